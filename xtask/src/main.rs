@@ -47,6 +47,7 @@ fn main() -> ExitCode {
         Request::Package => step::package::run(),
         Request::Examples => step::examples::run().and_then(|()| step::examples::run_of_cluster()),
         Request::Soak(plan) => step::soak::run(plan),
+        Request::Aarch64 => step::aarch64::run(),
         Request::Sanitize => step::sanitize::run(),
         Request::Compat(part) => step::compat::run(part),
         Request::CompileTime(how) => step::compile_time::run(how),

@@ -13,7 +13,7 @@ use crate::tidy::Mode;
 pub(crate) const HELP: &str = "\
 usage: cargo xtask <command>
 
-  ci                      everything below except `sanitize`, `soak`, `compile-time`, `inspect-costs`,
+  ci                      everything below except `aarch64`, `sanitize`, `soak`, `compile-time`, `inspect-costs`,
                           `cluster-costs`, `inspect-pictures`, `against`, `results` and `lab-results`, and also
                           formatting, lints, tests, a smoke run of the tour and a check of the peers
   loom [--preemptions N]  model-checks the protocols (default 2 preemptions)
@@ -32,6 +32,8 @@ usage: cargo xtask <command>
                           what takes long and without a table, as in `ci`
   compat --programs       the tests of published programs, with rayon's own core and with ours
   compat --speed          a benchmark of each of these programs, and small ones, with both cores by turns
+  aarch64                 lints, unit tests and tests of `inspect` for aarch64 under an emulator; installs what it
+                          needs for that (Debian, root)
   sanitize                stress test under ThreadSanitizer and AddressSanitizer (nightly)
   soak [--minutes N] [--seed S] [--jobs J]
                           random programs over the whole library under random delays, for N minutes
@@ -77,6 +79,7 @@ pub(crate) enum Request {
     Package,
     Examples,
     Compat(Compat),
+    Aarch64,
     Sanitize,
     Soak(Plan),
     CompileTime(How),
@@ -130,6 +133,7 @@ impl Request {
             ["compat", "--short"] => Ok(Self::Compat(Compat::Suites(Published::Short))),
             ["compat", "--programs"] => Ok(Self::Compat(Compat::Programs)),
             ["compat", "--speed"] => Ok(Self::Compat(Compat::Speed)),
+            ["aarch64"] => Ok(Self::Aarch64),
             ["sanitize"] => Ok(Self::Sanitize),
             ["soak", options @ ..] => Ok(Self::Soak(soak_plan(options)?)),
             ["compile-time"] => Ok(Self::CompileTime(How::Check)),
@@ -226,6 +230,7 @@ mod tests {
                 "compat",
                 "compat",
                 "compat",
+                "aarch64",
                 "sanitize",
                 "soak",
                 "compile-time",

@@ -14,8 +14,8 @@ pub struct LoopReport {
     pub body: String,
     /// File, line and column of the call.
     pub called_at: String,
-    /// `scaled`, `too_short`, `too_few_items`, `shared_late`, `long_item`, `bodies_slow_each_other`, `helpers_elsewhere`,
-    /// `off_processor`, `one_runner` or `no_place`.
+    /// `scaled`, `too_short`, `too_few_items`, `shared_late`, `long_item`, `bodies_slow_each_other`, `source_slow`,
+    /// `helpers_elsewhere`, `off_processor`, `one_runner` or `no_place`.
     pub verdict: String,
     /// A sentence: how it ran.
     pub ran: String,

@@ -1,5 +1,6 @@
 //! One file per step; each has a `run`.
 
+pub(crate) mod aarch64;
 pub(crate) mod against;
 pub(crate) mod clippy;
 pub(crate) mod cluster_costs;

@@ -118,6 +118,7 @@ impl Resolver {
         let module = mapping.path.rsplit('/').next().unwrap_or(&mapping.path);
         let found = mapping.path.starts_with('/').then(|| {
             let linked = self.symbol(&mapping.path, offset, Tables::Linker);
+            let linked = linked.filter(|symbol| !is_mark(&symbol.name));
             // A debugger's tables may call a function `run` that a linker's call `module::Type::run`.
             let name = linked.as_ref().map(|linked| linked.name.clone());
             // A system's library may name a file for debuggers that is not there, or is no such file.
@@ -183,6 +184,13 @@ fn thread(stack: &RawStack, frames: Vec<Frame>, cut: bool) -> ThreadStack {
     }
 }
 
+/// Whether this is the name of no function but of a mark: a linker's table for aarch64 has `$x` where code begins, and `$d`
+/// where data does.
+fn is_mark(name: &str) -> bool {
+    let mark = name.split_once('.').map_or(name, |(mark, _)| mark);
+    matches!(mark, "$x" | "$d")
+}
+
 /// An address without a name.
 fn nameless(address: u64, module: &str) -> Frame {
     frame(&format!("0x{address:x}"), None, module, false)
@@ -237,9 +245,19 @@ fn printable(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Resolver;
+    use super::{Resolver, is_mark};
     use crate::stacks::record::{Code, Mapping, Number, RawStack, RawStacks, Registers};
     use crate::stacks::{Frame, FrameKind, ThreadStack};
+
+    #[test]
+    fn a_mark_of_a_linker_is_no_function() {
+        assert!(["$x", "$d", "$x.12", "$d.0"].into_iter().all(is_mark));
+        assert!(
+            !["main", "$xy", "x", "", "module::$d"]
+                .into_iter()
+                .any(is_mark)
+        );
+    }
 
     #[inline(never)]
     fn known_function(n: usize) -> usize {

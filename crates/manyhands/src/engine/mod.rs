@@ -160,7 +160,7 @@ fn drive_recorded<S: Indexed, C: Consumer<S::Item>>(
     plan: &Plan<'_>,
     site: &CallSiteProfile,
 ) {
-    inspect::during_loop::<C>(source.len(), plan.site, |record| {
+    inspect::during_loop::<C>(Some(source.len()), plan.site, |record| {
         drive_long(source, consumer, plan, (site, record));
     });
 }

@@ -14,6 +14,8 @@ pub(crate) enum SetWait {
     AllOrFailure,
     /// The end of one of this many tasks.
     OneOf(u32),
+    /// The end of each of its tasks, none of which can cancel the others.
+    Each,
 }
 
 /// A set of tasks that is waited for.
@@ -28,7 +30,7 @@ impl SetWait {
     pub(super) fn kind(self) -> WaitKind {
         match self {
             Self::All | Self::AllOrFailure => WaitKind::Scope,
-            Self::OneOf(_) => WaitKind::Group,
+            Self::OneOf(_) | Self::Each => WaitKind::Group,
         }
     }
 }

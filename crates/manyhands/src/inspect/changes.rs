@@ -8,8 +8,8 @@ use crate::inspect::channel_snapshot::{ChannelLoad, ChannelSnapshot};
 use crate::inspect::loop_snapshot::LoopSnapshot;
 use crate::inspect::sent::Sent;
 use crate::inspect::snapshot::{RuntimeSnapshot, TaskSnapshot};
-use crate::inspect::table::{Place, TaskNumber};
 use crate::inspect::take::{find_owners, for_each_of_oldest, task_of};
+use crate::inspect::task_number::{Place, TaskNumber};
 use crate::inspect::wait_kind::WaitKind;
 use crate::inspect::{channels, loops, runtimes};
 use crate::sync::clock;
@@ -19,7 +19,7 @@ use std::collections::HashSet;
 #[derive(Debug)]
 pub(super) struct SentOfProgram {
     /// With the version of the record.
-    tasks: Sent<(Place, TaskNumber), u64>,
+    tasks: Sent<(Place, TaskNumber), u32>,
     /// Tasks that waited for one that was not recorded yet. Once that is, they are shown differently without a change of
     /// their own.
     without_owner: HashSet<TaskNumber>,

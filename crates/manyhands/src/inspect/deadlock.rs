@@ -12,7 +12,7 @@ use crate::inspect::awaited_set::SetWait;
 use crate::inspect::printable::Printable;
 use crate::inspect::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
 use crate::inspect::stuck::{Stuck, Unknown, first_direct};
-use crate::inspect::table::TaskNumber;
+use crate::inspect::task_number::TaskNumber;
 use crate::inspect::task_state::TaskKind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -40,9 +40,10 @@ impl Snapshot {
     ///
     /// A deadlock lasts until a task of it is cancelled. Waits are followed to tasks: for a task, for the end of a
     /// [`task::scope`](crate::task::scope()), for the next task of a [`TaskGroup`](crate::task::TaskGroup) or of
-    /// [`when_each`](crate::task::when_each()), if these were made while recording was open. A wait for a channel or a
-    /// completion leads to none, because it is not known who will serve it, and neither does `when_all`, whose futures may
-    /// be any.
+    /// [`when_each`](crate::task::when_each()), for all handles of [`when_all`](crate::task::when_all()), if these were made
+    /// while recording was open. A `when_all` of other futures leads to no task, because these may wait for anything. A wait
+    /// for a channel or a completion leads to none, because it is not known who will serve it: each end can be cloned, and
+    /// moved into any task, thread or callback, of which the library learns nothing.
     ///
     /// # Examples
     /// Two closures that join each other:
@@ -176,6 +177,7 @@ impl fmt::Display for Around<'_> {
             (Some(SetWait::OneOf(_)), Some(name)) => {
                 write!(f, "the group '{}' with ", Printable(name))
             }
+            (Some(SetWait::Each), _) => f.write_str("all of several tasks with "),
         }
     }
 }
@@ -203,7 +205,7 @@ pub(super) mod tests {
     use super::Deadlock;
     use crate::inspect::awaited_set::{AwaitedSet, SetWait};
     use crate::inspect::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
-    use crate::inspect::table::TaskNumber;
+    use crate::inspect::task_number::TaskNumber;
     use crate::inspect::task_state::{TaskKind, TaskState};
     use crate::inspect::wait_kind::WaitKind;
     use std::collections::BTreeMap;
@@ -371,7 +373,7 @@ pub(super) mod tests {
     fn awaits(place: u64, number: u32, until: SetWait) -> TaskSnapshot {
         let mut task = task(place, &[0]);
         task.waits[0].kind = match until {
-            SetWait::OneOf(_) => WaitKind::Group,
+            SetWait::OneOf(_) | SetWait::Each => WaitKind::Group,
             SetWait::All | SetWait::AllOrFailure => WaitKind::Scope,
         };
         let number = NonZeroU32::new(number).unwrap();
@@ -448,6 +450,53 @@ pub(super) mod tests {
         }
         with_inner[0].wakers = Some(1);
         assert_eq!(rings(with_inner).len(), 1, "only the group has a waker");
+    }
+
+    #[test]
+    fn who_waits_for_each_of_several_tasks_is_stuck_with_one_of_them() {
+        let waits_for = |others: &[u64]| {
+            let members = others.iter().zip(2..);
+            let members = members.map(|(&other, place)| member(7, task(place, &[other])));
+            let mut tasks = vec![awaits(1, 7, SetWait::Each)];
+            tasks.extend(members);
+            tasks
+        };
+        assert_eq!(rings(waits_for(&[0, 1])), [(vec![1, 3], 0)]);
+        assert_eq!(
+            certainties(waits_for(&[0, 1])),
+            [true],
+            "none of them cancels the others"
+        );
+        assert_eq!(rings(waits_for(&[1, 1])), [(vec![1, 2], 1)]);
+        assert!(rings(waits_for(&[0, 0])).is_empty());
+        assert!(rings(waits_for(&[])).is_empty(), "no task of them is known");
+        assert!(
+            rings(waits_for(&[0, 2])).is_empty(),
+            "behind one that goes on"
+        );
+        let mut perhaps = waits_for(&[0, 1]);
+        perhaps[2].may_wait_for_more = true;
+        assert_eq!(certainties(perhaps), [false]);
+        let mut timed = waits_for(&[0, 1]);
+        timed[0].waits.push(task(1, &[0]).waits[0].clone());
+        assert!(rings(timed).is_empty());
+        // Its own waits for the tasks are listed as well.
+        let mut with_inner = waits_for(&[0, 1]);
+        with_inner[0].waits.push(task(1, &[3]).waits[0].clone());
+        with_inner[0].waits[1].is_direct = false;
+        assert_eq!(rings(with_inner).len(), 1);
+        let earlier = snapshot_of(vec![awaits(1, 7, SetWait::Each), task(2, &[0])]);
+        assert!(
+            snapshot_of(waits_for(&[0, 1]))
+                .deadlocks(&earlier)
+                .is_empty()
+        );
+        let snapshot = snapshot_of(waits_for(&[0, 1]));
+        let text = snapshot.deadlocks(&snapshot)[0].to_string();
+        assert!(
+            text.contains("task 1 waits for all of several tasks with task 3 at "),
+            "{text}"
+        );
     }
 
     #[test]

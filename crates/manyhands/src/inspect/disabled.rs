@@ -130,12 +130,23 @@ pub(crate) enum SetWait {
     All,
     AllOrFailure,
     OneOf(#[expect(dead_code, reason = "read with the feature only")] u32),
+    Each,
 }
 
 impl TaskSet {
     #[inline(always)]
     pub(crate) const fn new() -> Self {
         Self
+    }
+
+    #[inline(always)]
+    pub(crate) fn of_futures(_are_handles: impl FnOnce() -> bool) -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    pub(crate) fn poll<R>(&self, poll: impl FnOnce() -> R) -> R {
+        poll()
     }
 
     #[inline(always)]
@@ -279,16 +290,13 @@ impl WaitSite {
     reason = "the type is named with the feature only"
 )]
 #[inline(always)]
-pub(crate) fn during_loop<C>(_items: u64, _site: LoopSite, run: impl FnOnce(Unobserved)) {
+pub(crate) fn during_loop<C>(_items: Option<u64>, _site: LoopSite, run: impl FnOnce(Unobserved)) {
     run(Unobserved);
 }
 
 /// In place of a loop in the list.
 #[derive(Debug)]
 pub(crate) struct ListedLoop;
-
-/// In place of a runner of such a loop.
-pub(crate) struct ListedRunner;
 
 impl ListedLoop {
     #[expect(
@@ -308,11 +316,6 @@ impl ListedLoop {
 
     #[inline(always)]
     pub(crate) fn runs(&self, _items: usize) {}
-
-    #[inline(always)]
-    pub(crate) fn runner(&self) -> ListedRunner {
-        ListedRunner
-    }
 }
 
 #[inline(always)]

@@ -57,7 +57,7 @@ impl FrameMark {
         };
         let mut is_kept = false;
         table::change(number, |record| {
-            is_kept = record.waits.frames.get_or_insert_default().enter(frame);
+            is_kept = record.waits.frames_to_enter().enter(frame);
         });
         self.is_listed |= is_kept;
         is_kept.then(|| {
@@ -79,7 +79,7 @@ impl FrameMark {
         let address = self.address();
         if let Some((number, _)) = record::current_frame() {
             table::change(number, |record| {
-                if let Some(frames) = &mut record.waits.frames {
+                if let Some(frames) = record.waits.frames_mut() {
                     frames.remove(address);
                 }
             });

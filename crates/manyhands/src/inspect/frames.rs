@@ -57,16 +57,19 @@ impl Frames {
         self.left_out = 0;
     }
 
+    /// Whether there is nothing to know of any frame.
+    pub(super) fn are_none(&self) -> bool {
+        self.list.is_empty() && self.left_out == 0
+    }
+
     /// For a call in this frame that blocks its thread: it and those around it, which stay.
-    pub(super) fn around(&self, address: usize) -> Option<Box<Self>> {
+    pub(super) fn around(&self, address: usize) -> Option<Self> {
         let list = self.chain(address);
         let kept = list.len();
-        (kept > 0).then(|| {
-            Box::new(Self {
-                list,
-                left_out: 0,
-                kept,
-            })
+        (kept > 0).then_some(Self {
+            list,
+            left_out: 0,
+            kept,
         })
     }
 
@@ -191,7 +194,7 @@ mod tests {
     #[test]
     fn frames_around_a_call_that_blocks_stay_until_they_are_taken_out() {
         let outside = frames(&[(1, 0), (7, 0), (2, 1)]);
-        let mut inside = *outside.around(2).unwrap();
+        let mut inside = outside.around(2).unwrap();
         assert!(inside.enter(frame(3, 2)));
         inside.forget();
         assert_eq!(addresses(&inside.chain(2)), [1, 2]);

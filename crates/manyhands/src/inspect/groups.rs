@@ -5,9 +5,11 @@
 //! name. Counted while the table of tasks is read, so no list of all tasks is made.
 
 use crate::inspect::frames::Frames;
-use crate::inspect::table::{self, Record, TaskNumber, WaitRecord};
+use crate::inspect::table::{self, Record};
+use crate::inspect::task_number::TaskNumber;
 use crate::inspect::task_state::{TaskKind, TaskState};
 use crate::inspect::wait_kind::WaitKind;
+use crate::inspect::waits::WaitRecord;
 use crate::inspect::wire;
 use crate::inspect::{group_names, outside};
 use crate::sync::clock;
@@ -47,6 +49,15 @@ struct Group {
     since: u64,
 }
 
+/// The groups while tasks are counted.
+#[derive(Debug, Default)]
+struct Counted {
+    others: HashMap<ByAddress, Group>,
+    /// That of the last task: tasks that were spawned one after the other lie side by side, and are in the same place more
+    /// often than not.
+    last: Option<(ByAddress, Group)>,
+}
+
 #[derive(Serialize)]
 struct Line {
     kind: &'static str,
@@ -72,17 +83,39 @@ struct FrameLine {
 /// Passes to `say` a line for each group, that with the most tasks first, and the last line.
 pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()> {
     clock::calibrate();
-    let mut by_address: HashMap<ByAddress, Group> = HashMap::new();
-    table::for_each(|number, record| {
-        let group = by_address.entry(ByAddress(key(record))).or_default();
-        group.add(number, record);
-    });
-    let groups = by_text(by_address);
+    let mut counted = Counted::default();
+    table::for_each(|number, record| counted.count(ByAddress(key(record)), number, record.since));
+    let groups = by_text(counted.done());
     let sent = groups.len().min(GROUPS_MAX);
     for (key, group) in &groups[..sent] {
         say(&wire::line_of("group", &line(key, group)))?;
     }
     say(&wire::end_of_groups(sent, groups.len() - sent))
+}
+
+impl Counted {
+    fn count(&mut self, place: ByAddress, number: TaskNumber, since: u64) {
+        if let Some((last, group)) = &mut self.last
+            && *last == place
+        {
+            return group.add(number, since);
+        }
+        self.end_row();
+        let mut group = Group::default();
+        group.add(number, since);
+        self.last = Some((place, group));
+    }
+
+    fn end_row(&mut self) {
+        if let Some((place, group)) = self.last.take() {
+            self.others.entry(place).or_default().add_all(group);
+        }
+    }
+
+    fn done(mut self) -> HashMap<ByAddress, Group> {
+        self.end_row();
+        self.others
+    }
 }
 
 /// The groups with the same texts together, that with the most tasks first.
@@ -97,26 +130,26 @@ fn by_text(by_address: HashMap<ByAddress, Group>) -> Vec<(Key, Group)> {
 }
 
 fn key(record: &Record) -> Key {
-    let waits = record.waits.current();
-    let recorded = waits.iter().find(|wait| wait.is_direct).or(waits.first());
+    let mut direct = record.waits.current().filter(|wait| wait.is_direct);
+    let recorded = direct.next().or_else(|| record.waits.current().next());
     let outside = match recorded {
         Some(_) => Vec::new(),
         None => outside::waits_outside(record),
     };
-    let wait = recorded.or(outside.last());
-    let chain = |frames: &Frames| match wait {
+    let wait = recorded.or(outside.last().copied());
+    let chain = |frames: &Frames| match &wait {
         Some(wait) => frames.chain(wait.frame),
         None => frames.last_chain(),
     };
-    let frames = record.waits.frames.as_deref();
+    let frames = record.waits.frames();
     let chain = frames.map_or_else(Vec::new, chain);
     Key {
-        kind: record.kind,
+        kind: record.kind(),
         type_name: record.type_name(),
-        spawned_at: record.spawned_at,
+        spawned_at: record.spawned_at(),
         state: record.state,
-        waits: wait.map(|wait| (wait.kind, wait.at)),
-        awaited: wait.and_then(awaited),
+        waits: wait.map(|wait| (wait.kind, wait.at.location())),
+        awaited: wait.and_then(|wait| awaited(&wait)),
         frames: chain.iter().map(|frame| (frame.name, frame.at)).collect(),
     }
 }
@@ -167,10 +200,10 @@ impl Hash for ByAddress {
 }
 
 impl Group {
-    fn add(&mut self, number: TaskNumber, record: &Record) {
+    fn add(&mut self, number: TaskNumber, since: u64) {
         self.since = match self.tasks {
-            0 => record.since,
-            _ => self.since.min(record.since),
+            0 => since,
+            _ => self.since.min(since),
         };
         self.tasks += 1;
         if self.examples.len() < EXAMPLES_MAX {
@@ -220,8 +253,8 @@ const EXAMPLES_MAX: usize = 5;
 
 #[cfg(test)]
 mod tests {
-    use super::{ByAddress, Group, Key, by_text};
-    use crate::inspect::table::TaskNumber;
+    use super::{ByAddress, Counted, Group, Key, by_text};
+    use crate::inspect::task_number::TaskNumber;
     use crate::inspect::task_state::{TaskKind, TaskState};
     use std::collections::HashMap;
 
@@ -237,13 +270,31 @@ mod tests {
         })
     }
 
+    fn number(of_task: u64) -> TaskNumber {
+        TaskNumber::from_bits(1 << 32 | of_task).unwrap()
+    }
+
     fn group(tasks: u64, since: u64, example: u64) -> Group {
-        let examples = TaskNumber::from_bits(1 << 32 | example);
         Group {
             tasks,
-            examples: examples.into_iter().collect(),
+            examples: vec![number(example)],
             since,
         }
+    }
+
+    #[test]
+    fn tasks_that_are_not_side_by_side_are_counted_together() {
+        let mut counted = Counted::default();
+        for (of_task, type_name) in ["Reader", "Reader", "Writer", "Reader"].iter().enumerate() {
+            let of_task = of_task as u64 + 1;
+            counted.count(key(type_name), number(of_task), 100 - of_task);
+        }
+        let groups = by_text(counted.done());
+        let seen: Vec<_> = groups
+            .iter()
+            .map(|(key, it)| (key.type_name, it.tasks, it.since, it.examples.len()))
+            .collect();
+        assert_eq!(seen, [("Reader", 3, 96, 3), ("Writer", 1, 97, 1)]);
     }
 
     #[test]

@@ -1,8 +1,7 @@
-//! With the feature: loops of which it is not known how many items they have, those over an iterator and async ones.
-//! They are listed while they run. Same functions as in `disabled.rs`.
+//! With the feature: async loops, which are listed while they run. Same functions as in `disabled.rs`.
 //!
 //! # Threads
-//! Runners add to counts that only the list of running loops reads.
+//! A loop's driver adds to counts that only the list of running loops reads.
 //!
 //! Not here: loops that are also reported on when they are over (`loops.rs`).
 
@@ -10,7 +9,7 @@ use crate::inspect::loop_site::LoopSite;
 use crate::inspect::loop_snapshot::LoopSnapshot;
 use crate::inspect::loops::{body_name, elapsed};
 use crate::inspect::record::{current_task, is_open};
-use crate::inspect::table::TaskNumber;
+use crate::inspect::task_number::TaskNumber;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, clock, global, lock};
 use std::any::type_name;
@@ -24,10 +23,6 @@ global! {
 #[derive(Debug)]
 pub(crate) struct ListedLoop(Option<Arc<Listed>>);
 
-/// A runner of a loop, until this is dropped.
-#[must_use]
-pub(crate) struct ListedRunner<'a>(Option<&'a Listed>);
-
 #[derive(Debug)]
 struct Listed {
     begun: u64,
@@ -40,7 +35,7 @@ struct Listed {
 }
 
 impl ListedLoop {
-    /// A loop begins that was called at `site`, whose items go to a consumer, or to a body, of the type `C`.
+    /// A loop begins that was called at `site`, whose items go to a body of the type `C`.
     #[inline]
     pub(crate) fn begin<C>(site: LoopSite) -> Self {
         Self(is_open().then(|| Listed::begin(type_name::<C>(), site)))
@@ -55,7 +50,7 @@ impl ListedLoop {
         }
     }
 
-    /// This number of threads can run it; of an async loop, this number of items at once.
+    /// It may run this number of items at once.
     #[inline]
     pub(crate) fn opens(&self, threads: usize) {
         if let Some(listed) = &self.0 {
@@ -64,23 +59,13 @@ impl ListedLoop {
         }
     }
 
-    /// This number of items of an async loop runs now.
+    /// This number of items runs now.
     #[inline]
     pub(crate) fn runs(&self, items: usize) {
         if let Some(listed) = &self.0 {
             // Relaxed: a number to show.
             listed.runners.store(items, Ordering::Relaxed);
         }
-    }
-
-    /// The calling thread begins to run it.
-    #[inline]
-    pub(crate) fn runner(&self) -> ListedRunner<'_> {
-        if let Some(listed) = &self.0 {
-            // Relaxed: a count.
-            listed.runners.fetch_add(1, Ordering::Relaxed);
-        }
-        ListedRunner(self.0.as_deref())
     }
 }
 
@@ -89,16 +74,6 @@ impl Drop for ListedLoop {
     fn drop(&mut self) {
         if let Some(listed) = self.0.take() {
             listed.end();
-        }
-    }
-}
-
-impl Drop for ListedRunner<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        if let Some(listed) = self.0 {
-            // Relaxed: a count.
-            listed.runners.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }
@@ -125,7 +100,7 @@ impl Listed {
     }
 }
 
-/// The listed loops that run now, the oldest first.
+/// The async loops that run now, the oldest first.
 pub(super) fn read() -> Vec<LoopSnapshot> {
     let listed = lock(&LISTED).clone();
     let now = clock::ticks();

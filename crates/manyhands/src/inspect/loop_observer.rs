@@ -35,6 +35,9 @@ pub(crate) trait LoopObserver: Copy + Sync {
 pub(crate) trait RunnerObserver {
     /// It has run a block.
     fn block(&mut self, items: u64);
+
+    /// It has waited for items, and taken some, or has found that there are no more.
+    fn took_items(&mut self);
 }
 
 /// Nobody observes it.
@@ -72,4 +75,7 @@ impl LoopObserver for Unobserved {
 impl RunnerObserver for Unobserved {
     #[inline(always)]
     fn block(&mut self, _items: u64) {}
+
+    #[inline(always)]
+    fn took_items(&mut self) {}
 }

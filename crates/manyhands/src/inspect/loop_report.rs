@@ -47,10 +47,13 @@ pub struct RunnerReport {
     pub worker: Option<usize>,
     /// When it joined, from the beginning of the call on.
     pub joined_after: Duration,
-    /// When it had run its last block.
+    /// When it had run its last block, or found that the iterator has no more items.
     pub left_after: Duration,
     /// How long it ran items.
     pub worked: Duration,
+    /// How long it took items from an iterator, and waited for its turn at it; zero for a loop over positions, and while
+    /// the caller of one over an iterator is alone, which takes each item as it runs it.
+    pub took_items: Duration,
     /// How long it was not on a processor meanwhile, because a body blocked or other threads ran there; `None` if the
     /// system does not say.
     pub off_processor: Option<Duration>,
@@ -136,14 +139,31 @@ impl LoopReport {
     }
 
     /// The part of the runners' time, between 0 and 1, in which they were not on a processor; `None` if the system does not
-    /// say.
+    /// say. The time from when the last of them had left to the end counts too: there was nothing left to do.
     ///
     /// Example: see [`explain_last`](crate::parallel::explain_last).
     #[must_use]
     pub fn off_processor_share(&self) -> Option<f64> {
         let off = self.runners.iter().map(|runner| runner.off_processor);
         let off: Option<Duration> = off.sum();
-        Some(ratio(off?, self.worked()).min(1.0))
+        let after = self.after_last();
+        Some(ratio(off? + after, self.worked() + self.took_items() + after).min(1.0))
+    }
+
+    /// The time of all runners, the last of which had left: their threads had lost their processors, or the loop would
+    /// have ended.
+    pub(super) fn after_last(&self) -> Duration {
+        let runners = u32::try_from(self.runners.len()).unwrap_or(u32::MAX);
+        self.last_left()
+            .map_or(Duration::ZERO, |end| self.elapsed.saturating_sub(end))
+            * runners
+    }
+
+    /// When the last runner left that has done anything.
+    pub(super) fn last_left(&self) -> Option<Duration> {
+        let runners = self.runners.iter();
+        let busy = runners.filter(|runner| !(runner.worked + runner.took_items).is_zero());
+        busy.map(|runner| runner.left_after).max()
     }
 
     /// How long the caller was alone.
@@ -154,6 +174,11 @@ impl LoopReport {
 
     pub(super) fn worked(&self) -> Duration {
         self.runners.iter().map(|runner| runner.worked).sum()
+    }
+
+    /// How long its runners took items, or waited for that.
+    pub(super) fn took_items(&self) -> Duration {
+        self.runners.iter().map(|runner| runner.took_items).sum()
     }
 
     pub(super) fn blocks(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! A loop that runs, as plain values.
 
-use crate::inspect::table::TaskNumber;
+use crate::inspect::task_number::TaskNumber;
 use std::panic::Location;
 use std::time::Duration;
 

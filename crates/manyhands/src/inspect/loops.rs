@@ -16,7 +16,7 @@ use crate::inspect::loop_report::{BlockReport, LoopReport, RunnerReport, TrialRe
 use crate::inspect::loop_site::LoopSite;
 use crate::inspect::loop_snapshot::LoopSnapshot;
 use crate::inspect::record::{current_task, is_open};
-use crate::inspect::table::TaskNumber;
+use crate::inspect::task_number::TaskNumber;
 use crate::inspect::{listed_loops, loop_reports};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, clock, global, lock, thread_state};
@@ -45,7 +45,8 @@ pub(crate) struct LoopRecord<'a>(&'a Running);
 #[derive(Debug)]
 struct Running {
     begun: u64,
-    items: u64,
+    /// `None` if that is known only at the end.
+    items: Option<u64>,
     consumer: &'static str,
     site: LoopSite,
     caller: Option<TaskNumber>,
@@ -81,6 +82,7 @@ struct Part {
     joined: u64,
     left: u64,
     worked: u64,
+    taking: u64,
     off_processor_nanos: Option<u64>,
     items: u64,
     blocks: u64,
@@ -112,9 +114,9 @@ enum Phase {
     Shared,
 }
 
-/// Runs a loop of `items` items that was called at `site`, and whose items go to a consumer of the type `C`, with its
+/// Runs a loop of `items` items, or of an unknown number, that was called at `site`, and whose items go to a consumer of the type `C`, with its
 /// record. The record ends also when a body panics.
-pub(crate) fn during_loop<C>(items: u64, site: LoopSite, run: impl FnOnce(LoopRecord<'_>)) {
+pub(crate) fn during_loop<C>(items: Option<u64>, site: LoopSite, run: impl FnOnce(LoopRecord<'_>)) {
     let recorded = RecordedLoop(Running::begin(items, type_name::<C>(), site));
     run(LoopRecord(&recorded.0));
 }
@@ -126,7 +128,7 @@ impl Drop for RecordedLoop {
 }
 
 impl Running {
-    fn begin(items: u64, consumer: &'static str, site: LoopSite) -> Arc<Self> {
+    fn begin(items: Option<u64>, consumer: &'static str, site: LoopSite) -> Arc<Self> {
         let running = Arc::new(Self {
             begun: clock::ticks(),
             items,
@@ -155,7 +157,7 @@ impl Running {
         LoopReport {
             body: body_name(self.consumer),
             called_at: self.site.0,
-            items: self.items,
+            items: self.items.unwrap_or_else(|| parts.items()),
             elapsed: since(ended),
             runners: parts.runners.iter().map(of).collect(),
             threads: parts.opened.map_or(1, |opened| opened.threads.max(1)),
@@ -187,6 +189,7 @@ fn keep_short(items: u64, consumer: &'static str, elapsed: Duration, site: LoopS
         joined_after: Duration::ZERO,
         left_after: elapsed,
         worked: elapsed,
+        took_items: Duration::ZERO,
         off_processor: None,
         items,
         blocks: 1,
@@ -232,7 +235,7 @@ pub(super) fn read() -> Vec<LoopSnapshot> {
     let snapshot = |running: &Arc<Running>| LoopSnapshot {
         body: body_name(running.consumer),
         called_at: running.site.0,
-        items: Some(running.items),
+        items: running.items,
         // Relaxed, both: counts.
         done: running.done.load(Ordering::Relaxed),
         runners: running.runners.load(Ordering::Relaxed),
@@ -295,6 +298,7 @@ impl<'a> Recording<'a> {
                 joined: now,
                 left: now,
                 worked: 0,
+                taking: 0,
                 off_processor_nanos: None,
                 items: 0,
                 blocks: 0,
@@ -314,6 +318,10 @@ impl RunnerObserver for Recording<'_> {
         // Relaxed: a count.
         self.running.done.fetch_add(items, Ordering::Relaxed);
     }
+
+    fn took_items(&mut self) {
+        self.part.took_items(clock::ticks());
+    }
 }
 
 impl Drop for Recording<'_> {
@@ -330,6 +338,10 @@ impl Drop for Recording<'_> {
 }
 
 impl Parts {
+    fn items(&self) -> u64 {
+        self.runners.iter().map(|part| part.items).sum()
+    }
+
     fn add(&mut self, part: Part, phase: Phase) {
         if phase == Phase::Alone {
             match &mut self.alone {
@@ -364,6 +376,11 @@ impl Part {
         self.blocks += 1;
     }
 
+    fn took_items(&mut self, now: u64) {
+        self.taking += now.saturating_sub(self.left);
+        self.left = now;
+    }
+
     /// Adds a later part of the same runner.
     fn add(&mut self, later: &Self) {
         self.worker = self.worker.or(later.worker);
@@ -376,6 +393,7 @@ impl Part {
             };
         }
         self.worked += later.worked;
+        self.taking += later.taking;
         self.items += later.items;
         self.blocks += later.blocks;
         let both = self.off_processor_nanos.zip(later.off_processor_nanos);
@@ -390,6 +408,7 @@ impl Part {
             joined_after: since(self.joined),
             left_after: since(self.left),
             worked: elapsed(self.worked),
+            took_items: elapsed(self.taking),
             off_processor: self.off_processor_nanos.map(Duration::from_nanos),
             items: self.items,
             blocks: self.blocks,
@@ -430,6 +449,7 @@ mod tests {
             joined,
             left: joined,
             worked: 0,
+            taking: 0,
             off_processor_nanos: Some(1),
             items: 0,
             blocks: 0,
@@ -449,6 +469,19 @@ mod tests {
         assert_eq!((longest.items, longest.ticks), (64, 900));
         assert_eq!((longest.items_before, longest.ticks_before), (9, 8));
         assert_eq!(part.left, 1_058);
+    }
+
+    #[test]
+    fn the_time_in_which_items_are_taken_is_no_time_of_a_block() {
+        let mut part = part(None, 100, &[(1, 5)]);
+        part.took_items(135);
+        part.block(2, 139);
+        part.took_items(140);
+        assert_eq!((part.worked, part.taking, part.left), (9, 31, 140));
+        assert_eq!((part.longest.ticks, part.longest.items), (5, 1));
+        let mut twice = part;
+        twice.add(&part);
+        assert_eq!((twice.worked, twice.taking), (18, 62));
     }
 
     #[test]

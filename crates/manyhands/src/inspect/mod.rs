@@ -126,6 +126,8 @@ mod channel_snapshot;
 )]
 mod channels;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod coarse;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod deadlock;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod environment;
@@ -139,6 +141,8 @@ mod group_names;
 mod groups;
 #[cfg(all(feature = "inspect", feature = "tokio", not(any(loom, shuttle))))]
 mod in_tokio;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod interned;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod last_waker;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -198,6 +202,8 @@ mod table;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod take;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod task_number;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod task_set;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod task_state;
@@ -206,9 +212,13 @@ mod verdict;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod wait_site;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod waits;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod watchdog;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 mod wire;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod work_type;
 
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use crate::sync::stack_copy::note_own_stack as thread_begins;
@@ -236,8 +246,6 @@ pub(crate) use record::{
     thread_polls_any, thread_polls_one, thread_waits_for_task, waits, waits_for_task,
 };
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
-pub(crate) use recorded_task::{Waking, WorkType};
-#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use runtimes::Observed;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 pub(crate) use runtimes::ObservedThread;
@@ -245,6 +253,8 @@ pub(crate) use runtimes::ObservedThread;
 pub(crate) use task_set::{TaskSet, waits_for_set};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use wait_site::WaitSite;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub(crate) use work_type::{Waking, WorkType};
 
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use alone::AloneBecause;
@@ -274,9 +284,9 @@ pub use snapshot::{
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use starvation::Starvation;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
-pub use table::TaskNumber;
-#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use take::{open, snapshot};
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub use task_number::TaskNumber;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use task_state::{TaskKind, TaskState};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]

@@ -7,9 +7,11 @@
 //! Not here: what is recorded (`record.rs`).
 
 use crate::inspect::frames::Frames;
-use crate::inspect::table::{Record, WaitRecord};
+use crate::inspect::interned::Line;
+use crate::inspect::table::Record;
 use crate::inspect::task_state::TaskState;
 use crate::inspect::wait_kind::WaitKind;
+use crate::inspect::waits::WaitRecord;
 use std::panic::Location;
 
 /// Whether more wakers of the task exist than waits, or if that is not known.
@@ -20,9 +22,9 @@ pub(super) fn may_wait_for_more(record: &Record) -> bool {
 /// How many wakers of the task are neither those of recorded waits nor kept by this library for something else.
 fn unlisted_wakers(record: &Record) -> Option<usize> {
     let waits = &record.waits;
-    let listed = waits.current().len() + waits.kept as usize;
-    waits
-        .wakers
+    let listed = waits.current().count() + waits.kept() as usize;
+    record
+        .wakers()
         .map(|wakers| (wakers as usize).saturating_sub(listed))
 }
 
@@ -32,17 +34,17 @@ fn unlisted_wakers(record: &Record) -> Option<usize> {
 /// Of a thread there are none: its wakers are not counted, and it was spawned nowhere.
 pub(super) fn waits_outside(record: &Record) -> Vec<WaitRecord> {
     let may_wait = matches!(record.state, TaskState::Waiting | TaskState::Blocked);
-    let Some(spawned_at) = record.spawned_at.filter(|_| may_wait) else {
+    let Some(spawned_at) = record.spawned_at().filter(|_| may_wait) else {
         return Vec::new();
     };
     // If nobody counts them, a wait that is recorded may be the only one.
-    let is_uncounted = || usize::from(record.waits.current().is_empty());
+    let is_uncounted = || usize::from(record.waits.current().next().is_none());
     let unlisted = unlisted_wakers(record).unwrap_or_else(is_uncounted);
     if unlisted == 0 {
         return Vec::new();
     }
     let wait = |at, frame| wait_outside(record, at, frame);
-    let frames = record.waits.frames.as_deref();
+    let frames = record.waits.frames();
     let empty = frames.map_or_else(Vec::new, |frames| empty_frames(frames, record));
     if empty.is_empty() {
         return vec![wait(spawned_at, 0)];
@@ -55,13 +57,7 @@ pub(super) fn waits_outside(record: &Record) -> Vec<WaitRecord> {
 
 /// The frames with no other inside in which nothing that is recorded waits.
 fn empty_frames(frames: &Frames, record: &Record) -> Vec<(usize, &'static Location<'static>)> {
-    let waits = |frame| {
-        record
-            .waits
-            .current()
-            .iter()
-            .any(|wait| wait.frame == frame)
-    };
+    let waits = |frame| record.waits.current().any(|wait| wait.frame == frame);
     let innermost = frames.innermost();
     let empty = innermost.filter(|frame| !waits(frame.address));
     empty.map(|frame| (frame.address, frame.at)).collect()
@@ -74,7 +70,7 @@ fn wait_outside(record: &Record, at: &'static Location<'static>, frame: usize) -
         resource: 0,
         owner: None,
         set: None,
-        at,
+        at: Line::of(at),
         // The poll has ended then, or the thread was blocked.
         since: record.since,
         is_direct: true,

@@ -8,8 +8,8 @@
 use crate::inspect::leaf_stacks::{self, Left};
 use crate::inspect::recorded_task::{self, NotWoken};
 use crate::inspect::snapshot::TaskSnapshot;
-use crate::inspect::table::TaskNumber;
 use crate::inspect::take;
+use crate::inspect::task_number::TaskNumber;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::stack_copy::{self, NoCopies, NotCopied, StackCopy};
 use crate::sync::{Mutex, clock, global, lock};

@@ -10,16 +10,22 @@
 //!
 //! Not here: the records (`table.rs`), and how a task is woken by its record (`recorded_task.rs`).
 
+use crate::inspect::interned::{Line, Origin};
 use crate::inspect::last_waker::LastWaker;
 use crate::inspect::leaf_stacks::{self, Ticket};
-use crate::inspect::recorded_task::{RecordedTask, WorkType};
-use crate::inspect::table::{self, Record, TaskNumber, WaitRecord, Waits};
-use crate::inspect::task_state::{TaskKind, TaskState};
+use crate::inspect::recorded_task::RecordedCell;
+use crate::inspect::table::{self, Name, Record};
+use crate::inspect::task_number::TaskNumber;
+use crate::inspect::task_set;
+use crate::inspect::task_state::TaskState;
 use crate::inspect::wait_kind::WaitKind;
+use crate::inspect::waits::{WaitRecord, Waits};
+use crate::inspect::work_type::WorkType;
 use crate::priority::Priority;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{clock, global, thread};
 use std::cell::Cell;
+use std::num::NonZeroU32;
 use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::task::{Poll, Waker};
@@ -77,7 +83,7 @@ pub(super) fn say_line(at: &'static Location<'static>) -> bool {
     let current = CURRENT.get();
     if current.at.is_none() {
         CURRENT.set(Current {
-            at: Some(at),
+            at: Some(Line::of(at)),
             ..current
         });
     }
@@ -104,7 +110,7 @@ struct Current {
     waker: usize,
     /// The line that all waits are recorded with, if the thread waits for one thing only, or polls a future of this library
     /// that has said one.
-    at: Option<&'static Location<'static>>,
+    at: Option<Line>,
     /// Which frame it is in, or 0.
     frame: usize,
     /// Stacks are copied where it is about to wait, because somebody has asked for that.
@@ -149,12 +155,11 @@ impl TaskRecord {
         spawned_at: &'static Location<'static>,
     ) {
         let record = Record {
-            task: Some(RecordedTask::new(cell, work)),
-            name: name.map(Box::from),
-            priority: Some(priority),
-            spawned_at: Some(spawned_at),
+            cell: Some(RecordedCell::new(cell)),
+            origin: Some(Origin::of(work, spawned_at, priority)),
+            name: name.map(boxed),
             parent: CURRENT.get().number,
-            ..new_record(work.kind())
+            ..Record::new(clock::ticks())
         };
         let number = table::insert(spread(), record);
         // Relaxed: as in `number`.
@@ -172,10 +177,11 @@ impl TaskRecord {
         table::change(number, |record| {
             record.enter(TaskState::Running, now);
             record.begin_poll();
-            record.waits.wakers = Some(0);
-            record.polls += 1;
-            record.ran_on =
-                worker.and_then(|(worker, runtime)| Some((runtime.0, u32::try_from(worker).ok()?)));
+            record.set_wakers(Some(0));
+            record.polls = record.polls.saturating_add(1);
+            record.ran_on = worker.and_then(|(worker, runtime)| {
+                Some((NonZeroU32::new(runtime.0)?, u32::try_from(worker).ok()?))
+            });
         });
         let current = Current {
             number: Some(number),
@@ -205,9 +211,9 @@ impl TaskRecord {
         let now = clock::ticks();
         table::change(number, |record| {
             record.enter(TaskState::Queued, now);
-            record.wakes += 1;
+            record.wakes = record.wakes.saturating_add(1);
             record.last_waker = Some(LastWaker::current());
-            record.changes += 1;
+            record.note_change();
         });
     }
 
@@ -252,9 +258,9 @@ impl Running {
         let wakers = wakers();
         table::change(number, |record| {
             record.enter(TaskState::Waiting, now);
-            record.end_poll(now);
-            record.waits.wakers = wakers;
-            record.changes += 1;
+            record.waits.end_poll(now);
+            record.set_wakers(wakers);
+            record.note_change();
         });
         if let Some(ticket) = asked {
             leaf_stacks::end(ticket, Some(number));
@@ -301,6 +307,7 @@ pub(crate) fn waits_for_task<L>(leaf: &L, waker: &Waker, task: &TaskRecord, id: 
 #[track_caller]
 fn waits_for_task_recorded(leaf: usize, waker: &Waker, task: &TaskRecord, id: usize) {
     let wait = new_wait(leaf, WaitKind::Task, id, task.number());
+    wait.owner.into_iter().for_each(task_set::note_polled);
     note_wait(wait, waker.data().addr());
 }
 
@@ -316,7 +323,7 @@ pub(crate) fn keeps(waker: &Waker) {
 fn keeps_recorded(waker: usize) {
     let current = CURRENT.get();
     if let Some(number) = current.number.filter(|_| waker == current.waker) {
-        table::change(number, |record| record.waits.kept += 1);
+        table::change(number, |record| record.waits.keep());
     }
 }
 
@@ -348,7 +355,7 @@ pub(super) fn new_wait(
         resource,
         owner,
         set: None,
-        at: Location::caller(),
+        at: Line::of(Location::caller()),
         since: 0,
         is_direct: true,
         frame: 0,
@@ -405,7 +412,7 @@ pub(crate) fn thread_polls_one(waker: &Waker) -> ThreadWait {
     if !is_open() {
         return ThreadWait(None);
     }
-    ThreadWait::begin(waker.data().addr(), Some(Location::caller()), Some(0))
+    ThreadWait::begin_one(waker)
 }
 
 /// What a thread waits for, until this is dropped: as the task that it runs, or else as a thread.
@@ -415,14 +422,21 @@ pub(crate) struct ThreadWait(Option<Waiting>);
 struct Waiting {
     number: TaskNumber,
     before: Current,
-    /// What the task has recorded in this poll.
-    outer: Waits,
+    /// What the task has recorded in this poll, and its wakers.
+    outer: (Waits, Option<u32>),
     is_thread: bool,
 }
 
 impl ThreadWait {
     #[cold]
-    fn begin(waker: usize, at: Option<&'static Location<'static>>, wakers: Option<u32>) -> Self {
+    #[track_caller]
+    fn begin_one(waker: &Waker) -> Self {
+        let at = Line::of(Location::caller());
+        Self::begin(waker.data().addr(), Some(at), Some(0))
+    }
+
+    #[cold]
+    fn begin(waker: usize, at: Option<Line>, wakers: Option<u32>) -> Self {
         let before = CURRENT.get();
         let (number, is_thread) = match before.number {
             Some(number) => (number, false),
@@ -431,12 +445,11 @@ impl ThreadWait {
                 None => return Self(None),
             },
         };
-        let mut outer = Waits::default();
+        let mut outer = (Waits::default(), None);
         table::change(number, |record| {
-            let frames = record.waits.frames.as_deref();
+            let frames = record.waits.frames();
             let frames = frames.and_then(|frames| frames.around(before.frame));
-            let own = Waits::none_yet(wakers, frames);
-            outer = record.replace_waits(own);
+            outer = record.replace_waits(Waits::none_yet(frames), wakers);
         });
         CURRENT.set(Current {
             number: Some(number),
@@ -463,7 +476,7 @@ impl ThreadWait {
         let polled = poll();
         if polled.is_pending() {
             let now = clock::ticks();
-            table::change(waiting.number, |record| record.end_poll(now));
+            table::change(waiting.number, |record| record.waits.end_poll(now));
         }
         polled
     }
@@ -477,7 +490,7 @@ impl Drop for ThreadWait {
             table::remove(waiting.number);
         } else {
             table::change(waiting.number, |record| {
-                record.replace_waits(waiting.outer);
+                record.replace_waits(waiting.outer.0, waiting.outer.1);
             });
         }
     }
@@ -540,36 +553,16 @@ impl RuntimeNumber {
     }
 }
 
-/// A task that was just spawned.
-fn new_record(kind: TaskKind) -> Record {
-    let now = clock::ticks();
-    Record {
-        kind,
-        task: None,
-        name: None,
-        priority: None,
-        spawned_at: None,
-        parent: None,
-        set: None,
-        ran_on: None,
-        state: TaskState::Queued,
-        spawned: now,
-        since: now,
-        busy: 0,
-        polls: 0,
-        wakes: 0,
-        last_waker: None,
-        changes: 0,
-        waits: Waits::default(),
-    }
+fn boxed(name: &str) -> Box<Name> {
+    Box::new(Name(Box::from(name)))
 }
 
 /// The calling thread, in place of a task.
 fn thread_record() -> Record {
     Record {
-        name: thread::current().name().map(Box::from),
+        name: thread::current().name().map(boxed),
         state: TaskState::Running,
-        ..new_record(TaskKind::Thread)
+        ..Record::new(clock::ticks())
     }
 }
 

@@ -1,99 +1,33 @@
-//! What a record knows of its task's cell: where it is, of which type its work is, and how the task is woken by who holds
-//! no part of the cell.
+//! What a record knows of its task's cell: where it is, and how the task is woken by who holds no part of the cell.
 //!
 //! A record is taken out of the table before its task's cell is freed. So who has found it there has the cell too, as long as
 //! the shard of the table stays locked. That is long enough to get the right to queue the task, which is itself a part of
 //! the cell.
 //!
-//! Not here: the table (`table.rs`), and the steps of a wake (`task/steps.rs`).
+//! Not here: the table (`table.rs`), what such a task runs (`work_type.rs`), and the steps of a wake (`task/steps.rs`).
 //!
 //! Unsafe: the cell is reached by pointer.
 
-use crate::inspect::task_state::TaskKind;
 #[cfg(unix)]
-use crate::inspect::{
-    table::{self, TaskNumber},
-    task_state::TaskState,
-};
+use crate::inspect::{table, task_number::TaskNumber, task_state::TaskState};
 use std::ptr::NonNull;
 
-/// The type of a task's closure or future, and how a future is woken.
+/// The cell of a task.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct WorkType {
-    name: fn() -> &'static str,
-    kind: TaskKind,
-    #[cfg_attr(not(unix), expect(dead_code, reason = "nobody can ask for a wake"))]
-    waking: Option<Waking>,
-}
-
-/// The two steps of a wake by who holds no part of the task's cell. The first one needs only that the cell is there; if it
-/// returns true, the caller must do the second one, and has the cell until then.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Waking {
-    #[cfg_attr(not(unix), expect(dead_code, reason = "nobody can ask for a wake"))]
-    request: unsafe fn(NonNull<()>) -> bool,
-    #[cfg_attr(not(unix), expect(dead_code, reason = "nobody can ask for a wake"))]
-    queue: unsafe fn(NonNull<()>),
-}
-
-/// A task, by its cell.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct RecordedTask {
-    cell: NonNull<()>,
-    work: &'static WorkType,
-}
+pub(super) struct RecordedCell(NonNull<()>);
 
 // SAFETY: where a cell is, is known to any thread; what is done with it there is up to `wake_waiting`.
-unsafe impl Send for RecordedTask {}
+unsafe impl Send for RecordedCell {}
 
-impl WorkType {
-    /// Of a closure.
-    pub(crate) const fn closure<F>() -> Self {
-        Self {
-            name: std::any::type_name::<F>,
-            kind: TaskKind::Closure,
-            waking: None,
-        }
-    }
-
-    /// Of a future. `waking`: how any thread may wake it.
-    pub(crate) const fn future<F>(waking: Option<Waking>) -> Self {
-        Self {
-            name: std::any::type_name::<F>,
-            kind: TaskKind::Future,
-            waking,
-        }
-    }
-
-    /// What such work is.
-    pub(super) fn kind(&self) -> TaskKind {
-        self.kind
-    }
-}
-
-impl Waking {
-    /// Of these two steps.
-    pub(crate) const fn new(
-        request: unsafe fn(NonNull<()>) -> bool,
-        queue: unsafe fn(NonNull<()>),
-    ) -> Self {
-        Self { request, queue }
-    }
-}
-
-impl RecordedTask {
+impl RecordedCell {
     /// For a record that leaves the table before this cell is freed.
-    pub(super) fn new(cell: NonNull<()>, work: &'static WorkType) -> Self {
-        Self { cell, work }
+    pub(super) fn new(cell: NonNull<()>) -> Self {
+        Self(cell)
     }
 
     /// Which task this is for its handle and for `tracing`.
-    pub(super) fn id(&self) -> usize {
-        self.cell.addr().get()
-    }
-
-    pub(super) fn type_name(&self) -> &'static str {
-        (self.work.name)()
+    pub(super) fn id(self) -> usize {
+        self.0.addr().get()
     }
 }
 
@@ -112,10 +46,9 @@ pub(super) enum NotWoken {
 pub(super) fn wake_waiting(number: TaskNumber) -> Result<(), NotWoken> {
     let mut found = Err(NotWoken::NoSuchTask);
     table::change(number, |record| {
-        let waking = record
-            .task
-            .and_then(|task| Some((task.cell, task.work.waking?)));
-        found = match waking {
+        let waking = record.origin.and_then(|origin| origin.work().waking);
+        let cell = record.cell.map(|cell| cell.0);
+        found = match cell.zip(waking) {
             Some((cell, waking)) if record.state == TaskState::Waiting => {
                 // SAFETY: the record is in the table, whose shard is locked, so the cell is there. Held by
                 // `tests/inspect/polls.rs::tasks_that_end_while_they_are_asked_for_are_polled_or_gone`.

@@ -2,7 +2,7 @@
 //!
 //! Not here: how that is decided (`verdict.rs`).
 
-use crate::inspect::loop_report::{BlockReport, LoopReport};
+use crate::inspect::loop_report::{BlockReport, LoopReport, ratio};
 use crate::inspect::verdict::{NOTABLE, Verdict};
 use std::fmt;
 
@@ -54,6 +54,11 @@ impl LoopReport {
             Verdict::LongItem => self.explain_long(f),
             Verdict::BodiesSlowEachOther => self.explain_slow(f),
             Verdict::HelpersElsewhere => self.explain_helpers(f),
+            Verdict::SourceSlow => write!(
+                f,
+                "Its threads waited for the iterator for {:.0} % of their time: it gives items to one of them at a time.",
+                ratio(self.took_items(), self.worked() + self.took_items()) * 100.0
+            ),
             Verdict::OffProcessor => write!(
                 f,
                 "Its threads were not on a processor for {:.0} % of their time: bodies blocked, or other threads ran \

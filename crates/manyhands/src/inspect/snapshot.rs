@@ -7,7 +7,7 @@ use crate::inspect::channel_snapshot::ChannelSnapshot;
 use crate::inspect::last_waker::LastWaker;
 use crate::inspect::loop_snapshot::LoopSnapshot;
 use crate::inspect::no_more_threads::NoMoreThreads;
-use crate::inspect::table::TaskNumber;
+use crate::inspect::task_number::TaskNumber;
 use crate::inspect::task_state::{TaskKind, TaskState};
 use crate::inspect::wait_kind::WaitKind;
 use crate::priority::Priority;
@@ -168,9 +168,9 @@ pub struct TaskSnapshot {
     pub age: Duration,
     /// How long it has run, waits of its thread not counted.
     pub busy: Duration,
-    /// How often it was polled or run.
+    /// How often it was polled or run; not counted beyond [`u32::MAX`].
     pub polls: u64,
-    /// How often it was woken.
+    /// How often it was woken; not counted beyond [`u32::MAX`].
     pub wakes: u64,
     /// Who has woken it last; `None` if nobody has.
     pub last_waker: Option<LastWaker>,

@@ -1,8 +1,8 @@
 //! Which tasks can never go on, by what they wait for.
 //!
 //! A task goes on as soon as one of its waits ends. A wait for a task ends with that task; one for the next task of a group
-//! with any of those that it waits for; one for a scope when all its tasks have ended. So the tasks that can never go on are
-//! what is left when every task is taken out that has a wait for something else, or one that those taken out let end.
+//! with any of those that it waits for; one for all of several tasks, or for a scope, when all of them have ended. So the
+//! tasks that can never go on are what is left when every task is taken out that has a wait for something else, or one that those taken out let end.
 //!
 //! # Scopes
 //! One stuck task keeps its scope from ending, unless another one cancels it. In a scope of tasks that can fail, each
@@ -15,7 +15,7 @@
 
 use crate::inspect::awaited_set::{AwaitedSet, SetWait};
 use crate::inspect::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
-use crate::inspect::table::TaskNumber;
+use crate::inspect::task_number::TaskNumber;
 use crate::inspect::task_state::TaskState;
 use crate::inspect::wait_kind::WaitKind;
 use std::collections::{BTreeMap, BTreeSet};
@@ -131,6 +131,7 @@ impl<'snapshot> Stuck<'snapshot> {
         };
         match set.until {
             SetWait::OneOf(tasks) => stuck < tasks as usize,
+            SetWait::Each => stuck == 0,
             SetWait::All if self.unknown == Unknown::LetsNothingGoOn => stuck == 0,
             SetWait::All | SetWait::AllOrFailure => stuck == 0 || !are_all_stuck(),
         }

@@ -4,9 +4,11 @@ use crate::inspect::frames::{Frame, Frames};
 use crate::inspect::snapshot::{FrameSnapshot, Snapshot, TaskSnapshot, WaitSnapshot};
 #[cfg(unix)]
 use crate::inspect::table::Entry;
-use crate::inspect::table::{self, Record, TaskNumber, WaitRecord};
+use crate::inspect::table::{self, Record};
+use crate::inspect::task_number::TaskNumber;
 use crate::inspect::task_state::TaskState;
 use crate::inspect::wait_kind::WaitKind;
+use crate::inspect::waits::WaitRecord;
 use crate::inspect::{channels, group_names, loops, outside, record, runtimes};
 use crate::sync::clock;
 use std::collections::{BTreeMap, HashMap};
@@ -114,8 +116,8 @@ pub(super) fn snapshot_of_waits_for_tasks() -> Snapshot {
     let mut set_sizes = SetSizes::default();
     table::for_each(|number, record| {
         set_sizes.count(record);
-        let mut direct = record.waits.current().iter().filter(|wait| wait.is_direct);
-        let is_for_tasks = |wait: &WaitRecord| wait.kind == WaitKind::Task || wait.set.is_some();
+        let mut direct = record.waits.current().filter(|wait| wait.is_direct);
+        let is_for_tasks = |wait: WaitRecord| wait.kind == WaitKind::Task || wait.set.is_some();
         if direct.next().is_some_and(is_for_tasks) && direct.all(is_for_tasks) {
             tasks.push(task_of(number, record));
         }
@@ -204,9 +206,9 @@ pub(super) fn task_of(number: TaskNumber, record: &Record) -> TaskSnapshot {
         TaskState::Queued | TaskState::Waiting | TaskState::Blocked => record.busy,
     };
     let waits = &record.waits;
-    let frames = waits.frames.as_deref();
+    let frames = waits.frames();
     let ordered = frames.map_or_else(Vec::new, Frames::in_order);
-    let wait = |wait: &WaitRecord| WaitSnapshot {
+    let wait = |wait: WaitRecord| WaitSnapshot {
         kind: wait.kind,
         name: match wait.kind {
             WaitKind::Group => group_names::name_of(wait.resource),
@@ -214,7 +216,7 @@ pub(super) fn task_of(number: TaskNumber, record: &Record) -> TaskSnapshot {
         },
         resource: wait.resource,
         owner: wait.owner,
-        at: wait.at,
+        at: wait.at.location(),
         waiting_for: match wait.since {
             0 => Duration::ZERO,
             since => passed(since),
@@ -224,7 +226,7 @@ pub(super) fn task_of(number: TaskNumber, record: &Record) -> TaskSnapshot {
         frame: Frames::place_in(&ordered, wait.frame),
     };
     let outside = outside::waits_outside(record);
-    let listed = waits.current().iter().chain(&outside);
+    let listed = waits.current().chain(outside);
     let frame = |&(frame, outer): &(Frame, _)| FrameSnapshot {
         name: frame.name,
         at: frame.at,
@@ -232,32 +234,32 @@ pub(super) fn task_of(number: TaskNumber, record: &Record) -> TaskSnapshot {
     };
     TaskSnapshot {
         number,
-        kind: record.kind,
+        kind: record.kind(),
         id: record.id(),
-        name: record.name.as_deref().map(str::to_owned),
+        name: record.name.as_deref().map(|name| name.0.to_string()),
         type_name: record.type_name(),
-        priority: record.priority,
-        spawned_at: record.spawned_at,
+        priority: record.priority(),
+        spawned_at: record.spawned_at(),
         parent: record.parent,
         ran_on: record
             .ran_on
-            .map(|(runtime, worker)| (runtime, worker as usize)),
+            .map(|(runtime, worker)| (runtime.get(), worker as usize)),
         state: record.state,
         in_state: passed(record.since),
-        age: passed(record.spawned),
+        age: passed(record.spawned.ticks()),
         busy: elapsed(busy),
-        polls: record.polls,
-        wakes: record.wakes,
+        polls: record.polls.into(),
+        wakes: record.wakes.into(),
         last_waker: record.last_waker,
         waits: listed.map(wait).collect(),
-        waits_left_out: waits.left_out,
+        waits_left_out: waits.left_out(),
         frames: ordered.iter().map(frame).collect(),
         frames_left_out: frames.map_or(0, |frames| frames.left_out),
         may_wait_for_more: outside::may_wait_for_more(record),
-        changes: record.changes,
+        changes: record.changes.into(),
         set: record.set,
-        wakers: waits.wakers,
-        direct_waits_left_out: waits.direct_left_out,
+        wakers: record.wakers(),
+        direct_waits_left_out: waits.direct_left_out(),
     }
 }
 

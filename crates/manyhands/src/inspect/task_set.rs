@@ -2,7 +2,7 @@
 //! in `disabled.rs`.
 //!
 //! A scope or group that was made while recording was open has a number. The record of each of its tasks has it, and so has
-//! a wait for them.
+//! a wait for them. `when_all` has a number if it was made of handles; which tasks these are it learns while it polls them.
 //!
 //! # Threads
 //! Any thread adds tasks, one at a time waits for them. What is added while somebody waits changes that wait, so of two
@@ -10,10 +10,12 @@
 
 use crate::inspect::awaited_set::{AwaitedSet, SetWait};
 use crate::inspect::record::{self, TaskRecord, is_open, new_wait, note_wait};
-use crate::inspect::table::{self, TaskNumber};
+use crate::inspect::table;
+use crate::inspect::task_number::TaskNumber;
 use crate::inspect::wait_kind::WaitKind;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::global;
+use std::cell::Cell;
 use std::num::NonZeroU32;
 use std::ptr;
 use std::task::Waker;
@@ -36,6 +38,27 @@ impl TaskSet {
         }
     }
 
+    /// Of futures that are awaited together. Others than handles are no tasks.
+    pub(crate) fn of_futures(are_handles: impl FnOnce() -> bool) -> Self {
+        if is_open() && are_handles() {
+            return Self::new();
+        }
+        Self {
+            number: None,
+            waiter: AtomicU64::new(0),
+        }
+    }
+
+    /// Polls one of these futures. If it is pending, the task that it waits for belongs to the set from now on.
+    #[inline]
+    pub(crate) fn poll<R>(&self, poll: impl FnOnce() -> R) -> R {
+        if self.number.is_none() {
+            return poll();
+        }
+        let _polled = PolledFor(POLLED_FOR.replace(self.number));
+        poll()
+    }
+
     /// The task was spawned in the scope, or put into the group.
     #[inline]
     pub(crate) fn add(&self, task: &TaskRecord) {
@@ -54,6 +77,32 @@ impl TaskSet {
             table::change(waiter, |record| record.grow_awaited_set(number));
         }
     }
+}
+
+/// Puts back what a thread polled handles for before.
+struct PolledFor(Option<NonZeroU32>);
+
+impl Drop for PolledFor {
+    fn drop(&mut self) {
+        POLLED_FOR.set(self.0);
+    }
+}
+
+crate::sync::thread_local! {
+    /// The set of the handle that the thread polls.
+    static POLLED_FOR: Cell<Option<NonZeroU32>> = const { Cell::new(None) };
+}
+
+/// A handle was polled and waits for this task.
+pub(super) fn note_polled(task: TaskNumber) {
+    let Some(set) = POLLED_FOR.get() else { return };
+    table::change(task, |record| {
+        if record.set != Some(set) {
+            record.set = Some(set);
+            // So of two looks that see the same record, both see the task in the set.
+            record.note_change();
+        }
+    });
 }
 
 /// A future of this library is about to be pending until tasks of `set` end; else as [`waits`](record::waits). The future of
@@ -89,7 +138,7 @@ fn waits_for_set_recorded(
     if until.kind() == WaitKind::Scope
         && let Some(waiter) = waiter
     {
-        table::change(waiter, |record| record.waits.wakers = Some(1));
+        table::change(waiter, |record| record.set_wakers(Some(1)));
     }
 }
 

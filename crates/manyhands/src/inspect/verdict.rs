@@ -29,6 +29,8 @@ pub enum Verdict {
     LongItem,
     /// Its bodies take longer beside each other: they need the same memory, lock or atomic number.
     BodiesSlowEachOther,
+    /// It runs over an iterator, which gives its items to one thread at a time: the others waited for it.
+    SourceSlow,
     /// Helpers came late, left early, or never came: they slept, or had other work.
     HelpersElsewhere,
     /// Its threads were not on a processor: bodies blocked, or other threads ran there.
@@ -50,6 +52,8 @@ struct Losses {
     few: Duration,
     /// Runners had nothing left to do.
     waiting: Duration,
+    /// Runners took items from an iterator, or waited for their turn.
+    taking: Duration,
     off_processor: Duration,
 }
 
@@ -64,6 +68,7 @@ impl Verdict {
             Self::SharedLate => "shared_late",
             Self::LongItem => "long_item",
             Self::BodiesSlowEachOther => "bodies_slow_each_other",
+            Self::SourceSlow => "source_slow",
             Self::HelpersElsewhere => "helpers_elsewhere",
             Self::OffProcessor => "off_processor",
             Self::OneRunner => "one_runner",
@@ -95,6 +100,7 @@ impl LoopReport {
             (losses.few, Verdict::TooFewItems),
             (losses.opening, self.why_opened_late()),
             (losses.helpers, self.why_helpers_lacked()),
+            (losses.taking, Verdict::SourceSlow),
             (losses.off_processor, Verdict::OffProcessor),
         ];
         let mut greatest = (notable, Verdict::Scaled);
@@ -137,17 +143,20 @@ impl LoopReport {
             .collect();
         late.sort_unstable();
         late.resize(needed.max(late.len()), open);
+        let last = self.last_left().unwrap_or(self.elapsed);
         let ends = self.runners.iter().map(|runner| runner.left_after);
-        let off = self
-            .runners
-            .iter()
-            .filter_map(|runner| runner.off_processor);
+        // Who waits for the iterator is not on a processor either.
+        let off = self.runners.iter().filter_map(|runner| {
+            let off = runner.off_processor?;
+            Some(off.saturating_sub(runner.took_items))
+        });
         Losses {
             opening: times(opened, others),
             helpers: late.iter().take(needed).sum(),
             few: times(open, others - needed),
-            waiting: ends.map(|end| self.elapsed.saturating_sub(end)).sum(),
-            off_processor: off.sum(),
+            waiting: ends.map(|end| last.saturating_sub(end)).sum(),
+            taking: self.took_items(),
+            off_processor: off.sum::<Duration>() + self.after_last(),
         }
     }
 
@@ -227,6 +236,7 @@ mod tests {
             joined_after: ms(joined),
             left_after: ms(left),
             worked: ms(left - joined),
+            took_items: Duration::ZERO,
             off_processor: Some(Duration::ZERO),
             items: 50,
             blocks: 5,
@@ -461,6 +471,33 @@ mod tests {
             &off,
             Verdict::OffProcessor,
             "not on a processor for 40 % of their time: bodies blocked, or other threads ran there.",
+        );
+    }
+
+    #[test]
+    fn runners_that_wait_for_an_iterator_say_so() {
+        let mut report = shared(all_from([0, 0, 0], 100));
+        for runner in &mut report.runners {
+            (runner.worked, runner.took_items) = (ms(30), ms(70));
+            runner.off_processor = Some(ms(65));
+        }
+        assert_says(
+            &report,
+            Verdict::SourceSlow,
+            "Its threads waited for the iterator for 70 % of their time: it gives items to one of them at a time.",
+        );
+    }
+
+    #[test]
+    fn nobody_waits_for_an_item_once_the_last_runner_has_left() {
+        let mut runners = all_from([0, 0, 0], 20);
+        runners[0] = runner(None, 0, 24, block(ms(24), 1, (0, Duration::ZERO)));
+        // Comes when nothing is left.
+        runners[3] = runner(Some(2), 99, 99, short());
+        assert_says(
+            &shared(runners),
+            Verdict::OffProcessor,
+            "not on a processor for 83 % of their time: bodies blocked, or other threads ran there.",
         );
     }
 

@@ -19,6 +19,10 @@ pub enum WaitKind {
     )]
     Task,
     /// The end of one of several tasks, or of several futures of the same task.
+    #[cfg_attr(
+        not(all(feature = "inspect", not(any(loom, shuttle)))),
+        expect(dead_code, reason = "known without being said")
+    )]
     Group,
     /// An item of a channel.
     Receive,

@@ -14,7 +14,7 @@ use crate::inspect::snapshot::{
     FrameSnapshot, RuntimeSnapshot, TaskSnapshot, WaitSnapshot, WorkerSnapshot, WorkerState,
 };
 use crate::inspect::starvation::Starvation;
-use crate::inspect::table::TaskNumber;
+use crate::inspect::task_number::TaskNumber;
 use crate::inspect::task_state::{TaskKind, TaskState};
 use crate::priority::Priority;
 use miniserde::{Deserialize, Serialize, json};

@@ -6,8 +6,7 @@ use crate::inspect::{self, LoopReport};
 /// verdict, and as text two sentences. `None` before the first loop, and for those that ended before
 /// [`inspect::open`](crate::inspect::open).
 ///
-/// Loops and queries over positions are recorded, and `invoke`; not those over an iterator from
-/// [`from_iter`](crate::parallel::from_iter), nor async loops. A query may be several loops, of which this is the last. A
+/// Loops and queries are recorded, and `invoke`; not async loops. A query may be several loops, of which this is the last. A
 /// loop inside another one is the last until the outer one ends. Those of all threads, by the places that call them, are
 /// given by [`inspect::loop_reports`](crate::inspect::loop_reports).
 ///

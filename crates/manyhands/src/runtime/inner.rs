@@ -212,6 +212,12 @@ impl RuntimeInner {
         !self.injector.is_empty() || !self.set_aside.is_empty() || !self.priority_queues.is_empty()
     }
 
+    /// How many tasks wait in queues that belong to no worker and have no priority; of each queue at most `max` are
+    /// counted.
+    pub(crate) fn count_outside(&self, max: usize) -> usize {
+        self.injector.count(max) + self.set_aside.count(max)
+    }
+
     /// How long a woken worker takes to run, in ticks.
     pub(crate) fn wake_latency(&self) -> u64 {
         // Relaxed: advice.

@@ -97,7 +97,7 @@ impl Metrics {
             asleep: 0,
             blocked: census.blocked,
             detected_blocked: census.detected_blocked,
-            queued_outside: shared.injector.count(QUEUED_MAX) + shared.set_aside.count(QUEUED_MAX),
+            queued_outside: shared.count_outside(QUEUED_MAX),
             queued: 0,
             steals: 0,
             parks: 0,

@@ -17,7 +17,7 @@ impl Observed for RuntimeInner {
             threads: self.idle.threads(),
             threads_max: self.settings.threads_max,
             no_more_threads: no_more_threads(self),
-            queued_outside: self.injector.count(QUEUED_MAX) + self.set_aside.count(QUEUED_MAX),
+            queued_outside: self.count_outside(QUEUED_MAX),
             queued_with_priority: queued_with_priority(&self.priority_queues),
             started_for_declared: started(ThreadChangeReason::BlockingDeclared),
             started_for_detected: started(ThreadChangeReason::BlockingDetected),

@@ -2,10 +2,12 @@
 //!
 //! Unsafe: the futures are pinned in one allocation, and each is dropped in place when it has ended.
 
-use crate::inspect::{self, WaitKind};
+use crate::inspect::{self, SetWait, TaskSet};
 use crate::job::contain;
+use crate::task::JoinHandle;
 use crate::task::budget;
 use crate::task::ready_set::ReadySet;
+use std::any::type_name;
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::pin::Pin;
@@ -51,6 +53,7 @@ pub fn when_all<F: Future>(futures: impl IntoIterator<Item = F>) -> WhenAll<F> {
         results: std::iter::repeat_with(|| None).take(count).collect(),
         left: count,
         ready: ReadySet::new(count),
+        set: TaskSet::of_futures(is_handle::<F>),
     }
 }
 
@@ -68,6 +71,8 @@ pub struct WhenAll<F: Future> {
     /// Futures without a result.
     left: usize,
     ready: ReadySet,
+    /// Of handles: the tasks.
+    set: TaskSet,
 }
 
 impl<F: Future> WhenAll<F> {
@@ -84,13 +89,22 @@ impl<F: Future> WhenAll<F> {
                 .as_mut()
                 .map_unchecked_mut(|futures| &mut *futures[index])
         };
-        if let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+        let mut context = Context::from_waker(&waker);
+        let polled = self.set.poll(|| future.as_mut().poll(&mut context));
+        if let Poll::Ready(result) = polled {
             self.results[index] = Some(result);
             self.left -= 1;
             // SAFETY: it has not been dropped, and the result that is stored now prevents a second drop.
             unsafe { drop_in_place(future) };
         }
     }
+}
+
+/// Whether these futures are handles of this library. A type that does not tell its name in the way expected here is none.
+fn is_handle<F>() -> bool {
+    let generic = |name: &'static str| name.split_once('<').map(|(generic, _)| generic);
+    let handle = generic(type_name::<JoinHandle<()>>());
+    handle.is_some() && generic(type_name::<F>()) == handle
 }
 
 /// Drops a future. If that panics, the other futures are still dropped, and results returned.
@@ -120,7 +134,7 @@ impl<F: Future> Future for WhenAll<F> {
             match this.ready.next() {
                 Some(index) => this.poll_one(index),
                 None => {
-                    inspect::waits(this, context.waker(), WaitKind::Group, 0);
+                    inspect::waits_for_set(this, context.waker(), 0, (&this.set, SetWait::Each));
                     return Poll::Pending;
                 }
             }
@@ -154,5 +168,22 @@ impl<F: Future> fmt::Debug for WhenAll<F> {
         f.debug_struct("WhenAll")
             .field("left", &self.left)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_handle;
+    use crate::task::JoinHandle;
+    use std::pin::Pin;
+
+    #[test]
+    fn a_handle_is_known_from_what_only_has_one() {
+        struct Wrapper<T>(T);
+        assert!(is_handle::<JoinHandle<()>>());
+        assert!(is_handle::<JoinHandle<Vec<JoinHandle<&str>>>>());
+        assert!(!is_handle::<Wrapper<JoinHandle<()>>>());
+        assert!(!is_handle::<Pin<Box<JoinHandle<()>>>>());
+        assert!(!is_handle::<()>());
     }
 }

@@ -1,7 +1,7 @@
 //! Deadlocks of real tasks.
 
 use crate::support::{assert_waits_at, in_state, spawn, until, waiting, while_true};
-use manyhands::inspect::{self, Deadlock, TaskState};
+use manyhands::inspect::{self, Deadlock, TaskState, WaitKind};
 use manyhands::task::{self, JoinHandle};
 use manyhands::{Runtime, channel, time};
 use std::thread;
@@ -290,6 +290,83 @@ fn the_stream_of_when_each_is_followed_to_its_tasks_and_a_time_limit_lets_it_go_
     assert_none_of(&["each, limited: member", "each, limited: keeper"]);
 }
 
+/// A task that gets handles from a channel and awaits all of them.
+fn awaits_all(name: &str) -> (channel::Sender<Vec<JoinHandle<()>>>, JoinHandle<()>) {
+    let (sender, receiver) = channel::bounded::<Vec<JoinHandle<()>>>(1);
+    let task = spawn(name, async move {
+        let handles = receiver.recv_async().await.unwrap();
+        drop(task::when_all(handles).await);
+    });
+    (sender, task)
+}
+
+#[test]
+fn when_all_of_handles_is_followed_to_a_task_that_is_stuck_however_many_others_end() {
+    inspect::open();
+    let (to_member, member) = awaits_another("all: member");
+    let (to_keeper, keeper) = awaits_all("all: keeper");
+    let (release, released) = task::completion::<()>();
+    let last = spawn("all: last", async move { drop(released.await) });
+    let ended = (0..20).map(|_| task::spawn(async {}));
+    let handles = ended.chain([member, last]).collect();
+    to_keeper.send(handles).unwrap();
+    to_member.send(keeper).unwrap();
+    let ring = deadlock_of("all: keeper");
+    assert!(ring.is_certain && ring.tasks.len() == 2, "{ring}");
+    assert!(names(&ring).contains(&"all: member"), "{ring}");
+    let text = ring.to_string();
+    assert!(
+        text.contains("'all: keeper' waits for all of several tasks with task "),
+        "{text}"
+    );
+    let mut waits = ring.tasks.iter().flat_map(|task| &task.waits);
+    let wait = waits.find(|wait| wait.kind == WaitKind::Group).unwrap();
+    let line = include_str!("deadlocks.rs")
+        .lines()
+        .nth(wait.at.line() as usize - 1);
+    assert!(wait.at.file() == file!() && line.unwrap().contains("task::when_all(handles).await"));
+    // One that ends while others wait on changes nothing.
+    release.complete(());
+    assert!(deadlock_of("all: keeper").is_certain);
+}
+
+#[test]
+fn when_all_is_no_deadlock_while_its_tasks_can_go_on_or_it_has_a_time_limit_or_other_futures() {
+    inspect::open();
+    let (release, released) = task::completion::<()>();
+    let (to_free, free) = awaits_all("all, free: keeper");
+    let member = |name: &str| {
+        let released = released.clone();
+        spawn(name, async move { drop(released.await) })
+    };
+    let members = ["all, free: 1", "all, free: 2"];
+    to_free.send(members.map(member).into()).unwrap();
+    let ring_by = |limited: bool, names: [&str; 2]| {
+        let (to_member, member) = awaits_another(names[0]);
+        let keeper = spawn(names[1], async move {
+            if limited {
+                let all = task::when_all([member]);
+                drop(time::timeout(Duration::from_secs(3600), all).await);
+            } else {
+                drop(task::when_all([async { drop(member.await) }]).await);
+            }
+        });
+        to_member.send(keeper).unwrap();
+        until(|| waiting(names[0]).waits[0].owner);
+    };
+    ring_by(true, ["all, limited: member", "all, limited: keeper"]);
+    ring_by(false, ["all, other: member", "all, other: keeper"]);
+    assert_none_of(&[
+        "all, free: keeper",
+        "all, limited: member",
+        "all, limited: keeper",
+        "all, other: member",
+        "all, other: keeper",
+    ]);
+    release.complete(());
+    free.join().unwrap();
+}
+
 #[test]
 fn scopes_and_groups_that_come_and_go_are_no_deadlock() {
     inspect::open();
@@ -301,6 +378,11 @@ fn scopes_and_groups_that_come_and_go_are_no_deadlock() {
                 group.spawn(async move { drop(inner.await) });
             }
             drop(group.wait().await);
+            let two = (0..2).map(|n| {
+                let inner = task::spawn(async move { n });
+                task::spawn(async move { drop(inner.await) })
+            });
+            drop(task::when_all(two).await);
         }
     });
     let by_scopes = task::Builder::new().name("churn: scopes").run(|| {

@@ -10,7 +10,7 @@ use manyhands::{Runtime, parallel, task};
 use std::hint::spin_loop;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 #[expect(
@@ -175,10 +175,7 @@ fn a_loop_over_an_iterator_is_listed_while_it_runs_alone_and_shared() {
     const NAME: &str = "a_loop_over_an_iterator_is_listed";
     let seen = |i: u64| {
         let listed = listed(NAME).unwrap();
-        assert!(
-            listed.done <= i && (1..=2).contains(&listed.runners),
-            "{listed:?}"
-        );
+        assert!(listed.done <= i && listed.runners >= 1, "{listed:?}");
     };
     const LINE: u32 = line!() + 2;
     let alone = parallel::options().degree_of_parallelism(1);
@@ -188,19 +185,85 @@ fn a_loop_over_an_iterator_is_listed_while_it_runs_alone_and_shared() {
     });
     assert!(listed(NAME).is_none());
     let meet = std::sync::Barrier::new(2);
+    let both = Mutex::new(Vec::new());
     two_workers().install(|| {
-        parallel::for_each(parallel::from_iter(0..2_u64).unbuffered(), |i| {
+        parallel::for_each(parallel::from_iter(0..2_u64).unbuffered(), |_| {
             meet.wait();
-            seen(i);
-            let listed = listed(NAME).unwrap();
-            assert_eq!((listed.runners, listed.threads), (2, 2));
+            both.lock().unwrap().extend(listed(NAME));
             meet.wait();
         });
     });
+    // While bodies block, a third runner may come, and find nothing.
+    let both = both.into_inner().unwrap();
+    let are_right = both
+        .iter()
+        .all(|seen| seen.done == 0 && seen.runners >= 2 && seen.threads == 2);
+    assert!(both.len() == 2 && are_right, "{both:?}");
     assert!(listed(NAME).is_none());
     let panics = || parallel::for_each(parallel::from_iter(0..9), |_| panic!("on purpose"));
     assert!(std::panic::catch_unwind(panics).is_err());
     assert!(listed("a_loop_over_an_iterator_is_listed").is_none());
+}
+
+#[test]
+fn a_loop_over_an_iterator_is_reported_with_the_items_that_it_had() {
+    inspect::open();
+    let one = parallel::options().degree_of_parallelism(1);
+    one.for_each(parallel::from_iter(0..73_u64), |i| {
+        std::hint::black_box(i);
+    });
+    let report = last();
+    assert_eq!((report.items, report.runners[0].items), (73, 73));
+    assert_eq!(report.verdict(), Verdict::OneRunner, "{report:?}");
+    two_workers().install(|| {
+        parallel::for_each(parallel::from_iter(0..50_u64).unbuffered(), |_| {
+            compute(Duration::from_micros(100));
+        });
+    });
+    let report = last();
+    let items: u64 = report.runners.iter().map(|runner| runner.items).sum();
+    assert_eq!(
+        (report.items, items, report.alone_because),
+        (50, 50, None),
+        "{report:?}"
+    );
+    parallel::for_each(parallel::from_iter(0..0), |_: u64| ());
+    assert_eq!(
+        (last().items, last().verdict()),
+        (0, Verdict::TooShort),
+        "{report:?}"
+    );
+}
+
+#[test]
+fn threads_that_wait_for_an_iterator_are_the_reason() {
+    inspect::open();
+    let runtime = two_workers();
+    // On a busy machine both may be waiting for a processor for most of the time, and the report says so.
+    let report = until(|| {
+        let report = runtime.install(over_an_iterator_with_one_slow_item);
+        (report.verdict() != Verdict::OffProcessor).then_some(report)
+    });
+    assert_eq!(report.verdict(), Verdict::SourceSlow, "{report} {report:?}");
+    let text = report.to_string();
+    assert!(text.contains("waited for the iterator for"), "{text}");
+}
+
+fn over_an_iterator_with_one_slow_item() -> LoopReport {
+    let begun = now();
+    let items = (0..3_u64).inspect(|&i| {
+        if i == 2 {
+            // Nine times as long as both threads needed to come.
+            compute(begun.elapsed() * 9);
+        }
+    });
+    let both = std::sync::Barrier::new(2);
+    parallel::for_each(parallel::from_iter(items).unbuffered(), |i| {
+        if i < 2 {
+            both.wait();
+        }
+    });
+    last()
 }
 
 #[test]
@@ -342,22 +405,34 @@ fn nobody_joins_while_all_workers_have_other_work() {
     );
 }
 
-#[test]
-fn a_loop_whose_first_items_were_lighter_is_shared_late() {
-    inspect::open();
+/// A call of heavy items from a place whose items were light before, so that it looks at nothing before all have run.
+/// `call` calls the loop from there, whose body calls what it gets.
+fn heavy_items_at_a_light_place(call: impl Fn(&(dyn Fn() + Sync))) -> LoopReport {
     let is_heavy = AtomicBool::new(false);
     let run = || {
-        parallel::for_range(0..4_u64, |_| {
+        call(&|| {
             if is_heavy.load(Ordering::Relaxed) {
                 compute(Duration::from_micros(100));
             }
         });
         last()
     };
-    // The place has learnt that its items are light, and looks at nothing before all of them have run.
-    until(|| (run().alone_because == Some(AloneBecause::AlwaysShort)).then_some(()));
-    is_heavy.store(true, Ordering::Relaxed);
-    let report = run();
+    let is_known_as_short =
+        |report: &LoopReport| report.alone_because == Some(AloneBecause::AlwaysShort);
+    until(|| {
+        is_heavy.store(false, Ordering::Relaxed);
+        until(|| is_known_as_short(&run()).then_some(()));
+        is_heavy.store(true, Ordering::Relaxed);
+        let report = run();
+        // The place takes the items for heavier if the call before this one lost its processor.
+        is_known_as_short(&report).then_some(report)
+    })
+}
+
+#[test]
+fn a_loop_whose_first_items_were_lighter_is_shared_late() {
+    inspect::open();
+    let report = heavy_items_at_a_light_place(|body| parallel::for_range(0..4_u64, |_| body()));
     assert_eq!(report.verdict(), Verdict::SharedLate, "{report} {report:?}");
     assert!(report.to_string().contains("Shared late"), "{report}");
 }
@@ -417,21 +492,9 @@ fn the_last_loop_of_a_place_is_reported_over_the_socket_with_both_sentences() {
 #[test]
 fn a_loop_of_another_thread_that_was_shared_late_says_so_over_the_socket() {
     inspect::open();
-    const ITEMS: u64 = 41;
-    let is_heavy = AtomicBool::new(false);
-    let run = || {
-        parallel::for_range(0..ITEMS, |_| {
-            if is_heavy.load(Ordering::Relaxed) {
-                compute(Duration::from_micros(100));
-            }
-        });
-        last()
-    };
-    let other = || {
-        until(|| (run().alone_because == Some(AloneBecause::AlwaysShort)).then_some(()));
-        is_heavy.store(true, Ordering::Relaxed);
-        run()
-    };
+    const ITEMS: u64 = 5;
+    let call = |body: &(dyn Fn() + Sync)| parallel::for_range(0..ITEMS, |_| body());
+    let other = || heavy_items_at_a_light_place(call);
     let report = std::thread::scope(|scope| scope.spawn(other).join().unwrap());
     let seen = report_over_the_socket(ITEMS);
     assert_eq!(seen.verdict, "shared_late", "{report} {seen:?}");

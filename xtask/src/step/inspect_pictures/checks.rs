@@ -27,6 +27,19 @@ pub(super) fn look_is_small_and_fast(seen: &Value) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Fails if the first look at a million tasks does not count them, or took longer than it may.
+pub(super) fn text_is_whole_and_fast(text: &str, millis: u128) -> Result<(), Failure> {
+    if !text.contains("1000000") {
+        return Err(Failure::new("a million tasks are not in the text"));
+    }
+    if millis > u128::from(VIEW_MILLIS_MAX) {
+        return Err(Failure::new(format!(
+            "a first look at a million tasks took {millis} ms, at most {VIEW_MILLIS_MAX}"
+        )));
+    }
+    Ok(())
+}
+
 /// A task has a name with elements, control characters and a mark of text direction: it is there as text, escaped by the
 /// program, and nothing in it is obeyed.
 pub(super) fn hostile_name_is_text(browser: &mut Browser, panel: &str) -> Result<(), Failure> {
@@ -94,7 +107,7 @@ const NAMED_MILLIS_MAX: u32 = 1_000;
 
 #[cfg(test)]
 mod tests {
-    use super::look_is_small_and_fast;
+    use super::{look_is_small_and_fast, text_is_whole_and_fast};
     use serde_json::json;
 
     #[test]
@@ -107,6 +120,15 @@ mod tests {
         ] {
             let seen = json!({"bytes": bytes, "millis": millis});
             assert_eq!(look_is_small_and_fast(&seen).is_ok(), passes, "{seen}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_lacks_the_million_or_is_late_fails() {
+        let whole = "1000000 tasks";
+        for (text, millis, passes) in [(whole, 1_000, true), (whole, 1_001, false), ("", 1, false)]
+        {
+            assert_eq!(text_is_whole_and_fast(text, millis).is_ok(), passes);
         }
     }
 }

@@ -213,7 +213,18 @@ fn look_at_million(pictures: &Pictures) -> Result<(), Failure> {
          table and graph, after {millis} ms"
     );
     checks::look_is_small_and_fast(&seen)?;
-    browser.judge(scene.host())
+    browser.judge(scene.host())?;
+    // Over a connection of its own, so nothing is known before.
+    let watch = Stopwatch::start();
+    let text = Invocation::program(workspace::target_subdir("release").join("manyhands"))
+        .arg("inspect")
+        .arg(scene.process().to_string())
+        .arg("--text")
+        .env("XDG_RUNTIME_DIR", pictures.sockets.display().to_string())
+        .stdout()?;
+    let millis = watch.elapsed().as_millis();
+    println!("1,000,000 waiting tasks: all of a first look, as text, after {millis} ms");
+    checks::text_is_whole_and_fast(&text, millis)
 }
 
 /// Types `text` where the page filters.

@@ -10,7 +10,7 @@
 use crate::engine::consumer::Consumer;
 use crate::engine::helped::{Helped, HelpedWork, Panics};
 use crate::engine::{BLOCK_NANOS_MAX, HelperPolicy, Plan, Rate, Runner};
-use crate::inspect::ListedLoop;
+use crate::inspect::{self, AloneBecause, LoopObserver, RunnerObserver, Unobserved};
 use crate::job::{Payload, catch};
 use crate::parallel::source::{Drive, Feed};
 use crate::runtime::fork_join::series::WAKE_PAYS_FROM;
@@ -98,32 +98,19 @@ impl<I: Iterator<Item: Send> + Send> Feed for FromIter<I> {
 
     fn drive<C: Consumer<I::Item>>(self, consumer: &C, plan: &Plan<'_>) {
         let _entered = plan.runtime.map(|runtime| runtime.enter());
-        let listed = ListedLoop::begin::<C>(plan.site);
         let at_once = self.chunk_max == 1 || plan.helpers == HelperPolicy::AtOnce;
-        let chunk_max = if at_once { 1 } else { self.chunk_max };
-        let mut pull = Pull {
-            iterator: Some(self.iterator),
-            next: 0,
+        let first = match (at_once, plan.degree) {
+            (true, None | Some(2..)) => First::Share,
+            _ => First::Probe,
         };
-        let mut runner = Runner::new(consumer);
-        let alone = plan.degree == Some(1);
-        let chunk = (1, chunk_max);
-        if (at_once && !alone)
-            || pull.run_alone(&mut runner, alone, chunk_max, &listed) == After::Worthwhile
-        {
-            share(pull, &mut runner, plan, chunk, &listed);
-        }
+        let chunk = (1, if at_once { 1 } else { self.chunk_max });
+        Pull::of(self.iterator).observe(consumer, plan, (first, chunk));
     }
 
     fn drive_leaves<C: Consumer<I::Item>>(self, consumer: &C, plan: &Plan<'_>) {
         let _entered = plan.runtime.map(|runtime| runtime.enter());
-        let listed = ListedLoop::begin::<C>(plan.site);
-        let pull = Pull {
-            iterator: Some(self.iterator),
-            next: 0,
-        };
         let chunk = (LEAF_LEN, LEAF_LEN);
-        share(pull, &mut Runner::new(consumer), plan, chunk, &listed);
+        Pull::of(self.iterator).observe(consumer, plan, (First::Share, chunk));
     }
 
     fn len_hint(&self) -> Option<usize> {
@@ -138,6 +125,18 @@ struct Pull<I> {
     next: u64,
 }
 
+/// What the caller does first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum First {
+    /// It runs items alone until sharing pays.
+    Probe,
+    /// It opens the loop to helpers.
+    Share,
+}
+
+/// First and largest number of items pulled at once.
+type Chunk = (usize, usize);
+
 /// The outcome for a caller that ran alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum After {
@@ -147,6 +146,42 @@ enum After {
     Worthwhile,
 }
 
+impl<I: Iterator<Item: Send> + Send> Pull<I> {
+    fn of(iterator: I) -> Self {
+        Self {
+            iterator: Some(iterator),
+            next: 0,
+        }
+    }
+
+    /// Runs all items, recorded if recording is open.
+    fn observe<C: Consumer<I::Item>>(self, consumer: &C, plan: &Plan<'_>, how: (First, Chunk)) {
+        if inspect::is_open() {
+            inspect::during_loop::<C>(None, plan.site, |record| {
+                self.run(consumer, plan, how, record);
+            });
+        } else {
+            self.run(consumer, plan, how, Unobserved);
+        }
+    }
+
+    fn run<C: Consumer<I::Item>, O: LoopObserver>(
+        mut self,
+        consumer: &C,
+        plan: &Plan<'_>,
+        (first, chunk): (First, Chunk),
+        observer: O,
+    ) {
+        let mut runner = Runner::new(consumer);
+        let alone = plan.degree == Some(1);
+        if first == First::Share
+            || self.run_alone(&mut runner, alone, chunk.1, observer) == After::Worthwhile
+        {
+            share(self, &mut runner, plan, chunk, observer);
+        }
+    }
+}
+
 impl<I: Iterator> Pull<I> {
     /// Runs items straight from the iterator until it ends, or until sharing pays.
     fn run_alone<C: Consumer<I::Item>>(
@@ -154,10 +189,10 @@ impl<I: Iterator> Pull<I> {
         runner: &mut Runner<'_, I::Item, C>,
         alone: bool,
         chunk_max: usize,
-        listed: &ListedLoop,
+        observer: impl LoopObserver,
     ) -> After {
         let consumer = runner.consumer;
-        let _runs = listed.runner();
+        let mut part = observer.caller_alone();
         let begun = clock::ticks();
         let mut block = 1;
         let Some(iterator) = &mut self.iterator else {
@@ -169,7 +204,7 @@ impl<I: Iterator> Pull<I> {
             let positions = self.next..self.next + block as u64;
             consumer.consume(runner.state(), positions, counted);
             self.next += taken as u64;
-            listed.done(taken as u64);
+            part.block(taken as u64);
             if taken < block {
                 break;
             }
@@ -184,6 +219,12 @@ impl<I: Iterator> Pull<I> {
                 .clamp(1, block * 8)
                 .min(chunk_max);
         }
+        drop(part);
+        observer.alone(if alone {
+            AloneBecause::OneAllowed
+        } else {
+            AloneBecause::TooShort
+        });
         After::Done
     }
 
@@ -214,36 +255,36 @@ fn is_worthwhile(spent: u64) -> bool {
 }
 
 /// The remaining items of an iterator.
-struct SharedPull<'a, I: Iterator, C: Consumer<I::Item>> {
+struct SharedPull<'a, I: Iterator, C: Consumer<I::Item>, O> {
     consumer: &'a C,
     /// Where helpers find the call; `None` when all helper slots of the owner are in use.
     helper_slot: Option<&'static HelperSlot>,
     pull: Mutex<Pull<I>>,
-    /// First and largest number of items pulled at once.
-    chunk: (usize, usize),
+    chunk: Chunk,
     /// Current runners, the owner included.
     runners: AtomicUsize,
     runners_max: usize,
     stopped: AtomicBool,
     panics: Panics,
-    listed: &'a ListedLoop,
+    observer: O,
 }
 
 /// Runs the remaining items of the iterator, with helpers.
-fn share<I, C>(
+fn share<I, C, O>(
     pull: Pull<I>,
     runner: &mut Runner<'_, I::Item, C>,
     plan: &Plan<'_>,
-    chunk: (usize, usize),
-    listed: &ListedLoop,
+    chunk: Chunk,
+    observer: O,
 ) where
     I: Iterator<Item: Send> + Send,
     C: Consumer<I::Item>,
+    O: LoopObserver,
 {
     current::with_slot(|slot| {
         let place = slot.and_then(OpenCall::next);
         let workers = slot.map_or(1, |slot| slot.runtime().idle.limit());
-        listed.opens(plan.degree.unwrap_or(workers));
+        observer.opens(plan.degree.unwrap_or(workers));
         let call = Helped::new(SharedPull {
             consumer: runner.consumer,
             helper_slot: place.map(|place| place.helper_slot),
@@ -253,7 +294,7 @@ fn share<I, C>(
             runners_max: plan.degree.unwrap_or(workers + RUNNERS_SPARE),
             stopped: AtomicBool::new(false),
             panics: Panics::new(),
-            listed,
+            observer,
         });
         call.keep_open(place, |shared| {
             if let Some(place) = place {
@@ -263,23 +304,29 @@ fn share<I, C>(
                     runtime.wake_one();
                 }
             }
-            shared.work(slot, runner, None);
+            let part = observer.caller(slot.and_then(|slot| slot.worker()));
+            shared.work(slot, runner, None, part);
         });
         call.work.panics.resume();
     });
 }
 
-impl<I: Iterator<Item: Send> + Send, C: Consumer<I::Item>> SharedPull<'_, I, C> {
+impl<I, C, O> SharedPull<'_, I, C, O>
+where
+    I: Iterator<Item: Send> + Send,
+    C: Consumer<I::Item>,
+    O: LoopObserver,
+{
     /// Pulls and runs chunks until the iterator ends, or until `attention` is wanted elsewhere.
     fn work(
         &self,
         slot: Option<&OccupiedSlot>,
         runner: &mut Runner<'_, I::Item, C>,
         mut attention: Option<&mut YieldCheck>,
+        mut part: O::Runner,
     ) {
         let (mut size, size_max) = self.chunk;
         let mut chunk = Vec::new();
-        let _runs = self.listed.runner();
         // Relaxed: a runner may see the stop a chunk late.
         while !self.stopped.load(Ordering::Relaxed) {
             let begun = clock::ticks();
@@ -294,6 +341,7 @@ impl<I: Iterator<Item: Send> + Send, C: Consumer<I::Item>> SharedPull<'_, I, C> 
                 Ok(pull.next)
             };
             drop(pull);
+            part.took_items();
             let first = match filled {
                 Ok(first) => first,
                 Err(payload) => {
@@ -313,7 +361,7 @@ impl<I: Iterator<Item: Send> + Send, C: Consumer<I::Item>> SharedPull<'_, I, C> 
             }) {
                 return self.note_panic(payload);
             }
-            self.listed.done(pulled as u64);
+            part.block(pulled as u64);
             let rate = Rate::of(clock::ticks().saturating_sub(begun), pulled as u64);
             let wanted = rate.items_in(clock::ticks_in(BLOCK_NANOS_MAX));
             if self.chunk.0 < size_max {
@@ -362,7 +410,12 @@ impl<I: Iterator<Item: Send> + Send, C: Consumer<I::Item>> SharedPull<'_, I, C> 
     }
 }
 
-impl<I: Iterator<Item: Send> + Send, C: Consumer<I::Item>> HelpedWork for SharedPull<'_, I, C> {
+impl<I, C, O> HelpedWork for SharedPull<'_, I, C, O>
+where
+    I: Iterator<Item: Send> + Send,
+    C: Consumer<I::Item>,
+    O: LoopObserver,
+{
     fn help(&self, slot: &'static OccupiedSlot) {
         // Relaxed: only the number matters.
         if self.runners.fetch_add(1, Ordering::Relaxed) >= self.runners_max {
@@ -378,7 +431,8 @@ impl<I: Iterator<Item: Send> + Send, C: Consumer<I::Item>> HelpedWork for Shared
         slot.runtime().wake_if_nobody_searches();
         let mut attention = YieldCheck::of(slot);
         let mut runner = Runner::new(self.consumer);
-        self.work(Some(slot), &mut runner, attention.as_mut());
+        let part = self.observer.helper(slot.worker());
+        self.work(Some(slot), &mut runner, attention.as_mut(), part);
     }
 
     fn note_panic(&self, payload: Payload) {

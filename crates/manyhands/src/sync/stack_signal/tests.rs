@@ -160,7 +160,8 @@ extern "C" fn on_small_stack(_: *mut c_void) -> *mut c_void {
 #[test]
 fn a_thread_with_a_small_stack_and_no_alternate_one_is_copied_to_its_end() {
     prepare().unwrap();
-    let bytes = 48 << 10;
+    // On aarch64 the least that is allowed is more.
+    let bytes = libc::PTHREAD_STACK_MIN.max(48 << 10);
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
     // SAFETY: the pointer is to a local.
     unsafe { libc::pthread_attr_init(attributes.as_mut_ptr()) };

@@ -1,0 +1,208 @@
+//! The library for Linux on aarch64, on whatever processor this runs: lints with all features, and under an emulator of that
+//! processor the unit tests and the tests of what `inspect` shows, among them those that copy and follow stacks.
+//!
+//! It installs what it needs: the target by `rustup`, and Debian's packages of a linker, a C library and the emulator, for
+//! which it has to be root or allowed to use `sudo`. Nothing is skipped where that fails.
+//!
+//! The emulator keeps the memory orders of the processor that it runs on, so this says nothing about those of aarch64.
+//! Whatever is not run stands in [`EXCEPTIONS`], with its reason.
+
+use std::env;
+use std::fmt;
+
+use crate::command::Invocation;
+use crate::failure::Failure;
+use crate::workspace;
+
+const TARGET: &str = "aarch64-unknown-linux-gnu";
+const LINKER: &str = "aarch64-linux-gnu-gcc";
+const EMULATOR: &str = "qemu-aarch64";
+/// Where the packages put the C library, which the emulator looks for there.
+const LIBRARIES: &str = "/usr/aarch64-linux-gnu";
+const PACKAGES: &str = "gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user";
+/// How many stacks the longest test copies; 300 elsewhere.
+const CAPTURES: &str = "20";
+
+/// The tests that are not run under the emulator.
+const EXCEPTIONS: &[Exception] = &[
+    Exception {
+        tests: &[
+            "engine::sharing::tests::a_loop_that_has_spent_too_little_ends_the_process",
+            "engine::sharing::tests::positions_that_are_dropped_end_the_process",
+            "parallel::map::tests::a_vector_with_an_entry_that_was_not_written_ends_the_process",
+            "parallel::sort::stable::tests::a_pass_that_has_not_written_every_item_ends_the_process",
+            "query::ordered_collect::tests::runs_with_more_items_than_their_buffer_end_the_process",
+            "environment::",
+            "stacks::a_program_that_handles_the_signal_itself_keeps_its_handler_and_says_so",
+            "starvation::the_watchdog_reports_a_starved_runtime_once_on_standard_error",
+            "users::a_process_of_another_user_that_can_open_the_socket_is_refused",
+        ],
+        reason: "they start their own program anew, which the emulator leaves to the system, and that cannot run it",
+    },
+    Exception {
+        tests: &[
+            "sync::stack_signal::tests::a_thread_that_ends_while_it_is_asked_is_copied_or_not_and_nobody_waits_for_it",
+            "sync::thread_state::tests::a_thread_s_clock_runs_while_it_computes_and_ends_with_it",
+        ],
+        reason: "a thread that has ended and was joined is there for another moment, which the emulator needs to end",
+    },
+    Exception {
+        tests: &[
+            "polls::a_task_that_is_polled_on_request_shows_its_functions_from_its_wait_outwards",
+        ],
+        reason: "it fails: where a linker's table for aarch64 has a mark at a function's address, the function has only its \
+                 short name",
+    },
+    Exception {
+        tests: &["loops::"],
+        reason: "they expect what loops decide by measured nanoseconds, and an emulated body takes many times as long",
+    },
+    Exception {
+        tests: &[
+            "engine::many_cores::",
+            "inspect::deadlock::tests::a_hundred_thousand_tasks_in_one_ring_are_found_without_recursion",
+            "query::hash::",
+            "query::source::text::",
+        ],
+        reason: "they compute for ten seconds to two minutes here, in code that is the same for all processors",
+    },
+    Exception {
+        tests: &[
+            "deadlocks::a_busy_ring_of_tasks_that_pass_a_token_is_no_deadlock",
+            "deadlocks::scopes_and_groups_that_come_and_go_are_no_deadlock",
+            "tasks::nothing_is_left_of_many_tasks_that_come_and_go_while_snapshots_are_taken",
+        ],
+        reason: "they look on for ten seconds and more at tasks that come and go, which says nothing about a processor",
+    },
+];
+
+/// What is not run.
+struct Exception {
+    /// Tests by their names, modules by theirs with the colons behind it.
+    tests: &'static [&'static str],
+    reason: &'static str,
+}
+
+pub(crate) fn run() -> Result<(), Failure> {
+    install_target()?;
+    install_packages()?;
+    cargo("clippy", "")
+        .arg("--")
+        .arg("-D")
+        .arg("warnings")
+        .run()?;
+    cargo("test", "--no-run").run()?;
+    let test = cargo("test", "").arg("--").arg("--quiet");
+    let skipped = EXCEPTIONS.iter().flat_map(|exception| exception.tests);
+    let outcome = skipped
+        .fold(test, |test, name| test.arg("--skip").arg(name))
+        .run();
+    println!("Not run under the emulator:");
+    EXCEPTIONS
+        .iter()
+        .for_each(|exception| println!("{exception}"));
+    outcome
+}
+
+fn install_target() -> Result<(), Failure> {
+    let installed = Invocation::new("rustup target list --installed").stdout()?;
+    if installed.lines().any(|target| target == TARGET) {
+        return Ok(());
+    }
+    Invocation::new("rustup target add").arg(TARGET).run()
+}
+
+fn install_packages() -> Result<(), Failure> {
+    if [LINKER, EMULATOR].into_iter().all(is_on_the_path) {
+        return Ok(());
+    }
+    let installed = ["update -qq", "install -y -qq --no-install-recommends"]
+        .into_iter()
+        .zip(["", PACKAGES])
+        .try_for_each(|(verb, packages)| as_root(&format!("apt-get {verb} {packages}"))?.run());
+    installed.map_err(|failure| {
+        Failure::new(format!(
+            "aarch64 needs the packages {PACKAGES}, and they could not be installed: {failure}"
+        ))
+    })
+}
+
+/// A command that only root may run.
+fn as_root(line: &str) -> Result<Invocation, Failure> {
+    let user = Invocation::new("id -u").stdout()?;
+    let line = match user.trim() {
+        "0" => line.to_owned(),
+        _ => format!("sudo -n {line}"),
+    };
+    Ok(Invocation::new(&line).env("DEBIAN_FRONTEND", "noninteractive"))
+}
+
+fn is_on_the_path(program: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+fn cargo(verb: &str, more: &str) -> Invocation {
+    Invocation::cargo(&format!(
+        "{verb} -p manyhands --all-features --lib --test inspect --target {TARGET} {more}"
+    ))
+    .arg("--target-dir")
+    .arg(workspace::target_subdir("aarch64"))
+    .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", LINKER)
+    .env(
+        "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER",
+        format!("{EMULATOR} -L {LIBRARIES}"),
+    )
+    .env("MANYHANDS_CAPTURES", CAPTURES)
+    // Naming the functions of a panic takes the emulator seconds.
+    .env("RUST_BACKTRACE", "0")
+}
+
+impl fmt::Display for Exception {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "  {}:", self.reason)?;
+        self.tests
+            .iter()
+            .try_for_each(|test| write!(f, "\n    {test}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EXCEPTIONS, Exception};
+    use crate::workspace;
+    use std::fs;
+
+    #[test]
+    fn an_exception_is_a_test_or_a_module_that_exists() {
+        let library = workspace::root().join("crates/manyhands");
+        for name in EXCEPTIONS.iter().flat_map(|exception| exception.tests) {
+            let (modules, test) = name.rsplit_once("::").unwrap();
+            let path = modules.trim_end_matches("::tests").replace("::", "/");
+            let places = ["src", "tests/inspect"].map(|folder| library.join(folder).join(&path));
+            let files = places.iter().flat_map(|place| {
+                [
+                    place.with_extension("rs"),
+                    place.join("mod.rs"),
+                    place.join("tests.rs"),
+                ]
+            });
+            let texts: Vec<String> = files
+                .filter_map(|file| fs::read_to_string(file).ok())
+                .collect();
+            let head = format!("fn {test}(");
+            let is_there = !texts.is_empty()
+                && (test.is_empty() || texts.iter().any(|text| text.contains(&head)));
+            assert!(is_there, "{name} names no test and no module");
+        }
+    }
+
+    #[test]
+    fn an_exception_is_printed_with_its_reason() {
+        let exception = Exception {
+            tests: &["area::name"],
+            reason: "it forks",
+        };
+        assert_eq!(exception.to_string(), "  it forks:\n    area::name");
+    }
+}
