@@ -9,7 +9,13 @@
 //! - `Notified`: it is out of the list, and its waker was handed out; the waiter has not tried again since.
 //!
 //! A notified waiter may find nothing: it tries again, and either leaves, or waits again as the first of the list.
+//!
+//! # Nobody waits for ever
+//! A task that gives something back, notifies a waiter, and takes it again before that has run, would do so for ever. So
+//! who notifies a waiter that was notified in vain before makes way for it: its own next operation waits until the tasks
+//! behind it have had their turn. A thread outside any task has nobody to make way for; there the system decides.
 
+use crate::task::budget;
 use std::num::NonZeroU32;
 use std::task::Waker;
 
@@ -47,6 +53,8 @@ struct Waiter<D> {
     data: Option<D>,
     previous: usize,
     next: usize,
+    /// How often it was notified and found nothing.
+    in_vain: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +95,7 @@ impl<D> WaitList<D> {
             data,
             previous: self.back,
             next: NONE,
+            in_vain: 0,
         };
         let number = self.free;
         let number = if let Some(free) = self.waiters.get_mut(number) {
@@ -122,6 +131,7 @@ impl<D> WaitList<D> {
         let old = waiter.waker.replace(waker.clone());
         if waiter.state == WaiterState::Notified {
             waiter.state = WaiterState::Waiting;
+            waiter.in_vain = waiter.in_vain.saturating_add(1);
             waiter.previous = NONE;
             waiter.next = front;
             match self.waiters.get_mut(front) {
@@ -162,7 +172,8 @@ impl<D> WaitList<D> {
         &mut self.waiters[key.index()].data
     }
 
-    /// Takes the first waiter out of the list and returns its waker, for the caller to wake. Its data stays.
+    /// Takes the first waiter out of the list and returns its waker, for the caller to wake. Its data stays. If that
+    /// waiter was notified in vain before, the calling task makes way for it.
     #[inline]
     pub(super) fn notify_first(&mut self) -> Option<Waker> {
         let number = self.front;
@@ -173,6 +184,9 @@ impl<D> WaitList<D> {
         self.notified += 1;
         let waiter = &mut self.waiters[number];
         waiter.state = WaiterState::Notified;
+        if waiter.in_vain >= IN_VAIN_MAX {
+            budget::make_way();
+        }
         waiter.waker.take()
     }
 
@@ -228,6 +242,8 @@ impl<D> WaitList<D> {
     }
 }
 
+/// A waiter that was notified in vain as often is made way for.
+const IN_VAIN_MAX: u32 = 4;
 /// No entry has this index.
 const NONE: usize = usize::MAX;
 

@@ -72,6 +72,9 @@ impl TaskRecord {
     }
 
     #[inline(always)]
+    pub(crate) fn has_unknown_parent(&self) {}
+
+    #[inline(always)]
     pub(crate) fn run(&self, _id: usize, _worker: Option<(usize, &RuntimeNumber)>) -> Running {
         Running
     }
@@ -167,6 +170,12 @@ pub(crate) fn keeps(_waker: &Waker) {}
 
 #[inline(always)]
 pub(crate) fn forget<L>(_leaf: &L) {}
+
+#[inline(always)]
+pub(crate) fn forget_task<L>(_leaf: &L, _id: usize) {}
+
+#[inline(always)]
+pub(crate) fn forget_set<L>(_leaf: &L, _set: &TaskSet) {}
 
 #[inline(always)]
 pub(crate) fn thread_waits_for_task(_task: &TaskRecord, _id: usize) -> ThreadWait {

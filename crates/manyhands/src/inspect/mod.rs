@@ -30,7 +30,7 @@
 //! # Loops
 //! [`Snapshot::loops`] are the parallel loops and queries that run. How the last one of a thread ran and what kept it from
 //! being faster is said by [`explain_last`](crate::parallel::explain_last), and of the last one of each place that calls loops
-//! by `loop_reports`. Loops over an iterator and async loops are listed only.
+//! by `loop_reports`. Async loops are listed only.
 //!
 //! # Stacks
 //! What the threads of all runtimes run now, function by function, is shown by `manyhands inspect --stacks`, on Linux on
@@ -45,7 +45,7 @@
 //! # Cost
 //! Without the feature nothing. With it, eight bytes for each task, and one load and a branch where a task is spawned,
 //! runs, waits and is woken, and where a loop begins. While recording is open, each of these takes a short lock and reads
-//! the tick counter, a task takes about 280 bytes more, and each runner of a loop asks the system twice for its processor
+//! the tick counter, a task takes about 120 bytes more, and each runner of a loop asks the system twice for its processor
 //! time. A thread that first takes part in a runtime asks the system for the place of its stack; one whose stack is asked
 //! for is interrupted for some microseconds.
 //!
@@ -106,9 +106,10 @@ pub(crate) use disabled::in_tokio;
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use disabled::{
     ChannelRecord, FrameMark, GroupName, ListedLoop, LoopSite, Running, RuntimeNumber, SetWait,
-    TaskRecord, TaskSet, WaitSite, Waking, WorkType, during_loop, forget, is_open, is_recorded,
-    keeps, runtime_made, short_loop, thread_begins, thread_blocks, thread_polls_any,
-    thread_polls_one, thread_waits_for_task, waits, waits_for_set, waits_for_task,
+    TaskRecord, TaskSet, WaitSite, Waking, WorkType, during_loop, forget, forget_set, forget_task,
+    is_open, is_recorded, keeps, runtime_made, short_loop, thread_begins, thread_blocks,
+    thread_polls_any, thread_polls_one, thread_waits_for_task, waits, waits_for_set,
+    waits_for_task,
 };
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use wait_kind::WaitKind;
@@ -242,15 +243,16 @@ pub(crate) use loop_site::LoopSite;
 pub(crate) use loops::{during_loop, last as last_loop, short_loop};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use record::{
-    Running, RuntimeNumber, TaskRecord, forget, is_open, is_recorded, keeps, thread_blocks,
-    thread_polls_any, thread_polls_one, thread_waits_for_task, waits, waits_for_task,
+    Running, RuntimeNumber, TaskRecord, forget, forget_task, is_open, is_recorded, keeps,
+    thread_blocks, thread_polls_any, thread_polls_one, thread_waits_for_task, waits,
+    waits_for_task,
 };
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use runtimes::Observed;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 pub(crate) use runtimes::ObservedThread;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
-pub(crate) use task_set::{TaskSet, waits_for_set};
+pub(crate) use task_set::{TaskSet, forget_set, waits_for_set};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use wait_site::WaitSite;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]

@@ -22,7 +22,16 @@ pub(super) fn may_wait_for_more(record: &Record) -> bool {
 /// How many wakers of the task are neither those of recorded waits nor kept by this library for something else.
 fn unlisted_wakers(record: &Record) -> Option<usize> {
     let waits = &record.waits;
-    let listed = waits.current().count() + waits.kept() as usize;
+    // What `when_all` or a group polls has wakers of theirs.
+    let is_of_group =
+        |wait: WaitRecord| wait.is_direct && (wait.kind == WaitKind::Group || wait.set.is_some());
+    let (among, left_out) = if waits.current().any(is_of_group) {
+        let direct = waits.current().filter(|wait| wait.is_direct);
+        (direct.count(), waits.direct_left_out())
+    } else {
+        (waits.current().count(), waits.left_out())
+    };
+    let listed = among + (left_out + waits.kept()) as usize;
     record
         .wakers()
         .map(|wakers| (wakers as usize).saturating_sub(listed))

@@ -142,6 +142,13 @@ impl TaskRecord {
         TaskNumber::from_bits(self.0.load(Ordering::Relaxed))
     }
 
+    /// Nobody saw who spawned the task: it was before recording was opened.
+    pub(crate) fn has_unknown_parent(&self) {
+        if let Some(number) = self.number() {
+            table::change(number, |record| record.parent = None);
+        }
+    }
+
     /// The task is about to be queued, or, if it was spawned before recording was opened, to run.
     ///
     /// `cell` is the task's, and is not freed before this has [`ended`](Self::ended), or a [`run`](Self::run) that was the
@@ -335,10 +342,30 @@ pub(crate) fn forget<L>(leaf: &L) {
     }
 }
 
+/// As [`forget`], of a wait for the end of the task with this id. The future may have been moved since it was polled.
+#[inline]
+pub(crate) fn forget_task<L>(leaf: &L, id: usize) {
+    if is_recorded() {
+        forget_task_at(ptr::from_ref(leaf).addr(), id);
+    }
+}
+
 #[cold]
 fn forget_at(leaf: usize) {
+    forget_moved(leaf, |_| false);
+}
+
+#[cold]
+fn forget_task_at(leaf: usize, id: usize) {
+    forget_moved(leaf, |wait| {
+        wait.kind == WaitKind::Task && wait.resource == id
+    });
+}
+
+/// Takes out the wait of the future that was here, or, if there is none, one that is the same.
+pub(super) fn forget_moved(leaf: usize, is_same: impl Fn(&WaitRecord) -> bool) {
     if let Some(number) = CURRENT.get().number {
-        table::change(number, |record| record.remove_wait(leaf));
+        table::change(number, |record| record.remove_wait(leaf, is_same));
     }
 }
 

@@ -160,8 +160,8 @@ impl Record {
     }
 
     /// Takes out the wait of a future that is dropped, or whose wait is over.
-    pub(super) fn remove_wait(&mut self, leaf: usize) {
-        if self.waits.remove(leaf) {
+    pub(super) fn remove_wait(&mut self, leaf: usize, is_same: impl Fn(&WaitRecord) -> bool) {
+        if self.waits.remove(leaf) || self.waits.remove_same(is_same) {
             self.note_change();
         }
     }

@@ -9,7 +9,7 @@
 //! looks that see the same wait no task was added in between.
 
 use crate::inspect::awaited_set::{AwaitedSet, SetWait};
-use crate::inspect::record::{self, TaskRecord, is_open, new_wait, note_wait};
+use crate::inspect::record::{self, TaskRecord, is_open, is_recorded, new_wait, note_wait};
 use crate::inspect::table;
 use crate::inspect::task_number::TaskNumber;
 use crate::inspect::wait_kind::WaitKind;
@@ -105,6 +105,21 @@ pub(super) fn note_polled(task: TaskNumber) {
     });
 }
 
+/// As [`forget`](record::forget), of a wait for tasks of `set`. The future may have been moved since it was polled.
+#[inline]
+pub(crate) fn forget_set<L>(leaf: &L, set: &TaskSet) {
+    if is_recorded() {
+        forget_set_at(ptr::from_ref(leaf).addr(), set.number);
+    }
+}
+
+#[cold]
+fn forget_set_at(leaf: usize, number: Option<NonZeroU32>) {
+    record::forget_moved(leaf, |wait| {
+        number.is_some() && wait.set.map(|set| set.number) == number
+    });
+}
+
 /// A future of this library is about to be pending until tasks of `set` end; else as [`waits`](record::waits). The future of
 /// a scope is all that its thread polls.
 #[inline]
@@ -115,7 +130,7 @@ pub(crate) fn waits_for_set<L>(
     resource: usize,
     (set, until): (&TaskSet, SetWait),
 ) {
-    if record::is_recorded() {
+    if is_recorded() {
         waits_for_set_recorded(ptr::from_ref(leaf).addr(), waker, resource, (set, until));
     }
 }

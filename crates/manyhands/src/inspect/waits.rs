@@ -201,6 +201,20 @@ impl Waits {
         }
     }
 
+    /// Takes out a wait that is the same as that of a future which was moved. False: there is none.
+    pub(super) fn remove_same(&mut self, is_same: impl Fn(&WaitRecord) -> bool) -> bool {
+        let leaf = match &self.0 {
+            Held::Nothing => None,
+            Held::One(wait) => Some(wait.record()).filter(is_same).map(|wait| wait.leaf),
+            Held::More(more) => more
+                .list
+                .iter()
+                .find(|wait| is_same(wait))
+                .map(|wait| wait.leaf),
+        };
+        leaf.is_some_and(|leaf| self.remove(leaf))
+    }
+
     /// A task was added to a scope or group that this one may wait for.
     pub(super) fn grow_set(&mut self, number: NonZeroU32) {
         // The only wait of a task is in the box if it is for a set.

@@ -255,7 +255,7 @@ impl<T> Future for JoinHandle<T> {
 
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
-        inspect::forget(self);
+        inspect::forget_task(self, self.cell.addr().get());
         // SAFETY: where it is called the future is done, so the outcome belongs to the handle; of the handle's type.
         let take_outcome = || unsafe { cell::take_outcome::<T>(self.cell) };
         // SAFETY: the handle holds its part, and ends here.

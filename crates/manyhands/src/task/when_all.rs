@@ -146,7 +146,7 @@ impl<F: Future> Future for WhenAll<F> {
 
 impl<F: Future> Drop for WhenAll<F> {
     fn drop(&mut self) {
-        inspect::forget(self);
+        inspect::forget_set(self, &self.set);
         // After the end there are no results here, and no futures.
         for index in 0..self.results.len() {
             if self.results[index].is_none() {

@@ -169,7 +169,7 @@ impl<T> Future for Next<'_, T> {
 
 impl<T> Drop for Next<'_, T> {
     fn drop(&mut self) {
-        inspect::forget(&*self.each);
+        inspect::forget_set(&*self.each, &self.each.set);
     }
 }
 
@@ -190,7 +190,7 @@ impl<T> Unpin for WhenEach<T> {}
 
 impl<T> Drop for WhenEach<T> {
     fn drop(&mut self) {
-        inspect::forget(self);
+        inspect::forget_set(self, &self.set);
     }
 }
 

@@ -1,9 +1,15 @@
 //! Deadlocks of real tasks.
 
 use crate::support::{assert_waits_at, in_state, spawn, until, waiting, while_true};
+use futures::task::AtomicWaker;
 use manyhands::inspect::{self, Deadlock, TaskState, WaitKind};
 use manyhands::task::{self, JoinHandle};
 use manyhands::{Runtime, channel, time};
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
@@ -365,6 +371,79 @@ fn when_all_is_no_deadlock_while_its_tasks_can_go_on_or_it_has_a_time_limit_or_o
     ]);
     release.complete(());
     free.join().unwrap();
+}
+
+/// Something outside the library: a future of another kind, with the task's waker.
+async fn outside(gate: Arc<AtomicBool>) {
+    let waker = AtomicWaker::new();
+    poll_fn(|context| {
+        waker.register(context.waker());
+        if gate.load(Ordering::SeqCst) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    })
+    .await;
+}
+
+#[test]
+fn a_task_that_also_waits_outside_is_in_no_certain_deadlock() {
+    inspect::open();
+    let never = Arc::new(AtomicBool::new(false));
+    // The group's own wait, and those of its tasks, are fewer than these wakers or more.
+    for (name, others) in [("beside: 1", 0), ("beside: 3", 2), ("beside: 9", 8)] {
+        let (to_keeper, handles) = channel::bounded::<Vec<JoinHandle<()>>>(1);
+        let (to_member, member) = awaits_another("beside: member");
+        let never = Arc::clone(&never);
+        let keeper = spawn(name, async move {
+            let all = task::when_all(handles.recv_async().await.unwrap());
+            drop(futures::future::select(all, pin!(outside(never))).await);
+        });
+        let others = (0..others).map(|_| task::spawn(std::future::pending()));
+        to_keeper.send(others.chain([member]).collect()).unwrap();
+        to_member.send(keeper).unwrap();
+        until(|| waiting(name).may_wait_for_more.then_some(()));
+        let (earlier, now) = (inspect::snapshot(), inspect::snapshot());
+        let rings = now.deadlocks(&earlier);
+        let of_name = |ring: &&Deadlock| names(ring).contains(&name);
+        assert!(
+            !rings.iter().filter(of_name).any(|ring| ring.is_certain),
+            "{rings:?}"
+        );
+    }
+}
+
+#[test]
+fn a_future_that_was_moved_since_its_poll_leaves_no_wait_when_it_is_dropped() {
+    inspect::open();
+    let gate = Arc::new(AtomicBool::new(false));
+    let (to_task, handles) = channel::bounded::<JoinHandle<()>>(2);
+    let own = Arc::clone(&gate);
+    let task = spawn("moved: task", async move {
+        let mut handle = handles.recv_async().await.unwrap();
+        let mut all = task::when_all([handles.recv_async().await.unwrap()]);
+        poll_fn(|context| {
+            assert!(Pin::new(&mut handle).poll(context).is_pending());
+            assert!(Pin::new(&mut all).poll(context).is_pending());
+            Poll::Ready(())
+        })
+        .await;
+        drop(Box::new(handle));
+        drop(Box::new(all));
+        outside(own).await;
+    });
+    for _ in 0..2 {
+        to_task.send(task::spawn(std::future::pending())).unwrap();
+    }
+    let waits = until(|| {
+        let task = waiting("moved: task");
+        task.may_wait_for_more.then_some(task.waits)
+    });
+    let kinds: Vec<_> = waits.iter().map(|wait| wait.kind).collect();
+    assert_eq!(kinds, [WaitKind::Outside]);
+    task.cancel();
+    gate.store(true, Ordering::SeqCst);
 }
 
 #[test]

@@ -40,6 +40,7 @@ mod cancellation;
 mod channel;
 mod channel_lock;
 mod channel_to_all;
+mod channel_turns;
 mod combine;
 mod completion;
 mod contained;
