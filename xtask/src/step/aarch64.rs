@@ -47,13 +47,6 @@ const EXCEPTIONS: &[Exception] = &[
         reason: "a thread that has ended and was joined is there for another moment, which the emulator needs to end",
     },
     Exception {
-        tests: &[
-            "polls::a_task_that_is_polled_on_request_shows_its_functions_from_its_wait_outwards",
-        ],
-        reason: "it fails: where a linker's table for aarch64 has a mark at a function's address, the function has only its \
-                 short name",
-    },
-    Exception {
         tests: &["loops::"],
         reason: "they expect what loops decide by measured nanoseconds, and an emulated body takes many times as long",
     },

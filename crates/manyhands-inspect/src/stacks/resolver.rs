@@ -117,14 +117,14 @@ impl Resolver {
         }
         let module = mapping.path.rsplit('/').next().unwrap_or(&mapping.path);
         let found = mapping.path.starts_with('/').then(|| {
-            let linked = self.symbol(&mapping.path, offset, Tables::Linker);
-            let linked = linked.filter(|symbol| !is_mark(&symbol.name));
+            let linked = self.linked(&mapping.path, offset);
             // A debugger's tables may call a function `run` that a linker's call `module::Type::run`.
             let name = linked.as_ref().map(|linked| linked.name.clone());
             // A system's library may name a file for debuggers that is not there, or is no such file.
-            let symbol = self.symbol(&mapping.path, offset, Tables::Debugger);
+            let symbol = self.symbol(&mapping.path, Input::FileOffset(offset), Tables::Debugger);
             let symbol = symbol.or(linked)?;
-            Some(named(&symbol, &name.unwrap_or(symbol.name.clone()), module))
+            let name = name.unwrap_or(symbol.name.clone());
+            (!is_mark(&name)).then(|| named(&symbol, &name, module))
         });
         let frames = found
             .flatten()
@@ -133,13 +133,29 @@ impl Resolver {
         frames
     }
 
+    /// The function of a linker's table at a place in a file.
+    ///
+    /// What is looked up is the last symbol that begins at the place or before, and that may be a mark within the function.
+    /// Objects for aarch64 have marks in the sections for debuggers too. These have no addresses, so the linker gives their
+    /// marks' offsets in place of them, and an offset may equal an address of code.
+    fn linked(&self, path: &str, offset: u64) -> Option<Sym<'_>> {
+        let mut symbol = self.symbol(path, Input::FileOffset(offset), Tables::Linker)?;
+        let address = symbol.addr + symbol.offset as u64;
+        // Comes to an end: each mark that is found begins before the last.
+        while is_mark(&symbol.name) {
+            let before = symbol.addr.checked_sub(1)?;
+            symbol = self.symbol(path, Input::VirtOffset(before), Tables::Linker)?;
+        }
+        let holds = |size| address - symbol.addr < size as u64;
+        symbol.size.is_none_or(holds).then_some(symbol)
+    }
+
     /// What is known of a place in a file.
-    fn symbol(&self, path: &str, offset: u64, tables: Tables) -> Option<Sym<'_>> {
+    fn symbol(&self, path: &str, place: Input<u64>, tables: Tables) -> Option<Sym<'_>> {
         let mut file = ElfSource::new(path);
         file.debug_syms = tables == Tables::Debugger;
         let source = Source::Elf(file);
-        let input = Input::FileOffset(offset);
-        match self.symbolizer.symbolize_single(&source, input) {
+        match self.symbolizer.symbolize_single(&source, place) {
             Ok(Symbolized::Sym(symbol)) => Some(symbol),
             _ => None,
         }
@@ -185,7 +201,7 @@ fn thread(stack: &RawStack, frames: Vec<Frame>, cut: bool) -> ThreadStack {
 }
 
 /// Whether this is the name of no function but of a mark: a linker's table for aarch64 has `$x` where code begins, and `$d`
-/// where data does.
+/// where data does, in sections of all kinds.
 fn is_mark(name: &str) -> bool {
     let mark = name.split_once('.').map_or(name, |(mark, _)| mark);
     matches!(mark, "$x" | "$d")
@@ -358,6 +374,97 @@ mod tests {
         let nowhere = own_mapping(known_function as fn(usize) -> usize as usize as u64);
         let thread = resolve(std::env::consts::ARCH, nowhere, 0x10, &[]);
         assert_eq!(thread.frames[0].function, "0x10");
+    }
+
+    /// A program of these functions and marks, by the addresses where they begin, and their sizes.
+    fn program(symbols: &[(&str, u64, u64)]) -> Vec<u8> {
+        const FUNCTION: u64 = 2;
+        const TEXT: u64 = 1;
+        let words = |values: &[(u64, usize)]| -> Vec<u8> {
+            let bytes = values
+                .iter()
+                .map(|(value, size)| value.to_le_bytes()[..*size].to_vec());
+            bytes.collect::<Vec<_>>().concat()
+        };
+        let mut names = vec![0];
+        let mut table = vec![0; 24];
+        for (name, address, size) in symbols {
+            let kind = if *size == 0 { 0 } else { FUNCTION };
+            let symbol = [(names.len() as u64, 4), (kind, 1), (0, 1), (TEXT, 2)];
+            table.extend(words(&symbol));
+            table.extend(words(&[(*address, 8), (*size, 8)]));
+            names.extend(name.bytes().chain([0]));
+        }
+        let sections_named = [".text", ".symtab", ".strtab"].map(|name| {
+            let start = names.len() as u64;
+            names.extend(name.bytes().chain([0]));
+            start
+        });
+        names.resize(names.len().next_multiple_of(8), 0);
+        let (code, code_len) = (0x100_u64, 0x1000_u64);
+        let (table_start, table_len) = (code + code_len, table.len() as u64);
+        let names_start = table_start + table_len;
+        let sections_start = names_start + names.len() as u64;
+        // Name, kind, flags; address, offset, size; the section with its names, and its first global symbol; alignment
+        // and size of an entry.
+        let section = |[name, kind, flags]: [u64; 3], place: [u64; 3], link: u64, entry: u64| {
+            let [address, offset, size] = place;
+            let head = [(name, 4), (kind, 4), (flags, 8)];
+            let rest = [(address, 8), (offset, 8), (size, 8), (link, 4), (0, 4)];
+            [words(&head), words(&rest), words(&[(8, 8), (entry, 8)])].concat()
+        };
+        let [text, symtab, strtab] = sections_named;
+        let sections = [
+            vec![0; 64],
+            section([text, 1, 6], [code, code, code_len], 0, 0),
+            section([symtab, 2, 0], [0, table_start, table_len], 3, 24),
+            section([strtab, 3, 0], [0, names_start, names.len() as u64], 0, 0),
+        ];
+        let mut file = b"\x7fELF\x02\x01\x01".to_vec();
+        file.resize(16, 0);
+        // A shared library for aarch64, and where the tables of its one segment and of its sections lie.
+        file.extend(words(&[(3, 2), (183, 2), (1, 4), (0, 8), (64, 8)]));
+        file.extend(words(&[(sections_start, 8), (0, 4), (64, 2)]));
+        file.extend(words(&[(56, 2), (1, 2), (64, 2), (4, 2), (3, 2)]));
+        // A segment that is loaded, and may be read and executed.
+        file.extend(words(&[(1, 4), (5, 4), (0, 8), (0, 8), (0, 8)]));
+        file.extend(words(&[(table_start, 8), (table_start, 8), (4096, 8)]));
+        file.resize(usize::try_from(table_start).unwrap(), 0);
+        [file, table, names, sections.concat()].concat()
+    }
+
+    #[test]
+    fn a_function_is_found_past_the_marks_that_lie_in_it() {
+        let file = program(&[
+            ("$d", 0x1f0, 0),
+            ("$x", 0x200, 0),
+            ("office::open", 0x200, 0x40),
+            ("$d", 0x210, 0),
+            ("$d.7", 0x210, 0),
+            ("$x", 0x238, 0),
+            ("office::close", 0x260, 0x20),
+        ]);
+        let path = std::env::temp_dir().join(format!("manyhands-marks-{}", std::process::id()));
+        std::fs::write(&path, file).unwrap();
+        for (offset, function) in [
+            (0x1f8, "0x1f8"),
+            (0x200, "office::open"),
+            (0x20c, "office::open"),
+            (0x210, "office::open"),
+            (0x23c, "office::open"),
+            (0x240, "0x240"),
+            (0x260, "office::close"),
+        ] {
+            let mapping = Mapping {
+                start: Number(0x40_0000),
+                end: Number(0x41_0000),
+                offset: Number(0),
+                path: path.to_str().unwrap().to_owned(),
+            };
+            let thread = resolve(std::env::consts::ARCH, mapping, 0x40_0000 + offset, &[]);
+            assert_eq!(thread.frames[0].function, function, "{offset:#x}");
+        }
+        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]
