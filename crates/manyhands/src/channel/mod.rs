@@ -22,7 +22,8 @@
 //! # Fairness
 //! Waiting receivers and senders are notified in the order in which they began to wait, but a newcomer may
 //! take the item or the room first. That keeps items moving while the notified thread wakes up, which takes
-//! far longer. A notified future should be polled or dropped soon: until then it keeps one item, or room for one,
+//! far longer. A task that notifies one that came too late several times makes way for it, so no task waits for ever
+//! because another one is always faster. A notified future should be polled or dropped soon: until then it keeps one item, or room for one,
 //! from other waiters.
 //!
 //! # Examples

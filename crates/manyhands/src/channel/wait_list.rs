@@ -12,7 +12,7 @@
 //!
 //! # Nobody waits for ever
 //! A task that gives something back, notifies a waiter, and takes it again before that has run, would do so for ever. So
-//! who notifies a waiter that was notified in vain before makes way for it: its own next operation waits until the tasks
+//! who notifies a waiter that found nothing before makes way for it: its own next operation waits until the tasks
 //! behind it have had their turn. A thread outside any task has nobody to make way for; there the system decides.
 
 use crate::task::budget;
@@ -54,7 +54,7 @@ struct Waiter<D> {
     previous: usize,
     next: usize,
     /// How often it was notified and found nothing.
-    in_vain: u32,
+    found_nothing: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl<D> WaitList<D> {
             data,
             previous: self.back,
             next: NONE,
-            in_vain: 0,
+            found_nothing: 0,
         };
         let number = self.free;
         let number = if let Some(free) = self.waiters.get_mut(number) {
@@ -131,7 +131,7 @@ impl<D> WaitList<D> {
         let old = waiter.waker.replace(waker.clone());
         if waiter.state == WaiterState::Notified {
             waiter.state = WaiterState::Waiting;
-            waiter.in_vain = waiter.in_vain.saturating_add(1);
+            waiter.found_nothing = waiter.found_nothing.saturating_add(1);
             waiter.previous = NONE;
             waiter.next = front;
             match self.waiters.get_mut(front) {
@@ -173,7 +173,7 @@ impl<D> WaitList<D> {
     }
 
     /// Takes the first waiter out of the list and returns its waker, for the caller to wake. Its data stays. If that
-    /// waiter was notified in vain before, the calling task makes way for it.
+    /// waiter found nothing before, the calling task makes way for it.
     #[inline]
     pub(super) fn notify_first(&mut self) -> Option<Waker> {
         let number = self.front;
@@ -184,7 +184,7 @@ impl<D> WaitList<D> {
         self.notified += 1;
         let waiter = &mut self.waiters[number];
         waiter.state = WaiterState::Notified;
-        if waiter.in_vain >= IN_VAIN_MAX {
+        if waiter.found_nothing >= FOUND_NOTHING_MAX {
             budget::make_way();
         }
         waiter.waker.take()
@@ -242,8 +242,8 @@ impl<D> WaitList<D> {
     }
 }
 
-/// A waiter that was notified in vain as often is made way for.
-const IN_VAIN_MAX: u32 = 4;
+/// A waiter that was notified and found nothing as often is made way for.
+const FOUND_NOTHING_MAX: u32 = 4;
 /// No entry has this index.
 const NONE: usize = usize::MAX;
 

@@ -133,6 +133,8 @@ mod deadlock;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod environment;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod forget;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod frame_mark;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod frames;
@@ -230,6 +232,8 @@ pub(crate) use channels::{ChannelRecord, ObservedChannel};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use environment::runtime_made;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub(crate) use forget::{forget, forget_set, forget_task};
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use frame_mark::FrameMark;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use group_names::GroupName;
@@ -243,16 +247,15 @@ pub(crate) use loop_site::LoopSite;
 pub(crate) use loops::{during_loop, last as last_loop, short_loop};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use record::{
-    Running, RuntimeNumber, TaskRecord, forget, forget_task, is_open, is_recorded, keeps,
-    thread_blocks, thread_polls_any, thread_polls_one, thread_waits_for_task, waits,
-    waits_for_task,
+    Running, RuntimeNumber, TaskRecord, is_open, is_recorded, keeps, thread_blocks,
+    thread_polls_any, thread_polls_one, thread_waits_for_task, waits, waits_for_task,
 };
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use runtimes::Observed;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 pub(crate) use runtimes::ObservedThread;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
-pub(crate) use task_set::{TaskSet, forget_set, waits_for_set};
+pub(crate) use task_set::{TaskSet, waits_for_set};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use wait_site::WaitSite;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]

@@ -334,41 +334,6 @@ fn keeps_recorded(waker: usize) {
     }
 }
 
-/// The future `leaf` is dropped, or what it waited for has come, so it does not wait any more.
-#[inline]
-pub(crate) fn forget<L>(leaf: &L) {
-    if is_recorded() {
-        forget_at(ptr::from_ref(leaf).addr());
-    }
-}
-
-/// As [`forget`], of a wait for the end of the task with this id. The future may have been moved since it was polled.
-#[inline]
-pub(crate) fn forget_task<L>(leaf: &L, id: usize) {
-    if is_recorded() {
-        forget_task_at(ptr::from_ref(leaf).addr(), id);
-    }
-}
-
-#[cold]
-fn forget_at(leaf: usize) {
-    forget_moved(leaf, |_| false);
-}
-
-#[cold]
-fn forget_task_at(leaf: usize, id: usize) {
-    forget_moved(leaf, |wait| {
-        wait.kind == WaitKind::Task && wait.resource == id
-    });
-}
-
-/// Takes out the wait of the future that was here, or, if there is none, one that is the same.
-pub(super) fn forget_moved(leaf: usize, is_same: impl Fn(&WaitRecord) -> bool) {
-    if let Some(number) = CURRENT.get().number {
-        table::change(number, |record| record.remove_wait(leaf, is_same));
-    }
-}
-
 #[track_caller]
 pub(super) fn new_wait(
     leaf: usize,

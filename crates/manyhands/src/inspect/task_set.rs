@@ -59,6 +59,11 @@ impl TaskSet {
         poll()
     }
 
+    /// `None` if it was made before recording was opened, or of other futures than handles.
+    pub(super) fn number(&self) -> Option<NonZeroU32> {
+        self.number
+    }
+
     /// The task was spawned in the scope, or put into the group.
     #[inline]
     pub(crate) fn add(&self, task: &TaskRecord) {
@@ -102,21 +107,6 @@ pub(super) fn note_polled(task: TaskNumber) {
             // So of two looks that see the same record, both see the task in the set.
             record.note_change();
         }
-    });
-}
-
-/// As [`forget`](record::forget), of a wait for tasks of `set`. The future may have been moved since it was polled.
-#[inline]
-pub(crate) fn forget_set<L>(leaf: &L, set: &TaskSet) {
-    if is_recorded() {
-        forget_set_at(ptr::from_ref(leaf).addr(), set.number);
-    }
-}
-
-#[cold]
-fn forget_set_at(leaf: usize, number: Option<NonZeroU32>) {
-    record::forget_moved(leaf, |wait| {
-        number.is_some() && wait.set.map(|set| set.number) == number
     });
 }
 
