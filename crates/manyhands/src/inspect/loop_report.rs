@@ -17,7 +17,7 @@ pub struct LoopReport {
     pub body: &'static str,
     /// The line that called it; of a query the one that asked for the result.
     pub called_at: &'static Location<'static>,
-    /// How many items it had.
+    /// How many items it had; of one over an iterator, how many it took from that, run or not.
     pub items: u64,
     /// How long the call took.
     pub elapsed: Duration,
