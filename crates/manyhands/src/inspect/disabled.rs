@@ -72,7 +72,7 @@ impl TaskRecord {
     }
 
     #[inline(always)]
-    pub(crate) fn has_unknown_parent(&self) {}
+    pub(crate) fn clear_parent(&self) {}
 
     #[inline(always)]
     pub(crate) fn run(&self, _id: usize, _worker: Option<(usize, &RuntimeNumber)>) -> Running {

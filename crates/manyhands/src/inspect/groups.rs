@@ -5,6 +5,7 @@
 //! name. Counted while the table of tasks is read, so no list of all tasks is made.
 
 use crate::inspect::frames::Frames;
+use crate::inspect::rows::Rows;
 use crate::inspect::table::{self, Record};
 use crate::inspect::task_number::TaskNumber;
 use crate::inspect::task_state::{TaskKind, TaskState};
@@ -49,15 +50,6 @@ struct Group {
     since: u64,
 }
 
-/// The groups while tasks are counted.
-#[derive(Debug, Default)]
-struct Counted {
-    others: HashMap<ByAddress, Group>,
-    /// That of the last task: tasks that were spawned one after the other lie side by side, and are in the same place more
-    /// often than not.
-    last: Option<(ByAddress, Group)>,
-}
-
 #[derive(Serialize)]
 struct Line {
     kind: &'static str,
@@ -83,39 +75,18 @@ struct FrameLine {
 /// Passes to `say` a line for each group, that with the most tasks first, and the last line.
 pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()> {
     clock::calibrate();
-    let mut counted = Counted::default();
-    table::for_each(|number, record| counted.count(ByAddress(key(record)), number, record.since));
+    let mut counted = Rows::new(Group::add_all);
+    table::for_each(|number, record| {
+        counted.change(ByAddress(key(record)), |group| {
+            group.add(number, record.since);
+        });
+    });
     let groups = by_text(counted.done());
     let sent = groups.len().min(GROUPS_MAX);
     for (key, group) in &groups[..sent] {
         say(&wire::line_of("group", &line(key, group)))?;
     }
     say(&wire::end_of_groups(sent, groups.len() - sent))
-}
-
-impl Counted {
-    fn count(&mut self, place: ByAddress, number: TaskNumber, since: u64) {
-        if let Some((last, group)) = &mut self.last
-            && *last == place
-        {
-            return group.add(number, since);
-        }
-        self.end_row();
-        let mut group = Group::default();
-        group.add(number, since);
-        self.last = Some((place, group));
-    }
-
-    fn end_row(&mut self) {
-        if let Some((place, group)) = self.last.take() {
-            self.others.entry(place).or_default().add_all(group);
-        }
-    }
-
-    fn done(mut self) -> HashMap<ByAddress, Group> {
-        self.end_row();
-        self.others
-    }
 }
 
 /// The groups with the same texts together, that with the most tasks first.
@@ -253,7 +224,8 @@ const EXAMPLES_MAX: usize = 5;
 
 #[cfg(test)]
 mod tests {
-    use super::{ByAddress, Counted, Group, Key, by_text};
+    use super::{ByAddress, Group, Key, by_text};
+    use crate::inspect::rows::Rows;
     use crate::inspect::task_number::TaskNumber;
     use crate::inspect::task_state::{TaskKind, TaskState};
     use std::collections::HashMap;
@@ -284,10 +256,12 @@ mod tests {
 
     #[test]
     fn tasks_that_are_not_side_by_side_are_counted_together() {
-        let mut counted = Counted::default();
+        let mut counted = Rows::new(Group::add_all);
         for (of_task, type_name) in ["Reader", "Reader", "Writer", "Reader"].iter().enumerate() {
             let of_task = of_task as u64 + 1;
-            counted.count(key(type_name), number(of_task), 100 - of_task);
+            counted.change(key(type_name), |group| {
+                group.add(number(of_task), 100 - of_task);
+            });
         }
         let groups = by_text(counted.done());
         let seen: Vec<_> = groups

@@ -114,8 +114,8 @@ enum Phase {
     Shared,
 }
 
-/// Runs a loop of `items` items, or of an unknown number, that was called at `site`, and whose items go to a consumer of the type `C`, with its
-/// record. The record ends also when a body panics.
+/// Runs a loop of `items` items, or of an unknown number, that was called at `site`, and whose items go to a consumer of
+/// the type `C`, with its record. The record ends also when a body panics.
 pub(crate) fn during_loop<C>(items: Option<u64>, site: LoopSite, run: impl FnOnce(LoopRecord<'_>)) {
     let recorded = RecordedLoop(Running::begin(items, type_name::<C>(), site));
     run(LoopRecord(&recorded.0));

@@ -181,6 +181,8 @@ mod record;
 )]
 mod recorded_task;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod rows;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod runtimes;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 mod sent;

@@ -142,8 +142,8 @@ impl TaskRecord {
         TaskNumber::from_bits(self.0.load(Ordering::Relaxed))
     }
 
-    /// Nobody saw who spawned the task: it was before recording was opened.
-    pub(crate) fn has_unknown_parent(&self) {
+    /// Who runs the task has not spawned it: that was before recording was opened, and nobody saw it.
+    pub(crate) fn clear_parent(&self) {
         if let Some(number) = self.number() {
             table::change(number, |record| record.parent = None);
         }

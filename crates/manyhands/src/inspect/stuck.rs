@@ -2,7 +2,8 @@
 //!
 //! A task goes on as soon as one of its waits ends. A wait for a task ends with that task; one for the next task of a group
 //! with any of those that it waits for; one for all of several tasks, or for a scope, when all of them have ended. So the
-//! tasks that can never go on are what is left when every task is taken out that has a wait for something else, or one that those taken out let end.
+//! tasks that can never go on are what is left when every task is taken out that has a wait for something else, or one that
+//! those taken out let end.
 //!
 //! # Scopes
 //! One stuck task keeps its scope from ending, unless another one cancels it. In a scope of tasks that can fail, each

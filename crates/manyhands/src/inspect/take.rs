@@ -1,6 +1,7 @@
 //! Opening the recording, and taking a snapshot.
 
 use crate::inspect::frames::{Frame, Frames};
+use crate::inspect::rows::Rows;
 use crate::inspect::snapshot::{FrameSnapshot, Snapshot, TaskSnapshot, WaitSnapshot};
 #[cfg(unix)]
 use crate::inspect::table::Entry;
@@ -42,7 +43,7 @@ pub fn open() {
 pub fn snapshot() -> Snapshot {
     clock::calibrate();
     let mut tasks = Vec::new();
-    let mut set_sizes = SetSizes::default();
+    let mut set_sizes = SetSizes::none_yet();
     table::for_each(|number, record| {
         set_sizes.count(record);
         tasks.push(task_of(number, record));
@@ -113,7 +114,7 @@ fn last_of_oldest(tasks_max: usize) -> Option<TaskNumber> {
 /// The tasks that a deadlock can be of, and nothing else: those that wait, and only for tasks, scopes and groups of tasks.
 pub(super) fn snapshot_of_waits_for_tasks() -> Snapshot {
     let mut tasks = Vec::new();
-    let mut set_sizes = SetSizes::default();
+    let mut set_sizes = SetSizes::none_yet();
     table::for_each(|number, record| {
         set_sizes.count(record);
         let mut direct = record.waits.current().filter(|wait| wait.is_direct);
@@ -133,36 +134,22 @@ pub(super) fn snapshot_of_waits_for_tasks() -> Snapshot {
     }
 }
 
-/// Counts the tasks of scopes and groups.
-#[derive(Default)]
-struct SetSizes {
-    of_others: BTreeMap<NonZeroU32, usize>,
-    /// The set of the last task that was counted, and how many in a row belong to it: tasks that were spawned one after the
-    /// other lie side by side.
-    last: Option<(NonZeroU32, usize)>,
-}
+/// How many tasks each scope or group has.
+struct SetSizes(Rows<NonZeroU32, usize>);
 
 impl SetSizes {
+    fn none_yet() -> Self {
+        Self(Rows::new(|tasks, others| *tasks += others))
+    }
+
     fn count(&mut self, record: &Record) {
-        let Some(set) = record.set else { return };
-        match &mut self.last {
-            Some((last, tasks)) if *last == set => *tasks += 1,
-            _ => {
-                self.end_row();
-                self.last = Some((set, 1));
-            }
+        if let Some(set) = record.set {
+            self.0.change(set, |tasks| *tasks += 1);
         }
     }
 
-    fn end_row(&mut self) {
-        if let Some((set, tasks)) = self.last.take() {
-            *self.of_others.entry(set).or_default() += tasks;
-        }
-    }
-
-    fn done(mut self) -> BTreeMap<NonZeroU32, usize> {
-        self.end_row();
-        self.of_others
+    fn done(self) -> BTreeMap<NonZeroU32, usize> {
+        self.0.done().into_iter().collect()
     }
 }
 

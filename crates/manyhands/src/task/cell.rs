@@ -266,7 +266,7 @@ unsafe fn record_run(cell: NonNull<Header>) -> Running {
     if header.record.is_none() {
         // SAFETY: by the caller's promise.
         unsafe { record_spawn(cell) };
-        header.record.has_unknown_parent();
+        header.record.clear_parent();
     }
     let worker =
         current::worker().and_then(|(slot, shared)| Some((slot.worker()?, &shared.number)));

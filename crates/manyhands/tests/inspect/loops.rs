@@ -46,6 +46,16 @@ fn two_workers() -> Runtime {
         .unwrap()
 }
 
+/// Of a loop on two workers that had their processors: on a busy machine they may wait for these for most of the time, and
+/// the report says so.
+fn on_processors(run: fn() -> LoopReport) -> LoopReport {
+    let runtime = two_workers();
+    until(|| {
+        let report = runtime.install(run);
+        (report.verdict() != Verdict::OffProcessor).then_some(report)
+    })
+}
+
 #[test]
 fn every_item_of_a_shared_loop_is_in_the_account_of_one_runner() {
     inspect::open();
@@ -238,12 +248,7 @@ fn a_loop_over_an_iterator_is_reported_with_the_items_that_it_had() {
 #[test]
 fn threads_that_wait_for_an_iterator_are_the_reason() {
     inspect::open();
-    let runtime = two_workers();
-    // On a busy machine both may be waiting for a processor for most of the time, and the report says so.
-    let report = until(|| {
-        let report = runtime.install(over_an_iterator_with_one_slow_item);
-        (report.verdict() != Verdict::OffProcessor).then_some(report)
-    });
+    let report = on_processors(over_an_iterator_with_one_slow_item);
     assert_eq!(report.verdict(), Verdict::SourceSlow, "{report} {report:?}");
     let text = report.to_string();
     assert!(text.contains("waited for the iterator for"), "{text}");
@@ -332,12 +337,7 @@ fn the_limit_of_the_caller_is_the_reason_for_one_runner() {
 #[test]
 fn the_others_wait_for_one_long_item() {
     inspect::open();
-    let runtime = two_workers();
-    // On a busy machine the long item may be waiting for a processor for most of its time, and the report says so.
-    let report = until(|| {
-        let report = runtime.install(one_long_item_of_eleven);
-        (report.verdict() != Verdict::OffProcessor).then_some(report)
-    });
+    let report = on_processors(one_long_item_of_eleven);
     assert_eq!(report.verdict(), Verdict::LongItem, "{report} {report:?}");
     assert!(
         report

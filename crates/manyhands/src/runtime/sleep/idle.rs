@@ -45,8 +45,12 @@
 //! wake costs parallelism until the monitor's next sweep, never progress.
 
 mod bits;
+mod counts;
+
+pub(crate) use crate::runtime::sleep::idle::counts::{Activity, ThreadCounts};
 
 use crate::runtime::sleep::counted_flag::CountedFlag;
+use crate::runtime::sleep::idle::counts::{AWAKE, BLOCKED, EXTERNAL, FIELD_MASK, SEARCHING};
 use crate::sync::Padded;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -557,46 +561,6 @@ enum AfterLowering {
     NobodyAsleep,
     ClaimAgain,
 }
-
-/// Threads by what they do.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ThreadCounts {
-    /// Workers that are awake or being woken, and external threads.
-    pub(crate) awake: usize,
-    /// Of these: workers that look for work.
-    pub(crate) searching: usize,
-    /// Of these: threads that declared that they block.
-    pub(crate) blocked: usize,
-    /// Of these: threads that the monitor detected as blocked.
-    pub(crate) detected_blocked: usize,
-}
-
-/// What a thread begins and ends, apart from being awake.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Activity {
-    /// A worker looks for work.
-    Searching,
-    /// An external thread takes part in its own call.
-    ExternalThread,
-    /// A running thread has declared that it blocks.
-    Blocked,
-}
-
-impl Activity {
-    fn unit(self) -> u64 {
-        match self {
-            Self::Searching => SEARCHING,
-            Self::ExternalThread => EXTERNAL,
-            Self::Blocked => BLOCKED,
-        }
-    }
-}
-
-const FIELD_MASK: u64 = 0xFFFF;
-const AWAKE: u64 = 1;
-const EXTERNAL: u64 = 1 << 16;
-const BLOCKED: u64 = 1 << 32;
-const SEARCHING: u64 = 1 << 48;
 
 #[cfg(all(test, not(loom)))]
 mod tests;

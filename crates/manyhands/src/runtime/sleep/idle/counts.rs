@@ -1,0 +1,42 @@
+//! What the word of counts counts, and in which of its bits.
+
+/// Threads by what they do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ThreadCounts {
+    /// Workers that are awake or being woken, and external threads.
+    pub(crate) awake: usize,
+    /// Of these: workers that look for work.
+    pub(crate) searching: usize,
+    /// Of these: threads that declared that they block.
+    pub(crate) blocked: usize,
+    /// Of these: threads that the monitor detected as blocked.
+    pub(crate) detected_blocked: usize,
+}
+
+/// What a thread begins and ends, apart from being awake.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Activity {
+    /// A worker looks for work.
+    Searching,
+    /// An external thread takes part in its own call.
+    ExternalThread,
+    /// A running thread has declared that it blocks.
+    Blocked,
+}
+
+impl Activity {
+    /// What it adds to the word.
+    pub(super) fn unit(self) -> u64 {
+        match self {
+            Self::Searching => SEARCHING,
+            Self::ExternalThread => EXTERNAL,
+            Self::Blocked => BLOCKED,
+        }
+    }
+}
+
+pub(super) const FIELD_MASK: u64 = 0xFFFF;
+pub(super) const AWAKE: u64 = 1;
+pub(super) const EXTERNAL: u64 = 1 << 16;
+pub(super) const BLOCKED: u64 = 1 << 32;
+pub(super) const SEARCHING: u64 = 1 << 48;
