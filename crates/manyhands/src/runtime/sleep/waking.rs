@@ -329,14 +329,8 @@ pub(crate) fn next<W: Worker>(
     index: usize,
     worker: &mut W,
 ) -> Next<W::FoundWork> {
-    let next = look_or_sleep(pool, index, worker);
-    worker.set_has_place(matches!(next, Next::FoundWork(_) | Next::Searched(_)));
-    next
-}
-
-#[inline]
-fn look_or_sleep<W: Worker>(pool: &impl Pool, index: usize, worker: &mut W) -> Next<W::FoundWork> {
     if is_beyond_limit(pool, worker) && !worker.has_own_work() {
+        worker.set_has_place(false);
         pool.idle().begin_short_task(worker.in_short_task());
         if let Some(found) = worker.find_short() {
             return Next::FoundShort(found);
@@ -344,6 +338,8 @@ fn look_or_sleep<W: Worker>(pool: &impl Pool, index: usize, worker: &mut W) -> N
         pool.idle().end_short_task(worker.in_short_task());
         return Next::SleptOverLimit(sleep(pool, index, worker));
     }
+    // Noted on each way, not from what is returned: to look into that again costs a task a tenth of its time.
+    worker.set_has_place(true);
     if let Some(found) = worker.find() {
         return Next::FoundWork(found);
     }
@@ -357,6 +353,7 @@ fn look_or_sleep<W: Worker>(pool: &impl Pool, index: usize, worker: &mut W) -> N
         }
         return Next::Searched(found);
     }
+    worker.set_has_place(false);
     Next::Slept(sleep(pool, index, worker))
 }
 
