@@ -5,6 +5,10 @@
 //! a worker notes where it falls asleep; a waker that runs just there keeps that processor from it for the
 //! moment of waking, and the worker, once awake, may run everywhere again.
 //!
+//! Some kernels also fetch a thread from an idle processor to that of its waker, when the two share no cache, as
+//! processors of virtual machines often do not. A worker that wakes there after it has slept elsewhere notes that, and
+//! from then on each waker keeps its processor from it.
+//!
 //! Not for whom sockets have woken (see `RuntimeInner::unpark_claimed`).
 //!
 //! Only on Linux; elsewhere this does nothing. A worker's own mask is read once, after its start hook has
@@ -29,8 +33,12 @@ mod linux {
         own: Mutex<Option<(libc::pid_t, CpuSet)>>,
         /// One past the processor it fell asleep on; 0 while it is awake.
         asleep_on: AtomicUsize,
+        /// One past the processor of its last waker that looked; 0: none has since it fell asleep.
+        woken_from: AtomicUsize,
         /// A waker has kept a processor from it.
         narrowed: AtomicBool,
+        /// The kernel has once fetched it to its waker's processor.
+        is_fetched: AtomicBool,
     }
 
     impl Placement {
@@ -46,7 +54,8 @@ mod linux {
 
         /// Worker: is about to sleep.
         pub(crate) fn fall_asleep(&self) {
-            // Relaxed: a hint.
+            // Relaxed, both: hints.
+            self.woken_from.store(0, Ordering::Relaxed);
             self.asleep_on
                 .store(current_cpu().map_or(0, |cpu| cpu + 1), Ordering::Relaxed);
         }
@@ -54,11 +63,16 @@ mod linux {
         /// Waker: keeps the worker off the processor that the waker needs itself, if others are free while `busy`
         /// threads run. Where none is, the worker would wait there for longer than the waker goes on here.
         pub(crate) fn steer_away(&self, busy: usize) {
-            // Relaxed: a hint.
-            let asleep_on = self.asleep_on.load(Ordering::Relaxed);
-            let Some(here) = current_cpu().filter(|cpu| cpu + 1 == asleep_on) else {
+            let Some(here) = current_cpu() else {
                 return;
             };
+            // Relaxed, all: hints.
+            self.woken_from.store(here + 1, Ordering::Relaxed);
+            let asleep_on = self.asleep_on.load(Ordering::Relaxed);
+            let is_fetched = self.is_fetched.load(Ordering::Relaxed);
+            if asleep_on == 0 || asleep_on != here + 1 && !is_fetched {
+                return;
+            }
             let Some(own) = try_lock(&self.own) else {
                 return;
             };
@@ -78,6 +92,7 @@ mod linux {
 
         /// Worker: is awake.
         pub(crate) fn wake_up(&self) {
+            self.note_fetch();
             // SeqCst, both: see `steer_away`.
             self.asleep_on.store(0, Ordering::SeqCst);
             if self.narrowed.load(Ordering::SeqCst)
@@ -88,6 +103,80 @@ mod linux {
                 mask.assign_to_thread(0);
             }
         }
+
+        /// Worker: looks where it has woken.
+        fn note_fetch(&self) {
+            // Relaxed, all: hints.
+            let woken_from = self.woken_from.load(Ordering::Relaxed);
+            let asleep_on = self.asleep_on.load(Ordering::Relaxed);
+            let here = current_cpu().map_or(0, |cpu| cpu + 1);
+            if here != 0 && here == woken_from && here != asleep_on {
+                self.is_fetched.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::Placement;
+        use crate::sync::{CpuSet, current_cpu};
+
+        fn processors_allowed() -> Vec<usize> {
+            let all = CpuSet::of_thread(0).expect("Linux has masks");
+            let holds = |&cpu: &usize| all.without(cpu).len() < all.len();
+            (0..CPUS_MAX).filter(holds).collect()
+        }
+
+        /// Runs on this processor from now on.
+        fn go_to(cpu: usize) {
+            let all = CpuSet::of_thread(0).expect("Linux has masks");
+            let beside = |cpus: CpuSet, other| {
+                if other == cpu {
+                    cpus
+                } else {
+                    cpus.without(other)
+                }
+            };
+            // Each mask is a part of the one before, so the thread was let everywhere first.
+            let only = (0..CPUS_MAX).fold(all, beside);
+            assert!(only.assign_to_thread(0));
+            assert_eq!(current_cpu(), Some(cpu));
+        }
+
+        /// Sleeps on one processor, is woken from another, and wakes there; returns its mask before it wakes.
+        fn wake(placement: &Placement, everywhere: CpuSet, from: usize, to: usize) -> CpuSet {
+            assert!(everywhere.assign_to_thread(0));
+            go_to(from);
+            placement.fall_asleep();
+            assert!(everywhere.assign_to_thread(0));
+            go_to(to);
+            placement.steer_away(1);
+            let woken_with = CpuSet::of_thread(0).expect("Linux has masks");
+            placement.wake_up();
+            woken_with
+        }
+
+        /// One thread is both, worker and waker, on two processors in turn.
+        #[test]
+        fn a_worker_that_was_fetched_to_its_waker_once_is_kept_off_that_processor_from_then_on() {
+            let [here, there, ..] = processors_allowed()[..] else {
+                return;
+            };
+            let everywhere = CpuSet::of_thread(0).expect("Linux has masks");
+            // SAFETY: takes nothing, returns a number.
+            let thread = unsafe { libc::gettid() };
+            let placement = Placement::default();
+            placement.begin(thread);
+            let before = wake(&placement, everywhere, there, here);
+            assert_eq!(before.without(here).len(), 0, "the waker has kept it off");
+            let after = wake(&placement, everywhere, there, here);
+            assert_eq!(after.len(), everywhere.len() - 1);
+            assert_eq!(after.without(here).len(), after.len(), "not kept off");
+            let awake = CpuSet::of_thread(0).expect("Linux has masks");
+            assert_eq!(awake.len(), everywhere.len(), "it may run everywhere again");
+        }
+
+        const CPUS_MAX: usize = 1_024;
     }
 }
 
