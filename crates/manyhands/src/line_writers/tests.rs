@@ -25,8 +25,8 @@ impl Noted {
     fn new(workers: usize) -> Self {
         let notes = Arc::new(Notes::default());
         let theirs = Arc::clone(&notes);
-        let builder = Runtime::builder().workers(workers);
-        let builder = builder.thread_keep_alive(Duration::ZERO);
+        // No thread stands in for one that waits in the meeting below, and leaves later.
+        let builder = Runtime::builder().workers(workers).max_threads(workers);
         let builder = builder.on_thread_start(move |_| theirs.enrol());
         let runtime = builder.build().expect("the number is right");
         let noted = Self {
@@ -52,10 +52,16 @@ impl Noted {
 
     fn wait_until_all_sleep(&self) {
         let begun = clock::now();
-        while self.runtime.metrics().asleep < self.workers {
+        while !self.is_at_rest() {
             assert!(clock::now() - begun < LIMIT, "{:?}", self.runtime);
             thread::yield_now();
         }
+    }
+
+    /// Whether no worker is awake. `asleep` counts also those that were woken and have not run yet; what they then write
+    /// would be counted for the next task.
+    fn is_at_rest(&self) -> bool {
+        self.runtime.shared().idle.is_inactive() && self.runtime.metrics().asleep == self.workers
     }
 
     /// What is written until all workers sleep again after `work`.

@@ -54,6 +54,13 @@ impl Parker {
         self.state.load(Ordering::Relaxed) == NOTIFIED
     }
 
+    /// Whether the sleeper sleeps, or is about to without looking at anything before.
+    #[cfg(all(test, not(loom), not(shuttle)))]
+    pub(crate) fn is_parked(&self) -> bool {
+        // Relaxed: the state stands alone.
+        self.state.load(Ordering::Relaxed) == PARKED
+    }
+
     /// Wakes the sleeper, now or at its next `park`.
     pub(crate) fn unpark(&self) {
         // AcqRel: Release publishes what the waking thread did before; pairs with the Acquire in `sleep`.

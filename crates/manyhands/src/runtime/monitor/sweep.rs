@@ -15,6 +15,9 @@
 //! (`worker/short_tasks.rs`). For other work a sweep adds a thread only when they have held every place for half a
 //! second, or for five seconds where other threads want the processors.
 //!
+//! # Missed wakes
+//! While work waits and there is room, a sweep wakes a worker, unless one searches or was woken and has not run yet.
+//!
 //! Not here: when sweeps are made (`thread.rs`).
 
 use crate::integrations::tracing_events;
@@ -24,7 +27,7 @@ use crate::runtime::monitor::favour::{Favour, Held, is_long};
 use crate::runtime::monitor::hill_climbing_sampler::HillClimbingSampler;
 use crate::runtime::monitor::memory;
 use crate::runtime::sleep::waking;
-use crate::runtime::worker::slot::WorkerSlot;
+use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::{LongJob, RuntimeInner, Stall, ThreadChangeReason};
 use crate::sync::{clock, processor_load};
 use std::collections::HashMap;
@@ -133,7 +136,9 @@ impl Sweeper {
             .filter(|slot| help_if_stuck(slot))
             .count();
         if shared.has_visible_work(None) {
-            shared.wake_if_nobody_searches();
+            if !is_worker_on_its_way(shared) {
+                shared.wake_if_nobody_searches();
+            }
             self.report_if_stalled(shared, now);
             return Sweep::Trouble;
         }
@@ -354,6 +359,20 @@ fn help_if_stuck(slot: &WorkerSlot) -> bool {
     true
 }
 
+/// Whether a worker was woken or started that has not run yet. It will look for work, and wake another one if there is
+/// more. Were others woken in its place, each sweep would wake one for the same task where a woken thread has to wait for
+/// a processor.
+fn is_worker_on_its_way(shared: &RuntimeInner) -> bool {
+    (0..shared.idle.started()).any(|worker| {
+        let occupant = shared.slot_at(worker).map(WorkerSlot::occupant);
+        match occupant.unwrap_or(SlotState::None) {
+            SlotState::None => !shared.idle.is_vacant(worker),
+            SlotState::Idle => !shared.idle.is_announced(worker),
+            SlotState::Running | SlotState::Waiting => false,
+        }
+    })
+}
+
 /// The kind of the job of the thread on `slot`, or null where another kind was seen at an earlier look at the same job:
 /// the job ran others inside it, or the thread had just gone on to the next.
 fn kind_of_job(
@@ -412,3 +431,6 @@ const STARVED_AFTER: Duration = Duration::from_millis(500);
 const STARVED_AFTER_ALL: Duration = Duration::from_secs(5);
 const STALLED_AFTER: Duration = Duration::from_millis(100);
 const MEMORY_CHECKS_APART: Duration = Duration::from_millis(100);
+
+#[cfg(all(test, not(loom), not(shuttle)))]
+mod tests;

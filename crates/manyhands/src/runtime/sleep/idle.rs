@@ -326,7 +326,7 @@ impl Idle {
         self.counts.fetch_sub(AWAKE, Ordering::SeqCst);
     }
 
-    /// Worker: whether no waker has claimed it since it announced.
+    /// Worker, or the monitor: whether no waker has claimed it since it announced.
     pub(crate) fn is_announced(&self, worker: usize) -> bool {
         let (word, bit) = self.locate(worker);
         // Acquire: pairs with the claimer's exchange.
@@ -393,6 +393,12 @@ impl Idle {
         // SeqCst: I1.
         let is_set = |word: &AtomicU64| word.load(Ordering::SeqCst) != 0;
         self.may_grow() && self.vacant.iter().any(is_set)
+    }
+
+    /// Monitor: whether this worker has no thread after one has ended there or could not be started.
+    pub(crate) fn is_vacant(&self, worker: usize) -> bool {
+        // Relaxed: advice.
+        self.vacant[worker / 64].load(Ordering::Relaxed) & (1 << (worker % 64)) != 0
     }
 
     /// Announced worker: whether it may end, because there are more than the limit and no waker has claimed it. If

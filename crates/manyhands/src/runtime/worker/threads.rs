@@ -18,7 +18,7 @@ use crate::runtime::monitor::changes::ThreadChangeReason;
 use crate::runtime::settings::Settings;
 use crate::runtime::sleep::waking::{self, Wheel};
 use crate::runtime::worker::run_loop::{self, End};
-use crate::runtime::worker::slot::WorkerSlot;
+use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::{RuntimeInner, current};
 use crate::sync::{lock, thread};
 use std::sync::Arc;
@@ -134,6 +134,8 @@ fn work(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) -> 
     // The thread that has started this one may have been refused the monitor's.
     shared.arm_monitor();
     let end = run_loop::run(shared, slot, index);
+    // It runs what the user wants run at the end, so it is neither asleep nor, to the monitor, on its way to work.
+    slot.set_occupant(SlotState::Running);
     shared.hand_over_polling();
     Settings::run_hook(shared.settings.on_stop.as_ref(), index);
     slot.placement.end();

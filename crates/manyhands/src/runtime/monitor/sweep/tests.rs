@@ -1,0 +1,130 @@
+//! Unit tests of `sweep.rs`: when a sweep wakes or starts a worker for a task that waits.
+
+use super::Sweeper;
+use crate::runtime::current;
+use crate::runtime::sleep::idle::{Activity, Claim};
+use crate::runtime::sleep::waking::{Pool, Waker};
+use crate::sync::clock;
+use crate::{Runtime, task};
+use std::sync::Mutex;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
+
+/// A task that runs until `end`.
+struct Held {
+    end: Sender<()>,
+    worker: Receiver<Option<usize>>,
+}
+
+impl Held {
+    fn begin(runtime: &Runtime) -> Self {
+        let (end, ends) = mpsc::channel();
+        let (send, worker) = mpsc::channel();
+        let body = move || {
+            task::blocking(|| wait_for_drop(&ends));
+            let _ = send.send(current::worker().and_then(|(slot, _)| slot.worker()));
+        };
+        runtime.install(|| drop(task::run(body)));
+        Self { end, worker }
+    }
+
+    /// One for which no worker is woken: who brings a task relies on a worker that searches.
+    fn begin_unnoticed(runtime: &Runtime) -> Self {
+        let idle = &runtime.shared().idle;
+        idle.begin(Activity::Searching);
+        let held = Self::begin(runtime);
+        idle.end(Activity::Searching);
+        held
+    }
+
+    /// Returns the worker that has run it.
+    fn end(self) -> Option<usize> {
+        drop(self.end);
+        self.worker.recv_timeout(LIMIT).expect("a worker runs it")
+    }
+}
+
+fn wait_for_drop(receiver: &Receiver<()>) {
+    let ended = receiver.recv_timeout(LIMIT);
+    assert_eq!(ended, Err(RecvTimeoutError::Disconnected));
+}
+
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = clock::now();
+    while !is_so() {
+        assert!(clock::now() - begun < LIMIT, "not in time: {what}");
+        thread::yield_now();
+    }
+}
+
+/// A runtime of two workers, none of them started, whose only sweeps are those of the test.
+fn without_monitor() -> Runtime {
+    let runtime = Runtime::builder().workers(2).build();
+    let runtime = runtime.expect("the number is right");
+    runtime.shared().monitor.close();
+    runtime
+}
+
+fn sweep(runtime: &Runtime) {
+    let _ = Sweeper::default().sweep(runtime.shared());
+}
+
+#[test]
+fn a_sweep_wakes_nobody_while_a_worker_that_was_woken_has_not_run_yet() {
+    let runtime = without_monitor();
+    let shared = runtime.shared();
+    assert_eq!(shared.idle.claim(), Some(Claim::Unstarted(0)));
+    assert!(shared.start(0));
+    wait_until("it has looked for work, and sleeps", || {
+        let slot = shared.worker_slots().next();
+        slot.is_some_and(|slot| slot.parker.is_parked())
+    });
+    assert_eq!(shared.idle.claim(), Some(Claim::Asleep(0)));
+    let held = Held::begin_unnoticed(&runtime);
+    sweep(&runtime);
+    let threads = shared.idle.threads();
+    shared.unpark(0, Waker::GoesOn);
+    assert_eq!((threads, held.end()), (1, Some(0)));
+}
+
+#[test]
+fn a_sweep_starts_no_thread_while_one_is_being_started() {
+    let runtime = without_monitor();
+    let shared = runtime.shared();
+    assert_eq!(shared.idle.claim(), Some(Claim::Unstarted(0)));
+    let held = Held::begin_unnoticed(&runtime);
+    sweep(&runtime);
+    let threads = shared.idle.threads();
+    assert!(shared.start(0));
+    assert_eq!((threads, held.end()), (1, Some(0)));
+}
+
+#[test]
+fn a_sweep_wakes_a_worker_while_the_hook_of_one_that_leaves_takes_long() {
+    let (say, left) = mpsc::channel();
+    let (end_hooks, hooks_end) = mpsc::channel();
+    let hooks_end = Mutex::new(hooks_end);
+    let hook = move |worker| {
+        let _ = say.send(worker);
+        wait_for_drop(&hooks_end.lock().expect("nobody panics with it"));
+    };
+    let builder = Runtime::builder()
+        .workers(1)
+        .thread_keep_alive(Duration::ZERO);
+    let runtime = builder.on_thread_stop(hook).build();
+    let runtime = runtime.expect("the number is right");
+    let shared = runtime.shared();
+    let two = [0, 1].map(|_| Held::begin(&runtime));
+    wait_until("both run", || runtime.metrics().blocked == 2);
+    two.into_iter()
+        .for_each(|held| assert!(held.end().is_some()));
+    let left = left.recv_timeout(LIMIT).expect("one is not needed");
+    wait_until("the other one sleeps", || shared.idle.is_inactive());
+    let held = Held::begin_unnoticed(&runtime);
+    sweep(&runtime);
+    assert_eq!(held.end(), Some(1 - left));
+    drop(end_hooks);
+}
+
+const LIMIT: Duration = Duration::from_secs(60);
