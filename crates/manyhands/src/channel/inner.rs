@@ -198,13 +198,17 @@ impl<T> ChannelInner<T> {
         }
     }
 
-    /// Sends from the front as many items as there is room for.
+    /// Sends from the front as many items as there is room for, and no room for others that were notified of it.
     pub(super) fn try_send_many(&self, items: &mut VecDeque<T>) -> Result<(), TrySendError<()>> {
         loop {
             let sent = self.step(|state, deferred| {
                 while !deferred.has_dropped()
                     && let Some(item) = items.pop_front()
                 {
+                    if state.room_for_newcomer() == 0 {
+                        items.push_front(item);
+                        return Err(TrySendError::Full(()));
+                    }
                     if let Err(error) = state.offer(item, deferred) {
                         let is_full = error.is_full();
                         items.push_front(error.into_inner());
@@ -393,8 +397,14 @@ impl<T> ChannelInner<T> {
             return Poll::Ready(Ok(0));
         }
         items.reserve(self.buffered().min(max));
+        let is_newcomer = waiter.is_none();
         self.step(|state, deferred| {
             state.poll_receive(waiter, cx.waker(), deferred, |state, deferred| {
+                let max = if is_newcomer {
+                    max.min(state.items_for_newcomer())
+                } else {
+                    max
+                };
                 take_many(state, deferred, items, max)
             })
         })

@@ -1,6 +1,6 @@
 //! The state of a channel between two operations: plain data, to be kept under a lock.
 //!
-//! The README of this folder has the protocol with its invariants C1 to C7. In short:
+//! The README of this folder has the protocol with its invariants C1 to C8. In short:
 //!
 //! # States
 //! - *Open, neither full nor empty*: a send puts its item into the buffer; a receive takes the next item.
@@ -19,7 +19,8 @@
 //!
 //! # Fast paths
 //! A fast path does not end in `settle`, and must keep C1 to C3 (that is C4):
-//! - [`State::offer_fast`] puts an item in while `fast_send`: the channel is open and no receiver waits.
+//! - [`State::offer_fast`] puts an item in while `fast_send`: the channel is open, no receiver waits and no sender is put
+//!   off.
 //! - [`State::take_fast`] takes an item while more than `fast_recv_above` are left: no waiter needs to hear of it.
 //! - [`State::wait_fast`] lets a receiver wait in an open, empty channel, and clears `fast_send`.
 //! - [`State::offer_to_waiting`] notifies exactly one receiver: as many have been notified as there are items.
@@ -48,11 +49,11 @@ use std::task::{Poll, Waker};
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct State<T> {
-    /// A send needs no full step: no receiver waits, and the channel is open.
+    /// A send needs no full step: no receiver waits, no sender is put off, and the channel is open.
     fast_send: bool,
     when_full: WhenFull,
-    /// A receive needs no full step while there are more items than this: no waiting sender has to be notified, and
-    /// nobody who waits for the drain.
+    /// A receive needs no full step while there are more items than this: no waiting sender has to be notified, nobody
+    /// who waits for the drain, and no notified receiver loses an item for which newcomers are put off.
     fast_recv_above: usize,
     /// How many items the buffer may have beside the batch, as far as is known; it may be more.
     known_room: usize,
@@ -197,7 +198,14 @@ impl<T> State<T> {
         let len = batch.len() + self.buffer.len();
         let is_full = len >= self.capacity;
         let is_expected = len < self.receivers.notified();
-        if self.closed.is_some() || is_full || is_expected || self.receivers.waiting() == 0 {
+        // A full step sees to it that newcomers do not come first.
+        let is_for_late_waiter = self.receivers.would_put_off() || self.senders.puts_off();
+        if self.closed.is_some()
+            || is_full
+            || is_expected
+            || is_for_late_waiter
+            || self.receivers.waiting() == 0
+        {
             return Err(item);
         }
         self.buffer.push(item);
@@ -290,6 +298,10 @@ impl<T> State<T> {
         deferred: &mut DeferredWakes<T>,
     ) -> Poll<Result<(), SendError<T>>> {
         let item = match &sending.key {
+            None if self.puts_off_send() => {
+                deferred.wake_later(waker.clone());
+                return Poll::Pending;
+            }
             None => sending.item.take(),
             Some(key) => self.senders.data_mut(key).take(),
         };
@@ -334,6 +346,32 @@ impl<T> State<T> {
         item
     }
 
+    /// How many items a send that has not waited may put in: the rest of the room is for those that were notified of it
+    /// and for whom newcomers are put off.
+    pub(super) fn room_for_newcomer(&self) -> usize {
+        if !self.senders.puts_off() || self.closed.is_some() {
+            return usize::MAX;
+        }
+        let room = self.capacity.saturating_sub(self.buffered());
+        room.saturating_sub(self.senders.notified())
+    }
+
+    /// As [`room_for_newcomer`](Self::room_for_newcomer), of the items that a receive may take.
+    pub(super) fn items_for_newcomer(&self) -> usize {
+        if !self.receivers.puts_off() || self.closed.is_some() {
+            return usize::MAX;
+        }
+        self.len().saturating_sub(self.receivers.notified())
+    }
+
+    fn puts_off_send(&mut self) -> bool {
+        self.room_for_newcomer() == 0 && self.has_room() && self.senders.put_off()
+    }
+
+    fn puts_off_receive(&mut self) -> bool {
+        self.items_for_newcomer() == 0 && self.len() > 0 && self.receivers.put_off()
+    }
+
     /// One attempt of a receive, which takes its items with `take`.
     pub(super) fn poll_receive<R>(
         &mut self,
@@ -342,6 +380,10 @@ impl<T> State<T> {
         deferred: &mut DeferredWakes<T>,
         take: impl FnOnce(&mut Self, &mut DeferredWakes<T>) -> Option<R>,
     ) -> Poll<Result<R, RecvError>> {
+        if waiter.is_none() && self.puts_off_receive() {
+            deferred.wake_later(waker.clone());
+            return Poll::Pending;
+        }
         let result = match take(self, deferred) {
             Some(taken) => Ok(taken),
             None => match &self.closed {
@@ -482,12 +524,15 @@ impl<T> State<T> {
             self.notify_senders(deferred);
         }
         let is_open = self.closed.is_none();
-        self.fast_send = is_open && self.receivers.waiting() == 0;
+        self.fast_send = is_open && self.receivers.waiting() == 0 && !self.senders.puts_off();
         self.fast_recv_above = if self.senders.waiting() > 0 {
             self.next_sender_notified_below()
         } else {
             0
         };
+        if self.receivers.puts_off() {
+            self.fast_recv_above = self.fast_recv_above.max(self.receivers.notified());
+        }
         self.known_room = self.capacity - self.batch_items.len();
         if !is_open {
             self.settle_drain(deferred);

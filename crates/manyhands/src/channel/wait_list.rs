@@ -11,11 +11,12 @@
 //! A notified waiter may find nothing: it tries again, and either leaves, or waits again as the first of the list.
 //!
 //! # Nobody waits for ever
-//! A task that gives something back, notifies a waiter, and takes it again before that has run, would do so for ever. So
-//! who notifies a waiter that found nothing before makes way for it: its own next operation waits until the tasks
-//! behind it have had their turn. A thread outside any task has nobody to make way for; there the system decides.
+//! A newcomer, who was never in the list, may be there before a notified waiter. One that always is would keep the waiter
+//! waiting for good. So a waiter that came too late several times is owed some of the newcomers' turns when it is
+//! notified: as many polls of newcomers do nothing but wake themselves, so that their executor comes to the waiter first.
+//! The next time it is owed twice as many. Nothing is reserved for it: if it does not come, others take what it was
+//! notified of.
 
-use crate::task::budget;
 use std::num::NonZeroU32;
 use std::task::Waker;
 
@@ -29,6 +30,8 @@ pub(super) struct WaitList<D> {
     back: usize,
     waiting: usize,
     notified: usize,
+    /// How many polls of newcomers are still put off for the notified waiters.
+    owed: u32,
 }
 
 /// The number of a waiter's entry, counted from one: so an `Option<WaiterKey>` in a future stays small.
@@ -74,6 +77,7 @@ impl<D> WaitList<D> {
             back: NONE,
             waiting: 0,
             notified: 0,
+            owed: 0,
         }
     }
 
@@ -139,8 +143,8 @@ impl<D> WaitList<D> {
                 None => self.back = number,
             }
             self.front = number;
-            self.notified -= 1;
             self.waiting += 1;
+            self.is_back();
         }
         old
     }
@@ -172,8 +176,7 @@ impl<D> WaitList<D> {
         &mut self.waiters[key.index()].data
     }
 
-    /// Takes the first waiter out of the list and returns its waker, for the caller to wake. Its data stays. If that
-    /// waiter found nothing before, the calling task makes way for it.
+    /// Takes the first waiter out of the list and returns its waker, for the caller to wake. Its data stays.
     #[inline]
     pub(super) fn notify_first(&mut self) -> Option<Waker> {
         let number = self.front;
@@ -185,9 +188,36 @@ impl<D> WaitList<D> {
         let waiter = &mut self.waiters[number];
         waiter.state = WaiterState::Notified;
         if waiter.found_nothing >= FOUND_NOTHING_MAX {
-            budget::make_way();
+            let owed = 1 << waiter.found_nothing.min(OWED_DOUBLINGS_MAX);
+            self.owed = self.owed.max(owed);
         }
         waiter.waker.take()
+    }
+
+    /// Whether newcomers are put off.
+    pub(super) fn puts_off(&self) -> bool {
+        self.owed > 0
+    }
+
+    /// Whether newcomers are put off once the first waiter in the list has been notified.
+    pub(super) fn would_put_off(&self) -> bool {
+        let came_too_late = |first: &Waiter<D>| first.found_nothing >= FOUND_NOTHING_MAX;
+        self.puts_off() || self.waiters.get(self.front).is_some_and(came_too_late)
+    }
+
+    /// Whether this poll of a newcomer is put off. If so, it is one less that is owed.
+    pub(super) fn put_off(&mut self) -> bool {
+        let is_put_off = self.puts_off();
+        self.owed = self.owed.saturating_sub(1);
+        is_put_off
+    }
+
+    /// A notified waiter has tried again, or leaves.
+    fn is_back(&mut self) {
+        self.notified -= 1;
+        if self.notified == 0 {
+            self.owed = 0;
+        }
     }
 
     /// As [`notify_first`](Self::notify_first), and takes the data.
@@ -219,7 +249,7 @@ impl<D> WaitList<D> {
         if self.waiters[number].state == WaiterState::Waiting {
             self.unlink(number);
         } else {
-            self.notified -= 1;
+            self.is_back();
         }
         let waiter = &mut self.waiters[number];
         waiter.state = WaiterState::Free;
@@ -242,14 +272,16 @@ impl<D> WaitList<D> {
     }
 }
 
-/// A waiter that was notified and found nothing as often is made way for.
-const FOUND_NOTHING_MAX: u32 = 4;
+/// A waiter that was notified and found nothing as often is owed turns, each further time twice as many.
+const FOUND_NOTHING_MAX: u32 = if cfg!(any(loom, shuttle)) { 1 } else { 4 };
+/// 1,024 polls that do nothing last about as long as waking a thread.
+const OWED_DOUBLINGS_MAX: u32 = if cfg!(loom) { 1 } else { 10 };
 /// No entry has this index.
 const NONE: usize = usize::MAX;
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use super::WaitList;
+    use super::{FOUND_NOTHING_MAX, WaitList, WaiterKey};
     use std::task::Waker;
 
     fn list() -> WaitList<u32> {
@@ -289,6 +321,38 @@ mod tests {
         assert!(list.wait_again(&first, Waker::noop()).is_none());
         assert_eq!((list.waiting(), list.notified()), (2, 0));
         assert_eq!(order(&mut list), [1, 2]);
+    }
+
+    /// The waiter is notified, and finds nothing.
+    fn comes_too_late(list: &mut WaitList<u32>, late: &WaiterKey) {
+        assert!(list.notify_first().is_some());
+        assert!(list.wait_again(late, Waker::noop()).is_none());
+    }
+
+    #[test]
+    fn newcomers_are_put_off_until_a_waiter_that_came_too_late_is_back() {
+        let mut list = list();
+        let late = list.join(Waker::noop().clone(), None);
+        for _ in 0..FOUND_NOTHING_MAX {
+            assert!(!list.would_put_off());
+            comes_too_late(&mut list, &late);
+        }
+        assert_eq!((list.puts_off(), list.would_put_off()), (false, true));
+        assert!(list.notify_first().is_some());
+        assert!(list.put_off());
+        assert!(list.leave(&late).0.is_none());
+        assert!(!list.would_put_off());
+    }
+
+    #[test]
+    fn each_time_that_a_waiter_comes_too_late_twice_as_many_newcomers_are_put_off() {
+        for (times, owed) in [(3, 0), (4, 16), (5, 32), (9, 512), (10, 1_024), (20, 1_024)] {
+            let mut list = list();
+            let late = list.join(Waker::noop().clone(), None);
+            (0..times).for_each(|_| comes_too_late(&mut list, &late));
+            assert!(list.notify_first().is_some());
+            assert_eq!((0..2_000).filter(|_| list.put_off()).count(), owed);
+        }
     }
 
     #[test]

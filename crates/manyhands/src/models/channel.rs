@@ -244,6 +244,48 @@ fn a_receive_of_many_that_is_given_up_takes_nothing() {
     });
 }
 
+/// An item goes round between two threads that take it as newcomers, one of them more often: the other comes too late and
+/// is owed turns, and both end.
+#[test]
+fn receivers_that_are_put_off_come_to_their_turn() {
+    check(|| {
+        let (sender, receiver) = channel::bounded(1);
+        sender.send(1).unwrap();
+        let take_turns = |(sender, receiver): Ends, turns: u32| {
+            for _ in 0..turns {
+                let mut items = Vec::new();
+                assert_eq!(receiver.recv_many(&mut items, 1), Ok(1));
+                sender.send(items[0]).unwrap();
+            }
+            (sender, receiver)
+        };
+        let ends = (sender.clone(), receiver.clone());
+        let other = thread::spawn(move || take_turns(ends, 1));
+        // The ends are kept, because dropping one would notify the waiters once more.
+        let kept = take_turns((sender, receiver), 3);
+        drop((other.join().unwrap(), kept));
+    });
+}
+
+/// As above, for the room of a channel.
+#[test]
+fn senders_that_are_put_off_come_to_their_turn() {
+    check(|| {
+        let (sender, receiver) = channel::bounded(1);
+        let take_turns = |(sender, receiver): Ends, turns: u32| {
+            for _ in 0..turns {
+                assert_eq!(sender.send_many(&mut VecDeque::from([1])), Ok(()));
+                assert_eq!(receiver.try_recv(), Ok(1));
+            }
+            (sender, receiver)
+        };
+        let ends = (sender.clone(), receiver.clone());
+        let other = thread::spawn(move || take_turns(ends, 1));
+        let kept = take_turns((sender, receiver), 3);
+        drop((other.join().unwrap(), kept));
+    });
+}
+
 /// One receiver gives up; its notification goes to the other.
 fn survives_a_receive_that_is_given_up(ends: fn() -> Ends) {
     check(move || {

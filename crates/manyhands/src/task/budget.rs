@@ -5,8 +5,6 @@
 //! asks [`poll_proceed`] first and charges for what it has done. When nothing is left the leaf is pending,
 //! and the task goes to the back of its queue.
 //!
-//! A task that keeps another one from what it waits for ends its budget early ([`make_way`]).
-//!
 //! The budget is counted in operations, and in time: a task that computes long between two operations yields
 //! sooner. The clock is read only when the number of operations passes a power of two, from the fourth
 //! operation on, so that short polls do not pay for it.
@@ -109,16 +107,6 @@ fn look_at_time(spent: Spent) {
     // Each poll reaches this check before its budget is spent.
     REFUSALS.set(0);
     if has_run_long(spent.0) {
-        SPENT.set(Spent::ALL);
-    }
-}
-
-/// The current task is refused its next operation, so that those that were woken before have their turn.
-#[cold]
-pub(crate) fn make_way() {
-    if is_in_poll() {
-        // This poll may not have come to where they are counted anew.
-        REFUSALS.set(0);
         SPENT.set(Spent::ALL);
     }
 }

@@ -1,8 +1,12 @@
 //! Every task that waits at a channel comes to its turn, though others that use it again and again are there first.
 
-use crate::support::on_runtime;
+use crate::support::{LIMIT_SECS, on_runtime, within};
+use futures::executor::LocalPool;
+use futures::future::join_all;
+use futures::task::LocalSpawnExt;
 use manyhands::channel::{self, Receiver, Sender};
-use manyhands::task;
+use manyhands::task::{self, Priority};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,37 +14,155 @@ const TASKS: usize = 5;
 /// The tasks stop when one of them has had as many turns.
 const TURNS_MAX: u64 = 2_000;
 
-/// Runs several tasks on one worker. In each of its turns a task takes a token from a channel that has fewer of them, keeps
-/// it while others run, and gives it back. Returns how many turns each has had.
-fn turns_of_tasks(tokens: usize) -> Vec<u64> {
-    let (give, take) = channel::bounded(tokens);
-    (0..tokens).for_each(|_| give.try_send(()).unwrap());
-    let most = Arc::new(AtomicU64::new(0));
-    let tasks: Vec<_> = (0..TASKS)
-        .map(|_| task::spawn(take_turns(take.clone(), give.clone(), Arc::clone(&most))))
-        .collect();
-    tasks.into_iter().map(|task| task.join().unwrap()).collect()
+/// What a task waits for to have its turn.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    Item,
+    ManyItems,
+    Room,
+    RoomForMany,
 }
 
-async fn take_turns(take: Receiver<()>, give: Sender<()>, most: Arc<AtomicU64>) -> u64 {
-    let mut turns = 0;
-    while most.load(Ordering::Relaxed) < TURNS_MAX {
-        take.recv_async().await.unwrap();
-        task::yield_now().await;
-        give.send_async(()).await.unwrap();
-        turns += 1;
-        most.fetch_max(turns, Ordering::Relaxed);
+const WAYS: [Way; 4] = [Way::Item, Way::ManyItems, Way::Room, Way::RoomForMany];
+
+/// Tokens that tasks share: the items of a channel, or the room in it.
+#[derive(Debug, Clone)]
+struct Tokens {
+    sender: Sender<()>,
+    receiver: Receiver<()>,
+    way: Way,
+    most: Arc<AtomicU64>,
+}
+
+impl Tokens {
+    fn new(count: usize, way: Way) -> Self {
+        let (sender, receiver) = channel::bounded(count);
+        if matches!(way, Way::Item | Way::ManyItems) {
+            (0..count).for_each(|_| sender.try_send(()).unwrap());
+        }
+        Self {
+            sender,
+            receiver,
+            way,
+            most: Arc::default(),
+        }
     }
-    turns
+
+    async fn take(&self) {
+        match self.way {
+            Way::Item => self.receiver.recv_async().await.unwrap(),
+            Way::ManyItems => {
+                let count = self.receiver.recv_many_async(&mut Vec::new(), 1).await;
+                assert_eq!(count, Ok(1));
+            }
+            Way::Room => self.sender.send_async(()).await.unwrap(),
+            Way::RoomForMany => {
+                let mut items = VecDeque::from([()]);
+                self.sender.send_many_async(&mut items).await.unwrap();
+            }
+        }
+    }
+
+    fn give_back(&self) {
+        match self.way {
+            Way::Item | Way::ManyItems => self.sender.try_send(()).unwrap(),
+            Way::Room | Way::RoomForMany => self.receiver.try_recv().unwrap(),
+        }
+    }
+
+    /// In each of its turns takes a token, keeps it while others run, gives it back, and has `rests` before the next
+    /// turn. Returns the number of turns.
+    async fn take_turns(self, rests: usize) -> u64 {
+        let mut turns = 0;
+        while self.most.load(Ordering::Relaxed) < TURNS_MAX {
+            self.take().await;
+            task::yield_now().await;
+            self.give_back();
+            turns += 1;
+            self.most.fetch_max(turns, Ordering::Relaxed);
+            for _ in 0..rests {
+                task::yield_now().await;
+            }
+        }
+        turns
+    }
+}
+
+#[track_caller]
+fn assert_each_had_turns(turns: &[u64], of: &str) {
+    let fewest = turns.iter().min();
+    assert!(fewest >= Some(&(TURNS_MAX / 100)), "{of}: {turns:?}");
 }
 
 #[test]
 fn tasks_that_take_from_a_channel_what_they_gave_back_let_others_have_it() {
     on_runtime(1, |runtime| {
-        for tokens in [1, 2] {
-            let turns = runtime.install(|| turns_of_tasks(tokens));
-            let fewest = turns.iter().min();
-            assert!(fewest >= Some(&(TURNS_MAX / 100)), "{tokens}: {turns:?}");
+        for (way, count) in WAYS.iter().flat_map(|way| [(*way, 1), (*way, 2)]) {
+            let tokens = Tokens::new(count, way);
+            let spawn = |_| task::spawn(tokens.clone().take_turns(0));
+            let tasks: Vec<_> = runtime.install(|| (0..TASKS).map(spawn).collect());
+            let turns: Vec<_> = tasks.into_iter().map(|task| task.join().unwrap()).collect();
+            assert_each_had_turns(&turns, &format!("{way:?}, {count}"));
+        }
+    });
+}
+
+#[test]
+fn two_tasks_in_turn_let_a_third_one_have_what_they_take_from_a_channel() {
+    on_runtime(1, |runtime| {
+        for way in WAYS {
+            let tokens = Tokens::new(1, way);
+            // The second one always comes when the first one has just given back.
+            let spawn = |rests| task::spawn(tokens.clone().take_turns(rests));
+            let tasks = runtime.install(|| [2, 2, 0].map(spawn));
+            let turns = tasks.map(|task| task.join().unwrap());
+            assert_each_had_turns(&turns, &format!("{way:?}"));
+        }
+    });
+}
+
+#[test]
+fn a_task_of_the_background_has_its_turn_at_a_channel() {
+    on_runtime(1, |runtime| {
+        for (way, rests) in WAYS
+            .iter()
+            .flat_map(|way| [(*way, 0), (*way, 1), (*way, 2)])
+        {
+            let tokens = Tokens::new(1, way);
+            let spawn = |priority| {
+                let builder = task::Builder::new().priority(priority);
+                builder.spawn(tokens.clone().take_turns(rests))
+            };
+            let tasks = runtime.install(|| [Priority::Normal, Priority::Background].map(spawn));
+            let turns = tasks.map(|task| task.join().unwrap());
+            assert_each_had_turns(&turns, &format!("{way:?}, {rests}"));
+        }
+    });
+}
+
+#[test]
+fn futures_that_one_task_polls_have_their_turns_at_a_channel() {
+    on_runtime(1, |runtime| {
+        for way in WAYS {
+            let tokens = Tokens::new(1, way);
+            let all = join_all((0..TASKS).map(|_| tokens.clone().take_turns(0)));
+            let turns = runtime.install(|| task::spawn(all)).join().unwrap();
+            assert_each_had_turns(&turns, &format!("{way:?}"));
+        }
+    });
+}
+
+#[test]
+fn tasks_of_another_executor_have_their_turns_at_a_channel() {
+    within(LIMIT_SECS, || {
+        for way in WAYS {
+            let tokens = Tokens::new(1, way);
+            let mut pool = LocalPool::new();
+            let spawner = pool.spawner();
+            let spawn = |_| spawner.spawn_local_with_handle(tokens.clone().take_turns(0));
+            let tasks: Vec<_> = (0..TASKS).map(spawn).collect::<Result<_, _>>().unwrap();
+            let turns = pool.run_until(join_all(tasks));
+            assert_each_had_turns(&turns, &format!("{way:?}"));
         }
     });
 }

@@ -4,7 +4,7 @@ use super::{ChannelInner, Seen};
 use crate::channel::buffer::ItemBuffer;
 use crate::channel::step::Sending;
 use crate::channel::wait_list::WaiterKey;
-use crate::channel::{RecvError, TryRecvError, TrySendError, WhenFull};
+use crate::channel::{RecvError, SendError, TryRecvError, TrySendError, WhenFull};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
@@ -93,6 +93,145 @@ fn a_notified_receiver_notifies_the_sender_that_waits_for_its_room() {
     assert_eq!(sender.wakes(), 1);
     assert_eq!(shared.poll_send(&mut sending, &cx), Poll::Ready(Ok(())));
     assert_eq!(shared.try_recv(), Ok(2));
+}
+
+/// Has a receiver wait that comes too late again and again, and leaves it notified of one item.
+fn with_late_receiver(shared: &ChannelInner<u32>) -> Option<WaiterKey> {
+    let (mut late, waiter) = (None, Arc::default());
+    assert!(poll_recv(shared, &mut late, &waiter).is_pending());
+    for n in 0..20 {
+        assert_eq!(shared.try_send(n), Ok(()));
+        assert_eq!(shared.try_recv(), Ok(n));
+        assert!(poll_recv(shared, &mut late, &waiter).is_pending());
+    }
+    assert_eq!(shared.try_send(20), Ok(()));
+    late
+}
+
+#[test]
+fn a_late_receiver_that_never_comes_puts_others_off_for_a_while_only() {
+    let (shared, waiter) = (channel(4), Arc::default());
+    let mut late = with_late_receiver(&shared);
+    let polls = (1..).find(|_| poll_recv(&shared, &mut None, &waiter).is_ready());
+    assert_eq!(polls, Some(1_025));
+    assert_eq!(waiter.wakes(), 1_024, "who is put off is woken");
+    shared.cancel_recv(&mut late);
+}
+
+#[test]
+fn newcomers_have_what_a_late_receiver_was_not_notified_of() {
+    let (shared, waiter) = (channel(4), Arc::default());
+    let mut late = with_late_receiver(&shared);
+    assert_eq!(shared.try_send(21), Ok(()));
+    assert_eq!(poll_recv(&shared, &mut None, &waiter), Poll::Ready(Ok(20)));
+    assert!(poll_recv(&shared, &mut None, &waiter).is_pending());
+    let cx = Context::from_waker(Waker::noop());
+    let mut items = Vec::new();
+    (22..24).for_each(|n| assert_eq!(shared.try_send(n), Ok(())));
+    let many = shared.poll_recv_many(&mut None, &cx, &mut items, 9);
+    assert_eq!((many, items), (Poll::Ready(Ok(2)), vec![21, 22]));
+    assert_eq!(poll_recv(&shared, &mut late, &waiter), Poll::Ready(Ok(23)));
+    assert_eq!(shared.try_send(24), Ok(()));
+    assert_eq!(poll_recv(&shared, &mut None, &waiter), Poll::Ready(Ok(24)));
+}
+
+#[test]
+fn a_late_receiver_puts_nobody_off_in_a_closed_channel_and_after_it_has_left() {
+    for is_closed in [true, false] {
+        let (shared, waiter) = (channel(4), Arc::default());
+        let mut late = with_late_receiver(&shared);
+        if is_closed {
+            assert!(shared.close());
+        } else {
+            shared.cancel_recv(&mut late);
+        }
+        assert_eq!(poll_recv(&shared, &mut None, &waiter), Poll::Ready(Ok(20)));
+        shared.cancel_recv(&mut late);
+    }
+}
+
+fn poll_send(
+    shared: &ChannelInner<u32>,
+    sending: &mut Sending<u32>,
+    waiter: &Arc<Waiter>,
+) -> Poll<Result<(), SendError<u32>>> {
+    let waker = Waker::from(Arc::clone(waiter));
+    shared.poll_send(sending, &Context::from_waker(&waker))
+}
+
+const fn sending(item: u32) -> Sending<u32> {
+    Sending {
+        item: Some(item),
+        key: None,
+    }
+}
+
+/// As [`with_late_receiver`], of a sender and the only place of a channel.
+fn with_late_sender(shared: &ChannelInner<u32>) -> Sending<u32> {
+    let (mut late, waiter) = (sending(99), Arc::default());
+    assert_eq!(shared.try_send(0), Ok(()));
+    assert!(poll_send(shared, &mut late, &waiter).is_pending());
+    for n in 0..20 {
+        assert_eq!(shared.try_recv(), Ok(n));
+        assert_eq!(shared.try_send(n + 1), Ok(()));
+        assert!(poll_send(shared, &mut late, &waiter).is_pending());
+    }
+    assert_eq!(shared.try_recv(), Ok(20));
+    late
+}
+
+#[test]
+fn a_late_sender_that_never_comes_puts_others_off_for_a_while_only() {
+    for receivers in [0, 1] {
+        let (shared, waiter) = (channel(1), Arc::default());
+        let mut late = with_late_sender(&shared);
+        let mut keys: Vec<_> = (0..receivers).map(|_| None).collect();
+        for key in &mut keys {
+            assert!(poll_recv(&shared, key, &Arc::default()).is_pending());
+        }
+        let mut newcomer = sending(1);
+        let polls = (1..).find(|_| poll_send(&shared, &mut newcomer, &waiter).is_ready());
+        assert_eq!((polls, waiter.wakes()), (Some(1_025), 1_024));
+        assert_eq!(shared.cancel_send(&mut late), Some(99));
+        for key in &mut keys {
+            shared.cancel_recv(key);
+        }
+    }
+}
+
+#[test]
+fn who_finds_nothing_beside_a_late_waiter_waits_and_is_not_put_off() {
+    let (shared, waiter) = (channel(1), Arc::default());
+    let (mut late, mut newcomer) = (with_late_sender(&shared), sending(1));
+    assert_eq!(shared.try_send(21), Ok(()));
+    assert!(poll_send(&shared, &mut newcomer, &waiter).is_pending());
+    assert!(newcomer.key.is_some());
+    assert!(shared.close());
+    let closed = Poll::Ready(Err(SendError(2)));
+    assert_eq!(poll_send(&shared, &mut sending(2), &waiter), closed);
+    assert_eq!(shared.cancel_send(&mut late), Some(99));
+    assert_eq!(shared.cancel_send(&mut newcomer), Some(1));
+
+    let (shared, mut key) = (channel(4), None);
+    let mut late = with_late_receiver(&shared);
+    assert_eq!(shared.try_recv(), Ok(20));
+    let waker = Waker::from(Arc::clone(&waiter));
+    let (cx, mut items) = (Context::from_waker(&waker), Vec::new());
+    let many = shared.poll_recv_many(&mut key, &cx, &mut items, 2);
+    assert!(many.is_pending() && key.is_some());
+    shared.cancel_recv(&mut late);
+    shared.cancel_recv(&mut key);
+    assert_eq!(waiter.wakes(), 1, "only the close has woken anybody");
+}
+
+#[test]
+fn a_late_sender_puts_nobody_off_in_a_closed_channel() {
+    let (shared, waiter) = (channel(1), Arc::default());
+    let mut late = with_late_sender(&shared);
+    assert!(shared.close());
+    let closed = Poll::Ready(Err(SendError(1)));
+    assert_eq!(poll_send(&shared, &mut sending(1), &waiter), closed);
+    assert_eq!(shared.cancel_send(&mut late), Some(99));
 }
 
 #[test]
