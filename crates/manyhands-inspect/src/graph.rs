@@ -248,7 +248,7 @@ impl<'a> Key<'a> {
             deadlocked,
             work: work(&task.kind, &task.type_name),
             spawned_at: task.spawned_at.as_deref(),
-            state: &task.state,
+            state: if task.frozen { "frozen" } else { &task.state },
             frames: task.frames.iter().map(frame_key).collect(),
             waits: waits
                 .map(|wait| KeyWait {

@@ -93,6 +93,7 @@ fn without_waits(state: &str) -> &str {
         "queued" => "is queued",
         "blocked" => "blocks its thread",
         "waiting" => "waits for what is not recorded",
+        "frozen" => "is frozen",
         other => other,
     }
 }

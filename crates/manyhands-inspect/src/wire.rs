@@ -112,8 +112,11 @@ pub struct Task {
     pub runtime: Option<u32>,
     /// The number of the worker that ran it last.
     pub worker: Option<usize>,
-    /// `queued`, `running`, `waiting` or `blocked`.
+    /// `queued`, `running`, `waiting`, `blocked`, or `frozen` if it would be polled, but is held until it is thawed.
     pub state: String,
+    /// Somebody has frozen it: it is not polled until it is thawed. In the meantime it may wait as before.
+    #[serde(default)]
+    pub frozen: bool,
     /// Microseconds in this state.
     pub in_state_us: u64,
     /// Microseconds since it was spawned.
@@ -320,6 +323,9 @@ pub(crate) struct End {
     pub(crate) channels_left_out: usize,
     #[serde(default)]
     pub(crate) groups_left_out: usize,
+    /// Of a task that was frozen.
+    #[serde(default)]
+    pub(crate) running: bool,
 }
 
 /// Why there is no answer.

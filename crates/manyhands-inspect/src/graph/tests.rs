@@ -29,6 +29,7 @@ pub(crate) fn task(number: usize, spawned_at: &str, waits: &[&str]) -> Task {
         parent: None,
         runtime: None,
         worker: None,
+        frozen: false,
         state: if waits.is_empty() {
             "running"
         } else {

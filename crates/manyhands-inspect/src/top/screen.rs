@@ -49,18 +49,23 @@ fn headline(state: &State) -> Line<'static> {
         ..
     } = &state.view;
     let in_state = |wanted: &str| tasks.iter().filter(|task| task.state == wanted).count();
+    let frozen = match tasks.iter().filter(|task| task.frozen).count() {
+        0 => String::new(),
+        count => format!(", {count} frozen"),
+    };
     let workers = || runtimes.iter().flat_map(|runtime| &runtime.workers);
     let running = workers().filter(|worker| worker.state == "running").count();
     let mut spans = vec![
         Span::from(format!(" process {} ", state.process)).bold(),
         Span::from(format!(
-            " {running} of {} workers run · {} tasks: {} running, {} waiting, {} blocked, {} queued · {} loops · {} channels",
+            " {running} of {} workers run · {} tasks: {} running, {} waiting, {} blocked, {} queued{} · {} loops · {} channels",
             workers().count(),
             tasks.len() + tasks_left_out,
             in_state("running"),
             in_state("waiting"),
             in_state("blocked"),
             in_state("queued"),
+            frozen,
             loops.len(),
             channels.len(),
         )),

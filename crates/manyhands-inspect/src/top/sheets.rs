@@ -6,7 +6,8 @@ use crate::top::sheet::{Cell, Row, Sheet};
 use crate::wire::{Channel, Task, View};
 use crate::words::{
     TASK_COLUMNS, deadlocked_tasks, frames_of, label, name_of_channel, names_of_channels,
-    percent_done, priority_of, short, state_of_channel, time, waits_for, waits_of, worker_of,
+    percent_done, priority_of, short, state_of, state_of_channel, time, waits_for, waits_of,
+    worker_of,
 };
 use crate::workers::{TasksOfWorkers, threads_added};
 
@@ -85,7 +86,7 @@ fn tasks(view: &View) -> Sheet {
             cells: vec![
                 number(&task.number),
                 label(task).into(),
-                task.state.as_str().into(),
+                state_of(task).into(),
                 duration(task.in_state_us),
                 waits_of(task, &names).join(", ").into(),
                 frames_of(task).join(", ").into(),

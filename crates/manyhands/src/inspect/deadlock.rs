@@ -241,6 +241,7 @@ pub(super) mod tests {
             parent: None,
             ran_on: None,
             state: TaskState::Waiting,
+            is_frozen: false,
             in_state: Duration::ZERO,
             age: Duration::ZERO,
             busy: Duration::ZERO,

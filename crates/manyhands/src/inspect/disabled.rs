@@ -75,8 +75,13 @@ impl TaskRecord {
     pub(crate) fn clear_parent(&self) {}
 
     #[inline(always)]
-    pub(crate) fn run(&self, _id: usize, _worker: Option<(usize, &RuntimeNumber)>) -> Running {
-        Running
+    pub(crate) fn run(
+        &self,
+        _id: usize,
+        _worker: Option<(usize, &RuntimeNumber)>,
+        _waker: impl FnOnce() -> Option<Waker>,
+    ) -> Option<Running> {
+        Some(Running)
     }
 
     #[inline(always)]

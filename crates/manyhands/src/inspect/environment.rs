@@ -27,7 +27,7 @@ fn open_if_wanted() {
         {
             report("socket", crate::inspect::server::serve().map(drop));
             if value == CONTROL {
-                crate::inspect::poll_once::allow_control();
+                crate::inspect::control::allow_control();
             }
         }
     });

@@ -42,6 +42,11 @@
 //! A task that waits has no stack. Where the program allows it, `manyhands inspect --poll` has one task polled once more, and the
 //! thread that does so copies its stack at each place where the task is about to wait again.
 //!
+//! # Freezing
+//! Where the program allows it, who looks at it on the page of `manyhands inspect --control` can freeze a future that this
+//! library polls: it is not polled until it is thawed, which is at the latest when the command ends. What waits for it waits. A
+//! cancelled task is dropped all the same.
+//!
 //! # Cost
 //! Without the feature nothing. With it, eight bytes for each task, and one load and a branch where a task is spawned,
 //! runs, waits and is woken, and where a loop begins. While recording is open, each of these takes a short lock and reads
@@ -53,7 +58,7 @@
 //! A snapshot shows names, types and source paths, and stacks show addresses: of functions, and so also where the system has
 //! put them. The socket is in a folder that only its user may enter, and each
 //! connection is refused unless it comes from that user or from root. The protocol only reads, unless the program has called
-//! `allow_control` or was started with `MANYHANDS_INSPECT=control`: then a waiting task can be polled on request.
+//! `allow_control` or was started with `MANYHANDS_INSPECT=control`: then a waiting task can be polled, and a task frozen, on request.
 //!
 //! # Examples
 //! A task that waits for ever is listed with how often it was polled; it waits for nothing:
@@ -128,6 +133,8 @@ mod channel_snapshot;
 mod channels;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod coarse;
+#[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
+mod control;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod deadlock;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -138,6 +145,12 @@ mod forget;
 mod frame_mark;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod frames;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+#[cfg_attr(not(unix), expect(dead_code, reason = "nobody can ask for it"))]
+mod freezer;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+#[cfg_attr(not(unix), expect(dead_code, reason = "nobody can ask for it"))]
+mod frozen;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod group_names;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
@@ -267,6 +280,8 @@ pub(crate) use work_type::{Waking, WorkType};
 pub use alone::AloneBecause;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use channel_snapshot::{ChannelLoad, ChannelSnapshot};
+#[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
+pub use control::allow_control;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use deadlock::Deadlock;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -279,8 +294,6 @@ pub use loop_reports::loop_reports;
 pub use loop_snapshot::LoopSnapshot;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use no_more_threads::NoMoreThreads;
-#[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
-pub use poll_once::allow_control;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 pub use server::{serve, serve_at};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]

@@ -1,39 +1,19 @@
 //! One poll of a waiting task because somebody asks for it.
 //!
 //! The task is woken as by a waker of its own, and polled in its turn by a worker. For its future that is a wake without a
-//! reason, which every future has to expect. It is asked for only where the program has allowed it.
+//! reason, which every future has to expect. It is asked for only where the program has allowed it (`control.rs`).
 //!
 //! Not here: what the poll leaves (`leaf_stacks.rs`), and the wake (`recorded_task.rs`).
 
+use crate::inspect::control;
 use crate::inspect::leaf_stacks::{self, Left};
 use crate::inspect::recorded_task::{self, NotWoken};
 use crate::inspect::snapshot::TaskSnapshot;
 use crate::inspect::take;
 use crate::inspect::task_number::TaskNumber;
-use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::stack_copy::{self, NoCopies, NotCopied, StackCopy};
 use crate::sync::{Mutex, clock, global, lock};
 use std::time::Duration;
-
-/// Lets clients of the socket also act on the program: have a waiting task polled once, to see the stacks of the places where
-/// it waits. Without this call, and without `MANYHANDS_INSPECT=control` in the environment, the socket only reads. What was
-/// allowed stays allowed.
-///
-/// A task that is polled so is woken without a reason. Futures have to expect that; but one that counts its polls, or does
-/// something else in each of them, does so once more.
-///
-/// # Examples
-/// ```
-/// # #[cfg(all(feature = "inspect", unix))] {
-/// manyhands::inspect::serve()?;
-/// manyhands::inspect::allow_control(); // now `manyhands inspect PID --poll TASK` has an answer
-/// # }
-/// # Ok::<(), std::io::Error>(())
-/// ```
-pub fn allow_control() {
-    // Relaxed: nothing else is published by it.
-    IS_ALLOWED.store(true, Ordering::Relaxed);
-}
 
 /// What was seen of a task that was polled.
 #[derive(Debug)]
@@ -58,8 +38,7 @@ pub(super) enum NotPolled {
 
 /// Has a task polled that waits. Takes at most [`LIMIT`].
 pub(super) fn poll_once(number: TaskNumber) -> Result<Polled, NotPolled> {
-    // Relaxed: as in `allow_control`.
-    if !IS_ALLOWED.load(Ordering::Relaxed) {
+    if !control::is_allowed() {
         return Err(NotPolled::NotAllowed);
     }
     stack_copy::prepare().map_err(NotPolled::NoCopies)?;
@@ -94,10 +73,6 @@ fn polled(number: TaskNumber, left: Left) -> Polled {
         task: task.map(|record| take::task_with_owners(number, record)),
         stacks,
     }
-}
-
-global! {
-    static IS_ALLOWED: AtomicBool = AtomicBool::new(false);
 }
 
 global! {

@@ -10,6 +10,7 @@
 //!
 //! Not here: the records (`table.rs`), and how a task is woken by its record (`recorded_task.rs`).
 
+use crate::inspect::frozen;
 use crate::inspect::interned::{Line, Origin};
 use crate::inspect::last_waker::LastWaker;
 use crate::inspect::leaf_stacks::{self, Ticket};
@@ -174,14 +175,27 @@ impl TaskRecord {
             .store(number.map_or(0, TaskNumber::to_bits), Ordering::Relaxed);
     }
 
-    /// The calling thread begins to run or poll the task.
+    /// The calling thread begins to run or poll the task. `None`: it must not, because the task is frozen; `waker` was then
+    /// asked for a waker of it.
     #[cold]
-    pub(crate) fn run(&self, id: usize, worker: Option<(usize, &RuntimeNumber)>) -> Running {
+    pub(crate) fn run(
+        &self,
+        id: usize,
+        worker: Option<(usize, &RuntimeNumber)>,
+        waker: impl FnOnce() -> Option<Waker>,
+    ) -> Option<Running> {
         let Some(number) = self.number() else {
-            return Running::none();
+            return Some(Running::none());
         };
         let now = clock::ticks();
+        let mut is_held = false;
         table::change(number, |record| {
+            is_held = frozen::hold(number, waker);
+            if is_held {
+                record.enter(TaskState::Frozen, now);
+                record.note_change();
+                return;
+            }
             record.enter(TaskState::Running, now);
             record.begin_poll();
             record.set_wakers(Some(0));
@@ -190,6 +204,9 @@ impl TaskRecord {
                 Some((NonZeroU32::new(runtime.0)?, u32::try_from(worker).ok()?))
             });
         });
+        if is_held {
+            return None;
+        }
         let current = Current {
             number: Some(number),
             waker: id,
@@ -201,7 +218,7 @@ impl TaskRecord {
         if let Some(outer) = before.number {
             set_state(outer, TaskState::Running, TaskState::Blocked, now);
         }
-        Running(Some((number, before)))
+        Some(Running(Some((number, before))))
     }
 
     /// The task was queued again.
@@ -228,7 +245,7 @@ impl TaskRecord {
     #[inline]
     pub(crate) fn ended(&self) {
         if let Some(number) = self.number() {
-            table::remove(number);
+            end(number);
         }
     }
 }
@@ -256,7 +273,7 @@ impl Running {
             set_state(outer, TaskState::Blocked, TaskState::Running, now);
         }
         if is_over {
-            table::remove(number);
+            end(number);
             if let Some(ticket) = asked {
                 leaf_stacks::end(ticket, None);
             }
@@ -273,6 +290,12 @@ impl Running {
             leaf_stacks::end(ticket, Some(number));
         }
     }
+}
+
+/// The task has ended. Who calls this holds a part of its cell.
+fn end(number: TaskNumber) {
+    table::remove(number);
+    frozen::forget(number);
 }
 
 /// Changes the state of a task whose thread runs another one in its frame, or has done so.

@@ -9,7 +9,7 @@
 //! Unsafe: the cell is reached by pointer.
 
 #[cfg(unix)]
-use crate::inspect::{table, task_number::TaskNumber, task_state::TaskState};
+use crate::inspect::{frozen, table, task_number::TaskNumber, task_state::TaskState};
 use std::ptr::NonNull;
 
 /// The cell of a task.
@@ -39,6 +39,8 @@ pub(super) enum NotWoken {
     NoSuchTask,
     /// It does not wait without a thread, or another library's executor polls it.
     NotWaiting,
+    /// It is not polled before it is thawed.
+    Frozen,
 }
 
 /// Wakes a task that waits, as one of its wakers would.
@@ -49,6 +51,7 @@ pub(super) fn wake_waiting(number: TaskNumber) -> Result<(), NotWoken> {
         let waking = record.origin.and_then(|origin| origin.work().waking);
         let cell = record.cell.map(|cell| cell.0);
         found = match cell.zip(waking) {
+            Some(_) if frozen::is_frozen(number) => Err(NotWoken::Frozen),
             Some((cell, waking)) if record.state == TaskState::Waiting => {
                 // SAFETY: the record is in the table, whose shard is locked, so the cell is there. Held by
                 // `tests/inspect/polls.rs::tasks_that_end_while_they_are_asked_for_are_polled_or_gone`.

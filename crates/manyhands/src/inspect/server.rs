@@ -6,13 +6,16 @@
 //! Not here: the lines (`wire.rs`), and where the socket is (`socket.rs`).
 
 use crate::inspect::changes::{Changes, SentOfProgram};
+use crate::inspect::freezer::{Freezer, Freezing, NotFrozen, NotThawed};
 use crate::inspect::loops::elapsed;
 use crate::inspect::poll_once::NotPolled;
 use crate::inspect::recorded_task::NotWoken;
 use crate::inspect::starvation_looks::{Look, StarvationLooks};
 use crate::inspect::take::{snapshot_of_oldest, snapshot_of_waits_for_tasks};
 use crate::inspect::task_number::TaskNumber;
-use crate::inspect::{groups, loop_reports, poll_once, record, socket, stacks, wire};
+use crate::inspect::{
+    control, freezer, groups, loop_reports, poll_once, record, socket, stacks, wire,
+};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, clock, global, lock, peer, thread};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
@@ -149,8 +152,11 @@ fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Re
     answers.flush()?;
     let mut requests = BufReader::new(stream);
     let mut line = Vec::new();
-    let mut sent = SentOfProgram::nothing();
-    let mut looks = StarvationLooks::default();
+    let mut memory = Memory {
+        sent: SentOfProgram::nothing(),
+        looks: StarvationLooks::default(),
+        freezer: Freezer::new(),
+    };
     loop {
         line.clear();
         let mut bounded = requests.by_ref().take(REQUEST_BYTES_MAX);
@@ -167,31 +173,42 @@ fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Re
             say(&mut answers, &error)?;
             return answers.flush();
         }
-        answer(&mut answers, &line, (&mut sent, &mut looks))?;
+        answer(&mut answers, &line, &mut memory)?;
         answers.flush()?;
+        // Who has frozen a task may look at it for long, and the system says when that process ends.
+        let is_patient = memory.freezer.has_any();
+        stream.set_read_timeout((!is_patient).then_some(READ_LIMIT))?;
     }
 }
 
-/// `sent` and `looks` are what was sent and seen over this connection before.
-fn answer(
-    answers: &mut impl Write,
-    request: &[u8],
-    (sent, looks): (&mut SentOfProgram, &mut StarvationLooks),
-) -> io::Result<()> {
+/// What was sent, seen and done over a connection so far.
+struct Memory {
+    sent: SentOfProgram,
+    looks: StarvationLooks,
+    freezer: Freezer,
+}
+
+fn answer(answers: &mut impl Write, request: &[u8], memory: &mut Memory) -> io::Result<()> {
     let Some(request) = wire::Request::parse(request) else {
         let message = "a request is an object of JSON with a text `get` and a number `tasks_max`, \
-                       or with a text `poll`";
+                       or with a text `poll`, `freeze` or `thaw`";
         return say(answers, &wire::error("malformed", message));
     };
     if let Some(task) = request.poll {
         return send_polled(answers, &task);
     }
+    if let Some(task) = request.freeze {
+        return say(answers, &freeze(&memory.freezer, &task));
+    }
+    if let Some(task) = request.thaw {
+        return say(answers, &thaw(&task));
+    }
     let tasks_max = request.tasks_max.unwrap_or(TASKS_DEFAULT);
     let tasks_max = usize::try_from(tasks_max).unwrap_or(usize::MAX);
     match request.get.as_deref() {
         Some("snapshot") => send_snapshot(answers, tasks_max),
-        Some("changes") => send_changes(answers, sent.changes(tasks_max)),
-        Some("deadlocks") => send_deadlocks(answers, looks),
+        Some("changes") => send_changes(answers, memory.sent.changes(tasks_max)),
+        Some("deadlocks") => send_deadlocks(answers, &mut memory.looks),
         Some("reports") => send_reports(answers),
         Some("groups") => groups::send(|line| say(answers, line)),
         Some("stacks") => stacks::send(|line| {
@@ -201,7 +218,7 @@ fn answer(
         }),
         _ => {
             let message = "`get` is \"snapshot\", \"changes\", \"deadlocks\", \"reports\", \"groups\" or \
-                           \"stacks\", or `poll` is the number of a task";
+                           \"stacks\", or `poll`, `freeze` or `thaw` is the number of a task";
             say(answers, &wire::error("unknown_request", message))
         }
     }
@@ -304,16 +321,16 @@ fn send_polled(answers: &mut impl Write, task: &str) -> io::Result<()> {
 
 fn not_polled(reason: NotPolled) -> String {
     let (code, message) = match reason {
-        NotPolled::NotAllowed => (
-            "not_allowed",
-            "this program does not let others act on it; it allows that by \
-             `inspect::allow_control()`, or when it is started with MANYHANDS_INSPECT=control",
-        ),
+        NotPolled::NotAllowed => return not_allowed(),
         NotPolled::NoCopies(reason) => return stacks::no_copies(reason),
-        NotPolled::NotWoken(NotWoken::NoSuchTask) => ("no_such_task", "there is no such task"),
+        NotPolled::NotWoken(NotWoken::NoSuchTask) => return no_such_task(),
         NotPolled::NotWoken(NotWoken::NotWaiting) => (
             "not_waiting",
             "only a future that waits, and that this library polls, can be polled on request",
+        ),
+        NotPolled::NotWoken(NotWoken::Frozen) => (
+            "frozen",
+            "the task is frozen, so it is not polled before it is thawed",
         ),
         NotPolled::Late => (
             "late",
@@ -321,6 +338,53 @@ fn not_polled(reason: NotPolled) -> String {
         ),
     };
     wire::error(code, message)
+}
+
+/// Freezes a task for this connection. Returns the answer.
+fn freeze(freezer: &Freezer, task: &str) -> String {
+    if !control::is_allowed() {
+        return not_allowed();
+    }
+    let frozen = match TaskNumber::from_text(task) {
+        Some(number) => freezer.freeze(number),
+        None => Err(NotFrozen::NoSuchTask),
+    };
+    match frozen {
+        Ok(freezing) => wire::end_of_freeze(freezing == Freezing::AfterThisPoll),
+        Err(NotFrozen::NoSuchTask) => no_such_task(),
+        Err(NotFrozen::NotFreezable) => wire::error(
+            "not_freezable",
+            "only a future that this library polls can be frozen",
+        ),
+    }
+}
+
+/// Thaws a task, also one of another connection. Returns the answer.
+fn thaw(task: &str) -> String {
+    if !control::is_allowed() {
+        return not_allowed();
+    }
+    let thawed = match TaskNumber::from_text(task) {
+        Some(number) => freezer::thaw(number),
+        None => Err(NotThawed::NoSuchTask),
+    };
+    match thawed {
+        Ok(()) => wire::end_of_thaw(),
+        Err(NotThawed::NoSuchTask) => no_such_task(),
+        Err(NotThawed::NotFrozen) => wire::error("not_frozen", "the task is not frozen"),
+    }
+}
+
+fn not_allowed() -> String {
+    wire::error(
+        "not_allowed",
+        "this program does not let others act on it; it allows that by \
+         `inspect::allow_control()`, or when it is started with MANYHANDS_INSPECT=control",
+    )
+}
+
+fn no_such_task() -> String {
+    wire::error("no_such_task", "there is no such task")
 }
 
 fn say(answers: &mut impl Write, line: &str) -> io::Result<()> {
@@ -460,14 +524,16 @@ mod tests {
     }
 
     #[test]
-    fn a_poll_is_refused_where_the_program_has_not_allowed_it_and_is_asked_for_by_a_text() {
-        let lines = answers(
-            b"{\"poll\":\"1\"}\n{\"poll\":1}\n{\"get\":\"snapshot\",\"tasks_max\":0}\n",
-            true,
-        );
-        let codes: Vec<_> = lines[1..3].iter().map(|line| error_of(line)).collect();
-        assert_eq!(codes, ["not_allowed", "malformed"]);
-        assert_eq!(text(lines.last().unwrap(), &["end"]).unwrap(), "snapshot");
+    fn what_acts_is_refused_where_the_program_has_not_allowed_it_and_is_asked_for_by_a_text() {
+        for what in ["poll", "freeze", "thaw"] {
+            let requests = format!(
+                "{{\"{what}\":\"1\"}}\n{{\"{what}\":1}}\n{{\"get\":\"snapshot\",\"tasks_max\":0}}\n"
+            );
+            let lines = answers(requests.as_bytes(), true);
+            let codes: Vec<_> = lines[1..3].iter().map(|line| error_of(line)).collect();
+            assert_eq!(codes, ["not_allowed", "malformed"], "{what}");
+            assert_eq!(text(lines.last().unwrap(), &["end"]).unwrap(), "snapshot");
+        }
     }
 
     #[test]

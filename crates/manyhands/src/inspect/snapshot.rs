@@ -162,6 +162,8 @@ pub struct TaskSnapshot {
     pub ran_on: Option<(u32, usize)>,
     /// What it does.
     pub state: TaskState,
+    /// Somebody has frozen it over the socket: it is not polled until it is thawed.
+    pub is_frozen: bool,
     /// How long it has been in this state.
     pub in_state: Duration,
     /// How long ago it was spawned, or first seen.

@@ -1,6 +1,7 @@
 //! Opening the recording, and taking a snapshot.
 
 use crate::inspect::frames::{Frame, Frames};
+use crate::inspect::frozen;
 use crate::inspect::rows::Rows;
 use crate::inspect::snapshot::{FrameSnapshot, Snapshot, TaskSnapshot, WaitSnapshot};
 #[cfg(unix)]
@@ -190,7 +191,9 @@ pub(super) fn task_of(number: TaskNumber, record: &Record) -> TaskSnapshot {
     let passed = |from: u64| elapsed(now.saturating_sub(from));
     let busy = match record.state {
         TaskState::Running => record.busy + now.saturating_sub(record.since),
-        TaskState::Queued | TaskState::Waiting | TaskState::Blocked => record.busy,
+        TaskState::Queued | TaskState::Waiting | TaskState::Blocked | TaskState::Frozen => {
+            record.busy
+        }
     };
     let waits = &record.waits;
     let frames = waits.frames();
@@ -232,6 +235,7 @@ pub(super) fn task_of(number: TaskNumber, record: &Record) -> TaskSnapshot {
             .ran_on
             .map(|(runtime, worker)| (runtime.get(), worker as usize)),
         state: record.state,
+        is_frozen: frozen::is_frozen(number),
         in_state: passed(record.since),
         age: passed(record.spawned.ticks()),
         busy: elapsed(busy),

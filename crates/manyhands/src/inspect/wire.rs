@@ -28,6 +28,10 @@ pub(super) struct Request {
     pub(super) tasks_max: Option<u64>,
     /// The number of the task that is to be polled.
     pub(super) poll: Option<String>,
+    /// The number of the task that is to be frozen.
+    pub(super) freeze: Option<String>,
+    /// The number of the task that is to be thawed.
+    pub(super) thaw: Option<String>,
 }
 
 impl Request {
@@ -87,6 +91,7 @@ struct Task {
     runtime: Option<u32>,
     worker: Option<usize>,
     state: &'static str,
+    frozen: bool,
     in_state_us: u64,
     age_us: u64,
     busy_us: u64,
@@ -205,6 +210,17 @@ struct EndOfPoll {
 }
 
 #[derive(Serialize)]
+struct EndOfFreeze {
+    end: &'static str,
+    running: bool,
+}
+
+#[derive(Serialize)]
+struct EndOfThaw {
+    end: &'static str,
+}
+
+#[derive(Serialize)]
 struct EndOfGroups {
     end: &'static str,
     groups: usize,
@@ -311,6 +327,7 @@ fn task_fields(task: &TaskSnapshot) -> Task {
         runtime: task.ran_on.map(|(runtime, _)| runtime),
         worker: task.ran_on.map(|(_, worker)| worker),
         state: task_state(task.state),
+        frozen: task.is_frozen,
         in_state_us: micros(task.in_state),
         age_us: micros(task.age),
         busy_us: micros(task.busy),
@@ -342,6 +359,7 @@ pub(super) fn task_state(state: TaskState) -> &'static str {
         TaskState::Running => "running",
         TaskState::Waiting => "waiting",
         TaskState::Blocked => "blocked",
+        TaskState::Frozen => "frozen",
     }
 }
 
@@ -467,6 +485,19 @@ pub(super) fn end_of_stacks(threads: usize) -> String {
 /// The last line about a task that was polled on request. `ended`: with that it has ended.
 pub(super) fn end_of_poll(ended: bool) -> String {
     json::to_string(&EndOfPoll { end: "poll", ended })
+}
+
+/// The last line about a task that was frozen. `running`: it is being polled, and is held before its next poll.
+pub(super) fn end_of_freeze(running: bool) -> String {
+    json::to_string(&EndOfFreeze {
+        end: "freeze",
+        running,
+    })
+}
+
+/// The last line about a task that was thawed.
+pub(super) fn end_of_thaw() -> String {
+    json::to_string(&EndOfThaw { end: "thaw" })
 }
 
 /// The last line of a list of groups.

@@ -23,6 +23,7 @@ use std::cell::UnsafeCell;
 use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::ptr::NonNull;
+use std::task::Waker;
 
 /// The first part of every cell, whatever it runs.
 #[derive(Debug)]
@@ -238,7 +239,8 @@ unsafe fn record_spawn(cell: NonNull<Header>) {
 }
 
 /// Runs or polls the task by `run`, which says whether it is over, and records that. `wakers`: how many there are of a task
-/// that is not over.
+/// that is not over. If the task is frozen, it is not run, and not over; `waker` is then asked for a waker of it, and a task
+/// that has none is never frozen.
 ///
 /// For who has seen that recording is open: it has a path of its own, on which nothing is kept while the task runs.
 ///
@@ -248,19 +250,25 @@ pub(super) unsafe fn recorded(
     cell: NonNull<Header>,
     run: impl FnOnce() -> bool,
     wakers: impl FnOnce() -> Option<u32>,
+    waker: impl FnOnce() -> Option<Waker>,
 ) -> bool {
     // SAFETY: by the caller's promise.
-    let running = unsafe { record_run(cell) };
+    let Some(running) = (unsafe { record_run(cell, waker) }) else {
+        return false;
+    };
     let is_over = run();
     running.end(is_over, wakers);
     is_over
 }
 
-/// Records that the calling thread begins to run or poll the task.
+/// Records that the calling thread begins to run or poll the task. `None`: it must not; see [`recorded`].
 ///
 /// # Safety
 /// As for [`recorded`].
-unsafe fn record_run(cell: NonNull<Header>) -> Running {
+unsafe fn record_run(
+    cell: NonNull<Header>,
+    waker: impl FnOnce() -> Option<Waker>,
+) -> Option<Running> {
     // SAFETY: by the caller's promise.
     let header = unsafe { cell.as_ref() };
     if header.record.is_none() {
@@ -270,7 +278,7 @@ unsafe fn record_run(cell: NonNull<Header>) -> Running {
     }
     let worker =
         current::worker().and_then(|(slot, shared)| Some((slot.worker()?, &shared.number)));
-    header.record.run(cell.addr().get(), worker)
+    header.record.run(cell.addr().get(), worker, waker)
 }
 
 /// The span of one run or poll for the subscriber of `tracing`, until it is dropped.

@@ -111,5 +111,5 @@ unsafe fn run_recorded(cell: NonNull<Header>, step: Step) {
     // SAFETY: claimed by the caller.
     let run = || unsafe { run_once(cell, step) };
     // SAFETY: as above.
-    unsafe { cell::recorded(cell, run, || None) };
+    unsafe { cell::recorded(cell, run, || None, || None) };
 }

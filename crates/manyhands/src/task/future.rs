@@ -190,7 +190,9 @@ unsafe fn poll_recorded(cell: NonNull<Header>) -> bool {
     // SAFETY: as above.
     let poll = || unsafe { poll_once(cell) };
     // SAFETY: as above.
-    unsafe { cell::recorded(cell, poll, wakers) }
+    let waker = || Some(unsafe { Borrowed::of(cell) }.clone());
+    // SAFETY: as above.
+    unsafe { cell::recorded(cell, poll, wakers, waker) }
 }
 
 /// What the end of the runtime does to a task that waits; see [`Job::cancel`].

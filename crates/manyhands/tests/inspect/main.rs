@@ -10,6 +10,8 @@ mod channels;
 mod deadlocks;
 mod environment;
 mod frames;
+mod freezes;
+mod freezes_at_once;
 mod groups;
 mod loops;
 mod outside;

@@ -205,7 +205,7 @@ impl HeldFuture for Run<'_> {
             // SAFETY: as above.
             let wakers = || unsafe { self.state() }.wakers();
             // SAFETY: as above.
-            unsafe { cell::recorded(self.0, poll, wakers) }
+            unsafe { cell::recorded(self.0, poll, wakers, || None) }
         } else {
             poll()
         };

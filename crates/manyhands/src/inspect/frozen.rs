@@ -1,0 +1,164 @@
+//! Frozen tasks: who looks at a program may have a future held back instead of polled, until it is thawed.
+//!
+//! # States
+//! A task is here or not, and with or without a waker:
+//! - not here: workers poll it.
+//! - *marked*: here, without a waker. It runs, waits, or is queued; no poll was held back.
+//! - *held*: here, with a waker of its own. A poll was due, and a worker has left the waker here in place of it.
+//!
+//! ```text
+//!              freeze              hold
+//!   not here ─────────► marked ─────────► held
+//!       ▲                 │                 │
+//!       └─────────────────┴─────────────────┘
+//!         thaw: the waker is woken · the task ends: the waker is dropped
+//! ```
+//!
+//! # Threads
+//! `freeze` is called by the thread of a connection, `hold` by the worker that has taken the task from a queue and would
+//! poll it now, `thaw` by any connection's thread, `forget` by the thread that ends the task. A connection that ends thaws what it
+//! has frozen (`freezer.rs`).
+//!
+//! # Locks
+//! The lock of the task's shard in the table of records, then that of `TASKS`. `freeze`, `hold` and `thaw` have both.
+//! Nothing is woken or dropped under either: a wake records itself in the table, and the last waker frees a cell.
+//!
+//! # Why no frozen task is polled
+//! A worker records that it begins a run under the lock of the shard, and calls `hold` under the same one. So of a freeze and
+//! a run one is first. If the run is, `freeze` finds the task running, and says so. If the freeze is, `hold` finds the mark,
+//! and the run ends without a poll. Between a freeze that found the task not running and the thaw there is no poll.
+//!
+//! # Why a thawed task is polled
+//! A poll that was held back has to be made up for. The worker leaves a waker here and then ends its run as if the future had
+//! been pending: the state word releases the runner, and the task is registered as waiting. Thawing takes the waker and
+//! wakes the task. What is left to decide is whether that wake comes before the run has ended, and the state word decides
+//! it, as for every wake: before, it is noted, and the runner queues the task; after it, the thawing thread does. Either way
+//! the task is queued once, in the runtime, priority and worker's queue that its state leads to, and by one thread. If the
+//! thaw finds no waker, no poll was held back since the mark: the mark is gone, so the next run polls.
+//!
+//! A wake of a held task queues it, and the worker that takes it holds it again, with the waker that is here already. A task
+//! that is woken a thousand times while it is frozen is taken from a queue as often, and polled once after the thaw.
+//!
+//! # What freezing does not keep from happening
+//! A poll that runs goes on. A cancelled task is dropped, whether it is frozen or not: its next run drops the future and
+//! asks nobody here. So are the tasks of a runtime that ends: a held task is registered as waiting, and cancelled with the
+//! others. A held task that has lost its handle and all other wakers is not dropped: the waker here is one.
+//!
+//! Closures cannot be frozen: they have no wakers, and who joins one runs it in place.
+//!
+//! Not here: who may freeze (`control.rs`, `freezer.rs`), and the state word (`task/state.rs`).
+
+use crate::inspect::task_number::TaskNumber;
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{Mutex, global, lock};
+use std::collections::BTreeMap;
+use std::task::Waker;
+
+/// Names one that freezes tasks: a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FreezerNumber(u64);
+
+impl FreezerNumber {
+    /// The next one of this process.
+    pub(super) fn next() -> Self {
+        global! {
+            static NEXT: AtomicU64 = AtomicU64::new(0);
+        }
+        // Relaxed: a count.
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// A task that is here.
+#[derive(Debug)]
+struct Frozen {
+    /// Who asked for it last.
+    by: FreezerNumber,
+    /// Of a task that is held.
+    waker: Option<Waker>,
+}
+
+/// Marks a task for this freezer. One that is here already stays as it is, but for whose it is.
+///
+/// The caller has the lock of the task's shard, and has found its record there.
+pub(super) fn mark(number: TaskNumber, by: FreezerNumber) {
+    change(|tasks| {
+        let marked = tasks.entry(number).or_insert(Frozen { by, waker: None });
+        marked.by = by;
+    });
+}
+
+/// A task is about to be polled. True if it is not to be, because it is frozen: its waker is then here.
+///
+/// The caller has the lock of the task's shard.
+#[inline]
+pub(super) fn hold(number: TaskNumber, waker: impl FnOnce() -> Option<Waker>) -> bool {
+    is_any() && hold_marked(number, waker)
+}
+
+#[cold]
+fn hold_marked(number: TaskNumber, waker: impl FnOnce() -> Option<Waker>) -> bool {
+    let mut tasks = lock(&TASKS);
+    let Some(frozen) = tasks.get_mut(&number) else {
+        return false;
+    };
+    frozen.waker = frozen.waker.take().or_else(waker);
+    frozen.waker.is_some()
+}
+
+/// Takes a task out. The waker, if it was held, is the caller's to wake, without the lock of the shard.
+pub(super) fn take(number: TaskNumber) -> Option<Option<Waker>> {
+    change(|tasks| tasks.remove(&number)).map(|frozen| frozen.waker)
+}
+
+/// The task has ended, and its record is gone.
+#[inline]
+pub(super) fn forget(number: TaskNumber) {
+    if is_any() {
+        drop(take(number));
+    }
+}
+
+/// Whether a task is here.
+pub(super) fn is_frozen(number: TaskNumber) -> bool {
+    is_any() && lock(&TASKS).contains_key(&number)
+}
+
+/// Whether a task is here, and this freezer's.
+pub(super) fn is_frozen_by(number: TaskNumber, by: FreezerNumber) -> bool {
+    lock(&TASKS)
+        .get(&number)
+        .is_some_and(|frozen| frozen.by == by)
+}
+
+/// The tasks that this freezer was the last to freeze.
+pub(super) fn all_of(by: FreezerNumber) -> Vec<TaskNumber> {
+    let tasks = lock(&TASKS);
+    let all = tasks.iter().filter(|(_, frozen)| frozen.by == by);
+    all.map(|(number, _)| *number).collect()
+}
+
+/// Whether any task is here.
+#[inline]
+pub(super) fn is_any() -> bool {
+    // Relaxed: who asks about a task that was marked before has had the lock of its shard, or its record is gone, since
+    // then; and each later count has that task in it until it is taken out.
+    COUNT.load(Ordering::Relaxed) > 0
+}
+
+fn change<R>(change: impl FnOnce(&mut BTreeMap<TaskNumber, Frozen>) -> R) -> R {
+    let mut tasks = lock(&TASKS);
+    let result = change(&mut tasks);
+    // Relaxed: see `is_any`.
+    COUNT.store(tasks.len(), Ordering::Relaxed);
+    result
+}
+
+global! {
+    static TASKS: Mutex<BTreeMap<TaskNumber, Frozen>> = Mutex::new(BTreeMap::new());
+}
+
+global! {
+    /// How many they are.
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+}
