@@ -176,7 +176,7 @@ function draw() {
   for (const tool of document.querySelectorAll("[data-for]")) tool.hidden = !tool.dataset.for.split(" ").includes(shown.tab);
   byId("pause").setAttribute("aria-pressed", String(shown.isPaused));
   byId("freeze").hidden = shown.frozen === null;
-  byId("poll").hidden ||= shown.frozen === null;
+  for (const name of ["poll", "hold"]) byId(name).hidden ||= shown.frozen === null;
   byId("freeze").setAttribute("aria-pressed", String(shown.frozen === true));
   byId("frozen").hidden = shown.frozen !== true;
   byId("tree").setAttribute("aria-pressed", String(shown.isTree));
@@ -190,6 +190,7 @@ function draw() {
   byId("deadlocks").replaceChildren(...alarms);
   if (shown.tab === "stacks") drawPicture(byId("panel-stacks"), picture(), shown.scale, wanted());
   else if (shown.tab !== "threads") drawTable(shown.tab);
+  nameHold();
 }
 
 const filterText = () => byId("filter").value.trim().toLowerCase();
@@ -260,9 +261,26 @@ async function lookAtThreads() {
   draw();
 }
 
+const chosenTask = () => byId("panel-tasks").querySelector("tbody tr[tabindex='0']")?.dataset.key;
+const isFrozen = (number) => shown.last?.view.tasks.some((task) => task.number === number && task.frozen) ?? false;
+
+// The chosen task is frozen, or thawed: the program polls it no more, or again.
+async function holdTask() {
+  const number = chosenTask();
+  if (shown.tab !== "tasks" || shown.frozen === null || number === undefined) return;
+  const wish = isFrozen(number) ? "thaw-task" : "freeze-task";
+  const answer = await fetch(`${wish}?task=${number}`, { method: "POST", headers });
+  if (!answer.ok) throw new Error(await answer.text());
+}
+
+// Says what that does to the chosen task.
+function nameHold() {
+  byId("hold").firstChild.data = isFrozen(chosenTask()) ? "Thaw " : "Freeze ";
+}
+
 // The chosen task is polled once more, to see where it waits. It takes that for a wake.
 async function pollTask() {
-  const number = byId("panel-tasks").querySelector("tbody tr[tabindex='0']")?.dataset.key;
+  const number = chosenTask();
   if (shown.tab !== "tasks" || shown.frozen === null || number === undefined) return;
   const answer = await fetch(`poll?task=${number}`, { method: "POST", headers });
   const text = await answer.text();
@@ -408,6 +426,7 @@ const actions = {
     if (!answer.ok) throw new Error(await answer.text());
   },
   poll: pollTask,
+  hold: holdTask,
   close: () => (byId("polled").hidden = true),
   look: lookAtThreads,
   methods: lookAtTasks,
@@ -465,6 +484,7 @@ function moveRow(step) {
   shown.row = Math.max(0, Math.min(rows.length - 1, shown.row + step));
   rows[shown.row].setAttribute("tabindex", "0");
   rows[shown.row].focus();
+  nameHold();
 }
 
 const keys = {
@@ -477,6 +497,7 @@ const keys = {
   v: () => pictures.includes(shown.tab) && byId("method").focus(),
   s: () => ["tasks", "stacks"].includes(shown.tab) && byId("state").focus(),
   o: () => act("poll"),
+  h: () => act("hold"),
   Escape: () => act("close"),
   r: () => ["threads", "workers"].includes(shown.tab) && act("look"),
   l: () => byId("timeline").hidden || act("timeline"),

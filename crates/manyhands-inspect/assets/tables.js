@@ -17,6 +17,9 @@ const priorityOf = ({ priority }) => (priority === "normal" ? "" : priority ?? "
 // Of what has no name the end of its address.
 const withoutAddress = (text) => text.replace(/ [0-9a-f]{4,}([0-9a-f]{5})$/gm, " …$1");
 
+// A task that was frozen while it waits, waits until it is woken.
+const stateOfTask = ({ state, frozen, deadlocked }) => `${frozen ? "⏸ " : ""}${state}${deadlocked ? ", deadlocked" : ""}`;
+
 const stateOf = ({ load, capacity }) => {
   if (load === null) return "in use";
   if (load.closed) return "closed";
@@ -77,7 +80,7 @@ export const tables = {
     columns: [
       { title: "Task", of: (task) => task.number },
       { title: "Name", of: (task) => task.name ?? task.type, show: (name) => tail(name, 24), isTree: true },
-      { title: "State", of: (task) => task.state + (task.deadlocked ? ", deadlocked" : "") },
+      { title: "State", of: stateOfTask },
       { title: "For", of: (task) => task.in_state_us, show: time },
       { title: "Waits for", of: (task) => lines(task.waits.map((wait) => waitsFor(wait, task))), show: withoutAddress },
       { title: "In", of: (task) => lines(framesOf(task)), isSeldom: true },
@@ -185,8 +188,11 @@ export const tables = {
   },
 };
 
-// Whether a task is in this state; `deadlocked` is one.
-export const hasState = (task, state) => (state === "deadlocked" ? task.deadlocked : task.state === state);
+// Whether a task is in this state; `deadlocked` is one, and `frozen` whatever else a frozen task does.
+export const hasState = (task, state) => {
+  if (state === "deadlocked") return task.deadlocked;
+  return task.state === state || (state === "frozen" && task.frozen === true);
+};
 
 // The rows as a tree: each below the one that `parent` names, with its depth. A parent that is not shown is a root's.
 export function asTree(rows) {

@@ -2,6 +2,7 @@
 
 mod polls;
 mod reports;
+mod task_freezes;
 
 use super::{OnRequest, PageSettings, Server};
 use crate::error::Error;
@@ -11,6 +12,7 @@ use crate::page::assets::{ASSETS, Asset};
 use crate::page::freeze::Freeze;
 use crate::page::guard::CHANGES;
 use crate::page::one_at_a_time::OneAtATime;
+use crate::page::task_freeze::Wish;
 use crate::page::threads::Threads;
 use crate::stacks::Stacks;
 use crate::thread_graph::tests::{thread, waiting};
@@ -76,6 +78,9 @@ fn begin_sparing(
                 threads: Threads::begin(every, freeze.clone(), || threads),
                 timelines: OneAtATime::new(freeze.clone(), |()| timeline()),
                 polls: OneAtATime::new(freeze.clone(), |task: String| polls::poll(&task)),
+                wishes: OneAtATime::new(freeze.clone(), |(wish, task): (Wish, String)| {
+                    task_freezes::answer(wish, &task)
+                }),
             };
             let server = Server::bind(&settings, 7, freeze, look, on_request).await;
             let server = server.unwrap();
