@@ -100,7 +100,7 @@ pub(crate) enum View {
         port: u16,
         /// How often the program is asked.
         every: Duration,
-        /// Whether it may be frozen.
+        /// Whether it, and tasks of the program, may be frozen.
         control: bool,
     },
     /// In the terminal, asked as often as this says.

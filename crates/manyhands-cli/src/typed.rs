@@ -118,7 +118,9 @@ pub(crate) struct TypedPage {
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with_all = ["json", "text"], value_parser = clap::value_parser!(u8).range(1..=60))]
     pub(crate) per_second: u8,
 
-    /// Let who looks at the page freeze it: all pages hold still, and the program is not asked, until it is released
+    /// Let who looks at the page freeze it: all pages hold still, and the program is not asked, until it is released; and,
+    /// in programs that allow it, such as those started with MANYHANDS_INSPECT=control, have single tasks polled, frozen and
+    /// thawed
     #[arg(long, conflicts_with_all = ["json", "text", "timeline", "stacks", "poll"])]
     pub(crate) control: bool,
 }

@@ -296,7 +296,7 @@ fn the_page_can_be_frozen_and_released_if_the_command_was_given_control_and_else
     let page = Page::of(&path, &["--control"]);
     let is_frozen = |page: &Page, frozen: &str| {
         let answer = page.ask_as_page("GET /view");
-        answer.contains("clerk") && answer.contains(&format!("\"frozen\":{frozen}"))
+        answer.contains("clerk") && answer.ends_with(&format!("\"frozen\":{frozen}}}"))
     };
     assert!(is_frozen(&page, "false"));
     for (change, frozen) in [("/freeze", "true"), ("/release", "false")] {

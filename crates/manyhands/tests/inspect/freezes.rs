@@ -2,7 +2,7 @@
 
 use crate::support::{in_state, named, one_with_connections, spawn, until, waiting};
 use manyhands::inspect::{self, TaskSnapshot, TaskState};
-use manyhands::task::{self, JoinHandle, Priority, TaskGroup};
+use manyhands::task::{self, JoinError, JoinHandle, Priority, TaskGroup};
 use manyhands::{Runtime, channel};
 use manyhands_inspect::{Client, Error};
 use std::future::{pending, poll_fn};
@@ -34,8 +34,10 @@ fn held(name: &str) -> TaskSnapshot {
     in_state(name, TaskState::Frozen)
 }
 
-fn is_over<T>(task: &JoinHandle<T>) {
+/// How it has ended, as soon as it has; [`JoinHandle::join`] has no deadline.
+fn end_of<T>(task: JoinHandle<T>) -> Result<T, JoinError> {
     until(|| task.is_finished().then_some(()));
+    task.join()
 }
 
 fn reason(refused: &Error) -> &str {
@@ -99,7 +101,7 @@ fn a_frozen_task_that_is_woken_is_held_until_it_is_thawed() {
     let refused = client.poll_task(&number).unwrap_err();
     assert!(reason(&refused).contains("is frozen"), "{refused}");
     client.thaw_task(&number).unwrap();
-    assert_eq!(clerk.join().unwrap().unwrap(), 7);
+    assert_eq!(end_of(clerk).unwrap().unwrap(), 7);
 }
 
 #[test]
@@ -116,7 +118,7 @@ fn a_task_that_was_thawed_before_it_was_woken_goes_on_as_if_nothing_had_been() {
         (before.polls, before.wakes, false)
     );
     sender.send(7).unwrap();
-    assert_eq!(clerk.join().unwrap().unwrap(), 7);
+    assert_eq!(end_of(clerk).unwrap().unwrap(), 7);
 }
 
 #[test]
@@ -141,17 +143,17 @@ fn a_queued_task_is_held_before_its_first_poll_and_goes_on_where_it_belongs() {
         assert!(!client.freeze_task(number).unwrap(), "it is queued");
     }
     drop(go);
-    assert!(occupied.join().unwrap());
+    assert!(end_of(occupied).unwrap());
     for name in names {
         assert_eq!(held(name).polls, 0);
     }
     let end = runtime.install(|| task::run(|| thread::current().name().map(str::to_owned)));
-    let worker = end.join().unwrap();
+    let worker = end_of(end).unwrap();
     for number in &numbers {
         client.thaw_task(number).unwrap();
     }
-    assert_eq!(first.join().unwrap(), worker, "in its runtime");
-    assert_eq!(urgent.join().unwrap(), worker);
+    assert_eq!(end_of(first).unwrap(), worker, "in its runtime");
+    assert_eq!(end_of(urgent).unwrap(), worker);
 }
 
 #[test]
@@ -173,7 +175,7 @@ fn a_local_task_that_is_thawed_goes_on_on_its_own_worker() {
     sender.send(()).unwrap();
     held("frozen: local");
     client.thaw_task(&number).unwrap();
-    let (spawned_on, polled_on) = local.join().unwrap();
+    let (spawned_on, polled_on) = end_of(local).unwrap();
     assert_eq!(spawned_on, polled_on);
 }
 
@@ -203,7 +205,7 @@ fn a_poll_that_runs_goes_on_and_the_next_one_is_held() {
     assert_eq!(held("frozen: runs").polls, 1);
     assert_eq!(polls.load(Ordering::SeqCst), 1);
     client.thaw_task(&number).unwrap();
-    wakes_itself.join().unwrap();
+    end_of(wakes_itself).unwrap();
     assert_eq!(polls.load(Ordering::SeqCst), 2);
 }
 
@@ -220,7 +222,7 @@ fn a_frozen_task_that_is_cancelled_is_dropped_without_another_poll() {
             held(&name);
         }
         clerk.cancel();
-        assert!(clerk.join().unwrap_err().is_cancelled());
+        assert!(end_of(clerk).unwrap_err().is_cancelled());
         assert!(is_dropped.load(Ordering::SeqCst));
         let gone = client.thaw_task(&number).unwrap_err();
         assert!(reason(&gone).contains("no such task"), "{gone}");
@@ -239,10 +241,7 @@ fn frozen_tasks_of_a_runtime_that_ends_are_dropped_with_the_others() {
     sender.send(1).unwrap();
     held("frozen: ends, held");
     drop(runtime);
-    for task in [&waits, &woken] {
-        is_over(task);
-    }
-    assert!(waits.join().unwrap_err().is_cancelled() && woken.join().unwrap_err().is_cancelled());
+    assert!(end_of(waits).unwrap_err().is_cancelled() && end_of(woken).unwrap_err().is_cancelled());
     assert!(waits_dropped.load(Ordering::SeqCst) && woken_dropped.load(Ordering::SeqCst));
     assert!(client.thaw_task(&number).is_err(), "it is gone");
 }
@@ -330,9 +329,9 @@ fn who_waits_for_a_frozen_task_waits_until_it_is_thawed() {
     for number in &numbers {
         client.thaw_task(number).unwrap();
     }
-    assert_eq!(group.join().unwrap(), 1);
-    assert_eq!(all.join().unwrap().len(), 1);
-    scope.join().unwrap();
+    assert_eq!(end_of(group).unwrap(), 1);
+    assert_eq!(end_of(all).unwrap().len(), 1);
+    end_of(scope).unwrap();
 }
 
 #[test]
@@ -402,8 +401,8 @@ fn a_held_task_is_in_no_queue_so_its_runtime_is_not_starved_by_it() {
     client.thaw_task(&number).unwrap();
     until(|| is_starved(&mut client).then_some(()));
     drop(go);
-    assert!(occupied.join().unwrap());
-    assert_eq!(frozen.join().unwrap().unwrap(), 1);
+    assert!(end_of(occupied).unwrap());
+    assert_eq!(end_of(frozen).unwrap().unwrap(), 1);
 }
 
 #[test]
@@ -420,11 +419,11 @@ fn a_connection_that_ends_thaws_what_it_was_the_last_to_freeze() {
     held("frozen: left held");
     held("frozen: taken over");
     drop(first);
-    assert_eq!(held_task.join().unwrap().unwrap(), 1);
+    assert_eq!(end_of(held_task).unwrap().unwrap(), 1);
     assert!(second.thaw_task(&held_number).is_err(), "it has ended");
     assert!(held("frozen: taken over").is_frozen && !taken.is_finished());
     drop(second);
-    assert_eq!(taken.join().unwrap().unwrap(), 2);
+    assert_eq!(end_of(taken).unwrap().unwrap(), 2);
 }
 
 #[test]
@@ -457,5 +456,5 @@ fn what_cannot_be_frozen_or_thawed_is_refused_and_the_connection_goes_on() {
     assert!(client.view(0).is_ok());
     pends.cancel();
     drop(go);
-    assert!(closure.join().unwrap());
+    assert!(end_of(closure).unwrap());
 }

@@ -182,7 +182,25 @@ fn cancel(subjects: &[Subject]) {
     }
 }
 
-fn round(seed: u64, ends_with_runtime: bool) {
+/// Ends the runtime while its tasks are frozen, thawed and woken.
+fn end_early(runtime: Runtime, subjects: &[Subject]) {
+    for _ in 0..300 {
+        thread::yield_now();
+    }
+    for Subject { known, .. } in subjects {
+        known.may_be_dropped.store(true, Ordering::SeqCst);
+    }
+    drop(runtime);
+}
+
+/// How a round ends.
+#[derive(Clone, Copy)]
+enum End {
+    OfRuntime,
+    OfConnections,
+}
+
+fn round(seed: u64, end: End) {
     const TASKS: usize = 12;
     const FREEZERS: usize = 3;
     const TURNS: usize = 60;
@@ -193,6 +211,10 @@ fn round(seed: u64, ends_with_runtime: bool) {
         .map(|_| Client::connect(&path).unwrap())
         .collect();
     let is_over = AtomicBool::new(false);
+    let (ends_early, _ends_last) = match end {
+        End::OfRuntime => (Some(runtime), None),
+        End::OfConnections => (None, Some(runtime)),
+    };
     thread::scope(|scope| {
         let freezers: Vec<_> = clients
             .iter_mut()
@@ -209,6 +231,11 @@ fn round(seed: u64, ends_with_runtime: bool) {
             scope.spawn(move || wake(subjects, is_over, &mut random));
         }
         scope.spawn(|| cancel(&subjects));
+        if let Some(runtime) = ends_early {
+            scope.spawn(|| {
+                end_early(runtime, &subjects);
+            });
+        }
         let ended: Vec<_> = freezers.into_iter().map(|freezer| freezer.join()).collect();
         is_over.store(true, Ordering::SeqCst);
         assert!(ended.iter().all(Result::is_ok), "seed {seed}");
@@ -217,16 +244,12 @@ fn round(seed: u64, ends_with_runtime: bool) {
         known.may_end.store(true, Ordering::SeqCst);
         known.wake();
     }
-    if ends_with_runtime {
-        drop(runtime);
-    } else {
-        // What is frozen still is thawed by this, and has been woken before.
-        drop(clients);
-    }
+    // What is frozen still is thawed by this, and has been woken before.
+    drop(clients);
     for Subject { task, known, .. } in subjects {
         until(|| task.is_finished().then_some(()));
         let is_cancelled = task.join().is_err();
-        let may_be = known.may_be_dropped.load(Ordering::SeqCst) || ends_with_runtime;
+        let may_be = known.may_be_dropped.load(Ordering::SeqCst);
         assert!(may_be || !is_cancelled, "seed {seed}");
         let seen = [&known.drops, &known.polled_twice, &known.polled_frozen];
         let seen = seen.map(|count| count.load(Ordering::SeqCst));
@@ -241,6 +264,10 @@ fn tasks_that_are_frozen_thawed_woken_and_cancelled_at_once_are_held_and_all_end
     inspect::allow_control();
     let rounds = std::env::var("MANYHANDS_ROUNDS").map_or(20, |n| n.parse().unwrap());
     for seed in 1..=rounds {
-        round(seed, seed % 4 == 0);
+        let end = match seed % 4 {
+            0 => End::OfRuntime,
+            _ => End::OfConnections,
+        };
+        round(seed, end);
     }
 }
