@@ -1,4 +1,4 @@
-//! How to run: `cargo run --release --example 01_loop -p manyhands`
+//! How to run: `cargo run --release --example 01_loop`
 //!
 //! Parallel loops over ranges, slices, vectors and iterators. There is no grain size to choose: the caller
 //! begins by itself, and other threads are let in when that pays.

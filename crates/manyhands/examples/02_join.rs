@@ -1,4 +1,4 @@
-//! How to run: `cargo run --release --example 02_join -p manyhands`
+//! How to run: `cargo run --release --example 02_join`
 //!
 //! Fork-join: two halves of a problem, perhaps at the same time. A join that nobody steals costs a few
 //! nanoseconds, so the recursion needs a cut-off only where the plain code is better anyway.

@@ -1,4 +1,4 @@
-//! How to run: `cargo run --release --example 03_scope_and_tasks -p manyhands`
+//! How to run: `cargo run --release --example 03_scope_and_tasks`
 //!
 //! A scope spawns any number of closures that may borrow, and waits for them. A task stands by itself: it
 //! owns what it uses, and its handle waits for its result.

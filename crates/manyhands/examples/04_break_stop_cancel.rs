@@ -1,4 +1,4 @@
-//! How to run: `cargo run --release --example 04_break_stop_cancel -p manyhands`
+//! How to run: `cargo run --release --example 04_break_stop_cancel`
 //!
 //! Three ways to end a loop early. Break: what lies below the index is still run. Stop: nothing more need
 //! be run. Cancel: the holder of the source ends the call from outside.

@@ -1,4 +1,4 @@
-//! How to run: `cargo run --release --example 05_failures -p manyhands`
+//! How to run: `cargo run --release --example 05_failures`
 //!
 //! Nothing that goes wrong is lost. The `try_` forms gather every error and panic with its position;
 //! elsewhere a panic goes on in the caller, several of them as one.

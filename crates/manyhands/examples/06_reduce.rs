@@ -1,4 +1,4 @@
-//! How to run: `cargo run --release --example 06_reduce -p manyhands`
+//! How to run: `cargo run --release --example 06_reduce`
 //!
 //! Reductions keep the order of the source. How values are grouped may differ from call to call, which
 //! floating-point sums show, unless they are asked to be deterministic.

@@ -1,4 +1,4 @@
-//! How to run: `cargo run --release --example 07_own_runtime -p manyhands`
+//! How to run: `cargo run --release --example 07_own_runtime`
 //!
 //! A runtime of one's own: a number of workers, with names, a stack and hooks. Most programs need none, and
 //! use the default one, which is made when it is first needed.

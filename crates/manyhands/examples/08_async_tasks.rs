@@ -1,4 +1,4 @@
-//! How to run: `cargo run --release --example 08_async_tasks -p manyhands`
+//! How to run: `cargo run --release --example 08_async_tasks`
 //!
 //! Futures run as tasks on the same workers as loops and forks. A future that waits costs its memory and no
 //! thread; its result is awaited or joined through its handle.

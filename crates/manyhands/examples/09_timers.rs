@@ -1,4 +1,4 @@
-//! How to run: `cargo run --release --example 09_timers -p manyhands`
+//! How to run: `cargo run --release --example 09_timers`
 //!
 //! A million tasks that sleep at once, what they take, how late they wake; then the tools built on sleeping:
 //! limits, ticks, deadlines, and a day of simulated time.

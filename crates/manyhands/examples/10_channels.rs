@@ -1,4 +1,4 @@
-//! How to run: `cargo run --release --example 10_channels -p manyhands`
+//! How to run: `cargo run --release --example 10_channels`
 //!
 //! Channels: threads and async code at the two ends of the same one, little room that slows a producer down,
 //! dropping instead of waiting, the most urgent first, everybody hears, the latest value only.

@@ -1,4 +1,4 @@
-//! How to run: `cargo run --release --example 11_async_loop -p manyhands`
+//! How to run: `cargo run --release --example 11_async_loop`
 //!
 //! A hundred calls of 10 to 50 ms each: four at once, and as many as the other side takes, which is found
 //! while they run; then results in order, as a stream, and what becomes of failures.

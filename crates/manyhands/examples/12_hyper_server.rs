@@ -1,4 +1,4 @@
-//! How to run: `cargo run --release --example 12_hyper_server -p manyhands --features hyper,tokio`
+//! How to run: `cargo run --release --example 12_hyper_server --features hyper,tokio`
 //!
 //! A hyper server whose connections are tasks of the pool and whose dearer answers are parallel loops on the
 //! same pool; and 32 clients, on it too, that send 10,000 requests over connections they keep. None may fail.

@@ -1,4 +1,4 @@
-//! How to run: `cargo run --release --example 13_word_frequencies -p manyhands -- FOLDER`
+//! How to run: `cargo run --release --example 13_word_frequencies -- FOLDER`
 //!
 //! Counts the words of all text files of a folder. Without a folder it writes some texts of its own.
 

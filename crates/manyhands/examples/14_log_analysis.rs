@@ -1,4 +1,4 @@
-//! How to run: `cargo run --release --example 14_log_analysis -p manyhands -- LOGFILE`
+//! How to run: `cargo run --release --example 14_log_analysis -- LOGFILE`
 //!
 //! Which teams own the slowest pages? Joins the lines of a log, `time user page millis`, with a table of who
 //! owns which page, and sorts what it finds. Without a file it makes a log of its own.

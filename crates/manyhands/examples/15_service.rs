@@ -1,4 +1,4 @@
-//! How to run: `cargo run --release --example 15_service -p manyhands --features hyper,tokio`, and with
+//! How to run: `cargo run --release --example 15_service --features hyper,tokio`, and with
 //! `-- --load` at the end what the heavy request gains and costs, or with `-- --serve 127.0.0.1:8080` for as
 //! long as you like.
 //!

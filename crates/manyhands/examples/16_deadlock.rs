@@ -1,4 +1,4 @@
-//! How to run: `cargo run --release --example 16_deadlock -p manyhands --features inspect`
+//! How to run: `cargo run --release --example 16_deadlock --features inspect`
 //!
 //! Three tasks that wait for each other in a ring, and the program that finds them. It goes on until its standard input
 //! has a line or ends, so that `manyhands inspect` in another terminal can look at it.

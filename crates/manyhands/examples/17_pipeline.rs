@@ -1,4 +1,4 @@
-//! How to run: `cargo run --release --example 17_pipeline -p manyhands`
+//! How to run: `cargo run --release --example 17_pipeline`
 //!
 //! A pipeline of two channels: all downloads begin at once, four conversions run at a time, and the caller takes the
 //! results in the order in which the conversions end.

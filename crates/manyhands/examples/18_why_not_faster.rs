@@ -1,4 +1,4 @@
-//! How to run: `cargo run --release --example 18_why_not_faster -p manyhands --features inspect`
+//! How to run: `cargo run --release --example 18_why_not_faster --features inspect`
 //!
 //! Five loops on two threads that do not get twice as fast, each for another reason, and what the library says of each.
 //! While a loop runs, `MANYHANDS_INSPECT=1` and `manyhands inspect` in another terminal show how far it is.

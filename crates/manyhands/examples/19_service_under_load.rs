@@ -1,4 +1,4 @@
-//! How to run: `cargo run --release --example 19_service_under_load -p manyhands --features inspect`, and with
+//! How to run: `cargo run --release --example 19_service_under_load --features inspect`, and with
 //! `-- --seconds 60` at the end to look at it for a while with `manyhands inspect` or `manyhands top`, for whom it then
 //! listens; with `-- --seconds 60 --readers 1000000` a million more tasks wait meanwhile.
 //!
