@@ -74,7 +74,7 @@ impl Token {
                     let token = self.clone();
                     return Poll::Ready(Err(Cancelled { token }));
                 }
-                future.as_mut().poll(context).map(Ok)
+                site.around(|| future.as_mut().poll(context)).map(Ok)
             })
             .await
         }

@@ -297,6 +297,11 @@ impl WaitSite {
     pub(crate) fn during<R>(self, poll: impl FnOnce() -> R) -> R {
         poll()
     }
+
+    #[inline(always)]
+    pub(crate) fn around<R>(self, poll: impl FnOnce() -> R) -> R {
+        poll()
+    }
 }
 
 #[expect(

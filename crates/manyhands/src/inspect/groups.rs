@@ -119,7 +119,7 @@ fn key(record: &Record) -> Key {
         type_name: record.type_name(),
         spawned_at: record.spawned_at(),
         state: record.state,
-        waits: wait.map(|wait| (wait.kind, wait.at.location())),
+        waits: wait.map(|wait| (wait.kind, record.line_of(&wait))),
         awaited: wait.and_then(|wait| awaited(&wait)),
         frames: chain.iter().map(|frame| (frame.name, frame.at)).collect(),
     }

@@ -164,6 +164,8 @@ mod last_waker;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod leaf_stacks;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod lines;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod listed_loops;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod loop_report;

@@ -14,6 +14,7 @@ use crate::inspect::frozen;
 use crate::inspect::interned::{Line, Origin};
 use crate::inspect::last_waker::LastWaker;
 use crate::inspect::leaf_stacks::{self, Ticket};
+use crate::inspect::lines::Lines;
 use crate::inspect::recorded_task::RecordedCell;
 use crate::inspect::table::{self, Name, Record};
 use crate::inspect::task_number::TaskNumber;
@@ -78,23 +79,15 @@ pub(super) fn set_current_frame(frame: usize) {
     });
 }
 
-/// Waits of the calling thread are recorded with this line from now on. False if another line was said before; that one
-/// stays.
-pub(super) fn say_line(at: &'static Location<'static>) -> bool {
-    let current = CURRENT.get();
-    if current.at.is_none() {
-        CURRENT.set(Current {
-            at: Some(Line::of(at)),
-            ..current
-        });
-    }
-    current.at.is_none()
+/// The lines that the calling thread has said for its waits.
+pub(super) fn lines() -> Lines {
+    CURRENT.get().lines
 }
 
-/// Takes back what [`say_line`] has done.
-pub(super) fn take_line_back() {
+/// From now on these.
+pub(super) fn set_lines(lines: Lines) {
     CURRENT.set(Current {
-        at: None,
+        lines,
         ..CURRENT.get()
     });
 }
@@ -109,9 +102,7 @@ struct Current {
     number: Option<TaskNumber>,
     /// The data of the waker with which it is polled.
     waker: usize,
-    /// The line that all waits are recorded with, if the thread waits for one thing only, or polls a future of this library
-    /// that has said one.
-    at: Option<Line>,
+    lines: Lines,
     /// Which frame it is in, or 0.
     frame: usize,
     /// Stacks are copied where it is about to wait, because somebody has asked for that.
@@ -120,7 +111,7 @@ struct Current {
 
 crate::sync::thread_local! {
     static CURRENT: Cell<Current> = const {
-        Cell::new(Current { number: None, waker: 0, at: None, frame: 0, asked: None })
+        Cell::new(Current { number: None, waker: 0, lines: Lines::NONE, frame: 0, asked: None })
     };
     /// The shard that gets what this thread spawns, plus 1; 0: not chosen yet.
     static SPREAD: Cell<usize> = const { Cell::new(0) };
@@ -210,7 +201,7 @@ impl TaskRecord {
         let current = Current {
             number: Some(number),
             waker: id,
-            at: None,
+            lines: Lines::NONE,
             frame: 0,
             asked: leaf_stacks::begin(number),
         };
@@ -370,7 +361,7 @@ pub(super) fn new_wait(
         resource,
         owner,
         set: None,
-        at: Line::of(Location::caller()),
+        at: lines().of(Location::caller()),
         since: 0,
         is_direct: true,
         frame: 0,
@@ -382,7 +373,7 @@ pub(super) fn note_wait(mut wait: WaitRecord, waker: usize) {
     let current = CURRENT.get();
     let Some(number) = current.number else { return };
     wait.is_direct = waker == current.waker;
-    wait.at = current.at.unwrap_or(wait.at);
+    wait.at = current.lines.of_all.unwrap_or(wait.at);
     wait.frame = current.frame;
     table::change(number, |record| record.add_wait(wait));
     if let Some(ticket) = current.asked {
@@ -469,7 +460,10 @@ impl ThreadWait {
         CURRENT.set(Current {
             number: Some(number),
             waker,
-            at,
+            lines: Lines {
+                of_all: at,
+                ..before.lines
+            },
             frame: before.frame,
             asked: None,
         });

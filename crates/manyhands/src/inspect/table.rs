@@ -9,6 +9,7 @@
 use crate::inspect::coarse::CoarseTime;
 use crate::inspect::interned::Origin;
 use crate::inspect::last_waker::LastWaker;
+use crate::inspect::lines::is_of_library;
 use crate::inspect::recorded_task::RecordedCell;
 use crate::inspect::task_number::{PLACES_MAX, SHARDS, TaskNumber};
 use crate::inspect::task_state::{TaskKind, TaskState};
@@ -92,6 +93,13 @@ impl Record {
     /// Where it was spawned; `None` of a thread.
     pub(super) fn spawned_at(&self) -> Option<&'static Location<'static>> {
         self.origin.map(Origin::spawned_at)
+    }
+
+    /// The line of one of its waits: that of its spawning if it is nothing but a future of this library.
+    pub(super) fn line_of(&self, wait: &WaitRecord) -> &'static Location<'static> {
+        let at = wait.at.location();
+        let spawned_at = is_of_library(at).then(|| self.spawned_at()).flatten();
+        spawned_at.unwrap_or(at)
     }
 
     /// What a snapshot shows of it is not what it was.

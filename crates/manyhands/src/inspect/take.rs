@@ -206,7 +206,7 @@ pub(super) fn task_of(number: TaskNumber, record: &Record) -> TaskSnapshot {
         },
         resource: wait.resource,
         owner: wait.owner,
-        at: wait.at.location(),
+        at: record.line_of(&wait),
         waiting_for: match wait.since {
             0 => Duration::ZERO,
             since => passed(since),

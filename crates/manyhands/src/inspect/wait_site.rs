@@ -2,8 +2,11 @@
 //! in `disabled.rs`.
 //!
 //! A future that waits itself takes the line from who polls it. If that is code of this library, the line would say nothing
-//! to the program's author; such code knows the line that has called it, and says so around the poll.
+//! to the program's author; such code knows the line that has called it, and says so around the poll. Where it polls any
+//! future of the program, the lines inside that one are better, unless it is itself one of this library.
 
+use crate::inspect::interned::Line;
+use crate::inspect::lines::Lines;
 use crate::inspect::loop_site::LoopSite;
 use crate::inspect::record;
 use std::panic::Location;
@@ -29,16 +32,38 @@ impl WaitSite {
     /// Polls what waits on this line, unless a call around this has said another one.
     #[inline]
     pub(crate) fn during<R>(self, poll: impl FnOnce() -> R) -> R {
-        let _said = (record::is_recorded() && record::say_line(self.0)).then_some(Said);
+        let _said = record::is_recorded().then(|| {
+            let said = Said(record::lines());
+            record::set_lines(Lines {
+                of_all: said.0.of_all.or_else(|| Some(Line::of(self.0))),
+                ..said.0
+            });
+            said
+        });
+        poll()
+    }
+
+    /// Polls any future. What it waits for is on this line where that would be one of this library; if this is one, too, on
+    /// that of the call around this.
+    #[inline]
+    pub(crate) fn around<R>(self, poll: impl FnOnce() -> R) -> R {
+        let _said = record::is_recorded().then(|| {
+            let said = Said(record::lines());
+            record::set_lines(Lines {
+                of_library: Some(said.0.of(self.0)),
+                ..said.0
+            });
+            said
+        });
         poll()
     }
 }
 
-/// The calling thread has said on which line it waits, until this is dropped.
-struct Said;
+/// The calling thread has said other lines, until this is dropped. It has those from before.
+struct Said(Lines);
 
 impl Drop for Said {
     fn drop(&mut self) {
-        record::take_line_back();
+        record::set_lines(self.0);
     }
 }

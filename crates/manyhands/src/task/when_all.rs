@@ -2,7 +2,7 @@
 //!
 //! Unsafe: the futures are pinned in one allocation, and each is dropped in place when it has ended.
 
-use crate::inspect::{self, SetWait, TaskSet};
+use crate::inspect::{self, SetWait, TaskSet, WaitSite};
 use crate::job::contain;
 use crate::task::budget;
 use crate::task::ready_set::ReadySet;
@@ -74,8 +74,8 @@ pub struct WhenAll<F: Future> {
 }
 
 impl<F: Future> WhenAll<F> {
-    /// Polls a future that was woken.
-    fn poll_one(&mut self, index: usize) {
+    /// Polls a future that was woken, on this line.
+    fn poll_one(&mut self, index: usize, site: WaitSite) {
         // A late wake of a future that has ended.
         if self.results[index].is_some() {
             return;
@@ -88,7 +88,8 @@ impl<F: Future> WhenAll<F> {
                 .map_unchecked_mut(|futures| &mut *futures[index])
         };
         let mut context = Context::from_waker(&waker);
-        let polled = self.set.poll(|| future.as_mut().poll(&mut context));
+        let poll = || self.set.poll(|| future.as_mut().poll(&mut context));
+        let polled = site.around(poll);
         if let Poll::Ready(result) = polled {
             self.results[index] = Some(result);
             self.left -= 1;
@@ -132,6 +133,7 @@ impl<F: Future> Future for WhenAll<F> {
 
     #[cfg_attr(feature = "inspect", track_caller)]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let site = WaitSite::here();
         let this = &mut *self;
         this.ready.listen(context.waker());
         while this.left > 0 {
@@ -139,7 +141,7 @@ impl<F: Future> Future for WhenAll<F> {
             // only to be refused.
             let _ = ready!(budget::poll_proceed(context));
             match this.ready.next() {
-                Some(index) => this.poll_one(index),
+                Some(index) => this.poll_one(index, site),
                 None => {
                     inspect::waits_for_set(this, context.waker(), 0, (&this.set, SetWait::Each));
                     return Poll::Pending;

@@ -1,5 +1,6 @@
 //! Waiting for the first of several tasks.
 
+use crate::inspect::WaitSite;
 use crate::task::{JoinError, JoinHandle};
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -73,11 +74,13 @@ impl<T> Future for WhenAny<T> {
             !self.handles.is_empty(),
             "`when_any` was polled after it was ready"
         );
-        let ended = (0..self.handles.len()).find_map(|index| {
-            match Pin::new(&mut self.handles[index]).poll(context) {
-                Poll::Ready(result) => Some((index, result)),
-                Poll::Pending => None,
-            }
+        let ended = WaitSite::here().around(|| {
+            (0..self.handles.len()).find_map(|index| {
+                match Pin::new(&mut self.handles[index]).poll(context) {
+                    Poll::Ready(result) => Some((index, result)),
+                    Poll::Pending => None,
+                }
+            })
         });
         let Some((index, result)) = ended else {
             return Poll::Pending;

@@ -13,6 +13,7 @@ mod frames;
 mod freezes;
 mod freezes_at_once;
 mod groups;
+mod lines;
 mod loops;
 mod outside;
 #[cfg(all(
