@@ -178,7 +178,8 @@ export const tables = {
       { title: "Runners", of: (report) => `${report.runners} of ${report.threads}` },
       { title: "Took", of: (report) => report.elapsed_us, show: time },
       { title: "Alone for", of: (report) => report.alone_us, show: time },
-      { title: "Imbalance", of: (report) => report.imbalance_percent, show: (percent) => `${percent} %` },
+      // An async loop has no blocks, and no runners.
+      { title: "Imbalance", of: (report) => (report.blocks ? report.imbalance_percent : 0), show: (percent) => (percent ? `${percent} %` : "–") },
       { title: "Calls", of: (report) => report.calls },
       { title: "Ended", of: (report) => report.ended_us, show: (micros) => `${time(micros)} ago` },
       { title: "Loop", of: (report) => report.body, show: (body) => tail(body, 24) },

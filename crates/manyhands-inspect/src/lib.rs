@@ -63,7 +63,7 @@ pub use page::{PageSettings, serve_page};
 pub use place::{default_path, only_path};
 #[cfg(unix)]
 pub use record::record_timeline;
-pub use reports::LoopReport;
+pub use reports::{InFlight, LoopReport};
 pub use text::text;
 pub use timeline::Timeline;
 #[cfg(all(feature = "top", unix))]

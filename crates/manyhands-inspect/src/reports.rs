@@ -15,7 +15,8 @@ pub struct LoopReport {
     /// File, line and column of the call.
     pub called_at: String,
     /// `scaled`, `too_short`, `too_few_items`, `shared_late`, `long_item`, `bodies_slow_each_other`, `source_slow`,
-    /// `helpers_elsewhere`, `off_processor`, `one_runner` or `no_place`.
+    /// `helpers_elsewhere`, `off_processor`, `one_runner`, `no_place`; and of async loops `concurrency_set`,
+    /// `consumer_slow` or `stopped`.
     pub verdict: String,
     /// A sentence: how it ran.
     pub ran: String,
@@ -23,11 +24,12 @@ pub struct LoopReport {
     pub why: String,
     /// How many items it had.
     pub items: u64,
-    /// In how many blocks they were run.
+    /// In how many blocks they were run; 0 of an async loop.
     pub blocks: u64,
-    /// How many threads have run items.
+    /// How many threads have run items; of an async loop, how many calls were in flight at most.
     pub runners: usize,
-    /// How many threads could have run it at once; 1 if it was not opened to others.
+    /// How many threads could have run it at once; 1 if it was not opened to others. Of an async loop, how many calls could
+    /// at its end.
     pub threads: usize,
     /// Microseconds that the call took.
     pub elapsed_us: u64,
@@ -37,10 +39,30 @@ pub struct LoopReport {
     pub alone_us: u64,
     /// The time of the runner that worked longest, in per cent of the mean time; 100 is balanced.
     pub imbalance_percent: u64,
+    /// The calls of an async loop.
+    #[serde(default)]
+    pub in_flight: Option<InFlight>,
     /// How many loops of this place have ended, since the program keeps its reports.
     pub calls: u64,
     /// Microseconds since it has ended.
     pub ended_us: u64,
+}
+
+/// The calls of an async loop that were in flight at the same time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InFlight {
+    /// How many when the first one ended.
+    pub first: usize,
+    /// How many at most.
+    pub most: usize,
+    /// Their mean number, in hundredths.
+    pub mean_percent: u64,
+    /// Where the number that could run at once came from: `set`, `found`, `highest` or `not_found`.
+    pub limit: String,
+    /// Microseconds that one of the first calls took, the median.
+    pub first_us: u64,
+    /// Microseconds that one of the last calls took, the median.
+    pub last_us: u64,
 }
 
 impl LoopReport {
@@ -49,9 +71,12 @@ impl LoopReport {
         self.verdict.replace('_', " ")
     }
 
-    /// The time of the runner that worked longest, of the mean time.
+    /// The time of the runner that worked longest, of the mean time; an async loop has no runners.
     pub(crate) fn imbalance(&self) -> String {
-        format!("{} %", self.imbalance_percent)
+        match self.in_flight {
+            None => format!("{} %", self.imbalance_percent),
+            Some(_) => String::from("–"),
+        }
     }
 
     pub(crate) fn ended_ago(&self) -> String {
@@ -132,6 +157,7 @@ pub(crate) mod tests {
             busy_us: 96_000,
             alone_us: 97_000,
             imbalance_percent: 100,
+            in_flight: None,
             calls: 12,
             ended_us: 3_400_000,
         }

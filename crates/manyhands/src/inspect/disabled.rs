@@ -1,13 +1,13 @@
 //! Without the feature: nothing is recorded. Same functions as in `record.rs`, `task_set.rs`, `in_tokio.rs`, `frame_mark.rs`,
-//! `loops.rs` and `environment.rs`, without
-//! code.
+//! `loops.rs`, `async_loops.rs` and `environment.rs`, without code.
 
-use crate::inspect::{Unobserved, WaitKind};
+use crate::inspect::{BeginsNoMore, Concurrency, Unobserved, WaitKind};
 use crate::priority::Priority;
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
+use std::time::{Duration, Instant};
 
 #[inline(always)]
 pub(crate) const fn is_open() -> bool {
@@ -313,11 +313,11 @@ pub(crate) fn during_loop<C>(_items: Option<u64>, _site: LoopSite, run: impl FnO
     run(Unobserved);
 }
 
-/// In place of a loop in the list.
+/// In place of what is recorded of an async loop.
 #[derive(Debug)]
-pub(crate) struct ListedLoop;
+pub(crate) struct AsyncLoopRecord;
 
-impl ListedLoop {
+impl AsyncLoopRecord {
     #[expect(
         clippy::extra_unused_type_parameters,
         reason = "the type is named with the feature only"
@@ -328,13 +328,33 @@ impl ListedLoop {
     }
 
     #[inline(always)]
-    pub(crate) fn done(&self, _items: u64) {}
+    pub(crate) fn poll_begins(&mut self, _now: impl FnOnce() -> Instant) {}
 
     #[inline(always)]
-    pub(crate) fn opens(&self, _threads: usize) {}
+    pub(crate) fn done(&mut self, _running: usize, _taken: impl FnOnce() -> Duration) {}
 
     #[inline(always)]
-    pub(crate) fn runs(&self, _items: usize) {}
+    pub(crate) fn poll_ends(
+        &mut self,
+        _because: BeginsNoMore,
+        _counts: (usize, usize),
+        _now: impl FnOnce() -> Instant,
+    ) {
+    }
+
+    #[inline(always)]
+    pub(crate) fn gives_result(&mut self) {}
+
+    #[inline(always)]
+    pub(crate) fn stops(&mut self) {}
+
+    #[inline(always)]
+    pub(crate) fn ends(
+        &mut self,
+        _known: impl FnOnce() -> Concurrency,
+        _now: impl FnOnce() -> Instant,
+    ) {
+    }
 }
 
 #[inline(always)]

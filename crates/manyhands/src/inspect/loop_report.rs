@@ -3,6 +3,7 @@
 //! Not here: what kept the loop from being faster (`verdict.rs`).
 
 use crate::inspect::alone::AloneBecause;
+use crate::inspect::calls_report::CallsReport;
 use std::panic::Location;
 use std::time::Duration;
 
@@ -17,13 +18,15 @@ pub struct LoopReport {
     pub body: &'static str,
     /// The line that called it; of a query the one that asked for the result.
     pub called_at: &'static Location<'static>,
-    /// How many items it had; of one over an iterator, how many it took from that, run or not.
+    /// How many items it had; of one over an iterator, how many it took from that, run or not; of an async loop, how many
+    /// have ended.
     pub items: u64,
-    /// How long the call took.
+    /// How long the call took; of an async loop, the time from the first poll to the end of the last item.
     pub elapsed: Duration,
     /// Who ran them, in the order in which they ended.
     pub runners: Vec<RunnerReport>,
-    /// How many threads could have run it at once; 1 if it was not opened to others.
+    /// How many threads could have run it at once; 1 if it was not opened to others. Of an async loop, how many calls could
+    /// run at once at the end.
     pub threads: usize,
     /// When others could first join, from the beginning of the call on; `None` if they never could.
     pub opened_after: Option<Duration>,
@@ -33,6 +36,8 @@ pub struct LoopReport {
     pub alone_because: Option<AloneBecause>,
     /// The comparison of bodies that run alone with bodies that run beside others; `None` if there was none.
     pub trial: Option<TrialReport>,
+    /// Of an async loop its calls; such a loop has no runners.
+    pub calls: Option<CallsReport>,
 }
 
 /// What one thread did for a loop.
@@ -111,7 +116,8 @@ impl LoopReport {
         }
     }
 
-    /// The part of the time, between 0 and 1, in which the caller was alone: until the first helper joined, or all of it.
+    /// The part of the time, between 0 and 1, in which the caller was alone: until the first helper joined, or all of it; 0 of
+    /// an async loop.
     ///
     /// Example: see [`explain_last`](crate::parallel::explain_last).
     #[must_use]
@@ -122,7 +128,8 @@ impl LoopReport {
         ratio(self.alone_for(), self.elapsed)
     }
 
-    /// How many threads ran items on average: the time of all runners, divided by the time of the call.
+    /// How many threads ran items on average: the time of all runners, divided by the time of the call. Of an async loop, how
+    /// many calls were in flight on average.
     ///
     /// Example: see [`explain_last`](crate::parallel::explain_last).
     #[must_use]
@@ -139,11 +146,14 @@ impl LoopReport {
     }
 
     /// The part of the runners' time, between 0 and 1, in which they were not on a processor; `None` if the system does not
-    /// say. The time from when the last of them had left to the end counts too: there was nothing left to do.
+    /// say, and of an async loop. The time from when the last of them had left to the end counts too: there was nothing left to do.
     ///
     /// Example: see [`explain_last`](crate::parallel::explain_last).
     #[must_use]
     pub fn off_processor_share(&self) -> Option<f64> {
+        if self.calls.is_some() {
+            return None;
+        }
         let off = self.runners.iter().map(|runner| runner.off_processor);
         let off: Option<Duration> = off.sum();
         let after = self.after_last();
@@ -168,12 +178,19 @@ impl LoopReport {
 
     /// How long the caller was alone.
     pub(super) fn alone_for(&self) -> Duration {
+        if self.calls.is_some() {
+            return Duration::ZERO;
+        }
         let first = self.helpers().map(|helper| helper.joined_after).min();
         first.map_or(self.elapsed, |first| first.min(self.elapsed))
     }
 
+    /// The time of all runners, or of all calls.
     pub(super) fn worked(&self) -> Duration {
-        self.runners.iter().map(|runner| runner.worked).sum()
+        match &self.calls {
+            Some(calls) => calls.in_flight,
+            None => self.runners.iter().map(|runner| runner.worked).sum(),
+        }
     }
 
     /// How long its runners took items, or waited for that.
@@ -221,6 +238,11 @@ impl TrialReport {
         }
         ratio(self.shared, self.alone)
     }
+}
+
+/// What makes a word that of several.
+pub(super) fn plural(count: u64) -> &'static str {
+    if count == 1 { "" } else { "s" }
 }
 
 /// 0 if the whole is.

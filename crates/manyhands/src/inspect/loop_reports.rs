@@ -154,6 +154,7 @@ mod tests {
             before_opening: None,
             alone_because: None,
             trial: None,
+            calls: None,
         })
     }
 

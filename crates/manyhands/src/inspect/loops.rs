@@ -17,7 +17,7 @@ use crate::inspect::loop_site::LoopSite;
 use crate::inspect::loop_snapshot::LoopSnapshot;
 use crate::inspect::record::{current_task, is_open};
 use crate::inspect::task_number::TaskNumber;
-use crate::inspect::{listed_loops, loop_reports};
+use crate::inspect::{async_loops, loop_reports};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, clock, global, lock, thread_state};
 use std::any::type_name;
@@ -169,6 +169,7 @@ impl Running {
                 Some(_) => None,
             },
             trial: parts.trial,
+            calls: None,
         }
     }
 }
@@ -211,10 +212,11 @@ fn keep_short(items: u64, consumer: &'static str, elapsed: Duration, site: LoopS
         before_opening: Some(caller),
         alone_because: Some(AloneBecause::AlwaysShort),
         trial: None,
+        calls: None,
     });
 }
 
-fn keep(report: LoopReport) {
+pub(super) fn keep(report: LoopReport) {
     let report = Arc::new(report);
     loop_reports::keep(&report);
     // A thread that is ending has no place for it any more.
@@ -228,7 +230,7 @@ pub(crate) fn last() -> Option<LoopReport> {
     last.ok().flatten().map(|last| LoopReport::clone(&last))
 }
 
-/// The loops that run now, the oldest first; then those that are only listed.
+/// The loops that run now, the oldest first; then the async ones.
 pub(super) fn read() -> Vec<LoopSnapshot> {
     let running = lock(&RUNNING).clone();
     let now = clock::ticks();
@@ -246,7 +248,7 @@ pub(super) fn read() -> Vec<LoopSnapshot> {
         age: elapsed(now.saturating_sub(running.begun)),
     };
     let running = running.iter().map(snapshot);
-    running.chain(listed_loops::read()).collect()
+    running.chain(async_loops::read()).collect()
 }
 
 impl<'a> LoopObserver for LoopRecord<'a> {

@@ -90,6 +90,11 @@
     expect(unreachable_pub, reason = "public with the feature")
 )]
 mod alone;
+#[cfg_attr(
+    not(all(feature = "inspect", not(any(loom, shuttle)))),
+    expect(unreachable_pub, reason = "public with the feature")
+)]
+mod concurrency;
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 mod disabled;
 mod loop_observer;
@@ -99,10 +104,13 @@ mod loop_observer;
 )]
 mod wait_kind;
 
+pub(crate) use concurrency::{BeginsNoMore, Concurrency};
 pub(crate) use loop_observer::{LoopObserver, RunnerObserver, Unobserved};
 
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use alone::AloneBecause;
+#[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
+pub(crate) use concurrency::{CallLimit, LevelTrial};
 #[cfg(all(
     feature = "tokio",
     not(all(feature = "inspect", not(any(loom, shuttle))))
@@ -110,17 +118,23 @@ pub(crate) use alone::AloneBecause;
 pub(crate) use disabled::in_tokio;
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use disabled::{
-    ChannelRecord, FrameMark, GroupName, ListedLoop, LoopSite, Running, RuntimeNumber, SetWait,
-    TaskRecord, TaskSet, WaitSite, Waking, WorkType, during_loop, forget, forget_set, forget_task,
-    is_open, is_recorded, keeps, runtime_made, short_loop, thread_begins, thread_blocks,
-    thread_polls_any, thread_polls_one, thread_waits_for_task, waits, waits_for_set,
+    AsyncLoopRecord, ChannelRecord, FrameMark, GroupName, LoopSite, Running, RuntimeNumber,
+    SetWait, TaskRecord, TaskSet, WaitSite, Waking, WorkType, during_loop, forget, forget_set,
+    forget_task, is_open, is_recorded, keeps, runtime_made, short_loop, thread_begins,
+    thread_blocks, thread_polls_any, thread_polls_one, thread_waits_for_task, waits, waits_for_set,
     waits_for_task,
 };
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use wait_kind::WaitKind;
 
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod async_loops;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod awaited_set;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod calls_report;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod calls_verdict;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 mod changes;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -165,8 +179,6 @@ mod last_waker;
 mod leaf_stacks;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod lines;
-#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
-mod listed_loops;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod loop_report;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -243,6 +255,8 @@ mod work_type;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use crate::sync::stack_copy::note_own_stack as thread_begins;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub(crate) use async_loops::AsyncLoopRecord;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use awaited_set::SetWait;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use channels::{ChannelRecord, ObservedChannel};
@@ -256,8 +270,6 @@ pub(crate) use frame_mark::FrameMark;
 pub(crate) use group_names::GroupName;
 #[cfg(all(feature = "inspect", feature = "tokio", not(any(loom, shuttle))))]
 pub(crate) use in_tokio::in_tokio;
-#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
-pub(crate) use listed_loops::ListedLoop;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use loop_site::LoopSite;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -281,9 +293,13 @@ pub(crate) use work_type::{Waking, WorkType};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use alone::AloneBecause;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub use calls_report::CallsReport;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use channel_snapshot::{ChannelLoad, ChannelSnapshot};
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 pub use control::allow_control;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub use concurrency::{CallLimit, LevelTrial};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use deadlock::Deadlock;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]

@@ -1,8 +1,8 @@
 //! The two sentences about a loop: how it ran, and what kept it from being faster.
 //!
-//! Not here: how that is decided (`verdict.rs`).
+//! Not here: how that is decided (`verdict.rs`), and async loops (`calls_verdict.rs`).
 
-use crate::inspect::loop_report::{BlockReport, LoopReport, ratio};
+use crate::inspect::loop_report::{BlockReport, LoopReport, plural, ratio};
 use crate::inspect::verdict::{NOTABLE, Verdict};
 use std::fmt;
 
@@ -20,6 +20,9 @@ impl LoopReport {
     }
 
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(calls) = &self.calls {
+            return calls.describe(self, f);
+        }
         let (items, blocks, helpers) = (self.items, self.blocks(), self.helpers().count());
         let elapsed = self.elapsed;
         write!(
@@ -39,8 +42,14 @@ impl LoopReport {
     }
 
     fn explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(calls) = &self.calls {
+            return calls.explain(self, f);
+        }
         match self.verdict() {
-            Verdict::Scaled => write!(
+            Verdict::Scaled
+            | Verdict::ConcurrencySet
+            | Verdict::ConsumerSlow
+            | Verdict::Stopped => write!(
                 f,
                 "{:.1} of {} threads were busy with it on average.",
                 self.mean_runners(),
@@ -190,8 +199,4 @@ impl<W: Fn(&mut fmt::Formatter<'_>) -> fmt::Result> fmt::Display for Sentence<W>
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (self.0)(f)
     }
-}
-
-fn plural(count: u64) -> &'static str {
-    if count == 1 { "" } else { "s" }
 }

@@ -5,7 +5,7 @@
 //! left to do while others still worked; bodies took longer beside others than alone; threads were not on a processor.
 //! The cause with the greatest part is the verdict, if that is a notable part of the whole.
 //!
-//! Not here: what is said about it (`sentences.rs`).
+//! Not here: what is said about it (`sentences.rs`), and async loops (`calls_verdict.rs`).
 
 use crate::inspect::alone::AloneBecause;
 use crate::inspect::loop_report::{LoopReport, ratio};
@@ -17,19 +17,24 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Verdict {
-    /// Nothing: its threads were busy for most of the time.
+    /// Nothing: its threads were busy for most of the time. Of an async loop: as many calls were in flight as a loop tries by
+    /// itself.
     Scaled,
     /// All of it took hardly longer than handing a part to another thread.
     TooShort,
-    /// It had so few items that threads were left over in the last round.
+    /// It had so few items that threads were left over in the last round. Of an async loop: the list ended before the number of
+    /// calls was found that is fastest.
     TooFewItems,
     /// The first items were so much lighter than later ones that the caller began those alone.
     SharedLate,
-    /// The other runners waited for one that was in a long item, or in a block of items longer than those before.
+    /// The other runners waited for one that was in a long item, or in a block of items longer than those before. Of an async
+    /// loop: one call still ran when the others had ended.
     LongItem,
-    /// Its bodies take longer beside each other: they need the same memory, lock or atomic number.
+    /// Its bodies take longer beside each other: they need the same memory, lock or atomic number. Of an async loop: more
+    /// calls at a time were no faster, so that the loop did not raise their number.
     BodiesSlowEachOther,
-    /// It runs over an iterator, which gives its items to one thread at a time: the others waited for it.
+    /// It runs over an iterator, which gives its items to one thread at a time: the others waited for it. Of an async loop:
+    /// its source gave items slower than they were handled.
     SourceSlow,
     /// Helpers came late, left early, or never came: they slept, or had other work.
     HelpersElsewhere,
@@ -39,6 +44,12 @@ pub enum Verdict {
     OneRunner,
     /// Too many loops, scopes and invokes of the calling thread were open.
     NoPlace,
+    /// The caller of an async loop has set how many calls may run at once, or the highest number, and as many did.
+    ConcurrencySet,
+    /// The results of an async loop were taken slower than they came.
+    ConsumerSlow,
+    /// The async loop was stopped by a failure or a cancellation, or dropped, before its end.
+    Stopped,
 }
 
 /// The lost time by its causes, summed over threads.
@@ -73,6 +84,9 @@ impl Verdict {
             Self::OffProcessor => "off_processor",
             Self::OneRunner => "one_runner",
             Self::NoPlace => "no_place",
+            Self::ConcurrencySet => "concurrency_set",
+            Self::ConsumerSlow => "consumer_slow",
+            Self::Stopped => "stopped",
         }
     }
 }
@@ -83,6 +97,9 @@ impl LoopReport {
     /// Example: see [`explain_last`](crate::parallel::explain_last).
     #[must_use]
     pub fn verdict(&self) -> Verdict {
+        if let Some(calls) = &self.calls {
+            return calls.verdict(self);
+        }
         if let Some(because) = self.alone_because {
             return self.verdict_alone(because);
         }
@@ -215,7 +232,7 @@ const LONG_SHARE: f64 = 0.25;
 /// Items of the same length need so few rounds that one more or less can be seen.
 const FEW_ROUNDS: u64 = 4;
 /// What takes less than this alone gains little by another thread, which has to wake.
-const WORTH_SHARING: Duration = Duration::from_micros(200);
+pub(super) const WORTH_SHARING: Duration = Duration::from_micros(200);
 
 #[cfg(test)]
 mod tests {
@@ -270,6 +287,7 @@ mod tests {
             before_opening: None,
             alone_because: None,
             trial: None,
+            calls: None,
         }
     }
 

@@ -242,8 +242,20 @@ struct Report {
     busy_us: u64,
     alone_us: u64,
     imbalance_percent: u64,
+    in_flight: Option<InFlight>,
     calls: u64,
     ended_us: u64,
+}
+
+/// Of an async loop.
+#[derive(Serialize)]
+struct InFlight {
+    first: usize,
+    most: usize,
+    mean_percent: u64,
+    limit: &'static str,
+    first_us: u64,
+    last_us: u64,
 }
 
 #[derive(Serialize)]
@@ -511,8 +523,14 @@ pub(super) fn end_of_groups(groups: usize, groups_left_out: usize) -> String {
 
 /// The last report of a place that calls loops; the loop has ended so long ago.
 pub(super) fn report(report: &LoopReport, calls: u64, ended: Duration) -> String {
-    // A hundred milliseconds for a balanced loop.
-    let hundred = Duration::from_millis(100).mul_f64(report.imbalance());
+    let in_flight = report.calls.as_ref().map(|calls| InFlight {
+        first: calls.first_at_once,
+        most: calls.most_at_once,
+        mean_percent: percent(report.mean_runners()),
+        limit: calls.limit.word(),
+        first_us: micros(calls.took_first),
+        last_us: micros(calls.took_last),
+    });
     let report = Report {
         body: text(report.body),
         called_at: place(report.called_at),
@@ -521,16 +539,26 @@ pub(super) fn report(report: &LoopReport, calls: u64, ended: Duration) -> String
         why: report.why(),
         items: report.items,
         blocks: report.blocks(),
-        runners: report.runners.len(),
+        runners: match &report.calls {
+            Some(calls) => calls.most_at_once,
+            None => report.runners.len(),
+        },
         threads: report.threads,
         elapsed_us: micros(report.elapsed),
         busy_us: micros(report.worked()),
         alone_us: micros(report.alone_for()),
-        imbalance_percent: micros(hundred) / 1_000,
+        imbalance_percent: percent(report.imbalance()),
+        in_flight,
         calls,
         ended_us: micros(ended),
     };
     line_of("report", &report)
+}
+
+/// A ratio, which is not negative.
+fn percent(ratio: f64) -> u64 {
+    // A hundred milliseconds for a ratio of one.
+    micros(Duration::from_millis(100).mul_f64(ratio)) / 1_000
 }
 
 /// The last line of a list of reports.

@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
 
+mod async_loops;
 mod changes;
 mod channels;
 mod deadlocks;

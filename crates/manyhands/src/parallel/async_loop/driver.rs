@@ -11,7 +11,7 @@ use super::handle::{LoopControl, Progress};
 use super::source::sealed::{PollItem, Pull};
 use super::tuner::{ItemStart, Tuner};
 use crate::cancel::UntilCancelled;
-use crate::inspect::{ListedLoop, LoopSite, WaitSite};
+use crate::inspect::{AsyncLoopRecord, BeginsNoMore, LoopSite, WaitSite};
 use crate::job::{Payload, catch};
 use crate::parallel::limits::Limits;
 use crate::runtime::Runtime;
@@ -34,11 +34,11 @@ pub(super) struct Driver<'a, S: Pull, F, R> {
     control: Arc<LoopControl>,
     begun: u64,
     is_stopped: bool,
-    /// There is room, but the source has used up its time.
-    is_behind: bool,
+    /// Why the last poll began no more items.
+    because: BeginsNoMore,
     /// The panic of the source's drop, when the loop was stopped before its end.
     source_panic: Option<Payload>,
-    listed: ListedLoop,
+    record: AsyncLoopRecord,
     /// The line with which its own waits are shown.
     site: WaitSite,
 }
@@ -103,9 +103,9 @@ where
             control: Arc::clone(control),
             begun: 0,
             is_stopped: false,
-            is_behind: false,
+            because: BeginsNoMore::SourcePending,
             source_panic: None,
-            listed: ListedLoop::begin::<F>(conditions.site),
+            record: AsyncLoopRecord::begin::<F>(conditions.site),
             site: WaitSite::of_loop(conditions.site),
         }
     }
@@ -121,14 +121,18 @@ where
         context: &mut Context<'_>,
         room_max: usize,
     ) -> Poll<Option<Outcome<Fut::Output>>> {
+        self.record.poll_begins(time::now);
         if let Some(limits) = self.control.take_limits(context.waker()) {
             self.tuner.set_limits(limits);
         }
         self.check_cancellation(context);
         let polled = loop {
-            if let Err(payload) = catch(|| self.begin_items(context, room_max)) {
-                self.stop();
-                break Poll::Ready(Some((self.begun, Err(payload))));
+            match catch(|| self.begin_items(context, room_max)) {
+                Ok(because) => self.because = because,
+                Err(payload) => {
+                    self.stop();
+                    break Poll::Ready(Some((self.begun, Err(payload))));
+                }
             }
             let site = self.site;
             match site.during(|| self.tasks.poll_next(context)) {
@@ -145,23 +149,31 @@ where
                 }
             }
         };
+        let (running, concurrency) = (self.tasks.len(), self.tuner.level());
+        self.record
+            .poll_ends(self.because, (running, concurrency), time::now);
         if let Poll::Ready(None) = polled {
             self.control.end();
+            self.record.ends(|| self.tuner.concurrency(), time::now);
         }
-        self.listed.opens(self.tuner.level());
-        self.listed.runs(self.tasks.len());
         self.control.show(Progress {
-            concurrency: self.tuner.level(),
-            running: self.tasks.len(),
+            concurrency,
+            running,
             begun: self.begun,
         });
         polled
+    }
+
+    /// The loop's results are given to who takes them, who polls again when there is time for the next.
+    pub(super) fn give_result(&mut self) {
+        self.record.gives_result();
     }
 
     /// Begins no more items, and cancels the running ones.
     pub(super) fn stop(&mut self) {
         if !self.is_stopped {
             self.is_stopped = true;
+            self.record.stops();
             self.tasks.cancel();
             let source = std::mem::replace(&mut self.source, Supply::Exhausted);
             self.source_panic = catch(|| drop(source)).err();
@@ -190,26 +202,31 @@ where
     /// Whether items could have begun at the last poll, but the source has used up its time. That poll woke its own
     /// task.
     pub(super) fn is_behind(&self) -> bool {
-        self.is_behind
+        self.because == BeginsNoMore::SourceBusy
     }
 
     /// Takes and begins items while there is room for them. A slow source is interrupted, because other items may have
     /// ended meanwhile.
-    fn begin_items(&mut self, context: &mut Context<'_>, room_max: usize) {
-        self.is_behind = false;
+    fn begin_items(&mut self, context: &mut Context<'_>, room_max: usize) -> BeginsNoMore {
         let begun = time::now();
-        while self.has_more() && self.tasks.len() < self.tuner.level().min(room_max) {
+        while self.has_more() {
+            if self.tasks.len() >= self.tuner.level() {
+                return BeginsNoMore::Full;
+            }
+            if self.tasks.len() >= room_max {
+                return BeginsNoMore::Consumer;
+            }
             match self.items().poll_item(context) {
                 Poll::Ready(Some(item)) => self.begin(item),
                 Poll::Ready(None) => self.source = Supply::Exhausted,
-                Poll::Pending => return,
+                Poll::Pending => return BeginsNoMore::SourcePending,
             }
             if time::now().saturating_duration_since(begun) > FILLING_MAX {
-                self.is_behind = true;
                 context.waker().wake_by_ref();
-                return;
+                return BeginsNoMore::SourceBusy;
             }
         }
+        BeginsNoMore::SourceEnded
     }
 
     fn items(&mut self) -> &mut S::Items {
@@ -250,7 +267,8 @@ where
         match result {
             Ok(ended) => {
                 self.tuner.end(ended.item_start, ended.place, ended.at);
-                self.listed.done(1);
+                let taken = || ended.item_start.taken_until(ended.at);
+                self.record.done(self.tasks.len() + 1, taken);
                 Some(Ok(ended.value))
             }
             Err(error) if self.is_stopped && error.is_cancelled() => None,

@@ -113,6 +113,8 @@ trait Drive {
     fn concurrency(&self) -> usize;
 
     fn is_behind(&self) -> bool;
+
+    fn give_result(&mut self);
 }
 
 impl<S, F, Fut> Drive for Driver<'_, S, F, Fut::Output>
@@ -137,6 +139,10 @@ where
 
     fn is_behind(&self) -> bool {
         self.is_behind()
+    }
+
+    fn give_result(&mut self) {
+        self.give_result();
     }
 }
 
@@ -190,6 +196,9 @@ impl<D: Drive, E: Ending> Stream for Results<D, D::Value, E> {
             && cancelled.is_none()
             && let Some(value) = this.take_next()
         {
+            if let Some(driver) = &mut this.driver {
+                driver.give_result();
+            }
             return Poll::Ready(Some(this.ending.conclude(Some(value))));
         }
         if polled.is_pending() {

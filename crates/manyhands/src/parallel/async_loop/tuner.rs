@@ -17,6 +17,7 @@
 //! later ones more. So if the earliest ends are far apart, and are not those of the items that began first, four times
 //! as many items may run at once.
 
+use crate::inspect::{CallLimit, Concurrency, LevelTrial};
 use crate::parallel::limits::Limits;
 use std::time::{Duration, Instant};
 
@@ -27,6 +28,8 @@ pub(super) struct Tuner {
     phase: Phase,
     /// The level that is considered best, once there is one.
     settled: Option<Measured>,
+    /// The last comparison in which the higher level was not worth it, if no higher one has been since then.
+    not_worth: Option<(Measured, Measured)>,
     warm_up: WarmUp,
     cohort: Cohort,
     /// Distinguishes the items of this cohort from those of earlier ones.
@@ -109,6 +112,7 @@ impl Tuner {
             limits,
             phase: Phase::First,
             settled: None,
+            not_worth: None,
             warm_up: WarmUp::default(),
             cohort: Cohort::default(),
             epoch: 0,
@@ -126,7 +130,27 @@ impl Tuner {
     pub(super) fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
         self.settled = None;
+        self.not_worth = None;
         self.go_to(self.cohort.level, Phase::Leapt);
+    }
+
+    /// What is known of the level at the end.
+    pub(super) fn concurrency(&self) -> Concurrency {
+        let is_highest = self.level() == self.limits.max;
+        let limit = match self.not_worth {
+            _ if self.limits.min == self.limits.max => CallLimit::Set,
+            Some(_) => CallLimit::Found,
+            None if is_highest && self.limits.max == Limits::ADAPTIVE.max => CallLimit::Highest,
+            None if is_highest => CallLimit::Set,
+            None => CallLimit::NotFound,
+        };
+        let trial = self.not_worth.map(|(low, high)| LevelTrial {
+            fewer: low.level,
+            fewer_every: low.every(),
+            more: high.level,
+            more_every: high.every(),
+        });
+        Concurrency { limit, trial }
     }
 
     /// An item begins while `running` others run.
@@ -149,7 +173,7 @@ impl Tuner {
         if self.limits.min == self.limits.max {
             return;
         }
-        let taken = now.saturating_duration_since(item_start.began);
+        let taken = item_start.taken_until(now);
         if self.phase == Phase::First && place < self.cohort.level {
             self.warm_up.end(place, taken);
             if self.warm_up.ends_are_far_apart(taken, self.cohort.level) {
@@ -183,6 +207,11 @@ impl Tuner {
         };
         let rises = high.rate / low.rate;
         let is_worth_it = rises > 1.0 + (high.running / low.running - 1.0) * WORTH;
+        if !is_worth_it && low.level < high.level {
+            self.not_worth = Some((low, high));
+        } else if new.level > settled.level {
+            self.not_worth = None;
+        }
         match self.phase {
             Phase::First | Phase::Leapt => self.hold(new, Direction::Above),
             Phase::Down { .. } if rises < SAME => self.settle(new, |new| {
@@ -258,6 +287,20 @@ impl Tuner {
             size: (level / 2).max(level.clamp(COHORT_MIN, COHORT_ENOUGH)),
             ..Cohort::default()
         };
+    }
+}
+
+impl ItemStart {
+    /// What the item has taken if it ended then.
+    pub(super) fn taken_until(self, end: Instant) -> Duration {
+        end.saturating_duration_since(self.began)
+    }
+}
+
+impl Measured {
+    /// The time from one end to the next.
+    fn every(self) -> Duration {
+        Duration::try_from_secs_f64(1.0 / self.rate).unwrap_or(Duration::MAX)
     }
 }
 
