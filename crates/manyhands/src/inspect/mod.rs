@@ -296,10 +296,10 @@ pub use alone::AloneBecause;
 pub use calls_report::CallsReport;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use channel_snapshot::{ChannelLoad, ChannelSnapshot};
-#[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
-pub use control::allow_control;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use concurrency::{CallLimit, LevelTrial};
+#[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
+pub use control::allow_control;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub use deadlock::Deadlock;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]

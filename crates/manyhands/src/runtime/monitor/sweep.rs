@@ -16,7 +16,8 @@
 //! second, or for five seconds where other threads want the processors.
 //!
 //! # Missed wakes
-//! While work waits and there is room, a sweep wakes a worker, unless one searches or was woken and has not run yet.
+//! While work waits and there is room, a sweep wakes a worker, unless one searches, or was woken and has not run yet. One
+//! that has not after 50 ms may be stuck, in a start hook for example: then the sweep wakes another, and so on.
 //!
 //! Not here: when sweeps are made (`thread.rs`).
 
@@ -50,6 +51,8 @@ pub(crate) struct Sweeper {
     /// How many threads more than the workers may run, by hill climbing.
     climbed: usize,
     favour: Favour,
+    /// Since when a worker that was woken or started has not run yet, at all sweeps with work that waits.
+    on_its_way: Option<Instant>,
     rechecked: Option<Instant>,
     memory_checked: Option<Instant>,
 }
@@ -102,7 +105,10 @@ impl Sweeper {
     pub(crate) fn sweep(&mut self, shared: &RuntimeInner) -> Sweep {
         clock::calibrate();
         shared.ensure_poller();
-        let now = clock::now();
+        self.sweep_at(shared, clock::now())
+    }
+
+    fn sweep_at(&mut self, shared: &RuntimeInner, now: Instant) -> Sweep {
         if shared.settings.hill_climbing {
             let sampler = self
                 .sampler
@@ -136,7 +142,7 @@ impl Sweeper {
             .filter(|slot| help_if_stuck(slot))
             .count();
         if shared.has_visible_work(None) {
-            if !is_worker_on_its_way(shared) {
+            if !self.awaits_worker(shared, now) {
                 shared.wake_if_nobody_searches();
             }
             self.report_if_stalled(shared, now);
@@ -148,6 +154,20 @@ impl Sweeper {
         } else {
             Sweep::Nothing
         }
+    }
+
+    /// Whether a worker was woken or started that has not run yet, but not for too long.
+    fn awaits_worker(&mut self, shared: &RuntimeInner, now: Instant) -> bool {
+        if !is_worker_on_its_way(shared) {
+            self.on_its_way = None;
+            return false;
+        }
+        let since = *self.on_its_way.get_or_insert(now);
+        let is_late = now.saturating_duration_since(since) >= ON_ITS_WAY_MAX;
+        if is_late {
+            self.on_its_way = None;
+        }
+        !is_late
     }
 
     fn sweep_without_work(&mut self, shared: &RuntimeInner, now: Instant) -> Sweep {
@@ -430,6 +450,7 @@ const STARVED_AFTER: Duration = Duration::from_millis(500);
 /// The same where other threads want the processors: the computations may wait for queued work.
 const STARVED_AFTER_ALL: Duration = Duration::from_secs(5);
 const STALLED_AFTER: Duration = Duration::from_millis(100);
+const ON_ITS_WAY_MAX: Duration = Duration::from_millis(50);
 const MEMORY_CHECKS_APART: Duration = Duration::from_millis(100);
 
 #[cfg(all(test, not(loom), not(shuttle)))]
