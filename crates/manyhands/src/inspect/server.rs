@@ -342,37 +342,31 @@ fn not_polled(reason: NotPolled) -> String {
 
 /// Freezes a task for this connection. Returns the answer.
 fn freeze(freezer: &Freezer, task: &str) -> String {
-    if !control::is_allowed() {
-        return not_allowed();
-    }
-    let frozen = match TaskNumber::from_text(task) {
-        Some(number) => freezer.freeze(number),
-        None => Err(NotFrozen::NoSuchTask),
-    };
-    match frozen {
+    act_on(task, |number| match freezer.freeze(number) {
         Ok(freezing) => wire::end_of_freeze(freezing == Freezing::AfterThisPoll),
         Err(NotFrozen::NoSuchTask) => no_such_task(),
         Err(NotFrozen::NotFreezable) => wire::error(
             "not_freezable",
             "only a future that this library polls can be frozen",
         ),
-    }
+    })
 }
 
 /// Thaws a task, also one of another connection. Returns the answer.
 fn thaw(task: &str) -> String {
-    if !control::is_allowed() {
-        return not_allowed();
-    }
-    let thawed = match TaskNumber::from_text(task) {
-        Some(number) => freezer::thaw(number),
-        None => Err(NotThawed::NoSuchTask),
-    };
-    match thawed {
+    act_on(task, |number| match freezer::thaw(number) {
         Ok(()) => wire::end_of_thaw(),
         Err(NotThawed::NoSuchTask) => no_such_task(),
         Err(NotThawed::NotFrozen) => wire::error("not_frozen", "the task is not frozen"),
+    })
+}
+
+/// Does what a client may do to this task where that is allowed. Returns the answer.
+fn act_on(task: &str, act: impl FnOnce(TaskNumber) -> String) -> String {
+    if !control::is_allowed() {
+        return not_allowed();
     }
+    TaskNumber::from_text(task).map_or_else(no_such_task, act)
 }
 
 fn not_allowed() -> String {
