@@ -64,6 +64,8 @@ pub(crate) enum Comparison {
     Queries(Settings),
     /// CPU time a pool uses in ten idle seconds after work
     Idle(Settings),
+    /// Loops on 2 to 192 workers, by simulation, beside what was published for .NET
+    Cores(Settings),
 }
 
 impl Comparison {
@@ -88,6 +90,7 @@ impl Comparison {
             Self::Keys(settings) => ("keys", settings),
             Self::Queries(settings) => ("queries", settings),
             Self::Idle(settings) => ("idle", settings),
+            Self::Cores(settings) => ("cores", settings),
         }
     }
 }

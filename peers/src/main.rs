@@ -9,6 +9,7 @@ mod channels;
 mod cli;
 mod climbing;
 mod contended;
+mod cores;
 mod idle;
 mod io;
 mod items;

@@ -5,8 +5,8 @@ use manyhands_lab::contest::Arm;
 use crate::cli::Settings;
 use crate::report::{Outcome, Report};
 use crate::{
-    channels, climbing, contended, idle, io, items, joins, keys, loops, mixed, queries, saturation,
-    server, starvation, tasks, timers,
+    channels, climbing, contended, cores, idle, io, items, joins, keys, loops, mixed, queries,
+    saturation, server, starvation, tasks, timers,
 };
 
 /// One comparison.
@@ -43,7 +43,7 @@ macro_rules! problem {
     };
 }
 
-const ALL: [Problem; 16] = [
+const ALL: [Problem; 17] = [
     problem!(loops),
     problem!(contended),
     problem!(joins),
@@ -60,4 +60,5 @@ const ALL: [Problem; 16] = [
     problem!(queries),
     problem!(keys),
     problem!(idle),
+    problem!(cores),
 ];

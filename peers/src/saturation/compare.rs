@@ -50,10 +50,14 @@ pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Result<Outcom
 }
 
 /// The cases with clients that ask again at once, as the child knows them, and their titles.
-const CLOSED: [(&str, &str); 3] = [
+const CLOSED: [(&str, &str); 4] = [
     (
         "loop",
         "Eight clients; the heavy request is a parallel loop where there is one",
+    ),
+    (
+        "query",
+        "Eight clients; the heavy request is a parallel query where there is one",
     ),
     ("in-order", "Eight clients; the heavy request in order"),
     (

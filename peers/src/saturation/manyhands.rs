@@ -14,7 +14,8 @@ impl Service for OnePool {
     async fn request(way: Way) -> u64 {
         match way {
             Way::InOrder => work::in_order(),
-            Way::Loop => work::by_manyhands(),
+            Way::Loop => work::by_loop(),
+            Way::Query => work::by_query(),
         }
     }
 

@@ -12,7 +12,7 @@ use crate::saturation::clock::{self, Arrival, Stream, Waits};
 use crate::saturation::load::under_load;
 use crate::saturation::{Service, Way, work};
 
-/// Answers `loop`, `in-order` and `priorities` with nanoseconds for each heavy request, requests a second, and the
+/// Answers `loop`, `query`, `in-order` and `priorities` with nanoseconds for each heavy request, requests a second, and the
 /// nanoseconds within which half and 99 of 100 cheap tasks ran and 99 of 100 did after the sender had handed them over; `load PERCENT` as [`under_load`] says.
 pub(crate) fn answer<S: Service>(pool: &S::Pool, request: &Request) -> Result<Sample, String> {
     let (case, window, expected) = (request.case.as_str(), request.window, work::in_order());
@@ -20,6 +20,7 @@ pub(crate) fn answer<S: Service>(pool: &S::Pool, request: &Request) -> Result<Sa
     let ranked = (Priority::Background, Priority::Interactive);
     let values = match case {
         "loop" => saturated::<S>(pool, Way::Loop, usual, window, expected)?,
+        "query" => saturated::<S>(pool, Way::Query, usual, window, expected)?,
         "in-order" => saturated::<S>(pool, Way::InOrder, usual, window, expected)?,
         "priorities" => saturated::<S>(pool, Way::InOrder, ranked, window, expected)?,
         _ => {

@@ -2,12 +2,13 @@
 //! done.
 //!
 //! A heavy request is about 4 ms of arithmetic, and the service is a pool of tasks with a worker for each
-//! processor. In `loop`, `in-order` and `priorities` eight clients, tasks of the pool, ask for one heavy request
-//! after the other and yield in between, while a thread outside spawns a cheap task on a clock. In `load P` heavy
+//! processor. In `loop`, `query`, `in-order` and `priorities` eight clients, tasks of the pool, ask for one heavy
+//! request after the other and yield in between, while a thread outside spawns a cheap task on a clock. In `load P` heavy
 //! requests arrive on a clock too, at P percent of what plain threads can do. Nobody's lateness is left out: a
 //! task's time counts from when it was due, not from when the sender came to it.
 //!
-//! `loop` makes the heavy request a parallel loop where the library has one; in `priorities` cheap tasks are
+//! `loop` and `query` make the heavy request a parallel loop, or a query, where the library has them (rayon has one for
+//! both); in `priorities` cheap tasks are
 //! interactive and clients are in the background where the library has priorities. The others do in both what
 //! they do in `in-order`. `threads` is no service: plain threads that do nothing but the same requests.
 
@@ -56,6 +57,8 @@ pub(crate) enum Way {
     InOrder,
     /// By a parallel loop, if the library has them.
     Loop,
+    /// By a parallel query, if the library has them.
+    Query,
 }
 
 /// The rows of the tables; the first is the base of the ratios, the second its control. Throughput is
@@ -93,4 +96,4 @@ fn serve_as<S: Service>() {
 
 const THREADS: &str = "threads";
 /// The cases in which clients ask again as soon as they are answered.
-const CLOSED: [&str; 3] = ["loop", "in-order", "priorities"];
+const CLOSED: [&str; 4] = ["loop", "query", "in-order", "priorities"];

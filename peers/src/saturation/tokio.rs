@@ -41,7 +41,7 @@ impl Service for OnRayon {
     async fn request(way: Way) -> u64 {
         let work = match way {
             Way::InOrder => work::in_order,
-            Way::Loop => work::by_rayon,
+            Way::Loop | Way::Query => work::by_rayon,
         };
         let (sender, receiver) = oneshot::channel();
         // The receiver is there until it has the sum.

@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 
+use manyhands::query::prelude::IntoParQuery;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::mix::mix;
@@ -15,8 +16,13 @@ pub(crate) fn in_order() -> u64 {
     numbers().map(hash).fold(0, u64::wrapping_add)
 }
 
-pub(crate) fn by_manyhands() -> u64 {
+pub(crate) fn by_loop() -> u64 {
     manyhands::parallel::map_reduce(numbers(), hash, u64::wrapping_add).unwrap_or_default()
+}
+
+pub(crate) fn by_query() -> u64 {
+    let hashes = numbers().into_par_query().map(hash);
+    hashes.reduce(u64::wrapping_add).unwrap_or_default()
 }
 
 pub(crate) fn by_rayon() -> u64 {
@@ -34,13 +40,14 @@ const ROUNDS: u64 = 39;
 
 #[cfg(test)]
 mod tests {
-    use super::{by_manyhands, by_rayon, in_order};
+    use super::{by_loop, by_query, by_rayon, in_order};
 
     #[test]
     fn all_ways_find_the_same_sum() {
         let expected = in_order();
         assert_ne!(expected, 0);
-        assert_eq!(by_manyhands(), expected);
+        assert_eq!(by_loop(), expected);
+        assert_eq!(by_query(), expected);
         assert_eq!(by_rayon(), expected);
     }
 }

@@ -128,11 +128,11 @@ fn loops() -> Vec<(&'static str, Vec<u64>)> {
         ("300 × BCrypt, cost 10 (74.1 ms)", vec![74_100_000; 300]),
         ("1,000,000 × SHA-512 (300 ns)", vec![300; 1_000_000]),
         (
-            "20,000 items, the last 100 × the first",
+            "20,000 items, rising (1 to 101 µs)",
             (0..20_000).map(|i| 1_000 + i * 5).collect(),
         ),
         (
-            "20,000 items, the first 100 × the last",
+            "20,000 items, falling (101 to 1 µs)",
             (0..20_000).rev().map(|i| 1_000 + i * 5).collect(),
         ),
     ]

@@ -126,6 +126,27 @@ fn a_list_that_ends_while_the_number_of_calls_rises_has_too_few_items() {
 }
 
 #[test]
+fn a_list_that_ends_early_has_too_few_items_also_with_a_number_that_was_set() {
+    let report = report_of(|| {
+        let eight = parallel::options().degree_of_parallelism(8);
+        eight.for_each_async(0..12_u64, |item| sleep(if item < 8 { 10 } else { 20 }))
+    });
+    let sentence =
+        "It had too few items: for 67 % of the time the list had ended and the last calls ran.";
+    assert_says(&report, Verdict::TooFewItems, &[sentence]);
+    let calls = calls(&report);
+    assert_eq!((calls.full_for, calls.without_items_for), (ms(10), ms(20)));
+}
+
+#[test]
+fn calls_that_end_at_once_are_too_short() {
+    let report = report_of(|| parallel::for_each_async(0..50_u64, |_| async {}));
+    let sentence = "It was too short: beginning a call takes about as long.";
+    assert_says(&report, Verdict::TooShort, &[sentence]);
+    assert_eq!((report.items, report.elapsed), (50, Duration::ZERO));
+}
+
+#[test]
 fn calls_that_never_disturb_each_other_are_as_many_as_a_loop_tries() {
     let report = report_of(|| parallel::for_each_async(0..40_000_u64, |_| sleep(10)));
     assert_says(
