@@ -205,7 +205,7 @@ impl<T> ChannelInner<T> {
                 while !deferred.has_dropped()
                     && let Some(item) = items.pop_front()
                 {
-                    if state.room_for_newcomer() == 0 {
+                    if state.room_for(None) == 0 {
                         items.push_front(item);
                         return Err(TrySendError::Full(()));
                     }
@@ -397,14 +397,9 @@ impl<T> ChannelInner<T> {
             return Poll::Ready(Ok(0));
         }
         items.reserve(self.buffered().min(max));
-        let is_newcomer = waiter.is_none();
         self.step(|state, deferred| {
+            let max = max.min(state.items_for(waiter.as_ref()));
             state.poll_receive(waiter, cx.waker(), deferred, |state, deferred| {
-                let max = if is_newcomer {
-                    max.min(state.items_for_newcomer())
-                } else {
-                    max
-                };
                 take_many(state, deferred, items, max)
             })
         })

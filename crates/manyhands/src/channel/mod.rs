@@ -22,7 +22,7 @@
 //! # Fairness
 //! Waiting receivers and senders are notified in the order in which they began to wait, but a newcomer may
 //! take the item or the room first. That keeps items moving while the notified thread wakes up, which takes
-//! far longer. Futures that have not waited yet are put off for a waiter that came too late several times, on any
+//! far longer. Futures that were not notified are put off for a waiter that came too late several times, on any
 //! executor, so that no future waits for ever because others are always faster. Such a future is pending once or more
 //! often although there is an item or room, and has woken its task; `try_recv` and `try_send` are not put off. A notified
 //! future should be polled or dropped soon: until then it keeps one item, or room for one, from other waiters.

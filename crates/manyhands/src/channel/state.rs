@@ -53,7 +53,7 @@ pub(super) struct State<T> {
     fast_send: bool,
     when_full: WhenFull,
     /// A receive needs no full step while there are more items than this: no waiting sender has to be notified, nobody
-    /// who waits for the drain, and no notified receiver loses an item for which newcomers are put off.
+    /// who waits for the drain, and no notified receiver loses an item for which others are put off.
     fast_recv_above: usize,
     /// How many items the buffer may have beside the batch, as far as is known; it may be more.
     known_room: usize,
@@ -198,7 +198,7 @@ impl<T> State<T> {
         let len = batch.len() + self.buffer.len();
         let is_full = len >= self.capacity;
         let is_expected = len < self.receivers.notified();
-        // A full step sees to it that newcomers do not come first.
+        // A full step sees to it that others do not come first.
         let is_for_late_waiter = self.receivers.would_put_off() || self.senders.puts_off();
         if self.closed.is_some()
             || is_full
@@ -297,11 +297,11 @@ impl<T> State<T> {
         waker: &Waker,
         deferred: &mut DeferredWakes<T>,
     ) -> Poll<Result<(), SendError<T>>> {
+        if self.puts_off_send(sending.key.as_ref()) {
+            put_off(&mut self.senders, sending.key.as_ref(), waker, deferred);
+            return Poll::Pending;
+        }
         let item = match &sending.key {
-            None if self.puts_off_send() => {
-                deferred.wake_later(waker.clone());
-                return Poll::Pending;
-            }
             None => sending.item.take(),
             Some(key) => self.senders.data_mut(key).take(),
         };
@@ -346,30 +346,32 @@ impl<T> State<T> {
         item
     }
 
-    /// How many items a send that has not waited may put in: the rest of the room is for those that were notified of it
-    /// and for whom newcomers are put off.
-    pub(super) fn room_for_newcomer(&self) -> usize {
-        if !self.senders.puts_off() || self.closed.is_some() {
+    /// How many items a send may put in: if it was not notified of room, the rest is for those that were, and for whom
+    /// others are put off.
+    pub(super) fn room_for(&self, waiter: Option<&WaiterKey>) -> usize {
+        let is_notified = waiter.is_some_and(|key| self.senders.is_notified(key));
+        if is_notified || !self.senders.puts_off() || self.closed.is_some() {
             return usize::MAX;
         }
         let room = self.capacity.saturating_sub(self.buffered());
         room.saturating_sub(self.senders.notified())
     }
 
-    /// As [`room_for_newcomer`](Self::room_for_newcomer), of the items that a receive may take.
-    pub(super) fn items_for_newcomer(&self) -> usize {
-        if !self.receivers.puts_off() || self.closed.is_some() {
+    /// As [`room_for`](Self::room_for), of the items that a receive may take.
+    pub(super) fn items_for(&self, waiter: Option<&WaiterKey>) -> usize {
+        let is_notified = waiter.is_some_and(|key| self.receivers.is_notified(key));
+        if is_notified || !self.receivers.puts_off() || self.closed.is_some() {
             return usize::MAX;
         }
         self.len().saturating_sub(self.receivers.notified())
     }
 
-    fn puts_off_send(&mut self) -> bool {
-        self.room_for_newcomer() == 0 && self.has_room() && self.senders.put_off()
+    fn puts_off_send(&mut self, waiter: Option<&WaiterKey>) -> bool {
+        self.room_for(waiter) == 0 && self.has_room() && self.senders.put_off()
     }
 
-    fn puts_off_receive(&mut self) -> bool {
-        self.items_for_newcomer() == 0 && self.len() > 0 && self.receivers.put_off()
+    fn puts_off_receive(&mut self, waiter: Option<&WaiterKey>) -> bool {
+        self.items_for(waiter) == 0 && self.len() > 0 && self.receivers.put_off()
     }
 
     /// One attempt of a receive, which takes its items with `take`.
@@ -380,8 +382,8 @@ impl<T> State<T> {
         deferred: &mut DeferredWakes<T>,
         take: impl FnOnce(&mut Self, &mut DeferredWakes<T>) -> Option<R>,
     ) -> Poll<Result<R, RecvError>> {
-        if waiter.is_none() && self.puts_off_receive() {
-            deferred.wake_later(waker.clone());
+        if self.puts_off_receive(waiter.as_ref()) {
+            put_off(&mut self.receivers, waiter.as_ref(), waker, deferred);
             return Poll::Pending;
         }
         let result = match take(self, deferred) {
@@ -577,6 +579,17 @@ impl<T> State<T> {
             self.fast_recv_above = self.fast_recv_above.max(1);
         }
     }
+}
+
+/// This poll is put off: it only wakes its own task. One that waits stays where it is in the list.
+fn put_off<T, D>(
+    list: &mut WaitList<D>,
+    waiter: Option<&WaiterKey>,
+    waker: &Waker,
+    deferred: &mut DeferredWakes<T>,
+) {
+    deferred.stale = waiter.and_then(|key| list.wait_again(key, waker));
+    deferred.wake_later(waker.clone());
 }
 
 /// A channel that is not empty notifies one sender for each such part of its capacity.

@@ -11,9 +11,10 @@
 //! A notified waiter may find nothing: it tries again, and either leaves, or waits again as the first of the list.
 //!
 //! # Nobody waits for ever
-//! A newcomer, who was never in the list, may be there before a notified waiter. One that always is would keep the waiter
-//! waiting for good. So a waiter that came too late several times is owed some of the newcomers' turns when it is
-//! notified: as many polls of newcomers do nothing but wake themselves, so that their executor comes to the waiter first.
+//! One that was not notified may be there before a notified waiter: a newcomer, who was never in the list, or a waiter that
+//! is polled for another reason. One that always is would keep the waiter waiting for good. So a waiter that came too late
+//! several times is owed some of the others' turns when it is notified: as many polls of those that were not notified do
+//! nothing but wake themselves, so that their executor comes to the waiter first.
 //! The next time it is owed twice as many. Nothing is reserved for it: if it does not come, others take what it was
 //! notified of.
 
@@ -30,7 +31,7 @@ pub(super) struct WaitList<D> {
     back: usize,
     waiting: usize,
     notified: usize,
-    /// How many polls of newcomers are still put off for the notified waiters.
+    /// How many polls of others are still put off for the notified waiters.
     owed: u32,
 }
 
@@ -194,18 +195,18 @@ impl<D> WaitList<D> {
         waiter.waker.take()
     }
 
-    /// Whether newcomers are put off.
+    /// Whether those are put off that were not notified.
     pub(super) fn puts_off(&self) -> bool {
         self.owed > 0
     }
 
-    /// Whether newcomers are put off once the first waiter in the list has been notified.
+    /// The same once the first waiter in the list has been notified.
     pub(super) fn would_put_off(&self) -> bool {
         let came_too_late = |first: &Waiter<D>| first.found_nothing >= FOUND_NOTHING_MAX;
         self.puts_off() || self.waiters.get(self.front).is_some_and(came_too_late)
     }
 
-    /// Whether this poll of a newcomer is put off. If so, it is one less that is owed.
+    /// Whether this poll of one that was not notified is put off. If so, it is one less that is owed.
     pub(super) fn put_off(&mut self) -> bool {
         let is_put_off = self.puts_off();
         self.owed = self.owed.saturating_sub(1);

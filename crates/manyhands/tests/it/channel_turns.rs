@@ -7,6 +7,8 @@ use futures::task::LocalSpawnExt;
 use manyhands::channel::{self, Receiver, Sender};
 use manyhands::task::{self, Priority};
 use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -31,6 +33,8 @@ struct Tokens {
     sender: Sender<()>,
     receiver: Receiver<()>,
     way: Way,
+    /// Who waits is polled all the time, as beside a busy future in a `select`.
+    is_polled_often: bool,
     most: Arc<AtomicU64>,
 }
 
@@ -44,11 +48,23 @@ impl Tokens {
             sender,
             receiver,
             way,
+            is_polled_often: false,
             most: Arc::default(),
         }
     }
 
     async fn take(&self) {
+        let mut take = pin!(self.take_when_woken());
+        poll_fn(|context| {
+            if self.is_polled_often {
+                context.waker().wake_by_ref();
+            }
+            take.as_mut().poll(context)
+        })
+        .await;
+    }
+
+    async fn take_when_woken(&self) {
         match self.way {
             Way::Item => self.receiver.recv_async().await.unwrap(),
             Way::ManyItems => {
@@ -115,6 +131,26 @@ fn two_tasks_in_turn_let_a_third_one_have_what_they_take_from_a_channel() {
             // The second one always comes when the first one has just given back.
             let spawn = |rests| task::spawn(tokens.clone().take_turns(rests));
             let tasks = runtime.install(|| [2, 2, 0].map(spawn));
+            let turns = tasks.map(|task| task.join().unwrap());
+            assert_each_had_turns(&turns, &format!("{way:?}"));
+        }
+    });
+}
+
+#[test]
+fn tasks_that_are_polled_all_the_time_while_they_wait_let_another_one_have_its_turn_at_a_channel() {
+    on_runtime(1, |runtime| {
+        for way in WAYS {
+            let tokens = Tokens::new(1, way);
+            let spawn = |is_polled_often| {
+                let tokens = tokens.clone();
+                let tokens = Tokens {
+                    is_polled_often,
+                    ..tokens
+                };
+                task::spawn(tokens.take_turns(0))
+            };
+            let tasks = runtime.install(|| [true, true, false].map(spawn));
             let turns = tasks.map(|task| task.join().unwrap());
             assert_each_had_turns(&turns, &format!("{way:?}"));
         }

@@ -225,6 +225,40 @@ fn who_finds_nothing_beside_a_late_waiter_waits_and_is_not_put_off() {
 }
 
 #[test]
+fn a_receiver_that_waits_and_was_not_notified_is_put_off_for_a_late_one_and_keeps_its_place() {
+    let (shared, waiter) = (channel(4), Arc::default());
+    let (mut late, mut key) = (with_late_receiver(&shared), None);
+    assert_eq!(shared.try_recv(), Ok(20));
+    assert!(poll_recv(&shared, &mut key, &Arc::default()).is_pending());
+    assert_eq!(shared.try_send(21), Ok(()));
+    assert!(poll_recv(&shared, &mut key, &waiter).is_pending());
+    assert_eq!(waiter.wakes(), 1, "who is put off is woken");
+    let cx = Context::from_waker(Waker::noop());
+    let many = shared.poll_recv_many(&mut key, &cx, &mut Vec::new(), 2);
+    assert!(many.is_pending());
+    assert!(poll_recv(&shared, &mut key, &waiter).is_pending());
+    assert_eq!(poll_recv(&shared, &mut late, &waiter), Poll::Ready(Ok(21)));
+    assert_eq!(shared.try_send(22), Ok(()));
+    assert_eq!(waiter.wakes(), 3, "it was put off twice, then notified");
+    assert_eq!(poll_recv(&shared, &mut key, &waiter), Poll::Ready(Ok(22)));
+}
+
+#[test]
+fn a_sender_that_waits_and_was_not_notified_is_put_off_for_a_late_one_and_keeps_its_place() {
+    let (shared, waiter) = (channel(1), Arc::default());
+    let (mut late, mut other) = (with_late_sender(&shared), sending(1));
+    assert_eq!(shared.try_send(21), Ok(()));
+    assert!(poll_send(&shared, &mut other, &Arc::default()).is_pending());
+    assert_eq!(shared.try_recv(), Ok(21));
+    assert!(poll_send(&shared, &mut other, &waiter).is_pending());
+    assert_eq!(waiter.wakes(), 1, "who is put off is woken");
+    assert_eq!(poll_send(&shared, &mut late, &waiter), Poll::Ready(Ok(())));
+    assert_eq!((shared.try_recv(), waiter.wakes()), (Ok(99), 2));
+    assert_eq!(poll_send(&shared, &mut other, &waiter), Poll::Ready(Ok(())));
+    assert_eq!(shared.try_recv(), Ok(1));
+}
+
+#[test]
 fn a_late_sender_puts_nobody_off_in_a_closed_channel() {
     let (shared, waiter) = (channel(1), Arc::default());
     let mut late = with_late_sender(&shared);
