@@ -286,6 +286,35 @@ fn senders_that_are_put_off_come_to_their_turn() {
     });
 }
 
+/// A receiver waits beside one that may come too late, and is polled without having been notified. It is put off or takes
+/// an item, and gives up at the end; the other one gets an item.
+#[test]
+fn a_receiver_that_is_polled_without_being_notified_keeps_nothing_from_a_late_one() {
+    check(|| {
+        let (sender, receiver) = channel::bounded(1);
+        let ends = (sender.clone(), receiver.clone());
+        let other = thread::spawn(move || (ends.1.recv(), ends));
+        let mut waits = receiver.recv_async();
+        let mut cx = Context::from_waker(Waker::noop());
+        for item in 1..3 {
+            let _ = sender.try_send(item);
+            let _ = receiver.try_recv();
+            if Pin::new(&mut waits).poll(&mut cx).is_ready() {
+                waits = receiver.recv_async();
+            }
+        }
+        let _ = sender.try_send(3);
+        if Pin::new(&mut waits).poll(&mut cx).is_ready() {
+            let _ = sender.try_send(4);
+        }
+        drop(waits);
+        // The ends are kept, because dropping one would notify the waiters once more.
+        let (received, kept) = other.join().unwrap();
+        assert!(received.is_ok());
+        drop((sender, receiver, kept));
+    });
+}
+
 /// One receiver gives up; its notification goes to the other.
 fn survives_a_receive_that_is_given_up(ends: fn() -> Ends) {
     check(move || {
