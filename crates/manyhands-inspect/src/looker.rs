@@ -30,8 +30,10 @@ pub(crate) struct Looker {
     looks_per_search: u32,
     /// What the last search has found.
     troubles: Troubles,
-    /// As they were at the last search.
+    /// As they were asked for last, with the last search.
     reports: Vec<LoopReport>,
+    /// Of its tasks, if there are more than may be seen.
+    groups: Groups,
     /// What times are counted from.
     begun: Instant,
     #[cfg(feature = "page")]
@@ -85,6 +87,7 @@ impl Looker {
             looks_per_search: u32::try_from(looks_per_search).unwrap_or(1).max(1),
             troubles: Troubles::default(),
             reports: Vec::new(),
+            groups: Groups::default(),
             begun: now(),
             #[cfg(feature = "page")]
             sparing: Sparing::default(),
@@ -101,15 +104,21 @@ impl Looker {
     /// What the program does now. Connects again if the connection is gone: the program closes one over which nothing
     /// was asked for a while.
     pub(crate) fn look(&mut self) -> Result<View, Error> {
-        let groups = self.refresh()?;
-        Ok(self.view(groups))
+        let is_search = self.is_search();
+        self.refresh()?;
+        if is_search {
+            self.search()?;
+        }
+        Ok(self.view())
     }
 
     /// As [`look`](Self::look), for who has seen what was shown before: everything some times a second and when what cannot go
     /// on has changed, else what has changed since then. A program that takes long to answer is asked only so often that it
     /// does little else, and what its workers and loops do in between.
+    ///
+    /// `show` gets what there is before a search, which takes longer, and then what the search has found, if that is new.
     #[cfg(feature = "page")]
-    pub(crate) fn look_sparingly(&mut self) -> Result<Looked, Error> {
+    pub(crate) fn look_sparingly(&mut self, show: &mut dyn FnMut(Looked)) -> Result<(), Error> {
         let at = self.passed();
         let is_search = self.is_search();
         if !is_search
@@ -120,27 +129,41 @@ impl Looker {
             self.looks = self.looks.wrapping_add(1);
             self.client = Some(connected);
             self.tracked.set_workers_and_loops(runtimes, loops);
-            return Ok(Looked::Part(self.part()));
+            show(Looked::Part(self.part()));
+            return Ok(());
         }
-        let before = self.troubles.clone();
-        let refreshed = self.refresh();
-        if refreshed.is_ok() {
-            // A search waits in between.
-            let took = (!is_search).then(|| self.passed() - at);
-            self.sparing.asked(at, took);
-        } else {
+        let looked = self.look_and_search(at, is_search, show);
+        if looked.is_err() {
             // The next answer is to be a whole one, with a search.
             self.looks = 0;
             self.whole = None;
         }
-        let groups = refreshed?;
+        looked
+    }
+
+    #[cfg(feature = "page")]
+    fn look_and_search(
+        &mut self,
+        at: Duration,
+        is_search: bool,
+        show: &mut dyn FnMut(Looked),
+    ) -> Result<(), Error> {
+        self.refresh()?;
+        self.sparing.asked(at, self.passed() - at);
         let is_due = |whole| at.saturating_sub(whole) >= WHOLE_EVERY;
-        if self.whole.is_none_or(is_due) || before != self.troubles {
-            self.whole = Some(at);
-            self.tracked.forget_news();
-            return Ok(Looked::Whole(self.view(groups)));
+        if self.whole.is_none_or(is_due) {
+            show(self.whole(at));
+        } else {
+            show(Looked::Part(self.part()));
         }
-        Ok(Looked::Part(self.part()))
+        if is_search {
+            let before = self.troubles.clone();
+            self.search()?;
+            if before != self.troubles {
+                show(self.whole(at));
+            }
+        }
+        Ok(())
     }
 
     fn is_search(&self) -> bool {
@@ -152,15 +175,23 @@ impl Looker {
     }
 
     /// Everything that is known of the program.
-    fn view(&self, groups: Groups) -> View {
+    fn view(&self) -> View {
         View {
-            groups: groups.groups,
-            groups_left_out: groups.groups_left_out,
+            groups: self.groups.groups.clone(),
+            groups_left_out: self.groups.groups_left_out,
             deadlocks: self.troubles.deadlocks.clone(),
             starvations: self.troubles.starvations.clone(),
             reports: self.reports.clone(),
             ..self.tracked.view(self.passed())
         }
+    }
+
+    /// The same, to who sees what has changed after it.
+    #[cfg(feature = "page")]
+    fn whole(&mut self, at: Duration) -> Looked {
+        self.whole = Some(at);
+        self.tracked.forget_news();
+        Looked::Whole(self.view())
     }
 
     #[cfg(feature = "page")]
@@ -175,13 +206,12 @@ impl Looker {
         }
     }
 
-    /// Asks the program, over another connection if this one is gone. Returns the groups of its tasks, if there are more of
-    /// these than may be seen.
-    fn refresh(&mut self) -> Result<Groups, Error> {
+    /// Asks the program what it does, over another connection if this one is gone.
+    fn refresh(&mut self) -> Result<(), Error> {
         if let Some(connected) = self.client.take()
-            && let Ok(groups) = self.refresh_over(connected)
+            && self.refresh_over(connected).is_ok()
         {
-            return Ok(groups);
+            return Ok(());
         }
         let connected = Client::connect(&self.socket)?;
         // What it says next is not what has changed since this.
@@ -193,20 +223,28 @@ impl Looker {
         self.refresh_over(connected)
     }
 
-    fn refresh_over(&mut self, mut connected: Client) -> Result<Groups, Error> {
+    fn refresh_over(&mut self, mut connected: Client) -> Result<(), Error> {
         let changes = connected.changes(self.tasks_max)?;
         self.tracked.apply(changes, self.passed());
         if self.is_search() {
-            self.troubles = connected.troubles()?;
             self.reports = connected.reports()?;
         }
-        let groups = match self.tracked.tasks_left_out() {
+        self.groups = match self.tracked.tasks_left_out() {
             0 => Groups::default(),
             _ => connected.groups()?,
         };
         self.looks = self.looks.wrapping_add(1);
         self.client = Some(connected);
-        Ok(groups)
+        Ok(())
+    }
+
+    /// Asks the program what cannot go on.
+    fn search(&mut self) -> Result<(), Error> {
+        if let Some(mut connected) = self.client.take() {
+            self.troubles = connected.troubles()?;
+            self.client = Some(connected);
+        }
+        Ok(())
     }
 }
 
@@ -257,18 +295,14 @@ mod tests {
                         writeln!(stream, "{{\"deadlock\":{ring}}}").unwrap();
                     }
                     let is_part = request.contains("snapshot");
-                    let is_last = request.contains("reports");
-                    if is_last {
+                    // Asked for before each search, so it is not noted.
+                    let is_report = request.contains("reports");
+                    if is_report {
                         let report = serde_json::to_string(&late()).unwrap();
                         writeln!(stream, "{{\"report\":{report}}}").unwrap();
                     }
                     writeln!(stream, "{{\"end\":\"it\"}}").unwrap();
-                    if is_last && connections > 1 {
-                        // Each connection is closed after one look.
-                        break;
-                    }
-                    if is_last {
-                        // After each search, so it is not noted.
+                    if is_report {
                         continue;
                     }
                     asked.push(match (is_search, is_part) {
@@ -276,6 +310,10 @@ mod tests {
                         (_, true) => "part",
                         _ => "changes",
                     });
+                    if is_search && connections > 1 {
+                        // Each connection is closed after one look.
+                        break;
+                    }
                 }
                 judge(&asked);
             }
@@ -315,16 +353,31 @@ mod tests {
             );
         });
         let mut looker = Looker::connect(path.clone(), 1, SEARCH_EVERY / 3).unwrap();
-        let is_whole =
-            |looker: &mut Looker| matches!(looker.look_sparingly().unwrap(), Looked::Whole(_));
-        assert!(is_whole(&mut looker), "nothing was shown yet");
-        let hour = Duration::from_secs(3_600);
+        // Of what is shown, how many deadlocks there are where it is everything.
+        let shown = |looker: &mut Looker| {
+            let mut shown = Vec::new();
+            let mut show = |looked| {
+                shown.push(match looked {
+                    Looked::Whole(view) => Some(view.deadlocks.len()),
+                    Looked::Part(_) => None,
+                });
+            };
+            looker.look_sparingly(&mut show).unwrap();
+            shown
+        };
+        assert_eq!(
+            shown(&mut looker),
+            [Some(0), Some(1)],
+            "what is there, and then what the search has found"
+        );
+        looker.sparing.asked(Duration::ZERO, Duration::ZERO);
         // Whether this one is whole depends on how long the program has taken.
-        looker.look_sparingly().unwrap();
-        looker.sparing.asked(Duration::ZERO, Some(hour));
-        assert!(!is_whole(&mut looker));
+        shown(&mut looker);
+        let hour = Duration::from_secs(3_600);
+        looker.sparing.asked(Duration::ZERO, hour);
+        assert_eq!(shown(&mut looker), [None]);
         looker.whole = None;
-        assert!(is_whole(&mut looker));
+        assert_eq!(shown(&mut looker), [Some(1)], "nothing new was found");
         drop(looker);
         program.join().unwrap();
         std::fs::remove_file(&path).unwrap();

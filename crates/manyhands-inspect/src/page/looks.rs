@@ -1,4 +1,5 @@
-//! Looking at the program while somebody looks at the page: one look at a time, whose result all pages get.
+//! Looking at the program while somebody looks at the page: one look at a time, whose result all pages get. The first look
+//! is made as soon as there is a page.
 //!
 //! A look at everything is followed by some that show what has changed since. A page that has not seen the last one gets
 //! that first, and what is shown after it is complete without what was shown in between.
@@ -12,12 +13,13 @@ use crate::page::freeze::Freeze;
 use crate::page::methods::Methods;
 use crate::svg;
 use crate::wire::{Task, View};
+use futures_util::future::select;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use tokio::time::MissedTickBehavior;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 
 /// What a look has shown, as JSON.
 type Shown = Arc<str>;
@@ -40,6 +42,8 @@ pub(super) struct Looks {
     seen: Mutex<Option<Look>>,
     freeze: Freeze,
     pages: Arc<Semaphore>,
+    /// Notified when a page wants a look and there may be none under way.
+    wanted: Notify,
 }
 
 /// One page that looks.
@@ -70,18 +74,20 @@ struct Failed {
 }
 
 impl Looks {
-    /// Calls `look` as often as `every` says, on a thread for blocking calls, while there are pages.
+    /// Calls `look` as often as `every` says, on a thread for blocking calls, while there are pages. It passes on what it
+    /// sees as soon as it does.
     pub(super) fn begin(
         every: Duration,
         process: u32,
         freeze: Freeze,
-        look: impl FnMut() -> Result<Looked, Error> + Send + 'static,
+        look: impl FnMut(&mut dyn FnMut(Looked)) -> Result<(), Error> + Send + 'static,
     ) -> Arc<Self> {
         let looks = Arc::new(Self {
             last: watch::Sender::new(Last::default()),
             seen: Mutex::new(None),
             freeze,
             pages: Arc::new(Semaphore::new(PAGES_MAX)),
+            wanted: Notify::new(),
         });
         tokio::spawn(Arc::clone(&looks).go_on(every, process, Arc::new(Mutex::new(look))));
         looks
@@ -89,29 +95,26 @@ impl Looks {
 
     async fn go_on<F>(self: Arc<Self>, every: Duration, process: u32, look: Arc<Mutex<F>>)
     where
-        F: FnMut() -> Result<Looked, Error> + Send + 'static,
+        F: FnMut(&mut dyn FnMut(Looked)) -> Result<(), Error> + Send + 'static,
     {
-        let mut interval = tokio::time::interval(every.max(EVERY_MIN));
-        interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            interval.tick().await;
             if self.last.receiver_count() == 0 || self.holds_still() {
+                self.wanted.notified().await;
                 continue;
             }
-            let look = Arc::clone(&look);
+            let until_next = pin!(tokio::time::sleep(every.max(EVERY_MIN)));
+            let (looks, look) = (Arc::clone(&self), Arc::clone(&look));
             let looked = tokio::task::spawn_blocking(move || {
                 let mut look = look.lock().unwrap_or_else(PoisonError::into_inner);
-                look().map(|looked| match looked {
-                    Looked::Whole(view) => Drawn::Whole(svg::draw(&Graph::of(&view)), view),
-                    Looked::Part(part) => Drawn::Part(part),
+                look(&mut |looked| match looked {
+                    Looked::Whole(view) => looks.show(process, svg::draw(&Graph::of(&view)), view),
+                    Looked::Part(part) => looks.show_part(part),
                 })
             });
-            match looked.await {
-                Ok(Ok(Drawn::Whole(graph, view))) => self.show(process, graph, view),
-                Ok(Ok(Drawn::Part(part))) => self.show_part(part),
-                Ok(Err(error)) => self.complain(&error),
-                Err(_) => {}
+            if let Ok(Err(error)) = looked.await {
+                self.complain(&error);
             }
+            select(until_next, pin!(self.wanted.notified())).await;
         }
     }
 
@@ -192,6 +195,7 @@ impl Looks {
             look.frozen = self.freeze.state();
             self.show_whole(look);
         }
+        self.wanted.notify_one();
     }
 
     /// The functions that tasks were in at the last look, as JSON.
@@ -213,6 +217,8 @@ impl Looks {
         let mut last = self.last.subscribe();
         if is_new || self.holds_still() {
             last.mark_changed();
+        } else {
+            self.wanted.notify_one();
         }
         Some(Seen {
             last,
@@ -239,12 +245,6 @@ impl Seen {
         };
         shown.cloned().unwrap_or_default()
     }
-}
-
-/// What a look has shown, with its picture.
-enum Drawn {
-    Whole(String, View),
-    Part(Part),
 }
 
 /// Brings a view up to date. Tasks keep their places; new ones come last.

@@ -92,7 +92,7 @@ pub fn serve_page(
             timelines: OneAtATime::new(freeze.clone(), timeline),
             polls: OneAtATime::new(freeze.clone(), polled),
         };
-        let look = move || looker.look_sparingly();
+        let look = move |show: &mut dyn FnMut(Looked)| looker.look_sparingly(show);
         let server = Server::bind(settings, process, freeze, look, on_request).await?;
         announce(&server.address(), &first);
         Ok(server.run().await?)
@@ -120,7 +120,7 @@ impl Server {
         settings: &PageSettings,
         process: u32,
         freeze: Freeze,
-        look: impl FnMut() -> Result<Looked, Error> + Send + 'static,
+        look: impl FnMut(&mut dyn FnMut(Looked)) -> Result<(), Error> + Send + 'static,
         on_request: OnRequest,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, settings.port)).await?;

@@ -1,5 +1,6 @@
 //! The server of the page over real connections: what is shown, and what is refused.
 
+mod first_looks;
 mod polls;
 mod reports;
 mod task_freezes;
@@ -57,7 +58,23 @@ fn begin(
 
 fn begin_sparing(
     control: bool,
-    look: impl FnMut() -> Result<Looked, Error> + Send + 'static,
+    mut look: impl FnMut() -> Result<Looked, Error> + Send + 'static,
+    every: Duration,
+    threads: impl FnMut() -> Result<Stacks, Error> + Send + 'static,
+) -> (u16, String) {
+    let settings = PageSettings {
+        port: 0,
+        every: Duration::from_millis(1),
+        tasks_max: 10,
+        control,
+    };
+    let look = move |show: &mut dyn FnMut(Looked)| look().map(show);
+    begin_with(settings, look, every, threads)
+}
+
+fn begin_with(
+    settings: PageSettings,
+    look: impl FnMut(&mut dyn FnMut(Looked)) -> Result<(), Error> + Send + 'static,
     every: Duration,
     threads: impl FnMut() -> Result<Stacks, Error> + Send + 'static,
 ) -> (u16, String) {
@@ -67,13 +84,7 @@ fn begin_sparing(
             .enable_all()
             .build();
         runtime.unwrap().block_on(async {
-            let settings = PageSettings {
-                port: 0,
-                every: Duration::from_millis(1),
-                tasks_max: 10,
-                control,
-            };
-            let freeze = Freeze::new(control);
+            let freeze = Freeze::new(settings.control);
             let on_request = OnRequest {
                 threads: Threads::begin(every, freeze.clone(), || threads),
                 timelines: OneAtATime::new(freeze.clone(), |()| timeline()),
