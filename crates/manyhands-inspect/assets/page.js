@@ -46,6 +46,7 @@ const shown = {
   // The view that others are compared with, and when it was.
   earlier: null,
 };
+const rowsAtFirst = 100;
 const changeColumn = { title: "Change", of: (task) => task.change };
 const flagColumn = { title: "⚑", of: (task) => (shown.flagged.has(task.number) ? 0 : 1), isFlag: true };
 
@@ -153,7 +154,12 @@ function drawTable(name) {
   const moved = key === undefined ? -1 : rows.findIndex((row) => table.key?.(row) === key);
   shown.row = Math.min(moved < 0 ? shown.row : moved, Math.max(rows.length - 1, 0));
   const body = element("tbody");
-  rows.forEach((row, index) => {
+  // A browser takes a while to lay out a long table, above all the first one. So at first there are those rows that fill a
+  // window, and all of them as soon as that is seen.
+  const isFirst = panel.querySelector("table") === null;
+  const drawn = isFirst ? rows.slice(0, rowsAtFirst) : rows;
+  if (drawn.length < rows.length) requestAnimationFrame(() => requestAnimationFrame(draw));
+  drawn.forEach((row, index) => {
     const classes = [table.alarm?.(row) ? "alarm" : "", row.change === "gone" ? "gone" : ""].join(" ").trim();
     const line = element("tr", undefined, { class: classes, tabindex: index === shown.row ? "0" : "-1" });
     if (table.key) line.dataset.key = table.key(row);

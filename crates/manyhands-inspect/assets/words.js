@@ -18,9 +18,12 @@ export const place = (at) => {
 // At most so many characters, of a longer text the end.
 export const tail = (text, max) => (text.length > max ? `…${text.slice(1 - max)}` : text);
 
+// One for all: `localeCompare` would make another for each comparison.
+const collator = new Intl.Collator(undefined, { numeric: true });
+
 export const compare = (one, other) => {
   if (typeof one === "number" && typeof other === "number") return one - other;
-  return String(one).localeCompare(String(other), undefined, { numeric: true });
+  return collator.compare(String(one), String(other));
 };
 
 export function element(tag, text, attributes = {}) {
