@@ -18,7 +18,8 @@ const priorityOf = ({ priority }) => (priority === "normal" ? "" : priority ?? "
 const withoutAddress = (text) => text.replace(/ [0-9a-f]{4,}([0-9a-f]{5})$/gm, " …$1");
 
 // A task that was frozen while it waits, waits until it is woken.
-const stateOfTask = ({ state, frozen, deadlocked }) => `${frozen ? "⏸ " : ""}${state}${deadlocked ? ", deadlocked" : ""}`;
+const stateOfTask = ({ state, frozen, deadlocked }) =>
+  [state, frozen && state !== "frozen" ? "frozen" : "", deadlocked ? "deadlocked" : ""].filter(Boolean).join(", ");
 
 const stateOf = ({ load, capacity }) => {
   if (load === null) return "in use";
