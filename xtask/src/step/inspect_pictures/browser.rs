@@ -91,6 +91,13 @@ impl Browser {
         Ok(())
     }
 
+    /// Runs a script in each page that is opened from now on, before the page's own.
+    pub(super) fn run_before_pages(&mut self, script: &str) -> Result<(), Failure> {
+        let given = json!({"source": script});
+        self.call("Page.addScriptToEvaluateOnNewDocument", &given)
+            .map(drop)
+    }
+
     /// Opens an address in the light or the dark form, in a tab that knows nothing of others.
     pub(super) fn open(&mut self, address: &str, theme: Theme) -> Result<(), Failure> {
         self.wear(theme)?;

@@ -14,6 +14,26 @@ pub(super) fn deadlock_is_named(browser: &mut Browser) -> Result<(), Failure> {
     browser.wait_at_most(named, NAMED_MILLIS_MAX)
 }
 
+/// How many milliseconds after it was opened a page had its first row of tasks drawn. It was opened after [`NOTE_FIRST_ROW`]
+/// was run.
+pub(super) fn first_row(browser: &mut Browser) -> Result<u64, Failure> {
+    browser.wait_until("window.firstRow !== undefined")?;
+    let millis = browser.value("window.firstRow")?;
+    millis
+        .as_u64()
+        .ok_or_else(|| Failure::new(format!("the first row was there after {millis} ms")))
+}
+
+/// Fails if a million tasks had their first row later than they may, each time that a page was opened.
+pub(super) fn first_row_is_soon(millis: &[u64]) -> Result<(), Failure> {
+    match millis.iter().min() {
+        Some(&least) if least <= FIRST_ROW_MILLIS_MAX => Ok(()),
+        _ => Err(Failure::new(format!(
+            "a million tasks have their first row after {millis:?} ms, at most {FIRST_ROW_MILLIS_MAX}"
+        ))),
+    }
+}
+
 /// Fails if a look at a million tasks has more bytes, or takes longer, than it may. `seen` is what [`FETCH_VIEW`] has measured.
 pub(super) fn look_is_small_and_fast(seen: &Value) -> Result<(), Failure> {
     for (what, most) in [("bytes", VIEW_BYTES_MAX), ("millis", VIEW_MILLIS_MAX)] {
@@ -94,13 +114,22 @@ pub(super) fn states_and_flags_choose(browser: &mut Browser) -> Result<(), Failu
     choose_state(browser, "")
 }
 
-fn choose_state(browser: &mut Browser, state: &str) -> Result<(), Failure> {
+/// Chooses the state of the tasks that are shown; "" is all of them.
+pub(super) fn choose_state(browser: &mut Browser, state: &str) -> Result<(), Failure> {
     let choose = format!(
         "(() => {{ const select = document.querySelector('#state'); select.value = '{state}'; select.dispatchEvent(new Event('change')); }})()"
     );
     browser.value(&choose).map(drop)
 }
 
+/// Notes in a page how many milliseconds after it was opened the first row of tasks was drawn.
+pub(super) const NOTE_FIRST_ROW: &str = "new MutationObserver((_, observer) => {
+    if (document.querySelector('#panel-tasks tbody tr') === null) return;
+    observer.disconnect();
+    // The frame with the row has been drawn when this comes after it.
+    const note = () => { window.firstRow = Math.round(performance.now()); };
+    requestAnimationFrame(() => setTimeout(note));
+}).observe(document, { childList: true, subtree: true })";
 /// How large a look is, and how long it takes to get one.
 pub(super) const FETCH_VIEW: &str = "(async () => {
     const begin = performance.now();
@@ -112,12 +141,25 @@ const VIEW_BYTES_MAX: u64 = 1_000_000;
 /// A table has 1,000 tasks.
 const OTHERS_MIN: u64 = 999_000;
 const VIEW_MILLIS_MAX: u64 = 1_000;
+const FIRST_ROW_MILLIS_MAX: u64 = 1_000;
 const NAMED_MILLIS_MAX: u32 = 1_000;
 
 #[cfg(test)]
 mod tests {
-    use super::{look_is_small_and_fast, text_is_whole_and_fast};
+    use super::{first_row_is_soon, look_is_small_and_fast, text_is_whole_and_fast};
     use serde_json::json;
+
+    #[test]
+    fn a_first_row_that_is_late_each_time_fails() {
+        for (millis, passes) in [
+            (&[1_000][..], true),
+            (&[2_000, 1_001, 400], true),
+            (&[2_000, 1_001], false),
+            (&[], false),
+        ] {
+            assert_eq!(first_row_is_soon(millis).is_ok(), passes, "{millis:?}");
+        }
+    }
 
     #[test]
     fn a_look_that_is_large_slow_or_was_not_measured_fails() {

@@ -177,6 +177,7 @@ fn look_at_waiting(pictures: &Pictures, program: &Path) -> Result<(), Failure> {
     browser.press("Escape")?;
     checks::states_and_flags_choose(&mut browser)?;
     poll_task(&mut browser, pictures)?;
+    freeze_task(&mut browser, pictures)?;
     browser.judge(scene.host())
 }
 
@@ -193,15 +194,38 @@ fn poll_task(browser: &mut Browser, pictures: &Pictures) -> Result<(), Failure> 
     browser.wait_until("document.querySelector('#polled').hidden")
 }
 
-/// A million tasks that wait for the same: one box, in a look that has less than a megabyte and takes less than a second.
+/// A task that a timer wakes again and again is frozen, which its row and the button say, and thawed by the same key.
+fn freeze_task(browser: &mut Browser, pictures: &Pictures) -> Result<(), Failure> {
+    // Sorted by their names from the last one on, these tasks come first.
+    let by_name = "[...document.querySelectorAll('#panel-tasks th button')].find((button) => button.textContent === 'Name').click()";
+    browser.value(by_name)?;
+    browser.value(by_name)?;
+    browser.press("ArrowDown")?;
+    browser.wait_until("document.activeElement.matches('tr') && document.activeElement.textContent.includes('::ticker::')")?;
+    browser.must("document.querySelector('#hold').textContent.startsWith('Freeze ')")?;
+    browser.press("h")?;
+    // It waits for its timer, is woken, and is held.
+    let held = "[...document.querySelectorAll('#panel-tasks tbody tr')].filter((row) => row.textContent.includes('frozen'))";
+    browser.wait_until(&format!(
+        "{held}.length === 1 && !{held}[0].textContent.includes('waiting')"
+    ))?;
+    browser.must(&format!("{held}[0] === document.activeElement"))?;
+    browser.must("document.querySelector('#hold').textContent.startsWith('Thaw ')")?;
+    pictures.take(browser, "waiting-frozen", None)?;
+    checks::choose_state(browser, "frozen")?;
+    browser.wait_until("document.querySelectorAll('#panel-tasks tbody tr').length === 1")?;
+    checks::choose_state(browser, "")?;
+    browser.press("h")?;
+    browser.wait_until(&format!("{held}.length === 0"))?;
+    browser.must("document.querySelector('#hold').textContent.startsWith('Freeze ')")
+}
+
+/// A million tasks that wait for the same: the first of them in a table within a second, and one box, in a look that has less
+/// than a megabyte and takes less than a second.
 fn look_at_million(pictures: &Pictures) -> Result<(), Failure> {
     let arguments = ["--seconds", "120", "--readers", "1000000"];
     let scene = pictures.begin_scene(&example(SERVICE), &arguments)?;
-    let mut browser = Browser::start(&pictures.profile)?;
-    let watch = Stopwatch::start();
-    browser.open(&scene.address, Theme::Light)?;
-    browser.wait_until("document.querySelectorAll('#panel-tasks tbody tr').length > 0")?;
-    let first = watch.elapsed().as_millis();
+    let mut browser = open_soon(&scene, pictures)?;
     browser.press("5")?;
     let is_drawn = "document.querySelector('#panel-stacks').textContent.includes('1000000 tasks')";
     browser.wait_until(is_drawn)?;
@@ -209,8 +233,7 @@ fn look_at_million(pictures: &Pictures) -> Result<(), Failure> {
     let seen = browser.value(checks::FETCH_VIEW)?;
     let (bytes, millis) = (&seen["bytes"], &seen["millis"]);
     println!(
-        "1,000,000 waiting tasks: shown {first} ms after the page was opened; a second page has its {bytes} bytes, \
-         table and graph, after {millis} ms"
+        "1,000,000 waiting tasks: a second page has its {bytes} bytes, table and graph, after {millis} ms"
     );
     checks::look_is_small_and_fast(&seen)?;
     browser.judge(scene.host())?;
@@ -225,6 +248,24 @@ fn look_at_million(pictures: &Pictures) -> Result<(), Failure> {
     let millis = watch.elapsed().as_millis();
     println!("1,000,000 waiting tasks: all of a first look, as text, after {millis} ms");
     checks::text_is_whole_and_fast(&text, millis)
+}
+
+/// A browser with the page of a million tasks, which had its first row as soon as it must. What else the machine does may be
+/// in the way, so there is another try with another browser.
+fn open_soon(scene: &Scene, pictures: &Pictures) -> Result<Browser, Failure> {
+    let mut tries = Vec::new();
+    loop {
+        let mut browser = Browser::start(&pictures.profile)?;
+        browser.run_before_pages(checks::NOTE_FIRST_ROW)?;
+        browser.open(&scene.address, Theme::Light)?;
+        let millis = checks::first_row(&mut browser)?;
+        println!("1,000,000 waiting tasks: the first row {millis} ms after the page was opened");
+        tries.push(millis);
+        let judged = checks::first_row_is_soon(&tries);
+        if judged.is_ok() || tries.len() == TRIES_MAX {
+            return judged.map(|()| browser);
+        }
+    }
 }
 
 /// Types `text` where the page filters.
@@ -348,6 +389,7 @@ fn cannot(path: &Path, error: &std::io::Error) -> Failure {
 }
 
 const PER_SECOND: u8 = 4;
+const TRIES_MAX: usize = 3;
 const DEADLOCK: &str = "16_deadlock";
 const SERVICE: &str = "19_service_under_load";
 /// From now on threads are in one function.
