@@ -106,6 +106,7 @@ impl Looker {
     pub(crate) fn look(&mut self) -> Result<View, Error> {
         let is_search = self.is_search();
         self.refresh()?;
+        self.count_groups()?;
         if is_search {
             self.search()?;
         }
@@ -116,7 +117,8 @@ impl Looker {
     /// on has changed, else what has changed since then. A program that takes long to answer is asked only so often that it
     /// does little else, and what its workers and loops do in between.
     ///
-    /// `show` gets what there is before a search, which takes longer, and then what the search has found, if that is new.
+    /// `show` gets what there is before a search, which takes longer, and then what the search has found, if that is new. Who has
+    /// just begun to look need not wait for the groups of a million tasks either.
     #[cfg(feature = "page")]
     pub(crate) fn look_sparingly(&mut self, show: &mut dyn FnMut(Looked)) -> Result<(), Error> {
         let at = self.passed();
@@ -149,19 +151,30 @@ impl Looker {
         show: &mut dyn FnMut(Looked),
     ) -> Result<(), Error> {
         self.refresh()?;
-        self.sparing.asked(at, self.passed() - at);
-        let is_due = |whole| at.saturating_sub(whole) >= WHOLE_EVERY;
-        if self.whole.is_none_or(is_due) {
+        let mut took = self.passed() - at;
+        let has_passed = |since| move |whole| at.saturating_sub(whole) >= since;
+        let is_first = self.whole.is_none_or(has_passed(LOOKED_AT));
+        let is_due = self.whole.is_none_or(has_passed(WHOLE_EVERY));
+        if is_first {
             show(self.whole(at));
-        } else {
+        }
+        let counted = self.passed();
+        self.count_groups()?;
+        took += self.passed() - counted;
+        self.sparing.asked(at, took);
+        if is_due && !is_first {
+            show(self.whole(at));
+        } else if !is_due {
             show(Looked::Part(self.part()));
         }
+        let mut is_news = is_first && !self.groups.groups.is_empty();
         if is_search {
             let before = self.troubles.clone();
             self.search()?;
-            if before != self.troubles {
-                show(self.whole(at));
-            }
+            is_news |= before != self.troubles;
+        }
+        if is_news {
+            show(self.whole(at));
         }
         Ok(())
     }
@@ -229,12 +242,17 @@ impl Looker {
         if self.is_search() {
             self.reports = connected.reports()?;
         }
-        self.groups = match self.tracked.tasks_left_out() {
-            0 => Groups::default(),
-            _ => connected.groups()?,
-        };
         self.looks = self.looks.wrapping_add(1);
         self.client = Some(connected);
+        Ok(())
+    }
+
+    /// Asks the program for the groups of its tasks, if there are more of these than may be seen.
+    fn count_groups(&mut self) -> Result<(), Error> {
+        self.groups = match &mut self.client {
+            Some(connected) if self.tracked.tasks_left_out() > 0 => connected.groups()?,
+            _ => Groups::default(),
+        };
         Ok(())
     }
 
@@ -258,6 +276,9 @@ fn now() -> Instant {
 
 /// Between two searches for deadlocks.
 const SEARCH_EVERY: Duration = Duration::from_millis(500);
+/// A page that was shown everything so long ago does not look any more.
+#[cfg(feature = "page")]
+const LOOKED_AT: Duration = Duration::from_secs(3);
 /// Between two times that everything is shown. Drawing it takes far longer than drawing what has changed.
 #[cfg(feature = "page")]
 const WHOLE_EVERY: Duration = Duration::from_millis(250);
@@ -271,9 +292,11 @@ mod tests {
     use std::path::PathBuf;
     use std::thread;
 
-    /// A program in a deadlock, for this number of connections; what each asks for is judged when it ends.
+    /// A program in a deadlock, with more tasks than it says, for this number of connections; what each asks for is judged when
+    /// it ends.
     fn program(
         name: &str,
+        tasks_left_out: usize,
         connections: usize,
         judge: fn(&[&str]),
     ) -> (PathBuf, thread::JoinHandle<()>) {
@@ -301,13 +324,20 @@ mod tests {
                         let report = serde_json::to_string(&late()).unwrap();
                         writeln!(stream, "{{\"report\":{report}}}").unwrap();
                     }
-                    writeln!(stream, "{{\"end\":\"it\"}}").unwrap();
+                    let is_groups = request.contains("groups");
+                    if is_groups {
+                        let group = r#"{"kind":"future","type":"x","state":"waiting","tasks":9,"examples":[],"longest_us":1}"#;
+                        writeln!(stream, "{{\"group\":{group}}}").unwrap();
+                    }
+                    let end = format!("{{\"end\":\"it\",\"tasks_left_out\":{tasks_left_out}}}");
+                    writeln!(stream, "{end}").unwrap();
                     if is_report {
                         continue;
                     }
                     asked.push(match (is_search, is_part) {
                         (true, _) => "deadlocks",
                         (_, true) => "part",
+                        _ if is_groups => "groups",
                         _ => "changes",
                     });
                     if is_search && connections > 1 {
@@ -323,7 +353,7 @@ mod tests {
 
     #[test]
     fn a_connection_that_was_closed_is_made_again_and_a_program_that_is_gone_is_an_error() {
-        let (path, program) = program("closes", 2, |asked| {
+        let (path, program) = program("closes", 0, 2, |asked| {
             assert_eq!(asked, ["changes", "deadlocks"]);
         });
         let mut looker = Looker::connect(path.clone(), 1, SEARCH_EVERY).unwrap();
@@ -339,7 +369,7 @@ mod tests {
     #[test]
     fn a_program_that_is_slow_to_answer_is_asked_for_changes_only_with_a_search() {
         use super::{Duration, Looked};
-        let (path, program) = program("slow", 1, |requests| {
+        let (path, program) = program("slow", 0, 1, |requests| {
             assert_eq!(
                 requests,
                 [
@@ -383,9 +413,40 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
     }
 
+    #[cfg(feature = "page")]
+    #[test]
+    fn who_begins_to_look_sees_tasks_before_they_are_counted() {
+        use super::Looked;
+        let (path, program) = program("many", 9, 1, |requests| {
+            let first = ["changes", "groups", "deadlocks"];
+            assert_eq!(requests, [&first[..], &["changes", "groups"]].concat());
+        });
+        let mut looker = Looker::connect(path.clone(), 1, SEARCH_EVERY / 3).unwrap();
+        let shown = |looker: &mut Looker| {
+            let mut groups = Vec::new();
+            let mut show = |looked| {
+                if let Looked::Whole(view) = looked {
+                    groups.push(view.groups.len());
+                }
+            };
+            looker.look_sparingly(&mut show).unwrap();
+            groups
+        };
+        assert_eq!(shown(&mut looker), [0, 1]);
+        looker
+            .sparing
+            .asked(super::Duration::ZERO, super::Duration::ZERO);
+        looker.whole = Some(looker.passed());
+        looker.begun -= super::WHOLE_EVERY;
+        assert_eq!(shown(&mut looker), [1], "who goes on sees it once");
+        drop(looker);
+        program.join().unwrap();
+        std::fs::remove_file(&path).unwrap();
+    }
+
     #[test]
     fn deadlocks_are_searched_for_less_often_than_the_program_is_looked_at() {
-        let (path, program) = program("searches", 1, |requests| {
+        let (path, program) = program("searches", 0, 1, |requests| {
             assert_eq!(
                 requests,
                 [
