@@ -1,4 +1,4 @@
-//! The child's side: one loop, and slices without and with short tasks beside it in turn.
+//! The child's side: endless loops, and slices without and with short tasks beside it in turn.
 
 use std::sync::Arc;
 use std::thread;
@@ -9,15 +9,16 @@ use crate::mixed::{Hashing, Mixed};
 use crate::tally;
 use manyhands_lab::contest::{self, Sample};
 
-/// Answers with the nanoseconds within which half and 99 of 100 short tasks ran, the loop's rate beside
-/// them over its rate alone, nanoseconds per hash alone, and the process's processor time for each hash beside them
-/// over that alone.
-pub(crate) fn answer<M: Mixed>(pool: &Arc<M>, window: Duration) -> Sample {
+/// Answers with the nanoseconds within which half and 99 of 100 short tasks ran, the loops' rate beside
+/// them over their rate alone, nanoseconds per hash alone, the process's processor time for each hash beside them
+/// over that alone, and the nanoseconds after which the first short task ran.
+pub(crate) fn answer<M: Mixed>(pool: &Arc<M>, loops: usize, window: Duration) -> Sample {
     let hashing = Hashing::default();
-    let looping = thread::spawn({
+    let run_loop = |_| {
         let (pool, hashing) = (Arc::clone(pool), hashing.clone());
-        move || pool.run_loop(&hashing)
-    });
+        thread::spawn(move || pool.run_loop(&hashing))
+    };
+    let looping: Vec<_> = (0..loops).map(run_loop).collect();
     thread::sleep(SETTLING);
     let slice = window / (SLICES * 2);
     let (mut alone, mut beside) = (Progress::default(), Progress::default());
@@ -27,8 +28,11 @@ pub(crate) fn answer<M: Mixed>(pool: &Arc<M>, window: Duration) -> Sample {
         beside.during(|| tasks.push(send(&**pool, slice)));
     }
     hashing.stop();
-    looping.join().expect("the loop does not panic");
+    for thread in looping {
+        thread.join().expect("the loop does not panic");
+    }
     let mut latencies: Vec<u64> = tasks.into_iter().flat_map(Latencies::wait).collect();
+    let first = latencies[0] as f64;
     Sample {
         checksum: 0,
         values: vec![
@@ -37,6 +41,7 @@ pub(crate) fn answer<M: Mixed>(pool: &Arc<M>, window: Duration) -> Sample {
             beside.per_second() / alone.per_second(),
             1e9 / alone.per_second(),
             beside.worked_each() / alone.worked_each(),
+            first,
         ],
     }
 }
@@ -88,5 +93,5 @@ fn cpu_time() -> Duration {
 /// Two thousand tasks a second.
 const TICK: Duration = Duration::from_micros(500);
 const SLICES: u32 = 4;
-/// Before the first slice: the threads have started and the loop is shared out.
+/// Before the first slice: the threads have started and the loops are shared out.
 const SETTLING: Duration = Duration::from_millis(50);

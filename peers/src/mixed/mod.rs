@@ -1,7 +1,7 @@
-//! Short tasks beside an endless loop that keeps every worker busy: how late the tasks run, and what
-//! the loop loses.
+//! Short tasks beside an endless loop that keeps every worker busy, or beside as many as there are CPUs, whose callers
+//! hold every place: how late the tasks run, and what the loops lose.
 //!
-//! The loop hashes (SHA-512 of 11 bytes) until it is stopped. A thread outside the pool spawns a
+//! A loop hashes (SHA-512 of 11 bytes) until it is stopped. A thread outside the pool spawns a
 //! task every 500 µs that does nothing but note when it runs. Slices with tasks and without take turns
 //! while the loop goes on, so that both see the same machine. Nobody yields by hand but in
 //! `tokio-yield`, whose loop does so every 64 hashes: that is the mark.
@@ -87,9 +87,22 @@ fn serve_as<M: Mixed>() {
     match M::new() {
         Ok(pool) => {
             let pool = Arc::new(pool);
-            contest::serve(|request| Ok(measure::answer(&pool, request.window)));
+            contest::serve(|request| {
+                let loops =
+                    loops(&request.case).ok_or_else(|| format!("no case '{}'", request.case))?;
+                Ok(measure::answer(&pool, loops, request.window))
+            });
         }
         Err(reason) => contest::say_absent(&reason),
+    }
+}
+
+/// How many loops the case of this name has.
+fn loops(case: &str) -> Option<usize> {
+    match case {
+        "loop" => Some(1),
+        "loops" => Some(workers()),
+        _ => None,
     }
 }
 

@@ -6,6 +6,7 @@ use crate::support::{busy_micros, holds_within, on, on_runtime, wait_until};
 use manyhands::parallel::{self, from_iter};
 use manyhands::{Runtime, Scope, scope, task};
 use std::collections::HashSet;
+use std::hint;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, ThreadId};
@@ -194,5 +195,59 @@ fn every_index_is_run_once_while_helpers_come_and_go() {
                 .iter()
                 .all(|count| count.load(Ordering::Relaxed) == 1)
         );
+    });
+}
+
+/// Tasks of one type, long or short, which count how many have run.
+fn counting(
+    ran: &Arc<AtomicUsize>,
+    lasts: Box<dyn FnOnce() + Send>,
+) -> impl FnOnce() + Send + use<> {
+    let ran = Arc::clone(ran);
+    move || {
+        lasts();
+        ran.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_task_from_outside_does_not_wait_for_a_whole_round_of_tasks_of_a_long_type() {
+    let runtime = Runtime::builder().workers(1).max_threads(1).build();
+    on(runtime.unwrap(), |runtime| {
+        let _entered = runtime.enter();
+        let ran = Arc::new(AtomicUsize::new(0));
+        let is_known = Arc::new(AtomicBool::new(false));
+        let known = Arc::clone(&is_known);
+        let long = move || {
+            while !known.load(Ordering::SeqCst) {
+                hint::spin_loop();
+            }
+        };
+        let long = task::run(counting(&ran, Box::new(long)));
+        wait_until("a long job", || !runtime.long_jobs().is_empty());
+        is_known.store(true, Ordering::SeqCst);
+        long.join().unwrap();
+        // Short ones, so that rounds are long again, and then sleep, with which one begins.
+        (0..200).for_each(|_| task::run(|| ()).join().unwrap());
+        wait_until("sleep", || runtime.metrics().asleep == 1);
+        let (from_inside, from_outside) = (mpsc::channel::<()>(), mpsc::channel::<()>());
+        ran.store(0, Ordering::SeqCst);
+        let inside = task::run({
+            let ran = Arc::clone(&ran);
+            move || {
+                let tasks = (0..100).map(|_| task::run(counting(&ran, Box::new(|| ()))));
+                let tasks: Vec<_> = tasks.collect();
+                from_inside.0.send(()).unwrap();
+                from_outside.1.recv().unwrap();
+                tasks
+            }
+        });
+        from_inside.1.recv().unwrap();
+        let before = Arc::clone(&ran);
+        let outside = task::run(move || before.load(Ordering::SeqCst));
+        from_outside.0.send(()).unwrap();
+        assert!(outside.join().unwrap() <= 4);
+        let tasks = inside.join().unwrap();
+        tasks.into_iter().for_each(|task| task.join().unwrap());
     });
 }

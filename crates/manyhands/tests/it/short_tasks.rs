@@ -2,10 +2,12 @@
 
 use crate::support::{on_runtime, wait_until};
 use manyhands::channel;
+use manyhands::parallel;
 use manyhands::task::{self, Priority};
 use std::hint;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
 
 /// Long computations: how many have begun, and whether they may end.
 #[derive(Default)]
@@ -24,6 +26,16 @@ impl Long {
                 hint::spin_loop();
             }
         }
+    }
+
+    /// A loop over short items, which ends as the computations do.
+    fn run_loop(&self) {
+        self.begun.fetch_add(1, Ordering::SeqCst);
+        parallel::options().for_range_with_control(0..u64::MAX, |_, control| {
+            if self.may_end.load(Ordering::SeqCst) && !control.should_exit() {
+                control.stop();
+            }
+        });
     }
 
     fn has_begun(&self, count: usize) {
@@ -52,6 +64,25 @@ fn short_tasks_pass_long_ones_that_hold_every_place_and_more_that_wait() {
         long.end();
         tasks.into_iter().for_each(|task| task.join().unwrap());
         assert_eq!(long.begun.load(Ordering::SeqCst), 8);
+    });
+}
+
+#[test]
+fn short_tasks_are_run_while_loops_of_threads_outside_hold_every_place() {
+    on_runtime(2, |runtime| {
+        // Workers that have run something sleep, and are there.
+        runtime.install(|| task::run(|| ())).join().unwrap();
+        let long = Long::default();
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| runtime.install(|| long.run_loop()));
+            }
+            long.has_begun(2);
+            for _ in 0..100 {
+                runtime.install(|| task::run(|| ())).join().unwrap();
+            }
+            long.end();
+        });
     });
 }
 

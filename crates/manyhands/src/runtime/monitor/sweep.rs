@@ -78,10 +78,12 @@ pub(crate) enum Sweep {
     Inactive,
     /// Nothing waits.
     Nothing,
-    /// Work waits, and the running threads make progress.
+    /// The running threads make progress; work waits, or no more may run.
     Busy,
     /// Work waits, and some of the running threads are blocked, or may be.
     Watch,
+    /// Work waits, and long jobs hold every place, or did a moment ago. Who brings a short task wakes a thread for it.
+    Held,
     /// A thread needed help, or may need it at the next sweep.
     Trouble,
     /// The next sweep must follow after this time.
@@ -98,6 +100,8 @@ struct SweepStats {
     long: usize,
     /// Threads in the same job as at the last sweep, for too short a time to decide.
     undecided: usize,
+    /// Threads in the same job as at the last sweep.
+    at_same_job: usize,
 }
 
 impl Sweeper {
@@ -129,8 +133,12 @@ impl Sweeper {
                 return Sweep::Burst(burst.pause(now));
             }
             if !shared.idle.has_room() && !shared.idle.is_anyone_searching() {
-                let is_open = stats.undecided + stats.long > 0 || self.favour.is_on();
-                return if is_open || shared.idle.census().detected_blocked > 0 {
+                let is_open = stats.undecided > 0 || shared.idle.census().detected_blocked > 0;
+                return if is_open {
+                    Sweep::Watch
+                } else if self.favour.is_on() {
+                    Sweep::Held
+                } else if stats.long > 0 {
                     Sweep::Watch
                 } else {
                     Sweep::Busy
@@ -178,6 +186,9 @@ impl Sweeper {
             // So that no thread counts as blocked for long after it has gone on, and long jobs are known.
             let stats = self.look_at_all(shared, now);
             self.favour_short_tasks(shared, now, &stats);
+            if !shared.idle.has_room() && stats.at_same_job == 0 {
+                return Sweep::Busy;
+            }
         } else {
             self.favour.end();
             shared.idle.set_extra_for_short_tasks(0);
@@ -197,12 +208,7 @@ impl Sweeper {
         } else {
             PATIENCE
         };
-        let recheck = self
-            .rechecked
-            .is_none_or(|last| now.saturating_duration_since(last) >= RECHECKS_APART);
-        if recheck {
-            self.rechecked = Some(now);
-        }
+        let recheck = self.begins_recheck(now);
         let mut stats = SweepStats::default();
         let (mut asleep, mut others_run) = (Vec::new(), false);
         for slot in shared.all_slots() {
@@ -216,6 +222,7 @@ impl Sweeper {
                 continue;
             }
             let is_same_job = watch.job() == job;
+            stats.at_same_job += usize::from(is_same_job);
             let kind = kind_of_job(&mut self.kinds, slot, is_same_job);
             let look = Look {
                 at,
@@ -262,6 +269,17 @@ impl Sweeper {
             }
         }
         stats
+    }
+
+    /// Whether threads that count as blocked are looked at in this sweep too.
+    fn begins_recheck(&mut self, now: Instant) -> bool {
+        let is_due = self
+            .rechecked
+            .is_none_or(|last| now.saturating_duration_since(last) >= RECHECKS_APART);
+        if is_due {
+            self.rechecked = Some(now);
+        }
+        is_due
     }
 
     /// Makes room, and wakes or starts workers that use it.
@@ -394,12 +412,15 @@ fn is_worker_on_its_way(shared: &RuntimeInner) -> bool {
 }
 
 /// The kind of the job of the thread on `slot`, or null where another kind was seen at an earlier look at the same job:
-/// the job ran others inside it, or the thread had just gone on to the next.
+/// the job ran others inside it, or the thread had just gone on to the next. An external thread's call is of no kind.
 fn kind_of_job(
     kinds: &mut HashMap<SlotNumber, *const JobKind>,
     slot: &WorkerSlot,
     is_same_job: bool,
 ) -> *const JobKind {
+    if !slot.is_worker() {
+        return ptr::null();
+    }
     let now = slot.kind();
     let kind = kinds.entry(slot.number).or_insert(now);
     if !is_same_job {

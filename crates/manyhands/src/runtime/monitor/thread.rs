@@ -164,6 +164,7 @@ impl Pace {
             Sweep::Burst(pause) => pause,
             Sweep::Trouble => (self.interval / 2).max(INTERVAL_MIN),
             Sweep::Watch => (self.interval * 2).clamp(INTERVAL_MIN, INTERVAL_SLOW),
+            Sweep::Held => (self.interval * 2).clamp(INTERVAL_MIN, INTERVAL_HELD),
             Sweep::Inactive | Sweep::Nothing | Sweep::Busy => {
                 (self.interval * 2).clamp(INTERVAL_MIN, INTERVAL_MAX)
             }
@@ -178,7 +179,7 @@ impl Pace {
     /// Whether a thread that brings work may alert the monitor. Not where the running threads make progress:
     /// there each thread that brings work would alert it.
     fn is_slow_after(&self, sweep: Sweep) -> bool {
-        self.interval >= INTERVAL_SLOW && sweep != Sweep::Busy
+        self.interval >= INTERVAL_SLOW && !matches!(sweep, Sweep::Busy | Sweep::Held)
     }
 }
 
@@ -186,6 +187,8 @@ impl Pace {
 const TIMERS_APART: Duration = Duration::from_micros(500);
 const INTERVAL_MIN: Duration = Duration::from_micros(200);
 const INTERVAL_SLOW: Duration = Duration::from_millis(1);
+/// While long jobs hold every place; their end, or that one of them blocks, is seen that much later.
+const INTERVAL_HELD: Duration = Duration::from_millis(2);
 const INTERVAL_MAX: Duration = Duration::from_millis(10);
 /// The monitor sleeps after this long without a thread that takes part. The thread that wakes it again pays a system
 /// call.

@@ -61,20 +61,22 @@ pub(crate) fn wake_if_nobody_searches(pool: &impl Pool) {
 }
 
 /// As [`wake_if_nobody_searches`], for a task. For a short one a thread beyond the limit is woken where the monitor
-/// allows that; see `worker/short_tasks.rs`.
+/// allows that; see `worker/short_tasks.rs`. Where it does not, it may have to look first.
 #[inline]
 pub(crate) fn wake_for_task(pool: &impl Pool, is_short: bool) {
     if is_short && !pool.idle().has_room() && !pool.idle().is_anyone_searching() {
-        wake_for_short_task(pool);
+        if !wake_for_short_task(pool) {
+            pool.alert_monitor();
+        }
     } else {
         wake_if_nobody_searches(pool);
     }
 }
 
-/// Wakes a worker for a short task, or starts one, if one more may run such tasks.
+/// Wakes a worker for a short task, or starts one, if one more may run such tasks. Returns whether it did.
 #[cold]
-pub(crate) fn wake_for_short_task(pool: &impl Pool) {
-    wake_claimed(pool, pool.idle().claim_for_short_task(), Waker::GoesOn);
+pub(crate) fn wake_for_short_task(pool: &impl Pool) -> bool {
+    wake_claimed(pool, pool.idle().claim_for_short_task(), Waker::GoesOn)
 }
 
 /// Wakes a worker, or starts one, if one more may run. Returns whether it did.

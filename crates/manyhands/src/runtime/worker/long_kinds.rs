@@ -23,11 +23,13 @@ impl LongKinds {
     }
 
     /// Whether tasks of this kind were seen to compute for long.
+    #[inline]
     pub(crate) fn has(&self, kind: *const JobKind) -> bool {
-        if kind.is_null() {
+        // Relaxed: advice; kinds are only compared. The first place is filled first, and mostly none is.
+        if kind.is_null() || self.kinds[0].load(Ordering::Relaxed).is_null() {
             return false;
         }
-        // Relaxed: advice; kinds are only compared.
+        // Relaxed: as above.
         let is_it = |known: &AtomicPtr<_>| ptr::eq(known.load(Ordering::Relaxed), kind);
         self.kinds.iter().any(is_it)
     }

@@ -102,6 +102,13 @@ impl OccupiedSlot {
         self.thread.store(thread, Ordering::Relaxed);
     }
 
+    /// External thread: begins its call.
+    pub(crate) fn begin_call(&self) {
+        // Relaxed, both: a hint to the monitor, and nobody else writes it.
+        let calls = self.calls.load(Ordering::Relaxed);
+        self.calls.store(calls + 1, Ordering::Relaxed);
+    }
+
     /// Says what the occupant does now.
     pub(crate) fn set_occupant(&self, occupant: SlotState) {
         // Relaxed: a hint to the monitor.

@@ -2,7 +2,8 @@
 //!
 //! A worker prefers its own tasks. Nothing else must starve behind them, so once in a round of pieces of work it looks
 //! for tasks from outside first, and once for those of others. A round has 61 pieces, or fewer where these are long: it
-//! lasts about half a millisecond, but has at least three pieces. The clock is read once a round.
+//! lasts about half a millisecond, but has at least three pieces. The clock is read once a round. A round of short pieces
+//! in which one is run whose kind is known to be long has no more than three.
 //!
 //! tokio adapts the interval between its looks at the global queue in a similar way
 //! (<https://docs.rs/tokio/latest/tokio/runtime/struct.Builder.html#method.global_queue_interval>).
@@ -62,6 +63,11 @@ impl Rounds {
         } else {
             Turn::Own
         }
+    }
+
+    /// What the worker has run was long: so may the others of this round be.
+    pub(super) fn shorten(&mut self) {
+        self.pieces = PIECES_MIN;
     }
 
     /// The time since the round began was not spent on pieces of work: the worker has slept.
@@ -128,6 +134,15 @@ mod tests {
         let count = |turn| turns.iter().filter(|&&other| other == turn).count();
         assert_eq!(count(Turn::Outside), 1);
         assert_eq!(count(Turn::Others), 1);
+    }
+
+    #[test]
+    fn after_a_long_piece_a_round_of_short_ones_ends() {
+        let mut rounds = Rounds::new();
+        let short: Vec<_> = (0..PIECES_MIN).map(|_| rounds.next()).collect();
+        assert!(!short.contains(&Turn::Outside));
+        rounds.shorten();
+        assert_eq!(rounds.next(), Turn::Outside);
     }
 
     #[test]

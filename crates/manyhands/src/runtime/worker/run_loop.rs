@@ -82,7 +82,11 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
         match waking::next(shared, index, &mut at_work) {
             Next::FoundWork(found) => {
                 backoff.reset();
+                let kind = found.kind();
                 perform(slot, found);
+                if shared.long_kinds.has(kind) {
+                    at_work.rounds.shorten();
+                }
             }
             Next::FoundShort(found) => {
                 backoff.reset();

@@ -50,6 +50,8 @@ pub(crate) struct WorkerSlot {
     pub(crate) counters: Padded<SlotCounters>,
     /// Names the occupant's thread, or 0. Written by it, read by the monitor.
     pub(super) thread: AtomicU64,
+    /// How many external threads have sat down here: the number of the occupant's call, if it is one.
+    pub(super) calls: AtomicU64,
     /// Where the occupant, a worker, wakes up.
     pub(crate) placement: Placement,
     /// When somebody last decided to wake the occupant, in ticks. 0: nobody since it last looked.
@@ -105,6 +107,7 @@ impl WorkerSlot {
             signal: Signal::new(),
             counters: Padded::default(),
             thread: AtomicU64::new(0),
+            calls: AtomicU64::new(0),
             placement: Placement::default(),
             woken_at: AtomicU64::new(0),
             awaiting: AtomicU64::new(0),
@@ -206,14 +209,17 @@ impl WorkerSlot {
         if self.occupant() != SlotState::Running {
             return None;
         }
-        let outermost = self.executions.outermost();
-        // Relaxed: a hint.
-        let is_attentive = self.is_attentive.load(Ordering::Relaxed);
-        if outermost != 0 && !is_attentive {
-            return Some(outermost);
+        // Relaxed, all: hints.
+        if !self.is_worker() {
+            // One job, whatever it runs in its call: it leaves its place to nobody before the end.
+            return Some(self.calls.load(Ordering::Relaxed) | OWN_NUMBER);
         }
-        // An external thread runs its own call, which is no execution, and an attentive helper one block after the other.
-        (is_attentive || !self.is_worker()).then(|| self.counters.finished.read() | OWN_CALL)
+        if self.is_attentive.load(Ordering::Relaxed) {
+            // It can leave after each block.
+            return Some(self.counters.finished.read() | OWN_NUMBER);
+        }
+        let outermost = self.executions.outermost();
+        (outermost != 0).then_some(outermost)
     }
 
     /// Where the task was spawned that the occupant runs, if it runs one.
@@ -249,5 +255,5 @@ pub(crate) const OPEN_DEPTH: usize = 8;
 /// In place of a worker's number: the occupant is an external thread, or nobody.
 const NO_WORKER: u32 = u32::MAX;
 
-/// Set in what [`WorkerSlot::job`] returns for an external thread, and in no execution's number.
-const OWN_CALL: u64 = 1 << 63;
+/// Set in what [`WorkerSlot::job`] returns for a call or a block, and in no execution's number.
+const OWN_NUMBER: u64 = 1 << 63;
