@@ -193,3 +193,25 @@ const INTERVAL_MAX: Duration = Duration::from_millis(10);
 /// The monitor sleeps after this long without a thread that takes part. The thread that wakes it again pays a system
 /// call.
 const INACTIVE_MIN: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use super::{INTERVAL_HELD, INTERVAL_MAX, INTERVAL_SLOW, Pace};
+    use crate::runtime::monitor::sweep::Sweep;
+    use std::time::Duration;
+
+    /// Time between two sweeps after many with this result, and whether a thread that brings work may alert the monitor.
+    fn settled(sweep: Sweep) -> (Duration, bool) {
+        let mut pace = Pace::default();
+        (0..20).for_each(|_| pace.adapt(sweep));
+        (pace.interval, pace.is_slow_after(sweep))
+    }
+
+    #[test]
+    fn sweeps_become_seldom_and_only_those_that_an_alert_could_help_can_be_hastened() {
+        assert_eq!(settled(Sweep::Nothing), (INTERVAL_MAX, true));
+        assert_eq!(settled(Sweep::Busy), (INTERVAL_MAX, false));
+        assert_eq!(settled(Sweep::Watch), (INTERVAL_SLOW, true));
+        assert_eq!(settled(Sweep::Held), (INTERVAL_HELD, false));
+    }
+}

@@ -1,12 +1,23 @@
-//! Unit tests of `waking.rs`: what workers do where one more runs than may.
+//! Unit tests of `waking.rs`: what workers do where one more runs than may, and who alerts the monitor.
 
-use super::{Activity, Next, Pool, Slept, Waker, Worker, next, sleep};
+use super::{Activity, Next, Pool, Slept, Waker, Worker, next, sleep, wake_for_task};
 use crate::runtime::sleep::counted_flag::CountedFlag;
 use crate::runtime::sleep::idle::{Claim, Idle};
 use crate::runtime::worker::steal_grace::StealGrace;
+use std::cell::Cell;
 
 /// Nothing is visible, and nobody has to be unparked.
-struct Place(Idle);
+struct Place(Idle, Cell<u32>);
+
+impl Place {
+    fn new(workers: usize, threads: usize) -> Self {
+        Self(Idle::new(workers, threads), Cell::new(0))
+    }
+
+    fn alerts(&self) -> u32 {
+        self.1.get()
+    }
+}
 
 impl Pool for Place {
     fn idle(&self) -> &Idle {
@@ -25,7 +36,9 @@ impl Pool for Place {
 
     fn arm_monitor(&self) {}
 
-    fn alert_monitor(&self) {}
+    fn alert_monitor(&self) {
+        self.1.set(self.1.get() + 1);
+    }
 
     fn rouse_monitor(&self) {}
 
@@ -130,7 +143,7 @@ impl Worker for Laborer<'_> {
 
 #[test]
 fn who_has_ended_a_long_task_goes_on_and_who_was_woken_for_a_short_one_runs_that() {
-    let pool = Place(Idle::new(1, 3));
+    let pool = Place::new(1, 3);
     assert_eq!(pool.0.claim(), Some(Claim::Unstarted(0)));
     let mut first = Laborer::new();
     assert!(matches!(next(&pool, 0, &mut first), Next::FoundWork(())));
@@ -148,7 +161,7 @@ fn who_has_ended_a_long_task_goes_on_and_who_was_woken_for_a_short_one_runs_that
 
 #[test]
 fn who_has_ended_a_task_makes_room_where_more_run_than_may_even_for_short_ones() {
-    let pool = Place(Idle::new(1, 3));
+    let pool = Place::new(1, 3);
     assert_eq!(pool.0.claim(), Some(Claim::Unstarted(0)));
     let mut worker = Laborer::new();
     assert!(matches!(next(&pool, 0, &mut worker), Next::FoundWork(())));
@@ -161,7 +174,7 @@ fn who_has_ended_a_task_makes_room_where_more_run_than_may_even_for_short_ones()
 
 #[test]
 fn who_is_woken_by_a_socket_beside_a_full_pool_runs_what_that_has_woken() {
-    let pool = Place(Idle::new(1, 3));
+    let pool = Place::new(1, 3);
     pool.0.begin(Activity::ExternalThread);
     pool.0.set_extra_for_short_tasks(1);
     assert_eq!(pool.0.claim_for_short_task(), Some(Claim::Unstarted(0)));
@@ -171,4 +184,16 @@ fn who_is_woken_by_a_socket_beside_a_full_pool_runs_what_that_has_woken() {
     };
     assert_eq!(sleep(&pool, 0, &mut watcher), Slept::Otherwise);
     assert!(matches!(next(&pool, 0, &mut watcher), Next::FoundShort(())));
+}
+
+#[test]
+fn a_short_task_for_which_no_thread_may_be_woken_alerts_the_monitor() {
+    let pool = Place::new(1, 3);
+    wake_for_task(&pool, true);
+    assert_eq!((pool.0.running(), pool.alerts()), (1, 0), "there was room");
+    wake_for_task(&pool, true);
+    assert_eq!((pool.0.running(), pool.alerts()), (1, 1));
+    pool.0.set_extra_for_short_tasks(1);
+    wake_for_task(&pool, true);
+    assert_eq!((pool.0.running(), pool.alerts()), (2, 1), "one was woken");
 }
