@@ -33,6 +33,8 @@ pub(super) struct Held {
     pub(super) now: Instant,
     /// Threads in long jobs.
     pub(super) long: usize,
+    /// Threads in jobs that have just begun, of kinds that are known to be long.
+    pub(super) begun_long: usize,
     /// Threads that run.
     pub(super) running: usize,
     /// Those of them beyond the limit that run short tasks, or what was taken for one.
@@ -49,7 +51,10 @@ impl Favour {
 
     /// Takes a sweep into account. Returns how many threads beyond the limit may run short tasks.
     pub(super) fn update(&mut self, held: Held) -> usize {
-        if held.long >= held.running.max(held.limit) {
+        // One long job after the other: at most looks one of the threads has just begun the next.
+        let goes_on = self.is_on() && held.long > 0;
+        let begun_long = if goes_on { held.begun_long } else { 0 };
+        if held.long + begun_long >= held.running.max(held.limit) {
             let on = self.on.get_or_insert(On {
                 until: held.now,
                 threads: 0,
@@ -62,7 +67,7 @@ impl Favour {
             // long jobs that go on after they were blocked, in whose place others have begun.
             let others = held.running.saturating_sub(held.in_short_tasks);
             let others = others.max(held.limit);
-            let turned_out_long = held.long.saturating_sub(others);
+            let turned_out_long = (held.long + begun_long).saturating_sub(others);
             on.threads = others - held.limit + (turned_out_long + 1).min(held.limit);
         } else if self.on.is_some_and(|on| held.now >= on.until) {
             self.on = None;
@@ -130,6 +135,7 @@ mod tests {
         Held {
             now,
             long,
+            begun_long: 0,
             running,
             in_short_tasks,
             limit: 2,
@@ -165,6 +171,30 @@ mod tests {
             threads(LASTS, 2, 1),
             1,
             "a thread has just been counted as blocked"
+        );
+    }
+
+    #[test]
+    fn long_jobs_one_after_the_other_hold_their_places_also_at_looks_when_some_have_just_begun() {
+        let start = clock::now();
+        let threads = |favour: &mut Favour, after, long, begun_long| {
+            let held = held(start + after, long, 2, 0);
+            favour.update(Held { begun_long, ..held })
+        };
+        let mut favour = Favour::default();
+        assert_eq!(
+            threads(&mut favour, Duration::ZERO, 1, 1),
+            0,
+            "not at first"
+        );
+        assert_eq!(threads(&mut favour, Duration::ZERO, 2, 0), 1);
+        assert_eq!(threads(&mut favour, LASTS / 2, 1, 1), 1);
+        assert_eq!(threads(&mut favour, LASTS, 0, 2), 1, "goes on since then");
+        let later = LASTS + LASTS / 2;
+        assert_eq!(
+            threads(&mut favour, later, 0, 2),
+            0,
+            "none was seen to be long"
         );
     }
 

@@ -98,6 +98,8 @@ struct SweepStats {
     starving: usize,
     /// Threads that have computed at one job for so long that a short task need not wait for its end.
     long: usize,
+    /// Threads in a job that this sweep is the first to see, of a kind that is known to be long.
+    begun_long: usize,
     /// Threads in the same job as at the last sweep, for too short a time to decide.
     undecided: usize,
     /// Threads in the same job as at the last sweep.
@@ -234,7 +236,10 @@ impl Sweeper {
                     asleep.push(slot);
                     continue;
                 }
-                ThreadVerdict::Unknown => stats.undecided += usize::from(is_same_job),
+                ThreadVerdict::Unknown if is_same_job => stats.undecided += 1,
+                ThreadVerdict::Unknown => {
+                    stats.begun_long += usize::from(shared.long_kinds.has(kind));
+                }
                 verdict @ (ThreadVerdict::Runs | ThreadVerdict::Starved) => {
                     let running_for = watch.at_it_for(at);
                     let runs = verdict == ThreadVerdict::Runs;
@@ -322,6 +327,7 @@ impl Sweeper {
         let threads = self.favour.update(Held {
             now,
             long: stats.long,
+            begun_long: stats.begun_long,
             running: shared.idle.running(),
             in_short_tasks: shared.idle.in_short_tasks(),
             limit: shared.idle.limit(),
