@@ -30,7 +30,9 @@ mod shared_call;
 mod sharing;
 
 use crate::engine::consumer::Consumer;
-use crate::inspect::{self, AloneBecause, LoopObserver, LoopSite, RunnerObserver, Unobserved};
+use crate::inspect::{
+    self, AloneBecause, LoopObserver, LoopSite, RunnerObserver, SHORT_COST_MAX, Unobserved,
+};
 use crate::runtime::current;
 use crate::runtime::fork_join::call_site::CallSiteProfile;
 use crate::runtime::fork_join::series::{self, WAKE_PAYS_FROM};
@@ -72,9 +74,17 @@ pub unsafe trait Indexed: Sync {
     unsafe fn discard(&self, _start: u64, _end: u64) {}
 }
 
-/// How a call is to be run.
+/// How a call is to be run, and the line that it stands on.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan<'a> {
+    pub(crate) sharing: SharingPlan<'a>,
+    /// The line of the program that calls. Beside the rest, so that it is written to memory for a record only.
+    pub(crate) site: LoopSite,
+}
+
+/// How a call's work is shared.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SharingPlan<'a> {
     /// The highest number of runners; `None` means one for each worker.
     pub(crate) degree: Option<usize>,
     /// The runtime to use instead of the current one.
@@ -83,11 +93,9 @@ pub struct Plan<'a> {
     pub(crate) helpers: HelperPolicy,
     /// Work that takes less is not shared; used where sharing costs more than the engine knows.
     pub(crate) share_nanos_min: u32,
-    /// The line of the program that calls.
-    pub(crate) site: LoopSite,
 }
 
-impl Plan<'_> {
+impl SharingPlan<'_> {
     /// Whether no option is set that a short call must respect.
     #[inline]
     fn is_plain(&self) -> bool {
@@ -100,7 +108,7 @@ impl Plan<'_> {
     }
 }
 
-/// When a call lets helpers join. As wide as the field beside it in a [`Plan`]: one instruction writes both.
+/// When a call lets helpers join. As wide as the field beside it in a [`SharingPlan`]: one instruction writes both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum HelperPolicy {
@@ -118,29 +126,45 @@ pub(crate) enum HelperPolicy {
 pub(crate) fn drive<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, plan: &Plan<'_>) {
     let len = source.len();
     let site = CallSiteProfile::of(drive_long::<S, C, Unobserved> as *const () as usize);
-    if is_short(site, len) && plan.is_plain() && consumer.end() >= len {
-        let start = clock::ticks();
-        let mut runner = Runner::new(consumer);
-        // SAFETY: each position is asked for once, here.
-        let items = unsafe { source.block(0, len) };
-        consumer.consume(runner.state(), 0..len, items);
-        drop(runner);
-        let ticks = clock::ticks().saturating_sub(start);
-        learn_short(site, ticks, len);
-        inspect::short_loop::<C>(len, ticks, plan.site);
+    if plan.sharing.is_plain()
+        && is_short(site, len, inspect::short_cost_max())
+        && consumer.end() >= len
+    {
+        run_short(source, consumer, len, site);
     } else if inspect::is_open() {
-        drive_recorded(source, consumer, plan, site);
+        drive_recorded(source, consumer, *plan, site);
     } else {
-        drive_long(source, consumer, plan, (site, Unobserved));
+        // A copy: so calls that are short do not write their plan to memory.
+        let sharing = SharingPlan { ..plan.sharing };
+        drive_long(source, consumer, &sharing, (site, Unobserved));
     }
 }
 
-/// Whether a call of `len` items has always been too short to be shared. The path of such calls touches little memory
-/// too: after a pause each of its cache lines costs as much as an item.
+/// Whether a call of `len` items has always been too short to be shared: it is known to cost at most `cost_max`. The path of
+/// such calls touches little memory too: after a pause each of its cache lines costs as much as an item.
 #[inline]
-fn is_short(site: &CallSiteProfile, len: u64) -> bool {
-    let cost = site.cost();
-    cost != 0 && len < SHORT_LEN_MAX && len != 0 && cost.saturating_mul(len) < SHORT_TICKS << 10
+fn is_short(site: &CallSiteProfile, len: u64, cost_max: u64) -> bool {
+    // 0 is no known cost, or no item; it becomes the largest number.
+    len < SHORT_LEN_MAX && site.cost().saturating_mul(len).wrapping_sub(1) < cost_max
+}
+
+/// Runs a call that is short, in one block. Returns how many ticks that took.
+#[inline(always)]
+fn run_short<S: Indexed, C: Consumer<S::Item>>(
+    source: &S,
+    consumer: &C,
+    len: u64,
+    site: &CallSiteProfile,
+) -> u64 {
+    let start = clock::ticks();
+    let mut runner = Runner::new(consumer);
+    // SAFETY: each position is asked for once, here.
+    let items = unsafe { source.block(0, len) };
+    consumer.consume(runner.state(), 0..len, items);
+    drop(runner);
+    let ticks = clock::ticks().saturating_sub(start);
+    learn_short(site, ticks, len);
+    ticks
 }
 
 /// Corrects the site's estimate if `len` items took more than twice or less than half of it.
@@ -152,16 +176,21 @@ fn learn_short(site: &CallSiteProfile, ticks: u64, len: u64) {
     }
 }
 
-/// [`drive_long`] while recording is open.
+/// [`drive`] while recording is open.
 #[cold]
 fn drive_recorded<S: Indexed, C: Consumer<S::Item>>(
     source: &S,
     consumer: &C,
-    plan: &Plan<'_>,
+    plan: Plan<'_>,
     site: &CallSiteProfile,
 ) {
-    inspect::during_loop::<C>(Some(source.len()), plan.site, |record| {
-        drive_long(source, consumer, plan, (site, record));
+    let len = source.len();
+    if plan.sharing.is_plain() && is_short(site, len, SHORT_COST_MAX) && consumer.end() >= len {
+        let ticks = run_short(source, consumer, len, site);
+        return inspect::short_loop::<C>(len, ticks, plan.site);
+    }
+    inspect::during_loop::<C>(Some(len), plan.site, |record| {
+        drive_long(source, consumer, &plan.sharing, (site, record));
     });
 }
 
@@ -170,7 +199,7 @@ fn drive_recorded<S: Indexed, C: Consumer<S::Item>>(
 fn drive_long<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
     source: &S,
     consumer: &C,
-    plan: &Plan<'_>,
+    plan: &SharingPlan<'_>,
     (site, observer): (&CallSiteProfile, O),
 ) {
     let _entered = plan.runtime.map(|runtime| runtime.enter());
@@ -251,7 +280,7 @@ impl<T, C: Consumer<T>> Drop for Runner<'_, T, C> {
 fn drive_segment<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
     mut rest: Rest<'_, S>,
     consumer: &C,
-    plan: &Plan<'_>,
+    plan: &SharingPlan<'_>,
     (site, observer): (&CallSiteProfile, O),
 ) {
     let (source, start) = (rest.source, rest.start);
@@ -413,13 +442,6 @@ const PROBE_GROWTH: u64 = 8;
 const PROBE_ITEMS_TRUSTED: u64 = 512;
 /// The longest time between two decisions.
 pub(crate) const BLOCK_NANOS_MAX: u64 = 10_000;
-/// A call that is expected to take at most this many ticks runs without further checks: 1 to 2.5 microseconds,
-/// depending on the tick. Not calibrated, which saves a read of the calibration.
-const SHORT_TICKS: u64 = if cfg!(all(target_arch = "x86_64", not(miri))) {
-    5_000
-} else {
-    2_000
-};
 /// More items than this are measured again, however short they were.
 const SHORT_LEN_MAX: u64 = 1 << 20;
 /// A worker that has had no work for this long has stopped spinning.

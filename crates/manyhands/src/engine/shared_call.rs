@@ -10,7 +10,9 @@ use crate::engine::contention::{Advice, Contention};
 use crate::engine::helped::{Helped, HelpedWork, Panics};
 use crate::engine::ranges::Claim;
 use crate::engine::sharing::{After, OWNER, Sharing};
-use crate::engine::{BLOCK_NANOS_MAX, HelperPolicy, Indexed, Plan, Rate, Rest, Runner, is_telling};
+use crate::engine::{
+    BLOCK_NANOS_MAX, HelperPolicy, Indexed, Rate, Rest, Runner, SharingPlan, is_telling,
+};
 use crate::inspect::{AloneBecause, LoopObserver, RunnerObserver};
 use crate::job::{Payload, catch};
 use crate::runtime::fork_join::call_site::CallSiteProfile;
@@ -57,7 +59,7 @@ enum Role<'a> {
 pub(super) fn share<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
     mut rest: Rest<'_, S>,
     runner: &mut Runner<'_, S::Item, C>,
-    plan: &Plan<'_>,
+    plan: &SharingPlan<'_>,
     (site, observer): (&CallSiteProfile, O),
     rate: Rate,
 ) {

@@ -14,7 +14,7 @@
 //! Unsafe: channels are looked at by their addresses.
 
 use crate::inspect::channel_snapshot::{ChannelLoad, ChannelSnapshot};
-use crate::inspect::record::is_open;
+use crate::inspect::opening::is_open;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, clock, global, lock};
 use std::any::type_name;

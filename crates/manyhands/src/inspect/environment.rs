@@ -2,7 +2,7 @@
 //! `MANYHANDS_INSPECT` asks for.
 
 use crate::inspect::runtimes::{self, Observed};
-use crate::inspect::{record, watchdog};
+use crate::inspect::{opening, watchdog};
 use std::io::{self, Write};
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -21,7 +21,7 @@ fn open_if_wanted() {
         if value.is_empty() || value == "0" {
             return;
         }
-        record::open();
+        opening::open();
         report("watchdog", watchdog::watch(watchdog::PERIOD));
         #[cfg(unix)]
         {

@@ -5,12 +5,12 @@
 //!
 //! Not here: who a waker can be (`last_waker.rs`), and the wait (`integrations::tokio_driver`).
 
-use crate::inspect::{last_waker, record};
+use crate::inspect::{last_waker, opening};
 
 /// Runs `wait`, in which the calling thread waits in tokio's driver.
 #[inline]
 pub(crate) fn in_tokio<R>(wait: impl FnOnce() -> R) -> R {
-    let _mark = record::is_open().then(Mark::set);
+    let _mark = opening::is_open().then(Mark::set);
     wait()
 }
 

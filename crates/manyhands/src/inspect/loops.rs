@@ -15,7 +15,7 @@ use crate::inspect::loop_observer::{LoopObserver, RunnerObserver};
 use crate::inspect::loop_report::{BlockReport, LoopReport, RunnerReport, TrialReport};
 use crate::inspect::loop_site::LoopSite;
 use crate::inspect::loop_snapshot::LoopSnapshot;
-use crate::inspect::record::{current_task, is_open};
+use crate::inspect::record::current_task;
 use crate::inspect::task_number::TaskNumber;
 use crate::inspect::{async_loops, loop_reports};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -174,15 +174,11 @@ impl Running {
     }
 }
 
-/// A loop of `items` items, too short to be looked at, has run in one block.
-#[inline]
+/// A loop of `items` items, too short to be looked at, has run in one block, while recording is open.
 pub(crate) fn short_loop<C>(items: u64, ticks: u64, site: LoopSite) {
-    if is_open() {
-        keep_short(items, type_name::<C>(), elapsed(ticks), site);
-    }
+    keep_short(items, type_name::<C>(), elapsed(ticks), site);
 }
 
-#[cold]
 fn keep_short(items: u64, consumer: &'static str, elapsed: Duration, site: LoopSite) {
     let caller = RunnerReport {
         is_caller: true,

@@ -105,7 +105,7 @@ mod loop_observer;
 mod wait_kind;
 
 pub(crate) use concurrency::{BeginsNoMore, Concurrency};
-pub(crate) use loop_observer::{LoopObserver, RunnerObserver, Unobserved};
+pub(crate) use loop_observer::{LoopObserver, RunnerObserver, SHORT_COST_MAX, Unobserved};
 
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use alone::AloneBecause;
@@ -120,9 +120,9 @@ pub(crate) use disabled::in_tokio;
 pub(crate) use disabled::{
     AsyncLoopRecord, ChannelRecord, FrameMark, GroupName, LoopSite, Running, RuntimeNumber,
     SetWait, TaskRecord, TaskSet, WaitSite, Waking, WorkType, during_loop, forget, forget_set,
-    forget_task, is_open, is_recorded, keeps, runtime_made, short_loop, thread_begins,
-    thread_blocks, thread_polls_any, thread_polls_one, thread_waits_for_task, waits, waits_for_set,
-    waits_for_task,
+    forget_task, is_open, is_recorded, keeps, runtime_made, short_cost_max, short_loop,
+    thread_begins, thread_blocks, thread_polls_any, thread_polls_one, thread_waits_for_task, waits,
+    waits_for_set, waits_for_task,
 };
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use wait_kind::WaitKind;
@@ -193,6 +193,8 @@ mod loops;
 mod mappings;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod no_more_threads;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod opening;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod outside;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
@@ -275,9 +277,11 @@ pub(crate) use loop_site::LoopSite;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use loops::{during_loop, last as last_loop, short_loop};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub(crate) use opening::{is_open, short_cost_max};
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use record::{
-    Running, RuntimeNumber, TaskRecord, is_open, is_recorded, keeps, thread_blocks,
-    thread_polls_any, thread_polls_one, thread_waits_for_task, waits, waits_for_task,
+    Running, RuntimeNumber, TaskRecord, is_recorded, keeps, thread_blocks, thread_polls_any,
+    thread_polls_one, thread_waits_for_task, waits, waits_for_task,
 };
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use runtimes::Observed;

@@ -15,6 +15,7 @@ use crate::inspect::interned::{Line, Origin};
 use crate::inspect::last_waker::LastWaker;
 use crate::inspect::leaf_stacks::{self, Ticket};
 use crate::inspect::lines::Lines;
+use crate::inspect::opening::is_open;
 use crate::inspect::recorded_task::RecordedCell;
 use crate::inspect::table::{self, Name, Record};
 use crate::inspect::task_number::TaskNumber;
@@ -24,30 +25,13 @@ use crate::inspect::wait_kind::WaitKind;
 use crate::inspect::waits::{WaitRecord, Waits};
 use crate::inspect::work_type::WorkType;
 use crate::priority::Priority;
-use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{clock, global, thread};
 use std::cell::Cell;
 use std::num::NonZeroU32;
 use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::task::{Poll, Waker};
-
-global! {
-    static IS_OPEN: AtomicBool = AtomicBool::new(false);
-}
-
-/// Whether tasks and waits are recorded.
-#[inline]
-pub(crate) fn is_open() -> bool {
-    // Relaxed: a task that misses the change is recorded when it next runs.
-    IS_OPEN.load(Ordering::Relaxed)
-}
-
-/// Records from now on.
-pub(super) fn open() {
-    // Relaxed: as above.
-    IS_OPEN.store(true, Ordering::Relaxed);
-}
 
 /// Whether the calling thread runs a task that is recorded, or is itself recorded as one: only then is a wait recorded.
 ///

@@ -14,7 +14,7 @@ use crate::inspect::starvation_looks::{Look, StarvationLooks};
 use crate::inspect::take::{snapshot_of_oldest, snapshot_of_waits_for_tasks};
 use crate::inspect::task_number::TaskNumber;
 use crate::inspect::{
-    control, freezer, groups, loop_reports, poll_once, record, socket, stacks, wire,
+    control, freezer, groups, loop_reports, opening, poll_once, socket, stacks, wire,
 };
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, clock, global, lock, peer, thread};
@@ -80,7 +80,7 @@ pub fn serve_at(path: impl AsRef<Path>) -> io::Result<()> {
 
 fn listen(path: &Path) -> io::Result<()> {
     let listener = socket::bind(path)?;
-    record::open();
+    opening::open();
     let accept = move || accept(&listener);
     start("manyhands-inspect", accept)
 }

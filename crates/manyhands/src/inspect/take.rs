@@ -11,7 +11,7 @@ use crate::inspect::task_number::TaskNumber;
 use crate::inspect::task_state::TaskState;
 use crate::inspect::wait_kind::WaitKind;
 use crate::inspect::waits::WaitRecord;
-use crate::inspect::{channels, group_names, loops, outside, record, runtimes};
+use crate::inspect::{channels, group_names, loops, opening, outside, runtimes};
 use crate::sync::clock;
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
@@ -21,7 +21,7 @@ use std::time::Duration;
 ///
 /// Example: see [`snapshot`].
 pub fn open() {
-    record::open();
+    opening::open();
 }
 
 /// What the program does now. Without [`open`] before it there are no tasks in it.

@@ -9,7 +9,8 @@
 //! looks that see the same wait no task was added in between.
 
 use crate::inspect::awaited_set::{AwaitedSet, SetWait};
-use crate::inspect::record::{self, TaskRecord, is_open, is_recorded, new_wait, note_wait};
+use crate::inspect::opening::is_open;
+use crate::inspect::record::{self, TaskRecord, is_recorded, new_wait, note_wait};
 use crate::inspect::table;
 use crate::inspect::task_number::TaskNumber;
 use crate::inspect::wait_kind::WaitKind;

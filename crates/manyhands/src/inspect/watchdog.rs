@@ -1,7 +1,7 @@
 //! A thread that looks for deadlocks and starved runtimes, and reports each once on standard error.
 
 use crate::inspect::deadlock::Deadlock;
-use crate::inspect::record;
+use crate::inspect::opening;
 use crate::inspect::snapshot::Snapshot;
 use crate::inspect::starvation_looks::{Look, ReportedStarvations, StarvationLooks};
 use crate::inspect::table;
@@ -31,7 +31,7 @@ use std::time::Duration;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn watch(period: Duration) -> io::Result<()> {
-    record::open();
+    opening::open();
     // Relaxed: only one call finds it unset.
     if IS_WATCHED.swap(true, Ordering::Relaxed) {
         return Ok(());

@@ -1,7 +1,7 @@
 //! Loops for their effects: plain, with control, with state for each runner, with bodies that fail.
 
+use crate::engine::HelperPolicy;
 use crate::engine::consumer::{Consumer, Ending, Watch};
-use crate::engine::{HelperPolicy, Plan};
 use crate::job::catch;
 use crate::parallel::control::{Both, Control, LoopState, Outcome};
 use crate::parallel::failure::{Failures, Gathered};
@@ -117,10 +117,8 @@ impl<E: Ending> Options<'_, E> {
         body: impl Fn(S::Item) + Sync,
     ) -> bool {
         let ending = self.ending();
-        let plan = Plan {
-            helpers: HelperPolicy::AtOnce,
-            ..self.plan()
-        };
+        let mut plan = self.plan();
+        plan.sharing.helpers = HelperPolicy::AtOnce;
         source.into_feed().drive(&ForEach { body, ending }, &plan);
         ending.cancelled().is_none()
     }

@@ -1,7 +1,7 @@
 //! Several closures at once, each perhaps of another type.
 
+use crate::engine::HelperPolicy;
 use crate::engine::consumer::{Consumer, Ending};
-use crate::engine::{HelperPolicy, Plan};
 use crate::job::{Payload, catch, resume_all};
 use crate::parallel::options::Options;
 use crate::parallel::source::{Drive, Feed};
@@ -82,10 +82,8 @@ fn run_all<E: Ending>(count: usize, options: &Options<'_, E>, run: impl Fn(usize
         ending: options.ending(),
         panics: Mutex::new(Vec::new()),
     };
-    let plan = Plan {
-        helpers: HelperPolicy::AtOnce,
-        ..options.plan()
-    };
+    let mut plan = options.plan();
+    plan.sharing.helpers = HelperPolicy::AtOnce;
     (0..count).into_feed().drive(&invoking, &plan);
     resume_all(into_inner(invoking.panics));
 }

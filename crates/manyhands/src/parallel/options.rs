@@ -2,7 +2,7 @@
 
 use crate::cancel::Token;
 use crate::engine::consumer::{Cancellable, Ending, Uncancellable};
-use crate::engine::{HelperPolicy, Plan};
+use crate::engine::{HelperPolicy, Plan, SharingPlan};
 use crate::inspect::LoopSite;
 use crate::parallel::limits::{Limits, LimitsError, or_panic};
 use crate::runtime::Runtime;
@@ -93,11 +93,11 @@ impl<'a, E> Options<'a, E> {
     /// Options of an operation that runs as part of another call, with this plan.
     pub(crate) fn planned(plan: &Plan<'a>, ending: E) -> Self {
         Self {
-            degree: plan.degree.map(|count| Limits {
+            degree: plan.sharing.degree.map(|count| Limits {
                 min: count,
                 max: count,
             }),
-            runtime: plan.runtime,
+            runtime: plan.sharing.runtime,
             grouping: Grouping::Any,
             found: Limits::ADAPTIVE,
             site: Some(plan.site),
@@ -307,10 +307,12 @@ impl<'a, E> Options<'a, E> {
     #[track_caller]
     pub(super) fn plan(&self) -> Plan<'_> {
         Plan {
-            degree: self.degree.map(|exactly| exactly.max),
-            runtime: self.runtime,
-            helpers: HelperPolicy::WhenItPays,
-            share_nanos_min: 0,
+            sharing: SharingPlan {
+                degree: self.degree.map(|exactly| exactly.max),
+                runtime: self.runtime,
+                helpers: HelperPolicy::WhenItPays,
+                share_nanos_min: 0,
+            },
             site: self.site(),
         }
     }

@@ -4,7 +4,7 @@
 
 use crate::cancel::{Cancelled, Token};
 use crate::engine::consumer::{Cancellable, Consumer, Ending, Uncancellable, Watch};
-use crate::engine::{HelperPolicy, Plan};
+use crate::engine::{HelperPolicy, Plan, SharingPlan};
 use crate::inspect::LoopSite;
 use crate::parallel::options::{Grouping, Options};
 use crate::query::consumer_adapter::AdaptItem;
@@ -77,16 +77,18 @@ pub struct QueryRun<'a, E> {
 impl<'a, E: Control> QueryRun<'a, E> {
     pub(crate) fn plan(&self) -> Plan<'_> {
         Plan {
-            degree: match self.settings.mode {
-                ExecutionMode::Sequential => Some(1),
-                ExecutionMode::Auto | ExecutionMode::Parallel => self.settings.degree,
+            sharing: SharingPlan {
+                degree: match self.settings.mode {
+                    ExecutionMode::Sequential => Some(1),
+                    ExecutionMode::Auto | ExecutionMode::Parallel => self.settings.degree,
+                },
+                runtime: self.settings.runtime,
+                helpers: match self.settings.mode {
+                    ExecutionMode::Parallel => HelperPolicy::AtOnce,
+                    ExecutionMode::Auto | ExecutionMode::Sequential => HelperPolicy::WhenItPays,
+                },
+                share_nanos_min: self.settings.share_nanos_min,
             },
-            runtime: self.settings.runtime,
-            helpers: match self.settings.mode {
-                ExecutionMode::Parallel => HelperPolicy::AtOnce,
-                ExecutionMode::Auto | ExecutionMode::Sequential => HelperPolicy::WhenItPays,
-            },
-            share_nanos_min: self.settings.share_nanos_min,
             site: self.site,
         }
     }

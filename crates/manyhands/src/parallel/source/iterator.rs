@@ -9,7 +9,7 @@
 
 use crate::engine::consumer::Consumer;
 use crate::engine::helped::{Helped, HelpedWork, Panics};
-use crate::engine::{BLOCK_NANOS_MAX, HelperPolicy, Plan, Rate, Runner};
+use crate::engine::{BLOCK_NANOS_MAX, HelperPolicy, Plan, Rate, Runner, SharingPlan};
 use crate::inspect::{self, AloneBecause, LoopObserver, RunnerObserver, Unobserved};
 use crate::job::{Payload, catch};
 use crate::parallel::source::{Drive, Feed};
@@ -97,9 +97,9 @@ impl<I: Iterator<Item: Send> + Send> Feed for FromIter<I> {
     type Item = I::Item;
 
     fn drive<C: Consumer<I::Item>>(self, consumer: &C, plan: &Plan<'_>) {
-        let _entered = plan.runtime.map(|runtime| runtime.enter());
-        let at_once = self.chunk_max == 1 || plan.helpers == HelperPolicy::AtOnce;
-        let first = match (at_once, plan.degree) {
+        let _entered = plan.sharing.runtime.map(|runtime| runtime.enter());
+        let at_once = self.chunk_max == 1 || plan.sharing.helpers == HelperPolicy::AtOnce;
+        let first = match (at_once, plan.sharing.degree) {
             (true, None | Some(2..)) => First::Share,
             _ => First::Probe,
         };
@@ -108,7 +108,7 @@ impl<I: Iterator<Item: Send> + Send> Feed for FromIter<I> {
     }
 
     fn drive_leaves<C: Consumer<I::Item>>(self, consumer: &C, plan: &Plan<'_>) {
-        let _entered = plan.runtime.map(|runtime| runtime.enter());
+        let _entered = plan.sharing.runtime.map(|runtime| runtime.enter());
         let chunk = (LEAF_LEN, LEAF_LEN);
         Pull::of(self.iterator).observe(consumer, plan, (First::Share, chunk));
     }
@@ -158,17 +158,17 @@ impl<I: Iterator<Item: Send> + Send> Pull<I> {
     fn observe<C: Consumer<I::Item>>(self, consumer: &C, plan: &Plan<'_>, how: (First, Chunk)) {
         if inspect::is_open() {
             inspect::during_loop::<C>(None, plan.site, |record| {
-                self.run(consumer, plan, how, record);
+                self.run(consumer, &plan.sharing, how, record);
             });
         } else {
-            self.run(consumer, plan, how, Unobserved);
+            self.run(consumer, &plan.sharing, how, Unobserved);
         }
     }
 
     fn run<C: Consumer<I::Item>, O: LoopObserver>(
         mut self,
         consumer: &C,
-        plan: &Plan<'_>,
+        plan: &SharingPlan<'_>,
         (first, chunk): (First, Chunk),
         observer: O,
     ) {
@@ -273,7 +273,7 @@ struct SharedPull<'a, I: Iterator, C: Consumer<I::Item>, O> {
 fn share<I, C, O>(
     pull: Pull<I>,
     runner: &mut Runner<'_, I::Item, C>,
-    plan: &Plan<'_>,
+    plan: &SharingPlan<'_>,
     chunk: Chunk,
     observer: O,
 ) where

@@ -101,7 +101,7 @@ impl<'a, P: Pipeline, E: Control> Steps<'a, P, E> {
     /// Whether there is another step, a worker may make it, and it is expected to take longer than handing it over.
     pub(super) fn is_worth_handing_over(&self) -> bool {
         self.pipeline.is_some()
-            && self.run.plan().degree != Some(1)
+            && self.run.plan().sharing.degree != Some(1)
             && self.ticks > clock::ticks_in(HANDED_OVER_NANOS_MIN)
     }
 }
