@@ -215,7 +215,7 @@ impl<'slot> Sharing<'slot> {
         // Relaxed: helpers see it a block earlier or later.
         self.signals.fetch_or(ALONE, Ordering::Relaxed);
         self.slot.dismiss();
-        #[cfg(all(test, not(loom)))]
+        #[cfg(all(test, not(any(loom, shuttle))))]
         window::pass(window::Point::SentAway);
     }
 
@@ -224,7 +224,7 @@ impl<'slot> Sharing<'slot> {
         // SeqCst: see the file's header.
         self.signals.fetch_and(!ALONE, Ordering::SeqCst);
         self.slot.invite();
-        #[cfg(all(test, not(loom)))]
+        #[cfg(all(test, not(any(loom, shuttle))))]
         window::pass(window::Point::SharedAgain);
     }
 
@@ -239,7 +239,7 @@ impl<'slot> Sharing<'slot> {
     }
 
     /// Whether `runner`'s own range has positions.
-    #[cfg(all(test, not(loom), not(shuttle)))]
+    #[cfg(all(test, not(any(loom, shuttle))))]
     pub(super) fn has_own(&self, runner: usize) -> bool {
         self.ranges.has_some(runner)
     }
@@ -254,7 +254,7 @@ impl<'slot> Sharing<'slot> {
         let Some(claim) = self.ranges.halve_longest() else {
             return false;
         };
-        #[cfg(all(test, not(loom)))]
+        #[cfg(all(test, not(any(loom, shuttle))))]
         window::pass(window::Point::InHand);
         self.ranges.put_down(runner, claim);
         true
@@ -271,7 +271,7 @@ impl<'slot> Sharing<'slot> {
         if found {
             self.slot.invite();
         }
-        #[cfg(all(test, not(loom)))]
+        #[cfg(all(test, not(any(loom, shuttle))))]
         window::pass(window::Point::Missed);
         found
     }
@@ -295,7 +295,7 @@ const MISSED: u32 = 2;
 const ALONE: u32 = 4;
 
 /// Pauses for tests, at the points where a runner has an incomplete view.
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod window {
     use std::cell::RefCell;
     use std::sync::Arc;
@@ -330,20 +330,19 @@ mod window {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::Sharing;
     use super::window::{self, Point};
     use crate::engine::ending::assert_ends_process;
     use crate::runtime::HelperSlot;
     use crate::sync::Parker;
-    use crate::sync::clock;
+    use crate::sync::clock::{self, OwnClock};
     use crate::{Runtime, parallel, task};
-    use std::cell::Cell;
-    use std::hint::black_box;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
     use std::thread;
+    use std::time::Duration;
 
     /// How far the two threads of a loop have come.
     #[derive(Default)]
@@ -360,8 +359,8 @@ mod tests {
 
     /// Waits, with a deadline.
     fn wait_for(holds: impl Fn() -> bool) {
-        let begun = clock::ticks();
-        while !holds() && clock::ticks() - begun < clock::ticks_in(20_000_000_000) {
+        let deadline = clock::now() + Duration::from_secs(20);
+        while !holds() && clock::now() < deadline {
             thread::yield_now();
         }
         assert!(holds(), "the deadline has passed");
@@ -447,50 +446,73 @@ mod tests {
         assert!(stage.run_after.load(Ordering::SeqCst) > 0);
     }
 
-    /// Bodies that take 20 times as long while the helper has run one of the last 50, up to `contended`. Returns
-    /// whether the owner sent the helper away, and whether the helper ran items after it was let in again.
-    fn run_contended(runtime: &Runtime, contended: usize) -> (bool, bool) {
-        const ITEMS: usize = 200_000;
-        let came = [const { AtomicUsize::new(0) }; 2].map(Arc::new);
-        let [away, again] = came.clone();
-        let begun = Arc::new(AtomicUsize::new(1));
-        let now = Arc::clone(&begun);
-        window::set(Arc::new(move |point| {
-            let number = now.load(Ordering::SeqCst);
+    /// What has happened to the helpers of a loop whose bodies contend.
+    #[derive(Default)]
+    struct Helpers {
+        /// One runs.
+        have_come: AtomicBool,
+        /// The owner has sent them away,
+        are_away: AtomicBool,
+        /// has let them in again,
+        are_invited: AtomicBool,
+        /// and one has run an item after that.
+        are_back: AtomicBool,
+    }
+
+    impl Helpers {
+        fn at_owner(&self, point: Point) {
             match point {
-                Point::SentAway => away.fetch_max(number, Ordering::SeqCst),
-                Point::SharedAgain => again.fetch_max(number, Ordering::SeqCst),
-                _ => 0,
-            };
-        }));
-        let last_helped = AtomicUsize::new(0);
-        let owner = thread::current().id();
-        parallel::options()
-            .runtime(runtime)
-            .for_range(0..ITEMS, |_| {
-                let number = begun.fetch_add(1, Ordering::SeqCst);
-                if thread::current().id() != owner {
-                    last_helped.store(number, Ordering::SeqCst);
-                }
-                let since_helped = number.saturating_sub(last_helped.load(Ordering::SeqCst));
-                let is_slow = number < contended && since_helped < 50;
-                (0..if is_slow { 600 } else { 30 }).for_each(|step| _ = black_box(step));
-            });
-        let [away, again] = came.map(|point| point.load(Ordering::SeqCst));
-        (away > 0, again > away && last_helped.into_inner() > again)
+                Point::SentAway => self.are_away.store(true, Ordering::SeqCst),
+                Point::SharedAgain => self.are_invited.store(true, Ordering::SeqCst),
+                Point::InHand | Point::Missed => {}
+            }
+        }
+
+        /// Nanoseconds that an item takes the owner, by its own clock.
+        fn owner_nanos(&self) -> u64 {
+            if self.are_invited.load(Ordering::SeqCst) {
+                wait_for(|| self.are_back.load(Ordering::SeqCst));
+            }
+            let is_disturbed =
+                self.have_come.load(Ordering::SeqCst) && !self.are_away.load(Ordering::SeqCst);
+            if is_disturbed { 9_000 } else { 1_000 }
+        }
+
+        fn help(&self) {
+            if self.are_invited.load(Ordering::SeqCst) {
+                self.are_back.store(true, Ordering::SeqCst);
+            }
+            self.have_come.store(true, Ordering::SeqCst);
+            // It does not leave by itself.
+            wait_for(|| self.are_away.load(Ordering::SeqCst));
+        }
     }
 
     #[test]
     fn a_helper_that_slows_the_owner_down_is_sent_away_and_comes_back() {
+        const ITEMS: usize = 200_000;
         let runtime = Runtime::builder().workers(2).build();
         let runtime = runtime.expect("the numbers are right");
-        // It depends on the machine whether the owner notices it in a given loop.
-        let has_come = Cell::new(false);
-        wait_for(|| {
-            let now = has_come.get() || run_contended(&runtime, 100_000) == (true, true);
-            has_come.set(now);
-            now
-        });
+        let helpers = Arc::new(Helpers::default());
+        let ours = Arc::clone(&helpers);
+        window::set(Arc::new(move |point| ours.at_owner(point)));
+        let owner = thread::current().id();
+        let own_clock = OwnClock::begin();
+        let is_first = AtomicBool::new(true);
+        parallel::options()
+            .runtime(&runtime)
+            .for_range(0..ITEMS, |_| {
+                if thread::current().id() != owner {
+                    return helpers.help();
+                }
+                if !is_first.swap(false, Ordering::SeqCst) {
+                    // The first item is the one by which the owner decides to share the others.
+                    wait_for(|| helpers.have_come.load(Ordering::SeqCst));
+                }
+                own_clock.advance(helpers.owner_nanos());
+            });
+        assert!(helpers.are_away.load(Ordering::SeqCst), "not sent away");
+        assert!(helpers.are_back.load(Ordering::SeqCst), "not let in again");
     }
 
     #[test]

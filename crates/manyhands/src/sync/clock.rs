@@ -16,6 +16,10 @@ use std::time::{Duration, Instant};
 /// The tick counter now.
 #[inline]
 pub(crate) fn ticks() -> u64 {
+    #[cfg(all(test, not(loom)))]
+    if let Some(ticks) = own_clock::ticks() {
+        return ticks;
+    }
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: the instruction exists on every x86-64 processor and touches no memory.
     return unsafe { core::arch::x86_64::_rdtsc() };
@@ -95,6 +99,46 @@ static TICKS_PER_1024_NANOS: AtomicU64 =
     } else {
         1024
     });
+
+#[cfg(all(test, not(loom)))]
+pub(crate) use own_clock::OwnClock;
+
+/// A tick counter that one thread reads in place of the real one, so that what is decided by measured times does not depend on
+/// the machine.
+#[cfg(all(test, not(loom)))]
+mod own_clock {
+    use std::cell::Cell;
+
+    thread_local! {
+        static NOW: Cell<Option<u64>> = const { Cell::new(None) };
+    }
+
+    pub(super) fn ticks() -> Option<u64> {
+        NOW.get()
+    }
+
+    /// Until this is dropped, the counter of the thread that began it stands still but for [`advance`](Self::advance).
+    #[derive(Debug)]
+    pub(crate) struct OwnClock(());
+
+    impl OwnClock {
+        pub(crate) fn begin() -> Self {
+            NOW.set(Some(super::ticks()));
+            Self(())
+        }
+
+        /// On the thread that began it.
+        pub(crate) fn advance(&self, nanos: u64) {
+            NOW.set(NOW.get().map(|now| now + super::ticks_in(nanos)));
+        }
+    }
+
+    impl Drop for OwnClock {
+        fn drop(&mut self) {
+            NOW.set(None);
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {
