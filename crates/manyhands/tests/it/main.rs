@@ -53,6 +53,7 @@ mod find;
 mod fork_join;
 mod future;
 mod hill_climbing;
+mod hundred_calls;
 mod interval;
 mod invoke;
 mod leave_early;
