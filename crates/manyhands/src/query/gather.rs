@@ -27,11 +27,11 @@ pub(crate) fn into_vec<P: Pipeline, E: Control>(
     if P::IS_GATHERED {
         return match pipeline.into_positions(u64::MAX, run).release().into_vec() {
             Ok(items) => (!run.is_cancelled()).then_some(items),
-            Err(source) => in_place(Items::new(source, ""), run),
+            Err(source) => in_place(Items::new(source, ""), |item| item, run),
         };
     }
     if P::IS_POSITIONAL {
-        return in_place(pipeline.into_positions(u64::MAX, run), run);
+        return in_place(pipeline.into_positions(u64::MAX, run), |item| item, run);
     }
     let collecting = OrderedCollect::new();
     pipeline.drive(u64::MAX, &collecting, run);
@@ -59,14 +59,16 @@ pub(crate) fn first_into_vec<P: Pipeline, E: Control>(
     }
 }
 
-fn in_place<S: Positional, E: Control>(
+/// What `make` makes of each item, in order; `None` if the query was cancelled.
+pub(crate) fn in_place<S: Positional, R: Send, E: Control>(
     mut items: Items<S>,
+    make: impl Fn(S::Item) -> R + Sync,
     run: &QueryRun<'_, E>,
-) -> Option<Vec<S::Item>> {
+) -> Option<Vec<R>> {
     let len =
         usize::try_from(items.len()).expect("a vector of this length would not fit in memory");
     let mut filling = Filling::new(len);
-    let writer = filling.writer(|_, item| Some(item), Uncancellable);
+    let writer = filling.writer(|_, item| Some(make(item)), Uncancellable);
     items.drive(u64::MAX, &writer, run);
     // SAFETY: the writer was driven over `len` positions, each once.
     (!run.is_cancelled()).then(|| unsafe { filling.finish(len) })

@@ -429,3 +429,31 @@ fn few_and_many_partners_are_found_in_the_same_order() {
         }
     });
 }
+
+/// Look-ups in a large table are made many at a time. Here most of the time none of those has a partner.
+#[test]
+fn items_far_apart_find_their_partners() {
+    within_limit(|| {
+        // More than a processor's own cache holds.
+        let numbers = 0..1_200_000_u64;
+        let is_partner = |n: &u64| *n % 1_000 == 7 || *n >= 1_000_000;
+        let partners: Vec<u64> = numbers.clone().filter(is_partner).collect();
+        let found: Vec<u64> = (0..100).map(|n| n * 1_000 + 7).collect();
+        for setting in few_settings() {
+            let query = || setting.set((0..100_000_u64).into_par_query());
+            let listed = query().join(&partners, |n| *n, |m| **m, |n, m| *n + **m);
+            assert!(listed.to_vec() == found.iter().map(|n| 2 * n).collect::<Vec<_>>());
+            let filtered = || numbers.clone().into_par_query().filter(is_partner);
+            let pairs = || query().join(filtered(), |n| *n, |m| *m, |n, m| (*n, *m));
+            assert!(pairs().to_vec() == found.iter().map(|n| (*n, *n)).collect::<Vec<_>>());
+            assert_eq!(pairs().find(|pair| pair.0 > 98_500), Some((99_007, 99_007)));
+            let all = query().left_join(filtered(), |n| *n, |m| *m, |n, m| (*n, m.copied()));
+            assert!(
+                all.to_vec()
+                    == (0..100_000)
+                        .map(|n| (n, is_partner(&n).then_some(n)))
+                        .collect::<Vec<_>>()
+            );
+        }
+    });
+}

@@ -9,7 +9,7 @@ use crate::engine::consumer::Ending;
 use crate::parallel::options::Options;
 use crate::query::hash::hasher::Secret;
 use crate::query::hash::scatter::Scattered;
-use crate::query::hash::table::{Keyed, Table};
+use crate::query::hash::table::{Candidate, Keyed, Table};
 use crate::query::hash::{map_parts, part_of};
 use std::hash::Hash;
 use std::slice;
@@ -159,16 +159,19 @@ impl<K: Hash + Eq, V> Many<K, V> {
         }
     }
 
-    /// Continues that look-up: the number of the items that most probably are those, which it fetches.
+    /// Continues that look-up: the items that most probably are those, which it fetches.
     #[inline]
-    pub(crate) fn approach(&self, hash: u32) -> Option<usize> {
-        self.part(hash)?.table.prefetch_candidate(hash)
+    pub(crate) fn approach(&self, hash: u32) -> Candidate {
+        match self.part(hash) {
+            Some(part) => part.table.prefetch_candidate(hash),
+            None => Candidate::NONE,
+        }
     }
 
     /// Ends that look-up: the items with this key.
     #[inline]
-    pub(crate) fn find(&self, candidate: Option<usize>, hash: u32, key: &K) -> Found<'_, V> {
-        match (candidate, self.part(hash)) {
+    pub(crate) fn find(&self, candidate: Candidate, hash: u32, key: &K) -> Found<'_, V> {
+        match (candidate.number(), self.part(hash)) {
             (Some(candidate), Some(part)) => part.find(candidate, hash, key),
             _ => Found::nothing(),
         }

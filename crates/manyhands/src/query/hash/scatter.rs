@@ -1,15 +1,18 @@
 //! Items gathered for look-ups by key, all of them kept, in order.
 //!
-//! A runner only lists its items, with their hashes. Where there are very many it distributes them, each to one of many
+//! Where their number is known, and one table can hold them, the runners write them in place. Otherwise a runner only lists its items, with their hashes. Where there are very many it distributes them, each to one of many
 //! parts. At the end the runners' shares of a part are merged, by the runs in which the items came. If no runner has
 //! distributed any, there is only one part.
 
 use crate::engine::consumer::Consumer;
 use crate::parallel::one_or_many::OneOrMany;
 use crate::parallel::runs::Runs;
+use crate::query::gather::in_place;
 use crate::query::hash::buckets::Row;
 use crate::query::hash::hasher::Secret;
 use crate::query::hash::{PARTS, part_of};
+use crate::query::pipeline::Pipeline;
+use crate::query::run::{Control, QueryRun};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, into_inner, lock};
 use std::hash::Hash;
@@ -54,7 +57,36 @@ pub(crate) enum Scattered<K, V> {
 /// All items of one part.
 pub(crate) struct Part<K, V>(OneOrMany<Share<K, V>>);
 
+/// All items of a query. `split` divides an item into its key and the rest. After a cancellation some may be missing.
+pub(crate) fn scattered<P: Pipeline, K: Hash + Send, V: Send, E: Control>(
+    mut query: P,
+    split: impl Fn(P::Item) -> (K, V) + Sync,
+    secret: Secret,
+    run: &QueryRun<'_, E>,
+) -> Scattered<K, V> {
+    let run = run.for_merging();
+    let scatter = Scatter::new(split, secret);
+    let is_whole = |len| len <= whole_len_max::<K, V>() as u64;
+    if P::IS_POSITIONAL && query.positions_left().is_some_and(is_whole) {
+        let items = query.into_positions(u64::MAX, &run);
+        let rows = in_place(items, |item| scatter.row(item), &run);
+        return Scattered::Whole(Part::of_rows(rows.unwrap_or_default()));
+    }
+    query.drive(u64::MAX, &scatter, &run);
+    scatter.into_parts()
+}
+
 impl<K: Hash, V, F> Scatter<K, V, F> {
+    #[inline]
+    fn row<T>(&self, item: T) -> Row<K, V>
+    where
+        F: Fn(T) -> (K, V),
+    {
+        let (key, value) = (self.split)(item);
+        let hash = self.secret.hash(&key);
+        Row::new(key, value, hash)
+    }
+
     pub(crate) fn new(split: F, secret: Secret) -> Self {
         Self {
             split,
@@ -113,11 +145,7 @@ where
             runner.run.start = positions.start;
         }
         runner.run.end = positions.end;
-        let rows = items.map(|item| {
-            let (key, value) = (self.split)(item);
-            let hash = self.secret.hash(&key);
-            Row::new(key, value, hash)
-        });
+        let rows = items.map(|item| self.row(item));
         let shares = &mut runner.shares;
         shares.extend(runner.run.start, rows);
         // Relaxed: a hint.
@@ -218,6 +246,15 @@ impl<K, V> Share<K, V> {
 }
 
 impl<K, V> Part<K, V> {
+    fn of_rows(rows: Vec<Row<K, V>>) -> Self {
+        let mut shares = OneOrMany::new();
+        shares.push(Share {
+            rows,
+            runs: Runs::new(),
+        });
+        Self(shares)
+    }
+
     /// All items, in order.
     pub(crate) fn into_rows(self) -> Vec<Row<K, V>> {
         let shares = match self.0.into_one() {

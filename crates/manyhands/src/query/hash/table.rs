@@ -48,6 +48,19 @@ pub(crate) struct Slots {
     slots: Vec<u32>,
 }
 
+/// One more than the number of an entry, or 0.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Candidate(u32);
+
+impl Candidate {
+    pub(crate) const NONE: Self = Self(0);
+
+    #[inline]
+    pub(crate) fn number(self) -> Option<usize> {
+        (self.0 as usize).checked_sub(1)
+    }
+}
+
 impl Slots {
     pub(crate) const fn new() -> Self {
         Self { slots: Vec::new() }
@@ -77,6 +90,34 @@ impl Slots {
     #[inline]
     pub(crate) fn find(&self, hash: u32, is_wanted: impl Fn(usize) -> bool) -> Option<usize> {
         find(&self.slots, hash, is_wanted)
+    }
+
+    /// Some entry that may have this hash. As many look-ups need no more than the first few slots, and no processor can
+    /// predict which slot ends a look-up, those are all read before the result is tested.
+    #[inline]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "numbers and masks are below 2³², which is checked where slots are made"
+    )]
+    fn find_candidate(&self, hash: u32) -> Candidate {
+        let mask = self.mask() as u32;
+        let from = self.slots.get((hash & mask) as usize..);
+        if let Some(first) = from.and_then(<[u32]>::first_chunk::<SLOTS_AT_ONCE>) {
+            let mut found = UNDECIDED;
+            for &slot in first.iter().rev() {
+                let may_have_hash = (slot ^ hash) & !mask == 0;
+                if may_have_hash | (slot == 0) {
+                    found = slot & mask;
+                }
+            }
+            if found != UNDECIDED {
+                return Candidate(found);
+            }
+        }
+        match self.find(hash, |_| true) {
+            Some(number) => Candidate(number as u32 + 1),
+            None => Candidate::NONE,
+        }
     }
 
     /// Puts an entry's number into the first free slot from its hash on. There is room.
@@ -217,16 +258,18 @@ impl<E: Keyed> Table<E> {
         }
     }
 
-    /// The number of the first entry whose slot says that it may have this hash, which it begins to fetch.
+    /// An entry whose slot says that it may have this hash, which it begins to fetch.
     #[inline]
-    pub(crate) fn prefetch_candidate(&self, hash: u32) -> Option<usize> {
-        let number = self.slots.find(hash, |_| true)?;
-        let entry = &raw const self.entries[number];
+    pub(crate) fn prefetch_candidate(&self, hash: u32) -> Candidate {
+        let candidate = self.slots.find_candidate(hash);
+        // Without a candidate the first entry: fetching what is there already costs less than a wrong prediction.
+        let number = candidate.number().unwrap_or(0);
+        let entry = self.entries.as_ptr().wrapping_add(number);
         // It may begin in one cache line and end in the next.
         let end = entry.wrapping_add(1).cast::<u8>();
         prefetch_for_reading(entry);
         prefetch_for_reading(end.wrapping_sub(1));
-        Some(number)
+        candidate
     }
 
     /// Adds an entry, whose key is missing.
@@ -296,6 +339,10 @@ impl<E: Keyed<Key: Eq>> Table<E> {
     }
 }
 
+/// Half full slots decide nine of ten look-ups by this number of them.
+const SLOTS_AT_ONCE: usize = 4;
+/// No entry has this number.
+const UNDECIDED: u32 = u32::MAX;
 const SLOTS_MIN: usize = 16;
 const SLOTS_PER_ENTRY: usize = 2;
 const GROWTH: usize = 4;
@@ -322,7 +369,11 @@ mod tests {
                 });
             }
             for (key, &hash) in hashes.iter().enumerate() {
-                assert_eq!(table.find(hash, &key), (key < added).then_some(key));
+                let expected = (key < added).then_some(key);
+                assert_eq!(table.find(hash, &key), expected);
+                let candidate = table.prefetch_candidate(hash).number();
+                let found = candidate.and_then(|number| table.find_from(number, hash, &key));
+                assert_eq!(found, expected);
             }
         }
     }

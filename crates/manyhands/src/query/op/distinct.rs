@@ -9,7 +9,7 @@ use crate::query::hash::buckets::Buckets;
 use crate::query::hash::groups::Groups;
 use crate::query::hash::hasher::Secret;
 use crate::query::hash::local::Gather;
-use crate::query::hash::scatter::Scatter;
+use crate::query::hash::scatter::scattered;
 use crate::query::items::Items;
 use crate::query::op::chain::Chain;
 use crate::query::order::Order;
@@ -160,11 +160,10 @@ where
     type Item = P::Item;
     type Positions = OwnedItems<P::Item>;
 
-    fn open<E: Control>(mut self, _most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Control>(self, _most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let secret = Secret::new();
-        let scatter = Scatter::new(|key| (key, ()), secret);
-        self.other.drive(u64::MAX, &scatter, &run.for_merging());
-        let others = Buckets::new(scatter.into_parts(), secret, &run.options());
+        let others = scattered(self.other, |key| (key, ()), secret, run);
+        let others = Buckets::new(others, secret, &run.options());
         let is_wanted = |key: &L::Key| others.contains(key) == (self.wanted == Wanted::InBoth);
         unique(self.base, &self.likeness, is_wanted, self.in_order, run)
     }

@@ -11,7 +11,8 @@ use crate::query::explain::Explanation;
 use crate::query::gather::gather;
 use crate::query::hash::buckets::{Buckets, Found, Many};
 use crate::query::hash::hasher::Secret;
-use crate::query::hash::scatter::Scatter;
+use crate::query::hash::scatter::scattered;
+use crate::query::hash::table::Candidate;
 use crate::query::items::Items;
 use crate::query::op::flat_op::{FlatAdapter, FlatOp};
 use crate::query::order::Order;
@@ -52,12 +53,11 @@ where
     /// The table, after the query was run.
     fn table<E: Control>(&mut self, run: &QueryRun<'_, E>) -> &Buckets<K, U> {
         if let Self::Query(..) = self
-            && let Self::Query(mut query, key) = std::mem::replace(self, Self::Failed)
+            && let Self::Query(query, key) = std::mem::replace(self, Self::Failed)
         {
             let secret = Secret::new();
-            let scatter = Scatter::new(|item| (key(&item), item), secret);
-            query.drive(u64::MAX, &scatter, &run.for_merging());
-            *self = Self::Table(Buckets::new(scatter.into_parts(), secret, &run.options()));
+            let items = scattered(query, |item| (key(&item), item), secret, run);
+            *self = Self::Table(Buckets::new(items, secret, &run.options()));
         }
         match self {
             Self::Table(table) => table,
@@ -75,6 +75,9 @@ pub trait Matching<T, U>: Send + Sync {
 
     /// For the explanation.
     const NAME: &'static str;
+
+    /// Whether an item without a partner may make any.
+    const NEEDS_UNMATCHED: bool = true;
 
     /// Makes any number of items.
     fn results(&self, item: T, partners: Matches<'_, U>) -> impl Iterator<Item = Self::Output>;
@@ -118,6 +121,7 @@ where
 {
     type Output = R;
     const NAME: &'static str = "join";
+    const NEEDS_UNMATCHED: bool = false;
 
     #[inline]
     fn results(&self, item: T, partners: Matches<'_, U>) -> impl Iterator<Item = R> {
@@ -186,6 +190,7 @@ where
             items,
             key: self.key,
             table: self.table,
+            needs_unmatched: M::NEEDS_UNMATCHED,
             sought: Vec::new(),
             found: VecDeque::new(),
         };
@@ -199,6 +204,8 @@ struct Lookups<'a, I: Iterator, F, K, U> {
     items: I,
     key: &'a F,
     table: &'a Buckets<K, U>,
+    /// Whether items without partners are wanted.
+    needs_unmatched: bool,
     /// Empty between look-ups.
     sought: Vec<Sought<I::Item, K>>,
     found: VecDeque<(I::Item, Matches<'a, U>)>,
@@ -210,7 +217,7 @@ struct Sought<T, K> {
     key: K,
     hash: u32,
     /// Where its partners most probably are.
-    candidate: Option<usize>,
+    candidate: Candidate,
 }
 
 impl<'a, I, F, K, U> Lookups<'a, I, F, K, U>
@@ -219,8 +226,8 @@ where
     F: Fn(&I::Item) -> K,
     K: Hash + Eq,
 {
-    /// Begins the look-ups of some more items.
-    fn seek_some(&mut self, many: &Many<K, U>) {
+    /// Begins the look-ups of some more items. Whether there were any.
+    fn seek_some(&mut self, many: &Many<K, U>) -> bool {
         for item in self.items.by_ref().take(LOOKUPS_AT_ONCE) {
             let key = (self.key)(&item);
             let hash = many.hash(&key);
@@ -229,12 +236,28 @@ where
                 item,
                 key,
                 hash,
-                candidate: None,
+                candidate: Candidate::NONE,
             });
         }
+        let is_end = self.sought.is_empty();
         for sought in &mut self.sought {
             sought.candidate = many.approach(sought.hash);
         }
+        if !self.needs_unmatched {
+            self.drop_unmatched();
+        }
+        !is_end
+    }
+
+    /// Keeps the items that may have a partner, in order. Each is moved, because no processor can predict which are kept.
+    fn drop_unmatched(&mut self) {
+        let mut kept = 0;
+        for number in 0..self.sought.len() {
+            let may_match = self.sought[number].candidate != Candidate::NONE;
+            self.sought.swap(kept, number);
+            kept += usize::from(may_match);
+        }
+        self.sought.truncate(kept);
     }
 }
 
@@ -263,8 +286,7 @@ where
                 Some((item, Matches(partners)))
             }
             Buckets::Many(many) => {
-                if self.found.is_empty() {
-                    self.seek_some(many);
+                while self.found.is_empty() && self.seek_some(many) {
                     let found = self.sought.drain(..).map(|sought| sought.found(many));
                     self.found.extend(found);
                 }
@@ -286,15 +308,12 @@ where
             }
             Buckets::Many(many) => {
                 value = self.found.drain(..).fold(value, &mut fold);
-                loop {
-                    self.seek_some(many);
-                    if self.sought.is_empty() {
-                        return value;
-                    }
+                while self.seek_some(many) {
                     for sought in self.sought.drain(..) {
                         value = fold(value, sought.found(many));
                     }
                 }
+                value
             }
         }
     }
