@@ -3,7 +3,9 @@
 //!
 //! The program is `waiting.rs`. The page is the server of `manyhands inspect` and somebody who reads its events as a browser
 //! does. Both halves of a round, looked at and left alone, come one after the other, in an order that changes from round to
-//! round, and the difference is taken in each. Linux only: the time is read in `/proc`.
+//! round, and the difference is taken in each. A round is short, because the speed of a processor changes within seconds; and
+//! after some rounds the program is started anew, because one that runs has its tasks where they happen to be. Linux only: the
+//! time is read in `/proc`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,15 +28,17 @@ pub(super) fn run(program: &Path, sockets: &Path) -> Result<(), Failure> {
     );
     for tasks in TASKS {
         let count = tasks.to_string();
-        let scene = Scene::start(program, &[count.as_str()], sockets, PER_SECOND)?;
         let mut rounds = Vec::new();
-        for number in 0..ROUNDS {
-            let round = round(&scene, number % 2 == 0)?;
-            println!(
-                "{count} tasks: {:.3} % with {:.1} updates/s, {:.3} % without",
-                round.looked_at.percent, round.looked_at.updates, round.alone.percent
-            );
-            rounds.push(round);
+        for _ in 0..STARTS {
+            let scene = Scene::start(program, &[count.as_str()], sockets, PER_SECOND)?;
+            for number in 0..ROUNDS / STARTS {
+                let round = round(&scene, number % 2 == 0)?;
+                println!(
+                    "{count} tasks: {:.3} % with {:.1} updates/s, {:.3} % without",
+                    round.looked_at.percent, round.looked_at.updates, round.alone.percent
+                );
+                rounds.push(round);
+            }
         }
         table += &line(tasks, &rounds);
     }
@@ -218,7 +222,7 @@ fn line(tasks: usize, rounds: &[Round]) -> String {
     )
 }
 
-/// A median, and what it lies between with a certainty of 96 % if rounds do not depend on each other.
+/// A median, and what it lies between with a certainty of 97 % if rounds do not depend on each other.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Spread {
     low: f64,
@@ -232,19 +236,24 @@ impl Spread {
         values.sort_by(f64::total_cmp);
         let middle = ROUNDS / 2;
         Self {
-            // With twelve values the median is below the third smallest with a probability of 79 in 4,096.
-            low: values[2],
+            low: values[LEFT_OUT],
             median: f64::midpoint(values[middle - 1], values[middle]),
-            high: values[ROUNDS - 3],
+            high: values[ROUNDS - 1 - LEFT_OUT],
         }
     }
 }
 
 /// Tasks that wait.
 const TASKS: [usize; 3] = [20, 100, 1_000];
-const ROUNDS: usize = 12;
+const ROUNDS: usize = 48;
+/// At each end of the rounds, in the order of what they say. Of 48 fair coins at most 16 show heads with a probability of
+/// 1.5 %: so often is the median below the seventeenth smallest.
+const LEFT_OUT: usize = 16;
+/// How often the program is started, for the same number of rounds each time.
+const STARTS: usize = 4;
 const PER_SECOND: u8 = 60;
-const WINDOW: Duration = Duration::from_secs(3);
+/// As long as it takes from one search for deadlocks to the next.
+const WINDOW: Duration = Duration::from_millis(500);
 const BEFORE_WINDOW: Duration = Duration::from_millis(300);
 /// Of a while in which no thread ends.
 const TRIES: u32 = 5;
@@ -254,7 +263,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 #[cfg(test)]
 mod tests {
-    use super::{ROUNDS, Round, Spread, Window, count, line, passed};
+    use super::{LEFT_OUT, ROUNDS, Round, Spread, Window, count, line, passed};
     use std::collections::BTreeMap;
     use std::sync::atomic::AtomicUsize;
 
@@ -279,14 +288,32 @@ mod tests {
     }
 
     #[test]
-    fn the_spread_leaves_out_two_rounds_at_each_end() {
-        let values = (0_u32..).take(ROUNDS).map(|n| f64::from(n * 7 % 12));
+    fn the_spread_leaves_out_as_many_rounds_at_each_end() {
+        // Each number once, in another order.
+        let values = (0_u32..).take(ROUNDS).map(|n| f64::from(n * 7 % 48));
         let expected = Spread {
-            low: 2.0,
-            median: 5.5,
-            high: 9.0,
+            low: 16.0,
+            median: 23.5,
+            high: 31.0,
         };
         assert_eq!(Spread::of(values.collect()), expected);
+    }
+
+    /// Of how many fair coins, of [`ROUNDS`], show heads.
+    fn probability_of_at_most(heads: usize) -> f64 {
+        let mut ways = 1.0;
+        let mut sum = 1.0;
+        for n in 1..=heads {
+            ways *= (ROUNDS - n + 1) as f64 / n as f64;
+            sum += ways;
+        }
+        sum / 2.0_f64.powi(48)
+    }
+
+    #[test]
+    fn the_median_is_within_the_spread_with_the_certainty_that_is_said() {
+        let outside = 2.0 * probability_of_at_most(LEFT_OUT);
+        assert!((0.025..0.03).contains(&outside), "{outside}");
     }
 
     #[test]
