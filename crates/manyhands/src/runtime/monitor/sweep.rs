@@ -16,8 +16,8 @@
 //! second, or for five seconds where other threads want the processors.
 //!
 //! # Missed wakes
-//! While work waits and there is room, a sweep wakes a worker, unless one searches, or was woken and has not run yet. One
-//! that has not after 50 ms may be stuck, in a start hook for example: then the sweep wakes another, and so on.
+//! While work waits and there is room, a sweep wakes a worker, unless one searches, or was woken and has not run yet. For
+//! one that has not after 50 ms the sweep wakes another, and so on.
 //!
 //! Not here: when sweeps are made (`thread.rs`).
 
