@@ -48,6 +48,17 @@ impl<T> ItemBuffer<T> {
         }
     }
 
+    /// Puts an item in if there are fewer than `room`; else it comes back.
+    #[inline]
+    pub(super) fn push_into(&mut self, room: usize, item: T) -> Result<(), T> {
+        match self {
+            Self::Fifo(items) if items.len() < room => items.push_back(item),
+            Self::Sorted(items) if items.len() < room => items.push(item),
+            Self::Fifo(_) | Self::Sorted(_) => return Err(item),
+        }
+        Ok(())
+    }
+
     /// Takes the item that is to be received next.
     #[inline]
     pub(super) fn pop_first(&mut self) -> Option<T> {

@@ -1,5 +1,8 @@
 //! The futures of a channel's ends. Each poll is one attempt; dropping a future gives its wait-list entry back. All
 //! futures are `Unpin`.
+//!
+//! The polls of one send and one receive are inlined into the task, down to the item's way into or out of the channel: the
+//! calls would be a tenth of what a message takes. What is needed once in many messages is a call.
 
 use crate::channel::error::{CloseReason, RecvError, SendError, TrySendError};
 use crate::channel::inner::ChannelInner;
@@ -48,7 +51,7 @@ impl<'a, T> SendFuture<'a, T> {
 impl<T> Future for SendFuture<'_, T> {
     type Output = Result<(), SendError<T>>;
 
-    #[inline]
+    #[inline(always)]
     #[cfg_attr(feature = "inspect", track_caller)]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         refuse_another_poll(self.is_over);
@@ -182,7 +185,7 @@ impl<'a, T> RecvFuture<'a, T> {
 impl<T> Future for RecvFuture<'_, T> {
     type Output = Result<T, RecvError>;
 
-    #[inline]
+    #[inline(always)]
     #[cfg_attr(feature = "inspect", track_caller)]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         refuse_another_poll(self.is_over);

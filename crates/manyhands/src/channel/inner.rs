@@ -227,7 +227,8 @@ impl<T> ChannelInner<T> {
         }
     }
 
-    #[inline]
+    /// Inlined into the tasks that send, as the poll of [`SendFuture`](crate::channel::SendFuture) is.
+    #[inline(always)]
     pub(super) fn poll_send(
         &self,
         sending: &mut Sending<T>,
@@ -355,6 +356,17 @@ impl<T> ChannelInner<T> {
         {
             return Poll::Ready(Ok(item));
         }
+        self.poll_recv_outside_batch(waiter, cx)
+    }
+
+    /// One attempt of a receive that has waited, or has found the batch empty. Not inlined, so that the step before is
+    /// small enough to be.
+    #[inline(never)]
+    fn poll_recv_outside_batch(
+        &self,
+        waiter: &mut Option<WaiterKey>,
+        cx: &Context<'_>,
+    ) -> Poll<Result<T, RecvError>> {
         let mut state = self.state.lock_patiently();
         if waiter.is_none()
             && let Taken::Item(item) = self.take_fast(&mut state)
@@ -364,7 +376,7 @@ impl<T> ChannelInner<T> {
         self.poll_recv_locked(state, waiter, cx)
     }
 
-    #[inline(never)]
+    #[inline]
     fn poll_recv_locked(
         &self,
         mut state: StateGuard<'_, T>,

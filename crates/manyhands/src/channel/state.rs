@@ -19,8 +19,7 @@
 //!
 //! # Fast paths
 //! A fast path does not end in `settle`, and must keep C1 to C3 (that is C4):
-//! - [`State::offer_fast`] puts an item in while `fast_send`: the channel is open, no receiver waits and no sender is put
-//!   off.
+//! - [`State::offer_fast`] puts an item in while `fast_send`: the channel is open, no receiver waits, no sender is put off.
 //! - [`State::take_fast`] takes an item while more than `fast_recv_above` are left: no waiter needs to hear of it.
 //! - [`State::wait_fast`] lets a receiver wait in an open, empty channel, and clears `fast_send`.
 //! - [`State::offer_to_waiting`] notifies exactly one receiver: as many have been notified as there are items.
@@ -137,25 +136,31 @@ impl<T> State<T> {
     /// As [`offer`](Self::offer), but only if no receiver waits, and the item goes in or comes back.
     #[inline]
     pub(super) fn offer_fast(&mut self, item: T, batch: &ReceiverBatch<T>) -> Offered<T> {
-        if self.buffer.len() >= self.known_room {
-            self.known_room = self.capacity.saturating_sub(batch.len());
+        match self.offer_to_known_room(item) {
+            Offered::Full(item) => self.offer_to_batch_room(item, batch),
+            offered => offered,
         }
-        self.offer_to_known_room(item)
     }
 
     /// As [`offer_fast`](Self::offer_fast), but does not check whether receivers have taken items from the batch.
     #[inline]
     pub(super) fn offer_to_known_room(&mut self, item: T) -> Offered<T> {
         if !self.fast_send {
-            Offered::NeedsSlowPath(item)
-        } else if self.buffer.len() < self.known_room {
-            self.buffer.push(item);
-            Offered::In
-        } else if self.when_full == WhenFull::Wait && self.capacity > 0 {
-            Offered::Full(item)
-        } else {
-            Offered::NeedsSlowPath(item)
+            return Offered::NeedsSlowPath(item);
         }
+        let may_wait = self.when_full == WhenFull::Wait && self.capacity > 0;
+        match self.buffer.push_into(self.known_room, item) {
+            Ok(()) => Offered::In,
+            Err(item) if may_wait => Offered::Full(item),
+            Err(item) => Offered::NeedsSlowPath(item),
+        }
+    }
+
+    /// As [`offer_fast`](Self::offer_fast), once the known room is used up: receivers may have taken items from the batch.
+    #[inline(never)]
+    fn offer_to_batch_room(&mut self, item: T, batch: &ReceiverBatch<T>) -> Offered<T> {
+        self.known_room = self.capacity.saturating_sub(batch.len());
+        self.offer_to_known_room(item)
     }
 
     /// As [`take`](Self::take), but only if there is an item whose removal nobody has to be notified of, or if the
@@ -163,9 +168,8 @@ impl<T> State<T> {
     #[inline]
     pub(super) fn take_fast(&mut self) -> Taken<T> {
         if self.buffer.len() > self.fast_recv_above {
-            self.buffer
-                .pop_first()
-                .map_or(Taken::NeedsSlowPath, Taken::Item)
+            let first = self.buffer.pop_first();
+            first.map_or(Taken::NeedsSlowPath, Taken::Item)
         } else if self.buffer.len() == 0 && self.fast_send && self.capacity > 0 {
             Taken::Empty
         } else {
