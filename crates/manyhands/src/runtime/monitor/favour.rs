@@ -75,11 +75,6 @@ impl Favour {
         self.on.map_or(0, |on| on.threads)
     }
 
-    /// Favours short tasks no more.
-    pub(super) fn end(&mut self) {
-        self.on = None;
-    }
-
     /// Whether a thread is to be woken now for tasks that wait and no thread was woken for; `found` counts the short
     /// ones found so far. Seldom while nothing is found: all that wait may be long ones.
     pub(super) fn wakes(&mut self, now: Instant, found: u64) -> bool {

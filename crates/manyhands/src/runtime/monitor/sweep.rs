@@ -184,16 +184,19 @@ impl Sweeper {
         self.burst = None;
         self.stalled = None;
         self.set_extra(shared, 0);
-        if !shared.idle.has_room() || shared.idle.census().detected_blocked > 0 {
-            // So that no thread counts as blocked for long after it has gone on, and long jobs are known.
-            let stats = self.look_at_all(shared, now);
-            self.favour_short_tasks(shared, now, &stats);
-            if !shared.idle.has_room() && stats.at_same_job == 0 {
-                return Sweep::Busy;
-            }
+        // So that no thread counts as blocked for long after it has gone on, and long jobs are known.
+        let looks = !shared.idle.has_room() || shared.idle.census().detected_blocked > 0;
+        let stats = if looks {
+            self.look_at_all(shared, now)
         } else {
-            self.favour.end();
-            shared.idle.set_extra_for_short_tasks(0);
+            SweepStats::default()
+        };
+        self.favour_short_tasks(shared, now, &stats);
+        if !shared.idle.has_room() && self.favour.is_on() {
+            return Sweep::Held;
+        }
+        if !shared.idle.has_room() && stats.at_same_job == 0 {
+            return Sweep::Busy;
         }
         if shared.idle.is_inactive() {
             Sweep::Inactive
