@@ -1,8 +1,8 @@
 //! Async loops: their promises, ends, failures and cancellations.
 
 use crate::support::{
-    Counted, HighWater, Ledger, blow, counters, message_of, on_each_runtime, panics_of, values,
-    within,
+    Counted, HighWater, Ledger, blow, counters, message_of, of_threads, on_each_runtime, panics_of,
+    values, within,
 };
 use manyhands::cancel::Source;
 use manyhands::parallel::{self, for_each_async, from_stream, map_async};
@@ -164,8 +164,7 @@ fn a_failure_ends_the_items_that_run_and_begins_no_more() {
 #[test]
 fn every_failure_is_kept_and_a_cancellation_beside_them() {
     within(20, || {
-        let runtime = Runtime::builder().workers(1).max_threads(1);
-        let runtime = runtime.build().unwrap();
+        let runtime = of_threads(1);
         let source = Source::new();
         let token = source.token();
         // The only worker runs all three before the caller, who holds it, looks at any.

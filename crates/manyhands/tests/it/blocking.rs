@@ -4,7 +4,7 @@
 //! enough threads are added.
 
 use crate::support::{
-    Board, attempt_until, busy_micros, on, on_runtime, panics_of, receive, wait_until,
+    Board, attempt_until, busy_micros, of_threads, on, on_runtime, panics_of, receive, wait_until,
 };
 use manyhands::simulation::Simulation;
 use manyhands::{Runtime, Stall, ThreadChangeReason, Wait, channel, join, parallel, scope, task};
@@ -539,8 +539,7 @@ fn work_behind_computations_that_wait_for_it_is_run_at_last() {
 
 #[test]
 fn what_waits_in_queues_is_counted() {
-    let runtime = Runtime::builder().workers(1).max_threads(1).build();
-    on(runtime.unwrap(), |runtime| {
+    on(of_threads(1), |runtime| {
         let _entered = runtime.enter();
         let events = Arc::new(Board::new(2));
         let theirs = Arc::clone(&events);

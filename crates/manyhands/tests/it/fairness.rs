@@ -2,9 +2,11 @@
 //!
 //! No thread may be added beyond the workers, or the monitor's would run what a helper should leave for.
 
-use crate::support::{busy_micros, holds_within, on, on_runtime, wait_until};
+use crate::support::{
+    busy_micros, holds_within, loop_until, of_threads, on, on_runtime, wait_until,
+};
 use manyhands::parallel::{self, from_iter};
-use manyhands::{Runtime, Scope, scope, task};
+use manyhands::{Scope, scope, task};
 use std::collections::HashSet;
 use std::hint;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -28,30 +30,14 @@ impl Threads {
     }
 }
 
-/// Runs `work` with a runtime of two threads, and never a third.
-fn on_two_threads(work: impl FnOnce(&Runtime) + Send + 'static) {
-    let runtime = Runtime::builder().workers(2).max_threads(2).build();
-    on(runtime.unwrap(), work);
-}
-
-/// A loop that ends when `stop` says so, and never yields.
-fn loop_until(stop: &AtomicBool) {
-    parallel::options().for_range_with_control(0..u64::MAX, |_, control| {
-        busy_micros(1);
-        if stop.load(Ordering::Relaxed) && !control.should_exit() {
-            control.stop();
-        }
-    });
-}
-
 #[test]
 fn a_task_that_is_spawned_beside_an_endless_loop_runs() {
-    on_two_threads(|runtime| {
+    on(of_threads(2), |runtime| {
         let _entered = runtime.enter();
         let stop = Arc::new(AtomicBool::new(false));
         let looping = task::run({
             let stop = Arc::clone(&stop);
-            move || loop_until(&stop)
+            move || loop_until(&stop, || busy_micros(1))
         });
         for _ in 0..100 {
             let short = Arc::new(AtomicBool::new(false));
@@ -66,7 +52,7 @@ fn a_task_that_is_spawned_beside_an_endless_loop_runs() {
 
 #[test]
 fn what_the_caller_of_an_endless_loop_has_spawned_runs() {
-    on_two_threads(|runtime| {
+    on(of_threads(2), |runtime| {
         let _entered = runtime.enter();
         let looping = task::run(|| {
             let (stop, threads) = (Arc::new(AtomicBool::new(false)), Threads::default());
@@ -90,7 +76,7 @@ fn what_the_caller_of_an_endless_loop_has_spawned_runs() {
 
 #[test]
 fn a_task_runs_beside_an_endless_loop_over_an_iterator() {
-    on_two_threads(|runtime| {
+    on(of_threads(2), |runtime| {
         let _entered = runtime.enter();
         let (stop, threads) = (Arc::<AtomicBool>::default(), Arc::<Threads>::default());
         let looping = task::run({
@@ -123,7 +109,7 @@ fn spawn_again_until<'scope>(
 
 #[test]
 fn a_task_runs_beside_a_scope_that_spawns_on_and_on() {
-    on_two_threads(|runtime| {
+    on(of_threads(2), |runtime| {
         let _entered = runtime.enter();
         let (stop, threads) = (Arc::<AtomicBool>::default(), Arc::<Threads>::default());
         let scoping = task::run({
@@ -212,8 +198,7 @@ fn counting(
 
 #[test]
 fn a_task_from_outside_does_not_wait_for_a_whole_round_of_tasks_of_a_long_type() {
-    let runtime = Runtime::builder().workers(1).max_threads(1).build();
-    on(runtime.unwrap(), |runtime| {
+    on(of_threads(1), |runtime| {
         let _entered = runtime.enter();
         let ran = Arc::new(AtomicUsize::new(0));
         let is_known = Arc::new(AtomicBool::new(false));

@@ -1,7 +1,8 @@
 //! Futures as tasks: spawning, waking, joining, cancelling, blocking on them.
 
 use crate::support::{
-    Ledger, WORKERS, blow, message_of, on, on_each_runtime, on_runtime, receive, wait_until,
+    Ledger, WORKERS, blow, message_of, of_threads, on, on_each_runtime, on_runtime, receive,
+    wait_until,
 };
 use manyhands::{Runtime, task};
 use std::future::{pending, poll_fn, ready};
@@ -9,12 +10,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Poll, Waker};
 use std::thread::{self, ThreadId};
-
-/// One worker and no stand-in.
-fn single() -> Runtime {
-    let builder = Runtime::builder().workers(1).max_threads(1);
-    builder.build().expect("the numbers are right")
-}
 
 /// Something that happens once, to be awaited.
 #[derive(Debug, Default)]
@@ -194,7 +189,7 @@ fn a_future_that_is_cancelled_from_outside_is_dropped_on_a_thread_of_the_runtime
 
 #[test]
 fn a_queued_closure_that_is_cancelled_never_runs() {
-    on(single(), |runtime| {
+    on(of_threads(1), |runtime| {
         let (release, released) = mpsc::channel::<()>();
         let ran = Arc::new(AtomicUsize::new(0));
         let (blocker, queued) = runtime.install(|| {
@@ -267,7 +262,7 @@ fn a_future_without_wakers_and_handle_is_dropped() {
 
 #[test]
 fn between_two_tasks_from_outside_a_worker_runs_at_most_61_of_its_own() {
-    on(single(), |runtime| {
+    on(of_threads(1), |runtime| {
         let (polls, stop) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let handles: Vec<_> = runtime.install(|| {
             (0..3)
@@ -400,7 +395,7 @@ fn handles_have_names_ids_and_locations() {
 
 #[test]
 fn a_future_that_never_has_to_wait_makes_room_after_128_operations() {
-    on(single(), |runtime| {
+    on(of_threads(1), |runtime| {
         let (completer, completion) = task::completion();
         completer.complete(());
         let operations = Arc::new(AtomicUsize::new(0));

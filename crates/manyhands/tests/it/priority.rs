@@ -1,9 +1,9 @@
 //! Priorities of tasks: which runs first, and that none starves.
 
-use crate::support::{Board, on, on_runtime, receive, wait_until};
+use crate::support::{Board, loop_until, of_threads, on, on_runtime, receive, wait_until};
 use manyhands::simulation::Simulation;
 use manyhands::task::{self, Builder, Priority};
-use manyhands::{Runtime, parallel, time};
+use manyhands::time;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
@@ -20,8 +20,7 @@ const EACH: usize = 130;
 #[test]
 fn one_worker_runs_the_more_urgent_tasks_earlier() {
     // One thread: where spawning takes long, another would take the place of the blocked worker.
-    let runtime = Runtime::builder().workers(1).max_threads(1);
-    on(runtime.build().unwrap(), |runtime| {
+    on(of_threads(1), |runtime| {
         let _entered = runtime.enter();
         let (started, queued) = (Arc::new(Board::new(1)), Arc::new(Board::new(1)));
         let first = task::run({
@@ -41,8 +40,7 @@ fn one_worker_runs_the_more_urgent_tasks_earlier() {
 
 #[test]
 fn one_worker_runs_the_more_urgent_of_its_own_tasks_earlier() {
-    let runtime = Runtime::builder().workers(1).max_threads(1);
-    on(runtime.build().unwrap(), |runtime| {
+    on(of_threads(1), |runtime| {
         let _entered = runtime.enter();
         let (sender, receiver) = mpsc::channel();
         drop(task::run(move || {
@@ -130,11 +128,7 @@ fn a_task_in_the_background_runs_beside_an_endless_loop() {
         let looping = task::run({
             let stop = Arc::clone(&stop);
             move || {
-                parallel::options().for_range_with_control(0..u64::MAX, |_, control| {
-                    if stop.load(Ordering::Relaxed) && !control.should_exit() {
-                        control.stop();
-                    }
-                });
+                loop_until(&stop, || ());
             }
         });
         let stopping = move || stop.store(true, Ordering::Relaxed);

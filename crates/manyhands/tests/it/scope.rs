@@ -1,8 +1,8 @@
 //! Scopes: borrowing spawns, nesting, panics.
 
 use crate::support::{
-    Ledger, blow, busy_micros, message_of, on, on_each_runtime, on_runtime, panics_of, receive,
-    wait_until,
+    Ledger, blow, busy_micros, message_of, of_threads, on, on_each_runtime, on_runtime, panics_of,
+    receive, wait_until,
 };
 use manyhands::{Runtime, Scope, join, parallel, scope, task};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -249,8 +249,7 @@ fn what_closures_own_is_dropped_once() {
 
 #[test]
 fn closures_start_in_the_order_of_their_spawning_where_there_is_one_thread() {
-    let builder = Runtime::builder().workers(1).max_threads(1);
-    on(builder.build().unwrap(), |runtime| {
+    on(of_threads(1), |runtime| {
         let order = Mutex::new(Vec::new());
         runtime.install(|| {
             scope(|s| {

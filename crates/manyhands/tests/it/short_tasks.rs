@@ -1,8 +1,7 @@
 //! Short tasks where long computations hold every place.
 
-use crate::support::{on_runtime, wait_until};
+use crate::support::{loop_until, on_runtime, wait_until};
 use manyhands::channel;
-use manyhands::parallel;
 use manyhands::task::{self, Priority};
 use std::hint;
 use std::sync::Arc;
@@ -31,11 +30,7 @@ impl Long {
     /// A loop over short items, which ends as the computations do.
     fn run_loop(&self) {
         self.begun.fetch_add(1, Ordering::SeqCst);
-        parallel::options().for_range_with_control(0..u64::MAX, |_, control| {
-            if self.may_end.load(Ordering::SeqCst) && !control.should_exit() {
-                control.stop();
-            }
-        });
+        loop_until(&self.may_end, || ());
     }
 
     fn has_begun(&self, count: usize) {

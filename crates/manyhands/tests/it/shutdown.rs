@@ -1,17 +1,11 @@
 //! The end of a runtime: what runs is finished, what is queued is dropped and counted, nothing hangs.
 
-use crate::support::{Ledger, busy_micros, receive, wait_until, within};
+use crate::support::{Ledger, busy_micros, of_threads, receive, wait_until, within};
 use crate::which_runtime::{named, where_tasks_run};
 use manyhands::{Runtime, parallel, task};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock, mpsc};
 use std::thread;
-
-/// One worker and no stand-in: what is queued behind a task stays queued while that runs.
-fn single() -> Runtime {
-    let builder = Runtime::builder().workers(1).max_threads(1);
-    builder.build().expect("the numbers are right")
-}
 
 /// Runs `work` as a task of `runtime`, which is handed to it.
 fn inside<T: Send + 'static>(
@@ -33,7 +27,7 @@ fn queued_tasks_are_dropped_and_counted_and_their_handles_say_cancelled() {
         let things = ledger.make_all();
         let ran = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&ran);
-        let (report, handles) = inside(single(), move |runtime| {
+        let (report, handles) = inside(of_threads(1), move |runtime| {
             let spawn = |thing| {
                 let ran = Arc::clone(&count);
                 task::run(move || {
@@ -62,7 +56,7 @@ fn the_closures_of_dropped_tasks_are_dropped_although_their_handles_are_kept() {
     within(60, || {
         let ledger = Ledger::new(50);
         let things = ledger.make_all();
-        let handles = inside(single(), move |runtime| {
+        let handles = inside(of_threads(1), move |runtime| {
             let spawn = |thing| task::run(move || drop(thing));
             let handles: Vec<_> = things.into_iter().map(spawn).collect();
             runtime.shutdown();
@@ -83,7 +77,7 @@ fn detached_tasks_are_dropped_and_counted_too() {
     within(60, || {
         let ledger = Ledger::new(100);
         let things = ledger.make_all();
-        let report = inside(single(), move |runtime| {
+        let report = inside(of_threads(1), move |runtime| {
             for (i, thing) in things.into_iter().enumerate() {
                 if i % 2 == 0 {
                     drop(task::run(move || drop(thing)));
@@ -101,7 +95,7 @@ fn detached_tasks_are_dropped_and_counted_too() {
 #[test]
 fn tasks_that_ran_in_place_are_not_counted_as_dropped() {
     within(60, || {
-        let report = inside(single(), |runtime| {
+        let report = inside(of_threads(1), |runtime| {
             for i in 0..10 {
                 assert_eq!(task::run(move || i).join().unwrap(), i);
             }
@@ -197,7 +191,7 @@ fn a_waiting_thread_gets_an_error_when_its_task_is_dropped() {
             is_waiting.store(true, Ordering::SeqCst);
             handle.join()
         });
-        inside(single(), move |runtime| {
+        inside(of_threads(1), move |runtime| {
             send_handle.send(task::run(|| ())).unwrap();
             wait_until("the waiter waits", || waiting.load(Ordering::SeqCst));
             busy_micros(2_000);
@@ -256,7 +250,7 @@ fn a_runtime_may_be_dropped_inside_one_of_its_own_tasks() {
 #[test]
 fn a_task_may_go_on_working_after_it_dropped_its_runtime() {
     within(60, || {
-        let (sum, child, queued) = inside(single(), |runtime| {
+        let (sum, child, queued) = inside(of_threads(1), |runtime| {
             drop(runtime);
             let sum: u64 = parallel::sum(0..10_000_u64);
             let (a, b) = manyhands::join(|| 1, || 2);
@@ -275,7 +269,7 @@ fn a_task_may_go_on_working_after_it_dropped_its_runtime() {
 #[test]
 fn a_runtime_may_be_dropped_inside_a_task_of_another() {
     within(60, || {
-        let (first, second) = (single(), single());
+        let (first, second) = (of_threads(1), of_threads(1));
         inside(first, move |first| {
             assert!(second.install(where_tasks_run).starts_with("manyhands-"));
             drop(second);
@@ -287,7 +281,7 @@ fn a_runtime_may_be_dropped_inside_a_task_of_another() {
 #[test]
 fn a_runtime_may_be_dropped_by_the_closure_of_a_dropped_task() {
     within(60, || {
-        let (outer, inner) = (single(), single());
+        let (outer, inner) = (of_threads(1), of_threads(1));
         inside(outer, move |outer| {
             drop(task::run(move || drop(inner)));
             outer.shutdown();

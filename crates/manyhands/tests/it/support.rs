@@ -4,10 +4,10 @@
     reason = "deadlines and busy bodies need the clock; nothing here sleeps"
 )]
 
-use manyhands::{AggregatePanic, Runtime};
+use manyhands::{AggregatePanic, Runtime, parallel};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
@@ -34,6 +34,22 @@ pub(crate) fn on_runtime<T: Send + 'static>(
 ) -> T {
     let runtime = Runtime::builder().workers(workers).build();
     on(runtime.expect("the numbers are right"), work)
+}
+
+/// A runtime of this many threads, and no other thread in place of one that is blocked.
+pub(crate) fn of_threads(threads: usize) -> Runtime {
+    let builder = Runtime::builder().workers(threads).max_threads(threads);
+    builder.build().expect("the numbers are right")
+}
+
+/// A loop that goes on until `stop` says so, and never yields by itself.
+pub(crate) fn loop_until(stop: &AtomicBool, body: impl Fn() + Sync) {
+    parallel::options().for_range_with_control(0..u64::MAX, |_, control| {
+        body();
+        if stop.load(Ordering::SeqCst) && !control.should_exit() {
+            control.stop();
+        }
+    });
 }
 
 /// As [`on_runtime`], with this one.

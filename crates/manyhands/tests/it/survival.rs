@@ -1,7 +1,7 @@
 //! No user code ends a thread of the runtime: not a panic whose payload panics when it is dropped, and
 //! not one in a hook, a name, a waker, a destructor or a subscriber. After each the same worker continues.
 
-use crate::support::{on, panics_of, receive, within};
+use crate::support::{of_threads, on, panics_of, receive, within};
 use manyhands::{Runtime, parallel, task, time};
 use std::future::pending;
 use std::mem::ManuallyDrop;
@@ -236,8 +236,7 @@ fn a_handle_that_was_polled_before_can_be_joined_on_a_worker() {
 #[test]
 fn bodies_states_and_sources_that_panic_with_anything_keep_no_worker() {
     for times in [1, 2, ENDLESS] {
-        let runtime = Runtime::builder().workers(2).max_threads(2).build();
-        on(runtime.unwrap(), move |runtime| {
+        on(of_threads(2), move |runtime| {
             let _entered = runtime.enter();
             for _ in 0..3 {
                 let keep = |payloads: Vec<crate::support::Payload>| {

@@ -1,18 +1,13 @@
 //! Tasks and their handles.
 
 use crate::support::{
-    Ledger, blow, busy_micros, message_of, on, on_each_runtime, on_runtime, receive, wait_until,
+    Ledger, blow, busy_micros, message_of, of_threads, on, on_each_runtime, on_runtime, receive,
+    wait_until,
 };
 use manyhands::{Runtime, task};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
-
-/// One worker and no stand-in.
-fn single() -> Runtime {
-    let builder = Runtime::builder().workers(1).max_threads(1);
-    builder.build().expect("the numbers are right")
-}
 
 #[test]
 fn a_result_comes_back_through_the_handle() {
@@ -103,7 +98,7 @@ fn is_finished_tells_when_a_task_has_ended() {
 
 #[test]
 fn the_only_worker_runs_a_queued_task_that_it_waits_for_in_place() {
-    on(single(), |runtime| {
+    on(of_threads(1), |runtime| {
         let (sender, receiver) = mpsc::channel();
         runtime.install(|| {
             drop(task::run(move || {
@@ -279,7 +274,7 @@ fn a_result_whose_drop_panics_does_not_kill_a_worker() {
             }
         }
     }
-    on(single(), |runtime| {
+    on(of_threads(1), |runtime| {
         runtime.install(|| {
             for _ in 0..10 {
                 drop(task::run(|| Grenade));

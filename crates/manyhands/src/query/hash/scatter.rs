@@ -1,8 +1,9 @@
 //! Items gathered for look-ups by key, all of them kept, in order.
 //!
-//! Where their number is known, and one table can hold them, the runners write them in place. Otherwise a runner only lists its items, with their hashes. Where there are very many it distributes them, each to one of many
-//! parts. At the end the runners' shares of a part are merged, by the runs in which the items came. If no runner has
-//! distributed any, there is only one part.
+//! Where their number is known, and one table can hold them, the runners write them in place. Otherwise a runner only lists
+//! its items, with their hashes. Where there are very many it distributes them, each to one of many parts. At the end the
+//! runners' shares of a part are merged, by the runs in which the items came. If no runner has distributed any, there is
+//! only one part.
 
 use crate::engine::consumer::Consumer;
 use crate::parallel::one_or_many::OneOrMany;

@@ -82,7 +82,7 @@ pub(crate) enum Sweep {
     Busy,
     /// Work waits, and some of the running threads are blocked, or may be.
     Watch,
-    /// Work waits, and long jobs hold every place, or did a moment ago. Who brings a short task wakes a thread for it.
+    /// Long jobs hold every place, or did a moment ago. Who brings a short task wakes a thread for it.
     Held,
     /// A thread needed help, or may need it at the next sweep.
     Trouble,
