@@ -51,6 +51,6 @@ pub(crate) fn is_worth_a_wake(runtime: &RuntimeInner, ticks: u64) -> bool {
 }
 
 /// A wake pays when what is left takes, or what it saves is, this many times as long.
-pub(crate) const WAKE_PAYS_FROM: u64 = 3;
+pub(crate) const WAKE_PAYS_FROM: u64 = 2;
 /// Calls that follow each other within this belong to a series.
 const GAP_NANOS_MAX: u64 = 30_000;
