@@ -29,7 +29,17 @@ impl CoarseTime {
     pub(super) const NONE: Self = Self(Bits48([0; 6]));
 
     pub(super) fn of(ticks: u64) -> Self {
-        Self(Bits48::of(ticks >> DROPPED_BITS).unwrap_or(Bits48([u8::MAX; 6])))
+        Self::of_steps(ticks >> DROPPED_BITS)
+    }
+
+    /// The one that has this number of steps.
+    pub(super) fn of_steps(steps: u64) -> Self {
+        Self(Bits48::of(steps).unwrap_or(Bits48([u8::MAX; 6])))
+    }
+
+    /// By how many steps it is later than the first one.
+    pub(super) fn steps(self) -> u64 {
+        self.0.get()
     }
 
     /// At most what it was made of.

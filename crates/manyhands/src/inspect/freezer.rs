@@ -105,7 +105,8 @@ mod tests {
     use super::{Freezer, Freezing, NotFrozen, NotThawed, thaw};
     use crate::inspect::frozen;
     use crate::inspect::interned::Origin;
-    use crate::inspect::table::{self, Record};
+    use crate::inspect::recorded::Record;
+    use crate::inspect::table;
     use crate::inspect::task_number::TaskNumber;
     use crate::inspect::task_state::TaskState;
     use crate::inspect::work_type::{Waking, WorkType};

@@ -5,8 +5,9 @@
 //! name. Counted while the table of tasks is read, so no list of all tasks is made.
 
 use crate::inspect::frames::Frames;
+use crate::inspect::recorded::Record;
 use crate::inspect::rows::Rows;
-use crate::inspect::table::{self, Record};
+use crate::inspect::table;
 use crate::inspect::task_number::TaskNumber;
 use crate::inspect::task_state::{TaskKind, TaskState};
 use crate::inspect::wait_kind::WaitKind;

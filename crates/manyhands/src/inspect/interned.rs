@@ -32,6 +32,15 @@ impl Line {
         Self(RECENT_LINES.with(|recent| recent.number(key, || lock(&LINES).add(key, at))))
     }
 
+    /// The line that was named by this number.
+    pub(super) fn of_number(number: NonZeroU32) -> Self {
+        Self(number)
+    }
+
+    pub(super) fn number(self) -> NonZeroU32 {
+        self.0
+    }
+
     /// The line that has this number.
     pub(super) fn location(self) -> &'static Location<'static> {
         lock(&LINES).get(self.0)
@@ -50,6 +59,15 @@ impl Origin {
         let key = (ptr::from_ref(work).addr(), at | priority as usize);
         let add = || lock(&ORIGINS).add(key, (work, spawned_at, priority));
         Self(RECENT_ORIGINS.with(|recent| recent.number(key, add)))
+    }
+
+    /// The one that was named by this number.
+    pub(super) fn of_number(number: NonZeroU32) -> Self {
+        Self(number)
+    }
+
+    pub(super) fn number(self) -> NonZeroU32 {
+        self.0
     }
 
     pub(super) fn priority(self) -> Priority {

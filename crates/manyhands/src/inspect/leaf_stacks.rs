@@ -10,7 +10,8 @@
 //!
 //! Not here: how the task comes to be polled (`poll_once.rs`).
 
-use crate::inspect::table::{self, Record};
+use crate::inspect::recorded::Record;
+use crate::inspect::table;
 use crate::inspect::task_number::TaskNumber;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::stack_copy::{self, NotCopied, StackCopy};

@@ -8,7 +8,7 @@
 
 use crate::inspect::frames::Frames;
 use crate::inspect::interned::Line;
-use crate::inspect::table::Record;
+use crate::inspect::recorded::Record;
 use crate::inspect::task_state::TaskState;
 use crate::inspect::wait_kind::WaitKind;
 use crate::inspect::waits::WaitRecord;

@@ -1,38 +1,16 @@
-//! What a record knows of its task's cell: where it is, and how the task is woken by who holds no part of the cell.
+//! How a task is woken by its record: by who holds no part of the task's cell.
 //!
 //! A record is taken out of the table before its task's cell is freed. So who has found it there has the cell too, as long as
 //! the shard of the table stays locked. That is long enough to get the right to queue the task, which is itself a part of
 //! the cell.
 //!
-//! Not here: the table (`table.rs`), what such a task runs (`work_type.rs`), and the steps of a wake (`task/steps.rs`).
+//! Not here: where the cell is (`recorded_cell.rs`), the table (`table.rs`), what such a task runs (`work_type.rs`), and the steps of a wake (`task/steps.rs`).
 //!
 //! Unsafe: the cell is reached by pointer.
 
-#[cfg(unix)]
 use crate::inspect::{frozen, table, task_number::TaskNumber, task_state::TaskState};
-use std::ptr::NonNull;
-
-/// The cell of a task.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct RecordedCell(NonNull<()>);
-
-// SAFETY: where a cell is, is known to any thread; what is done with it there is up to `wake_waiting`.
-unsafe impl Send for RecordedCell {}
-
-impl RecordedCell {
-    /// For a record that leaves the table before this cell is freed.
-    pub(super) fn new(cell: NonNull<()>) -> Self {
-        Self(cell)
-    }
-
-    /// Which task this is for its handle and for `tracing`.
-    pub(super) fn id(self) -> usize {
-        self.0.addr().get()
-    }
-}
 
 /// Why a task is not woken.
-#[cfg(unix)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NotWoken {
     /// No task that exists has this number.
@@ -44,12 +22,11 @@ pub(super) enum NotWoken {
 }
 
 /// Wakes a task that waits, as one of its wakers would.
-#[cfg(unix)]
 pub(super) fn wake_waiting(number: TaskNumber) -> Result<(), NotWoken> {
     let mut found = Err(NotWoken::NoSuchTask);
     table::change(number, |record| {
         let waking = record.origin.and_then(|origin| origin.work().waking);
-        let cell = record.cell.map(|cell| cell.0);
+        let cell = record.cell.map(|cell| cell.pointer());
         found = match cell.zip(waking) {
             Some(_) if frozen::is_frozen(number) => Err(NotWoken::Frozen),
             Some((cell, waking)) if record.state == TaskState::Waiting => {

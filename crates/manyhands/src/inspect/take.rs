@@ -2,11 +2,12 @@
 
 use crate::inspect::frames::{Frame, Frames};
 use crate::inspect::frozen;
+use crate::inspect::recorded::Record;
 use crate::inspect::rows::Rows;
-use crate::inspect::snapshot::{FrameSnapshot, Snapshot, TaskSnapshot, WaitSnapshot};
 #[cfg(unix)]
-use crate::inspect::table::Entry;
-use crate::inspect::table::{self, Record};
+use crate::inspect::shard::Entry;
+use crate::inspect::snapshot::{FrameSnapshot, Snapshot, TaskSnapshot, WaitSnapshot};
+use crate::inspect::table;
 use crate::inspect::task_number::TaskNumber;
 use crate::inspect::task_state::TaskState;
 use crate::inspect::wait_kind::WaitKind;
@@ -83,7 +84,7 @@ pub(super) fn snapshot_of_oldest(tasks_max: usize) -> (Snapshot, usize) {
 /// Calls `see` for the `tasks_max` tasks that have the lowest numbers, in the order of [`table::for_each_entry`]. Returns how many
 /// others there are: they are only counted, so a million tasks that nobody asked for cost little.
 #[cfg(unix)]
-pub(super) fn for_each_of_oldest(tasks_max: usize, mut see: impl FnMut(&Entry<'_>)) -> usize {
+pub(super) fn for_each_of_oldest(tasks_max: usize, mut see: impl FnMut(&mut Entry<'_>)) -> usize {
     let count = table::len();
     if tasks_max == 0 {
         return count;
@@ -167,9 +168,9 @@ pub(super) fn find_owners(tasks: &mut [TaskSnapshot]) {
         return;
     }
     // The handle that is waited on keeps the task's cell, so no other task has its address.
-    table::for_each(|number, record| {
-        if let Some(owner) = owners.get_mut(&record.id()) {
-            *owner = Some(number);
+    table::for_each_entry(|entry| {
+        if let Some(owner) = owners.get_mut(&entry.id()) {
+            *owner = Some(entry.number);
         }
     });
     for wait in waits {

@@ -1,14 +1,15 @@
 //! What a task waits for, as its record keeps it.
 //!
-//! Nearly every task waits for one thing. That wait lies in the record, in as few bytes as it needs. What else there can be
-//! lies in a box that other tasks do not have: several waits, frames, kept wakers, and a wait that does not fit.
+//! Nearly every task waits for one thing. That wait lies in the record (`one_wait.rs`). What else there can be lies in a box
+//! that other tasks do not have: several waits, frames, kept wakers, and a wait that does not fit.
 //!
 //! Not here: the other parts of a record (`table.rs`), and what is recorded when (`record.rs`).
 
 use crate::inspect::awaited_set::AwaitedSet;
-use crate::inspect::coarse::{Bits48, CoarseTime};
+use crate::inspect::coarse::CoarseTime;
 use crate::inspect::frames::Frames;
 use crate::inspect::interned::Line;
+use crate::inspect::one_wait::OneWait;
 use crate::inspect::task_number::TaskNumber;
 use crate::inspect::wait_kind::WaitKind;
 use std::mem;
@@ -26,32 +27,9 @@ enum Held {
     More(Box<MoreWaits>),
 }
 
-/// The only wait of a task: for no scope or group, and in no frame.
-#[derive(Debug, Clone, Copy)]
-struct OneWait {
-    owner: Option<TaskNumber>,
-    at: Line,
-    leaf: Bits48,
-    resource: Bits48,
-    /// [`CoarseTime::NONE`] until the poll has ended in which it began.
-    since: CoarseTime,
-    kind: WaitKind,
-    standing: Standing,
-}
-
-/// Which poll has recorded a task's only wait, and whether the end of it wakes the task itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
-    Direct,
-    Inside,
-    /// Of the poll before, while the task is polled.
-    EarlierDirect,
-    /// Of the poll before, while the task is polled.
-    EarlierInside,
-}
-
+/// What of a task's waits does not lie in its record.
 #[derive(Debug, Clone, Default)]
-struct MoreWaits {
+pub(super) struct MoreWaits {
     /// While the task is polled, the first ones are those of the poll before.
     list: Vec<WaitRecord>,
     /// How many these are.
@@ -225,6 +203,36 @@ impl Waits {
         }
     }
 
+    /// Of these parts, of which there is at most one.
+    pub(super) fn of_parts(one: Option<OneWait>, more: Option<Box<MoreWaits>>) -> Self {
+        let one = one.map(Held::One);
+        Self(more.map(Held::More).or(one).unwrap_or_default())
+    }
+
+    /// The wait that lies in the record.
+    pub(super) fn in_record(&self) -> Option<&OneWait> {
+        match &self.0 {
+            Held::One(wait) => Some(wait),
+            Held::Nothing | Held::More(_) => None,
+        }
+    }
+
+    /// Whether something does not lie in the record.
+    pub(super) fn are_boxed(&self) -> bool {
+        self.boxed().is_some()
+    }
+
+    /// Takes out what does not lie in the record.
+    pub(super) fn take_box(&mut self) -> Option<Box<MoreWaits>> {
+        if !self.are_boxed() {
+            return None;
+        }
+        match mem::take(&mut self.0) {
+            Held::More(more) => Some(more),
+            Held::Nothing | Held::One(_) => None,
+        }
+    }
+
     fn boxed(&self) -> Option<&MoreWaits> {
         match &self.0 {
             Held::More(more) => Some(more),
@@ -245,57 +253,6 @@ impl Waits {
         match &mut self.0 {
             Held::More(more) => more,
             Held::Nothing | Held::One(_) => unreachable!("it was made above"),
-        }
-    }
-}
-
-impl Standing {
-    /// The same in the next poll.
-    fn earlier(self) -> Self {
-        match self {
-            Self::Direct | Self::EarlierDirect => Self::EarlierDirect,
-            Self::Inside | Self::EarlierInside => Self::EarlierInside,
-        }
-    }
-}
-
-impl OneWait {
-    /// `None` if the wait does not fit.
-    fn of(wait: &WaitRecord) -> Option<Self> {
-        if wait.set.is_some() || wait.frame != 0 {
-            return None;
-        }
-        Some(Self {
-            owner: wait.owner,
-            at: wait.at,
-            leaf: Bits48::of(wait.leaf as u64)?,
-            resource: Bits48::of(wait.resource as u64)?,
-            since: CoarseTime::of(wait.since),
-            kind: wait.kind,
-            standing: if wait.is_direct {
-                Standing::Direct
-            } else {
-                Standing::Inside
-            },
-        })
-    }
-
-    fn is_earlier(&self) -> bool {
-        self.standing == self.standing.earlier()
-    }
-
-    fn record(&self) -> WaitRecord {
-        let address = |bits: Bits48| usize::try_from(bits.get()).expect("it was an address");
-        WaitRecord {
-            leaf: address(self.leaf),
-            kind: self.kind,
-            resource: address(self.resource),
-            owner: self.owner,
-            set: None,
-            at: self.at,
-            since: self.since.ticks(),
-            is_direct: matches!(self.standing, Standing::Direct | Standing::EarlierDirect),
-            frame: 0,
         }
     }
 }

@@ -17,6 +17,7 @@ mod groups;
 mod lines;
 mod loops;
 mod outside;
+mod packed;
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")

@@ -1,0 +1,189 @@
+//! What is recorded of one task.
+//!
+//! Not here: where records are (`table.rs`), and what is recorded when (`record.rs`).
+
+use crate::inspect::coarse::CoarseTime;
+use crate::inspect::interned::Origin;
+use crate::inspect::last_waker::LastWaker;
+use crate::inspect::lines::is_of_library;
+use crate::inspect::recorded_cell::RecordedCell;
+use crate::inspect::task_number::TaskNumber;
+use crate::inspect::task_state::{TaskKind, TaskState};
+use crate::inspect::waits::{MoreWaits, WaitRecord, Waits};
+use crate::priority::Priority;
+use std::mem;
+use std::num::NonZeroU32;
+use std::panic::Location;
+
+/// What is recorded of one task. Times are readings of the tick counter.
+#[derive(Debug, Clone)]
+pub(super) struct Record {
+    /// `None` of a thread.
+    pub(super) cell: Option<RecordedCell>,
+    /// `None` of a thread.
+    pub(super) origin: Option<Origin>,
+    pub(super) name: Option<Box<Name>>,
+    pub(super) parent: Option<TaskNumber>,
+    /// The scope or group that it belongs to.
+    pub(super) set: Option<NonZeroU32>,
+    /// The runtime and the worker that ran it last.
+    pub(super) ran_on: Option<(NonZeroU32, u32)>,
+    pub(super) state: TaskState,
+    /// When it was spawned, or first seen.
+    pub(super) spawned: CoarseTime,
+    /// When it got into this state.
+    pub(super) since: u64,
+    /// How long it has run.
+    pub(super) busy: u64,
+    /// No further than it can be counted.
+    pub(super) polls: u32,
+    /// No further than it can be counted.
+    pub(super) wakes: u32,
+    /// `None` if it was never woken.
+    pub(super) last_waker: Option<LastWaker>,
+    /// Raised by each poll, each wake, and each change of its waits; goes on with 0 behind the highest number.
+    pub(super) changes: u32,
+    /// How many of its wakers exist, or [`UNKNOWN`].
+    pub(super) wakers: u32,
+    pub(super) waits: Waits,
+}
+
+/// A name: a type of its own because a pointer to a text would have two words.
+#[derive(Debug, Clone)]
+pub(super) struct Name(pub(super) Box<str>);
+
+/// What of a record lies elsewhere.
+#[derive(Debug, Default)]
+pub(super) struct Boxes {
+    pub(super) name: Option<Box<Name>>,
+    pub(super) waits: Option<Box<MoreWaits>>,
+}
+
+impl Record {
+    /// Of a thread that was first seen now; a task has more to say.
+    pub(super) fn new(now: u64) -> Self {
+        Self {
+            cell: None,
+            origin: None,
+            name: None,
+            parent: None,
+            set: None,
+            ran_on: None,
+            state: TaskState::Queued,
+            spawned: CoarseTime::of(now),
+            since: now,
+            busy: 0,
+            polls: 0,
+            wakes: 0,
+            last_waker: None,
+            changes: 0,
+            wakers: UNKNOWN,
+            waits: Waits::default(),
+        }
+    }
+
+    /// Which task this is for its handle and for `tracing`; 0: it is none.
+    pub(super) fn id(&self) -> usize {
+        self.cell.map_or(0, RecordedCell::id)
+    }
+
+    /// The type of its closure or future; empty of a thread.
+    pub(super) fn type_name(&self) -> &'static str {
+        self.origin.map_or("", |origin| origin.work().type_name())
+    }
+
+    /// Where it was spawned; `None` of a thread.
+    pub(super) fn spawned_at(&self) -> Option<&'static Location<'static>> {
+        self.origin.map(Origin::spawned_at)
+    }
+
+    /// The line of one of its waits: that of its spawning if it is nothing but a future of this library.
+    pub(super) fn line_of(&self, wait: &WaitRecord) -> &'static Location<'static> {
+        let at = wait.at.location();
+        let spawned_at = is_of_library(at).then(|| self.spawned_at()).flatten();
+        spawned_at.unwrap_or(at)
+    }
+
+    /// Takes out what lies elsewhere.
+    pub(super) fn take_boxes(&mut self) -> Boxes {
+        Boxes {
+            name: self.name.take(),
+            waits: self.waits.take_box(),
+        }
+    }
+
+    /// What a snapshot shows of it is not what it was.
+    pub(super) fn note_change(&mut self) {
+        self.changes = self.changes.wrapping_add(1);
+    }
+
+    /// Changes its state. A thread that waits may wake up to look, and sleep again: that alone is no change of what it
+    /// waits for.
+    pub(super) fn enter(&mut self, state: TaskState, now: u64) {
+        if self.state == TaskState::Running {
+            self.busy += now.saturating_sub(self.since);
+        }
+        self.state = state;
+        self.since = now;
+    }
+
+    /// What it is.
+    pub(super) fn kind(&self) -> TaskKind {
+        self.origin
+            .map_or(TaskKind::Thread, |origin| origin.work().kind())
+    }
+
+    /// `None` of a thread.
+    pub(super) fn priority(&self) -> Option<Priority> {
+        self.origin.map(Origin::priority)
+    }
+
+    /// How many of its wakers exist, as far as that is known.
+    pub(super) fn wakers(&self) -> Option<u32> {
+        (self.wakers != UNKNOWN).then_some(self.wakers)
+    }
+
+    pub(super) fn set_wakers(&mut self, wakers: Option<u32>) {
+        self.wakers = wakers.map_or(UNKNOWN, |wakers| wakers.min(UNKNOWN - 1));
+    }
+
+    /// The task is about to be polled: what it waited for so far counts only for since when it waits for the same again.
+    pub(super) fn begin_poll(&mut self) {
+        self.waits.begin_poll();
+        self.note_change();
+    }
+
+    /// Puts other waits and wakers in, and returns these.
+    pub(super) fn replace_waits(
+        &mut self,
+        waits: Waits,
+        wakers: Option<u32>,
+    ) -> (Waits, Option<u32>) {
+        self.note_change();
+        let before = self.wakers();
+        self.set_wakers(wakers);
+        (mem::replace(&mut self.waits, waits), before)
+    }
+
+    /// Adds a wait; see [`Waits::add`].
+    pub(super) fn add_wait(&mut self, wait: WaitRecord) {
+        self.note_change();
+        self.waits.add(wait);
+    }
+
+    /// A task was added to a scope or group that this one may wait for.
+    pub(super) fn grow_awaited_set(&mut self, number: NonZeroU32) {
+        self.waits.grow_set(number);
+        self.note_change();
+    }
+
+    /// Takes out the wait of a future that is dropped, or whose wait is over.
+    pub(super) fn remove_wait(&mut self, leaf: usize, is_same: impl Fn(&WaitRecord) -> bool) {
+        if self.waits.remove(leaf) || self.waits.remove_same(is_same) {
+            self.note_change();
+        }
+    }
+}
+
+/// Of wakers: nobody has counted them.
+const UNKNOWN: u32 = u32::MAX;
