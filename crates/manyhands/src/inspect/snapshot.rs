@@ -66,9 +66,9 @@ pub struct RuntimeSnapshot {
     pub threads_max: usize,
     /// Why none can be added now; `None`: one can.
     pub no_more_threads: Option<NoMoreThreads>,
-    /// Tasks from external threads that wait for a worker, counted up to 10,000.
+    /// Tasks from external threads that wait for a worker, counted up to 10,000 in each queue.
     pub queued_outside: usize,
-    /// Interactive and background tasks that wait for a worker, of each counted up to 10,000.
+    /// Interactive and background tasks that wait for a worker, counted up to 10,000 in each queue.
     pub queued_with_priority: usize,
     /// Threads started in place of one that declared that it blocks.
     pub started_for_declared: u64,

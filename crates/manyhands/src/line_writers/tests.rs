@@ -8,7 +8,8 @@
 
 use crate::sync::clock;
 use crate::sync::writers::{Line, Notes};
-use crate::{Runtime, channel, parallel, task};
+use crate::task::{self, Builder, Priority};
+use crate::{Runtime, channel, parallel};
 use std::fmt::Write as _;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
@@ -103,31 +104,42 @@ const WORKLOADS: &[Workload] = &[
     Workload {
         name: "tasks from one thread outside",
         count: 1_000,
-        run: |pool| bring(&pool.runtime, 1_000),
+        run: |pool| bring(&pool.runtime, Priority::Normal, 1_000),
     },
     Workload {
         name: "tasks from eight threads outside",
         count: 2_000,
-        run: |pool| {
-            thread::scope(|s| {
-                for _ in 0..8 {
-                    s.spawn(|| {
-                        pool.notes.enrol();
-                        bring(&pool.runtime, 250);
-                    });
-                }
-            });
-        },
+        run: |pool| bring_by_eight(pool, Priority::Normal),
     },
     Workload {
         name: "tasks that spawn two tasks each",
         count: 2_047,
-        run: |pool| {
-            let _entered = pool.runtime.enter();
-            task::run(|| spawn_tree(10))
-                .join()
-                .expect("it does not panic");
-        },
+        run: |pool| spawn_all(pool, Priority::Normal),
+    },
+    Workload {
+        name: "interactive tasks from one thread outside",
+        count: 1_000,
+        run: |pool| bring(&pool.runtime, Priority::Interactive, 1_000),
+    },
+    Workload {
+        name: "interactive tasks from eight threads outside",
+        count: 2_000,
+        run: |pool| bring_by_eight(pool, Priority::Interactive),
+    },
+    Workload {
+        name: "interactive tasks that spawn two tasks each",
+        count: 2_047,
+        run: |pool| spawn_all(pool, Priority::Interactive),
+    },
+    Workload {
+        name: "background tasks from eight threads outside",
+        count: 2_000,
+        run: |pool| bring_by_eight(pool, Priority::Background),
+    },
+    Workload {
+        name: "background tasks that spawn two tasks each",
+        count: 2_047,
+        run: |pool| spawn_all(pool, Priority::Background),
     },
     Workload {
         name: "pairs of tasks that pass messages",
@@ -154,21 +166,48 @@ const WORKLOADS: &[Workload] = &[
 ];
 
 /// Brings tasks, up to 50 of them at a time.
-fn bring(runtime: &Runtime, count: usize) {
+fn bring(runtime: &Runtime, priority: Priority, count: usize) {
     let _entered = runtime.enter();
-    for _ in 0..count / 50 {
-        let tasks: Vec<_> = (0..50).map(|_| task::run(|| busy(5))).collect();
+    let task = |_| Builder::new().priority(priority).run(|| busy(5));
+    for _ in 0..count.div_ceil(50) {
+        let tasks: Vec<_> = (0..count.min(50)).map(task).collect();
         for task in tasks {
             task.join().expect("it does not panic");
         }
     }
 }
 
-fn spawn_tree(depth: u32) {
+fn bring_one_that_spawns(runtime: &Runtime, priority: Priority) {
+    let _entered = runtime.enter();
+    let run = move || Builder::new().priority(priority).run(|| ()).join();
+    let outer = Builder::new().priority(priority).run(run);
+    let inner = outer.join().expect("it does not panic");
+    inner.expect("it does not panic");
+}
+
+fn bring_by_eight(pool: &Noted, priority: Priority) {
+    thread::scope(|s| {
+        for _ in 0..8 {
+            s.spawn(|| {
+                pool.notes.enrol();
+                bring(&pool.runtime, priority, 250);
+            });
+        }
+    });
+}
+
+fn spawn_all(pool: &Noted, priority: Priority) {
+    let _entered = pool.runtime.enter();
+    let first = task::run(move || spawn_tree(priority, 10));
+    first.join().expect("it does not panic");
+}
+
+fn spawn_tree(priority: Priority, depth: u32) {
     busy(5);
     if depth > 0 {
         for _ in 0..2 {
-            drop(task::run(move || spawn_tree(depth - 1)));
+            let next = move || spawn_tree(priority, depth - 1);
+            drop(Builder::new().priority(priority).run(next));
         }
     }
 }
@@ -203,7 +242,7 @@ fn busy(micros: u64) {
 fn describe(lines: &mut [Line], count: u64) -> String {
     lines.sort_by_key(|line| std::cmp::Reverse(line.moves));
     let mut text = String::new();
-    for line in lines.iter().take(6) {
+    for line in lines.iter().take(12) {
         let sites: Vec<_> = line
             .sites
             .iter()
@@ -258,19 +297,27 @@ struct Cause {
 const CAUSES: &[Cause] = &[
     Cause {
         name: "one task from outside",
-        run: |runtime| {
-            let _entered = runtime.enter();
-            task::run(|| ()).join().expect("it does not panic");
-        },
+        run: |runtime| bring(runtime, Priority::Normal, 1),
     },
     Cause {
         name: "one task that spawns another",
-        run: |runtime| {
-            let _entered = runtime.enter();
-            let outer = task::run(|| task::run(|| ()).join());
-            let inner = outer.join().expect("it does not panic");
-            inner.expect("it does not panic");
-        },
+        run: |runtime| bring_one_that_spawns(runtime, Priority::Normal),
+    },
+    Cause {
+        name: "one interactive task from outside",
+        run: |runtime| bring(runtime, Priority::Interactive, 1),
+    },
+    Cause {
+        name: "one interactive task that spawns another",
+        run: |runtime| bring_one_that_spawns(runtime, Priority::Interactive),
+    },
+    Cause {
+        name: "one task in the background from outside",
+        run: |runtime| bring(runtime, Priority::Background, 1),
+    },
+    Cause {
+        name: "one task in the background that spawns another",
+        run: |runtime| bring_one_that_spawns(runtime, Priority::Background),
     },
     Cause {
         name: "two tasks and a message each way",

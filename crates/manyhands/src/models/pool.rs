@@ -1,4 +1,5 @@
-//! A small pool for the models: a queue, in some of several shards, a parker for each worker, and the steps of `runtime/sleep/waking.rs`.
+//! A small pool for the models: a queue, in some of several shards, in some with one of interactive tasks beside it, a
+//! parker for each worker, and the steps of `runtime/sleep/waking.rs`.
 //!
 //! A thread that is started runs on the thread that starts it, which is one of its possible orders.
 
@@ -19,6 +20,8 @@ use std::ptr;
 pub(super) struct Pool<const TASKS: usize> {
     pub(super) idle: Idle,
     pub(super) queue: ShardedQueue<Work>,
+    /// That of interactive tasks, where a model has these.
+    interactive: Option<ShardedQueue<Work>>,
     /// That of the queue's owner.
     pub(super) hold: StealGrace,
     pub(super) tasks: [Work; TASKS],
@@ -92,10 +95,19 @@ impl<const TASKS: usize> Pool<TASKS> {
         Arc::new(pool)
     }
 
+    /// As [`with_shards`](Self::with_shards), with interactive tasks too.
+    pub(super) fn with_priorities(workers: usize, shards: usize) -> Arc<Self> {
+        let mut pool = Self::with_workers(workers, workers, 0, Starts::Never);
+        pool.queue = ShardedQueue::new(shards);
+        pool.interactive = Some(ShardedQueue::new(shards));
+        Arc::new(pool)
+    }
+
     fn with_workers(limit: usize, workers: usize, more: usize, starts: Starts) -> Self {
         let pool = Self {
             idle: Idle::new(limit, workers + more),
             queue: ShardedQueue::new(1),
+            interactive: None,
             hold: StealGrace::new(),
             tasks: Work::some(),
             places: (0..workers + more).map(|_| Place::new()).collect(),
@@ -158,10 +170,20 @@ impl<const TASKS: usize> Pool<TASKS> {
 
     /// Queues a task from outside, as pusher number `pusher`.
     pub(super) fn inject_from(&self, pusher: usize, number: usize) {
+        self.inject_into(&self.queue, pusher, number);
+    }
+
+    /// Queues an interactive task, as pusher number `pusher`.
+    pub(super) fn inject_interactive(&self, pusher: usize, number: usize) {
+        let queue = self.interactive.as_ref();
+        self.inject_into(queue.expect("the model has these"), pusher, number);
+    }
+
+    fn inject_into(&self, queue: &ShardedQueue<Work>, pusher: usize, number: usize) {
         let task = &self.tasks[number];
         task.prepare();
         // SAFETY: 1. the task lives as long as the model; 2. each number is pushed once.
-        unsafe { waking::queue_outside(self, self.queue.shard(pusher), task.as_ptr(), false) };
+        unsafe { waking::queue_outside(self, queue.shard(pusher), task.as_ptr(), false) };
     }
 
     /// Whether the queue has several shards, and no owner.
@@ -233,12 +255,20 @@ impl<const TASKS: usize> Pool<TASKS> {
         own.take(1).map(|run| Work::at(run.first))
     }
 
-    /// Worker: takes a task from the queue. With several shards it wakes another worker for what is left; with one, loom
-    /// has enough to try without that.
+    /// Whether tasks wait that any worker may take.
+    fn has_tasks(&self) -> bool {
+        let interactive = self.interactive.as_ref();
+        !self.queue.is_empty() || interactive.is_some_and(|queue| !queue.is_empty())
+    }
+
+    /// Worker: takes a task from the queue, or an interactive one before. With several shards it wakes another worker for
+    /// what is left; with one, loom has enough to try without that.
     fn take_shared(&self, worker: usize) -> Option<&Work> {
-        let run = self.queue.take(|| worker, 1)?;
+        let interactive = self.interactive.as_ref();
+        let interactive = interactive.and_then(|queue| queue.take(|| worker, 1));
+        let run = interactive.or_else(|| self.queue.take(|| worker, 1))?;
         if self.is_sharded() {
-            waking::leave_rest(self, !self.queue.is_empty());
+            waking::leave_rest(self, self.has_tasks());
         }
         Some(Work::at(run.first))
     }
@@ -301,7 +331,7 @@ impl<const TASKS: usize> waking::Pool for Pool<TASKS> {
     }
 
     fn has_visible_work(&self) -> bool {
-        !self.queue.is_empty()
+        self.has_tasks()
     }
 
     fn unpark(&self, worker: usize, _: Waker) {
@@ -402,7 +432,7 @@ impl<'pool, const TASKS: usize> waking::Worker for Worker<'pool, TASKS> {
     }
 
     fn has_more(&self) -> bool {
-        !self.pool.queue.is_empty()
+        self.pool.has_tasks()
     }
 
     fn hold(&self) -> &StealGrace {
@@ -422,7 +452,7 @@ impl<'pool, const TASKS: usize> waking::Worker for Worker<'pool, TASKS> {
 
     fn sees_work(&self) -> bool {
         if self.pool.is_sharded() {
-            !self.pool.queue.is_empty()
+            self.pool.has_tasks()
         } else {
             waking::has_tasks_for_others(&self.pool.hold, self.pool.first_shard())
         }

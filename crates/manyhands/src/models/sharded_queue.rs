@@ -1,8 +1,9 @@
-//! The queue of tasks from outside in several shards: I1 where those who push and workers meet in different ones.
+//! The queues of tasks from outside and of interactive ones in several shards: I1 where those who push and workers meet in
+//! different ones.
 //!
 //! Threads: a worker and two pushers, or one pusher beside a second worker that sleeps. Operations, of
-//! `runtime/sleep/waking.rs`: a worker's turns, and queueing a task from outside. There are two shards, and the worker
-//! begins at the first. With three preemptions where there is one pusher.
+//! `runtime/sleep/waking.rs`: a worker's turns, and queueing a task from outside. There are two shards of each, and the
+//! worker begins at the first, and with the interactive tasks where there are some. With three preemptions where there is one pusher.
 //! Property: a pushed task is always run, without help of the monitor. While a worker is kept by the task that it runs,
 //! the one that sleeps is claimed for the other task, also if that was pushed while the first one searched.
 
@@ -37,6 +38,46 @@ fn a_task_pushed_while_another_is_found_is_not_left_to_a_worker_that_is_kept_by_
             move || {
                 model.inject_from(0, 0);
                 model.inject_from(1, 1);
+            }
+        });
+        model.work_until_kept(0);
+        pusher.join().unwrap();
+        assert!(
+            !model.idle.is_announced(1),
+            "a task waits, and the worker that sleeps is not claimed"
+        );
+    });
+}
+
+#[test]
+fn tasks_of_two_priorities_in_two_shards_are_run_by_a_worker_that_falls_asleep() {
+    check(|| {
+        let model = Pool::<2>::with_priorities(1, 2);
+        let ordinary = Arc::clone(&model);
+        let interactive = Arc::clone(&model);
+        let pushers = [
+            thread::spawn(move || ordinary.inject_from(1, 0)),
+            thread::spawn(move || interactive.inject_interactive(1, 1)),
+        ];
+        model.work(0, Sleeps::Shortly);
+        for pusher in pushers {
+            pusher.join().unwrap();
+        }
+        assert_eq!(model.idle.running(), 1);
+    });
+}
+
+#[test]
+fn a_task_pushed_while_one_of_another_priority_is_found_is_not_left_to_a_worker_that_is_kept_by_that()
+ {
+    check_deeper(3, || {
+        let model = Pool::<2>::with_priorities(2, 2);
+        model.idle.announce(1);
+        let pusher = thread::spawn({
+            let model = Arc::clone(&model);
+            move || {
+                model.inject_from(0, 0);
+                model.inject_interactive(1, 1);
             }
         });
         model.work_until_kept(0);

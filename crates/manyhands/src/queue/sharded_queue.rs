@@ -53,9 +53,14 @@ impl<T: Linked> ShardedQueue<T> {
     }
 
     /// Whether there is nothing in any of them. Exact for each in the order of its `back`'s exchanges.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
-        self.first.is_empty() && self.others.iter().all(|shard| shard.is_empty())
+        self.first.is_empty() && (self.others.is_empty() || self.are_others_empty())
+    }
+
+    #[inline(never)]
+    fn are_others_empty(&self) -> bool {
+        self.others.iter().all(|shard| shard.is_empty())
     }
 
     /// Takes up to `max` tasks from the front of one shard, of the first that has some and no other taker, beginning at

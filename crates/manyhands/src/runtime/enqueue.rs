@@ -13,6 +13,7 @@
 //! Unsafe: tasks are queued by pointer, and find their runtime through their registry.
 
 use crate::job::{Job, TaskKey, TaskRegistry};
+use crate::queue::ShardedQueue;
 use crate::runtime::sleep::waking::{self, Notify};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::WorkerSlot;
@@ -155,12 +156,13 @@ unsafe fn back_to(
 unsafe fn to_runtime(shared: &RuntimeInner, job: *mut Job, priority: Priority) {
     // SAFETY: by the caller's promise.
     let is_short = unsafe { is_favoured(shared, job, priority) };
-    let lane = shared.priority_queues.lane(priority);
-    match lane.or_else(|| shared.injector.only()) {
+    let queue = shared.priority_queues.lane(priority);
+    let queue = queue.unwrap_or(&shared.injector);
+    match queue.only() {
         // SAFETY: by the caller's promise.
         Some(queue) => unsafe { waking::queue_outside(shared, queue, job, is_short) },
         // SAFETY: by the caller's promise.
-        None => unsafe { to_shard(shared, job, is_short) },
+        None => unsafe { to_shard(shared, queue, job, is_short) },
     }
 }
 
@@ -169,8 +171,18 @@ unsafe fn to_runtime(shared: &RuntimeInner, job: *mut Job, priority: Priority) {
 /// # Safety
 /// As for [`enqueue`].
 #[inline(never)]
-unsafe fn to_shard(shared: &RuntimeInner, job: *mut Job, is_short: bool) {
-    let queue = shared.injector.shard(pusher());
+unsafe fn to_shard(
+    shared: &RuntimeInner,
+    queue: &ShardedQueue<Job>,
+    job: *mut Job,
+    is_short: bool,
+) {
+    // A worker pushes where it looks first.
+    let number = match current::worker() {
+        Some((slot, theirs)) if ptr::eq(theirs, shared) => slot.home_shard(),
+        _ => pusher(),
+    };
+    let queue = queue.shard(number);
     // SAFETY: by the caller's promise.
     unsafe { waking::queue_outside(shared, queue, job, is_short) };
 }
@@ -241,7 +253,13 @@ fn notify_for(slot: &OccupiedSlot, by: WokenBy) -> Notify {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::pusher;
+    use crate::Runtime;
+    use crate::sync::clock;
+    use crate::task::{self, Builder, Priority};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::{Arc, RwLock};
     use std::thread;
+    use std::time::Duration;
 
     #[test]
     fn a_thread_keeps_its_number_and_another_one_has_another() {
@@ -250,5 +268,47 @@ mod tests {
         let [other, other_again] = thread::spawn(numbers).join().unwrap();
         assert_eq!((first, other), (again, other_again));
         assert_ne!(first, other);
+    }
+
+    #[test]
+    fn a_worker_queues_tasks_of_each_priority_where_it_looks_first() {
+        const WORKERS: usize = 40;
+        let builder = Runtime::builder().workers(WORKERS).max_threads(WORKERS);
+        let runtime = builder.build().expect("the numbers are right");
+        let (kept, begun) = (Arc::new(RwLock::new(())), Arc::new(AtomicUsize::new(0)));
+        // Let go at the end, also of a test that fails.
+        let keeps = kept.write().expect("nobody panics with it");
+        let queue = |_| {
+            let (kept, begun) = (Arc::clone(&kept), Arc::clone(&begun));
+            task::run(move || {
+                begun.fetch_add(1, Ordering::SeqCst);
+                wait_for(|| begun.load(Ordering::SeqCst) >= WORKERS);
+                for priority in [Priority::Interactive, Priority::Background] {
+                    drop(Builder::new().priority(priority).run(|| ()));
+                }
+                begun.fetch_add(1, Ordering::SeqCst);
+                drop(kept.read());
+            })
+        };
+        let entered = runtime.enter();
+        (0..WORKERS).map(queue).for_each(drop);
+        drop(entered);
+        wait_for(|| begun.load(Ordering::SeqCst) == 2 * WORKERS);
+        let queues = &runtime.shared().priority_queues;
+        for queue in [&queues.interactive, &queues.background] {
+            let counts: Vec<_> = queue.shards().map(|shard| shard.count(100)).collect();
+            assert_eq!(counts, [16, 16, 8]);
+        }
+        drop(keeps);
+    }
+
+    /// Waits, with a deadline.
+    fn wait_for(holds: impl Fn() -> bool) {
+        let begun = clock::now();
+        while !holds() {
+            let waited = clock::now() - begun;
+            assert!(waited < Duration::from_secs(20), "the deadline has passed");
+            thread::yield_now();
+        }
     }
 }

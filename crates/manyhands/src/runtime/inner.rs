@@ -107,7 +107,7 @@ impl RuntimeInner {
             injector: ShardedQueue::new(workers),
             set_aside: Padded(TaskQueue::new()),
             passed_on: PassedOn::new(),
-            priority_queues: PriorityQueues::new(),
+            priority_queues: PriorityQueues::new(workers),
             registry: TaskRegistry::take(this.as_ptr().cast()),
             slots: (0..threads_max + GUESTS_MAX)
                 .map(|_| AtomicPtr::new(ptr::null_mut()))
@@ -459,13 +459,8 @@ impl RuntimeInner {
     /// Drops every queued task without running it.
     pub(crate) fn discard_queued(&self) {
         let own = self.all_slots().map(|slot| &slot.tasks);
-        let others = [
-            &*self.set_aside,
-            &*self.priority_queues.interactive,
-            &*self.priority_queues.background,
-        ];
-        let outside = self.injector.shards().chain(others);
-        for queue in outside.chain(own) {
+        let outside = self.injector.shards().chain(self.priority_queues.all());
+        for queue in outside.chain([&*self.set_aside]).chain(own) {
             while let Some(run) = queue.take(1) {
                 // SAFETY: 1. and 2.: taken from the queue, so it is ours alone.
                 let is_dropped = unsafe { Job::perform(run.first, Action::Drop(self.registry)) };

@@ -54,8 +54,7 @@ fn no_more_threads(shared: &RuntimeInner) -> Option<NoMoreThreads> {
 }
 
 fn queued_with_priority(queues: &PriorityQueues) -> usize {
-    let queues = [&queues.interactive, &queues.background];
-    queues.map(|queue| queue.count(QUEUED_MAX)).iter().sum()
+    queues.all().map(|queue| queue.count(QUEUED_MAX)).sum()
 }
 
 /// What the occupant of a slot does, if there is one.

@@ -94,9 +94,8 @@ impl Simulator {
     /// Takes the queued tasks, the oldest first.
     fn collect(&mut self) {
         let own = [&self.slot.tasks, &self.slot.local];
-        let priority_queues = &self.shared.priority_queues;
-        let urgent_and_not = [&*priority_queues.interactive, &*priority_queues.background];
-        let outside = self.shared.injector.shards().chain(urgent_and_not);
+        let shared = &self.shared;
+        let outside = shared.injector.shards().chain(shared.priority_queues.all());
         for queue in own.into_iter().chain(outside) {
             while let Some(run) = queue.take(1) {
                 self.runnable.push(run.first);

@@ -2,6 +2,7 @@
 
 use crate::support::{Ledger, busy_micros, of_threads, receive, wait_until, within};
 use crate::which_runtime::{named, where_tasks_run};
+use manyhands::task::Priority;
 use manyhands::{Runtime, parallel, task};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock, mpsc};
@@ -128,16 +129,23 @@ fn what_many_threads_have_brought_to_a_large_pool_is_counted_and_dropped_while_i
         wait_until("all workers are kept", is_everyone_kept);
         drop(entered);
         let ledger = Ledger::new(24);
-        let bring = |thing| {
+        let bring = |priority, thing| {
             let _entered = runtime.enter();
-            task::run(move || drop(thing))
+            let builder = task::Builder::new().priority(priority);
+            builder.run(move || drop(thing))
         };
+        let priorities = [
+            Priority::Interactive,
+            Priority::Normal,
+            Priority::Background,
+        ];
         let handles: Vec<_> = thread::scope(|s| {
-            let things = ledger.make_all().into_iter();
-            let threads: Vec<_> = things.map(|thing| s.spawn(move || bring(thing))).collect();
+            let things = priorities.into_iter().cycle().zip(ledger.make_all());
+            let spawn = |(priority, thing)| s.spawn(move || bring(priority, thing));
+            let threads: Vec<_> = things.map(spawn).collect();
             threads.into_iter().map(|it| it.join().unwrap()).collect()
         });
-        assert_eq!(runtime.metrics().queued_outside, 24);
+        assert_eq!(runtime.metrics().queued_outside, 8);
         let shutdown = thread::spawn(move || runtime.shutdown());
         wait_until("all are dropped", || ledger.count_dropped() == 24);
         drop(keeps);

@@ -178,16 +178,21 @@ impl OccupiedSlot {
         )
     }
 
-    /// Worker: the shard of the tasks from outside at which it looks first when it has nothing else.
+    /// Worker: the shard of the tasks from outside at which it looks first when it has nothing else, and of those with a
+    /// priority at which it looks first and where it queues its own.
     pub(crate) fn home_shard(&self) -> usize {
         ShardedQueue::<Job>::home_of(self.worker().unwrap_or(0))
     }
 
-    /// Worker: the shard at which it looks before its own tasks, another one each time. So none of them waits for ever,
-    /// although all who look at it first may be busy.
-    pub(crate) fn next_shard(&self) -> usize {
-        self.shard.set(self.shard.get().wrapping_add(1));
+    /// Worker: the shard at which it looks first in its round's turn for tasks from outside, another one in each round. So
+    /// no shard waits for ever, although all who look at it first may be busy.
+    pub(crate) fn shard_of_round(&self) -> usize {
         self.shard.get()
+    }
+
+    /// Worker: its round's turn for tasks from outside begins.
+    pub(crate) fn go_to_next_shard(&self) {
+        self.shard.set(self.shard.get().wrapping_add(1));
     }
 
     /// A small random number.

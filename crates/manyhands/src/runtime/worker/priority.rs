@@ -1,7 +1,8 @@
 //! Tasks that are more or less urgent than others, and whose turn it is.
 //!
 //! Usual tasks stay in the workers' queues. Interactive and background ones have a queue each for the whole
-//! runtime; while nobody has ever spawned one, a worker reads one flag more, and nothing else.
+//! runtime, in shards where there are more than 16 workers; while nobody has ever spawned one, a worker reads one flag
+//! more, and nothing else.
 //!
 //! A worker that could run all three kinds runs them 8 : 4 : 1. A kind that it has not come to for 10 ms
 //! and four tasks goes first, so nothing starves. Loops and joins of others count as usual work.
@@ -10,25 +11,25 @@
 
 use crate::job::Job;
 use crate::priority::Priority;
-use crate::queue::TaskQueue;
+use crate::queue::{ShardedQueue, TaskQueue};
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::{Padded, clock};
+use crate::sync::clock;
 
 /// The queues of what is not usual.
 #[derive(Debug)]
 pub(crate) struct PriorityQueues {
     is_used: AtomicBool,
-    pub(crate) interactive: Padded<TaskQueue<Job>>,
-    pub(crate) background: Padded<TaskQueue<Job>>,
+    pub(crate) interactive: ShardedQueue<Job>,
+    pub(crate) background: ShardedQueue<Job>,
 }
 
 impl PriorityQueues {
-    /// Unused ones.
-    pub(crate) fn new() -> Self {
+    /// Unused ones, for this number of workers.
+    pub(crate) fn new(workers: usize) -> Self {
         Self {
             is_used: AtomicBool::new(false),
-            interactive: Padded(TaskQueue::new()),
-            background: Padded(TaskQueue::new()),
+            interactive: ShardedQueue::new(workers),
+            background: ShardedQueue::new(workers),
         }
     }
 
@@ -40,7 +41,7 @@ impl PriorityQueues {
     }
 
     /// The lane of `priority`, which is going to be used; `None` for usual tasks.
-    pub(crate) fn lane(&self, priority: Priority) -> Option<&TaskQueue<Job>> {
+    pub(crate) fn lane(&self, priority: Priority) -> Option<&ShardedQueue<Job>> {
         let lane = match priority {
             Priority::Interactive => &self.interactive,
             Priority::Normal => return None,
@@ -56,6 +57,11 @@ impl PriorityQueues {
     /// Whether nothing is queued here.
     pub(crate) fn is_empty(&self) -> bool {
         self.interactive.is_empty() && self.background.is_empty()
+    }
+
+    /// The queues.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &TaskQueue<Job>> {
+        self.interactive.shards().chain(self.background.shards())
     }
 }
 

@@ -9,7 +9,7 @@
 //! Unsafe: jobs are performed by pointer.
 
 use crate::job::{Action, Job, JobKind, abort};
-use crate::queue::{Run, TaskQueue};
+use crate::queue::{Run, ShardedQueue};
 use crate::runtime::fork_join::helper_slot::HelperGuard;
 use crate::runtime::sleep::counted_flag::CountedFlag;
 use crate::runtime::sleep::timers::TimerPoll;
@@ -77,6 +77,7 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
         timer_poll.fire_timers(slot);
         if at_work.turn == Turn::Outside {
             shared.poll_driver_once(slot);
+            slot.go_to_next_shard();
         }
         let spin_nanos = at_work.spin_nanos;
         match waking::next(shared, index, &mut at_work) {
@@ -283,29 +284,54 @@ fn find_by_priority(
 ) -> Option<FoundWork> {
     let now = clock::ticks();
     let mut turns = slot.turns.get();
+    let queues = &shared.priority_queues;
     let found = turns.next(now).into_iter().find_map(|priority| {
         turns.come_to(priority, now);
         match priority {
-            Priority::Interactive => take_one(&shared.priority_queues.interactive),
-            Priority::Normal => find_usual(shared, slot, turn),
-            Priority::Background => take_one(&shared.priority_queues.background),
+            Priority::Interactive => take_one(shared, &queues.interactive, slot, turn),
+            Priority::Normal => {
+                let found = find_usual(shared, slot, turn)?;
+                waking::leave_rest(shared, !queues.is_empty());
+                Some(found)
+            }
+            Priority::Background => take_one(shared, &queues.background, slot, turn),
         }
     });
     slot.turns.set(turns);
-    if found.is_some() && !shared.priority_queues.is_empty() {
-        shared.wake_if_nobody_searches();
-    }
     found
 }
 
-fn take_one(queue: &TaskQueue<Job>) -> Option<FoundWork> {
-    queue.take(1).map(|run| FoundWork::Job(run.first))
+/// Takes a task that has a priority. Another worker is to come for what is left, of whichever priority.
+#[inline(always)]
+fn take_one(
+    shared: &RuntimeInner,
+    queue: &ShardedQueue<Job>,
+    slot: &OccupiedSlot,
+    turn: Turn,
+) -> Option<FoundWork> {
+    let run = match queue.only() {
+        Some(only) => only.take(1),
+        None => take_sharded(queue, slot, turn),
+    }?;
+    waking::leave_rest(shared, !queue.is_empty() || shared.has_tasks_outside());
+    Some(FoundWork::Job(run.first))
+}
+
+/// Takes a task that has a priority where there are several shards, beginning with the worker's own, or in its round's turn
+/// for tasks from outside with another one each time. A function of its own, so that one queue costs nothing more.
+#[inline(never)]
+fn take_sharded(queue: &ShardedQueue<Job>, slot: &OccupiedSlot, turn: Turn) -> Option<Run<Job>> {
+    let begin = || match turn {
+        Turn::Outside => slot.shard_of_round(),
+        Turn::Others | Turn::Own | Turn::OwnBound => slot.home_shard(),
+    };
+    queue.take(begin, 1)
 }
 
 /// Looks for what is of the usual priority.
 fn find_usual(shared: &RuntimeInner, slot: &'static OccupiedSlot, turn: Turn) -> Option<FoundWork> {
     let out_of_turn = match turn {
-        Turn::Outside => take_outside(shared, slot, OccupiedSlot::next_shard),
+        Turn::Outside => take_outside(shared, slot, OccupiedSlot::shard_of_round),
         // One only: a worker that has work of its own would only move the rest from cache to cache.
         Turn::Others => find_elsewhere(shared, slot, 1),
         Turn::Own | Turn::OwnBound => None,
@@ -384,8 +410,8 @@ fn look_at(
     }
 }
 
-/// Takes a run of tasks from outside, of those set aside if there are any, else beginning at shard `begin`. A function of its own, because most tasks are found
-/// before, and a longer caller would cost them instructions.
+/// Takes a run of tasks from outside, of those set aside if there are any, else beginning at shard `begin`. A function of
+/// its own, because most tasks are found before, and a longer caller would cost them instructions.
 #[inline(never)]
 fn take_outside(
     shared: &RuntimeInner,

@@ -29,7 +29,8 @@ pub(crate) fn find(shared: &RuntimeInner, slot: &'static OccupiedSlot) -> Option
     let mut others = shared
         .other_slots(slot, random)
         .filter(|other| !slot.is_patient_with(other));
-    let interactive = shared.priority_queues.interactive.take(1);
+    let interactive = &shared.priority_queues.interactive;
+    let interactive = interactive.take(|| slot.home_shard(), 1);
     let found = interactive.map(|run| run.first).or_else(|| {
         take_short(shared, slot, &slot.tasks)
             .or_else(|| others.find_map(|other| take_short_of(shared, slot, other)))
