@@ -11,6 +11,7 @@ use crate::sync::writers::{Line, Notes};
 use crate::task::{self, Builder, Priority};
 use crate::{Runtime, channel, parallel};
 use std::fmt::Write as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -277,6 +278,12 @@ fn table() {
                 describe(&mut lines, workload.count)
             );
         }
+        let mut came = 0;
+        let mut lines = pool.written_by(|| came = join_all(&pool));
+        println!(
+            "{workers} workers, one loop in which {came} bodies wait for each other\n{}",
+            describe(&mut lines, 1)
+        );
         for cause in CAUSES {
             let (most, mut lines) = one_after_the_other(&pool, cause.run);
             println!(
@@ -286,6 +293,25 @@ fn table() {
             );
         }
     }
+}
+
+/// A loop with an item for each worker, which ends when all have come, and an item before from which its length is known.
+/// Returns how many came.
+fn join_all(pool: &Noted) -> usize {
+    let (here, begun) = (AtomicUsize::new(0), clock::now());
+    pool.runtime.install(|| {
+        parallel::for_range(0..=pool.workers, |index| {
+            if index == 0 {
+                return busy(3_000);
+            }
+            // Relaxed: nothing is published.
+            here.fetch_add(1, Ordering::Relaxed);
+            while here.load(Ordering::Relaxed) < pool.workers && clock::now() - begun < COMING_MAX {
+                thread::yield_now();
+            }
+        });
+    });
+    here.into_inner()
 }
 
 /// What happens once, in a pool that sleeps.
@@ -361,4 +387,6 @@ fn no_line_is_written_by_more_than_16_threads_for_one_task() {
 }
 
 const WRITERS_MAX: usize = 16;
+/// How long workers may take to come to a loop.
+const COMING_MAX: Duration = Duration::from_secs(2);
 const LIMIT: Duration = Duration::from_secs(60);

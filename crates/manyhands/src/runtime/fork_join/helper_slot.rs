@@ -136,7 +136,13 @@ impl HelperSlot {
         // and its bits stay, or the caller's next look sees the work left before the recall. With `invite` it is O1: a
         // pusher reads this word after the push, a dismisser reads the queue after this exchange, and all four are
         // SeqCst. So the pusher sees the dismissal, or the dismisser sees what was pushed.
-        self.state.fetch_and(!WORK, Ordering::SeqCst);
+        //
+        // The same holds for a look that finds the bit gone, and all but the first runner that ends only look. What it read
+        // is older than the recall or the invitation, whose bit then stays, or newer, and then it has acquired.
+        if self.state.load(Ordering::SeqCst) & WORK != 0 {
+            // SeqCst: as above.
+            self.state.fetch_and(!WORK, Ordering::SeqCst);
+        }
     }
 
     /// There is work again.
