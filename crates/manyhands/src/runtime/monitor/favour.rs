@@ -35,6 +35,9 @@ pub(super) struct Held {
     pub(super) long: usize,
     /// Threads in jobs that have just begun, of kinds that are known to be long.
     pub(super) begun_long: usize,
+    /// Whether jobs of kinds that are known to be long have held every place for some time, as one look shows, or somebody
+    /// has seen that since the last sweep.
+    pub(super) by_kinds: bool,
     /// Threads that run.
     pub(super) running: usize,
     /// Those of them beyond the limit that run short tasks, or what was taken for one.
@@ -54,7 +57,7 @@ impl Favour {
         // One long job after the other: at most looks one of the threads has just begun the next.
         let goes_on = self.is_on() && held.long > 0;
         let begun_long = if goes_on { held.begun_long } else { 0 };
-        if held.long + begun_long >= held.running.max(held.limit) {
+        if held.by_kinds || held.long + begun_long >= held.running.max(held.limit) {
             let on = self.on.get_or_insert(On {
                 until: held.now,
                 threads: 0,
@@ -112,7 +115,9 @@ pub(super) fn is_long(
 }
 
 const LONG: Duration = Duration::from_millis(1);
-const LONG_BY_KIND: Duration = Duration::from_micros(100);
+const LONG_BY_KIND: Duration = Duration::from_nanos(LONG_BY_KIND_NANOS);
+/// A job of a kind that is known to be long counts as such after this time, because jobs of that kind may often be short.
+pub(crate) const LONG_BY_KIND_NANOS: u64 = 100_000;
 /// How long short tasks are favoured after long jobs were seen to hold every place.
 const LASTS: Duration = Duration::from_millis(20);
 const LOOKS_APART: Duration = Duration::from_millis(1);
@@ -131,6 +136,7 @@ mod tests {
             now,
             long,
             begun_long: 0,
+            by_kinds: false,
             running,
             in_short_tasks,
             limit: 2,
@@ -167,6 +173,21 @@ mod tests {
             1,
             "a thread has just been counted as blocked"
         );
+    }
+
+    #[test]
+    fn one_look_that_finds_long_kinds_in_all_places_is_enough() {
+        let start = clock::now();
+        let mut favour = Favour::default();
+        let mut threads = |after, by_kinds, running| {
+            let held = held(start + after, 0, running, 0);
+            favour.update(Held { by_kinds, ..held })
+        };
+        assert_eq!(threads(Duration::ZERO, true, 2), 1);
+        assert_eq!(threads(LASTS / 2, false, 1), 1);
+        assert_eq!(threads(LASTS, true, 4), 3, "two too many, and one");
+        assert_eq!(threads(LASTS + LASTS / 2, false, 2), 3);
+        assert_eq!(threads(LASTS * 2, false, 2), 0);
     }
 
     #[test]

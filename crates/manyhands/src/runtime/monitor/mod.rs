@@ -11,7 +11,7 @@ pub(crate) mod control;
 #[cfg(not(loom))]
 mod detector;
 #[cfg(not(loom))]
-mod favour;
+pub(crate) mod favour;
 #[cfg(not(loom))]
 mod hill_climbing;
 #[cfg(not(loom))]

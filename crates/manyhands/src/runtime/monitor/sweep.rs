@@ -28,6 +28,7 @@ use crate::runtime::monitor::favour::{Favour, Held, is_long};
 use crate::runtime::monitor::hill_climbing_sampler::HillClimbingSampler;
 use crate::runtime::monitor::memory;
 use crate::runtime::sleep::waking;
+use crate::runtime::worker::held_places::Places;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::{LongJob, RuntimeInner, Stall, ThreadChangeReason};
 use crate::sync::{clock, processor_load};
@@ -245,7 +246,6 @@ impl Sweeper {
                 }
                 verdict @ (ThreadVerdict::Runs | ThreadVerdict::Starved) => {
                     let running_for = watch.at_it_for(at);
-                    let runs = verdict == ThreadVerdict::Runs;
                     let computed_for = watch.computed_for(at);
                     let is_long = is_long(&shared.long_kinds, kind, running_for, computed_for);
                     stats.long += usize::from(is_long);
@@ -253,7 +253,7 @@ impl Sweeper {
                         running_for >= STARVED_AFTER_ALL
                             || (running_for >= STARVED_AFTER && watch.has_processor()),
                     );
-                    if runs
+                    if verdict == ThreadVerdict::Runs
                         && running_for >= LONG
                         && job != self.noted.insert(slot.number, job.unwrap_or(0))
                     {
@@ -327,16 +327,22 @@ impl Sweeper {
 
     /// Lets threads beyond the limit run short tasks while long jobs hold every place.
     fn favour_short_tasks(&mut self, shared: &RuntimeInner, now: Instant, stats: &SweepStats) {
+        let was_on = self.favour.is_on();
+        let is_new = !was_on && shared.idle.favours_short_tasks();
         let threads = self.favour.update(Held {
             now,
             long: stats.long,
             begun_long: stats.begun_long,
+            by_kinds: is_new || matches!(shared.places_of_long_kinds(), Places::Held(_)),
             running: shared.idle.running(),
             in_short_tasks: shared.idle.in_short_tasks(),
             limit: shared.idle.limit(),
         });
         let threads = u32::try_from(threads).unwrap_or(u32::MAX);
-        shared.idle.set_extra_for_short_tasks(threads);
+        if was_on || self.favour.is_on() {
+            // Else who brings a task may just have begun it.
+            shared.idle.set_extra_for_short_tasks(threads);
+        }
         if shared.has_waiting_tasks() && self.favour.wakes(now, shared.short_tasks_found.read()) {
             waking::wake_for_short_task(shared);
         }

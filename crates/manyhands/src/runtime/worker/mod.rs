@@ -6,6 +6,8 @@ pub(crate) mod signal;
 pub(crate) mod steal_grace;
 
 #[cfg(not(loom))]
+pub(crate) mod held_places;
+#[cfg(not(loom))]
 pub(crate) mod long_kinds;
 #[cfg(not(loom))]
 pub(crate) mod occupied_slot;

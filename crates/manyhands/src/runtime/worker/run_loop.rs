@@ -83,9 +83,7 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
         match waking::next(shared, index, &mut at_work) {
             Next::FoundWork(found) => {
                 backoff.reset();
-                let kind = found.kind();
-                perform(slot, found);
-                if shared.long_kinds.has(kind) {
+                if perform_in_place(shared, slot, found) == Kind::Long {
                     at_work.rounds.shorten();
                 }
             }
@@ -97,7 +95,7 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
             Next::Searched(found) => {
                 at_work.spin_nanos = (spin_nanos * 2).min(SPIN_NANOS_MAX);
                 backoff.reset();
-                perform(slot, found);
+                let _ = perform_in_place(shared, slot, found);
             }
             Next::Slept(Slept::Left) | Next::SleptOverLimit(Slept::Left) => return End::NotNeeded,
             Next::Slept(slept) => {
@@ -227,6 +225,28 @@ impl waking::Worker for AtWork<'_> {
             self.shared.learn_wake_latency(taken);
         }
     }
+}
+
+/// Whether a kind of job was known to be long when one began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Long,
+    Other,
+}
+
+/// Worker that has a place: runs what was found. If it is of a kind that is known to be long, who brings a short task
+/// meanwhile can see that.
+#[inline]
+fn perform_in_place(shared: &RuntimeInner, slot: &OccupiedSlot, found: FoundWork) -> Kind {
+    if !shared.long_kinds.has(found.kind()) {
+        perform(slot, found);
+        return Kind::Other;
+    }
+    slot.begin_long_kind();
+    shared.idle.set_may_find_places_held(true);
+    perform(slot, found);
+    slot.end_long_kind();
+    Kind::Long
 }
 
 /// Runs what was found, as an execution of `slot`.

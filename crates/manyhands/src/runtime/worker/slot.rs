@@ -74,6 +74,8 @@ pub(crate) struct WorkerSlot {
     pub(super) task: AtomicPtr<Location<'static>>,
     /// The kind of job that the occupant runs, or null.
     pub(super) kind: AtomicPtr<JobKind>,
+    /// When the occupant, a worker, began a job of a kind that was known to be long, in ticks. 0: it is in none.
+    pub(super) in_long_kind_since: AtomicU64,
     /// The occupant's number among the workers, or [`NO_WORKER`].
     worker: AtomicU32,
 }
@@ -119,6 +121,7 @@ impl WorkerSlot {
             in_short_task: CountedFlag::new(),
             task: AtomicPtr::new(ptr::null_mut()),
             kind: AtomicPtr::new(ptr::null_mut()),
+            in_long_kind_since: AtomicU64::new(0),
             worker: AtomicU32::new(NO_WORKER),
         }
     }
@@ -234,6 +237,13 @@ impl WorkerSlot {
     pub(crate) fn kind(&self) -> *const JobKind {
         // Relaxed: as above.
         self.kind.load(Ordering::Relaxed)
+    }
+
+    /// Since when the occupant, a worker, has been in a job of a kind that was known to be long, in ticks.
+    pub(crate) fn in_long_kind_since(&self) -> Option<u64> {
+        // Relaxed: as above.
+        let since = self.in_long_kind_since.load(Ordering::Relaxed);
+        (since != 0).then_some(since)
     }
 
     /// Monitor: the processor time of the occupant's thread.

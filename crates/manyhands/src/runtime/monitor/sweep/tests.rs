@@ -71,6 +71,22 @@ fn sweep(runtime: &Runtime) {
 }
 
 #[test]
+fn favour_that_began_between_two_sweeps_lasts_as_any_other() {
+    let runtime = without_monitor();
+    let shared = runtime.shared();
+    let mut sweeper = Sweeper::default();
+    let mut is_favoured_after = |time| {
+        let _ = sweeper.sweep_at(shared, clock::now() + time);
+        shared.idle.favours_short_tasks()
+    };
+    assert!(!is_favoured_after(Duration::ZERO));
+    shared.idle.begin_favour(2);
+    assert!(is_favoured_after(Duration::ZERO));
+    assert!(is_favoured_after(Duration::ZERO));
+    assert!(!is_favoured_after(LIMIT));
+}
+
+#[test]
 fn a_sweep_wakes_nobody_while_a_worker_that_was_woken_has_not_run_yet() {
     let runtime = without_monitor();
     let shared = runtime.shared();

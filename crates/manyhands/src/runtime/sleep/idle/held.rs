@@ -1,0 +1,39 @@
+//! Whether it is worth a look if long jobs hold every place, and the beginning of favour for short tasks by who has seen it.
+//!
+//! Beside the number of threads that may run short tasks, because who brings a task reads both.
+//!
+//! Not here: the look (`worker/held_places.rs`), and how long short tasks stay favoured (`monitor/favour.rs`).
+
+use crate::runtime::sleep::idle::Idle;
+use crate::sync::atomic::Ordering;
+
+impl Idle {
+    /// Whether a job of a kind that is known to be long has begun since somebody looked.
+    #[inline]
+    pub(crate) fn may_find_places_held(&self) -> bool {
+        // Relaxed: advice.
+        self.may_find_places_held.load(Ordering::Relaxed)
+    }
+
+    /// Says that such a job has begun, or that somebody looks. Writes only what is not so yet.
+    pub(crate) fn set_may_find_places_held(&self, may: bool) {
+        if self.may_find_places_held() != may {
+            // Relaxed: advice.
+            self.may_find_places_held.store(may, Ordering::Relaxed);
+        }
+    }
+
+    /// Favours short tasks, because long jobs on this many threads hold every place, unless they are favoured already. The
+    /// monitor ends that, and does not touch it before.
+    pub(crate) fn begin_favour(&self, threads: usize) {
+        let extra = (threads + 1).saturating_sub(self.limit());
+        let extra = u32::try_from(extra).unwrap_or(1);
+        // Relaxed, both: advice. An exchange, so that what the monitor has set is not lowered.
+        let _ = self.extra_for_short_tasks.compare_exchange(
+            0,
+            extra,
+            Ordering::Relaxed,
+            Ordering::Relaxed,
+        );
+    }
+}

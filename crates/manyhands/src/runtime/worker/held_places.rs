@@ -1,0 +1,190 @@
+//! Whether jobs of kinds that are known to be long hold every place, as any thread can see it at one look.
+//!
+//! The monitor needs two looks at a job to see that it is long, and it looks seldom. Where requests of one kind come and
+//! go, most of the time that they hold every place was over before. So a worker that begins a job of a kind that is known to
+//! be long notes when, in its slot, and who brings a short task looks at the slots. If such jobs hold every place for some
+//! time, it favours short tasks from then on, and the monitor takes over at its next sweep.
+//!
+//! # Cost
+//! A task that is brought costs two loads of one line that is seldom written. Places come to be held only when such a job
+//! begins, so there is one look for each begin at most, or as many as there are tasks until the last of them has lasted long
+//! enough. A look ends at the first worker in something else.
+//!
+//! # Ordering
+//! All is advice, as everything about short tasks is: no task depends on it. A look that misses what a worker has just noted
+//! leaves it to the monitor, whose sweeps are made whether or not anybody looks here.
+//!
+//! Not here: what follows from it (`monitor/favour.rs`).
+
+use crate::runtime::RuntimeInner;
+use crate::runtime::monitor::favour::LONG_BY_KIND_NANOS;
+use crate::runtime::worker::slot::SlotState;
+use crate::sync::clock;
+
+/// What a look at all places found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Places {
+    /// Some are free, or in other hands.
+    Open,
+    /// Jobs of long kinds have them all, but one has just begun.
+    JustTaken,
+    /// Jobs of long kinds have held them all for some time. This many threads run them.
+    Held(usize),
+}
+
+impl RuntimeInner {
+    /// Who brings a task, while short ones are not favoured: whether they are from now on.
+    #[inline]
+    pub(crate) fn finds_places_held(&self) -> bool {
+        self.idle.may_find_places_held() && self.look_at_places()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_at_places(&self) -> bool {
+        if self.idle.has_room() {
+            return false;
+        }
+        self.idle.set_may_find_places_held(false);
+        match self.places_of_long_kinds() {
+            Places::Open => false,
+            Places::JustTaken => {
+                self.idle.set_may_find_places_held(true);
+                false
+            }
+            Places::Held(threads) => {
+                self.idle.begin_favour(threads);
+                true
+            }
+        }
+    }
+
+    /// Looks at all places.
+    pub(crate) fn places_of_long_kinds(&self) -> Places {
+        let (now, least) = (clock::ticks(), clock::ticks_in(LONG_BY_KIND_NANOS));
+        let (mut threads, mut has_just_begun) = (0, false);
+        for slot in self.worker_slots() {
+            if slot.occupant() != SlotState::Running
+                || slot.in_short_task.is_set()
+                || slot.detected_blocked.is_set()
+            {
+                continue;
+            }
+            let Some(since) = slot.in_long_kind_since() else {
+                return Places::Open;
+            };
+            threads += 1;
+            has_just_begun |= now.saturating_sub(since) < least;
+        }
+        let others = self
+            .idle
+            .running()
+            .saturating_sub(self.idle.in_short_tasks());
+        if threads < others.max(self.idle.limit()) {
+            Places::Open
+        } else if has_just_begun {
+            Places::JustTaken
+        } else {
+            Places::Held(threads)
+        }
+    }
+}
+
+#[cfg(all(test, not(loom), not(shuttle)))]
+mod tests {
+    use super::Places;
+    use crate::sync::clock;
+    use crate::{Runtime, task};
+    use std::hint;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::thread;
+    use std::time::Duration;
+
+    /// Computations of one kind, until this is dropped.
+    struct Computing(Arc<State>);
+
+    #[derive(Default)]
+    struct State {
+        begun: AtomicUsize,
+        may_end: AtomicBool,
+    }
+
+    impl State {
+        fn compute(&self) {
+            self.begun.fetch_add(1, Ordering::SeqCst);
+            while !self.may_end.load(Ordering::SeqCst) {
+                hint::spin_loop();
+            }
+        }
+    }
+
+    impl Drop for Computing {
+        fn drop(&mut self) {
+            self.0.may_end.store(true, Ordering::SeqCst);
+        }
+    }
+
+    impl Computing {
+        /// Begins one on each of two workers.
+        fn begin() -> Self {
+            let this = Self(Arc::default());
+            for count in 1..=2 {
+                let state = Arc::clone(&this.0);
+                drop(task::run(move || state.compute()));
+                wait_until("it has begun", || {
+                    this.0.begun.load(Ordering::SeqCst) == count
+                });
+            }
+            this
+        }
+
+        fn end(self, runtime: &Runtime) {
+            drop(self);
+            wait_until("both workers sleep", || {
+                runtime.shared().idle.is_nobody_awake()
+            });
+        }
+    }
+
+    fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+        let begun = clock::now();
+        while !is_so() {
+            assert!(clock::now() - begun < LIMIT, "not in time: {what}");
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn who_brings_a_short_task_sees_jobs_of_long_kinds_in_all_places() {
+        let runtime = Runtime::builder().workers(2).build();
+        let runtime = runtime.expect("the number is right");
+        let (shared, _entered) = (runtime.shared(), runtime.enter());
+        // Nothing here is seen by sweeps.
+        shared.monitor.close();
+        let places = || shared.places_of_long_kinds();
+
+        let unknown = Computing::begin();
+        assert_eq!(places(), Places::Open, "they may be short");
+        let kind = shared.worker_slots().next().expect("it computes").kind();
+        shared.long_kinds.note(kind);
+        unknown.end(&runtime);
+        assert_eq!(places(), Places::Open);
+
+        let long = Computing::begin();
+        let short = Arc::new(AtomicUsize::new(0));
+        wait_until("a short task", || {
+            let short = Arc::clone(&short);
+            let body = move || short.fetch_add(1, Ordering::SeqCst);
+            drop(task::run(body));
+            shared.short_tasks_found.read() > 0
+        });
+        wait_until("the thread beyond the limit sleeps", || {
+            places() == Places::Held(2)
+        });
+        long.end(&runtime);
+        assert_eq!(places(), Places::Open, "both have ended");
+    }
+
+    const LIMIT: Duration = Duration::from_secs(30);
+}
