@@ -27,6 +27,12 @@ impl Long {
         }
     }
 
+    /// As [`compute`](Self::compute), of a type for each number.
+    fn compute_as<const TYPE: usize>(self: &Arc<Self>) -> impl FnOnce() + Send + use<TYPE> {
+        let compute = self.compute();
+        move || compute()
+    }
+
     /// A loop over short items, which ends as the computations do.
     fn run_loop(&self) {
         self.begun.fetch_add(1, Ordering::SeqCst);
@@ -165,6 +171,35 @@ fn short_tasks_that_block_let_no_more_long_ones_begin() {
         long.end();
         tasks.into_iter().for_each(|task| task.join().unwrap());
     });
+}
+
+/// An endless loop of a thread outside, and then one task after the other that turns out to be endless, each of another type,
+/// so that none is known to be long when it begins.
+#[test]
+fn short_tasks_are_run_however_many_before_them_turned_out_to_be_long() {
+    for workers in [1, 2] {
+        on_runtime(workers, move |runtime| {
+            let long = Arc::new(Long::default());
+            thread::scope(|scope| {
+                for _ in 0..workers {
+                    scope.spawn(|| runtime.install(|| long.run_loop()));
+                }
+                let _entered = runtime.enter();
+                let endless = [
+                    task::run(long.compute_as::<0>()),
+                    task::run(long.compute_as::<1>()),
+                    task::run(long.compute_as::<2>()),
+                    task::run(long.compute_as::<3>()),
+                ];
+                long.has_begun(workers + endless.len());
+                for _ in 0..100 {
+                    task::run(|| ()).join().unwrap();
+                }
+                long.end();
+                endless.into_iter().for_each(|task| task.join().unwrap());
+            });
+        });
+    }
 }
 
 /// More tasks than are looked at one by one before the deadline of a wait.

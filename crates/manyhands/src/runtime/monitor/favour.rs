@@ -42,6 +42,8 @@ pub(super) struct Held {
     pub(super) running: usize,
     /// Those of them beyond the limit that run short tasks, or what was taken for one.
     pub(super) in_short_tasks: usize,
+    /// Those of them whose task has computed for [`OUTLASTS`], and will not end soon.
+    pub(super) outlasting: usize,
     /// Threads that may run.
     pub(super) limit: usize,
 }
@@ -66,12 +68,14 @@ impl Favour {
                 found: 0,
             });
             on.until = held.now + LASTS;
-            // One, and one more for each that turned out to be long, but no more than the workers. They come on top of
-            // long jobs that go on after they were blocked, in whose place others have begun.
+            // One, and one more for each that turned out to be long, but no more than the workers, until such a one has
+            // gone on for some time. They come on top of long jobs that go on after they were blocked, in whose place others
+            // have begun.
             let others = held.running.saturating_sub(held.in_short_tasks);
             let others = others.max(held.limit);
             let turned_out_long = (held.long + begun_long).saturating_sub(others);
-            on.threads = others - held.limit + (turned_out_long + 1).min(held.limit);
+            let made_up_for = (turned_out_long + 1).min(held.limit);
+            on.threads = others - held.limit + made_up_for.max(held.outlasting + 1);
         } else if self.on.is_some_and(|on| held.now >= on.until) {
             self.on = None;
         }
@@ -118,6 +122,10 @@ const LONG: Duration = Duration::from_millis(1);
 const LONG_BY_KIND: Duration = Duration::from_nanos(LONG_BY_KIND_NANOS);
 /// A job of a kind that is known to be long counts as such after this time, because jobs of that kind may often be short.
 pub(crate) const LONG_BY_KIND_NANOS: u64 = 100_000;
+/// A task that was taken for a short one, and has computed for this long, is made up for whatever the number of these. Were
+/// each made up for at once, a program that mixes more kinds of long task than are remembered would run most of them at the
+/// same time.
+pub(super) const OUTLASTS: Duration = Duration::from_millis(20);
 /// How long short tasks are favoured after long jobs were seen to hold every place.
 const LASTS: Duration = Duration::from_millis(20);
 const LOOKS_APART: Duration = Duration::from_millis(1);
@@ -139,6 +147,7 @@ mod tests {
             by_kinds: false,
             running,
             in_short_tasks,
+            outlasting: 0,
             limit: 2,
         }
     }
@@ -221,6 +230,22 @@ mod tests {
         assert_eq!(favour.update(held(now, 3, 3, 1)), 2);
         assert_eq!(favour.update(held(now, 4, 4, 2)), 2);
         assert_eq!(favour.update(held(now, 3, 4, 2)), 2, "as before");
+    }
+
+    #[test]
+    fn each_thread_that_outlasts_the_others_is_made_up_for_whatever_their_number() {
+        let now = clock::now();
+        let mut favour = Favour::default();
+        let mut threads = |in_short_tasks, outlasting| {
+            let long = 2 + in_short_tasks;
+            let held = held(now, long, long, in_short_tasks);
+            favour.update(Held { outlasting, ..held })
+        };
+        assert_eq!(threads(1, 1), 2, "as for any that is long");
+        assert_eq!(threads(2, 1), 2);
+        assert_eq!(threads(2, 2), 3);
+        assert_eq!(threads(7, 7), 8);
+        assert_eq!(threads(1, 0), 2, "the others have ended");
     }
 
     #[test]

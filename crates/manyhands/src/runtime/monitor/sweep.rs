@@ -24,7 +24,7 @@
 use crate::integrations::tracing_events;
 use crate::job::{JobKind, SlotNumber};
 use crate::runtime::monitor::detector::{Look, ThreadVerdict, Watch};
-use crate::runtime::monitor::favour::{Favour, Held, is_long};
+use crate::runtime::monitor::favour::{Favour, Held, OUTLASTS, is_long};
 use crate::runtime::monitor::hill_climbing_sampler::HillClimbingSampler;
 use crate::runtime::monitor::memory;
 use crate::runtime::sleep::waking;
@@ -99,12 +99,21 @@ struct SweepStats {
     starving: usize,
     /// Threads that have computed at one job for so long that a short task need not wait for its end.
     long: usize,
+    /// Of these: threads beyond the limit, whose task was taken for a short one and will not end soon.
+    outlasting: usize,
     /// Threads in a job that this sweep is the first to see, of a kind that is known to be long.
     begun_long: usize,
     /// Threads in the same job as at the last sweep, for too short a time to decide.
     undecided: usize,
     /// Threads in the same job as at the last sweep.
     at_same_job: usize,
+}
+
+impl SweepStats {
+    fn count_long(&mut self, computed_for: Duration, is_in_short_task: bool) {
+        self.long += 1;
+        self.outlasting += usize::from(is_in_short_task && computed_for >= OUTLASTS);
+    }
 }
 
 impl Sweeper {
@@ -248,7 +257,9 @@ impl Sweeper {
                     let running_for = watch.at_it_for(at);
                     let computed_for = watch.computed_for(at);
                     let is_long = is_long(&shared.long_kinds, kind, running_for, computed_for);
-                    stats.long += usize::from(is_long);
+                    if is_long {
+                        stats.count_long(computed_for, slot.in_short_task.is_set());
+                    }
                     stats.starving += usize::from(
                         running_for >= STARVED_AFTER_ALL
                             || (running_for >= STARVED_AFTER && watch.has_processor()),
@@ -336,6 +347,7 @@ impl Sweeper {
             by_kinds: is_new || matches!(shared.places_of_long_kinds(), Places::Held(_)),
             running: shared.idle.running(),
             in_short_tasks: shared.idle.in_short_tasks(),
+            outlasting: stats.outlasting,
             limit: shared.idle.limit(),
         });
         let threads = u32::try_from(threads).unwrap_or(u32::MAX);
