@@ -21,7 +21,8 @@ pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Result<Outcom
          every 2 ms, and its time counts from then. Every measurement has a fresh process. Ratios of times are to \
          manyhands, below 1 is faster. Ratios of requests a second are to as many plain threads as there are \
          workers, without cheap tasks: above 1 is more. `Of it in the pool` counts from when the sender handed the \
-         task over, and is what 99 % waited within from then: the system may wake the sender late.\n",
+         task over, and is what 99 % waited within from then: the system may wake the sender late. How late shows the row of the \
+         plain threads: beside them, in a second window, the sender does the cheap tasks itself.\n",
     );
     report.line(
         "At each load, given in percent, heavy requests are due on a clock as well and done in order. All of 100 is what \

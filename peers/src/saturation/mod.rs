@@ -10,7 +10,8 @@
 //! `loop` and `query` make the heavy request a parallel loop, or a query, where the library has them (rayon has one for
 //! both); in `priorities` cheap tasks are
 //! interactive and clients are in the background where the library has priorities. The others do in both what
-//! they do in `in-order`. `threads` is no service: plain threads that do nothing but the same requests.
+//! they do in `in-order`. `threads` is no service: plain threads that do nothing but the same requests, and beside these, in
+//! another window, a sender that does the cheap tasks itself.
 
 mod chart;
 mod clients;

@@ -1,5 +1,5 @@
-//! The machine's capacity: as many plain threads as workers that do one heavy request after the other, and
-//! nothing beside them.
+//! The machine's capacity: as many plain threads as workers that do one heavy request after the other. Nothing is beside
+//! them, or the sender of cheap tasks, which does each at once: what these wait is its own lateness.
 
 use std::hint::black_box;
 use std::thread;
@@ -7,14 +7,23 @@ use std::time::{Duration, Instant};
 
 use manyhands_lab::contest::Sample;
 
-use crate::saturation::measure::throughput;
+use crate::saturation::clock::{self, Arrival, Stream};
+use crate::saturation::measure::{CHEAP_TICK, cheap_times, throughput};
 use crate::saturation::work;
 
-/// Answers with nanoseconds for each request and requests a second; there is nothing else to tell.
+/// Answers with nanoseconds for each request and requests a second, and with the [times](cheap_times) of cheap tasks beside
+/// as many requests again.
 pub(crate) fn answer(window: Duration) -> Sample {
+    let throughput = throughput(requests_per_second(window));
+    let at_once = |arrival: Arrival| arrival.note_done();
+    let cheap = Stream::new(window, CHEAP_TICK, &at_once);
+    thread::scope(|scope| {
+        scope.spawn(|| requests_per_second(window));
+        clock::send(&[&cheap]);
+    });
     Sample {
         checksum: work::in_order(),
-        values: throughput(requests_per_second(window)).to_vec(),
+        values: [throughput.as_slice(), &cheap_times(cheap.wait())].concat(),
     }
 }
 
