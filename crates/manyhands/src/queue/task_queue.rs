@@ -25,7 +25,7 @@
 
 use crate::probe::SharedCounter;
 use crate::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
-use crate::sync::{Padded, prefetch_for_reading, spin_loop};
+use crate::sync::{Backoff, Padded, prefetch_for_reading, spin_loop};
 use std::ptr;
 
 /// A task that can be in a [`TaskQueue`].
@@ -174,7 +174,7 @@ impl<T: Linked> TaskQueue<T> {
         self.front.load(Ordering::Relaxed).addr()
     }
 
-    /// How many tasks are queued, counted up to `max`; 0 while another thread takes. Takers give up meanwhile.
+    /// How many tasks are queued, counted up to `max`; 0 while another thread takes. Meanwhile [`take`](Self::take) gives up.
     #[cfg(not(loom))]
     pub(crate) fn count(&self, max: usize) -> usize {
         if self.is_empty() || !self.try_lock() {
@@ -277,6 +277,21 @@ impl<T: Linked> TaskQueue<T> {
             let link = unsafe { T::link(before) };
             // Release: publishes the task to the taker's Acquire in `take_front`.
             link.store(first, Ordering::Release);
+        }
+    }
+
+    /// Takes the first task. `None`: there was none at some moment of the call. Where [`take`](Self::take) gives up this one waits, for
+    /// some instructions of another thread: one that takes, counts, or has begun to push.
+    pub(crate) fn take_first(&self) -> Option<*mut T> {
+        let mut backoff = Backoff::default();
+        loop {
+            if let Some(run) = self.take(1) {
+                return Some(run.first);
+            }
+            if self.is_empty() {
+                return None;
+            }
+            backoff.wait();
         }
     }
 
@@ -451,6 +466,28 @@ mod tests {
         queue.taking.store(false, Ordering::Relaxed);
         assert_eq!(take(&queue), Some(7));
         assert_eq!(queue.contentions(), 2);
+    }
+
+    #[test]
+    fn who_takes_the_first_waits_for_a_thread_that_counts() {
+        let queue = TaskQueue::new();
+        assert_eq!(queue.take_first(), None);
+        push(&queue, 7);
+        assert!(queue.try_lock());
+        let taken = std::thread::scope(|scope| {
+            let taken = scope.spawn(|| queue.take_first().map(<*mut Node>::addr));
+            while queue.contentions() == 0 {
+                std::thread::yield_now();
+            }
+            assert!(!taken.is_finished());
+            let node = queue.front.load(Ordering::Relaxed);
+            queue.taking.store(false, Ordering::Release);
+            assert_eq!(taken.join().unwrap(), Some(node.addr()));
+            node
+        });
+        // SAFETY: taken, so only this thread has it, and it came from `Box::into_raw`.
+        assert_eq!(unsafe { Box::from_raw(taken) }.value, 7);
+        assert!(queue.is_empty());
     }
 
     #[test]

@@ -461,9 +461,9 @@ impl RuntimeInner {
         let own = self.all_slots().map(|slot| &slot.tasks);
         let outside = self.injector.shards().chain(self.priority_queues.all());
         for queue in outside.chain([&*self.set_aside]).chain(own) {
-            while let Some(run) = queue.take(1) {
+            while let Some(job) = queue.take_first() {
                 // SAFETY: 1. and 2.: taken from the queue, so it is ours alone.
-                let is_dropped = unsafe { Job::perform(run.first, Action::Drop(self.registry)) };
+                let is_dropped = unsafe { Job::perform(job, Action::Drop(self.registry)) };
                 self.count_dropped(is_dropped);
             }
         }
@@ -471,9 +471,9 @@ impl RuntimeInner {
 
     /// Drops the tasks that only the occupant of `slot` may drop.
     pub(crate) fn discard_local(&self, slot: &OccupiedSlot) {
-        while let Some(run) = slot.local.take(1) {
+        while let Some(job) = slot.local.take_first() {
             // SAFETY: 1. and 2.: taken from the queue, so it is ours alone.
-            let is_dropped = unsafe { Job::perform(run.first, Action::Drop(self.registry)) };
+            let is_dropped = unsafe { Job::perform(job, Action::Drop(self.registry)) };
             self.count_dropped(is_dropped);
         }
     }

@@ -91,15 +91,15 @@ impl Simulator {
         self.shared.registry().registered()
     }
 
-    /// Takes the queued tasks, the oldest first.
+    /// Takes the queued tasks, the oldest first. All of them, also while another thread counts them: a queue that looks empty
+    /// is a deadlock.
     fn collect(&mut self) {
         let own = [&self.slot.tasks, &self.slot.local];
         let shared = &self.shared;
         let outside = shared.injector.shards().chain(shared.priority_queues.all());
         for queue in own.into_iter().chain(outside) {
-            while let Some(run) = queue.take(1) {
-                self.runnable.push(run.first);
-            }
+            self.runnable
+                .extend(std::iter::from_fn(|| queue.take_first()));
         }
     }
 

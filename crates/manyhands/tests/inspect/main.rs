@@ -23,6 +23,7 @@ mod packed;
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 mod polls;
+mod simulations;
 mod socket;
 #[cfg(feature = "tokio")]
 mod sockets;
