@@ -42,7 +42,7 @@ pub(super) struct Held {
     pub(super) running: usize,
     /// Those of them beyond the limit that run short tasks, or what was taken for one.
     pub(super) in_short_tasks: usize,
-    /// Those of them whose task has computed for [`OUTLASTS`], and will not end soon.
+    /// Those of them whose task will not end soon; see [`outlasting`].
     pub(super) outlasting: usize,
     /// Threads that may run.
     pub(super) limit: usize,
@@ -118,14 +118,25 @@ pub(super) fn is_long(
     }
 }
 
+/// How many of the tasks that were taken for short ones, and have computed for these times, will not end soon: one if it has
+/// computed for [`OUTLASTS`], two if each has for twice that, three if each has for three times that, and so on. So each of
+/// any number of endless tasks is made up for, and of tasks that end only about the root of what they take by [`OUTLASTS`]:
+/// were the time the same for each, nearly all of many tasks that take a second would be run at once, and none would end.
+pub(super) fn outlasting(computed_for: &mut [Duration]) -> usize {
+    computed_for.sort_unstable_by(|one, other| other.cmp(one));
+    let least = (1..).map(|count| OUTLASTS * count);
+    let pairs = computed_for.iter().zip(least);
+    pairs.take_while(|(time, least)| *time >= least).count()
+}
+
 const LONG: Duration = Duration::from_millis(1);
 const LONG_BY_KIND: Duration = Duration::from_nanos(LONG_BY_KIND_NANOS);
 /// A job of a kind that is known to be long counts as such after this time, because jobs of that kind may often be short.
 pub(crate) const LONG_BY_KIND_NANOS: u64 = 100_000;
-/// A task that was taken for a short one, and has computed for this long, is made up for whatever the number of these. Were
+/// A task that was taken for a short one, and has computed for this long, is made up for beyond the number of workers. Were
 /// each made up for at once, a program that mixes more kinds of long task than are remembered would run most of them at the
 /// same time.
-pub(super) const OUTLASTS: Duration = Duration::from_millis(20);
+const OUTLASTS: Duration = Duration::from_millis(20);
 /// How long short tasks are favoured after long jobs were seen to hold every place.
 const LASTS: Duration = Duration::from_millis(20);
 const LOOKS_APART: Duration = Duration::from_millis(1);
@@ -133,7 +144,10 @@ const LOOKS_APART_MAX: Duration = Duration::from_millis(64);
 
 #[cfg(test)]
 mod tests {
-    use super::{Favour, Held, LASTS, LONG, LONG_BY_KIND, LOOKS_APART, LOOKS_APART_MAX, is_long};
+    use super::{
+        Favour, Held, LASTS, LONG, LONG_BY_KIND, LOOKS_APART, LOOKS_APART_MAX, OUTLASTS, is_long,
+        outlasting,
+    };
     use crate::runtime::worker::long_kinds::LongKinds;
     use crate::sync::clock;
     use std::ptr;
@@ -246,6 +260,24 @@ mod tests {
         assert_eq!(threads(2, 2), 3);
         assert_eq!(threads(7, 7), 8);
         assert_eq!(threads(1, 0), 2, "the others have ended");
+    }
+
+    #[test]
+    fn each_task_that_will_not_end_soon_has_computed_for_longer_the_more_there_are() {
+        let of = |times: &[u32]| {
+            outlasting(&mut times.iter().map(|n| OUTLASTS * *n).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&[]), 0);
+        assert_eq!(outlasting(&mut [OUTLASTS - LONG]), 0);
+        assert_eq!(of(&[1]), 1);
+        assert_eq!(of(&[1, 9]), 1);
+        assert_eq!(of(&[2, 9]), 2);
+        assert_eq!(of(&[3, 2, 9, 3]), 3);
+        assert_eq!(of(&[60; 50]), 50, "endless");
+        // One begins after the other, and each takes 50 times as long: a second.
+        let ends: Vec<_> = (0..50).collect();
+        assert_eq!(of(&ends), 25);
+        assert_eq!(of(&ends[..7]), 3);
     }
 
     #[test]

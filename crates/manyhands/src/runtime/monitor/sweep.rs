@@ -24,7 +24,7 @@
 use crate::integrations::tracing_events;
 use crate::job::{JobKind, SlotNumber};
 use crate::runtime::monitor::detector::{Look, ThreadVerdict, Watch};
-use crate::runtime::monitor::favour::{Favour, Held, OUTLASTS, is_long};
+use crate::runtime::monitor::favour::{Favour, Held, is_long, outlasting};
 use crate::runtime::monitor::hill_climbing_sampler::HillClimbingSampler;
 use crate::runtime::monitor::memory;
 use crate::runtime::sleep::waking;
@@ -97,10 +97,12 @@ struct SweepStats {
     newly_blocked: usize,
     /// Threads that have computed at one job for so long that waiting work starves.
     starving: usize,
+    /// As these, but beyond the limit, in a task that was taken for a short one.
+    starving_beyond: usize,
     /// Threads that have computed at one job for so long that a short task need not wait for its end.
     long: usize,
-    /// Of these: threads beyond the limit, whose task was taken for a short one and will not end soon.
-    outlasting: usize,
+    /// For how long those of these have computed that are beyond the limit, whose task was taken for a short one.
+    taken_for_short: Vec<Duration>,
     /// Threads in a job that this sweep is the first to see, of a kind that is known to be long.
     begun_long: usize,
     /// Threads in the same job as at the last sweep, for too short a time to decide.
@@ -112,7 +114,29 @@ struct SweepStats {
 impl SweepStats {
     fn count_long(&mut self, computed_for: Duration, is_in_short_task: bool) {
         self.long += 1;
-        self.outlasting += usize::from(is_in_short_task && computed_for >= OUTLASTS);
+        if is_in_short_task {
+            self.taken_for_short.push(computed_for);
+        }
+    }
+
+    fn count_starving(&mut self, slot: &WorkerSlot, starves: bool) {
+        let count = if slot.in_short_task.is_set() {
+            &mut self.starving_beyond
+        } else {
+            &mut self.starving
+        };
+        *count += usize::from(starves);
+    }
+
+    /// How many threads starve waiting work. One beyond the limit is made up for where short tasks are favoured, and counts
+    /// only where it has a place that nobody else has.
+    fn starving(&self, shared: &RuntimeInner) -> usize {
+        let others = shared
+            .idle
+            .running()
+            .saturating_sub(shared.idle.in_short_tasks());
+        let places = shared.idle.limit().saturating_sub(others);
+        self.starving + self.starving_beyond.min(places)
     }
 }
 
@@ -138,9 +162,9 @@ impl Sweeper {
         }
         self.check_memory(shared, now);
         if !shared.idle.has_room() || self.burst.is_some() {
-            let stats = self.look_at_all(shared, now);
+            let mut stats = self.look_at_all(shared, now);
             self.react(shared, now, &stats);
-            self.favour_short_tasks(shared, now, &stats);
+            self.favour_short_tasks(shared, now, &mut stats);
             if let Some(burst) = self.burst {
                 return Sweep::Burst(burst.pause(now));
             }
@@ -196,12 +220,12 @@ impl Sweeper {
         self.set_extra(shared, 0);
         // So that no thread counts as blocked for long after it has gone on, and long jobs are known.
         let looks = !shared.idle.has_room() || shared.idle.census().detected_blocked > 0;
-        let stats = if looks {
+        let mut stats = if looks {
             self.look_at_all(shared, now)
         } else {
             SweepStats::default()
         };
-        self.favour_short_tasks(shared, now, &stats);
+        self.favour_short_tasks(shared, now, &mut stats);
         if !shared.idle.has_room() && self.favour.is_on() {
             return Sweep::Held;
         }
@@ -257,13 +281,13 @@ impl Sweeper {
                     let running_for = watch.at_it_for(at);
                     let computed_for = watch.computed_for(at);
                     let is_long = is_long(&shared.long_kinds, kind, running_for, computed_for);
+                    let is_in_short_task = slot.in_short_task.is_set();
                     if is_long {
-                        stats.count_long(computed_for, slot.in_short_task.is_set());
+                        stats.count_long(computed_for, is_in_short_task);
                     }
-                    stats.starving += usize::from(
-                        running_for >= STARVED_AFTER_ALL
-                            || (running_for >= STARVED_AFTER && watch.has_processor()),
-                    );
+                    let starves = running_for >= STARVED_AFTER_ALL
+                        || (running_for >= STARVED_AFTER && watch.has_processor());
+                    stats.count_starving(slot, starves);
                     if verdict == ThreadVerdict::Runs
                         && running_for >= LONG
                         && job != self.noted.insert(slot.number, job.unwrap_or(0))
@@ -321,7 +345,7 @@ impl Sweeper {
             _ => 0,
         };
         let starved = if shared.has_waiting_tasks() {
-            (stats.starving + 1).saturating_sub(shared.idle.limit())
+            (stats.starving(shared) + 1).saturating_sub(shared.idle.limit())
         } else {
             0
         };
@@ -337,7 +361,7 @@ impl Sweeper {
     }
 
     /// Lets threads beyond the limit run short tasks while long jobs hold every place.
-    fn favour_short_tasks(&mut self, shared: &RuntimeInner, now: Instant, stats: &SweepStats) {
+    fn favour_short_tasks(&mut self, shared: &RuntimeInner, now: Instant, stats: &mut SweepStats) {
         let was_on = self.favour.is_on();
         let is_new = !was_on && shared.idle.favours_short_tasks();
         let threads = self.favour.update(Held {
@@ -347,7 +371,7 @@ impl Sweeper {
             by_kinds: is_new || matches!(shared.places_of_long_kinds(), Places::Held(_)),
             running: shared.idle.running(),
             in_short_tasks: shared.idle.in_short_tasks(),
-            outlasting: stats.outlasting,
+            outlasting: outlasting(&mut stats.taken_for_short),
             limit: shared.idle.limit(),
         });
         let threads = u32::try_from(threads).unwrap_or(u32::MAX);

@@ -1,6 +1,6 @@
 //! Unit tests of `sweep.rs`: when a sweep wakes or starts a worker for a task that waits.
 
-use super::{ON_ITS_WAY_MAX, Sweeper};
+use super::{ON_ITS_WAY_MAX, SweepStats, Sweeper};
 use crate::runtime::current;
 use crate::runtime::sleep::idle::{Activity, Claim};
 use crate::runtime::sleep::waking::{Pool, Waker};
@@ -84,6 +84,23 @@ fn favour_that_began_between_two_sweeps_lasts_as_any_other() {
     assert!(is_favoured_after(Duration::ZERO));
     assert!(is_favoured_after(Duration::ZERO));
     assert!(!is_favoured_after(LIMIT));
+}
+
+#[test]
+fn tasks_beyond_the_limit_starve_others_only_where_they_have_the_places() {
+    let runtime = without_monitor();
+    let shared = runtime.shared();
+    let stats = |starving, starving_beyond| SweepStats {
+        starving,
+        starving_beyond,
+        ..SweepStats::default()
+    };
+    assert_eq!(stats(0, 5).starving(shared), 2, "nobody else runs");
+    shared.idle.begin(Activity::ExternalThread);
+    assert_eq!(stats(1, 5).starving(shared), 2);
+    shared.idle.begin(Activity::ExternalThread);
+    assert_eq!(stats(2, 5).starving(shared), 2);
+    assert_eq!(stats(1, 5).starving(shared), 1, "the other has just begun");
 }
 
 #[test]
