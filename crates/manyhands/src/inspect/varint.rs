@@ -67,10 +67,14 @@ impl Writer {
         self.number(zigzag(to.wrapping_sub(from)));
     }
 
-    /// An address near another one, or 0.
+    /// An address near another one, or 0. The longest way that there is does not fit.
     pub(super) fn near(&mut self, other: u64, address: u64) {
         let way = zigzag(address.wrapping_sub(other));
-        self.number(if address == 0 { 0 } else { way + 1 });
+        match way.checked_add(1) {
+            _ if address == 0 => self.number(0),
+            Some(number) => self.number(number),
+            None => self.raw(0, ROOM),
+        }
     }
 
     /// A time that lies far from zero.
@@ -207,6 +211,20 @@ mod tests {
                 let mut reader = Reader::of(&bytes);
                 assert_eq!((reader.number(), reader.step(first)), (first, second));
                 assert_eq!(reader.raw(1), 9);
+            }
+        }
+    }
+
+    #[test]
+    fn addresses_near_another_one_come_back_unless_they_are_as_far_as_can_be() {
+        for other in NUMBERS {
+            for address in NUMBERS {
+                let mut writer = Writer::new();
+                writer.near(other, address);
+                let bytes = writer.bytes::<BYTES_MAX>();
+                let read = bytes.map(|bytes| Reader::of(&bytes).near(other));
+                let is_far = address != 0 && address.wrapping_sub(other) == 1 << 63;
+                assert_eq!(read, (!is_far).then_some(address), "{other} {address}");
             }
         }
     }
