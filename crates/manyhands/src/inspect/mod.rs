@@ -234,6 +234,8 @@ mod server;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod shard;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod shared_shard;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod snapshot;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 mod socket;

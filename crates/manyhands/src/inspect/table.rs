@@ -4,32 +4,33 @@
 //! before, so one that outlives its task finds nothing. A reader copies records under their shard's lock, so no record is
 //! torn; different ones are read a moment apart.
 //!
-//! Not here: a record (`recorded.rs`), a shard (`shard.rs`), what is recorded when (`record.rs`), and what is made of it (`snapshot.rs`).
+//! Not here: a record (`recorded.rs`), a shard (`shard.rs`) and its lock (`shared_shard.rs`), what is recorded when (`record.rs`), and what is made of it (`snapshot.rs`).
 
 use crate::inspect::recorded::Record;
-use crate::inspect::shard::{Entry, Shard};
+use crate::inspect::shard::Entry;
+use crate::inspect::shared_shard::SharedShard;
 use crate::inspect::task_number::{SHARDS, TaskNumber};
-use crate::sync::{Mutex, Padded, global, lock};
+use crate::sync::{Padded, global};
 
 /// Adds a record. `spread` chooses the shard. `None` if the shard is full.
 pub(super) fn insert(spread: usize, record: Record) -> Option<TaskNumber> {
     let shard = spread % SHARDS;
-    lock(&TABLE[shard]).insert(shard, record)
+    TABLE[shard].lock().insert(shard, record)
 }
 
 /// Changes a record, if the task is still there.
 pub(super) fn change(number: TaskNumber, change: impl FnOnce(&mut Record)) {
-    lock(&TABLE[number.shard()]).change(number, change);
+    TABLE[number.shard()].lock().change(number, change);
 }
 
 /// Whether the task has not ended.
 pub(super) fn is_there(number: TaskNumber) -> bool {
-    lock(&TABLE[number.shard()]).is_there(number)
+    TABLE[number.shard()].lock().is_there(number)
 }
 
 /// Takes a record out.
 pub(super) fn remove(number: TaskNumber) {
-    let mut shard = lock(&TABLE[number.shard()]);
+    let mut shard = TABLE[number.shard()].lock();
     let removed = shard.take(number);
     drop(shard);
     drop(removed);
@@ -38,7 +39,7 @@ pub(super) fn remove(number: TaskNumber) {
 /// How many records there are.
 #[cfg(unix)]
 pub(super) fn len() -> usize {
-    TABLE.iter().map(|shard| lock(shard).len()).sum()
+    TABLE.iter().map(|shard| shard.lock().len()).sum()
 }
 
 /// Calls `see` with each record; see [`for_each_entry`].
@@ -46,27 +47,18 @@ pub(super) fn for_each(mut see: impl FnMut(TaskNumber, &Record)) {
     for_each_entry(|entry| see(entry.number, entry.record()));
 }
 
-/// Calls `see` for each record, one shard after the other. The lock of a shard is let go from time to time, so that no
-/// task waits for it for long.
+/// Calls `see` for each record, one shard after the other. The lock of a shard is let go from time to time, and who
+/// waits for it has it then, so that no task waits for long.
 pub(super) fn for_each_entry(mut see: impl FnMut(&mut Entry<'_>)) {
     for (number, shard) in TABLE.iter().enumerate() {
-        let mut from = 0;
-        let mut goes_on = true;
-        while goes_on {
-            let places = from..from + PLACES_AT_ONCE;
-            from = places.end;
-            goes_on = lock(shard).for_each_entry(number, places, &mut see);
-        }
+        shard.for_each_entry(number, &mut see);
     }
 }
 
 global! {
-    static TABLE: [Padded<Mutex<Shard>>; SHARDS] =
-        [const { Padded(Mutex::new(Shard::empty())) }; SHARDS];
+    static TABLE: [Padded<SharedShard>; SHARDS] =
+        [const { Padded(SharedShard::empty()) }; SHARDS];
 }
-
-/// Read under one lock.
-const PLACES_AT_ONCE: usize = 512;
 
 #[cfg(test)]
 mod tests {
