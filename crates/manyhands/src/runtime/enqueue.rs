@@ -271,6 +271,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "forty threads, which run one after the other there")]
     fn a_worker_queues_tasks_of_each_priority_where_it_looks_first() {
         const WORKERS: usize = 40;
         let builder = Runtime::builder().workers(WORKERS).max_threads(WORKERS);
