@@ -86,7 +86,12 @@ impl Shard {
         usage.version |= IS_USED;
         let (uses, version) = (usage.uses, usage.version);
         match self.slots[place] {
-            Slot::Unpacked(index) => self.unpacked.replace(index, version, record),
+            Slot::Unpacked(index) => {
+                self.unpacked.replace(index, version, record);
+                if self.unpacked.len() > UNPACKED_MIN {
+                    self.pack_some();
+                }
+            }
             Slot::Free | Slot::Packed(_) => {
                 self.put(place, record);
             }
@@ -174,6 +179,7 @@ impl Shard {
     }
 
     /// Looks at some of the unpacked records, and packs those that were not changed since they were looked at before.
+    #[cold]
     fn pack_some(&mut self) {
         for _ in 0..LOOKS {
             let Some(unpacked) = self.unpacked.at_hand() else {
@@ -381,7 +387,8 @@ mod tests {
                 .iter()
                 .all(|number| shard.record_of(*number).is_none())
         );
-        let others: Vec<_> = (0..count)
+        // As many as have ended, in their places.
+        let others: Vec<_> = (0..numbers.len())
             .map(|_| shard.insert(0, waiting()).unwrap())
             .collect();
         assert!(unpacked(&shard, &others) <= UNPACKED_MIN);
