@@ -2,7 +2,8 @@
 //!
 //! The runners are simulated, their steps are the real ones: each takes its next positions by [`Sharing::next`], and
 //! chooses the size of its blocks as a real runner does. Only time is a number: that of the items, of a wake, of a
-//! look at another range, and, where it is asked for, of writes to the lines that all runners write. Bodies do not slow each other down here, so no helper is ever sent away.
+//! look at another range, and, where it is asked for, of writes to the lines that all runners write. Bodies do not slow each
+//! other down here, so no helper is ever sent away.
 //!
 //! The bound is ⌈items / workers⌉ times an item's time where all are equal, else the larger of the longest item and an
 //! equal share of the sum.

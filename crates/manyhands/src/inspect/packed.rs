@@ -5,7 +5,7 @@
 //! runs it must be exact, because the time for which it has run is added up from it. What lies in boxes of its own stays
 //! there: a name, and waits that have no place in the record.
 //!
-//! Not here: when a record is packed (`table.rs`).
+//! Not here: when a record is packed (`shard.rs`).
 
 use crate::inspect::coarse::{Bits48, CoarseTime};
 use crate::inspect::interned::{Line, Origin};

@@ -4,7 +4,8 @@
 //! the shard of the table stays locked. That is long enough to get the right to queue the task, which is itself a part of
 //! the cell.
 //!
-//! Not here: where the cell is (`recorded_cell.rs`), the table (`table.rs`), what such a task runs (`work_type.rs`), and the steps of a wake (`task/steps.rs`).
+//! Not here: where the cell is (`recorded_cell.rs`), the table (`table.rs`), what such a task runs (`work_type.rs`), and the
+//! steps of a wake (`task/steps.rs`).
 //!
 //! Unsafe: the cell is reached by pointer.
 

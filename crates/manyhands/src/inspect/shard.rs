@@ -7,7 +7,8 @@
 //! so there are no more than one and a half times as many unpacked ones as there always may be, besides those that cannot be
 //! packed.
 //!
-//! Not here: the lock of a shard (`shared_shard.rs`), and which shard a task is in (`table.rs`); how a record is packed (`packed.rs`).
+//! Not here: the lock of a shard (`shared_shard.rs`), which shard a task is in (`table.rs`), and how a record is packed
+//! (`packed.rs`).
 
 use crate::inspect::packed::Packed;
 use crate::inspect::recorded::{Boxes, Record};

@@ -4,7 +4,8 @@
 //! before, so one that outlives its task finds nothing. A reader copies records under their shard's lock, so no record is
 //! torn; different ones are read a moment apart.
 //!
-//! Not here: a record (`recorded.rs`), a shard (`shard.rs`) and its lock (`shared_shard.rs`), what is recorded when (`record.rs`), and what is made of it (`snapshot.rs`).
+//! Not here: a record (`recorded.rs`), a shard (`shard.rs`) and its lock (`shared_shard.rs`), what is recorded when
+//! (`record.rs`), and what is made of it (`snapshot.rs`).
 
 use crate::inspect::recorded::Record;
 use crate::inspect::shard::Entry;

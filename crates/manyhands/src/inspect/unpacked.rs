@@ -6,7 +6,7 @@
 //! A record whose task has ended stays with its place, without its boxes, until the hand comes by: the next task in this
 //! place has it then.
 //!
-//! Not here: how a record is packed (`packed.rs`), and when the hand moves (`table.rs`).
+//! Not here: how a record is packed (`packed.rs`), and when the hand moves (`shard.rs`).
 
 use crate::inspect::recorded::Record;
 

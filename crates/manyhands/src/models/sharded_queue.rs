@@ -30,23 +30,7 @@ fn tasks_in_two_shards_are_run_by_a_worker_that_falls_asleep() {
 
 #[test]
 fn a_task_pushed_while_another_is_found_is_not_left_to_a_worker_that_is_kept_by_that() {
-    check_deeper(3, || {
-        let model = Pool::<2>::with_shards(2, 2);
-        model.idle.announce(1);
-        let pusher = thread::spawn({
-            let model = Arc::clone(&model);
-            move || {
-                model.inject_from(0, 0);
-                model.inject_from(1, 1);
-            }
-        });
-        model.work_until_kept(0);
-        pusher.join().unwrap();
-        assert!(
-            !model.idle.is_announced(1),
-            "a task waits, and the worker that sleeps is not claimed"
-        );
-    });
+    check_that_another_is_claimed(Pool::with_shards, Pool::inject_from);
 }
 
 #[test]
@@ -70,14 +54,22 @@ fn tasks_of_two_priorities_in_two_shards_are_run_by_a_worker_that_falls_asleep()
 #[test]
 fn a_task_pushed_while_one_of_another_priority_is_found_is_not_left_to_a_worker_that_is_kept_by_that()
  {
-    check_deeper(3, || {
-        let model = Pool::<2>::with_priorities(2, 2);
+    check_that_another_is_claimed(Pool::with_priorities, Pool::inject_interactive);
+}
+
+/// One worker sleeps, the other one finds the first of two tasks and is kept by it; `push` brings the second meanwhile.
+fn check_that_another_is_claimed(
+    make: fn(usize, usize) -> Arc<Pool<2>>,
+    push: fn(&Pool<2>, usize, usize),
+) {
+    check_deeper(3, move || {
+        let model = make(2, 2);
         model.idle.announce(1);
         let pusher = thread::spawn({
             let model = Arc::clone(&model);
             move || {
                 model.inject_from(0, 0);
-                model.inject_interactive(1, 1);
+                push(&model, 1, 1);
             }
         });
         model.work_until_kept(0);

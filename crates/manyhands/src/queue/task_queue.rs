@@ -280,19 +280,17 @@ impl<T: Linked> TaskQueue<T> {
         }
     }
 
-    /// Takes the first task. `None`: there was none at some moment of the call. Where [`take`](Self::take) gives up this one waits, for
-    /// some instructions of another thread: one that takes, counts, or has begun to push.
+    /// Takes the first task. `None`: there was none at some moment of the call. Where [`take`](Self::take) gives up, this one
+    /// waits for some instructions of another thread: one that takes, counts, or has begun to push.
     pub(crate) fn take_first(&self) -> Option<*mut T> {
         let mut backoff = Backoff::default();
-        loop {
+        while !self.is_empty() {
             if let Some(run) = self.take(1) {
                 return Some(run.first);
             }
-            if self.is_empty() {
-                return None;
-            }
             backoff.wait();
         }
+        None
     }
 
     fn try_lock(&self) -> bool {

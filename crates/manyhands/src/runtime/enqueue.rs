@@ -254,12 +254,11 @@ fn notify_for(slot: &OccupiedSlot, by: WokenBy) -> Notify {
 mod tests {
     use super::pusher;
     use crate::Runtime;
-    use crate::sync::clock;
+    use crate::sync::wait_until;
     use crate::task::{self, Builder, Priority};
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::{Arc, RwLock};
     use std::thread;
-    use std::time::Duration;
 
     #[test]
     fn a_thread_keeps_its_number_and_another_one_has_another() {
@@ -283,7 +282,9 @@ mod tests {
             let (kept, begun) = (Arc::clone(&kept), Arc::clone(&begun));
             task::run(move || {
                 begun.fetch_add(1, Ordering::SeqCst);
-                wait_for(|| begun.load(Ordering::SeqCst) >= WORKERS);
+                wait_until("all workers are here", || {
+                    begun.load(Ordering::SeqCst) >= WORKERS
+                });
                 for priority in [Priority::Interactive, Priority::Background] {
                     drop(Builder::new().priority(priority).run(|| ()));
                 }
@@ -294,22 +295,14 @@ mod tests {
         let entered = runtime.enter();
         (0..WORKERS).map(queue).for_each(drop);
         drop(entered);
-        wait_for(|| begun.load(Ordering::SeqCst) == 2 * WORKERS);
+        wait_until("all have queued", || {
+            begun.load(Ordering::SeqCst) == 2 * WORKERS
+        });
         let queues = &runtime.shared().priority_queues;
         for queue in [&queues.interactive, &queues.background] {
             let counts: Vec<_> = queue.shards().map(|shard| shard.count(100)).collect();
             assert_eq!(counts, [16, 16, 8]);
         }
         drop(keeps);
-    }
-
-    /// Waits, with a deadline.
-    fn wait_for(holds: impl Fn() -> bool) {
-        let begun = clock::now();
-        while !holds() {
-            let waited = clock::now() - begun;
-            assert!(waited < Duration::from_secs(20), "the deadline has passed");
-            thread::yield_now();
-        }
     }
 }

@@ -97,10 +97,11 @@ impl Simulator {
         let own = [&self.slot.tasks, &self.slot.local];
         let shared = &self.shared;
         let outside = shared.injector.shards().chain(shared.priority_queues.all());
-        for queue in own.into_iter().chain(outside) {
-            self.runnable
-                .extend(std::iter::from_fn(|| queue.take_first()));
-        }
+        own.into_iter().chain(outside).for_each(|queue| {
+            while let Some(job) = queue.take_first() {
+                self.runnable.push(job);
+            }
+        });
     }
 
     fn next_below(&mut self, end: usize) -> usize {

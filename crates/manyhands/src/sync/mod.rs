@@ -47,6 +47,8 @@ mod stack_signal;
 mod statics;
 #[cfg(not(shuttle))]
 pub(crate) mod thread_state;
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod wait_until;
 #[cfg(any(loom, shuttle, all(test, not(miri))))]
 mod wrapped_atomic;
 #[cfg(all(test, not(any(loom, shuttle, miri))))]
@@ -80,6 +82,8 @@ pub(crate) use std::sync::OnceLock;
 pub(crate) use std::sync::mpsc;
 #[cfg(not(shuttle))]
 pub(crate) use std::thread_local;
+#[cfg(all(test, not(any(loom, shuttle))))]
+pub(crate) use wait_until::wait_until;
 
 use std::sync::TryLockError;
 

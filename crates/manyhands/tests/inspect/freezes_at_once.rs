@@ -3,7 +3,7 @@
 //! What has to hold is noted by the tasks themselves: no poll beside another one of the same task, none from a freeze that
 //! was confirmed to the thaw, one drop of each. Each task that is thawed and not cancelled is polled for what it was woken for.
 
-use crate::support::{one_with_connections, spawn, until};
+use crate::support::{Random, one_with_connections, spawn, until};
 use manyhands::Runtime;
 use manyhands::inspect;
 use manyhands::task::JoinHandle;
@@ -109,18 +109,6 @@ fn subjects(runtime: &Runtime, count: usize) -> Vec<Subject> {
         }
     };
     tasks.into_iter().map(with_number).collect()
-}
-
-/// Numbers that look random, the same for the same seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 >> 33).unwrap() % limit
-    }
 }
 
 /// Freezes these tasks, which nobody else freezes, and thaws most of them.

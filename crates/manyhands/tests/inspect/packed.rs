@@ -3,7 +3,7 @@
 //! What a look shows is compared with what the tasks know of themselves: at any time what does not change, and counts that
 //! lie between those before and after the look; and when all of them wait, everything.
 
-use crate::support::until;
+use crate::support::{Random, until};
 use manyhands::inspect::{self, TaskSnapshot, TaskState, WaitKind};
 use manyhands::task::JoinHandle;
 use manyhands::{Runtime, channel, task};
@@ -120,18 +120,6 @@ impl Subject {
             shown.ran_on.is_some() && !shown.may_wait_for_more,
             "{shown:?}"
         );
-    }
-}
-
-/// Numbers that look random, the same for the same seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 >> 33).unwrap() % limit
     }
 }
 

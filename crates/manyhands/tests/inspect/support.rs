@@ -1,4 +1,4 @@
-//! Looking until something is there.
+//! Looking until something is there, and what else several tests share.
 
 use manyhands::inspect::{self, Snapshot, TaskSnapshot, TaskState};
 use manyhands::task::{self, JoinHandle};
@@ -80,4 +80,16 @@ pub(crate) fn assert_waits_at(task: &TaskSnapshot, (file, text): Source, parts: 
 pub(crate) fn one_with_connections() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Numbers that look random, the same for the same seed.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).unwrap() % limit
+    }
 }

@@ -131,10 +131,7 @@ impl SweepStats {
     /// How many threads starve waiting work. One beyond the limit is made up for where short tasks are favoured, and counts
     /// only where it has a place that nobody else has.
     fn starving(&self, shared: &RuntimeInner) -> usize {
-        let others = shared
-            .idle
-            .running()
-            .saturating_sub(shared.idle.in_short_tasks());
+        let others = shared.idle.running_others();
         let places = shared.idle.limit().saturating_sub(others);
         self.starving + self.starving_beyond.min(places)
     }

@@ -216,6 +216,11 @@ impl Idle {
         self.in_short_tasks.load(Ordering::Relaxed) as usize
     }
 
+    /// How many threads run besides those.
+    pub(crate) fn running_others(&self) -> usize {
+        self.running().saturating_sub(self.in_short_tasks())
+    }
+
     /// Whether threads beyond the limit may run short tasks now; see `worker/short_tasks.rs`.
     #[inline]
     pub(crate) fn favours_short_tasks(&self) -> bool {

@@ -76,11 +76,7 @@ impl RuntimeInner {
             threads += 1;
             has_just_begun |= now.saturating_sub(since) < least;
         }
-        let others = self
-            .idle
-            .running()
-            .saturating_sub(self.idle.in_short_tasks());
-        if threads < others.max(self.idle.limit()) {
+        if threads < self.idle.running_others().max(self.idle.limit()) {
             Places::Open
         } else if has_just_begun {
             Places::JustTaken
@@ -93,13 +89,11 @@ impl RuntimeInner {
 #[cfg(all(test, not(loom), not(shuttle)))]
 mod tests {
     use super::Places;
-    use crate::sync::clock;
+    use crate::sync::wait_until;
     use crate::{Runtime, task};
     use std::hint;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-    use std::thread;
-    use std::time::Duration;
 
     /// Computations of one kind, until this is dropped.
     struct Computing(Arc<State>);
@@ -147,14 +141,6 @@ mod tests {
         }
     }
 
-    fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-        let begun = clock::now();
-        while !is_so() {
-            assert!(clock::now() - begun < LIMIT, "not in time: {what}");
-            thread::yield_now();
-        }
-    }
-
     #[test]
     fn who_brings_a_short_task_sees_jobs_of_long_kinds_in_all_places() {
         let runtime = Runtime::builder().workers(2).build();
@@ -185,6 +171,4 @@ mod tests {
         long.end(&runtime);
         assert_eq!(places(), Places::Open, "both have ended");
     }
-
-    const LIMIT: Duration = Duration::from_secs(30);
 }

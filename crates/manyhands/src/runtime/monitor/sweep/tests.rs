@@ -4,11 +4,10 @@ use super::{ON_ITS_WAY_MAX, SweepStats, Sweeper};
 use crate::runtime::current;
 use crate::runtime::sleep::idle::{Activity, Claim};
 use crate::runtime::sleep::waking::{Pool, Waker};
-use crate::sync::clock;
+use crate::sync::{clock, wait_until};
 use crate::{Runtime, task};
 use std::sync::Mutex;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::thread;
 use std::time::Duration;
 
 /// A task that runs until `end`.
@@ -48,14 +47,6 @@ impl Held {
 fn wait_for_drop(receiver: &Receiver<()>) {
     let ended = receiver.recv_timeout(LIMIT);
     assert_eq!(ended, Err(RecvTimeoutError::Disconnected));
-}
-
-fn wait_until(what: &str, is_so: impl Fn() -> bool) {
-    let begun = clock::now();
-    while !is_so() {
-        assert!(clock::now() - begun < LIMIT, "not in time: {what}");
-        thread::yield_now();
-    }
 }
 
 /// A runtime of two workers, none of them started, whose only sweeps are those of the test.
