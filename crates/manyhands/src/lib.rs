@@ -119,6 +119,14 @@ mod queue;
 
 mod probe;
 
+#[cfg(not(loom))]
+mod call_site;
+/// What the models need of call sites.
+#[cfg(loom)]
+pub(crate) mod call_site {
+    pub(crate) mod key;
+}
+
 mod priority;
 
 #[expect(unsafe_code, reason = "erased work; see each file's header")]

@@ -10,6 +10,7 @@ const LAYERS: &[&str] = &[
     "sync",
     "integrations::tracing_events",
     "probe",
+    "call_site",
     "priority",
     "inspect",
     "queue",

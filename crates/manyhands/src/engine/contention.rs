@@ -9,7 +9,7 @@
 //! Blocks vary where items differ, where a lock goes to and fro, and where the thread loses its processor. So it is always
 //! the median of some blocks that is compared.
 //!
-//! Not here: how helpers leave and come back (`sharing.rs`), and what the call site remembers (`call_site.rs`).
+//! Not here: how helpers leave and come back (`sharing.rs`), and what the call site remembers (`call_site`).
 
 use crate::engine::Rate;
 use crate::inspect::LoopObserver;

@@ -29,12 +29,12 @@ mod ranges;
 mod shared_call;
 mod sharing;
 
+use crate::call_site::CallSiteProfile;
 use crate::engine::consumer::Consumer;
 use crate::inspect::{
     self, AloneBecause, LoopObserver, LoopSite, RunnerObserver, SHORT_COST_MAX, Unobserved,
 };
 use crate::runtime::current;
-use crate::runtime::fork_join::call_site::CallSiteProfile;
 use crate::runtime::fork_join::series::{self, WAKE_PAYS_FROM};
 use crate::sync::{clock, thread};
 
@@ -124,15 +124,11 @@ pub(crate) enum HelperPolicy {
 /// all runners have ended.
 #[inline]
 pub(crate) fn drive<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, plan: &Plan<'_>) {
-    let len = source.len();
-    let site = CallSiteProfile::of(drive_long::<S, C, Unobserved> as *const () as usize);
-    if plan.sharing.is_plain()
-        && is_short(site, len, inspect::short_cost_max())
-        && consumer.end() >= len
-    {
-        run_short(source, consumer, len, site);
-    } else if inspect::is_open() {
-        drive_recorded(source, consumer, *plan, site);
+    let Some(site) = CallSiteProfile::unrecorded(key_of::<S, C>()) else {
+        return drive_looked_up(source, consumer, *plan);
+    };
+    if is_short(source, consumer, &plan.sharing, site) {
+        run_short(source, consumer, site);
     } else {
         // A copy: so calls that are short do not write their plan to memory.
         let sharing = SharingPlan { ..plan.sharing };
@@ -140,12 +136,27 @@ pub(crate) fn drive<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, 
     }
 }
 
-/// Whether a call of `len` items has always been too short to be shared: it is known to cost at most `cost_max`. The path of
-/// such calls touches little memory too: after a pause each of its cache lines costs as much as an item.
-#[inline]
-fn is_short(site: &CallSiteProfile, len: u64, cost_max: u64) -> bool {
-    // 0 is no known cost, or no item; it becomes the largest number.
-    len < SHORT_LEN_MAX && site.cost().saturating_mul(len).wrapping_sub(1) < cost_max
+/// What the profile of a call site is found by.
+#[inline(always)]
+fn key_of<S: Indexed, C: Consumer<S::Item>>() -> usize {
+    drive_long::<S, C, Unobserved> as *const () as usize
+}
+
+/// Whether calls with this number of items have always been too short to be shared. The path of such calls touches little memory
+/// too: after a pause each of its cache lines costs as much as an item.
+#[inline(always)]
+fn is_short<S: Indexed, C: Consumer<S::Item>>(
+    source: &S,
+    consumer: &C,
+    plan: &SharingPlan<'_>,
+    site: &CallSiteProfile,
+) -> bool {
+    let len = source.len();
+    // A cost of 0 is that of no item, or not known; it becomes the largest number.
+    plan.is_plain()
+        && len < SHORT_LEN_MAX
+        && site.cost().saturating_mul(len).wrapping_sub(1) < SHORT_COST_MAX
+        && consumer.end() >= len
 }
 
 /// Runs a call that is short, in one block. Returns how many ticks that took.
@@ -153,9 +164,9 @@ fn is_short(site: &CallSiteProfile, len: u64, cost_max: u64) -> bool {
 fn run_short<S: Indexed, C: Consumer<S::Item>>(
     source: &S,
     consumer: &C,
-    len: u64,
     site: &CallSiteProfile,
 ) -> u64 {
+    let len = source.len();
     let start = clock::ticks();
     let mut runner = Runner::new(consumer);
     // SAFETY: each position is asked for once, here.
@@ -176,20 +187,19 @@ fn learn_short(site: &CallSiteProfile, ticks: u64, len: u64) {
     }
 }
 
-/// [`drive`] while recording is open.
+/// [`drive`] where the call site's profile has to be looked up: at its first call, and while recording is open.
 #[cold]
-fn drive_recorded<S: Indexed, C: Consumer<S::Item>>(
-    source: &S,
-    consumer: &C,
-    plan: Plan<'_>,
-    site: &CallSiteProfile,
-) {
-    let len = source.len();
-    if plan.sharing.is_plain() && is_short(site, len, SHORT_COST_MAX) && consumer.end() >= len {
-        let ticks = run_short(source, consumer, len, site);
-        return inspect::short_loop::<C>(len, ticks, plan.site);
+#[inline(never)]
+fn drive_looked_up<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, plan: Plan<'_>) {
+    let site = CallSiteProfile::of(key_of::<S, C>());
+    if !inspect::is_open() {
+        return drive_long(source, consumer, &plan.sharing, (site, Unobserved));
     }
-    inspect::during_loop::<C>(Some(len), plan.site, |record| {
+    if is_short(source, consumer, &plan.sharing, site) {
+        let ticks = run_short(source, consumer, site);
+        return inspect::short_loop::<C>(source.len(), ticks, plan.site);
+    }
+    inspect::during_loop::<C>(Some(source.len()), plan.site, |record| {
         drive_long(source, consumer, &plan.sharing, (site, record));
     });
 }

@@ -5,6 +5,7 @@
 //!
 //! Unsafe: positions are handed to the source, each exactly once.
 
+use crate::call_site::CallSiteProfile;
 use crate::engine::consumer::Consumer;
 use crate::engine::contention::{Advice, Contention};
 use crate::engine::helped::{Helped, HelpedWork, Panics};
@@ -15,7 +16,6 @@ use crate::engine::{
 };
 use crate::inspect::{AloneBecause, LoopObserver, RunnerObserver};
 use crate::job::{Payload, catch};
-use crate::runtime::fork_join::call_site::CallSiteProfile;
 use crate::runtime::fork_join::series::{self, WAKE_PAYS_FROM};
 use crate::runtime::fork_join::wait;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;

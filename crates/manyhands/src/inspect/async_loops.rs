@@ -9,12 +9,12 @@
 
 use crate::inspect::calls_report::{CallsAccount, Ended};
 use crate::inspect::concurrency::{BeginsNoMore, Concurrency};
+use crate::inspect::current;
 use crate::inspect::loop_report::LoopReport;
 use crate::inspect::loop_site::LoopSite;
 use crate::inspect::loop_snapshot::LoopSnapshot;
 use crate::inspect::loops::{body_name, elapsed, keep};
 use crate::inspect::opening::is_open;
-use crate::inspect::record::current_task;
 use crate::inspect::task_number::TaskNumber;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, clock, global, lock};
@@ -129,7 +129,7 @@ impl Recorded {
             begun: clock::ticks(),
             body: body_name(consumer),
             site,
-            caller: current_task(),
+            caller: current::get().number,
             done: AtomicU64::new(0),
             runners: AtomicUsize::new(0),
             threads: AtomicUsize::new(1),

@@ -1,8 +1,13 @@
 //! Numbers in fewer bytes than a word, for records of which there are many.
 
 /// A number of at most 48 bits, in six bytes: an address of nearly every program, a count of what happens.
+/// Of two parts, which are stored at once; of bytes, the compiler stores each by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Bits48([u8; 6]);
+#[repr(C, packed(2))]
+pub(super) struct Bits48 {
+    low: u32,
+    high: u16,
+}
 
 /// A reading of the tick counter, early by at most 4,095 ticks: one or two microseconds where a tick is one of the processor's,
 /// four where it is a nanosecond. It counts for twelve years at three ticks in a nanosecond; later times are the last one.
@@ -10,23 +15,31 @@ pub(super) struct Bits48([u8; 6]);
 pub(super) struct CoarseTime(Bits48);
 
 impl Bits48 {
+    const ZERO: Self = Self { low: 0, high: 0 };
+    const MAX: Self = Self {
+        low: u32::MAX,
+        high: u16::MAX,
+    };
+
     /// `None` if it has more bits.
     pub(super) fn of(number: u64) -> Option<Self> {
         let [a, b, c, d, e, f, 0, 0] = number.to_le_bytes() else {
             return None;
         };
-        Some(Self([a, b, c, d, e, f]))
+        Some(Self {
+            low: u32::from_le_bytes([a, b, c, d]),
+            high: u16::from_le_bytes([e, f]),
+        })
     }
 
     pub(super) fn get(self) -> u64 {
-        let [a, b, c, d, e, f] = self.0;
-        u64::from_le_bytes([a, b, c, d, e, f, 0, 0])
+        u64::from(self.high) << u32::BITS | u64::from(self.low)
     }
 }
 
 impl CoarseTime {
     /// No time, or one of the first 4,096 ticks.
-    pub(super) const NONE: Self = Self(Bits48([0; 6]));
+    pub(super) const NONE: Self = Self(Bits48::ZERO);
 
     pub(super) fn of(ticks: u64) -> Self {
         Self::of_steps(ticks >> DROPPED_BITS)
@@ -34,7 +47,7 @@ impl CoarseTime {
 
     /// The one that has this number of steps.
     pub(super) fn of_steps(steps: u64) -> Self {
-        Self(Bits48::of(steps).unwrap_or(Bits48([u8::MAX; 6])))
+        Self(Bits48::of(steps).unwrap_or(Bits48::MAX))
     }
 
     /// By how many steps it is later than the first one.

@@ -1,7 +1,7 @@
 //! Without the feature: nothing is recorded. Same functions as in `opening.rs`, `record.rs`, `task_set.rs`, `in_tokio.rs`,
 //! `frame_mark.rs`, `loops.rs`, `async_loops.rs` and `environment.rs`, without code.
 
-use crate::inspect::{BeginsNoMore, Concurrency, SHORT_COST_MAX, Unobserved, WaitKind};
+use crate::inspect::{BeginsNoMore, Concurrency, Unobserved, WaitKind};
 use crate::priority::Priority;
 use std::panic::Location;
 use std::ptr::NonNull;
@@ -355,11 +355,6 @@ impl AsyncLoopRecord {
         _now: impl FnOnce() -> Instant,
     ) {
     }
-}
-
-#[inline(always)]
-pub(crate) const fn short_cost_max() -> u64 {
-    SHORT_COST_MAX
 }
 
 #[inline(always)]

@@ -3,7 +3,7 @@
 //! A wait is known by where its future is. One that was moved since its poll is known by what it waits for, if nothing else
 //! waits for the same: a task, or tasks of a set.
 
-use crate::inspect::record::{current_task, is_recorded};
+use crate::inspect::current::{self, is_recorded};
 use crate::inspect::table;
 use crate::inspect::task_set::TaskSet;
 use crate::inspect::wait_kind::WaitKind;
@@ -29,7 +29,9 @@ pub(crate) fn forget_task<L>(leaf: &L, id: usize) {
 
 #[cold]
 fn forget_at(leaf: usize) {
-    forget_moved(leaf, |_| false);
+    if !current::remember_over(leaf) {
+        forget_moved(leaf, |_| false);
+    }
 }
 
 #[cold]
@@ -56,7 +58,7 @@ fn forget_set_at(leaf: usize, number: Option<NonZeroU32>) {
 
 /// Takes out the wait of the future that was here, or, if there is none, one that is the same.
 fn forget_moved(leaf: usize, is_same: impl Fn(&WaitRecord) -> bool) {
-    if let Some(number) = current_task() {
+    if let Some(number) = current::get().number {
         table::change(number, |record| record.remove_wait(leaf, is_same));
     }
 }

@@ -8,7 +8,7 @@
 //! Not here: the future that has a mark (`task/framed.rs`), and the frames of a task (`frames.rs`).
 
 use crate::inspect::frames::Frame;
-use crate::inspect::{record, table};
+use crate::inspect::{current, table};
 use std::panic::Location;
 use std::ptr;
 use std::task::Poll;
@@ -48,7 +48,8 @@ impl FrameMark {
     }
 
     fn record(&mut self) -> Option<usize> {
-        let (number, outer) = record::current_frame()?;
+        let current = current::get();
+        let (number, outer) = (current.number?, current.frame);
         let frame = Frame {
             address: self.address(),
             outer,
@@ -61,7 +62,7 @@ impl FrameMark {
         });
         self.is_listed |= is_kept;
         is_kept.then(|| {
-            record::set_current_frame(frame.address);
+            current::set_frame(frame.address);
             outer
         })
     }
@@ -77,7 +78,7 @@ impl FrameMark {
     fn forget_listed(&mut self) {
         self.is_listed = false;
         let address = self.address();
-        if let Some((number, _)) = record::current_frame() {
+        if let Some(number) = current::get().number {
             table::change(number, |record| {
                 if let Some(frames) = record.waits.frames_mut() {
                     frames.remove(address);
@@ -110,7 +111,7 @@ impl InFrame<'_> {
 impl Drop for InFrame<'_> {
     fn drop(&mut self) {
         if let Some(outer) = self.outer {
-            record::set_current_frame(outer);
+            current::set_frame(outer);
         }
     }
 }

@@ -11,11 +11,11 @@
 //! (`loop_reports.rs`).
 
 use crate::inspect::alone::AloneBecause;
+use crate::inspect::current;
 use crate::inspect::loop_observer::{LoopObserver, RunnerObserver};
 use crate::inspect::loop_report::{BlockReport, LoopReport, RunnerReport, TrialReport};
 use crate::inspect::loop_site::LoopSite;
 use crate::inspect::loop_snapshot::LoopSnapshot;
-use crate::inspect::record::current_task;
 use crate::inspect::task_number::TaskNumber;
 use crate::inspect::{async_loops, loop_reports};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -134,7 +134,7 @@ impl Running {
             items,
             consumer,
             site,
-            caller: current_task(),
+            caller: current::get().number,
             done: AtomicU64::new(0),
             runners: AtomicUsize::new(0),
             parts: Mutex::new(Parts::default()),

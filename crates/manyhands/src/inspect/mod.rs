@@ -120,9 +120,9 @@ pub(crate) use disabled::in_tokio;
 pub(crate) use disabled::{
     AsyncLoopRecord, ChannelRecord, FrameMark, GroupName, LoopSite, Running, RuntimeNumber,
     SetWait, TaskRecord, TaskSet, WaitSite, Waking, WorkType, during_loop, forget, forget_set,
-    forget_task, is_open, is_recorded, keeps, runtime_made, short_cost_max, short_loop,
-    thread_begins, thread_blocks, thread_polls_any, thread_polls_one, thread_waits_for_task, waits,
-    waits_for_set, waits_for_task,
+    forget_task, is_open, is_recorded, keeps, runtime_made, short_loop, thread_begins,
+    thread_blocks, thread_polls_any, thread_polls_one, thread_waits_for_task, waits, waits_for_set,
+    waits_for_task,
 };
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use wait_kind::WaitKind;
@@ -149,6 +149,8 @@ mod channels;
 mod coarse;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 mod control;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+mod current;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod deadlock;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -283,6 +285,8 @@ pub(crate) use awaited_set::SetWait;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use channels::{ChannelRecord, ObservedChannel};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub(crate) use current::is_recorded;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use environment::runtime_made;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use forget::{forget, forget_set, forget_task};
@@ -297,11 +301,11 @@ pub(crate) use loop_site::LoopSite;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use loops::{during_loop, last as last_loop, short_loop};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
-pub(crate) use opening::{is_open, short_cost_max};
+pub(crate) use opening::is_open;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use record::{
-    Running, RuntimeNumber, TaskRecord, is_recorded, keeps, thread_blocks, thread_polls_any,
-    thread_polls_one, thread_waits_for_task, waits, waits_for_task,
+    Running, RuntimeNumber, TaskRecord, keeps, thread_blocks, thread_polls_any, thread_polls_one,
+    thread_waits_for_task, waits, waits_for_task,
 };
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use runtimes::Observed;

@@ -10,10 +10,11 @@
 //!
 //! Not here: the records (`table.rs`), and how a task is woken by its record (`recorded_task.rs`).
 
+use crate::inspect::current::{self, Current, is_recorded};
 use crate::inspect::frozen;
 use crate::inspect::interned::{Line, Origin};
 use crate::inspect::last_waker::LastWaker;
-use crate::inspect::leaf_stacks::{self, Ticket};
+use crate::inspect::leaf_stacks;
 use crate::inspect::lines::Lines;
 use crate::inspect::opening::is_open;
 use crate::inspect::recorded::{Name, Record};
@@ -34,70 +35,11 @@ use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::task::{Poll, Waker};
 
-/// Whether the calling thread runs a task that is recorded, or is itself recorded as one: only then is a wait recorded.
-///
-/// The compiler compares a thread's own word in memory, so a place that asks this has two instructions; it does not do so
-/// with an atomic, and a place that asks [`is_open`] has three.
-#[inline]
-pub(crate) fn is_recorded() -> bool {
-    // None where the thread is ending and has no such word any more, which can be where the system keeps it by a key.
-    let is_some = CURRENT.try_with(|current| current.get().number.is_some());
-    is_some.unwrap_or(false)
-}
-
-/// The task that the calling thread runs.
-pub(super) fn current_task() -> Option<TaskNumber> {
-    CURRENT.get().number
-}
-
-/// The task that the calling thread runs, and the frame of it that it is in.
-pub(super) fn current_frame() -> Option<(TaskNumber, usize)> {
-    let current = CURRENT.get();
-    Some((current.number?, current.frame))
-}
-
-/// The calling thread goes on in this frame of the task that it runs.
-pub(super) fn set_current_frame(frame: usize) {
-    CURRENT.set(Current {
-        frame,
-        ..CURRENT.get()
-    });
-}
-
-/// The lines that the calling thread has said for its waits.
-pub(super) fn lines() -> Lines {
-    CURRENT.get().lines
-}
-
-/// From now on these.
-pub(super) fn set_lines(lines: Lines) {
-    CURRENT.set(Current {
-        lines,
-        ..CURRENT.get()
-    });
-}
-
 /// What a task's cell knows of its record: a [`TaskNumber`], or 0.
 #[derive(Debug)]
 pub(crate) struct TaskRecord(AtomicU64);
 
-/// What the calling thread runs.
-#[derive(Debug, Clone, Copy)]
-struct Current {
-    number: Option<TaskNumber>,
-    /// The data of the waker with which it is polled.
-    waker: usize,
-    lines: Lines,
-    /// Which frame it is in, or 0.
-    frame: usize,
-    /// Stacks are copied where it is about to wait, because somebody has asked for that.
-    asked: Option<Ticket>,
-}
-
 crate::sync::thread_local! {
-    static CURRENT: Cell<Current> = const {
-        Cell::new(Current { number: None, waker: 0, lines: Lines::NONE, frame: 0, asked: None })
-    };
     /// The shard that gets what this thread spawns, plus 1; 0: not chosen yet.
     static SPREAD: Cell<usize> = const { Cell::new(0) };
 }
@@ -142,7 +84,7 @@ impl TaskRecord {
             cell: Some(RecordedCell::new(cell)),
             origin: Some(Origin::of(work, spawned_at, priority)),
             name: name.map(boxed),
-            parent: CURRENT.get().number,
+            parent: current::get().number,
             ..Record::new(clock::ticks())
         };
         let number = table::insert(spread(), record);
@@ -183,14 +125,9 @@ impl TaskRecord {
         if is_held {
             return None;
         }
-        let current = Current {
-            number: Some(number),
-            waker: id,
-            lines: Lines::NONE,
-            frame: 0,
-            asked: leaf_stacks::begin(number),
-        };
-        let before = CURRENT.replace(current);
+        let mut current = Current::of(Some(number), id);
+        current.asked = leaf_stacks::begin(number);
+        let before = current::replace(current);
         if let Some(outer) = before.number {
             set_state(outer, TaskState::Running, TaskState::Blocked, now);
         }
@@ -243,7 +180,7 @@ impl Running {
         let Some((number, before)) = self.0 else {
             return;
         };
-        let asked = CURRENT.replace(before).asked;
+        let asked = current::replace(before).asked;
         let now = clock::ticks();
         if let Some(outer) = before.number {
             set_state(outer, TaskState::Blocked, TaskState::Running, now);
@@ -327,7 +264,7 @@ pub(crate) fn keeps(waker: &Waker) {
 
 #[cold]
 fn keeps_recorded(waker: usize) {
-    let current = CURRENT.get();
+    let current = current::get();
     if let Some(number) = current.number.filter(|_| waker == current.waker) {
         table::change(number, |record| record.waits.keep());
     }
@@ -346,7 +283,7 @@ pub(super) fn new_wait(
         resource,
         owner,
         set: None,
-        at: lines().of(Location::caller()),
+        at: current::get().lines.of(Location::caller()),
         since: 0,
         is_direct: true,
         frame: 0,
@@ -355,12 +292,18 @@ pub(super) fn new_wait(
 
 /// Records a wait in the task that the calling thread runs.
 pub(super) fn note_wait(mut wait: WaitRecord, waker: usize) {
-    let current = CURRENT.get();
+    let current = current::get();
     let Some(number) = current.number else { return };
     wait.is_direct = waker == current.waker;
     wait.at = current.lines.of_all.unwrap_or(wait.at);
     wait.frame = current.frame;
-    table::change(number, |record| record.add_wait(wait));
+    table::change(number, |record| {
+        if let Some(leaf) = current.over() {
+            record.waits.remove(leaf);
+        }
+        record.add_wait(wait);
+    });
+    current::has_recorded_wait();
     if let Some(ticket) = current.asked {
         leaf_stacks::note(ticket, wait.leaf);
     }
@@ -428,7 +371,7 @@ impl ThreadWait {
 
     #[cold]
     fn begin(waker: usize, at: Option<Line>, wakers: Option<u32>) -> Self {
-        let before = CURRENT.get();
+        let before = current::get();
         let (number, is_thread) = match before.number {
             Some(number) => (number, false),
             None => match table::insert(spread(), thread_record()) {
@@ -442,16 +385,13 @@ impl ThreadWait {
             let frames = frames.and_then(|frames| frames.around(before.frame));
             outer = record.replace_waits(Waits::none_yet(frames), wakers);
         });
-        CURRENT.set(Current {
-            number: Some(number),
-            waker,
-            lines: Lines {
-                of_all: at,
-                ..before.lines
-            },
-            frame: before.frame,
-            asked: None,
-        });
+        let mut current = Current::of(Some(number), waker);
+        current.lines = Lines {
+            of_all: at,
+            ..before.lines
+        };
+        current.frame = before.frame;
+        current::replace(current);
         Self(Some(Waiting {
             number,
             before,
@@ -467,6 +407,7 @@ impl ThreadWait {
             return poll();
         };
         table::change(waiting.number, Record::begin_poll);
+        current::poll_begins();
         let polled = poll();
         if polled.is_pending() {
             let now = clock::ticks();
@@ -479,7 +420,7 @@ impl ThreadWait {
 impl Drop for ThreadWait {
     fn drop(&mut self) {
         let Some(waiting) = self.0.take() else { return };
-        CURRENT.set(waiting.before);
+        current::replace(waiting.before);
         if waiting.is_thread {
             table::remove(waiting.number);
         } else {
@@ -504,7 +445,7 @@ pub(crate) struct Blocked(Option<TaskNumber>);
 impl Blocked {
     #[cold]
     fn begin() -> Option<TaskNumber> {
-        let number = CURRENT.get().number?;
+        let number = current::get().number?;
         let now = clock::ticks();
         let mut is_outermost = false;
         table::change(number, |record| {

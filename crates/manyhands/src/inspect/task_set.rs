@@ -9,8 +9,9 @@
 //! looks that see the same wait no task was added in between.
 
 use crate::inspect::awaited_set::{AwaitedSet, SetWait};
+use crate::inspect::current::{self, is_recorded};
 use crate::inspect::opening::is_open;
-use crate::inspect::record::{self, TaskRecord, is_recorded, new_wait, note_wait};
+use crate::inspect::record::{TaskRecord, new_wait, note_wait};
 use crate::inspect::table;
 use crate::inspect::task_number::TaskNumber;
 use crate::inspect::wait_kind::WaitKind;
@@ -134,7 +135,7 @@ fn waits_for_set_recorded(
     resource: usize,
     (set, until): (&TaskSet, SetWait),
 ) {
-    let waiter = record::current_task();
+    let waiter = current::get().number;
     // Relaxed: see `add_recorded`.
     set.waiter
         .store(waiter.map_or(0, TaskNumber::to_bits), Ordering::Relaxed);

@@ -5,10 +5,10 @@
 //! to the program's author; such code knows the line that has called it, and says so around the poll. Where it polls any
 //! future of the program, the lines inside that one are better, unless it is itself one of this library.
 
+use crate::inspect::current;
 use crate::inspect::interned::Line;
 use crate::inspect::lines::Lines;
 use crate::inspect::loop_site::LoopSite;
-use crate::inspect::record;
 use std::panic::Location;
 
 /// A line of the program that waits.
@@ -32,9 +32,9 @@ impl WaitSite {
     /// Polls what waits on this line, unless a call around this has said another one.
     #[inline]
     pub(crate) fn during<R>(self, poll: impl FnOnce() -> R) -> R {
-        let _said = record::is_recorded().then(|| {
-            let said = Said(record::lines());
-            record::set_lines(Lines {
+        let _said = current::is_recorded().then(|| {
+            let said = Said(current::get().lines);
+            current::set_lines(Lines {
                 of_all: said.0.of_all.or_else(|| Some(Line::of(self.0))),
                 ..said.0
             });
@@ -47,9 +47,9 @@ impl WaitSite {
     /// that of the call around this.
     #[inline]
     pub(crate) fn around<R>(self, poll: impl FnOnce() -> R) -> R {
-        let _said = record::is_recorded().then(|| {
-            let said = Said(record::lines());
-            record::set_lines(Lines {
+        let _said = current::is_recorded().then(|| {
+            let said = Said(current::get().lines);
+            current::set_lines(Lines {
                 of_library: Some(said.0.of(self.0)),
                 ..said.0
             });
@@ -64,6 +64,6 @@ struct Said(Lines);
 
 impl Drop for Said {
     fn drop(&mut self) {
-        record::set_lines(self.0);
+        current::set_lines(self.0);
     }
 }

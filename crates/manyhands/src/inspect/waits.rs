@@ -134,6 +134,7 @@ impl Waits {
     }
 
     /// The poll has ended: waits that it began begin now.
+    #[inline]
     pub(super) fn end_poll(&mut self, now: u64) {
         match &mut self.0 {
             Held::One(wait) if wait.is_earlier() => self.0 = Held::Nothing,
@@ -141,12 +142,16 @@ impl Waits {
                 wait.since = CoarseTime::of(now);
             }
             Held::Nothing | Held::One(_) => {}
-            Held::More(more) => {
-                more.end_poll(now);
-                if let Some(held) = more.in_short() {
-                    self.0 = held;
-                }
-            }
+            Held::More(_) => self.end_poll_in_box(now),
+        }
+    }
+
+    #[cold]
+    fn end_poll_in_box(&mut self, now: u64) {
+        let more = self.more();
+        more.end_poll(now);
+        if let Some(held) = more.in_short() {
+            self.0 = held;
         }
     }
 
@@ -168,6 +173,7 @@ impl Waits {
     }
 
     /// Takes out the wait of a future that is dropped, or whose wait is over. False: there is none.
+    #[inline]
     pub(super) fn remove(&mut self, leaf: usize) -> bool {
         match &mut self.0 {
             Held::One(wait) if wait.leaf.get() == leaf as u64 => {
@@ -317,6 +323,7 @@ impl MoreWaits {
         self.list.push(wait);
     }
 
+    #[cold]
     fn remove_wait_of(&mut self, leaf: usize) -> bool {
         let place = self.list.iter().position(|wait| wait.leaf == leaf);
         place.map(|place| self.remove(place)).is_some()

@@ -12,6 +12,7 @@
 //! Not shown: reorderings of a load with a later store, which loom does not explore, and the code above
 //! the protocols. No step is written out here: a model has threads, a property and a bound (rule `steps`).
 
+mod call_site;
 mod cancel;
 mod channel;
 mod channel_receiver_batch;

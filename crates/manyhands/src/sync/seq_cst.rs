@@ -38,7 +38,11 @@ atomic!(AtomicBool, bool, []);
 atomic!(AtomicPtr<T>, *mut T, []);
 atomic!(AtomicU32, u32, [fetch_add, fetch_sub, fetch_and, fetch_or]);
 atomic!(AtomicU64, u64, [fetch_add, fetch_sub, fetch_and, fetch_or]);
-atomic!(AtomicUsize, usize, [fetch_add, fetch_sub, fetch_max]);
+atomic!(
+    AtomicUsize,
+    usize,
+    [fetch_add, fetch_sub, fetch_max, fetch_or]
+);
 
 #[track_caller]
 fn modify<A, R>(_at: &A, ordering: Ordering, run: impl FnOnce() -> R) -> R {

@@ -2,6 +2,7 @@
 
 use crate::support::until;
 use std::fs;
+use std::hint::black_box;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -154,10 +155,39 @@ fn child_that_opens_late() {
     assert!(waiter.join().unwrap().unwrap());
 }
 
+/// Loops of a place that has run many, short ones and long ones, before the recording was opened.
+#[test]
+#[ignore = "started by the test below"]
+fn child_that_opens_after_loops() {
+    use manyhands::{inspect, parallel};
+    let run = |items: u32| {
+        parallel::for_range(0..items, |item| {
+            black_box(item);
+        })
+    };
+    (0..100).for_each(|_| run(3));
+    run(1 << 20);
+    assert!(parallel::explain_last().is_none());
+    inspect::open();
+    for items in [3, 1 << 20] {
+        run(items);
+        assert_eq!(parallel::explain_last().unwrap().items, u64::from(items));
+    }
+}
+
+#[test]
+fn loops_of_a_place_that_ran_before_the_recording_are_reported_when_it_is_open() {
+    assert_child_passes("environment::child_that_opens_after_loops");
+}
+
 #[test]
 fn who_waits_for_a_task_that_was_spawned_before_the_recording_is_shown_with_it() {
+    assert_child_passes("environment::child_that_opens_late");
+}
+
+/// Runs this test, which is ignored, in a process of its own.
+fn assert_child_passes(name: &str) {
     let mut child = Command::new(std::env::current_exe().unwrap());
-    let name = "environment::child_that_opens_late";
     child.args(["--exact", name, "--ignored", "--nocapture"]);
     let output = child.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);

@@ -12,9 +12,9 @@
 //!
 //! Unsafe: the job lives on the owner's stack and is reached by pointer.
 
+use crate::call_site::CallSiteProfile;
 use crate::job::{Action, Job, JobKind, Latch, Payload, abort, catch, contain};
 use crate::queue::Popped;
-use crate::runtime::fork_join::call_site::CallSiteProfile;
 use crate::runtime::fork_join::series;
 use crate::runtime::fork_join::wait::{self, AfterWait};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;

@@ -9,8 +9,6 @@ mod scope_closures;
 pub(crate) mod waiting;
 
 #[cfg(not(loom))]
-pub(crate) mod call_site;
-#[cfg(not(loom))]
 mod join;
 #[cfg(not(loom))]
 mod open_call;

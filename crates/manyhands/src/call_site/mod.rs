@@ -2,14 +2,20 @@
 //!
 //! Profiles are in a fixed table, keyed by the address of the function that was compiled for the call site's closure.
 //! Two sites that share an entry only take each other's advice. Advice never changes a result.
+//!
+//! Not here: how a loop learns from its key that it is to be recorded (`key.rs`), and who does what the advice says
+//! (`engine`, `runtime/fork_join/join.rs`).
 
-use crate::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+pub(crate) mod key;
+
+use crate::call_site::key::{Key, Recording};
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::{clock, global};
 
 /// The profile of one call site.
 #[derive(Debug)]
 pub(crate) struct CallSiteProfile {
-    key: AtomicUsize,
+    key: Key,
     /// A cost in ticks, in units the user of the site chooses. 0: unknown.
     cost: AtomicU64,
     /// The same, measured over whole calls that ran alone. 0: never.
@@ -25,28 +31,48 @@ pub(crate) struct CallSiteProfile {
 }
 
 impl CallSiteProfile {
-    /// The entry of `key`, emptied if another site had it.
+    /// The profile of the site whose function is at `address`; an empty one if another site had its place.
     #[inline]
-    pub(crate) fn of(key: usize) -> &'static Self {
-        // Functions are 16-byte aligned; multiplying spreads the rest (Fibonacci hashing, Knuth vol. 3).
-        let hash = (key as u64 >> 4).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    pub(crate) fn of(address: usize) -> &'static Self {
+        Self::unrecorded(address).unwrap_or_else(|| Self::look_up(address))
+    }
+
+    /// The site's profile, if it has one and no loop is recorded.
+    #[inline]
+    pub(crate) fn unrecorded(address: usize) -> Option<&'static Self> {
+        let (key, site) = Self::place(address);
+        site.key.is_unmarked(key).then_some(site)
+    }
+
+    /// The key of the site, and its place in the table.
+    #[inline]
+    fn place(address: usize) -> (usize, &'static Self) {
+        // No function is as short as a byte. That makes room for the mark.
+        let key = address >> 1;
+        // Multiplying spreads the bits (Fibonacci hashing, Knuth vol. 3).
+        let hash = (key as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let index = usize::try_from(hash >> (u64::BITS - TABLE_BITS)).unwrap_or(0);
-        let site = &TABLE[index];
-        // Relaxed, here and below: every field is advice, and each stands alone.
-        if site.key.load(Ordering::Relaxed) != key {
-            site.forget(key);
+        (key, &TABLE[index])
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_up(address: usize) -> &'static Self {
+        let (key, site) = Self::place(address);
+        if !site.key.is(key) {
+            site.key.replace(key, &RECORDING);
+            site.forget();
         }
         site
     }
 
     #[cold]
-    fn forget(&self, key: usize) {
-        // Relaxed: as above.
-        self.key.store(key, Ordering::Relaxed);
+    fn forget(&self) {
+        // Relaxed, here and below: every field is advice, and each stands alone.
         self.cost.store(0, Ordering::Relaxed);
         self.cost_alone.store(0, Ordering::Relaxed);
-        // Relaxed: as above.
         self.cost_in_trial.store(0, Ordering::Relaxed);
+        // Relaxed: as above.
         self.alone.store(0, Ordering::Relaxed);
         self.backoff.store(0, Ordering::Relaxed);
         self.alone_below.store(0, Ordering::Relaxed);
@@ -193,12 +219,22 @@ const MUCH_SLOWER_PERCENT: u128 = 130;
 /// A backoff for less than that lasts no longer than this.
 const PATIENCE_NANOS: u64 = 5_000_000;
 
+/// Loops are recorded from now on: none finds its profile by [`CallSiteProfile::unrecorded`] any more.
+#[cfg(all(feature = "inspect", not(shuttle)))]
+pub(crate) fn record_all() {
+    RECORDING.begin(TABLE.iter().map(|site| &site.key));
+}
+
 const TABLE_BITS: u32 = 10;
+
+global! {
+    static RECORDING: Recording = Recording::new();
+}
 
 global! {
     static TABLE: [CallSiteProfile; 1 << TABLE_BITS] = [const {
         CallSiteProfile {
-            key: AtomicUsize::new(0),
+            key: Key::new(),
             cost: AtomicU64::new(0),
             cost_alone: AtomicU64::new(0),
             cost_in_trial: AtomicU64::new(0),
