@@ -163,7 +163,7 @@ fn child_that_opens_after_loops() {
     let run = |items: u32| {
         parallel::for_range(0..items, |item| {
             black_box(item);
-        })
+        });
     };
     (0..100).for_each(|_| run(3));
     run(1 << 20);
