@@ -124,7 +124,7 @@ const OVERDUE_TURNS: usize = 4;
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{OVERDUE_NANOS, OVERDUE_TURNS, Priority, PriorityTurns};
+    use super::{OVERDUE_NANOS, OVERDUE_TURNS, PATTERN, Priority, PriorityQueues, PriorityTurns};
     use crate::sync::clock;
 
     /// The first of this many turns, each a tick after the other.
@@ -142,6 +142,14 @@ mod tests {
         let turns = firsts(&mut PriorityTurns::default(), 0, 13);
         let count = |priority| turns.iter().filter(|&&first| first == priority).count();
         assert_eq!(Priority::ALL.map(count), [8, 4, 1]);
+    }
+
+    #[test]
+    fn the_turn_of_background_tasks_comes_to_each_shard() {
+        for workers in 1..=300 {
+            let shards = PriorityQueues::new(workers).background.shards().count();
+            assert_ne!(shards % PATTERN.len(), 0, "{workers}");
+        }
     }
 
     #[test]
