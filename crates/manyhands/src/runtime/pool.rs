@@ -26,13 +26,10 @@ impl Pool for RuntimeInner {
         // Relaxed: a measurement.
         slot.woken_at
             .store(clock::ticks().max(1), Ordering::Relaxed);
-        // Sockets wake workers far more often than loops do, and for less than it costs to move one.
         let is_polling = current::worker().is_some_and(|(own, _)| own.is_polling.get());
-        if waker == Waker::GoesOn && !is_polling {
-            let waker = usize::from(current::slot().is_none());
-            // The woken one is counted as running already.
-            slot.placement
-                .steer_away(self.idle.running().saturating_sub(1) + waker);
+        // Sockets wake workers far more often than loops do, and for less than it costs to move one.
+        if !is_polling && let Some(busy) = self.busy_beside_woken(waker) {
+            slot.placement.steer_away(busy);
         }
         slot.parker.unpark();
     }
@@ -58,6 +55,23 @@ impl Pool for RuntimeInner {
     }
 }
 
+impl RuntimeInner {
+    /// How many threads have processors that a worker must not be steered to, if it is to be steered.
+    fn busy_beside_woken(&self, waker: Waker) -> Option<usize> {
+        match waker {
+            Waker::GoesOn => {
+                let is_outside = current::slot().is_none();
+                // The woken one is counted as running already.
+                Some(self.idle.running().saturating_sub(1) + usize::from(is_outside))
+            }
+            // The woken one takes its place, but not its processor: rather one that is taken by another thread of the pool,
+            // which it relieves.
+            Waker::HasLeft => Some(0),
+            Waker::Leaves => None,
+        }
+    }
+}
+
 impl Ends for RuntimeInner {
     fn ending(&self) -> &Ending {
         &self.ending
@@ -77,5 +91,27 @@ impl Ends for RuntimeInner {
 
     fn unpark_all(&self) {
         self.all_slots().for_each(|slot| slot.parker.unpark());
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::Waker;
+    use crate::Runtime;
+
+    #[test]
+    fn who_has_left_keeps_its_processor_however_many_threads_run() {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let shared = runtime.shared();
+        runtime.install(|| {
+            let running = shared.idle.running();
+            assert!(running > 0, "this thread is one of them");
+            let busy = [Waker::GoesOn, Waker::HasLeft, Waker::Leaves];
+            let busy = busy.map(|waker| shared.busy_beside_woken(waker));
+            assert_eq!(busy, [Some(running - 1), Some(0), None]);
+        });
+        // This one has none of their places, but a processor.
+        let busy = shared.busy_beside_woken(Waker::GoesOn).unwrap();
+        assert!((1..=2).contains(&busy), "{busy}");
     }
 }

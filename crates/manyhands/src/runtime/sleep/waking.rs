@@ -46,6 +46,8 @@ pub(crate) trait Pool {
 pub(crate) enum Waker {
     /// It goes on running, and needs its processor itself.
     GoesOn,
+    /// It has left the pool, and goes on with the program's code: it needs its processor, though its place is free.
+    HasLeft,
     /// It is about to sleep.
     Leaves,
 }
@@ -53,10 +55,14 @@ pub(crate) enum Waker {
 /// Wakes a worker for new work, unless one is already searching. If no more may run, alerts the monitor, which checks
 /// whether the running threads are blocked.
 pub(crate) fn wake_if_nobody_searches(pool: &impl Pool) {
+    wake_unless_somebody_searches(pool, Waker::GoesOn);
+}
+
+fn wake_unless_somebody_searches(pool: &impl Pool, waker: Waker) {
     if !pool.idle().has_room() {
         pool.alert_monitor();
     } else if !pool.idle().is_anyone_searching() {
-        wake(pool, Waker::GoesOn);
+        wake(pool, waker);
     }
 }
 
@@ -119,15 +125,19 @@ pub(crate) fn wake_worker(pool: &impl Pool, worker: usize) {
 
 /// After room has become free: wakes a worker if work is visible.
 pub(crate) fn use_room(pool: &impl Pool) {
+    use_room_of(pool, Waker::GoesOn);
+}
+
+fn use_room_of(pool: &impl Pool, waker: Waker) {
     if pool.idle().has_room() && pool.has_visible_work() {
-        wake_if_nobody_searches(pool);
+        wake_unless_somebody_searches(pool, waker);
     }
 }
 
 /// External thread: leaves the runtime.
 pub(crate) fn leave_external(pool: &impl Pool) {
     pool.idle().end(Activity::ExternalThread);
-    use_room(pool);
+    use_room_of(pool, Waker::HasLeft);
 }
 
 /// Running thread: is about to block. If work is visible, another worker takes its place at once. Ended by
