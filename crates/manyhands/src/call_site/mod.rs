@@ -8,7 +8,7 @@
 
 pub(crate) mod key;
 
-use crate::call_site::key::{Key, Recording};
+use crate::call_site::key::Key;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::{clock, global};
 
@@ -49,8 +49,9 @@ impl CallSiteProfile {
     fn place(address: usize) -> (usize, &'static Self) {
         // No function is as short as a byte. That makes room for the mark.
         let key = address >> 1;
-        // Multiplying spreads the bits (Fibonacci hashing, Knuth vol. 3).
-        let hash = (key as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        // Multiplying spreads the bits (Fibonacci hashing, Knuth vol. 3). Functions are 16-byte aligned, so a key is 8 times a
+        // number, which is to be multiplied by the golden ratio.
+        let hash = (key as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15 / 8);
         let index = usize::try_from(hash >> (u64::BITS - TABLE_BITS)).unwrap_or(0);
         (key, &TABLE[index])
     }
@@ -60,7 +61,7 @@ impl CallSiteProfile {
     fn look_up(address: usize) -> &'static Self {
         let (key, site) = Self::place(address);
         if !site.key.is(key) {
-            site.key.replace(key, &RECORDING);
+            site.key.replace(key);
             site.forget();
         }
         site
@@ -222,14 +223,10 @@ const PATIENCE_NANOS: u64 = 5_000_000;
 /// Loops are recorded from now on: none finds its profile by [`CallSiteProfile::unrecorded`] any more.
 #[cfg(all(feature = "inspect", not(shuttle)))]
 pub(crate) fn record_all() {
-    RECORDING.begin(TABLE.iter().map(|site| &site.key));
+    TABLE.iter().for_each(|site| site.key.mark());
 }
 
 const TABLE_BITS: u32 = 10;
-
-global! {
-    static RECORDING: Recording = Recording::new();
-}
 
 global! {
     static TABLE: [CallSiteProfile; 1 << TABLE_BITS] = [const {

@@ -1,21 +1,25 @@
 //! The mark of a call site's key: while loops are recorded, no loop finds its profile by the key as it is.
 //!
-//! Threads: two. Operations: one gives a profile another key, the other begins to record.
-//! Property: the key is marked in the end, whichever comes first.
+//! Threads: three. Operations: two give a profile their own keys, the third marks the key and then looks for the profile.
+//! Property: it finds the profile by none of the keys, whichever comes first.
 
 use super::check;
-use crate::call_site::key::{Key, Recording};
+use crate::call_site::key::Key;
 use loom::sync::Arc;
 use loom::thread;
 
 #[test]
 fn a_site_that_takes_a_place_while_recording_begins_is_recorded() {
     check(|| {
-        let shared = Arc::new((Key::new(), Recording::new()));
-        let taker = Arc::clone(&shared);
-        let taking = thread::spawn(move || taker.0.replace(7, &taker.1));
-        shared.1.begin([&shared.0].into_iter());
-        taking.join().unwrap();
-        assert!(!shared.0.is_unmarked(7));
+        let key = Arc::new(Key::new());
+        let takers = [7, 8].map(|taken| {
+            let key = Arc::clone(&key);
+            thread::spawn(move || key.replace(taken))
+        });
+        let assert_marked = || assert!(![7, 8].into_iter().any(|taken| key.is_unmarked(taken)));
+        key.mark();
+        assert_marked();
+        takers.into_iter().for_each(|taker| taker.join().unwrap());
+        assert_marked();
     });
 }
