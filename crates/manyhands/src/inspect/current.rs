@@ -126,3 +126,197 @@ fn set_earlier(earlier: Earlier) {
         ..CURRENT.get()
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::get;
+    use crate::inspect::forget::forget;
+    use crate::inspect::opening;
+    use crate::inspect::record::{TaskRecord, keeps, thread_polls_any, waits};
+    use crate::inspect::table;
+    use crate::inspect::task_number::TaskNumber;
+    use crate::inspect::wait_kind::WaitKind;
+    use crate::inspect::work_type::WorkType;
+    use crate::priority::Priority;
+    use crate::sync::clock;
+    use std::collections::BTreeMap;
+    use std::mem;
+    use std::panic::Location;
+    use std::ptr::{self, NonNull};
+    use std::task::{Poll, Waker};
+
+    /// By where its future is: what a wait is for, and since when; `None`: it begins at the end of this poll.
+    type Waits<Since> = BTreeMap<usize, (usize, Since)>;
+
+    /// What a task waits for, or a call in it that blocks, if each end of a wait is recorded at once.
+    #[derive(Default)]
+    struct Expected {
+        earlier: Waits<Option<u64>>,
+        current: Waits<Option<u64>>,
+    }
+
+    impl Expected {
+        fn begin_poll(&mut self) {
+            self.earlier = mem::take(&mut self.current);
+        }
+
+        fn wait(&mut self, leaf: usize, resource: usize) {
+            let current = self.current.remove(&leaf);
+            let known = current.or_else(|| self.earlier.remove(&leaf));
+            let since = known.and_then(|(before, since)| since.filter(|_| before == resource));
+            self.current.insert(leaf, (resource, since));
+        }
+
+        fn forget(&mut self, leaf: usize) {
+            if self.current.remove(&leaf).is_none() {
+                self.earlier.remove(&leaf);
+            }
+        }
+
+        fn assert_recorded(&self, number: TaskNumber) {
+            let expected = self.current.iter();
+            let expected = expected.map(|(leaf, (resource, _))| (*leaf, *resource));
+            let recorded = recorded(number).into_iter();
+            let recorded = recorded.map(|(leaf, (resource, _))| (leaf, resource));
+            assert!(expected.eq(recorded));
+        }
+
+        /// The poll has ended, not before `end`.
+        fn end_poll(&mut self, number: TaskNumber, end: u64) {
+            self.assert_recorded(number);
+            self.earlier.clear();
+            for (leaf, (_, recorded)) in recorded(number) {
+                let (_, since) = self.current.get_mut(&leaf).unwrap();
+                match *since {
+                    Some(since) => assert!(since.abs_diff(recorded) < STEP, "it goes on"),
+                    None => assert!(recorded + STEP > end, "it begins anew"),
+                }
+                since.get_or_insert(recorded);
+            }
+        }
+    }
+
+    fn recorded(number: TaskNumber) -> Waits<u64> {
+        let mut waits = Waits::new();
+        table::change(number, |record| {
+            for wait in record.waits.current() {
+                let before = waits.insert(wait.leaf, (wait.resource, wait.since));
+                assert_eq!(before, None, "a future has one wait");
+            }
+        });
+        waits
+    }
+
+    /// So much that a record tells the ends of two polls apart.
+    fn let_time_pass() {
+        let start = clock::ticks();
+        while clock::ticks() < start + 2 * STEP {}
+    }
+
+    /// How exact a record is.
+    const STEP: u64 = 1 << 12;
+
+    /// What one thread runs, at random.
+    struct Run {
+        random: u64,
+        leaves: [u64; 6],
+        depth: usize,
+    }
+
+    impl Run {
+        fn below(&mut self, limit: usize) -> usize {
+            self.random ^= self.random << 13;
+            self.random ^= self.random >> 7;
+            self.random ^= self.random << 17;
+            usize::try_from(self.random >> 33).unwrap() % limit
+        }
+
+        fn poll(&mut self, expected: &mut Expected) {
+            let number = get().number.unwrap();
+            for _ in 0..self.below(7) {
+                let (place, resource) = (self.below(6), self.below(2));
+                let leaf = ptr::from_ref(&self.leaves[place]).addr();
+                match self.below(12) {
+                    0..5 => {
+                        let future = &self.leaves[place];
+                        waits(future, Waker::noop(), WaitKind::Receive, resource);
+                        expected.wait(leaf, resource);
+                    }
+                    5..10 => {
+                        forget(&self.leaves[place]);
+                        expected.forget(leaf);
+                    }
+                    10 => keeps(Waker::noop()),
+                    _ => self.run_inside(),
+                }
+                expected.assert_recorded(number);
+            }
+        }
+
+        fn run_inside(&mut self) {
+            if self.depth == DEPTH_MAX {
+                return;
+            }
+            self.depth += 1;
+            if self.below(2) == 0 {
+                self.run_call_that_blocks();
+            } else {
+                self.run_task();
+            }
+            self.depth -= 1;
+        }
+
+        fn run_call_that_blocks(&mut self) {
+            let blocks = thread_polls_any(Waker::noop());
+            let number = get().number.unwrap();
+            let mut expected = Expected::default();
+            for _ in 0..self.below(6) {
+                let_time_pass();
+                expected.begin_poll();
+                let mut end = 0;
+                let _pending = blocks.poll(|| {
+                    self.poll(&mut expected);
+                    end = clock::ticks();
+                    Poll::<()>::Pending
+                });
+                expected.end_poll(number, end);
+            }
+        }
+
+        fn run_task(&mut self) {
+            static WORK: WorkType = WorkType::closure::<()>();
+            let (task, mut cell) = (TaskRecord::none(), 0_u64);
+            let of_task = (None, Priority::Normal);
+            let at = Location::caller();
+            task.spawned(NonNull::from(&mut cell).cast(), of_task, &WORK, at);
+            let number = task.number().unwrap();
+            let mut expected = Expected::default();
+            for polls_left in (0..self.below(6)).rev() {
+                let_time_pass();
+                expected.begin_poll();
+                let running = task.run(Waker::noop().data().addr(), None, || None);
+                self.poll(&mut expected);
+                let end = clock::ticks();
+                running.unwrap().end(polls_left == 0, || None);
+                if polls_left > 0 {
+                    expected.end_poll(number, end);
+                }
+            }
+            task.ended();
+        }
+    }
+
+    const DEPTH_MAX: usize = 3;
+
+    #[test]
+    fn a_wait_that_is_over_is_shown_as_if_its_record_had_said_so_at_once() {
+        opening::open();
+        let runs = if cfg!(miri) { 20 } else { 5_000 };
+        let mut run = Run {
+            random: 0x9E37_79B9_7F4A_7C15,
+            leaves: [0; 6],
+            depth: 0,
+        };
+        (0..runs).for_each(|_| run.run_inside());
+    }
+}
