@@ -306,6 +306,9 @@ fn drive_segment<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
     if may_share(rest.end - start) && plan.pays_to_share(expected) {
         return shared_call::share(rest, &mut runner, plan, (site, observer), known);
     }
+    // Helpers of other calls leave this one a processor only if it counts as a thread that runs.
+    let counts = alone && plan.degree != Some(1) && plan.pays_to_share(expected);
+    let _stay = counts.then(current::stay);
     let mut part = observer.caller_alone();
     let mut probe = RateProbe::begin(if alone { Rate::ZERO } else { known });
     while rest.start < rest.end && rest.start < consumer.end() {

@@ -286,6 +286,16 @@ impl Drop for ExternalThread {
     }
 }
 
+/// The calling thread is one of those that run, until this is dropped. `None` when it is in any case, or when every
+/// external thread slot is taken.
+#[cold]
+pub(crate) fn stay() -> Option<ExternalThread> {
+    if slot().is_some() {
+        return None;
+    }
+    with_runtime(ExternalThread::enter)
+}
+
 /// Calls `f` with the slot of the calling thread, which sits down as an external thread of the current runtime if it
 /// has none. `f` gets `None` when every external thread slot is taken.
 pub(crate) fn with_slot<R>(f: impl FnOnce(Option<&'static OccupiedSlot>) -> R) -> R {
