@@ -491,3 +491,83 @@ pub(crate) mod ending {
         assert!(said.contains(sentence), "{said}");
     }
 }
+
+#[cfg(all(test, not(shuttle)))]
+mod tests {
+    use super::{CallSiteProfile, Consumer, HelperPolicy, Indexed, LoopSite, Plan, SharingPlan};
+    use super::{current, drive, key_of};
+    use std::ops::Range;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    struct Numbers(u64);
+
+    // SAFETY: numbers; nobody is hurt by one that comes twice.
+    unsafe impl Indexed for Numbers {
+        type Item = u64;
+
+        fn len(&self) -> u64 {
+            self.0
+        }
+
+        unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = u64> {
+            start..end
+        }
+    }
+
+    /// Counts the items, and those at which the calling thread is one of those that run. Of a call site for each number.
+    #[derive(Default)]
+    struct Counting<const SITE: u32> {
+        items: AtomicUsize,
+        of_runners: AtomicUsize,
+    }
+
+    impl<const SITE: u32> Consumer<u64> for Counting<SITE> {
+        type Runner = ();
+
+        fn start(&self) {}
+
+        fn consume<I: Iterator<Item = u64>>(&self, _: &mut (), _: Range<u64>, items: I) {
+            let count = items.count();
+            self.items.fetch_add(count, Ordering::Relaxed);
+            if current::slot().is_some() {
+                self.of_runners.fetch_add(count, Ordering::Relaxed);
+            }
+        }
+
+        fn finish(&self, (): ()) {}
+
+        fn end(&self) -> u64 {
+            u64::MAX
+        }
+    }
+
+    /// The counts of a call whose items are known to cost so much, where sharing has hurt.
+    fn counts_alone<const SITE: u32>(cost: u64, degree: Option<usize>) -> [usize; 2] {
+        let site = CallSiteProfile::of(key_of::<Numbers, Counting<SITE>>());
+        site.learn(cost);
+        site.learn_contended(ITEMS);
+        let plan = Plan {
+            sharing: SharingPlan {
+                degree,
+                runtime: None,
+                helpers: HelperPolicy::WhenItPays,
+                share_nanos_min: 0,
+            },
+            site: LoopSite::here(),
+        };
+        let counting = Counting::<SITE>::default();
+        drive(&Numbers(ITEMS), &counting, &plan);
+        assert!(current::slot().is_none(), "it has left");
+        [counting.items, counting.of_runners].map(AtomicUsize::into_inner)
+    }
+
+    #[test]
+    fn a_long_call_that_runs_alone_because_sharing_hurt_counts_as_a_thread_that_runs() {
+        let long = 1 << 30;
+        assert_eq!(counts_alone::<0>(long, None), [1_000, 1_000]);
+        assert_eq!(counts_alone::<1>(long, Some(1)), [1_000, 0]);
+        assert_eq!(counts_alone::<2>(1, None), [1_000, 0], "it is short");
+    }
+
+    const ITEMS: u64 = 1_000;
+}
