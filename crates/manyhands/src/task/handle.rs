@@ -255,11 +255,13 @@ impl<T> Future for JoinHandle<T> {
 
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
-        inspect::forget_task(self, self.cell.addr().get());
+        // A copy: the call below has the handle's address, so the cell's would be read again after it.
+        let own = self.cell;
+        inspect::forget_task(self, own.addr().get());
         // SAFETY: where it is called the future is done, so the outcome belongs to the handle; of the handle's type.
-        let take_outcome = || unsafe { cell::take_outcome::<T>(self.cell) };
+        let take_outcome = || unsafe { cell::take_outcome::<T>(own) };
         // SAFETY: the handle holds its part, and ends here.
-        unsafe { steps::drop_handle(self.cell, take_outcome) };
+        unsafe { steps::drop_handle(own, take_outcome) };
     }
 }
 
