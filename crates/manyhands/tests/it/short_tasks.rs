@@ -57,12 +57,14 @@ fn short_tasks_pass_long_ones_that_hold_every_place_and_more_that_wait() {
         let long = Arc::new(Long::default());
         let tasks: Vec<_> = (0..8).map(|_| task::run(long.compute())).collect();
         long.has_begun(2);
-        for _ in 0..100 {
+        let begun_before_short = || {
             let long = Arc::clone(&long);
             let begun = task::run(move || long.begun.load(Ordering::SeqCst));
-            assert_eq!(begun.join().unwrap(), 2, "a long one came first");
-        }
+            begun.join().unwrap()
+        };
+        let begun: Vec<_> = (0..100).map(|_| begun_before_short()).collect();
         long.end();
+        assert_eq!(begun, [2; 100], "no long one came first");
         tasks.into_iter().for_each(|task| task.join().unwrap());
         assert_eq!(long.begun.load(Ordering::SeqCst), 8);
     });
