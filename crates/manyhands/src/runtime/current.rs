@@ -282,7 +282,10 @@ impl Drop for ExternalThread {
     fn drop(&mut self) {
         self.stay = None;
         self.shared.give_external_slot_back(self.place);
-        waking::leave_external(&*self.shared);
+        // A child that was forked in the call has nobody to wake.
+        if !process::is_forked() {
+            waking::leave_external(&*self.shared);
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::runtime::sleep::idle::Idle;
 use crate::runtime::sleep::waking::{Pool, Waker};
 use crate::runtime::{RuntimeInner, current};
 use crate::sync::atomic::Ordering;
-use crate::sync::clock;
+use crate::sync::{clock, process};
 
 impl Pool for RuntimeInner {
     fn idle(&self) -> &Idle {
@@ -20,6 +20,10 @@ impl Pool for RuntimeInner {
     }
 
     fn unpark(&self, worker: usize, waker: Waker) {
+        if process::is_forked() {
+            // The worker is a thread of the parent, which is not to be moved from here.
+            return;
+        }
         let Some(slot) = self.slot_at(worker) else {
             return;
         };

@@ -9,12 +9,16 @@ use manyhands::{Runtime, channel, join, parallel, scope, task, time};
 use std::cell::RefCell;
 use std::env;
 use std::future::pending;
+#[cfg(target_os = "linux")]
+use std::io::{self, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
+#[cfg(target_os = "linux")]
+use std::{fs, mem};
 
 const REFUSED: &str = "a child of `fork` uses the pool, whose threads are in its parent only";
 
@@ -157,6 +161,54 @@ fn in_children_of_tasks() {
     assert_eq!(task::run(|| 7).join().unwrap(), 7);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_child_that_was_forked_in_a_call_goes_on_after_it_and_leaves_the_workers_of_its_parent_alone() {
+    assert!(run_alone("process::in_children_of_calls").success());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "run in a process of its own by the test above"]
+fn in_children_of_calls() {
+    // At the end of the call, when no worker is there yet; then when one sleeps; and in the call.
+    for (workers, is_warm, wakes_in_call) in [(1, false, false), (1, true, false), (2, true, true)]
+    {
+        for cpu in 0..4 {
+            let runtime = Runtime::builder().workers(workers).build().unwrap();
+            // SAFETY: takes nothing, returns a number.
+            let number = || unsafe { libc::gettid() };
+            if is_warm {
+                await_sleep(runtime.install(|| task::run(number)).join().unwrap());
+            }
+            let (receive, send) = io::pipe().unwrap();
+            // Where the worker sleeps, if that is there.
+            let everywhere = keep_to(cpu);
+            let (child, waiting) = runtime.install(|| {
+                let waiting = (!wakes_in_call).then(|| task::run(number));
+                // SAFETY: takes nothing. What the child uses of this process holds no lock.
+                let child = unsafe { libc::fork() };
+                if child == 0 {
+                    assert_eq!((&receive).read(&mut [0]).unwrap(), 1);
+                    drop(wakes_in_call.then(|| task::run(number)));
+                }
+                (child, waiting)
+            });
+            if child == 0 {
+                // SAFETY: ends the process.
+                unsafe { libc::_exit(ENDED) };
+            }
+            run_on(&everywhere);
+            let waiting = waiting.unwrap_or_else(|| runtime.install(|| task::run(number)));
+            let worker = waiting.join().unwrap();
+            let before = allowed(worker);
+            (&send).write_all(&[1]).unwrap();
+            assert_eq!(status_of(child).code(), Some(ENDED));
+            assert_eq!(allowed(worker), before, "the child has moved it");
+        }
+    }
+}
+
 /// Everything once; returns how much of it worked.
 fn use_everything() -> usize {
     let sum = AtomicUsize::new(0);
@@ -261,4 +313,46 @@ fn exits_from_a_worker() {
     let _entered = runtime.enter();
     let never: Result<(), _> = task::run(|| exit_with_handler()).join();
     drop(never);
+}
+
+/// The calling thread runs on this processor alone, if it may at all. Returns where it could run before.
+#[cfg(target_os = "linux")]
+fn keep_to(cpu: usize) -> libc::cpu_set_t {
+    // SAFETY: all zeros is a set, and the pointer is to a local.
+    let [mut before, mut only]: [libc::cpu_set_t; 2] = unsafe { mem::zeroed() };
+    // SAFETY: as above.
+    unsafe { libc::sched_getaffinity(0, size_of_val(&before), &raw mut before) };
+    // SAFETY: the number is below the size of the set.
+    unsafe { libc::CPU_SET(cpu, &mut only) };
+    run_on(&only);
+    before
+}
+
+#[cfg(target_os = "linux")]
+fn run_on(cpus: &libc::cpu_set_t) {
+    // SAFETY: the pointer is to a set. Where the system refuses, the thread stays where it is.
+    unsafe { libc::sched_setaffinity(0, size_of_val(cpus), cpus) };
+}
+
+/// A line of what the system says of a thread of this process.
+#[cfg(target_os = "linux")]
+fn line_of(thread: libc::pid_t, begins: &str) -> String {
+    let status = fs::read_to_string(format!("/proc/self/task/{thread}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with(begins));
+    line.unwrap().to_owned()
+}
+
+/// Where a thread of this process may run.
+#[cfg(target_os = "linux")]
+fn allowed(thread: libc::pid_t) -> String {
+    line_of(thread, "Cpus_allowed_list")
+}
+
+#[cfg(target_os = "linux")]
+fn await_sleep(thread: libc::pid_t) {
+    let deadline = Deadline::after(Duration::from_secs(20));
+    while !line_of(thread, "State").contains('S') {
+        assert!(!deadline.has_passed(), "the worker does not sleep");
+        thread::yield_now();
+    }
 }
