@@ -496,6 +496,7 @@ pub(crate) mod ending {
 mod tests {
     use super::{CallSiteProfile, Consumer, HelperPolicy, Indexed, LoopSite, Plan, SharingPlan};
     use super::{current, drive, key_of};
+    use crate::Runtime;
     use std::ops::Range;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -567,6 +568,22 @@ mod tests {
         assert_eq!(counts_alone::<0>(long, None), [1_000, 1_000]);
         assert_eq!(counts_alone::<1>(long, Some(1)), [1_000, 0]);
         assert_eq!(counts_alone::<2>(1, None), [1_000, 0], "it is short");
+    }
+
+    #[test]
+    fn calls_that_run_alone_leave_places_to_those_that_cannot_do_without() {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let _entered = runtime.enter();
+        let shared = runtime.shared();
+        let long = 1 << 30;
+        let take = |_| shared.take_external_slot().map(|(place, _)| place);
+        let taken: Vec<_> = (0..=512).filter_map(take).collect();
+        assert_eq!(counts_alone::<3>(long, None), [1_000, 0]);
+        assert!(current::with_slot(|slot| slot.is_some()), "there are more");
+        for place in taken {
+            shared.give_external_slot_back(place);
+        }
+        assert_eq!(counts_alone::<4>(long, None), [1_000, 1_000]);
     }
 
     const ITEMS: u64 = 1_000;

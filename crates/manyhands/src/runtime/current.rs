@@ -289,14 +289,18 @@ impl Drop for ExternalThread {
     }
 }
 
-/// The calling thread is one of those that run, until this is dropped. `None` when it is in any case, or when every
-/// external thread slot is taken.
+/// The calling thread is one of those that run, until this is dropped. `None` when it is in any case, or when half of
+/// the external thread slots are taken: the others are for those that cannot do without, such as a loop whose bodies wait
+/// for one another.
 #[cold]
 pub(crate) fn stay() -> Option<ExternalThread> {
     if slot().is_some() {
         return None;
     }
-    with_runtime(ExternalThread::enter)
+    with_runtime(|shared| {
+        let enter = || ExternalThread::enter(shared);
+        (!shared.has_many_externals()).then(enter).flatten()
+    })
 }
 
 /// Calls `f` with the slot of the calling thread, which sits down as an external thread of the current runtime if it

@@ -343,6 +343,12 @@ impl RuntimeInner {
         None
     }
 
+    /// Whether half of the external thread places are taken, or were a moment ago: the lowest are taken first.
+    pub(crate) fn has_many_externals(&self) -> bool {
+        // Relaxed: advice.
+        self.external_threads[GUESTS_MAX / 64 / 2].load(Ordering::Relaxed) != 0
+    }
+
     /// Leaves an external thread place.
     pub(crate) fn give_external_slot_back(&self, place: usize) {
         self.leave_external_place(place);
