@@ -294,7 +294,8 @@ impl Drop for ExternalThread {
 /// for one another.
 #[cold]
 pub(crate) fn stay() -> Option<ExternalThread> {
-    if slot().is_some() {
+    // A forked child has no pool; alone the loop needs none.
+    if slot().is_some() || process::is_forked() {
         return None;
     }
     with_runtime(|shared| {
