@@ -31,9 +31,7 @@ mod sharing;
 
 use crate::call_site::CallSiteProfile;
 use crate::engine::consumer::Consumer;
-use crate::inspect::{
-    self, AloneBecause, LoopObserver, LoopSite, RunnerObserver, SHORT_COST_MAX, Unobserved,
-};
+use crate::inspect::{self, AloneBecause, LoopObserver, LoopSite, RunnerObserver, Unobserved};
 use crate::runtime::current;
 use crate::runtime::fork_join::series::{self, WAKE_PAYS_FROM};
 use crate::sync::{clock, thread};
@@ -455,6 +453,13 @@ const PROBE_GROWTH: u64 = 8;
 const PROBE_ITEMS_TRUSTED: u64 = 512;
 /// The longest time between two decisions.
 pub(crate) const BLOCK_NANOS_MAX: u64 = 10_000;
+/// A loop that is expected to take at most this many ticks, in 1,024ths, runs without further checks: 1 to 2.5 microseconds,
+/// depending on the tick. Not calibrated, which saves a read of the calibration.
+const SHORT_COST_MAX: u64 = if cfg!(all(target_arch = "x86_64", not(miri))) {
+    5_000 << 10
+} else {
+    2_000 << 10
+};
 /// More items than this are measured again, however short they were.
 const SHORT_LEN_MAX: u64 = 1 << 20;
 /// A worker that has had no work for this long has stopped spinning.

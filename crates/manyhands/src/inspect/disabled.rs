@@ -1,4 +1,4 @@
-//! Without the feature: nothing is recorded. Same functions as in `opening.rs`, `record.rs`, `task_set.rs`, `in_tokio.rs`,
+//! Without the feature: nothing is recorded. Same functions as in `opening.rs`, `current.rs`, `record.rs`, `task_set.rs`, `in_tokio.rs`,
 //! `frame_mark.rs`, `loops.rs`, `async_loops.rs` and `environment.rs`, without code.
 
 use crate::inspect::{BeginsNoMore, Concurrency, Unobserved, WaitKind};

@@ -6,14 +6,6 @@
 
 use crate::inspect::AloneBecause;
 
-/// A loop that is expected to take at most this many ticks, in 1,024ths, runs without further checks: 1 to 2.5 microseconds,
-/// depending on the tick. Not calibrated, which saves a read of the calibration.
-pub(crate) const SHORT_COST_MAX: u64 = if cfg!(all(target_arch = "x86_64", not(miri))) {
-    5_000 << 10
-} else {
-    2_000 << 10
-};
-
 /// Observes how a loop runs.
 pub(crate) trait LoopObserver: Copy + Sync {
     /// Observes what one runner does, whose part ends when this is dropped; a second part of the same runner is added to the

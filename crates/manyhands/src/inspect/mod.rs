@@ -105,7 +105,7 @@ mod loop_observer;
 mod wait_kind;
 
 pub(crate) use concurrency::{BeginsNoMore, Concurrency};
-pub(crate) use loop_observer::{LoopObserver, RunnerObserver, SHORT_COST_MAX, Unobserved};
+pub(crate) use loop_observer::{LoopObserver, RunnerObserver, Unobserved};
 
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use alone::AloneBecause;
