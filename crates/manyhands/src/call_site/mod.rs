@@ -26,6 +26,8 @@ pub(crate) struct CallSiteProfile {
     alone: AtomicU32,
     /// How many calls the last backoff lasted.
     backoff: AtomicU32,
+    /// Shared calls that were hurt since the last one that was helped or ran alone.
+    hurt: AtomicU32,
     /// The backoff is for calls of fewer items than this.
     alone_below: AtomicU64,
 }
@@ -76,6 +78,7 @@ impl CallSiteProfile {
         // Relaxed: as above.
         self.alone.store(0, Ordering::Relaxed);
         self.backoff.store(0, Ordering::Relaxed);
+        self.hurt.store(0, Ordering::Relaxed);
         self.alone_below.store(0, Ordering::Relaxed);
     }
 
@@ -136,6 +139,20 @@ impl CallSiteProfile {
         self.cost_alone.store(cost.max(1), Ordering::Relaxed);
     }
 
+    /// How many ticks `items` are expected to take alone.
+    pub(crate) fn ticks_alone(&self, items: u64) -> u64 {
+        let alone = (u128::from(self.cost_alone().max(self.cost())) * u128::from(items)) >> 10;
+        u64::try_from(alone).unwrap_or(u64::MAX)
+    }
+
+    /// A call that ran alone took so long that it was opened: no more calls are to be run alone.
+    #[cold]
+    pub(crate) fn was_opened(&self) {
+        // Relaxed, both: advice.
+        self.alone.store(0, Ordering::Relaxed);
+        self.learn_helped();
+    }
+
     /// The cost of the last whole call that ran alone, or 0.
     pub(crate) fn cost_alone(&self) -> u64 {
         // Relaxed: advice.
@@ -156,14 +173,14 @@ impl CallSiteProfile {
 
     /// Learns that one runner was found to be faster, during a call of `items`.
     pub(crate) fn learn_contended(&self, items: u64) {
-        self.sharing_hurt(BACKOFF_MAX.into(), items);
+        self.back_off(BACKOFF_MAX, items);
     }
 
     /// Learns that `items` took `elapsed` ticks shared, where the first of them let expect `expected` alone.
     ///
     /// The expectation may be wrong where items differ, so it leads to only one call alone; the time of that call
-    /// decides. A call a little slower than alone may have shared its processor with its helper for a while. So that
-    /// leads to no long backoff.
+    /// decides. One call that was slower than alone decides nothing either: its helper may have come too late, because it had
+    /// to be woken. The next one finds the helper awake.
     pub(crate) fn learn_shared(&self, expected: u64, elapsed: u64, items: u64) {
         // Relaxed, here and below: advice.
         let alone = (u128::from(self.cost_alone.load(Ordering::Relaxed)) * u128::from(items)) >> 10;
@@ -173,29 +190,37 @@ impl CallSiteProfile {
             alone
         };
         let percent = u128::from(elapsed) * 100 / measured.max(1);
-        let patience = clock::ticks_in(PATIENCE_NANOS) / elapsed.max(1);
+        let longest = match clock::ticks_in(PATIENCE_NANOS) / elapsed.max(1) {
+            _ if percent > MUCH_SLOWER_PERCENT => BACKOFF_MAX.into(),
+            patience => patience,
+        };
         if percent < 95 {
             self.learn_helped();
-        } else if percent > MUCH_SLOWER_PERCENT || patience > 0 {
-            let longest = if percent > MUCH_SLOWER_PERCENT {
-                BACKOFF_MAX.into()
-            } else {
-                patience
-            };
-            self.sharing_hurt(if alone == 0 { 1 } else { longest }, items);
+        } else if longest > 0 {
+            self.learn_hurt(if alone == 0 { 1 } else { longest }, items);
         }
     }
 
-    /// Sharing made a call slower: run the next ones alone, more of them each time, `longest` at most.
+    /// Sharing made a call slower; `longest` calls at most are to run alone for that.
     #[cold]
-    fn sharing_hurt(&self, longest: u64, items: u64) {
+    fn learn_hurt(&self, longest: u64, items: u64) {
+        // Relaxed, both: advice.
+        let hurt = self.hurt.load(Ordering::Relaxed) + 1;
+        self.hurt.store(hurt, Ordering::Relaxed);
+        if hurt >= HURT_IN_A_ROW {
+            self.back_off(u32::try_from(longest).unwrap_or(u32::MAX), items);
+        }
+    }
+
+    /// Runs the next calls alone, more of them each time, `longest` at most.
+    #[cold]
+    fn back_off(&self, longest: u32, items: u64) {
         // Relaxed: advice.
         let doubled = self.backoff.load(Ordering::Relaxed) * 2 + 1;
-        // Relaxed: advice.
-        let backoff = doubled
-            .min(BACKOFF_MAX)
-            .min(u32::try_from(longest).unwrap_or(u32::MAX));
+        let backoff = doubled.min(longest).min(BACKOFF_MAX);
+        // Relaxed, all: advice.
         self.backoff.store(backoff, Ordering::Relaxed);
+        self.hurt.store(0, Ordering::Relaxed);
         // Relaxed: advice.
         self.alone_below
             .store(items.saturating_mul(4), Ordering::Relaxed);
@@ -204,9 +229,12 @@ impl CallSiteProfile {
 
     /// Learns that sharing made a call faster.
     pub(crate) fn learn_helped(&self) {
-        // Relaxed, both: advice.
+        // Relaxed, all: advice.
         if self.backoff.load(Ordering::Relaxed) > 0 {
             self.backoff.store(0, Ordering::Relaxed);
+        }
+        if self.hurt.load(Ordering::Relaxed) > 0 {
+            self.hurt.store(0, Ordering::Relaxed);
         }
     }
 }
@@ -219,6 +247,8 @@ const BACKOFF_MAX: u32 = 64;
 const MUCH_SLOWER_PERCENT: u128 = 130;
 /// A backoff for less than that lasts no longer than this.
 const PATIENCE_NANOS: u64 = 5_000_000;
+/// This number of calls in a row must be hurt before others run alone.
+const HURT_IN_A_ROW: u32 = 2;
 
 /// Loops are recorded from now on: none finds its profile by [`CallSiteProfile::unrecorded`] any more.
 #[cfg(all(feature = "inspect", not(shuttle)))]
@@ -237,6 +267,7 @@ global! {
             cost_in_trial: AtomicU64::new(0),
             alone: AtomicU32::new(0),
             backoff: AtomicU32::new(0),
+            hurt: AtomicU32::new(0),
             alone_below: AtomicU64::new(0),
         }
     }; 1 << TABLE_BITS];
@@ -290,7 +321,12 @@ mod tests {
         let site = CallSiteProfile::of(0x2000);
         let backoff = || std::iter::from_fn(|| site.must_run_alone(39).then_some(())).count();
         assert_eq!(backoff(), 0);
-        site.learn_shared(1000, 2000, 10);
+        let is_hurt_twice = || {
+            site.learn_shared(1000, 2000, 10);
+            assert_eq!(backoff(), 0, "its helper may have come too late");
+            site.learn_shared(1000, 2000, 10);
+        };
+        is_hurt_twice();
         assert_eq!(
             backoff(),
             1,
@@ -299,23 +335,38 @@ mod tests {
         site.learn_alone(100 << 10);
         let lengths: Vec<usize> = (0..7)
             .map(|_| {
-                site.learn_shared(1000, 2000, 10);
+                is_hurt_twice();
                 backoff()
             })
             .collect();
         assert_eq!(lengths, [3, 7, 15, 31, 63, 64, 64]);
         site.learn_shared(1000, 600, 10);
-        site.learn_shared(1000, 2000, 10);
+        is_hurt_twice();
         assert_eq!(backoff(), 1, "a call that sharing helped ends the backoff");
+        site.learn_shared(1000, 2000, 10);
+        site.learn_shared(1000, 600, 10);
+        site.learn_shared(1000, 2000, 10);
+        assert_eq!(backoff(), 0, "they were not hurt one after the other");
     }
 
     #[test]
     fn a_backoff_does_not_bind_calls_of_another_size() {
         let site = CallSiteProfile::of(0x3000);
-        site.learn_alone(100 << 10);
-        site.learn_shared(1000, 2000, 10);
+        site.learn_contended(10);
         assert!(!site.must_run_alone(40));
         assert!(site.must_run_alone(39));
+    }
+
+    #[test]
+    fn a_call_that_ran_alone_for_too_long_ends_the_backoff() {
+        let site = CallSiteProfile::of(0x5000);
+        (0..3).for_each(|_| site.learn_contended(10));
+        assert!(site.must_run_alone(10));
+        site.was_opened();
+        assert!(!site.must_run_alone(10));
+        site.learn_contended(10);
+        assert!(site.must_run_alone(10));
+        assert!(!site.must_run_alone(10), "the backoff begins anew");
     }
 
     #[test]
@@ -323,7 +374,7 @@ mod tests {
         let site = CallSiteProfile::of(0x4000);
         let long = 1 << 40;
         site.learn_alone(long);
-        site.learn_shared(long, long + long / 10, 1024);
+        (0..9).for_each(|_| site.learn_shared(long, long + long / 10, 1024));
         assert!(!site.must_run_alone(1));
     }
 }

@@ -28,12 +28,17 @@ mod many_cores;
 mod ranges;
 mod shared_call;
 mod sharing;
+mod unshared;
 
 use crate::call_site::CallSiteProfile;
 use crate::engine::consumer::Consumer;
+use crate::engine::shared_call::Begun;
+use crate::engine::unshared::{AfterAlone, Alone, Frame, Whole};
 use crate::inspect::{self, AloneBecause, LoopObserver, LoopSite, RunnerObserver, Unobserved};
 use crate::runtime::current;
+use crate::runtime::fork_join::caller_threads::CallerThread;
 use crate::runtime::fork_join::series::{self, WAKE_PAYS_FROM};
+use crate::runtime::fork_join::unshared_calls::Extent;
 use crate::sync::{clock, thread};
 
 /// Items by position.
@@ -94,6 +99,16 @@ pub(crate) struct SharingPlan<'a> {
 }
 
 impl SharingPlan<'_> {
+    /// For the current runtime.
+    fn when_it_pays(degree: Option<usize>) -> Self {
+        Self {
+            degree,
+            runtime: None,
+            helpers: HelperPolicy::WhenItPays,
+            share_nanos_min: 0,
+        }
+    }
+
     /// Whether no option is set that a short call must respect.
     #[inline]
     fn is_plain(&self) -> bool {
@@ -126,7 +141,12 @@ pub(crate) fn drive<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, 
         return drive_looked_up(source, consumer, *plan);
     };
     if is_short(source, consumer, &plan.sharing, site) {
-        run_short(source, consumer, site);
+        run_short(
+            source,
+            consumer,
+            (plan.sharing.degree, Sampling::Some),
+            site,
+        );
     } else {
         // A copy: so calls that are short do not write their plan to memory.
         let sharing = SharingPlan { ..plan.sharing };
@@ -157,23 +177,96 @@ fn is_short<S: Indexed, C: Consumer<S::Item>>(
         && consumer.end() >= len
 }
 
-/// Runs a call that is short, in one block. Returns how many ticks that took.
+/// Whether a short call is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sampling {
+    /// One call in some.
+    Some,
+    All,
+}
+
+/// Runs a call that is expected to be short. Returns how many ticks that took, if it was measured.
 #[inline(always)]
 fn run_short<S: Indexed, C: Consumer<S::Item>>(
     source: &S,
     consumer: &C,
+    (degree, sampling): (Option<usize>, Sampling),
     site: &CallSiteProfile,
 ) -> u64 {
     let len = source.len();
-    let start = clock::ticks();
+    let thread = CallerThread::current();
+    let number = thread.map_or(0, |thread| thread.calls.next_number());
+    let is_measured = sampling == Sampling::All || is_sampled(number);
+    let start = if is_measured { clock::ticks() } else { 0 };
     let mut runner = Runner::new(consumer);
-    // SAFETY: each position is asked for once, here.
-    let items = unsafe { source.block(0, len) };
-    consumer.consume(runner.state(), 0..len, items);
+    let whole = Whole {
+        source,
+        consumer,
+        degree,
+        site,
+        observer: Unobserved,
+    };
+    let is_opened = match thread {
+        Some(thread) if len > 1 && degree != Some(1) => {
+            run_openable(whole, (thread, number), &mut runner)
+        }
+        _ => {
+            // SAFETY: each position is asked for once, here.
+            let items = unsafe { source.block(0, len) };
+            consumer.consume(runner.state(), 0..len, items);
+            false
+        }
+    };
     drop(runner);
+    if !is_measured {
+        return 0;
+    }
     let ticks = clock::ticks().saturating_sub(start);
-    learn_short(site, ticks, len);
+    if !is_opened {
+        learn_short(site, ticks, len);
+    }
     ticks
+}
+
+/// Runs a short call of more than one item, which the monitor opens if it takes long. Returns whether it was opened.
+#[inline(always)]
+fn run_openable<S: Indexed, C: Consumer<S::Item>>(
+    whole: Whole<'_, S, C, Unobserved>,
+    (thread, number): (&'static CallerThread, u64),
+    runner: &mut Runner<'_, S::Item, C>,
+) -> bool {
+    let (source, end) = (whole.source, whole.source.len());
+    let block_max = brief_block(whole.site.cost());
+    let extent = Extent {
+        start: 0,
+        end,
+        opens_at: 0,
+    };
+    let frame = Frame::new(whole, Some(thread), number, extent);
+    let mut alone = Alone::enter(&frame, Some(thread), 0);
+    alone.run_to(end, block_max, runner);
+    match alone.leave(runner) {
+        AfterAlone::Opened => true,
+        AfterAlone::Rest(start) => {
+            // The consumer may have ended before.
+            drop(Rest { source, start, end });
+            false
+        }
+    }
+}
+
+/// Whether a thread measures its call of this number: of any eight in a row about one, and which one varies.
+#[inline(always)]
+fn is_sampled(number: u64) -> bool {
+    // Multiplying spreads the bits (Fibonacci hashing, Knuth vol. 3).
+    number.wrapping_mul(0x9E37_79B9_7F4A_7C15) < u64::MAX / 8
+}
+
+/// As many items of this cost as take about a tenth of a microsecond, at least one.
+#[inline(always)]
+fn brief_block(cost: u64) -> u64 {
+    let excess = BRIEF_COST_LOG2.saturating_sub(cost.max(1).ilog2());
+    1 << excess
 }
 
 /// Corrects the site's estimate if `len` items took more than twice or less than half of it.
@@ -194,7 +287,8 @@ fn drive_looked_up<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, p
         return drive_long(source, consumer, &plan.sharing, (site, Unobserved));
     }
     if is_short(source, consumer, &plan.sharing, site) {
-        let ticks = run_short(source, consumer, site);
+        let how = (plan.sharing.degree, Sampling::All);
+        let ticks = run_short(source, consumer, how, site);
         return inspect::short_loop::<C>(source.len(), ticks, plan.site);
     }
     inspect::during_loop::<C>(Some(source.len()), plan.site, |record| {
@@ -293,38 +387,68 @@ fn drive_segment<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
 ) {
     let (source, start) = (rest.source, rest.start);
     let mut runner = Runner::new(consumer);
-    if plan.helpers == HelperPolicy::AtOnce && plan.degree != Some(1) && rest.end - start > 1 {
-        return shared_call::share(rest, &mut runner, plan, (site, observer), Rate(site.cost()));
-    }
     let known = Rate(site.cost());
-    let expected = known.ticks_for(rest.end - start);
-    let alone = plan.degree == Some(1) || site.must_run_alone(rest.end - start);
+    let items = rest.end - start;
+    if plan.helpers == HelperPolicy::AtOnce && plan.degree != Some(1) && items > 1 {
+        return shared_call::share(rest, &mut runner, plan, (site, observer), Begun::at(known));
+    }
+    let expected = known.ticks_for(items);
+    let alone = plan.degree == Some(1) || site.must_run_alone(items);
     // A single item cannot be shared.
     let may_share = |items: u64| !alone && items > 1;
-    if may_share(rest.end - start) && plan.pays_to_share(expected) {
-        return shared_call::share(rest, &mut runner, plan, (site, observer), known);
+    if may_share(items) && plan.pays_to_share(expected) {
+        return shared_call::share(rest, &mut runner, plan, (site, observer), Begun::at(known));
     }
     // Helpers of other calls leave this one a processor only if it counts as a thread that runs.
     let counts = alone && plan.degree != Some(1) && plan.pays_to_share(expected);
     let _stay = counts.then(current::stay);
+    let (_, end) = rest.take(u64::MAX);
     let mut part = observer.caller_alone();
     let mut probe = RateProbe::begin(if alone { Rate::ZERO } else { known });
-    while rest.start < rest.end && rest.start < consumer.end() {
-        let (from, to) = rest.take(probe.block);
-        // SAFETY: taken from `rest` just now.
-        let items = unsafe { source.block(from, to) };
-        consumer.consume(runner.state(), from..to, items);
-        part.block(to - from);
-        if to == rest.end {
+    let thread = CallerThread::current().filter(|_| plan.degree != Some(1) && items > 1);
+    let number = thread.map_or(0, |thread| thread.calls.next_number());
+    let whole = Whole {
+        source,
+        consumer,
+        degree: plan.degree,
+        site,
+        observer,
+    };
+    let extent = Extent {
+        start,
+        end,
+        opens_at: if alone {
+            probe.begun.saturating_add(2 * site.ticks_alone(items))
+        } else {
+            0
+        },
+    };
+    let frame = Frame::new(whole, thread, number, extent);
+    let mut caller = Alone::enter(&frame, thread, start);
+    let mut begun = None;
+    while caller.reached() < end {
+        let from = caller.reached();
+        let to = end.min(from.saturating_add(probe.block));
+        let block_max = brief_block(if alone { known.0 } else { probe.rate.0 });
+        caller.run_to(to, block_max, &mut runner);
+        part.block(caller.reached() - from);
+        if caller.reached() < to || to == end {
             break;
         }
-        let left = probe.measure(to - from, rest.end - to);
-        if may_share(rest.end - to) && plan.pays_to_share(left) {
-            drop(part);
-            return shared_call::share(rest, &mut runner, plan, (site, observer), probe.rate);
+        let left = probe.measure(to - from, end - to);
+        if may_share(end - to) && plan.pays_to_share(left) {
+            begun = Some(Begun::at(probe.rate));
+            break;
         }
     }
     drop(part);
+    let AfterAlone::Rest(start) = caller.leave(&mut runner) else {
+        return;
+    };
+    let rest = Rest { source, start, end };
+    if let Some(begun) = begun {
+        return shared_call::share(rest, &mut runner, plan, (site, observer), begun);
+    }
     observer.alone(if plan.degree == Some(1) {
         AloneBecause::OneAllowed
     } else if alone {
@@ -332,7 +456,7 @@ fn drive_segment<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
     } else {
         AloneBecause::TooShort
     });
-    let whole = probe.end(rest.start - start);
+    let whole = probe.end(start - extent.start);
     site.learn_item(whole.0);
     if alone {
         site.learn_alone(whole.0);
@@ -444,6 +568,8 @@ fn pays_on_this_runtime(left: u64) -> bool {
     })
 }
 
+/// A block of items that cost more takes longer than a tenth of a microsecond, if a tick is at most half a nanosecond.
+const BRIEF_COST_LOG2: u32 = 18;
 /// Positions driven in one segment: they fit a range's 32 bits, and no sum of two overflows.
 const SEGMENT_MAX: u64 = 1 << 31;
 /// A first block this long gives a reliable rate.

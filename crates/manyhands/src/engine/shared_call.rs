@@ -12,7 +12,8 @@ use crate::engine::helped::{Helped, HelpedWork, Panics};
 use crate::engine::ranges::Claim;
 use crate::engine::sharing::{After, OWNER, Sharing};
 use crate::engine::{
-    BLOCK_NANOS_MAX, HelperPolicy, Indexed, Rate, Rest, Runner, SharingPlan, is_telling,
+    BLOCK_NANOS_MAX, HelperPolicy, Indexed, Rate, Rest, Runner, SharingPlan, brief_block,
+    is_telling,
 };
 use crate::inspect::{AloneBecause, LoopObserver, RunnerObserver};
 use crate::job::{Payload, catch};
@@ -37,10 +38,27 @@ struct SharedRest<'a, S: Indexed, C: Consumer<S::Item>, O> {
     is_deserted: AtomicBool,
     /// Workers still to be woken, by the runners that join next.
     to_wake: AtomicU32,
-    rate: Rate,
+    begun: Begun<'a>,
     helpers: HelperPolicy,
     panics: Panics,
     observer: O,
+}
+
+/// What is known of a loop when it is shared.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Begun<'a> {
+    pub(super) rate: Rate,
+    /// Set when no more items are to begin.
+    pub(super) is_over: Option<&'a AtomicBool>,
+}
+
+impl Begun<'_> {
+    pub(super) fn at(rate: Rate) -> Self {
+        Self {
+            rate,
+            is_over: None,
+        }
+    }
 }
 
 /// What a runner looks at between two blocks.
@@ -61,7 +79,7 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
     runner: &mut Runner<'_, S::Item, C>,
     plan: &SharingPlan<'_>,
     (site, observer): (&CallSiteProfile, O),
-    rate: Rate,
+    begun: Begun<'_>,
 ) {
     current::with_slot(|slot| {
         let Some(place) = slot.and_then(OpenCall::next) else {
@@ -87,14 +105,15 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
             is_helped: AtomicBool::new(false),
             is_deserted: AtomicBool::new(false),
             to_wake: AtomicU32::new(0),
-            rate,
+            begun,
             helpers: plan.helpers,
             panics: Panics::new(),
             observer,
         });
-        let begun = clock::ticks();
+        let start = clock::ticks();
         let is_certain = site.cost_in_trial() != 0;
-        let mut contention = Contention::new(rate_alone(site, rate), is_certain, begun);
+        let alone = rate_alone(site, begun.rate);
+        let mut contention = Contention::new(alone, is_certain, start);
         call.keep_open(Some(place), |shared| {
             shared.run(place, runner, site, &mut contention);
         });
@@ -105,7 +124,7 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
         shared.learn(
             site,
             &contention,
-            ended.saturating_sub(begun),
+            ended.saturating_sub(start),
             u64::from(len),
         );
         shared.panics.resume();
@@ -173,15 +192,18 @@ impl<S: Indexed, C: Consumer<S::Item>, O: LoopObserver> SharedRest<'_, S, C, O> 
         // Items that slow each other down seem to cost more than they do, never less, unless some were timed alone.
         if let Some(rate) = contention.measured().or(rate)
             && rate != Rate::UNKNOWN
-            && (site.cost() == 0 || rate.0 < site.cost())
         {
-            site.learn(rate.0);
+            if site.cost() == 0 || rate.0 < site.cost() {
+                site.learn(rate.0);
+            } else if self.begun.rate == Rate::UNKNOWN {
+                site.learn_item(rate.0);
+            }
         }
     }
 
     /// Decides how many workers to wake for what is left.
     fn plan_wakes(&self, slot: &OccupiedSlot) {
-        let (runtime, rate) = (slot.runtime(), self.rate);
+        let (runtime, rate) = (slot.runtime(), self.begun.rate);
         let left = if rate == Rate::UNKNOWN {
             u64::MAX
         } else {
@@ -240,17 +262,18 @@ impl<S: Indexed, C: Consumer<S::Item>, O: LoopObserver> SharedRest<'_, S, C, O> 
             OWNER => self.observer.caller(slot.worker()),
             _ => self.observer.helper(slot.worker()),
         };
-        let mut rate = self.rate;
+        let mut rate = self.begun.rate;
         let mut measured = RateOfBlocks::new();
         let mut last = clock::ticks();
-        let max = |rate| block_at(rate).min(block_max);
-        self.sharing.run(me, max(rate), |claim| {
-            if self.base + u64::from(claim.start()) >= self.consumer.end() {
+        // The rate may be that of other items, so the first blocks are small.
+        let mut max = block_max.min(first_block_at(rate));
+        self.sharing.run(me, max, |claim| {
+            if self.base + u64::from(claim.start()) >= self.end() {
                 self.discard(me, claim);
                 if let Some(own) = self.sharing.take_own(me) {
                     self.discard(me, own);
                 }
-                return After::GoOn { max: max(rate) };
+                return After::GoOn { max };
             }
             let Some(items) = self.run_block(runner, me, claim) else {
                 return After::Stop;
@@ -279,10 +302,21 @@ impl<S: Indexed, C: Consumer<S::Item>, O: LoopObserver> SharedRest<'_, S, C, O> 
                 }
                 Role::Bound => {}
             }
-            After::GoOn { max: max(rate) }
+            max = block_at(rate).min(max.saturating_mul(2)).min(block_max);
+            After::GoOn { max }
         });
         drop(part);
         measured.rate()
+    }
+
+    /// Positions from here on are not run.
+    fn end(&self) -> u64 {
+        // Relaxed: acted upon a block earlier or later.
+        let is_over = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
+        if self.begun.is_over.is_some_and(is_over) {
+            return 0;
+        }
+        self.consumer.end()
     }
 
     /// Lets helpers in again.
@@ -339,7 +373,7 @@ impl<S: Indexed, C: Consumer<S::Item>, O: LoopObserver> SharedRest<'_, S, C, O> 
         let is_telling = self.is_helped.load(Ordering::Relaxed)
             && !self.is_deserted.load(Ordering::Relaxed)
             && !self.sharing.is_stopped();
-        if !is_telling || self.consumer.end() != u64::MAX {
+        if !is_telling || self.end() != u64::MAX {
             return;
         }
         if elapsed < clock::ticks_in(LEARN_NANOS_MIN) {
@@ -348,7 +382,9 @@ impl<S: Indexed, C: Consumer<S::Item>, O: LoopObserver> SharedRest<'_, S, C, O> 
         match contention.is_contended() {
             Some(true) => site.learn_contended(items),
             Some(false) => site.learn_helped(),
-            None => site.learn_shared(self.rate.ticks_for(items), elapsed, items),
+            // Without a rate nothing was expected.
+            None if self.begun.rate == Rate::UNKNOWN => {}
+            None => site.learn_shared(self.begun.rate.ticks_for(items), elapsed, items),
         }
     }
 }
@@ -430,6 +466,13 @@ pub(super) fn block_at(rate: Rate) -> u32 {
         return 1;
     }
     u32::try_from(rate.items_in(clock::ticks_in(BLOCK_NANOS_MAX))).unwrap_or(u32::MAX)
+}
+
+fn first_block_at(rate: Rate) -> u32 {
+    match rate {
+        Rate::UNKNOWN => 1,
+        Rate(cost) => u32::try_from(brief_block(cost)).unwrap_or(u32::MAX),
+    }
 }
 
 /// Follows a change of the rate; a rise faster than a fall.

@@ -424,6 +424,8 @@ mod tests {
         let owner = thread::current().id();
         parallel::options()
             .runtime(&runtime)
+            // So few that the caller shares the loop itself, however long its first item takes.
+            .degree_of_parallelism(2)
             .for_range(0..ITEMS, |index| {
                 stage.body(index, thread::current().id() == owner);
             });

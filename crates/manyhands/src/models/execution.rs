@@ -114,7 +114,8 @@ impl WorkerSlot {
                 unsafe { Latch::set(&raw const fork.latch) }
             }
             Taken::Foreign(fork) => {
-                self.passed_on.push(fork, &self.parker);
+                self.passed_on.push(fork);
+                self.parker.unpark();
                 // As a worker, for which this thread stands in.
                 self.passed_on.take().and_then(|fork| {
                     let fork = fork_at(fork);

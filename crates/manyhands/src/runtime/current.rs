@@ -16,6 +16,7 @@
 //! Unsafe: a thread occupies a slot.
 
 use crate::inspect;
+use crate::runtime::fork_join::caller_threads;
 use crate::runtime::io::tokio_context::TokioContextGuard;
 use crate::runtime::settings::Settings;
 use crate::runtime::sleep::idle::Activity;
@@ -27,6 +28,7 @@ use crate::runtime::{RuntimeInner, topology};
 use crate::sync::{process, thread_state};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
+use std::ptr;
 use std::sync::{Arc, OnceLock};
 
 crate::sync::thread_local! {
@@ -127,13 +129,18 @@ fn remove(id: u64) {
     drop(removed);
 }
 
-/// Finds the slot that calls use: the newest one in the runtime that was entered last.
+/// Finds the slot that calls use, the newest one in the runtime that was entered last, and says which runtime that is.
 fn recompute(stack: &[Frame]) {
     let slot = stack.last().and_then(|newest| {
         let same = |frame: &&Frame| Arc::ptr_eq(&frame.shared, &newest.shared);
         stack.iter().rev().filter(same).find_map(|frame| frame.slot)
     });
     SEAT.set(slot);
+    let runtime = match stack.last() {
+        Some(newest) => Arc::as_ptr(&newest.shared),
+        None => DEFAULT.get().map_or(ptr::null(), Arc::as_ptr),
+    };
+    caller_threads::set_runtime(runtime);
 }
 
 static DEFAULT: OnceLock<Arc<RuntimeInner>> = OnceLock::new();

@@ -6,8 +6,11 @@ pub(crate) mod executions;
 pub(crate) mod helper_slot;
 pub(crate) mod passed_on;
 mod scope_closures;
+pub(crate) mod unshared_calls;
 pub(crate) mod waiting;
 
+#[cfg(not(loom))]
+pub(crate) mod caller_threads;
 #[cfg(not(loom))]
 mod join;
 #[cfg(not(loom))]

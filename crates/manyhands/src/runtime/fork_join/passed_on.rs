@@ -1,4 +1,7 @@
-//! Forks that waiters have taken by mistake, until a worker or their owner takes them.
+//! Forks that nobody has in a deque, until a worker or their owner takes them.
+//!
+//! Some are the rest of a call that its thread ran alone, which the monitor has opened (`unshared_calls.rs`). Others were
+//! taken by mistake.
 //!
 //! While a waiter looks for a part of what it waits for, that may end and another execution begin, so that what it
 //! takes belongs to the other one (`executions.rs`). The waiter must not run that, and cannot put it back, because an
@@ -15,7 +18,7 @@
 //! hands under the lock.
 
 use crate::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use crate::sync::{Mutex, MutexGuard, Parker, lock};
+use crate::sync::{Mutex, MutexGuard, lock};
 
 /// The forks of one runtime.
 #[derive(Debug)]
@@ -41,14 +44,11 @@ impl<T> PassedOn<T> {
         self.count.load(Ordering::SeqCst) == 0
     }
 
-    /// Passes on a fork whose owner sleeps at `owner`, if it does. The caller wakes a worker.
-    pub(crate) fn push(&self, fork: *mut T, owner: &Parker) {
-        {
-            let mut forks = lock(&self.forks);
-            forks.push(AtomicPtr::new(fork));
-            self.count(&forks);
-        }
-        owner.unpark();
+    /// Passes on a fork. The caller wakes its owner, who may sleep, and a worker.
+    pub(crate) fn push(&self, fork: *mut T) {
+        let mut forks = lock(&self.forks);
+        forks.push(AtomicPtr::new(fork));
+        self.count(&forks);
     }
 
     /// Takes the one that came first.

@@ -16,8 +16,8 @@ use crate::runtime::current;
 use crate::runtime::fork_join::executions::{Extent, Taken};
 use crate::runtime::fork_join::helper_slot::HelperSlot;
 use crate::runtime::fork_join::scope_closures::Closures;
-pub(crate) use crate::runtime::fork_join::waiting::AfterWait;
-use crate::runtime::fork_join::waiting::{self, Stolen, Waiter};
+use crate::runtime::fork_join::waiting::{self, Waiter};
+pub(crate) use crate::runtime::fork_join::waiting::{AfterWait, Stolen};
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::refused_starts;
@@ -62,7 +62,22 @@ pub(crate) fn for_task(
 /// Owner of a stolen fork, on `slot`: waits until it was run, and `latch` is final, helping with it; or takes it back.
 #[cold]
 pub(crate) fn for_fork(slot: &'static OccupiedSlot, latch: &Latch, fork: *mut Job) -> AfterWait {
-    until_run_or_passed_on(slot, latch, fork, &|| help(slot, latch.runner()))
+    let passed_on = &slot.runtime().passed_on;
+    for_stolen(
+        slot,
+        Stolen {
+            fork,
+            latch,
+            passed_on,
+        },
+    )
+}
+
+/// As [`for_fork`], of a fork that may have been passed on in another runtime than that of `slot`.
+#[cold]
+pub(crate) fn for_stolen(slot: &'static OccupiedSlot, stolen: Stolen<'_, Job>) -> AfterWait {
+    let help = || help(slot, stolen.latch.runner());
+    waiting::for_fork(&mut OnSlot::new(slot), slot.number, &stolen, &help)
 }
 
 /// As [`for_fork`], running nothing: for a thread that unwinds, because jobs must not run on a panicking thread.
@@ -72,21 +87,21 @@ pub(crate) fn for_fork_idly(
     latch: &Latch,
     fork: *mut Job,
 ) -> AfterWait {
-    until_run_or_passed_on(slot, latch, fork, &|| false)
+    let passed_on = &slot.runtime().passed_on;
+    for_stolen_idly(
+        slot,
+        Stolen {
+            fork,
+            latch,
+            passed_on,
+        },
+    )
 }
 
-fn until_run_or_passed_on(
-    slot: &'static OccupiedSlot,
-    latch: &Latch,
-    fork: *mut Job,
-    help: &dyn Fn() -> bool,
-) -> AfterWait {
-    let stolen = Stolen {
-        fork,
-        latch,
-        passed_on: &slot.runtime().passed_on,
-    };
-    waiting::for_fork(&mut OnSlot::new(slot), slot.number, &stolen, help)
+/// As [`for_stolen`], running nothing.
+#[cold]
+pub(crate) fn for_stolen_idly(slot: &'static OccupiedSlot, stolen: Stolen<'_, Job>) -> AfterWait {
+    waiting::for_fork(&mut OnSlot::new(slot), slot.number, &stolen, &|| false)
 }
 
 /// Waits on `slot`, helping the helpers, until no helper is in the closed `helper_slot` any more, or one recalls its
@@ -342,7 +357,8 @@ fn pass_on(owner: &WorkerSlot, found: FoundWork) {
             // push the owner stays where it is; after that, only this keeps the runtime.
             let shared = owner.runtime().this();
             let shared = shared.expect("a runtime outlives those who call it");
-            shared.passed_on.push(fork, &owner.parker);
+            shared.passed_on.push(fork);
+            owner.parker.unpark();
             shared.wake_if_nobody_searches();
         }
         FoundWork::Call(pin, owner) => {

@@ -1,6 +1,7 @@
 //! The monitor's thread: it sees what no worker can, in sweeps over the runtime.
 //!
-//! The monitor exposes private work of an owner that is stuck in a long job. It wakes a worker where work is visible
+//! The monitor exposes private work of an owner that is stuck in a long job, and opens calls that their threads run alone
+//! for longer than expected (`fork_join/unshared_calls.rs`). It wakes a worker where work is visible
 //! and no worker searches, and lets one more thread run for each that it detects as blocked inside a job.
 //! It advances the outside timer wheel, and the wheels of workers that are late with it.
 //! It sweeps only while some thread takes part in the runtime, less and less often while it has nothing to do, and
@@ -130,13 +131,20 @@ fn watch(switch: &Switch, weak: &Weak<RuntimeInner>) {
         }
         let sweep = sweeper.sweep(&shared);
         pace.adapt(sweep);
+        if shared.open_long_calls() {
+            pace.stay_close();
+        }
         if pace.is_slow_after(sweep) {
             switch.slow_down();
         } else {
             switch.speed_up();
         }
         if pace.inactive_for >= INACTIVE_MIN {
-            switch.rest(|| !shared.idle.is_inactive() || shared.has_visible_work(None));
+            switch.rest(|| {
+                !shared.idle.is_inactive()
+                    || shared.has_visible_work(None)
+                    || shared.unwatch_calls()
+            });
         }
     }
 }
@@ -174,6 +182,12 @@ impl Pace {
         } else {
             Duration::ZERO
         };
+    }
+
+    /// Threads run calls alone: one that goes on is to be opened soon.
+    fn stay_close(&mut self) {
+        self.interval = self.interval.min(INTERVAL_SLOW);
+        self.inactive_for = Duration::ZERO;
     }
 
     /// Whether a thread that brings work may alert the monitor. Not where the running threads make progress:

@@ -1,0 +1,382 @@
+//! A call, or the beginning of one, that its caller runs alone.
+//!
+//! The caller goes through the positions in small blocks: a single item first, then twice as many each time, up to as many as
+//! were expected to take a tenth of a microsecond. Between two blocks the monitor may take the positions that follow. It makes
+//! a fork of them: the worker that runs it shares them as a loop of its own, and the caller helps it when it has done its own
+//! block.
+//!
+//! Not here: who takes what, and why neither loses a position (`runtime/fork_join/unshared_calls.rs`).
+//!
+//! # Access to the fork
+//! The monitor writes it before it passes it on. Then it belongs to the worker that takes it until that sets the latch, or to
+//! the caller that takes it back. The caller does not leave its frame before one of both has happened.
+//!
+//! Unsafe: positions are handed to sources, each exactly once; a fork is reached by pointer.
+
+use crate::call_site::CallSiteProfile;
+use crate::engine::consumer::Consumer;
+use crate::engine::shared_call::{self, Begun};
+use crate::engine::{Indexed, Rate, Rest, Runner, SharingPlan};
+use crate::inspect::LoopObserver;
+use crate::job::{Action, Job, JobKind, Latch, Payload, abort, catch, contain};
+use crate::runtime::fork_join::caller_threads::CallerThread;
+use crate::runtime::fork_join::unshared_calls::{Extent, UnsharedCall};
+use crate::runtime::fork_join::wait::{self, AfterWait, Stolen};
+use crate::runtime::worker::occupied_slot::OccupiedSlot;
+use crate::runtime::worker::slot::WorkerSlot;
+use crate::runtime::{RuntimeInner, current};
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Backoff, thread};
+use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
+use std::panic::resume_unwind;
+use std::ptr;
+use std::sync::Arc;
+
+/// What a call that runs alone is about.
+pub(super) struct Whole<'a, S, C, O> {
+    pub(super) source: &'a S,
+    pub(super) consumer: &'a C,
+    pub(super) degree: Option<usize>,
+    pub(super) site: &'a CallSiteProfile,
+    pub(super) observer: O,
+}
+
+/// A call in its caller's frame.
+#[repr(C)]
+pub(super) struct Frame<'a, S, C, O> {
+    call: UnsharedCall<Job, RuntimeInner>,
+    whole: Whole<'a, S, C, O>,
+    end: u64,
+    fork: UnsafeCell<MaybeUninit<Fork<'a, S, C, O>>>,
+}
+
+/// The rest of a call that the monitor has opened.
+#[repr(C)]
+struct Fork<'a, S, C, O> {
+    job: Job,
+    latch: Latch,
+    frame: *const Frame<'a, S, C, O>,
+    start: u64,
+    end: u64,
+    runtime: Arc<RuntimeInner>,
+    /// The caller unwinds: no more items begin.
+    is_over: AtomicBool,
+    /// Written by a worker that runs the fork.
+    panic: UnsafeCell<Option<Payload>>,
+}
+
+impl<'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Frame<'a, S, C, O> {
+    /// A frame for the positions of `extent`, on the calling thread.
+    #[inline(always)]
+    pub(super) fn new(
+        whole: Whole<'a, S, C, O>,
+        thread: Option<&CallerThread>,
+        number: u64,
+        extent: Extent,
+    ) -> Self {
+        let outer = thread.map_or(ptr::null_mut(), |thread| thread.calls.innermost());
+        // SAFETY: `open` takes a pointer to a whole frame, which begins with the call.
+        let call = unsafe { UnsharedCall::new(outer, number, extent, Self::open) };
+        Self {
+            call,
+            whole,
+            end: extent.end,
+            fork: UnsafeCell::new(MaybeUninit::uninit()),
+        }
+    }
+
+    /// Makes the fork of the positions from `start` on.
+    ///
+    /// # Safety
+    /// 1. `call` begins a frame of this type that is entered. 2. This is called once for a frame.
+    unsafe fn open(
+        call: *mut UnsharedCall<Job, RuntimeInner>,
+        start: u64,
+        runtime: &RuntimeInner,
+    ) -> *mut Job {
+        let frame: *const Self = call.cast();
+        // SAFETY: valid by 1.
+        let (place, end) = unsafe { (&(*frame).fork, (*frame).end) };
+        let fork = Fork {
+            job: Job::new(const { &JobKind::new(Fork::<S, C, O>::perform) }),
+            latch: Latch::new(),
+            frame,
+            start,
+            end,
+            runtime: runtime.to_arc(),
+            is_over: AtomicBool::new(false),
+            panic: UnsafeCell::new(None),
+        };
+        let is_passed_on = fork.is_passed_on();
+        // SAFETY: nobody else touches it before this returns; once, by 2.
+        unsafe { &mut *place.get() }.write(fork);
+        if is_passed_on {
+            place.get().cast()
+        } else {
+            ptr::null_mut()
+        }
+    }
+
+    /// The fork, if the call was opened. Its caller has left it, or failed to claim positions.
+    fn opened(&self) -> Option<&Fork<'a, S, C, O>> {
+        if self.call.end() == self.end {
+            return None;
+        }
+        // SAFETY: nobody writes to the place after the fork was passed on, but inside the fork.
+        let fork = unsafe { &*self.fork.get() };
+        // SAFETY: written before the end was lowered.
+        Some(unsafe { fork.assume_init_ref() })
+    }
+}
+
+impl<S, C, O> Drop for Frame<'_, S, C, O> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.call.end() != self.end {
+            // SAFETY: it was opened, so the fork is there; whoever has run it has done with it.
+            unsafe { self.fork.get_mut().assume_init_drop() };
+        }
+    }
+}
+
+/// The caller's way through a call.
+pub(super) struct Alone<'f, 'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> {
+    frame: &'f Frame<'a, S, C, O>,
+    /// `None`: nobody can open the call.
+    thread: Option<&'static CallerThread>,
+    /// The positions from here on have not been claimed.
+    next: u64,
+    /// How many items are claimed next, at most.
+    size: u64,
+}
+
+/// How a caller that ran alone goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AfterAlone {
+    /// The positions from here on are the caller's, and not run.
+    Rest(u64),
+    /// Others have run what the caller has not.
+    Opened,
+}
+
+impl<'f, 'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Alone<'f, 'a, S, C, O> {
+    /// Begins.
+    #[inline(always)]
+    pub(super) fn enter(
+        frame: &'f Frame<'a, S, C, O>,
+        thread: Option<&'static CallerThread>,
+        start: u64,
+    ) -> Self {
+        if let Some(thread) = thread
+            // SAFETY: the frame is borrowed until `leave`, or the drop, has left the call.
+            && !unsafe { thread.calls.enter(&frame.call) }
+        {
+            thread.begin_watch();
+        }
+        Self {
+            frame,
+            thread,
+            next: start,
+            size: 1,
+        }
+    }
+
+    /// Runs the items up to `to`, in blocks of at most `block_max`, unless the call is opened or ends before.
+    #[inline(always)]
+    pub(super) fn run_to(&mut self, to: u64, block_max: u64, runner: &mut Runner<'_, S::Item, C>) {
+        let whole = &self.frame.whole;
+        while self.next < to && self.next < whole.consumer.end() {
+            let from = self.next;
+            let mut until = to;
+            if let Some(thread) = self.thread {
+                until = to.min(from + self.size);
+                until = thread.calls.claim(&self.frame.call, from, until);
+                if until == from {
+                    return;
+                }
+            }
+            self.next = until;
+            self.size = block_max.min(2 * self.size);
+            // SAFETY: claimed, once.
+            let items = unsafe { whole.source.block(from, until) };
+            whole.consumer.consume(runner.state(), from..until, items);
+        }
+    }
+
+    /// Up to where the caller has run the items.
+    pub(super) fn reached(&self) -> u64 {
+        self.next
+    }
+
+    #[inline(always)]
+    fn leave_call(&self) {
+        if let Some(thread) = self.thread {
+            thread.calls.leave(&self.frame.call);
+        }
+    }
+
+    /// Ends the caller's part. If the call was opened, waits until its rest has run.
+    #[inline(always)]
+    pub(super) fn leave(self, runner: &mut Runner<'_, S::Item, C>) -> AfterAlone {
+        let (frame, next) = (self.frame, self.next);
+        self.leave_call();
+        std::mem::forget(self);
+        match frame.opened() {
+            None => AfterAlone::Rest(next),
+            Some(fork) => {
+                fork.finish(runner);
+                AfterAlone::Opened
+            }
+        }
+    }
+}
+
+impl<S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Drop for Alone<'_, '_, S, C, O> {
+    /// A body has panicked.
+    fn drop(&mut self) {
+        debug_assert!(thread::panicking(), "else the caller has left");
+        self.leave_call();
+        match self.frame.opened() {
+            None => {
+                let Frame { whole, end, .. } = self.frame;
+                // SAFETY: not claimed. A second panic would abort.
+                contain(|| unsafe { whole.source.discard(self.next, *end) });
+            }
+            Some(fork) => fork.finish_unwinding(),
+        }
+    }
+}
+
+impl<'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Fork<'a, S, C, O> {
+    /// Worker: see [`Job::perform`].
+    unsafe fn perform(job: *mut Job, action: Action<'_>) -> bool {
+        let this = job.cast::<Self>();
+        let Action::Run(execution) = action else {
+            abort("the rest of a loop was in a queue of tasks");
+        };
+        // SAFETY: the job is the first field of a live fork, whose latch is not final yet.
+        let fork = unsafe { &*this };
+        fork.latch.start(execution);
+        if let Err(payload) = catch(|| fork.run()) {
+            // SAFETY: the worker has the fork alone.
+            unsafe { *fork.panic.get() = Some(payload) };
+        }
+        // SAFETY: valid until the exchange.
+        if let Some(sleeper) = unsafe { Latch::set(&raw const (*this).latch) } {
+            WorkerSlot::wake(sleeper);
+        }
+        true
+    }
+
+    /// Whether a worker may run it while the caller is in the middle of an item. It then leaves a place to the caller, also
+    /// when that has done its item: so where few may run at once it pays to wait for the caller.
+    fn is_passed_on(&self) -> bool {
+        self.whole()
+            .degree
+            .is_none_or(|degree| degree >= DEGREE_MIN)
+    }
+
+    fn whole(&self) -> &Whole<'a, S, C, O> {
+        // SAFETY: the caller does not leave the frame before the latch is set, or it is the caller that calls this.
+        unsafe { &(*self.frame).whole }
+    }
+
+    /// Shares the positions, with a runner's state of its own.
+    fn run(&self) {
+        let whole = self.whole();
+        let mut runner = Runner::new(whole.consumer);
+        self.share(&mut runner, whole.degree.map(|degree| degree - 1));
+    }
+
+    /// Shares the positions; their runner is the calling thread.
+    fn share(&self, runner: &mut Runner<'_, S::Item, C>, degree: Option<usize>) {
+        let Whole {
+            source,
+            site,
+            observer,
+            ..
+        } = *self.whole();
+        let rest = Rest {
+            source,
+            start: self.start,
+            end: self.end,
+        };
+        let plan = SharingPlan::when_it_pays(degree);
+        // Nothing is known but that the items take much longer than was expected.
+        let begun = Begun {
+            rate: Rate::UNKNOWN,
+            is_over: Some(&self.is_over),
+        };
+        shared_call::share(rest, runner, &plan, (site, observer), begun);
+    }
+
+    /// Caller, when it has left the call: waits until a worker has run the fork, or runs it.
+    #[cold]
+    #[inline(never)]
+    fn finish(&self, runner: &mut Runner<'_, S::Item, C>) {
+        let whole = self.whole();
+        whole.site.was_opened();
+        match self.wait(&wait::for_stolen) {
+            AfterWait::TakenBack => self.share(runner, whole.degree),
+            AfterWait::Done => {
+                if let Some(payload) = self.take_panic() {
+                    resume_unwind(payload);
+                }
+            }
+        }
+    }
+
+    /// Caller, unwinding: as `finish`, but no more items begin.
+    #[cold]
+    fn finish_unwinding(&self) {
+        // Relaxed: a runner acts on it a block earlier or later.
+        self.is_over.store(true, Ordering::Relaxed);
+        match self.wait(&wait::for_stolen_idly) {
+            AfterWait::TakenBack => {
+                // SAFETY: the positions of a fork that was taken back are the caller's. A second panic would abort.
+                contain(|| unsafe { self.whole().source.discard(self.start, self.end) });
+            }
+            // A second panic would abort, and the caller must get the first one.
+            AfterWait::Done => contain(|| drop(self.take_panic())),
+        }
+    }
+
+    /// Caller: waits by `by` if it can take part in a runtime.
+    fn wait(&self, by: &dyn Fn(&'static OccupiedSlot, Stolen<'_, Job>) -> AfterWait) -> AfterWait {
+        if !self.is_passed_on() {
+            return AfterWait::TakenBack;
+        }
+        let fork = ptr::from_ref(&self.job).cast_mut();
+        let passed_on = &self.runtime.passed_on;
+        let stolen = || Stolen {
+            fork,
+            latch: &self.latch,
+            passed_on,
+        };
+        current::with_slot(|slot| {
+            if let Some(slot) = slot {
+                return by(slot, stolen());
+            }
+            let mut backoff = Backoff::default();
+            loop {
+                if passed_on.take_back(fork) {
+                    return AfterWait::TakenBack;
+                }
+                if self.latch.is_final() {
+                    return AfterWait::Done;
+                }
+                backoff.wait();
+            }
+        })
+    }
+
+    /// Caller, when the latch is final.
+    fn take_panic(&self) -> Option<Payload> {
+        // SAFETY: the worker has written it before it set the latch.
+        unsafe { (*self.panic.get()).take() }
+    }
+}
+
+/// A fork leaves one place of this number or more to its caller.
+const DEGREE_MIN: usize = 4;

@@ -1,0 +1,219 @@
+//! The calls that a thread runs alone, and a monitor that opens them (F2, F3, F4 of `runtime/fork_join/unshared_calls.rs`).
+//!
+//! Threads: an owner, and a monitor, which then runs the fork that it has made, as a worker would. Operations: enter, claim,
+//! leave; look, unwatch.
+//! Property: each position is run exactly once, by the owner or in the fork; the monitor opens no call that was left; when a
+//! monitor rests that does not see a call, its owner knows that nobody watches.
+
+use super::{Asleep, Count, Flag, Memory, Work, check, check_deeper};
+use crate::job::Latch;
+use crate::runtime::fork_join::passed_on::PassedOn;
+use crate::runtime::fork_join::unshared_calls::{Extent, UnsharedCall, UnsharedCalls};
+use crate::runtime::fork_join::waiting::{self, AfterWait, Stolen};
+use crate::sync::Parker;
+use loom::sync::Arc;
+use loom::thread;
+
+type Call = UnsharedCall<Fork, Model>;
+
+/// A thread with two calls, the second inside of the first one.
+struct Model {
+    calls: UnsharedCalls<Fork, Self>,
+    frames: [Frame; 2],
+    passed_on: PassedOn<Fork>,
+    parker: Parker,
+}
+
+struct Frame {
+    memory: Memory,
+    positions: [Work; POSITIONS],
+    fork: Fork,
+}
+
+/// The rest of a call.
+#[derive(Debug)]
+struct Fork {
+    number: usize,
+    start: Count,
+    latch: Latch,
+}
+
+const POSITIONS: usize = 2;
+const SLOT: u16 = 7;
+
+impl Model {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            calls: UnsharedCalls::new(),
+            frames: [0, 1].map(|number| Frame {
+                memory: Memory::new(),
+                positions: Work::some(),
+                fork: Fork {
+                    number,
+                    start: Count::new(),
+                    latch: Latch::new(),
+                },
+            }),
+            passed_on: PassedOn::new(),
+            parker: Parker::new(),
+        })
+    }
+
+    /// Owner: a call, with `inside` in the middle of its first item.
+    fn call<const NUMBER: usize>(&self, inside: impl FnOnce()) {
+        let extent = Extent {
+            start: 0,
+            end: POSITIONS as u64,
+            opens_at: 0,
+        };
+        let number = self.calls.next_number();
+        // SAFETY: `open` takes it for what it is.
+        let call = unsafe { Call::new(self.calls.innermost(), number, extent, open::<NUMBER>) };
+        // SAFETY: it stays until it was left.
+        let _is_watched = unsafe { self.calls.enter(&call) };
+        let mut inside = Some(inside);
+        for position in 0..POSITIONS as u64 {
+            if self.calls.claim(&call, position, position + 1) == position {
+                break;
+            }
+            self.frames[NUMBER].run(position..position + 1);
+            inside.take().into_iter().for_each(|inside| inside());
+        }
+        self.calls.leave(&call);
+        if call.end() < extent.end {
+            self.finish(&self.frames[NUMBER].fork);
+        }
+        self.frames[NUMBER].memory.free();
+    }
+
+    /// Owner: waits for the fork, or runs it.
+    fn finish(&self, fork: &Fork) {
+        let stolen = Stolen {
+            fork: std::ptr::from_ref(fork).cast_mut(),
+            latch: &fork.latch,
+            passed_on: &self.passed_on,
+        };
+        let waiter = &mut Asleep(&self.parker);
+        if waiting::for_fork(waiter, SLOT, &stolen, &|| false) == AfterWait::TakenBack {
+            self.run(fork);
+        }
+    }
+
+    fn run(&self, fork: &Fork) {
+        self.frames[fork.number].run(fork.start.now() as u64..POSITIONS as u64);
+    }
+
+    /// Monitor: looks, and then runs what it has opened.
+    fn look(&self) {
+        self.calls.look(1, self, |fork| self.passed_on.push(fork));
+        if let Some(fork) = self.passed_on.take() {
+            // SAFETY: the model keeps forks to its end.
+            let fork = unsafe { &*fork };
+            self.run(fork);
+            // SAFETY: as above.
+            if unsafe { Latch::set(&raw const fork.latch) }.is_some() {
+                self.parker.unpark();
+            }
+        }
+    }
+
+    /// Once the threads have ended.
+    fn assert_done(&self, number: usize) {
+        let positions = &self.frames[number].positions;
+        assert!(positions.iter().all(Work::is_done), "positions are lost");
+    }
+}
+
+impl Frame {
+    fn run(&self, positions: std::ops::Range<u64>) {
+        self.memory.touch();
+        positions.for_each(|position| self.positions[position as usize].run());
+    }
+}
+
+/// Makes the fork of a call.
+unsafe fn open<const NUMBER: usize>(_call: *mut Call, start: u64, model: &Model) -> *mut Fork {
+    let frame = &model.frames[NUMBER];
+    frame.memory.touch();
+    let before = frame.fork.start.add(start as usize);
+    assert_eq!(before, 0, "it is opened twice");
+    std::ptr::from_ref(&frame.fork).cast_mut()
+}
+
+#[test]
+fn a_call_that_is_opened_is_run_once_and_in_place_until_it_has_run() {
+    check_deeper(3, || {
+        let model = Model::new();
+        let monitor = thread::spawn({
+            let model = Arc::clone(&model);
+            move || {
+                model.look();
+                model.look();
+            }
+        });
+        model.call::<0>(|| {});
+        monitor.join().unwrap();
+        model.assert_done(0);
+    });
+}
+
+#[test]
+fn the_outer_call_is_opened_while_the_inner_one_runs() {
+    check(|| {
+        let model = Model::new();
+        let monitor = thread::spawn({
+            let model = Arc::clone(&model);
+            move || {
+                model.look();
+                model.look();
+                model.look();
+            }
+        });
+        let has_begun = Flag::new();
+        model.call::<0>(|| {
+            has_begun.set();
+            model.call::<1>(|| {});
+        });
+        monitor.join().unwrap();
+        model.assert_done(0);
+        // The fork may have had the item in which it would have begun.
+        if has_begun.is_set() {
+            model.assert_done(1);
+        }
+    });
+}
+
+#[test]
+fn no_monitor_rests_beside_a_call_whose_owner_takes_it_for_watched() {
+    check_deeper(3, || {
+        let model = Model::new();
+        model.calls.watch();
+        let (is_alone, rests) = (Arc::new(Flag::new()), Arc::new(Flag::new()));
+        let monitor = thread::spawn({
+            let (model, rests) = (Arc::clone(&model), Arc::clone(&rests));
+            move || {
+                if !UnsharedCalls::unwatch_all([&model.calls].into_iter()) {
+                    rests.set();
+                }
+            }
+        });
+        let extent = Extent {
+            start: 0,
+            end: 1,
+            opens_at: 0,
+        };
+        let number = model.calls.next_number();
+        // SAFETY: nobody opens it.
+        let call = unsafe { Call::new(model.calls.innermost(), number, extent, open::<0>) };
+        // SAFETY: it stays until the end.
+        if !unsafe { model.calls.enter(&call) } {
+            is_alone.set();
+        }
+        monitor.join().unwrap();
+        assert!(
+            is_alone.is_set() || !rests.is_set(),
+            "nobody opens this call"
+        );
+        model.calls.leave(&call);
+    });
+}

@@ -1,0 +1,157 @@
+//! The threads that run calls alone, and the monitor's looks at them.
+//!
+//! Each thread has a record from its first such call on. It names the runtime that is current for the thread, whose monitor
+//! looks at the thread while it sweeps. When a monitor rests, the next call of the thread wakes it.
+//!
+//! Not here: the steps of both (`unshared_calls.rs`).
+
+use crate::job::Job;
+use crate::runtime::fork_join::unshared_calls::UnsharedCalls;
+use crate::runtime::{RuntimeInner, current};
+use crate::sync::atomic::{AtomicPtr, Ordering, fence as full_fence};
+use crate::sync::{Mutex, Padded, clock, fence, global, leak, lock, process};
+use std::cell::Cell;
+use std::ptr;
+
+/// A thread that has run calls alone.
+#[derive(Debug)]
+pub(crate) struct CallerThread {
+    pub(crate) calls: UnsharedCalls<Job, RuntimeInner>,
+    /// Only compared. Null: none that exists.
+    runtime: AtomicPtr<RuntimeInner>,
+}
+
+crate::sync::thread_local! {
+    static CALLER: Cell<Option<&'static CallerThread>> = const { Cell::new(None) };
+    static RECORD: Record = const { Record(Cell::new(None)) };
+}
+
+global! {
+    static THREADS: Mutex<Threads> = Mutex::new(Threads { all: Vec::new(), free: Vec::new() });
+}
+
+struct Threads {
+    all: Vec<&'static CallerThread>,
+    /// Their threads have ended.
+    free: Vec<&'static CallerThread>,
+}
+
+/// Gives a thread's record back when the thread ends.
+struct Record(Cell<Option<&'static CallerThread>>);
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        CALLER.set(None);
+        if let Some(thread) = self.0.take() {
+            thread.belongs_to(ptr::null());
+            lock(&THREADS).free.push(thread);
+        }
+    }
+}
+
+impl CallerThread {
+    /// The calling thread. `None` while it ends, or where no monitor could open its calls: in a forked child, and where the
+    /// system has no process-wide barrier.
+    #[inline(always)]
+    pub(crate) fn current() -> Option<&'static Self> {
+        CALLER.get().or_else(Self::first)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn first() -> Option<&'static Self> {
+        if process::is_forked() || fence::needs_fence() {
+            return None;
+        }
+        let set = |record: &Record| {
+            let thread = record.0.get().unwrap_or_else(Self::new);
+            record.0.set(Some(thread));
+            CALLER.set(Some(thread));
+            thread
+        };
+        RECORD.try_with(set).ok()
+    }
+
+    fn new() -> &'static Self {
+        let mut threads = lock(&THREADS);
+        threads.free.pop().unwrap_or_else(|| {
+            let thread = leak(Padded(Self {
+                calls: UnsharedCalls::new(),
+                runtime: AtomicPtr::new(ptr::null_mut()),
+            }));
+            threads.all.push(thread);
+            thread
+        })
+    }
+
+    fn belongs_to(&self, runtime: *const RuntimeInner) {
+        self.calls.unwatch();
+        // Relaxed: a monitor that reads it later opens a call later.
+        self.runtime.store(runtime.cast_mut(), Ordering::Relaxed);
+    }
+
+    fn is_of(&self, runtime: &RuntimeInner) -> bool {
+        // Relaxed: as above.
+        ptr::eq(self.runtime.load(Ordering::Relaxed), runtime)
+    }
+
+    /// Makes sure that the monitor of the current runtime watches the thread, which has entered a call and is the calling
+    /// one.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn begin_watch(&self) {
+        if process::is_forked() {
+            return self.calls.watch();
+        }
+        current::with_runtime(|runtime| {
+            self.belongs_to(runtime);
+            self.calls.watch();
+            // SeqCst: the monitor that switches itself off looks at the threads behind a fence, too. So it sees that this
+            // one is among them, or this thread sees that it is off.
+            full_fence(Ordering::SeqCst);
+            if !runtime.clock.is_virtual() {
+                runtime.arm_monitor();
+            }
+        });
+    }
+}
+
+/// The calls of this thread go to `runtime` from now on; null is none.
+pub(crate) fn set_runtime(runtime: *const RuntimeInner) {
+    if let Some(thread) = CALLER.get()
+        // Relaxed: this thread wrote it.
+        && !ptr::eq(thread.runtime.load(Ordering::Relaxed), runtime)
+    {
+        thread.belongs_to(runtime);
+    }
+}
+
+impl RuntimeInner {
+    /// Monitor: opens calls that their threads have run alone since the last look. Returns whether there were any calls.
+    pub(crate) fn open_long_calls(&self) -> bool {
+        let now = clock::ticks();
+        let (mut is_active, mut has_opened) = (false, false);
+        for thread in lock(&THREADS)
+            .all
+            .iter()
+            .filter(|thread| thread.is_of(self))
+        {
+            is_active |= thread.calls.look(now, self, |fork| {
+                // Its owner is not asleep yet: it learns of the fork under a lock that is held here.
+                self.passed_on.push(fork);
+                has_opened = true;
+            });
+        }
+        if has_opened {
+            self.wake_if_nobody_searches();
+        }
+        is_active
+    }
+
+    /// Monitor, when it has switched itself off: watches no thread any more. Returns whether one is in a call.
+    pub(crate) fn unwatch_calls(&self) -> bool {
+        let threads = lock(&THREADS);
+        let watched = threads.all.iter().filter(|thread| thread.is_of(self));
+        UnsharedCalls::unwatch_all(watched.map(|thread| &thread.calls))
+    }
+}

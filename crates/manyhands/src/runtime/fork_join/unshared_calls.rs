@@ -1,0 +1,298 @@
+//! The calls that one thread runs alone, and how the monitor opens them to other threads.
+//!
+//! A loop that is expected to be short runs on its caller alone, without a look at the clock. If it goes on nevertheless, the
+//! monitor takes the positions that the caller has not claimed yet, also while the caller is in the middle of an item. It
+//! makes a fork of them, which a worker runs or the caller takes back (`passed_on.rs`).
+//!
+//! Not here: which threads there are, and when the monitor looks (`caller_threads.rs`); what a call is, and what becomes of
+//! the positions that were taken (`engine/unshared.rs`).
+//!
+//! # Threads
+//! The owner calls `next_number`, `is_due`, `enter`, `claim`, `leave`, and makes calls. Any thread calls `watch`, `unwatch`
+//! and `look`, and a monitor `unwatch_all`. Calls nest: a body may begin another one, which ends first.
+//!
+//! # States of a call
+//! - *Private*: `end` is where the call ends. The owner claims positions by a store.
+//! - *Frozen*: `end` is 0. A monitor decides; an owner that wants to claim waits at the lock.
+//! - *Opened*: `end` is what the owner had claimed; the positions from there on belong to the fork. Final.
+//!
+//! # Ordering
+//! F2: `claim` stores `claimed`, passes the light fence, loads `end`; `look` stores 0 into `end`, passes the heavy fence, loads
+//! `claimed`. Either the monitor sees the claim and leaves these positions to the owner, or the owner sees 0, or the end
+//! that the monitor has set then, and asks under the lock.
+//!
+//! F3: `leave` stores `current`, passes the light fence, loads `is_frozen`; `look` sets `is_frozen`, passes the heavy
+//! fence, loads `current`. Either the monitor does not see the call, or the owner waits at the lock until the monitor has
+//! done with it. So a call is in place while the monitor looks at it.
+//!
+//! F4: `enter` stores `current`, passes the light fence, loads `is_watched`; `unwatch_all` clears `is_watched`, passes the
+//! heavy fence, loads `current`. Either the monitor sees the call and goes on, or the owner sees that nobody watches.
+//!
+//! Unsafe: calls live in their owner's frames and are reached by pointer.
+
+use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use crate::sync::{Mutex, fence, lock};
+use std::ptr;
+
+/// The calls of one thread. `J` is what the positions of an opened call become, for a monitor with an `R`.
+#[derive(Debug)]
+pub(crate) struct UnsharedCalls<J, R> {
+    /// The innermost call, or null.
+    current: AtomicPtr<UnsharedCall<J, R>>,
+    /// How many calls have begun; the number of the last one.
+    begun: AtomicU64,
+    /// The number of the outermost of the calls that run.
+    outermost: AtomicU64,
+    /// A monitor looks at the calls, so none may end.
+    is_frozen: AtomicBool,
+    /// A monitor that sweeps has this thread among those that it looks at.
+    is_watched: AtomicBool,
+    /// `begun`, when a monitor looked last.
+    seen: AtomicU64,
+    lock: Mutex<()>,
+}
+
+/// A call, in its owner's frame.
+#[derive(Debug)]
+pub(crate) struct UnsharedCall<J, R> {
+    open: Open<J, R>,
+    outer: *mut Self,
+    number: u64,
+    /// Not before this tick.
+    opens_at: u64,
+    /// Positions below this are the owner's.
+    claimed: AtomicU64,
+    end: AtomicU64,
+}
+
+/// Makes a fork of the positions of a call from this one on. Null: one that only the owner is to run.
+type Open<J, R> = unsafe fn(*mut UnsharedCall<J, R>, u64, &R) -> *mut J;
+
+/// The positions of a call.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Extent {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// The call is not opened before this tick.
+    pub(crate) opens_at: u64,
+}
+
+impl<J, R> UnsharedCall<J, R> {
+    /// The next call of a thread, inside of its innermost one.
+    ///
+    /// # Safety
+    /// `open` may be called once with a pointer to this, while the call is entered, by another thread.
+    #[inline(always)]
+    pub(crate) unsafe fn new(
+        outer: *mut Self,
+        number: u64,
+        extent: Extent,
+        open: Open<J, R>,
+    ) -> Self {
+        Self {
+            open,
+            outer,
+            number,
+            opens_at: extent.opens_at,
+            claimed: AtomicU64::new(extent.start),
+            end: AtomicU64::new(extent.end),
+        }
+    }
+
+    /// Where the call ends for its owner, who has left it, or whose last claim failed: lower than it was if it was opened.
+    pub(crate) fn end(&self) -> u64 {
+        // Relaxed: the owner has acquired what the monitor did, in `leave` or at the lock.
+        self.end.load(Ordering::Relaxed)
+    }
+
+    /// Whether there is something to take.
+    fn has_rest(&self) -> bool {
+        // Relaxed, both: `take_rest` decides.
+        self.claimed.load(Ordering::Relaxed) < self.end.load(Ordering::Relaxed)
+    }
+
+    /// Monitor, under the lock: takes the positions that the owner has not claimed; returns the first, if there are any.
+    fn take_rest(&self) -> Option<u64> {
+        // Relaxed: changed only under the lock.
+        let end = self.end.load(Ordering::Relaxed);
+        // Relaxed: F2.
+        self.end.store(FROZEN, Ordering::Relaxed);
+        fence::heavy();
+        // Relaxed: F2.
+        let claimed = self.claimed.load(Ordering::Relaxed);
+        // Relaxed: an owner that reads this looks again under the lock, or owns all positions below it.
+        self.end.store(claimed.min(end), Ordering::Relaxed);
+        (claimed < end).then_some(claimed)
+    }
+}
+
+impl<J, R> UnsharedCalls<J, R> {
+    /// None.
+    pub(crate) fn new() -> Self {
+        Self {
+            current: AtomicPtr::new(ptr::null_mut()),
+            begun: AtomicU64::new(0),
+            outermost: AtomicU64::new(0),
+            is_frozen: AtomicBool::new(false),
+            is_watched: AtomicBool::new(false),
+            seen: AtomicU64::new(0),
+            lock: Mutex::new(()),
+        }
+    }
+
+    /// Owner: the innermost call, or null.
+    #[inline(always)]
+    pub(crate) fn innermost(&self) -> *mut UnsharedCall<J, R> {
+        // Relaxed: only the owner writes it.
+        self.current.load(Ordering::Relaxed)
+    }
+
+    /// The number of the next call.
+    #[inline(always)]
+    pub(crate) fn next_number(&self) -> u64 {
+        // Relaxed, both: only the owner writes it, and others only compare it with what they read before.
+        let number = self.begun.load(Ordering::Relaxed) + 1;
+        self.begun.store(number, Ordering::Relaxed);
+        number
+    }
+
+    /// Begins a call. Returns whether a monitor watches; if not, the owner sees to that now.
+    ///
+    /// # Safety
+    /// The call stays where it is until [`leave`](Self::leave) has returned. Calls end in the reverse order.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) unsafe fn enter(&self, call: &UnsharedCall<J, R>) -> bool {
+        if call.outer.is_null() {
+            // Relaxed: a monitor that reads another number looks later, or in vain.
+            self.outermost.store(call.number, Ordering::Relaxed);
+        }
+        // Release: publishes the call; pairs with the Acquire in `open_long`.
+        self.current
+            .store(ptr::from_ref(call).cast_mut(), Ordering::Release);
+        fence::light();
+        // Relaxed: F4.
+        self.is_watched.load(Ordering::Relaxed)
+    }
+
+    /// Claims the positions `from..to`, those before which are claimed; returns up to where they are the owner's. `from`: the
+    /// call was opened there.
+    #[inline(always)]
+    pub(crate) fn claim(&self, call: &UnsharedCall<J, R>, from: u64, to: u64) -> u64 {
+        // Relaxed: F2.
+        call.claimed.store(to, Ordering::Relaxed);
+        fence::light();
+        // Relaxed: F2.
+        if to <= call.end.load(Ordering::Relaxed) {
+            to
+        } else {
+            self.claim_opened(call, from, to)
+        }
+    }
+
+    /// The end has changed, or will.
+    #[cold]
+    #[inline(never)]
+    fn claim_opened(&self, call: &UnsharedCall<J, R>, from: u64, to: u64) -> u64 {
+        let _decided = lock(&self.lock);
+        let to = to.min(call.end());
+        // Relaxed: read under the lock only, or with F2.
+        call.claimed.store(to, Ordering::Relaxed);
+        debug_assert!(from <= to, "what was claimed stays with the owner");
+        to
+    }
+
+    /// Ends a call, which may go away when this returns. What a monitor has done with it is visible then.
+    #[inline(always)]
+    pub(crate) fn leave(&self, call: &UnsharedCall<J, R>) {
+        // Release: the owner has done with the call; pairs with the Acquire in `open_long`, which reads the outer one.
+        self.current.store(call.outer, Ordering::Release);
+        fence::light();
+        // Acquire: pairs with the Release in `open_long`, if the monitor has been here before; else F3.
+        if self.is_frozen.load(Ordering::Acquire) {
+            self.await_monitor();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn await_monitor(&self) {
+        drop(lock(&self.lock));
+    }
+
+    /// A monitor watches the thread from now on.
+    pub(crate) fn watch(&self) {
+        // Relaxed: the caller makes sure that the monitor sweeps after this.
+        self.is_watched.store(true, Ordering::Relaxed);
+    }
+
+    /// Nobody watches the thread from now on.
+    pub(crate) fn unwatch(&self) {
+        // Relaxed: F4, in `unwatch_all`; else the thread does this itself.
+        self.is_watched.store(false, Ordering::Relaxed);
+    }
+
+    /// Monitor, before it rests: watches these threads no longer. Returns whether one is in a call, so that it must not rest.
+    pub(crate) fn unwatch_all<'a>(threads: impl Iterator<Item = &'a Self> + Clone) -> bool
+    where
+        Self: 'a,
+    {
+        threads.clone().for_each(Self::unwatch);
+        fence::heavy();
+        threads.into_iter().any(Self::has_calls)
+    }
+
+    /// Whether the thread is in a call.
+    fn has_calls(&self) -> bool {
+        // Relaxed: F4.
+        !self.current.load(Ordering::Relaxed).is_null()
+    }
+
+    /// Monitor: opens a call that has run since the last look, if there is one, the outermost first, and passes its fork on.
+    /// Returns whether the thread is in a call, or has begun one since the last look.
+    pub(crate) fn look(&self, now: u64, runtime: &R, pass_on: impl FnOnce(*mut J)) -> bool {
+        // Relaxed, here and below: a call that is missed now is found at the next look.
+        let begun = self.begun.load(Ordering::Relaxed);
+        let seen = self.seen.load(Ordering::Relaxed);
+        self.seen.store(begun, Ordering::Relaxed);
+        let has_calls = self.has_calls();
+        // Relaxed: as above.
+        if has_calls && self.outermost.load(Ordering::Relaxed) <= seen {
+            self.open_long(now, seen, runtime, pass_on);
+        }
+        has_calls || begun != seen
+    }
+
+    /// Opens the outermost call that has a number up to `seen`, may be opened `now`, and has positions to take.
+    #[cold]
+    fn open_long(&self, now: u64, seen: u64, runtime: &R, pass_on: impl FnOnce(*mut J)) {
+        let _owner_waits = lock(&self.lock);
+        // Relaxed: F3.
+        self.is_frozen.store(true, Ordering::Relaxed);
+        fence::heavy();
+        // Acquire: pairs with the Release in `enter` and `leave`.
+        let mut next = self.current.load(Ordering::Acquire);
+        let mut found = None;
+        // SAFETY: not null; in place by F3, as are those around it, which end later.
+        while let Some(call) = unsafe { next.as_ref() } {
+            if call.number <= seen && call.opens_at <= now && call.has_rest() {
+                found = Some((call, next));
+            }
+            next = call.outer;
+        }
+        if let Some((call, place)) = found
+            && let Some(from) = call.take_rest()
+        {
+            // SAFETY: the call is entered; once, because an opened call has no rest.
+            let fork = unsafe { (call.open)(place, from, runtime) };
+            if !fork.is_null() {
+                pass_on(fork);
+            }
+        }
+        // Release: pairs with the Acquire in `leave`.
+        self.is_frozen.store(false, Ordering::Release);
+    }
+}
+
+/// The `end` of a call while a monitor decides. No claim ends here.
+const FROZEN: u64 = 0;
