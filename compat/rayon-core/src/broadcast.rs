@@ -1,11 +1,11 @@
 //! One closure on every thread of a pool.
-//!
-//! Unsafe: the closure is shared from the caller's frame, which is left only when every thread has run it.
 
-use crate::job::{ArcJob, Awaited, StackJob};
+use crate::job::StackJob;
 use crate::latch::CountLatch;
 use crate::registry::{Registry, WorkerThread};
+use crate::spawn::detached;
 use std::fmt;
+use std::iter;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -95,7 +95,7 @@ where
     let jobs: Vec<_> = (0..count)
         .map(|_| StackJob::new(&all, |_| BroadcastContext::with(&op)))
         .collect();
-    registry.inject_broadcast(jobs.iter().map(StackJob::as_job));
+    registry.inject_broadcast(&jobs.iter().map(StackJob::as_job).collect::<Vec<_>>());
     match current {
         Some(worker) => worker.wait_until(all.latch()),
         None => all.latch().wait_outside(),
@@ -107,16 +107,15 @@ pub(crate) fn spawn_broadcast_in<OP>(op: OP, registry: &Arc<Registry>)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    let count = registry.num_threads();
-    for _ in 0..count {
-        registry.add_user();
-    }
-    let pool = Arc::clone(registry);
-    let closure = move || {
-        pool.catch_unwind(|| BroadcastContext::with(&op));
-        pool.remove_user();
-    };
-    // SAFETY: it borrows nothing, and a pool runs all that was queued before it ends.
-    let jobs = unsafe { ArcJob::jobs(Awaited::NOBODY, count, closure) };
-    registry.inject_broadcast(jobs);
+    let jobs = shared(op, registry.num_threads()).map(|op| detached(op, registry));
+    registry.inject_broadcast(&jobs.collect::<Vec<_>>());
+}
+
+/// `op` for each of `count` threads. The last one that has run it drops what it captures.
+pub(crate) fn shared<OP>(op: OP, count: usize) -> impl Iterator<Item = impl FnOnce() + Send>
+where
+    OP: Fn(BroadcastContext<'_>) + Send + Sync,
+{
+    iter::repeat_n(Arc::new(op), count)
+        .map(|op| move || BroadcastContext::with(|context| op(context)))
 }

@@ -1,6 +1,7 @@
-//! Jobs: closures behind a pointer, in frames, boxes or shared.
+//! Jobs: closures behind a pointer, in frames or boxes.
 //!
-//! Each begins with a header, so that a queue's entry is one word. Performing a job does not unwind.
+//! Each begins with a header, so that a queue's entry is one word. Performing a job does not unwind. What its closure
+//! captures is dropped before anybody learns that it was performed: a waiter may own what that borrows.
 //!
 //! Not here: queues (`registry.rs`).
 //!
@@ -12,7 +13,6 @@ use crossbeam_deque::{Injector, Steal};
 use std::cell::{Cell, UnsafeCell};
 use std::panic::resume_unwind;
 use std::ptr::{self, NonNull};
-use std::sync::Arc;
 
 /// The first field of every job.
 #[repr(C)]
@@ -50,7 +50,7 @@ impl Awaited {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct JobRef(NonNull<Header>);
 
-// SAFETY: the closures of jobs are `Send`, or, for those of a broadcast, `Sync`.
+// SAFETY: the closures of jobs are `Send`.
 unsafe impl Send for JobRef {}
 
 impl JobRef {
@@ -67,10 +67,13 @@ impl JobRef {
     /// 1. It is performed as often as its kind allows. 2. The calling thread has a slot.
     #[inline]
     pub(crate) unsafe fn perform(self) {
+        // Whatever kind of job it is: others hold pointers to it, and its thread keeps a record of it meanwhile.
+        let frame = AbortIfPanic;
         // SAFETY: valid until it is performed.
         let perform = unsafe { self.0.as_ref() }.perform;
         // SAFETY: 1. and 2. as promised.
         unsafe { perform(self.0) };
+        frame.disarm();
     }
 }
 
@@ -181,7 +184,6 @@ impl<L: Done, F: FnOnce(bool) -> R, R> StackJob<L, F, R> {
 
     /// See [`JobRef::perform`]: once.
     unsafe fn perform(job: NonNull<Header>) {
-        let frame = AbortIfPanic;
         let this: *const Self = job.as_ptr().cast();
         // SAFETY: the header is the first field of a live job.
         let closure = unsafe { &(*this).closure };
@@ -197,7 +199,6 @@ impl<L: Done, F: FnOnce(bool) -> R, R> StackJob<L, F, R> {
         let latch = unsafe { &raw const (*this).latch };
         // SAFETY: valid until it is notified; this is the last access.
         unsafe { L::done(latch) };
-        frame.disarm();
     }
 }
 
@@ -212,7 +213,7 @@ impl<F: FnOnce() + Send> HeapJob<F> {
     /// A job for `closure`, which does not unwind.
     ///
     /// # Safety
-    /// What `closure` borrows lives until it has run, and the job is performed.
+    /// What `closure` borrows lives until it has returned, and the job is performed.
     pub(crate) unsafe fn job(awaited: Awaited, closure: F) -> JobRef {
         let header = Header {
             perform: Self::perform,
@@ -224,50 +225,9 @@ impl<F: FnOnce() + Send> HeapJob<F> {
 
     /// See [`JobRef::perform`]: once.
     unsafe fn perform(job: NonNull<Header>) {
-        let frame = AbortIfPanic;
         // SAFETY: the header is the first field of what `job` has leaked, performed once.
         let job = unsafe { Box::from_raw(job.as_ptr().cast::<Self>()) };
         (job.closure)();
-        frame.disarm();
-    }
-}
-
-/// A job that is performed once for each of its references.
-#[repr(C)]
-pub(crate) struct ArcJob<F> {
-    header: Header,
-    closure: F,
-}
-
-impl<F: Fn() + Send + Sync> ArcJob<F> {
-    /// `count` references to a job for `closure`, which does not unwind.
-    ///
-    /// # Safety
-    /// What `closure` borrows lives until it has run `count` times, and each reference is performed once.
-    pub(crate) unsafe fn jobs(
-        awaited: Awaited,
-        count: usize,
-        closure: F,
-    ) -> impl ExactSizeIterator<Item = JobRef> {
-        let header = Header {
-            perform: Self::perform,
-            awaited: Cell::new(awaited),
-        };
-        let job = Arc::new(Self { header, closure });
-        (0..count).map(move |_| {
-            let job = Arc::into_raw(Arc::clone(&job)).cast_mut();
-            // SAFETY: what an `Arc` points to is not null.
-            JobRef(unsafe { NonNull::new_unchecked(job) }.cast())
-        })
-    }
-
-    /// See [`JobRef::perform`]: once for each reference.
-    unsafe fn perform(job: NonNull<Header>) {
-        let frame = AbortIfPanic;
-        // SAFETY: the header is the first field of what `jobs` has made, an owner for each reference.
-        let job = unsafe { Arc::from_raw(job.as_ptr().cast::<Self>()) };
-        (job.closure)();
-        frame.disarm();
     }
 }
 

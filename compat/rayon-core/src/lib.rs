@@ -16,6 +16,7 @@
 
 #![deny(unsafe_code)]
 
+mod broadcast;
 mod builder;
 mod deprecated;
 mod error;
@@ -23,11 +24,6 @@ mod executions;
 mod thread_pool;
 mod unwind;
 
-#[expect(
-    unsafe_code,
-    reason = "closures are shared from frames; see the file's header"
-)]
-mod broadcast;
 #[expect(
     unsafe_code,
     reason = "jobs are reached by pointer; see the file's header"

@@ -195,7 +195,7 @@ impl Registry {
     }
 
     /// Queues a job for each slot, in the order of the slots.
-    pub(crate) fn inject_broadcast(self: &Arc<Self>, jobs: impl ExactSizeIterator<Item = JobRef>) {
+    pub(crate) fn inject_broadcast(self: &Arc<Self>, jobs: &[JobRef]) {
         assert_eq!(self.num_threads(), jobs.len(), "one job for each slot");
         {
             let _alone = self
@@ -203,7 +203,7 @@ impl Registry {
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
             for (slot, job) in self.slots.iter().zip(jobs) {
-                slot.broadcasts.push(job);
+                slot.broadcasts.push(*job);
             }
         }
         std::sync::atomic::fence(Ordering::SeqCst);

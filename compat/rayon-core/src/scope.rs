@@ -4,15 +4,15 @@
 //!
 //! Unsafe: closures borrow for `'scope`, which is erased in queues; a scope is left only when all have run.
 
-use crate::broadcast::BroadcastContext;
-use crate::job::{ArcJob, Awaited, FifoQueue, HeapJob, JobRef};
+use crate::broadcast::{self, BroadcastContext};
+use crate::job::{Awaited, FifoQueue, HeapJob, JobRef};
 use crate::latch::CountLatch;
 use crate::registry::{Registry, WorkerThread, global, in_worker};
-use crate::unwind::{Payload, halt_unwinding};
+use crate::unwind::{Payload, discard, halt_unwinding};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::resume_unwind;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Spawns closures that may borrow what outlives the scope. Made by [`scope`].
 pub struct Scope<'scope> {
@@ -214,11 +214,7 @@ impl<'scope> ScopeBase<'scope> {
             Some(worker) => worker.wait_until(self.running.latch()),
             None => self.running.latch().wait_outside(),
         }
-        let panic = self
-            .panic
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let panic = self.first_panic().take();
         match (panic, value) {
             (Some(payload), _) => resume_unwind(payload),
             (None, Some(value)) => value,
@@ -241,21 +237,11 @@ impl<'scope> ScopeBase<'scope> {
 
     fn broadcast(&self, body: impl Fn(BroadcastContext<'_>) + Send + Sync + 'scope) {
         let count = self.registry.num_threads();
-        for _ in 0..count {
-            self.running.increment();
-        }
-        let this = ScopePtr(self);
-        let awaited = Awaited::at(self.running.latch());
-        let closure = move || {
-            // SAFETY: each call of the closure is counted.
-            unsafe { Self::execute(this, || BroadcastContext::with(&body)) };
-        };
-        // SAFETY: the scope waits until the closure has run so often, and `'scope` outlives the scope.
-        let jobs = unsafe { ArcJob::jobs(awaited, count, closure) };
-        self.registry.inject_broadcast(jobs);
+        let jobs = broadcast::shared(body, count).map(|body| self.job(body));
+        self.registry.inject_broadcast(&jobs.collect::<Vec<_>>());
     }
 
-    /// Runs a closure of the scope, which may be gone afterwards.
+    /// Runs a closure of the scope and drops what it captures. The scope may be gone afterwards.
     ///
     /// # Safety
     /// The closure is counted, and runs on a thread of the scope's pool.
@@ -270,10 +256,20 @@ impl<'scope> ScopeBase<'scope> {
         unsafe { CountLatch::decrement(running) };
     }
 
-    /// Keeps a panic if it is the first.
+    /// Keeps a panic if it is the first. Does not unwind.
     fn keep(&self, payload: Payload) {
-        let mut first = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
-        first.get_or_insert(payload);
+        let mut first = self.first_panic();
+        if first.is_none() {
+            *first = Some(payload);
+        } else {
+            // Its destructor is the user's.
+            drop(first);
+            discard(payload);
+        }
+    }
+
+    fn first_panic(&self) -> MutexGuard<'_, Option<Payload>> {
+        self.panic.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -318,9 +314,10 @@ impl fmt::Debug for ScopeFifo<'_> {
 
 impl ScopeBase<'_> {
     fn describe(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let has_panicked = self.first_panic().is_some();
         f.debug_struct(name)
             .field("pool_id", &self.registry.id())
-            .field("panic", &self.panic)
+            .field("has_panicked", &has_panicked)
             .finish_non_exhaustive()
     }
 }

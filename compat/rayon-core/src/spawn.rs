@@ -57,7 +57,8 @@ where
     }
 }
 
-fn detached<F>(func: F, registry: &Arc<Registry>) -> JobRef
+/// A job for a closure that nobody waits for. It is a user of its pool until it has run and has dropped what it captures.
+pub(crate) fn detached<F>(func: F, registry: &Arc<Registry>) -> JobRef
 where
     F: FnOnce() + Send + 'static,
 {

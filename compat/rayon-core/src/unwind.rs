@@ -13,6 +13,14 @@ pub(crate) fn halt_unwinding<R>(f: impl FnOnce() -> R) -> Result<R, Payload> {
     catch_unwind(AssertUnwindSafe(f))
 }
 
+/// Drops the payload of a panic that another one has come before. Does not unwind: a payload that panics with another
+/// one is enough, and the latter is leaked.
+pub(crate) fn discard(payload: Payload) {
+    if let Err(next) = halt_unwinding(|| drop(payload)) {
+        std::mem::forget(next);
+    }
+}
+
 /// Ends the process if it is dropped by unwinding: other threads may hold pointers into the frame.
 pub(crate) struct AbortIfPanic;
 
