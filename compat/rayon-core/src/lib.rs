@@ -21,6 +21,8 @@ mod builder;
 mod deprecated;
 mod error;
 mod executions;
+mod search;
+mod sync;
 mod thread_pool;
 mod unwind;
 

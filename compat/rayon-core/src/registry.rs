@@ -8,6 +8,7 @@ use crate::ThreadPoolBuildError;
 use crate::builder::{Handlers, ThreadPoolBuilder};
 use crate::job::{JobRef, StackJob};
 use crate::latch::Latch;
+use crate::search::Searched;
 use crate::shared::{LentSlot, SharedHost};
 use crate::sleep::{Counts, Sleep, State};
 use crate::slot::{Slot, taken};
@@ -145,10 +146,6 @@ impl Registry {
         &self.slots[index]
     }
 
-    pub(crate) fn sleep(&self) -> &Sleep {
-        &self.sleep
-    }
-
     pub(crate) fn host(&self) -> &Host {
         &self.host
     }
@@ -195,7 +192,7 @@ impl Registry {
     }
 
     /// Queues a job for each slot, in the order of the slots.
-    pub(crate) fn inject_broadcast(self: &Arc<Self>, jobs: &[JobRef]) {
+    pub(crate) fn inject_broadcast(&self, jobs: &[JobRef]) {
         assert_eq!(self.num_threads(), jobs.len(), "one job for each slot");
         {
             let _alone = self
@@ -213,10 +210,10 @@ impl Registry {
     }
 
     /// Sees to it that a thread in this slot looks for work.
-    fn bring_to(self: &Arc<Self>, index: usize) {
+    fn bring_to(&self, index: usize) {
         self.wake_slot(index);
         if let Host::Shared(host) = &self.host {
-            host.call_for_slot(self, index);
+            host.call_for_slot(index);
         }
     }
 
@@ -227,11 +224,6 @@ impl Registry {
     /// Whether a free thread in the slot of `worker` would find something.
     pub(crate) fn has_work_for(&self, worker: &WorkerThread) -> bool {
         !worker.slot().broadcasts.is_empty() || self.has_work_for_anybody()
-    }
-
-    /// Whether there is something that any thread of the pool may run.
-    pub(crate) fn has_work_for_anybody(&self) -> bool {
-        !self.injected.is_empty() || self.slots.iter().any(Slot::has_work_for_others)
     }
 
     /// The thread of `worker` has pushed something, which others may take.
@@ -247,21 +239,8 @@ impl Registry {
     /// that waits for the pusher.
     #[cold]
     fn wake_for(&self, counts: Counts, pusher: Option<&WorkerThread>) {
-        if counts.idle() > 0 {
-            match &self.host {
-                Host::Own(_) => {
-                    let first = pusher.map_or(0, WorkerThread::index);
-                    let count = self.num_threads();
-                    let mut slots = (first..count).chain(0..first);
-                    if slots.any(|index| self.rouse(index, State::Idle)) {
-                        return;
-                    }
-                }
-                Host::Shared(host) => {
-                    host.call_for_work(self);
-                    return;
-                }
-            }
+        if counts.idle() > 0 && self.wake_idle_from(pusher.map_or(0, WorkerThread::index)) {
+            return;
         }
         if counts.waiting() > 0 {
             match pusher {
@@ -270,6 +249,20 @@ impl Registry {
                 None => {
                     let _ = (0..self.num_threads()).any(|index| self.rouse(index, State::Waiting));
                 }
+            }
+        }
+    }
+
+    /// Wakes a thread that is free for anything, where the pool has its own, the one in slot `first` before others; or
+    /// calls one. Returns whether there is one.
+    fn wake_idle_from(&self, first: usize) -> bool {
+        match &self.host {
+            Host::Own(_) => (first..self.num_threads())
+                .chain(0..first)
+                .any(|index| self.rouse(index, State::Idle)),
+            Host::Shared(host) => {
+                host.call_for_work();
+                true
             }
         }
     }
@@ -361,7 +354,7 @@ impl Registry {
     /// A slot for the calling thread, if it has none, is a worker of manyhands, and the pool is on its runtime.
     pub(crate) fn lend_slot(&self) -> Option<LentSlot> {
         match &self.host {
-            Host::Shared(host) => host.take_slot_inline(self),
+            Host::Shared(host) => host.take_slot_inline(),
             Host::Own(_) => None,
         }
     }
@@ -451,6 +444,20 @@ impl Registry {
     #[cfg(test)]
     pub(crate) fn wait_until_stopped(&self) {
         self.threads().wait_until_stopped(self.num_threads());
+    }
+}
+
+impl Searched for Registry {
+    fn sleep(&self) -> &Sleep {
+        &self.sleep
+    }
+
+    fn has_work_for_anybody(&self) -> bool {
+        !self.injected.is_empty() || self.slots.iter().any(Slot::has_work_for_others)
+    }
+
+    fn wake_idle(&self) {
+        self.wake_idle_from(0);
     }
 }
 

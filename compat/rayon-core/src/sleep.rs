@@ -15,9 +15,9 @@
 //! has been set does not wait any more, although it may not know. So the setter changes the waiter's state, be it
 //! before or after the waiter's announcement; an announcement fails that is older than such a change.
 //!
-//! Not here: what a sleeper looks for (`worker.rs`, `wait.rs`).
+//! Not here: what a sleeper looks for (`worker.rs`, `wait.rs`), and what a searcher owes (`search.rs`).
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering, fence};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -153,7 +153,7 @@ impl Sleep {
         if !is_announced {
             self.0.fetch_sub(unit(state), Ordering::SeqCst);
         }
-        std::sync::atomic::fence(Ordering::SeqCst);
+        fence(Ordering::SeqCst);
         is_announced
     }
 
@@ -184,31 +184,26 @@ impl Sleep {
         self.0.fetch_add(SEARCHING, Ordering::SeqCst);
     }
 
-    /// Counts a thread as searching if nobody else does.
+    /// Counts a thread as searching if nobody else does, whatever else happens to the counts meanwhile.
     pub(crate) fn begin_search_alone(&self) -> bool {
-        let before = self.counts();
-        before.searching() == 0
-            && self
-                .0
-                .compare_exchange(
-                    before.0,
-                    before.0 + SEARCHING,
-                    Ordering::SeqCst,
-                    Ordering::SeqCst,
-                )
-                .is_ok()
+        let begin = |before| (Counts(before).searching() == 0).then_some(before + SEARCHING);
+        let begun = self
+            .0
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, begin);
+        begun.is_ok()
     }
 
-    /// A thread does not search any more. Returns whether nobody does now.
+    /// A thread does not search any more. Returns whether nobody does now. What it looks at afterwards is not older
+    /// than this.
     pub(crate) fn end_search(&self) -> bool {
         let before = Counts(self.0.fetch_sub(SEARCHING, Ordering::SeqCst));
+        fence(Ordering::SeqCst);
         before.searching() == 1
     }
 
-    /// A slot has lost its thread.
+    /// A slot loses its thread.
     pub(crate) fn add_idle(&self) {
         self.0.fetch_add(IDLE, Ordering::SeqCst);
-        std::sync::atomic::fence(Ordering::SeqCst);
     }
 
     /// A slot has got a thread.

@@ -218,6 +218,7 @@ impl Drop for EndOnDrop<'_> {
 
 #[cfg(test)]
 mod tests {
+    use crate::search::Searched;
     use crate::{ThreadPoolBuilder, join};
     use std::sync::Arc;
 
@@ -236,5 +237,11 @@ mod tests {
         drop(pool);
         registry.wait_until_stopped();
         assert!(registry.has_ended());
+        let counts = registry.sleep().counts();
+        assert_eq!(
+            (counts.idle(), counts.searching()),
+            (0, 0),
+            "exit handlers run"
+        );
     }
 }

@@ -16,6 +16,7 @@
 use crate::executions::Execution;
 use crate::job::JobRef;
 use crate::latch::{LOOKS, Latch, pause};
+use crate::search::Searched;
 use crate::sleep::State;
 use crate::unwind::AbortIfPanic;
 use crate::worker::WorkerThread;

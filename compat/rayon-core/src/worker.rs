@@ -10,6 +10,7 @@
 use crate::Yield;
 use crate::job::{Awaited, FifoQueue, JobRef};
 use crate::registry::Registry;
+use crate::search::{Search, Searched};
 use crate::sleep::State;
 use crate::slot::Slot;
 use crate::wait::Link;
@@ -235,50 +236,48 @@ impl WorkerThread {
         if let Some(job) = self.find() {
             return Some(job);
         }
-        let sleep = self.registry.sleep();
-        sleep.begin_search();
+        let mut search = Search::begin(&*self.registry);
         loop {
-            if let Some(job) = self.search() {
-                self.end_search();
-                return Some(job);
+            match self.search(search) {
+                Ok(job) => return Some(job),
+                Err(in_vain) => search = self.sleep_after(in_vain)?,
             }
-            let slot = self.slot();
-            // Fails only if a latch that it has left is late to interrupt it.
-            while !sleep.announce(&slot.state, slot.state.before_sleep(), State::Idle) {}
-            sleep.end_search();
-            let mut limit = Some(NAP);
-            while !self.registry.has_work_for(self) {
-                if self.registry.has_ended() {
-                    return None;
-                }
-                if !slot.state.is(State::Idle) {
-                    break;
-                }
-                slot.parker.park(limit);
-                limit = None;
-            }
-            // Counts it as searching, unless the thread that has woken it has done so.
-            sleep.end(&slot.state, State::Idle);
         }
     }
 
-    /// Looks for work for a while.
-    pub(crate) fn search(&self) -> Option<JobRef> {
-        (0..SEARCHES).find_map(|_| {
-            let found = self.find();
-            if found.is_none() {
-                std::thread::yield_now();
+    /// Looks for work for a while. The search is over if there is some.
+    pub(crate) fn search<'pool>(
+        &self,
+        search: Search<'pool, Registry>,
+    ) -> Result<JobRef, Search<'pool, Registry>> {
+        for _ in 0..SEARCHES {
+            if let Some(job) = self.find() {
+                return Ok(job);
             }
-            found
-        })
+            std::thread::yield_now();
+        }
+        Err(search)
     }
 
-    /// Does not search any more, because it has found something. The last searcher sees to it that another one comes
-    /// for what is left.
-    pub(crate) fn end_search(&self) {
-        if self.registry.sleep().end_search() && self.registry.has_work_for(self) {
-            self.registry.notify_pushed(self);
+    /// Sleeps until it is to search again. `None` when the pool has ended.
+    fn sleep_after<'pool>(
+        &'pool self,
+        search: Search<'pool, Registry>,
+    ) -> Option<Search<'pool, Registry>> {
+        let (registry, slot) = (&self.registry, self.slot());
+        let sleep = registry.sleep();
+        // Fails only if a latch that it has left is late to interrupt it.
+        while !sleep.announce(&slot.state, slot.state.before_sleep(), State::Idle) {}
+        drop(search);
+        let mut limit = Some(NAP);
+        while !registry.has_work_for(self) && !registry.has_ended() && slot.state.is(State::Idle) {
+            slot.parker.park(limit);
+            limit = None;
         }
+        // Counts it as searching, unless the thread that has woken it has done so.
+        sleep.end(&slot.state, State::Idle);
+        let search = Search::of_woken(&**registry);
+        (!registry.has_ended()).then_some(search)
     }
 
     /// A small random number: xorshift, George Marsaglia 2003.
