@@ -6,11 +6,11 @@
 //! so does the right to call a handler.
 //!
 //! # No work is lost
-//! Who adds work wakes no free thread in two cases: somebody searches, or no slot is free. Whoever ends that, by
-//! giving up the last search or by giving back a slot, looks for work afterwards, and wakes or calls a thread itself.
-//! Who gives back a slot beside somebody that searches leaves it to that one, which sees the free slot when it gives
-//! up. Each of them first writes and then looks at what the other one writes, with a SeqCst fence in between, so one
-//! of two that meet sees the other. A push into a thread's own deque has no such fence; see `sleep.rs`.
+//! Who adds work wakes no free thread in two cases: somebody searches, or no slot is free. A thread that ends this, as
+//! it gives up the last search or gives back a slot, looks for work afterwards, and wakes or calls another one for it.
+//! A thread that gives back its slot while another one searches leaves that to it: the other one sees the free slot
+//! when it gives up. Each first writes, and then looks at what the other one writes, with a SeqCst fence in between,
+//! so one of two that meet sees the other. A push into a thread's own deque has no such fence; see `sleep.rs`.
 //!
 //! Not here: where a thread looks (`worker.rs`), and the counts (`sleep.rs`).
 

@@ -240,7 +240,7 @@ impl WorkerThread {
         loop {
             match self.search(search) {
                 Ok(job) => return Some(job),
-                Err(in_vain) => search = self.sleep_after(in_vain)?,
+                Err(unsuccessful) => search = self.sleep_after(unsuccessful)?,
             }
         }
     }
