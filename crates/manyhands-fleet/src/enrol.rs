@@ -1,10 +1,14 @@
 //! How an agent gets a key of its own: it makes one, and asks for it to be let in by a token that is good for one.
 //!
 //! A token is a key too (an nkey), which opens nothing but the queue of these requests. Neither of the two leaves the
-//! machine it is on: the request says both public halves, and the token signs it. The server forgets the token when it
-//! notes the new key.
+//! machine it is on: the request says both public halves, and both sign it, so nobody asks for the key of another. The
+//! server forgets the token when it notes the new key.
 
-use crate::{FleetError, engine::Engine, engine::Queue, wire};
+use crate::{
+    FleetError,
+    engine::{Engine, Message, Queue},
+    wire,
+};
 use nkeys::KeyPair;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -15,40 +19,51 @@ use std::{
 
 /// A request to let a key in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Request {
     /// Public half of the token.
     pub(crate) token: String,
     /// Public half of the agent's key.
     pub(crate) key: String,
     /// By the token, over the agent's key.
-    signature: Vec<u8>,
+    by_token: Vec<u8>,
+    /// By the agent's key, over the token.
+    by_key: Vec<u8>,
 }
 
 impl Request {
     /// Asks for a key, by a token.
     pub(crate) fn new(token: &KeyPair, key: &KeyPair) -> Result<Self, FleetError> {
-        let public = key.public_key();
-        let signature = token.sign(public.as_bytes());
+        let (opens, public) = (token.public_key(), key.public_key());
+        let sign = |by: &KeyPair, what: &str| {
+            by.sign(what.as_bytes())
+                .map_err(FleetError::format("a key"))
+        };
         Ok(Self {
-            token: token.public_key(),
+            by_token: sign(token, &public)?,
+            by_key: sign(key, &opens)?,
+            token: opens,
             key: public,
-            signature: signature.map_err(FleetError::format("a token"))?,
         })
     }
 
-    /// Whether the token has signed it, and both are keys.
+    /// Whether token and key have signed it: who sends it has both.
     pub(crate) fn is_signed(&self) -> bool {
-        let (token, key) = (
-            KeyPair::from_public_key(&self.token),
-            KeyPair::from_public_key(&self.key),
-        );
-        let signed = |token: &KeyPair| token.verify(self.key.as_bytes(), &self.signature).is_ok();
-        key.is_ok() && token.is_ok_and(|token| signed(&token))
+        let is_by = |who: &str, what: &str, signature: &[u8]| {
+            let who = KeyPair::from_public_key(who);
+            who.is_ok_and(|who| who.verify(what.as_bytes(), signature).is_ok())
+        };
+        is_by(&self.token, &self.key, &self.by_token) && is_by(&self.key, &self.token, &self.by_key)
     }
 
     /// Sends it to the server; a key may come again by another token.
     pub(crate) fn send(&self, engine: &dyn Engine) -> Result<(), FleetError> {
-        engine.publish(Queue::Enrolments, &self.token, &wire::to_bytes(self)?)
+        let about = self.token.parse().map_err(FleetError::format("a token"))?;
+        let message = Message {
+            id: self.token.clone(),
+            body: wire::to_bytes(self)?,
+        };
+        engine.publish(Queue::Enrolments, &about, &[message])
     }
 }
 
@@ -82,24 +97,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_token_can_ask_and_only_for_the_key_that_it_signed() {
+    fn who_asks_has_both_the_token_and_the_key() {
         let (token, key) = (KeyPair::new_user(), KeyPair::new_user());
         let request = Request::new(&token, &key).unwrap();
         assert!(request.is_signed());
-        let other = KeyPair::new_user().public_key();
+        let other = KeyPair::new_user();
         let stolen = Request {
-            key: other.clone(),
+            key: other.public_key(),
             ..request.clone()
         };
         let of_another = Request {
-            token: other,
+            token: other.public_key(),
             ..request.clone()
         };
         let no_key = Request {
             key: "U".to_owned(),
+            ..request.clone()
+        };
+        // The holder of a token signs for a key whose public half is all that it knows.
+        let taken_over = Request {
+            by_token: token.sign(other.public_key().as_bytes()).unwrap(),
+            key: other.public_key(),
             ..request
         };
-        for forged in [stolen, of_another, no_key] {
+        for forged in [stolen, of_another, no_key, taken_over] {
             assert!(!forged.is_signed(), "{forged:?}");
         }
     }

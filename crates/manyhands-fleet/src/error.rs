@@ -31,6 +31,21 @@ pub enum FleetError {
         /// Why, in one line.
         reason: String,
     },
+    /// This agent cannot do a job; another may.
+    Unable {
+        /// Why, in one line.
+        reason: String,
+    },
+    /// Another agent of this machine is at work.
+    Waits {
+        /// The file that it holds.
+        lock: PathBuf,
+    },
+    /// A folder holds something that this program would not replace.
+    Occupied {
+        /// The folder.
+        path: PathBuf,
+    },
     /// A table of prices makes no sense, or lacks a machine.
     Prices {
         /// Why, in one line.
@@ -151,6 +166,17 @@ impl fmt::Display for FleetError {
                 "'{address}' is not on this machine: it needs an address that begins with tls:// and a key (--nkey, --credentials or --client-certificate)"
             ),
             Self::Plan { reason } => write!(formatter, "the plan makes no sense: {reason}"),
+            Self::Unable { reason } => formatter.write_str(reason),
+            Self::Waits { lock } => write!(
+                formatter,
+                "this agent waits for another one of this machine, which holds '{}'",
+                lock.display()
+            ),
+            Self::Occupied { path } => write!(
+                formatter,
+                "'{}' is neither empty nor an earlier export; choose another folder with --out",
+                path.display()
+            ),
             Self::Prices { reason } => write!(formatter, "the table of prices: {reason}"),
             Self::TooDear { usd, usd_max } => write!(
                 formatter,

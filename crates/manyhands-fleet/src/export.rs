@@ -5,8 +5,8 @@
 
 use crate::{
     FleetError,
-    agent::Outcome,
     charts::{self, OnMachine, OverMachines},
+    measured::Measured,
     price::Prices,
     server::Database,
 };
@@ -18,7 +18,7 @@ use manyhands_lab::{
     report::{self, Width},
     store::{Existing, Store},
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::{
     collections::BTreeMap,
     fs,
@@ -37,13 +37,17 @@ pub struct Exported {
     pub folders: Vec<PathBuf>,
     /// Why there are no charts over machines, as a sentence, if there could be some.
     pub no_charts: Option<String>,
+    /// What could not be read or drawn and is left out, in a line each.
+    pub left_out: Vec<String>,
 }
 
-/// Writes a plan's results into a folder, in place of an earlier export. With prices there are charts of dollars.
+/// Writes a plan's results into a folder, in place of an earlier export and of nothing else. With prices there are charts
+/// of dollars.
 ///
 /// # Errors
-/// [`FleetError::UnknownPlan`] if the database has no such plan, those of the laboratory's store, and
-/// [`FleetError::File`] if a file cannot be written.
+/// [`FleetError::UnknownPlan`] if the database has no such plan, [`FleetError::Occupied`] if the folder or one in it that
+/// would be replaced has other files, those of the laboratory's store, and [`FleetError::File`] if a file cannot be
+/// written.
 ///
 /// # Examples
 /// ```
@@ -63,19 +67,22 @@ pub fn export(
     prices: Option<&Prices>,
     companion: Companion,
 ) -> Result<Exported, FleetError> {
-    let results = Results::read(database, plan)?;
-    fs::create_dir_all(folder).map_err(FleetError::file("create", folder))?;
+    let mut results = Results::read(database, plan)?;
+    claim(folder)?;
     let mut folders = Vec::new();
     for (name, group) in results.machines() {
         let folder = folder.join(name);
+        claim(&folder)?;
         write_folder(&folder, &group, companion)?;
         folders.push(folder);
     }
     let mut files = results.tables()?;
     for chart in results.over_machines(prices)? {
         for name in chart.names() {
-            let bytes = chart.file(&name)?;
-            files.extend(bytes.map(|bytes| (name, bytes)));
+            match chart.file(&name) {
+                Ok(bytes) => files.extend(bytes.map(|bytes| (name, bytes))),
+                Err(error) => results.left_out.push(format!("{name}: {error}")),
+            }
         }
     }
     for (name, bytes) in files {
@@ -87,14 +94,35 @@ pub fn export(
         samples: results.tables.samples.len(),
         folders,
         no_charts: results.why_no_charts(),
+        left_out: results.left_out,
     })
 }
+
+/// Makes a folder into one of an export's, if it is new, empty or one already.
+fn claim(folder: &Path) -> Result<(), FleetError> {
+    fs::create_dir_all(folder).map_err(FleetError::file("create", folder))?;
+    let mark = folder.join(MARK);
+    if mark.exists() {
+        return Ok(());
+    }
+    let mut found = fs::read_dir(folder).map_err(FleetError::file("read", folder))?;
+    if found.next().is_some() {
+        let path = folder.to_owned();
+        return Err(FleetError::Occupied { path });
+    }
+    fs::write(&mark, "").map_err(FleetError::file("write", &mark))
+}
+
+/// A file that says that what is beside it may be replaced by an export.
+const MARK: &str = ".manyhands-fleet-export";
 
 /// What a plan has brought: the runs that count.
 pub(crate) struct Results {
     tables: Tables,
     /// By the name of the agent.
     measured: BTreeMap<String, Vec<Measured>>,
+    /// Runs that cannot be read, in a line each.
+    pub(crate) left_out: Vec<String>,
 }
 
 impl Results {
@@ -107,13 +135,21 @@ impl Results {
         let mut results = Self {
             tables: Tables::default(),
             measured: BTreeMap::new(),
+            left_out: Vec::new(),
         };
         for job in database.jobs(plan)? {
             let Some(run) = job.run else {
                 continue;
             };
             let lines = database.lines(&run.id)?;
-            let measured = Measured::read(&lines, run.machine)?;
+            let measured = match Measured::read(&lines, run.machine) {
+                Ok(measured) => measured,
+                Err(error) => {
+                    let title = job.title;
+                    results.left_out.push(format!("{title} by {}: {error}", run.agent));
+                    continue;
+                }
+            };
             results.tables.runs.push(RunLine {
                 plan: plan.to_owned(),
                 job: job.id,
@@ -143,7 +179,8 @@ impl Results {
             let groups = alike(measured).into_iter().enumerate();
             groups.map(move |(number, group)| match number {
                 0 => (agent.clone(), group),
-                more => (format!("{agent}-{}", more + 1), group),
+                // No agent has a name like that.
+                more => (format!("{agent}+{}", more + 1), group),
             })
         });
         named.collect()
@@ -241,64 +278,6 @@ impl Drawn {
             Some(".png") => Some(chart::png(&self.svg)?),
             _ => None,
         })
-    }
-}
-
-/// A run as its lines say.
-#[derive(Debug)]
-struct Measured {
-    /// What the machine is called in the table of prices.
-    machine: Option<String>,
-    head: Head,
-    events: Vec<(Event, Duration)>,
-    commands: Vec<Outcome>,
-}
-
-/// A line of the laboratory's file, of which only the time is read here.
-#[derive(Deserialize)]
-struct Spent {
-    #[serde(default)]
-    spent_millis: u64,
-}
-
-impl Measured {
-    fn read(lines: &[String], machine: Option<String>) -> Result<Self, FleetError> {
-        let parse = FleetError::format::<serde_json::Error>;
-        let (head, rest) = lines.split_first().ok_or_else(|| FleetError::Format {
-            what: "a run",
-            reason: "it has no lines".to_owned(),
-        })?;
-        let head: Head = serde_json::from_str(head).map_err(parse("the head of a run"))?;
-        let (mut events, mut commands) = (Vec::new(), Vec::new());
-        for line in rest {
-            if head.experiments.is_empty() {
-                commands.push(serde_json::from_str(line).map_err(parse("a command's outcome"))?);
-                continue;
-            }
-            let event = serde_json::from_str(line).map_err(parse("an event"))?;
-            let Spent { spent_millis } = serde_json::from_str(line).map_err(parse("an event"))?;
-            events.push((event, Duration::from_millis(spent_millis)));
-        }
-        Ok(Self {
-            machine,
-            head,
-            events,
-            commands,
-        })
-    }
-
-    /// What this run found by itself.
-    fn findings(&self) -> findings::Findings {
-        let events: Vec<Event> = self.events.iter().map(|(event, _)| event.clone()).collect();
-        findings::analyse(&self.head, &events)
-    }
-
-    fn samples(&self) -> usize {
-        let blocks = self.events.iter().filter_map(|(event, _)| match event {
-            Event::Block { block, .. } => Some(block.samples.len()),
-            _ => None,
-        });
-        blocks.sum()
     }
 }
 

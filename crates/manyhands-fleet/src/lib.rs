@@ -28,6 +28,7 @@ pub mod engine;
 mod enrol;
 mod error;
 pub mod export;
+mod measured;
 pub mod page;
 pub mod plan;
 pub mod price;
@@ -37,3 +38,4 @@ pub mod watch;
 mod wire;
 
 pub use error::FleetError;
+pub use wire::{Name, OutOfBounds};

@@ -1,15 +1,15 @@
 //! A plan as its author writes it, and the jobs it means.
 
 use crate::{
-    FleetError,
-    wire::{Job, Work},
+    FleetError, Name,
+    wire::{CPUS_MAX, Job, Seconds, Text, Within, Work, new_ticket},
 };
 use manyhands_lab::{
     Experiment,
     record::{Scale, Settings},
 };
 use serde::Deserialize;
-use std::time::Duration;
+use std::collections::BTreeMap;
 
 /// What to measure, on which machines: the contents of a `plan.toml`.
 ///
@@ -51,7 +51,7 @@ pub struct Plan {
     /// Every case once for each of these, on an agent with exactly this number of CPUs; empty: once, on any.
     #[serde(default)]
     pub cpus: Vec<usize>,
-    /// How often a job may be handed out before it counts as failed.
+    /// How often a job may fail before nobody tries it any more.
     #[serde(default = "attempts")]
     pub attempts: u64,
     /// Minutes for each job: the budget of a case, which is measured as far as it fits, and the end of a command. A plan
@@ -59,15 +59,15 @@ pub struct Plan {
     pub minutes: Option<u32>,
 }
 
-/// A program that agents run if their own list has its name.
+/// A command line that agents run if their own list has its name.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Command {
     /// Name in the agents' lists.
-    pub name: String,
-    /// Arguments, each as it is.
+    pub name: Name,
+    /// What stands in the holes of the line, by their names.
     #[serde(default)]
-    pub arguments: Vec<String>,
+    pub holes: BTreeMap<Name, String>,
 }
 
 impl Plan {
@@ -89,18 +89,21 @@ impl Plan {
                 "it names neither experiments nor commands".to_owned(),
             ));
         }
+        let bounded = |what: &str, number: u64, max: u64| match (1..=max).contains(&number) {
+            true => Ok(()),
+            false => Err(wrong(format!("{what} lie between 1 and {max}"))),
+        };
         if plan
             .launches
             .is_some_and(|launches| !(3..=64).contains(&launches))
         {
             return Err(wrong("launches lie between 3 and 64".to_owned()));
         }
-        if plan.attempts == 0 || plan.cpus.contains(&0) {
-            return Err(wrong("attempts and cpus are at least 1".to_owned()));
-        }
-        if plan.minutes == Some(0) {
-            return Err(wrong("minutes are at least 1".to_owned()));
-        }
+        bounded("attempts", plan.attempts, ATTEMPTS_MAX)?;
+        bounded("minutes", plan.minutes.unwrap_or(1).into(), MINUTES_MAX)?;
+        let cpus = plan.cpus.iter();
+        cpus.copied()
+            .try_for_each(|cpus| bounded("cpus", cpus as u64, CPUS_MAX))?;
         Ok(plan)
     }
 
@@ -110,49 +113,70 @@ impl Plan {
     /// [`FleetError::Plan`] if an experiment is not there.
     pub(crate) fn jobs(
         &self,
-        id: &str,
+        id: &Name,
         experiments: &[Experiment],
     ) -> Result<Vec<Job>, FleetError> {
-        let mut settings = Settings::new(self.scale, self.seed);
-        settings.launches = self.launches.unwrap_or(settings.launches);
-        let budget = self.minutes.map(|minutes| 60 * u64::from(minutes));
-        settings.budget = budget.map(Duration::from_secs);
-        let mut work = Vec::new();
-        for wanted in &self.experiments {
-            for experiment in selected(wanted, experiments)? {
-                work.extend(
-                    experiment
-                        .card(self.scale)
-                        .cases
-                        .into_iter()
-                        .map(|case| Work::Case {
-                            experiment: experiment.id().to_owned(),
-                            case: case.name,
-                            settings: settings.clone(),
-                        }),
-                );
-            }
-        }
-        work.extend(self.commands.iter().map(|command| Work::Command {
-            name: command.name.clone(),
-            arguments: command.arguments.clone(),
-            seconds_max: budget,
-        }));
+        let wrong = |reason: String| FleetError::Plan { reason };
+        let work = self.work(experiments)?;
         let sizes: Vec<Option<usize>> = match self.cpus.as_slice() {
             [] => vec![None],
             sizes => sizes.iter().copied().map(Some).collect(),
         };
+        if work.len().saturating_mul(sizes.len()) > JOBS_MAX {
+            return Err(wrong(format!("it has more than {JOBS_MAX} jobs")));
+        }
         let each = sizes
             .into_iter()
             .flat_map(|cpus| work.iter().map(move |work| (cpus, work)));
-        let job = |(number, (cpus, work)): (usize, (Option<usize>, &Work))| Job {
-            id: format!("{id}.{number}"),
-            plan: id.to_owned(),
-            work: work.clone(),
-            attempts: self.attempts,
-            cpus,
+        let job = |(number, (cpus, work)): (usize, (Option<usize>, &Work))| {
+            let id = format!("{id}.{number}").try_into();
+            Ok(Job {
+                id: id.map_err(|_| wrong(format!("its id has more than {ID_MAX} letters")))?,
+                ticket: new_ticket(),
+                work: work.clone(),
+                cpus: cpus.map(|cpus| Within::nearest(cpus as u64)),
+            })
         };
-        Ok(each.enumerate().map(job).collect())
+        each.enumerate().map(job).collect()
+    }
+
+    /// What is done once for each size of machine.
+    fn work(&self, experiments: &[Experiment]) -> Result<Vec<Work>, FleetError> {
+        let defaults = Settings::new(self.scale, self.seed);
+        let launches = self.launches.unwrap_or(defaults.launches);
+        let minutes = self.minutes.map(u64::from);
+        let seconds_max = minutes.map(|minutes| Seconds::nearest(60 * minutes));
+        let mut work = Vec::new();
+        for wanted in &self.experiments {
+            for experiment in selected(wanted, experiments)? {
+                let cases = experiment.card(self.scale).cases.into_iter();
+                work.extend(cases.map(|case| Work::Case {
+                    experiment: Text::of(experiment.id()),
+                    case: Text::of(&case.name),
+                    scale: self.scale,
+                    seed: self.seed,
+                    launches: Within::nearest(launches.into()),
+                    seconds_max,
+                }));
+            }
+            if work.len() > JOBS_MAX {
+                break;
+            }
+        }
+        for command in &self.commands {
+            let value = |(hole, value): (&Name, &String)| {
+                let value = Text::try_from(value.clone()).map_err(|error| FleetError::Plan {
+                    reason: format!("hole '{hole}' of '{}': {error}", command.name),
+                })?;
+                Ok::<_, FleetError>((hole.clone(), value))
+            };
+            work.push(Work::Command {
+                name: command.name.clone(),
+                holes: command.holes.iter().map(value).collect::<Result<_, _>>()?,
+                seconds_max,
+            });
+        }
+        Ok(work)
     }
 }
 
@@ -189,6 +213,14 @@ fn attempts() -> u64 {
     5
 }
 
+/// So that one plan cannot fill a server's memory and disk.
+const JOBS_MAX: usize = 10_000;
+const ATTEMPTS_MAX: u64 = 1_000;
+/// A year.
+const MINUTES_MAX: u64 = 525_600;
+/// What a plan's id may have, so that those of its jobs are names too.
+const ID_MAX: usize = 90;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,10 +239,14 @@ mod tests {
         ]
     }
 
+    fn p() -> Name {
+        "p".parse().unwrap()
+    }
+
     #[test]
     fn the_newcomer_s_plan_names_experiments_of_the_laboratory() {
         let plan = Plan::parse(include_str!("../plans/first.toml")).unwrap();
-        let jobs = plan.jobs("p", &manyhands_lab::registry::experiments());
+        let jobs = plan.jobs(&p(), &manyhands_lab::registry::experiments());
         assert!(jobs.unwrap().len() >= plan.experiments.len());
         assert_eq!(plan.scale, Scale::Quick);
     }
@@ -218,10 +254,10 @@ mod tests {
     #[test]
     fn a_plan_has_a_job_for_each_case_on_each_size_of_machine() {
         let plan = Plan::parse("name = 'x'\nexperiments = ['x1']\ncpus = [2, 8]").unwrap();
-        let jobs = plan.jobs("p", &experiments()).unwrap();
+        let jobs = plan.jobs(&p(), &experiments()).unwrap();
         let seen: Vec<_> = jobs
             .iter()
-            .map(|job| (job.cpus, job.work.title()))
+            .map(|job| (job.cpus.map(Within::get), job.work.title()))
             .collect();
         let cases = ["X1a first", "X1a second", "X1b third"];
         let expected: Vec<_> = [2, 8]
@@ -247,12 +283,27 @@ mod tests {
         check("name = 'x'\nexperiments = ['E3']\ncpus = [0]", "cpus");
         check("name = 'x'\nexperiments = ['E3']\nminutes = 0", "minutes");
         check("name = 'x'\nexperiments = ['E3']\nscale = 'huge'", "huge");
+        check("name = 'x'\nexperiments = ['E3']\nattempts = 1001", "attempts");
+        check("name = 'x'\n[[commands]]\nname = '../x'", "name");
+        check("name = 'x'\n[[commands]]\nname = 'x'\narguments = ['x']", "arguments");
+    }
+
+    #[test]
+    fn a_plan_of_too_many_jobs_is_refused() {
+        let many = |what: &str| vec![what; 4_000].join(",");
+        let experiments_twice = format!("name = 'x'\nexperiments = [{}]", many("'x1'"));
+        let cpus = format!("name = 'x'\nexperiments = ['x1']\ncpus = [{}]", many("2"));
+        for text in [experiments_twice, cpus] {
+            let plan = Plan::parse(&text).unwrap();
+            let error = plan.jobs(&p(), &experiments()).unwrap_err().to_string();
+            assert!(error.contains("jobs"), "{error}");
+        }
     }
 
     #[test]
     fn an_experiment_that_is_not_there_is_named() {
         let plan = Plan::parse("name = 'x'\nexperiments = ['E99']").unwrap();
-        let error = plan.jobs("p", &experiments()).unwrap_err();
+        let error = plan.jobs(&p(), &experiments()).unwrap_err();
         assert!(error.to_string().contains("'E99'"), "{error}");
     }
 }

@@ -72,7 +72,7 @@ pub mod meter;
 #[cfg(feature = "experiments")]
 pub mod model;
 pub mod paper;
-mod plain;
+pub mod plain;
 #[cfg(feature = "experiments")]
 pub mod published;
 pub mod record;

@@ -4,7 +4,15 @@ use std::borrow::Cow;
 
 /// The text with every character that steers instead of showing written as an escape: control
 /// characters, those that turn the direction of writing, and those that no XML file may hold.
-pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+///
+/// # Examples
+/// ```
+/// use manyhands_lab::plain::plain;
+///
+/// assert_eq!(plain("red\u{1b}[31m"), "red\\u{1b}[31m");
+/// ```
+#[must_use]
+pub fn plain(text: &str) -> Cow<'_, str> {
     if !text.chars().any(steers) {
         return Cow::Borrowed(text);
     }
@@ -20,7 +28,15 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
 }
 
 /// Whether a character does something else than to show itself.
-pub(crate) fn steers(c: char) -> bool {
+///
+/// # Examples
+/// ```
+/// use manyhands_lab::plain::steers;
+///
+/// assert!(steers('\u{1b}') && !steers('ß'));
+/// ```
+#[must_use]
+pub fn steers(c: char) -> bool {
     let turns =
         matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let breaks = matches!(c, '\u{2028}' | '\u{2029}');

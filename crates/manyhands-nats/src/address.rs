@@ -109,6 +109,22 @@ impl Address {
         &self.server
     }
 
+    /// The public half of its nkey, if it has one.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands_nats::{Address, Keys};
+    ///
+    /// let address = Address::parse("nats://127.0.0.1:4222", &Keys::default())?;
+    /// assert_eq!(address.public_key(), None);
+    /// # Ok::<(), manyhands_nats::AddressError>(())
+    /// ```
+    #[must_use]
+    pub fn public_key(&self) -> Option<String> {
+        let key = nkeys::KeyPair::from_seed(self.nkey.as_deref()?);
+        key.ok().map(|key| key.public_key())
+    }
+
     /// How to connect to it.
     ///
     /// Example: see [`Address::server`].

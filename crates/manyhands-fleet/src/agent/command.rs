@@ -1,54 +1,21 @@
-//! Runs a program of the agent's own list, without a shell.
+//! Runs a command line of the agent's own list, without a shell, with all processes that it starts in a group that ends
+//! with it.
 
-use super::{Ended, Session, sender::HEAD, spool::write_whole};
-use crate::{FleetError, time::pause, wire::Work};
-use manyhands_lab::{
-    Scale, clock::Stopwatch, machine::Machine, record::Settings, run, store::EVENTS,
-};
+use super::{Allowed, Ended, Session, sender::HEAD, spool::write_whole};
+use crate::{FleetError, measured::head_of, time::pause, wire::Work};
+use manyhands_lab::{clock::Stopwatch, machine::Machine, store::EVENTS};
 use serde::{Deserialize, Serialize};
 use std::{
-    collections::BTreeMap,
-    fs::{self, File},
-    path::{Path, PathBuf},
+    fs::File,
+    io::Read,
+    path::Path,
     process::{Child, Command, Stdio},
     time::Duration,
 };
 
-/// The programs an agent may run, by the names that plans use.
-///
-/// # Examples
-/// ```
-/// use manyhands_fleet::agent::Allowed;
-///
-/// let allowed = Allowed::parse("[commands]\nword-count = '/usr/bin/wc'")?;
-/// assert!(Allowed::parse("[commands]\nword-count = 'wc'").is_err(), "a path is absolute");
-/// # Ok::<(), manyhands_fleet::FleetError>(())
-/// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Allowed {
-    commands: BTreeMap<String, PathBuf>,
-}
-
-impl Allowed {
-    /// Reads a list: a table `commands` of names and absolute paths.
-    ///
-    /// # Errors
-    /// [`FleetError::Arguments`] if it is no such table.
-    pub fn parse(text: &str) -> Result<Self, FleetError> {
-        let wrong = |reason| FleetError::Arguments { reason };
-        let allowed: Self = toml::from_str(text)
-            .map_err(|error| wrong(format!("the list of commands: {}", error.message())))?;
-        let mut paths = allowed.commands.values();
-        match paths.find(|path| !path.is_absolute()) {
-            Some(path) => Err(wrong(format!("'{}' is no absolute path", path.display()))),
-            None => Ok(allowed),
-        }
-    }
-}
-
 /// What a command left: the one event of its run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Outcome {
     pub(crate) wall_nanos: u64,
     /// `None` if a signal ended it.
@@ -66,34 +33,32 @@ pub(super) fn run(
     is_superseded: &dyn Fn() -> bool,
 ) -> Result<Ended, FleetError> {
     let Session { entry, stop, .. } = *session;
-    let Work::Command {
-        name,
-        arguments,
-        seconds_max,
-    } = &entry.job().work
-    else {
-        return Err(FleetError::Arguments {
+    let work = &entry.job().work;
+    let head = head_of(work, &[], Machine::here(), &session.started);
+    let (Work::Command { name, holes, .. }, Some(head)) = (work, head) else {
+        return Err(FleetError::Unable {
             reason: "the job is no command".to_owned(),
         });
     };
-    let Some(program) = allowed.commands.get(name) else {
-        let reason = format!("this agent's list has no command '{name}'");
-        return Err(FleetError::Arguments { reason });
-    };
-    let settings = Settings::new(Scale::Quick, 1);
-    let head = run::head(&[], settings, Machine::here(), session.started.as_str());
+    let (program, arguments) = allowed.filled(name, holes)?;
     let head = serde_json::to_vec_pretty(&head).map_err(FleetError::format("a head"))?;
     let (out, err) = (entry.folder().join("output"), entry.folder().join("errors"));
-    let file = |path: &Path| File::create(path).map_err(FleetError::file("create", path));
+    let (out, err) = (Output::to(&out)?, Output::to(&err)?);
     let mut command = Command::new(program);
     command
         .args(arguments)
         .stdin(Stdio::null())
-        .stdout(file(&out)?)
-        .stderr(file(&err)?);
+        .stdout(out.file()?)
+        .stderr(err.file()?);
+    // Also those that it starts are of its group.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let watch = Stopwatch::start();
-    let spawned = command.spawn().map_err(FleetError::file("start", program));
+    let spawned = command.spawn().map_err(|error| FleetError::Unable {
+        reason: format!("'{}' cannot be started: {error}", program.display()),
+    });
     let mut child = Running(spawned?);
+    let seconds_max = work.seconds_max();
     let mut asked = Stopwatch::start();
     let status = loop {
         let ended = child.0.try_wait();
@@ -113,13 +78,20 @@ pub(super) fn run(
             }
             asked = Stopwatch::start();
         }
+        out.bound()?;
+        err.bound()?;
         pause(LOOK_AGAIN, stop);
     };
+    let wall = watch.elapsed();
+    // Whatever it has left running would be there beside the next measurement.
+    drop(child);
+    out.bound()?;
+    err.bound()?;
     let outcome = Outcome {
-        wall_nanos: u64::try_from(watch.elapsed().as_nanos()).unwrap_or(u64::MAX),
+        wall_nanos: u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX),
         status: status.code(),
-        output: beginning(&out)?,
-        errors: beginning(&err)?,
+        output: out.beginning()?,
+        errors: err.beginning()?,
     };
     let mut line = serde_json::to_vec(&outcome).map_err(FleetError::format("an outcome"))?;
     line.push(b'\n');
@@ -129,25 +101,65 @@ pub(super) fn run(
     Ok(Ended::Finished)
 }
 
-/// A program that does not outlive this value.
+/// A program that does not outlive this value, nor does what it has started in its group.
 struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Both fail only for a process that has ended.
+        // All of it fails only for processes that have ended.
+        #[cfg(unix)]
+        if let Ok(group) = i32::try_from(self.0.id()) {
+            use nix::{sys::signal, unistd::Pid};
+            let _ = signal::killpg(Pid::from_raw(group), signal::Signal::SIGKILL);
+        }
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-fn beginning(path: &Path) -> Result<String, FleetError> {
-    let bytes = fs::read(path).map_err(FleetError::file("read", path))?;
-    let shown = &bytes[..bytes.len().min(PRINTED_MAX)];
-    Ok(String::from_utf8_lossy(shown).into_owned())
+/// A file for what a program prints. Its beginning is kept, and it does not grow without end.
+struct Output<'path> {
+    file: File,
+    path: &'path Path,
 }
 
-/// Bytes of each output that are kept.
-const PRINTED_MAX: usize = 64 << 10;
+impl<'path> Output<'path> {
+    fn to(path: &'path Path) -> Result<Self, FleetError> {
+        // What is appended goes behind what is there, also after the rest was cut off.
+        let opened = File::create(path).and_then(|_| File::options().append(true).open(path));
+        let file = opened.map_err(FleetError::file("create", path))?;
+        Ok(Self { file, path })
+    }
+
+    fn file(&self) -> Result<File, FleetError> {
+        let file = self.file.try_clone();
+        file.map_err(FleetError::file("open", self.path))
+    }
+
+    /// Cuts off what is not kept, once there is much of it.
+    fn bound(&self) -> Result<(), FleetError> {
+        let cut = self.file.metadata().and_then(|known| {
+            if known.len() > OUTPUT_MAX {
+                self.file.set_len(PRINTED_MAX)?;
+            }
+            Ok(())
+        });
+        cut.map_err(FleetError::file("cut", self.path))
+    }
+
+    fn beginning(&self) -> Result<String, FleetError> {
+        let mut bytes = Vec::new();
+        let opened = File::open(self.path);
+        let read = opened.and_then(|file| file.take(PRINTED_MAX).read_to_end(&mut bytes));
+        read.map_err(FleetError::file("read", self.path))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+/// Bytes of each output that are kept: both fit into a message, however they have to be written there.
+const PRINTED_MAX: u64 = 32 << 10;
+/// Bytes of each output that may be on the disk.
+const OUTPUT_MAX: u64 = 1 << 20;
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 const ASK_AGAIN: Duration = Duration::from_secs(5);
 
@@ -155,47 +167,89 @@ const ASK_AGAIN: Duration = Duration::from_secs(5);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{agent::spool::Spool, wire::Job};
+    use crate::{
+        agent::spool::Spool,
+        wire::{Job, Seconds, Text, a_job},
+    };
     use manyhands_lab::run::Interrupt;
+    use nix::fcntl::{FcntlArg, OFlag, fcntl};
+    use std::{cell::RefCell, fs};
 
-    /// Runs a program that would take a minute.
-    fn run_long(seconds_max: Option<u64>, is_superseded: bool) -> Result<Ended, FleetError> {
+    const DEADLINE: Duration = Duration::from_secs(60);
+
+    /// Runs a shell's words as an agent's own command, with one hole that holds a folder. The answer is how it ended, and
+    /// the run's folder.
+    fn run_shell(
+        words: &str,
+        seconds_max: Option<u64>,
+        is_superseded: &dyn Fn(&Path) -> bool,
+    ) -> (Result<Ended, FleetError>, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
-        let spool = Spool::open(folder.path()).unwrap();
+        let spool = Spool::open(&folder.path().join("spool")).unwrap();
+        let here = Text::of(folder.path().to_str().unwrap());
         let work = Work::Command {
-            name: "long".to_owned(),
-            arguments: vec!["60".to_owned()],
-            seconds_max,
+            name: "shell".parse().unwrap(),
+            holes: [("folder".parse().unwrap(), here)].into(),
+            seconds_max: seconds_max.map(Seconds::nearest),
         };
-        let entry = spool.entry(&Job {
-            id: "p.0".to_owned(),
-            plan: "p".to_owned(),
-            work,
-            attempts: 1,
-            cpus: None,
-        });
-        let (entry, stop) = (entry.unwrap(), Interrupt::default());
+        let entry = spool.entry(&Job { work, ..a_job() }).unwrap();
+        let stop = Interrupt::default();
         let session = Session {
             entry: &entry,
             started: "now".to_owned(),
             stop: &stop,
         };
-        let allowed = Allowed::parse("[commands]\nlong = '/bin/sleep'").unwrap();
-        let ended = run(&allowed, &session, &|| is_superseded);
-        assert!(!entry.is_finished());
-        ended
+        let list = format!(
+            "[commands.shell]\nline = ['/bin/sh', '-c', '{words}', '{{folder}}']\nholes.folder = '/[A-Za-z0-9./]+'"
+        );
+        let allowed = Allowed::parse(&list).unwrap();
+        let ended = run(&allowed, &session, &|| is_superseded(folder.path()));
+        fs::rename(entry.folder(), folder.path().join("run")).unwrap();
+        (ended, folder)
     }
 
     #[test]
-    fn a_command_is_ended_after_the_minutes_of_its_plan_and_not_tried_again() {
-        let refused = run_long(Some(0), false).unwrap_err();
-        // This kind of error ends a job for good.
+    fn a_command_is_ended_after_the_minutes_of_its_plan_for_its_own_sake() {
+        let (ended, folder) = run_shell("sleep 60", Some(1), &|_| false);
+        let refused = ended.unwrap_err();
         assert!(matches!(refused, FleetError::Plan { .. }), "{refused}");
-        assert!(refused.to_string().contains("'long'"), "{refused}");
+        assert!(refused.to_string().contains("'shell'"), "{refused}");
+        assert!(!folder.path().join("run").join(EVENTS).exists());
     }
 
     #[test]
-    fn a_command_that_nobody_wants_any_more_is_ended() {
-        assert_eq!(run_long(None, true).unwrap(), Ended::Superseded);
+    fn a_command_that_nobody_wants_any_more_is_ended_with_all_that_it_has_started() {
+        // Its processes hold an end of a pipe, whose other end says when the last of them is gone.
+        let words = "mkfifo $0/pipe; sleep 600 3> $0/pipe & sleep 600 3> $0/pipe & sleep 600";
+        let reader = RefCell::new(None);
+        let (ended, _folder) = run_shell(words, None, &|folder| {
+            let pipe = folder.join("pipe");
+            let is_there = pipe.exists();
+            if is_there {
+                // When the first of them has opened it too.
+                *reader.borrow_mut() = File::open(pipe).ok();
+            }
+            is_there
+        });
+        assert_eq!(ended.unwrap(), Ended::Superseded);
+        let mut reader = reader.into_inner().unwrap();
+        fcntl(&reader, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).unwrap();
+        let watch = Stopwatch::start();
+        while reader.read(&mut [0]).is_err() {
+            assert!(watch.elapsed() < DEADLINE, "one of them lives on");
+            pause(LOOK_AGAIN, &Interrupt::default());
+        }
+    }
+
+    #[test]
+    fn what_a_command_prints_is_bounded_in_its_outcome_and_on_the_disk() {
+        let words = "yes | head -c 40000000; echo end >&2; exit 3";
+        let (ended, folder) = run_shell(words, None, &|_| false);
+        assert_eq!(ended.unwrap(), Ended::Finished);
+        let run = folder.path().join("run");
+        let outcome: Outcome = serde_json::from_slice(&fs::read(run.join(EVENTS)).unwrap()).unwrap();
+        assert_eq!((outcome.status, outcome.errors.as_str()), (Some(3), "end\n"));
+        assert_eq!(outcome.output.len() as u64, PRINTED_MAX);
+        assert!(fs::metadata(run.join("output")).unwrap().len() <= OUTPUT_MAX);
     }
 }

@@ -4,14 +4,14 @@ use super::{
     Ended, Session, Setup,
     sender::{HEAD, Sender},
 };
-use crate::{FleetError, wire::Work};
+use crate::{FleetError, measured::head_of};
 use manyhands_lab::{
     Experiment, LabError,
     clock::Stopwatch,
     director::{Director, Statistics},
     launcher::Live,
     machine::Machine,
-    record::{Event, Head, Settings},
+    record::Event,
     run::{self, Observer, Outcome, Progress},
     store::{Damage, Existing, Store},
 };
@@ -25,16 +25,7 @@ pub(super) fn measure(
     session: &Session<'_>,
 ) -> Result<Ended, FleetError> {
     let Session { entry, stop, .. } = *session;
-    let Work::Case {
-        experiment,
-        case,
-        settings,
-    } = &entry.job().work
-    else {
-        return Err(FleetError::Arguments {
-            reason: "the job is no case of an experiment".to_owned(),
-        });
-    };
+    let work = &entry.job().work;
     let (mut store, mut director, events) = if entry.folder().join(HEAD).exists() {
         let (store, recording) = Store::resume(entry.folder(), Damage::Refuse)?;
         let analyst = Box::new(Statistics::new(&recording.head));
@@ -42,12 +33,15 @@ pub(super) fn measure(
         let director = Director::resume(&recording.head, analyst, events, spent)?;
         (store, director, events.len() as u64)
     } else {
-        let head = head(experiments, experiment, case, settings, &session.started)?;
+        let head = head_of(work, experiments, Machine::here(), &session.started);
+        let head = head.ok_or_else(|| FleetError::Unable {
+            reason: format!("this agent has no case '{}'", work.title()),
+        })?;
         let store = Store::create(entry.folder(), &head, Existing::Replace)?;
         let analyst = Box::new(Statistics::new(&head));
         (store, Director::new(&head, analyst), 0)
     };
-    let mut live = Live::new(setup.launcher.clone(), settings);
+    let mut live = Live::new(setup.launcher.clone(), &work.settings());
     let mut reporter = Reporter {
         sender,
         events,
@@ -63,32 +57,6 @@ pub(super) fn measure(
         Ok(Outcome::Interrupted) => Ok(Ended::Interrupted),
         Err(error) if super::is_stopped(&error) && reporter.is_superseded => Ok(Ended::Superseded),
         Err(error) => Err(error.into()),
-    }
-}
-
-/// The head of a run of one case.
-fn head(
-    experiments: &[Experiment],
-    id: &str,
-    case: &str,
-    settings: &Settings,
-    started: &str,
-) -> Result<Head, FleetError> {
-    let missing = || FleetError::Plan {
-        reason: format!("this agent has no case '{case}' of an experiment '{id}'"),
-    };
-    let experiment = experiments
-        .iter()
-        .find(|one| one.id() == id)
-        .ok_or_else(missing)?;
-    let only = std::slice::from_ref(experiment);
-    let mut head = run::head(only, settings.clone(), Machine::here(), started);
-    let cases = &mut head.experiments[0].cases;
-    cases.retain(|one| one.name == case);
-    if cases.is_empty() {
-        Err(missing())
-    } else {
-        Ok(head)
     }
 }
 

@@ -8,29 +8,35 @@
 //! message every third of it. Agents of one machine take turns: they hold a lock on a file while they look for a job and
 //! are at it, and let go of it in between for long enough that another one gets it.
 
+mod allowed;
 mod command;
+mod host;
 mod measure;
 mod preflight;
 mod sender;
 mod spool;
 
-pub use command::Allowed;
+pub use allowed::Allowed;
 pub(crate) use command::Outcome;
+pub use host::{default_host_lock, host_name};
 pub use preflight::{Finding, Verdict, preflight};
 
 use crate::{
-    FleetError,
-    engine::{Delivery, Engine, Queue},
+    FleetError, Name,
+    engine::{Delivery, Engine, Message, Queue},
     time::{Skew, pause},
-    wire::{self, Job, News, Receipt, Work},
+    wire::{self, Job, News, Presence, Receipt, Report, Text, Within, Work},
 };
-use manyhands_lab::{Experiment, LabError, clock::Stopwatch, launcher::Launcher, run::Interrupt};
+use host::lock_host;
+use manyhands_lab::{
+    Experiment, LabError, clock::Stopwatch, launcher::Launcher, machine::Machine, run::Interrupt,
+};
 use sender::Sender;
 use spool::{Entry, Spool};
 use std::{
     fmt,
-    fs::{File, OpenOptions, TryLockError},
-    path::{Path, PathBuf},
+    fs::File,
+    path::PathBuf,
     sync::mpsc::{self, RecvTimeoutError},
     thread,
     time::Duration,
@@ -39,8 +45,8 @@ use std::{
 /// How an agent is set up.
 #[derive(Debug)]
 pub struct Setup {
-    /// Its name, for people.
-    pub name: String,
+    /// Its name, by which it is known; with keys the one that its key was made for.
+    pub name: Name,
     /// Folder for runs that the server has not answered yet; one agent at a time uses it.
     pub spool: PathBuf,
     /// File that agents of one machine lock while they are at a job.
@@ -48,8 +54,8 @@ pub struct Setup {
     /// CPUs it offers: it takes jobs for exactly this number, and jobs for any number.
     pub cpus: usize,
     /// What the machine is called in the table of prices.
-    pub machine: Option<String>,
-    /// Programs it may run.
+    pub machine: Option<Name>,
+    /// Command lines it may run.
     pub allowed: Allowed,
     /// How the processes that measure are started.
     pub launcher: Launcher,
@@ -66,7 +72,7 @@ pub struct Setup {
 ///
 /// let folder = tempfile::tempdir()?;
 /// let setup = Setup {
-///     name: "one".to_owned(),
+///     name: "one".parse()?,
 ///     spool: folder.path().join("spool"),
 ///     host_lock: folder.path().join("host.lock"),
 ///     cpus: 2,
@@ -85,9 +91,13 @@ pub struct Agent<'engine> {
     setup: Setup,
     engine: &'engine dyn Engine,
     experiments: Vec<Experiment>,
+    /// Model of the processor.
+    cpu: String,
     spool: Spool,
     /// Time since the runs that are left were last sent; `None` before the first time.
     tried: Option<Stopwatch>,
+    /// Time since the server was last told that this agent is there; `None` before the first time.
+    shown: Option<Stopwatch>,
     /// When it was last asked for; `None` before the first answer.
     skew: Option<Skew>,
     /// Whether something on this machine failed, and it has not been seen since that the spool can be written.
@@ -116,8 +126,10 @@ impl<'engine> Agent<'engine> {
             setup,
             engine,
             experiments,
+            cpu: Machine::here().cpu,
             spool,
             tried: None,
+            shown: None,
             skew: None,
             is_doubtful: false,
         })
@@ -142,6 +154,8 @@ impl<'engine> Agent<'engine> {
                     }
                     pause(2 * TURN, stop);
                 }
+                // It has waited, and goes on with that.
+                Err(error @ FleetError::Waits { .. }) => complain(&error),
                 Err(error) => {
                     complain(&error);
                     pause(RETRY, stop);
@@ -164,19 +178,21 @@ impl<'engine> Agent<'engine> {
     /// Whether there was one.
     ///
     /// # Errors
-    /// Those of the engine, of the spool and of the laboratory. What was measured is kept, and sent by a later step.
+    /// Those of the engine, of the spool and of the laboratory; [`FleetError::Waits`] if another agent of this machine is
+    /// at work. What was measured is kept, and sent by a later step.
     pub fn step(&mut self, wait: Duration, stop: &Interrupt) -> Result<bool, FleetError> {
         self.send_what_is_left(stop)?;
+        self.show()?;
         let Some(_host) = self.turn(wait, stop)? else {
-            return Ok(false);
+            let lock = self.setup.host_lock.clone();
+            return Err(FleetError::Waits { lock });
         };
         if self.is_doubtful {
-            // Otherwise a full disk would use up the attempts of one job after the other.
+            // Otherwise a full disk would be met in one job after the other.
             self.spool.try_room()?;
             self.is_doubtful = false;
         }
         if self.skew.is_none() {
-            // Before a job is taken, one of whose attempts it would be.
             self.skew = Some(Skew::of(self.engine)?);
         }
         let cpus = Some(self.setup.cpus);
@@ -198,6 +214,27 @@ impl<'engine> Agent<'engine> {
         }
     }
 
+    /// Tells the server now and then that this agent is there.
+    fn show(&mut self) -> Result<(), FleetError> {
+        if self.shown.is_some_and(|shown| shown.elapsed() < SHOW_AGAIN) {
+            return Ok(());
+        }
+        let report = Report::Waits(Presence {
+            agent: self.setup.name.clone(),
+            cpus: Within::nearest(self.setup.cpus as u64),
+            cpu: Text::of(&self.cpu),
+            machine: self.setup.machine.clone(),
+        });
+        let message = Message {
+            id: wire::new_id().to_string(),
+            body: wire::to_bytes(&report)?,
+        };
+        self.engine
+            .publish(Queue::Results, &self.setup.name, &[message])?;
+        self.shown = Some(Stopwatch::start());
+        Ok(())
+    }
+
     /// The machine's lock, if it can be had within this time.
     fn turn(&self, wait: Duration, stop: &Interrupt) -> Result<Option<File>, FleetError> {
         let watch = Stopwatch::start();
@@ -211,17 +248,17 @@ impl<'engine> Agent<'engine> {
     }
 
     fn carry_out(&mut self, delivery: &dyn Delivery, stop: &Interrupt) -> Result<(), FleetError> {
-        let Ok(job) = wire::from_bytes::<Job>(delivery.body()) else {
-            // Nothing of ours wrote it, and it will not get better.
-            return delivery.finish();
+        let job = match wire::from_bytes::<Job>(delivery.body()) {
+            Ok(job) => job,
+            Err(error) => {
+                // Nothing of ours wrote it, and it will not get better.
+                delivery.finish()?;
+                return Err(error);
+            }
         };
         if self.engine.get(&wire::job_key(&job.id))?.is_some() {
             self.spool.drop_job(&job.id)?;
             return delivery.finish();
-        }
-        if delivery.attempt() > job.attempts {
-            let reason = format!("handed out {} times without a result", job.attempts);
-            return self.give_up(&job, &reason, delivery);
         }
         let entry = self.spool.entry(&job)?;
         // Without an answer the clocks are as far apart as they were.
@@ -239,11 +276,20 @@ impl<'engine> Agent<'engine> {
             }
             // The spool keeps what was measured, for the next time.
             Ok(Ended::Interrupted) => delivery.release(Duration::ZERO),
-            Err(error @ (FleetError::Plan { .. } | FleetError::Arguments { .. })) => {
+            Err(error @ FleetError::Unable { .. }) => {
+                let reason = Text::of(&error.to_string());
+                self.sender(&entry).send("unable", News::Unable { reason })?;
                 entry.remove()?;
-                self.give_up(&job, &error.to_string(), delivery)
+                delivery.release(UNABLE_AGAIN)
             }
-            Err(error) => Err(error),
+            // It is this machine's or the network's fault, or this agent is to end.
+            Err(error) if is_of_here(&error) => Err(error),
+            Err(error) => {
+                let reason = Text::of(&error.to_string());
+                self.sender(&entry).send("failed", News::Failed { reason })?;
+                entry.remove()?;
+                delivery.release(RETRY)
+            }
         }
     }
 
@@ -272,19 +318,6 @@ impl<'engine> Agent<'engine> {
         Sender::new(self.engine, &self.setup, entry)
     }
 
-    fn give_up(&self, job: &Job, reason: &str, delivery: &dyn Delivery) -> Result<(), FleetError> {
-        let reason = reason.to_owned();
-        let note = wire::Note {
-            agent: self.setup.name.clone(),
-            job: job.id.clone(),
-            run: wire::new_id(),
-            news: News::Failed { reason },
-        };
-        let body = wire::to_bytes(&note)?;
-        self.engine.publish(Queue::Results, &note.run, &body)?;
-        delivery.finish()
-    }
-
     /// Sends a finished run and waits for the answer; without one the run stays, to be sent again later.
     fn deliver<'run>(
         &'run self,
@@ -301,7 +334,9 @@ impl<'engine> Agent<'engine> {
             }
             loop {
                 match answer(&sender)? {
-                    Some(Receipt::Accepted | Receipt::Superseded) => return entry.remove(),
+                    Some(Receipt::Accepted | Receipt::Superseded | Receipt::Refused) => {
+                        return entry.remove();
+                    }
                     Some(Receipt::Resend) => break,
                     None if watch.elapsed() > patience || stop.is_set() => return Ok(()),
                     None => pause(LOOK_AGAIN, stop),
@@ -319,7 +354,13 @@ impl<'engine> Agent<'engine> {
         self.tried = Some(Stopwatch::start());
         for entry in self.spool.entries()? {
             if entry.is_finished() {
-                self.deliver(&entry, self.sender(&entry), Duration::ZERO, stop)?;
+                match self.deliver(&entry, self.sender(&entry), Duration::ZERO, stop) {
+                    Err(FleetError::Format { what, reason }) => {
+                        let reason = format!("{what}: {reason}");
+                        return Err(self.spool.set_aside(entry.folder(), &reason));
+                    }
+                    delivered => delivered?,
+                }
             } else if self.engine.get(&wire::job_key(&entry.job().id))?.is_some() {
                 entry.remove()?;
             }
@@ -401,26 +442,22 @@ enum Ended {
     Superseded,
 }
 
-/// Takes the machine's lock; `None` if another agent has it.
-fn lock_host(path: &Path) -> Result<Option<File>, FleetError> {
-    let opened = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(path);
-    // Another user may have made it.
-    let file = opened.or_else(|_| File::open(path));
-    let file = file.map_err(FleetError::file("open", path))?;
-    match file.try_lock() {
-        Ok(()) => Ok(Some(file)),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(FleetError::file("lock", path)(error)),
-    }
-}
-
 /// An error of the laboratory that ends a run and means something else.
 fn is_stopped(error: &LabError) -> bool {
     matches!(error, LabError::Stopped)
+}
+
+/// Whether an error says nothing about the job: another agent, or this one later, may well do it.
+fn is_of_here(error: &FleetError) -> bool {
+    use LabError::{File, FolderLocked, Objection, Output, Signal, Stream};
+    match error {
+        FleetError::Engine { .. } | FleetError::File { .. } => true,
+        FleetError::Lab(error) => matches!(
+            error,
+            File { .. } | FolderLocked { .. } | Objection { .. } | Output(_) | Signal(_) | Stream(_)
+        ),
+        _ => false,
+    }
 }
 
 const WAIT: Duration = Duration::from_secs(2);
@@ -431,12 +468,17 @@ const ANSWER: Duration = Duration::from_secs(10);
 const TURN: Duration = Duration::from_millis(50);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 const TRIES_MAX: u32 = 3;
+/// How often a server hears of an agent that waits.
+const SHOW_AGAIN: Duration = Duration::from_secs(10);
+/// When an agent looks again at a job that it cannot do, so that others come first.
+const UNABLE_AGAIN: Duration = Duration::from_secs(10);
 const SEND_AGAIN: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::InProcess;
+    use crate::{engine::InProcess, wire::a_job};
+    use std::{collections::HashSet, path::Path};
 
     /// An engine that nobody answers.
     struct Gone;
@@ -446,7 +488,7 @@ mod tests {
     }
 
     impl Engine for Gone {
-        fn publish(&self, _: Queue, _: &str, _: &[u8]) -> Result<(), FleetError> {
+        fn publish(&self, _: Queue, _: &Name, _: &[Message]) -> Result<(), FleetError> {
             gone()
         }
 
@@ -459,7 +501,11 @@ mod tests {
             gone()
         }
 
-        fn jobs_pending(&self) -> Result<u64, FleetError> {
+        fn jobs_pending(&self) -> Result<HashSet<String>, FleetError> {
+            gone()
+        }
+
+        fn forget(&self, _: &str) -> Result<(), FleetError> {
             gone()
         }
 
@@ -480,8 +526,8 @@ mod tests {
     struct Clockless(InProcess);
 
     impl Engine for Clockless {
-        fn publish(&self, queue: Queue, id: &str, body: &[u8]) -> Result<(), FleetError> {
-            self.0.publish(queue, id, body)
+        fn publish(&self, queue: Queue, about: &Name, all: &[Message]) -> Result<(), FleetError> {
+            self.0.publish(queue, about, all)
         }
 
         fn take(
@@ -493,8 +539,12 @@ mod tests {
             self.0.take(queue, count_max, wait)
         }
 
-        fn jobs_pending(&self) -> Result<u64, FleetError> {
+        fn jobs_pending(&self) -> Result<HashSet<String>, FleetError> {
             self.0.jobs_pending()
+        }
+
+        fn forget(&self, key: &str) -> Result<(), FleetError> {
+            self.0.forget(key)
         }
 
         fn put(&self, key: &str, value: &[u8]) -> Result<(), FleetError> {
@@ -512,7 +562,7 @@ mod tests {
 
     fn setup(folder: &Path) -> Setup {
         Setup {
-            name: "one".to_owned(),
+            name: "one".parse().unwrap(),
             spool: folder.join("spool"),
             host_lock: folder.join("host.lock"),
             cpus: 2,
@@ -522,27 +572,16 @@ mod tests {
         }
     }
 
-    fn job() -> Job {
-        Job {
-            id: "p.0".to_owned(),
-            plan: "p".to_owned(),
-            work: Work::Command {
-                name: "x".to_owned(),
-                arguments: Vec::new(),
-                seconds_max: None,
-            },
-            attempts: 1,
-            cpus: None,
-        }
-    }
-
     #[test]
     fn an_agent_takes_no_job_before_it_knows_how_far_its_clock_is_off() {
         let folder = tempfile::tempdir().unwrap();
         let engine = Clockless(InProcess::new(Duration::from_secs(60)));
         let jobs = Queue::Jobs { cpus: None };
-        let body = wire::to_bytes(&job()).unwrap();
-        engine.publish(jobs, "p.0", &body).unwrap();
+        let message = Message {
+            id: "p.0.1".to_owned(),
+            body: wire::to_bytes(&a_job()).unwrap(),
+        };
+        engine.publish(jobs, &a_job().id, &[message]).unwrap();
         let mut agent = Agent::new(setup(folder.path()), &engine, Vec::new()).unwrap();
         let step = agent.step(Duration::ZERO, &Interrupt::default());
         assert!(matches!(step, Err(FleetError::Engine { .. })), "{step:?}");
@@ -564,7 +603,7 @@ mod tests {
     fn an_agent_with_results_goes_on_after_its_idle_time() {
         let folder = tempfile::tempdir().unwrap();
         let mut agent = Agent::new(setup(folder.path()), &Gone, Vec::new()).unwrap();
-        agent.spool.entry(&job()).unwrap().finish().unwrap();
+        agent.spool.entry(&a_job()).unwrap().finish().unwrap();
         let stop = Interrupt::default();
         let mut complaints = 0;
         let ended = agent.run(Some(Duration::ZERO), &stop, |_| {

@@ -1,4 +1,4 @@
-//! Sends the lines of one run, each as a message with an id of its own.
+//! Sends the lines of one run, as many in a message as fit, each message with an id of its own.
 //!
 //! A line is on the disk before it is sent, so a machine that loses its power cannot measure it once more under the
 //! number that it was sent under. Each sender sends from the first line on, and its ids are its own: the queue drops
@@ -6,9 +6,9 @@
 
 use super::{Setup, spool::Entry};
 use crate::{
-    FleetError,
-    engine::{Engine, Queue},
-    wire::{self, Answer, LinesDigest, News, Note, Receipt},
+    FleetError, Name,
+    engine::{Engine, Message, Queue},
+    wire::{self, Answer, LINES_MAX, LinesDigest, News, Note, Receipt, Report, Within},
 };
 use manyhands_lab::store::EVENTS;
 use std::{
@@ -19,11 +19,10 @@ use std::{
 /// One sending of a run.
 pub(super) struct Sender<'run> {
     engine: &'run dyn Engine,
-    agent: &'run str,
-    machine: Option<&'run str>,
+    setup: &'run Setup,
     entry: &'run Entry,
     /// Id of this sending.
-    sending: String,
+    sending: Name,
     /// Lines sent so far; the first is the head.
     lines: u64,
     /// Bytes of the events' file that they are.
@@ -36,8 +35,7 @@ impl<'run> Sender<'run> {
     pub(super) fn new(engine: &'run dyn Engine, setup: &'run Setup, entry: &'run Entry) -> Self {
         Self {
             engine,
-            agent: &setup.name,
-            machine: setup.machine.as_deref(),
+            setup,
             entry,
             sending: wire::new_id(),
             lines: 0,
@@ -54,14 +52,33 @@ impl<'run> Sender<'run> {
 
     /// Sends the lines that have been added since.
     pub(super) fn send_new(&mut self) -> Result<(), FleetError> {
+        let mut texts = Vec::new();
         if self.lines == 0 {
             let path = self.entry.folder().join(HEAD);
-            let head = fs::read_to_string(&path).map_err(FleetError::file("read", &path))?;
-            self.send_line(&head)?;
+            texts.push(fs::read_to_string(&path).map_err(FleetError::file("read", &path))?);
         }
-        for line in self.new_lines()? {
-            self.send_line(&line)?;
-            self.offset += line.len() as u64 + 1;
+        texts.extend(self.new_lines()?);
+        let batches = batches(&texts)?;
+        for group in batches.chunks(BATCHES_AT_ONCE) {
+            let mut messages = Vec::new();
+            let mut first = self.lines;
+            for texts in group {
+                let news = News::Lines {
+                    first: Within::nearest(first),
+                    texts: texts.to_vec(),
+                };
+                let name = format!("lines-{first}-{}", texts.len());
+                messages.push(self.message(&name, news)?);
+                first += texts.len() as u64;
+            }
+            self.publish(&messages)?;
+            for text in group.iter().copied().flatten() {
+                // The head is in a file of its own.
+                let bytes = text.len() as u64 + 1;
+                self.offset += if self.lines == 0 { 0 } else { bytes };
+                self.lines += 1;
+                self.digest.add(text);
+            }
         }
         Ok(())
     }
@@ -70,10 +87,10 @@ impl<'run> Sender<'run> {
     pub(super) fn send_all(&mut self) -> Result<(), FleetError> {
         self.send_new()?;
         let news = News::Done {
-            lines: self.lines,
+            lines: Within::nearest(self.lines),
             sha256: self.digest.clone().hex(),
             sending: self.sending.clone(),
-            machine: self.machine.map(str::to_owned),
+            machine: self.setup.machine.clone(),
         };
         self.send("done", news)
     }
@@ -82,11 +99,16 @@ impl<'run> Sender<'run> {
     pub(super) fn beat(&mut self, events: u64, left_seconds: u64) -> Result<(), FleetError> {
         self.beats += 1;
         let news = News::Beat {
-            events,
-            left_seconds,
-            machine: self.machine.map(str::to_owned),
+            events: Within::nearest(events),
+            left_seconds: Within::nearest(left_seconds),
+            machine: self.setup.machine.clone(),
         };
         self.send(&format!("beat-{}", self.beats), news)
+    }
+
+    /// Sends one thing about the job.
+    pub(super) fn send(&self, name: &str, news: News) -> Result<(), FleetError> {
+        self.publish(&[self.message(name, news)?])
     }
 
     /// What the server has answered to this sending, or to one before it for good.
@@ -99,31 +121,31 @@ impl<'run> Sender<'run> {
         Ok((!is_old).then_some(answer.receipt))
     }
 
-    /// The run that counts for the job, or the sign that none ever will, if it is not this one.
+    /// Whether another run counts for the job, or none ever will, or not this one.
     pub(super) fn is_superseded(&self) -> Result<bool, FleetError> {
         let run = self.engine.get(&wire::job_key(&self.entry.job().id))?;
-        Ok(run.is_some_and(|run| run != self.entry.run().as_bytes()))
+        let is_other = run.is_some_and(|run| run != self.entry.run().as_bytes());
+        Ok(is_other || self.answer()? == Some(Receipt::Refused))
     }
 
-    fn send_line(&mut self, line: &str) -> Result<(), FleetError> {
-        let number = self.lines;
-        let text = line.to_owned();
-        self.send(&format!("line-{number}"), News::Line { number, text })?;
-        self.lines += 1;
-        self.digest.add(line);
-        Ok(())
-    }
-
-    fn send(&self, name: &str, news: News) -> Result<(), FleetError> {
-        let note = Note {
-            agent: self.agent.to_owned(),
-            job: self.entry.job().id.clone(),
-            run: self.entry.run().to_owned(),
+    fn message(&self, name: &str, news: News) -> Result<Message, FleetError> {
+        let job = self.entry.job();
+        let report = Report::Job(Note {
+            agent: self.setup.name.clone(),
+            job: job.id.clone(),
+            ticket: job.ticket.clone(),
+            run: self.entry.run().clone(),
             news,
-        };
-        let id = format!("{}.{name}", self.sending);
+        });
+        Ok(Message {
+            id: format!("{}.{name}", self.sending),
+            body: wire::to_bytes(&report)?,
+        })
+    }
+
+    fn publish(&self, messages: &[Message]) -> Result<(), FleetError> {
         self.engine
-            .publish(Queue::Results, &id, &wire::to_bytes(&note)?)
+            .publish(Queue::Results, &self.setup.name, messages)
     }
 
     /// The whole lines behind those that are sent, once they are on the disk.
@@ -144,5 +166,33 @@ impl<'run> Sender<'run> {
     }
 }
 
+/// Lines that are sent together: as many as fit into a message.
+fn batches(texts: &[String]) -> Result<Vec<&[String]>, FleetError> {
+    let (mut batches, mut start, mut bytes) = (Vec::new(), 0, 0);
+    for (place, text) in texts.iter().enumerate() {
+        // As it is written in the message, with the comma behind it.
+        let length = wire::to_bytes(text)?.len() + 1;
+        if length > LINE_BYTES_MAX || place as u64 >= LINES_MAX {
+            return Err(FleetError::Format {
+                what: "a line of the run",
+                reason: "it is too long to be sent".to_owned(),
+            });
+        }
+        if bytes + length > BATCH_BYTES {
+            batches.push(&texts[start..place]);
+            (start, bytes) = (place, 0);
+        }
+        bytes += length;
+    }
+    batches.push(&texts[start..]);
+    batches.retain(|batch| !batch.is_empty());
+    Ok(batches)
+}
+
+/// Of lines in a message; half of what a NATS server takes.
+const BATCH_BYTES: usize = 512 << 10;
+/// Of a line that has a message to itself.
+const LINE_BYTES_MAX: usize = 900 << 10;
+const BATCHES_AT_ONCE: usize = 8;
 /// The file with the head of a run, as the laboratory calls it.
 pub(super) const HEAD: &str = "run.json";

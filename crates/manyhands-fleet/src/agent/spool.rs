@@ -1,7 +1,7 @@
 //! The runs on an agent's disk: one folder each, laid out as the laboratory does, with a card that says for which job.
 
 use crate::{
-    FleetError,
+    FleetError, Name,
     wire::{self, Job},
 };
 use serde::{Deserialize, Serialize};
@@ -27,8 +27,9 @@ pub(super) struct Entry {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Card {
-    run: String,
+    run: Name,
     job: Job,
 }
 
@@ -53,34 +54,55 @@ impl Spool {
     }
 
     /// All runs, the oldest first. What a killed agent left without a card is removed: nothing was measured there.
+    ///
+    /// # Errors
+    /// [`FleetError::File`], and [`FleetError::Format`] once for each run that cannot be read: it is set aside.
     pub(super) fn entries(&self) -> Result<Vec<Entry>, FleetError> {
         let read = fs::read_dir(&self.runs).map_err(FleetError::file("read", &self.runs))?;
         let mut entries = Vec::new();
         for found in read {
             let folder = found.map_err(FleetError::file("read", &self.runs))?.path();
             match fs::read(folder.join(CARD)) {
-                Ok(bytes) => {
-                    let card = wire::from_bytes(&bytes)?;
-                    entries.push(Entry { folder, card });
-                }
+                Ok(bytes) => match wire::from_bytes(&bytes) {
+                    Ok(card) => entries.push(Entry { folder, card }),
+                    Err(error) => return Err(self.set_aside(&folder, &error.to_string())),
+                },
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     fs::remove_dir_all(&folder).map_err(FleetError::file("remove", &folder))?;
                 }
-                Err(error) => return Err(FleetError::file("read", folder.join(CARD))(error)),
+                Err(error) => return Err(self.set_aside(&folder, &error.to_string())),
             }
         }
         entries.sort_by(|one, other| one.card.run.cmp(&other.card.run));
         Ok(entries)
     }
 
+    /// Moves a run out of the way that is of no use, for a person to look at. The answer says so.
+    pub(super) fn set_aside(&self, folder: &Path, reason: &str) -> FleetError {
+        let aside = self.runs.with_file_name(ASIDE);
+        let place = aside.join(&*wire::new_id());
+        let moved = fs::create_dir_all(&aside).and_then(|()| fs::rename(folder, &place));
+        match moved {
+            Ok(()) => FleetError::Format {
+                what: "a run in the spool",
+                reason: format!("{reason}; it is set aside as '{}'", place.display()),
+            },
+            Err(error) => FleetError::file("move", folder)(error),
+        }
+    }
+
     /// The run of this job, which may have begun before, or a new one.
     pub(super) fn entry(&self, job: &Job) -> Result<Entry, FleetError> {
         let mut entries = self.entries()?.into_iter();
         if let Some(entry) = entries.find(|entry| entry.card.job.id == job.id) {
-            return Ok(entry);
+            if entry.card.job == *job {
+                return Ok(entry);
+            }
+            // The job is given anew, and what was begun before counts no more.
+            entry.remove()?;
         }
         let run = wire::new_id();
-        let folder = self.runs.join(&run);
+        let folder = self.runs.join(&*run);
         fs::create_dir(&folder).map_err(FleetError::file("create", &folder))?;
         let job = job.clone();
         let card = Card { run, job };
@@ -100,9 +122,9 @@ impl Spool {
     }
 
     /// Drops the run of a job, if there is one.
-    pub(super) fn drop_job(&self, job: &str) -> Result<(), FleetError> {
+    pub(super) fn drop_job(&self, job: &Name) -> Result<(), FleetError> {
         let entries = self.entries()?.into_iter();
-        let mut entries = entries.filter(|entry| entry.card.job.id == job);
+        let mut entries = entries.filter(|entry| entry.card.job.id == *job);
         entries.try_for_each(|entry| entry.remove())
     }
 }
@@ -112,7 +134,7 @@ impl Entry {
         &self.folder
     }
 
-    pub(super) fn run(&self) -> &str {
+    pub(super) fn run(&self) -> &Name {
         &self.card.run
     }
 
@@ -142,7 +164,13 @@ pub(super) fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> Result<(),
         file.write_all(bytes)?;
         file.sync_all()
     });
-    let renamed = written.and_then(|()| fs::rename(&temporary, &path));
+    let renamed = written.and_then(|()| {
+        fs::rename(&temporary, &path)?;
+        // The name is on the disk when its folder is.
+        #[cfg(unix)]
+        File::open(folder)?.sync_all()?;
+        Ok(())
+    });
     renamed.map_err(|error| {
         // What a full disk got of it would keep it full. If it is not there, nothing is to be done.
         let _ = fs::remove_file(&temporary);
@@ -150,6 +178,7 @@ pub(super) fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> Result<(),
     })
 }
 
+const ASIDE: &str = "aside";
 const ROOM: &str = "room";
 const ROOM_BYTES: usize = 256 << 10;
 const CARD: &str = "fleet.json";
@@ -159,19 +188,11 @@ const FINISHED: &str = "fleet.finished";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::Work;
 
     fn job(id: &str) -> Job {
         Job {
-            id: id.to_owned(),
-            plan: "p".to_owned(),
-            work: Work::Command {
-                name: "x".to_owned(),
-                arguments: Vec::new(),
-                seconds_max: None,
-            },
-            attempts: 1,
-            cpus: None,
+            id: id.parse().unwrap(),
+            ..wire::a_job()
         }
     }
 
@@ -179,17 +200,17 @@ mod tests {
     fn a_job_that_comes_again_gets_the_run_it_had() {
         let folder = tempfile::tempdir().unwrap();
         let spool = Spool::open(folder.path()).unwrap();
-        let run = spool.entry(&job("a")).unwrap().run().to_owned();
-        assert_ne!(spool.entry(&job("b")).unwrap().run(), run);
+        let run = spool.entry(&job("a")).unwrap().run().clone();
+        assert_ne!(*spool.entry(&job("b")).unwrap().run(), run);
         drop(spool);
         let spool = Spool::open(folder.path()).unwrap();
         let again = spool.entry(&job("a")).unwrap();
-        assert_eq!(again.run(), run);
+        assert_eq!(*again.run(), run);
         assert!(!again.is_finished());
         again.finish().unwrap();
         assert!(spool.entry(&job("a")).unwrap().is_finished());
-        spool.drop_job("a").unwrap();
-        assert_ne!(spool.entry(&job("a")).unwrap().run(), run);
+        spool.drop_job(&job("a").id).unwrap();
+        assert_ne!(*spool.entry(&job("a")).unwrap().run(), run);
     }
 
     #[test]
@@ -209,5 +230,33 @@ mod tests {
         fs::create_dir(&half).unwrap();
         assert_eq!(spool.entries().unwrap().len(), 1);
         assert!(!half.exists());
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_set_aside_once_and_the_others_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let spool = Spool::open(folder.path()).unwrap();
+        let good = spool.entry(&job("a")).unwrap();
+        let bad = folder.path().join("runs").join("bad");
+        fs::create_dir(&bad).unwrap();
+        fs::write(bad.join(CARD), "{\"run\":\"x\"}").unwrap();
+        let said = spool.entries().unwrap_err().to_string();
+        assert!(said.contains("set aside"), "{said}");
+        let entries = spool.entries().unwrap();
+        assert_eq!((entries.len(), entries[0].run()), (1, good.run()));
+        assert_eq!(fs::read_dir(folder.path().join(ASIDE)).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_job_that_is_given_anew_is_begun_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let spool = Spool::open(folder.path()).unwrap();
+        let before = spool.entry(&job("a")).unwrap().run().clone();
+        let anew = Job {
+            ticket: wire::new_ticket(),
+            ..job("a")
+        };
+        assert_ne!(*spool.entry(&anew).unwrap().run(), before);
+        assert_eq!(spool.entries().unwrap().len(), 1);
     }
 }

@@ -2,8 +2,8 @@
 
 use super::{DATABASE, FOLDER, NATS, SERVER_KEY, pull, say};
 use crate::{
-    FleetError,
-    engine::{Address, Engine, Keys, Nats, inbox_of},
+    FleetError, Name,
+    engine::{Address, Engine, Keys, Nats},
     enrol::{self, Request},
     server::Database,
     time::{pause, utc_of},
@@ -30,9 +30,9 @@ pub enum AccessKey {
 /// Options of a token.
 #[derive(Debug, PartialEq, Args)]
 pub struct Token {
-    /// Name of the agent, to revoke its key by
+    /// Name of the agent: it reports by this name, and its key is revoked by it
     #[arg(value_name = "NAME")]
-    name: String,
+    name: Name,
     /// Hours for which the token is good
     #[arg(long, value_name = "HOURS", default_value_t = 24.0, value_parser = pull::hours)]
     hours: f64,
@@ -159,8 +159,7 @@ pub(super) fn enrol(options: &Enrol, stop: &Interrupt) -> Result<(), FleetError>
     };
     // A key that the server has noted needs no token any more, which an earlier try may have used.
     if is_new || wait_until_let_in(&address(&options.nkey)?, Duration::ZERO, stop).is_err() {
-        let asking =
-            Nats::connect_with_inbox(&address(&options.token)?, &inbox_of(&token.public_key()))?;
+        let asking = Nats::connect(&address(&options.token)?)?;
         Request::new(&token, &key)?.send(&asking)?;
         wait_until_let_in(&address(&options.nkey)?, LETTING_IN, stop)?;
     }
@@ -198,7 +197,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().to_owned();
         let options = Token {
-            name: "one".to_owned(),
+            name: "one".parse().unwrap(),
             hours: 1.0,
             key_hours: None,
             list: ListKeys { data: data.clone() },

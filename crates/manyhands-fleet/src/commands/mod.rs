@@ -15,14 +15,16 @@ pub use price::{Price, PriceBill, PriceEstimate};
 pub use pull::Pull;
 pub use serve::Serve;
 pub use show::{Export, Watch};
-pub use submit::{Cancel, Submit, cancel_at, submit_to};
+pub use submit::{Cancel, Redo, Submit, cancel_at, redo_at, submit_to};
 
 use crate::{
     FleetError,
     engine::{Address, Keys, Nats},
 };
 use clap::{Args, Subcommand};
-use manyhands_lab::{Experiment, clock::Stopwatch, console::Companion, run::Interrupt};
+use manyhands_lab::{
+    Experiment, clock::Stopwatch, console::Companion, plain::plain, run::Interrupt,
+};
 use std::{
     io::{self, Write},
     path::PathBuf,
@@ -45,6 +47,8 @@ pub enum Fleet {
     Submit(Submit),
     /// End a plan: what is measured so far stays
     Cancel(Cancel),
+    /// Have a job done anew, whatever became of it
+    Redo(Redo),
     /// Show how far plans and agents are
     Watch(Watch),
     /// Write a plan's results: tables, reports, charts
@@ -133,6 +137,7 @@ pub fn run(fleet: Fleet, program: Program, stop: &Interrupt) -> Result<(), Fleet
         Fleet::Enrol(options) => keys::enrol(&options, stop),
         Fleet::Submit(options) => submit::submit(&options, program, stop),
         Fleet::Cancel(options) => submit::cancel(&options),
+        Fleet::Redo(options) => submit::redo(&options),
         Fleet::Watch(options) => show::watch(&options, stop),
         Fleet::Export(options) => show::export(&options, program),
         Fleet::Page(options) => page::page(&options, program, stop),
@@ -184,9 +189,12 @@ impl Complaints {
     }
 }
 
+/// Prints lines. Names, reasons and titles come from other machines: what steers a terminal is shown and not done.
 fn say(text: &str) -> Result<(), FleetError> {
     let mut out = io::stdout().lock();
-    writeln!(out, "{text}")
+    let mut lines = text.split('\n');
+    lines
+        .try_for_each(|line| writeln!(out, "{}", plain(line)))
         .and_then(|()| out.flush())
         .map_err(FleetError::Output)
 }

@@ -2,13 +2,15 @@
 
 use super::{Complaints, Program, ServerOptions, say};
 use crate::{
-    FleetError,
-    agent::{Agent, Allowed, End, Finding, Setup, Verdict, preflight},
+    FleetError, Name,
+    agent::{
+        Agent, Allowed, End, Finding, Setup, Verdict, default_host_lock, host_name, preflight,
+    },
 };
 use clap::{Args, ValueEnum};
 use manyhands_lab::{launcher::Launcher, machine::NOISE_PROBE, run::Interrupt};
 use std::{
-    env, fs,
+    fs,
     path::{Path, PathBuf},
     process::Command,
     sync::mpsc::{self, RecvTimeoutError},
@@ -21,21 +23,21 @@ use std::{
 pub struct Pull {
     #[command(flatten)]
     server: ServerOptions,
-    /// Name, for people: letters, digits, '-', '_' and '.'
-    #[arg(long, value_name = "NAME", default_value = "agent")]
-    name: String,
+    /// Name: letters, digits, '-', '_' and '.'; with keys the one of its token [default: the name of this machine]
+    #[arg(long, value_name = "NAME")]
+    name: Option<Name>,
     /// Folder for what is not sent yet [default: manyhands-agent/NAME]
     #[arg(long, value_name = "DIR")]
     spool: Option<PathBuf>,
-    /// File that the agents of a machine lock in turn [default: one in the folder for temporary files]
+    /// File that the agents of a machine lock in turn [default: one in this user's folder for what runs]
     #[arg(long, value_name = "FILE")]
     host_lock: Option<PathBuf>,
-    /// File with the programs that plans may run here, as a TOML table 'commands' of names and paths
+    /// File with the command lines that plans may run here, as TOML
     #[arg(long, value_name = "FILE")]
     allow: Option<PathBuf>,
     /// What this machine is called in the table of prices
     #[arg(long, value_name = "NAME")]
-    machine: Option<String>,
+    machine: Option<Name>,
     /// Only look at server, clock, CPUs, disk and load, and fail if something is wrong
     #[arg(long)]
     check: bool,
@@ -102,11 +104,7 @@ pub(super) fn pull(options: &Pull, program: Program, stop: &Interrupt) -> Result
 
 impl Pull {
     fn setup(&self) -> Result<Setup, FleetError> {
-        let name = self.name.as_str();
-        check_name("--name", name)?;
-        if let Some(machine) = &self.machine {
-            check_name("--machine", machine)?;
-        }
+        let name = self.name.clone().unwrap_or_else(host_name);
         let allowed = match &self.allow {
             Some(path) => {
                 let text = fs::read_to_string(path).map_err(FleetError::file("read", path))?;
@@ -115,29 +113,17 @@ impl Pull {
             None => Allowed::default(),
         };
         let spool = self.spool.clone();
-        let lock = self.host_lock.clone();
+        let lock = self.host_lock.clone().map(Ok);
         Ok(Setup {
-            name: name.to_owned(),
-            spool: spool.unwrap_or_else(|| Path::new("manyhands-agent").join(name)),
-            host_lock: lock.unwrap_or_else(|| env::temp_dir().join(HOST_LOCK)),
+            spool: spool.unwrap_or_else(|| Path::new("manyhands-agent").join(&*name)),
+            name,
+            host_lock: lock.unwrap_or_else(default_host_lock)?,
             cpus: thread::available_parallelism().map_or(1, usize::from),
             machine: self.machine.clone(),
             allowed,
             launcher: Launcher::this_program().map_err(FleetError::file("find", "this program"))?,
         })
     }
-}
-
-fn check_name(option: &str, name: &str) -> Result<(), FleetError> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    let is_name = (1..=NAME_MAX).contains(&name.len())
-        && name.chars().all(is_plain)
-        && !name.starts_with('.');
-    if is_name {
-        return Ok(());
-    }
-    let reason = format!("'{option} {name}' is no name: letters, digits, '-', '_' and '.'");
-    Err(FleetError::Arguments { reason })
 }
 
 /// Prints what was looked at.
@@ -212,8 +198,6 @@ const POWER_OFF: &[&[&str]] = &[
     &["/sbin/poweroff"],
     &["/sbin/shutdown", "-h", "now"],
 ];
-const HOST_LOCK: &str = "manyhands-fleet-host.lock";
-const NAME_MAX: usize = 64;
 pub(super) const SECONDS_PER_HOUR: f64 = 3_600.0;
 /// A year.
 const HOURS_MAX: f64 = 8_760.0;

@@ -6,11 +6,11 @@ use super::{
 use crate::{
     FleetError,
     engine::{
-        Address, Guarded, Keys, Nats, User,
+        Address, Guarded, Keys, Nats, Opens, User,
         nats_server::{self, NatsServer},
     },
     enrol,
-    server::{Database, Server},
+    server::{Database, KeyRow, Server},
     time::pause,
 };
 use clap::Args;
@@ -108,6 +108,7 @@ pub(super) fn serve(options: &Serve, program: Program, stop: &Interrupt) -> Resu
     fs::create_dir_all(&options.data).map_err(FleetError::file("create", &options.data))?;
     let _lock = lock(&options.data)?;
     let database = Database::open(&options.data.join(DATABASE))?;
+    let mut own_key = None;
     let (address, url, nats) = match &options.join {
         Some(url) => (options.key.address(url)?, url.clone(), None),
         None => {
@@ -115,6 +116,7 @@ pub(super) fn serve(options: &Serve, program: Program, stop: &Interrupt) -> Resu
             let folder = options.data.join(NATS);
             fs::create_dir_all(&folder).map_err(FleetError::file("create", &folder))?;
             let (url, address, guarded) = options.guard.address(options, &folder)?;
+            own_key = guarded.as_ref().map(|guarded| guarded.server.clone());
             let nats = NatsServer::start(found, &folder, options.port, guarded, &address)?;
             (address, url, Some(nats))
         }
@@ -126,7 +128,8 @@ pub(super) fn serve(options: &Serve, program: Program, stop: &Interrupt) -> Resu
         "The fleet's server is at {url}. Results: {}.",
         options.data.display()
     ))?;
-    let mut server = Server::new(&engine, database, (program.experiments)());
+    let server = Server::new(&engine, database, (program.experiments)());
+    let mut server = server.with_key(own_key);
     let mut is_prepared = false;
     let body = || {
         server.run(stop, |error| {
@@ -162,11 +165,14 @@ pub(super) fn serve(options: &Serve, program: Program, stop: &Interrupt) -> Resu
 
 /// Keeps a `nats-server` running for as long as it is needed.
 fn tend(mut nats: NatsServer, database: &Path, has_ended: &Interrupt) {
+    let mut complaints = Complaints::default();
     while !has_ended.is_set() {
-        // If it cannot be started now, the server complains that it does not answer, and it is tried again.
-        let _ = nats.tend();
-        // What could not be read or written now is tried again; an agent that waits for its key waits for longer.
-        let _ = users(database).and_then(|users| nats.know(users));
+        let tended = nats.tend();
+        let known = users(database).and_then(|users| nats.know(users));
+        for error in [tended, known].into_iter().filter_map(Result::err) {
+            // Standard output may be gone; it is tried again all the same.
+            let _ = complaints.hear(&error);
+        }
         pause(TENDING, has_ended);
     }
     nats.stop();
@@ -175,12 +181,18 @@ fn tend(mut nats: NatsServer, database: &Path, has_ended: &Interrupt) {
 /// Whose keys are good now.
 fn users(database: &Path) -> Result<Vec<User>, FleetError> {
     let keys = Database::open_to_read(database)?.valid_keys()?.into_iter();
-    Ok(keys
-        .map(|key| User {
+    let user = |key: KeyRow| {
+        let opens = match key.is_token {
+            true => Opens::Enrolment,
+            // An earlier version took names that are none; such a key opens nothing any more.
+            false => Opens::Agent(key.name.parse().ok()?),
+        };
+        Some(User {
             public: key.public,
-            is_token: key.is_token,
+            opens,
         })
-        .collect())
+    };
+    Ok(keys.filter_map(user).collect())
 }
 
 /// One server at a time writes a folder.

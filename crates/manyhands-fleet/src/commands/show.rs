@@ -4,7 +4,7 @@ use super::{DATABASE, FOLDER, Program, price::Table, say};
 use crate::{FleetError, export, server::Database, time::pause, watch};
 use clap::Args;
 use manyhands_lab::run::Interrupt;
-use std::{path::PathBuf, time::Duration};
+use std::{collections::HashSet, path::PathBuf, time::Duration};
 
 /// Options of the display.
 #[derive(Debug, PartialEq, Args)]
@@ -38,10 +38,13 @@ pub(super) fn watch(options: &Watch, stop: &Interrupt) -> Result<(), FleetError>
     let mut shown = String::new();
     while !stop.is_set() {
         let text = watch::text(&database)?;
-        if text != shown {
-            say(text.trim_end())?;
-            shown = text;
+        // Only what is new: with many jobs and agents the rest is the same.
+        let known: HashSet<&str> = shown.lines().collect();
+        let news: Vec<&str> = text.lines().filter(|line| !known.contains(line)).collect();
+        if !news.is_empty() {
+            say(&news.join("\n"))?;
         }
+        shown = text;
         if options.once || watch::is_over(&database)? {
             break;
         }
@@ -67,6 +70,9 @@ pub(super) fn export(options: &Export, program: Program) -> Result<(), FleetErro
         exported.samples,
         options.out.join("runs.csv").display()
     ))?;
+    for left_out in &exported.left_out {
+        say(&format!("left out: {left_out}"))?;
+    }
     exported.no_charts.map_or(Ok(()), |why| say(&why))
 }
 

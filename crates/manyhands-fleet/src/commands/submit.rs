@@ -1,9 +1,9 @@
-//! `fleet submit` and `fleet cancel`: what the server is asked to do with plans.
+//! `fleet submit`, `fleet cancel` and `fleet redo`: what the server is asked to do with plans.
 
 use super::{Program, ServerOptions, price::Table, say};
 use crate::{
-    FleetError,
-    engine::{Engine, Queue},
+    FleetError, Name,
+    engine::{Engine, Message, Queue},
     plan::Plan,
     price::{Estimate, Limit},
     time::pause,
@@ -28,12 +28,22 @@ pub struct Submit {
     table: Table,
 }
 
+/// Options of a repetition.
+#[derive(Debug, PartialEq, Args)]
+pub struct Redo {
+    /// Id of the job, as `watch` and the page show it
+    #[arg(value_name = "JOB")]
+    job: Name,
+    #[command(flatten)]
+    server: ServerOptions,
+}
+
 /// Options of a cancellation.
 #[derive(Debug, PartialEq, Args)]
 pub struct Cancel {
     /// Id of the plan, as `submit` and `watch` show it
     #[arg(value_name = "PLAN")]
-    plan: String,
+    plan: Name,
     #[command(flatten)]
     server: ServerOptions,
 }
@@ -73,6 +83,34 @@ pub(super) fn cancel(options: &Cancel) -> Result<(), FleetError> {
     ))
 }
 
+pub(super) fn redo(options: &Redo) -> Result<(), FleetError> {
+    let engine = options.server.connect()?;
+    redo_at(&engine, &options.job)?;
+    say(&format!(
+        "The server is asked to hand out job {} anew; what was found of it counts no more.",
+        options.job
+    ))
+}
+
+/// Asks the server of an engine to have a job done anew, whatever became of it. A job that the server does not know, and
+/// one of a plan that has ended, is left alone.
+///
+/// # Errors
+/// [`FleetError::Engine`] if the request may not have arrived.
+///
+/// # Examples
+/// ```
+/// use manyhands_fleet::{commands::redo_at, engine::InProcess};
+/// use std::time::Duration;
+///
+/// let engine = InProcess::new(Duration::from_secs(60));
+/// redo_at(&engine, &"0190-plan.3".parse()?)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn redo_at(engine: &dyn Engine, job: &Name) -> Result<(), FleetError> {
+    ask(engine, job, &Request::Redo(job.clone()))
+}
+
 /// Asks the server of an engine to end a plan: its jobs are handed out no more, agents that are at one end it after the
 /// block they are at, and what was measured stays. A plan that the server does not know is left alone.
 ///
@@ -85,13 +123,19 @@ pub(super) fn cancel(options: &Cancel) -> Result<(), FleetError> {
 /// use std::time::Duration;
 ///
 /// let engine = InProcess::new(Duration::from_secs(60));
-/// cancel_at(&engine, "0190-plan")?;
-/// # Ok::<(), manyhands_fleet::FleetError>(())
+/// cancel_at(&engine, &"0190-plan".parse()?)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn cancel_at(engine: &dyn Engine, plan: &str) -> Result<(), FleetError> {
-    let plan = plan.to_owned();
-    let request = wire::to_bytes(&Request::Cancel { plan })?;
-    engine.publish(Queue::Plans, &wire::new_id(), &request)
+pub fn cancel_at(engine: &dyn Engine, plan: &Name) -> Result<(), FleetError> {
+    ask(engine, plan, &Request::Cancel(plan.clone()))
+}
+
+fn ask(engine: &dyn Engine, about: &Name, request: &Request) -> Result<(), FleetError> {
+    let message = Message {
+        id: wire::new_id().to_string(),
+        body: wire::to_bytes(request)?,
+    };
+    engine.publish(Queue::Plans, about, &[message])
 }
 
 /// Gives a plan to the server of an engine, with what it may cost; the answer is its id.
@@ -117,7 +161,7 @@ pub fn submit_to(
     toml: &str,
     limit: Option<Limit>,
     experiments: &[Experiment],
-) -> Result<String, FleetError> {
+) -> Result<Name, FleetError> {
     let (plan, request) = request(toml, limit, experiments)?;
     engine.publish(Queue::Plans, &plan, &request)?;
     Ok(plan)
@@ -128,7 +172,7 @@ fn request(
     toml: &str,
     limit: Option<Limit>,
     experiments: &[Experiment],
-) -> Result<(String, Vec<u8>), FleetError> {
+) -> Result<(Name, [Message; 1]), FleetError> {
     let plan = wire::new_id();
     Plan::parse(toml)?.jobs(&plan, experiments)?;
     let toml = toml.to_owned();
@@ -137,7 +181,11 @@ fn request(
         toml,
         limit,
     });
-    Ok((plan, wire::to_bytes(&request)?))
+    let message = Message {
+        id: plan.to_string(),
+        body: wire::to_bytes(&request)?,
+    };
+    Ok((plan, [message]))
 }
 
 /// Sends the same message for as long as a server that was started just now may need to make its queues.

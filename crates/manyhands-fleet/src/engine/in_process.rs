@@ -1,7 +1,7 @@
 //! The engine in this process: for tests, and for a server and an agent in one program. Nothing survives the process.
 
-use super::{Delivery, Engine, Queue};
-use crate::{FleetError, time};
+use super::{Delivery, Engine, Message, Queue};
+use crate::{FleetError, Name, time};
 use manyhands_lab::clock::Stopwatch;
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -13,17 +13,17 @@ use std::{
 ///
 /// # Examples
 /// ```
-/// use manyhands_fleet::engine::{Engine, InProcess, Queue};
+/// use manyhands_fleet::engine::{Engine, InProcess, Message, Queue};
 /// use std::time::Duration;
 ///
 /// let engine = InProcess::new(Duration::from_secs(60));
-/// engine.publish(Queue::Results, "one", b"body")?;
-/// engine.publish(Queue::Results, "one", b"body")?;
+/// let message = Message { id: "one".to_owned(), body: b"body".to_vec() };
+/// engine.publish(Queue::Results, &"agent-7".parse()?, &[message.clone(), message])?;
 /// let taken = engine.take(Queue::Results, 10, Duration::ZERO)?;
 /// assert_eq!(taken.len(), 1, "one id is one message");
 /// taken[0].finish()?;
 /// assert!(engine.take(Queue::Results, 10, Duration::ZERO)?.is_empty());
-/// # Ok::<(), manyhands_fleet::FleetError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct InProcess(Arc<Shared>);
@@ -38,15 +38,16 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    queues: HashMap<Queue, VecDeque<Message>>,
-    leased: HashMap<u64, (Queue, Message)>,
+    queues: HashMap<Queue, VecDeque<Held>>,
+    leased: HashMap<u64, (Queue, Held)>,
     ids: HashSet<(Queue, String)>,
     keys: HashMap<String, Vec<u8>>,
     tokens: u64,
 }
 
 #[derive(Debug, Clone)]
-struct Message {
+struct Held {
+    about: String,
     body: Vec<u8>,
     attempts: u64,
     /// While queued: not before; while leased: until.
@@ -89,7 +90,7 @@ impl State {
         }
     }
 
-    fn take(&mut self, queue: Queue, now: Duration, lease: Duration) -> Option<(u64, Message)> {
+    fn take(&mut self, queue: Queue, now: Duration, lease: Duration) -> Option<(u64, Held)> {
         let messages = self.queues.get_mut(&queue)?;
         let place = messages.iter().position(|message| message.at <= now)?;
         let mut message = messages.remove(place)?;
@@ -102,17 +103,20 @@ impl State {
 }
 
 impl Engine for InProcess {
-    fn publish(&self, queue: Queue, id: &str, body: &[u8]) -> Result<(), FleetError> {
+    fn publish(&self, queue: Queue, about: &Name, messages: &[Message]) -> Result<(), FleetError> {
         let mut state = self.0.lock();
-        if state.ids.insert((queue, id.to_owned())) {
-            let message = Message {
-                body: body.to_owned(),
-                attempts: 0,
-                at: Duration::ZERO,
-            };
-            state.queues.entry(queue).or_default().push_back(message);
-            self.0.changed.notify_all();
+        for Message { id, body } in messages {
+            if state.ids.insert((queue, id.clone())) {
+                let message = Held {
+                    about: about.to_string(),
+                    body: body.clone(),
+                    attempts: 0,
+                    at: Duration::ZERO,
+                };
+                state.queues.entry(queue).or_default().push_back(message);
+            }
         }
+        self.0.changed.notify_all();
         Ok(())
     }
 
@@ -147,17 +151,23 @@ impl Engine for InProcess {
         }
     }
 
-    fn jobs_pending(&self) -> Result<u64, FleetError> {
+    fn jobs_pending(&self) -> Result<HashSet<String>, FleetError> {
         let state = self.0.lock();
         let is_job = |queue: &Queue| matches!(queue, Queue::Jobs { .. });
         let queued = state.queues.iter().filter(|(queue, _)| is_job(queue));
-        let queued: usize = queued.map(|(_, messages)| messages.len()).sum();
         let leased = state.leased.values().filter(|(queue, _)| is_job(queue));
-        Ok((queued + leased.count()) as u64)
+        let leased = leased.map(|(_, message)| message);
+        let all = queued.flat_map(|(_, messages)| messages).chain(leased);
+        Ok(all.map(|message| message.about.clone()).collect())
     }
 
     fn put(&self, key: &str, value: &[u8]) -> Result<(), FleetError> {
         self.0.lock().keys.insert(key.to_owned(), value.to_owned());
+        Ok(())
+    }
+
+    fn forget(&self, key: &str) -> Result<(), FleetError> {
+        self.0.lock().keys.remove(key);
         Ok(())
     }
 
@@ -174,12 +184,16 @@ impl Engine for InProcess {
 struct Leased {
     engine: Arc<Shared>,
     token: u64,
-    message: Message,
+    message: Held,
 }
 
 impl Delivery for Leased {
     fn body(&self) -> &[u8] {
         &self.message.body
+    }
+
+    fn about(&self) -> &str {
+        &self.message.about
     }
 
     fn attempt(&self) -> u64 {
@@ -224,10 +238,19 @@ mod tests {
     const JOBS: Queue = Queue::Jobs { cpus: None };
     const AT_ONCE: Duration = Duration::ZERO;
 
+    fn publish(engine: &InProcess, queue: Queue) {
+        let message = Message {
+            id: "a".to_owned(),
+            body: b"x".to_vec(),
+        };
+        let about = "p.0".parse().unwrap();
+        engine.publish(queue, &about, &[message]).unwrap();
+    }
+
     #[test]
     fn a_message_whose_lease_has_ended_goes_to_the_next_taker() {
         let engine = InProcess::new(Duration::from_millis(1));
-        engine.publish(JOBS, "a", b"x").unwrap();
+        publish(&engine, JOBS);
         let late = engine.take(JOBS, 1, AT_ONCE).unwrap().remove(0);
         let second = engine
             .take(JOBS, 1, Duration::from_secs(60))
@@ -239,32 +262,30 @@ mod tests {
     #[test]
     fn who_has_lost_the_lease_cannot_finish_for_the_other() {
         let engine = InProcess::new(Duration::ZERO);
-        engine.publish(JOBS, "a", b"x").unwrap();
+        publish(&engine, JOBS);
         let late = engine.take(JOBS, 1, AT_ONCE).unwrap().remove(0);
         // The lease of no length ends at once, and the message goes back.
         let second = engine.take(JOBS, 1, AT_ONCE).unwrap().remove(0);
         late.finish().unwrap();
-        assert_eq!(engine.jobs_pending().unwrap(), 1);
+        assert!(engine.jobs_pending().unwrap().contains("p.0"));
         second.finish().unwrap();
-        assert_eq!(engine.jobs_pending().unwrap(), 0);
+        assert!(engine.jobs_pending().unwrap().is_empty());
     }
 
     #[test]
     fn a_released_message_comes_again_after_its_delay() {
         let engine = InProcess::new(Duration::from_secs(3_600));
-        engine.publish(JOBS, "a", b"x").unwrap();
+        publish(&engine, JOBS);
         let first = engine.take(JOBS, 1, AT_ONCE).unwrap().remove(0);
         first.release(Duration::from_secs(3_600)).unwrap();
         assert!(engine.take(JOBS, 1, AT_ONCE).unwrap().is_empty());
-        assert_eq!(engine.jobs_pending().unwrap(), 1);
+        assert!(engine.jobs_pending().unwrap().contains("p.0"));
     }
 
     #[test]
     fn queues_are_apart() {
         let engine = InProcess::new(Duration::from_secs(3_600));
-        engine
-            .publish(Queue::Jobs { cpus: Some(2) }, "a", b"x")
-            .unwrap();
+        publish(&engine, Queue::Jobs { cpus: Some(2) });
         assert!(engine.take(JOBS, 1, AT_ONCE).unwrap().is_empty());
         assert!(engine.take(Queue::Results, 1, AT_ONCE).unwrap().is_empty());
     }

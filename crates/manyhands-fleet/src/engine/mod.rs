@@ -15,18 +15,19 @@ pub mod nats_server;
 pub use in_process::InProcess;
 pub use manyhands_nats::Keys;
 pub use nats::{Address, Nats};
-pub(crate) use nats_config::{Guarded, User, inbox_of};
+pub(crate) use nats_config::{Guarded, Opens, User};
 
-use crate::FleetError;
-use std::time::Duration;
+use crate::{FleetError, Name};
+use std::{collections::HashSet, time::Duration};
 
 /// Queues with leases, and keys.
 pub trait Engine: Send + Sync {
-    /// Adds a message; once for each id, as far as the engine remembers ids. It is kept when this returns.
+    /// Adds messages; each once for its id, as far as the engine remembers ids. They are kept when this returns. `about`
+    /// is what they are about: a job, or the agent that reports, whom the engine may forbid to report for another.
     ///
     /// # Errors
-    /// [`FleetError::Engine`] if it may not have been added; adding it again with the same id is safe.
-    fn publish(&self, queue: Queue, id: &str, body: &[u8]) -> Result<(), FleetError>;
+    /// [`FleetError::Engine`] if some may not have been added; adding them again with the same ids is safe.
+    fn publish(&self, queue: Queue, about: &Name, messages: &[Message]) -> Result<(), FleetError>;
 
     /// Takes up to `count_max` messages that nobody else has, and waits for the first.
     ///
@@ -39,17 +40,23 @@ pub trait Engine: Send + Sync {
         wait: Duration,
     ) -> Result<Vec<Box<dyn Delivery>>, FleetError>;
 
-    /// The number of jobs that are queued or leased.
+    /// What the messages are about that are queued or leased, of all sizes of machines: the ids of jobs.
     ///
     /// # Errors
     /// [`FleetError::Engine`] if the engine cannot be asked.
-    fn jobs_pending(&self) -> Result<u64, FleetError>;
+    fn jobs_pending(&self) -> Result<HashSet<String>, FleetError>;
 
     /// Sets a key, for all to read.
     ///
     /// # Errors
     /// [`FleetError::Engine`] if it may not have been set.
     fn put(&self, key: &str, value: &[u8]) -> Result<(), FleetError>;
+
+    /// Takes a key away.
+    ///
+    /// # Errors
+    /// [`FleetError::Engine`] if it may still be there.
+    fn forget(&self, key: &str) -> Result<(), FleetError>;
 
     /// Reads a key.
     ///
@@ -64,10 +71,34 @@ pub trait Engine: Send + Sync {
     fn now(&self) -> Result<Duration, FleetError>;
 }
 
+/// A message to be added.
+///
+/// # Examples
+/// ```
+/// use manyhands_fleet::engine::{Engine, InProcess, Message, Queue};
+/// use std::time::Duration;
+///
+/// let engine = InProcess::new(Duration::from_secs(60));
+/// let message = Message { id: "1".to_owned(), body: b"{}".to_vec() };
+/// engine.publish(Queue::Results, &"agent-7".parse()?, &[message])?;
+/// assert_eq!(engine.take(Queue::Results, 1, Duration::ZERO)?[0].about(), "agent-7");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// By which a message that is added twice is known.
+    pub id: String,
+    /// What it says.
+    pub body: Vec<u8>,
+}
+
 /// A message that is leased to its taker.
 pub trait Delivery: Send + Sync {
     /// What it says.
     fn body(&self) -> &[u8];
+
+    /// What it was published as being about.
+    fn about(&self) -> &str;
 
     /// How often it was handed out, with this time.
     fn attempt(&self) -> u64;

@@ -7,22 +7,26 @@
 //! What JetStream acknowledges has reached its file, and not necessarily the disk: power that fails may cost the
 //! messages of the last minutes. Server and agents are made for that.
 
-use super::{Delivery, Engine, Queue, nats_config::ENROLMENTS};
-use crate::FleetError;
+use super::{
+    Delivery, Engine, Message, Queue,
+    nats_config::{CLOCK, ENROLMENTS, JOBS, KEYS, RESULTS, inbox_of},
+};
+use crate::{FleetError, Name};
 use async_nats::{
     Client, ConnectError, ConnectOptions, Event,
     connection::State,
     jetstream::{
         self, AckKind, ErrorCode,
         consumer::{PullConsumer, pull},
-        context::Context,
+        context::{Context, PublishErrorKind},
         message::PublishMessage,
         stream::{self, ConsumerErrorKind, LastRawMessageErrorKind, RetentionPolicy},
     },
 };
-use futures_util::StreamExt;
+use futures_util::{StreamExt, TryStreamExt};
 use manyhands_nats::{AddressError, Keys, Refusal, refusal};
 use std::{
+    collections::HashSet,
     fmt,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -75,8 +79,12 @@ impl Address {
             }
             std::future::ready(())
         };
-        self.0
-            .options()
+        let mut options = self.0.options();
+        if let Some(public) = self.0.public_key() {
+            // Nobody else hears what is answered there.
+            options = options.custom_inbox_prefix(inbox_of(&public));
+        }
+        options
             .name("manyhands fleet")
             .event_callback(heard)
             .retry_on_initial_connect()
@@ -93,13 +101,13 @@ impl Address {
 ///
 /// # Examples
 /// ```no_run
-/// use manyhands_fleet::engine::{Address, Engine, Keys, Nats, Queue};
+/// use manyhands_fleet::engine::{Address, Engine, Keys, Nats};
 /// use std::time::Duration;
 ///
 /// let address = Address::parse("nats://127.0.0.1:4280", &Keys::default())?;
 /// let engine = Nats::connect(&address)?;
 /// engine.prepare(Duration::from_secs(60))?;
-/// engine.publish(Queue::Results, "one", b"body")?;
+/// assert!(engine.jobs_pending()?.is_empty());
 /// # Ok::<(), manyhands_fleet::FleetError>(())
 /// ```
 #[derive(Clone)]
@@ -122,18 +130,6 @@ impl Nats {
     /// # Errors
     /// [`FleetError::Engine`] if the system refuses what a connection needs, or the server the credentials.
     pub fn connect(address: &Address) -> Result<Self, FleetError> {
-        Self::connect_with(address, |options| options)
-    }
-
-    /// Connects, and hears answers below a subject of its own.
-    pub(crate) fn connect_with_inbox(address: &Address, inbox: &str) -> Result<Self, FleetError> {
-        Self::connect_with(address, |options| options.custom_inbox_prefix(inbox))
-    }
-
-    fn connect_with(
-        address: &Address,
-        more: impl FnOnce(ConnectOptions) -> ConnectOptions,
-    ) -> Result<Self, FleetError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("fleet nats")
@@ -141,7 +137,7 @@ impl Nats {
             .build()
             .map_err(FleetError::engine("start the thread of the connection"))?;
         let trouble = Trouble::default();
-        let options = more(address.options(&trouble));
+        let options = address.options(&trouble);
         let connecting = options.connect(address.0.server().clone());
         let client = runtime
             .block_on(connecting)
@@ -196,7 +192,7 @@ impl Nats {
     fn make_queue(&self, queue: Queue, lease: Duration) -> Result<(), FleetError> {
         let config = pull::Config {
             durable_name: Some(consumer_of(queue)),
-            filter_subject: subject_of(queue),
+            filter_subject: format!("{}.>", subject_of(queue)),
             ack_wait: lease,
             ..pull::Config::default()
         };
@@ -330,20 +326,29 @@ fn sentence(error: &ConnectError) -> String {
 }
 
 impl Engine for Nats {
-    fn publish(&self, queue: Queue, id: &str, body: &[u8]) -> Result<(), FleetError> {
+    /// Sends as many at once as the window has, and waits for what the server says of them.
+    fn publish(&self, queue: Queue, about: &Name, messages: &[Message]) -> Result<(), FleetError> {
         if let Queue::Jobs { cpus: Some(_) } = queue {
             self.make_queue_for(queue)?;
         }
-        let message = PublishMessage::build()
-            .message_id(id)
-            .payload(body.to_vec().into());
         let context = &self.0.context;
-        self.0.run("send a message", async {
-            context
-                .send_publish(subject_of(queue), message)
-                .await?
-                .await
-        })?;
+        let subject = format!("{}.{about}", subject_of(queue));
+        let send = |Message { id, body }: &Message| {
+            let message = PublishMessage::build()
+                .message_id(id)
+                .payload(body.clone().into());
+            let sending = context.send_publish(subject.clone(), message);
+            async { sending.await?.await.map(|_| ()) }
+        };
+        for window in messages.chunks(WINDOW) {
+            let all = futures_util::future::try_join_all(window.iter().map(send));
+            self.0.run("send a message", async {
+                all.await.map_err(|error| match error.kind() {
+                    PublishErrorKind::StreamNotFound => NO_SERVER.to_owned(),
+                    _ => error.to_string(),
+                })
+            })?;
+        }
         Ok(())
     }
 
@@ -388,10 +393,22 @@ impl Engine for Nats {
         Ok(taken.into_iter().map(deliver).collect())
     }
 
-    fn jobs_pending(&self) -> Result<u64, FleetError> {
+    fn jobs_pending(&self) -> Result<HashSet<String>, FleetError> {
         let context = &self.0.context;
-        let stream = self.0.run("count the jobs", context.get_stream(JOBS))?;
-        Ok(stream.cached_info().state.messages)
+        let asking = async {
+            let stream = context.get_stream_no_info(JOBS).await?;
+            let subjects = stream.info_with_subjects(format!("{JOBS}.>")).await?;
+            subjects
+                .map_ok(|(subject, _)| {
+                    // Behind the stream and the size of the machine.
+                    let about = subject.splitn(3, '.').nth(2);
+                    about.unwrap_or_default().to_owned()
+                })
+                .try_collect()
+                .await
+                .map_err(async_nats::Error::from)
+        };
+        self.0.run("look for the jobs", asking)
     }
 
     fn put(&self, key: &str, value: &[u8]) -> Result<(), FleetError> {
@@ -401,6 +418,16 @@ impl Engine for Nats {
             context.publish(subject, value).await?.await
         })?;
         Ok(())
+    }
+
+    fn forget(&self, key: &str) -> Result<(), FleetError> {
+        let context = &self.0.context;
+        let forgetting = async {
+            let keys = context.get_stream_no_info(KEYS).await?;
+            let purging = keys.purge().filter(format!("{KEYS}.{key}"));
+            purging.await.map_err(async_nats::Error::from)
+        };
+        self.0.run("forget a key", forgetting).map(|_| ())
     }
 
     fn get(&self, key: &str) -> Result<Option<Vec<u8>>, FleetError> {
@@ -445,6 +472,11 @@ impl Delivery for Leased {
         &self.message.payload
     }
 
+    fn about(&self) -> &str {
+        let subject = self.message.subject.as_str();
+        subject.splitn(3, '.').nth(2).unwrap_or_default()
+    }
+
     fn attempt(&self) -> u64 {
         self.attempt
     }
@@ -478,6 +510,7 @@ fn stream_of(queue: Queue) -> &'static str {
     }
 }
 
+/// The beginning of the subjects of a queue; behind it is what a message is about.
 fn subject_of(queue: Queue) -> String {
     let stream = stream_of(queue);
     match queue {
@@ -487,19 +520,17 @@ fn subject_of(queue: Queue) -> String {
 }
 
 fn consumer_of(queue: Queue) -> String {
-    subject_of(queue).replace('.', "-")
+    format!("{}-each", subject_of(queue).replace('.', "-"))
 }
 
 const PLANS: &str = "manyhands-plans";
-const JOBS: &str = "manyhands-jobs";
-const RESULTS: &str = "manyhands-results";
-/// A stream that keeps the last message of each subject: older servers have no other keys that this client can make.
-const KEYS: &str = "manyhands-answers";
-const CLOCK: &str = "clock";
 /// Answers are of no use when all agents have read them; an agent that comes back later sends its run again.
 const KEYS_AGE: Duration = Duration::from_hours(30 * 24);
 /// The server stores what it takes at once.
 const SERVER_LEASE: Duration = Duration::from_secs(10);
+/// Messages that are sent before the first of them is acknowledged: one megabyte of lines.
+const WINDOW: usize = 2;
+const NO_SERVER: &str = "the fleet's server has not been there yet";
 const DUPLICATES: Duration = Duration::from_secs(120);
 const DEADLINE: Duration = Duration::from_secs(5);
 /// A connection that takes longer is not refused, it is cut.

@@ -1,5 +1,6 @@
 //! The configuration of a `nats-server` that lets in only those whose keys it knows.
 
+use crate::Name;
 use std::{
     net::{IpAddr, Ipv4Addr},
     path::{Path, PathBuf},
@@ -21,8 +22,33 @@ pub(crate) struct Guarded {
 pub(crate) struct User {
     /// Public half of the key.
     pub(crate) public: String,
-    /// Whether it opens only the queue of those who want a key.
-    pub(crate) is_token: bool,
+    pub(crate) opens: Opens,
+}
+
+/// What a key opens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Opens {
+    /// The queue of those who want a key.
+    Enrolment,
+    /// What an agent of this name needs: jobs, answers, and its own reports.
+    Agent(Name),
+}
+
+impl User {
+    /// Subjects to which it may send. What it hears comes to its own inbox only.
+    fn publish(&self) -> Vec<String> {
+        match &self.opens {
+            Opens::Enrolment => vec![format!("{ENROLMENTS}.any.{}", self.public)],
+            Opens::Agent(name) => vec![
+                format!("{RESULTS}.any.{name}"),
+                format!("{KEYS}.{CLOCK}"),
+                format!("$JS.API.STREAM.MSG.GET.{KEYS}"),
+                format!("$JS.API.CONSUMER.INFO.{JOBS}.*"),
+                format!("$JS.API.CONSUMER.MSG.NEXT.{JOBS}.*"),
+                format!("$JS.ACK.{JOBS}.>"),
+            ],
+        }
+    }
 }
 
 impl Guarded {
@@ -43,17 +69,14 @@ impl Guarded {
             format!("tls {{ cert_file: {certificate}, key_file: {key} }}\n")
         });
         let user = |user: &User| {
-            let User { public, is_token } = user;
-            let permissions = if *is_token {
-                let inbox = inbox_of(public);
-                format!(
-                    ", permissions: {{ publish: [\"{ENROLMENTS}.any\"], subscribe: [\"{inbox}.>\"] }}"
-                )
-            } else {
-                String::new()
-            };
-            format!("  {{ nkey: {public}{permissions} }}\n")
+            let (publish, inbox) = (user.publish(), inbox_of(&user.public));
+            format!(
+                "  {{ nkey: {}, permissions: {{ publish: {publish:?}, subscribe: [\"{inbox}.>\"] }} }}\n",
+                user.public
+            )
         };
+        // A key that comes twice would make the file one that nobody can read.
+        let others = self.users.iter().filter(|user| user.public != self.server);
         format!(
             "server_name: {name}\nhost: \"{}\"\nport: {port}\npid_file: {}\njetstream {{ store_dir: {} }}\n{}\
              authorization {{ users: [\n  {{ nkey: {} }}\n{}] }}\n",
@@ -62,41 +85,56 @@ impl Guarded {
             quoted(&folder.join("store")),
             tls.unwrap_or_default(),
             self.server,
-            self.users.iter().map(user).collect::<String>()
+            others.map(user).collect::<String>()
         )
     }
 }
 
-/// Where a token's holder hears that its request has arrived; nobody else's messages come there.
-pub(crate) fn inbox_of(token: &str) -> String {
-    format!("_ENROL_{token}")
+/// Where the holder of a key hears answers; nobody else's messages come there.
+pub(crate) fn inbox_of(public: &str) -> String {
+    format!("_MANYHANDS_{public}")
 }
 
 /// The stream of requests for keys.
 pub(super) const ENROLMENTS: &str = "manyhands-enrolments";
+pub(super) const JOBS: &str = "manyhands-jobs";
+pub(super) const RESULTS: &str = "manyhands-results";
+/// A stream that keeps the last message of each subject: older servers have no other keys that this client can make.
+pub(super) const KEYS: &str = "manyhands-answers";
+/// The key that is set to learn what time it is.
+pub(super) const CLOCK: &str = "clock";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_token_opens_one_queue_and_its_own_inbox() {
-        let user = |public: &str, is_token| User {
+    fn a_key_opens_what_it_is_for_and_the_server_s_own_stands_once() {
+        let user = |public: &str, opens| User {
             public: public.to_owned(),
-            is_token,
+            opens,
         };
+        let agent = || Opens::Agent("agent-7".parse().unwrap());
         let guarded = Guarded {
             ip: "0.0.0.0".parse().unwrap(),
             certificate: Some(("/c.pem".into(), "/k.pem".into())),
             server: "US".to_owned(),
-            users: vec![user("UA", false), user("UT", true)],
+            users: vec![
+                user("UA", agent()),
+                user("UT", Opens::Enrolment),
+                user("US", agent()),
+            ],
         };
         let text = guarded.text("n", 4280, Path::new("/f"), "pid");
         let expected = "server_name: n\nhost: \"0.0.0.0\"\nport: 4280\npid_file: \"/f/pid\"\n\
                         jetstream { store_dir: \"/f/store\" }\n\
                         tls { cert_file: \"/c.pem\", key_file: \"/k.pem\" }\n\
-                        authorization { users: [\n  { nkey: US }\n  { nkey: UA }\n  { nkey: UT, permissions: \
-                        { publish: [\"manyhands-enrolments.any\"], subscribe: [\"_ENROL_UT.>\"] } }\n] }\n";
+                        authorization { users: [\n  { nkey: US }\n  { nkey: UA, permissions: { publish: \
+                        [\"manyhands-results.any.agent-7\", \"manyhands-answers.clock\", \
+                        \"$JS.API.STREAM.MSG.GET.manyhands-answers\", \"$JS.API.CONSUMER.INFO.manyhands-jobs.*\", \
+                        \"$JS.API.CONSUMER.MSG.NEXT.manyhands-jobs.*\", \"$JS.ACK.manyhands-jobs.>\"], \
+                        subscribe: [\"_MANYHANDS_UA.>\"] } }\n  { nkey: UT, permissions: \
+                        { publish: [\"manyhands-enrolments.any.UT\"], subscribe: [\"_MANYHANDS_UT.>\"] } }\n] }\n";
         assert_eq!(text, expected);
         assert!(guarded.own_ip().is_loopback());
     }

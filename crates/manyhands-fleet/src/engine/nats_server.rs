@@ -126,6 +126,10 @@ impl NatsServer {
     }
 
     /// From now on it lets in these, beside the fleet's server, and ends the connections of others.
+    ///
+    /// # Errors
+    /// [`FleetError::NatsServer`] if it would not read the new configuration, or cannot be told to: then it goes on with
+    /// the old one. [`FleetError::File`] if it cannot be written.
     pub(crate) fn know(&mut self, users: Vec<User>) -> Result<(), FleetError> {
         if let Some(guarded) = &mut self.guarded
             && guarded.users != users
@@ -135,7 +139,12 @@ impl NatsServer {
         }
         if self.is_stale {
             self.configure()?;
-            self.is_stale = !self.signal("reload");
+            if !self.signal("reload") {
+                return Err(FleetError::NatsServer {
+                    reason: "it could not be told whose keys are good now".to_owned(),
+                });
+            }
+            self.is_stale = false;
         }
         Ok(())
     }
@@ -146,8 +155,29 @@ impl NatsServer {
         };
         let text = guarded.text(&self.name, self.port, &self.folder, PID);
         let (path, new) = (self.folder.join(CONFIG), self.folder.join("nats.conf.new"));
-        let written = fs::write(&new, text).and_then(|()| fs::rename(&new, &path));
-        written.map_err(FleetError::file("write", &path))
+        fs::write(&new, text).map_err(FleetError::file("write", &new))?;
+        self.test(&new)?;
+        fs::rename(&new, &path).map_err(FleetError::file("write", &path))
+    }
+
+    /// Whether its program can read a configuration. A running one says nothing of one that it does not take.
+    fn test(&self, path: &Path) -> Result<(), FleetError> {
+        let mut testing = Command::new(&self.program);
+        testing.arg("-t").arg("--config").arg(path);
+        let tested = testing.output().map_err(|error| self.does_not_start(&error))?;
+        if tested.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&tested.stderr);
+        Err(FleetError::NatsServer {
+            reason: format!("it refuses its configuration: {}", said.trim()),
+        })
+    }
+
+    fn does_not_start(&self, error: &std::io::Error) -> FleetError {
+        FleetError::NatsServer {
+            reason: format!("'{}' does not start: {error}", self.program.display()),
+        }
     }
 
     /// Sends it a signal by its own program; `false` if it is not there, or not yet.
@@ -187,9 +217,9 @@ impl NatsServer {
         // Ctrl-C is for the fleet's server, which ends this one when it has stored everything.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let child = command.spawn().map_err(|error| FleetError::NatsServer {
-            reason: format!("'{}' does not start: {error}", self.program.display()),
-        })?;
+        let child = command
+            .spawn()
+            .map_err(|error| self.does_not_start(&error))?;
         self.child = Some(child);
         Ok(())
     }

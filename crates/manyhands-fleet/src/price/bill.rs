@@ -66,25 +66,23 @@ impl Bill {
     /// Adds up a plan's runs.
     ///
     /// # Errors
-    /// [`FleetError::UnknownPlan`] if there is no such plan, [`FleetError::Database`] and [`FleetError::Format`] if the
-    /// database cannot be read.
+    /// [`FleetError::UnknownPlan`] if there is no such plan, [`FleetError::Database`] if the database cannot be read.
     pub fn of(database: &Database, plan: &str, prices: &Prices) -> Result<Self, FleetError> {
         if !database.plans()?.iter().any(|one| one.id == plan) {
             let plan = plan.to_owned();
             return Err(FleetError::UnknownPlan { plan });
         }
-        Self::of_runs(&database.spent(plan)?, prices)
+        Ok(Self::of_runs(&database.spent(plan)?, prices))
     }
 
-    pub(super) fn of_runs(runs: &[SpentRow], prices: &Prices) -> Result<Self, FleetError> {
+    pub(super) fn of_runs(runs: &[SpentRow], prices: &Prices) -> Self {
         let mut sums: BTreeMap<(String, Option<String>, usize), Sum> = BTreeMap::new();
         for run in runs {
-            // Of a run without lines nothing is known but that it was begun or given up.
-            let Some((first, last)) = &run.ends else {
+            // Of a run without lines nothing is known but that it was begun or given up, and of one that has not been
+            // accepted the lines may be anything.
+            let Some((head, millis)) = run.ends.as_ref().and_then(time) else {
                 continue;
             };
-            let head: Head = serde_json::from_str(first).map_err(FleetError::format("a head"))?;
-            let millis = millis(&head, last)?;
             let key = (run.agent.clone(), run.machine.clone(), head.machine.cpus);
             let sum = sums.entry(key).or_default();
             sum.millis += millis;
@@ -104,9 +102,9 @@ impl Bill {
                 seconds,
             }
         };
-        Ok(Self {
+        Self {
             lines: sums.into_iter().map(line).collect(),
-        })
+        }
     }
 
     /// All agents that have a price, together.
@@ -158,17 +156,21 @@ struct Sum {
     millis: u64,
 }
 
-/// Time of a run up to its last line.
-fn millis(head: &Head, last: &str) -> Result<u64, FleetError> {
-    let parse = FleetError::format::<serde_json::Error>;
-    if head.experiments.is_empty() {
+/// Head of a run and its time up to its last line; `None` if the lines are none.
+fn time((first, last): &(String, String)) -> Option<(Head, u64)> {
+    let head: Head = serde_json::from_str(first).ok()?;
+    let millis = if head.experiments.is_empty() {
         // The only line of a command may still be its head.
         let outcome = serde_json::from_str::<Outcome>(last);
-        return Ok(outcome.map_or(0, |outcome| outcome.wall_nanos / 1_000_000));
-    }
-    let Last { spent_millis } = serde_json::from_str(last).map_err(parse("an event"))?;
-    Ok(spent_millis)
+        outcome.map_or(0, |outcome| outcome.wall_nanos / 1_000_000)
+    } else {
+        serde_json::from_str::<Last>(last).ok()?.spent_millis
+    };
+    Some((head, millis.min(MILLIS_MAX)))
 }
+
+/// A year.
+const MILLIS_MAX: u64 = 31_536_000_000;
 
 #[cfg(test)]
 mod tests {
@@ -211,7 +213,7 @@ mod tests {
             // Ten seconds, of which a minute is paid: 0.34 / 60.
             run_of("b", Some("c5.2xlarge"), 8, 10),
         ];
-        let bill = Bill::of_runs(&runs, &prices()).unwrap();
+        let bill = Bill::of_runs(&runs, &prices());
         let line = &bill.lines[0];
         assert_eq!(
             (line.runs, line.runs_lost, line.seconds),
@@ -225,7 +227,7 @@ mod tests {
 
     #[test]
     fn an_agent_that_does_not_say_its_machine_is_billed_by_its_cpus() {
-        let bill = Bill::of_runs(&[run_of("a", None, 96, 1_800)], &prices()).unwrap();
+        let bill = Bill::of_runs(&[run_of("a", None, 96, 1_800)], &prices());
         assert_eq!(bill.usd().to_string(), "2.04 USD");
     }
 
@@ -235,7 +237,7 @@ mod tests {
             run_of("a", Some("abacus"), 96, 60),
             run_of("b", None, 3, 60),
         ];
-        let bill = Bill::of_runs(&runs, &prices()).unwrap();
+        let bill = Bill::of_runs(&runs, &prices());
         assert!(bill.lines.iter().all(|line| line.usd.is_none()));
         let text = bill.text(&prices(), "2026-11-24".parse().unwrap());
         assert!(text.contains("without 2 agents"), "{text}");
@@ -251,12 +253,30 @@ mod tests {
             ..run_of("a", None, 192, 0)
         };
         let runs = [run(outcome), run(&head(192, &[]))];
-        let bill = Bill::of_runs(&runs, &prices()).unwrap();
+        let bill = Bill::of_runs(&runs, &prices());
         assert_eq!(bill.usd().to_string(), "4.50 USD");
         let none = SpentRow {
             ends: None,
             ..run_of("a", None, 192, 0)
         };
-        assert!(Bill::of_runs(&[none], &prices()).unwrap().lines.is_empty());
+        assert!(Bill::of_runs(&[none], &prices()).lines.is_empty());
+    }
+
+    #[test]
+    fn lines_that_are_none_neither_end_the_bill_nor_overflow_it() {
+        let lines = |first: String, last: &str| SpentRow {
+            ends: Some((first, last.to_owned())),
+            ..run_of("a", None, 96, 0)
+        };
+        let endless = format!("{{\"spent_millis\":{}}}", u64::MAX);
+        let experiments = [Experiment::new("X", "x")];
+        let runs = [
+            lines("garbage".to_owned(), "{}"),
+            lines(head(96, &experiments), "garbage"),
+            lines(head(96, &experiments), &endless),
+            lines(head(96, &experiments), &endless),
+        ];
+        let bill = Bill::of_runs(&runs, &prices());
+        assert_eq!((bill.lines.len(), bill.lines[0].runs), (1, 2));
     }
 }

@@ -1,7 +1,7 @@
 //! What a plan will cost, from the minutes that it gives each job.
 
 use super::{Prices, Usd};
-use crate::{FleetError, plan::Plan};
+use crate::{FleetError, plan::Plan, wire::{Cpus, new_id}};
 use jiff::civil::Date;
 use manyhands_lab::Experiment;
 use std::{collections::BTreeMap, fmt::Write};
@@ -60,8 +60,9 @@ impl Estimate {
             reason: "it gives its jobs no 'minutes', so nobody knows what it costs".to_owned(),
         })?;
         let mut counts = BTreeMap::new();
-        for job in plan.jobs("", experiments)? {
-            *counts.entry(job.cpus).or_insert(0) += 1;
+        for job in plan.jobs(&new_id(), experiments)? {
+            let cpus = job.cpus.map(Cpus::size);
+            *counts.entry(cpus).or_insert(0) += 1;
         }
         let lines = counts.into_iter().map(|(cpus, jobs)| {
             let seconds = jobs as u64 * 60 * u64::from(minutes);

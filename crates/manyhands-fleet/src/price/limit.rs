@@ -1,7 +1,11 @@
 //! What a plan may cost: which of its jobs may be handed out, and when it ends for want of money.
 
 use super::{Bill, Price, Prices, Usd};
-use crate::{FleetError, server::SpentRow, wire::Job};
+use crate::{
+    FleetError,
+    server::SpentRow,
+    wire::{Cpus, Job},
+};
 use serde::{Deserialize, Serialize};
 
 /// A number of dollars that a plan may cost, by a table of prices.
@@ -19,6 +23,7 @@ use serde::{Deserialize, Serialize};
 /// # Ok::<(), manyhands_fleet::FleetError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Limit {
     usd_max: f64,
     prices: Prices,
@@ -59,7 +64,7 @@ impl Limit {
         out: &[Job],
         waiting: &[Job],
     ) -> Result<Next, FleetError> {
-        let spent = self.spent(runs)?;
+        let spent = self.spent(runs);
         let of_all = format!("{spent:.2} of {:.2} USD are spent", self.usd_max);
         if spent > self.usd_max {
             return Ok(Next::End { reason: of_all });
@@ -88,15 +93,15 @@ impl Limit {
     }
 
     /// The bill so far, at most.
-    fn spent(&self, runs: &[SpentRow]) -> Result<f64, FleetError> {
-        let bill = Bill::of_runs(runs, &self.prices)?;
+    fn spent(&self, runs: &[SpentRow]) -> f64 {
+        let bill = Bill::of_runs(runs, &self.prices);
         let dearest = |seconds: f64| {
             let usd = self.prices.machines().iter().map(|one| one.usd(seconds));
             Usd::range(usd).unwrap_or_default()
         };
         let lines = bill.lines.iter();
         let usd = lines.map(|line| line.usd.unwrap_or_else(|| dearest(line.seconds)).most);
-        Ok(usd.sum())
+        usd.sum()
     }
 
     /// What a job costs if it takes all its minutes, at most.
@@ -104,11 +109,12 @@ impl Limit {
         let seconds = job.work.seconds_max().ok_or_else(|| FleetError::Plan {
             reason: "it gives its jobs no 'minutes', so nobody knows what they cost".to_owned(),
         })?;
-        let fits = |price: &&Price| job.cpus.is_none_or(|cpus| cpus == price.cpus);
+        let cpus = job.cpus.map(Cpus::size);
+        let fits = |price: &&Price| cpus.is_none_or(|cpus| cpus == price.cpus);
         let machines = self.prices.machines().iter().filter(fits);
         let usd = Usd::range(machines.map(|one| one.usd(seconds as f64)));
         usd.map(|usd| usd.most).ok_or_else(|| FleetError::Prices {
-            reason: match job.cpus {
+            reason: match cpus {
                 Some(cpus) => format!("it has no machine with {cpus} CPUs"),
                 None => "it has no machine".to_owned(),
             },
@@ -119,7 +125,7 @@ impl Limit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::Work;
+    use crate::wire::{Seconds, Work, a_job};
     use manyhands_lab::{Experiment, Scale, machine::Machine, record::Settings, run};
 
     /// Machines for a dollar and two dollars an hour.
@@ -134,18 +140,20 @@ mod tests {
         Limit::new(usd_max, Prices::parse(&table).unwrap())
     }
 
-    /// A job of half an hour.
-    fn job(cpus: Option<usize>) -> Job {
+    /// A job of half an hour, or of any time.
+    fn job(cpus: Option<u64>, seconds_max: Option<u64>) -> Job {
+        let job = a_job();
+        let Work::Command { name, holes, .. } = job.work else {
+            unreachable!("it is a command")
+        };
         Job {
-            id: "p.0".to_owned(),
-            plan: "p".to_owned(),
             work: Work::Command {
-                name: "x".to_owned(),
-                arguments: Vec::new(),
-                seconds_max: Some(1_800),
+                name,
+                holes,
+                seconds_max: seconds_max.map(Seconds::nearest),
             },
-            attempts: 1,
-            cpus,
+            cpus: cpus.map(Cpus::nearest),
+            ..a_job()
         }
     }
 
@@ -169,7 +177,7 @@ mod tests {
     #[test]
     fn as_many_jobs_are_out_as_can_all_take_their_minutes() {
         // Half an hour of the small machine is half a dollar.
-        let jobs = vec![job(Some(2)); 5];
+        let jobs = vec![job(Some(2), Some(1_800)); 5];
         let next = limit(1.6).next(&[], &[], &jobs).unwrap();
         assert_eq!(next, Next::HandOut(3));
         let next = limit(1.6).next(&[], &jobs[..3], &jobs[3..]).unwrap();
@@ -186,7 +194,7 @@ mod tests {
             run_of("large", 8, 1_800, true),
             run_of("large", 8, 900, false),
         ];
-        let waiting = [job(Some(8)), job(Some(2))];
+        let waiting = [job(Some(8), Some(1_800)), job(Some(2), Some(1_800))];
         let next = limit(2.0).next(&runs, &[], &waiting).unwrap();
         let reason = "1.50 of 2.00 USD are spent, and the next job may cost 1.00".to_owned();
         assert_eq!(next, Next::End { reason });
@@ -199,7 +207,7 @@ mod tests {
     #[test]
     fn a_plan_whose_jobs_had_to_be_repeated_ends_when_its_money_is_spent() {
         let runs = [run_of("small", 2, 7_200, false)];
-        let next = limit(1.9).next(&runs, &[job(Some(2))], &[]).unwrap();
+        let next = limit(1.9).next(&runs, &[job(Some(2), Some(1_800))], &[]).unwrap();
         let reason = "2.00 of 1.90 USD are spent".to_owned();
         assert_eq!(next, Next::End { reason });
     }
@@ -208,21 +216,16 @@ mod tests {
     fn what_is_not_known_counts_as_the_dearest() {
         // An hour of a machine that the table does not have, and any machine for the job.
         let runs = [run_of("abacus", 3, 3_600, true)];
-        let next = |usd_max| limit(usd_max).next(&runs, &[], &[job(None)]).unwrap();
+        let next = |usd_max| limit(usd_max).next(&runs, &[], &[job(None, Some(1_800))]).unwrap();
         assert_eq!(next(3.0), Next::HandOut(1));
         assert!(matches!(next(2.99), Next::End { .. }));
     }
 
     #[test]
     fn what_nobody_can_know_is_an_error() {
-        let refused = limit(9.0).next(&[], &[], &[job(Some(7))]).unwrap_err();
+        let refused = limit(9.0).next(&[], &[], &[job(Some(7), Some(1_800))]).unwrap_err();
         assert!(refused.to_string().contains("7 CPUs"), "{refused}");
-        let mut endless = job(Some(2));
-        endless.work = Work::Command {
-            name: "x".to_owned(),
-            arguments: Vec::new(),
-            seconds_max: None,
-        };
+        let endless = job(Some(2), None);
         let refused = limit(9.0).next(&[], &[], &[endless]).unwrap_err();
         assert!(refused.to_string().contains("minutes"), "{refused}");
     }

@@ -40,8 +40,16 @@ use serde::{Deserialize, Serialize};
 /// # Ok::<(), manyhands_fleet::FleetError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "Table")]
 pub struct Prices {
+    #[serde(rename = "machine")]
+    machines: Vec<Price>,
+}
+
+/// A table as somebody wrote it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
     #[serde(rename = "machine", default)]
     machines: Vec<Price>,
 }
@@ -71,6 +79,40 @@ pub struct Price {
     pub source: String,
 }
 
+impl TryFrom<Table> for Prices {
+    type Error = String;
+
+    fn try_from(table: Table) -> Result<Self, String> {
+        if table.machines.is_empty() {
+            return Err("it has no machine".to_owned());
+        }
+        for (number, machine) in table.machines.iter().enumerate() {
+            let name = &machine.name;
+            if table.machines[..number]
+                .iter()
+                .any(|one| one.name == *name)
+            {
+                return Err(format!("it has two machines '{name}'"));
+            }
+            if !machine.usd_per_hour.is_finite() || machine.usd_per_hour < 0.0 {
+                return Err(format!("'{name}' has a price that is no price"));
+            }
+            if machine.cpus == 0 {
+                return Err(format!("'{name}' has no CPUs"));
+            }
+            if machine.date.parse::<Date>().is_err() {
+                let date = &machine.date;
+                return Err(format!(
+                    "'{name}' has the date '{date}', which is none like 2026-11-23"
+                ));
+            }
+        }
+        Ok(Self {
+            machines: table.machines,
+        })
+    }
+}
+
 impl Prices {
     /// A table to begin with, as a file with remarks.
     pub const EXAMPLE: &str = include_str!("../../prices.toml");
@@ -82,38 +124,13 @@ impl Prices {
     /// that makes no sense.
     pub fn parse(text: &str) -> Result<Self, FleetError> {
         let wrong = |reason: String| FleetError::Prices { reason };
-        let prices: Self = toml::from_str(text).map_err(|error| {
+        toml::from_str(text).map_err(|error| {
             let line = error.span().map(|span| text[..span.start].lines().count());
             let message = error.message();
             wrong(line.map_or(message.to_owned(), |line| {
                 format!("line {}: {message}", line.max(1))
             }))
-        })?;
-        if prices.machines.is_empty() {
-            return Err(wrong("it has no machine".to_owned()));
-        }
-        for (number, machine) in prices.machines.iter().enumerate() {
-            let name = &machine.name;
-            if prices.machines[..number]
-                .iter()
-                .any(|one| one.name == *name)
-            {
-                return Err(wrong(format!("it has two machines '{name}'")));
-            }
-            if !machine.usd_per_hour.is_finite() || machine.usd_per_hour < 0.0 {
-                return Err(wrong(format!("'{name}' has a price that is no price")));
-            }
-            if machine.cpus == 0 {
-                return Err(wrong(format!("'{name}' has no CPUs")));
-            }
-            if machine.date.parse::<Date>().is_err() {
-                let date = &machine.date;
-                return Err(wrong(format!(
-                    "'{name}' has the date '{date}', which is none like 2026-11-23"
-                )));
-            }
-        }
-        Ok(prices)
+        })
     }
 
     /// The machines, in the order of the table.

@@ -33,7 +33,8 @@ impl Database {
         Ok(())
     }
 
-    /// Puts an agent's key in the place of a token; `false` if there is no such token, or no longer.
+    /// Puts an agent's key in the place of a token; `false` if there is no such token, or no longer, or the key has
+    /// another name.
     pub(super) fn enrol(&mut self, token: &str, key: &str) -> Result<bool, FleetError> {
         let transaction = self.0.transaction()?;
         let now = unix_seconds();
@@ -48,12 +49,15 @@ impl Database {
             return Ok(false);
         };
         let expires = seconds.map(|seconds| now.saturating_add(seconds));
-        transaction.execute(
-            "INSERT OR REPLACE INTO access (public, name, is_token, expires) VALUES (?, ?, 0, ?)",
+        // A key that has expired is good again by a new token of its name.
+        let noted = transaction.execute(
+            "INSERT INTO access (public, name, is_token, expires) VALUES (?, ?, 0, ?) ON CONFLICT (public) DO UPDATE \
+             SET expires = excluded.expires WHERE name = excluded.name AND NOT is_token",
             params![key, name, expires],
         )?;
+        // The token is used in any case.
         transaction.commit()?;
-        Ok(true)
+        Ok(noted > 0)
     }
 
     /// All keys that open the server now, by the names of their agents.
@@ -106,6 +110,23 @@ mod tests {
         assert_eq!(valid(&database), [("K".to_owned(), false)]);
         assert_eq!(database.revoke("a").unwrap(), 1);
         assert!(valid(&database).is_empty());
+    }
+
+    #[test]
+    fn a_token_does_not_bring_the_key_or_the_token_of_another() {
+        let (_folder, mut database) = database();
+        database.add_token("T", "agent-7", 60, None).unwrap();
+        assert!(database.enrol("T", "K").unwrap());
+        for (token, other) in [("M", "K"), ("N", "O")] {
+            database.add_token(token, "mallory", 60, Some(1)).unwrap();
+            database.add_token("O", "agent-8", 60, None).ok();
+            assert!(!database.enrol(token, other).unwrap());
+        }
+        let keys = database.valid_keys().unwrap();
+        let names: Vec<&str> = keys.iter().map(|key| key.name.as_str()).collect();
+        assert_eq!(names, ["agent-7", "agent-8"]);
+        assert!(keys[0].expires.is_none());
+        assert_eq!(database.revoke("agent-7").unwrap(), 1);
     }
 
     #[test]

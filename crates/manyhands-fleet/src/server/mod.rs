@@ -1,7 +1,8 @@
 //! The server: makes jobs of plans, stores what agents report, and answers them.
 //!
 //! The database is the truth, and the queues only carry: a message is finished after what it says is committed, and
-//! jobs that are open while the queue is empty are handed out again.
+//! jobs that are open and in no queue are handed out again. Whoever can reach the engine may send anything: a message is
+//! believed by what [`wire`] lets it say, by whose it is, and by the ticket of its job, and else is parked.
 //!
 //! # Threads
 //! One thread does everything here. Readers open the database for themselves.
@@ -12,18 +13,19 @@ mod rows;
 mod schema;
 
 pub use database::Database;
-use database::Judgement;
+use database::{Judgement, Standing};
+pub(crate) use keys::KeyRow;
 pub(crate) use rows::SpentRow;
-pub use rows::{AgentRow, JobRow, PlanRow, RunRow};
+pub use rows::{AgentRow, JobRow, PlanRow, RejectedRow, RunRow};
 
 use crate::{
-    FleetError,
-    engine::{Delivery, Engine, Queue},
+    FleetError, Name,
+    engine::{Delivery, Engine, Message, Queue},
     enrol,
     plan::Plan,
     price::Next,
     time::pause,
-    wire::{self, Answer, Job, News, Note, Receipt, Request, Submission},
+    wire::{self, Answer, Cpus, Job, News, Note, Receipt, Report, Request, Submission},
 };
 use manyhands_lab::{Experiment, clock::Stopwatch, run::Interrupt};
 use std::time::Duration;
@@ -47,8 +49,10 @@ pub struct Server<'engine> {
     engine: &'engine dyn Engine,
     database: Database,
     experiments: Vec<Experiment>,
-    /// Time since the last report of an agent.
-    silence: Stopwatch,
+    /// Public half of the key that is the server's own, which nobody else may have.
+    own_key: Option<String>,
+    /// Time since the jobs were last looked for; `None` before the first time.
+    looked: Option<Stopwatch>,
 }
 
 impl std::fmt::Debug for Server<'_> {
@@ -72,7 +76,17 @@ impl<'engine> Server<'engine> {
             engine,
             database,
             experiments,
-            silence: Stopwatch::start(),
+            own_key: None,
+            looked: None,
+        }
+    }
+
+    /// The same, with this key (its public half) as its own: no agent gets it.
+    #[must_use]
+    pub fn with_key(self, public: Option<String>) -> Self {
+        Self {
+            own_key: public,
+            ..self
         }
     }
 
@@ -99,7 +113,7 @@ impl<'engine> Server<'engine> {
         Ok(())
     }
 
-    /// Takes what there is and carries it out; waits for the first report so long.
+    /// Takes what there is and carries it out; waits for the first report so long. What cannot be judged is parked.
     ///
     /// # Errors
     /// [`FleetError::Engine`] if the engine does not answer: what is not finished comes again. Those of the database.
@@ -112,26 +126,19 @@ impl<'engine> Server<'engine> {
             .engine
             .take(Queue::Enrolments, PLANS_MAX, Duration::ZERO)?
         {
-            // What nobody signed, and what has no token any more, gets no answer: its key opens nothing.
-            if let Ok(request) = wire::from_bytes::<enrol::Request>(delivery.body())
-                && request.is_signed()
-            {
-                self.database.enrol(&request.token, &request.key)?;
-            }
-            delivery.finish()?;
+            self.enrol(delivery.as_ref())?;
         }
         let reports = self.engine.take(Queue::Results, REPORTS_MAX, wait)?;
         if !reports.is_empty() {
-            self.silence = Stopwatch::start();
             self.collect(&reports)?;
         }
-        let is_silent = self.silence.elapsed() > SILENCE;
-        if is_silent || !plans.is_empty() || !reports.is_empty() {
+        let is_due = self.looked.is_none_or(|looked| looked.elapsed() > LOOK_AGAIN);
+        if is_due || !plans.is_empty() || !reports.is_empty() {
             self.keep_limits()?;
         }
-        if is_silent {
-            self.silence = Stopwatch::start();
+        if is_due {
             self.hand_out_again()?;
+            self.looked = Some(Stopwatch::start());
         }
         Ok(())
     }
@@ -165,19 +172,51 @@ impl<'engine> Server<'engine> {
         match wire::from_bytes::<Request>(delivery.body()) {
             Ok(Request::Submit(submission)) => self.submit(&submission)?,
             // It may have overtaken its plan.
-            Ok(Request::Cancel { plan }) => {
+            Ok(Request::Cancel(plan)) => {
                 if !self.cancel(&plan)? && delivery.attempt() < CANCEL_ATTEMPTS {
                     return delivery.release(EARLY);
                 }
             }
-            // Nothing of ours wrote it, and it will not get better.
-            Err(_) => {}
+            Ok(Request::Redo(job)) => {
+                if let Some((job, time)) = self.database.redo(&job)? {
+                    self.engine.forget(&wire::job_key(&job.id))?;
+                    self.hand_out(&job, time)?;
+                } else {
+                    let reason = "there is no such job, or its plan has ended";
+                    self.park(delivery, reason)?;
+                }
+            }
+            Err(error) => self.park(delivery, &error.to_string())?,
         }
         delivery.finish()
     }
 
+    fn enrol(&mut self, delivery: &dyn Delivery) -> Result<(), FleetError> {
+        // Nobody is answered whose key opens nothing.
+        match wire::from_bytes::<enrol::Request>(delivery.body()) {
+            Ok(request) if !request.is_signed() => {
+                self.park(delivery, "the token and the key have not both signed it")?;
+            }
+            Ok(request) if Some(&request.key) == self.own_key.as_ref() => {
+                self.park(delivery, "the key is this server's own")?;
+            }
+            Ok(request) => {
+                if !self.database.enrol(&request.token, &request.key)? {
+                    self.park(delivery, "the token is used or over, or the key has another name")?;
+                }
+            }
+            Err(error) => self.park(delivery, &error.to_string())?,
+        }
+        delivery.finish()
+    }
+
+    /// Keeps a message that cannot be judged for people to look at, and goes on without it.
+    fn park(&self, delivery: &dyn Delivery, reason: &str) -> Result<(), FleetError> {
+        self.database.reject(delivery.about(), reason, delivery.body())
+    }
+
     /// Ends what is open of a plan; `false` if there is no such plan.
-    fn cancel(&mut self, plan: &str) -> Result<bool, FleetError> {
+    fn cancel(&mut self, plan: &Name) -> Result<bool, FleetError> {
         let Some(open) = self.database.cancel_plan(plan)? else {
             return Ok(false);
         };
@@ -188,22 +227,21 @@ impl<'engine> Server<'engine> {
     }
 
     fn submit(&mut self, submission: &Submission) -> Result<(), FleetError> {
-        let id = submission.plan.as_str();
         let jobs = Plan::parse(&submission.toml).and_then(|plan| {
-            let jobs = plan.jobs(id, &self.experiments)?;
+            let jobs = plan.jobs(&submission.plan, &self.experiments)?;
             if let Some(limit) = &submission.limit {
                 // What nobody knows the price of cannot be limited.
                 limit.next(&[], &[], &jobs)?;
             }
-            Ok((jobs, plan.name))
+            Ok((jobs, plan))
         });
         match jobs {
-            Ok((jobs, name)) => {
-                self.database.add_plan(submission, &name, &jobs)?;
-                if submission.limit.is_none() {
-                    for job in &jobs {
-                        self.hand_out(job, FIRST)?;
-                    }
+            Ok((jobs, plan)) => {
+                self.database.add_plan(submission, &plan, &jobs)?;
+                // Those in the database: the plan may have come before.
+                let (out, _) = self.database.out_and_waiting(&submission.plan)?;
+                for job in &out {
+                    self.hand_out(job, FIRST)?;
                 }
             }
             Err(error) => self.database.refuse_plan(submission, &error.to_string())?,
@@ -212,33 +250,48 @@ impl<'engine> Server<'engine> {
     }
 
     fn hand_out(&self, job: &Job, time: u64) -> Result<(), FleetError> {
-        let id = format!("{}.{time}", job.id);
+        let cpus = job.cpus.map(Cpus::size);
+        let message = Message {
+            id: format!("{}.{time}", job.id),
+            body: wire::to_bytes(job)?,
+        };
         self.engine
-            .publish(Queue::Jobs { cpus: job.cpus }, &id, &wire::to_bytes(job)?)
+            .publish(Queue::Jobs { cpus }, &job.id, &[message])
     }
 
     /// Jobs that are open and in no queue were lost by the engine.
     fn hand_out_again(&mut self) -> Result<(), FleetError> {
-        if self.engine.jobs_pending()? > 0 {
-            return Ok(());
-        }
-        for (job, time) in self.database.hand_out_again()? {
+        let pending = self.engine.jobs_pending()?;
+        for (job, time) in self.database.hand_out_again(&pending)? {
             self.hand_out(&job, time)?;
         }
         Ok(())
     }
 
     /// Commits all lines at once, then answers the runs that are complete.
-    fn collect(&mut self, reports: &[Box<dyn Delivery>]) -> Result<(), FleetError> {
-        let read = reports
-            .iter()
-            .map(|delivery| wire::from_bytes(delivery.body()).ok());
-        let notes: Vec<Option<Note>> = read.collect();
-        self.database.store(notes.iter().flatten())?;
-        for (delivery, note) in reports.iter().zip(&notes) {
-            let is_early = match note {
-                Some(note) => !self.conclude(note, delivery.as_ref())?,
-                None => false,
+    fn collect(&mut self, deliveries: &[Box<dyn Delivery>]) -> Result<(), FleetError> {
+        let mut reports = Vec::new();
+        for delivery in deliveries {
+            match wire::from_bytes::<Report>(delivery.body()) {
+                Ok(report) if **report.agent() == *delivery.about() => {
+                    reports.push((delivery.as_ref(), report));
+                }
+                Ok(_) => {
+                    self.park(delivery.as_ref(), "it is in the name of another agent")?;
+                    delivery.finish()?;
+                }
+                Err(error) => {
+                    self.park(delivery.as_ref(), &error.to_string())?;
+                    delivery.finish()?;
+                }
+            }
+        }
+        let all: Vec<&Report> = reports.iter().map(|(_, report)| report).collect();
+        let standings = self.database.store(&all)?;
+        for ((delivery, report), standing) in reports.iter().zip(standings) {
+            let is_early = match report {
+                Report::Waits(_) => false,
+                Report::Job(note) => !self.answer(note, standing, *delivery)?,
             };
             if is_early {
                 delivery.release(EARLY)?;
@@ -250,14 +303,34 @@ impl<'engine> Server<'engine> {
     }
 
     /// Answers what needs an answer; `false` if it is too early for one.
+    fn answer(
+        &mut self,
+        note: &Note,
+        standing: Standing,
+        delivery: &dyn Delivery,
+    ) -> Result<bool, FleetError> {
+        match standing {
+            Standing::OfAnother => {
+                self.park(delivery, "its run is another agent's, or of another job")?;
+                Ok(true)
+            }
+            Standing::NotGiven => {
+                self.park(delivery, "its job was not given to this agent, or is given anew")?;
+                self.send_receipt(note, Receipt::Refused, &note.run)?;
+                Ok(true)
+            }
+            Standing::Right => self.conclude(note, delivery),
+        }
+    }
+
     fn conclude(&mut self, note: &Note, delivery: &dyn Delivery) -> Result<bool, FleetError> {
-        let attempt = delivery.attempt();
         let attempts_max = delivery.lease().as_secs() / EARLY.as_secs() + 3;
         match &note.news {
-            News::Line { .. } | News::Beat { .. } => {}
+            News::Lines { .. } | News::Beat { .. } | News::Unable { .. } => {}
             News::Failed { reason } => {
-                self.database.fail(note, reason)?;
-                self.engine.put(&wire::job_key(&note.job), b"failed")?;
+                if self.database.fail(note, reason)? {
+                    self.engine.put(&wire::job_key(&note.job), b"failed")?;
+                }
             }
             News::Done {
                 lines,
@@ -265,9 +338,10 @@ impl<'engine> Server<'engine> {
                 sending,
                 ..
             } => {
-                let receipt = match self.database.judge(note, *lines, sha256)? {
+                let (lines, experiments) = (lines.get(), &self.experiments);
+                let receipt = match self.database.judge(note, lines, sha256, experiments)? {
                     // Lines that the queue delivered to a server that died come again, after their lease.
-                    Judgement::Missing if attempt < attempts_max => return Ok(false),
+                    Judgement::Missing if delivery.attempt() < attempts_max => return Ok(false),
                     Judgement::Missing => Receipt::Resend,
                     Judgement::Differs => {
                         self.database.forget_lines(&note.run)?;
@@ -275,17 +349,27 @@ impl<'engine> Server<'engine> {
                     }
                     Judgement::Counts => Receipt::Accepted,
                     Judgement::Superseded => Receipt::Superseded,
+                    Judgement::Refused => Receipt::Refused,
                 };
                 if receipt == Receipt::Accepted {
                     self.engine
                         .put(&wire::job_key(&note.job), note.run.as_bytes())?;
                 }
-                let sending = sending.clone();
-                let answer = wire::to_bytes(&Answer { receipt, sending })?;
-                self.engine.put(&wire::run_key(&note.run), &answer)?;
+                self.send_receipt(note, receipt, sending)?;
             }
         }
         Ok(true)
+    }
+
+    fn send_receipt(
+        &self,
+        note: &Note,
+        receipt: Receipt,
+        sending: &Name,
+    ) -> Result<(), FleetError> {
+        let sending = sending.clone();
+        let answer = wire::to_bytes(&Answer { receipt, sending })?;
+        self.engine.put(&wire::run_key(&note.run), &answer)
     }
 }
 
@@ -295,8 +379,8 @@ const PLANS_MAX: usize = 16;
 const REPORTS_MAX: usize = 256;
 const WAIT: Duration = Duration::from_millis(500);
 const RETRY: Duration = Duration::from_millis(500);
-/// Agents that are at work report more often; with nobody reporting and nothing queued, jobs were lost.
-const SILENCE: Duration = Duration::from_secs(5);
+/// How often it is looked whether the queue has lost jobs, and what plans with a limit have cost.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// A plan that does not come within this number of seconds never does.
 const CANCEL_ATTEMPTS: u64 = 60;
 /// How long a run's last note is put off, each time, while lines before it are missing.

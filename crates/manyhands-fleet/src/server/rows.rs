@@ -1,7 +1,7 @@
 //! What readers of the database see: plans, jobs, runs and agents as rows.
 
 use super::Database;
-use super::database::natural;
+use super::database::{lines_of, natural};
 use crate::{FleetError, time::unix_seconds};
 
 /// A plan and how far it is.
@@ -36,6 +36,8 @@ pub struct JobRow {
     pub title: String,
     /// Why nobody tries it any more.
     pub failed: Option<String>,
+    /// Which agent was the last that cannot do it, and why.
+    pub unable: Option<String>,
     /// The run that counts.
     pub run: Option<RunRow>,
 }
@@ -53,6 +55,12 @@ pub struct RunRow {
     pub sha256: String,
     /// What the agent's machine is called in the table of prices.
     pub machine: Option<String>,
+    /// Its blocks.
+    pub blocks: u64,
+    /// How many of them were disturbed.
+    pub disturbed: u64,
+    /// What it found, in a line; `None` if an earlier version accepted it.
+    pub answer: Option<String>,
 }
 
 /// What is known of a run's costs, whether it counts or not.
@@ -73,14 +81,33 @@ pub struct AgentRow {
     pub name: String,
     /// Seconds since then.
     pub silent_seconds: i64,
-    /// What it was at, in a line.
-    pub title: String,
+    /// CPUs of its machine, if it has said so.
+    pub cpus: Option<u64>,
+    /// Model of its processor.
+    pub cpu: Option<String>,
+    /// What its machine is called in the table of prices.
+    pub machine: Option<String>,
+    /// What it was at, in a line; `None` if it waited.
+    pub title: Option<String>,
     /// Whether a run of that job counts already.
     pub is_done: bool,
     /// Events of the run so far.
     pub events: u64,
     /// Seconds until its end, about.
     pub left_seconds: u64,
+}
+
+/// A message that nobody could judge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RejectedRow {
+    /// When it came, UTC.
+    pub received: String,
+    /// What it was about: an agent, a plan, a token.
+    pub about: String,
+    /// Why it was rejected.
+    pub reason: String,
+    /// How it begins.
+    pub body: String,
 }
 
 impl Database {
@@ -92,7 +119,8 @@ impl Database {
         let sql = "SELECT plan.id, plan.name, submitted, refused, cancelled, ended, count(job.id), \
                    count(job.id) FILTER (WHERE EXISTS \
                    (SELECT 1 FROM run WHERE run.job = job.id AND run.state = 'accepted')), \
-                   count(job.failed) \
+                   count(job.failed) FILTER (WHERE NOT EXISTS \
+                   (SELECT 1 FROM run WHERE run.job = job.id AND run.state = 'accepted')) \
                    FROM plan LEFT JOIN job ON job.plan = plan.id GROUP BY plan.id ORDER BY plan.id";
         let mut statement = self.0.prepare(sql)?;
         let rows = statement.query_map([], |row| {
@@ -116,7 +144,8 @@ impl Database {
     /// # Errors
     /// [`FleetError::Database`] if the file cannot be read.
     pub fn jobs(&self, plan: &str) -> Result<Vec<JobRow>, FleetError> {
-        let sql = "SELECT job.id, title, failed, run.id, agent, lines, sha256, machine FROM job \
+        let sql = "SELECT job.id, title, failed, run.id, agent, lines, sha256, machine, unable, \
+                   coalesce(blocks, 0), coalesce(disturbed, 0), answer FROM job \
                    LEFT JOIN run ON run.job = job.id AND run.state = 'accepted' \
                    WHERE plan = ? ORDER BY number";
         let mut statement = self.0.prepare(sql)?;
@@ -129,6 +158,9 @@ impl Database {
                     lines: natural(row.get(5)?),
                     sha256: row.get(6)?,
                     machine: row.get(7)?,
+                    blocks: natural(row.get(9)?),
+                    disturbed: natural(row.get(10)?),
+                    answer: row.get(11)?,
                 }),
                 None => None,
             };
@@ -136,6 +168,7 @@ impl Database {
                 id: row.get(0)?,
                 title: row.get(1)?,
                 failed: row.get(2)?,
+                unable: row.get(8)?,
                 run,
             })
         })?;
@@ -147,10 +180,24 @@ impl Database {
     /// # Errors
     /// [`FleetError::Database`] if the file cannot be read.
     pub fn lines(&self, run: &str) -> Result<Vec<String>, FleetError> {
-        let mut statement = self
-            .0
-            .prepare("SELECT text FROM line WHERE run = ? ORDER BY number")?;
-        let rows = statement.query_map([run], |row| row.get(0))?;
+        lines_of(&self.0, run)
+    }
+
+    /// The last messages that nobody could judge, the newest first.
+    ///
+    /// # Errors
+    /// [`FleetError::Database`] if the file cannot be read.
+    pub fn rejected(&self) -> Result<Vec<RejectedRow>, FleetError> {
+        let sql = "SELECT received, about, reason, body FROM rejected ORDER BY id DESC";
+        let mut statement = self.0.prepare(sql)?;
+        let rows = statement.query_map([], |row| {
+            Ok(RejectedRow {
+                received: row.get(0)?,
+                about: row.get(1)?,
+                reason: row.get(2)?,
+                body: row.get(3)?,
+            })
+        })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
@@ -184,18 +231,22 @@ impl Database {
     /// [`FleetError::Database`] if the file cannot be read.
     pub fn agents(&self) -> Result<Vec<AgentRow>, FleetError> {
         let sql = "SELECT name, seen, title, events, left_seconds, EXISTS \
-                   (SELECT 1 FROM run WHERE run.job = job.id AND run.state = 'accepted') \
-                   FROM agent JOIN job ON job.id = agent.job ORDER BY name";
+                   (SELECT 1 FROM run WHERE run.job = job.id AND run.state = 'accepted'), cpus, cpu, machine \
+                   FROM agent LEFT JOIN job ON job.id = agent.job ORDER BY name";
         let mut statement = self.0.prepare(sql)?;
         let rows = statement.query_map([], |row| {
             let seen: i64 = row.get(1)?;
+            let cpus: Option<i64> = row.get(6)?;
             Ok(AgentRow {
                 name: row.get(0)?,
-                silent_seconds: unix_seconds() - seen,
+                silent_seconds: (unix_seconds() - seen).max(0),
                 title: row.get(2)?,
                 events: natural(row.get(3)?),
                 left_seconds: natural(row.get(4)?),
                 is_done: row.get(5)?,
+                cpus: cpus.map(natural),
+                cpu: row.get(7)?,
+                machine: row.get(8)?,
             })
         })?;
         Ok(rows.collect::<Result<_, _>>()?)

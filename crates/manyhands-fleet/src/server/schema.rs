@@ -14,9 +14,10 @@ pub(super) fn open(path: &Path) -> Result<Connection, FleetError> {
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let missing = match version {
         // What is there already stays as it is.
-        0 | 3 => TABLES,
-        1 => &format!("{SINCE_1}{SINCE_2}{TABLES}"),
-        2 => &format!("{SINCE_2}{TABLES}"),
+        0 => TABLES,
+        1 => &format!("{SINCE_1}{SINCE_2}{SINCE_4}{TABLES}"),
+        2 => &format!("{SINCE_2}{SINCE_4}{TABLES}"),
+        3 | 4 => &format!("{SINCE_4}{TABLES}"),
         VERSION => return Ok(connection),
         other => return Err(of_version(other)),
     };
@@ -63,8 +64,11 @@ CREATE TABLE IF NOT EXISTS job (
     number INTEGER NOT NULL,
     title TEXT NOT NULL,
     message TEXT NOT NULL,
+    ticket TEXT,
+    attempts INTEGER NOT NULL DEFAULT 5,
     handed_out INTEGER NOT NULL DEFAULT 1,
-    failed TEXT
+    failed TEXT,
+    unable TEXT
 );
 CREATE TABLE IF NOT EXISTS run (
     id TEXT PRIMARY KEY,
@@ -74,7 +78,10 @@ CREATE TABLE IF NOT EXISTS run (
     state TEXT NOT NULL DEFAULT 'going on',
     lines INTEGER,
     sha256 TEXT,
-    machine TEXT
+    machine TEXT,
+    blocks INTEGER,
+    disturbed INTEGER,
+    answer TEXT
 );
 -- Of the runs of a job one counts.
 CREATE UNIQUE INDEX IF NOT EXISTS run_that_counts ON run(job) WHERE state = 'accepted';
@@ -87,9 +94,19 @@ CREATE TABLE IF NOT EXISTS line (
 CREATE TABLE IF NOT EXISTS agent (
     name TEXT PRIMARY KEY,
     seen INTEGER NOT NULL,
-    job TEXT NOT NULL,
-    events INTEGER NOT NULL,
-    left_seconds INTEGER NOT NULL
+    job TEXT,
+    events INTEGER NOT NULL DEFAULT 0,
+    left_seconds INTEGER NOT NULL DEFAULT 0,
+    cpus INTEGER,
+    cpu TEXT,
+    machine TEXT
+);
+CREATE TABLE IF NOT EXISTS rejected (
+    id INTEGER PRIMARY KEY,
+    received TEXT NOT NULL,
+    about TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    body TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS access (
     public TEXT PRIMARY KEY,
@@ -109,5 +126,17 @@ const SINCE_2: &str = "
 ALTER TABLE plan ADD COLUMN usd_limit TEXT;
 ALTER TABLE plan ADD COLUMN ended TEXT;
 ";
-const VERSION: i64 = 4;
+/// What a file of version 4 lacks. Its jobs are messages that nobody reads any more, and agents report anew.
+const SINCE_4: &str = "
+ALTER TABLE job ADD COLUMN ticket TEXT;
+ALTER TABLE job ADD COLUMN attempts INTEGER NOT NULL DEFAULT 5;
+ALTER TABLE job ADD COLUMN unable TEXT;
+ALTER TABLE run ADD COLUMN blocks INTEGER;
+ALTER TABLE run ADD COLUMN disturbed INTEGER;
+ALTER TABLE run ADD COLUMN answer TEXT;
+UPDATE job SET failed = 'it was not done before this program was replaced by a newer one' WHERE failed IS NULL
+    AND NOT EXISTS (SELECT 1 FROM run WHERE run.job = job.id AND state = 'accepted');
+DROP TABLE agent;
+";
+const VERSION: i64 = 5;
 const BUSY: Duration = Duration::from_secs(10);

@@ -47,7 +47,7 @@ pub(crate) fn two_agents_of_one_machine_take_turns_and_have_charts() {
     assert!(ended, "not done in time");
     let database = Database::open_to_read(&fleet.database).unwrap();
     let out = fleet.folder.path().join("out");
-    results::check_plan(&database, &id, &out);
+    results::check_plan(&database, &id, &fleet.folder.path().join("without prices"));
     check_turns(&database, &id);
     let prices = prices(cpus);
     export::export(&database, &id, &out, Some(&prices), console::alone).unwrap();

@@ -2,10 +2,10 @@
 
 use crate::{PLAN, PLAN_JOBS, experiments, results};
 use manyhands_fleet::{
-    FleetError,
+    FleetError, Name,
     agent::{Agent, Allowed, Setup},
     commands,
-    engine::{Delivery, Engine, InProcess, Queue},
+    engine::{Delivery, Engine, InProcess, Message, Queue},
     price::{Limit, Prices},
     server::{Database, Server},
     watch,
@@ -13,6 +13,7 @@ use manyhands_fleet::{
 use manyhands_lab::{clock::Stopwatch, launcher::Launcher, run::Interrupt};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use std::{
+    collections::HashSet,
     path::{Path, PathBuf},
     sync::Mutex,
     thread,
@@ -79,7 +80,7 @@ pub(crate) fn a_cancelled_plan_ends_and_keeps_its_results() {
         let rows = database.plans().unwrap();
         rows.len() == 2
             && rows[1].cancelled.is_some()
-            && fleet.inner.jobs_pending().unwrap() == PLAN_JOBS
+            && fleet.inner.jobs_pending().unwrap().len() as u64 == PLAN_JOBS
     });
     let database = Database::open_to_read(&fleet.database).unwrap();
     let rows = database.plans().unwrap();
@@ -108,7 +109,7 @@ pub(crate) fn a_plan_ends_when_its_money_does() {
     });
     let database = Database::open_to_read(&fleet.database).unwrap();
     let plans = database.plans().unwrap();
-    let row = |id: &str| plans.iter().find(|plan| plan.id == id).unwrap();
+    let row = |id: &str| plans.iter().find(|plan| plan.id == *id).unwrap();
     let refused = row(&unlimited).refused.as_deref().unwrap_or_default();
     assert!(refused.contains("minutes"), "{refused:?}");
     let row = row(&id);
@@ -116,7 +117,7 @@ pub(crate) fn a_plan_ends_when_its_money_does() {
     let reason = "1.00 of 1.50 USD are spent, and the next job may cost 1.00";
     assert_eq!(row.ended.as_deref(), Some(reason));
     assert!(watch::text(&database).unwrap().contains(reason));
-    assert_eq!(fleet.inner.jobs_pending().unwrap(), 0);
+    assert!(fleet.inner.jobs_pending().unwrap().is_empty());
     results::check_plan(&database, &id, &fleet.folder.path().join("out"));
 }
 
@@ -194,7 +195,7 @@ impl Fleet {
 
 pub(crate) fn setup(name: &str, folder: &Path) -> Setup {
     Setup {
-        name: name.to_owned(),
+        name: name.parse().unwrap(),
         spool: folder.join(name),
         host_lock: folder.join(format!("{name}.lock")),
         cpus: 2,
@@ -253,7 +254,7 @@ pub(crate) struct Faulty {
     odds: Odds,
     rng: Mutex<StdRng>,
     /// Messages that are late.
-    held: Mutex<Vec<(Queue, String, Vec<u8>)>>,
+    held: Mutex<Vec<(Queue, Name, Message)>>,
     /// How far its clock is before that of this machine.
     skew_seconds: i64,
 }
@@ -263,13 +264,13 @@ impl Faulty {
         odds > 0 && self.rng.lock().unwrap().random_range(0..100) < odds
     }
 
-    fn pass(&self, queue: Queue, id: &str, body: &[u8]) -> Result<(), FleetError> {
+    fn pass(&self, queue: Queue, about: &Name, message: Message) -> Result<(), FleetError> {
         if self.happens(self.odds.held) {
-            let message = (queue, id.to_owned(), body.to_owned());
+            let message = (queue, about.clone(), message);
             self.held.lock().unwrap().push(message);
             return Ok(());
         }
-        self.inner.publish(queue, id, body)?;
+        self.inner.publish(queue, about, &[message])?;
         self.let_go()
     }
 
@@ -280,8 +281,8 @@ impl Faulty {
             return Ok(());
         }
         let place = self.rng.lock().unwrap().random_range(0..held.len());
-        let (queue, id, body) = held.swap_remove(place);
-        self.inner.publish(queue, &id, &body)
+        let (queue, about, message) = held.swap_remove(place);
+        self.inner.publish(queue, &about, &[message])
     }
 }
 
@@ -293,19 +294,25 @@ fn failed(operation: &'static str) -> FleetError {
 }
 
 impl Engine for Faulty {
-    fn publish(&self, queue: Queue, id: &str, body: &[u8]) -> Result<(), FleetError> {
-        if self.happens(self.odds.fails) {
-            return Err(failed("send"));
-        }
-        if self.happens(self.odds.lost) {
-            return Ok(());
-        }
-        self.pass(queue, id, body)?;
-        if self.happens(self.odds.twice) {
-            self.pass(queue, &format!("{id}-copy"), body)?;
-        }
-        if self.happens(self.odds.unheard) {
-            return Err(failed("hear of what was sent"));
+    fn publish(&self, queue: Queue, about: &Name, messages: &[Message]) -> Result<(), FleetError> {
+        for message in messages {
+            if self.happens(self.odds.fails) {
+                return Err(failed("send"));
+            }
+            if self.happens(self.odds.lost) {
+                continue;
+            }
+            self.pass(queue, about, message.clone())?;
+            if self.happens(self.odds.twice) {
+                let copy = Message {
+                    id: format!("{}-copy", message.id),
+                    ..message.clone()
+                };
+                self.pass(queue, about, copy)?;
+            }
+            if self.happens(self.odds.unheard) {
+                return Err(failed("hear of what was sent"));
+            }
         }
         Ok(())
     }
@@ -330,8 +337,12 @@ impl Engine for Faulty {
         Ok(taken)
     }
 
-    fn jobs_pending(&self) -> Result<u64, FleetError> {
+    fn jobs_pending(&self) -> Result<HashSet<String>, FleetError> {
         self.inner.jobs_pending()
+    }
+
+    fn forget(&self, key: &str) -> Result<(), FleetError> {
+        self.inner.forget(key)
     }
 
     fn put(&self, key: &str, value: &[u8]) -> Result<(), FleetError> {
