@@ -1,0 +1,443 @@
+//! What a hostile agent, a hostile submitter and a hostile queue may send: anything. The server and the agent go on, write
+//! nothing outside their folders, and take no more memory than the message has.
+#![forbid(unsafe_code)]
+#![expect(clippy::unwrap_used, reason = "an unwrap in a test is an assertion")]
+
+use cap::Cap;
+use manyhands_fleet::{
+    Name,
+    agent::{Agent, Allowed, Setup},
+    commands,
+    engine::{Engine, InProcess, Message, Queue},
+    export,
+    server::{Database, Server},
+};
+use manyhands_lab::{Case, Experiment, console, launcher::Launcher, run::Interrupt};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::{
+    alloc::System,
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+#[global_allocator]
+static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
+
+const LEASE: Duration = Duration::from_secs(3_600);
+const AT_ONCE: Duration = Duration::ZERO;
+const ANY: Queue = Queue::Jobs { cpus: None };
+
+fn experiments() -> Vec<Experiment> {
+    let case = Case::returning("plain").full_sizes([1_000]);
+    let case = case.arm("one", |n| n).arm("two", |n| n);
+    vec![Experiment::new("T1", "Sums").case(case)]
+}
+
+/// A server with a plan of commands, one of them handed out to whoever reads the queue.
+struct Fleet {
+    folder: tempfile::TempDir,
+    engine: InProcess,
+    plan: Name,
+}
+
+impl Fleet {
+    fn new() -> Self {
+        let engine = InProcess::new(LEASE);
+        let plan = "name = 'x'\nattempts = 1\ncommands = [{ name = 'a' }, { name = 'b' }]";
+        let plan = commands::submit_to(&engine, plan, None, &experiments()).unwrap();
+        let fleet = Self {
+            folder: tempfile::tempdir().unwrap(),
+            engine,
+            plan,
+        };
+        fleet.step();
+        fleet
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("server").join("fleet.sqlite")
+    }
+
+    /// A server that starts, carries out what there is, and ends.
+    fn step(&self) {
+        fs::create_dir_all(self.path().parent().unwrap()).unwrap();
+        let database = Database::open(&self.path()).unwrap();
+        let mut server = Server::new(&self.engine, database, experiments());
+        server.step(AT_ONCE).unwrap();
+    }
+
+    fn database(&self) -> Database {
+        Database::open_to_read(&self.path()).unwrap()
+    }
+
+    fn send(&self, queue: Queue, about: &str, body: &[u8]) {
+        let message = Message {
+            id: uuid::Uuid::new_v4().to_string(),
+            body: body.to_owned(),
+        };
+        let about = about.parse().unwrap();
+        self.engine.publish(queue, &about, &[message]).unwrap();
+    }
+
+    fn report(&self, agent: &str, report: &Value) {
+        self.send(Queue::Results, agent, report.to_string().as_bytes());
+    }
+
+    /// The next job, as an agent gets it.
+    fn job(&self) -> Value {
+        let taken = self.engine.take(ANY, 1, AT_ONCE).unwrap().remove(0);
+        serde_json::from_slice(taken.body()).unwrap()
+    }
+
+    /// An agent carries out a command, as one that is not hostile does.
+    fn carry_out(&self, agent: &str, job: &Value, run: &str) {
+        let (head, outcome) = (head(), outcome());
+        let lines = json!({ "kind": "lines", "first": 0, "texts": [head, outcome] });
+        self.report(agent, &note(agent, job, run, &lines));
+        let done = json!({
+            "kind": "done", "lines": 2, "sha256": sha256(&[&head, &outcome]), "sending": "s", "machine": null
+        });
+        self.report(agent, &note(agent, job, run, &done));
+        self.step();
+    }
+
+    fn done(&self) -> u64 {
+        self.database().plans().unwrap()[0].done
+    }
+
+    fn rejected(&self) -> usize {
+        self.database().rejected().unwrap().len()
+    }
+}
+
+fn note(agent: &str, job: &Value, run: &str, news: &Value) -> Value {
+    json!({ "job": {
+        "agent": agent, "job": job["id"], "ticket": job["ticket"], "run": run, "news": news
+    } })
+}
+
+/// What an agent of this version writes before a command.
+fn head() -> String {
+    use manyhands_lab::{Scale, machine::Machine, record::Settings, run};
+    let settings = Settings::new(Scale::Quick, 1);
+    let head = run::head(&[], settings, Machine::here(), "2026-11-23T12:00:00Z");
+    serde_json::to_string(&head).unwrap()
+}
+
+fn outcome() -> String {
+    json!({ "wall_nanos": 5, "status": 0, "output": "", "errors": "" }).to_string()
+}
+
+fn sha256(lines: &[&str]) -> String {
+    use sha2::{Digest, Sha256};
+    let mut digest = Sha256::new();
+    for line in lines {
+        digest.update(line);
+        digest.update("\n");
+    }
+    let bytes = digest.finalize();
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// All files below a folder, with what they hold.
+fn files(folder: &Path) -> BTreeSet<(PathBuf, Vec<u8>)> {
+    let mut all = BTreeSet::new();
+    for found in fs::read_dir(folder).unwrap() {
+        let path = found.unwrap().path();
+        if path.is_dir() {
+            all.extend(files(&path));
+        } else {
+            all.insert((path.clone(), fs::read(path).unwrap()));
+        }
+    }
+    all
+}
+
+#[test]
+fn a_done_that_names_another_job_is_parked_at_every_start() {
+    let fleet = Fleet::new();
+    let (a, b) = (fleet.job(), fleet.job());
+    fleet.carry_out("good", &b, "r-b");
+    assert_eq!(fleet.done(), 1);
+    let lines = json!({ "kind": "lines", "first": 0, "texts": [head(), outcome()] });
+    fleet.report("evil", &note("evil", &a, "r-a", &lines));
+    let done = json!({
+        "kind": "done", "lines": 2, "sha256": sha256(&[&head(), &outcome()]), "sending": "s", "machine": null
+    });
+    fleet.report("evil", &note("evil", &b, "r-a", &done));
+    for _ in 0..3 {
+        fleet.step();
+    }
+    assert_eq!((fleet.done(), fleet.rejected()), (1, 1));
+}
+
+#[test]
+fn reports_with_names_that_are_none_do_not_hold_up_the_others() {
+    let fleet = Fleet::new();
+    let job = fleet.job();
+    let beat = json!({ "kind": "beat", "events": 0, "left_seconds": 0, "machine": null });
+    for number in 0..20 {
+        fleet.report("evil", &note("evil", &job, &format!("has a space {number}"), &beat));
+    }
+    fleet.carry_out("good", &job, "r");
+    assert_eq!((fleet.done(), fleet.rejected()), (1, 20));
+}
+
+#[test]
+fn an_agent_reports_in_its_own_name_and_of_its_own_jobs_only() {
+    let fleet = Fleet::new();
+    let (given, other) = (fleet.job(), fleet.job());
+    let failed = json!({ "kind": "failed", "reason": "because" });
+    let guessed = json!({ "id": other["id"], "ticket": "guessed" });
+    fleet.report("evil", &note("evil", &guessed, "r-1", &failed));
+    fleet.report("evil", &note("good", &given, "r-2", &failed));
+    fleet.step();
+    assert_eq!(fleet.rejected(), 2);
+    let jobs = fleet.database().jobs(&fleet.plan).unwrap();
+    assert!(jobs.iter().all(|job| job.failed.is_none()), "{jobs:?}");
+}
+
+#[test]
+fn a_run_of_garbage_is_not_accepted_and_blocks_nothing() {
+    let fleet = Fleet::new();
+    let job = fleet.job();
+    let lines = json!({ "kind": "lines", "first": 0, "texts": ["good", "bad"] });
+    fleet.report("evil", &note("evil", &job, "r", &lines));
+    let done = json!({
+        "kind": "done", "lines": 2, "sha256": sha256(&["good", "bad"]), "sending": "s", "machine": null
+    });
+    fleet.report("evil", &note("evil", &job, "r", &done));
+    fleet.step();
+    let (database, out) = (fleet.database(), fleet.folder.path().join("out"));
+    let plan = database.plans().unwrap().remove(0);
+    assert_eq!((plan.done, plan.failed), (0, 1));
+    let exported = export::export(&database, &fleet.plan, &out, None, console::alone).unwrap();
+    assert_eq!(exported.runs, 0);
+}
+
+#[test]
+fn an_export_stays_in_its_folder_and_replaces_nothing_but_an_export() {
+    let fleet = Fleet::new();
+    fleet.carry_out("good", &fleet.job(), "r");
+    let (database, out) = (fleet.database(), fleet.folder.path().join("out"));
+    let export = || export::export(&database, &fleet.plan, &out, None, console::alone);
+    fs::create_dir(&out).unwrap();
+    fs::write(out.join("run.json"), "a genuine run").unwrap();
+    let before = files(fleet.folder.path());
+    let refused = export().unwrap_err().to_string();
+    assert!(refused.contains("--out"), "{refused}");
+    assert_eq!(files(fleet.folder.path()), before);
+    fs::remove_file(out.join("run.json")).unwrap();
+    for _ in 0..2 {
+        assert_eq!(export().unwrap().runs, 1);
+    }
+    for name in ["../escaped", "/tmp/escaped", "..", ".", "a/b", "a\\b/", "\u{1b}]8;;x"] {
+        assert!(name.parse::<Name>().is_err(), "{name}");
+    }
+}
+
+/// An agent whose list has nothing, and a folder beside which nothing may be written.
+fn agent_is_given(job: &[u8]) {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = InProcess::new(LEASE);
+    let setup = Setup {
+        name: "one".parse().unwrap(),
+        spool: folder.path().join("agent"),
+        host_lock: folder.path().join("agent.lock"),
+        cpus: 2,
+        machine: None,
+        allowed: Allowed::default(),
+        launcher: Launcher::new("/does/not/exist", [""; 0]),
+    };
+    let mut agent = Agent::new(setup, &engine, experiments()).unwrap();
+    let message = Message {
+        id: "1".to_owned(),
+        body: job.to_owned(),
+    };
+    engine.publish(ANY, &"p.0".parse().unwrap(), &[message]).unwrap();
+    let before = MEMORY.max_allocated();
+    // It may complain; it does not end, and takes the next job.
+    let _ = agent.step(AT_ONCE, &Interrupt::default());
+    let peak = MEMORY.max_allocated().saturating_sub(before);
+    assert!(peak < (64 << 20) + 64 * job.len(), "{peak} bytes for a message of {}", job.len());
+    agent.step(AT_ONCE, &Interrupt::default()).unwrap();
+    for (path, _) in files(folder.path()) {
+        let inside = path.strip_prefix(folder.path()).unwrap();
+        assert!(inside.starts_with("agent") || inside == Path::new("agent.lock"), "{path:?}");
+    }
+}
+
+#[test]
+fn a_job_names_no_program_and_no_number_that_is_too_large() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("evil.sh");
+    let sign = folder.path().join("sign");
+    fs::write(&script, format!("#!/bin/sh\ntouch {}\n", sign.display())).unwrap();
+    let case = |more: Value| {
+        let mut work = json!({
+            "kind": "case", "experiment": "T1", "case": "plain", "scale": "quick", "seed": 1, "launches": 3
+        });
+        work.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({ "id": "p.0", "ticket": "t", "cpus": null, "work": work }).to_string()
+    };
+    for job in [
+        case(json!({ "settings": { "builds": [script] } })),
+        case(json!({ "builds": [script] })),
+        case(json!({ "launches": u32::MAX })),
+        case(json!({ "launches": u64::MAX })),
+        case(json!({ "seconds_max": u64::MAX })),
+    ] {
+        agent_is_given(job.as_bytes());
+        assert!(!sign.exists(), "{job}");
+    }
+}
+
+/// Texts that lead somewhere else, steer a terminal, or are no names.
+fn texts() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("../escaped".to_owned()),
+        Just("/tmp/escaped".to_owned()),
+        Just("a b".to_owned()),
+        Just("a.".to_owned()),
+        Just(">".to_owned()),
+        Just(String::new()),
+        Just("\u{1b}]8;;http://evil\u{7}".to_owned()),
+        Just("p.0".to_owned()),
+        Just("x".repeat(100_000)),
+        ".{0,20}",
+    ]
+}
+
+fn values() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        Just(json!(u64::MAX)),
+        Just(json!(u32::MAX)),
+        Just(json!(-1)),
+        Just(json!(1e300)),
+        texts().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 32, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map(texts(), inner, 0..4)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+/// One field of a good message, or a field more, has another value.
+fn spoiled(good: Value) -> impl Strategy<Value = Value> {
+    let paths = paths(&good, "");
+    (prop::sample::select(paths), values(), any::<bool>()).prop_map(move |(path, value, adds)| {
+        let mut message = good.clone();
+        let place = message.pointer_mut(&path).unwrap();
+        match place {
+            Value::Object(fields) if adds => {
+                fields.insert("builds".to_owned(), value);
+            }
+            _ => *place = value,
+        }
+        message
+    })
+}
+
+fn paths(value: &Value, path: &str) -> Vec<String> {
+    let mut all = vec![path.to_owned()];
+    match value {
+        Value::Object(fields) => {
+            let inner = fields.iter();
+            all.extend(inner.flat_map(|(name, one)| paths(one, &format!("{path}/{name}"))));
+        }
+        Value::Array(values) => {
+            let inner = values.iter().enumerate();
+            all.extend(inner.flat_map(|(place, one)| paths(one, &format!("{path}/{place}"))));
+        }
+        _ => {}
+    }
+    all
+}
+
+fn good_jobs() -> [Value; 2] {
+    let job = |work: Value| json!({ "id": "p.0", "ticket": "t", "work": work, "cpus": 2 });
+    [
+        job(json!({
+            "kind": "case", "experiment": "T1", "case": "other", "scale": "quick", "seed": 1, "launches": 3,
+            "seconds_max": 60
+        })),
+        job(json!({ "kind": "command", "name": "x", "holes": { "file": "/x" }, "seconds_max": 60 })),
+    ]
+}
+
+fn good_reports() -> Vec<Value> {
+    let job = json!({ "id": "0-0.0", "ticket": "t" });
+    let note = |news: Value| note("evil", &job, "r", &news);
+    vec![
+        json!({ "waits": { "agent": "evil", "cpus": 2, "cpu": "x", "machine": "m" } }),
+        note(json!({ "kind": "lines", "first": 0, "texts": ["a", "b"] })),
+        note(json!({ "kind": "done", "lines": 2, "sha256": "00", "sending": "s", "machine": "m" })),
+        note(json!({ "kind": "beat", "events": 1, "left_seconds": 1, "machine": "m" })),
+        note(json!({ "kind": "failed", "reason": "why" })),
+        note(json!({ "kind": "unable", "reason": "why" })),
+    ]
+}
+
+fn good_requests() -> Vec<Value> {
+    let toml = "name = 'x'\ncommands = [{ name = 'a' }]";
+    vec![
+        json!({ "submit": { "plan": "q", "toml": toml } }),
+        json!({ "cancel": "q" }),
+        json!({ "redo": "q.0" }),
+        json!({ "token": "U", "key": "U", "by_token": [1, 2], "by_key": [3] }),
+    ]
+}
+
+/// A message that is hostile: bytes, or one that was good.
+fn hostile(good: Vec<Value>) -> impl Strategy<Value = Vec<u8>> {
+    let spoiled = prop::sample::select(good).prop_flat_map(spoiled);
+    prop_oneof![
+        1 => prop::collection::vec(any::<u8>(), 0..200),
+        1 => values().prop_map(|value| value.to_string().into_bytes()),
+        8 => spoiled.prop_map(|value| value.to_string().into_bytes()),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn an_agent_bears_every_job(job in hostile(good_jobs().into())) {
+        agent_is_given(&job);
+    }
+
+    #[test]
+    fn a_server_bears_every_message_and_goes_on(
+        reports in prop::collection::vec(hostile(good_reports()), 1..8),
+        requests in prop::collection::vec(hostile(good_requests()), 1..4),
+    ) {
+        let fleet = Fleet::new();
+        let job = fleet.job();
+        for report in &reports {
+            fleet.send(Queue::Results, "evil", report);
+        }
+        for request in &requests {
+            fleet.send(Queue::Plans, "evil", request);
+            fleet.send(Queue::Enrolments, "evil", request);
+        }
+        fleet.carry_out("good", &job, "good-run");
+        fleet.step();
+        let plans = fleet.database().plans().unwrap();
+        let plan = plans.iter().find(|plan| plan.id == *fleet.plan).unwrap();
+        prop_assert_eq!((plan.done, plan.failed), (1, 0));
+        let shown = manyhands_fleet::watch::text(&fleet.database()).unwrap();
+        prop_assert!(!shown.contains('\u{1b}'), "{}", shown);
+        for (path, _) in files(fleet.folder.path()) {
+            prop_assert!(path.starts_with(fleet.folder.path().join("server")), "{path:?}");
+        }
+    }
+}
