@@ -35,6 +35,15 @@ fn text(time: jiff::Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
 }
 
+/// A number of seconds for people: `40 s`, `6 min`, `2.5 h`.
+pub(crate) fn spoken(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7_200 => format!("{} min", seconds / 60),
+        _ => format!("{:.1} h", seconds as f64 / 3_600.0),
+    }
+}
+
 /// Seconds since 1970.
 pub(crate) fn unix_seconds() -> i64 {
     jiff::Timestamp::now().as_second()

@@ -3,8 +3,9 @@
 use crate::{
     FleetError,
     server::{AgentRow, Database, JobRow, PlanRow},
+    time::spoken,
 };
-use std::{fmt::Write, time::Duration};
+use std::fmt::Write;
 
 /// A line for each plan, for each of its jobs of which something is known, and for each agent that was heard of.
 ///
@@ -63,10 +64,6 @@ fn plan_state(plan: &PlanRow, jobs: &[JobRow]) -> String {
     let cancelled = plan.cancelled.as_ref().map_or("", |_| ", cancelled");
     let ended = plan.ended.as_ref();
     let ended = ended.map_or_else(String::new, |reason| format!(", ended: {reason}"));
-    let runs = jobs.iter().filter_map(|job| job.run.as_ref());
-    let disturbed = runs.fold((0, 0), |(disturbed, blocks), run| {
-        (disturbed + run.disturbed, blocks + run.blocks)
-    });
     format!(
         "{} ({}): {} of {} jobs done, {} failed{}{cancelled}{ended}",
         plan.id,
@@ -74,8 +71,16 @@ fn plan_state(plan: &PlanRow, jobs: &[JobRow]) -> String {
         plan.done,
         plan.jobs,
         plan.failed,
-        share(disturbed).map_or_else(String::new, |share| format!(", {share}"))
+        share(disturbed(jobs)).map_or_else(String::new, |share| format!(", {share}"))
     )
+}
+
+/// Disturbed blocks and all blocks of the runs that count.
+pub(crate) fn disturbed(jobs: &[JobRow]) -> (u64, u64) {
+    let runs = jobs.iter().filter_map(|job| job.run.as_ref());
+    runs.fold((0, 0), |(disturbed, blocks), run| {
+        (disturbed + run.disturbed, blocks + run.blocks)
+    })
 }
 
 /// How many blocks were disturbed, as text; `None` if there are no blocks.
@@ -101,15 +106,28 @@ pub(crate) fn agent_state(agent: &AgentRow) -> String {
     let silent = agent.silent_seconds;
     let is_silent = silent > SILENT;
     match &agent.title {
-        None if is_silent => format!("silent for {silent} s"),
+        None if is_silent => format!("silent for {}", spoken(silent.unsigned_abs())),
         None => "waits for a job".to_owned(),
         Some(title) if agent.is_done => format!("done with {title}"),
-        Some(title) if is_silent => format!("silent for {silent} s, last at {title}"),
+        Some(title) if is_silent => {
+            let silent = spoken(silent.unsigned_abs());
+            format!("silent for {silent}, last at {title}")
+        }
         Some(title) => format!(
-            "at {title}, {} events, about {:?} left",
+            "at {title}, {} events, about {} left",
             agent.events,
-            Duration::from_secs(agent.left_seconds)
+            spoken(agent.left_seconds)
         ),
+    }
+}
+
+/// When an agent was heard of, so roughly that the page does not change at each look.
+pub(crate) fn last_seen(agent: &AgentRow) -> String {
+    let seconds = agent.silent_seconds;
+    match seconds {
+        ..30 => "now".to_owned(),
+        30..120 => format!("{} s ago", seconds / 30 * 30),
+        _ => format!("{} ago", spoken(seconds.unsigned_abs())),
     }
 }
 
@@ -126,3 +144,58 @@ pub(crate) fn is_plan_over(plan: &PlanRow) -> bool {
 
 /// Seconds; the longest published calls take some minutes for a block.
 const SILENT: i64 = 120;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::RunRow;
+
+    fn job(run: Option<RunRow>) -> JobRow {
+        JobRow {
+            id: "p.0".to_owned(),
+            title: "E3 loops".to_owned(),
+            failed: None,
+            unable: Some("one: no such case".to_owned()),
+            run,
+        }
+    }
+
+    #[test]
+    fn a_job_that_is_done_says_what_it_found_and_how_much_was_disturbed() {
+        let run = RunRow {
+            id: "r".to_owned(),
+            agent: "one".to_owned(),
+            lines: 3,
+            sha256: String::new(),
+            machine: None,
+            blocks: 332,
+            disturbed: 310,
+            answer: Some("for 2.00×, undecided".to_owned()),
+        };
+        let done = job(Some(run));
+        let says = job_state(&done).unwrap();
+        assert_eq!(says, "for 2.00×, undecided; 93 % of 332 blocks disturbed, by one");
+        assert_eq!(disturbed(&[done, job(None)]), (310, 332));
+        assert_eq!(job_state(&job(None)).unwrap(), "open, and not for one: no such case");
+        assert_eq!(share((0, 0)), None);
+    }
+
+    #[test]
+    fn an_agent_that_waits_is_there_and_one_that_is_silent_says_so() {
+        let agent = |title: Option<&str>, silent_seconds| AgentRow {
+            name: "one".to_owned(),
+            silent_seconds,
+            cpus: None,
+            cpu: None,
+            machine: None,
+            title: title.map(str::to_owned),
+            is_done: false,
+            events: 7,
+            left_seconds: 400,
+        };
+        assert_eq!(agent_state(&agent(None, 0)), "waits for a job");
+        assert_eq!(agent_state(&agent(None, 300)), "silent for 5 min");
+        let at = agent_state(&agent(Some("E3"), 1));
+        assert_eq!(at, "at E3, 7 events, about 6 min left");
+    }
+}

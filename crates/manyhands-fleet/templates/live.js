@@ -2,7 +2,7 @@
 "use strict";
 const connection = document.getElementById("connection");
 const live = document.getElementById("live");
-const source = new EventSource("/events");
+const source = new EventSource(live.dataset.events);
 source.onmessage = (event) => {
   live.innerHTML = event.data;
   connection.textContent = "Live.";

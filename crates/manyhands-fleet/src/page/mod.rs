@@ -176,7 +176,9 @@ fn router(shared: Shared) -> Router {
         .route("/", get(index))
         .route("/events", get(events))
         .route("/live.js", get(script))
+        .route("/favicon.ico", get(async || StatusCode::NO_CONTENT))
         .route("/plan/{plan}", get(plan))
+        .route("/plan/{plan}/events", get(plan_events))
         .route("/plan/{plan}/{file}", get(file))
         .layer(middleware::from_fn_with_state(shared.clone(), guard))
         .with_state(shared)
@@ -246,7 +248,7 @@ fn entered(uri: &Uri, token: &str) -> Response {
 }
 
 async fn index(State(shared): State<Shared>) -> Response {
-    shown(move || view::index(&shared.database)).await
+    shown(move || view::index(&shared.database, shared.prices.as_deref())).await
 }
 
 async fn plan(State(shared): State<Shared>, Parts(plan): Parts<String>) -> Response {
@@ -282,19 +284,38 @@ async fn file(
     }
 }
 
-/// The live part of the page, each time that it has changed.
-async fn events(
+/// The live part of the first page.
+async fn events(State(shared): State<Shared>) -> impl IntoResponse {
+    changes(shared, |shared| {
+        view::live(&shared.database, shared.prices.as_deref())
+    })
+}
+
+/// The live part of the page of a plan.
+async fn plan_events(
     State(shared): State<Shared>,
+    Parts(plan): Parts<String>,
+) -> impl IntoResponse {
+    changes(shared, move |shared| {
+        view::plan_live(&shared.database, &plan, shared.prices.as_deref())
+    })
+}
+
+/// A part of a page, each time that it has changed.
+fn changes(
+    shared: Shared,
+    make: impl Fn(&Shared) -> Result<String, FleetError> + Clone + Send + 'static,
 ) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let changes = stream::unfold((shared, String::new()), |(shared, before)| async move {
+    let first = (shared, make, String::new());
+    let changes = stream::unfold(first, |(shared, make, before)| async move {
         while !shared.stop.is_set() {
-            let database = shared.database.clone();
-            let now = spawn_blocking(move || view::live(&database)).await;
+            let (making, with) = (make.clone(), shared.clone());
+            let now = spawn_blocking(move || making(&with)).await;
             if let Ok(Ok(now)) = now
                 && now != before
             {
                 let event = Event::default().data(now.replace('\r', ""));
-                return Some((Ok(event), (shared, now)));
+                return Some((Ok(event), (shared, make, now)));
             }
             tokio::time::sleep(LIVE).await;
         }

@@ -63,7 +63,14 @@ fn a_page_of_another_name_is_refused_whatever_is_asked() {
         let index = answer(address, "/", &own);
         assert_eq!(status(&index), "200", "{index}");
         assert!(index.contains("No plan yet") && index.contains("content-security-policy"));
-        for path in ["/", "/events", "/live.js", "/plan/x", "/plan/x/runs.csv"] {
+        for path in [
+            "/",
+            "/events",
+            "/live.js",
+            "/plan/x",
+            "/plan/x/events",
+            "/plan/x/runs.csv",
+        ] {
             let other = answer(address, path, "Host: evil.example\r\n");
             assert_eq!(status(&other), "421", "{path}: {other}");
         }

@@ -3,54 +3,74 @@
 use crate::{
     FleetError,
     export::{Drawn, Results},
-    price::Prices,
-    server::{AgentRow, Database, JobRow, PlanRow},
+    price::{Bill, Prices, Usd},
+    server::{AgentRow, Database, JobRow, PlanRow, RejectedRow},
+    watch,
 };
 use askama::Template;
 use manyhands_lab::console::Companion;
 use std::path::Path;
 
 /// The first page.
-pub(super) fn index(database: &Path) -> Result<String, FleetError> {
-    let live = live(database)?;
+pub(super) fn index(database: &Path, prices: Option<&Prices>) -> Result<String, FleetError> {
+    let live = live(database, prices)?;
     rendered(&Index { live })
 }
 
 /// Plans and agents as they are now.
-pub(super) fn live(database: &Path) -> Result<String, FleetError> {
+pub(super) fn live(database: &Path, prices: Option<&Prices>) -> Result<String, FleetError> {
     let database = Database::open_to_read(database)?;
     let plans = database.plans()?.into_iter().rev();
+    let plans = plans.map(|row| ShownPlan::of(&database, row, prices));
     rendered(&Live {
-        plans: plans.map(|row| Shown { row }).collect(),
+        plans: plans.collect::<Result<_, _>>()?,
         agents: database.agents()?,
+        rejected: database.rejected()?,
     })
 }
 
-/// One plan, with its charts.
-pub(super) fn plan(
+/// One plan as it is now.
+pub(super) fn plan_live(
     database: &Path,
     plan: &str,
     prices: Option<&Prices>,
 ) -> Result<String, FleetError> {
     let database = Database::open_to_read(database)?;
+    let row = database.plans()?.into_iter().find(|row| row.id == plan);
+    let row = row.ok_or_else(|| FleetError::UnknownPlan {
+        plan: plan.to_owned(),
+    })?;
+    rendered(&PlanLive {
+        plan: ShownPlan::of(&database, row, prices)?,
+    })
+}
+
+/// One plan, with its charts.
+pub(super) fn plan(
+    path: &Path,
+    plan: &str,
+    prices: Option<&Prices>,
+) -> Result<String, FleetError> {
+    let database = Database::open_to_read(path)?;
     let results = Results::read(&database, plan)?;
     let mut plans = database.plans()?.into_iter();
-    let row = plans.find(|row| row.id == plan);
+    let name = plans.find(|row| row.id == plan).map(|row| row.name);
     let tables = results.tables()?.into_iter().map(|(name, _)| name);
-    let charts = results.over_machines(prices)?;
-    let no_charts = if charts.is_empty() {
-        results.why_no_charts()
-    } else {
-        None
+    // A chart that cannot be drawn costs itself, and not the page.
+    let (charts, why_none) = match results.over_machines(prices) {
+        Ok(charts) if charts.is_empty() => (charts, results.why_no_charts()),
+        Ok(charts) => (charts, None),
+        Err(error) => (Vec::new(), Some(error.to_string())),
     };
     rendered(&OnePlan {
         id: plan,
-        title: row.map_or_else(|| plan.to_owned(), |row| Shown { row }.title().to_owned()),
+        title: name.filter(|name| !name.is_empty()).unwrap_or_else(|| plan.to_owned()),
+        live: plan_live(path, plan, prices)?,
         files: tables.collect(),
         agents: results.names(),
+        left_out: &results.left_out,
         charts,
-        no_charts,
-        jobs: database.jobs(plan)?,
+        no_charts: why_none,
     })
 }
 
@@ -90,8 +110,15 @@ struct Index {
 #[derive(Template)]
 #[template(path = "live.html")]
 struct Live {
-    plans: Vec<Shown>,
+    plans: Vec<ShownPlan>,
     agents: Vec<AgentRow>,
+    rejected: Vec<RejectedRow>,
+}
+
+#[derive(Template)]
+#[template(path = "plan_live.html")]
+struct PlanLive {
+    plan: ShownPlan,
 }
 
 #[derive(Template)]
@@ -99,25 +126,55 @@ struct Live {
 struct OnePlan<'run> {
     id: &'run str,
     title: String,
+    live: String,
     files: Vec<String>,
     agents: Vec<String>,
+    left_out: &'run [String],
     charts: Vec<Drawn>,
     no_charts: Option<String>,
-    jobs: Vec<JobRow>,
 }
 
-/// A plan as a line shows it.
-struct Shown {
+/// A plan with its jobs and what it has cost so far.
+struct ShownPlan {
     row: PlanRow,
+    jobs: Vec<JobRow>,
+    usd: Option<Usd>,
 }
 
-impl Shown {
+impl ShownPlan {
+    fn of(
+        database: &Database,
+        row: PlanRow,
+        prices: Option<&Prices>,
+    ) -> Result<Self, FleetError> {
+        let bill = prices.map(|prices| Bill::of(database, &row.id, prices));
+        Ok(Self {
+            jobs: database.jobs(&row.id)?,
+            usd: bill.transpose()?.map(|bill| bill.usd()),
+            row,
+        })
+    }
+
     fn title(&self) -> &str {
         if self.row.name.is_empty() {
             &self.row.id
         } else {
             &self.row.name
         }
+    }
+
+    /// When it was submitted, to the minute.
+    fn submitted(&self) -> String {
+        let to_the_minute = self.row.submitted.get(..16).unwrap_or(&self.row.submitted);
+        to_the_minute.replace('T', " ")
+    }
+
+    fn disturbed(&self) -> String {
+        watch::share(watch::disturbed(&self.jobs)).unwrap_or_default()
+    }
+
+    fn is_over(&self) -> bool {
+        watch::is_plan_over(&self.row)
     }
 
     fn state(&self) -> String {
@@ -131,7 +188,7 @@ impl Shown {
             (Some(reason), _, _) => format!("refused: {reason}"),
             (None, Some(when), _) => format!("cancelled {when}"),
             (None, None, Some(reason)) => format!("ended: {reason}"),
-            _ if self.row.done + self.row.failed >= self.row.jobs => "over".to_owned(),
+            _ if self.is_over() => "over".to_owned(),
             _ => "goes on".to_owned(),
         }
     }
