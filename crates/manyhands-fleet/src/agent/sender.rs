@@ -196,3 +196,24 @@ const LINE_BYTES_MAX: usize = 900 << 10;
 const BATCHES_AT_ONCE: usize = 8;
 /// The file with the head of a run, as the laboratory calls it.
 pub(super) const HEAD: &str = "run.json";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_go_together_as_far_as_a_message_has_room() {
+        let short = vec!["x".repeat(300); 342];
+        assert_eq!(batches(&short).unwrap().len(), 1);
+        // A control character is written as six.
+        let long = vec!["\u{1}".repeat(50_000); 3];
+        let lengths = |texts: &[String]| {
+            let batches = batches(texts).unwrap();
+            batches.iter().map(|batch| batch.len()).collect::<Vec<_>>()
+        };
+        assert_eq!(lengths(&long), [1, 1, 1]);
+        assert!(lengths(&[]).is_empty());
+        let too_long = ["x".repeat(LINE_BYTES_MAX)];
+        assert!(matches!(batches(&too_long).unwrap_err(), FleetError::Format { .. }));
+    }
+}

@@ -289,6 +289,7 @@ const STEP: Duration = Duration::from_millis(50);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Opens;
     use std::net::TcpListener;
 
     #[test]
@@ -314,5 +315,43 @@ mod tests {
             matches!(refused, FleetError::NatsServer { .. }),
             "{refused}"
         );
+    }
+
+    #[test]
+    fn a_configuration_that_nats_server_would_not_read_is_an_error_and_changes_nothing() {
+        let Ok(program) = find(None) else {
+            return;
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let key = |name: &str| User {
+            public: nkeys::KeyPair::new_user().public_key(),
+            opens: Opens::Agent(name.parse().unwrap()),
+        };
+        let guarded = Guarded {
+            ip: Ipv4Addr::LOCALHOST.into(),
+            certificate: None,
+            server: nkeys::KeyPair::new_user().public_key(),
+            users: vec![key("one")],
+        };
+        let mut server = NatsServer {
+            program,
+            folder: folder.path().to_owned(),
+            name: "x".to_owned(),
+            port: 4,
+            guarded: Some(guarded),
+            is_stale: false,
+            child: None,
+        };
+        server.configure().unwrap();
+        let read = || fs::read_to_string(folder.path().join(CONFIG)).unwrap();
+        let before = read();
+        let twice = key("two");
+        let error = server.know(vec![twice.clone(), twice]).unwrap_err();
+        assert!(error.to_string().contains("uplicate"), "{error}");
+        assert_eq!(read(), before);
+        assert!(server.is_stale, "it is tried again");
+        // None runs here that could be told.
+        let error = server.know(vec![key("two")]).unwrap_err();
+        assert!(error.to_string().contains("told"), "{error}");
     }
 }

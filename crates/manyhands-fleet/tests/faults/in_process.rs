@@ -1,6 +1,6 @@
 //! A server and two agents in threads, on an engine that may lose, double, delay and reorder what it is given.
 
-use crate::{PLAN, PLAN_JOBS, experiments, results};
+use crate::{PLAN, PLAN_JOBS, PLAN_OF_ONE, experiments, results};
 use manyhands_fleet::{
     FleetError, Name,
     agent::{Agent, Allowed, Setup},
@@ -121,6 +121,56 @@ pub(crate) fn a_plan_ends_when_its_money_does() {
     results::check_plan(&database, &id, &fleet.folder.path().join("out"));
 }
 
+/// One agent lacks the command of a plan that may fail once only, and does not fail it for the other, which has it.
+pub(crate) fn a_job_that_one_agent_cannot_do_is_left_to_another() {
+    let fleet = Fleet::new();
+    let engine = fleet.engine(Odds::NONE, 1);
+    let plan = "name = 'x'\nattempts = 1\ncommands = [{ name = 'list', holes = { folder = '/' } }]";
+    commands::submit_to(&fleet.inner, plan, None, &experiments()).unwrap();
+    let unable = |database: &Database| {
+        let plan = database.plans().unwrap().remove(0);
+        let job = database.jobs(&plan.id).unwrap().remove(0);
+        assert_eq!(job.failed, None);
+        job.unable
+    };
+    let (stop, folder) = (Interrupt::default(), fleet.folder.path());
+    let mut lacking = Agent::new(setup("lacking", folder), &engine, experiments()).unwrap();
+    assert!(fleet.serve_until(&engine, |database| {
+        lacking.step(Duration::ZERO, &stop).unwrap();
+        unable(database).is_some()
+    }));
+    let list = "[commands.list]\nline = ['/bin/ls', '{folder}']\nholes.folder = '/[a-z]*'";
+    let having = Setup {
+        allowed: Allowed::parse(list).unwrap(),
+        ..setup("having", folder)
+    };
+    let mut having = Agent::new(having, &engine, experiments()).unwrap();
+    assert!(fleet.serve_until(&engine, |database| {
+        having.step(Duration::ZERO, &stop).unwrap();
+        database.plans().unwrap()[0].done == 1
+    }));
+    let database = Database::open_to_read(&fleet.database).unwrap();
+    let text = watch::text(&database).unwrap();
+    assert!(text.contains("status 0") && text.contains("by having"), "{text}");
+    assert!(text.contains("agent lacking: waits"), "{text}");
+}
+
+/// The queue has lost a job while it keeps another, which nobody can take.
+pub(crate) fn a_job_that_was_lost_comes_again_beside_one_that_waits() {
+    let fleet = Fleet::new();
+    let engine = fleet.engine(Odds::NONE, 1);
+    for plan in [PLAN_OF_ONE.to_owned(), format!("{PLAN_OF_ONE}cpus = [96]\n")] {
+        commands::submit_to(&fleet.inner, &plan, None, &experiments()).unwrap();
+    }
+    assert!(fleet.serve_until(&engine, |database| database.plans().unwrap().len() == 2));
+    let jobs = Queue::Jobs { cpus: None };
+    let lost = fleet.inner.take(jobs, 1, Duration::ZERO).unwrap().remove(0);
+    lost.finish().unwrap();
+    assert!(fleet.serve_until(&engine, |_| {
+        fleet.inner.jobs_pending().unwrap().contains(lost.about())
+    }));
+}
+
 /// What a fleet in one process has.
 pub(crate) struct Fleet {
     pub(crate) folder: tempfile::TempDir,
@@ -170,7 +220,7 @@ impl Fleet {
     pub(crate) fn serve_until(
         &self,
         engine: &dyn Engine,
-        is_done: impl Fn(&Database) -> bool,
+        mut is_done: impl FnMut(&Database) -> bool,
     ) -> bool {
         let database = Database::open(&self.database).unwrap();
         let mut server = Server::new(engine, database, experiments());

@@ -25,6 +25,8 @@ mod encryption;
 mod enrolment;
 #[cfg(unix)]
 mod full_disk;
+#[cfg(unix)]
+mod hostile_keys;
 mod in_process;
 #[cfg(unix)]
 mod killed;
@@ -113,6 +115,15 @@ fn run_those_in_process() {
             "a cancelled plan ends and keeps its results",
             in_process::a_cancelled_plan_ends_and_keeps_its_results,
         ),
+        #[cfg(unix)]
+        (
+            "a job that one agent cannot do is left to another",
+            in_process::a_job_that_one_agent_cannot_do_is_left_to_another,
+        ),
+        (
+            "a job that was lost comes again beside one that waits",
+            in_process::a_job_that_was_lost_comes_again_beside_one_that_waits,
+        ),
         (
             "a plan ends when its money does",
             in_process::a_plan_ends_when_its_money_does,
@@ -152,6 +163,10 @@ fn run_those_of_systems() {
         (
             "a token brings one key and keys expire",
             enrolment::a_token_brings_one_key_and_keys_expire,
+        ),
+        (
+            "a key opens only what its agent needs",
+            hostile_keys::a_key_opens_only_what_its_agent_needs,
         ),
         (
             "a token and results come encrypted",
@@ -281,5 +296,4 @@ const FILE_MAX: u64 = 6 << 10;
 const PLAN: &str = "name = 'sums'\nexperiments = ['all']\nattempts = 1000\n";
 const PLAN_JOBS: u64 = 3;
 /// A plan of one job, for tests that need no more.
-#[cfg(unix)]
 const PLAN_OF_ONE: &str = "name = 'one sum'\nexperiments = ['T2']\n";

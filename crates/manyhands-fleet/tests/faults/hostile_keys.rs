@@ -1,0 +1,143 @@
+//! An agent whose key is good and whose intentions are not: what its key lets it send, at a real `nats-server`.
+
+use crate::{
+    PLAN_OF_ONE,
+    enrolment::write_token,
+    machines::{Machines, said, wait_until},
+    results,
+};
+use async_nats::{Client, ConnectOptions, jetstream};
+use nkeys::KeyPair;
+use std::{fs, path::Path, time::Duration};
+use tokio::runtime::Runtime;
+
+pub(crate) fn a_key_opens_only_what_its_agent_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let mut machines = guarded(folder);
+    machines.submit(PLAN_OF_ONE, "--nkey fleet/nats/server.nk");
+    for name in ["good", "evil"] {
+        write_token(folder, name, "");
+        machines.enrol(name, name).wait_for_success();
+    }
+    Evil::with(folder, machines.port, "evil.nk").tries_all();
+    // Nobody takes the key of another by a token of its own, and who has no key at all gets none.
+    write_token(folder, "mallory", "");
+    let token = Evil::with(folder, machines.port, "mallory.token");
+    token.takes_over(&public(&folder.join("good.nk")));
+    token.takes_over(&public(&folder.join("fleet/nats/server.nk")));
+    wait_until("all that it sent is parked", || {
+        said(folder, "watch --once --data fleet").contains("3 messages rejected")
+    });
+    let listed = said(folder, "key list --data fleet");
+    assert!(listed.contains("good: key U") && listed.contains("evil: key U"), "{listed}");
+    machines.add_agent("good", "--nkey good.nk");
+    machines.wait_until_done(1);
+    machines.wait_until_sent();
+    // It starts again by the configuration that it wrote.
+    machines.restart_server();
+    write_token(folder, "late", "");
+    machines.enrol("late", "late").wait_for_success();
+    let database = machines.database();
+    drop(machines);
+    results::check(&database, &folder.join("out"), 1, 1);
+    results::check_agents(&database, &["good"]);
+}
+
+fn guarded(folder: &Path) -> Machines {
+    let machines = Machines::start_guarded(folder);
+    wait_until("the server has its key", || {
+        folder.join("fleet/nats/server.nk").exists()
+    });
+    machines
+}
+
+fn public(path: &Path) -> String {
+    seed(path).public_key()
+}
+
+fn seed(path: &Path) -> KeyPair {
+    KeyPair::from_seed(fs::read_to_string(path).unwrap().trim()).unwrap()
+}
+
+/// A connection with somebody's key.
+struct Evil {
+    runtime: Runtime,
+    client: Client,
+    public: String,
+}
+
+impl Evil {
+    fn with(folder: &Path, port: u16, key: &str) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        let key = seed(&folder.join(key));
+        let options = ConnectOptions::with_nkey(key.seed().unwrap())
+            .custom_inbox_prefix(format!("_MANYHANDS_{}", key.public_key()))
+            .retry_on_initial_connect();
+        let client = runtime
+            .block_on(options.connect(format!("nats://127.0.0.1:{port}")))
+            .unwrap();
+        Self {
+            runtime,
+            client,
+            public: key.public_key(),
+        }
+    }
+
+    /// Whether JetStream has answered.
+    fn is_answered(&self, subject: &str, body: &str) -> bool {
+        let (subject, body) = (subject.to_owned(), body.to_owned());
+        let asking = self.client.request(subject, body.into());
+        let answer = async { tokio::time::timeout(PATIENCE, asking).await };
+        matches!(self.runtime.block_on(answer), Ok(Ok(_)))
+    }
+
+    fn tries_all(&self) {
+        wait_until("the key is let in", || {
+            self.is_answered(
+                "$JS.API.STREAM.MSG.GET.manyhands-answers",
+                "{\"last_by_subj\":\"x\"}",
+            )
+        });
+        assert!(self.is_answered("manyhands-results.any.evil", "garbage"));
+        for subject in [
+            "$JS.API.STREAM.PURGE.manyhands-results",
+            "$JS.API.STREAM.DELETE.manyhands-plans",
+            "$JS.API.STREAM.MSG.GET.manyhands-jobs",
+            "$JS.API.STREAM.INFO.manyhands-jobs",
+            "$JS.API.CONSUMER.DURABLE.CREATE.manyhands-results.mine",
+            "$JS.API.CONSUMER.MSG.NEXT.manyhands-results.manyhands-results-any-each",
+            "manyhands-plans.any.mine",
+            "manyhands-jobs.any.mine",
+            "manyhands-results.any.good",
+            "manyhands-enrolments.any.mine",
+            "manyhands-answers.job.mine",
+        ] {
+            assert!(!self.is_answered(subject, "{}"), "{subject}");
+        }
+    }
+
+    /// Asks for the key of another to be let in under the name of the token, as one can who knows its public half.
+    fn takes_over(&self, key: &str) {
+        let request = serde_json::json!({
+            "token": self.public, "key": key, "by_token": vec![0; 64], "by_key": vec![0; 64]
+        });
+        let context = {
+            let _in_runtime = self.runtime.enter();
+            jetstream::new(self.client.clone())
+        };
+        let subject = format!("manyhands-enrolments.any.{}", self.public);
+        let sending = async {
+            let acknowledged = context.publish(subject, request.to_string().into()).await;
+            acknowledged.unwrap().await.unwrap();
+        };
+        self.runtime.block_on(sending);
+    }
+}
+
+/// What is refused gets no answer at all.
+const PATIENCE: Duration = Duration::from_secs(2);
