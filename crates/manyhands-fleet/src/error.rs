@@ -166,7 +166,6 @@ impl fmt::Display for FleetError {
                 "'{address}' is not on this machine: it needs an address that begins with tls:// and a key (--nkey, --credentials or --client-certificate)"
             ),
             Self::Plan { reason } => write!(formatter, "the plan makes no sense: {reason}"),
-            Self::Unable { reason } => formatter.write_str(reason),
             Self::Waits { lock } => write!(
                 formatter,
                 "this agent waits for another one of this machine, which holds '{}'",
@@ -200,7 +199,7 @@ impl fmt::Display for FleetError {
                 formatter,
                 "there is no plan '{plan}'; 'manyhands fleet watch --once' lists them"
             ),
-            Self::Arguments { reason } => formatter.write_str(reason),
+            Self::Arguments { reason } | Self::Unable { reason } => formatter.write_str(reason),
             Self::FolderInUse { path } => {
                 write!(formatter, "another process uses '{}'", path.display())
             }

@@ -146,7 +146,9 @@ impl Results {
                 Ok(measured) => measured,
                 Err(error) => {
                     let title = job.title;
-                    results.left_out.push(format!("{title} by {}: {error}", run.agent));
+                    results
+                        .left_out
+                        .push(format!("{title} by {}: {error}", run.agent));
                     continue;
                 }
             };

@@ -198,9 +198,7 @@ fn is_of_case(event: &Event, case: &CaseCard) -> bool {
             clock_cost_nanos,
             clock_grain_nanos,
             ..
-        } => {
-            *launch < LAUNCH_MAX && clock_cost_nanos.is_finite() && clock_grain_nanos.is_finite()
-        }
+        } => *launch < LAUNCH_MAX && clock_cost_nanos.is_finite() && clock_grain_nanos.is_finite(),
         Event::Block { key, block } => is_size(key.n) && is_of_arms(block, case.arms.len()),
         Event::Failed { .. } => true,
         // No job asks for them.
@@ -223,7 +221,9 @@ fn is_plain(value: &Value) -> bool {
     match value {
         Value::String(text) => is_plain_text(text),
         Value::Array(values) => values.iter().all(is_plain),
-        Value::Object(fields) => fields.iter().all(|(name, one)| is_plain_text(name) && is_plain(one)),
+        Value::Object(fields) => fields
+            .iter()
+            .all(|(name, one)| is_plain_text(name) && is_plain(one)),
         _ => true,
     }
 }

@@ -283,9 +283,15 @@ mod tests {
         check("name = 'x'\nexperiments = ['E3']\ncpus = [0]", "cpus");
         check("name = 'x'\nexperiments = ['E3']\nminutes = 0", "minutes");
         check("name = 'x'\nexperiments = ['E3']\nscale = 'huge'", "huge");
-        check("name = 'x'\nexperiments = ['E3']\nattempts = 1001", "attempts");
+        check(
+            "name = 'x'\nexperiments = ['E3']\nattempts = 1001",
+            "attempts",
+        );
         check("name = 'x'\n[[commands]]\nname = '../x'", "name");
-        check("name = 'x'\n[[commands]]\nname = 'x'\narguments = ['x']", "arguments");
+        check(
+            "name = 'x'\n[[commands]]\nname = 'x'\narguments = ['x']",
+            "arguments",
+        );
     }
 
     #[test]

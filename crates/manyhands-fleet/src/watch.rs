@@ -97,7 +97,10 @@ pub(crate) fn job_state(job: &JobRow) -> Option<String> {
         let share = share.map_or_else(String::new, |share| format!("; {share}"));
         return Some(format!("{answer}{share}, by {}", run.agent));
     }
-    let failed = job.failed.as_ref().map(|reason| format!("failed: {reason}"));
+    let failed = job
+        .failed
+        .as_ref()
+        .map(|reason| format!("failed: {reason}"));
     failed.or_else(|| Some(format!("open, and not for {}", job.unable.as_ref()?)))
 }
 
@@ -174,9 +177,15 @@ mod tests {
         };
         let done = job(Some(run));
         let says = job_state(&done).unwrap();
-        assert_eq!(says, "for 2.00×, undecided; 93 % of 332 blocks disturbed, by one");
+        assert_eq!(
+            says,
+            "for 2.00×, undecided; 93 % of 332 blocks disturbed, by one"
+        );
         assert_eq!(disturbed(&[done, job(None)]), (310, 332));
-        assert_eq!(job_state(&job(None)).unwrap(), "open, and not for one: no such case");
+        assert_eq!(
+            job_state(&job(None)).unwrap(),
+            "open, and not for one: no such case"
+        );
         assert_eq!(share((0, 0)), None);
     }
 

@@ -180,7 +180,10 @@ fn reports_with_names_that_are_none_do_not_hold_up_the_others() {
     let job = fleet.job();
     let beat = json!({ "kind": "beat", "events": 0, "left_seconds": 0, "machine": null });
     for number in 0..20 {
-        fleet.report("evil", &note("evil", &job, &format!("has a space {number}"), &beat));
+        fleet.report(
+            "evil",
+            &note("evil", &job, &format!("has a space {number}"), &beat),
+        );
     }
     fleet.carry_out("good", &job, "r");
     assert_eq!((fleet.done(), fleet.rejected()), (1, 20));
@@ -234,7 +237,15 @@ fn an_export_stays_in_its_folder_and_replaces_nothing_but_an_export() {
     for _ in 0..2 {
         assert_eq!(export().unwrap().runs, 1);
     }
-    for name in ["../escaped", "/tmp/escaped", "..", ".", "a/b", "a\\b/", "\u{1b}]8;;x"] {
+    for name in [
+        "../escaped",
+        "/tmp/escaped",
+        "..",
+        ".",
+        "a/b",
+        "a\\b/",
+        "\u{1b}]8;;x",
+    ] {
         assert!(name.parse::<Name>().is_err(), "{name}");
     }
 }
@@ -257,16 +268,25 @@ fn agent_is_given(job: &[u8]) {
         id: "1".to_owned(),
         body: job.to_owned(),
     };
-    engine.publish(ANY, &"p.0".parse().unwrap(), &[message]).unwrap();
+    engine
+        .publish(ANY, &"p.0".parse().unwrap(), &[message])
+        .unwrap();
     let before = MEMORY.max_allocated();
     // It may complain; it does not end, and takes the next job.
     let _ = agent.step(AT_ONCE, &Interrupt::default());
     let peak = MEMORY.max_allocated().saturating_sub(before);
-    assert!(peak < (64 << 20) + 64 * job.len(), "{peak} bytes for a message of {}", job.len());
+    assert!(
+        peak < (64 << 20) + 64 * job.len(),
+        "{peak} bytes for a message of {}",
+        job.len()
+    );
     agent.step(AT_ONCE, &Interrupt::default()).unwrap();
     for (path, _) in files(folder.path()) {
         let inside = path.strip_prefix(folder.path()).unwrap();
-        assert!(inside.starts_with("agent") || inside == Path::new("agent.lock"), "{path:?}");
+        assert!(
+            inside.starts_with("agent") || inside == Path::new("agent.lock"),
+            "{path:?}"
+        );
     }
 }
 
@@ -280,7 +300,9 @@ fn a_job_names_no_program_and_no_number_that_is_too_large() {
         let mut work = json!({
             "kind": "case", "experiment": "T1", "case": "plain", "scale": "quick", "seed": 1, "launches": 3
         });
-        work.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        work.as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
         json!({ "id": "p.0", "ticket": "t", "cpus": null, "work": work }).to_string()
     };
     for job in [
@@ -370,7 +392,9 @@ fn good_jobs() -> [Value; 2] {
             "kind": "case", "experiment": "T1", "case": "other", "scale": "quick", "seed": 1, "launches": 3,
             "seconds_max": 60
         })),
-        job(json!({ "kind": "command", "name": "x", "holes": { "file": "/x" }, "seconds_max": 60 })),
+        job(
+            json!({ "kind": "command", "name": "x", "holes": { "file": "/x" }, "seconds_max": 60 }),
+        ),
     ]
 }
 

@@ -115,10 +115,7 @@ impl Allowed {
 }
 
 fn read(written: WrittenLine) -> Result<Line, String> {
-    let (program, arguments) = written
-        .line
-        .split_first()
-        .ok_or("it has no words")?;
+    let (program, arguments) = written.line.split_first().ok_or("it has no words")?;
     let program = PathBuf::from(program);
     if !program.is_absolute() {
         return Err(format!("'{}' is no absolute path", program.display()));
@@ -163,7 +160,9 @@ fn pieces(word: &str) -> Result<Vec<Piece>, String> {
             .ok_or_else(|| format!("'{word}' has a hole without an end"))?;
         let hole = hole.parse::<Name>();
         pieces.push(Piece::Text(text.to_owned()));
-        pieces.push(Piece::Hole(hole.map_err(|error| format!("'{word}': {error}"))?));
+        pieces.push(Piece::Hole(
+            hole.map_err(|error| format!("'{word}': {error}"))?,
+        ));
         rest = behind;
     }
     pieces.push(Piece::Text(rest.to_owned()));
@@ -208,7 +207,10 @@ mod tests {
             "",
         ] {
             let refused = filled(&[("file", file), ("key", "2")]).unwrap_err();
-            assert!(matches!(refused, FleetError::Unable { .. }), "{file}: {refused}");
+            assert!(
+                matches!(refused, FleetError::Unable { .. }),
+                "{file}: {refused}"
+            );
         }
         assert!(filled(&[("file", "/data/words")]).is_err());
         assert!(filled(&[("file", "/data/a"), ("key", "2"), ("more", "x")]).is_err());

@@ -247,8 +247,12 @@ mod tests {
         let (ended, folder) = run_shell(words, None, &|_| false);
         assert_eq!(ended.unwrap(), Ended::Finished);
         let run = folder.path().join("run");
-        let outcome: Outcome = serde_json::from_slice(&fs::read(run.join(EVENTS)).unwrap()).unwrap();
-        assert_eq!((outcome.status, outcome.errors.as_str()), (Some(3), "end\n"));
+        let outcome: Outcome =
+            serde_json::from_slice(&fs::read(run.join(EVENTS)).unwrap()).unwrap();
+        assert_eq!(
+            (outcome.status, outcome.errors.as_str()),
+            (Some(3), "end\n")
+        );
         assert_eq!(outcome.output.len() as u64, PRINTED_MAX);
         assert!(fs::metadata(run.join("output")).unwrap().len() <= OUTPUT_MAX);
     }

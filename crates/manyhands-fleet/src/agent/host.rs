@@ -49,9 +49,7 @@ pub(super) fn lock_host(path: &Path) -> Result<Option<File>, FleetError> {
     options.create(true).truncate(false).write(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options
-        .open(path)
-        .map_err(FleetError::file("open", path))?;
+    let file = options.open(path).map_err(FleetError::file("open", path))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Ok(None),

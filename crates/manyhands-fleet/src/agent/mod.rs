@@ -278,7 +278,8 @@ impl<'engine> Agent<'engine> {
             Ok(Ended::Interrupted) => delivery.release(Duration::ZERO),
             Err(error @ FleetError::Unable { .. }) => {
                 let reason = Text::of(&error.to_string());
-                self.sender(&entry).send("unable", News::Unable { reason })?;
+                self.sender(&entry)
+                    .send("unable", News::Unable { reason })?;
                 entry.remove()?;
                 delivery.release(UNABLE_AGAIN)
             }
@@ -286,7 +287,8 @@ impl<'engine> Agent<'engine> {
             Err(error) if is_of_here(&error) => Err(error),
             Err(error) => {
                 let reason = Text::of(&error.to_string());
-                self.sender(&entry).send("failed", News::Failed { reason })?;
+                self.sender(&entry)
+                    .send("failed", News::Failed { reason })?;
                 entry.remove()?;
                 delivery.release(RETRY)
             }
@@ -454,7 +456,12 @@ fn is_of_here(error: &FleetError) -> bool {
         FleetError::Engine { .. } | FleetError::File { .. } => true,
         FleetError::Lab(error) => matches!(
             error,
-            File { .. } | FolderLocked { .. } | Objection { .. } | Output(_) | Signal(_) | Stream(_)
+            File { .. }
+                | FolderLocked { .. }
+                | Objection { .. }
+                | Output(_)
+                | Signal(_)
+                | Stream(_)
         ),
         _ => false,
     }

@@ -214,6 +214,9 @@ mod tests {
         assert_eq!(lengths(&long), [1, 1, 1]);
         assert!(lengths(&[]).is_empty());
         let too_long = ["x".repeat(LINE_BYTES_MAX)];
-        assert!(matches!(batches(&too_long).unwrap_err(), FleetError::Format { .. }));
+        assert!(matches!(
+            batches(&too_long).unwrap_err(),
+            FleetError::Format { .. }
+        ));
     }
 }

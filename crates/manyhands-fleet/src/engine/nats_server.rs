@@ -164,7 +164,9 @@ impl NatsServer {
     fn test(&self, path: &Path) -> Result<(), FleetError> {
         let mut testing = Command::new(&self.program);
         testing.arg("-t").arg("--config").arg(path);
-        let tested = testing.output().map_err(|error| self.does_not_start(&error))?;
+        let tested = testing
+            .output()
+            .map_err(|error| self.does_not_start(&error))?;
         if tested.status.success() {
             return Ok(());
         }

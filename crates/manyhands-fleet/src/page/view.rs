@@ -46,11 +46,7 @@ pub(super) fn plan_live(
 }
 
 /// One plan, with its charts.
-pub(super) fn plan(
-    path: &Path,
-    plan: &str,
-    prices: Option<&Prices>,
-) -> Result<String, FleetError> {
+pub(super) fn plan(path: &Path, plan: &str, prices: Option<&Prices>) -> Result<String, FleetError> {
     let database = Database::open_to_read(path)?;
     let results = Results::read(&database, plan)?;
     let mut plans = database.plans()?.into_iter();
@@ -64,7 +60,9 @@ pub(super) fn plan(
     };
     rendered(&OnePlan {
         id: plan,
-        title: name.filter(|name| !name.is_empty()).unwrap_or_else(|| plan.to_owned()),
+        title: name
+            .filter(|name| !name.is_empty())
+            .unwrap_or_else(|| plan.to_owned()),
         live: plan_live(path, plan, prices)?,
         files: tables.collect(),
         agents: results.names(),
@@ -142,11 +140,7 @@ struct ShownPlan {
 }
 
 impl ShownPlan {
-    fn of(
-        database: &Database,
-        row: PlanRow,
-        prices: Option<&Prices>,
-    ) -> Result<Self, FleetError> {
+    fn of(database: &Database, row: PlanRow, prices: Option<&Prices>) -> Result<Self, FleetError> {
         let bill = prices.map(|prices| Bill::of(database, &row.id, prices));
         Ok(Self {
             jobs: database.jobs(&row.id)?,

@@ -1,7 +1,11 @@
 //! What a plan will cost, from the minutes that it gives each job.
 
 use super::{Prices, Usd};
-use crate::{FleetError, plan::Plan, wire::{Cpus, new_id}};
+use crate::{
+    FleetError,
+    plan::Plan,
+    wire::{Cpus, new_id},
+};
 use jiff::civil::Date;
 use manyhands_lab::Experiment;
 use std::{collections::BTreeMap, fmt::Write};

@@ -207,7 +207,9 @@ mod tests {
     #[test]
     fn a_plan_whose_jobs_had_to_be_repeated_ends_when_its_money_is_spent() {
         let runs = [run_of("small", 2, 7_200, false)];
-        let next = limit(1.9).next(&runs, &[job(Some(2), Some(1_800))], &[]).unwrap();
+        let next = limit(1.9)
+            .next(&runs, &[job(Some(2), Some(1_800))], &[])
+            .unwrap();
         let reason = "2.00 of 1.90 USD are spent".to_owned();
         assert_eq!(next, Next::End { reason });
     }
@@ -216,14 +218,20 @@ mod tests {
     fn what_is_not_known_counts_as_the_dearest() {
         // An hour of a machine that the table does not have, and any machine for the job.
         let runs = [run_of("abacus", 3, 3_600, true)];
-        let next = |usd_max| limit(usd_max).next(&runs, &[], &[job(None, Some(1_800))]).unwrap();
+        let next = |usd_max| {
+            limit(usd_max)
+                .next(&runs, &[], &[job(None, Some(1_800))])
+                .unwrap()
+        };
         assert_eq!(next(3.0), Next::HandOut(1));
         assert!(matches!(next(2.99), Next::End { .. }));
     }
 
     #[test]
     fn what_nobody_can_know_is_an_error() {
-        let refused = limit(9.0).next(&[], &[], &[job(Some(7), Some(1_800))]).unwrap_err();
+        let refused = limit(9.0)
+            .next(&[], &[], &[job(Some(7), Some(1_800))])
+            .unwrap_err();
         assert!(refused.to_string().contains("7 CPUs"), "{refused}");
         let endless = job(Some(2), None);
         let refused = limit(9.0).next(&[], &[], &[endless]).unwrap_err();

@@ -88,10 +88,7 @@ impl TryFrom<Table> for Prices {
         }
         for (number, machine) in table.machines.iter().enumerate() {
             let name = &machine.name;
-            if table.machines[..number]
-                .iter()
-                .any(|one| one.name == *name)
-            {
+            if table.machines[..number].iter().any(|one| one.name == *name) {
                 return Err(format!("it has two machines '{name}'"));
             }
             if !machine.usd_per_hour.is_finite() || machine.usd_per_hour < 0.0 {

@@ -1,19 +1,15 @@
-//! What the server knows, in one SQLite file, and how it changes. Every method is one transaction; what readers see is in
-//! `rows.rs`.
+//! What the server knows, in one SQLite file, and how it changes. Every method is one transaction; runs
+//! are in `runs.rs`, what readers see is in `rows.rs`.
 
 use super::schema;
 use crate::{
     FleetError, Name,
-    measured::Measured,
     plan::Plan,
     price::Limit,
-    time::{unix_seconds, utc},
-    wire::{
-        Job, LINES_MAX, LinesDigest, News, Note, Presence, Report, Submission, Text, new_ticket,
-    },
+    time::utc,
+    wire::{Job, Submission, Text, new_ticket},
 };
-use manyhands_lab::Experiment;
-use rusqlite::{Connection, OptionalExtension, Row, Rows, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Rows, Transaction, params};
 use std::{collections::HashSet, path::Path};
 
 /// Plans, jobs, runs and their lines.
@@ -30,31 +26,6 @@ use std::{collections::HashSet, path::Path};
 /// ```
 #[derive(Debug)]
 pub struct Database(pub(super) Connection);
-
-/// What the rows of a run say, beside its last note.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Judgement {
-    /// It is the run of its job that counts.
-    Counts,
-    /// Another run of the job counts.
-    Superseded,
-    /// Lines are missing.
-    Missing,
-    /// All lines are there, and one or more of them are not as the agent has them.
-    Differs,
-    /// It is no run of its job, or has failed.
-    Refused,
-}
-
-/// Whether what is reported of a job may be believed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
-    Right,
-    /// The agent was not given the job, or what it was given is void.
-    NotGiven,
-    /// The run is another agent's, or of another job.
-    OfAnother,
-}
 
 impl Database {
     /// Opens the file to write it, and makes it if it is not there.
@@ -120,119 +91,16 @@ impl Database {
         let shown = String::from_utf8_lossy(&body[..body.len().min(SHOWN_MAX)]);
         self.0.execute(
             "INSERT INTO rejected (received, about, reason, body) VALUES (?, ?, ?, ?)",
-            params![utc(), &*Text::of(about), &*Text::of(reason), &*Text::of(&shown)],
+            params![
+                utc(),
+                &*Text::of(about),
+                &*Text::of(reason),
+                &*Text::of(&shown)
+            ],
         )?;
         let sql = "DELETE FROM rejected WHERE id <= (SELECT max(id) FROM rejected) - ?";
         self.0.execute(sql, [REJECTED_MAX])?;
         Ok(())
-    }
-
-    /// Stores what was reported; what is there already stays as it is. The answer is for each of them whether it may be
-    /// believed.
-    pub(super) fn store(&mut self, reports: &[&Report]) -> Result<Vec<Standing>, FleetError> {
-        let transaction = self.0.transaction()?;
-        let mut standings = Vec::new();
-        for report in reports {
-            standings.push(match report {
-                Report::Waits(presence) => {
-                    note_presence(&transaction, presence)?;
-                    Standing::Right
-                }
-                Report::Job(note) => {
-                    let standing = standing(&transaction, note)?;
-                    if standing == Standing::Right {
-                        store_note(&transaction, note)?;
-                    }
-                    standing
-                }
-            });
-        }
-        transaction.commit()?;
-        Ok(standings)
-    }
-
-    /// Compares a run's lines with what its agent says of them. The first run of a job that agrees, and that is one the
-    /// job asks for, counts.
-    pub(super) fn judge(
-        &mut self,
-        note: &Note,
-        lines: u64,
-        sha256: &str,
-        experiments: &[Experiment],
-    ) -> Result<Judgement, FleetError> {
-        let transaction = self.0.transaction()?;
-        let sql = "SELECT state FROM run WHERE id = ?";
-        let state: String = transaction.query_row(sql, [&*note.run], |row| row.get(0))?;
-        match state.as_str() {
-            "accepted" => return Ok(Judgement::Counts),
-            "superseded" => return Ok(Judgement::Superseded),
-            GOING_ON => {}
-            _ => return Ok(Judgement::Refused),
-        }
-        let texts = lines_of(&transaction, &note.run)?;
-        if (texts.len() as u64) < lines {
-            return Ok(Judgement::Missing);
-        }
-        let mut digest = LinesDigest::default();
-        texts.iter().for_each(|text| digest.add(text));
-        if texts.len() as u64 > lines || *digest.hex() != *sha256 {
-            return Ok(Judgement::Differs);
-        }
-        if is_done(&transaction, &note.job)? {
-            end_run(&transaction, note, "superseded", None)?;
-            transaction.commit()?;
-            return Ok(Judgement::Superseded);
-        }
-        let sql = "SELECT message FROM job WHERE id = ?";
-        let message: String = transaction.query_row(sql, [&*note.job], |row| row.get(0))?;
-        let job: Job = read_job(&message)?;
-        let found = match Measured::of_job(&texts, &job, experiments) {
-            Ok(found) => found,
-            Err(error) => {
-                drop(transaction);
-                self.fail(note, &error.to_string())?;
-                return Ok(Judgement::Refused);
-            }
-        };
-        transaction.execute(
-            "UPDATE run SET state = 'accepted', lines = ?, sha256 = ?, blocks = ?, disturbed = ?, answer = ? WHERE id = ?",
-            params![
-                integer(lines),
-                sha256,
-                integer(found.blocks),
-                integer(found.disturbed),
-                found.answer,
-                &*note.run
-            ],
-        )?;
-        // A job that was given up and is done after all has not failed.
-        transaction.execute("UPDATE job SET failed = NULL WHERE id = ?", [&*note.job])?;
-        transaction.commit()?;
-        Ok(Judgement::Counts)
-    }
-
-    /// Drops a run's lines, before its agent sends them again.
-    pub(super) fn forget_lines(&mut self, run: &Name) -> Result<(), FleetError> {
-        self.0.execute("DELETE FROM line WHERE run = ?", [&**run])?;
-        Ok(())
-    }
-
-    /// Notes that a run of a job has failed; whether nobody should try the job again.
-    pub(super) fn fail(&mut self, note: &Note, reason: &str) -> Result<bool, FleetError> {
-        let transaction = self.0.transaction()?;
-        end_run(&transaction, note, "failed", Some(reason))?;
-        let sql = "SELECT count(*), attempts FROM run JOIN job ON job.id = run.job \
-                   WHERE job.id = ? AND state = 'failed'";
-        let (failures, attempts): (i64, i64) =
-            transaction.query_row(sql, [&*note.job], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let is_over = failures >= attempts && !is_done(&transaction, &note.job)?;
-        if is_over {
-            let reason = format!("failed {failures} times, at last: {reason}");
-            let sql = "UPDATE job SET failed = coalesce(failed, ?) WHERE id = ?";
-            transaction.execute(sql, [&reason, &*note.job])?;
-        }
-        transaction.commit()?;
-        Ok(is_over)
     }
 
     /// Has a job done anew: what was found of it counts no more. The answer is the job and the number of times that it is
@@ -362,101 +230,6 @@ fn insert_plan(
     Ok(inserted > 0)
 }
 
-/// Whether a note's job is one that its agent was given, and its run that agent's run of it.
-fn standing(transaction: &Transaction<'_>, note: &Note) -> Result<Standing, FleetError> {
-    let mut run = transaction.prepare("SELECT job, agent FROM run WHERE id = ?")?;
-    let known = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-    let known: Option<(String, String)> = run.query_row([&*note.run], known).optional()?;
-    if known.is_some_and(|(job, agent)| job != *note.job || agent != *note.agent) {
-        return Ok(Standing::OfAnother);
-    }
-    let mut job = transaction.prepare("SELECT ticket = ? FROM job WHERE id = ?")?;
-    let is_given: Option<bool> = job
-        .query_row([&*note.ticket, &*note.job], |row| row.get(0))
-        .optional()?;
-    Ok(match is_given {
-        Some(true) => Standing::Right,
-        _ => Standing::NotGiven,
-    })
-}
-
-fn store_note(transaction: &Transaction<'_>, note: &Note) -> Result<(), FleetError> {
-    transaction.execute(
-        "INSERT OR IGNORE INTO run (id, job, agent, begun, state) VALUES (?, ?, ?, ?, ?)",
-        params![&*note.run, &*note.job, &*note.agent, utc(), GOING_ON],
-    )?;
-    match &note.news {
-        News::Lines { first, texts } => {
-            let sql = "INSERT OR IGNORE INTO line (run, number, text) VALUES (?, ?, ?)";
-            let mut insert = transaction.prepare(sql)?;
-            for (number, text) in (first.get()..LINES_MAX).zip(texts) {
-                insert.execute(params![&*note.run, integer(number), text])?;
-            }
-        }
-        News::Beat {
-            events,
-            left_seconds,
-            machine,
-        } => {
-            note_machine(transaction, note, machine.as_ref())?;
-            transaction.execute(
-                "INSERT INTO agent (name, seen, job, events, left_seconds) VALUES (?, ?, ?, ?, ?) \
-                 ON CONFLICT (name) DO UPDATE SET seen = excluded.seen, job = excluded.job, \
-                 events = excluded.events, left_seconds = excluded.left_seconds",
-                params![
-                    &*note.agent,
-                    unix_seconds(),
-                    &*note.job,
-                    integer(events.get()),
-                    integer(left_seconds.get())
-                ],
-            )?;
-        }
-        News::Done { machine, .. } => note_machine(transaction, note, machine.as_ref())?,
-        News::Unable { reason } => {
-            let reason = format!("{}: {}", note.agent, &**reason);
-            let sql = "UPDATE job SET unable = ? WHERE id = ?";
-            transaction.execute(sql, [&reason, &*note.job])?;
-        }
-        News::Failed { .. } => {}
-    }
-    Ok(())
-}
-
-/// Notes that an agent is there and waits.
-fn note_presence(transaction: &Transaction<'_>, presence: &Presence) -> Result<(), FleetError> {
-    let machine = presence.machine.as_deref();
-    transaction.execute(
-        "INSERT OR REPLACE INTO agent (name, seen, cpus, cpu, machine) VALUES (?, ?, ?, ?, ?)",
-        params![
-            &*presence.agent,
-            unix_seconds(),
-            integer(presence.cpus.get()),
-            &*presence.cpu,
-            machine
-        ],
-    )?;
-    Ok(())
-}
-
-/// Notes how a run has ended, unless that is known.
-fn end_run(
-    transaction: &Transaction<'_>,
-    note: &Note,
-    state: &str,
-    reason: Option<&str>,
-) -> Result<(), FleetError> {
-    let sql = "UPDATE run SET state = ?, answer = ? WHERE id = ? AND state = ?";
-    transaction.execute(sql, params![state, reason, &*note.run, GOING_ON])?;
-    Ok(())
-}
-
-/// Whether a job has a run that counts.
-fn is_done(transaction: &Transaction<'_>, job: &Name) -> Result<bool, FleetError> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM run WHERE job = ? AND state = 'accepted')";
-    Ok(transaction.query_row(sql, [&**job], |row| row.get(0))?)
-}
-
 /// The open jobs of a plan, in order, each with the number of times that it was handed out.
 fn open_jobs(transaction: &Transaction<'_>, plan: &str) -> Result<Vec<(Job, u64)>, FleetError> {
     let sql =
@@ -473,34 +246,12 @@ fn jobs_of(mut rows: Rows<'_>) -> Result<Vec<(Job, u64)>, FleetError> {
     Ok(jobs)
 }
 
-fn read_job(message: &str) -> Result<Job, FleetError> {
+pub(super) fn read_job(message: &str) -> Result<Job, FleetError> {
     serde_json::from_str(message).map_err(FleetError::format("a job"))
 }
 
-/// Notes on which kind of machine a run is.
-fn note_machine(
-    transaction: &Transaction<'_>,
-    note: &Note,
-    machine: Option<&Name>,
-) -> Result<(), FleetError> {
-    let machine = machine.map(|name| &**name);
-    transaction.execute(
-        "UPDATE run SET machine = ? WHERE id = ? AND machine IS NOT ?",
-        params![machine, &*note.run, machine],
-    )?;
-    Ok(())
-}
-
-/// The lines of a run that are there, in order.
-pub(super) fn lines_of(connection: &Connection, run: &str) -> Result<Vec<String>, FleetError> {
-    let sql = "SELECT text FROM line WHERE run = ? ORDER BY number";
-    let mut statement = connection.prepare(sql)?;
-    let rows = statement.query_map([run], |row| row.get(0))?;
-    Ok(rows.collect::<Result<_, _>>()?)
-}
-
 /// SQLite's integers have a sign; counts are far from their end.
-fn integer(count: u64) -> i64 {
+pub(super) fn integer(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
@@ -511,7 +262,6 @@ pub(super) fn natural(count: i64) -> u64 {
 /// Holds of a job that neither counts as failed nor has a run that counts.
 const UNDONE: &str = "failed IS NULL AND NOT EXISTS \
                       (SELECT 1 FROM run WHERE run.job = job.id AND state = 'accepted')";
-const GOING_ON: &str = "going on";
 /// Messages that were rejected are kept up to this number, so that nobody fills the disk with them.
 const REJECTED_MAX: i64 = 1_000;
 /// Bytes of them.
@@ -519,10 +269,11 @@ const SHOWN_MAX: usize = 400;
 
 #[cfg(test)]
 mod tests {
+    use super::super::runs::{Judgement, Standing};
     use super::*;
     use crate::{
         measured::head_of,
-        wire::{Within, a_job},
+        wire::{LinesDigest, News, Note, Report, Within, a_job},
     };
     use manyhands_lab::machine::Machine;
 
@@ -647,7 +398,10 @@ mod tests {
         let (_folder, mut database) = database();
         plan(&mut database, &["p.0", "p.1"]);
         let [head, _] = lines("r");
-        assert_eq!(store(&mut database, &[head.clone()]), [Standing::Right]);
+        assert_eq!(
+            store(&mut database, std::slice::from_ref(&head)),
+            [Standing::Right]
+        );
         let of_another_job = Note {
             job: name("p.1"),
             ..done("r")
@@ -666,10 +420,19 @@ mod tests {
             run: name("s"),
             ..done("s")
         };
-        let notes = [of_another_job, of_another_agent, without_a_ticket, of_no_job];
+        let notes = [
+            of_another_job,
+            of_another_agent,
+            without_a_ticket,
+            of_no_job,
+        ];
         let (other, none) = (Standing::OfAnother, Standing::NotGiven);
         assert_eq!(store(&mut database, &notes), [other, other, none, none]);
-        assert_eq!(database.spent("p").unwrap().len(), 1, "only the first run is known");
+        assert_eq!(
+            database.spent("p").unwrap().len(),
+            1,
+            "only the first run is known"
+        );
     }
 
     #[test]
@@ -680,13 +443,19 @@ mod tests {
             &["garbage".to_owned(), event.clone()],
             &[head.clone(), "garbage".to_owned()],
             &[head.replace("\"cpus\":2", "\"cpus\":0"), event.clone()],
-            &[head.replace("2026-11-23T12:00:00Z", "\\u001b[31m"), event.clone()],
+            &[
+                head.replace("2026-11-23T12:00:00Z", "\\u001b[31m"),
+                event.clone(),
+            ],
             &[head.replace("\"seed\":1", "\"seed\":2"), event],
         ];
         for (number, texts) in wrong.into_iter().enumerate() {
             let run = format!("r{number}");
             assert_ne!(texts[..], self::texts()[..]);
-            let notes: Vec<Note> = (0..).zip(texts).map(|(n, text)| line(&run, n, text)).collect();
+            let notes: Vec<Note> = (0..)
+                .zip(texts)
+                .map(|(n, text)| line(&run, n, text))
+                .collect();
             store(&mut database, &notes);
             let judged = database.judge(&done(&run), 2, &sha256(texts), &[]).unwrap();
             assert_eq!(judged, Judgement::Refused, "{texts:?}");
@@ -706,7 +475,10 @@ mod tests {
         store(&mut database, &[done("e")]);
         assert!(database.fail(&done("e"), "at last").unwrap());
         let failed = |database: &Database| database.jobs("p").unwrap().remove(0).failed;
-        assert_eq!(failed(&database).as_deref(), Some("failed 5 times, at last: at last"));
+        assert_eq!(
+            failed(&database).as_deref(),
+            Some("failed 5 times, at last: at last")
+        );
         store(&mut database, &lines("f"));
         assert_eq!(judge(&mut database, "f"), Judgement::Counts);
         assert_eq!(failed(&database), None);
@@ -739,12 +511,20 @@ mod tests {
     fn what_is_rejected_is_shown_without_what_steers_and_does_not_fill_the_disk() {
         let (_folder, database) = database();
         for _ in 0..REJECTED_MAX + 5 {
-            database.reject("a\x1b[31m", "why\x07", &[0x1b; 1_000_000]).unwrap();
+            database
+                .reject("a\x1b[31m", "why\x07", &[0x1b; 1_000_000])
+                .unwrap();
         }
         let rejected = database.rejected().unwrap();
         assert_eq!(rejected.len() as i64, REJECTED_MAX);
-        let shown = format!("{}{}{}", rejected[0].about, rejected[0].reason, rejected[0].body);
-        assert!(!shown.contains(char::is_control) && shown.len() < 2_000, "{shown}");
+        let shown = format!(
+            "{}{}{}",
+            rejected[0].about, rejected[0].reason, rejected[0].body
+        );
+        assert!(
+            !shown.contains(char::is_control) && shown.len() < 2_000,
+            "{shown}"
+        );
     }
 
     fn plan(database: &mut Database, jobs: &[&str]) {

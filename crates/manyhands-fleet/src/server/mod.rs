@@ -10,13 +10,14 @@
 mod database;
 mod keys;
 mod rows;
+mod runs;
 mod schema;
 
 pub use database::Database;
-use database::{Judgement, Standing};
 pub(crate) use keys::KeyRow;
 pub(crate) use rows::SpentRow;
 pub use rows::{AgentRow, JobRow, PlanRow, RejectedRow, RunRow};
+use runs::{Judgement, Standing};
 
 use crate::{
     FleetError, Name,
@@ -132,7 +133,9 @@ impl<'engine> Server<'engine> {
         if !reports.is_empty() {
             self.collect(&reports)?;
         }
-        let is_due = self.looked.is_none_or(|looked| looked.elapsed() > LOOK_AGAIN);
+        let is_due = self
+            .looked
+            .is_none_or(|looked| looked.elapsed() > LOOK_AGAIN);
         if is_due || !plans.is_empty() || !reports.is_empty() {
             self.keep_limits()?;
         }
@@ -202,7 +205,10 @@ impl<'engine> Server<'engine> {
             }
             Ok(request) => {
                 if !self.database.enrol(&request.token, &request.key)? {
-                    self.park(delivery, "the token is used or over, or the key has another name")?;
+                    self.park(
+                        delivery,
+                        "the token is used or over, or the key has another name",
+                    )?;
                 }
             }
             Err(error) => self.park(delivery, &error.to_string())?,
@@ -212,7 +218,8 @@ impl<'engine> Server<'engine> {
 
     /// Keeps a message that cannot be judged for people to look at, and goes on without it.
     fn park(&self, delivery: &dyn Delivery, reason: &str) -> Result<(), FleetError> {
-        self.database.reject(delivery.about(), reason, delivery.body())
+        self.database
+            .reject(delivery.about(), reason, delivery.body())
     }
 
     /// Ends what is open of a plan; `false` if there is no such plan.
@@ -315,7 +322,10 @@ impl<'engine> Server<'engine> {
                 Ok(true)
             }
             Standing::NotGiven => {
-                self.park(delivery, "its job was not given to this agent, or is given anew")?;
+                self.park(
+                    delivery,
+                    "its job was not given to this agent, or is given anew",
+                )?;
                 self.send_receipt(note, Receipt::Refused, &note.run)?;
                 Ok(true)
             }

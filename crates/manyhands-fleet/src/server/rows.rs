@@ -1,7 +1,7 @@
 //! What readers of the database see: plans, jobs, runs and agents as rows.
 
 use super::Database;
-use super::database::{lines_of, natural};
+use super::{database::natural, runs::lines_of};
 use crate::{FleetError, time::unix_seconds};
 
 /// A plan and how far it is.

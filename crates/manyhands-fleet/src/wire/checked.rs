@@ -174,7 +174,10 @@ mod tests {
 
     #[test]
     fn a_text_is_cut_between_characters_and_shows_what_it_hides() {
-        assert_eq!(&*Text::of("a\x1b]8;;http://evil\n"), "a\\u{1b}]8;;http://evil\\n");
+        assert_eq!(
+            &*Text::of("a\x1b]8;;http://evil\n"),
+            "a\\u{1b}]8;;http://evil\\n"
+        );
         let cut = Text::of(&"ß".repeat(501));
         assert_eq!(cut.len(), 1_000);
         assert!(Text::try_from(format!("{}x", &*cut)).is_err());

@@ -7,10 +7,7 @@ pub use checked::{Name, OutOfBounds};
 pub(crate) use checked::{Text, Within, made};
 
 use crate::{FleetError, price::Limit};
-use manyhands_lab::{
-    Scale,
-    record::Settings,
-};
+use manyhands_lab::{Scale, record::Settings};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 use std::{collections::BTreeMap, time::Duration};

@@ -30,7 +30,10 @@ pub(crate) fn a_key_opens_only_what_its_agent_needs() {
         said(folder, "watch --once --data fleet").contains("3 messages rejected")
     });
     let listed = said(folder, "key list --data fleet");
-    assert!(listed.contains("good: key U") && listed.contains("evil: key U"), "{listed}");
+    assert!(
+        listed.contains("good: key U") && listed.contains("evil: key U"),
+        "{listed}"
+    );
     machines.add_agent("good", "--nkey good.nk");
     machines.wait_until_done(1);
     machines.wait_until_sent();

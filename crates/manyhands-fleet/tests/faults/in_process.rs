@@ -151,7 +151,10 @@ pub(crate) fn a_job_that_one_agent_cannot_do_is_left_to_another() {
     }));
     let database = Database::open_to_read(&fleet.database).unwrap();
     let text = watch::text(&database).unwrap();
-    assert!(text.contains("status 0") && text.contains("by having"), "{text}");
+    assert!(
+        text.contains("status 0") && text.contains("by having"),
+        "{text}"
+    );
     assert!(text.contains("agent lacking: waits"), "{text}");
 }
 
@@ -159,7 +162,10 @@ pub(crate) fn a_job_that_one_agent_cannot_do_is_left_to_another() {
 pub(crate) fn a_job_that_was_lost_comes_again_beside_one_that_waits() {
     let fleet = Fleet::new();
     let engine = fleet.engine(Odds::NONE, 1);
-    for plan in [PLAN_OF_ONE.to_owned(), format!("{PLAN_OF_ONE}cpus = [96]\n")] {
+    for plan in [
+        PLAN_OF_ONE.to_owned(),
+        format!("{PLAN_OF_ONE}cpus = [96]\n"),
+    ] {
         commands::submit_to(&fleet.inner, &plan, None, &experiments()).unwrap();
     }
     assert!(fleet.serve_until(&engine, |database| database.plans().unwrap().len() == 2));

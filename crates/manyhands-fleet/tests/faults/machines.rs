@@ -263,7 +263,8 @@ impl Machines {
             let database = Database::open_to_read(&self.database()).unwrap();
             let agents = database.agents().unwrap();
             // One that is quick is done before it says how far it is.
-            self.done() > 0 || agents
+            self.done() > 0
+                || agents
                     .iter()
                     .any(|agent| agent.name.starts_with("far") && agent.title.is_some())
         });

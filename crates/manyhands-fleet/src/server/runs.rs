@@ -1,0 +1,274 @@
+//! The runs in the database: what agents report of them, and which of them count.
+
+use super::{
+    Database,
+    database::{integer, read_job},
+};
+use crate::{
+    FleetError, Name,
+    measured::{Found, Measured},
+    time::{unix_seconds, utc},
+    wire::{LINES_MAX, LinesDigest, News, Note, Presence, Report},
+};
+use manyhands_lab::Experiment;
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+
+/// What the rows of a run say, beside its last note.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Judgement {
+    /// It is the run of its job that counts.
+    Counts,
+    /// Another run of the job counts.
+    Superseded,
+    /// Lines are missing.
+    Missing,
+    /// All lines are there, and one or more of them are not as the agent has them.
+    Differs,
+    /// It is no run of its job, or has failed.
+    Refused,
+}
+
+/// Whether what is reported of a job may be believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    Right,
+    /// The agent was not given the job, or what it was given is void.
+    NotGiven,
+    /// The run is another agent's, or of another job.
+    OfAnother,
+}
+
+impl Database {
+    /// Stores what was reported; what is there already stays as it is. The answer is for each of them whether it may be
+    /// believed.
+    pub(super) fn store(&mut self, reports: &[&Report]) -> Result<Vec<Standing>, FleetError> {
+        let transaction = self.0.transaction()?;
+        let mut standings = Vec::new();
+        for report in reports {
+            standings.push(match report {
+                Report::Waits(presence) => {
+                    note_presence(&transaction, presence)?;
+                    Standing::Right
+                }
+                Report::Job(note) => {
+                    let standing = standing(&transaction, note)?;
+                    if standing == Standing::Right {
+                        store_note(&transaction, note)?;
+                    }
+                    standing
+                }
+            });
+        }
+        transaction.commit()?;
+        Ok(standings)
+    }
+
+    /// Compares a run's lines with what its agent says of them. The first run of a job that agrees, and that is one the
+    /// job asks for, counts.
+    pub(super) fn judge(
+        &mut self,
+        note: &Note,
+        lines: u64,
+        sha256: &str,
+        experiments: &[Experiment],
+    ) -> Result<Judgement, FleetError> {
+        let transaction = self.0.transaction()?;
+        let sql = "SELECT state FROM run WHERE id = ?";
+        let state: String = transaction.query_row(sql, [&*note.run], |row| row.get(0))?;
+        match state.as_str() {
+            "accepted" => return Ok(Judgement::Counts),
+            "superseded" => return Ok(Judgement::Superseded),
+            GOING_ON => {}
+            _ => return Ok(Judgement::Refused),
+        }
+        let texts = lines_of(&transaction, &note.run)?;
+        if (texts.len() as u64) < lines {
+            return Ok(Judgement::Missing);
+        }
+        let mut digest = LinesDigest::default();
+        texts.iter().for_each(|text| digest.add(text));
+        if texts.len() as u64 > lines || *digest.hex() != *sha256 {
+            return Ok(Judgement::Differs);
+        }
+        if is_done(&transaction, &note.job)? {
+            end_run(&transaction, note, "superseded", None)?;
+            transaction.commit()?;
+            return Ok(Judgement::Superseded);
+        }
+        let sql = "SELECT message FROM job WHERE id = ?";
+        let message: String = transaction.query_row(sql, [&*note.job], |row| row.get(0))?;
+        match Measured::of_job(&texts, &read_job(&message)?, experiments) {
+            Ok(found) => {
+                accept(&transaction, note, &found)?;
+                let sql = "UPDATE run SET lines = ?, sha256 = ? WHERE id = ?";
+                transaction.execute(sql, params![integer(lines), sha256, &*note.run])?;
+                transaction.commit()?;
+                Ok(Judgement::Counts)
+            }
+            Err(error) => {
+                drop(transaction);
+                self.fail(note, &error.to_string())?;
+                Ok(Judgement::Refused)
+            }
+        }
+    }
+
+    /// Drops a run's lines, before its agent sends them again.
+    pub(super) fn forget_lines(&mut self, run: &Name) -> Result<(), FleetError> {
+        self.0.execute("DELETE FROM line WHERE run = ?", [&**run])?;
+        Ok(())
+    }
+
+    /// Notes that a run of a job has failed; whether nobody should try the job again.
+    pub(super) fn fail(&mut self, note: &Note, reason: &str) -> Result<bool, FleetError> {
+        let transaction = self.0.transaction()?;
+        end_run(&transaction, note, "failed", Some(reason))?;
+        let sql = "SELECT count(*), attempts FROM run JOIN job ON job.id = run.job \
+                   WHERE job.id = ? AND state = 'failed'";
+        let (failures, attempts): (i64, i64) =
+            transaction.query_row(sql, [&*note.job], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let is_over = failures >= attempts && !is_done(&transaction, &note.job)?;
+        if is_over {
+            let reason = format!("failed {failures} times, at last: {reason}");
+            let sql = "UPDATE job SET failed = coalesce(failed, ?) WHERE id = ?";
+            transaction.execute(sql, [&reason, &*note.job])?;
+        }
+        transaction.commit()?;
+        Ok(is_over)
+    }
+}
+
+/// Whether a note's job is one that its agent was given, and its run that agent's run of it.
+fn standing(transaction: &Transaction<'_>, note: &Note) -> Result<Standing, FleetError> {
+    let mut run = transaction.prepare("SELECT job, agent FROM run WHERE id = ?")?;
+    let known = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let known: Option<(String, String)> = run.query_row([&*note.run], known).optional()?;
+    if known.is_some_and(|(job, agent)| job != *note.job || agent != *note.agent) {
+        return Ok(Standing::OfAnother);
+    }
+    let mut job = transaction.prepare("SELECT ticket = ? FROM job WHERE id = ?")?;
+    let is_given: Option<bool> = job
+        .query_row([&*note.ticket, &*note.job], |row| row.get(0))
+        .optional()?;
+    Ok(match is_given {
+        Some(true) => Standing::Right,
+        _ => Standing::NotGiven,
+    })
+}
+
+fn store_note(transaction: &Transaction<'_>, note: &Note) -> Result<(), FleetError> {
+    transaction.execute(
+        "INSERT OR IGNORE INTO run (id, job, agent, begun, state) VALUES (?, ?, ?, ?, ?)",
+        params![&*note.run, &*note.job, &*note.agent, utc(), GOING_ON],
+    )?;
+    match &note.news {
+        News::Lines { first, texts } => {
+            let sql = "INSERT OR IGNORE INTO line (run, number, text) VALUES (?, ?, ?)";
+            let mut insert = transaction.prepare(sql)?;
+            for (number, text) in (first.get()..LINES_MAX).zip(texts) {
+                insert.execute(params![&*note.run, integer(number), text])?;
+            }
+        }
+        News::Beat {
+            events,
+            left_seconds,
+            machine,
+        } => {
+            note_machine(transaction, note, machine.as_ref())?;
+            transaction.execute(
+                "INSERT INTO agent (name, seen, job, events, left_seconds) VALUES (?, ?, ?, ?, ?) \
+                 ON CONFLICT (name) DO UPDATE SET seen = excluded.seen, job = excluded.job, \
+                 events = excluded.events, left_seconds = excluded.left_seconds",
+                params![
+                    &*note.agent,
+                    unix_seconds(),
+                    &*note.job,
+                    integer(events.get()),
+                    integer(left_seconds.get())
+                ],
+            )?;
+        }
+        News::Done { machine, .. } => note_machine(transaction, note, machine.as_ref())?,
+        News::Unable { reason } => {
+            let reason = format!("{}: {}", note.agent, &**reason);
+            let sql = "UPDATE job SET unable = ? WHERE id = ?";
+            transaction.execute(sql, [&reason, &*note.job])?;
+        }
+        News::Failed { .. } => {}
+    }
+    Ok(())
+}
+
+/// Notes that an agent is there and waits.
+fn note_presence(transaction: &Transaction<'_>, presence: &Presence) -> Result<(), FleetError> {
+    let machine = presence.machine.as_deref();
+    transaction.execute(
+        "INSERT OR REPLACE INTO agent (name, seen, cpus, cpu, machine) VALUES (?, ?, ?, ?, ?)",
+        params![
+            &*presence.agent,
+            unix_seconds(),
+            integer(presence.cpus.get()),
+            &*presence.cpu,
+            machine
+        ],
+    )?;
+    Ok(())
+}
+
+/// Notes how a run has ended, unless that is known.
+fn end_run(
+    transaction: &Transaction<'_>,
+    note: &Note,
+    state: &str,
+    reason: Option<&str>,
+) -> Result<(), FleetError> {
+    let sql = "UPDATE run SET state = ?, answer = ? WHERE id = ? AND state = ?";
+    transaction.execute(sql, params![state, reason, &*note.run, GOING_ON])?;
+    Ok(())
+}
+
+/// Notes that a run is the one of its job that counts.
+fn accept(transaction: &Transaction<'_>, note: &Note, found: &Found) -> Result<(), FleetError> {
+    transaction.execute(
+        "UPDATE run SET state = 'accepted', blocks = ?, disturbed = ?, answer = ? WHERE id = ?",
+        params![
+            integer(found.blocks),
+            integer(found.disturbed),
+            found.answer,
+            &*note.run
+        ],
+    )?;
+    // A job that was given up and is done after all has not failed.
+    transaction.execute("UPDATE job SET failed = NULL WHERE id = ?", [&*note.job])?;
+    Ok(())
+}
+
+/// Whether a job has a run that counts.
+fn is_done(transaction: &Transaction<'_>, job: &Name) -> Result<bool, FleetError> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM run WHERE job = ? AND state = 'accepted')";
+    Ok(transaction.query_row(sql, [&**job], |row| row.get(0))?)
+}
+
+/// Notes on which kind of machine a run is.
+fn note_machine(
+    transaction: &Transaction<'_>,
+    note: &Note,
+    machine: Option<&Name>,
+) -> Result<(), FleetError> {
+    let machine = machine.map(|name| &**name);
+    transaction.execute(
+        "UPDATE run SET machine = ? WHERE id = ? AND machine IS NOT ?",
+        params![machine, &*note.run, machine],
+    )?;
+    Ok(())
+}
+
+/// The lines of a run that are there, in order.
+pub(super) fn lines_of(connection: &Connection, run: &str) -> Result<Vec<String>, FleetError> {
+    let sql = "SELECT text FROM line WHERE run = ? ORDER BY number";
+    let mut statement = connection.prepare(sql)?;
+    let rows = statement.query_map([run], |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+const GOING_ON: &str = "going on";
