@@ -36,7 +36,7 @@ fn experiments() -> Vec<Experiment> {
     vec![Experiment::new("T1", "Sums").case(case)]
 }
 
-/// A server with a plan of commands, one of them handed out to whoever reads the queue.
+/// A server with a plan of commands, one of them handed out to the test as an agent.
 struct Fleet {
     folder: tempfile::TempDir,
     engine: InProcess,

@@ -96,7 +96,7 @@ pub struct Agent<'engine> {
     spool: Spool,
     /// Time since the runs that are left were last sent; `None` before the first time.
     tried: Option<Stopwatch>,
-    /// Time since the server was last told that this agent is there; `None` before the first time.
+    /// Time since this agent last reported that it is there; `None` before the first time.
     shown: Option<Stopwatch>,
     /// When it was last asked for; `None` before the first answer.
     skew: Option<Skew>,
@@ -214,7 +214,7 @@ impl<'engine> Agent<'engine> {
         }
     }
 
-    /// Tells the server now and then that this agent is there.
+    /// Reports now and then that this agent is there.
     fn show(&mut self) -> Result<(), FleetError> {
         if self.shown.is_some_and(|shown| shown.elapsed() < SHOW_AGAIN) {
             return Ok(());

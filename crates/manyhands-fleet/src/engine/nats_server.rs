@@ -128,8 +128,8 @@ impl NatsServer {
     /// From now on it lets in these, beside the fleet's server, and ends the connections of others.
     ///
     /// # Errors
-    /// [`FleetError::NatsServer`] if it would not read the new configuration, or cannot be told to: then it goes on with
-    /// the old one. [`FleetError::File`] if it cannot be written.
+    /// [`FleetError::NatsServer`] if it would not read the new configuration, or does not get the signal: then it goes on
+    /// with the old one. [`FleetError::File`] if it cannot be written.
     pub(crate) fn know(&mut self, users: Vec<User>) -> Result<(), FleetError> {
         if let Some(guarded) = &mut self.guarded
             && guarded.users != users
@@ -141,7 +141,7 @@ impl NatsServer {
             self.configure()?;
             if !self.signal("reload") {
                 return Err(FleetError::NatsServer {
-                    reason: "it could not be told whose keys are good now".to_owned(),
+                    reason: "the signal to read whose keys are good did not reach it".to_owned(),
                 });
             }
             self.is_stale = false;
@@ -352,8 +352,8 @@ mod tests {
         assert!(error.to_string().contains("uplicate"), "{error}");
         assert_eq!(read(), before);
         assert!(server.is_stale, "it is tried again");
-        // None runs here that could be told.
+        // None runs here that could get the signal.
         let error = server.know(vec![key("two")]).unwrap_err();
-        assert!(error.to_string().contains("told"), "{error}");
+        assert!(error.to_string().contains("signal"), "{error}");
     }
 }
