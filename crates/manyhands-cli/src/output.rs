@@ -1,7 +1,7 @@
 //! What leaves the program: text, complaints, exit codes.
 
 use crate::typed::Answer;
-use manyhands_lab::LabError;
+use manyhands_lab::{LabError, plain::plain};
 use std::{
     io::{self, Write},
     process::ExitCode,
@@ -104,15 +104,11 @@ fn complain(text: &str) -> ExitCode {
     ExitCode::from(BAD_ARGUMENTS)
 }
 
-/// Says something that may hold what was typed: control characters are shown as escapes.
+/// Says something that may hold what was typed, or what another machine has sent: what steers a terminal is shown and not
+/// done.
 fn say(line: &str) {
-    let shown = |c: char| match c.is_control() {
-        true => c.escape_default().to_string(),
-        false => c.to_string(),
-    };
-    let line: String = line.chars().map(shown).collect();
     // Standard error is the last resort: nobody is left to tell if it fails.
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{}", plain(line));
 }
 
 const BAD_ARGUMENTS: u8 = 2;

@@ -46,6 +46,11 @@ pub enum FleetError {
         /// The folder.
         path: PathBuf,
     },
+    /// All plans are over, and not all of their jobs are done.
+    NotDone {
+        /// Jobs that failed.
+        jobs: u64,
+    },
     /// A table of prices makes no sense, or lacks a machine.
     Prices {
         /// Why, in one line.
@@ -176,6 +181,7 @@ impl fmt::Display for FleetError {
                 "'{}' is neither empty nor an earlier export; choose another folder with --out",
                 path.display()
             ),
+            Self::NotDone { jobs } => write!(formatter, "{jobs} jobs failed; see above"),
             Self::Prices { reason } => write!(formatter, "the table of prices: {reason}"),
             Self::TooDear { usd, usd_max } => write!(
                 formatter,

@@ -230,6 +230,9 @@ fn is_plain(value: &Value) -> bool {
 
 /// What the arms have come to at the largest size, in a line.
 fn answer(findings: &Findings) -> String {
+    if findings.blocks > 0 && !findings.quiet {
+        return "the machine was not quiet enough for an answer".to_owned();
+    }
     let cases = findings.experiments.iter().flat_map(|one| &one.cases);
     let answers = cases.filter_map(|case| {
         let point = case.points.last()?;

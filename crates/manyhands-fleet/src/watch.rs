@@ -109,7 +109,7 @@ pub(crate) fn agent_state(agent: &AgentRow) -> String {
     let silent = agent.silent_seconds;
     let is_silent = silent > SILENT;
     match &agent.title {
-        None if is_silent => format!("silent for {}", spoken(silent.unsigned_abs())),
+        None if silent > SILENT_WAITING => format!("silent for {}", spoken(silent.unsigned_abs())),
         None => "waits for a job".to_owned(),
         Some(title) if agent.is_done => format!("done with {title}"),
         Some(title) if is_silent => {
@@ -145,6 +145,8 @@ pub(crate) fn is_plan_over(plan: &PlanRow) -> bool {
     plan.cancelled.is_some() || plan.ended.is_some() || plan.done + plan.failed >= plan.jobs
 }
 
+/// Seconds; an agent that waits says so every ten.
+const SILENT_WAITING: i64 = 40;
 /// Seconds; the longest published calls take some minutes for a block.
 const SILENT: i64 = 120;
 

@@ -45,8 +45,15 @@ pub(super) fn watch(options: &Watch, stop: &Interrupt) -> Result<(), FleetError>
             say(&news.join("\n"))?;
         }
         shown = text;
-        if options.once || watch::is_over(&database)? {
+        if options.once {
             break;
+        }
+        if watch::is_over(&database)? {
+            let failed = database.plans()?.iter().map(|plan| plan.failed).sum();
+            return match failed {
+                0 => Ok(()),
+                jobs => Err(FleetError::NotDone { jobs }),
+            };
         }
         pause(WATCHING, stop);
     }
