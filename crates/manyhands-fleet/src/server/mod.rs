@@ -395,3 +395,37 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 const CANCEL_ATTEMPTS: u64 = 60;
 /// How long a run's last note is put off, each time, while lines before it are missing.
 const EARLY: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::InProcess;
+    use nkeys::KeyPair;
+
+    #[test]
+    fn nobody_is_let_in_by_the_server_s_own_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("fleet.sqlite");
+        let database = Database::open(&path).unwrap();
+        let [own, other] = [KeyPair::new_user(), KeyPair::new_user()];
+        let engine = InProcess::new(Duration::from_secs(60));
+        for key in [&own, &other] {
+            let token = KeyPair::new_user();
+            let public = token.public_key();
+            database.add_token(&public, "one", 60, None).unwrap();
+            let request = enrol::Request::new(&token, key).unwrap();
+            request.send(&engine).unwrap();
+        }
+        let server = Server::new(&engine, database, Vec::new());
+        let mut server = server.with_key(Some(own.public_key()));
+        server.step(Duration::ZERO).unwrap();
+        let database = Database::open_to_read(&path).unwrap();
+        let keys = database.valid_keys().unwrap().into_iter();
+        let keys: Vec<String> = keys
+            .filter(|key| !key.is_token)
+            .map(|key| key.public)
+            .collect();
+        assert_eq!(keys, [other.public_key()]);
+        assert_eq!(database.rejected().unwrap().len(), 1);
+    }
+}
