@@ -45,11 +45,11 @@ pub fn when_each<T>(handles: impl IntoIterator<Item = JoinHandle<T>>) -> WhenEac
 #[derive(Debug)]
 #[must_use = "streams do nothing unless polled"]
 pub struct WhenEach<T> {
-    /// From the first one whose result was not returned; `None`: it was.
-    handles: VecDeque<Option<JoinHandle<T>>>,
-    /// Handles before those.
-    gone: usize,
-    waiting: usize,
+    /// Each at its place, with its index; a place whose result has been returned is free.
+    handles: Vec<Option<(usize, JoinHandle<T>)>>,
+    free: Vec<usize>,
+    /// Tasks that were ever added.
+    added: usize,
     ended: Arc<Ended>,
     /// If it is a group.
     name: GroupName,
@@ -57,19 +57,19 @@ pub struct WhenEach<T> {
     set: TaskSet,
 }
 
-/// Tasks to poll, and the waker to wake for new ones.
+/// The places of tasks to poll, and the waker to wake for new ones.
 #[derive(Debug, Default)]
 struct Ended(Mutex<EndedState>);
 
 #[derive(Debug, Default)]
 struct EndedState {
-    indices: VecDeque<usize>,
+    places: VecDeque<usize>,
     waker: Option<Waker>,
 }
 
-/// The waker of one of the tasks.
+/// The waker of the task at this place. If it comes late, another task is there, and is polled once more than needed.
 struct Notice {
-    index: usize,
+    place: usize,
     ended: Arc<Ended>,
 }
 
@@ -77,7 +77,7 @@ impl Wake for Notice {
     fn wake(self: Arc<Self>) {
         let waker = {
             let mut ended = lock(&self.ended.0);
-            ended.indices.push_back(self.index);
+            ended.places.push_back(self.place);
             ended.waker.take()
         };
         if let Some(waker) = waker {
@@ -96,38 +96,28 @@ impl<T> WhenEach<T> {
 
     /// Adds a task.
     pub(super) fn push(&mut self, handle: JoinHandle<T>) {
-        // Polled once, so that it registers its waker.
-        let index = self.gone + self.handles.len();
-        lock(&self.ended.0).indices.push_back(index);
         self.set.add(handle.record());
-        self.handles.push_back(Some(handle));
-        self.waiting += 1;
+        let task = Some((self.added, handle));
+        self.added += 1;
+        let place = if let Some(free) = self.free.pop() {
+            self.handles[free] = task;
+            free
+        } else {
+            self.handles.push(task);
+            self.handles.len() - 1
+        };
+        // Polled once, so that it registers its waker.
+        lock(&self.ended.0).places.push_back(place);
     }
 
     /// Tasks whose results have not been returned.
     pub(super) fn waiting(&self) -> usize {
-        self.waiting
+        self.handles.len() - self.free.len()
     }
 
-    /// The handles of the tasks whose results have not been returned.
+    /// The handles of the tasks whose results have not been returned, in no order.
     pub(super) fn handles(&self) -> impl Iterator<Item = &JoinHandle<T>> {
-        self.handles.iter().flatten()
-    }
-
-    /// The handle of a task whose result has not been returned.
-    fn handle_at(&mut self, index: usize) -> Option<&mut JoinHandle<T>> {
-        let place = index.checked_sub(self.gone)?;
-        self.handles.get_mut(place)?.as_mut()
-    }
-
-    /// Its result has been returned.
-    fn forget(&mut self, index: usize) {
-        self.handles[index - self.gone] = None;
-        self.waiting -= 1;
-        while let Some(None) = self.handles.front() {
-            self.handles.pop_front();
-            self.gone += 1;
-        }
+        self.handles.iter().flatten().map(|(_, handle)| handle)
     }
 
     /// The next result, with the index of its task; `None` when all have been returned.
@@ -176,9 +166,9 @@ impl<T> Drop for Next<'_, T> {
 impl<T> Default for WhenEach<T> {
     fn default() -> Self {
         Self {
-            handles: VecDeque::new(),
-            gone: 0,
-            waiting: 0,
+            handles: Vec::new(),
+            free: Vec::new(),
+            added: 0,
             ended: Arc::default(),
             name: GroupName::none(),
             set: TaskSet::new(),
@@ -200,25 +190,27 @@ impl<T> Stream for WhenEach<T> {
     #[cfg_attr(feature = "inspect", track_caller)]
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
-        while this.waiting > 0 {
+        while this.waiting() > 0 {
             // A handle without budget would wake its own waker, and be polled again and again.
             let _ = ready!(budget::poll_proceed(context));
-            let Some(index) = this.ended.next_or_register(context.waker()) else {
+            let Some(place) = this.ended.next_or_register(context.waker()) else {
                 let resource = this.name.resource();
-                let one = SetWait::OneOf(u32::try_from(this.waiting).unwrap_or(u32::MAX));
+                let one = SetWait::OneOf(u32::try_from(this.waiting()).unwrap_or(u32::MAX));
                 inspect::waits_for_set(this, context.waker(), resource, (&this.set, one));
                 return Poll::Pending;
             };
             let notice = Waker::from(Arc::new(Notice {
-                index,
+                place,
                 ended: Arc::clone(&this.ended),
             }));
-            let Some(handle) = this.handle_at(index) else {
+            let Some((index, handle)) = &mut this.handles[place] else {
                 continue;
             };
+            let index = *index;
             let polled = Pin::new(handle).poll(&mut Context::from_waker(&notice));
             if let Poll::Ready(result) = polled {
-                this.forget(index);
+                this.handles[place] = None;
+                this.free.push(place);
                 // The next task is another wait.
                 inspect::forget(this);
                 return Poll::Ready(Some((index, result)));
@@ -228,7 +220,7 @@ impl<T> Stream for WhenEach<T> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.waiting, Some(self.waiting))
+        (self.waiting(), Some(self.waiting()))
     }
 }
 
@@ -236,12 +228,38 @@ impl Ended {
     /// The next task to poll; if there is none, the next notice wakes `waker`.
     fn next_or_register(&self, waker: &Waker) -> Option<usize> {
         let mut ended = lock(&self.0);
-        let next = ended.indices.pop_front();
+        let next = ended.places.pop_front();
         if next.is_none() {
             let before = ended.waker.replace(waker.clone());
             drop(ended);
             drop(before);
         }
         next
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::WhenEach;
+    use crate::sync::lock;
+    use crate::task;
+
+    #[test]
+    fn tasks_behind_one_that_lasts_leave_no_place_behind() {
+        let mut each = WhenEach::default();
+        let (completer, completion) = task::completion::<()>();
+        each.push(task::spawn(async move { completion.await.is_ok() }));
+        for index in 1..1_000 {
+            // As late wakes do, of the tasks that had these places before.
+            lock(&each.ended.0).places.extend(0..each.handles.len());
+            each.push(task::spawn(async { true }));
+            let (next, result) = task::block_on(each.next()).expect("two tasks are there");
+            assert_eq!((next, result.ok()), (index, Some(true)));
+        }
+        assert_eq!((each.handles.len(), each.waiting()), (2, 1));
+        completer.complete(());
+        let (first, result) = task::block_on(each.next()).expect("a task is left");
+        assert_eq!((first, result.ok()), (0, Some(true)));
+        assert!(task::block_on(each.next()).is_none());
     }
 }
