@@ -5,6 +5,11 @@
 //! asks [`poll_proceed`] first and charges for what it has done. When nothing is left the leaf is pending,
 //! and the task goes to the back of its queue.
 //!
+//! A future that is polled after the one that has used the budget up must get its turn, too: a task that waits for the
+//! first of several would otherwise never hear of a cancellation beside a channel that is always full. So each refusal
+//! allows one operation more, which is another future's, because the refused one is pending now. There are only some
+//! of these in one poll, as a task that waits in a loop for either of two such futures asks the refused one again.
+//!
 //! The budget is counted in operations, and in time: a task that computes long between two operations yields
 //! sooner. The clock is read only when the number of operations passes a power of two, from the fourth
 //! operation on, so that short polls do not pay for it.
@@ -62,13 +67,22 @@ impl Permit {
 #[inline]
 pub(crate) fn poll_proceed(context: &Context<'_>) -> Poll<Permit> {
     if SPENT.get().is_all() {
-        put_off(context);
-        return Poll::Pending;
+        return poll_beyond(context);
     }
     Poll::Ready(Permit(()))
 }
 
+/// When all is spent: the next operation is one that a refusal has allowed, or it is refused.
 #[cold]
+fn poll_beyond(context: &Context<'_>) -> Poll<Permit> {
+    let beyond = SPENT.get().0 - HALVES_PER_POLL;
+    if u32::from(beyond) < 2 * REFUSALS.get() && beyond < HALVES_BEYOND {
+        return Poll::Ready(Permit(()));
+    }
+    put_off(context);
+    Poll::Pending
+}
+
 fn put_off(context: &Context<'_>) {
     #[cfg(not(loom))]
     SPENT_QUICKLY.set(ticks_since_first() < clock::ticks_in(NANOS_QUICK));
@@ -104,7 +118,7 @@ fn charge(halves: u16) {
 /// Ends the budget if the current poll has taken too long.
 #[cold]
 fn look_at_time(spent: Spent) {
-    // Each poll reaches this check before its budget is spent.
+    // Each poll reaches this check before its budget is spent, and not after that.
     REFUSALS.set(0);
     if has_run_long(spent.0) {
         SPENT.set(Spent::ALL);
@@ -188,6 +202,12 @@ fn has_run_long(_halves: u16) -> bool {
 const REFUSALS_MAX: u32 = 10_000;
 /// Enough to share the price of a turn through the queue, few enough to last some ten microseconds.
 const HALVES_PER_POLL: u16 = 2 * 128;
+/// A poll ends no later after this. Room for as many futures that always find something to do as are in one task.
+const HALVES_BEYOND: u16 = HALVES_PER_POLL / 8;
+const _: () = assert!(
+    HALVES_PER_POLL + HALVES_BEYOND < HALVES_PER_POLL.next_power_of_two() * 2,
+    "what is beyond passes no power of two, at which refusals are counted anew"
+);
 /// What others in the queue can wait for, and long beside the price of a turn.
 #[cfg(not(loom))]
 const NANOS_PER_POLL: u64 = 200_000;

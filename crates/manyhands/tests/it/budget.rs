@@ -1,7 +1,7 @@
 //! A task that always finds something to do makes room for others all the same.
 
 use crate::support::{busy_micros, on_runtime};
-use manyhands::{cancel, channel, task};
+use manyhands::{cancel, channel, task, time};
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
@@ -118,6 +118,84 @@ fn a_cancellation_ends_a_future_that_is_always_busy() {
         });
         source.cancel();
         assert!(busy.join().unwrap().is_err());
+    });
+}
+
+/// Ready as soon as `second` is, but asks `first` before, whose every wait is over at once.
+async fn beside_busy<T>(first: impl Future<Output = ()>, second: impl Future<Output = T>) -> T {
+    let (mut first, mut second) = (pin!(first), pin!(second));
+    poll_fn(|context| {
+        assert!(first.as_mut().poll(context).is_pending(), "it has no end");
+        second.as_mut().poll(context)
+    })
+    .await
+}
+
+/// Waits without end for what is over already.
+async fn wait_for_the_past() {
+    let (completer, completion) = task::completion();
+    completer.complete(());
+    loop {
+        completion.clone().await.unwrap();
+    }
+}
+
+#[test]
+fn what_is_ready_gets_its_turn_beside_a_future_that_always_is() {
+    on_runtime(1, |runtime| {
+        let _entered = runtime.enter();
+        let soon = Duration::from_millis(1);
+        let source = cancel::Source::new();
+        let token = source.token();
+        let (sender, receiver) = channel::bounded(1);
+        let (hung_up, closed) = channel::bounded::<u8>(1);
+        let beside = task::spawn(async move {
+            beside_busy(wait_for_the_past(), time::sleep(soon)).await;
+            let mut interval = time::interval(soon);
+            for _ in 0..3 {
+                beside_busy(wait_for_the_past(), interval.tick()).await;
+            }
+            let handle = task::spawn(time::sleep(soon));
+            beside_busy(wait_for_the_past(), handle).await.unwrap();
+            beside_busy(wait_for_the_past(), sender.send_async(7))
+                .await
+                .unwrap();
+            let received = beside_busy(wait_for_the_past(), receiver.recv_async()).await;
+            assert_eq!(received, Ok(7));
+            drop(hung_up);
+            let received = beside_busy(wait_for_the_past(), closed.recv_async()).await;
+            received.unwrap_err();
+            let tasks = (0..300).map(|n| task::spawn(async move { n }));
+            let all = beside_busy(wait_for_the_past(), task::when_all(tasks)).await;
+            assert_eq!(all.len(), 300);
+            let mut group = task::TaskGroup::new();
+            group.spawn(time::sleep(soon));
+            let next = beside_busy(wait_for_the_past(), group.next()).await;
+            assert_eq!(next.unwrap().0, 0);
+            // Several that always are ready come before it.
+            let three_busy = async {
+                let busy = || beside_busy(wait_for_the_past(), wait_for_the_past());
+                beside_busy(busy(), busy()).await;
+            };
+            source.cancel();
+            beside_busy(three_busy, token.cancelled()).await;
+        });
+        beside.join().unwrap();
+    });
+}
+
+#[test]
+fn a_task_that_always_finds_one_of_two_things_to_do_makes_room() {
+    on_runtime(1, |runtime| {
+        let _entered = runtime.enter();
+        let waits = waits_before_another_task_runs(|| {
+            beside_busy(wait_for_the_past(), async {
+                let (completer, completion) = task::completion();
+                completer.complete(());
+                completion.await.unwrap();
+            })
+        });
+        assert!(waits < 100_000, "{waits}");
     });
 }
 
