@@ -1,7 +1,7 @@
 //! Moments and ticks: how timers count time.
 //!
-//! A moment is a number of nanoseconds since the process first read the clock, or, in a simulation, since its start. A
-//! tick is a millisecond. A deadline is due at the first tick that is not before it, and a tick has come when it has
+//! A moment is a number of nanoseconds. One of them, [`Moment::FIRST_READING`], is when the process first read the clock,
+//! or, in a simulation, its start; users may have instants from before it. A tick is a millisecond. A deadline is due at the first tick that is not before it, and a tick has come when it has
 //! passed altogether; so no timer fires early.
 //!
 //! Not here: the system's clock itself (`sync/clock.rs`).
@@ -12,13 +12,16 @@ use std::time::Duration;
 #[cfg(not(loom))]
 use std::time::Instant;
 
-/// A point in time, to the nanosecond. The last one, some 584 years ahead, stands for all later ones.
+/// A point in time, to the nanosecond. The last one, some centuries ahead, stands for all later ones, and the earliest one
+/// for all earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(u64);
 
 impl Moment {
-    /// The first moment.
-    pub(crate) const ZERO: Self = Self(0);
+    /// When the process first read the clock; more than a century has room before it. It is a multiple of what a wheel
+    /// spans, so that a simulation begins at an edge of the coarsest slots.
+    #[cfg(not(loom))]
+    pub(crate) const FIRST_READING: Self = Self((1 << 42) * NANOS_PER_TICK);
 
     /// The current moment, by the system's clock.
     #[cfg(not(loom))]
@@ -26,24 +29,35 @@ impl Moment {
         Self::of(clock::now())
     }
 
-    /// The moment of an instant; the first moment if the instant was before.
+    /// The moment of an instant.
     #[cfg(not(loom))]
     pub(crate) fn of(instant: Instant) -> Self {
-        Self::ZERO.after(instant.saturating_duration_since(clock::first()))
+        let first = clock::first();
+        match instant.checked_duration_since(first) {
+            Some(later) => Self::FIRST_READING.after(later),
+            None => Self::FIRST_READING.before(first.duration_since(instant)),
+        }
     }
 
     /// The instant of this moment.
     #[cfg(not(loom))]
     pub(crate) fn to_instant(self) -> Instant {
-        clock::first()
-            .checked_add(Duration::from_nanos(self.0))
-            .expect("the system's clock goes on for some centuries")
+        let first = clock::first();
+        let instant = first.checked_add(self.since(Self::FIRST_READING));
+        instant
+            .and_then(|instant| instant.checked_sub(Self::FIRST_READING.since(self)))
+            .expect("the system's clock has some centuries, and an earlier moment was an instant")
     }
 
     /// The moment that is later by `duration`.
     pub(crate) fn after(self, duration: Duration) -> Self {
-        let nanos = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-        Self(self.0.saturating_add(nanos))
+        Self(self.0.saturating_add(nanos_in(duration)))
+    }
+
+    /// The moment that is earlier by `duration`.
+    #[cfg(not(loom))]
+    fn before(self, duration: Duration) -> Self {
+        Self(self.0.saturating_sub(nanos_in(duration)))
     }
 
     /// The time from `earlier` until this; zero if that is not earlier.
@@ -77,12 +91,17 @@ impl Moment {
     }
 }
 
+fn nanos_in(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// One millisecond.
 const NANOS_PER_TICK: u64 = 1_000_000;
 
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::Moment;
+    use crate::sync::clock;
     use std::time::Duration;
 
     #[test]
@@ -107,5 +126,13 @@ mod tests {
     fn an_instant_goes_there_and_back() {
         let now = Moment::now();
         assert_eq!(Moment::of(now.to_instant()), now);
+        let first = clock::first();
+        assert_eq!(Moment::of(first), Moment::FIRST_READING);
+        for back in [1, 999_999, 3_600_000_000_000].map(Duration::from_nanos) {
+            let before = first.checked_sub(back).expect("the clock goes back");
+            let moment = Moment::of(before);
+            assert_eq!(moment.to_instant(), before);
+            assert_eq!(Moment::FIRST_READING.since(moment), back);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Simulations: virtual time, repeatable orders, deadlocks.
 
-use crate::support::{Ledger, message_of, on_each_runtime, panics_of, within};
+use crate::support::{Ledger, holds_within, message_of, on_each_runtime, panics_of, within};
 use manyhands::cancel::Source;
 use manyhands::simulation::{Deadlock, Simulation};
 use manyhands::{parallel, task, time};
@@ -222,6 +222,35 @@ fn a_deadline_ends_with_its_source() {
         token.is_cancelled()
     });
     assert!(run.unwrap());
+}
+
+#[test]
+fn ticks_that_were_due_before_the_simulation_began_keep_their_schedule() {
+    let run = Simulation::new(1).run(async {
+        let begin = time::now();
+        let start = begin.checked_sub(millis(250)).expect("the clock goes back");
+        assert_eq!(time::sleep_until(start).deadline(), start);
+        let mut interval = time::interval_at(start, millis(100));
+        let mut ticks = Vec::new();
+        for _ in 0..5 {
+            let due = interval.tick().await - start;
+            ticks.push((due.as_millis(), (time::now() - begin).as_millis()));
+        }
+        ticks
+    });
+    let expected = [(0, 0), (100, 0), (200, 0), (300, 50), (400, 150)];
+    assert_eq!(run.unwrap(), expected);
+}
+
+#[test]
+fn a_deadline_ends_with_its_simulation() {
+    let run = Simulation::new(1).run(async {
+        let deadline = time::now() + millis(1);
+        Source::with_deadline(deadline).token()
+    });
+    let token = run.unwrap();
+    // By the system's clock that time is long over.
+    assert!(!holds_within(millis(20), || token.is_cancelled()));
 }
 
 #[test]

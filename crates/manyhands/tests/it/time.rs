@@ -2,7 +2,7 @@
 
 use crate::support::{Ledger, on_each_runtime, on_runtime, receive, wait_until, within};
 use manyhands::cancel::Source;
-use manyhands::time::{self, Sleep};
+use manyhands::time::{self, MissedTickBehavior, Sleep};
 use manyhands::{Runtime, task};
 use std::future::{pending, poll_fn};
 use std::pin::Pin;
@@ -348,6 +348,27 @@ fn a_sleep_outlives_the_runtime_where_it_began() {
         }
         assert!(time::now() >= deadline);
     });
+}
+
+#[test]
+fn an_instant_from_before_the_library_read_the_clock_is_kept() {
+    // Before this process.
+    let start = time::now().checked_sub(HOUR).expect("the clock goes back");
+    assert_eq!(time::sleep_until(start).deadline(), start);
+    let ticks = |behavior| {
+        task::block_on(async {
+            let mut interval = time::interval_at(start, millis(1_000));
+            interval.set_missed_tick_behavior(behavior);
+            let first = interval.tick().await - start;
+            (first, interval.tick().await - start)
+        })
+    };
+    let burst = (Duration::ZERO, millis(1_000));
+    assert_eq!(ticks(MissedTickBehavior::Burst), burst);
+    let (first, second) = ticks(MissedTickBehavior::Skip);
+    assert_eq!(first, Duration::ZERO);
+    assert!(second > HOUR && second.subsec_nanos() == 0, "{second:?}");
+    assert!(Source::with_deadline(start).token().is_cancelled());
 }
 
 #[test]
