@@ -63,8 +63,6 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug)]
 pub struct Source {
     callbacks: Arc<Callbacks>,
-    /// Registrations with the parents of a linked source; dropping them unlinks it.
-    links: Vec<Registration>,
 }
 
 /// Says whether its source was cancelled. Copies are equal to each other.
@@ -88,11 +86,13 @@ impl Source {
     pub fn new() -> Self {
         Self {
             callbacks: Arc::new(Callbacks::new()),
-            links: Vec::new(),
         }
     }
 
     /// A source that is cancelled when any of `parents` is, or by itself. Cancelling it does not cancel the parents.
+    ///
+    /// The link lasts as long as a token of the source exists, even if the source itself is dropped. It needs nothing
+    /// else of the parents than that one of them is cancelled.
     ///
     /// # Cost
     /// A registration with each parent.
@@ -102,26 +102,19 @@ impl Source {
     /// use manyhands::cancel::Source;
     /// let (user, shutdown) = (Source::new(), Source::new());
     /// let linked = Source::linked(&[user.token(), shutdown.token()]);
+    /// let child = Source::linked(&[linked.token()]).token();
     /// shutdown.cancel();
-    /// assert!(linked.token().is_cancelled());
+    /// assert!(linked.token().is_cancelled() && child.is_cancelled());
     /// assert!(!user.token().is_cancelled());
     /// ```
     #[doc(alias = "child_token")]
     #[doc(alias = "CreateLinkedTokenSource")]
     #[must_use]
     pub fn linked(parents: &[Token]) -> Self {
-        let mut source = Self::new();
-        source.links = parents
-            .iter()
-            .map(|parent| {
-                let child = Arc::downgrade(&source.callbacks);
-                parent.register(move || {
-                    if let Some(child) = child.upgrade() {
-                        child.cancel();
-                    }
-                })
-            })
-            .collect();
+        let source = Self::new();
+        for parent in parents {
+            source.callbacks.link(&parent.callbacks);
+        }
         source
     }
 

@@ -4,6 +4,11 @@
 //! Any thread registers, unregisters and cancels. The cancelling thread runs callbacks and wakes, one at a time and
 //! outside the lock.
 //!
+//! # Links
+//! A linked source has an entry in the list of each parent, which does not keep it alive, and keeps its parents alive, so
+//! that a cancellation reaches it through sources of which nothing else is left. Chains of links may be long: they are
+//! gone through by loops, both to cancel and to drop.
+//!
 //! # Cost
 //! Entries are in a slab, and linked in the order of their registration. Adding and removing one takes constant time,
 //! however many there are.
@@ -12,6 +17,7 @@ use crate::job::{catch, resume_all, wake};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Condvar, Mutex, lock, thread};
 use std::fmt;
+use std::mem;
 use std::sync::{Arc, Weak};
 use std::task::Waker;
 
@@ -35,12 +41,23 @@ pub(super) struct Callbacks {
     finished: Condvar,
     /// A guard that is dropped with this.
     kept: Mutex<Option<Box<dyn Send>>>,
+    /// To the parents of a linked source.
+    links: Mutex<Vec<Link>>,
+}
+
+/// A place in a parent's list, which is given back when the linked source and its tokens are dropped.
+#[derive(Debug)]
+struct Link {
+    parent: Arc<Callbacks>,
+    key: Key,
 }
 
 /// What happens when the source is cancelled.
 enum Reaction {
     Call(Callback),
     Wake(Waker),
+    /// Cancels a linked source.
+    Cancel(Weak<Callbacks>),
 }
 
 /// Names an entry. No two entries have the same key: an index that is used again has another generation.
@@ -76,6 +93,18 @@ impl Callbacks {
             list: Mutex::new(List::default()),
             finished: Condvar::new(),
             kept: Mutex::new(None),
+            links: Mutex::default(),
+        }
+    }
+
+    /// Is cancelled with `parent` from now on.
+    pub(super) fn link(self: &Arc<Self>, parent: &Arc<Self>) {
+        match parent.add(Reaction::Cancel(Arc::downgrade(self))) {
+            Ok(key) => lock(&self.links).push(Link {
+                parent: Arc::clone(parent),
+                key,
+            }),
+            Err(_) => self.cancel(),
         }
     }
 
@@ -85,20 +114,43 @@ impl Callbacks {
         self.cancelled.load(Ordering::Acquire)
     }
 
-    /// Cancels and runs every callback, the newest first; resumes the callbacks' panics at the end.
-    pub(super) fn cancel(&self) {
+    /// Sets the mark. False if it was set before.
+    fn mark(&self) -> bool {
         // AcqRel: Release pairs with `is_cancelled`; only the first caller continues.
-        if self.cancelled.swap(true, Ordering::AcqRel) {
+        !self.cancelled.swap(true, Ordering::AcqRel)
+    }
+
+    /// Cancels and runs every callback, the newest first, and those of a linked source in the place of its link; resumes
+    /// the callbacks' panics at the end.
+    pub(super) fn cancel(self: &Arc<Self>) {
+        if !self.mark() {
             return;
         }
         let mut panics = Vec::new();
-        while let Some(reaction) = self.begin_newest() {
-            match reaction {
-                Reaction::Call(callback) => panics.extend(catch(callback).err()),
-                Reaction::Wake(waker) => wake(waker),
-            }
-            lock(&self.list).running = None;
-            self.finished.notify_all();
+        let mut begun = vec![Arc::clone(self)];
+        while let Some(current) = begun.last() {
+            let gone = match current.begin_newest() {
+                Some(Reaction::Call(callback)) => {
+                    panics.extend(catch(callback).err());
+                    lock(&current.list).running = None;
+                    current.finished.notify_all();
+                    continue;
+                }
+                Some(Reaction::Wake(waker)) => {
+                    wake(waker);
+                    continue;
+                }
+                Some(Reaction::Cancel(linked)) => match linked.upgrade() {
+                    Some(linked) if linked.mark() => {
+                        begun.push(linked);
+                        continue;
+                    }
+                    known => known,
+                },
+                None => begun.pop(),
+            };
+            // Perhaps the last owner, also of what callbacks of parents own.
+            panics.extend(catch(|| drop(gone)).err());
         }
         resume_all(panics);
     }
@@ -237,7 +289,7 @@ impl Registration {
                 callback();
                 None
             }
-            Err(Reaction::Wake(_)) => unreachable!("what was given comes back"),
+            Err(_) => unreachable!("what was given comes back"),
         };
         Self {
             callbacks: Arc::downgrade(callbacks),
@@ -250,6 +302,19 @@ impl Drop for Registration {
     fn drop(&mut self) {
         if let (Some(key), Some(callbacks)) = (self.key, self.callbacks.upgrade()) {
             callbacks.remove(key);
+        }
+    }
+}
+
+impl Drop for Callbacks {
+    fn drop(&mut self) {
+        let mut links = mem::take(&mut *lock(&self.links));
+        while let Some(Link { parent, key }) = links.pop() {
+            let entry = lock(&parent.list).take(key);
+            drop(entry);
+            if let Some(parent) = Arc::into_inner(parent) {
+                links.append(&mut lock(&parent.links));
+            }
         }
     }
 }

@@ -1,9 +1,10 @@
-//! Cancellation callbacks: registering and unregistering beside a cancellation.
+//! Cancellation callbacks and linked sources: registering, unregistering, linking and unlinking beside a cancellation.
 //!
 //! Threads: one that cancels, one that registers and unregisters. Operations: cancel; register, drop the
-//! registration.
+//! registration; link, drop the linked source, drop its last token.
 //! Property: a callback is run at most once, and exactly once if it stays registered; when its
-//! registration has been dropped it does not run any more, so what it uses may be freed.
+//! registration has been dropped it does not run any more, so what it uses may be freed. A token of a linked source
+//! is cancelled with a parent, whatever is left of the source, and its callbacks run once.
 
 use super::{Memory, Work, check};
 use crate::cancel::Source;
@@ -70,5 +71,41 @@ fn two_cancellers_run_a_callback_once() {
         }
         assert!(work.is_done());
         drop(registration);
+    });
+}
+
+#[test]
+fn a_token_of_a_linked_source_is_cancelled_once_by_two_parents() {
+    check(|| {
+        let parents = [0, 1].map(|_| Arc::new(Source::new()));
+        let tokens = [parents[0].token(), parents[1].token()];
+        let work = Arc::new(Work::new(0));
+        let [canceller, other] = parents.map(|parent| thread::spawn(move || parent.cancel()));
+        let linked = Source::linked(&tokens);
+        let token = linked.token();
+        let registration = token.register({
+            let work = Arc::clone(&work);
+            move || work.run()
+        });
+        drop((linked, tokens));
+        canceller.join().unwrap();
+        other.join().unwrap();
+        assert!(token.is_cancelled() && work.is_done());
+        drop(registration);
+    });
+}
+
+#[test]
+fn the_last_token_of_a_linked_source_is_dropped_beside_the_cancellation() {
+    check(|| {
+        let parent = Arc::new(Source::new());
+        let token = Source::linked(&[parent.token()]).token();
+        let canceller = thread::spawn({
+            let parent = Arc::clone(&parent);
+            move || parent.cancel()
+        });
+        drop(token);
+        canceller.join().unwrap();
+        assert!(Source::linked(&[parent.token()]).token().is_cancelled());
     });
 }

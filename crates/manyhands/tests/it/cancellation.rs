@@ -4,6 +4,7 @@ use crate::support::{
     blow, busy_micros, holds_within, message_of, panics_of, receive, wait_until, within,
 };
 use manyhands::cancel::{Cancelled, Registration, Source, Token};
+use manyhands::time;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
@@ -283,15 +284,63 @@ fn cancellation_passes_through_generations() {
 }
 
 #[test]
-fn dropping_a_linked_source_unlinks_it() {
+fn a_token_keeps_the_links_of_its_source() {
     let parent = Source::new();
-    let child = Source::linked(&[parent.token()]);
-    let (token, log) = (child.token(), Log::default());
-    let _registration = token.register(log.writes("child"));
-    drop(child);
-    parent.cancel();
+    let child = |token: &Token| Source::linked(std::slice::from_ref(token)).token();
+    // Nothing but the last token is left of the three sources.
+    let token = child(&child(&child(&parent.token())));
+    let log = Log::default();
+    let _registration = token.register(log.writes("reached"));
+    let deadline = Source::with_deadline(time::now() + Duration::from_millis(5));
+    let of_a_deadline = child(&deadline.token());
+    drop(deadline);
     assert!(!token.is_cancelled());
-    assert!(log.take().is_empty());
+    parent.cancel();
+    assert!(token.is_cancelled());
+    assert_eq!(log.take(), ["reached"]);
+    wait_until("the deadline comes", || of_a_deadline.is_cancelled());
+}
+
+#[test]
+fn a_source_of_which_nothing_is_left_is_unlinked() {
+    let parent = Source::new();
+    let owned = Arc::new(());
+    let child = Source::linked(&[parent.token()]);
+    let theirs = Arc::clone(&owned);
+    let registration = child.token().register(move || drop(theirs));
+    drop(child);
+    assert_eq!(Arc::strong_count(&owned), 1);
+    parent.cancel();
+    drop(registration);
+}
+
+#[test]
+fn the_callbacks_of_a_linked_source_run_where_it_was_linked() {
+    let (parent, log) = (Source::new(), Log::default());
+    let _before = parent.token().register(log.writes("before"));
+    let child = Source::linked(&[parent.token()]);
+    let _older = child.token().register(log.writes("older"));
+    let grandchild = Source::linked(&[child.token()]);
+    let _inner = grandchild.token().register(log.writes("inner"));
+    let _newer = child.token().register(log.writes("newer"));
+    let _after = parent.token().register(log.writes("after"));
+    parent.cancel();
+    assert_eq!(log.take(), ["after", "newer", "inner", "older", "before"]);
+}
+
+#[test]
+fn a_long_chain_of_links_needs_no_deep_stack() {
+    let chain = || {
+        let root = Source::new();
+        let mut last = root.token();
+        for _ in 0..100_000 {
+            last = Source::linked(&[last]).token();
+        }
+        root.cancel();
+        assert!(last.is_cancelled());
+    };
+    let small = thread::Builder::new().stack_size(256 << 10);
+    small.spawn(chain).unwrap().join().unwrap();
 }
 
 #[test]
@@ -301,18 +350,17 @@ fn a_child_may_be_dropped_while_its_parent_is_being_cancelled() {
             let parent = Source::new();
             let child = Source::linked(&[parent.token()]);
             let token = child.token();
+            let unused = Source::linked(&[parent.token()]);
             let ran = Arc::new(AtomicUsize::new(0));
             let count = Arc::clone(&ran);
             let registration = token.register(move || {
                 count.fetch_add(1, Ordering::SeqCst);
             });
             let canceller = thread::spawn(move || parent.cancel());
-            drop(child);
-            // Once the child is dropped, its parent has either cancelled it or never will.
-            let cancelled = token.is_cancelled();
+            drop((child, unused));
             canceller.join().unwrap();
-            assert_eq!(token.is_cancelled(), cancelled);
-            assert_eq!(ran.load(Ordering::SeqCst), usize::from(cancelled));
+            assert!(token.is_cancelled());
+            assert_eq!(ran.load(Ordering::SeqCst), 1);
             drop(registration);
         }
     });
