@@ -429,3 +429,23 @@ fn a_source_cancels_itself_at_its_deadline() {
         wait_until("the second limit counts", || token.is_cancelled());
     });
 }
+
+#[test]
+fn a_deadline_outlives_the_runtime_where_it_was_set() {
+    within(20, || {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let entered = runtime.enter();
+        let of_a_deadline = Source::with_deadline(time::now() + millis(300));
+        let renewed = Source::new();
+        renewed.cancel_after(HOUR);
+        renewed.cancel_after(millis(300));
+        let (token, renewed_token) = (of_a_deadline.token(), renewed.token());
+        // The token is enough.
+        drop(of_a_deadline);
+        drop(entered);
+        drop(runtime);
+        wait_until("both deadlines come", || {
+            token.is_cancelled() && renewed_token.is_cancelled()
+        });
+    });
+}
