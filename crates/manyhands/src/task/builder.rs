@@ -160,7 +160,7 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    queue_new(Async::<_, _, AnyWorker>::new(future), name)
+    spawn_on_any(name, future)
 }
 
 #[track_caller]
@@ -176,8 +176,16 @@ where
              call it inside a task"
         );
     };
-    let work = Async::<_, _, BoundWorker>::new(future);
-    let cell = cell::allocate(work, name, Location::caller());
+    let caller = Location::caller();
+    let cell = if const { is_large::<F>() } {
+        cell::allocate(
+            Async::<_, _, BoundWorker>::new(Box::pin(future)),
+            name,
+            caller,
+        )
+    } else {
+        cell::allocate(Async::<_, _, BoundWorker>::new(future), name, caller)
+    };
     slot.hosts_tasks.set(true);
     // SAFETY: the caller, which is the worker, holds a new cell's queue part.
     unsafe { enqueue(cell::as_job(cell), Origin::Bound(slot)) };
@@ -193,7 +201,16 @@ pub(super) unsafe fn spawn_borrowing<F>(future: F) -> JoinHandle<()>
 where
     F: Future<Output = ()> + Send,
 {
-    queue_new(Async::<_, _, AnyWorker>::new(future), ())
+    spawn_on_any((), future)
+}
+
+#[track_caller]
+fn spawn_on_any<N: Name, F: Future + Send>(name: N, future: F) -> JoinHandle<F::Output> {
+    if const { is_large::<F>() } {
+        queue_new(Async::<_, _, AnyWorker>::new(Box::pin(future)), name)
+    } else {
+        queue_new(Async::<_, _, AnyWorker>::new(future), name)
+    }
 }
 
 #[track_caller]
@@ -203,7 +220,11 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    queue_new(Closure::new(closure), name)
+    if const { is_large::<F>() } {
+        queue_new(Closure::new(Box::new(closure)), name)
+    } else {
+        queue_new(Closure::new(closure), name)
+    }
 }
 
 #[track_caller]
@@ -213,4 +234,10 @@ fn queue_new<W: Work<Extra: Name>>(work: W, name: W::Extra) -> JoinHandle<W::Res
     // SAFETY: the caller holds a new cell's queue part.
     unsafe { schedule::queue_new(cell::as_job(cell), priority) };
     JoinHandle::new(cell)
+}
+
+/// Whether work is moved to the heap before its cell is made: without optimization each function that it passes through
+/// on its way to the cell has copies of it on the stack.
+const fn is_large<W>() -> bool {
+    size_of::<W>() > 16 << 10
 }

@@ -466,3 +466,39 @@ fn the_result_of_a_detached_task_is_dropped_although_a_waker_is_left() {
         left.lock().unwrap().take().unwrap().wake();
     });
 }
+
+/// Much beside a worker's stack of two megabytes.
+const LARGE: usize = 256 << 10;
+
+/// A future that has an array of this size.
+async fn large(last: u8) -> u8 {
+    let mut large = [0; LARGE];
+    large[LARGE - 1] = last;
+    task::yield_now().await;
+    large[LARGE - 1]
+}
+
+/// Ways to spawn one, each in a frame of its own.
+const SPAWN_LARGE: [fn() -> task::JoinHandle<u8>; 4] = [
+    || task::spawn(large(7)),
+    || task::Builder::new().name("large").spawn(large(7)),
+    || task::spawn_local(large(7)),
+    || {
+        let captured = [7; LARGE];
+        task::run(move || captured[LARGE - 1])
+    },
+];
+
+#[test]
+fn a_large_future_is_spawned_with_a_small_part_of_the_stack() {
+    on_runtime(1, |runtime| {
+        let spawner = runtime.install(|| {
+            task::spawn(async {
+                for spawn in SPAWN_LARGE {
+                    assert_eq!(spawn().await.unwrap(), 7);
+                }
+            })
+        });
+        spawner.join().unwrap();
+    });
+}
