@@ -217,6 +217,11 @@ impl RuntimeNumber {
     pub(crate) fn new() -> Self {
         Self
     }
+
+    #[inline(always)]
+    pub(crate) fn wait_for_thaw(&self) -> bool {
+        false
+    }
 }
 
 /// In place of the name of a frame.

@@ -6,11 +6,10 @@
 //!
 //! Not here: what being frozen does (`frozen.rs`), and whether the program allows it at all (`control.rs`).
 
-use crate::inspect::frozen::{self, FreezerNumber};
+use crate::inspect::frozen::{self, FreezerNumber, TakenOut};
 use crate::inspect::table;
 use crate::inspect::task_number::TaskNumber;
 use crate::inspect::task_state::TaskState;
-use std::task::Waker;
 
 /// Freezes tasks, and thaws them when it is dropped.
 #[derive(Debug)]
@@ -78,14 +77,14 @@ impl Freezer {
 impl Drop for Freezer {
     fn drop(&mut self) {
         for number in frozen::all_of(self.0) {
-            let mut waker = None;
+            let mut taken_out = None;
             table::change(number, |_| {
                 // Another one may have frozen it meanwhile.
                 if frozen::is_frozen_by(number, self.0) {
-                    waker = frozen::take(number).flatten();
+                    taken_out = frozen::take(number);
                 }
             });
-            waker.into_iter().for_each(Waker::wake);
+            taken_out.into_iter().for_each(TakenOut::wake);
         }
     }
 }
@@ -96,8 +95,7 @@ pub(super) fn thaw(number: TaskNumber) -> Result<(), NotThawed> {
     table::change(number, |_| {
         thawed = frozen::take(number).ok_or(NotThawed::NotFrozen);
     });
-    thawed?.into_iter().for_each(Waker::wake);
-    Ok(())
+    thawed.map(TakenOut::wake)
 }
 
 #[cfg(test)]
@@ -159,7 +157,7 @@ mod tests {
     fn is_held(number: TaskNumber, woken: &Arc<Woken>) -> bool {
         let mut is_held = false;
         table::change(number, |_| {
-            is_held = frozen::hold(number, || Some(Waker::from(Arc::clone(woken))));
+            is_held = frozen::hold(number, None, || Some(Waker::from(Arc::clone(woken))));
         });
         is_held
     }

@@ -46,11 +46,16 @@
 //!
 //! Closures cannot be frozen: they have no wakers, and who joins one runs it in place.
 //!
+//! # Simulations
+//! A simulation with a held task could go on, as soon as that is thawed: it waits for that, and its clock stands still
+//! meanwhile. A thaw counts as under way until its waker was woken, so a simulation that finds none sees what earlier ones
+//! have queued.
+//!
 //! Not here: who may freeze (`control.rs`, `freezer.rs`), and the state word (`task/state.rs`).
 
 use crate::inspect::task_number::TaskNumber;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{Mutex, global, lock};
+use crate::sync::{Condvar, Mutex, global, lock};
 use std::collections::BTreeMap;
 use std::task::Waker;
 
@@ -76,6 +81,40 @@ struct Frozen {
     by: FreezerNumber,
     /// Of a task that is held.
     waker: Option<Waker>,
+    /// The runtime that holds it, if it is held.
+    held_in: Option<u32>,
+}
+
+/// The tasks that are here, and those that are on their way out.
+#[derive(Debug)]
+struct Tasks {
+    frozen: BTreeMap<TaskNumber, Frozen>,
+    /// How many were taken out and have not been woken or dropped yet.
+    leaving: usize,
+    /// How many have left.
+    left: u64,
+}
+
+/// A task that was taken out. Its waker, if it was held, is to be woken or dropped without the lock of the shard.
+#[derive(Debug)]
+#[must_use]
+pub(super) struct TakenOut(Option<Waker>);
+
+impl TakenOut {
+    /// Wakes it if a poll was held back.
+    pub(super) fn wake(mut self) {
+        self.0.take().into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Drop for TakenOut {
+    fn drop(&mut self) {
+        drop(self.0.take());
+        let mut tasks = lock(&TASKS);
+        tasks.leaving -= 1;
+        tasks.left += 1;
+        LEFT.notify_all();
+    }
 }
 
 /// Marks a task for this freezer. One that is here already stays as it is, but for whose it is.
@@ -83,32 +122,67 @@ struct Frozen {
 /// The caller has the lock of the task's shard, and has found its record there.
 pub(super) fn mark(number: TaskNumber, by: FreezerNumber) {
     change(|tasks| {
-        let marked = tasks.entry(number).or_insert(Frozen { by, waker: None });
+        let marked = tasks.frozen.entry(number).or_insert(Frozen {
+            by,
+            waker: None,
+            held_in: None,
+        });
         marked.by = by;
     });
 }
 
-/// A task is about to be polled. True if it is not to be, because it is frozen: its waker is then here.
+/// A task is about to be polled in this runtime. True if it is not to be, because it is frozen: its waker is then here.
 ///
 /// The caller has the lock of the task's shard.
 #[inline]
-pub(super) fn hold(number: TaskNumber, waker: impl FnOnce() -> Option<Waker>) -> bool {
-    is_any() && hold_marked(number, waker)
+pub(super) fn hold(
+    number: TaskNumber,
+    runtime: Option<u32>,
+    waker: impl FnOnce() -> Option<Waker>,
+) -> bool {
+    is_any() && hold_marked(number, runtime, waker)
 }
 
 #[cold]
-fn hold_marked(number: TaskNumber, waker: impl FnOnce() -> Option<Waker>) -> bool {
+fn hold_marked(
+    number: TaskNumber,
+    runtime: Option<u32>,
+    waker: impl FnOnce() -> Option<Waker>,
+) -> bool {
     let mut tasks = lock(&TASKS);
-    let Some(frozen) = tasks.get_mut(&number) else {
+    let Some(frozen) = tasks.frozen.get_mut(&number) else {
         return false;
     };
+    frozen.held_in = runtime;
     frozen.waker = frozen.waker.take().or_else(waker);
     frozen.waker.is_some()
 }
 
-/// Takes a task out. The waker, if it was held, is the caller's to wake, without the lock of the shard.
-pub(super) fn take(number: TaskNumber) -> Option<Option<Waker>> {
-    change(|tasks| tasks.remove(&number)).map(|frozen| frozen.waker)
+/// Takes a task out.
+pub(super) fn take(number: TaskNumber) -> Option<TakenOut> {
+    change(|tasks| {
+        let frozen = tasks.frozen.remove(&number)?;
+        tasks.leaving += 1;
+        Some(TakenOut(frozen.waker))
+    })
+}
+
+/// Waits until a task is thawed that this runtime holds. False, at once, if it holds none: what was thawed before has been
+/// queued.
+pub(super) fn wait_for_thaw(runtime: u32) -> bool {
+    let mut tasks = lock(&TASKS);
+    let is_held = |frozen: &Frozen| frozen.waker.is_some() && frozen.held_in == Some(runtime);
+    if tasks.leaving == 0 && !tasks.frozen.values().any(is_held) {
+        return false;
+    }
+    let left = tasks.left;
+    while tasks.left == left {
+        tasks = match LEFT.wait(tasks) {
+            Ok(tasks) => tasks,
+            Err(poisoned) => poisoned.into_inner(),
+        };
+    }
+    true
 }
 
 /// The task has ended, and its record is gone.
@@ -121,12 +195,13 @@ pub(super) fn forget(number: TaskNumber) {
 
 /// Whether a task is here.
 pub(super) fn is_frozen(number: TaskNumber) -> bool {
-    is_any() && lock(&TASKS).contains_key(&number)
+    is_any() && lock(&TASKS).frozen.contains_key(&number)
 }
 
 /// Whether a task is here, and this freezer's.
 pub(super) fn is_frozen_by(number: TaskNumber, by: FreezerNumber) -> bool {
     lock(&TASKS)
+        .frozen
         .get(&number)
         .is_some_and(|frozen| frozen.by == by)
 }
@@ -134,7 +209,7 @@ pub(super) fn is_frozen_by(number: TaskNumber, by: FreezerNumber) -> bool {
 /// The tasks that this freezer was the last to freeze.
 pub(super) fn all_of(by: FreezerNumber) -> Vec<TaskNumber> {
     let tasks = lock(&TASKS);
-    let all = tasks.iter().filter(|(_, frozen)| frozen.by == by);
+    let all = tasks.frozen.iter().filter(|(_, frozen)| frozen.by == by);
     all.map(|(number, _)| *number).collect()
 }
 
@@ -146,16 +221,25 @@ pub(super) fn is_any() -> bool {
     COUNT.load(Ordering::Relaxed) > 0
 }
 
-fn change<R>(change: impl FnOnce(&mut BTreeMap<TaskNumber, Frozen>) -> R) -> R {
+fn change<R>(change: impl FnOnce(&mut Tasks) -> R) -> R {
     let mut tasks = lock(&TASKS);
     let result = change(&mut tasks);
     // Relaxed: see `is_any`.
-    COUNT.store(tasks.len(), Ordering::Relaxed);
+    COUNT.store(tasks.frozen.len(), Ordering::Relaxed);
     result
 }
 
 global! {
-    static TASKS: Mutex<BTreeMap<TaskNumber, Frozen>> = Mutex::new(BTreeMap::new());
+    static TASKS: Mutex<Tasks> = Mutex::new(Tasks {
+        frozen: BTreeMap::new(),
+        leaving: 0,
+        left: 0,
+    });
+}
+
+global! {
+    /// A task has left.
+    static LEFT: Condvar = Condvar::new();
 }
 
 global! {

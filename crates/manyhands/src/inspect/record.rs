@@ -108,7 +108,7 @@ impl TaskRecord {
         let now = clock::ticks();
         let mut is_held = false;
         table::change(number, |record| {
-            is_held = frozen::hold(number, waker);
+            is_held = frozen::hold(number, worker.map(|(_, runtime)| runtime.0), waker);
             if is_held {
                 record.enter(TaskState::Frozen, now);
                 record.note_change();
@@ -485,6 +485,11 @@ impl RuntimeNumber {
     /// As a plain number.
     pub(crate) fn get(&self) -> u32 {
         self.0
+    }
+
+    /// Simulation: waits until one of its tasks is thawed. False, at once, if none of them is due and frozen.
+    pub(crate) fn wait_for_thaw(&self) -> bool {
+        is_open() && frozen::wait_for_thaw(self.0)
     }
 }
 

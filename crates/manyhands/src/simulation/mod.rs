@@ -62,7 +62,8 @@ impl Simulation {
     /// finished then are dropped.
     ///
     /// # Errors
-    /// [`Deadlock`] when nothing can run and no timer is set.
+    /// [`Deadlock`] when nothing can run and no timer is set. A task that is frozen over the socket of the feature
+    /// `inspect` is waited for.
     ///
     /// # Panics
     /// If the future does, or if it blocks the thread, because no other thread could wake it. A panic of a task goes
