@@ -42,20 +42,20 @@ fn upwards(mount: &str, path: &str) -> impl Iterator<Item = PathBuf> {
 struct Names {
     limit: &'static str,
     usage: &'static str,
-    /// In `memory.stat`: file pages that the kernel can drop at once, but counts as used.
-    droppable: &'static str,
+    /// In `memory.stat`: pages of files, read once and read often, that the kernel drops for others, but counts as used.
+    droppable: [&'static str; 2],
 }
 
 const VERSION_2: Names = Names {
     limit: "memory.max",
     usage: "memory.current",
-    droppable: "inactive_file",
+    droppable: ["inactive_file", "active_file"],
 };
 
 const VERSION_1: Names = Names {
     limit: "memory.limit_in_bytes",
     usage: "memory.usage_in_bytes",
-    droppable: "total_inactive_file",
+    droppable: ["total_inactive_file", "total_active_file"],
 };
 
 fn is_full(group: &Path, names: &Names, read: &dyn Fn(&Path) -> Option<String>) -> bool {
@@ -64,10 +64,9 @@ fn is_full(group: &Path, names: &Names, read: &dyn Fn(&Path) -> Option<String>) 
     let (Some(limit), Some(usage)) = (number(names.limit), number(names.usage)) else {
         return false;
     };
-    let droppable = read(&group.join("memory.stat"))
-        .and_then(|text| statistic(&text, names.droppable))
-        .unwrap_or(0);
-    let used = usage.saturating_sub(droppable);
+    let statistics = read(&group.join("memory.stat")).unwrap_or_default();
+    let droppable = names.droppable.map(|name| statistic(&statistics, name));
+    let used = usage.saturating_sub(droppable.into_iter().flatten().sum());
     u128::from(used) * 100 >= u128::from(limit) * FULL_PERCENT
 }
 
@@ -115,11 +114,12 @@ mod tests {
             ("/sys/fs/cgroup/a/b/memory.current", "1"),
         ];
         check("0::/a/b\n", &above, true);
-        let droppable = (
-            "/sys/fs/cgroup/a/memory.stat",
-            "inactive_file_x 1\ninactive_file 200\n",
-        );
+        // Neither is enough alone.
+        let statistics = "anon 700\ninactive_file_x 1\ninactive_file 100\nactive_file 50\n";
+        let droppable = ("/sys/fs/cgroup/a/memory.stat", statistics);
         check("0::/a\n", &[above[0], above[1], droppable], false);
+        let droppable = ("/sys/fs/cgroup/a/memory.stat", "inactive_file 100\n");
+        check("0::/a\n", &[above[0], above[1], droppable], true);
     }
 
     #[test]
@@ -129,6 +129,11 @@ mod tests {
             ("/sys/fs/cgroup/memory/x/memory.usage_in_bytes", "950"),
         ];
         check("4:cpu:/y\n3:memory,hugetlb:/x\n", &files, true);
+        let droppable = (
+            "/sys/fs/cgroup/memory/x/memory.stat",
+            "inactive_file 7\ntotal_inactive_file 80\ntotal_active_file 80\n",
+        );
+        check("3:memory:/x\n", &[files[0], files[1], droppable], false);
         check("4:cpu:/x\nnonsense\n0::/\n", &files, false);
         check("0::/a\n", &[("/sys/fs/cgroup/a/memory.max", "what")], false);
     }

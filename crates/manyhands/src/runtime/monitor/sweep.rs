@@ -157,7 +157,7 @@ impl Sweeper {
         {
             return self.sweep_without_work(shared, now);
         }
-        self.check_memory(shared, now);
+        self.check_memory(shared, now, memory::is_scarce);
         if !shared.idle.has_room() || self.burst.is_some() {
             let mut stats = self.look_at_all(shared, now);
             self.react(shared, now, &stats);
@@ -412,14 +412,20 @@ impl Sweeper {
         shared.settings.report_stall(&Stall::of(shared, reason));
     }
 
-    /// Reads the memory use at intervals while there are more threads than may run.
-    fn check_memory(&mut self, shared: &RuntimeInner, now: Instant) {
+    /// Reads the memory use at intervals while there are more threads than may run; and while it is scarce, because no such
+    /// thread can be started before it is not.
+    fn check_memory(
+        &mut self,
+        shared: &RuntimeInner,
+        now: Instant,
+        is_scarce: impl FnOnce() -> bool,
+    ) {
         let is_due = self
             .memory_checked
             .is_none_or(|last| now.saturating_duration_since(last) >= MEMORY_CHECKS_APART);
-        if is_due && shared.idle.has_spare_threads() {
+        if is_due && (shared.idle.has_spare_threads() || shared.idle.is_scarce()) {
             self.memory_checked = Some(now);
-            shared.idle.set_scarce(memory::is_scarce());
+            shared.idle.set_scarce(is_scarce());
         }
     }
 }

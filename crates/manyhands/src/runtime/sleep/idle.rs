@@ -321,7 +321,13 @@ impl Idle {
         self.extra.store(count, Ordering::SeqCst);
     }
 
-    /// Monitor: whether memory is too scarce to start threads beyond the limit.
+    /// Whether memory is too scarce to start threads beyond the limit, as the monitor last saw.
+    pub(crate) fn is_scarce(&self) -> bool {
+        // Relaxed: advice.
+        self.is_scarce.load(Ordering::Relaxed)
+    }
+
+    /// Monitor: says that.
     pub(crate) fn set_scarce(&self, is_scarce: bool) {
         // Relaxed: advice.
         self.is_scarce.store(is_scarce, Ordering::Relaxed);
@@ -556,8 +562,7 @@ impl Idle {
     }
 
     fn threads_allowed(&self) -> u32 {
-        // Relaxed: advice.
-        if self.is_scarce.load(Ordering::Relaxed) {
+        if self.is_scarce() {
             self.limit
         } else {
             self.threads_max

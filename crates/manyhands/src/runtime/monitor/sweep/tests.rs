@@ -1,6 +1,6 @@
 //! Unit tests of `sweep.rs`: when a sweep wakes or starts a worker for a task that waits.
 
-use super::{ON_ITS_WAY_MAX, SweepStats, Sweeper};
+use super::{MEMORY_CHECKS_APART, ON_ITS_WAY_MAX, SweepStats, Sweeper};
 use crate::runtime::current;
 use crate::runtime::sleep::idle::{Activity, Claim};
 use crate::runtime::sleep::waking::{Pool, Waker};
@@ -164,6 +164,37 @@ fn a_sweep_wakes_a_worker_while_the_hook_of_one_that_leaves_takes_long() {
     sweep(&runtime);
     assert_eq!(held.end(), Some(1 - left));
     drop(end_hooks);
+}
+
+#[test]
+fn memory_that_was_scarce_is_looked_at_until_it_is_not_though_no_thread_is_spare() {
+    let runtime = without_monitor();
+    let idle = &runtime.shared().idle;
+    let mut sweeper = Sweeper::default();
+    let mut at = clock::now();
+    // Time since the last step, what a look would show, whether there is one, and what is then known.
+    let mut step = |passed, shows, looks, then| {
+        at += passed;
+        let mut has_looked = false;
+        sweeper.check_memory(runtime.shared(), at, || {
+            has_looked = true;
+            shows
+        });
+        assert_eq!((has_looked, idle.is_scarce()), (looks, then));
+    };
+    let (soon, later) = (Duration::from_millis(1), MEMORY_CHECKS_APART);
+    step(later, true, false, false);
+    idle.begin(Activity::Blocked);
+    let claimed = [idle.claim(), idle.claim(), idle.claim()];
+    assert_eq!(claimed[2], Some(Claim::Unstarted(2)), "beyond the workers");
+    step(soon, true, true, true);
+    step(soon, false, false, true);
+    idle.announce(2);
+    assert!(idle.leave(2), "the thread has ended");
+    step(later, true, true, true);
+    step(soon, false, false, true);
+    step(later, false, true, false);
+    step(later, true, false, false);
 }
 
 const LIMIT: Duration = Duration::from_secs(60);
