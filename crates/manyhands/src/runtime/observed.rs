@@ -43,7 +43,7 @@ impl Observed for RuntimeInner {
 
 /// Why no thread can be added now.
 fn no_more_threads(shared: &RuntimeInner) -> Option<NoMoreThreads> {
-    if shared.idle.threads() >= shared.settings.threads_max {
+    if shared.idle.is_at_threads_max() {
         Some(NoMoreThreads::Limit)
     } else if !shared.idle.may_grow() {
         Some(NoMoreThreads::Memory)

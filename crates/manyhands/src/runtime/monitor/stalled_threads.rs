@@ -1,18 +1,30 @@
-//! Reads which threads of a runtime are stalled, and what they wait for.
+//! Reads why a runtime stalls: why it adds no thread, which threads wait, and for what.
 //!
-//! Not here: the report (`stall.rs`).
+//! Not here: the report (`stall.rs`), and when there is one (`sweep.rs`, `refused_starts.rs`).
 
+use crate::runtime::sleep::idle::Idle;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::{RuntimeInner, Stall, StalledThread, ThreadChangeReason, Wait};
 
 impl Stall {
-    /// Reads which threads wait now.
-    pub(crate) fn of(shared: &RuntimeInner, reason: ThreadChangeReason) -> Self {
+    /// Called when no thread runs, and none could be woken or started for the work that waits.
+    pub(crate) fn of(shared: &RuntimeInner) -> Self {
         Self {
-            reason,
+            reason: reason(&shared.idle),
             threads: shared.idle.threads(),
             blocked: shared.all_slots().filter_map(StalledThread::on).collect(),
         }
+    }
+}
+
+/// Why no thread could be started, where none sleeps.
+fn reason(idle: &Idle) -> ThreadChangeReason {
+    if idle.is_at_threads_max() {
+        ThreadChangeReason::LimitReached
+    } else if idle.may_grow() {
+        ThreadChangeReason::NotStarted
+    } else {
+        ThreadChangeReason::MemoryScarce
     }
 }
 
@@ -33,5 +45,37 @@ impl StalledThread {
             task: slot.task(),
             waits,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reason;
+    use crate::runtime::ThreadChangeReason::{self, LimitReached, MemoryScarce, NotStarted};
+    use crate::runtime::sleep::idle::{Activity, Idle};
+
+    /// The reason where one worker may run, of at most `max` threads, and this many exist, all of them blocked.
+    #[track_caller]
+    fn check(max: usize, threads: usize, is_scarce: bool, expected: ThreadChangeReason) {
+        let idle = Idle::new(1, max);
+        while idle.threads() < threads {
+            assert!(idle.claim().is_some());
+            idle.begin(Activity::Blocked);
+        }
+        idle.set_scarce(is_scarce);
+        assert_eq!(reason(&idle), expected);
+    }
+
+    #[test]
+    fn what_is_said_to_keep_threads_away_is_what_does() {
+        check(3, 3, false, LimitReached);
+        check(3, 3, true, LimitReached);
+        check(3, 2, true, MemoryScarce);
+        check(3, 1, true, MemoryScarce);
+        check(1, 1, true, LimitReached);
+        // Nothing of the pool's keeps a thread away, so the system does.
+        check(3, 2, false, NotStarted);
+        check(3, 0, false, NotStarted);
+        check(3, 0, true, NotStarted);
     }
 }

@@ -1,8 +1,8 @@
 //! The monitor's sweeps: each looks at the whole runtime once, and helps where no worker can.
 //!
 //! # Blocked threads
-//! While work waits and the limit is reached, a sweep detects which of the running threads are blocked
-//! (`detector.rs`) and flags their slots. Each flag is counted, and makes room for another thread. The worker clears
+//! While work waits and the limit is reached, or no thread comes for the work although it is not, a sweep detects which of the
+//! running threads are blocked (`detector.rs`) and flags their slots. Each flag is counted, and makes room for another thread. The worker clears
 //! its flag when its job ends, or a later sweep that sees the thread run does.
 //!
 //! Jobs that block often come in crowds, and each thread that is added then blocks in the same way. When a sweep
@@ -17,7 +17,8 @@
 //!
 //! # Missed wakes
 //! While work waits and there is room, a sweep wakes a worker, unless one searches, or was woken and has not run yet. For
-//! one that has not after 50 ms the sweep wakes another, and so on.
+//! one that has not after 50 ms the sweep wakes another, and so on. If nobody can be woken and none can be started, although
+//! no thread runs, the runtime stalls; after 0.1 s that is reported.
 //!
 //! Not here: when sweeps are made (`thread.rs`).
 
@@ -30,7 +31,7 @@ use crate::runtime::monitor::memory;
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::held_places::Places;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
-use crate::runtime::{LongJob, RuntimeInner, Stall, ThreadChangeReason};
+use crate::runtime::{LongJob, RuntimeInner, Stall};
 use crate::sync::{clock, processor_load};
 use std::collections::HashMap;
 use std::ptr;
@@ -79,7 +80,7 @@ pub(crate) enum Sweep {
     Inactive,
     /// Nothing waits.
     Nothing,
-    /// The running threads make progress; work waits, or no more may run.
+    /// The running threads make progress; work waits, or no more may run. Or work waits and no thread can run it.
     Busy,
     /// Work waits, and some of the running threads are blocked, or may be.
     Watch,
@@ -158,7 +159,8 @@ impl Sweeper {
             return self.sweep_without_work(shared, now);
         }
         self.check_memory(shared, now, memory::is_scarce);
-        if !shared.idle.has_room() || self.burst.is_some() {
+        let looks = !shared.idle.has_room() || self.burst.is_some();
+        if looks {
             let mut stats = self.look_at_all(shared, now);
             self.react(shared, now, &stats);
             self.favour_short_tasks(shared, now, &mut stats);
@@ -166,6 +168,7 @@ impl Sweeper {
                 return Sweep::Burst(burst.pause(now));
             }
             if !shared.idle.has_room() && !shared.idle.is_anyone_searching() {
+                self.stalled = None;
                 let is_open = stats.undecided > 0 || shared.idle.census().detected_blocked > 0;
                 return if is_open {
                     Sweep::Watch
@@ -183,11 +186,15 @@ impl Sweeper {
             .filter(|slot| help_if_stuck(slot))
             .count();
         if shared.has_visible_work(None) {
-            if !self.awaits_worker(shared, now) {
-                shared.wake_if_nobody_searches();
+            if self.brings_worker(shared, now) {
+                self.stalled = None;
+                return Sweep::Trouble;
             }
-            self.report_if_stalled(shared, now);
-            return Sweep::Trouble;
+            if !looks {
+                // There is room that no thread can use, so that only this shows whether those that run are blocked.
+                let _ = self.look_at_all(shared, now);
+            }
+            return self.report_if_stalled(shared, now);
         }
         self.stalled = None;
         if helped > 0 {
@@ -195,6 +202,13 @@ impl Sweeper {
         } else {
             Sweep::Nothing
         }
+    }
+
+    /// Whether a worker comes for the work that waits: one that searches, one on its way, or one that this wakes.
+    fn brings_worker(&mut self, shared: &RuntimeInner, now: Instant) -> bool {
+        // Who searches runs. Where nobody runs, who counts as one that searches is blocked, and nobody else is woken.
+        let is_searching = shared.idle.is_anyone_searching() && shared.idle.running() > 0;
+        self.awaits_worker(shared, now) || is_searching || shared.wake_one()
     }
 
     /// Whether a worker was woken or started that has not run yet, but not for too long.
@@ -337,6 +351,10 @@ impl Sweeper {
         {
             self.burst = None;
         }
+        if !shared.idle.may_grow() {
+            // No thread can be added, so neither frequent sweeps nor threads ahead are of any use.
+            self.burst = None;
+        }
         let ahead = match self.burst {
             Some(burst) if burst.sweeps_that_detected > 1 => BURST_HEADROOM,
             _ => 0,
@@ -350,10 +368,6 @@ impl Sweeper {
         let mut wakes = shared.idle.room();
         while wakes > 0 && shared.has_visible_work(None) && shared.wake_one() {
             wakes -= 1;
-        }
-        if self.burst.is_some() && !shared.idle.may_grow() {
-            // No thread can be added, so frequent sweeps are of no use.
-            self.burst = None;
         }
     }
 
@@ -387,29 +401,23 @@ impl Sweeper {
         shared.idle.set_extra(u32::try_from(extra).unwrap_or(0));
     }
 
-    /// Called when there is room and work, but no worker to wake. If no thread runs either, the runtime stalls.
-    fn report_if_stalled(&mut self, shared: &RuntimeInner, now: Instant) {
+    /// Called when work waits and no worker comes for it. If no thread runs either, the runtime stalls.
+    fn report_if_stalled(&mut self, shared: &RuntimeInner, now: Instant) -> Sweep {
         if shared.idle.running() > 0 {
             self.stalled = None;
-            return;
+            return Sweep::Watch;
         }
         let stalled = self.stalled.get_or_insert(Stalled {
             since: now,
             is_reported: false,
         });
-        if stalled.is_reported || now.saturating_duration_since(stalled.since) < STALLED_AFTER {
-            return;
+        if !stalled.is_reported && now.saturating_duration_since(stalled.since) >= STALLED_AFTER {
+            stalled.is_reported = true;
+            let stall = Stall::of(shared);
+            shared.note_change(stall.threads, stall.reason);
+            shared.settings.report_stall(&stall);
         }
-        stalled.is_reported = true;
-        let reason = if shared.idle.threads() >= shared.settings.threads_max {
-            ThreadChangeReason::LimitReached
-        } else if shared.idle.may_grow() {
-            ThreadChangeReason::NotStarted
-        } else {
-            ThreadChangeReason::MemoryScarce
-        };
-        shared.note_change(shared.idle.threads(), reason);
-        shared.settings.report_stall(&Stall::of(shared, reason));
+        Sweep::Busy
     }
 
     /// Reads the memory use at intervals while there are more threads than may run; and while it is scarce, because no such

@@ -150,6 +150,11 @@ impl Idle {
         self.threads() > self.limit()
     }
 
+    /// Whether there are as many worker threads as there may ever be.
+    pub(crate) fn is_at_threads_max(&self) -> bool {
+        self.threads() >= self.threads_max as usize
+    }
+
     /// Whether the limits allow one more worker thread.
     pub(crate) fn may_grow(&self) -> bool {
         self.threads() < self.threads_allowed() as usize

@@ -16,7 +16,7 @@
 
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::slot::WorkerSlot;
-use crate::runtime::{RuntimeInner, Stall, ThreadChangeReason, current};
+use crate::runtime::{RuntimeInner, Stall, current};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Mutex, Parker, clock, global, lock, try_lock};
 use std::mem;
@@ -70,8 +70,7 @@ impl RuntimeInner {
             && self.has_visible_work(None)
             && self.refusal.must_be_reported()
         {
-            let reason = ThreadChangeReason::NotStarted;
-            self.settings.report_stall(&Stall::of(self, reason));
+            self.settings.report_stall(&Stall::of(self));
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Unit tests of `sweep.rs`: when a sweep wakes or starts a worker for a task that waits.
 
-use super::{MEMORY_CHECKS_APART, ON_ITS_WAY_MAX, SweepStats, Sweeper};
+use super::{MEMORY_CHECKS_APART, ON_ITS_WAY_MAX, STALLED_AFTER, Sweep, SweepStats, Sweeper};
 use crate::runtime::current;
 use crate::runtime::sleep::idle::{Activity, Claim};
 use crate::runtime::sleep::waking::{Pool, Waker};
 use crate::sync::{clock, wait_until};
-use crate::{Runtime, task};
+use crate::{Runtime, Stall, ThreadChangeReason, task};
 use std::sync::Mutex;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
@@ -164,6 +164,65 @@ fn a_sweep_wakes_a_worker_while_the_hook_of_one_that_leaves_takes_long() {
     sweep(&runtime);
     assert_eq!(held.end(), Some(1 - left));
     drop(end_hooks);
+}
+
+/// A runtime of one thread, without a monitor, that counts its stalls.
+fn stalling() -> (Runtime, Receiver<ThreadChangeReason>) {
+    let (tell, stalls) = mpsc::channel();
+    let tell = move |stall: &Stall| drop(tell.send(stall.reason));
+    let builder = Runtime::builder().workers(1).max_threads(1);
+    let runtime = builder.on_stall(tell).build();
+    let runtime = runtime.expect("the numbers are right");
+    runtime.shared().monitor.close();
+    (runtime, stalls)
+}
+
+#[test]
+fn a_stall_is_told_once_after_a_time_and_again_when_the_pool_has_gone_on() {
+    let (runtime, stalls) = stalling();
+    let idle = &runtime.shared().idle;
+    let mut sweeper = Sweeper::default();
+    let mut at = clock::now();
+    let mut told_after = |passed| {
+        at += passed;
+        let sweep = sweeper.sweep_at(runtime.shared(), at);
+        (sweep, stalls.try_iter().count())
+    };
+    let (moment, long) = (Duration::from_millis(1), STALLED_AFTER);
+    let blocked = Held::begin(&runtime);
+    wait_until("it is blocked", || runtime.metrics().blocked == 1);
+    assert_eq!(told_after(long), (Sweep::Nothing, 0), "nothing waits");
+    let behind = Held::begin(&runtime);
+    for _ in 0..2 {
+        assert_eq!(told_after(long), (Sweep::Busy, 0), "it has just begun");
+        assert_eq!(told_after(long - moment), (Sweep::Busy, 0));
+        assert_eq!(told_after(moment), (Sweep::Busy, 1));
+        assert_eq!(told_after(long), (Sweep::Busy, 0), "it has been told");
+        idle.end(Activity::Blocked);
+        assert_eq!(told_after(long).1, 0, "a thread runs");
+        idle.begin(Activity::Blocked);
+    }
+    blocked.end();
+    behind.end();
+}
+
+#[test]
+fn where_all_are_blocked_a_worker_is_woken_although_one_counts_as_searching() {
+    let runtime = without_monitor();
+    let idle = &runtime.shared().idle;
+    // Blocked in what it ran while it searched.
+    assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
+    idle.begin(Activity::Searching);
+    idle.begin(Activity::Blocked);
+    let held = Held::begin(&runtime);
+    let mut sweeper = Sweeper::default();
+    let begun = clock::now();
+    let _ = sweeper.sweep_at(runtime.shared(), begun);
+    let _ = sweeper.sweep_at(runtime.shared(), begun + ON_ITS_WAY_MAX);
+    assert_eq!(held.end(), Some(1));
+    idle.end(Activity::Blocked);
+    idle.end(Activity::Searching);
+    assert!(runtime.shared().start(0));
 }
 
 #[test]
