@@ -156,6 +156,10 @@ impl Builder {
 
     /// Runs on each worker thread when it starts, which is when it is first needed. A panic is ignored.
     ///
+    /// The work for which the thread was started waits for the end of the hook, or for a thread that is free before. A hook
+    /// that waits should wait for nothing that the pool does: another thread takes its place only after 50 ms, on Linux,
+    /// and runs the same hook first.
+    ///
     /// # Examples
     /// ```
     /// use manyhands::{Runtime, task};

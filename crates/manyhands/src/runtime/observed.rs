@@ -61,7 +61,7 @@ fn queued_with_priority(queues: &PriorityQueues) -> usize {
 fn state(slot: &WorkerSlot) -> Option<WorkerState> {
     match slot.occupant() {
         SlotState::None => None,
-        SlotState::Running => Some(WorkerState::Running),
+        SlotState::Running | SlotState::Starting => Some(WorkerState::Running),
         SlotState::Idle => Some(WorkerState::Idle),
         SlotState::Waiting => Some(WorkerState::Blocked),
     }

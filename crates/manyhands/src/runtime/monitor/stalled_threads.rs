@@ -37,7 +37,9 @@ impl StalledThread {
                     .and_then(WorkerSlot::worker)
                     .map_or(Wait::Declared, Wait::Worker)
             }
-            SlotState::Running if slot.detected_blocked.is_set() => Wait::Unknown,
+            SlotState::Running | SlotState::Starting if slot.detected_blocked.is_set() => {
+                Wait::Unknown
+            }
             _ => return None,
         };
         Some(Self {

@@ -10,6 +10,9 @@
 //! and two threads more may run than otherwise. So a crowd of 64 is detected four at a time. Burst mode ends when
 //! sweeps detect no more threads. The longer it lasts, the longer the pauses between its sweeps become.
 //!
+//! A thread that waits in its start hook, declared or not, counts as blocked after 50 ms. Before, it is on its way to the work
+//! that waits, and a thread in its place would wait in the same hook.
+//!
 //! # Long computations
 //! A sweep notes them. When they hold every place, a thread beyond the limit may run short tasks
 //! (`worker/short_tasks.rs`). For other work a sweep adds a thread only when they have held every place for half a
@@ -253,16 +256,11 @@ impl Sweeper {
     /// Looks at every thread that takes part, and flags those that are blocked.
     fn look_at_all(&mut self, shared: &RuntimeInner, now: Instant) -> SweepStats {
         let at = now.saturating_duration_since(clock::first());
-        let patience = if self.burst.is_some() {
-            PATIENCE_IN_BURST
-        } else {
-            PATIENCE
-        };
         let recheck = self.begins_recheck(now);
         let mut stats = SweepStats::default();
         let (mut asleep, mut others_run) = (Vec::new(), false);
         for slot in shared.all_slots() {
-            let job = slot.job();
+            let (job, patience) = (slot.job(), self.patience_with(slot));
             let watch = self.watches.entry(slot.number).or_default();
             if job.is_none() && !slot.detected_blocked.is_set() {
                 *watch = Watch::default();
@@ -323,6 +321,18 @@ impl Sweeper {
             }
         }
         stats
+    }
+
+    /// How long the thread on `slot` must be off the processor to be blocked.
+    fn patience_with(&self, slot: &WorkerSlot) -> Duration {
+        if slot.occupant() == SlotState::Starting {
+            // It will come to the work that waits.
+            ON_ITS_WAY_MAX
+        } else if self.burst.is_some() {
+            PATIENCE_IN_BURST
+        } else {
+            PATIENCE
+        }
     }
 
     /// Whether threads that count as blocked are looked at in this sweep too.
@@ -468,7 +478,7 @@ fn is_worker_on_its_way(shared: &RuntimeInner) -> bool {
         match occupant.unwrap_or(SlotState::None) {
             SlotState::None => !shared.idle.is_vacant(worker),
             SlotState::Idle => !shared.idle.is_announced(worker),
-            SlotState::Running | SlotState::Waiting => false,
+            SlotState::Running | SlotState::Waiting | SlotState::Starting => false,
         }
     })
 }

@@ -26,7 +26,7 @@ pub(crate) struct OccupiedSlot {
     shared: WorkerSlot,
     /// Has had tasks that only the occupant may run.
     pub(crate) hosts_tasks: Cell<bool>,
-    /// How often the occupant has declared, one region inside the other, that it is blocked.
+    /// How often the occupant has declared, one region inside the other, that it is blocked; or that a hook runs.
     pub(crate) times_away: Cell<u32>,
     /// Helper slots in use.
     pub(crate) open_depth: Cell<usize>,
@@ -94,6 +94,14 @@ impl OccupiedSlot {
     /// Whether `slot` is this one.
     pub(crate) fn is(&self, slot: &WorkerSlot) -> bool {
         ptr::eq(&raw const self.shared, slot)
+    }
+
+    /// Runs a hook of the user's, in which no wait is declared.
+    pub(super) fn run_undeclared(&self, hook: impl FnOnce()) {
+        let times = self.times_away.get();
+        self.times_away.set(times + 1);
+        hook();
+        self.times_away.set(times);
     }
 
     /// Names the occupant's thread.

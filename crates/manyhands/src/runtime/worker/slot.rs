@@ -92,6 +92,8 @@ pub(crate) enum SlotState {
     Idle,
     /// Asleep until something it waits for is done.
     Waiting,
+    /// A worker that is in the start hook, and has not looked for work yet.
+    Starting,
 }
 
 impl WorkerSlot {
@@ -190,6 +192,7 @@ impl WorkerSlot {
             SlotState::Running,
             SlotState::Idle,
             SlotState::Waiting,
+            SlotState::Starting,
         ][occupant as usize]
     }
 
@@ -209,8 +212,10 @@ impl WorkerSlot {
     /// Monitor: a number for what the occupant works on, another one for other work. `None` while it works on
     /// nothing or has said that it waits.
     pub(crate) fn job(&self) -> Option<u64> {
-        if self.occupant() != SlotState::Running {
-            return None;
+        match self.occupant() {
+            SlotState::Running => {}
+            SlotState::Starting => return Some(START_HOOK),
+            SlotState::None | SlotState::Idle | SlotState::Waiting => return None,
         }
         // Relaxed, all: hints.
         if !self.is_worker() {
@@ -267,3 +272,6 @@ const NO_WORKER: u32 = u32::MAX;
 
 /// Set in what [`WorkerSlot::job`] returns for a call or a block, and in no execution's number.
 const OWN_NUMBER: u64 = 1 << 63;
+
+/// What it returns for the start hook: nobody counts so many calls or blocks.
+const START_HOOK: u64 = u64::MAX;

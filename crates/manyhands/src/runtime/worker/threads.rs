@@ -17,6 +17,7 @@ use crate::job::{AbortOnUnwind, contain};
 use crate::runtime::monitor::changes::ThreadChangeReason;
 use crate::runtime::settings::Settings;
 use crate::runtime::sleep::waking::{self, Wheel};
+use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::run_loop::{self, End};
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::{RuntimeInner, current};
@@ -129,7 +130,7 @@ fn work(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) -> 
     // is dropped. Held by `models/spare.rs`.
     let stay = unsafe { current::WorkerGuard::begin(Arc::clone(shared), slot) };
     let slot = stay.slot();
-    Settings::run_hook(shared.settings.on_start.as_ref(), index);
+    run_start_hook(shared, slot, index);
     slot.begin_placement();
     // The thread that has started this one may have been refused the monitor's.
     shared.arm_monitor();
@@ -137,7 +138,8 @@ fn work(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) -> 
     // It runs what the user wants run at the end, so it is neither asleep nor, to the monitor, on its way to work.
     slot.set_occupant(SlotState::Running);
     shared.hand_over_polling();
-    Settings::run_hook(shared.settings.on_stop.as_ref(), index);
+    // The thread does not count as one that runs any more, so none of its waits may make room.
+    slot.run_undeclared(|| Settings::run_hook(shared.settings.on_stop.as_ref(), index));
     slot.placement.end();
     drop(stay);
     // Tokio's guard panics if a task has entered tokio here and has forgotten to leave it. The thread ends anyway.
@@ -147,14 +149,75 @@ fn work(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) -> 
     end
 }
 
+/// Runs the start hook. A thread that waits there has not come to the work yet for which it was started. Were the wait
+/// declared, another thread would be started for that work at once, wait in the same way, and so on. So the monitor detects
+/// the wait, if it is long (`sweep.rs`).
+fn run_start_hook(shared: &RuntimeInner, slot: &OccupiedSlot, index: usize) {
+    slot.set_occupant(SlotState::Starting);
+    slot.run_undeclared(|| Settings::run_hook(shared.settings.on_start.as_ref(), index));
+    slot.set_occupant(SlotState::Running);
+    slot.is_not_blocked();
+}
+
 #[cfg(all(test, not(loom), not(shuttle)))]
 mod tests {
     use crate::runtime::current;
     use crate::sync::{clock, lock};
     use crate::{Runtime, task};
-    use std::sync::{Arc, Barrier};
+    use std::sync::mpsc::{self, Receiver};
+    use std::sync::{Arc, Barrier, Mutex};
     use std::thread;
     use std::time::Duration;
+
+    /// A hook that says that it waits, and does so until it is let go.
+    fn waiting_hook() -> (
+        impl Fn(usize) + Send + Sync,
+        Receiver<usize>,
+        mpsc::Sender<()>,
+    ) {
+        let ((say, waits), (let_go, gate)) = (mpsc::channel(), mpsc::channel());
+        let gate = Mutex::new(gate);
+        let hook = move |worker| {
+            task::blocking(|| {
+                let _ = say.send(worker);
+                // The first waits in the channel and the others for the lock, until the sender is dropped.
+                let _ = lock(&gate).recv_timeout(LIMIT);
+            });
+        };
+        (hook, waits, let_go)
+    }
+
+    #[test]
+    fn a_start_hook_that_waits_starts_no_other_thread() {
+        let (hook, waits, let_go) = waiting_hook();
+        let builder = Runtime::builder().workers(1).on_thread_start(hook);
+        let runtime = builder.build().expect("the number is right");
+        // Nobody sweeps.
+        runtime.shared().monitor.close();
+        let tasks = runtime.install(|| [task::run(|| 1), task::run(|| 2)]);
+        assert_eq!(waits.recv_timeout(LIMIT), Ok(0));
+        drop(runtime.install(|| task::spawn(async {})));
+        assert_eq!((runtime.threads(), runtime.metrics().blocked), (1, 0));
+        drop(let_go);
+        assert_eq!(tasks.map(|task| task.join().expect("it only adds")), [1, 2]);
+    }
+
+    #[test]
+    fn a_stop_hook_that_waits_makes_no_room() {
+        let (hook, waits, let_go) = waiting_hook();
+        let builder = Runtime::builder().workers(1).on_thread_stop(hook);
+        let runtime = builder.thread_keep_alive(Duration::ZERO).build();
+        let runtime = runtime.expect("the numbers are right");
+        let inner = || task::spawn(async {}).join().expect("nothing fails");
+        let outer = runtime.install(|| task::run(inner));
+        outer.join().expect("another thread runs the inner one");
+        let worker = waits.recv_timeout(LIMIT).expect("one is not needed");
+        assert!(worker < 2);
+        assert_eq!(runtime.metrics().blocked, 0);
+        drop(let_go);
+    }
+
+    const LIMIT: Duration = Duration::from_secs(60);
 
     #[test]
     fn the_stacks_of_threads_that_have_ended_are_given_back() {

@@ -6,6 +6,7 @@ use crate::runtime::sleep::idle::{Activity, Claim};
 use crate::runtime::sleep::waking::{Pool, Waker};
 use crate::sync::{clock, wait_until};
 use crate::{Runtime, Stall, ThreadChangeReason, task};
+use std::cell::RefCell;
 use std::sync::Mutex;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
@@ -169,7 +170,9 @@ fn a_sweep_wakes_a_worker_while_the_hook_of_one_that_leaves_takes_long() {
 /// A runtime of one thread, without a monitor, that counts its stalls.
 fn stalling() -> (Runtime, Receiver<ThreadChangeReason>) {
     let (tell, stalls) = mpsc::channel();
-    let tell = move |stall: &Stall| drop(tell.send(stall.reason));
+    let tell = move |stall: &Stall| {
+        let _ = tell.send(stall.reason);
+    };
     let builder = Runtime::builder().workers(1).max_threads(1);
     let runtime = builder.on_stall(tell).build();
     let runtime = runtime.expect("the numbers are right");
@@ -223,6 +226,43 @@ fn where_all_are_blocked_a_worker_is_woken_although_one_counts_as_searching() {
     idle.end(Activity::Blocked);
     idle.end(Activity::Searching);
     assert!(runtime.shared().start(0));
+}
+
+#[test]
+fn a_thread_that_waits_in_its_start_hook_is_replaced_after_a_while() {
+    let (let_go, gate) = mpsc::channel();
+    let gate = Mutex::new(gate);
+    let hook = move |worker| {
+        if worker == 0 {
+            task::blocking(|| wait_for_drop(&gate.lock().expect("nobody panics with it")));
+        }
+    };
+    let builder = Runtime::builder().workers(1).on_thread_start(hook);
+    let runtime = builder.build().expect("the number is right");
+    let shared = runtime.shared();
+    shared.monitor.close();
+    let held = Held::begin(&runtime);
+    let (mut sweeper, begun) = (Sweeper::default(), clock::now());
+    wait_until("it is in the hook", || {
+        shared.worker_slots().any(|slot| slot.job().is_some())
+    });
+    let moment = Duration::from_millis(1);
+    let mut at = begun;
+    while at < begun + ON_ITS_WAY_MAX - moment {
+        let _ = sweeper.sweep_at(shared, at);
+        assert_eq!(shared.idle.threads(), 1);
+        at += moment;
+    }
+    // It may not sleep yet.
+    let sweeper = RefCell::new((sweeper, at));
+    wait_until("another thread is started", || {
+        let (sweeper, at) = &mut *sweeper.borrow_mut();
+        *at += ON_ITS_WAY_MAX;
+        let _ = sweeper.sweep_at(shared, *at);
+        shared.idle.threads() > 1
+    });
+    assert_eq!(held.end(), Some(1));
+    drop(let_go);
 }
 
 #[test]
