@@ -4,7 +4,7 @@
 
 use crate::runtime::enqueue::{Origin, enqueue};
 use crate::runtime::{Priority, current};
-use crate::task::cell::{self, Label, Name, Work};
+use crate::task::cell::{self, Bound, Label, Name, Work};
 use crate::task::closure::Closure;
 use crate::task::future::{AnyWorker, Async, BoundWorker};
 use crate::task::{JoinHandle, schedule};
@@ -177,14 +177,15 @@ where
         );
     };
     let caller = Location::caller();
+    let at = Bound {
+        name,
+        home: slot.number,
+    };
     let cell = if const { is_large::<F>() } {
-        cell::allocate(
-            Async::<_, _, BoundWorker>::new(Box::pin(future)),
-            name,
-            caller,
-        )
+        let work = Async::<_, _, BoundWorker>::new(Box::pin(future));
+        cell::allocate(work, at, caller)
     } else {
-        cell::allocate(Async::<_, _, BoundWorker>::new(future), name, caller)
+        cell::allocate(Async::<_, _, BoundWorker>::new(future), at, caller)
     };
     slot.hosts_tasks.set(true);
     // SAFETY: the caller, which is the worker, holds a new cell's queue part.

@@ -55,6 +55,8 @@ pub(super) struct Kind {
     pub(super) name: unsafe fn(NonNull<Header>) -> Option<NonNull<str>>,
     /// The task's priority.
     pub(super) priority: unsafe fn(NonNull<Header>) -> Priority,
+    /// The slot of the worker that alone may run the task, if it is bound to one.
+    pub(super) home: unsafe fn(NonNull<Header>) -> Option<SlotNumber>,
     pub(super) sort: TaskKind,
     /// The type of the work.
     pub(super) work_type: WorkType,
@@ -147,6 +149,11 @@ pub(super) trait Name: Send + Sync + 'static {
     fn priority(&self) -> Priority {
         Priority::Normal
     }
+
+    /// The slot of the worker that alone may run the task, if it is bound to one.
+    fn home(&self) -> Option<SlotNumber> {
+        None
+    }
 }
 
 /// A priority, and perhaps a name.
@@ -165,6 +172,23 @@ impl Name for Label {
 
     fn priority(&self) -> Priority {
         self.priority
+    }
+}
+
+/// The name of a local task, and the slot of its worker.
+#[derive(Debug)]
+pub(super) struct Bound<N> {
+    pub(super) name: N,
+    pub(super) home: SlotNumber,
+}
+
+impl<N: Name> Name for Bound<N> {
+    fn as_str(&self) -> Option<&str> {
+        self.name.as_str()
+    }
+
+    fn home(&self) -> Option<SlotNumber> {
+        Some(self.home)
     }
 }
 
@@ -463,6 +487,15 @@ impl<W: Work<Extra: Name>> Cell<W> {
     pub(super) unsafe fn priority(header: NonNull<Header>) -> Priority {
         // SAFETY: as for `name`.
         unsafe { Self::extra(header) }.priority()
+    }
+
+    /// The slot of the worker that alone may run it.
+    ///
+    /// # Safety
+    /// As for `name`.
+    pub(super) unsafe fn home(header: NonNull<Header>) -> Option<SlotNumber> {
+        // SAFETY: as for `name`.
+        unsafe { Self::extra(header) }.home()
     }
 }
 

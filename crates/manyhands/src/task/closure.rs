@@ -32,6 +32,7 @@ impl<F: FnOnce() -> T, T, N: Name> Work for Closure<F, N> {
         free: Cell::<Self>::free,
         name: Cell::<Self>::name,
         priority: Cell::<Self>::priority,
+        home: Cell::<Self>::home,
         sort: TaskKind::Closure,
         work_type: WorkType::closure::<F>(),
         foreign: None,

@@ -62,6 +62,7 @@ impl<F: Future, N: Name, R: Affinity> Work for Async<F, N, R> {
         free: Cell::<Self>::free,
         name: Cell::<Self>::name,
         priority: Cell::<Self>::priority,
+        home: Cell::<Self>::home,
         sort: match R::SORT {
             TaskKind::Future if N::HAS_PRIORITY => TaskKind::PrioritizedFuture,
             sort => sort,

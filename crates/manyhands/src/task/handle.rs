@@ -168,7 +168,8 @@ impl<T> JoinHandle<T> {
     ///
     /// # Panics
     /// Where the system has refused every thread of the runtime for ten seconds while work waits for one
-    /// ([`Builder::build`](crate::Builder::build)).
+    /// ([`Builder::build`](crate::Builder::build)). And on the worker of a [local task](super::spawn_local()) that has not
+    /// ended: it would wait for itself. The task goes on.
     ///
     /// # Examples
     /// ```
@@ -182,6 +183,10 @@ impl<T> JoinHandle<T> {
     #[doc(alias = "Result")]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn join(self) -> Result<T, JoinError> {
+        assert!(
+            !self.waits_for_caller(),
+            "`join` was called on the worker that alone can run this local task: await the handle instead"
+        );
         let pool_slot = current::slot_of_runtime();
         let record = &self.header().record;
         // Before it is run in place, because the calling task waits for it then, too.
@@ -199,6 +204,16 @@ impl<T> JoinHandle<T> {
         }
         // SAFETY: the task has ended.
         unsafe { self.take_outcome() }
+    }
+
+    /// Whether only the calling thread can run what is left of the task.
+    fn waits_for_caller(&self) -> bool {
+        let kind = self.header().kind();
+        kind.sort == TaskKind::LocalFuture && !self.joiner().is_final() && {
+            // SAFETY: the handle holds the cell.
+            let home = unsafe { (kind.home)(self.cell) };
+            home == current::worker().map(|(slot, _)| slot.number)
+        }
     }
 
     fn wait_on(&self, slot: &'static OccupiedSlot) {

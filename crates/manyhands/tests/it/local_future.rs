@@ -1,6 +1,8 @@
 //! Futures that stay on the worker they were spawned on.
 
-use crate::support::{Ledger, blow, message_of, on_each_runtime, panics_of, wait_until, within};
+use crate::support::{
+    Ledger, blow, message_of, on_each_runtime, panics_of, receive, wait_until, within,
+};
 use manyhands::{Runtime, task};
 use std::cell::Cell;
 use std::future::pending;
@@ -45,7 +47,7 @@ fn a_local_future_is_polled_and_dropped_on_its_worker_only() {
                             (thread::current().id(), local)
                         };
                         assert_eq!(local.await.unwrap(), registry);
-                        assert_eq!(crate::support::receive(&receiver), registry);
+                        assert_eq!(receive(&receiver), registry);
                     })
                 })
                 .collect()
@@ -83,7 +85,7 @@ fn a_local_future_is_woken_and_cancelled_from_outside() {
         assert_eq!(waiting.join().unwrap(), (5, true));
         cancelled.cancel();
         assert!(cancelled.join().unwrap_err().is_cancelled());
-        assert_eq!(crate::support::receive(&receiver), registry);
+        assert_eq!(receive(&receiver), registry);
     });
 }
 
@@ -109,7 +111,7 @@ fn a_local_future_that_is_cancelled_before_its_first_poll_is_dropped_on_its_work
         });
         let (registry, local, receiver) = spawning.join().unwrap();
         assert!(local.join().unwrap_err().is_cancelled());
-        assert_eq!(crate::support::receive(&receiver), registry);
+        assert_eq!(receive(&receiver), registry);
     });
 }
 
@@ -136,7 +138,7 @@ fn local_futures_are_dropped_on_their_worker_when_the_runtime_ends() {
             within(20, move || drop(runtime));
             for handle in handles {
                 assert!(handle.join().unwrap_err().is_cancelled());
-                assert_eq!(crate::support::receive(&receiver), registry);
+                assert_eq!(receive(&receiver), registry);
             }
         }
     }
@@ -158,6 +160,33 @@ fn a_local_future_elsewhere_is_refused_with_a_sentence() {
         };
         refused();
         runtime.install(refused);
+    });
+}
+
+#[test]
+fn a_worker_that_joins_a_local_future_of_its_own_panics_and_others_may_join_it() {
+    on_each_runtime(|runtime| {
+        let (send, local) = mpsc::channel();
+        let outer = runtime.install(|| {
+            task::spawn(async move {
+                let spawn = || task::Builder::new().name("own").spawn_local(async { 3 });
+                let refused = spawn();
+                let panics = panics_of(|| drop(refused.join()));
+                let ended = spawn();
+                while !ended.is_finished() {
+                    task::yield_now().await;
+                }
+                send.send(spawn()).unwrap();
+                (message_of(&panics[0]), ended.join().unwrap())
+            })
+        });
+        let joined = receive(&local).join().unwrap();
+        let (message, ended) = outer.join().unwrap();
+        assert_eq!((joined, ended), (3, 3));
+        assert_eq!(
+            message,
+            "`join` was called on the worker that alone can run this local task: await the handle instead"
+        );
     });
 }
 

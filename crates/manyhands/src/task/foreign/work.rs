@@ -47,6 +47,7 @@ where
         free: Self::free,
         name: no_name,
         priority: normal_priority,
+        home: no_home,
         sort: TaskKind::Future,
         work_type: WorkType::future::<F>(None),
         foreign: Some(&ForeignKind {
@@ -279,4 +280,8 @@ unsafe fn no_name(_cell: NonNull<Header>) -> Option<NonNull<str>> {
 
 unsafe fn normal_priority(_cell: NonNull<Header>) -> Priority {
     Priority::Normal
+}
+
+unsafe fn no_home(_cell: NonNull<Header>) -> Option<SlotNumber> {
+    None
 }
