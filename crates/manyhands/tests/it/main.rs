@@ -73,6 +73,7 @@ mod shutdown;
 mod simulation;
 mod sort;
 mod source;
+mod stall;
 mod storm;
 mod support;
 mod surface;

@@ -273,5 +273,5 @@ const NO_WORKER: u32 = u32::MAX;
 /// Set in what [`WorkerSlot::job`] returns for a call or a block, and in no execution's number.
 const OWN_NUMBER: u64 = 1 << 63;
 
-/// What it returns for the start hook: nobody counts so many calls or blocks.
+/// What it returns for the start hook: more calls or blocks than anybody counts.
 const START_HOOK: u64 = u64::MAX;

@@ -181,12 +181,12 @@ fn stalling() -> (Runtime, Receiver<ThreadChangeReason>) {
 }
 
 #[test]
-fn a_stall_is_told_once_after_a_time_and_again_when_the_pool_has_gone_on() {
+fn a_stall_is_reported_once_after_a_time_and_again_when_the_pool_has_gone_on() {
     let (runtime, stalls) = stalling();
     let idle = &runtime.shared().idle;
     let mut sweeper = Sweeper::default();
     let mut at = clock::now();
-    let mut told_after = |passed| {
+    let mut reported_after = |passed| {
         at += passed;
         let sweep = sweeper.sweep_at(runtime.shared(), at);
         (sweep, stalls.try_iter().count())
@@ -194,15 +194,19 @@ fn a_stall_is_told_once_after_a_time_and_again_when_the_pool_has_gone_on() {
     let (moment, long) = (Duration::from_millis(1), STALLED_AFTER);
     let blocked = Held::begin(&runtime);
     wait_until("it is blocked", || runtime.metrics().blocked == 1);
-    assert_eq!(told_after(long), (Sweep::Nothing, 0), "nothing waits");
+    assert_eq!(reported_after(long), (Sweep::Nothing, 0), "nothing waits");
     let behind = Held::begin(&runtime);
     for _ in 0..2 {
-        assert_eq!(told_after(long), (Sweep::Busy, 0), "it has just begun");
-        assert_eq!(told_after(long - moment), (Sweep::Busy, 0));
-        assert_eq!(told_after(moment), (Sweep::Busy, 1));
-        assert_eq!(told_after(long), (Sweep::Busy, 0), "it has been told");
+        assert_eq!(reported_after(long), (Sweep::Busy, 0), "it has just begun");
+        assert_eq!(reported_after(long - moment), (Sweep::Busy, 0));
+        assert_eq!(reported_after(moment), (Sweep::Busy, 1));
+        assert_eq!(
+            reported_after(long),
+            (Sweep::Busy, 0),
+            "it has been reported"
+        );
         idle.end(Activity::Blocked);
-        assert_eq!(told_after(long).1, 0, "a thread runs");
+        assert_eq!(reported_after(long).1, 0, "a thread runs");
         idle.begin(Activity::Blocked);
     }
     blocked.end();
