@@ -1,11 +1,14 @@
 //! Which build of a program a process runs, and where: workers of another build could have other code under the same name.
 
+#[cfg(unix)]
+use std::os::unix::process::CommandExt;
 use std::{
     env,
     fs::File,
     hash::{DefaultHasher, Hasher},
     io::{self, Read},
-    path::Path,
+    path::{Path, PathBuf},
+    process::Command,
 };
 
 /// What the variable `MANYHANDS_BUILD` says, else a digest of the program's file.
@@ -15,11 +18,27 @@ pub(crate) fn of_this_program() -> io::Result<String> {
     {
         return Ok(named);
     }
+    of_file(&program()?)
+}
+
+/// This program once more, with its arguments.
+pub(crate) fn again() -> io::Result<Command> {
+    let mut command = Command::new(program()?);
+    #[cfg(unix)]
+    if let Some(name) = env::args_os().next() {
+        command.arg0(name);
+    }
+    command.args(env::args_os().skip(1));
+    Ok(command)
+}
+
+/// The file of this program, also where it was replaced by a newer one since it was started.
+fn program() -> io::Result<PathBuf> {
     let running = Path::new("/proc/self/exe");
     if running.exists() {
-        return of_file(running);
+        return Ok(running.to_owned());
     }
-    of_file(&env::current_exe()?)
+    env::current_exe()
 }
 
 /// The name of this machine and the number of this process.

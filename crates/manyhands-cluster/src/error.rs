@@ -72,7 +72,7 @@ pub enum ClusterError {
         /// Where it ran: host and process.
         host: String,
     },
-    /// Workers died again and again while they ran this chunk.
+    /// Workers died again and again while they ran this chunk: see [`Options::deaths`](crate::Options::deaths).
     ChunkLost {
         /// The chunk's items.
         range: Range<u64>,
@@ -85,12 +85,12 @@ pub enum ClusterError {
     DeadlinePassed,
     /// Captured values or results cannot be written as bytes.
     Encode {
-        /// What the format says.
+        /// What the format says, or what their own code panicked with.
         reason: String,
     },
     /// Captured values or results were not read as what they were written as.
     Decode {
-        /// What the format says.
+        /// What the format says, or what their own code panicked with.
         reason: String,
         /// The other process.
         host: String,

@@ -131,8 +131,9 @@ trait RunChunk: Send + Sync {
 }
 
 impl Prepared {
-    pub(crate) fn run(&self, range: Range<u64>, token: &Token) -> Result<Vec<u8>, Stop> {
-        self.0.run(range, token)
+    /// Not only bodies may panic: so may what drops their results, or the captured values, of which this may be the last.
+    pub(crate) fn run(self, range: Range<u64>, token: &Token) -> Result<Vec<u8>, Stop> {
+        run::within(&range.clone(), move || self.0.run(range, token)).flatten()
     }
 }
 

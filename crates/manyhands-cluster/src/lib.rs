@@ -50,6 +50,7 @@
 #![forbid(unsafe_code)]
 
 mod build_id;
+mod caught;
 mod clock;
 mod cluster;
 mod driver;

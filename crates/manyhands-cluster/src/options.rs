@@ -3,7 +3,7 @@
 use crate::{
     Cluster, ClusterError, Merge, Remote, RemoteReduce, Value, build_id,
     cluster::Engine,
-    driver::{Part, Spec},
+    driver::{Part, Patience, Spec},
     run::{self, Stop},
     wire,
 };
@@ -41,6 +41,7 @@ use std::{collections::BTreeMap, ops::Range, sync::PoisonError, time::Duration};
 pub struct Options<'a> {
     cluster: &'a Cluster,
     limit: Option<Duration>,
+    patience: Patience,
     token: Option<&'a Token>,
 }
 
@@ -49,6 +50,7 @@ impl<'a> Options<'a> {
         Self {
             cluster,
             limit: None,
+            patience: Patience::DEFAULT,
             token: None,
         }
     }
@@ -61,6 +63,50 @@ impl<'a> Options<'a> {
             limit: Some(limit),
             ..self
         }
+    }
+
+    /// A chunk goes to another worker when its own has not said for this long that it holds it: 3 s if this is not set. A
+    /// worker says so every half second. Messages that take long, as many values over a slow cable, want more.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands_cluster::{Cluster, Loopback, remote};
+    /// use std::time::Duration;
+    ///
+    /// let cluster = Cluster::loopback(Loopback::new(1));
+    /// let patient = cluster.options().lease(Duration::from_secs(60)).patience(Duration::from_secs(600)).deaths(10);
+    /// assert_eq!(patient.map(0..3, remote!([] |i| -> u64 { i }))?, [0, 1, 2]);
+    /// # Ok::<(), manyhands_cluster::ClusterError>(())
+    /// ```
+    pub fn lease(self, lease: Duration) -> Self {
+        let patience = Patience {
+            lease,
+            ..self.patience
+        };
+        Self { patience, ..self }
+    }
+
+    /// The call fails with [`ClusterError::NoWorkers`] when no worker was heard for this long: 30 s if this is not set.
+    ///
+    /// Example: see [`Options::lease`].
+    pub fn patience(self, no_workers: Duration) -> Self {
+        let patience = Patience {
+            no_workers,
+            ..self.patience
+        };
+        Self { patience, ..self }
+    }
+
+    /// The call fails with [`ClusterError::ChunkLost`] when this many workers died while they ran one chunk: 4 if this is not
+    /// set. A worker that is only silent has not died.
+    ///
+    /// Example: see [`Options::lease`].
+    pub fn deaths(self, deaths_max: u32) -> Self {
+        let patience = Patience {
+            deaths_max,
+            ..self.patience
+        };
+        Self { patience, ..self }
     }
 
     /// The call fails when this token is cancelled.
@@ -155,7 +201,7 @@ impl<'a> Options<'a> {
             }
             Ok(())
         })?;
-        let joined = run::caught(&range, || {
+        let joined = run::within(&range, || {
             let parts = parts.into_values();
             parts.reduce(combine)
         });
@@ -182,7 +228,7 @@ impl<'a> Options<'a> {
             parts.insert(part.range.start, read::<R>(&part)?);
             Ok(())
         })?;
-        let merged = run::caught(&range, || {
+        let merged = run::within(&range, || {
             let parts = parts.into_values();
             parts.reduce(|mut first, second| {
                 first.merge(second);
@@ -247,7 +293,11 @@ impl<'a> Options<'a> {
         range: Range<u64>,
         mut take: impl FnMut(Part) -> Result<(), ClusterError>,
     ) -> Result<(), ClusterError> {
-        let spec = spec(function, captures, range, self.limit)?;
+        let spec = Spec {
+            limit: self.limit,
+            patience: self.patience,
+            ..spec(function, captures, range)?
+        };
         let never = Token::never();
         let token = self.token.unwrap_or(&never);
         match self.cluster.engine() {
@@ -269,14 +319,14 @@ pub(crate) fn spec<C: Value>(
     function: &'static str,
     captures: &C,
     range: Range<u64>,
-    limit: Option<Duration>,
 ) -> Result<Spec, ClusterError> {
     let captures = wire::encode(captures).map_err(|reason| ClusterError::Encode { reason })?;
     Ok(Spec {
         function,
         captures,
         range,
-        limit,
+        limit: None,
+        patience: Patience::DEFAULT,
     })
 }
 

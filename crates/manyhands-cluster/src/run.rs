@@ -1,6 +1,7 @@
 //! Runs bodies on this process's pool: for the local engine all of a call, on a worker one chunk.
 
 use crate::{
+    caught::{UNNAMED, caught},
     remote::{Body, Combine},
     wire::Failure,
 };
@@ -9,12 +10,7 @@ use manyhands::{
     cancel::{Cancelled, Token},
     parallel::{self, Failure as Of},
 };
-use std::{
-    any::Any,
-    convert::Infallible,
-    ops::Range,
-    panic::{AssertUnwindSafe, catch_unwind},
-};
+use std::{convert::Infallible, ops::Range};
 
 /// Why bodies have no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +53,7 @@ pub(crate) fn combined<C: Sync, R: Send>(
     let (map, combine) = bodies;
     let options = parallel::options().cancellation(token);
     let call = || options.map_reduce(range.clone(), |i| map(captures, i), combine);
-    let outcome = caught(&range, call)?;
+    let outcome = within(&range, call)?;
     outcome.map_err(|_: Cancelled| Stop::Cancelled)
 }
 
@@ -72,32 +68,19 @@ pub(crate) fn whole<C, I, R>(
     if token.is_cancelled() {
         return Err(Stop::Cancelled);
     }
-    caught(range, || body(captures, input))
+    within(range, || body(captures, input))
 }
 
 /// Runs a closure whose panic belongs to this range.
-pub(crate) fn caught<R>(range: &Range<u64>, call: impl FnOnce() -> R) -> Result<R, Stop> {
-    // What the closure has touched is not used any more when it has panicked.
-    catch_unwind(AssertUnwindSafe(call)).map_err(|payload| {
-        Stop::Failed(Failure::Panicked {
-            range: range.clone(),
-            message: text_of_any(&*payload),
-        })
+pub(crate) fn within<R>(range: &Range<u64>, call: impl FnOnce() -> R) -> Result<R, Stop> {
+    caught(call).map_err(|message| {
+        let range = range.clone();
+        Stop::Failed(Failure::Panicked { range, message })
     })
 }
 
 fn text(payload: &PanicPayload) -> String {
-    payload.message().map_or_else(unnamed, str::to_owned)
-}
-
-fn text_of_any(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    text.map_or_else(unnamed, str::to_owned)
-}
-
-fn unnamed() -> String {
-    "a value that is no text".to_owned()
+    payload.message().unwrap_or(UNNAMED).to_owned()
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ impl<R: Value> Spawned<R> {
             #[cfg(any(unix, feature = "nats"))]
             Engine::Workers(hub) => {
                 let (id, captures, _) = body.into_parts();
-                let spec = options::spec(id, &captures, options::ONE, None);
+                let spec = options::spec(id, &captures, options::ONE);
                 let mut result = Err(ClusterError::Ended);
                 let submitter = completer.clone();
                 let sink = move |update| match update {

@@ -130,7 +130,7 @@ pub fn work(frames: Receiver<Vec<u8>>, say: impl FnMut(Vec<u8>)) -> Result<(), C
 
 fn begin(frames: Receiver<Vec<u8>>, say: impl FnMut(Vec<u8>)) -> Result<End, End> {
     let (to, from) = mpsc::channel();
-    let serving = Serving::new(Saying(say), to.clone())?;
+    let serving = Serving::new(Saying(say), to.clone(), None)?;
     let reader = thread::Builder::new().name("cluster reads".to_owned());
     reader.spawn(move || read(&frames, &to))?;
     Ok(serving.serve(&from))

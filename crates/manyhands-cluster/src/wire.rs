@@ -4,6 +4,7 @@
 //! What comes in is judged before it is believed: a frame that is too long is refused before there is room for it, and one
 //! that ends early, has bytes left over or is no message is an error.
 
+use crate::caught::caught;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{
     fmt,
@@ -12,7 +13,7 @@ use std::{
 };
 
 /// The version of these messages. The first message has it before everything that may change.
-pub(crate) const PROTOCOL: u32 = 2;
+pub(crate) const PROTOCOL: u32 = 3;
 
 /// One call of a driver. A driver gives each number once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -86,6 +87,8 @@ pub(crate) struct Hello {
     pub(crate) protocol: u32,
     pub(crate) build: String,
     pub(crate) host: String,
+    /// The name of the worker that has died in its place, where workers have names.
+    pub(crate) replaces: Option<String>,
 }
 
 /// Why a chunk has no results.
@@ -132,28 +135,24 @@ impl fmt::Display for WireError {
     }
 }
 
-/// The bytes of a value, without a length.
+/// The bytes of a value, without a length. A panic of its own code is an error as any other.
 pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, String> {
-    postcard::to_stdvec(value).map_err(|error| error.to_string())
+    let encoded = its_own(|| postcard::to_stdvec(value))?;
+    encoded.map_err(|error| error.to_string())
 }
 
-/// The value that these bytes are, all of them.
-pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    match postcard::take_from_bytes(bytes) {
+/// The value that these bytes are, all of them. It may refer to them. A panic of its own code is an error as any other.
+pub(crate) fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, String> {
+    match its_own(|| postcard::take_from_bytes(bytes))? {
         Ok((value, [])) => Ok(value),
         Ok((_, rest)) => Err(format!("{} bytes are left over", rest.len())),
         Err(error) => Err(error.to_string()),
     }
 }
 
-/// As [`decode`], for a value that refers to the bytes.
-#[cfg(feature = "nats")]
-pub(crate) fn borrow<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, String> {
-    match postcard::take_from_bytes(bytes) {
-        Ok((value, [])) => Ok(value),
-        Ok((_, rest)) => Err(format!("{} bytes are left over", rest.len())),
-        Err(error) => Err(error.to_string()),
-    }
+/// Runs code of a value's own.
+fn its_own<R>(code: impl FnOnce() -> R) -> Result<R, String> {
+    caught(code).map_err(|message| format!("it panicked: {message}"))
 }
 
 /// The frame of a message.
@@ -232,6 +231,7 @@ mod tests {
                 protocol: PROTOCOL,
                 build: "b".to_owned(),
                 host: "h".to_owned(),
+                replaces: None,
             }),
             FromWorker::Done {
                 attempt,

@@ -1,5 +1,6 @@
 //! One call as its driver sees it: the chunks that were cut from its range, and how long the next one is to be.
 
+use super::Patience;
 use crate::wire::{Attempt, JobId};
 use std::{collections::VecDeque, ops::Range, time::Duration};
 
@@ -11,6 +12,7 @@ pub(crate) struct Spec {
     pub(crate) range: Range<u64>,
     /// Time for all of it.
     pub(crate) limit: Option<Duration>,
+    pub(crate) patience: Patience,
 }
 
 /// A call that has not ended.
@@ -23,6 +25,7 @@ pub(crate) struct Job {
     pub(crate) captures: Vec<u8>,
     pub(crate) deadline: Option<Duration>,
     pub(crate) submitted: Duration,
+    pub(crate) patience: Patience,
     /// What was not cut yet.
     rest: Range<u64>,
     chunks: Vec<Chunk>,
@@ -40,7 +43,7 @@ struct Chunk {
     attempts: u32,
     /// At how many workers it is now.
     copies: u32,
-    /// How many workers were lost while they ran it.
+    /// How many workers died while they ran it.
     deaths: u32,
     is_done: bool,
     handed_out: Duration,
@@ -71,6 +74,7 @@ impl Job {
             captures: spec.captures,
             deadline: spec.limit.map(|limit| now + limit),
             submitted: now,
+            patience: spec.patience,
             rest: spec.range,
             chunks: Vec::new(),
             returned: VecDeque::new(),
@@ -180,24 +184,21 @@ impl Job {
         self.pace.learn(range.end - range.start, took, bytes);
     }
 
-    /// The attempt is at no worker any more. Returns how often workers died of the chunk, if it is not done.
-    pub(crate) fn give_back(
-        &mut self,
-        attempt: Attempt,
-        blame: Blame,
-    ) -> Option<(Range<u64>, u32)> {
-        let chunk = self.chunks.get_mut(attempt.chunk as usize)?;
-        chunk.copies = chunk.copies.saturating_sub(1);
-        if chunk.is_done {
-            return None;
-        }
-        if blame == Blame::Chunk {
-            chunk.deaths += 1;
-        }
-        if chunk.copies == 0 {
+    /// The attempt is at no worker any more.
+    pub(crate) fn give_back(&mut self, attempt: Attempt) {
+        self.release(attempt);
+        let chunk = self.chunks.get(attempt.chunk as usize);
+        if chunk.is_some_and(|chunk| !chunk.is_done && chunk.copies == 0) {
             self.returned.push_back(attempt.chunk);
         }
-        Some((chunk.range.clone(), chunk.deaths))
+    }
+
+    /// A worker died while it ran this. Returns the chunk and how many did so, if these were too many.
+    pub(crate) fn died(&mut self, attempt: Attempt) -> Option<(Range<u64>, u32)> {
+        let chunk = self.chunks.get_mut(attempt.chunk as usize)?;
+        chunk.deaths += 1;
+        let is_over = !chunk.is_done && chunk.deaths >= self.patience.deaths_max;
+        is_over.then(|| (chunk.range.clone(), chunk.deaths))
     }
 
     /// The attempt was answered: its worker does not hold it any more.
@@ -215,18 +216,12 @@ pub(crate) enum Load {
     Something,
 }
 
-/// Whose fault it may be that an attempt was lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Blame {
-    /// The worker was lost while it ran this chunk.
-    Chunk,
-    Nobody,
-}
-
 /// One handing out that a worker has not answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Lease {
     pub(crate) attempt: Attempt,
+    /// For how long it is extended.
+    pub(crate) length: Duration,
     pub(crate) until: Duration,
     pub(crate) is_suspect: bool,
 }
@@ -317,6 +312,7 @@ mod tests {
             captures: Vec::new(),
             range,
             limit: None,
+            patience: Patience::DEFAULT,
         };
         Job::new(spec, Duration::ZERO)
     }
@@ -394,7 +390,7 @@ mod tests {
     fn a_chunk_is_answered_once_and_only_by_attempts_that_there_were() {
         let mut job = job(0..1);
         let first = job.next(NOW, Load::Nothing, 1).unwrap();
-        job.give_back(attempt(&first), Blame::Nobody);
+        job.give_back(attempt(&first));
         let second = job.next(NOW, Load::Nothing, 1).unwrap();
         assert_eq!((first.number, second.number), (1, 2));
         for number in [0, 3] {
@@ -424,10 +420,8 @@ mod tests {
     fn a_chunk_that_may_kill_waits_for_a_worker_that_holds_nothing() {
         let mut job = job(0..2);
         let first = job.next(NOW, Load::Nothing, 1).unwrap();
-        assert_eq!(
-            job.give_back(attempt(&first), Blame::Chunk),
-            Some((0..1, 1))
-        );
+        assert_eq!(job.died(attempt(&first)), None);
+        job.give_back(attempt(&first));
         let other = job.next(NOW, Load::Something, 1).unwrap();
         assert_eq!(other.range, 1..2);
         assert_eq!(job.next(NOW, Load::Something, 1), None);

@@ -11,8 +11,12 @@
 //!
 //! # Always
 //! A chunk without an answer is leased to a worker or waits to be handed out. A worker extends the leases of the chunks that
-//! it says it holds; so a chunk whose message or whose answer was lost loses its lease while its worker is heard, and one
-//! whose worker is lost loses it with the worker. Either way it is handed out again.
+//! it says it holds; so a chunk loses its lease when its message or its answer was lost, and when its worker is silent.
+//! Either way it is handed out again.
+//!
+//! # Silent and dead
+//! Only a worker whose end is seen has died, and only deaths count against the chunk that it ran. A silent one may be
+//! stopped, or its messages may be slow: it loses its chunks and is given no others, until it is heard again.
 //!
 //! Held by `driver/model.rs`, which tries all orders of a small call, and `engine/loopback.rs`, which draws those of large
 //! ones from a seed.
@@ -29,7 +33,7 @@ use crate::{
     ClusterError,
     wire::{Attempt, FromWorker, Hello, JobId, PROTOCOL, ToWorker},
 };
-use job::{Blame, Job, Lease, Load, Verdict};
+use job::{Job, Lease, Load, Verdict};
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::{Bound, Range},
@@ -44,7 +48,10 @@ pub(crate) struct WorkerId(pub(crate) u64);
 #[derive(Debug, Clone)]
 pub(crate) enum Event {
     Message(WorkerId, FromWorker),
-    /// The connection has ended.
+    /// A part of a long message of the worker's has come.
+    #[cfg(feature = "nats")]
+    Arriving(WorkerId),
+    /// The worker has died.
     Left(WorkerId),
     Cancel(JobId),
     /// Time has passed.
@@ -75,22 +82,29 @@ pub(crate) struct Part {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// How patient a driver is.
+/// How patient a call is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Patience {
-    /// A worker that is not heard for this long is lost, and a chunk that it does not hold any more.
+    /// A chunk that its worker has not said it holds for this long goes to another one.
     pub(crate) lease: Duration,
-    /// A call without any worker ends after this long.
+    /// The call ends when it was without any worker for this long.
     pub(crate) no_workers: Duration,
     /// A chunk that this many workers died of is not handed out again.
     pub(crate) deaths_max: u32,
+}
+
+impl Patience {
+    pub(crate) const DEFAULT: Self = Self {
+        lease: Duration::from_secs(3),
+        no_workers: Duration::from_secs(30),
+        deaths_max: 4,
+    };
 }
 
 /// All calls and workers of one driver.
 #[derive(Debug, Clone)]
 pub(crate) struct Driver {
     build: String,
-    patience: Patience,
     workers: BTreeMap<WorkerId, Worker>,
     /// Workers of other builds, while they are connected.
     strangers: BTreeSet<WorkerId>,
@@ -109,19 +123,20 @@ pub(crate) struct Driver {
 struct Worker {
     host: String,
     heard: Duration,
-    /// It was not heard for so long that its chunks went to others.
-    is_lost: bool,
+    /// It was not heard for so long that it is given nothing.
+    is_silent: bool,
     /// What it has not answered, in the order in which it runs them.
     held: Vec<Lease>,
+    /// The first chunk that it has lost since it was heard: if it has died, it was while it ran this.
+    ran: Option<Attempt>,
     /// Calls whose captured values it was sent.
     captures: BTreeSet<JobId>,
 }
 
 impl Driver {
-    pub(crate) fn new(build: String, patience: Patience) -> Self {
+    pub(crate) fn new(build: String) -> Self {
         Self {
             build,
-            patience,
             workers: BTreeMap::new(),
             strangers: BTreeSet::new(),
             refused: 0,
@@ -160,11 +175,9 @@ impl Driver {
         let mut actions = Vec::new();
         match event {
             Event::Message(worker, message) => self.hear(worker, message, now, &mut actions),
-            Event::Left(worker) => {
-                self.strangers.remove(&worker);
-                self.lose(worker, now, &mut actions);
-                self.workers.remove(&worker);
-            }
+            #[cfg(feature = "nats")]
+            Event::Arriving(worker) => self.keep(worker, now),
+            Event::Left(worker) => self.leave(worker, now, &mut actions),
             Event::Cancel(job) => self.end(job, Err(ClusterError::Cancelled), &mut actions),
             Event::Tick => {}
         }
@@ -186,8 +199,7 @@ impl Driver {
         let Some(worker) = self.workers.get_mut(&id) else {
             return;
         };
-        worker.heard = now;
-        worker.is_lost = false;
+        worker.heard(now);
         match message {
             FromWorker::Hello(_) => {}
             FromWorker::NeedsCaptures { job } => {
@@ -202,10 +214,9 @@ impl Driver {
                 actions.push(Action::Send(id, message));
             }
             FromWorker::Beat { held } => {
-                let until = now + self.patience.lease;
                 let leases = worker.held.iter_mut();
                 for lease in leases.filter(|lease| held.contains(&lease.attempt)) {
-                    lease.until = until;
+                    lease.until = now + lease.length;
                 }
                 let over = held.iter().map(|attempt| attempt.job);
                 let over: BTreeSet<JobId> =
@@ -259,8 +270,9 @@ impl Driver {
         self.workers.entry(id).or_insert_with(|| Worker {
             host: hello.host.clone(),
             heard: now,
-            is_lost: false,
+            is_silent: false,
             held: Vec::new(),
+            ran: None,
             captures: BTreeSet::new(),
         });
         actions.push(Action::Send(id, ToWorker::Welcome));
@@ -285,24 +297,28 @@ impl Driver {
         }
     }
 
+    /// What a worker holds stays with it: a long message of its is on the way, and its beats may be behind that.
+    #[cfg(feature = "nats")]
+    fn keep(&mut self, id: WorkerId, now: Duration) {
+        if let Some(worker) = self.workers.get_mut(&id) {
+            worker.heard(now);
+            for lease in &mut worker.held {
+                lease.until = now + lease.length;
+            }
+        }
+    }
+
     /// Leases, deadlines and patience that are over.
     fn expire(&mut self, now: Duration, actions: &mut Vec<Action>) {
-        let lease = self.patience.lease;
-        let silent = |worker: &Worker| !worker.is_lost && now.saturating_sub(worker.heard) > lease;
-        let lost: Vec<WorkerId> = self
-            .workers
-            .iter()
-            .filter(|(_, worker)| silent(worker))
-            .map(|(id, _)| *id)
-            .collect();
-        for id in lost {
-            self.lose(id, now, actions);
-        }
         for worker in self.workers.values_mut() {
-            let over = worker.held.extract_if(.., |lease| lease.until < now);
-            for lease in over {
+            if !worker.is_silent && now.saturating_sub(worker.heard) > SILENCE_MAX {
+                worker.is_silent = true;
+                self.alone_since = now;
+            }
+            for lease in worker.held.extract_if(.., |lease| lease.until < now) {
+                worker.ran.get_or_insert(lease.attempt);
                 if let Some(job) = self.jobs.get_mut(&lease.attempt.job) {
-                    job.give_back(lease.attempt, Blame::Nobody);
+                    job.give_back(lease.attempt);
                 }
             }
         }
@@ -316,13 +332,14 @@ impl Driver {
 
     /// Ends the calls that have waited for any worker for too long.
     fn give_up(&mut self, now: Duration, actions: &mut Vec<Action>) {
-        if self.workers.values().any(|worker| !worker.is_lost) {
+        if self.workers.values().any(|worker| !worker.is_silent) {
             return;
         }
         let waited = |job: &Job| now.saturating_sub(job.submitted.max(self.alone_since));
-        let over = self.jobs.iter().map(|(id, job)| (*id, waited(job)));
+        let over = self.jobs.iter().map(|(id, job)| (*id, waited(job), job));
         let over: Vec<(JobId, Duration)> = over
-            .filter(|(_, waited)| *waited > self.patience.no_workers)
+            .filter(|(_, waited, job)| *waited > job.patience.no_workers)
+            .map(|(id, waited, _)| (id, waited))
             .collect();
         for (id, waited) in over {
             let error = ClusterError::NoWorkers {
@@ -334,36 +351,34 @@ impl Driver {
         }
     }
 
-    /// Gives what a worker holds to others. It ran the first of its chunks, which may be why it was lost.
-    fn lose(&mut self, id: WorkerId, now: Duration, actions: &mut Vec<Action>) {
-        let Some(worker) = self.workers.get_mut(&id) else {
+    /// Gives what a dead worker holds to others. It ran the first of its chunks, which may be what it died of.
+    fn leave(&mut self, id: WorkerId, now: Duration, actions: &mut Vec<Action>) {
+        self.strangers.remove(&id);
+        let Some(worker) = self.workers.remove(&id) else {
             return;
         };
-        worker.is_lost = true;
         self.alone_since = now;
-        let held = std::mem::take(&mut worker.held);
-        let blames = std::iter::once(Blame::Chunk).chain(std::iter::repeat(Blame::Nobody));
-        for (lease, blame) in held.into_iter().zip(blames) {
-            let id = lease.attempt.job;
-            let Some(job) = self.jobs.get_mut(&id) else {
-                continue;
-            };
-            let returned = job.give_back(lease.attempt, blame);
-            let deadly = returned.filter(|(_, deaths)| *deaths >= self.patience.deaths_max);
-            if let Some((range, deaths)) = deadly {
-                self.end(id, Err(ClusterError::ChunkLost { range, deaths }), actions);
+        let first = worker.held.first().map(|lease| lease.attempt);
+        let ran = worker.ran.or(first);
+        let died = ran.and_then(|ran| Some((ran.job, self.jobs.get_mut(&ran.job)?.died(ran)?)));
+        for Lease { attempt, .. } in worker.held {
+            if let Some(job) = self.jobs.get_mut(&attempt.job) {
+                job.give_back(attempt);
             }
+        }
+        if let Some((id, (range, deaths))) = died {
+            self.end(id, Err(ClusterError::ChunkLost { range, deaths }), actions);
         }
     }
 
     /// Gives work to workers, first to those that hold least.
     fn hand_out(&mut self, now: Duration, actions: &mut Vec<Action>) {
-        let working = self.workers.values().filter(|worker| !worker.is_lost);
+        let working = self.workers.values().filter(|worker| !worker.is_silent);
         let count = working.count() as u64;
         for held in 0..HELD_MAX {
             let takes = |worker: &Worker| {
                 let has_suspect = worker.held.iter().any(|lease| lease.is_suspect);
-                !worker.is_lost && worker.held.len() == held && !has_suspect
+                !worker.is_silent && worker.held.len() == held && !has_suspect
             };
             let takers = self.workers.iter().filter(|(_, worker)| takes(worker));
             let takers: Vec<WorkerId> = takers.map(|(id, _)| *id).collect();
@@ -404,7 +419,8 @@ impl Driver {
             };
             worker.held.push(Lease {
                 attempt,
-                until: now + self.patience.lease,
+                length: job.patience.lease,
+                until: now + job.patience.lease,
                 is_suspect: next.is_suspect,
             });
             let range = next.range;
@@ -438,6 +454,14 @@ impl Driver {
     }
 }
 
+impl Worker {
+    fn heard(&mut self, now: Duration) {
+        self.heard = now;
+        self.is_silent = false;
+        self.ran = None;
+    }
+}
+
 /// The call whose turn it is after this one.
 fn next_turn(jobs: &BTreeMap<JobId, Job>, after: JobId) -> Option<JobId> {
     let behind = (Bound::Excluded(after), Bound::Unbounded);
@@ -455,3 +479,5 @@ fn captures_of(job: JobId, of: &Job) -> ToWorker {
 
 /// One chunk runs, and the next one is there when it has run.
 const HELD_MAX: usize = 2;
+/// A worker that is not heard for this long is silent. It says every half second what it holds.
+const SILENCE_MAX: Duration = Duration::from_secs(3);

@@ -67,14 +67,9 @@ enum Move {
 
 impl World {
     fn new(left: Faults) -> Self {
-        let patience = Patience {
-            lease: LEASE,
-            no_workers: LEASE * 1000,
-            deaths_max: 10,
-        };
         let mut world = Self {
             now: Duration::ZERO,
-            driver: Driver::new(String::new(), patience),
+            driver: Driver::new(String::new()),
             workers: Vec::new(),
             to_worker: Vec::new(),
             to_driver: Vec::new(),
@@ -87,6 +82,7 @@ impl World {
                 protocol: PROTOCOL,
                 build: String::new(),
                 host: String::new(),
+                replaces: None,
             };
             let mut worker = Worker::new(hello.clone());
             worker.hear(ToWorker::Welcome);
@@ -100,6 +96,7 @@ impl World {
             captures: Vec::new(),
             range: 0..LEN as u64,
             limit: None,
+            patience: PATIENCE,
         };
         let (_, actions) = world.driver.submit(spec, world.now);
         world.perform(actions);
@@ -350,6 +347,11 @@ fn explore(faults: Faults) -> usize {
 
 const LEN: usize = 2;
 const LEASE: Duration = Duration::from_secs(1);
+const PATIENCE: Patience = Patience {
+    lease: LEASE,
+    no_workers: Duration::from_secs(1000),
+    deaths_max: 10,
+};
 
 #[test]
 fn a_small_call_ends_with_each_result_once_in_every_course() {
@@ -403,6 +405,7 @@ fn a_job_has_a_number_of_its_own() {
         captures: Vec::new(),
         range: 0..1,
         limit: None,
+        patience: PATIENCE,
     };
     let (second, _) = world.driver.submit(spec, world.now);
     assert_eq!(second, JobId(2));

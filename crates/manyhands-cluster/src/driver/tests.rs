@@ -19,7 +19,7 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         Self {
-            driver: Driver::new("own".to_owned(), PATIENCE),
+            driver: Driver::new("own".to_owned()),
             now: Duration::ZERO,
         }
     }
@@ -38,6 +38,7 @@ impl Bench {
             captures: vec![1],
             range,
             limit,
+            patience: PATIENCE,
         };
         self.driver.submit(spec, self.now)
     }
@@ -52,6 +53,7 @@ impl Bench {
             protocol: PROTOCOL,
             build: build.to_owned(),
             host: format!("host {worker}"),
+            replaces: None,
         };
         self.say(worker, FromWorker::Hello(hello))
     }
@@ -160,6 +162,7 @@ fn a_worker_of_another_protocol_gets_no_work() {
         protocol: PROTOCOL + 1,
         build: "own".to_owned(),
         host: String::new(),
+        replaces: None,
     };
     let actions = bench.say(1, FromWorker::Hello(hello));
     assert!(runs(&actions).is_empty(), "{actions:?}");
@@ -242,6 +245,58 @@ fn a_silent_worker_loses_its_chunks_and_may_come_back() {
         1,
         "it works again: the other one holds something"
     );
+}
+
+#[test]
+fn a_worker_that_is_silent_again_and_again_has_not_died() {
+    let mut bench = Bench::new();
+    bench.hello(1, "own");
+    let (_, actions) = bench.submit(0..1);
+    let mut given = runs(&actions);
+    for pause in 0..10 {
+        bench.after(Duration::from_secs(5));
+        // It goes on with what it held, and is given that once more.
+        let (_, attempt, _) = given.remove(0);
+        let actions = bench.beat(1, vec![attempt]);
+        assert_eq!(end(&actions), None, "pause {pause}");
+        given = runs(&actions);
+    }
+    let (_, attempt, _) = given.remove(0);
+    assert_eq!(end(&bench.done(1, attempt)), Some(&Ok(())));
+}
+
+#[test]
+fn a_death_that_is_seen_late_counts_against_what_the_worker_ran() {
+    let mut bench = Bench::new();
+    bench.submit(0..1);
+    let mut ended = None;
+    for worker in 1..=3 {
+        bench.hello(worker, "own");
+        bench.after(Duration::from_secs(5));
+        ended = end(&bench.leave(worker)).cloned();
+    }
+    let lost = ClusterError::ChunkLost {
+        range: 0..1,
+        deaths: 3,
+    };
+    assert_eq!(ended, Some(Err(lost)));
+}
+
+#[cfg(feature = "nats")]
+#[test]
+fn a_worker_whose_long_message_comes_keeps_its_chunks() {
+    let mut bench = Bench::new();
+    bench.hello(1, "own");
+    bench.hello(2, "own");
+    let (_, actions) = bench.submit(0..1);
+    let (worker, attempt, _) = runs(&actions).remove(0);
+    for _ in 0..10 {
+        bench.now += LEASE;
+        let event = Event::Arriving(WorkerId(worker));
+        let actions = bench.driver.handle(event, bench.now);
+        assert!(runs(&actions).is_empty(), "{actions:?}");
+    }
+    assert_eq!(end(&bench.done(worker, attempt)), Some(&Ok(())));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::{Carrier, Update};
 use crate::{
     ClusterError,
     clock::Stopwatch,
-    driver::{Action, Driver, Event, Patience, Spec, WorkerId},
+    driver::{Action, Driver, Event, Spec, WorkerId},
     wire::{FRAME_BYTES_MAX, FromWorker, JobId, ToWorker},
 };
 use manyhands::{cancel::Token, task};
@@ -38,6 +38,9 @@ pub(crate) enum Input {
         ticket: u64,
     },
     Heard(WorkerId, FromWorker),
+    /// A part of a long message has come.
+    #[cfg(feature = "nats")]
+    Arriving(WorkerId),
     Left(WorkerId),
     /// The cluster has no user any more.
     Close,
@@ -59,7 +62,7 @@ impl Hub {
         let (to, from) = mpsc::channel();
         let carrier = carrier(to.clone())?;
         let state = State {
-            driver: Driver::new(build, PATIENCE),
+            driver: Driver::new(build),
             carrier,
             clock: Stopwatch::start(),
             sinks: HashMap::new(),
@@ -209,6 +212,8 @@ impl<C: Carrier> State<C> {
                 }
             }
             Input::Heard(worker, message) => self.handle(Event::Message(worker, message)),
+            #[cfg(feature = "nats")]
+            Input::Arriving(worker) => self.handle(Event::Arriving(worker)),
             Input::Left(worker) => {
                 let was_known = self.driver.knows(worker);
                 self.handle(Event::Left(worker));
@@ -271,16 +276,14 @@ const AT_ONCE_MAX: usize = 64;
 const TOGETHER_BYTES_MAX: usize = 64 << 10;
 /// How often leases and deadlines are looked at while there are calls.
 const TICK: Duration = Duration::from_millis(25);
-const PATIENCE: Patience = Patience {
-    lease: Duration::from_secs(3),
-    no_workers: Duration::from_secs(30),
-    deaths_max: 4,
-};
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::{Attempt, Hello, PROTOCOL};
+    use crate::{
+        driver::Patience,
+        wire::{Attempt, Hello, PROTOCOL},
+    };
 
     /// Keeps what it is to send.
     #[derive(Default)]
@@ -298,7 +301,7 @@ mod tests {
 
     fn state() -> State<Kept> {
         let mut state = State {
-            driver: Driver::new(String::new(), PATIENCE),
+            driver: Driver::new(String::new()),
             carrier: Kept::default(),
             clock: Stopwatch::start(),
             sinks: HashMap::new(),
@@ -309,6 +312,7 @@ mod tests {
             protocol: PROTOCOL,
             build: String::new(),
             host: String::new(),
+            replaces: None,
         };
         assert!(state.take(Input::Heard(WorkerId(0), FromWorker::Hello(hello))));
         state
@@ -320,6 +324,7 @@ mod tests {
             captures: vec![0; captures],
             range: 0..1,
             limit: None,
+            patience: Patience::DEFAULT,
         };
         let sink = Box::new(|_| ());
         assert!(state.take(Input::Submit { ticket, spec, sink }));

@@ -5,7 +5,7 @@
 
 use crate::{
     ClusterError,
-    driver::{Action, Driver, Event, Part, Patience, Spec, WorkerId},
+    driver::{Action, Driver, Event, Part, Spec, WorkerId},
     run::Stop,
     wire::{self, Attempt, FromWorker, Hello, JobId, PROTOCOL, ToWorker},
     worker::{Chunk, Step, Worker},
@@ -152,7 +152,7 @@ impl Simulation {
             setup,
             random: Rng::with_seed(setup.seed),
             now: Duration::ZERO,
-            driver: Driver::new(BUILD.to_owned(), PATIENCE),
+            driver: Driver::new(BUILD.to_owned()),
             nodes: Vec::new(),
             agenda: BTreeMap::new(),
             put: 0,
@@ -164,6 +164,7 @@ impl Simulation {
                 protocol: PROTOCOL,
                 build: BUILD.to_owned(),
                 host: format!("loopback/{place}"),
+                replaces: None,
             };
             simulation.nodes.push(Node {
                 state: Worker::new(hello),
@@ -399,17 +400,11 @@ const BUILD: &str = "loopback";
 const WAY: Duration = Duration::from_micros(200);
 const BEAT: Duration = Duration::from_millis(500);
 const TICK: Duration = Duration::from_millis(25);
-const PATIENCE: Patience = Patience {
-    lease: Duration::from_secs(2),
-    no_workers: Duration::from_secs(60),
-    // Workers that vanish here are not the chunks' fault.
-    deaths_max: u32::MAX,
-};
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Cluster, remote};
+    use crate::{Cluster, driver::Patience, remote};
 
     /// FNV-1a of all results in order.
     fn digest(results: &[String]) -> u64 {
@@ -472,6 +467,7 @@ mod tests {
                 captures: Vec::new(),
                 range: 0..300,
                 limit: Some(Duration::from_secs(86_400)),
+                patience: Patience::DEFAULT,
             };
             let mut parts = Vec::new();
             let mut take = |part: Part| {
@@ -503,6 +499,7 @@ mod tests {
             captures: Vec::new(),
             range: 0..2_000,
             limit: None,
+            patience: Patience::DEFAULT,
         };
         let mut hosts = std::collections::BTreeSet::new();
         let mut take = |part: Part| {

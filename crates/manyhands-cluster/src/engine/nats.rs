@@ -5,7 +5,7 @@
 //!
 //! Drivers say on one subject that they are there, every half second; workers of the same build hear it and introduce
 //! themselves. Each driver and each worker has a subject of its own. A message that is longer than the server takes goes in
-//! pieces.
+//! pieces. What says that an end is there overtakes what waits to be sent, so that a long message is no silence.
 
 mod pieces;
 
@@ -16,7 +16,10 @@ use crate::{
     wire::{self, FromWorker, ToWorker},
 };
 use async_nats::{Client, ConnectError};
-use futures_util::StreamExt;
+use futures_util::{
+    StreamExt,
+    stream::{self, PollNext},
+};
 use manyhands_nats::{Address, AddressError, Keys, Refusal, refusal};
 use pieces::{Pieces, cut};
 use serde::{Serialize, de::DeserializeOwned};
@@ -29,7 +32,7 @@ use std::{
 };
 use tokio::{
     runtime::Runtime,
-    sync::mpsc::{self, UnboundedSender},
+    sync::mpsc::{self, UnboundedReceiver, UnboundedSender},
     time,
 };
 
@@ -37,7 +40,9 @@ use tokio::{
 pub(crate) struct Connection {
     runtime: Runtime,
     client: Client,
-    outbox: UnboundedSender<(String, Vec<u8>)>,
+    outbox: Outbox,
+    /// What overtakes that.
+    urgent: Outbox,
     /// Before all subjects of a build.
     prefix: String,
     /// The name of this end.
@@ -45,9 +50,16 @@ pub(crate) struct Connection {
     frames: u64,
 }
 
+/// Subjects and messages.
+type Outbox = UnboundedSender<(String, Vec<u8>)>;
+
 impl Connection {
-    /// Connects, as a driver or worker of this build.
-    pub(crate) fn open(address: &str, build: &str) -> Result<Self, ClusterError> {
+    /// Connects, as a driver or worker of this build; without a name it gets one that nobody else has.
+    pub(crate) fn open(
+        address: &str,
+        build: &str,
+        name: Option<String>,
+    ) -> Result<Self, ClusterError> {
         let failed = |reason: String| ClusterError::Start { reason };
         let address = parse(address)?;
         let options = address.options().name("manyhands cluster");
@@ -67,41 +79,40 @@ impl Connection {
                 return Err(failed(format!("'{host}' does not answer")));
             }
         };
-        let (outbox, mut messages) = mpsc::unbounded_channel::<(String, Vec<u8>)>();
-        let publisher = client.clone();
-        runtime.spawn(async move {
-            while let Some((subject, bytes)) = messages.recv().await {
-                // One that is lost is missed by the other end.
-                let _ = publisher.publish(subject, bytes.into()).await;
-            }
-        });
+        let (outbox, messages) = mpsc::unbounded_channel();
+        let (urgent, before) = mpsc::unbounded_channel();
+        runtime.spawn(publish(client.clone(), before, messages));
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
         let build: String = build.chars().map(plain).collect();
         Ok(Self {
-            // An inbox has a name that nobody else's has.
-            own: client.new_inbox().replace('.', "-"),
+            own: name.unwrap_or_else(|| client.new_inbox().replace('.', "-")),
             runtime,
             client,
             outbox,
+            urgent,
             prefix: format!("manyhands.{build}"),
             frames: 0,
         })
     }
 
-    /// Hears what is sent to this end; `hear` is given the sender's name.
+    /// Hears what is sent to this end; `hear` is given the sender's name, and nothing else for a part of a long message.
     pub(crate) fn hear<M: DeserializeOwned + Send>(
         &self,
         kind: &str,
-        mut hear: impl FnMut(String, M) + Send + 'static,
+        mut hear: impl FnMut(String, Option<M>) + Send + 'static,
     ) -> Result<(), ClusterError> {
         let subject = format!("{}.{kind}.{}", self.prefix, self.own);
         let mut pieces = Pieces::default();
         self.subscribe(subject, move |bytes| {
             // What is no message of ours is as good as lost.
-            if let Ok(Some((from, frame))) = pieces.take(bytes)
-                && let Ok(message) = wire::decode(&frame)
-            {
-                hear(from, message);
+            match pieces.take(bytes) {
+                Ok((from, None)) => hear(from, None),
+                Ok((from, Some(frame))) => {
+                    if let Ok(message) = wire::decode(&frame) {
+                        hear(from, Some(message));
+                    }
+                }
+                Err(_) => {}
             }
         })
     }
@@ -136,9 +147,14 @@ impl Connection {
         Ok(())
     }
 
+    /// The name of this end, which ends.
+    pub(crate) fn into_name(self) -> String {
+        self.own
+    }
+
     /// Says every half second that this driver is there.
     fn announce(&self) {
-        let (outbox, own, subject) = (self.outbox.clone(), self.own.clone(), self.drivers());
+        let (outbox, own, subject) = (self.urgent.clone(), self.own.clone(), self.drivers());
         self.runtime.spawn(async move {
             let mut beats = time::interval(BEAT);
             loop {
@@ -155,19 +171,52 @@ impl Connection {
 
     /// Sends a message to an end of this kind and name.
     pub(crate) fn say<M: Serialize>(&mut self, kind: &str, to: &str, message: &M) {
+        let outbox = self.outbox.clone();
+        self.put(&outbox, &format!("{kind}.{to}"), message);
+    }
+
+    /// As [`say`](Self::say), before all that was said and has not been sent yet.
+    pub(crate) fn say_first<M: Serialize>(&mut self, kind: &str, to: &str, message: &M) {
+        let urgent = self.urgent.clone();
+        self.put(&urgent, &format!("{kind}.{to}"), message);
+    }
+
+    fn put<M: Serialize>(&mut self, outbox: &Outbox, to: &str, message: &M) {
         // Captured values and results were measured before.
         let Ok(frame) = wire::encode(message) else {
             return;
         };
         self.frames += 1;
-        let subject = format!("{}.{kind}.{to}", self.prefix);
+        let subject = format!("{}.{to}", self.prefix);
         for piece in cut(&self.own, self.frames, &frame) {
-            let _ = self.outbox.send((subject.clone(), piece));
+            // Without a publisher the runtime has ended, and this end with it.
+            let _ = outbox.send((subject.clone(), piece));
         }
     }
 
     fn drivers(&self) -> String {
         format!("{}.drivers", self.prefix)
+    }
+}
+
+/// Sends messages, the urgent ones first.
+async fn publish(
+    client: Client,
+    mut urgent: UnboundedReceiver<(String, Vec<u8>)>,
+    mut messages: UnboundedReceiver<(String, Vec<u8>)>,
+) {
+    let urgent = stream::poll_fn(move |context| urgent.poll_recv(context));
+    let messages = stream::poll_fn(move |context| messages.poll_recv(context));
+    let first = |(): &mut ()| PollNext::Left;
+    let mut all = stream::select_with_strategy(urgent, messages, first);
+    while let Some((subject, bytes)) = all.next().await {
+        let is_long = bytes.len() > SHORT_BYTES_MAX;
+        // One that is lost is missed by the other end.
+        let _ = client.publish(subject, bytes.into()).await;
+        if is_long {
+            // The client has a queue of its own, in which nothing overtakes.
+            let _ = client.flush().await;
+        }
     }
 }
 
@@ -182,14 +231,26 @@ pub(crate) struct Nats {
 struct Names {
     by_name: HashMap<String, WorkerId>,
     by_id: BTreeMap<WorkerId, String>,
+    made: u64,
 }
 
 impl Names {
     fn id(&mut self, name: String) -> WorkerId {
-        let next = WorkerId(self.by_id.len() as u64);
-        let id = *self.by_name.entry(name.clone()).or_insert(next);
-        self.by_id.entry(id).or_insert(name);
+        if let Some(id) = self.by_name.get(&name) {
+            return *id;
+        }
+        let id = WorkerId(self.made);
+        self.made += 1;
+        self.by_name.insert(name.clone(), id);
+        self.by_id.insert(id, name);
         id
+    }
+
+    /// Forgets a worker that has died.
+    fn remove(&mut self, name: &str) -> Option<WorkerId> {
+        let id = self.by_name.remove(name)?;
+        self.by_id.remove(&id);
+        Some(id)
     }
 }
 
@@ -199,13 +260,25 @@ impl Nats {
         build: &str,
         to_hub: Sender<Input>,
     ) -> Result<Self, ClusterError> {
-        let connection = Connection::open(address, build)?;
+        let connection = Connection::open(address, build, None)?;
         let names = Arc::new(Mutex::new(Names::default()));
         let known = Arc::clone(&names);
-        connection.hear(DRIVER, move |from, message: FromWorker| {
+        connection.hear(DRIVER, move |from, message: Option<FromWorker>| {
             let mut names = known.lock().unwrap_or_else(PoisonError::into_inner);
-            // Without a hub nobody waits for this.
-            let _ = to_hub.send(Input::Heard(names.id(from), message));
+            let replaced = match &message {
+                Some(FromWorker::Hello(hello)) => hello.replaces.as_deref(),
+                _ => None,
+            };
+            let died = replaced.and_then(|name| names.remove(name));
+            let worker = names.id(from);
+            let heard = match message {
+                Some(message) => Input::Heard(worker, message),
+                None => Input::Arriving(worker),
+            };
+            for input in died.map(Input::Left).into_iter().chain([heard]) {
+                // Without a hub nobody waits for this.
+                let _ = to_hub.send(input);
+            }
         })?;
         connection.announce();
         Ok(Self { connection, names })
@@ -220,7 +293,7 @@ impl Carrier for Nats {
         }
     }
 
-    /// Nobody sees the end of a worker here but by its silence.
+    /// Whoever keeps it puts another one in its place, and that says so.
     fn left(&mut self, _: WorkerId, _: bool) {}
 
     fn end(&mut self) {
@@ -297,7 +370,9 @@ const CERTIFICATE_KEY_VARIABLE: &str = "MANYHANDS_CLIENT_KEY";
 /// A file with the certificate that the server's is signed by, if it is not one of the machine's roots.
 const ROOT_VARIABLE: &str = "MANYHANDS_ROOT_CERTIFICATE";
 const CONNECTING: Duration = Duration::from_secs(5);
-const BEAT: Duration = Duration::from_millis(500);
+pub(crate) const BEAT: Duration = Duration::from_millis(500);
+/// What is longer is sent before anything else is given to the client.
+const SHORT_BYTES_MAX: usize = 64 << 10;
 
 #[cfg(test)]
 mod tests {
@@ -343,5 +418,12 @@ mod tests {
         let mut names = Names::default();
         let ids = ["a", "b", "a", "c"].map(|name| names.id(name.to_owned()).0);
         assert_eq!(ids, [0, 1, 0, 2]);
+        assert_eq!(names.remove("b"), Some(WorkerId(1)));
+        assert_eq!(names.remove("b"), None);
+        assert_eq!(
+            names.id("b".to_owned()),
+            WorkerId(3),
+            "a number is given once"
+        );
     }
 }

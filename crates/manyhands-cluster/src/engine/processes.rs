@@ -5,14 +5,14 @@
 
 use super::{Carrier, hub::Input};
 use crate::{
-    ClusterError,
+    ClusterError, build_id,
     driver::WorkerId,
     wire::{self, ToWorker},
     worker::process::ROLE,
 };
 use std::{
     collections::HashMap,
-    env, fmt,
+    fmt,
     io::{self, BufReader},
     net::Shutdown,
     os::{
@@ -151,14 +151,10 @@ impl Drop for Reaped {
     }
 }
 
-/// This program once more.
+/// This program as a worker.
 fn command(threads: usize, connection: UnixStream) -> io::Result<Command> {
-    let mut command = Command::new(program()?);
-    if let Some(name) = env::args_os().next() {
-        command.arg0(name);
-    }
+    let mut command = build_id::again()?;
     command
-        .args(env::args_os().skip(1))
         .env(ROLE, threads.to_string())
         .stdin(Stdio::from(OwnedFd::from(connection)))
         // What bodies print must not get among what the driver prints for other programs.
@@ -166,15 +162,6 @@ fn command(threads: usize, connection: UnixStream) -> io::Result<Command> {
         // Ctrl-C is for the driver; its workers end with it.
         .process_group(0);
     Ok(command)
-}
-
-/// The file of this program, also where it was replaced by a newer one since it was started.
-fn program() -> io::Result<std::path::PathBuf> {
-    let running = std::path::Path::new("/proc/self/exe");
-    if running.exists() {
-        return Ok(running.to_owned());
-    }
-    env::current_exe()
 }
 
 fn read(id: WorkerId, connection: &UnixStream, to_hub: &Sender<Input>) {

@@ -204,6 +204,7 @@ mod tests {
         protocol: wire::PROTOCOL,
         build: String::new(),
         host: String::new(),
+        replaces: None,
     };
 
     fn attempt(job: u64, chunk: u32) -> Attempt {

@@ -1,48 +1,115 @@
 //! A worker for drivers on other machines: it hears of them through a NATS server.
+//!
+//! Whoever is started as one keeps one: it starts the same program again, which works, and puts another one in its place when
+//! that dies. The new one tells drivers whose place it has, so they know that it was a death and not a silence. The one that
+//! works ends when its standard input does, and so with its keeper.
 
 use super::serve::{self, End, Input, Link, Serving};
 use crate::{
     build_id,
-    engine::nats::{Connection, DRIVER, WORKER},
+    engine::nats::{BEAT, Connection, DRIVER, WORKER},
     wire::{FromWorker, ToWorker},
 };
+use manyhands::time;
 use std::{
+    env, io,
+    process::{self, Stdio},
     sync::mpsc::{self, Receiver},
+    thread,
     time::Duration,
 };
 
 /// Works for all drivers of this build, until the process is ended.
 pub(crate) fn serve(address: &str) -> ! {
-    let end = match begin(address) {
-        Ok((serving, from)) => serving.serve(&from),
-        Err(end) => end,
+    let end = match env::var(KEPT) {
+        Ok(name) => match begin(address, &name) {
+            Ok((serving, from)) => serving.serve(&from),
+            Err(end) => end,
+        },
+        Err(_) => keep(address).unwrap_or_else(|end| end),
     };
     serve::exit(end)
 }
 
-fn begin(address: &str) -> Result<(Serving<Connection>, Receiver<Input>), End> {
+/// Keeps a worker running.
+fn keep(address: &str) -> Result<End, End> {
+    // What is wrong with the address or the keys is said here, once.
+    let name = Connection::open(address, "", None)?.into_name();
+    for number in 0_u64.. {
+        let mut worker = build_id::again()?
+            .env(KEPT, format!("{name}.{number}"))
+            .stdin(Stdio::piped())
+            .spawn()?;
+        let stdin = worker.stdin.take();
+        worker.wait()?;
+        drop(stdin);
+        // One that cannot begin says why, and tries again twice a second.
+        time::sleep_blocking(BEAT);
+    }
+    Ok(End::DriverGone)
+}
+
+fn begin(address: &str, name: &str) -> Result<(Serving<Connection>, Receiver<Input>), End> {
+    thread::Builder::new()
+        .name("cluster keeper".to_owned())
+        .spawn(end_with_keeper)?;
     let build = build_id::of_this_program()?;
-    let connection = Connection::open(address, &build)?;
+    let connection = Connection::open(address, &build, Some(name.replace('.', "-")))?;
     let (to, from) = mpsc::channel();
     let (of_driver, of_message) = (to.clone(), to.clone());
     // If the main thread has ended, so has the process.
-    connection.hear(WORKER, move |driver, messages: Vec<ToWorker>| {
-        drop(of_message.send(Input::Heard(driver, messages)));
+    connection.hear(WORKER, move |driver, messages: Option<Vec<ToWorker>>| {
+        drop(of_message.send(match messages {
+            Some(messages) => Input::Heard(driver, messages),
+            None => Input::Driver(driver),
+        }));
     })?;
     connection.hear_drivers(move |driver| drop(of_driver.send(Input::Driver(driver))))?;
-    Ok((Serving::new(connection, to)?, from))
+    Ok((Serving::new(connection, to, predecessor(name))?, from))
+}
+
+/// The name of the worker that was here before.
+fn predecessor(name: &str) -> Option<String> {
+    let (keeper, number) = name.rsplit_once('.')?;
+    let before = number.parse::<u64>().ok()?.checked_sub(1)?;
+    Some(format!("{keeper}-{before}"))
+}
+
+#[expect(clippy::exit, reason = "who kept this process has gone")]
+fn end_with_keeper() {
+    // Nothing is ever written there.
+    let _ = io::copy(&mut io::stdin(), &mut io::sink());
+    process::exit(0)
 }
 
 impl Link for Connection {
     const SILENCE_MAX: Option<Duration> = Some(Duration::from_secs(10));
 
     fn say(&mut self, driver: &str, message: &FromWorker) -> Result<(), End> {
-        Self::say(self, DRIVER, driver, message);
+        match message {
+            FromWorker::Beat { .. } => self.say_first(DRIVER, driver, message),
+            _ => Self::say(self, DRIVER, driver, message),
+        }
         Ok(())
     }
 
     fn refused(&mut self, _: String) -> Result<(), End> {
         // Another driver may have work.
         Ok(())
+    }
+}
+
+/// Set for a worker that is kept: its keeper's name, and how many were there before it.
+const KEPT: &str = "MANYHANDS_CLUSTER_KEPT";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_worker_of_a_keeper_is_in_nobodys_place() {
+        assert_eq!(predecessor("a.0"), None);
+        assert_eq!(predecessor("a.10"), Some("a-9".to_owned()));
+        assert_eq!(predecessor("a"), None);
     }
 }

@@ -33,7 +33,7 @@ fn begin(threads: usize) -> Result<(Serving<Socket>, Receiver<Input>), End> {
     pool.map_err(|error| End::Failed(error.to_string()))?;
     let (to, from) = mpsc::channel();
     let reading = connection.try_clone()?;
-    let serving = Serving::new(Socket(connection), to.clone())?;
+    let serving = Serving::new(Socket(connection), to.clone(), None)?;
     let reader = thread::Builder::new().name("cluster reads".to_owned());
     reader.spawn(move || read(reading, &to))?;
     Ok((serving, from))

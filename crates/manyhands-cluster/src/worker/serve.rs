@@ -96,12 +96,13 @@ struct Known {
 }
 
 impl<L: Link> Serving<L> {
-    /// Starts the thread that runs chunks; what they return comes to `to`.
-    pub(crate) fn new(link: L, to: Sender<Input>) -> Result<Self, End> {
+    /// Starts the thread that runs chunks; what they return comes to `to`. This worker may be in the place of one that died.
+    pub(crate) fn new(link: L, to: Sender<Input>, replaces: Option<String>) -> Result<Self, End> {
         let hello = Hello {
             protocol: PROTOCOL,
             build: build_id::of_this_program()?,
             host: build_id::this_process(),
+            replaces,
         };
         let (chunks, to_run) = mpsc::channel();
         let runner = thread::Builder::new().name("cluster runs".to_owned());

@@ -2,12 +2,13 @@
 
 use manyhands::{cancel::Source, query::prelude::*, time};
 use manyhands_cluster::{Cluster, ClusterError, Remote, Total, remote};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::{collections::BTreeMap, ops::Range, process, time::Duration};
 
 /// A name, and what to do with a cluster.
 type Call = (&'static str, fn(&Cluster));
 
-pub(crate) const ALL: [Call; 5] = [
+pub(crate) const ALL: [Call; 6] = [
     ("calls are as local ones", are_as_local_ones),
     (
         "many calls at once share the workers",
@@ -20,6 +21,10 @@ pub(crate) const ALL: [Call; 5] = [
     (
         "a panic comes with its index and its host",
         with_a_panic_name_index_and_host,
+    ),
+    (
+        "values that panic when they are written or read end their call",
+        with_values_that_panic_end,
     ),
     (
         "a deadline and a cancellation end a call",
@@ -98,6 +103,83 @@ fn with_a_panic_name_index_and_host(cluster: &Cluster) {
     assert_ne!(id.parse(), Ok(process::id()), "{host}");
     let next = cluster.map(0..3, remote!([] |i| -> u64 { i }));
     assert_eq!(next, Ok(vec![0, 1, 2]), "the workers go on");
+}
+
+/// Panics when it is written, or else when it is read, in any process but this one; or in this one only.
+struct Hostile {
+    own: u32,
+    place: Place,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Place {
+    WrittenElsewhere,
+    ReadElsewhere,
+    WrittenHere,
+    ReadHere,
+}
+
+impl Serialize for Hostile {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let place = if process::id() == self.own {
+            Place::WrittenHere
+        } else {
+            Place::WrittenElsewhere
+        };
+        assert!(self.place != place, "hostile");
+        (self.own, self.place).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Hostile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (own, of) = Deserialize::deserialize(deserializer)?;
+        let place = if process::id() == own {
+            Place::ReadHere
+        } else {
+            Place::ReadElsewhere
+        };
+        assert!(of != place, "hostile");
+        Ok(Self { own, place: of })
+    }
+}
+
+fn with_values_that_panic_end(cluster: &Cluster) {
+    let hasty = cluster.options().deadline(Duration::from_secs(60));
+    let own = process::id();
+    let hostile = |place| Hostile { own, place };
+    let make = |place| {
+        remote!([own: u32, place: Place] |_| -> Hostile {
+            Hostile { own: *own, place: *place }
+        })
+    };
+    let take = |value| remote!([value: Hostile] |_| -> u32 { value.own });
+    let failures = [
+        hasty.map(0..9, make(Place::WrittenElsewhere)).map(drop),
+        hasty.map(0..9, make(Place::ReadHere)).map(drop),
+        hasty.map(0..9, take(hostile(Place::WrittenHere))).map(drop),
+        hasty
+            .map(0..9, take(hostile(Place::ReadElsewhere)))
+            .map(drop),
+    ];
+    for failed in failures {
+        let error = failed.unwrap_err();
+        let (ClusterError::Encode { reason } | ClusterError::Decode { reason, .. }) = &error else {
+            panic!("{error:?}");
+        };
+        assert_eq!(reason, "it panicked: hostile");
+    }
+    let place = Place::ReadHere;
+    let spawned = cluster.spawn(remote!([own: u32, place: Place] || -> Hostile {
+        Hostile { own: *own, place: *place }
+    }));
+    let failed = spawned.join().map(drop);
+    assert!(
+        matches!(failed, Err(ClusterError::Decode { .. })),
+        "{failed:?}"
+    );
+    let next = cluster.map(0..3, remote!([] |i| -> u64 { i }));
+    assert_eq!(next, Ok(vec![0, 1, 2]), "workers and driver go on");
 }
 
 fn end_by_deadline_and_cancellation(cluster: &Cluster) {

@@ -6,8 +6,10 @@ use std::{
     path::Path,
     process::{Child, Command, Output, Stdio},
     sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
+use manyhands::time;
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -22,6 +24,10 @@ impl Ended {
         let child = command.spawn().unwrap();
         started.insert(child.id());
         Self(child)
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
     }
 
     pub(crate) fn child(&mut self) -> &mut Child {
@@ -60,8 +66,19 @@ pub(crate) fn kill_all() {
     }
 }
 
+/// Whether a process ends within half a minute.
+pub(crate) fn ends(process: Pid) -> bool {
+    for _ in 0..600 {
+        if !runs(process) {
+            return true;
+        }
+        time::sleep_blocking(Duration::from_millis(50));
+    }
+    false
+}
+
 /// Whether a process runs; one that has ended and that nobody has waited for does not.
-pub(crate) fn runs(process: Pid) -> bool {
+fn runs(process: Pid) -> bool {
     let status = fs::read_to_string(Path::new("/proc").join(process.to_string()).join("stat"));
     match status {
         Ok(status) => !status.contains(") Z "),

@@ -103,6 +103,14 @@ fn run_those_of_nats() {
         nats::a_worker_that_dies_and_one_that_comes_late,
     );
     test(
+        "a worker that dies is replaced, and known to have died, through NATS",
+        nats::a_worker_that_dies_is_replaced,
+    );
+    test(
+        "a worker whose long answer is on its way through NATS is not silent",
+        nats::a_long_message_is_no_silence,
+    );
+    test(
         "a NATS server that is killed costs time only",
         nats::a_server_that_is_killed_costs_time_only,
     );

@@ -1,15 +1,22 @@
 //! Workers that hear of their driver through a NATS server, which may be killed.
 
-use crate::children::Ended;
+use crate::children::{Ended, ends};
 use manyhands::time;
 use manyhands_cluster::{Cluster, ClusterError, remote};
-use nix::sys::signal::{Signal, raise};
+use nix::{
+    sys::signal::{Signal, kill, raise},
+    unistd::Pid,
+};
 use std::{
+    collections::BTreeSet,
     env,
     fs::{self, File},
+    io::{self, Read, Write},
     net::{TcpListener, TcpStream},
+    os::unix::process::parent_id,
     path::PathBuf,
     process::{self, Command, Stdio},
+    thread,
     time::Duration,
 };
 
@@ -62,16 +69,98 @@ pub(crate) fn a_worker_that_dies_and_one_that_comes_late() {
     assert!(results.unwrap().into_iter().eq(0..600));
     assert!(fs::remove_file(made).is_ok(), "a worker has died");
     machines.add();
-    let late = machines.workers[2].child().id();
+    let late = machines.workers[2].id();
     // It ends as soon as the late one has run something, in whichever call that is.
     let is_used = || {
         let ids = remote!([] |_| -> u32 {
             time::sleep_blocking(Duration::from_millis(5));
-            process::id()
+            parent_id()
         });
         cluster.map(0..100, ids).unwrap().contains(&late)
     };
     while !is_used() {}
+}
+
+pub(crate) fn a_worker_that_dies_is_replaced() {
+    let machines = Machines::start(1);
+    let cluster = machines.driver();
+    let id = || cluster.call(remote!([] || -> u32 { process::id() }));
+    let first = id().unwrap();
+    kill(Pid::from_raw(first.try_into().unwrap()), Signal::SIGKILL).unwrap();
+    assert_ne!(id().unwrap(), first);
+    let failed = cluster.map(
+        0..300,
+        remote!([] |i| -> u64 {
+            if i == 250 {
+                raise(Signal::SIGKILL).unwrap();
+            }
+            i
+        }),
+    );
+    let Err(ClusterError::ChunkLost { range, deaths }) = failed else {
+        panic!("{failed:?}");
+    };
+    assert!(range.contains(&250) && deaths == 4, "{range:?} {deaths}");
+    let last = id().unwrap();
+    drop(machines);
+    let last = Pid::from_raw(last.try_into().unwrap());
+    assert!(
+        ends(last),
+        "the worker is there half a minute after its keeper"
+    );
+}
+
+pub(crate) fn a_long_message_is_no_silence() {
+    let mut machines = Machines::start(0);
+    let cluster = machines.driver();
+    let slow = Ended::start(&mut worker(&slow_cable(machines.port)));
+    let id = remote!([] || -> u32 { parent_id() });
+    assert_eq!(cluster.call(id), Ok(slow.id()));
+    machines.add();
+    let both = || {
+        let ids =
+            remote!([] |_| -> u32 { time::sleep_blocking(Duration::from_millis(5)); parent_id() });
+        BTreeSet::from_iter(cluster.map(0..50, ids).unwrap()).len() == 2
+    };
+    while !both() {}
+    // It goes to the one that came first; its answer takes five seconds.
+    let folder = tempfile::tempdir().unwrap();
+    let runs = folder.path().to_owned();
+    let long = cluster.call(remote!([runs: PathBuf] || -> Vec<u64> {
+        fs::write(runs.join(process::id().to_string()), "").unwrap();
+        (0..).map(|i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).take(20 << 17).collect()
+    }));
+    assert_eq!(long.unwrap().len(), 20 << 17);
+    assert_eq!(
+        fs::read_dir(folder.path()).unwrap().count(),
+        1,
+        "it ran once"
+    );
+}
+
+/// The address of a relay that carries 4 MB a second to this port, and back what comes.
+fn slow_cable(port: u16) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("nats://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for near in listener.incoming().map_while(Result::ok) {
+            let far = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            let (mut to_near, mut from_far) = (near.try_clone().unwrap(), far.try_clone().unwrap());
+            thread::spawn(move || io::copy(&mut from_far, &mut to_near));
+            thread::spawn(move || carry(near, far));
+        }
+    });
+    address
+}
+
+fn carry(mut from: TcpStream, mut to: TcpStream) {
+    let mut block = vec![0; 64 << 10];
+    while let Ok(len @ 1..) = from.read(&mut block) {
+        time::sleep_blocking(Duration::from_micros(len as u64 / 4));
+        if to.write_all(&block[..len]).is_err() {
+            return;
+        }
+    }
 }
 
 pub(crate) fn a_server_that_is_killed_costs_time_only() {
@@ -79,7 +168,7 @@ pub(crate) fn a_server_that_is_killed_costs_time_only() {
     let cluster = machines.driver();
     let first = remote!([] || -> u64 { 1 });
     assert_eq!(cluster.call(first), Ok(1), "the workers are there");
-    let results = std::thread::scope(|scope| {
+    let results = thread::scope(|scope| {
         let results = scope.spawn(|| {
             let slow = remote!([] |i| -> u64 { time::sleep_blocking(Duration::from_millis(5)); i });
             cluster.map(0..400, slow)

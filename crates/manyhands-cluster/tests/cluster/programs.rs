@@ -1,6 +1,6 @@
 //! Programs that are started, and what is left of them.
 
-use crate::children::{Ended, output, runs};
+use crate::children::{Ended, ends, output};
 use manyhands::time;
 use manyhands_cluster::{Cluster, remote};
 use nix::{sys::signal::kill, unistd::Pid};
@@ -77,13 +77,7 @@ pub(crate) fn workers_end_with_their_driver() {
     let worker = Pid::from_raw(line.trim().parse().unwrap());
     kill(worker, None).unwrap();
     drop(driver);
-    for _ in 0..600 {
-        if !runs(worker) {
-            return;
-        }
-        time::sleep_blocking(Duration::from_millis(50));
-    }
-    panic!("the worker is there after half a minute");
+    assert!(ends(worker), "the worker is there after half a minute");
 }
 
 /// What the program that adds numbers up prints where workers have done it.
