@@ -3,8 +3,10 @@
 //! One thread asks the program, so that a program that answers late does not keep keys waiting. Keys and looks change a
 //! [`State`], which is drawn after each change.
 //!
-//! Not here: what keys change (`state.rs`), the tables (`sheets.rs`), and how they are drawn (`screen.rs`).
+//! Not here: what keys change (`state.rs`), the tables (`sheets.rs`), how they are drawn (`screen.rs`), and what of them has
+//! room (`fitting.rs`).
 
+mod fitting;
 mod screen;
 mod sheet;
 mod sheets;

@@ -2,6 +2,8 @@
 //!
 //! Colours are those of the terminal. Nothing is said by a colour alone.
 
+use crate::printable::is_harmful;
+use crate::top::fitting::{self, GAP, cut_right};
 use crate::top::sheet::{Row, Sheet, Sorting};
 use crate::top::sheets::Tab;
 use crate::top::state::{Mode, State};
@@ -23,15 +25,16 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State) {
         Constraint::Length(1),
     ];
     let [head, alarm, tabs, table, foot] = Layout::vertical(rows).areas(frame.area());
-    frame.render_widget(headline(state), head);
+    let room = usize::from(head.width);
+    frame.render_widget(headline(state, room), head);
     let alarms = alarms
         .into_iter()
-        .map(|text| Line::from(text).fg(Color::Red));
+        .map(|text| Line::from(cut_right(&text, room)).fg(Color::Red));
     frame.render_widget(Paragraph::new(alarms.collect::<Vec<_>>()), alarm);
-    frame.render_widget(tab_line(state), tabs);
+    frame.render_widget(tab_line(state, room), tabs);
     let sheet = state.sheet();
-    draw_table(frame, table, &sheet, state);
-    frame.render_widget(foot_line(state), foot);
+    let hidden = draw_table(frame, table, &sheet, state);
+    frame.render_widget(foot_line(state, hidden, room), foot);
     match state.mode {
         Mode::Help => draw_help(frame),
         Mode::Details => draw_details(frame, &sheet, state.selected),
@@ -39,7 +42,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State) {
     }
 }
 
-fn headline(state: &State) -> Line<'static> {
+/// What is known of the program, as much of it as there is room for.
+fn headline(state: &State, room: usize) -> Line<'static> {
     let View {
         tasks,
         tasks_left_out,
@@ -48,34 +52,36 @@ fn headline(state: &State) -> Line<'static> {
         runtimes,
         ..
     } = &state.view;
+    let process = format!(" process {} ", state.process);
+    let mut spans = vec![Span::from(cut_right(&process, room)).bold()];
+    let mut left = room.saturating_sub(process.len());
+    let notices = [
+        state
+            .is_paused
+            .then(|| ("paused".to_owned(), Color::Yellow)),
+        state.error.clone().map(|error| (clean(&error), Color::Red)),
+    ];
+    for (text, color) in notices.into_iter().flatten() {
+        let text = cut_right(&format!(" {text} "), left);
+        left -= text.chars().count();
+        spans.push(Span::from(text).bold().fg(color));
+    }
     let in_state = |wanted: &str| tasks.iter().filter(|task| task.state == wanted).count();
-    let frozen = match tasks.iter().filter(|task| task.frozen).count() {
-        0 => String::new(),
-        count => format!(", {count} frozen"),
-    };
     let workers = || runtimes.iter().flat_map(|runtime| &runtime.workers);
     let running = workers().filter(|worker| worker.state == "running").count();
-    let mut spans = vec![
-        Span::from(format!(" process {} ", state.process)).bold(),
-        Span::from(format!(
-            " {running} of {} workers run · {} tasks: {} running, {} waiting, {} blocked, {} queued{} · {} loops · {} channels",
-            workers().count(),
-            tasks.len() + tasks_left_out,
-            in_state("running"),
-            in_state("waiting"),
-            in_state("blocked"),
-            in_state("queued"),
-            frozen,
-            loops.len(),
-            channels.len(),
-        )),
+    let states = ["running", "waiting", "blocked", "queued"];
+    let states = states.map(|name| format!("{} {name}", in_state(name)));
+    let frozen = tasks.iter().filter(|task| task.frozen).count();
+    let frozen = (frozen > 0).then(|| format!("{frozen} frozen"));
+    let states: Vec<String> = states.into_iter().chain(frozen).collect();
+    let parts = [
+        format!(" {running} of {} workers run", workers().count()),
+        format!(" · {} tasks", tasks.len() + tasks_left_out),
+        format!(": {}", states.join(", ")),
+        format!(" · {} loops", loops.len()),
+        format!(" · {} channels", channels.len()),
     ];
-    if state.is_paused {
-        spans.push(Span::from("  paused").bold().fg(Color::Yellow));
-    }
-    if let Some(error) = &state.error {
-        spans.push(Span::from(format!("  {error}")).bold().fg(Color::Red));
-    }
+    spans.push(Span::from(fitting::parts(&parts, left)));
     Line::from(spans)
 }
 
@@ -92,9 +98,15 @@ fn height<T>(lines: &[T]) -> u16 {
     u16::try_from(lines.len()).unwrap_or(u16::MAX)
 }
 
-fn tab_line(state: &State) -> Tabs<'static> {
+/// The tables and their keys; where there is no room, the name of the chosen one only.
+fn tab_line(state: &State, room: usize) -> Tabs<'static> {
+    let names = || Tab::ALL.iter().map(|tab| tab.title());
+    let all: usize = names().map(|name| name.len() + TAB_CHARS).sum();
     let titles = Tab::ALL.iter().enumerate().map(|(at, tab)| {
-        let title = format!("{} {}", at + 1, tab.title());
+        let title = match all <= room || *tab == state.tab {
+            true => format!("{} {}", at + 1, tab.title()),
+            false => format!("{}", at + 1),
+        };
         let is_alarm = *tab == Tab::Deadlocks && !state.view.deadlocks.is_empty();
         match is_alarm {
             true => Line::from(format!("{title} !")).fg(Color::Red),
@@ -106,7 +118,8 @@ fn tab_line(state: &State) -> Tabs<'static> {
         .highlight_style(Style::new().add_modifier(Modifier::BOLD | Modifier::REVERSED))
 }
 
-fn draw_table(frame: &mut Frame<'_>, area: Rect, sheet: &Sheet, state: &State) {
+/// Returns how many columns there was no room for.
+fn draw_table(frame: &mut Frame<'_>, area: Rect, sheet: &Sheet, state: &State) -> usize {
     if sheet.rows.is_empty() {
         let text = match (state.filter.is_empty(), state.tab) {
             (false, _) => "nothing here contains the text of the filter",
@@ -118,42 +131,53 @@ fn draw_table(frame: &mut Frame<'_>, area: Rect, sheet: &Sheet, state: &State) {
             Paragraph::new(text).alignment(Alignment::Center).dim(),
             area,
         );
-        return;
+        return 0;
     }
-    let widths = sheet.widths();
-    let widths = widths.into_iter().map(|width| {
-        let width = u16::try_from(width.min(CELL_CHARS_MAX)).unwrap_or(u16::MAX);
-        Constraint::Length(width)
-    });
-    let header = heading(sheet, state.sorting());
-    let rows = sheet.rows.iter().map(line_of);
+    let columns = fitting::columns(sheet, usize::from(area.width));
+    let widths = columns
+        .iter()
+        .map(|(_, width)| Constraint::Length(u16::try_from(*width).unwrap_or(u16::MAX)));
+    let header = heading(sheet, &columns, state.sorting());
+    let rows = sheet.rows.iter().map(|row| line_of(row, &columns));
     let table = Table::new(rows, widths)
         .header(header)
-        .column_spacing(2)
+        .column_spacing(u16::try_from(GAP).unwrap_or(u16::MAX))
         .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
     let mut place = TableState::new().with_selected(Some(state.selected));
     frame.render_stateful_widget(table, area, &mut place);
+    sheet.columns.len() - columns.len()
 }
 
-fn heading(sheet: &Sheet, sorting: Sorting) -> ratatui::widgets::Row<'static> {
-    let cells = sheet.columns.iter().enumerate().map(|(at, name)| {
+fn heading(
+    sheet: &Sheet,
+    columns: &[(usize, usize)],
+    sorting: Sorting,
+) -> ratatui::widgets::Row<'static> {
+    let cells = columns.iter().map(|&(at, width)| {
         let mark = match (at == sorting.column, sorting.is_down) {
             (false, _) => "",
             (true, false) => " ▲",
             (true, true) => " ▼",
         };
-        format!("{name}{mark}")
+        let name = cut_right(&format!("{}{mark}", sheet.columns[at]), width);
+        let alignment = match sheet.has_numbers(at) {
+            true => Alignment::Right,
+            false => Alignment::Left,
+        };
+        Line::from(name).alignment(alignment)
     });
+    let cells = cells.map(ratatui::widgets::Cell::from);
     ratatui::widgets::Row::new(cells).bold().underlined()
 }
 
-fn line_of(row: &Row) -> ratatui::widgets::Row<'static> {
-    let cells = row.cells.iter().map(|cell| {
+fn line_of(row: &Row, columns: &[(usize, usize)]) -> ratatui::widgets::Row<'static> {
+    let cells = columns.iter().map(|&(at, width)| {
+        let cell = &row.cells[at];
         let alignment = match cell.is_number() {
             true => Alignment::Right,
             false => Alignment::Left,
         };
-        Line::from(clean(&cell.text)).alignment(alignment)
+        Line::from(fitting::cut(cell, &clean(&cell.text), width)).alignment(alignment)
     });
     let line = ratatui::widgets::Row::new(cells.map(ratatui::widgets::Cell::from));
     match row.is_alarm {
@@ -162,15 +186,23 @@ fn line_of(row: &Row) -> ratatui::widgets::Row<'static> {
     }
 }
 
-fn foot_line(state: &State) -> Line<'static> {
-    match state.mode {
-        Mode::Filter => Line::from(format!(" filter: {}█   Enter keeps it, Escape clears it", state.filter)),
-        _ if !state.filter.is_empty() => Line::from(format!(
-            " filter: {}   Escape clears it · ? help",
+fn foot_line(state: &State, hidden: usize, room: usize) -> Line<'static> {
+    let filter = match state.mode {
+        Mode::Filter => format!(
+            " filter: {}█   Enter keeps it, Escape clears it",
             state.filter
-        )),
-        _ => Line::from(" ? help · 1…7 tables · ↑ ↓ rows · Enter details · / filter · s r sort · p pause · q quit").dim(),
-    }
+        ),
+        _ if !state.filter.is_empty() => {
+            format!(" filter: {}   Escape clears it · ? help", state.filter)
+        }
+        _ => {
+            let hidden = (hidden > 0).then(|| format!(" {hidden} more columns: Enter ·"));
+            let keys = FOOT.map(str::to_owned);
+            let parts: Vec<String> = hidden.into_iter().chain(keys).collect();
+            return Line::from(fitting::parts(&parts, room)).dim();
+        }
+    };
+    Line::from(cut_right(&filter, room))
 }
 
 fn draw_help(frame: &mut Frame<'_>) {
@@ -223,7 +255,7 @@ fn popup(frame: &mut Frame<'_>, title: &'static str, lines: Vec<Line<'static>>) 
 
 /// Text of the program without what a terminal would obey.
 fn clean(text: &str) -> String {
-    let shown = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let shown = |c: char| if is_harmful(c) { '\u{fffd}' } else { c };
     text.chars().map(shown).collect()
 }
 
@@ -242,7 +274,18 @@ const HELP: [(&str, &str); 12] = [
     ("q Esc Ctrl-C", "quit; Escape clears a filter first"),
 ];
 const ALARM_LINES_MAX: usize = 8;
-const CELL_CHARS_MAX: usize = 44;
+const FOOT: [&str; 8] = [
+    " ? help",
+    " · q quit",
+    " · 1…7 tables",
+    " · Enter details",
+    " · / filter",
+    " · s r sort",
+    " · ↑ ↓ rows",
+    " · p pause",
+];
+/// Around the name of a table: its key, spaces, a line and perhaps a mark.
+const TAB_CHARS: usize = 6;
 const POPUP_WIDTH_MAX: u16 = 100;
 
 #[cfg(test)]
@@ -414,6 +457,106 @@ mod tests {
             "{}",
             lines[0]
         );
+    }
+
+    /// A view in which every number has digits that no other has, so that a part of one is found.
+    fn long_numbers() -> View {
+        let mut view = busy_view();
+        for (at, task) in view.tasks.iter_mut().enumerate() {
+            task.polls = 87_565 + at as u64;
+            task.busy_us = 203_312;
+            task.in_state_us = 86_012;
+            task.name = Some(format!("customer 12345 of the office in street {at}"));
+            for wait in &mut task.waits {
+                wait.at = "crates/office/src/branches/customers.rs:4711:9".to_owned();
+            }
+        }
+        for worker in &mut view.runtimes[0].workers {
+            worker.completed = 1_234_567;
+            worker.parks = 7_654_321;
+        }
+        view.tasks_left_out = 1_048_576;
+        view.deadlocks = vec![Deadlock {
+            certain: true,
+            behind: 0,
+            tasks: vec![view.tasks[1].clone()],
+            text: "deadlock of 3 tasks that have waited for 86400 seconds and for 31337 others"
+                .to_owned(),
+        }];
+        view
+    }
+
+    /// The numbers of a text.
+    fn numbers(text: &str) -> Vec<String> {
+        let is_part = |c: char| c.is_ascii_digit() || c == '.';
+        let words = text
+            .split(|c| !is_part(c))
+            .map(|word| word.trim_matches('.'));
+        words
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect()
+    }
+
+    #[test]
+    fn at_no_width_a_number_is_cut() {
+        let mut state = state(long_numbers());
+        for tab in Tab::ALL {
+            state.tab = tab;
+            let whole: std::collections::BTreeSet<String> = screen(&state, 600, 24)
+                .iter()
+                .chain(
+                    state
+                        .sheet()
+                        .rows
+                        .iter()
+                        .flat_map(|row| &row.cells)
+                        .map(|cell| &cell.text),
+                )
+                .flat_map(|line| numbers(line))
+                .chain((1..=12).map(|count| count.to_string()))
+                .collect();
+            for width in 40..=200 {
+                for line in screen(&state, width, 9) {
+                    for number in numbers(&line) {
+                        assert!(
+                            whole.contains(&number),
+                            "{number} at {width} in {tab:?}: {line}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn on_a_narrow_screen_the_state_and_the_end_of_the_place_stay() {
+        let mut view = long_numbers();
+        view.deadlocks.clear();
+        let state = state(view);
+        for (width, parts) in [
+            (40, &["waiting", "rs:4711", "more columns: Enter"][..]),
+            (80, &["waiting", "mers.rs:4711", "86.0 ms"]),
+            (120, &["waiting", "ustomers.rs:4711", "86.0 ms", "87565"]),
+            (
+                200,
+                &[
+                    "waiting",
+                    "customers.rs:4711",
+                    "86.0 ms",
+                    "87565",
+                    "203.3 ms",
+                ],
+            ),
+        ] {
+            let lines = screen(&state, width, 24);
+            for part in parts {
+                assert!(
+                    shows(&lines, part),
+                    "'{part}' is missing at {width}: {lines:#?}"
+                );
+            }
+        }
     }
 
     #[test]

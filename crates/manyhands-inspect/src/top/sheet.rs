@@ -8,6 +8,8 @@ use std::cmp::Ordering;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sheet {
     pub(super) columns: &'static [&'static str],
+    /// The places of the columns, by importance: where there is no room for all, the last ones are missing.
+    pub(super) order: &'static [usize],
     pub(super) rows: Vec<Row>,
 }
 
@@ -22,7 +24,18 @@ pub(super) struct Row {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cell {
     pub(super) text: String,
-    number: Option<u64>,
+    pub(super) shown: Shown,
+}
+
+/// How a cell is shown, and ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// Whole, and ordered by this.
+    Number(u64),
+    /// Where it is too long, its end.
+    Path,
+    /// Where it is too long, its beginning.
+    Text,
 }
 
 /// By which column a table is ordered.
@@ -37,12 +50,20 @@ impl Cell {
     pub(super) fn ordered_by(number: u64, text: String) -> Self {
         Self {
             text,
-            number: Some(number),
+            shown: Shown::Number(number),
+        }
+    }
+
+    /// A place in the source.
+    pub(super) fn path(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            shown: Shown::Path,
         }
     }
 
     pub(super) fn is_number(&self) -> bool {
-        self.number.is_some()
+        matches!(self.shown, Shown::Number(_))
     }
 }
 
@@ -60,7 +81,10 @@ impl From<usize> for Cell {
 
 impl From<String> for Cell {
     fn from(text: String) -> Self {
-        Self { text, number: None }
+        Self {
+            text,
+            shown: Shown::Text,
+        }
     }
 }
 
@@ -94,6 +118,12 @@ impl Sheet {
         self
     }
 
+    /// Whether a cell of the column is a number.
+    pub(super) fn has_numbers(&self, column: usize) -> bool {
+        let mut cells = self.rows.iter().filter_map(|row| row.cells.get(column));
+        cells.any(Cell::is_number)
+    }
+
     /// How wide each column is in characters, its heading with a mark included.
     pub(super) fn widths(&self) -> Vec<usize> {
         let width = |(at, name): (usize, &&str)| {
@@ -109,8 +139,8 @@ fn compare(one: Option<&Cell>, other: Option<&Cell>) -> Ordering {
     let (Some(one), Some(other)) = (one, other) else {
         return one.is_some().cmp(&other.is_some());
     };
-    match (one.number, other.number) {
-        (Some(one), Some(other)) => one.cmp(&other),
+    match (one.shown, other.shown) {
+        (Shown::Number(one), Shown::Number(other)) => one.cmp(&other),
         _ => one.text.cmp(&other.text),
     }
 }
@@ -126,6 +156,7 @@ mod tests {
         };
         Sheet {
             columns: &["name", "size"],
+            order: &[0, 1],
             rows: vec![row("Bert", 9), row("anna", 10), row("Carl", 100)],
         }
     }

@@ -90,8 +90,8 @@ fn tasks(view: &View) -> Sheet {
                 duration(task.in_state_us),
                 waits_of(task, &names).join(", ").into(),
                 frames_of(task).join(", ").into(),
-                lines.join(", ").into(),
-                task.spawned_at.as_deref().map_or("", short).into(),
+                Cell::path(lines.join(", ")),
+                Cell::path(task.spawned_at.as_deref().map_or("", short)),
                 number(task.parent.as_deref().unwrap_or_default()),
                 worker_of(task).into(),
                 task.polls.into(),
@@ -102,6 +102,7 @@ fn tasks(view: &View) -> Sheet {
     };
     Sheet {
         columns: &TASK_COLUMNS,
+        order: &[0, 2, 6, 3, 4, 10, 11, 1, 7, 9, 5, 8, 12],
         rows: view.tasks.iter().map(row).collect(),
     }
 }
@@ -126,7 +127,7 @@ fn workers(view: &View) -> Sheet {
                 worker.index.map_or("external".into(), Cell::from),
                 worker.state.as_str().into(),
                 number(numbers.number(runtime, worker)),
-                worker.task_spawned_at.as_deref().map_or("", short).into(),
+                Cell::path(worker.task_spawned_at.as_deref().map_or("", short)),
                 worker.queued.into(),
                 worker.forks.into(),
                 worker.completed.into(),
@@ -150,6 +151,7 @@ fn workers(view: &View) -> Sheet {
             "parks",
             "threads added",
         ],
+        order: &[1, 2, 3, 4, 5, 7, 0, 6, 8, 9, 10],
         rows,
     }
 }
@@ -159,7 +161,7 @@ fn loops(view: &View) -> Sheet {
         let share = |percent| Cell::ordered_by(percent, format!("{} {percent:>3} %", bar(percent)));
         quiet(vec![
             running.body.as_str().into(),
-            running.called_at.as_deref().map_or("", short).into(),
+            Cell::path(running.called_at.as_deref().map_or("", short)),
             running.done.into(),
             running.items.map_or("".into(), Cell::from),
             percent_done(running).map_or("".into(), share),
@@ -181,6 +183,7 @@ fn loops(view: &View) -> Sheet {
             "task",
             "for",
         ],
+        order: &[4, 1, 2, 3, 8, 5, 6, 0, 7],
         rows: rows.collect(),
     }
 }
@@ -209,7 +212,7 @@ fn channels(view: &View) -> Sheet {
             load.map_or("in use", |load| state_of_channel(channel, &load))
                 .into(),
             channel.item_type.as_str().into(),
-            short(&channel.made_at).into(),
+            Cell::path(short(&channel.made_at)),
         ])
     };
     Sheet {
@@ -225,6 +228,7 @@ fn channels(view: &View) -> Sheet {
             "of",
             "made at",
         ],
+        order: &[0, 1, 2, 7, 4, 6, 9, 3, 5, 8],
         rows: view.channels.iter().map(row).collect(),
     }
 }
@@ -250,13 +254,14 @@ fn waits(view: &View) -> Sheet {
                 node.count.into(),
                 head.unwrap_or_default().into(),
                 work.unwrap_or_default().into(),
-                lines.collect::<Vec<_>>().join(", ").into(),
+                Cell::path(lines.collect::<Vec<_>>().join(", ")),
                 targets.join(", ").into(),
             ],
         });
     }
     Sheet {
         columns: &["tasks", "state", "work", "where", "waits for"],
+        order: &[0, 1, 4, 3, 2],
         rows,
     }
 }
@@ -281,7 +286,7 @@ fn deadlocks(view: &View) -> Sheet {
                     label(task).into(),
                     wait.map_or(String::new(), |wait| waits_for(wait, &names))
                         .into(),
-                    wait.map_or("", |wait| short(&wait.at)).into(),
+                    Cell::path(wait.map_or("", |wait| short(&wait.at))),
                     wait.map_or("".into(), |wait| duration(wait.waiting_us)),
                     deadlock.behind.into(),
                 ],
@@ -299,6 +304,7 @@ fn deadlocks(view: &View) -> Sheet {
             "for",
             "others behind it",
         ],
+        order: &[0, 2, 4, 5, 6, 3, 1, 7],
         rows,
     }
 }
@@ -308,7 +314,7 @@ fn why(view: &View) -> Sheet {
     let row = |report: &LoopReport| {
         let sentences = format!("{} {}", report.why, report.ran);
         quiet(vec![
-            short(&report.called_at).into(),
+            Cell::path(short(&report.called_at)),
             report.verdict_words().into(),
             sentences.into(),
             report.items.into(),
@@ -335,6 +341,7 @@ fn why(view: &View) -> Sheet {
             "ended",
             "loop",
         ],
+        order: &[0, 1, 5, 3, 6, 2, 9, 4, 7, 8, 10],
         rows: view.reports.iter().map(row).collect(),
     }
 }
@@ -362,6 +369,10 @@ mod tests {
         for tab in Tab::ALL {
             let sheet = tab.sheet(&view);
             assert!(!sheet.rows.is_empty(), "{tab:?}");
+            let mut order = sheet.order.to_vec();
+            order.sort_unstable();
+            let all: Vec<usize> = (0..sheet.columns.len()).collect();
+            assert_eq!(order, all, "{tab:?}");
             for row in &sheet.rows {
                 assert_eq!(row.cells.len(), sheet.columns.len(), "{tab:?}");
             }
