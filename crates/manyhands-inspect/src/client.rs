@@ -2,6 +2,8 @@
 
 use crate::error::Error;
 use crate::groups::Groups;
+use crate::place;
+use crate::printable::harmless;
 use crate::reports::LoopReport;
 use crate::stacks::{RawPolledTask, RawStacks};
 use crate::tracked::Changes;
@@ -18,19 +20,29 @@ use std::time::Duration;
 pub struct Client {
     stream: BufReader<UnixStream>,
     hello: Hello,
+    /// The process, if it is another user's.
+    foreign: Option<u32>,
 }
 
 impl Client {
     /// Connects to the program that listens at `path`. Waits at most ten seconds for each answer.
     ///
+    /// Whatever the program sends is safe to print: what a terminal would obey is replaced.
+    ///
     /// # Errors
-    /// When nobody listens there, and when what does is no such program, or refuses.
+    /// When nobody listens there, and when what does is no such program, or refuses. Also when it is a program of another
+    /// user's and this user is not root, and when the folder where programs listen could be entered by others.
     pub fn connect(path: &Path) -> Result<Self, Error> {
+        place::check(path)?;
         let stream = UnixStream::connect(path).map_err(|cause| Error::NotListening {
             path: path.to_owned(),
             cause,
         })?;
-        Self::over(stream)
+        let foreign = place::foreign_process(&stream)?;
+        Ok(Self {
+            foreign,
+            ..Self::over(stream)?
+        })
     }
 
     fn over(stream: UnixStream) -> Result<Self, Error> {
@@ -45,7 +57,11 @@ impl Client {
                 format!("it speaks version {spoken}, and this program version {PROTOCOL}");
             return Err(Error::Protocol(message));
         }
-        Ok(Self { stream, hello })
+        Ok(Self {
+            stream,
+            hello,
+            foreign: None,
+        })
     }
 
     /// What the program has said about itself.
@@ -194,6 +210,7 @@ impl Client {
             }
             Ok(())
         })?;
+        stacks.code.foreign = self.foreign;
         Ok(stacks)
     }
 
@@ -215,11 +232,12 @@ impl Client {
             }
             Ok(())
         })?;
+        polled.code.foreign = self.foreign;
         Ok(polled)
     }
 
     /// Freezes the task with this number: it is not polled until it is thawed, by [`thaw_task`](Self::thaw_task) over any
-    /// connection, or by the end of this one. What waits for it waits. True if it is being polled now: then it is held before
+    /// connection, or by the end of this one, or because nothing was asked over this one for a minute. What waits for it waits. True if it is being polled now: then it is held before
     /// its next poll.
     ///
     /// # Errors
@@ -344,7 +362,7 @@ fn read_line(stream: &mut BufReader<UnixStream>) -> Result<String, Error> {
     let read = stream.by_ref().take(LINE_BYTES_MAX).read_line(&mut line)?;
     if read > 0 && line.ends_with('\n') {
         line.pop();
-        return Ok(line);
+        return Ok(harmless(line));
     }
     Err(if read as u64 == LINE_BYTES_MAX {
         Error::Protocol(format!("a line has more than {LINE_BYTES_MAX} bytes"))

@@ -16,6 +16,8 @@ pub enum Error {
     },
     /// None was named, and there is not exactly one program: the numbers of their processes.
     NotOne(Vec<u32>),
+    /// Another user could have put a false program there: why.
+    NotTrusted(String),
     /// The connection broke, or nothing came in time.
     Connection(io::Error),
     /// The program refuses, with its reason.
@@ -41,6 +43,7 @@ impl fmt::Display for Error {
                 let numbers: Vec<String> = processes.iter().map(u32::to_string).collect();
                 write!(f, "several programs listen; name one of the processes {}", numbers.join(", "))
             }
+            Self::NotTrusted(reason) => write!(f, "it may be a false program: {reason}"),
             Self::Connection(cause) => write!(f, "the connection to the program broke: {cause}"),
             Self::Refused(reason) => write!(f, "the program refuses: {reason}"),
             Self::Protocol(reason) => {
@@ -54,7 +57,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::NotListening { cause, .. } | Self::Connection(cause) => Some(cause),
-            Self::NotOne(_) | Self::Refused(_) | Self::Protocol(_) => None,
+            Self::NotOne(_) | Self::NotTrusted(_) | Self::Refused(_) | Self::Protocol(_) => None,
         }
     }
 }

@@ -31,6 +31,7 @@ mod method_graph;
 mod page;
 #[cfg(unix)]
 mod place;
+mod printable;
 #[cfg(unix)]
 mod record;
 mod reports;

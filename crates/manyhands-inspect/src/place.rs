@@ -1,6 +1,8 @@
 //! Where programs listen.
 
 use crate::error::Error;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +17,56 @@ pub fn default_path(process: u32) -> PathBuf {
 /// # Errors
 /// When there is none, and when there are several.
 pub fn only_path() -> Result<PathBuf, Error> {
-    only_in(&folder())
+    let folder = folder();
+    check_folder(&folder)?;
+    only_in(&folder)
+}
+
+/// Whether programs that listen at the path can be those of this user: of the folder where they listen that were given no other
+/// path, that nobody else may enter it. Another user may have made it first.
+pub(crate) fn check(path: &Path) -> Result<(), Error> {
+    let folder = folder();
+    match path.parent() == Some(&folder) {
+        true => check_folder(&folder),
+        false => Ok(()),
+    }
+}
+
+fn check_folder(folder: &Path) -> Result<(), Error> {
+    // Not followed: another user may have put a link there.
+    let found = match std::fs::symlink_metadata(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        found => found?,
+    };
+    let own = nix::unistd::geteuid().as_raw();
+    if found.is_dir() && found.uid() == own && found.mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    let folder = folder.display();
+    let reason = format!("{folder} must be a folder of this user that no other may enter");
+    Err(Error::NotTrusted(reason))
+}
+
+/// The process at the other end, if it is another user's. Only root may look at those.
+#[cfg(target_os = "linux")]
+pub(crate) fn foreign_process(stream: &UnixStream) -> Result<Option<u32>, Error> {
+    use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+    let peer = getsockopt(stream, PeerCredentials).map_err(std::io::Error::from)?;
+    let own = nix::unistd::geteuid();
+    match peer.uid() {
+        user if user == own.as_raw() => Ok(None),
+        _ if own.is_root() => Ok(Some(peer.pid().unsigned_abs())),
+        user => {
+            let reason = format!("it is a process of the user with the number {user}");
+            Err(Error::NotTrusted(reason))
+        }
+    }
+}
+
+/// Elsewhere nobody sees who is at the other end.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn foreign_process(_: &UnixStream) -> Result<Option<u32>, Error> {
+    Ok(None)
 }
 
 fn only_in(folder: &Path) -> Result<PathBuf, Error> {
@@ -54,8 +105,28 @@ const EXTENSION: &str = "sock";
 
 #[cfg(test)]
 mod tests {
-    use super::only_in;
+    use super::{check_folder, only_in};
+    use crate::error::Error;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt, symlink};
     use std::os::unix::net::UnixListener;
+
+    #[test]
+    fn a_folder_that_others_may_enter_or_a_link_is_not_trusted() {
+        let folder = std::env::temp_dir().join(format!("manyhands-trust-{}", std::process::id()));
+        check_folder(&folder).unwrap();
+        fs::create_dir_all(&folder).unwrap();
+        let link = folder.join("link");
+        symlink(&folder, &link).unwrap();
+        for (mode, is_trusted) in [(0o700, true), (0o755, false), (0o720, false)] {
+            fs::set_permissions(&folder, Permissions::from_mode(mode)).unwrap();
+            assert_eq!(check_folder(&folder).is_ok(), is_trusted, "{mode:o}");
+        }
+        fs::set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
+        let refused = check_folder(&link);
+        assert!(matches!(refused, Err(Error::NotTrusted(_))), "{refused:?}");
+        fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn the_only_program_that_listens_is_found_and_none_or_several_are_said_so() {
@@ -63,7 +134,7 @@ mod tests {
         let folder = std::env::temp_dir().join(name);
         let none = only_in(&folder).unwrap_err().to_string();
         assert!(none.contains("MANYHANDS_INSPECT=1"), "{none}");
-        std::fs::create_dir_all(&folder).unwrap();
+        fs::create_dir_all(&folder).unwrap();
         // A socket without a listener, and what is no socket of a process.
         drop(UnixListener::bind(folder.join("7.sock")).unwrap());
         let _named = UnixListener::bind(folder.join("other.sock")).unwrap();
@@ -73,6 +144,6 @@ mod tests {
         let _second = UnixListener::bind(folder.join("9.sock")).unwrap();
         let several = only_in(&folder).unwrap_err().to_string();
         assert!(several.contains("9, 12"), "{several}");
-        std::fs::remove_dir_all(&folder).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

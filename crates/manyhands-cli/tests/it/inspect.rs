@@ -134,6 +134,61 @@ fn stacks_are_printed_with_those_that_are_missing_and_tasks_are_counted() {
     assert_eq!(object["task_graph"]["stacks"], 1_000_000);
 }
 
+/// A program that means harm: its texts are orders to a terminal, and its code is said to be in a pipe, which who opens waits.
+fn hostile_program(folder: &tempfile::TempDir) -> PathBuf {
+    let pipe = folder.path().join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    answering(folder, "10.sock", move |request| {
+        let pipe = pipe.display();
+        let orders = "\\u001b]8;;http://evil\\u0007 \\u009b2J \u{9b}31m \\u202e \\r";
+        let kind = ["snapshot", "deadlocks", "groups", "reports", "stacks"]
+            .into_iter()
+            .find(|kind| request.contains(kind))
+            .unwrap();
+        let line = match kind {
+            "snapshot" => TASK.replace("clerk", &format!("clerk {orders}")),
+            "reports" => REPORT.replace("One was", &format!("One {orders} was")),
+            "deadlocks" => format!(
+                r#"{{"starvation":{{"runtime":1,"name":"{orders}","queued":2,"because":"limit","text":"starved {orders}"}}}}"#
+            ),
+            "groups" => format!(
+                r#"{{"group":{{"kind":"future","type":"{orders}","spawned_at":"{orders}","state":"waiting","waits_for":"receive","at":"{orders}","tasks":1,"examples":["3"],"longest_us":7}}}}"#
+            ),
+            _ => format!(
+                r#"{{"code":{{"architecture":"x86_64","mappings":[{{"start":"1000","end":"9000","offset":"0","path":"{pipe}"}}]}}}}
+{{"stack":{{"runtime":1,"worker":0,"thread":70,"name":"{orders}","state":"running","task_spawned_at":null,"missing":null,"registers":{{"instruction":"1010","stack":"7000","frame":"0","link":"0"}},"length":0,"words":[],"cut":false}}}}"#
+            ),
+        };
+        format!(
+            "{line}\n{{\"end\":\"{kind}\",\"tasks\":1,\"tasks_left_out\":0,\"groups_left_out\":0}}"
+        )
+    })
+}
+
+#[test]
+fn what_a_program_says_is_not_obeyed_by_the_terminal_nor_opened_if_it_is_no_file() {
+    for form in [&["--text"][..], &["--json"], &["--stacks"]] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = hostile_program(&folder);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_manyhands"));
+        command.arg("inspect").args(form).arg("--socket").arg(path);
+        let (ended, end) = mpsc::channel();
+        let waiting = thread::spawn(move || ended.send(command.output()));
+        let output = end.recv_timeout(Duration::from_secs(60));
+        let output = output.expect("it opens no pipe").unwrap();
+        waiting.join().unwrap().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let out = text(&output.stdout);
+        assert!(
+            out.contains("2J") && out.contains("evil"),
+            "{form:?}: {out}"
+        );
+        let is_order = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+        assert!(!out.contains(is_order), "{form:?}: {out:?}");
+    }
+}
+
 /// A program that answers one client's request to poll a task, with one wait and no stack, or refuses.
 fn program_that_polls(folder: &tempfile::TempDir, answer: String) -> PathBuf {
     answering(folder, "9.sock", move |request| {

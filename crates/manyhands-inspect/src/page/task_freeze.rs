@@ -1,12 +1,16 @@
 //! Freezing and thawing one task of the program, when a page asks for it. The program thaws a task when the connection ends
-//! over which it was frozen, so there is one for all of them, for as long as the server of the page runs.
+//! over which it was frozen, or is silent for a minute. So there is one for all of them, for as long as the server of the page
+//! runs, and something is asked over it from time to time: a server that is stopped holds no task for longer.
 //!
 //! Not here: pages that hold still (`freeze.rs`).
 
 use crate::client::Client;
 use crate::error::Error;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 /// What a page wants of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,23 +22,39 @@ pub(super) enum Wish {
 /// The connection to one program.
 pub(super) struct TaskFreezer {
     socket: PathBuf,
-    /// None until it is needed.
-    client: Mutex<Option<Client>>,
+    kept: Arc<Kept>,
+    /// The thread that asks ends with this.
+    _asking: Sender<()>,
 }
+
+/// None until it is needed.
+type Kept = Mutex<Option<Client>>;
 
 impl TaskFreezer {
     /// Of the program that listens at `socket`.
     pub(super) fn new(socket: PathBuf) -> Self {
+        Self::asking(socket, ASK_EVERY)
+    }
+
+    pub(super) fn asking(socket: PathBuf, every: Duration) -> Self {
+        let kept = Arc::new(Mutex::new(None));
+        let (asking, ended) = mpsc::channel();
+        let asked = Arc::clone(&kept);
+        thread::spawn(move || {
+            while ended.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+                keep(&asked);
+            }
+        });
         Self {
             socket,
-            client: Mutex::new(None),
+            kept,
+            _asking: asking,
         }
     }
 
-    /// Freezes or thaws the task, and says what it does now. Connects again if the program has closed the connection, which it
-    /// does when it was not used for a while, and no task is frozen.
+    /// Freezes or thaws the task, and says what it does now. Connects again if the program has closed the connection.
     pub(super) fn ask(&self, wish: Wish, task: &str) -> Result<String, Error> {
-        let mut kept = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.kept);
         if let Some(client) = kept.as_mut() {
             match wish.ask(client, task) {
                 Err(Error::Connection(_)) => *kept = None,
@@ -43,6 +63,19 @@ impl TaskFreezer {
         }
         wish.ask(kept.insert(Client::connect(&self.socket)?), task)
     }
+}
+
+/// Asks for little, so that the program sees that somebody is there.
+fn keep(kept: &Kept) {
+    let mut kept = lock(kept);
+    let is_over = |client: &mut Client| client.workers_and_loops().is_err();
+    if kept.as_mut().is_some_and(is_over) {
+        *kept = None;
+    }
+}
+
+fn lock(kept: &Kept) -> MutexGuard<'_, Option<Client>> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Wish {
@@ -59,3 +92,6 @@ impl Wish {
         })
     }
 }
+
+/// A third of the minute after which the program thaws.
+const ASK_EVERY: Duration = Duration::from_secs(20);

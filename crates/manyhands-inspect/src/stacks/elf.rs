@@ -8,7 +8,6 @@ use std::fs::{self, File};
 use std::io::BufReader;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 use std::sync::Arc;
 
 /// What is kept of a file.
@@ -29,9 +28,9 @@ struct Section {
 }
 
 impl Elf {
-    /// Reads a file; `None` if it cannot be read or is no such file.
-    pub(super) fn read(path: &Path) -> Option<Self> {
-        Self::parse(&ReadCache::new(BufReader::new(File::open(path).ok()?)))
+    /// Reads a file; `None` if it is no such file.
+    pub(super) fn read(file: &File) -> Option<Self> {
+        Self::parse(&ReadCache::new(BufReader::new(file)))
     }
 
     /// Reads the code that the system puts into each process, from this one: it is the same in all.
@@ -54,11 +53,11 @@ impl Elf {
                 return None;
             };
             let (offset, size) = segment.file_range();
-            (p_flags & PF_X != 0).then(|| (offset..offset + size, segment.address()))
+            (p_flags & PF_X != 0).then(|| (offset..offset.saturating_add(size), segment.address()))
         });
         let addresses = |name: &str| {
             let section = file.section_by_name(name)?;
-            Some(section.address()..section.address() + section.size())
+            Some(section.address()..section.address().saturating_add(section.size()))
         };
         let section = |name: &str| {
             let bytes = file.section_by_name(name)?.uncompressed_data().ok()?;

@@ -51,6 +51,11 @@ pub(crate) mod graph;
 mod locks;
 #[cfg(all(feature = "page", unix))]
 pub(crate) mod method_view;
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod opening;
 mod record;
 #[cfg(all(
     target_os = "linux",

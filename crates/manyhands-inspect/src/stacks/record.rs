@@ -19,6 +19,9 @@ pub struct Code {
     pub architecture: String,
     /// Where it lies in the program's memory, by rising address.
     pub mappings: Vec<Mapping>,
+    /// The process, if it is another user's: then what it says is not believed.
+    #[serde(skip)]
+    pub(crate) foreign: Option<u32>,
 }
 
 /// A piece of the program's memory that has code.

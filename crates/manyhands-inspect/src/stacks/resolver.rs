@@ -2,25 +2,36 @@
 
 use super::elf::Elf;
 use super::folding::kind_of;
+use super::opening::{Allowed, path_of};
 use super::record::{Code, Mapping, RawStack, RawStacks};
 use super::task::{LeafStack, PolledTask, RawPolledTask};
 use super::unwind::{Calls, Copied};
 use super::{Frame, Stacks, ThreadStack};
+use crate::printable::is_harmful;
 use blazesym::symbolize::source::{Elf as ElfSource, Source};
 use blazesym::symbolize::{CodeInfo, Input, Sym, Symbolized, Symbolizer};
 use std::collections::HashMap;
 use std::fmt;
-use std::path::Path;
+use std::fs::File;
 use std::sync::Arc;
 
 /// Follows calls and finds their names. Keeps what it has read, so the first stacks cost the most: some tenths of a second.
 ///
-/// A program without tables of lines has frames without lines, one without symbols has addresses in place of names.
+/// A program without tables of lines has frames without lines, one without symbols has addresses in place of names. Of another
+/// user's program, which only root sees, only the files are opened that the system says it has loaded; its lines are not
+/// known, because tables of lines may name other files.
 pub struct Resolver {
     symbolizer: Symbolizer,
-    files: HashMap<String, Option<Arc<Elf>>>,
+    files: HashMap<String, Option<Opened>>,
     /// The functions at a place in a file, the innermost first.
     names: HashMap<(String, u64), Vec<Frame>>,
+}
+
+/// A file with code.
+struct Opened {
+    /// Kept open where another user could put something else in its place.
+    kept: Option<File>,
+    elf: Option<Arc<Elf>>,
 }
 
 impl Resolver {
@@ -72,10 +83,11 @@ impl Resolver {
     /// The functions of each copy, and whether there are more that could not be found.
     fn follow(&mut self, code: &Code, copies: &[Copied<'_>]) -> Vec<(Vec<Frame>, bool)> {
         let is_native = code.architecture == std::env::consts::ARCH;
+        let allowed = Allowed::of(code);
         let code = &code.mappings;
         let files: Vec<_> = code
             .iter()
-            .map(|mapping| self.file(&mapping.path))
+            .map(|mapping| self.file(&mapping.path, &allowed))
             .collect();
         let known = code.iter().zip(&files);
         let known = known.filter_map(|(mapping, elf)| Some((mapping, elf.as_deref()?)));
@@ -92,16 +104,21 @@ impl Resolver {
         functions.collect()
     }
 
-    fn file(&mut self, path: &str) -> Option<Arc<Elf>> {
+    fn file(&mut self, path: &str, allowed: &Allowed) -> Option<Arc<Elf>> {
         let read = || match path {
-            "[vdso]" => Elf::of_system().map(Arc::new),
-            _ if path.starts_with('/') => Elf::read(Path::new(path)).map(Arc::new),
-            _ => None,
+            "[vdso]" => Some(Opened {
+                kept: None,
+                elf: Elf::of_system().map(Arc::new),
+            }),
+            _ => {
+                let file = allowed.open(path)?;
+                let elf = Elf::read(&file).map(Arc::new);
+                let kept = matches!(allowed, Allowed::Mapped(_)).then_some(file);
+                Some(Opened { kept, elf })
+            }
         };
-        self.files
-            .entry(path.to_owned())
-            .or_insert_with(read)
-            .clone()
+        let opened = self.files.entry(path.to_owned()).or_insert_with(read);
+        opened.as_ref()?.elf.clone()
     }
 
     /// The function at an address, and those that were inlined into it before, the innermost first.
@@ -110,7 +127,7 @@ impl Resolver {
         let Some(mapping) = code.iter().find(holds) else {
             return vec![nameless(address, "")];
         };
-        let offset = address - mapping.start.0 + mapping.offset.0;
+        let offset = (address - mapping.start.0).wrapping_add(mapping.offset.0);
         let key = (mapping.path.clone(), offset);
         if let Some(known) = self.names.get(&key) {
             return known.clone();
@@ -140,20 +157,25 @@ impl Resolver {
     /// marks' offsets in place of them, and an offset may equal an address of code.
     fn linked(&self, path: &str, offset: u64) -> Option<Sym<'_>> {
         let mut symbol = self.symbol(path, Input::FileOffset(offset), Tables::Linker)?;
-        let address = symbol.addr + symbol.offset as u64;
+        let address = symbol.addr.wrapping_add(symbol.offset as u64);
         // Comes to an end: each mark that is found begins before the last.
         while is_mark(&symbol.name) {
             let before = symbol.addr.checked_sub(1)?;
             symbol = self.symbol(path, Input::VirtOffset(before), Tables::Linker)?;
         }
-        let holds = |size| address - symbol.addr < size as u64;
+        let holds = |size| address.wrapping_sub(symbol.addr) < size as u64;
         symbol.size.is_none_or(holds).then_some(symbol)
     }
 
     /// What is known of a place in a file.
     fn symbol(&self, path: &str, place: Input<u64>, tables: Tables) -> Option<Sym<'_>> {
-        let mut file = ElfSource::new(path);
-        file.debug_syms = tables == Tables::Debugger;
+        let opened = self.files.get(path)?.as_ref()?;
+        let mut file = match &opened.kept {
+            Some(kept) => ElfSource::new(path_of(kept)),
+            None => ElfSource::new(path),
+        };
+        // Those for debuggers name other files.
+        file.debug_syms = tables == Tables::Debugger && opened.kept.is_none();
         let source = Source::Elf(file);
         match self.symbolizer.symbolize_single(&source, place) {
             Ok(Symbolized::Sym(symbol)) => Some(symbol),
@@ -248,8 +270,7 @@ fn frame(symbol: &str, code: Option<&CodeInfo<'_>>, module: &str, inlined: bool)
 /// own, but from files.
 fn printable(text: &str) -> String {
     let escaped = |c: char| {
-        let is_plain = !(c.is_control()
-            || matches!(c, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'));
+        let is_plain = !is_harmful(c);
         let (plain, escaped) = (
             is_plain.then_some(c),
             (!is_plain).then(|| c.escape_unicode()),
@@ -307,6 +328,7 @@ mod tests {
             code: Code {
                 architecture: architecture.to_owned(),
                 mappings: vec![mapping],
+                ..Code::default()
             },
             threads: vec![RawStack {
                 runtime: 1,

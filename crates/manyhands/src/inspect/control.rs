@@ -11,7 +11,7 @@ use crate::sync::global;
 ///
 /// A task that is polled so is woken without a reason. Futures have to expect that; but one that counts its polls, or does
 /// something else in each of them, does so once more. What waits for a frozen task waits until it is thawed; that is at the
-/// latest when the connection ends over which it was frozen.
+/// latest when the connection ends over which it was frozen, or has asked nothing for a minute.
 ///
 /// # Examples
 /// ```

@@ -215,7 +215,7 @@ pub(super) fn all_of(by: FreezerNumber) -> Vec<TaskNumber> {
 
 /// Whether any task is here.
 #[inline]
-pub(super) fn is_any() -> bool {
+fn is_any() -> bool {
     // Relaxed: who asks about a task that was marked before has had the lock of its shard, or its record is gone, since
     // then; and each later count has that task in it until it is taken out.
     COUNT.load(Ordering::Relaxed) > 0

@@ -157,7 +157,6 @@ fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Re
         looks: StarvationLooks::default(),
         freezer: Freezer::new(),
     };
-    let mut is_patient = false;
     loop {
         line.clear();
         let mut bounded = requests.by_ref().take(REQUEST_BYTES_MAX);
@@ -176,11 +175,6 @@ fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Re
         }
         answer(&mut answers, &line, &mut memory)?;
         answers.flush()?;
-        // Who has frozen a task may look at it for long, and the system says when that process ends.
-        if is_patient != memory.freezer.has_any() {
-            is_patient = !is_patient;
-            stream.set_read_timeout((!is_patient).then_some(READ_LIMIT))?;
-        }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::wire::View;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixListener;
 use std::thread;
+use std::time::Duration;
 
 /// A program that has a task 7.
 pub(super) fn answer(wish: Wish, task: &str) -> Result<String, Error> {
@@ -49,6 +50,29 @@ fn who_may_change_something_freezes_and_thaws_a_task_but_not_while_pages_are_fro
         assert_eq!((got, text.as_str()), (status, body), "{target}");
         assert!(head.contains("nosniff"), "{head}");
     }
+}
+
+#[test]
+fn while_the_page_is_served_the_program_is_asked_so_that_it_does_not_thaw() {
+    let path = std::env::temp_dir().join(format!("manyhands-keeps-{}.sock", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    let listener = UnixListener::bind(&path).unwrap();
+    let program = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let hello = r#"{"manyhands_inspect":1,"process":7,"library":"0.1.0"}"#;
+        writeln!(stream, "{hello}").unwrap();
+        let lines = BufReader::new(stream.try_clone().unwrap()).lines();
+        let answered = lines.map(Result::unwrap).inspect(|_| {
+            writeln!(stream, "{{\"end\":\"it\"}}").unwrap();
+        });
+        answered.take(3).collect::<Vec<_>>()
+    });
+    let freezer = TaskFreezer::asking(path.clone(), Duration::from_millis(1));
+    freezer.ask(Wish::Freeze, "7").unwrap();
+    let asked = program.join().unwrap();
+    let little = r#"{"get":"snapshot","tasks_max":0}"#;
+    assert_eq!(asked, [r#"{"freeze":"7"}"#, little, little]);
+    std::fs::remove_file(&path).unwrap();
 }
 
 #[test]
