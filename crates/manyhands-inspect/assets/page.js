@@ -32,6 +32,8 @@ const shown = {
   onlyFlagged: false,
   flagged: new Set(),
   row: 0,
+  // The number of the task that somebody has chosen.
+  chosen: null,
   scale: 1,
   // What is shown: from the program, or from a file.
   last: null,
@@ -112,14 +114,15 @@ function cell(column, row) {
   return made;
 }
 
-function heading(name) {
+function heading(name, rows) {
   const row = element("tr");
   columnsOf(name).forEach((column, index) => {
     if (!isShown(column)) return;
+    const isNumber = !column.isFlag && !column.isBar && rows.some((row) => typeof column.of(row) === "number");
     const sorting = shown.sorting[name];
     const isSorted = sorting.column === index;
     const direction = isSorted ? (sorting.isDown ? "descending" : "ascending") : "none";
-    const head = element("th", undefined, { scope: "col", "aria-sort": direction });
+    const head = element("th", undefined, { scope: "col", "aria-sort": direction, class: isNumber ? "number" : "" });
     const button = element("button", column.title, { type: "button", "data-column": String(index) });
     button.addEventListener("click", () => {
       shown.sorting[name] = { column: index, isDown: isSorted && !sorting.isDown };
@@ -149,7 +152,7 @@ function drawTable(name) {
   for (const column of columns) if (column.isSeldom && rows.some((row) => column.of(row) !== "")) seldom.add(column);
   const made = element("table");
   const of = rows.length === count ? String(count) : `${rows.length} of ${count}`;
-  made.append(element("caption", of), heading(name));
+  made.append(element("caption", of), heading(name, rows));
   // The focus stays with the task, wherever it has moved.
   const moved = key === undefined ? -1 : rows.findIndex((row) => table.key?.(row) === key);
   shown.row = Math.min(moved < 0 ? shown.row : moved, Math.max(rows.length - 1, 0));
@@ -160,9 +163,13 @@ function drawTable(name) {
   const drawn = isFirst ? rows.slice(0, rowsAtFirst) : rows;
   if (drawn.length < rows.length) requestAnimationFrame(() => requestAnimationFrame(draw));
   drawn.forEach((row, index) => {
-    const classes = [table.alarm?.(row) ? "alarm" : "", row.change === "gone" ? "gone" : ""].join(" ").trim();
+    const kinds = { alarm: table.alarm?.(row), frozen: row.frozen, gone: row.change === "gone" };
+    const classes = Object.keys(kinds).filter((kind) => kinds[kind]).join(" ");
     const line = element("tr", undefined, { class: classes, tabindex: index === shown.row ? "0" : "-1" });
-    if (table.key) line.dataset.key = table.key(row);
+    if (table.key) {
+      line.dataset.key = table.key(row);
+      line.setAttribute("aria-selected", String(line.dataset.key === shown.chosen));
+    }
     line.append(...columns.filter(isShown).map((column) => cell(column, row)));
     body.append(line);
   });
@@ -267,7 +274,7 @@ async function lookAtThreads() {
   draw();
 }
 
-const chosenTask = () => byId("panel-tasks").querySelector("tbody tr[tabindex='0']")?.dataset.key;
+const chosenTask = () => byId("panel-tasks").querySelector("tbody tr[aria-selected='true']")?.dataset.key;
 const isFrozen = (number) => shown.last?.view.tasks.some((task) => task.number === number && task.frozen) ?? false;
 
 // The chosen task is frozen, or thawed: the program polls it no more, or again.
@@ -279,9 +286,11 @@ async function holdTask() {
   if (!answer.ok) throw new Error(await answer.text());
 }
 
-// Says what that does to the chosen task.
+// Says what that does to the chosen task. Without one there is nothing to do.
 function nameHold() {
-  byId("hold").firstChild.data = isFrozen(chosenTask()) ? "Thaw " : "Freeze ";
+  const number = chosenTask();
+  byId("hold").firstChild.data = isFrozen(number) ? "Thaw the task " : "Freeze the task ";
+  for (const name of ["poll", "hold"]) byId(name).disabled = number === undefined;
 }
 
 // The chosen task is polled once more, to see where it waits. It takes that for a wake.
@@ -301,13 +310,19 @@ function say(text, isLost) {
   status.classList.toggle("lost", isLost);
 }
 
+const frozenOf = ({ tasks }) => {
+  const number = tasks.filter((task) => task.frozen).length;
+  return number > 0 ? [`${number} frozen`] : [];
+};
+
 function summary({ process, view }) {
   const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
   const all = view.tasks.length + view.tasks_left_out;
   const parts = [
     `process ${process}`,
     count(all, "task"),
-    count(view.loops.length, "loop"),
+    ...frozenOf(view),
+    count(view.loops.length, "running loop"),
     count(view.channels.length + view.channels_left_out, "channel"),
   ];
   if (shown.earlier !== null) {
@@ -487,11 +502,23 @@ function moveRow(step) {
   const rows = byId(`panel-${shown.tab}`).querySelectorAll("tbody tr");
   if (rows.length === 0) return;
   rows[shown.row]?.setAttribute("tabindex", "-1");
-  shown.row = Math.max(0, Math.min(rows.length - 1, shown.row + step));
+  // The first key chooses the row that is there.
+  const from = rows[shown.row]?.contains(document.activeElement) ? shown.row + step : shown.row;
+  shown.row = Math.max(0, Math.min(rows.length - 1, from));
   rows[shown.row].setAttribute("tabindex", "0");
   rows[shown.row].focus();
-  nameHold();
 }
+
+// A row is chosen by a key or a click, and stays so.
+document.addEventListener("focusin", ({ target }) => {
+  const row = target.closest?.("tr[data-key]");
+  if (!row) return;
+  const rows = [...row.parentNode.children];
+  for (const other of rows) other.setAttribute("aria-selected", String(other === row));
+  shown.row = rows.indexOf(row);
+  shown.chosen = row.dataset.key;
+  nameHold();
+});
 
 const keys = {
   "/": () => byId("filter").focus(),

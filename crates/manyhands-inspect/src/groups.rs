@@ -19,8 +19,8 @@ pub struct Groups {
 pub struct Group {
     /// `future`, `closure`, or `thread` for threads that wait outside of any task.
     pub kind: String,
-    /// The type of their closure or future.
-    #[serde(rename = "type")]
+    /// The type of their closure or future, as in [`Task`](crate::Task).
+    #[serde(rename = "type", deserialize_with = "crate::wire::without_closure")]
     pub type_name: String,
     /// File, line and column of their spawning.
     pub spawned_at: Option<String>,

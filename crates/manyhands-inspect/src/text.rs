@@ -425,7 +425,7 @@ mod tests {
     #[test]
     fn loops_and_channels_have_tables_and_waits_name_their_channel() {
         let running = Loop {
-            body: "shop::price::{{closure}}".to_owned(),
+            body: "shop::price".to_owned(),
             called_at: Some("src/shop.rs:31:5".to_owned()),
             items: Some(200),
             done: 50,
@@ -462,7 +462,7 @@ mod tests {
             ..View::default()
         });
         for part in [
-            "shop::price::{{closure}}",
+            "shop::price",
             "src/shop.rs:31 ",
             "25 %",
             "2 of 4",

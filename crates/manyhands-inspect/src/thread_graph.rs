@@ -77,7 +77,7 @@ fn node(segment: &Segment, locks: &BTreeMap<String, usize>, stacks: &Stacks) -> 
     let methods = segment.methods.iter().rev();
     lines.extend(methods.take(METHODS_MAX).map(method_line));
     match segment.methods.len() {
-        0 => lines.push("no function of the program is known".to_owned()),
+        0 => lines.push(idle_line(segment, stacks)),
         all if all > METHODS_MAX => lines.push(format!("and {} more calls", all - METHODS_MAX)),
         _ => {}
     }
@@ -87,6 +87,17 @@ fn node(segment: &Segment, locks: &BTreeMap<String, usize>, stacks: &Stacks) -> 
         lines,
         is_deadlocked: false,
         tasks: None,
+    }
+}
+
+/// What is said of threads that are in no function of the program.
+fn idle_line(segment: &Segment, stacks: &Stacks) -> String {
+    let members = segment.members.iter();
+    let idle = members.filter(|member| stacks.threads[**member].is_idle());
+    match idle.count() {
+        0 => UNKNOWN.to_owned(),
+        idle if idle == segment.members.len() => "idle".to_owned(),
+        idle => format!("{idle} idle; of the others {UNKNOWN}"),
     }
 }
 
@@ -102,6 +113,7 @@ fn method_line(method: &Method) -> String {
     }
 }
 
+const UNKNOWN: &str = "no function of the program is known";
 /// More boxes than these would not be read.
 const SEGMENTS_MAX: usize = 200;
 /// Functions in a box.
@@ -166,6 +178,21 @@ pub(crate) mod tests {
         let edges = graph.edges.iter();
         let edges: Vec<_> = edges.map(|edge| (edge.from, edge.to, edge.count)).collect();
         assert_eq!(edges, [(2, 1, 2), (3, 1, 1)]);
+    }
+
+    #[test]
+    fn idle_workers_are_shown_without_what_the_library_does_in_them() {
+        let mut idle = thread(0, &["<impl FnOnce for F>::call_once", "clone_of_a_thread"]);
+        idle.state = "idle".to_owned();
+        let of = |threads| {
+            let graph = Graph::of_stacks(&Stacks { threads });
+            graph.nodes[0].lines.join("|")
+        };
+        assert_eq!(of(vec![idle.clone()]), "1 thread · worker 0|idle");
+        assert_eq!(
+            of(vec![idle, thread(1, &[])]),
+            "2 threads · worker 0, worker 1|1 idle; of the others no function of the program is known"
+        );
     }
 
     /// A worker that waits for a mutex, called by these functions, the innermost first.

@@ -4,7 +4,7 @@ use crate::groups::Group;
 use crate::reports::LoopReport;
 use crate::stacks::{Code, RawLeaf, RawStack};
 use serde::de::IgnoredAny;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
 /// The first line of a connection.
@@ -98,8 +98,8 @@ pub struct Task {
     pub id: String,
     /// The name that it was given.
     pub name: Option<String>,
-    /// The type of its closure or future.
-    #[serde(rename = "type")]
+    /// The type of its closure or future; of a closure or an async function the function in which it is written.
+    #[serde(rename = "type", deserialize_with = "without_closure")]
     pub type_name: String,
     /// `interactive`, `normal` or `background`; none of a thread.
     #[serde(default)]
@@ -182,7 +182,8 @@ pub struct Frame {
 /// A parallel loop that runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loop {
-    /// The function or closure that is its body.
+    /// The function that is its body, or in which the closure is written that is.
+    #[serde(deserialize_with = "without_closure")]
     pub body: String,
     /// File, line and column of the call.
     pub called_at: Option<String>,
@@ -334,4 +335,37 @@ pub(crate) struct Refusal {
     #[serde(default)]
     pub(crate) code: String,
     pub(crate) message: String,
+}
+
+/// The name of a type without what the compiler calls closures, and so the futures of async functions: `{{closure}}` says
+/// nothing that is not the same for all of them.
+pub(crate) fn without_closure<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let mut name = String::deserialize(from)?;
+    while let Some(function) = name.strip_suffix("::{{closure}}") {
+        name.truncate(function.len());
+    }
+    Ok(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_closure;
+    use serde::de::{IntoDeserializer, value::Error};
+
+    #[test]
+    fn an_async_function_has_its_own_name() {
+        for (sent, read) in [
+            ("shop::serve::{{closure}}", "shop::serve"),
+            ("shop::serve::{{closure}}::{{closure}}", "shop::serve"),
+            (
+                "shop::Map<shop::f::{{closure}}>",
+                "shop::Map<shop::f::{{closure}}>",
+            ),
+            ("shop::Server", "shop::Server"),
+            ("{{closure}}", "{{closure}}"),
+        ] {
+            let name: Result<String, Error> = without_closure(sent.into_deserializer());
+            assert_eq!(name.unwrap(), read);
+        }
+    }
 }

@@ -16,7 +16,7 @@ impl Stacks {
 
     /// The calls of each thread, the outermost first.
     pub(crate) fn calls(&self, frames: Frames) -> Vec<Vec<Call>> {
-        let calls = |thread: &ThreadStack| calls(&thread.frames, frames);
+        let calls = |thread: &ThreadStack| calls(&shown_of(thread, frames));
         self.threads.iter().map(calls).collect()
     }
 }
@@ -35,20 +35,24 @@ pub fn stacks_json(stacks: &Stacks, tasks: &Groups, frames: Frames) -> String {
     object.to_string()
 }
 
+/// The lines of a thread's stack. An idle worker is in no code of the program's, whatever its outermost functions are called.
+fn shown_of(thread: &ThreadStack, which: Frames) -> Vec<Shown<'_>> {
+    match thread.is_idle() && which == Frames::OfProgram && !thread.frames.is_empty() {
+        true => vec![Shown::Folded(&thread.frames)],
+        false => shown(&thread.frames, which),
+    }
+}
+
 /// The calls of a stack, the outermost first.
-fn calls(frames: &[Frame], which: Frames) -> Vec<Call> {
-    let call = |line: Shown<'_>| match line {
+fn calls(lines: &[Shown<'_>]) -> Vec<Call> {
+    let call = |line: &Shown<'_>| match line {
         Shown::Frame(frame) => Some(Call {
             function: frame.function.clone(),
             at: place(frame),
         }),
         Shown::Folded(_) => None,
     };
-    shown(frames, which)
-        .into_iter()
-        .rev()
-        .filter_map(call)
-        .collect()
+    lines.iter().rev().filter_map(call).collect()
 }
 
 /// Each thread with its stack, the innermost function first. Ends with a line feed.
@@ -60,7 +64,7 @@ pub fn stacks_text(stacks: &Stacks, frames: Frames) -> String {
             text.push('\n');
         }
         let _ = writeln!(text, "{}", heading(thread));
-        for line in shown(&thread.frames, frames) {
+        for line in shown_of(thread, frames) {
             let _ = match line {
                 Shown::Frame(frame) => writeln!(text, "    {}", frame_line(frame)),
                 Shown::Folded(folded) => writeln!(text, "    ({})", summary(folded)),
@@ -192,6 +196,10 @@ impl ThreadStack {
             Some(_) => who(self),
             None => format!("thread {}", self.thread),
         }
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.state == "idle"
     }
 }
 

@@ -101,7 +101,7 @@ fn height<T>(lines: &[T]) -> u16 {
 /// The tables and their keys; where there is no room, the name of the chosen one only.
 fn tab_line(state: &State, room: usize) -> Tabs<'static> {
     let names = || Tab::ALL.iter().map(|tab| tab.title());
-    let all: usize = names().map(|name| name.len() + TAB_CHARS).sum();
+    let all: usize = names().map(|name| name.len() + TAB_CHARS).sum::<usize>() + ALARM_MARK.len();
     let titles = Tab::ALL.iter().enumerate().map(|(at, tab)| {
         let title = match all <= room || *tab == state.tab {
             true => format!("{} {}", at + 1, tab.title()),
@@ -109,7 +109,7 @@ fn tab_line(state: &State, room: usize) -> Tabs<'static> {
         };
         let is_alarm = *tab == Tab::Deadlocks && !state.view.deadlocks.is_empty();
         match is_alarm {
-            true => Line::from(format!("{title} !")).fg(Color::Red),
+            true => Line::from(format!("{title}{ALARM_MARK}")).fg(Color::Red),
             false => Line::from(title),
         }
     });
@@ -284,8 +284,9 @@ const FOOT: [&str; 8] = [
     " · ↑ ↓ rows",
     " · p pause",
 ];
-/// Around the name of a table: its key, spaces, a line and perhaps a mark.
-const TAB_CHARS: usize = 6;
+/// Around the name of a table: its key, spaces and a line.
+const TAB_CHARS: usize = 5;
+const ALARM_MARK: &str = " !";
 const POPUP_WIDTH_MAX: u16 = 100;
 
 #[cfg(test)]

@@ -102,7 +102,7 @@ fn tasks(view: &View) -> Sheet {
     };
     Sheet {
         columns: &TASK_COLUMNS,
-        order: &[0, 2, 6, 3, 4, 10, 11, 1, 7, 9, 5, 8, 12],
+        order: &[0, 2, 6, 3, 1, 4, 10, 11, 7, 9, 5, 8, 12],
         rows: view.tasks.iter().map(row).collect(),
     }
 }
@@ -221,9 +221,9 @@ fn channels(view: &View) -> Sheet {
             "items",
             "capacity",
             "senders",
-            "waiting",
+            "senders wait",
             "receivers",
-            "waiting",
+            "receivers wait",
             "state",
             "of",
             "made at",

@@ -117,7 +117,7 @@ fn look_at_waiting(pictures: &Pictures, program: &Path) -> Result<(), Failure> {
     browser.open(&scene.address, Theme::Light)?;
     browser.wait_until("document.querySelectorAll('#panel-tasks tbody tr').length >= 44")?;
     checks::hostile_name_is_text(&mut browser, "#panel-tasks")?;
-    for (name, sorted) in [("ascending", "clerk 0"), ("descending", "::ticker::")] {
+    for (name, sorted) in [("ascending", "clerk 0"), ("descending", "::ticker")] {
         browser.value("document.querySelector('#panel-tasks [data-column=\"2\"]').focus()")?;
         browser.press("Enter")?;
         browser.wait_until(&format!(
@@ -187,6 +187,9 @@ fn poll_task(browser: &mut Browser, pictures: &Pictures) -> Result<(), Failure> 
     filter(browser, "clerk")?;
     browser.wait_until("document.querySelectorAll('#panel-tasks tbody tr').length === 10")?;
     browser.press("Escape")?;
+    browser.must("document.querySelector('#poll').disabled")?;
+    browser.press("ArrowDown")?;
+    browser.must("!document.querySelector('#poll').disabled")?;
     browser.press("o")?;
     browser.wait_until("document.querySelector('#polled').textContent.includes('clerk')")?;
     pictures.take(browser, "waiting-polled", None)?;
@@ -201,7 +204,7 @@ fn freeze_task(browser: &mut Browser, pictures: &Pictures) -> Result<(), Failure
     browser.value(by_name)?;
     browser.value(by_name)?;
     browser.press("ArrowDown")?;
-    browser.wait_until("document.activeElement.matches('tr') && document.activeElement.textContent.includes('::ticker::')")?;
+    browser.wait_until("document.activeElement.matches('tr') && document.activeElement.textContent.includes('::ticker')")?;
     browser.must("document.querySelector('#hold').textContent.startsWith('Freeze ')")?;
     browser.press("h")?;
     // It waits for its timer, is woken, and is held.
