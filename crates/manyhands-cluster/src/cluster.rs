@@ -3,7 +3,7 @@
 #[cfg(any(unix, feature = "nats"))]
 use crate::engine::hub::Hub;
 use crate::{
-    ClusterError, Merge, Options, Remote, RemoteReduce, Spawned, Value, build_id,
+    Captured, ClusterError, Merge, Options, Remote, RemoteReduce, Spawned, Value, build_id,
     engine::loopback::{Loopback, Simulation},
     function,
 };
@@ -246,7 +246,7 @@ impl Cluster {
     /// See [`ClusterError`].
     ///
     /// Example: see [`remote!`](crate::remote!).
-    pub fn map<C: Value, R: Value>(
+    pub fn map<C: Captured, R: Value>(
         &self,
         range: Range<u64>,
         body: Remote<C, u64, R>,
@@ -272,7 +272,7 @@ impl Cluster {
     /// # std::fs::remove_dir_all(made).unwrap();
     /// # Ok::<(), manyhands_cluster::ClusterError>(())
     /// ```
-    pub fn for_each<C: Value>(
+    pub fn for_each<C: Captured>(
         &self,
         range: Range<u64>,
         body: Remote<C, u64, ()>,
@@ -289,7 +289,7 @@ impl Cluster {
     /// See [`ClusterError`].
     ///
     /// Example: see [`RemoteReduce`].
-    pub fn map_reduce<C: Value, R: Value>(
+    pub fn map_reduce<C: Captured, R: Value>(
         &self,
         range: Range<u64>,
         body: RemoteReduce<C, R>,
@@ -303,7 +303,7 @@ impl Cluster {
     /// See [`ClusterError`].
     ///
     /// Example: see [`Input`](crate::Input).
-    pub fn query<C: Value, R: Value + Merge>(
+    pub fn query<C: Captured, R: Value + Merge>(
         &self,
         range: Range<u64>,
         body: Remote<C, Range<u64>, R>,
@@ -317,7 +317,7 @@ impl Cluster {
     /// See [`ClusterError`].
     ///
     /// Example: see [`Input`](crate::Input).
-    pub fn call<C: Value, R: Value>(&self, body: Remote<C, (), R>) -> Result<R, ClusterError> {
+    pub fn call<C: Captured, R: Value>(&self, body: Remote<C, (), R>) -> Result<R, ClusterError> {
         self.options().call(body)
     }
 

@@ -10,12 +10,20 @@
 
 use crate::{
     ClusterError,
+    broadcast::{Received, with_received},
     run::{self, Stop},
     wire::{self, FRAME_BYTES_MAX, Failure},
 };
 use manyhands::cancel::Token;
 use serde::{Serialize, de::DeserializeOwned};
-use std::{collections::HashSet, fmt, ops::Range, sync::Arc};
+use std::{
+    any::type_name,
+    collections::HashSet,
+    fmt,
+    hash::{DefaultHasher, Hash, Hasher},
+    ops::Range,
+    sync::Arc,
+};
 
 /// What goes to another process and comes back: captured values, results. It is implemented for all types that can.
 ///
@@ -26,6 +34,17 @@ use std::{collections::HashSet, fmt, ops::Range, sync::Arc};
 /// ```
 pub trait Value: Serialize + DeserializeOwned + Send + Sync + 'static {}
 impl<T: Serialize + DeserializeOwned + Send + Sync + 'static> Value for T {}
+
+/// What a remote function captures: values of its own, and lent ones. It is implemented for all types that can be written.
+///
+/// # Examples
+/// ```
+/// fn can_be_captured<T: manyhands_cluster::Captured>(_: T) {}
+/// let name = "hands".to_owned();
+/// can_be_captured((&name, 7));
+/// ```
+pub trait Captured: Serialize + Send + Sync {}
+impl<T: Serialize + Send + Sync> Captured for T {}
 
 /// What the body of a remote function is given: `u64`, the index of an item; `Range<u64>`, all indices of a chunk; or
 /// nothing. Sealed.
@@ -69,7 +88,7 @@ impl sealed::Input for u64 {
         body: fn(&C, Self) -> R,
         token: &Token,
     ) -> Result<Vec<u8>, Stop> {
-        results(&run::items(captures, range, body, token)?)
+        results(&run::items(range, |i| body(captures, i), token)?)
     }
 }
 
@@ -80,7 +99,11 @@ impl sealed::Input for Range<u64> {
         body: fn(&C, Self) -> R,
         token: &Token,
     ) -> Result<Vec<u8>, Stop> {
-        results(&run::whole(captures, &range, range.clone(), body, token)?)
+        results(&run::whole(
+            &range,
+            || body(captures, range.clone()),
+            token,
+        )?)
     }
 }
 
@@ -91,7 +114,7 @@ impl sealed::Input for () {
         body: fn(&C, Self) -> R,
         token: &Token,
     ) -> Result<Vec<u8>, Stop> {
-        results(&run::whole(captures, &range, (), body, token)?)
+        results(&run::whole(&range, || body(captures, ()), token)?)
     }
 }
 
@@ -108,7 +131,8 @@ fn results<R: Serialize + ?Sized>(results: &R) -> Result<Vec<u8>, Stop> {
 /// A registered function. `remote!` makes it.
 #[derive(Debug)]
 pub struct Function {
-    id: &'static str,
+    place: &'static str,
+    types: fn() -> &'static str,
     prepare: fn(&[u8]) -> Result<Prepared, String>,
 }
 
@@ -117,9 +141,30 @@ inventory::collect!(Function);
 impl Function {
     /// For `remote!`.
     #[must_use]
-    pub const fn new(id: &'static str, prepare: fn(&[u8]) -> Result<Prepared, String>) -> Self {
-        Self { id, prepare }
+    pub const fn new(
+        place: &'static str,
+        types: fn() -> &'static str,
+        prepare: fn(&[u8]) -> Result<Prepared, String>,
+    ) -> Self {
+        Self {
+            place,
+            types,
+            prepare,
+        }
     }
+}
+
+/// For `remote!`: the types that a body takes and returns.
+pub fn types_of<C, I, R>(_: fn(&C, I) -> R) -> &'static str {
+    type_name::<(C, I, R)>()
+}
+
+/// The name of a function: its place in the source, and a digest of its types. What a function of other types has captured is
+/// not read, also where unequal programs are said to be the same build.
+pub(crate) fn id(place: &str, types: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    types.hash(&mut hasher);
+    format!("{place}:{:016x}", hasher.finish())
 }
 
 /// A function with its captured values: it can run chunks.
@@ -162,8 +207,8 @@ struct Combining<C, R> {
 
 impl<C: Value, R: Value> RunChunk for Combining<C, R> {
     fn run(&self, range: Range<u64>, token: &Token) -> Result<Vec<u8>, Stop> {
-        let bodies = (self.map, self.combine);
-        results(&run::combined(&self.captures, range, bodies, token)?)
+        let map = |i| (self.map)(&self.captures, i);
+        results(&run::combined(range, map, self.combine, token)?)
     }
 }
 
@@ -197,17 +242,23 @@ pub fn prepare_combining<C: Value, R: Value>(
 }
 
 /// The function of this name with its captured values.
-pub(crate) fn find(id: &str, captures: &[u8]) -> Result<Prepared, Failure> {
+pub(crate) fn find(name: &str, captures: &[u8], received: &Received) -> Result<Prepared, Failure> {
     let mut table = inventory::iter::<Function>.into_iter();
-    let found = table.find(|function| function.id == id);
-    let function = found.ok_or_else(|| Failure::UnknownFunction { id: id.to_owned() })?;
-    (function.prepare)(captures).map_err(|reason| Failure::Captures { reason })
+    // The digest is made for the one at this place only.
+    let found = table.find(|function| {
+        name.starts_with(function.place) && id(function.place, (function.types)()) == name
+    });
+    let function = found.ok_or_else(|| Failure::UnknownFunction {
+        id: name.to_owned(),
+    })?;
+    let prepared = with_received(received, || (function.prepare)(captures));
+    prepared.map_err(|reason| Failure::Captures { reason })
 }
 
 /// Whether each function of this program has a name of its own.
 pub(crate) fn check() -> Result<(), ClusterError> {
     let table = inventory::iter::<Function>.into_iter();
-    check_ids(table.map(|function| function.id))
+    check_ids(table.map(|function| function.place))
 }
 
 fn check_ids(ids: impl Iterator<Item = &'static str>) -> Result<(), ClusterError> {
@@ -234,7 +285,7 @@ mod tests {
         let function = remote!([factor: u64] |i| -> u64 { factor * i });
         let (id, captures, _) = function.into_parts();
         let captures = wire::encode(&captures).unwrap();
-        let found = find(id, &captures).unwrap();
+        let found = find(&id, &captures, &Received::new()).unwrap();
         let bytes = found.run(2..5, &Token::never()).unwrap();
         assert_eq!(wire::decode::<Vec<u64>>(&bytes).unwrap(), [20, 30, 40]);
     }
@@ -242,11 +293,17 @@ mod tests {
     #[test]
     fn an_unknown_name_and_captures_of_another_type_are_failures() {
         let id = "nowhere:1:1".to_owned();
-        let unknown = find(&id, &[]).unwrap_err();
+        let unknown = find(&id, &[], &Received::new()).unwrap_err();
         assert_eq!(unknown, Failure::UnknownFunction { id });
         let function = remote!([] |i| -> u64 { i });
-        let wrong = find(function.into_parts().0, &[1, 2, 3]).unwrap_err();
+        let id = function.into_parts().0;
+        let wrong = find(&id, &[1, 2, 3], &Received::new()).unwrap_err();
         assert!(matches!(wrong, Failure::Captures { .. }), "{wrong:?}");
+        // At this place stood a function of other types, in another program.
+        let place = id.rsplit_once(':').unwrap().0;
+        let other = super::id(place, types_of(|_: &(u8,), i: u64| i));
+        let unknown = find(&other, &[1, 2, 3], &Received::new()).unwrap_err();
+        assert_eq!(unknown, Failure::UnknownFunction { id: other });
     }
 
     #[test]

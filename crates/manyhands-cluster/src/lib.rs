@@ -49,6 +49,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
+mod broadcast;
 mod build_id;
 mod caught;
 mod clock;
@@ -67,10 +68,11 @@ pub mod transport;
 mod wire;
 mod worker;
 
+pub use broadcast::Broadcast;
 pub use cluster::{Cluster, init};
 pub use engine::loopback::{Faults, Loopback};
 pub use error::ClusterError;
-pub use function::{Input, Value};
+pub use function::{Captured, Input, Value};
 pub use merge::{Greatest, Least, Merge, Total};
 pub use options::Options;
 pub use remote::{Remote, RemoteReduce};
@@ -79,7 +81,8 @@ pub use spawned::Spawned;
 /// What the macro needs; no interface.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::function::{Function, Prepared, prepare, prepare_combining};
+    pub use crate::function::{Function, Prepared, prepare, prepare_combining, types_of};
+    pub use crate::remote::Lent;
     pub use inventory;
 }
 

@@ -1,7 +1,7 @@
 //! How a call is run: until when, and until what.
 
 use crate::{
-    Cluster, ClusterError, Merge, Remote, RemoteReduce, Value, build_id,
+    Captured, Cluster, ClusterError, Merge, Remote, RemoteReduce, Value, broadcast, build_id,
     cluster::Engine,
     driver::{Part, Patience, Spec},
     run::{self, Stop},
@@ -12,7 +12,12 @@ use manyhands::{
     task,
 };
 use serde::de::DeserializeOwned;
-use std::{collections::BTreeMap, ops::Range, sync::PoisonError, time::Duration};
+use std::{
+    collections::BTreeMap,
+    ops::Range,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 /// Options of a call; made by [`Cluster::options`]. The calls are methods of them.
 ///
@@ -109,6 +114,32 @@ impl<'a> Options<'a> {
         Self { patience, ..self }
     }
 
+    /// A body that panics is run again, up to this many times; never if this is not set. At workers it is its chunk that is run
+    /// again, by whichever worker is free.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands_cluster::{Cluster, remote};
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// # std::panic::set_hook(Box::new(|_| ()));
+    ///
+    /// static RUNS: AtomicU32 = AtomicU32::new(0);
+    /// let cluster = Cluster::local();
+    /// let shaky = remote!([] || -> String {
+    ///     assert!(RUNS.fetch_add(1, Ordering::Relaxed) > 0, "the first time fails");
+    ///     "it works".to_owned()
+    /// });
+    /// assert_eq!(cluster.options().retries(2).call(shaky)?, "it works");
+    /// # Ok::<(), manyhands_cluster::ClusterError>(())
+    /// ```
+    pub fn retries(self, retries: u32) -> Self {
+        let patience = Patience {
+            retries,
+            ..self.patience
+        };
+        Self { patience, ..self }
+    }
+
     /// The call fails when this token is cancelled.
     ///
     /// Example: see [`Options`].
@@ -125,28 +156,67 @@ impl<'a> Options<'a> {
     /// See [`ClusterError`].
     ///
     /// Example: see [`Options`].
-    pub fn map<C: Value, R: Value>(
+    pub fn map<C: Captured, R: Value>(
         &self,
         range: Range<u64>,
         body: Remote<C, u64, R>,
     ) -> Result<Vec<R>, ClusterError> {
         let (id, captures, body) = body.into_parts();
         if self.cluster.is_local() {
-            return self.here(|token| run::items(&captures, range, body, token));
+            let body = |i| run::again(self.patience.retries, || body(&captures, i));
+            return self.here(|token| run::items(range, body, token));
         }
         let mut parts = BTreeMap::new();
         self.away(id, &captures, range, |part| {
-            let results: Vec<R> = read(&part)?;
-            if results.len() as u64 != part.range.end - part.range.start {
-                return Err(ClusterError::Decode {
-                    reason: format!("{} results for {:?}", results.len(), part.range),
-                    host: part.host,
-                });
-            }
-            parts.insert(part.range.start, results);
+            parts.insert(part.range.start, read_all(&part)?);
             Ok(())
         })?;
         Ok(parts.into_values().flatten().collect())
+    }
+
+    /// The results of a body for each index, each with its index as soon as it is there, in no order. They are not gathered;
+    /// but those that come faster than they are taken wait in memory. A panic of `take` ends the call as one of a body does.
+    ///
+    /// # Errors
+    /// See [`ClusterError`]; some results may have been taken before.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands_cluster::{Cluster, remote};
+    ///
+    /// let cluster = Cluster::local();
+    /// let mut most = 0;
+    /// let squares = remote!([] |i| -> u64 { i * i });
+    /// cluster.options().map_unordered(0..1_000, squares, |_, square| most = most.max(square))?;
+    /// assert_eq!(most, 999 * 999);
+    /// # Ok::<(), manyhands_cluster::ClusterError>(())
+    /// ```
+    pub fn map_unordered<C: Captured, R: Value>(
+        &self,
+        range: Range<u64>,
+        body: Remote<C, u64, R>,
+        mut take: impl FnMut(u64, R) + Send,
+    ) -> Result<(), ClusterError> {
+        let (id, captures, body) = body.into_parts();
+        if self.cluster.is_local() {
+            let take = Mutex::new(take);
+            let body = |i| {
+                let result = run::again(self.patience.retries, || body(&captures, i));
+                // After a panic the call ends.
+                let mut take = take.lock().unwrap_or_else(PoisonError::into_inner);
+                take(i, result);
+            };
+            // A vector of nothing takes no room.
+            return self.here(|token| run::items(range, body, token)).map(drop);
+        }
+        self.away(id, &captures, range, |part| {
+            let results = read_all(&part)?;
+            let pairs = part.range.clone().zip(results);
+            let taken = run::within(&part.range, || {
+                pairs.for_each(|(i, result)| take(i, result));
+            });
+            taken.map_err(|stop| self.error(stop))
+        })
     }
 
     /// As [`Cluster::for_each`].
@@ -168,7 +238,7 @@ impl<'a> Options<'a> {
     /// assert_eq!((sum, first.len(), answer), (Some(36), 9, 42));
     /// # Ok::<(), manyhands_cluster::ClusterError>(())
     /// ```
-    pub fn for_each<C: Value>(
+    pub fn for_each<C: Captured>(
         &self,
         range: Range<u64>,
         body: Remote<C, u64, ()>,
@@ -183,16 +253,16 @@ impl<'a> Options<'a> {
     /// See [`ClusterError`].
     ///
     /// Example: see [`Options::for_each`].
-    pub fn map_reduce<C: Value, R: Value>(
+    pub fn map_reduce<C: Captured, R: Value>(
         &self,
         range: Range<u64>,
         body: RemoteReduce<C, R>,
     ) -> Result<Option<R>, ClusterError> {
         let (map, combine) = body.into_parts();
         let (id, captures, map) = map.into_parts();
-        let bodies = (map, combine);
         if self.cluster.is_local() {
-            return self.here(|token| run::combined(&captures, range, bodies, token));
+            let map = |i| run::again(self.patience.retries, || map(&captures, i));
+            return self.here(|token| run::combined(range, map, combine, token));
         }
         let mut parts = BTreeMap::new();
         self.away(id, &captures, range.clone(), |part| {
@@ -214,14 +284,16 @@ impl<'a> Options<'a> {
     /// See [`ClusterError`].
     ///
     /// Example: see [`Options::for_each`].
-    pub fn query<C: Value, R: Value + Merge>(
+    pub fn query<C: Captured, R: Value + Merge>(
         &self,
         range: Range<u64>,
         body: Remote<C, Range<u64>, R>,
     ) -> Result<R, ClusterError> {
         let (id, captures, body) = body.into_parts();
         if self.cluster.is_local() || range.is_empty() {
-            return self.here(|token| run::whole(&captures, &range, range.clone(), body, token));
+            let body = || body(&captures, range.clone());
+            let body = || run::again(self.patience.retries, body);
+            return self.here(|token| run::whole(&range, body, token));
         }
         let mut parts = BTreeMap::new();
         self.away(id, &captures, range.clone(), |part| {
@@ -246,10 +318,11 @@ impl<'a> Options<'a> {
     /// See [`ClusterError`].
     ///
     /// Example: see [`Options::for_each`].
-    pub fn call<C: Value, R: Value>(&self, body: Remote<C, (), R>) -> Result<R, ClusterError> {
+    pub fn call<C: Captured, R: Value>(&self, body: Remote<C, (), R>) -> Result<R, ClusterError> {
         let (id, captures, body) = body.into_parts();
         if self.cluster.is_local() {
-            return self.here(|token| run::whole(&captures, &ONE, (), body, token));
+            let body = || run::again(self.patience.retries, || body(&captures, ()));
+            return self.here(|token| run::whole(&ONE, body, token));
         }
         let mut result = None;
         self.away(id, &captures, ONE, |part| {
@@ -286,9 +359,9 @@ impl<'a> Options<'a> {
     }
 
     /// Runs a call at workers; `take` gets each item's results once.
-    fn away<C: Value>(
+    fn away<C: Captured>(
         &self,
-        function: &'static str,
+        function: String,
         captures: &C,
         range: Range<u64>,
         mut take: impl FnMut(Part) -> Result<(), ClusterError>,
@@ -315,15 +388,17 @@ impl<'a> Options<'a> {
 }
 
 /// What a call asks of a driver.
-pub(crate) fn spec<C: Value>(
-    function: &'static str,
+pub(crate) fn spec<C: Captured>(
+    function: String,
     captures: &C,
     range: Range<u64>,
 ) -> Result<Spec, ClusterError> {
-    let captures = wire::encode(captures).map_err(|reason| ClusterError::Encode { reason })?;
+    let captured = broadcast::captured(captures);
+    let (captures, values) = captured.map_err(|reason| ClusterError::Encode { reason })?;
     Ok(Spec {
         function,
         captures,
+        values,
         range,
         limit: None,
         patience: Patience::DEFAULT,
@@ -336,6 +411,18 @@ pub(crate) fn read<R: DeserializeOwned>(part: &Part) -> Result<R, ClusterError> 
         reason,
         host: part.host.clone(),
     })
+}
+
+/// The results of a part, one for each index.
+fn read_all<R: DeserializeOwned>(part: &Part) -> Result<Vec<R>, ClusterError> {
+    let results: Vec<R> = read(part)?;
+    if results.len() as u64 != part.range.end - part.range.start {
+        return Err(ClusterError::Decode {
+            reason: format!("{} results for {:?}", results.len(), part.range),
+            host: part.host.clone(),
+        });
+    }
+    Ok(results)
 }
 
 /// The range of a call that is one body.

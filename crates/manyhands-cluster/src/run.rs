@@ -2,7 +2,7 @@
 
 use crate::{
     caught::{UNNAMED, caught},
-    remote::{Body, Combine},
+    remote::Combine,
     wire::Failure,
 };
 use manyhands::{
@@ -20,14 +20,13 @@ pub(crate) enum Stop {
 }
 
 /// The results of all items, in order.
-pub(crate) fn items<C: Sync, R: Send>(
-    captures: &C,
+pub(crate) fn items<R: Send>(
     range: Range<u64>,
-    body: fn(&C, u64) -> R,
+    body: impl Fn(u64) -> R + Sync,
     token: &Token,
 ) -> Result<Vec<R>, Stop> {
     let options = parallel::options().cancellation(token);
-    let results = options.try_map(range.clone(), |i| Ok::<R, Infallible>(body(captures, i)));
+    let results = options.try_map(range.clone(), |i| Ok::<R, Infallible>(body(i)));
     results.map_err(|failures| {
         let first = failures.into_vec().into_iter().next();
         let panicked = first.map(|(at, failure)| match failure {
@@ -44,31 +43,34 @@ pub(crate) fn items<C: Sync, R: Send>(
 }
 
 /// The results of all items, combined; `None` if there are no items.
-pub(crate) fn combined<C: Sync, R: Send>(
-    captures: &C,
+pub(crate) fn combined<R: Send>(
     range: Range<u64>,
-    bodies: (Body<C, u64, R>, Combine<R>),
+    map: impl Fn(u64) -> R + Sync,
+    combine: Combine<R>,
     token: &Token,
 ) -> Result<Option<R>, Stop> {
-    let (map, combine) = bodies;
     let options = parallel::options().cancellation(token);
-    let call = || options.map_reduce(range.clone(), |i| map(captures, i), combine);
+    let call = || options.map_reduce(range.clone(), map, combine);
     let outcome = within(&range, call)?;
     outcome.map_err(|_: Cancelled| Stop::Cancelled)
 }
 
 /// What one body makes of the whole input.
-pub(crate) fn whole<C, I, R>(
-    captures: &C,
+pub(crate) fn whole<R>(
     range: &Range<u64>,
-    input: I,
-    body: fn(&C, I) -> R,
+    body: impl FnOnce() -> R,
     token: &Token,
 ) -> Result<R, Stop> {
     if token.is_cancelled() {
         return Err(Stop::Cancelled);
     }
-    within(range, || body(captures, input))
+    within(range, body)
+}
+
+/// Runs a body again that has panicked, so many times.
+pub(crate) fn again<R>(retries: u32, body: impl Fn() -> R) -> R {
+    let tries = (0..retries).find_map(|_| caught(&body).ok());
+    tries.unwrap_or_else(body)
 }
 
 /// Runs a closure whose panic belongs to this range.
@@ -87,11 +89,12 @@ fn text(payload: &PanicPayload) -> String {
 mod tests {
     use super::*;
     use manyhands::cancel::Source;
+    use std::cell::Cell;
 
     #[test]
     fn a_panic_names_its_index() {
-        let body = |_: &(), i| assert!(i != 7, "seven");
-        let stop = items(&(), 5..9, body, &Token::never()).unwrap_err();
+        let body = |i| assert!(i != 7, "seven");
+        let stop = items(5..9, body, &Token::never()).unwrap_err();
         let message = "seven".to_owned();
         let range = 7..8;
         assert_eq!(stop, Stop::Failed(Failure::Panicked { range, message }));
@@ -102,21 +105,32 @@ mod tests {
         let source = Source::new();
         source.cancel();
         let token = source.token();
-        let never = |_: &(), _: u64| -> u64 { panic!("it ran") };
-        assert_eq!(items(&(), 0..9, never, &token), Err(Stop::Cancelled));
+        let never = |_: u64| -> u64 { panic!("it ran") };
+        assert_eq!(items(0..9, never, &token), Err(Stop::Cancelled));
         let sum = |a, b| a + b;
-        assert_eq!(
-            combined(&(), 0..9, (never, sum), &token),
-            Err(Stop::Cancelled)
-        );
-        assert_eq!(whole(&(), &(0..9), 1, never, &token), Err(Stop::Cancelled));
+        assert_eq!(combined(0..9, never, sum, &token), Err(Stop::Cancelled));
+        assert_eq!(whole(&(0..9), || never(1), &token), Err(Stop::Cancelled));
+    }
+
+    #[test]
+    fn a_body_is_run_again_as_often_as_it_may_be_and_no_longer_than_it_must() {
+        let runs = Cell::new(0);
+        let fails_twice = || {
+            runs.set(runs.get() + 1);
+            assert!(runs.get() > 2, "not yet");
+            runs.get()
+        };
+        assert_eq!(again(9, fails_twice), 3);
+        runs.set(0);
+        assert_eq!(caught(|| again(1, fails_twice)), Err("not yet".to_owned()));
+        assert_eq!(runs.get(), 2);
     }
 
     #[test]
     fn combining_keeps_the_order() {
-        let texts = |_: &(), i: u64| i.to_string();
+        let texts = |i: u64| i.to_string();
         let join = |a: String, b: String| a + &b;
-        let all = combined(&(), 0..200, (texts, join), &Token::never()).unwrap();
+        let all = combined(0..200, texts, join, &Token::never()).unwrap();
         let expected: String = (0..200).map(|i: u64| i.to_string()).collect();
         assert_eq!(all, Some(expected));
     }

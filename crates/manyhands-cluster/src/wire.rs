@@ -5,11 +5,12 @@
 //! that ends early, has bytes left over or is no message is an error.
 
 use crate::caught::caught;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
 use std::{
     fmt,
     io::{self, ErrorKind, Read, Write},
     ops::Range,
+    sync::Arc,
 };
 
 /// The version of these messages. The first message has it before everything that may change.
@@ -40,9 +41,14 @@ pub(crate) enum ToWorker {
     Captures {
         job: JobId,
         function: String,
-        #[serde(with = "serde_bytes")]
-        bytes: Vec<u8>,
+        bytes: Bytes,
+        /// The broadcast values in it, which were sent before.
+        values: Vec<u64>,
     },
+    /// A broadcast value.
+    Value { id: u64, bytes: Bytes },
+    /// A broadcast value is not used any more.
+    Drop { id: u64 },
     /// A chunk of work.
     Run { attempt: Attempt, range: Range<u64> },
     /// The job has ended: its captures and chunks are of no use any more.
@@ -54,9 +60,35 @@ impl ToWorker {
     #[cfg(any(unix, feature = "nats"))]
     pub(crate) fn bytes(&self) -> usize {
         match self {
-            Self::Captures { bytes, .. } => bytes.len(),
-            Self::Welcome | Self::Refused { .. } | Self::Run { .. } | Self::Forget { .. } => 0,
+            Self::Captures { bytes, .. } | Self::Value { bytes, .. } => bytes.0.len(),
+            Self::Welcome
+            | Self::Refused { .. }
+            | Self::Drop { .. }
+            | Self::Run { .. }
+            | Self::Forget { .. } => 0,
         }
+    }
+}
+
+/// Bytes that messages to many workers share.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Bytes(pub(crate) Arc<Vec<u8>>);
+
+impl From<Vec<u8>> for Bytes {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(Arc::new(bytes))
+    }
+}
+
+impl Serialize for Bytes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        serde_bytes::deserialize(deserializer).map(|bytes: Vec<u8>| bytes.into())
     }
 }
 
@@ -157,25 +189,22 @@ fn its_own<R>(code: impl FnOnce() -> R) -> Result<R, String> {
 
 /// The frame of a message.
 pub(crate) fn frame<M: Serialize>(message: &M) -> Result<Vec<u8>, WireError> {
-    let body = encode(message).map_err(WireError::Malformed)?;
-    let bytes = body.len() as u64;
-    let too_large = WireError::TooLarge { bytes };
-    let len = u32::try_from(body.len()).map_err(|_| too_large.clone())?;
-    if len > FRAME_BYTES_MAX {
-        return Err(too_large);
-    }
-    let mut frame = Vec::with_capacity(body.len() + 4);
-    frame.extend(len.to_le_bytes());
-    frame.extend(body);
+    let frame = postcard::to_extend(message, vec![0; LEN_BYTES]);
+    let mut frame = frame.map_err(|error| WireError::Malformed(error.to_string()))?;
+    let bytes = (frame.len() - LEN_BYTES) as u64;
+    let len = u32::try_from(bytes).ok();
+    let len = len.filter(|len| *len <= FRAME_BYTES_MAX);
+    let len = len.ok_or(WireError::TooLarge { bytes })?;
+    frame[..LEN_BYTES].copy_from_slice(&len.to_le_bytes());
     Ok(frame)
 }
 
 /// The next message of a connection; `None` at its end.
 pub(crate) fn read<M: DeserializeOwned>(from: &mut impl Read) -> Result<Option<M>, WireError> {
-    let mut len = [0; 4];
+    let mut len = [0; LEN_BYTES];
     match read_up_to(from, &mut len)? {
         0 => return Ok(None),
-        4 => {}
+        LEN_BYTES => {}
         _ => return Err(WireError::Truncated),
     }
     let len = u32::from_le_bytes(len);
@@ -213,6 +242,8 @@ fn read_up_to(from: &mut impl Read, buffer: &mut [u8]) -> Result<usize, WireErro
     Ok(count)
 }
 
+/// How long the length is.
+const LEN_BYTES: usize = 4;
 /// The longest message without its length: a quarter of a gigabyte.
 pub(crate) const FRAME_BYTES_MAX: u32 = 256 << 20;
 

@@ -1,14 +1,19 @@
 //! One call as its driver sees it: the chunks that were cut from its range, and how long the next one is to be.
 
 use super::Patience;
-use crate::wire::{Attempt, JobId};
-use std::{collections::VecDeque, ops::Range, time::Duration};
+use crate::{
+    broadcast::Sent,
+    wire::{Attempt, Bytes, JobId},
+};
+use std::{collections::VecDeque, ops::Range, sync::Arc, time::Duration};
 
 /// What a call asks for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Spec {
-    pub(crate) function: &'static str,
-    pub(crate) captures: Vec<u8>,
+    pub(crate) function: String,
+    pub(crate) captures: Bytes,
+    /// The broadcast values among them.
+    pub(crate) values: Vec<Arc<Sent>>,
     pub(crate) range: Range<u64>,
     /// Time for all of it.
     pub(crate) limit: Option<Duration>,
@@ -21,8 +26,9 @@ pub(crate) struct Spec {
 /// cut later. A chunk that is not done is handed out, or waits in `returned`, or both when it was handed out twice.
 #[derive(Debug, Clone)]
 pub(crate) struct Job {
-    pub(crate) function: &'static str,
-    pub(crate) captures: Vec<u8>,
+    pub(crate) function: String,
+    pub(crate) captures: Bytes,
+    pub(crate) values: Vec<Arc<Sent>>,
     pub(crate) deadline: Option<Duration>,
     pub(crate) submitted: Duration,
     pub(crate) patience: Patience,
@@ -45,6 +51,8 @@ struct Chunk {
     copies: u32,
     /// How many workers died while they ran it.
     deaths: u32,
+    /// How often a body of it has panicked.
+    panics: u32,
     is_done: bool,
     handed_out: Duration,
 }
@@ -72,6 +80,7 @@ impl Job {
         Self {
             function: spec.function,
             captures: spec.captures,
+            values: spec.values,
             deadline: spec.limit.map(|limit| now + limit),
             submitted: now,
             patience: spec.patience,
@@ -140,6 +149,7 @@ impl Job {
             attempts: 0,
             copies: 0,
             deaths: 0,
+            panics: 0,
             is_done: false,
             handed_out: Duration::ZERO,
         });
@@ -191,6 +201,17 @@ impl Job {
         if chunk.is_some_and(|chunk| !chunk.is_done && chunk.copies == 0) {
             self.returned.push_back(attempt.chunk);
         }
+    }
+
+    /// A body of this has panicked. Returns whether it is run again.
+    pub(crate) fn panicked(&mut self, attempt: Attempt) -> bool {
+        let chunk = self.chunks.get_mut(attempt.chunk as usize);
+        let Some(chunk) = chunk.filter(|chunk| chunk.panics < self.patience.retries) else {
+            return false;
+        };
+        chunk.panics += 1;
+        self.give_back(attempt);
+        true
     }
 
     /// A worker died while it ran this. Returns the chunk and how many did so, if these were too many.
@@ -308,8 +329,9 @@ mod tests {
 
     fn job(range: Range<u64>) -> Job {
         let spec = Spec {
-            function: "f",
-            captures: Vec::new(),
+            function: "f".to_owned(),
+            captures: Bytes::default(),
+            values: Vec::new(),
             range,
             limit: None,
             patience: Patience::DEFAULT,

@@ -31,12 +31,14 @@ pub(crate) use job::Spec;
 
 use crate::{
     ClusterError,
-    wire::{Attempt, FromWorker, Hello, JobId, PROTOCOL, ToWorker},
+    broadcast::Sent,
+    wire::{Attempt, Failure, FromWorker, Hello, JobId, PROTOCOL, ToWorker},
 };
 use job::{Job, Lease, Load, Verdict};
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::{Bound, Range},
+    sync::{Arc, Weak},
     time::Duration,
 };
 
@@ -91,6 +93,8 @@ pub(crate) struct Patience {
     pub(crate) no_workers: Duration,
     /// A chunk that this many workers died of is not handed out again.
     pub(crate) deaths_max: u32,
+    /// How often a body that has panicked is run again.
+    pub(crate) retries: u32,
 }
 
 impl Patience {
@@ -98,6 +102,7 @@ impl Patience {
         lease: Duration::from_secs(3),
         no_workers: Duration::from_secs(30),
         deaths_max: 4,
+        retries: 0,
     };
 }
 
@@ -111,6 +116,8 @@ pub(crate) struct Driver {
     refused: u32,
     jobs: BTreeMap<JobId, Job>,
     jobs_made: u64,
+    /// The broadcast values that workers may have.
+    values: BTreeMap<u64, Weak<Sent>>,
     /// The calls that may not take for ever.
     deadlines: BTreeSet<(Duration, JobId)>,
     /// The call that got a worker last; the next one has its turn.
@@ -131,6 +138,8 @@ struct Worker {
     ran: Option<Attempt>,
     /// Calls whose captured values it was sent.
     captures: BTreeSet<JobId>,
+    /// Broadcast values that it was sent.
+    values: BTreeSet<u64>,
 }
 
 impl Driver {
@@ -142,6 +151,7 @@ impl Driver {
             refused: 0,
             jobs: BTreeMap::new(),
             jobs_made: 0,
+            values: BTreeMap::new(),
             deadlines: BTreeSet::new(),
             served: JobId(0),
             alone_since: Duration::ZERO,
@@ -163,6 +173,10 @@ impl Driver {
         let id = JobId(self.jobs_made);
         let mut actions = Vec::new();
         let job = Job::new(spec, now);
+        self.drop_values(&mut actions);
+        let values = job.values.iter();
+        self.values
+            .extend(values.map(|value| (value.id, Arc::downgrade(value))));
         self.deadlines.extend(job.deadline.map(|at| (at, id)));
         self.jobs.insert(id, job);
         self.end_if_done(id, &mut actions);
@@ -204,14 +218,15 @@ impl Driver {
             FromWorker::Hello(_) => {}
             FromWorker::NeedsCaptures { job } => {
                 worker.captures.remove(&job);
-                let message = match self.jobs.get(&job) {
+                match self.jobs.get(&job) {
                     Some(of) => {
-                        worker.captures.insert(job);
-                        captures_of(job, of)
+                        for value in &of.values {
+                            worker.values.remove(&value.id);
+                        }
+                        worker.send_captures(id, (job, of), actions);
                     }
-                    None => ToWorker::Forget { job },
-                };
-                actions.push(Action::Send(id, message));
+                    None => actions.push(Action::Send(id, ToWorker::Forget { job })),
+                }
             }
             FromWorker::Beat { held } => {
                 let leases = worker.held.iter_mut();
@@ -241,7 +256,9 @@ impl Driver {
                 }
             }
             FromWorker::Failed { attempt, failure } => {
-                if let Some((_, host)) = self.answered(id, attempt) {
+                if !self.tries_again(id, attempt, &failure)
+                    && let Some((_, host)) = self.answered(id, attempt)
+                {
                     let error = ClusterError::of_failure(failure, &host);
                     self.end(attempt.job, Err(error), actions);
                 }
@@ -274,6 +291,7 @@ impl Driver {
             held: Vec::new(),
             ran: None,
             captures: BTreeSet::new(),
+            values: BTreeSet::new(),
         });
         actions.push(Action::Send(id, ToWorker::Welcome));
     }
@@ -294,6 +312,38 @@ impl Driver {
         match job.answer(attempt) {
             Verdict::Accepted(range) => Some((range, host)),
             Verdict::Dropped => None,
+        }
+    }
+
+    /// Whether a chunk that has failed is run again, or the failure is of an attempt that does not count any more.
+    fn tries_again(&mut self, id: WorkerId, attempt: Attempt, failure: &Failure) -> bool {
+        let jobs = &mut self.jobs;
+        let job = jobs.get_mut(&attempt.job);
+        let job = job.filter(|job| job.patience.retries > 0);
+        let (Failure::Panicked { .. }, Some(job)) = (failure, job) else {
+            return false;
+        };
+        let held = self.workers.get_mut(&id).map(|worker| &mut worker.held);
+        let at = |held: &Vec<Lease>| held.iter().position(|lease| lease.attempt == attempt);
+        let Some((held, at)) = held.and_then(|held| at(held).map(|at| (held, at))) else {
+            return true;
+        };
+        let is_again = job.panicked(attempt);
+        if is_again {
+            held.remove(at);
+        }
+        is_again
+    }
+
+    /// Workers need no values any more that nobody here has.
+    fn drop_values(&mut self, actions: &mut Vec<Action>) {
+        let is_unused = |_: &u64, value: &mut Weak<Sent>| value.strong_count() == 0;
+        for (value, _) in self.values.extract_if(.., is_unused) {
+            for (id, worker) in &mut self.workers {
+                if worker.values.remove(&value) {
+                    actions.push(Action::Send(*id, ToWorker::Drop { id: value }));
+                }
+            }
         }
     }
 
@@ -409,8 +459,8 @@ impl Driver {
                 continue;
             };
             self.served = turn;
-            if worker.captures.insert(turn) {
-                actions.push(Action::Send(id, captures_of(turn, job)));
+            if !worker.captures.contains(&turn) {
+                worker.send_captures(id, (turn, job), actions);
             }
             let attempt = Attempt {
                 job: turn,
@@ -450,6 +500,8 @@ impl Driver {
                 actions.push(Action::Send(*worker_id, forget));
             }
         }
+        drop(job);
+        self.drop_values(actions);
         actions.push(Action::End { job: id, outcome });
     }
 }
@@ -460,6 +512,29 @@ impl Worker {
         self.is_silent = false;
         self.ran = None;
     }
+
+    /// What a call's function has captured, and the broadcast values in it that the worker does not have.
+    fn send_captures(
+        &mut self,
+        own: WorkerId,
+        (id, job): (JobId, &Job),
+        actions: &mut Vec<Action>,
+    ) {
+        self.captures.insert(id);
+        for value in &job.values {
+            if self.values.insert(value.id) {
+                let (id, bytes) = (value.id, value.bytes());
+                actions.push(Action::Send(own, ToWorker::Value { id, bytes }));
+            }
+        }
+        let captures = ToWorker::Captures {
+            job: id,
+            function: job.function.clone(),
+            bytes: job.captures.clone(),
+            values: job.values.iter().map(|value| value.id).collect(),
+        };
+        actions.push(Action::Send(own, captures));
+    }
 }
 
 /// The call whose turn it is after this one.
@@ -467,14 +542,6 @@ fn next_turn(jobs: &BTreeMap<JobId, Job>, after: JobId) -> Option<JobId> {
     let behind = (Bound::Excluded(after), Bound::Unbounded);
     let next = jobs.range(behind).next();
     next.or_else(|| jobs.first_key_value()).map(|(id, _)| *id)
-}
-
-fn captures_of(job: JobId, of: &Job) -> ToWorker {
-    ToWorker::Captures {
-        job,
-        function: of.function.to_owned(),
-        bytes: of.captures.clone(),
-    }
 }
 
 /// One chunk runs, and the next one is there when it has run.

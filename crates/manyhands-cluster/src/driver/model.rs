@@ -7,7 +7,7 @@
 use super::{Action, Driver, Event, Patience, Spec, WorkerId};
 use crate::{
     remote,
-    wire::{Attempt, FromWorker, Hello, JobId, PROTOCOL, ToWorker},
+    wire::{Attempt, Bytes, FromWorker, Hello, JobId, PROTOCOL, ToWorker},
     worker::{Chunk, Step, Worker},
 };
 use manyhands::cancel::Token;
@@ -93,7 +93,8 @@ impl World {
         let function = remote!([] |i| -> u64 { i });
         let spec = Spec {
             function: function.into_parts().0,
-            captures: Vec::new(),
+            captures: Bytes::default(),
+            values: Vec::new(),
             range: 0..LEN as u64,
             limit: None,
             patience: PATIENCE,
@@ -351,6 +352,7 @@ const PATIENCE: Patience = Patience {
     lease: LEASE,
     no_workers: Duration::from_secs(1000),
     deaths_max: 10,
+    retries: 0,
 };
 
 #[test]
@@ -401,8 +403,9 @@ fn a_small_call_ends_with_each_result_once_in_every_course() {
 fn a_job_has_a_number_of_its_own() {
     let mut world = World::new(Faults::NONE);
     let spec = Spec {
-        function: "f",
-        captures: Vec::new(),
+        function: "f".to_owned(),
+        captures: Bytes::default(),
+        values: Vec::new(),
         range: 0..1,
         limit: None,
         patience: PATIENCE,

@@ -1,13 +1,13 @@
 //! What the driver does, event by event.
 
 use super::*;
-use crate::wire::Failure;
 
 const LEASE: Duration = Duration::from_secs(2);
 const PATIENCE: Patience = Patience {
     lease: LEASE,
     no_workers: Duration::from_secs(10),
     deaths_max: 3,
+    retries: 0,
 };
 
 /// A driver whose clock is set by hand.
@@ -34,11 +34,24 @@ impl Bench {
         limit: Option<Duration>,
     ) -> (JobId, Vec<Action>) {
         let spec = Spec {
-            function: "f",
-            captures: vec![1],
+            function: "f".to_owned(),
+            captures: vec![1].into(),
+            values: Vec::new(),
             range,
             limit,
             patience: PATIENCE,
+        };
+        self.driver.submit(spec, self.now)
+    }
+
+    fn submit_patiently(&mut self, range: Range<u64>, patience: Patience) -> (JobId, Vec<Action>) {
+        let spec = Spec {
+            function: "f".to_owned(),
+            captures: vec![1].into(),
+            values: Vec::new(),
+            range,
+            limit: None,
+            patience,
         };
         self.driver.submit(spec, self.now)
     }
@@ -437,4 +450,77 @@ fn calls_wait_for_their_first_worker_and_not_for_ever() {
         end(&actions),
         Some(Err(ClusterError::NoWorkers { .. }))
     ));
+}
+
+#[test]
+fn a_chunk_that_fails_is_run_again_as_often_as_it_may() {
+    let mut bench = Bench::new();
+    bench.hello(1, "own");
+    let patience = Patience {
+        retries: 2,
+        ..PATIENCE
+    };
+    let (_, actions) = bench.submit_patiently(0..1, patience);
+    let mut given = runs(&actions);
+    for number in 1..=2 {
+        let (_, attempt, _) = given.remove(0);
+        let actions = bench.failed(1, attempt);
+        assert_eq!(end(&actions), None, "{number}");
+        given = runs(&actions);
+        assert_eq!(given[0].1.number, number + 1);
+        // Said twice it has happened once.
+        assert!(bench.failed(1, attempt).is_empty());
+    }
+    let failed = bench.failed(1, given[0].1);
+    assert!(matches!(
+        end(&failed),
+        Some(Err(ClusterError::BodyPanicked { .. }))
+    ));
+}
+
+/// What of broadcast values a worker is sent.
+fn values(actions: &[Action]) -> Vec<String> {
+    let value = |action: &Action| match action {
+        Action::Send(worker, ToWorker::Value { .. }) => Some(format!("value to {}", worker.0)),
+        Action::Send(worker, ToWorker::Drop { .. }) => Some(format!("drop at {}", worker.0)),
+        _ => None,
+    };
+    actions.iter().filter_map(value).collect()
+}
+
+#[test]
+fn a_broadcast_value_goes_to_each_worker_once_and_is_dropped_when_nobody_has_it() {
+    let mut bench = Bench::new();
+    bench.hello(1, "own");
+    let table = crate::Broadcast::new(vec![7_u8; 9]);
+    let call = |bench: &mut Bench| {
+        let (captures, values) = crate::broadcast::captured(&table).unwrap();
+        let spec = Spec {
+            function: "f".to_owned(),
+            captures,
+            values,
+            range: 0..1,
+            limit: None,
+            patience: PATIENCE,
+        };
+        bench.driver.submit(spec, bench.now)
+    };
+    let (_, first) = call(&mut bench);
+    assert_eq!(values(&first), ["value to 1"]);
+    bench.done(1, runs(&first)[0].1);
+    let (job, second) = call(&mut bench);
+    assert!(values(&second).is_empty(), "the worker has it");
+    // Lost with its call, it is asked for with its call.
+    let asked = bench.say(1, FromWorker::NeedsCaptures { job });
+    assert_eq!(values(&asked), ["value to 1"]);
+    let (_, third) = call(&mut bench);
+    let late = bench.hello(2, "own");
+    assert!(values(&third).is_empty() && values(&late).is_empty() && runs(&late).is_empty());
+    drop(table);
+    // Calls that run still have it.
+    let ends = [runs(&second)[0].1, runs(&third)[0].1].map(|attempt| bench.done(1, attempt));
+    assert_eq!(
+        ends.map(|actions| values(&actions)),
+        [vec![], vec!["drop at 1".to_owned()]]
+    );
 }

@@ -84,9 +84,12 @@ impl Hub {
 
     /// Begins a call; its sink hears everything. The returned number is for [`cancel`](Self::cancel).
     pub(crate) fn submit(&self, spec: Spec, sink: Sink) -> Result<u64, ClusterError> {
-        let bytes = spec.captures.len() as u64;
-        if bytes > CAPTURES_BYTES_MAX {
-            return Err(ClusterError::TooLarge { bytes });
+        let values = spec.values.iter().map(|value| value.bytes());
+        for bytes in values.chain([spec.captures.clone()]) {
+            let bytes = bytes.0.len() as u64;
+            if bytes > CAPTURES_BYTES_MAX {
+                return Err(ClusterError::TooLarge { bytes });
+            }
         }
         // Relaxed: the number is only to be another one each time.
         let ticket = self.tickets.fetch_add(1, Ordering::Relaxed);
@@ -320,8 +323,9 @@ mod tests {
 
     fn submit(state: &mut State<Kept>, ticket: u64, captures: usize) {
         let spec = Spec {
-            function: "f",
-            captures: vec![0; captures],
+            function: "f".to_owned(),
+            captures: vec![0; captures].into(),
+            values: Vec::new(),
             range: 0..1,
             limit: None,
             patience: Patience::DEFAULT,
@@ -335,6 +339,8 @@ mod tests {
             ToWorker::Welcome => 'w',
             ToWorker::Refused { .. } => 'r',
             ToWorker::Captures { .. } => 'c',
+            ToWorker::Value { .. } => 'v',
+            ToWorker::Drop { .. } => 'd',
             ToWorker::Run { .. } => 'R',
             ToWorker::Forget { .. } => 'f',
         };

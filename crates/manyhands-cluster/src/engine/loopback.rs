@@ -419,8 +419,10 @@ mod tests {
         // A day by the virtual clock: what does not end fails.
         let cluster = cluster.options().deadline(Duration::from_secs(86_400));
         let salt = "salt".to_owned();
-        let texts = remote!([salt: String] |i| -> String { format!("{salt}{}", i * i) });
-        let texts = cluster.map(0..len, texts).unwrap();
+        let salt = crate::Broadcast::new(salt);
+        let texts = || remote!([&salt: crate::Broadcast<String>] |i| -> String { format!("{}{}", **salt, i * i) });
+        let texts = [texts(), texts()].map(|texts| cluster.map(0..len, texts).unwrap());
+        let texts = texts.concat();
         let sum = remote!([] |i| -> u64 { i ^ 5 }, |a, b| { a + b });
         let sum = cluster.map_reduce(3..len, sum).unwrap();
         let odd = remote!([] |part: std::ops::Range<u64>| -> Vec<u64> { part.filter(|i| i % 3 == 1).collect() });
@@ -464,7 +466,8 @@ mod tests {
             let function = remote!([] |i| -> u64 { i });
             let spec = Spec {
                 function: function.into_parts().0,
-                captures: Vec::new(),
+                captures: wire::Bytes::default(),
+                values: Vec::new(),
                 range: 0..300,
                 limit: Some(Duration::from_secs(86_400)),
                 patience: Patience::DEFAULT,
@@ -496,7 +499,8 @@ mod tests {
         let function = remote!([] |i| -> u64 { i });
         let spec = Spec {
             function: function.into_parts().0,
-            captures: Vec::new(),
+            captures: wire::Bytes::default(),
+            values: Vec::new(),
             range: 0..2_000,
             limit: None,
             patience: Patience::DEFAULT,

@@ -12,6 +12,7 @@ pub(crate) mod process;
 pub(crate) mod serve;
 
 use crate::{
+    broadcast::{One, Received},
     function::{self, Prepared},
     run::Stop,
     wire::{Attempt, Failure, FromWorker, Hello, JobId, ToWorker},
@@ -49,6 +50,8 @@ pub(crate) struct Worker {
     waiting: VecDeque<(Attempt, Range<u64>)>,
     /// Functions with what they captured, the latest last.
     captures: VecDeque<(JobId, Result<Prepared, Failure>)>,
+    /// Broadcast values.
+    values: Received,
 }
 
 impl Worker {
@@ -59,6 +62,7 @@ impl Worker {
             running: None,
             waiting: VecDeque::new(),
             captures: VecDeque::new(),
+            values: Received::new(),
         }
     }
 
@@ -89,12 +93,21 @@ impl Worker {
                 job,
                 function,
                 bytes,
+                values,
             } => {
-                if !self.has(job) {
-                    let prepared = function::find(&function, &bytes);
+                let has_all = values.iter().all(|id| self.values.contains_key(id));
+                // Without all values it is asked for once more, with them.
+                if has_all && !self.has(job) {
+                    let prepared = function::find(&function, &bytes.0, &self.values);
                     self.captures.push_back((job, prepared));
                 }
                 self.make_room();
+            }
+            ToWorker::Value { id, bytes } => {
+                self.values.entry(id).or_insert_with(|| One::new(bytes));
+            }
+            ToWorker::Drop { id } => {
+                self.values.remove(&id);
             }
             ToWorker::Run { attempt, range } => {
                 let is_held = self.running == Some(attempt);
@@ -219,8 +232,9 @@ mod tests {
         let function = remote!([] |i| -> u64 { i });
         ToWorker::Captures {
             job: JobId(job),
-            function: function.into_parts().0.to_owned(),
-            bytes: Vec::new(),
+            function: function.into_parts().0,
+            bytes: wire::Bytes::default(),
+            values: Vec::new(),
         }
     }
 
@@ -288,7 +302,8 @@ mod tests {
         worker.hear(ToWorker::Captures {
             job: JobId(1),
             function: "nowhere:1:1".to_owned(),
-            bytes: Vec::new(),
+            bytes: wire::Bytes::default(),
+            values: Vec::new(),
         });
         let steps = worker.hear(run(1, 0));
         let failed = |step: &Step| {

@@ -1,14 +1,21 @@
 //! Calls whose workers are well. They are given the cluster, so those of other engines pass the same.
 
 use manyhands::{cancel::Source, query::prelude::*, time};
-use manyhands_cluster::{Cluster, ClusterError, Remote, Total, remote};
+use manyhands_cluster::{Broadcast, Cluster, ClusterError, Remote, Total, remote};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::{collections::BTreeMap, ops::Range, process, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    ops::Range,
+    path::PathBuf,
+    process,
+    time::Duration,
+};
 
 /// A name, and what to do with a cluster.
 type Call = (&'static str, fn(&Cluster));
 
-pub(crate) const ALL: [Call; 6] = [
+pub(crate) const ALL: [Call; 8] = [
     ("calls are as local ones", are_as_local_ones),
     (
         "many calls at once share the workers",
@@ -17,6 +24,14 @@ pub(crate) const ALL: [Call; 6] = [
     (
         "large captures and results pass",
         with_large_captures_and_results_pass,
+    ),
+    (
+        "values are lent, and sent to a worker once for many calls",
+        with_values_that_last,
+    ),
+    (
+        "results come one by one, and bodies that fail are run again",
+        that_stream_and_try_again,
     ),
     (
         "a panic comes with its index and its host",
@@ -85,6 +100,71 @@ fn with_large_captures_and_results_pass(cluster: &Cluster) {
         }),
     );
     assert_eq!(results.unwrap().concat(), expected);
+}
+
+/// Says at which worker it was read, each time that it is.
+#[derive(Serialize)]
+struct Noted {
+    folder: PathBuf,
+    numbers: Vec<u64>,
+}
+
+impl<'de> Deserialize<'de> for Noted {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (folder, numbers): (PathBuf, Vec<u64>) = Deserialize::deserialize(deserializer)?;
+        let name = process::id().to_string();
+        File::create_new(folder.join(name)).expect("it is read once");
+        Ok(Self { folder, numbers })
+    }
+}
+
+fn with_values_that_last(cluster: &Cluster) {
+    let folder = std::env::temp_dir().join(format!("manyhands-cluster-lasts-{}", process::id()));
+    drop(fs::remove_dir_all(&folder));
+    fs::create_dir(&folder).unwrap();
+    let numbers: Vec<u64> = (0..100_000).collect();
+    let table = Broadcast::new(Noted {
+        folder: folder.clone(),
+        numbers,
+    });
+    let lent = vec![1_000_000_u64, 2_000_000];
+    for round in 0..4_u64 {
+        let sums = remote!([round: u64, &table: Broadcast<Noted>, &lent: Vec<u64>] |i| -> u64 {
+            table.numbers[usize::try_from(i).unwrap()] + lent[0] + round
+        });
+        let sums = cluster.map(0..300, sums).unwrap();
+        assert!(sums.into_iter().eq((0..300).map(|i| i + 1_000_000 + round)));
+    }
+    assert_eq!(lent.len(), 2, "it is still here");
+    assert!(fs::read_dir(&folder).unwrap().count() > 0, "it was sent");
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+fn that_stream_and_try_again(cluster: &Cluster) {
+    let mut seen = BTreeMap::new();
+    let squares = remote!([] |i| -> u64 { i * i });
+    let options = cluster.options();
+    options
+        .map_unordered(0..2_000, squares, |i, square| {
+            assert!(seen.insert(i, square).is_none());
+        })
+        .unwrap();
+    assert!(seen.into_iter().eq((0..2_000).map(|i| (i, i * i))));
+    let squares = remote!([] |i| -> u64 { i * i });
+    let stopped = options.map_unordered(0..2_000, squares, |_, _| panic!("no more"));
+    assert!(
+        matches!(stopped, Err(ClusterError::BodyPanicked { message, .. }) if message == "no more")
+    );
+    let mark = std::env::temp_dir().join(format!("manyhands-cluster-shaky-{}", process::id()));
+    let shaky = {
+        remote!([&mark: PathBuf] |i| -> u64 {
+            assert!(i != 5 || File::create_new(mark).is_err(), "the first time fails");
+            i
+        })
+    };
+    let again = options.retries(1).map(0..9, shaky);
+    fs::remove_file(&mark).unwrap();
+    assert!(again.unwrap().into_iter().eq(0..9));
 }
 
 fn with_a_panic_name_index_and_host(cluster: &Cluster) {
