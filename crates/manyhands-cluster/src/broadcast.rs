@@ -1,7 +1,7 @@
 //! Values that many calls capture: each worker is sent one once, and keeps it as long as the driver does.
 //!
-//! Written among what a call captured, such a value is its number. Whoever writes a call's captured values learns of those
-//! in it, and whoever reads them has those that were received; both are known to the thread while it does so.
+//! Written among what a call captured, such a value is its number. While a thread writes a call's captured values, it notes
+//! which are among them; while one reads them, it looks them up among those that were received.
 
 use crate::{
     Value,

@@ -67,7 +67,7 @@ pub(crate) fn whole<R>(
     within(range, body)
 }
 
-/// Runs a body again that has panicked, so many times.
+/// Runs a body, and up to `retries` times again if it panics.
 pub(crate) fn again<R>(retries: u32, body: impl Fn() -> R) -> R {
     let tries = (0..retries).find_map(|_| caught(&body).ok());
     tries.unwrap_or_else(body)

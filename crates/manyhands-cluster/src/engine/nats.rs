@@ -293,7 +293,7 @@ impl Carrier for Nats {
         }
     }
 
-    /// Whoever keeps it puts another one in its place, and that says so.
+    /// Its keeper puts another one in its place, which says so.
     fn left(&mut self, _: WorkerId, _: bool) {}
 
     fn end(&mut self) {

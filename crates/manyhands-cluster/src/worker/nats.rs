@@ -1,7 +1,7 @@
 //! A worker for drivers on other machines: it hears of them through a NATS server.
 //!
-//! Whoever is started as one keeps one: it starts the same program again, which works, and puts another one in its place when
-//! that dies. The new one tells drivers whose place it has, so they know that it was a death and not a silence. The one that
+//! A process that is started as one keeps one: it starts the same program again, which works, and puts another one in its place
+//! when that dies. The new one tells drivers whose place it has, so they know that it was a death and not a silence. The one that
 //! works ends when its standard input does, and so with its keeper.
 
 use super::serve::{self, End, Input, Link, Serving};
