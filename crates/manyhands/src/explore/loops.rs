@@ -73,6 +73,25 @@ programs! {
         tasks.join().unwrap();
     }
 
+    /// A call at a place whose calls were short, which the monitor opens.
+    a_short_call_that_goes_on(Needed) {
+        let runtime = pool(2, 3);
+        let ran = Counts::new(16);
+        let call = |first: usize, nanos: u64| {
+            parallel::for_range(first..first + 4, |i| {
+                compute(nanos);
+                ran.add(i);
+            });
+        };
+        runtime.install(|| {
+            call(0, 1);
+            call(4, 1);
+            call(8, 1_000_000);
+            call(12, 1);
+        });
+        ran.assert_each_once();
+    }
+
     /// Loops in a loop's bodies.
     nested_loops(NotNeeded) {
         let runtime = pool(3, 3);

@@ -62,6 +62,7 @@ mod local_future;
 mod map;
 mod metrics;
 mod misuse;
+mod opened;
 mod priority;
 mod process;
 mod range;

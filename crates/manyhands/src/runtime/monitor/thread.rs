@@ -186,7 +186,7 @@ impl Pace {
 
     /// Threads run calls alone: one that goes on is to be opened soon.
     fn stay_close(&mut self) {
-        self.interval = self.interval.min(INTERVAL_SLOW);
+        self.interval = self.interval.min(INTERVAL_BESIDE_CALLS);
         self.inactive_for = Duration::ZERO;
     }
 
@@ -201,6 +201,8 @@ impl Pace {
 const TIMERS_APART: Duration = Duration::from_micros(500);
 const INTERVAL_MIN: Duration = Duration::from_micros(200);
 const INTERVAL_SLOW: Duration = Duration::from_millis(1);
+/// While threads run calls alone. One that goes on is opened at the second look.
+const INTERVAL_BESIDE_CALLS: Duration = Duration::from_micros(500);
 /// While long jobs hold every place; their end, or that one of them blocks, is seen that much later.
 const INTERVAL_HELD: Duration = Duration::from_millis(2);
 const INTERVAL_MAX: Duration = Duration::from_millis(10);

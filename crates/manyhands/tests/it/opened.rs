@@ -1,0 +1,273 @@
+//! Calls at places whose calls were short until now, which take long: the monitor opens them to other threads.
+//!
+//! Their items wait for what only another thread can bring, so a call that stays on its thread meets a deadline. How long such
+//! calls take is printed, not asserted: `cargo test --release -p manyhands --test it opened::table -- --ignored --nocapture`.
+
+use crate::support::{Deadline, random_below, wait_until};
+use manyhands::query::prelude::*;
+use manyhands::{Runtime, parallel, task};
+use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{self, ThreadId};
+use std::time::{Duration, Instant};
+
+/// The threads that run a call.
+#[derive(Default)]
+struct Threads {
+    /// Items are short.
+    is_short: AtomicBool,
+    seen: Mutex<HashSet<ThreadId>>,
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl Threads {
+    /// An item, which is over when as many threads as wanted have begun one.
+    fn item(&self, wanted: usize) {
+        if self.is_short.load(Ordering::SeqCst) {
+            return;
+        }
+        let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(now, Ordering::SeqCst);
+        self.seen.lock().unwrap().insert(thread::current().id());
+        wait_until("another thread begins an item", || {
+            self.seen.lock().unwrap().len() >= wanted
+        });
+        self.now.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Makes calls of short items, until their place is known for that, and then one of long items.
+    fn after_short_ones(&self, call: impl Fn(&Self)) {
+        self.is_short.store(true, Ordering::SeqCst);
+        (0..100).for_each(|_| call(self));
+        self.is_short.store(false, Ordering::SeqCst);
+        call(self);
+    }
+}
+
+/// Runs `call` on a pool, from outside and on one of its workers.
+fn everywhere(call: impl Fn() + Sync) {
+    let runtime = Runtime::builder().workers(3).build().unwrap();
+    runtime.install(&call);
+    runtime.install(|| {
+        manyhands::scope(|scope| scope.spawn(|_| call()));
+    });
+}
+
+#[test]
+fn a_loop_whose_calls_were_short_is_opened_while_its_first_item_runs() {
+    everywhere(|| {
+        Threads::default().after_short_ones(|threads| {
+            parallel::for_each(0..16, |_| threads.item(2));
+        });
+        Threads::default().after_short_ones(|threads| {
+            let items = parallel::map(&[0; 16], |_| threads.item(2));
+            assert_eq!(items.len(), 16);
+        });
+        Threads::default().after_short_ones(|threads| {
+            let found = parallel::find_first(0..16, |i| {
+                threads.item(2);
+                *i == 15
+            });
+            assert_eq!(found, Some(15));
+        });
+        Threads::default().after_short_ones(|threads| {
+            let sum: u64 = (0..16_u64)
+                .into_par_query()
+                .map(|i| {
+                    threads.item(2);
+                    i
+                })
+                .sum();
+            assert_eq!(sum, 120);
+        });
+    });
+}
+
+#[test]
+fn a_loop_that_may_have_four_runners_is_opened_to_so_many() {
+    everywhere(|| {
+        let threads = Threads::default();
+        threads.after_short_ones(|threads| {
+            parallel::options()
+                .degree_of_parallelism(4)
+                .for_each(0..64, |_| threads.item(2));
+        });
+        let most = threads.most.load(Ordering::SeqCst);
+        assert!((2..=4).contains(&most), "{most}");
+    });
+}
+
+#[test]
+fn a_loop_that_may_have_two_runners_is_opened_at_its_next_item() {
+    everywhere(|| {
+        let threads = Threads::default();
+        let begun = AtomicUsize::new(0);
+        threads.after_short_ones(|threads| {
+            parallel::options()
+                .degree_of_parallelism(2)
+                .for_each(0..64, |_| {
+                    if threads.is_short.load(Ordering::SeqCst) {
+                        return;
+                    }
+                    // The first item is long, and cannot wait for another one.
+                    let is_first = begun.fetch_add(1, Ordering::SeqCst) == 0;
+                    if is_first {
+                        let long = Deadline::after(Duration::from_millis(20));
+                        while !long.has_passed() {
+                            thread::yield_now();
+                        }
+                    }
+                    threads.item(if is_first { 1 } else { 2 });
+                });
+        });
+        assert_eq!(threads.most.load(Ordering::SeqCst), 2);
+    });
+}
+
+#[test]
+fn the_outer_and_the_inner_call_are_opened() {
+    everywhere(|| {
+        let (outer, inner) = (Threads::default(), Threads::default());
+        outer.after_short_ones(|outer| {
+            parallel::for_each(0..4, |_| {
+                outer.item(2);
+                if !outer.is_short.load(Ordering::SeqCst) {
+                    inner.after_short_ones(|inner| {
+                        parallel::for_each(0..4, |_| inner.item(2));
+                    });
+                }
+            });
+        });
+    });
+}
+
+/// An item that is to be dropped once.
+struct Item<'a>(&'a AtomicUsize, usize);
+
+impl Drop for Item<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// A call of 64 items after short ones, in which the item of this number panics when two threads run. Returns how many
+/// bodies were begun.
+fn panics_at(number: usize) -> usize {
+    let threads = Threads::default();
+    let begun = AtomicUsize::new(0);
+    let dropped = AtomicUsize::new(0);
+    let mut made = 0;
+    let call = |threads: &Threads| {
+        let items: Vec<_> = (0..64).map(|number| Item(&dropped, number)).collect();
+        parallel::for_each(items, |item| {
+            threads.item(2);
+            begun.fetch_add(1, Ordering::SeqCst);
+            assert!(
+                item.1 != number || threads.is_short.load(Ordering::SeqCst),
+                "this item"
+            );
+        });
+    };
+    let caught = catch_unwind(AssertUnwindSafe(|| threads.after_short_ones(call)));
+    let payload = caught.expect_err("a body has panicked");
+    assert_eq!(payload.downcast_ref::<&str>(), Some(&"this item"));
+    made += 101 * 64;
+    assert_eq!(dropped.load(Ordering::SeqCst), made, "each item once");
+    begun.load(Ordering::SeqCst) - 100 * 64
+}
+
+#[test]
+fn a_panic_of_the_caller_or_of_a_helper_ends_a_call_that_was_opened() {
+    everywhere(|| {
+        for number in [0, 1, 40, 63] {
+            assert!(panics_at(number) >= 1);
+        }
+    });
+}
+
+#[test]
+fn an_opened_call_ends_where_it_is_stopped_or_cancelled() {
+    everywhere(|| {
+        let threads = Threads::default();
+        threads.after_short_ones(|threads| {
+            let outcome =
+                parallel::options().for_range_with_control(0..1_000_000_u64, |i, control| {
+                    if i < 2 && !threads.is_short.load(Ordering::SeqCst) {
+                        threads.item(1);
+                    }
+                    if i == 1 {
+                        control.stop();
+                    }
+                });
+            assert!(outcome.is_stopped());
+        });
+        let sources = AtomicUsize::new(0);
+        threads.after_short_ones(|threads| {
+            let source = manyhands::cancel::Source::new();
+            let token = source.token();
+            let ended = parallel::options()
+                .cancellation(&token)
+                .for_each(0..64, |_| {
+                    threads.item(2);
+                    if !threads.is_short.load(Ordering::SeqCst) {
+                        source.cancel();
+                    }
+                });
+            sources.fetch_add(usize::from(ended.is_err()), Ordering::SeqCst);
+        });
+        assert_eq!(sources.load(Ordering::SeqCst), 1);
+    });
+}
+
+/// Mixes of earlier and later costs and lengths: how long the call takes beside the better of alone and shared.
+#[test]
+#[ignore = "prints a table"]
+fn table() {
+    const WORKERS: usize = 8;
+    let mixes: u64 = std::env::var("MIXES").map_or(300, |mixes| mixes.parse().unwrap());
+    let runtime = Runtime::builder().workers(WORKERS).build().unwrap();
+    let _entered = runtime.enter();
+    let sleep =
+        |micros: u64| task::blocking(|| thread::park_timeout(Duration::from_micros(micros)));
+    let mut beyond = Vec::new();
+    for mix in 0..mixes {
+        let draw = |what: u64, end: u64| random_below(mix * 16 + what, end);
+        let (short_len, short_nanos) = (1 << draw(0, 8), draw(1, 1_500));
+        let (long_len, long_micros) = (2 + draw(2, 30), 1 << draw(3, 12));
+        let call = |len: u64, nanos: u64, micros: u64| {
+            let begun = Instant::now();
+            parallel::for_each(0..len, |_| {
+                let item = Instant::now();
+                while item.elapsed().as_nanos() < u128::from(nanos) {}
+                if micros > 0 {
+                    sleep(micros);
+                }
+            });
+            begun.elapsed()
+        };
+        (0..20).for_each(|_| {
+            call(short_len, short_nanos / short_len, 0);
+        });
+        let taken = call(long_len, 0, long_micros).as_secs_f64() * 1e3;
+        // A sleep takes some 60 µs longer than it is to.
+        let item = (long_micros as f64 + 60.0) / 1e3;
+        let alone = item * long_len as f64;
+        let shared = item * long_len.div_ceil(WORKERS as u64) as f64;
+        let limit = 1.1 * alone.min(shared) + 1.0;
+        if taken > limit {
+            beyond.push((taken / limit, format!("{short_len} × {short_nanos} ns, then {long_len} × {long_micros} µs: {taken:.2} ms, limit {limit:.2}")));
+        }
+    }
+    beyond.sort_by(|a, b| b.0.total_cmp(&a.0));
+    println!(
+        "{} of {mixes} mixes beyond 1.1 × the better of alone and shared + 1 ms",
+        beyond.len()
+    );
+    beyond
+        .iter()
+        .take(20)
+        .for_each(|(ratio, mix)| println!("{ratio:.2} {mix}"));
+}
