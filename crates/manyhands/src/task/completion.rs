@@ -386,9 +386,11 @@ impl<T: Clone> Completion<T> {
     ) -> Poll<Result<T, CompletionError>> {
         let permit = ready!(budget::poll_proceed(context));
         if self.shared.outcome.get().is_none() {
+            // Before the lock, because it may run code of the user.
+            let waker = context.waker().clone();
             let mut waiters = lock(&self.shared.waiters);
             if self.shared.outcome.get().is_none() {
-                let stale = waiters.register(&mut self.key, context.waker());
+                let stale = waiters.register(&mut self.key, waker);
                 drop(waiters);
                 drop(stale);
                 let resource = Arc::as_ptr(&self.shared).addr();

@@ -78,16 +78,19 @@ impl ReadySet {
     /// Takes the published words, and waits for more with this waker.
     pub(super) fn listen(&mut self, waker: &Waker) {
         let mut ready_list = self.ready.lock();
-        self.taken.extend(mem::take(&mut ready_list.words));
         let is_known = ready_list
             .waker
             .as_ref()
             .is_some_and(|old| old.will_wake(waker));
-        let old = if is_known {
-            None
-        } else {
-            ready_list.waker.replace(waker.clone())
-        };
+        let mut old = None;
+        if !is_known {
+            // Cloned without the lock, because that may run code of the user.
+            drop(ready_list);
+            let waker = waker.clone();
+            ready_list = self.ready.lock();
+            old = ready_list.waker.replace(waker);
+        }
+        self.taken.extend(mem::take(&mut ready_list.words));
         drop(ready_list);
         drop(old);
     }

@@ -1,6 +1,6 @@
 //! Wakers of any number of futures that wait for the same event.
 //!
-//! It has no lock: its user keeps it under one, and wakes outside.
+//! It has no lock: its user keeps it under one, and clones, wakes and drops wakers outside.
 
 use std::task::Waker;
 
@@ -16,9 +16,10 @@ pub(super) struct WakerSet {
 pub(super) struct WakerKey(Option<usize>);
 
 impl WakerSet {
-    /// Registers the waiter's waker, and returns its earlier one.
+    /// Registers the waiter's waker, which was cloned outside the lock; returns its earlier one, or this one if that is the
+    /// same.
     #[must_use = "a waker is dropped outside the lock"]
-    pub(super) fn register(&mut self, key: &mut WakerKey, waker: &Waker) -> Option<Waker> {
+    pub(super) fn register(&mut self, key: &mut WakerKey, waker: Waker) -> Option<Waker> {
         let index = *key.0.get_or_insert_with(|| {
             self.free.pop().unwrap_or_else(|| {
                 self.places.push(None);
@@ -26,10 +27,10 @@ impl WakerSet {
             })
         });
         let place = &mut self.places[index];
-        if place.as_ref().is_some_and(|known| known.will_wake(waker)) {
-            return None;
+        if place.as_ref().is_some_and(|known| known.will_wake(&waker)) {
+            return Some(waker);
         }
-        place.replace(waker.clone())
+        place.replace(waker)
     }
 
     /// Forgets the waiter.

@@ -227,13 +227,20 @@ impl<T> Stream for WhenEach<T> {
 impl Ended {
     /// The next task to poll; if there is none, the next notice wakes `waker`.
     fn next_or_register(&self, waker: &Waker) -> Option<usize> {
+        let next = lock(&self.0).places.pop_front();
+        if next.is_some() {
+            return next;
+        }
+        // Cloned and dropped without the lock, because that may run code of the user.
+        let waker = waker.clone();
         let mut ended = lock(&self.0);
         let next = ended.places.pop_front();
-        if next.is_none() {
-            let before = ended.waker.replace(waker.clone());
-            drop(ended);
-            drop(before);
-        }
+        let unused = match next {
+            None => ended.waker.replace(waker),
+            Some(_) => Some(waker),
+        };
+        drop(ended);
+        drop(unused);
         next
     }
 }

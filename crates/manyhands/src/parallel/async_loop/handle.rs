@@ -159,16 +159,19 @@ impl LoopControl {
     /// The loop takes over new limits; the next change wakes `waker`.
     pub(super) fn take_limits(&self, waker: &Waker) -> Option<Limits> {
         let mut state = lock(&self.0);
-        let limits = state.new_limits.take();
         let is_known = state
             .waker
             .as_ref()
             .is_some_and(|known| known.will_wake(waker));
-        let before = if is_known {
-            None
-        } else {
-            state.waker.replace(waker.clone())
-        };
+        let mut before = None;
+        if !is_known {
+            // Cloned without the lock, because that may run code of the user.
+            drop(state);
+            let waker = waker.clone();
+            state = lock(&self.0);
+            before = state.waker.replace(waker);
+        }
+        let limits = state.new_limits.take();
         drop(state);
         drop(before);
         inspect::keeps(waker);

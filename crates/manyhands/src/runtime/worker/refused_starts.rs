@@ -58,9 +58,16 @@ impl RuntimeInner {
             self.arm_monitor();
         }
         waking::use_room(self);
-        // SeqCst: as above.
+    }
+
+    /// After [`try_again`](Self::try_again): fires timers and reports, perhaps in place of the monitor, whose start is
+    /// refused too. Both call code of the user, so the caller holds no lock.
+    fn stand_in(&self) {
+        if self.has_ended() {
+            return;
+        }
+        // SeqCst: see `note_refused`.
         if self.refusal.is_listed.load(Ordering::SeqCst) {
-            // Perhaps there is no monitor; in its place.
             let _ = self.fire_outside_timers();
         }
         // SeqCst: as above.
@@ -93,6 +100,7 @@ fn is_own_runtime_given_up() -> bool {
         is_hopeless() && {
             // The refusal may have ended since somebody last asked.
             shared.try_again();
+            shared.stand_in();
             is_hopeless()
         }
     };
@@ -153,11 +161,12 @@ pub(crate) fn try_again() {
 
 #[cold]
 fn try_all() {
-    let Some(_alone) = try_lock(&TRYING) else {
+    let Some(alone) = try_lock(&TRYING) else {
         return;
     };
     let listed = mem::take(&mut *lock(&LIST));
-    for shared in listed.iter().filter_map(Weak::upgrade) {
+    let listed: Vec<_> = listed.iter().filter_map(Weak::upgrade).collect();
+    for shared in &listed {
         // SeqCst: see `note_refused`.
         shared.refusal.is_listed.store(false, Ordering::SeqCst);
         shared.try_again();
@@ -167,6 +176,8 @@ fn try_all() {
         // SeqCst: see the file's header.
         IS_ANY.store(false, Ordering::SeqCst);
     }
+    drop((list, alone));
+    listed.iter().for_each(|shared| shared.stand_in());
 }
 
 /// Parks a thread that has no slot, for `limit` at most; while anything is refused it returns early and tries
