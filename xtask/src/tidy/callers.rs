@@ -43,6 +43,18 @@ const LIMITS: &[Limit] = &[
         claim: "only the monitor's sweep flags a thread as blocked",
     },
     Limit {
+        called: "RunPermit::new(",
+        by: &[
+            "runtime/current.rs",
+            "runtime/ending.rs",
+            "runtime/fork_join/scope.rs",
+            "runtime/fork_join/wait.rs",
+            "runtime/simulator.rs",
+            "runtime/worker/run_loop.rs",
+        ],
+        claim: "a thread that counts as searching has no permit: one is made where a thread's life begins, or below code of the user",
+    },
+    Limit {
         called: "WorkerSlot::take(",
         by: &["runtime/inner.rs"],
         claim: "a runtime's slots are taken and given back by its shared part, so none is occupied after its end",

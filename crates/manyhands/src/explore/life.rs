@@ -73,6 +73,36 @@ programs! {
         assert_eq!(Arc::strong_count(&held), 1);
     }
 
+    /// The destructors of waiting tasks spawn while their runtime ends, and wait for what they have spawned.
+    destructors_that_join_while_the_runtime_ends(NotNeeded) {
+        struct Heir(u32);
+
+        impl Drop for Heir {
+            fn drop(&mut self) {
+                if self.0 > 0 {
+                    let heir = Self(self.0 - 1);
+                    let spawned = task::spawn(async move { drop(heir) });
+                    let _ = spawned.join();
+                }
+            }
+        }
+
+        // Each destructor that waits keeps a thread.
+        let runtime = pool(2, 8);
+        let (completer, never) = completion::<()>();
+        let entered = runtime.enter();
+        for _ in 0..2 {
+            let (heir, never) = (Heir(2), never.clone());
+            drop(task::spawn(async move {
+                let _heir = heir;
+                let _ = never.await;
+            }));
+        }
+        drop(entered);
+        runtime.shutdown();
+        drop(completer);
+    }
+
     /// Tasks are spawned from outside, and woken, while the runtime ends.
     shutdown_while_tasks_arrive(NotNeeded) {
         let runtime = Arc::new(pool(2, 2));

@@ -10,12 +10,14 @@ pub(crate) mod block;
 mod execution;
 mod latch;
 mod payload;
+mod run_permit;
 mod task_registry;
 mod unwind;
 
 pub(crate) use execution::ExecutionId;
 pub(crate) use latch::{Latch, SlotNumber};
 pub use payload::PanicPayload;
+pub(crate) use run_permit::RunPermit;
 pub(crate) use task_registry::{TaskKey, TaskRegistry};
 pub use unwind::AggregatePanic;
 pub(crate) use unwind::{
@@ -109,7 +111,11 @@ impl Job {
     ///
     /// # Safety
     /// 1. `job` is valid. 2. The caller has taken it, and performs it once.
-    pub(crate) unsafe fn perform(job: *mut Self, action: Action<'_>) -> bool {
+    pub(crate) unsafe fn perform(
+        job: *mut Self,
+        action: Action<'_>,
+        _permit: RunPermit<'_>,
+    ) -> bool {
         // SAFETY: valid by 1.
         let kind = unsafe { (*job).kind };
         // SAFETY: kinds are never freed. Held by the types: a job is made with a `&'static`.

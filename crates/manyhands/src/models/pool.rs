@@ -4,11 +4,11 @@
 //! A thread that is started runs on the thread that starts it, which is one of its possible orders.
 
 use super::{Count, Flag, Work};
-use crate::job::{self, TaskRegistry};
+use crate::job::{self, RunPermit, TaskRegistry};
 use crate::queue::{ShardedQueue, TaskQueue};
 use crate::runtime::ending::{self, Ending, Ends};
 use crate::runtime::sleep::counted_flag::CountedFlag;
-use crate::runtime::sleep::idle::{Claim, Idle};
+use crate::runtime::sleep::idle::{Activity, Claim, Idle};
 use crate::runtime::sleep::waking::{self, Next, Notify, Slept, Waker, Wheel};
 use crate::runtime::worker::steal_grace::StealGrace;
 use crate::sync::Parker;
@@ -36,9 +36,11 @@ pub(super) struct Pool<const TASKS: usize> {
     bound_to: Option<usize>,
     /// That worker's own queue.
     bound: TaskQueue<Work>,
+    /// Who drops the first task brings the second one, and sleeps here until that has been run or dropped.
+    dropper: Option<Parker>,
     /// Somebody has the right to queue the first task; stands for the task's state.
     woken: Flag,
-    /// Every task has been run. Unused where one waits: such a pool must be closed.
+    /// Every task has been run. Unused where one waits, or who drops one: such a pool must be closed.
     over: Flag,
     run: Count,
 }
@@ -54,6 +56,8 @@ struct Place {
 pub(super) enum Starts {
     Never,
     Always,
+    /// A thread that is started leaves when it has run what is there.
+    Briefly,
 }
 
 /// Whether a worker that falls asleep has slept for long.
@@ -78,6 +82,13 @@ impl<const TASKS: usize> Pool<TASKS> {
     /// As [`with_waiting`](Self::with_waiting), of a task that may run on the first worker only.
     pub(super) fn with_bound(workers: usize) -> Arc<Self> {
         Self::with_waiting_for(workers, Some(0))
+    }
+
+    /// A pool of one worker, whose first task brings the second one when it is run or dropped, and waits for that.
+    pub(super) fn with_drop_that_waits() -> Arc<Self> {
+        let mut pool = Self::with_workers(1, 1, 1, Starts::Briefly);
+        pool.dropper = Some(Parker::new());
+        Arc::new(pool)
     }
 
     fn with_waiting_for(workers: usize, bound_to: Option<usize>) -> Arc<Self> {
@@ -117,6 +128,7 @@ impl<const TASKS: usize> Pool<TASKS> {
             waiting: None,
             bound_to: None,
             bound: TaskQueue::new(),
+            dropper: None,
             woken: Flag::new(),
             over: Flag::new(),
             run: Count::new(),
@@ -206,8 +218,9 @@ impl<const TASKS: usize> Pool<TASKS> {
             in_short_task: CountedFlag::new(),
             sleeps,
         };
-        while !self.is_over() {
-            match waking::next(self, index, &mut worker) {
+        let mut permit = RunPermit::new();
+        while !self.leaves(index, permit.again()) {
+            match waking::next(self, index, &mut worker, permit.again()) {
                 Next::FoundWork(task) | Next::Searched(task) => self.run(task),
                 Next::FoundShort(task) => {
                     self.run(task);
@@ -234,8 +247,9 @@ impl<const TASKS: usize> Pool<TASKS> {
             in_short_task: CountedFlag::new(),
             sleeps: Sleeps::Shortly,
         };
-        while !self.is_over() {
-            match waking::next(self, index, &mut worker) {
+        let mut permit = RunPermit::new();
+        while !self.leaves(index, permit.again()) {
+            match waking::next(self, index, &mut worker, permit.again()) {
                 Next::FoundWork(task) | Next::Searched(task) => return self.run(task),
                 _ => thread::yield_now(),
             }
@@ -292,14 +306,30 @@ impl<const TASKS: usize> Pool<TASKS> {
         self.over.is_set() || ending::is_over(self)
     }
 
+    /// Worker, between two pieces of work: whether it leaves.
+    fn leaves(&self, worker: usize, permit: RunPermit<'_>) -> bool {
+        let discard_own = |_: RunPermit<'_>| self.discard_own(worker);
+        self.over.is_set() || ending::leaves(self, permit, discard_own)
+    }
+
     /// Runs or drops a task.
     fn run(&self, task: &Work) {
         task.run();
+        if let Some(dropper) = &self.dropper {
+            if task.number == 0 {
+                self.inject(1);
+                waking::begin_block(self);
+                dropper.park();
+                waking::end_block(self);
+            } else {
+                dropper.unpark();
+            }
+        }
         if let Some(place) = self.waiting {
             if task.number == 0 {
                 self.registry.take_out(place);
             }
-        } else if self.run.add(1) + 1 == TASKS {
+        } else if self.dropper.is_none() && self.run.add(1) + 1 == TASKS {
             self.over.set();
             self.unpark_all();
         }
@@ -339,12 +369,19 @@ impl<const TASKS: usize> waking::Pool for Pool<TASKS> {
     }
 
     fn start(&self, worker: usize) -> bool {
-        let is_started = self.starts == Starts::Always;
-        if is_started {
-            self.attach(worker);
-            self.run_what_is_there();
+        if self.starts == Starts::Never || self.ending.has_ended() {
+            return false;
         }
-        is_started
+        self.attach(worker);
+        self.run_what_is_there();
+        if self.starts == Starts::Briefly {
+            self.idle.announce(worker);
+            ending::is_over(self);
+            if self.idle.leave(worker) {
+                self.vacate(worker);
+            }
+        }
+        true
     }
 
     fn arm_monitor(&self) {}
@@ -371,10 +408,16 @@ impl<const TASKS: usize> Ends for Pool<TASKS> {
         self.registry.close(|_| self.wake_waiting());
     }
 
-    fn discard_queued(&self) {
+    fn discard_queued(&self, _permit: RunPermit<'_>) {
         while let Some(run) = self.queue.take(|| 0, 1) {
             self.run(Work::at(run.first));
         }
+    }
+
+    fn inside(&self, f: impl FnOnce()) {
+        self.idle.begin(Activity::ExternalThread);
+        f();
+        waking::leave_external(self);
     }
 
     fn unpark_all(&self) {
@@ -406,8 +449,6 @@ impl<'pool, const TASKS: usize> waking::Worker for Worker<'pool, TASKS> {
 
     fn find(&mut self) -> Option<&'pool Work> {
         if self.pool.ending.is_closing() {
-            self.pool.discard_own(self.index);
-            self.pool.discard_queued();
             return None;
         }
         let own = self.pool.take_own(self.index);

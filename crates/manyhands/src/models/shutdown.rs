@@ -3,6 +3,7 @@
 //! Threads: one that ends the runtime, a worker, one that wakes the waiting task. Operations, all of
 //! `runtime/ending.rs` and `runtime/sleep/waking.rs`: a worker's turns; close; queue and notify, from outside under a
 //! keep-alive guard.
+//! In one model the drop of a task brings another one and blocks until that is dropped too.
 //! Property: each queued or waiting task is dropped or run once, a task that is bound to a worker by that worker, before
 //! it leaves; all threads see the end, and the end comes.
 
@@ -93,6 +94,24 @@ fn a_task_bound_to_a_worker_that_is_woken_while_the_runtime_ends_is_dropped_befo
 #[test]
 fn a_worker_that_finds_nobody_awake_leaves_another_s_task_its_worker() {
     close_with_bound(2, None);
+}
+
+#[test]
+fn what_a_destructor_brings_and_waits_for_is_dropped_by_another_thread() {
+    // Three preemptions: the worker must have taken the task before the closing thread looks, and bring the other one later.
+    check_deeper(3, || {
+        let pool = Pool::<2>::with_drop_that_waits();
+        let worker = thread::spawn({
+            let pool = Arc::clone(&pool);
+            move || pool.work(0, Sleeps::Shortly)
+        });
+        pool.inject(0);
+        ending::close(&*pool, || {
+            worker.join().expect("the model fails at once");
+            Joined::All
+        });
+        assert!(pool.tasks.iter().all(Work::is_done));
+    });
 }
 
 #[test]

@@ -140,6 +140,9 @@ impl Builder {
     /// Names each worker thread by its index. The default is the runtime's name with the index after it:
     /// `manyhands-0`, `manyhands-1`, …
     ///
+    /// The function is called by the thread that starts the worker, such as one that brings a task, and must not wait for
+    /// work of the runtime.
+    ///
     /// # Examples
     /// ```
     /// use manyhands::{Runtime, task};

@@ -16,6 +16,7 @@
 //! Unsafe: a thread occupies a slot.
 
 use crate::inspect;
+use crate::job::RunPermit;
 use crate::runtime::fork_join::caller_threads;
 use crate::runtime::io::tokio_context::TokioContextGuard;
 use crate::runtime::settings::Settings;
@@ -67,6 +68,13 @@ pub(crate) fn worker() -> Option<(&'static OccupiedSlot, &'static RuntimeInner)>
 pub(crate) fn slot_of_runtime() -> Option<(&'static OccupiedSlot, &'static RuntimeInner)> {
     let slot = slot()?;
     Some((slot, slot.runtime_or_none()?))
+}
+
+/// Calls `f` on the calling thread, as one of those that run, with this runtime as the current one.
+pub(crate) fn install<R>(shared: &RuntimeInner, f: impl FnOnce() -> R) -> R {
+    let _entered = EnterGuard::new(shared);
+    let _external = slot().is_none().then(|| ExternalThread::enter(shared));
+    f()
 }
 
 /// Calls `f` with the runtime of the calling thread: that of its slot, else the entered one, else the
@@ -241,7 +249,9 @@ impl Drop for WorkerGuard {
     /// destructor has spawned since is dropped here, while the thread still is the worker, until nothing is left.
     fn drop(&mut self) {
         if self.slot.is_worker() {
-            self.slot.runtime().discard_local(self.slot);
+            self.slot
+                .runtime()
+                .discard_local(self.slot, RunPermit::new());
             self.slot.hosts_tasks.set(false);
         }
         remove(self.id);

@@ -1,14 +1,20 @@
 //! A runtime's end: first no task starts any more, then nothing runs any more, then no wake from outside is under way.
 //!
 //! # Protocol
-//! The closing thread sets `closing`, cancels the waiting tasks, drops the queued ones, and unparks all workers. A
-//! worker that looks for work while the runtime closes drops the tasks that it finds queued. Running work may need
-//! the help of every worker. So no worker leaves before all have announced sleep, and before every task is gone that
-//! only one of them may drop. The thread that sees this sets `ended` and unparks all workers. When all threads have
-//! ended, the closing thread drops what wakes from outside still queue, until no such wake is under way.
+//! The closing thread sets `closing`, cancels the waiting tasks, drops the queued ones, sets `emptied`, and unparks all
+//! workers. A worker drops the tasks that are queued between two pieces of work, before it looks for the next. Running
+//! work may need the help of every worker, and so may a destructor that the closing thread runs. So no worker leaves
+//! before `emptied` is set, all have announced sleep, and every task is gone that only one of them may drop. The thread
+//! that sees this sets `ended` and unparks all workers. When all threads have ended, the closing thread drops what wakes
+//! from outside still queue, until no such wake is under way.
+//!
+//! # Destructors
+//! What is dropped runs code of the user, which may spawn, and wait for what it has spawned. The closing thread takes part
+//! in the runtime while it drops, so that this goes to the runtime that ends, and is dropped too; and what drops asks for a
+//! permit, which a worker that searches does not have. Were it to search, nobody would be woken to drop what it waits for.
 //!
 //! # Ordering
-//! E1: both words are SeqCst, as the steps of I1 (`idle.rs`). A worker looks at them after it has announced sleep;
+//! E1: all three words are SeqCst, as the steps of I1 (`idle.rs`). A worker looks at them after it has announced sleep;
 //! they are set before all workers are unparked.
 //! E2: a thread that lowers the count of awake workers checks afterwards whether the end waited only for that. Such a
 //! thread is a worker that announces sleep, or a waker that raised the count and then woke no worker. The last worker
@@ -18,7 +24,7 @@
 //!
 //! Unsafe: tasks are queued by pointer.
 
-use crate::job::TaskRegistry;
+use crate::job::{RunPermit, TaskRegistry};
 use crate::queue::{Linked, TaskQueue};
 use crate::runtime::sleep::waking::{self, Pool};
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -28,6 +34,8 @@ use crate::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct Ending {
     /// No task starts any more; running ones finish, with all the help they need.
     closing: AtomicBool,
+    /// The closing thread has dropped what was queued.
+    emptied: AtomicBool,
     /// Nothing runs any more: workers leave.
     ended: AtomicBool,
 }
@@ -44,7 +52,10 @@ pub(crate) trait Ends: Pool {
     fn cancel_waiting(&self);
 
     /// Drops the queued tasks.
-    fn discard_queued(&self);
+    fn discard_queued(&self, permit: RunPermit<'_>);
+
+    /// Calls `f` on the calling thread, which takes part in the runtime meanwhile.
+    fn inside(&self, f: impl FnOnce());
 
     /// Unparks all workers.
     fn unpark_all(&self);
@@ -64,6 +75,7 @@ impl Ending {
     pub(crate) fn new() -> Self {
         Self {
             closing: AtomicBool::new(false),
+            emptied: AtomicBool::new(false),
             ended: AtomicBool::new(false),
         }
     }
@@ -72,6 +84,11 @@ impl Ending {
     pub(crate) fn is_closing(&self) -> bool {
         // SeqCst: E1.
         self.closing.load(Ordering::SeqCst)
+    }
+
+    fn is_emptied(&self) -> bool {
+        // SeqCst: E1.
+        self.emptied.load(Ordering::SeqCst)
     }
 
     /// Whether the workers leave.
@@ -92,7 +109,7 @@ pub(crate) fn begin_to_close(pool: &impl Ends) {
 /// Returns whether workers leave.
 pub(crate) fn is_over(pool: &impl Ends) -> bool {
     let ending = pool.ending();
-    if ending.is_closing()
+    if ending.is_emptied()
         && !ending.has_ended()
         && pool.idle().is_nobody_awake()
         && pool.registry().is_empty()
@@ -102,6 +119,31 @@ pub(crate) fn is_over(pool: &impl Ends) -> bool {
         pool.unpark_all();
     }
     ending.has_ended()
+}
+
+/// Worker, between two pieces of work: whether it leaves. Where the runtime closes and it does not, it drops what is queued,
+/// with `discard_own` what only it may drop.
+#[inline]
+pub(crate) fn leaves(
+    pool: &impl Ends,
+    permit: RunPermit<'_>,
+    discard_own: impl FnOnce(RunPermit<'_>),
+) -> bool {
+    pool.ending().is_closing() && leaves_or_discards(pool, permit, discard_own)
+}
+
+#[cold]
+fn leaves_or_discards(
+    pool: &impl Ends,
+    mut permit: RunPermit<'_>,
+    discard_own: impl FnOnce(RunPermit<'_>),
+) -> bool {
+    let is_over = is_over(pool);
+    if !is_over {
+        discard_own(permit.again());
+        pool.discard_queued(permit);
+    }
+    is_over
 }
 
 /// Queues a task that only `worker` may run or drop, from another thread. `spread` chooses the shard of the registry in
@@ -127,14 +169,17 @@ pub(crate) unsafe fn queue_for_worker<T: Linked>(
 /// threads.
 pub(crate) fn close(pool: &impl Ends, join: impl FnOnce() -> Joined) {
     begin_to_close(pool);
-    pool.discard_queued();
+    pool.inside(|| pool.discard_queued(RunPermit::new()));
+    // SeqCst: E1.
+    pool.ending().emptied.store(true, Ordering::SeqCst);
     pool.unpark_all();
     if join() == Joined::All {
-        discard_rest(pool);
+        pool.inside(|| discard_rest(pool));
     }
 }
 
 /// Drops the tasks that are queued or being queued, until none is left. No worker runs any more.
 pub(crate) fn discard_rest(pool: &impl Ends) {
-    pool.registry().until_deserted(|| pool.discard_queued());
+    let discard = || pool.discard_queued(RunPermit::new());
+    pool.registry().until_deserted(discard);
 }

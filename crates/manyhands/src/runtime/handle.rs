@@ -1,6 +1,6 @@
 //! The public handle of a runtime.
 
-use crate::runtime::current::{self, EnterGuard, ExternalThread};
+use crate::runtime::current::{self, EnterGuard};
 use crate::runtime::worker::slot::SlotState;
 use crate::runtime::{Builder, LongJob, Metrics, RuntimeInner, ThreadChange};
 use std::fmt;
@@ -104,11 +104,7 @@ impl Runtime {
     /// # Ok::<(), manyhands::BuildError>(())
     /// ```
     pub fn install<R>(&self, f: impl FnOnce() -> R) -> R {
-        let _entered = self.enter();
-        let _external = current::slot()
-            .is_none()
-            .then(|| ExternalThread::enter(&self.shared));
-        f()
+        current::install(&self.shared, f)
     }
 
     /// Makes this runtime the current one of the calling thread while the guard lives.
@@ -237,8 +233,13 @@ impl Runtime {
     /// Ends the runtime: each worker finishes the closure, loop or poll that it runs; closures that have not started,
     /// and futures that are not ready, are dropped.
     ///
+    /// They are dropped on the workers and on the calling thread. On both this runtime is the current one meanwhile: what
+    /// a destructor spawns is dropped too and does not run, as it is after a shutdown in tokio, and waiting for that gives
+    /// a cancellation error. Futures of [`spawn_local`](crate::task::spawn_local) are dropped on their workers.
+    ///
     /// # Blocking
-    /// Waits for the running work, but not for itself when called from one of its own workers.
+    /// Waits for the running work and for destructors, but not for itself when called from one of its own workers. A
+    /// destructor that waits keeps its thread, and up to [`max_threads`](Builder::max_threads) others go on.
     ///
     /// # Examples
     /// ```

@@ -6,7 +6,7 @@
 //! Unsafe: slots are kept as pointers to leaked memory; jobs are dropped by pointer.
 
 use crate::inspect::{self, RuntimeNumber};
-use crate::job::{Action, Job, JobKind, TaskRegistry};
+use crate::job::{Action, Job, JobKind, RunPermit, TaskRegistry};
 use crate::probe::{Ring, SharedCounter};
 use crate::queue::{ShardedQueue, TaskQueue};
 use crate::runtime::LongJob;
@@ -164,7 +164,7 @@ impl RuntimeInner {
         self.ending.is_closing()
     }
 
-    /// Worker: whether it may leave.
+    /// Worker that has announced sleep: whether it leaves.
     pub(crate) fn is_over(&self) -> bool {
         ending::is_over(self)
     }
@@ -462,33 +462,38 @@ impl RuntimeInner {
         self.worker_slots().for_each(|slot| slot.timers.close());
     }
 
-    /// Drops every queued task without running it.
-    pub(crate) fn discard_queued(&self) {
-        let own = self.all_slots().map(|slot| &slot.tasks);
-        let outside = self.injector.shards().chain(self.priority_queues.all());
-        for queue in outside.chain([&*self.set_aside]).chain(own) {
-            while let Some(job) = queue.take_first() {
-                // SAFETY: 1. and 2.: taken from the queue, so it is ours alone.
-                let is_dropped = unsafe { Job::perform(job, Action::Drop(self.registry)) };
-                self.count_dropped(is_dropped);
+    /// Drops every queued task without running it, and what is queued meanwhile.
+    pub(crate) fn discard_queued(&self, mut permit: RunPermit<'_>) {
+        let mut is_any = true;
+        while is_any {
+            is_any = false;
+            let own = self.all_slots().map(|slot| &slot.tasks);
+            let outside = self.injector.shards().chain(self.priority_queues.all());
+            for queue in outside.chain([&*self.set_aside]).chain(own) {
+                // A destructor may spawn into a queue that was empty a moment ago.
+                is_any |= self.discard(queue, permit.again());
             }
         }
     }
 
     /// Drops the tasks that only the occupant of `slot` may drop.
-    pub(crate) fn discard_local(&self, slot: &OccupiedSlot) {
-        while let Some(job) = slot.local.take_first() {
-            // SAFETY: 1. and 2.: taken from the queue, so it is ours alone.
-            let is_dropped = unsafe { Job::perform(job, Action::Drop(self.registry)) };
-            self.count_dropped(is_dropped);
-        }
+    pub(crate) fn discard_local(&self, slot: &OccupiedSlot, permit: RunPermit<'_>) {
+        self.discard(&slot.local, permit);
     }
 
-    /// A task was taken from a queue to be dropped; it may have been run by then.
-    fn count_dropped(&self, is_dropped: bool) {
-        // Relaxed: a count.
-        self.dropped
-            .fetch_add(usize::from(is_dropped), Ordering::Relaxed);
+    /// Drops the tasks in this queue. Returns whether there were any.
+    fn discard(&self, queue: &TaskQueue<Job>, mut permit: RunPermit<'_>) -> bool {
+        let mut is_any = false;
+        while let Some(job) = queue.take_first() {
+            is_any = true;
+            let drop = Action::Drop(self.registry);
+            // SAFETY: 1. and 2.: taken from the queue, so it is ours alone.
+            let is_dropped = unsafe { Job::perform(job, drop, permit.again()) };
+            // It may have been run by the thread that waits for it. Relaxed: a count.
+            self.dropped
+                .fetch_add(usize::from(is_dropped), Ordering::Relaxed);
+        }
+        is_any
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Not here: the steps (`waking.rs`, `ending.rs`), which the models run on pools of their own.
 
-use crate::job::TaskRegistry;
+use crate::job::{RunPermit, TaskRegistry};
 use crate::runtime::ending::{self, Ending, Ends};
 use crate::runtime::sleep::idle::Idle;
 use crate::runtime::sleep::waking::{Pool, Waker};
@@ -89,8 +89,12 @@ impl Ends for RuntimeInner {
         self.cancel_waiting();
     }
 
-    fn discard_queued(&self) {
-        self.discard_queued();
+    fn discard_queued(&self, permit: RunPermit<'_>) {
+        self.discard_queued(permit);
+    }
+
+    fn inside(&self, f: impl FnOnce()) {
+        current::install(self, f);
     }
 
     fn unpark_all(&self) {

@@ -7,7 +7,7 @@
 //!
 //! Unsafe: tasks are taken from queues by pointer.
 
-use crate::job::{Action, Job};
+use crate::job::{Action, Job, RunPermit};
 use crate::runtime::RuntimeInner;
 use crate::runtime::current::WorkerGuard;
 use crate::runtime::settings::Settings;
@@ -77,7 +77,7 @@ impl Simulator {
             return Turn::Main;
         }
         let job = self.runnable.swap_remove(chosen);
-        run_loop::perform(self.slot, FoundWork::Job(job));
+        run_loop::perform(self.slot, FoundWork::Job(job), RunPermit::new());
         Turn::Other
     }
 
@@ -130,12 +130,12 @@ impl Drop for Simulator {
     fn drop(&mut self) {
         for job in std::mem::take(&mut self.runnable) {
             // SAFETY: 1. and 2.: taken from a queue, so only this thread has it.
-            unsafe { Job::perform(job, Action::Drop(self.shared.registry())) };
+            unsafe { Job::perform(job, Action::Drop(self.shared.registry()), RunPermit::new()) };
         }
         self.shared.begin_to_close();
         while !self.shared.registry().is_empty() {
-            self.shared.discard_local(self.slot);
-            self.shared.discard_queued();
+            self.shared.discard_local(self.slot, RunPermit::new());
+            self.shared.discard_queued(RunPermit::new());
         }
         self.shared.close();
         // Drops the tasks that are bound to this thread and were never polled: they are in no registry.

@@ -81,6 +81,7 @@ mod surface;
 mod survival;
 mod task;
 mod time;
+mod user_code;
 mod waits;
 mod waker_clone;
 mod which_runtime;

@@ -12,7 +12,9 @@
 //!
 //! Unsafe: closures borrow for `'scope`, which is erased in the queue.
 
-use crate::job::{Action, ExecutionId, Job, JobKind, Payload, block, catch, value_or_resume};
+use crate::job::{
+    Action, ExecutionId, Job, JobKind, Payload, RunPermit, block, catch, value_or_resume,
+};
 use crate::runtime::fork_join::helper_slot::{HelperSlot, SharedCall};
 use crate::runtime::fork_join::scope_closures::{Closures, Spawner};
 use crate::runtime::fork_join::wait;
@@ -228,10 +230,10 @@ impl<'scope> Scope<'scope> {
     /// one.
     fn run_queued(&self, slot: Option<&'static OccupiedSlot>) -> bool {
         let run = |job| match slot {
-            Some(slot) => run_loop::perform(slot, FoundWork::Job(job)),
+            Some(slot) => run_loop::perform(slot, FoundWork::Job(job), RunPermit::new()),
             // SAFETY: 1. and 2.: taken from the queue just now.
             None => unsafe {
-                Job::perform(job, Action::Run(ExecutionId::UNKNOWN));
+                Job::perform(job, Action::Run(ExecutionId::UNKNOWN), RunPermit::new());
             },
         };
         self.closures

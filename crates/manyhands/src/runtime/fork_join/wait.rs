@@ -10,7 +10,7 @@
 //! Not here: the steps of a wait (`waiting.rs`), and the deque's and the slots' own protocols.
 
 use crate::inspect;
-use crate::job::{ExecutionId, Job, Latch, abort};
+use crate::job::{ExecutionId, Job, Latch, RunPermit, abort};
 use crate::runtime::Rest;
 use crate::runtime::current;
 use crate::runtime::fork_join::executions::{Extent, Taken};
@@ -252,6 +252,12 @@ fn declare_blocked<R>(slot: &'static OccupiedSlot, sleep: impl FnOnce() -> R) ->
         // left to end the wait.
         abort(process::FORKED);
     }
+    if let Some(shared) = slot.runtime_or_none()
+        && shared.has_ended()
+    {
+        // A destructor or a stop hook waits, and no worker is left to drop what it may have spawned.
+        shared.discard_queued(RunPermit::new());
+    }
     let _region = BlockingRegion::begin(slot);
     let _recorded = inspect::thread_blocks();
     sleep()
@@ -313,7 +319,7 @@ fn help(slot: &'static OccupiedSlot, execution: ExecutionId) -> bool {
         match taken {
             Taken::Part(found) => {
                 slot.set_awaiting(ExecutionId::UNKNOWN);
-                run_loop::perform(slot, found);
+                run_loop::perform(slot, found, RunPermit::new());
                 return true;
             }
             Taken::Foreign(found) => {

@@ -7,21 +7,18 @@
 //! A helper also leaves when more threads run than may: when a blocked thread has gone on while another one runs in
 //! its place.
 //!
-//! One helper at a time leaves. It counts as searching until it is back in its run loop, and no other helper leaves
-//! for the same tasks.
+//! What its loop still has to end of the user's runs before the helper is back in its run loop, and may take long. So
+//! the helper does not count as searching meanwhile, and another one may leave for the same tasks.
 //!
 //! Not here: which tasks come first (`run_loop.rs`), and owners without helpers, whose tasks the monitor takes care
 //! of.
 
-use crate::runtime::sleep::idle::Activity;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::run_loop;
-
 use crate::runtime::{Priority, RuntimeInner};
 use crate::sync::clock;
 
-/// A helper's check for tasks. Once it has found that the helper is wanted, the helper counts as searching until the
-/// check is dropped.
+/// A helper's check for tasks.
 #[derive(Debug)]
 pub(crate) struct YieldCheck {
     slot: &'static OccupiedSlot,
@@ -29,7 +26,6 @@ pub(crate) struct YieldCheck {
     watched: usize,
     /// The oldest task there at the last check, or 0.
     oldest: usize,
-    is_wanted: bool,
 }
 
 impl YieldCheck {
@@ -43,7 +39,6 @@ impl YieldCheck {
             slot,
             watched: slot.next_random() as usize,
             oldest: 0,
-            is_wanted: false,
         })
     }
 
@@ -57,13 +52,9 @@ impl YieldCheck {
         let slot = self.slot;
         let shared = slot.runtime();
         // A searching worker cannot take tasks that only this worker may run.
-        self.is_wanted = !slot.local.is_empty()
+        !slot.local.is_empty()
             || ((self.has_waiting_task(shared) || shared.idle.is_overfull())
-                && !shared.idle.is_anyone_searching());
-        if self.is_wanted {
-            shared.idle.begin(Activity::Searching);
-        }
-        self.is_wanted
+                && !shared.idle.is_anyone_searching())
     }
 
     fn has_waiting_task(&mut self, shared: &RuntimeInner) -> bool {
@@ -102,8 +93,5 @@ impl YieldCheck {
 impl Drop for YieldCheck {
     fn drop(&mut self) {
         self.slot.set_attentive(false);
-        if self.is_wanted {
-            self.slot.runtime().idle.end(Activity::Searching);
-        }
     }
 }

@@ -6,6 +6,7 @@
 //! Not here: the driver and its stand-in thread, which polls while no worker does (`sync/reactor.rs`, `sync/poller.rs`,
 //! `tokio_driver`).
 
+use crate::job::RunPermit;
 use crate::runtime::RuntimeInner;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::WorkerSlot;
@@ -59,7 +60,7 @@ impl RuntimeInner {
 
     /// Busy worker on `slot`: polls the driver once, which wakes tasks whose sockets are ready. While long jobs hold every
     /// place another thread polls, so that sockets need not wait until one of these has ended.
-    pub(crate) fn poll_driver_once(&self, slot: &'static OccupiedSlot) {
+    pub(crate) fn poll_driver_once(&self, slot: &'static OccupiedSlot, _permit: RunPermit<'_>) {
         let Some(reactor) = self.reactor() else {
             return;
         };

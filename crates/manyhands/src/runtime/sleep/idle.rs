@@ -48,6 +48,7 @@ mod bits;
 mod counts;
 #[cfg(not(loom))]
 mod held;
+mod searching;
 
 pub(crate) use crate::runtime::sleep::idle::counts::{Activity, ThreadCounts};
 
@@ -276,7 +277,7 @@ impl Idle {
         self.counts.load(Ordering::SeqCst) & FIELD_MASK == 0
     }
 
-    /// A thread begins to look for work, to take part as an external thread, or to wait.
+    /// A thread begins to take part as an external thread, or to wait.
     pub(crate) fn begin(&self, what: Activity) {
         // SeqCst: I1.
         self.counts.fetch_add(what.unit(), Ordering::SeqCst);

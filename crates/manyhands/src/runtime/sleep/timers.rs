@@ -14,6 +14,7 @@
 //!
 //! In a simulation the clock is virtual, and the simulator advances the only wheel; see `simulation`.
 
+use crate::job::RunPermit;
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::SlotState;
@@ -131,7 +132,7 @@ pub(crate) struct TimerPoll {
 impl TimerPoll {
     /// Worker: advances its wheel if a timer is due and the last poll is long enough ago.
     #[inline]
-    pub(crate) fn fire_timers(&mut self, slot: &OccupiedSlot) {
+    pub(crate) fn fire_timers(&mut self, slot: &OccupiedSlot, _permit: RunPermit<'_>) {
         if slot.timers.next_due() != NEVER {
             self.poll(slot);
         }

@@ -7,6 +7,7 @@
 //!
 //! Unsafe: tasks are queued by pointer.
 
+use crate::job::RunPermit;
 use crate::queue::{Linked, TaskQueue};
 use crate::runtime::sleep::counted_flag::CountedFlag;
 use crate::runtime::sleep::idle::{Activity, Claim, Idle, WorkerClaim};
@@ -233,14 +234,6 @@ pub(crate) fn has_tasks_for_others<T: Linked>(grace: &StealGrace, tasks: &TaskQu
     !tasks.is_empty() && !grace.is_on()
 }
 
-/// Worker: looks for work, counted as searching, so that wakers wake no other worker meanwhile.
-pub(crate) fn search<R>(pool: &impl Pool, look: impl FnOnce() -> R) -> R {
-    pool.idle().begin(Activity::Searching);
-    let found = look();
-    pool.idle().end(Activity::Searching);
-    found
-}
-
 /// What the idle protocol needs of a worker.
 pub(crate) trait Worker {
     /// Something to run.
@@ -252,7 +245,7 @@ pub(crate) trait Worker {
     /// Keeps that for the next time.
     fn set_has_place(&mut self, has_place: bool);
 
-    /// Looks once at every queue, call and deque where work may be.
+    /// Looks once at every queue, call and deque where work may be. Runs nothing.
     fn find(&mut self) -> Option<Self::FoundWork>;
 
     /// Whether it is counted as one in a short task.
@@ -340,6 +333,7 @@ pub(crate) fn next<W: Worker>(
     pool: &impl Pool,
     index: usize,
     worker: &mut W,
+    permit: RunPermit<'_>,
 ) -> Next<W::FoundWork> {
     if is_beyond_limit(pool, worker) && !worker.has_own_work() {
         worker.set_has_place(false);
@@ -356,7 +350,7 @@ pub(crate) fn next<W: Worker>(
         return Next::FoundWork(found);
     }
     if worker.may_search()
-        && let Some(found) = search(pool, || worker.spin())
+        && let Some(found) = search(pool, worker, permit)
     {
         if worker.has_more() {
             // There is more than one task. While this worker searched, wakers relied on it and woke no other.
@@ -367,6 +361,16 @@ pub(crate) fn next<W: Worker>(
     }
     worker.set_has_place(false);
     Next::Slept(sleep(pool, index, worker))
+}
+
+/// Looks for a while, as one who searches: wakers wake no other worker meanwhile.
+fn search<W: Worker>(
+    pool: &impl Pool,
+    worker: &mut W,
+    permit: RunPermit<'_>,
+) -> Option<W::FoundWork> {
+    let _searching = pool.idle().search(permit);
+    worker.spin()
 }
 
 /// Whether this worker is one that more than may run. Of a thread that was woken for a short task and the worker that has

@@ -8,7 +8,7 @@
 //!
 //! Unsafe: jobs are performed by pointer.
 
-use crate::job::{Action, Job, JobKind, abort};
+use crate::job::{Action, Job, JobKind, RunPermit, abort};
 use crate::queue::{Run, ShardedQueue};
 use crate::runtime::fork_join::helper_slot::HelperGuard;
 use crate::runtime::sleep::counted_flag::CountedFlag;
@@ -19,7 +19,7 @@ use crate::runtime::worker::rounds::{Rounds, Turn};
 use crate::runtime::worker::short_tasks;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::worker::steal_grace::StealGrace;
-use crate::runtime::{Priority, RuntimeInner};
+use crate::runtime::{Priority, RuntimeInner, ending};
 use crate::sync::atomic::Ordering;
 use crate::sync::{Backoff, PollerState, clock, process, spin_loop};
 use std::ptr;
@@ -68,34 +68,36 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
         spin_nanos: SPIN_NANOS_MAX,
         spare: SpareTime::NEVER_OVER,
     };
-    while !shared.is_over() {
+    let mut permit = RunPermit::new();
+    let discard_own = |permit: RunPermit<'_>| shared.discard_local(slot, permit);
+    while !ending::leaves(shared, permit.again(), discard_own) {
         if process::is_forked() {
             // What it ran has forked, and has ended in the child, where this is the only thread.
             abort(process::FORKED);
         }
         at_work.turn = at_work.rounds.next();
-        timer_poll.fire_timers(slot);
+        timer_poll.fire_timers(slot, permit.again());
         if at_work.turn == Turn::Outside {
-            shared.poll_driver_once(slot);
+            shared.poll_driver_once(slot, permit.again());
             slot.go_to_next_shard();
         }
         let spin_nanos = at_work.spin_nanos;
-        match waking::next(shared, index, &mut at_work) {
+        match waking::next(shared, index, &mut at_work, permit.again()) {
             Next::FoundWork(found) => {
                 backoff.reset();
-                if perform_in_place(shared, slot, found) == Kind::Long {
+                if perform_in_place(shared, slot, found, permit.again()) == Kind::Long {
                     at_work.rounds.shorten();
                 }
             }
             Next::FoundShort(found) => {
                 backoff.reset();
-                perform(slot, found);
+                perform(slot, found, permit.again());
                 shared.idle.end_short_task(&slot.in_short_task);
             }
             Next::Searched(found) => {
                 at_work.spin_nanos = (spin_nanos * 2).min(SPIN_NANOS_MAX);
                 backoff.reset();
-                let _ = perform_in_place(shared, slot, found);
+                let _ = perform_in_place(shared, slot, found, permit.again());
             }
             Next::Slept(Slept::Left) | Next::SleptOverLimit(Slept::Left) => return End::NotNeeded,
             Next::Slept(slept) => {
@@ -237,20 +239,25 @@ enum Kind {
 /// Worker that has a place: runs what was found. If it is of a kind that is known to be long, who brings a short task
 /// meanwhile can see that.
 #[inline]
-fn perform_in_place(shared: &RuntimeInner, slot: &OccupiedSlot, found: FoundWork) -> Kind {
+fn perform_in_place(
+    shared: &RuntimeInner,
+    slot: &OccupiedSlot,
+    found: FoundWork,
+    permit: RunPermit<'_>,
+) -> Kind {
     if !shared.long_kinds.has(found.kind()) {
-        perform(slot, found);
+        perform(slot, found, permit);
         return Kind::Other;
     }
     slot.begin_long_kind();
     shared.idle.set_may_find_places_held(true);
-    perform(slot, found);
+    perform(slot, found, permit);
     slot.end_long_kind();
     Kind::Long
 }
 
 /// Runs what was found, as an execution of `slot`.
-pub(crate) fn perform(slot: &OccupiedSlot, found: FoundWork) {
+pub(crate) fn perform(slot: &OccupiedSlot, found: FoundWork, permit: RunPermit<'_>) {
     let outer_task = slot.task();
     let outer_kind = slot.kind();
     slot.set_kind(found.kind());
@@ -258,7 +265,7 @@ pub(crate) fn perform(slot: &OccupiedSlot, found: FoundWork) {
     match found {
         FoundWork::Job(job) => {
             // SAFETY: 1. and 2.: the thread that takes a job from a queue or a deque has it alone.
-            unsafe { Job::perform(job, Action::Run(execution)) };
+            unsafe { Job::perform(job, Action::Run(execution), permit) };
             slot.end_execution();
         }
         FoundWork::Call(pin, owner) => {
@@ -287,11 +294,9 @@ fn find(shared: &RuntimeInner, slot: &'static OccupiedSlot, turn: Turn) -> Optio
     find_usual(shared, slot, turn)
 }
 
-/// Drops what is queued, and looks for what others need help with.
+/// Looks only for what others need help with: no task is begun any more.
 #[cold]
 fn find_while_closing(shared: &RuntimeInner, slot: &'static OccupiedSlot) -> Option<FoundWork> {
-    shared.discard_local(slot);
-    shared.discard_queued();
     find_elsewhere(shared, slot, TASKS_TAKEN_MAX)
 }
 

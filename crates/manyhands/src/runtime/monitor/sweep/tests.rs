@@ -1,6 +1,7 @@
 //! Unit tests of `sweep.rs`: when a sweep wakes or starts a worker for a task that waits.
 
 use super::{MEMORY_CHECKS_APART, ON_ITS_WAY_MAX, STALLED_AFTER, Sweep, SweepStats, Sweeper};
+use crate::job::RunPermit;
 use crate::runtime::current;
 use crate::runtime::sleep::idle::{Activity, Claim};
 use crate::runtime::sleep::waking::{Pool, Waker};
@@ -31,11 +32,8 @@ impl Held {
 
     /// One for which no worker is woken: who brings a task relies on a worker that searches.
     fn begin_unnoticed(runtime: &Runtime) -> Self {
-        let idle = &runtime.shared().idle;
-        idle.begin(Activity::Searching);
-        let held = Self::begin(runtime);
-        idle.end(Activity::Searching);
-        held
+        let _searching = runtime.shared().idle.search(RunPermit::new());
+        Self::begin(runtime)
     }
 
     /// Returns the worker that has run it.

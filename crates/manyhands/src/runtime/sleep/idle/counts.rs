@@ -13,11 +13,9 @@ pub(crate) struct ThreadCounts {
     pub(crate) detected_blocked: usize,
 }
 
-/// What a thread begins and ends, apart from being awake.
+/// What a thread begins and ends, apart from being awake and from searching.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Activity {
-    /// A worker looks for work.
-    Searching,
     /// An external thread takes part in its own call.
     ExternalThread,
     /// A running thread has declared that it blocks.
@@ -28,7 +26,6 @@ impl Activity {
     /// What it adds to the word.
     pub(super) fn unit(self) -> u64 {
         match self {
-            Self::Searching => SEARCHING,
             Self::ExternalThread => EXTERNAL,
             Self::Blocked => BLOCKED,
         }

@@ -1,6 +1,7 @@
 //! Unit tests of `waking.rs`: what workers do where one more runs than may, and who alerts the monitor.
 
 use super::{Activity, Next, Pool, Slept, Waker, Worker, next, sleep, wake_for_task};
+use crate::job::RunPermit;
 use crate::runtime::sleep::counted_flag::CountedFlag;
 use crate::runtime::sleep::idle::{Claim, Idle};
 use crate::runtime::worker::steal_grace::StealGrace;
@@ -146,17 +147,32 @@ fn who_has_ended_a_long_task_goes_on_and_who_was_woken_for_a_short_one_runs_that
     let pool = Place::new(1, 3);
     assert_eq!(pool.0.claim(), Some(Claim::Unstarted(0)));
     let mut first = Laborer::new();
-    assert!(matches!(next(&pool, 0, &mut first), Next::FoundWork(())));
+    assert!(matches!(
+        next(&pool, 0, &mut first, RunPermit::new()),
+        Next::FoundWork(())
+    ));
     // What it has run wakes a task, for which another is claimed, who has not looked yet.
     pool.0.set_extra_for_short_tasks(1);
     assert_eq!(pool.0.claim_for_short_task(), Some(Claim::Unstarted(1)));
-    assert!(matches!(next(&pool, 0, &mut first), Next::FoundWork(())));
+    assert!(matches!(
+        next(&pool, 0, &mut first, RunPermit::new()),
+        Next::FoundWork(())
+    ));
     let mut second = Laborer::new();
-    assert!(matches!(next(&pool, 1, &mut second), Next::FoundShort(())));
+    assert!(matches!(
+        next(&pool, 1, &mut second, RunPermit::new()),
+        Next::FoundShort(())
+    ));
     pool.0.end_short_task(&second.in_short_task);
-    assert!(matches!(next(&pool, 1, &mut second), Next::FoundShort(())));
+    assert!(matches!(
+        next(&pool, 1, &mut second, RunPermit::new()),
+        Next::FoundShort(())
+    ));
     pool.0.end_short_task(&second.in_short_task);
-    assert!(matches!(next(&pool, 0, &mut first), Next::FoundWork(())));
+    assert!(matches!(
+        next(&pool, 0, &mut first, RunPermit::new()),
+        Next::FoundWork(())
+    ));
 }
 
 #[test]
@@ -164,12 +180,21 @@ fn who_has_ended_a_task_makes_room_where_more_run_than_may_even_for_short_ones()
     let pool = Place::new(1, 3);
     assert_eq!(pool.0.claim(), Some(Claim::Unstarted(0)));
     let mut worker = Laborer::new();
-    assert!(matches!(next(&pool, 0, &mut worker), Next::FoundWork(())));
+    assert!(matches!(
+        next(&pool, 0, &mut worker, RunPermit::new()),
+        Next::FoundWork(())
+    ));
     pool.0.set_extra_for_short_tasks(1);
     pool.0.begin(Activity::ExternalThread);
-    assert!(matches!(next(&pool, 0, &mut worker), Next::FoundWork(())));
+    assert!(matches!(
+        next(&pool, 0, &mut worker, RunPermit::new()),
+        Next::FoundWork(())
+    ));
     pool.0.begin(Activity::ExternalThread);
-    assert!(matches!(next(&pool, 0, &mut worker), Next::FoundShort(())));
+    assert!(matches!(
+        next(&pool, 0, &mut worker, RunPermit::new()),
+        Next::FoundShort(())
+    ));
 }
 
 #[test]
@@ -183,7 +208,10 @@ fn who_is_woken_by_a_socket_beside_a_full_pool_runs_what_that_has_woken() {
         ..Laborer::new()
     };
     assert_eq!(sleep(&pool, 0, &mut watcher), Slept::Otherwise);
-    assert!(matches!(next(&pool, 0, &mut watcher), Next::FoundShort(())));
+    assert!(matches!(
+        next(&pool, 0, &mut watcher, RunPermit::new()),
+        Next::FoundShort(())
+    ));
 }
 
 #[test]
