@@ -208,7 +208,7 @@ fn run_short<S: Indexed, C: Consumer<S::Item>>(
     };
     let is_opened = match thread {
         Some(thread) if len > 1 && degree != Some(1) => {
-            run_openable(whole, (thread, number), &mut runner)
+            unshared::run(whole, (thread, number), &mut runner)
         }
         _ => {
             // SAFETY: each position is asked for once, here.
@@ -226,33 +226,6 @@ fn run_short<S: Indexed, C: Consumer<S::Item>>(
         learn_short(site, ticks, len);
     }
     ticks
-}
-
-/// Runs a short call of more than one item, which the monitor opens if it takes long. Returns whether it was opened.
-#[inline(always)]
-fn run_openable<S: Indexed, C: Consumer<S::Item>>(
-    whole: Whole<'_, S, C, Unobserved>,
-    (thread, number): (&'static CallerThread, u64),
-    runner: &mut Runner<'_, S::Item, C>,
-) -> bool {
-    let (source, end) = (whole.source, whole.source.len());
-    let block_max = brief_block(whole.site.cost());
-    let extent = Extent {
-        start: 0,
-        end,
-        opens_at: 0,
-    };
-    let frame = Frame::new(whole, Some(thread), number, extent);
-    let mut alone = Alone::enter(&frame, Some(thread), 0);
-    alone.run_to(end, block_max, runner);
-    match alone.leave(runner) {
-        AfterAlone::Opened => true,
-        AfterAlone::Rest(start) => {
-            // The consumer may have ended before.
-            drop(Rest { source, start, end });
-            false
-        }
-    }
 }
 
 /// Whether a thread measures its call of this number: of any eight in a row about one, and which one varies.
@@ -380,48 +353,68 @@ impl<T, C: Consumer<T>> Drop for Runner<'_, T, C> {
 
 /// Runs the positions of `rest`, at most [`SEGMENT_MAX`] of them.
 fn drive_segment<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
-    mut rest: Rest<'_, S>,
+    rest: Rest<'_, S>,
     consumer: &C,
     plan: &SharingPlan<'_>,
     (site, observer): (&CallSiteProfile, O),
 ) {
-    let (source, start) = (rest.source, rest.start);
     let mut runner = Runner::new(consumer);
     let known = Rate(site.cost());
-    let items = rest.end - start;
+    let items = rest.end - rest.start;
     if plan.helpers == HelperPolicy::AtOnce && plan.degree != Some(1) && items > 1 {
         return shared_call::share(rest, &mut runner, plan, (site, observer), Begun::at(known));
     }
     let expected = known.ticks_for(items);
-    let alone = plan.degree == Some(1) || site.must_run_alone(items);
-    // A single item cannot be shared.
-    let may_share = |items: u64| !alone && items > 1;
-    if may_share(items) && plan.pays_to_share(expected) {
+    let because = if plan.degree == Some(1) {
+        AloneBecause::OneAllowed
+    } else if site.must_run_alone(items) {
+        AloneBecause::SharingHurt
+    } else if items > 1 && plan.pays_to_share(expected) {
         return shared_call::share(rest, &mut runner, plan, (site, observer), Begun::at(known));
-    }
+    } else {
+        AloneBecause::TooShort
+    };
     // Helpers of other calls leave this one a processor only if it counts as a thread that runs.
-    let counts = alone && plan.degree != Some(1) && plan.pays_to_share(expected);
+    let counts = because == AloneBecause::SharingHurt && plan.pays_to_share(expected);
     let _stay = counts.then(current::stay);
-    let (_, end) = rest.take(u64::MAX);
+    drive_alone(rest, &mut runner, plan, (site, observer), because);
+}
+
+/// Runs the positions of `rest` on the calling thread, because of what is known before; shares what is left if it turns out
+/// not to be too short for that.
+fn drive_alone<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
+    mut rest: Rest<'_, S>,
+    runner: &mut Runner<'_, S::Item, C>,
+    plan: &SharingPlan<'_>,
+    (site, observer): (&CallSiteProfile, O),
+    because: AloneBecause,
+) {
+    let (source, known) = (rest.source, Rate(site.cost()));
+    let (start, end) = rest.take(u64::MAX);
+    let may_share = because == AloneBecause::TooShort;
     let mut part = observer.caller_alone();
-    let mut probe = RateProbe::begin(if alone { Rate::ZERO } else { known });
-    let thread = CallerThread::current().filter(|_| plan.degree != Some(1) && items > 1);
+    let mut probe = RateProbe::begin(if may_share { known } else { Rate::ZERO });
+    let openable = end - start > 1 && because != AloneBecause::OneAllowed;
+    let thread = CallerThread::current().filter(|_| openable);
     let number = thread.map_or(0, |thread| thread.calls.next_number());
-    let whole = Whole {
-        source,
-        consumer,
-        degree: plan.degree,
-        site,
-        observer,
+    // Sharing has hurt: not before it has taken twice as long as it should.
+    let patience = match because {
+        AloneBecause::SharingHurt => probe
+            .begun
+            .saturating_add(2 * site.ticks_alone(end - start)),
+        _ => 0,
     };
     let extent = Extent {
         start,
         end,
-        opens_at: if alone {
-            probe.begun.saturating_add(2 * site.ticks_alone(items))
-        } else {
-            0
-        },
+        opens_at: patience,
+    };
+    let whole = Whole {
+        source,
+        consumer: runner.consumer,
+        degree: plan.degree,
+        site,
+        observer,
     };
     let frame = Frame::new(whole, thread, number, extent);
     let mut caller = Alone::enter(&frame, thread, start);
@@ -429,36 +422,34 @@ fn drive_segment<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
     while caller.reached() < end {
         let from = caller.reached();
         let to = end.min(from.saturating_add(probe.block));
-        let block_max = brief_block(if alone { known.0 } else { probe.rate.0 });
-        caller.run_to(to, block_max, &mut runner);
+        let rate = if may_share { probe.rate } else { known };
+        caller.run_to(to, brief_block(rate.0), runner);
         part.block(caller.reached() - from);
         if caller.reached() < to || to == end {
             break;
         }
         let left = probe.measure(to - from, end - to);
-        if may_share(end - to) && plan.pays_to_share(left) {
+        if may_share && end - to > 1 && plan.pays_to_share(left) {
             begun = Some(Begun::at(probe.rate));
             break;
         }
     }
     drop(part);
-    let AfterAlone::Rest(start) = caller.leave(&mut runner) else {
+    let AfterAlone::Rest(reached) = caller.leave(runner) else {
         return;
     };
-    let rest = Rest { source, start, end };
+    let rest = Rest {
+        source,
+        start: reached,
+        end,
+    };
     if let Some(begun) = begun {
-        return shared_call::share(rest, &mut runner, plan, (site, observer), begun);
+        return shared_call::share(rest, runner, plan, (site, observer), begun);
     }
-    observer.alone(if plan.degree == Some(1) {
-        AloneBecause::OneAllowed
-    } else if alone {
-        AloneBecause::SharingHurt
-    } else {
-        AloneBecause::TooShort
-    });
-    let whole = probe.end(start - extent.start);
+    observer.alone(because);
+    let whole = probe.end(reached - start);
     site.learn_item(whole.0);
-    if alone {
+    if !may_share {
         site.learn_alone(whole.0);
     }
 }

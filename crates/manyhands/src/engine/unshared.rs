@@ -16,8 +16,8 @@
 use crate::call_site::CallSiteProfile;
 use crate::engine::consumer::Consumer;
 use crate::engine::shared_call::{self, Begun};
-use crate::engine::{Indexed, Rate, Rest, Runner, SharingPlan};
-use crate::inspect::LoopObserver;
+use crate::engine::{Indexed, Rate, Rest, Runner, SharingPlan, brief_block};
+use crate::inspect::{LoopObserver, Unobserved};
 use crate::job::{Action, Job, JobKind, Latch, Payload, abort, catch, contain};
 use crate::runtime::fork_join::caller_threads::CallerThread;
 use crate::runtime::fork_join::unshared_calls::{Extent, UnsharedCall};
@@ -26,9 +26,9 @@ use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{RuntimeInner, current};
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::{Backoff, thread};
+use crate::sync::{Backoff, process, thread};
 use std::cell::UnsafeCell;
-use std::mem::MaybeUninit;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::panic::resume_unwind;
 use std::ptr;
 use std::sync::Arc;
@@ -40,6 +40,33 @@ pub(super) struct Whole<'a, S, C, O> {
     pub(super) degree: Option<usize>,
     pub(super) site: &'a CallSiteProfile,
     pub(super) observer: O,
+}
+
+/// Runs a short call of more than one item, which the monitor opens if it goes on. Returns whether it was opened.
+#[inline(always)]
+pub(super) fn run<S: Indexed, C: Consumer<S::Item>>(
+    whole: Whole<'_, S, C, Unobserved>,
+    (thread, number): (&'static CallerThread, u64),
+    runner: &mut Runner<'_, S::Item, C>,
+) -> bool {
+    let (source, end) = (whole.source, whole.source.len());
+    let block_max = brief_block(whole.site.cost());
+    let extent = Extent {
+        start: 0,
+        end,
+        opens_at: 0,
+    };
+    let frame = Frame::new(whole, Some(thread), number, extent);
+    let mut alone = Alone::enter(&frame, Some(thread), 0);
+    alone.run_to(end, block_max, runner);
+    match alone.leave(runner) {
+        AfterAlone::Opened => true,
+        AfterAlone::Rest(start) => {
+            // The consumer may have ended before.
+            drop(Rest { source, start, end });
+            false
+        }
+    }
 }
 
 /// A call in its caller's frame.
@@ -97,11 +124,12 @@ impl<'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Frame<'a, S, C, O> {
     ) -> *mut Job {
         let frame: *const Self = call.cast();
         // SAFETY: valid by 1.
-        let (place, end) = unsafe { (&(*frame).fork, (*frame).end) };
+        let frame = unsafe { &*frame };
+        let (place, end) = (&frame.fork, frame.end);
         let fork = Fork {
             job: Job::new(const { &JobKind::new(Fork::<S, C, O>::perform) }),
             latch: Latch::new(),
-            frame,
+            frame: ptr::from_ref(frame),
             start,
             end,
             runtime: runtime.to_arc(),
@@ -134,9 +162,19 @@ impl<S, C, O> Drop for Frame<'_, S, C, O> {
     #[inline(always)]
     fn drop(&mut self) {
         if self.call.end() != self.end {
-            // SAFETY: it was opened, so the fork is there; whoever has run it has done with it.
+            // SAFETY: it was opened, so the fork is there; the thread that ran it has done with it.
             unsafe { self.fork.get_mut().assume_init_drop() };
         }
+    }
+}
+
+/// Makes sure that the monitor of the current runtime watches the calling thread.
+#[cold]
+#[inline(never)]
+fn begin_watch(thread: &'static CallerThread) {
+    // In a forked child there is no monitor.
+    if !process::is_forked() {
+        current::with_runtime(|runtime| thread.begin_watch(runtime));
     }
 }
 
@@ -172,7 +210,7 @@ impl<'f, 'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Alone<'f, 'a, S,
             // SAFETY: the frame is borrowed until `leave`, or the drop, has left the call.
             && !unsafe { thread.calls.enter(&frame.call) }
         {
-            thread.begin_watch();
+            begin_watch(thread);
         }
         Self {
             frame,
@@ -221,7 +259,7 @@ impl<'f, 'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Alone<'f, 'a, S,
     pub(super) fn leave(self, runner: &mut Runner<'_, S::Item, C>) -> AfterAlone {
         let (frame, next) = (self.frame, self.next);
         self.leave_call();
-        std::mem::forget(self);
+        let _left = ManuallyDrop::new(self);
         match frame.opened() {
             None => AfterAlone::Rest(next),
             Some(fork) => {
@@ -262,8 +300,9 @@ impl<'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Fork<'a, S, C, O> {
             // SAFETY: the worker has the fork alone.
             unsafe { *fork.panic.get() = Some(payload) };
         }
+        let latch = &raw const fork.latch;
         // SAFETY: valid until the exchange.
-        if let Some(sleeper) = unsafe { Latch::set(&raw const (*this).latch) } {
+        if let Some(sleeper) = unsafe { Latch::set(latch) } {
             WorkerSlot::wake(sleeper);
         }
         true
@@ -343,20 +382,20 @@ impl<'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Fork<'a, S, C, O> {
     }
 
     /// Caller: waits by `by` if it can take part in a runtime.
-    fn wait(&self, by: &dyn Fn(&'static OccupiedSlot, Stolen<'_, Job>) -> AfterWait) -> AfterWait {
+    fn wait(&self, by: &dyn Fn(&'static OccupiedSlot, &Stolen<'_, Job>) -> AfterWait) -> AfterWait {
         if !self.is_passed_on() {
             return AfterWait::TakenBack;
         }
         let fork = ptr::from_ref(&self.job).cast_mut();
         let passed_on = &self.runtime.passed_on;
-        let stolen = || Stolen {
+        let stolen = Stolen {
             fork,
             latch: &self.latch,
             passed_on,
         };
         current::with_slot(|slot| {
             if let Some(slot) = slot {
-                return by(slot, stolen());
+                return by(slot, &stolen);
             }
             let mut backoff = Backoff::default();
             loop {

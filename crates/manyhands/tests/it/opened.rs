@@ -87,7 +87,7 @@ fn a_loop_whose_calls_were_short_is_opened_while_its_first_item_runs() {
 }
 
 #[test]
-fn a_loop_that_may_have_four_runners_is_opened_to_so_many() {
+fn a_loop_that_may_have_four_runners_is_opened_to_four() {
     everywhere(|| {
         let threads = Threads::default();
         threads.after_short_ones(|threads| {
@@ -225,6 +225,11 @@ fn an_opened_call_ends_where_it_is_stopped_or_cancelled() {
 /// Mixes of earlier and later costs and lengths: how long the call takes beside the better of alone and shared.
 #[test]
 #[ignore = "prints a table"]
+#[expect(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a table of times"
+)]
 fn table() {
     const WORKERS: usize = 8;
     let mixes: u64 = std::env::var("MIXES").map_or(300, |mixes| mixes.parse().unwrap());

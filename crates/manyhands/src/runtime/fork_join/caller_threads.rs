@@ -6,8 +6,8 @@
 //! Not here: the steps of both (`unshared_calls.rs`).
 
 use crate::job::Job;
+use crate::runtime::RuntimeInner;
 use crate::runtime::fork_join::unshared_calls::UnsharedCalls;
-use crate::runtime::{RuntimeInner, current};
 use crate::sync::atomic::{AtomicPtr, Ordering, fence as full_fence};
 use crate::sync::{Mutex, Padded, clock, fence, global, leak, lock, process};
 use std::cell::Cell;
@@ -95,24 +95,16 @@ impl CallerThread {
         ptr::eq(self.runtime.load(Ordering::Relaxed), runtime)
     }
 
-    /// Makes sure that the monitor of the current runtime watches the thread, which has entered a call and is the calling
-    /// one.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn begin_watch(&self) {
-        if process::is_forked() {
-            return self.calls.watch();
+    /// Makes sure that the monitor of `runtime` watches the thread, which has entered a call and is the calling one.
+    pub(crate) fn begin_watch(&self, runtime: &RuntimeInner) {
+        self.belongs_to(runtime);
+        self.calls.watch();
+        // SeqCst: the monitor that switches itself off looks at the threads behind a fence, too. So it sees that this one is
+        // among them, or this thread sees that it is off.
+        full_fence(Ordering::SeqCst);
+        if !runtime.clock.is_virtual() {
+            runtime.arm_monitor();
         }
-        current::with_runtime(|runtime| {
-            self.belongs_to(runtime);
-            self.calls.watch();
-            // SeqCst: the monitor that switches itself off looks at the threads behind a fence, too. So it sees that this
-            // one is among them, or this thread sees that it is off.
-            full_fence(Ordering::SeqCst);
-            if !runtime.clock.is_virtual() {
-                runtime.arm_monitor();
-            }
-        });
     }
 }
 

@@ -164,7 +164,7 @@ impl<J, R> UnsharedCalls<J, R> {
     #[must_use]
     pub(crate) unsafe fn enter(&self, call: &UnsharedCall<J, R>) -> bool {
         if call.outer.is_null() {
-            // Relaxed: a monitor that reads another number looks later, or in vain.
+            // Relaxed: a monitor that reads another number looks later, or finds nothing.
             self.outermost.store(call.number, Ordering::Relaxed);
         }
         // Release: publishes the call; pairs with the Acquire in `open_long`.

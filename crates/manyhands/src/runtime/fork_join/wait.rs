@@ -65,7 +65,7 @@ pub(crate) fn for_fork(slot: &'static OccupiedSlot, latch: &Latch, fork: *mut Jo
     let passed_on = &slot.runtime().passed_on;
     for_stolen(
         slot,
-        Stolen {
+        &Stolen {
             fork,
             latch,
             passed_on,
@@ -75,9 +75,9 @@ pub(crate) fn for_fork(slot: &'static OccupiedSlot, latch: &Latch, fork: *mut Jo
 
 /// As [`for_fork`], of a fork that may have been passed on in another runtime than that of `slot`.
 #[cold]
-pub(crate) fn for_stolen(slot: &'static OccupiedSlot, stolen: Stolen<'_, Job>) -> AfterWait {
+pub(crate) fn for_stolen(slot: &'static OccupiedSlot, stolen: &Stolen<'_, Job>) -> AfterWait {
     let help = || help(slot, stolen.latch.runner());
-    waiting::for_fork(&mut OnSlot::new(slot), slot.number, &stolen, &help)
+    waiting::for_fork(&mut OnSlot::new(slot), slot.number, stolen, &help)
 }
 
 /// As [`for_fork`], running nothing: for a thread that unwinds, because jobs must not run on a panicking thread.
@@ -90,7 +90,7 @@ pub(crate) fn for_fork_idly(
     let passed_on = &slot.runtime().passed_on;
     for_stolen_idly(
         slot,
-        Stolen {
+        &Stolen {
             fork,
             latch,
             passed_on,
@@ -100,8 +100,8 @@ pub(crate) fn for_fork_idly(
 
 /// As [`for_stolen`], running nothing.
 #[cold]
-pub(crate) fn for_stolen_idly(slot: &'static OccupiedSlot, stolen: Stolen<'_, Job>) -> AfterWait {
-    waiting::for_fork(&mut OnSlot::new(slot), slot.number, &stolen, &|| false)
+pub(crate) fn for_stolen_idly(slot: &'static OccupiedSlot, stolen: &Stolen<'_, Job>) -> AfterWait {
+    waiting::for_fork(&mut OnSlot::new(slot), slot.number, stolen, &|| false)
 }
 
 /// Waits on `slot`, helping the helpers, until no helper is in the closed `helper_slot` any more, or one recalls its

@@ -217,7 +217,7 @@ fn where_all_are_blocked_a_worker_is_woken_although_one_counts_as_searching() {
     let idle = &runtime.shared().idle;
     // Blocked in what it ran while it searched.
     assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
-    idle.begin(Activity::Searching);
+    let searching = idle.search(RunPermit::new());
     idle.begin(Activity::Blocked);
     let held = Held::begin(&runtime);
     let mut sweeper = Sweeper::default();
@@ -226,7 +226,7 @@ fn where_all_are_blocked_a_worker_is_woken_although_one_counts_as_searching() {
     let _ = sweeper.sweep_at(runtime.shared(), begun + ON_ITS_WAY_MAX);
     assert_eq!(held.end(), Some(1));
     idle.end(Activity::Blocked);
-    idle.end(Activity::Searching);
+    drop(searching);
     assert!(runtime.shared().start(0));
 }
 
