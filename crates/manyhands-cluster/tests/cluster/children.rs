@@ -26,10 +26,6 @@ impl Ended {
         Self(child)
     }
 
-    pub(crate) fn id(&self) -> u32 {
-        self.0.id()
-    }
-
     pub(crate) fn child(&mut self) -> &mut Child {
         &mut self.0
     }

@@ -69,7 +69,7 @@ pub(crate) fn a_worker_that_dies_and_one_that_comes_late() {
     assert!(results.unwrap().into_iter().eq(0..600));
     assert!(fs::remove_file(made).is_ok(), "a worker has died");
     machines.add();
-    let late = machines.workers[2].id();
+    let late = machines.workers[2].child().id();
     // It ends as soon as the late one has run something, in whichever call that is.
     let is_used = || {
         let ids = remote!([] |_| -> u32 {
@@ -113,9 +113,9 @@ pub(crate) fn a_worker_that_dies_is_replaced() {
 pub(crate) fn a_long_message_is_no_silence() {
     let mut machines = Machines::start(0);
     let cluster = machines.driver();
-    let slow = Ended::start(&mut worker(&slow_cable(machines.port)));
+    let mut slow = Ended::start(&mut worker(&slow_cable(machines.port)));
     let id = remote!([] || -> u32 { parent_id() });
-    assert_eq!(cluster.call(id), Ok(slow.id()));
+    assert_eq!(cluster.call(id), Ok(slow.child().id()));
     machines.add();
     let both = || {
         let ids =

@@ -2,10 +2,9 @@
 
 use crate::{
     calls,
-    children::{Ended, output, runs},
+    children::{Ended, ends, output},
     programs::{BUILDS, CALLS, DIES, LEAVES, PANICS, PRINTS, STOPS, WAITS},
 };
-use manyhands::time;
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -15,7 +14,6 @@ use std::{
     io::{BufRead, BufReader, Read},
     path::PathBuf,
     process::{self, ChildStdout, Command, Output, Stdio},
-    time::Duration,
 };
 
 pub(crate) fn is_there() -> bool {
@@ -117,13 +115,7 @@ impl Started {
         let status = self.mpirun.child().wait().unwrap();
         assert!(!status.success(), "{status}");
         for id in self.ids {
-            for _ in 0..600 {
-                if !runs(id) {
-                    break;
-                }
-                time::sleep_blocking(Duration::from_millis(50));
-            }
-            assert!(!runs(id), "{id} is there after half a minute");
+            assert!(ends(id), "{id} is there after half a minute");
         }
     }
 }
