@@ -137,15 +137,15 @@ fn stacks_are_printed_with_those_that_are_missing_and_tasks_are_counted() {
 /// A program that means harm: its texts are orders to a terminal, and its code is said to be in a pipe, which who opens waits.
 fn hostile_program(folder: &tempfile::TempDir) -> PathBuf {
     let pipe = folder.path().join("pipe");
-    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
-    assert!(made.success());
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("there is mkfifo").success());
     answering(folder, "10.sock", move |request| {
         let pipe = pipe.display();
         let orders = "\\u001b]8;;http://evil\\u0007 \\u009b2J \u{9b}31m \\u202e \\r";
         let kind = ["snapshot", "deadlocks", "groups", "reports", "stacks"]
             .into_iter()
             .find(|kind| request.contains(kind))
-            .unwrap();
+            .expect("a client asks for one of these");
         let line = match kind {
             "snapshot" => TASK.replace("clerk", &format!("clerk {orders}")),
             "reports" => REPORT.replace("One was", &format!("One {orders} was")),
