@@ -25,6 +25,8 @@ mod contention;
 pub(crate) mod helped;
 #[cfg(all(test, not(loom), not(shuttle)))]
 mod many_cores;
+#[cfg(all(test, not(loom), not(shuttle)))]
+mod mixes;
 mod ranges;
 mod shared_call;
 mod sharing;

@@ -468,7 +468,7 @@ pub(super) fn block_at(rate: Rate) -> u32 {
     u32::try_from(rate.items_in(clock::ticks_in(BLOCK_NANOS_MAX))).unwrap_or(u32::MAX)
 }
 
-fn first_block_at(rate: Rate) -> u32 {
+pub(super) fn first_block_at(rate: Rate) -> u32 {
     match rate {
         Rate::UNKNOWN => 1,
         Rate(cost) => u32::try_from(brief_block(cost)).unwrap_or(u32::MAX),

@@ -1,7 +1,7 @@
 //! A call, or the beginning of one, that its caller runs alone.
 //!
-//! The caller goes through the positions in small blocks: a single item first, then twice as many each time, up to as many as
-//! were expected to take a tenth of a microsecond. Between two blocks the monitor may take the positions that follow. It makes
+//! The caller goes through the positions in small blocks: single items first, then a quarter of what is done, up to as many
+//! as were expected to take a tenth of a microsecond. Between two blocks the monitor may take the positions that follow. It makes
 //! a fork of them: the worker that runs it shares them as a loop of its own, and the caller helps it when it has done its own
 //! block.
 //!
@@ -168,6 +168,18 @@ impl<S, C, O> Drop for Frame<'_, S, C, O> {
     }
 }
 
+/// How many items a caller claims that has run `done`: few beside those, whatever the items were expected to take. Where that
+/// was next to nothing, claiming would take longer than the items, so there it is as many.
+#[inline(always)]
+pub(super) fn next_block(done: u64, block_max: u64) -> u64 {
+    let more = if block_max < TINY_ITEMS {
+        done / 4
+    } else {
+        done
+    };
+    block_max.min(1 + more)
+}
+
 /// Makes sure that the monitor of the current runtime watches the calling thread.
 #[cold]
 #[inline(never)]
@@ -185,8 +197,7 @@ pub(super) struct Alone<'f, 'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserve
     thread: Option<&'static CallerThread>,
     /// The positions from here on have not been claimed.
     next: u64,
-    /// How many items are claimed next, at most.
-    size: u64,
+    start: u64,
 }
 
 /// How a caller that ran alone goes on.
@@ -216,7 +227,7 @@ impl<'f, 'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Alone<'f, 'a, S,
             frame,
             thread,
             next: start,
-            size: 1,
+            start,
         }
     }
 
@@ -228,14 +239,13 @@ impl<'f, 'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Alone<'f, 'a, S,
             let from = self.next;
             let mut until = to;
             if let Some(thread) = self.thread {
-                until = to.min(from + self.size);
+                until = to.min(from + next_block(from - self.start, block_max));
                 until = thread.calls.claim(&self.frame.call, from, until);
                 if until == from {
                     return;
                 }
             }
             self.next = until;
-            self.size = block_max.min(2 * self.size);
             // SAFETY: claimed, once.
             let items = unsafe { whole.source.block(from, until) };
             whole.consumer.consume(runner.state(), from..until, items);
@@ -417,5 +427,7 @@ impl<'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Fork<'a, S, C, O> {
     }
 }
 
+/// As many items that take about a nanosecond or two fit in a block.
+const TINY_ITEMS: u64 = 64;
 /// A fork leaves one place of this number or more to its caller.
 const DEGREE_MIN: usize = 4;

@@ -202,7 +202,7 @@ const TIMERS_APART: Duration = Duration::from_micros(500);
 const INTERVAL_MIN: Duration = Duration::from_micros(200);
 const INTERVAL_SLOW: Duration = Duration::from_millis(1);
 /// While threads run calls alone. One that goes on is opened at the second look.
-const INTERVAL_BESIDE_CALLS: Duration = Duration::from_micros(500);
+const INTERVAL_BESIDE_CALLS: Duration = Duration::from_micros(400);
 /// While long jobs hold every place; their end, or that one of them blocks, is seen that much later.
 const INTERVAL_HELD: Duration = Duration::from_millis(2);
 const INTERVAL_MAX: Duration = Duration::from_millis(10);

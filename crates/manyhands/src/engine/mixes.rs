@@ -1,0 +1,150 @@
+//! By a clock of its own: calls of any cost at places whose calls were short, beside the better of alone and shared.
+//!
+//! The sizes of blocks are the engine's own. Looks of the monitor and wakes take what they take at most on a quiet machine.
+//! Beside this, `tests/it/opened.rs` runs such calls.
+
+use crate::engine::shared_call::{block_at, first_block_at, smoothed};
+use crate::engine::unshared::next_block;
+use crate::engine::{Rate, brief_block};
+use crate::sync::clock;
+
+/// The time between two looks of the monitor; a call is opened at the second.
+const LOOKS_APART: u64 = 400_000;
+const WAKE: u64 = 60_000;
+
+/// A runner of a shared call.
+#[derive(Debug, Clone)]
+struct Runner {
+    now: u64,
+    range: (usize, usize),
+    rate: Rate,
+    block_max: u32,
+}
+
+impl Runner {
+    fn at(now: u64, range: (usize, usize)) -> Self {
+        Self {
+            now,
+            range,
+            rate: Rate::UNKNOWN,
+            block_max: first_block_at(Rate::UNKNOWN),
+        }
+    }
+
+    fn left(&self) -> usize {
+        self.range.1 - self.range.0
+    }
+
+    /// Runs a block of its own range.
+    fn run(&mut self, items: &[u64]) {
+        let count = self.left().min(self.block_max as usize);
+        let from = self.range.0;
+        self.range.0 += count;
+        let nanos: u64 = items[from..from + count].iter().sum();
+        self.now += nanos;
+        let found = Rate::of(clock::ticks_in(nanos).max(1), count as u64);
+        self.rate = smoothed(self.rate, found);
+        self.block_max = block_at(self.rate).min(self.block_max * 2);
+    }
+}
+
+/// When a call is over whose `runners` begin at those times, the first of them with all items.
+fn shared(items: &[u64], first: usize, begun: &[u64]) -> u64 {
+    let mut runners: Vec<_> = begun.iter().map(|&now| Runner::at(now, (0, 0))).collect();
+    runners[0].range = (first, items.len());
+    let mut end = begun[0];
+    while let Some(next) = (0..runners.len()).min_by_key(|&runner| runners[runner].now) {
+        if runners[next].left() == 0 {
+            let longest = (0..runners.len()).max_by_key(|&runner| runners[runner].left());
+            let other = &mut runners[longest.unwrap_or(next)];
+            if other.left() == 0 {
+                runners.remove(next);
+                continue;
+            }
+            let (from, to) = other.range;
+            let middle = from + (to - from) / 2;
+            other.range.1 = middle;
+            runners[next].range = (middle, to);
+        }
+        runners[next].run(items);
+        end = end.max(runners[next].now);
+    }
+    end
+}
+
+/// When a call is over that was expected to be short, if the monitor looks first after `phase`.
+fn opened(items: &[u64], known: Rate, phase: u64, workers: usize) -> u64 {
+    let opens = phase + LOOKS_APART;
+    let (mut now, mut next) = (0, 0);
+    while next < items.len() && now < opens {
+        let block = next_block(next as u64, brief_block(known.0));
+        let until = items.len().min(next + usize::try_from(block).unwrap());
+        now += items[next..until].iter().sum::<u64>();
+        next = until;
+    }
+    if next == items.len() {
+        return now;
+    }
+    let begun: Vec<_> = (0..workers)
+        .map(|worker| opens + WAKE * (1 + u64::from(worker > 0)))
+        .chain([now.max(opens)])
+        .take(workers)
+        .collect();
+    shared(items, next, &begun).max(now)
+}
+
+/// Numbers that look random.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (self.0 >> 33) % end
+    }
+
+    /// As many small ones as large ones.
+    fn of_any_size(&mut self, bits: u64) -> u64 {
+        let bits = self.below(bits);
+        (1 << bits) + self.below(1 << bits)
+    }
+}
+
+#[test]
+fn no_mix_of_earlier_and_later_calls_loses_more_than_a_millisecond_and_a_tenth() {
+    let mut random = Random(37);
+    for mix in 0..10_000 {
+        let workers = [2, 4, 8][usize::try_from(random.below(3)).unwrap()];
+        let count = usize::try_from(random.of_any_size(11)).unwrap() + 1;
+        // Cheaper items are claimed faster.
+        let (known, cost) = (3 + random.of_any_size(11), random.of_any_size(23));
+        let rate = Rate::of(clock::ticks_in(known).max(1), 1);
+        // A block is not divided, so items of a call may differ only where it is one item.
+        let rarely = if brief_block(rate.0) == 1 {
+            1 + random.below(4)
+        } else {
+            1
+        };
+        let items: Vec<u64> = (0..count)
+            .map(|_| {
+                if random.below(rarely) == 0 {
+                    cost
+                } else {
+                    cost / 64
+                }
+            })
+            .collect();
+        let taken = opened(&items, rate, random.below(LOOKS_APART), workers);
+        let at_once: Vec<_> = (0..workers as u64)
+            .map(|worker| WAKE * worker.min(1))
+            .collect();
+        let alone: u64 = items.iter().sum();
+        let limit = alone.min(shared(&items, 0, &at_once)) * 11 / 10 + 1_000_000;
+        assert!(
+            taken <= limit,
+            "mix {mix}: {count} items of {cost} ns after some of {known} ns on {workers}: {taken} ns, limit {limit}"
+        );
+    }
+}
