@@ -1,8 +1,8 @@
 //! The engine of loops over positions: run alone while that is best, share when it pays.
 //!
 //! 1. *Probe.* The caller runs a first block by itself and measures it. A call site that is known to be short runs
-//!    completely in that block: the cost of a short loop is two readings of the tick counter. One that is known to be
-//!    long is shared from the start.
+//!    completely by itself, and measures one call in some; if it goes on, the monitor opens it (`unshared.rs`). One that is
+//!    known to be long is shared from the start.
 //! 2. *Decide.* The engine compares the remaining work, at the measured rate, with the present cost of sharing: almost
 //!    nothing while another worker is spinning, a wake otherwise.
 //! 3. *Share.* Helpers may join the rest (`shared_call.rs`); the caller takes part to the end. Where the bodies slow each
