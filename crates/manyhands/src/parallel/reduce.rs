@@ -5,6 +5,7 @@ use crate::parallel::one_or_many::OneOrMany;
 use crate::parallel::options::{Grouping, Options};
 use crate::parallel::source::{Drive, Feed, Source};
 use crate::sync::{Mutex, into_inner, lock};
+use std::cmp::Ordering;
 use std::convert::Infallible;
 use std::iter::Sum;
 use std::ops::ControlFlow::Continue;
@@ -238,11 +239,11 @@ impl<E: Ending> Options<'_, E> {
     /// Example: see [`Options::map_reduce`].
     #[track_caller]
     pub fn min<S: Source<Item: Ord + Send>>(&self, source: S) -> E::Output<Option<S::Item>> {
-        // The first of equal items, like `Iterator::min`.
-        self.reduce(
-            source,
-            |left, right| if right < left { right } else { left },
-        )
+        // The first of equal items by `Ord`, like `Iterator::min`.
+        self.reduce(source, |left, right| match left.cmp(&right) {
+            Ordering::Greater => right,
+            Ordering::Less | Ordering::Equal => left,
+        })
     }
 
     /// As [`max`](crate::parallel::max), with these options.
@@ -250,11 +251,11 @@ impl<E: Ending> Options<'_, E> {
     /// Example: see [`Options::map_reduce`].
     #[track_caller]
     pub fn max<S: Source<Item: Ord + Send>>(&self, source: S) -> E::Output<Option<S::Item>> {
-        // The last of equal items, like `Iterator::max`.
-        self.reduce(
-            source,
-            |left, right| if right < left { left } else { right },
-        )
+        // The last of equal items by `Ord`, like `Iterator::max`.
+        self.reduce(source, |left, right| match left.cmp(&right) {
+            Ordering::Greater => left,
+            Ordering::Less | Ordering::Equal => right,
+        })
     }
 
     #[track_caller]

@@ -2,7 +2,7 @@
 
 use crate::support::{blow, few_settings, settings, wait_until, within_limit};
 use manyhands::query::{self, ExecutionMode, Partitioned, SingleError, prelude::*};
-use manyhands::{Runtime, cancel, channel};
+use manyhands::{Runtime, cancel, channel, parallel};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -140,6 +140,33 @@ fn queries_are_collected_into_everything() {
             assert_eq!(text, "ab");
         }
     });
+}
+
+/// Ordered backwards, as for a heap, but by [`Ord`] alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
+struct Backwards(u32);
+
+#[expect(
+    clippy::derive_ord_xor_partial_ord,
+    reason = "wrong, and yet common: iterators go by `Ord`"
+)]
+impl Ord for Backwards {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        other.0.cmp(&self.0)
+    }
+}
+
+#[test]
+fn extremes_go_by_ord_as_those_of_iterators_do() {
+    let items = [2, 1, 3, 2].map(Backwards);
+    let (least, greatest) = (items.into_iter().min(), items.into_iter().max());
+    assert_eq!(parallel::min(items), least);
+    assert_eq!(parallel::max(items), greatest);
+    let query = || items.into_par_query();
+    assert_eq!((query().min(), query().max()), (least, greatest));
+    assert_eq!(query().min_by_key(|item| *item), least);
+    assert_eq!(query().max_by_key(|item| *item), greatest);
+    assert_eq!(query().order().first(), least);
 }
 
 /// Cancels when it is compared.

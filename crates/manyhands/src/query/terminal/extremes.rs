@@ -25,7 +25,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     where
         P::Item: Ord,
     {
-        self.reduce(|left, right| if right < left { right } else { left })
+        self.min_by(P::Item::cmp)
     }
 
     /// The largest item, the last one of equals; `None` if there are none.
@@ -44,7 +44,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     where
         P::Item: Ord,
     {
-        self.reduce(|left, right| if right < left { left } else { right })
+        self.max_by(P::Item::cmp)
     }
 
     /// The smallest item by a comparison, the first one of equals.
@@ -106,7 +106,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
         self,
         key: impl Fn(&P::Item) -> K + Sync,
     ) -> E::Output<Option<P::Item>> {
-        self.by_key(key, |left, right| right < left)
+        self.by_key(key, |left, right| right.cmp(left).is_lt())
     }
 
     /// The item with the largest key, the last one of equals. Each item's key is computed once.
@@ -125,7 +125,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
         self,
         key: impl Fn(&P::Item) -> K + Sync,
     ) -> E::Output<Option<P::Item>> {
-        self.by_key(key, |left, right| right >= left)
+        self.by_key(key, |left, right| right.cmp(left).is_ge())
     }
 
     /// Of two items, `takes_right` decides by their keys whether the right one is kept.
