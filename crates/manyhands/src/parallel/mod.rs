@@ -62,6 +62,7 @@
     reason = "the engine's own traits seal `Source` and `Ending`"
 )]
 
+pub(crate) mod adjacent;
 mod async_loop;
 pub(crate) mod control;
 pub(crate) mod earliest;

@@ -225,7 +225,8 @@ impl<'a, E> Options<'a, E> {
     /// Makes reductions group their values by the source's length alone, so that floating-point results
     /// repeat bit for bit, whatever the number of workers.
     ///
-    /// At most 1,024 partial results, and fixed blocks instead of the loop's usual ones; a few percent.
+    /// Fixed blocks instead of the loop's usual ones, a few percent; and a partial result for each block that ends before
+    /// an earlier one, of at most 1,024 where the number of items is known.
     ///
     /// # Examples
     /// ```

@@ -1,13 +1,14 @@
 //! Loops that combine their results: in the source's order, with a fixed grouping only on request.
 
 use crate::engine::consumer::{Consumer, Ending, Watch};
-use crate::parallel::one_or_many::OneOrMany;
+use crate::parallel::adjacent::{AdjacentRuns, Run};
 use crate::parallel::options::{Grouping, Options};
 use crate::parallel::source::{Drive, Feed, Source};
 use crate::sync::{Mutex, into_inner, lock};
 use std::cmp::Ordering;
 use std::convert::Infallible;
 use std::iter::Sum;
+use std::mem;
 use std::ops::ControlFlow::Continue;
 use std::ops::Range;
 
@@ -26,13 +27,13 @@ pub(crate) trait Fold<T>: Sync {
     fn combine(&self, left: Self::Value, right: Self::Value) -> Self::Value;
 }
 
-/// Folds runs of adjacent items, and keeps each run's value with its first position.
+/// Folds runs of adjacent items, and joins the values of runs that have become neighbours.
 pub(crate) struct Folding<'a, F, V, W> {
     fold: &'a F,
     watch: W,
     grouping: Grouping,
-    /// Values with the first positions of their runs.
-    parts: Mutex<OneOrMany<(u64, V)>>,
+    /// The runs that have ended; of some without a value all items were filtered out.
+    runs: Mutex<AdjacentRuns<Option<V>>>,
 }
 
 impl<'a, F, V, W> Folding<'a, F, V, W> {
@@ -41,7 +42,7 @@ impl<'a, F, V, W> Folding<'a, F, V, W> {
             fold,
             watch,
             grouping,
-            parts: Mutex::new(OneOrMany::new()),
+            runs: Mutex::new(AdjacentRuns::new()),
         }
     }
 
@@ -51,73 +52,111 @@ impl<'a, F, V, W> Folding<'a, F, V, W> {
     where
         F: Fold<T, Value = V>,
     {
-        let mut parts = match into_inner(self.parts).into_one() {
-            Ok((_, value)) => return Some(value),
-            Err(parts) => parts.into_vec(),
-        };
-        parts.sort_by_key(|(first, _)| *first);
-        let values = parts.into_iter().map(|(_, value)| value);
-        values.reduce(|left, right| self.fold.combine(left, right))
+        combined(self.fold, into_inner(self.runs))
+    }
+
+    /// Keeps a run that has ended, joined with its neighbours.
+    fn keep<T>(&self, mut run: Run<Option<V>>)
+    where
+        F: Fold<T, Value = V>,
+    {
+        loop {
+            let Range { start, end } = run.positions;
+            let mut runs = lock(&self.runs);
+            let neighbour = match self.grouping {
+                Grouping::Any => runs.take_beside(&run.positions),
+                // One by one, from the first on.
+                Grouping::Fixed => {
+                    let first = runs.take_first(start);
+                    first.or_else(|| {
+                        if start == 0 {
+                            runs.take_after(end)
+                        } else {
+                            None
+                        }
+                    })
+                }
+            };
+            let Some(neighbour) = neighbour else {
+                return runs.insert(run);
+            };
+            drop(runs);
+            let (left, right) = run.in_order(neighbour);
+            run = Run {
+                positions: left.positions.start..right.positions.end,
+                value: combine(self.fold, left.value, right.value),
+            };
+        }
     }
 }
 
-/// What a runner has so far.
-pub(crate) struct PartialFold<V> {
-    /// The last run, so far.
-    run: Range<u64>,
-    value: Option<V>,
-    /// The values of the runs before.
-    earlier: Vec<(u64, V)>,
+/// The values of two adjacent runs as one.
+fn combine<T, F: Fold<T>>(
+    fold: &F,
+    left: Option<F::Value>,
+    right: Option<F::Value>,
+) -> Option<F::Value> {
+    match (left, right) {
+        (Some(left), Some(right)) => Some(fold.combine(left, right)),
+        (left, right) => left.or(right),
+    }
 }
+
+/// The values of all runs as one.
+#[inline]
+fn combined<T, F: Fold<T>>(fold: &F, runs: AdjacentRuns<Option<F::Value>>) -> Option<F::Value> {
+    let values = runs.into_runs().filter_map(|run| run.value);
+    values.reduce(|left, right| fold.combine(left, right))
+}
+
+/// What a runner has so far: its last run. Of one without positions it has no value.
+pub(crate) type PartialFold<V> = Run<Option<V>>;
 
 impl<T, F: Fold<T>, W: Watch> Consumer<T> for Folding<'_, F, F::Value, W> {
     type Runner = PartialFold<F::Value>;
 
     fn start(&self) -> Self::Runner {
-        PartialFold {
-            run: 0..0,
+        Run {
+            positions: 0..0,
             value: None,
-            earlier: Vec::new(),
         }
     }
 
     #[inline]
     fn consume<I: Iterator<Item = T>>(
         &self,
-        partial: &mut Self::Runner,
+        run: &mut Self::Runner,
         positions: Range<u64>,
         items: I,
     ) {
-        if partial.run.end != positions.start || self.grouping == Grouping::Fixed {
-            partial.close();
-            partial.run.start = positions.start;
+        if run.positions.end != positions.start || self.grouping == Grouping::Fixed {
+            let next = Run {
+                positions: positions.start..positions.start,
+                value: None,
+            };
+            Consumer::<T>::finish(self, mem::replace(run, next));
         }
-        partial.run.end = positions.end;
-        let before = partial.value.take();
+        run.positions.end = positions.end;
+        let before = run.value.take();
         let items = self.watch.limit(positions.start, items);
-        partial.value = self.fold.fold(before, items);
+        run.value = self.fold.fold(before, items);
     }
 
-    fn finish(&self, partial: Self::Runner) {
-        let mut parts = lock(&self.parts);
-        if let Some(value) = partial.value {
-            parts.push((partial.run.start, value));
-        }
-        for part in partial.earlier {
-            parts.push(part);
+    fn finish(&self, run: Self::Runner) {
+        if !run.positions.is_empty() {
+            self.keep::<T>(run);
         }
     }
 
     fn end(&self) -> u64 {
         self.watch.end()
     }
-}
 
-impl<V> PartialFold<V> {
-    fn close(&mut self) {
-        if let Some(value) = self.value.take() {
-            self.earlier.push((self.run.start, value));
-        }
+    fn pass(&self, end: u64) {
+        let runs = mem::replace(&mut *lock(&self.runs), AdjacentRuns::new());
+        let value = combined(self.fold, runs);
+        let positions = 0..end;
+        lock(&self.runs).insert(Run { positions, value });
     }
 }
 

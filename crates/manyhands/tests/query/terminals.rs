@@ -31,6 +31,80 @@ fn seeds_are_combined_one_time_less_than_they_are_made() {
     }
 }
 
+/// An accumulator that counts how many there are.
+struct Alive<'a>(u64, &'a HighWater);
+
+#[derive(Default)]
+struct HighWater {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl HighWater {
+    fn rise(&self) -> Alive<'_> {
+        let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(now, Ordering::SeqCst);
+        Alive(0, self)
+    }
+}
+
+impl Drop for Alive<'_> {
+    fn drop(&mut self) {
+        self.1.now.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn plus(mut sum: Alive<'_>, more: u64) -> Alive<'_> {
+    sum.0 += more;
+    sum
+}
+
+#[test]
+fn a_fold_over_an_iterator_keeps_few_accumulators_however_many_items_it_has() {
+    within_limit(|| {
+        for setting in few_settings() {
+            let accumulators = HighWater::default();
+            let begun: Vec<_> = (0..2_000).map(|_| AtomicUsize::new(0)).collect();
+            // Every two neighbours run at once, on two runners.
+            let meet = |n: usize| {
+                begun[n].store(1, Ordering::SeqCst);
+                let other = &begun[n ^ 1];
+                while setting.degree > 1 && other.load(Ordering::SeqCst) == 0 {
+                    thread::yield_now();
+                }
+            };
+            let items = query::from_iter(0..begun.len()).runtime(setting.runtime());
+            let items = items.degree_of_parallelism(setting.degree);
+            let items = items.execution_mode(ExecutionMode::Parallel);
+            let sum = items.fold(
+                || accumulators.rise(),
+                |sum, n| {
+                    meet(n);
+                    plus(sum, 1)
+                },
+                |left, right| plus(left, right.0),
+            );
+            assert_eq!(sum.0, 2_000);
+            let most = accumulators.most.load(Ordering::SeqCst);
+            assert!(most <= 100, "{most} at once with {setting:?}");
+        }
+    });
+}
+
+#[test]
+fn a_deterministic_fold_over_an_iterator_keeps_few_accumulators() {
+    let accumulators = HighWater::default();
+    let items = query::from_iter(0..100_000_u64).degree_of_parallelism(1);
+    let sum = items.deterministic().fold(
+        || accumulators.rise(),
+        plus,
+        |left, right| plus(left, right.0),
+    );
+    assert_eq!(sum.0, (0..100_000).sum::<u64>());
+    let most = accumulators.most.load(Ordering::SeqCst);
+    assert!(most <= 4, "{most} at once");
+}
+
 #[test]
 fn for_each_sees_each_item_once() {
     for setting in settings() {

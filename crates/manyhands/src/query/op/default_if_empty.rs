@@ -53,6 +53,8 @@ impl<P: Pipeline> Pipeline for DefaultIfEmpty<P, P::Item> {
         let Some(default) = self.default.take() else {
             return count;
         };
+        // As in a chain: an iterator may have ended within a block that began with more positions.
+        consumer.pass(count);
         let positions = count..count + 1;
         let mut runner = Runner::new(consumer);
         consumer.consume(runner.state(), positions, std::iter::once(default));
