@@ -1,15 +1,18 @@
-//! The first few items of a query that knows no positions: blocks below the last one needed still run,
-//! blocks above stop.
+//! The first few items of a query that knows no positions, with regard to a test if there is one: blocks below the last
+//! one needed still run, blocks above stop.
+//!
+//! A runner continues the run that ends where its block begins, so that most items are not moved again.
 //!
 //! # Ordering
 //! The end only says what runners need not start, hence Relaxed; the lock publishes the items.
 
 use crate::engine::consumer::Consumer;
+use crate::parallel::adjacent::{AdjacentRuns, Run};
 use crate::query::pipeline::Pipeline;
 use crate::query::run::{Control, QueryRun};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, into_inner, lock};
-use std::collections::BTreeMap;
+use std::mem;
 use std::ops::Range;
 
 /// The first `most` items, in order.
@@ -18,86 +21,157 @@ pub(crate) fn first_items<P: Pipeline, E: Control>(
     most: usize,
     run: &QueryRun<'_, E>,
 ) -> Vec<P::Item> {
-    let first = FirstItems::new(most);
+    let first = FirstItems::new(Wanted::All, most);
     pipeline.drive(u64::MAX, &first, run);
-    first.into_vec(u64::MAX)
+    first.into_vec()
 }
 
-/// Keeps blocks until those without a gap before them have enough items.
+/// Which items are wanted, with regard to the first one that fails a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// There is no test.
+    All,
+    /// Those before it.
+    Before,
+    /// It, and those behind it.
+    From,
+}
+
+/// Keeps runs of blocks until one of them has enough items.
 pub(crate) struct FirstItems<T> {
+    wanted: Wanted,
     most: usize,
     end: AtomicU64,
-    blocks: Mutex<Blocks<T>>,
+    runs: Mutex<AdjacentRuns<Kept<T>>>,
 }
 
-struct Blocks<T> {
-    /// By first position: one past the last, and the items.
-    items: BTreeMap<u64, (u64, Vec<T>)>,
-    /// Up to here there is no gap.
-    covered: u64,
-    /// Items up to there.
-    count: usize,
-}
-
-impl<T> Blocks<T> {
-    fn insert(&mut self, positions: Range<u64>, items: Vec<T>) {
-        self.items.insert(positions.start, (positions.end, items));
-        self.cover();
-    }
-
-    /// How many of a block's items may be needed: no unneeded item is taken from the source.
-    fn most_of(&self, positions: &Range<u64>, most: usize) -> usize {
-        if positions.start == self.covered {
-            most.saturating_sub(self.count)
-        } else {
-            most
-        }
-    }
-
-    /// Positions below `end` are complete, with or without blocks.
-    fn pass(&mut self, end: u64) {
-        // Blocks from there on have no items: the source ended within or before them.
-        let beyond = self.items.split_off(&end);
-        debug_assert!(beyond.values().all(|(_, items)| items.is_empty()));
-        let missed = self.items.range(self.covered.min(end)..);
-        self.count += missed.map(|(_, (_, items))| items.len()).sum::<usize>();
-        self.covered = end;
-        self.cover();
-    }
-
-    fn cover(&mut self) {
-        while let Some((end, items)) = self.items.get(&self.covered) {
-            self.covered = *end;
-            self.count += items.len();
-        }
-    }
+/// The items of a run, as far as they may be wanted.
+pub(crate) struct Kept<T> {
+    pub(crate) items: Vec<T>,
+    /// Where among them the first one is that failed, or where it was.
+    pub(crate) failed_at: Option<usize>,
 }
 
 impl<T> FirstItems<T> {
-    pub(crate) fn new(most: usize) -> Self {
+    pub(crate) fn new(wanted: Wanted, most: usize) -> Self {
         Self {
+            wanted,
             most,
             end: AtomicU64::new(if most == 0 { 0 } else { u64::MAX }),
-            blocks: Mutex::new(Blocks {
-                items: BTreeMap::new(),
-                covered: 0,
-                count: 0,
-            }),
+            runs: Mutex::new(AdjacentRuns::new()),
         }
     }
 
-    /// The items of blocks that begin before `end`, as many as are wanted.
-    pub(crate) fn into_vec(self, end: u64) -> Vec<T> {
-        let blocks = into_inner(self.blocks).items;
-        let blocks = blocks.into_iter().take_while(|(start, _)| *start < end);
-        let items = blocks.flat_map(|(_, (_, items))| items);
-        items.take(self.most).collect()
+    /// The run that a block at `start` continues, or a new one.
+    pub(crate) fn run_before(&self, start: u64) -> Run<Kept<T>> {
+        let before = lock(&self.runs).take_before(start);
+        before.unwrap_or_else(|| Run {
+            positions: start..start,
+            value: Kept {
+                items: Vec::new(),
+                failed_at: None,
+            },
+        })
     }
 
-    fn note(&self, blocks: &Blocks<T>) {
-        if blocks.count >= self.most {
+    /// How many more items of a run may be wanted: no other is taken from the source.
+    pub(crate) fn needs(&self, kept: &Kept<T>) -> usize {
+        let len = kept.items.len();
+        let has = match (self.wanted, kept.failed_at) {
+            (Wanted::Before, Some(_)) => return 0,
+            (Wanted::All | Wanted::Before, _) => len,
+            (Wanted::From, failed_at) => len - failed_at.unwrap_or(len),
+        };
+        self.most.saturating_sub(has)
+    }
+
+    /// How many more items that pass may be wanted of a run of which none has failed.
+    pub(crate) fn needs_passing(&self, run: &Run<Kept<T>>) -> usize {
+        match self.wanted {
+            Wanted::From if run.positions.start == 0 => 0,
+            // They are, if one before this run has failed.
+            _ => self.most.saturating_sub(run.value.items.len()),
+        }
+    }
+
+    /// Keeps a run that now ends at `end`, joined with its neighbours.
+    pub(crate) fn keep(&self, mut run: Run<Kept<T>>, end: u64) {
+        run.positions.end = end;
+        while !run.positions.is_empty() {
+            let mut runs = lock(&self.runs);
+            let Some(neighbour) = runs.take_beside(&run.positions) else {
+                self.note(&run);
+                return runs.insert(run);
+            };
+            drop(runs);
+            let (left, right) = run.in_order(neighbour);
+            run = self.joined(left, right);
+        }
+    }
+
+    /// Adds a run's items to those of the one before.
+    fn joined(&self, mut left: Run<Kept<T>>, mut right: Run<Kept<T>>) -> Run<Kept<T>> {
+        left.positions.end = right.positions.end;
+        let passing = self.needs_passing(&left);
+        let (kept, later) = (&mut left.value, &mut right.value);
+        if kept.failed_at.is_none() {
+            let passed = later.failed_at.unwrap_or(later.items.len());
+            let unneeded = passed.min(passing)..passed;
+            kept.failed_at = later
+                .failed_at
+                .map(|at| kept.items.len() + at - unneeded.len());
+            later.items.drain(unneeded);
+        } else if self.wanted == Wanted::Before {
+            later.items.clear();
+        }
+        if kept.items.is_empty() {
+            kept.items = mem::take(&mut later.items);
+        } else {
+            kept.items.append(&mut later.items);
+        }
+        left
+    }
+
+    /// All runs as one.
+    fn all(&self, runs: AdjacentRuns<Kept<T>>) -> Option<Run<Kept<T>>> {
+        let runs = runs.into_runs();
+        runs.reduce(|left, right| self.joined(left, right))
+    }
+
+    /// What is behind a run that needs no more is not wanted, whatever comes before it.
+    fn note(&self, run: &Run<Kept<T>>) {
+        if self.needs(&run.value) == 0 {
             // Relaxed: see the file's header.
-            self.end.fetch_min(blocks.covered, Ordering::Relaxed);
+            self.end.fetch_min(run.positions.end, Ordering::Relaxed);
+        }
+    }
+
+    /// The items that are wanted.
+    pub(crate) fn into_vec(mut self) -> Vec<T> {
+        let runs = mem::replace(&mut self.runs, Mutex::new(AdjacentRuns::new()));
+        let Some(Run { value, .. }) = self.all(into_inner(runs)) else {
+            return Vec::new();
+        };
+        let mut items = value.items;
+        if self.wanted == Wanted::From {
+            items.drain(..value.failed_at.unwrap_or(items.len()));
+        }
+        items.truncate(self.most);
+        items
+    }
+
+    pub(crate) fn end(&self) -> u64 {
+        // Relaxed: see the file's header.
+        self.end.load(Ordering::Relaxed)
+    }
+
+    /// As [`Consumer::pass`].
+    pub(crate) fn pass(&self, end: u64) {
+        let runs = mem::replace(&mut *lock(&self.runs), AdjacentRuns::new());
+        if let Some(mut all) = self.all(runs) {
+            all.positions = 0..end;
+            self.note(&all);
+            lock(&self.runs).insert(all);
         }
     }
 }
@@ -108,26 +182,78 @@ impl<T: Send> Consumer<T> for FirstItems<T> {
     fn start(&self) {}
 
     fn consume<I: Iterator<Item = T>>(&self, _runner: &mut (), positions: Range<u64>, items: I) {
-        if positions.is_empty() {
-            return;
-        }
-        let most = lock(&self.blocks).most_of(&positions, self.most);
-        let items: Vec<T> = items.take(most).collect();
-        let mut blocks = lock(&self.blocks);
-        blocks.insert(positions, items);
-        self.note(&blocks);
-    }
-
-    fn pass(&self, end: u64) {
-        let mut blocks = lock(&self.blocks);
-        blocks.pass(end);
-        self.note(&blocks);
+        let mut run = self.run_before(positions.start);
+        let needs = self.needs(&run.value);
+        run.value.items.extend(items.take(needs));
+        self.keep(run, positions.end);
     }
 
     fn finish(&self, _runner: ()) {}
 
     fn end(&self) -> u64 {
-        // Relaxed: see the file's header.
-        self.end.load(Ordering::Relaxed)
+        self.end()
+    }
+
+    fn pass(&self, end: u64) {
+        self.pass(end);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{FirstItems, Wanted};
+    use crate::engine::consumer::Consumer;
+    use crate::sync::lock;
+    use std::ops::Range;
+
+    fn consume(first: &FirstItems<u64>, positions: Range<u64>) {
+        first.consume(&mut (), positions.clone(), positions);
+    }
+
+    fn count_runs(first: &FirstItems<u64>) -> usize {
+        let runs = std::mem::replace(&mut *lock(&first.runs), super::AdjacentRuns::new());
+        let mut count = 0;
+        for run in runs.into_runs() {
+            lock(&first.runs).insert(run);
+            count += 1;
+        }
+        count
+    }
+
+    #[test]
+    fn no_more_runs_are_kept_than_there_are_gaps() {
+        let first = FirstItems::new(Wanted::All, 100);
+        for start in (0..50).step_by(2) {
+            consume(&first, start + 1..start + 2);
+            assert_eq!(count_runs(&first), if start == 0 { 1 } else { 2 });
+            consume(&first, start..start + 1);
+            assert_eq!(count_runs(&first), 1);
+        }
+        assert_eq!(first.into_vec(), (0..50).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_end_is_where_a_run_has_enough_items() {
+        let first = FirstItems::new(Wanted::All, 5);
+        consume(&first, 4..8);
+        consume(&first, 0..2);
+        assert_eq!(first.end(), u64::MAX);
+        consume(&first, 8..10);
+        assert_eq!(first.end(), 10);
+        consume(&first, 2..4);
+        assert_eq!(first.end(), 10);
+        assert_eq!(first.into_vec(), [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn positions_that_were_passed_need_no_block() {
+        let first = FirstItems::new(Wanted::All, 4);
+        consume(&first, 2..4);
+        first.consume(&mut (), 4..9, 4..5);
+        first.pass(5);
+        assert_eq!(first.end(), u64::MAX);
+        consume(&first, 5..7);
+        assert_eq!(first.end(), 7);
+        assert_eq!(first.into_vec(), [2, 3, 4, 5]);
     }
 }

@@ -1,21 +1,17 @@
 //! Items up to or from the first that fails a test: `take_while`, `map_while`, `skip_while`.
-//!
-//! # Ordering
-//! The end only says what runners need not start, hence Relaxed; [`FirstItems`] publishes the items.
 
-use crate::engine::consumer::{Consumer, Uncancellable};
-use crate::parallel::reduce::Folding;
+use crate::engine::consumer::Consumer;
 use crate::parallel::source::owned::OwnedItems;
 use crate::parallel::source::slice::to_usize;
 use crate::query::Query;
 use crate::query::explain::Explanation;
-use crate::query::first_items::FirstItems;
-use crate::query::gather::{IntoCollection, into_vec};
+use crate::query::first_items::{FirstItems, Wanted};
+use crate::query::gather::into_vec;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline};
 use crate::query::run::{Control, QueryRun};
-use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, Ordering};
 use std::ops::Range;
 
 /// See [`Query::map_while`].
@@ -71,14 +67,12 @@ impl<P: Pipeline, F: Test<P::Item>> Breaker for MapWhile<P, F> {
 
     fn open<E: Control>(mut self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let up_to_end = UpToEnd {
+        let before = BeforeFailure {
             test: &self.test,
-            end: AtomicU64::new(u64::MAX),
-            first: FirstItems::new(most),
+            first: FirstItems::new(Wanted::Before, most),
         };
-        self.base.drive(u64::MAX, &up_to_end, run);
-        let end = up_to_end.end.into_inner();
-        Items::of_vec(up_to_end.first.into_vec(end))
+        self.base.drive(u64::MAX, &before, run);
+        Items::of_vec(before.first.into_vec())
     }
 
     fn explain(&self, explanation: &mut Explanation) {
@@ -88,44 +82,42 @@ impl<P: Pipeline, F: Test<P::Item>> Breaker for MapWhile<P, F> {
     }
 }
 
-/// Keeps the results of each block's items, as many as are wanted, and cuts at the lowest block with an item that
-/// fails.
-struct UpToEnd<'a, F, R> {
+/// Keeps the results of items up to the first that fails, as many as are wanted.
+struct BeforeFailure<'a, F, R> {
     test: &'a F,
-    end: AtomicU64,
     first: FirstItems<R>,
 }
 
-impl<T, F: Test<T>> Consumer<T> for UpToEnd<'_, F, F::Output> {
+impl<T, F: Test<T>> Consumer<T> for BeforeFailure<'_, F, F::Output> {
     type Runner = ();
 
     fn start(&self) {}
 
-    fn consume<I: Iterator<Item = T>>(&self, runner: &mut (), positions: Range<u64>, items: I) {
-        let start = positions.start;
-        let mut has_ended = false;
+    fn consume<I: Iterator<Item = T>>(&self, _runner: &mut (), positions: Range<u64>, items: I) {
+        let mut run = self.first.run_before(positions.start);
+        let kept = &mut run.value;
+        let mut has_failed = false;
         let passing = items.map_while(|item| {
             let made = self.test.test(item);
-            has_ended = made.is_none();
+            has_failed = made.is_none();
             made
         });
-        self.first.consume(runner, positions, passing);
-        if has_ended {
-            // Relaxed: see the file's header.
-            self.end
-                .fetch_min(start.saturating_add(1), Ordering::Relaxed);
+        let needs = self.first.needs(kept);
+        kept.items.extend(passing.take(needs));
+        if has_failed {
+            kept.failed_at = Some(kept.items.len());
         }
+        self.first.keep(run, positions.end);
     }
 
     fn finish(&self, _runner: ()) {}
 
     fn end(&self) -> u64 {
-        // Relaxed: see the file's header.
-        self.end.load(Ordering::Relaxed).min(self.first.end())
+        self.first.end()
     }
 
     fn pass(&self, end: u64) {
-        Consumer::<F::Output>::pass(&self.first, end);
+        self.first.pass(end);
     }
 }
 
@@ -172,32 +164,13 @@ impl<P: Pipeline, F: Fn(&P::Item) -> bool + Send + Sync> Breaker for SkipWhile<P
             items.drain(..skipped(&items, &predicate));
             return Items::of_vec(items);
         }
-        // The source may have no end: it is run in parts until there are enough items.
-        let mut positions = POSITIONS_FIRST;
-        let (mut kept, mut is_skipping) = (Vec::new(), true);
-        loop {
-            let some = IntoCollection::<Vec<P::Item>>::new();
-            let folding = Folding::new(&some, Uncancellable, E::GROUPING);
-            let count = self.base.drive(positions, &folding, run);
-            if run.is_cancelled() {
-                return Items::of_vec(Vec::new());
-            }
-            let mut items = folding.into_value().unwrap_or_default();
-            if is_skipping {
-                let skipped = skipped(&items, &self.predicate);
-                is_skipping = skipped == items.len();
-                items.drain(..skipped);
-            }
-            if kept.is_empty() {
-                kept = items;
-            } else {
-                kept.append(&mut items);
-            }
-            if count < positions || kept.len() as u64 >= most {
-                return Items::of_vec(kept);
-            }
-            positions = positions.saturating_mul(2).min(POSITIONS_MAX);
-        }
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let from = FromFailure {
+            predicate: &self.predicate,
+            first: FirstItems::new(Wanted::From, most),
+        };
+        self.base.drive(u64::MAX, &from, run);
+        Items::of_vec(from.first.into_vec())
     }
 
     fn explain(&self, explanation: &mut Explanation) {
@@ -207,10 +180,54 @@ impl<P: Pipeline, F: Fn(&P::Item) -> bool + Send + Sync> Breaker for SkipWhile<P
     }
 }
 
-/// Positions of the source that are tested first, where only some of the items are wanted.
-const POSITIONS_FIRST: u64 = 256;
-/// The most positions of the source that are tested at once then.
-const POSITIONS_MAX: u64 = 1 << 20;
+/// Keeps as many items as are wanted from the first that fails on, and those before it that may turn out to be behind
+/// another.
+struct FromFailure<'a, F, T> {
+    predicate: &'a F,
+    first: FirstItems<T>,
+}
+
+impl<T: Send, F: Fn(&T) -> bool + Sync> Consumer<T> for FromFailure<'_, F, T> {
+    type Runner = ();
+
+    fn start(&self) {}
+
+    fn consume<I: Iterator<Item = T>>(
+        &self,
+        _runner: &mut (),
+        positions: Range<u64>,
+        mut items: I,
+    ) {
+        let mut run = self.first.run_before(positions.start);
+        let mut needs_passing = self.first.needs_passing(&run);
+        let kept = &mut run.value;
+        while self.first.needs(kept) > 0
+            && let Some(item) = items.next()
+        {
+            if kept.failed_at.is_none() {
+                if !(self.predicate)(&item) {
+                    kept.failed_at = Some(kept.items.len());
+                } else if needs_passing > 0 {
+                    needs_passing -= 1;
+                } else {
+                    continue;
+                }
+            }
+            kept.items.push(item);
+        }
+        self.first.keep(run, positions.end);
+    }
+
+    fn finish(&self, _runner: ()) {}
+
+    fn end(&self) -> u64 {
+        self.first.end()
+    }
+
+    fn pass(&self, end: u64) {
+        self.first.pass(end);
+    }
+}
 
 impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     /// The items before the first that does not satisfy the predicate. Blocks above that one are not
@@ -249,11 +266,11 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
         self.with(|base| Materialized::Closed(MapWhile { base, test }))
     }
 
-    /// The items from the first that does not satisfy the predicate. Items after it are not tested.
+    /// The items from the first that does not satisfy the predicate.
     ///
     /// # Cost
-    /// All items are gathered, or as many as are needed if only some are wanted; the caller tests those that are
-    /// skipped.
+    /// All items are gathered, and the caller tests them up to that one. If only some are wanted, runners test them, and
+    /// keep as many as are needed; items after that one in blocks that run already may be tested.
     ///
     /// # Examples
     /// ```
