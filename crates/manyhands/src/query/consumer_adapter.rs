@@ -33,6 +33,9 @@ pub trait AdaptItem<T>: Sync {
     fn pass(&self, end: u64) -> u64 {
         end
     }
+
+    /// A body has panicked on some runner.
+    fn note_panic(&self) {}
 }
 
 impl<T, A: AdaptItem<T>> AdaptItem<T> for &A {
@@ -57,6 +60,10 @@ impl<T, A: AdaptItem<T>> AdaptItem<T> for &A {
     #[inline]
     fn pass(&self, end: u64) -> u64 {
         A::pass(self, end)
+    }
+
+    fn note_panic(&self) {
+        A::note_panic(self);
     }
 }
 
@@ -99,6 +106,7 @@ impl<T, A: AdaptItem<T>, C: Consumer<A::Output>> Consumer<T> for ConsumerAdapter
     }
 
     fn note_panic(&self) {
+        self.alter.note_panic();
         self.consumer.note_panic();
     }
 }

@@ -149,7 +149,8 @@ impl<'a, P, O> Query<'a, P, O, Uncancellable> {
     /// Ends the query early when the token is cancelled. Every result then is a `Result`, and
     /// [`Cancelled`](crate::cancel::Cancelled) after a cancellation.
     ///
-    /// Running closures are not interrupted; the token is checked before each item of the source.
+    /// Running closures are not interrupted; the token is checked before each item of the source, and of
+    /// [`flat_map`](Self::flat_map).
     ///
     /// # Examples
     /// ```
@@ -190,7 +191,8 @@ impl<'a, P, O, E: Plain> Query<'a, P, O, E> {
     /// in any order.
     ///
     /// # Cost
-    /// At most 1,024 partial results, and fixed blocks instead of the query's usual ones; a few percent.
+    /// Fixed blocks instead of the query's usual ones, a few percent; and a partial result for each block that ends
+    /// before an earlier one, of at most 1,024 where the number of positions is known.
     ///
     /// # Examples
     /// ```

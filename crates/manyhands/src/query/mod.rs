@@ -61,7 +61,7 @@
 //! | `enumerate`, `zip`, `rev`, `step_by`, `chunks` | Index, Zip, Reverse, –, Chunk | ordered only | positional |
 //! | `take`, `skip`, `take_last`, `skip_last` | Take, Skip, TakeLast, SkipLast | ordered only | positional; elsewhere `take` gathers no block above the last it needs |
 //! | `take_while`, `map_while` | TakeWhile | ordered only | gathers up to the first failure; starts no block above it |
-//! | `skip_while` | SkipWhile | ordered only | gathers; the caller tests what is skipped |
+//! | `skip_while` | SkipWhile | ordered only | gathers; as much as is needed if only some are wanted |
 //! | `inclusive_scan`, `exclusive_scan` | – | ordered only | gathers |
 //! | `windows` | – | kept; positions too | fused, over slices |
 //! | `take_any`, `skip_any` | Take, Skip | unordered only | fused; a shared count |
@@ -90,13 +90,13 @@
 //! | `map_async` | – | in order, or as they end if unordered | when dropped |
 //!
 //! # Failures
-//! A panic in an operator's closure does not end a worker: no further blocks start, the running ones end, and then the
-//! panic resumes in the caller, with all others as an [`AggregatePanic`](crate::AggregatePanic) if there were several.
-//! Every item is dropped exactly once. A query with a [`cancellation`](Query::cancellation) token gives a `Result`.
+//! A panic in an operator's closure does not end a worker: no further blocks start, the running ones end (a `flat_map`
+//! makes no more items), and then the panic resumes in the caller, with all others as an
+//! [`AggregatePanic`](crate::AggregatePanic) if there were several. Every item is dropped exactly once. A query with a [`cancellation`](Query::cancellation) token gives a `Result`.
 //!
 //! # Adding an operator
 //! - One that makes one item of each implements `Apply` (`op/apply.rs`), one that makes any number of each `FlatOp`
-//!   (`op/flat_op.rs`): an iterator adapter, and a method.
+//!   (`op/flat_op.rs`, or `op/flat_map.rs` where that may take long): an iterator adapter, and a method.
 //! - One that needs the items' positions implements `Breaker` (`pipeline.rs`; `op/rev.rs` is the shortest). Its `open`
 //!   calls `into_positions` on the pipeline below, and wraps them in a `Positional` of its own.
 //! - One that needs its whole input, a sort or an aggregation, is a `Breaker` too. Its `open` takes the input either

@@ -7,6 +7,7 @@ mod controls;
 mod drops;
 mod early_ends;
 mod edges;
+mod inner_ends;
 mod keyed;
 mod keyed_failures;
 mod operators;

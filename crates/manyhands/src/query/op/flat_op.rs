@@ -1,6 +1,8 @@
-//! Operators that make any number of items of each: `filter`, `filter_map`, `flat_map`, `flatten`.
+//! Operators that make any number of items of each, in one pass: `filter`, `filter_map`, and joins (`join.rs`).
 //!
 //! Operators behind them do not know positions; see [`Pipeline`].
+//!
+//! Not here: operators that may make very many items of one (`flat_map.rs`).
 
 use crate::engine::consumer::Consumer;
 use crate::query::Query;
@@ -74,34 +76,6 @@ impl<T, R: Send, F: Fn(T) -> Option<R> + Send + Sync> FlatOp<T> for FilterMap<F>
     }
 }
 
-/// See [`Query::flat_map`].
-#[derive(Debug)]
-pub struct FlatMap<F>(F);
-
-impl<T, R: IntoIterator<Item: Send>, F: Fn(T) -> R + Send + Sync> FlatOp<T> for FlatMap<F> {
-    type Output = R::Item;
-    const NAME: &'static str = "flat_map";
-
-    #[inline]
-    fn expand<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = R::Item> {
-        items.flat_map(&self.0)
-    }
-}
-
-/// See [`Query::flatten`].
-#[derive(Debug)]
-pub struct Flatten;
-
-impl<T: IntoIterator<Item: Send>> FlatOp<T> for Flatten {
-    type Output = T::Item;
-    const NAME: &'static str = "flatten";
-
-    #[inline]
-    fn expand<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = T::Item> {
-        items.flatten()
-    }
-}
-
 impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     /// Keeps the items that satisfy the predicate.
     ///
@@ -133,37 +107,6 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
         map: F,
     ) -> Query<'a, Flattened<P, FilterMap<F>>, O, E> {
         self.flat(FilterMap(map))
-    }
-
-    /// Makes any number of new items of each. One runner makes all items of one item.
-    ///
-    /// # Examples
-    /// ```
-    /// use manyhands::query::prelude::*;
-    /// let words = ["many hands", "light work"].par_query().flat_map(|line| line.split(' ')).to_vec();
-    /// assert_eq!(words, ["many", "hands", "light", "work"]);
-    /// ```
-    #[doc(alias = "flat_map_iter")]
-    #[doc(alias = "SelectMany")]
-    pub fn flat_map<R: IntoIterator<Item: Send>, F: Fn(P::Item) -> R + Send + Sync>(
-        self,
-        map: F,
-    ) -> Query<'a, Flattened<P, FlatMap<F>>, O, E> {
-        self.flat(FlatMap(map))
-    }
-
-    /// Gives the items of each item.
-    ///
-    /// # Examples
-    /// ```
-    /// use manyhands::query::prelude::*;
-    /// assert_eq!([vec![1, 2], vec![], vec![3]].into_par_query().flatten().to_vec(), [1, 2, 3]);
-    /// ```
-    pub fn flatten(self) -> Query<'a, Flattened<P, Flatten>, O, E>
-    where
-        P::Item: IntoIterator<Item: Send>,
-    {
-        self.flat(Flatten)
     }
 
     fn flat<G: FlatOp<P::Item>>(self, op: G) -> Query<'a, Flattened<P, G>, O, E> {

@@ -13,7 +13,8 @@ use std::ops::Range;
 ///
 /// Positions count from 0 to [`len`](Self::len); each may stand for any number of items, for instance the
 /// bytes of a text whose lines are the items. Blocks of positions are asked for from several threads, in any
-/// order; no position is asked for twice, and some may not be asked for at all.
+/// order; no position is asked for twice, and some may not be asked for at all. A query that has found what it seeks
+/// elsewhere ends between blocks, so a position should not have very many items.
 ///
 /// # Examples
 /// ```

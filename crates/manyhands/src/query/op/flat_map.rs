@@ -1,0 +1,174 @@
+//! Operators that run an iterator for each item: `flat_map`, `flatten`.
+//!
+//! Such an iterator may be long, or have no end. So a query that ends early ends also within it: before each item it
+//! is asked whether more are wanted. Other operators end with the source's items.
+//!
+//! # Ordering
+//! The flag only says what runners need not make, hence Relaxed.
+
+use crate::engine::consumer::Consumer;
+use crate::parallel::source::owned::OwnedItems;
+use crate::query::Query;
+use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
+use crate::query::explain::Explanation;
+use crate::query::gather::gather;
+use crate::query::items::Items;
+use crate::query::op::flat_op::FlatOp;
+use crate::query::order::Order;
+use crate::query::pipeline::Pipeline;
+use crate::query::run::{Control, QueryRun};
+use crate::sync::atomic::{AtomicBool, Ordering};
+use std::ops::Range;
+
+/// A pipeline with an iterator run for each of its items.
+#[derive(Debug)]
+pub struct Unfolded<P, G> {
+    base: P,
+    op: G,
+}
+
+impl<P: Pipeline, G: FlatOp<P::Item>> Pipeline for Unfolded<P, G> {
+    type Item = G::Output;
+    type Positions = OwnedItems<G::Output>;
+    const IS_POSITIONAL: bool = false;
+
+    #[inline]
+    fn drive<C: Consumer<G::Output>, E: Control>(
+        &mut self,
+        most: u64,
+        consumer: &C,
+        run: &QueryRun<'_, E>,
+    ) -> u64 {
+        let consumer = ConsumerAdapter {
+            consumer,
+            alter: Unfolding {
+                op: &self.op,
+                ending: run.ending,
+                has_panicked: AtomicBool::new(false),
+            },
+        };
+        self.base.drive(most, &consumer, run)
+    }
+
+    fn positions_left(&self) -> Option<u64> {
+        self.base.positions_left()
+    }
+
+    fn into_positions<E: Control>(
+        self,
+        most: u64,
+        run: &QueryRun<'_, E>,
+    ) -> Items<Self::Positions> {
+        gather(self, most, run)
+    }
+
+    fn explain(&self, explanation: &mut Explanation) {
+        self.base.explain(explanation);
+        explanation.fused(G::NAME);
+    }
+}
+
+/// Passes new items on while they are wanted.
+struct Unfolding<'a, G, E> {
+    op: &'a G,
+    ending: E,
+    /// A body of the query has panicked, on any runner.
+    has_panicked: AtomicBool,
+}
+
+impl<T, G: FlatOp<T>, E: Control> AdaptItem<T> for Unfolding<'_, G, E> {
+    type Output = G::Output;
+
+    #[inline]
+    fn alter<C: Consumer<G::Output>>(
+        &self,
+        consumer: &C,
+        runner: &mut C::Runner,
+        positions: Range<u64>,
+        items: impl Iterator<Item = T>,
+    ) {
+        let start = positions.start;
+        let are_wanted = || {
+            // Relaxed: see the file's header.
+            !self.has_panicked.load(Ordering::Relaxed)
+                && start < self.ending.end()
+                && start < consumer.end()
+        };
+        let items = self.op.expand(items);
+        let items = items.map_while(|item| are_wanted().then_some(item));
+        consumer.consume(runner, positions, items);
+    }
+
+    fn note_panic(&self) {
+        // Relaxed: see the file's header.
+        self.has_panicked.store(true, Ordering::Relaxed);
+    }
+}
+
+/// See [`Query::flat_map`].
+#[derive(Debug)]
+pub struct FlatMap<F>(F);
+
+impl<T, R: IntoIterator<Item: Send>, F: Fn(T) -> R + Send + Sync> FlatOp<T> for FlatMap<F> {
+    type Output = R::Item;
+    const NAME: &'static str = "flat_map";
+
+    #[inline]
+    fn expand<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = R::Item> {
+        items.flat_map(&self.0)
+    }
+}
+
+/// See [`Query::flatten`].
+#[derive(Debug)]
+pub struct Flatten;
+
+impl<T: IntoIterator<Item: Send>> FlatOp<T> for Flatten {
+    type Output = T::Item;
+    const NAME: &'static str = "flatten";
+
+    #[inline]
+    fn expand<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = T::Item> {
+        items.flatten()
+    }
+}
+
+impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
+    /// Makes any number of new items of each. One runner makes all items of one item, or as many as are wanted:
+    /// a query that ends early, is cancelled, or has panicked elsewhere needs no end of an iterator.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let words = ["many hands", "light work"].par_query().flat_map(|line| line.split(' ')).to_vec();
+    /// assert_eq!(words, ["many", "hands", "light", "work"]);
+    /// let multiple = (1..5_u64).into_par_query().flat_map(|n| n..).find_any(|n| n % 777 == 0);
+    /// assert_eq!(multiple.map(|n| n % 777), Some(0));
+    /// ```
+    #[doc(alias = "flat_map_iter")]
+    #[doc(alias = "SelectMany")]
+    pub fn flat_map<R: IntoIterator<Item: Send>, F: Fn(P::Item) -> R + Send + Sync>(
+        self,
+        map: F,
+    ) -> Query<'a, Unfolded<P, FlatMap<F>>, O, E> {
+        self.unfold(FlatMap(map))
+    }
+
+    /// Gives the items of each item, as [`flat_map`](Self::flat_map).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!([vec![1, 2], vec![], vec![3]].into_par_query().flatten().to_vec(), [1, 2, 3]);
+    /// ```
+    pub fn flatten(self) -> Query<'a, Unfolded<P, Flatten>, O, E>
+    where
+        P::Item: IntoIterator<Item: Send>,
+    {
+        self.unfold(Flatten)
+    }
+
+    fn unfold<G: FlatOp<P::Item>>(self, op: G) -> Query<'a, Unfolded<P, G>, O, E> {
+        self.with(|base| Unfolded { base, op })
+    }
+}
