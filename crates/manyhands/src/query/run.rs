@@ -42,7 +42,8 @@ pub enum ExecutionMode {
 #[doc(alias = "ParallelMergeOptions")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Merge {
-    /// As few as possible: each is given as soon as it is made.
+    /// As few as possible: each is given as soon as it is made, and the source may wait for what was given. So one of
+    /// the source's items runs at a time; only operators that gather items first run in parallel.
     NotBuffered,
     /// As many as take little memory and keep the workers busy.
     #[default]

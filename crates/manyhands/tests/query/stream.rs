@@ -1,11 +1,12 @@
 //! Queries as iterators and streams: first items early, little memory, dropped early.
 
-use crate::support::{Ledger, blow, panics, wait_until, within_limit};
+use crate::support::{Ledger, blow, few_settings, panics, wait_until, within_limit};
 use futures::StreamExt as _;
-use manyhands::query::{Merge, prelude::*};
+use manyhands::query::{self, ExecutionMode, Merge, prelude::*};
 use manyhands::{Runtime, cancel, task};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
 
 const LEN: usize = 1_000_000;
 
@@ -29,6 +30,46 @@ fn first_items_come_before_the_last_are_made() {
             .into_iter();
         assert_eq!(all.next(), Some(0));
         assert_eq!(made.into_inner(), 1000);
+    });
+}
+
+#[test]
+fn a_source_may_wait_for_what_an_unbuffered_query_gives() {
+    const PAGES: u32 = 20;
+    within_limit(|| {
+        for setting in few_settings() {
+            let crawl = || {
+                let (found, pages) = mpsc::channel();
+                found.send(0).unwrap();
+                let query = query::from_iter(pages).runtime(setting.runtime());
+                let query = query.execution_mode(ExecutionMode::Parallel);
+                let query = query.merge(Merge::NotBuffered);
+                (query, Some(found))
+            };
+            let follow = |page: u32, found: &mut Option<mpsc::Sender<u32>>| {
+                if page < PAGES {
+                    found.as_ref().unwrap().send(page + 1).unwrap();
+                } else {
+                    *found = None;
+                }
+                page
+            };
+            let all: Vec<_> = (0..=PAGES).collect();
+            let (query, mut found) = crawl();
+            let pages: Vec<_> = query
+                .into_iter()
+                .map(|page| follow(page, &mut found))
+                .collect();
+            assert_eq!(pages, all, "into_iter: {setting:?}");
+            let (query, mut found) = crawl();
+            let pages: Vec<_> =
+                query.with_iter(|pages| pages.map(|page| follow(page, &mut found)).collect());
+            assert_eq!(pages, all, "with_iter: {setting:?}");
+            let (query, mut found) = crawl();
+            let stream = query.stream().into_iter();
+            let pages: Vec<_> = stream.map(|page| follow(page, &mut found)).collect();
+            assert_eq!(pages, all, "stream: {setting:?}");
+        }
     });
 }
 
@@ -139,7 +180,7 @@ fn work(n: usize) -> usize {
 #[test]
 fn workers_run_ahead_while_the_caller_works_on_items() {
     within_limit(|| {
-        for (merge, first_step) in [(Merge::NotBuffered, 2), (Merge::Auto, 64)] {
+        for (merge, first_step) in [(Merge::NotBuffered, 1), (Merge::Auto, 64)] {
             let runtime = Runtime::builder().workers(2).build().unwrap();
             let made = AtomicUsize::new(0);
             let query = (0..10_000).into_par_query().runtime(&runtime).merge(merge);

@@ -7,7 +7,6 @@ use crate::parallel::reduce::Folding;
 use crate::query::gather::IntoCollection;
 use crate::query::pipeline::Pipeline;
 use crate::query::run::{Control, Merge, QueryRun};
-use crate::runtime::current;
 use crate::sync::clock;
 use std::{fmt, mem, vec};
 
@@ -25,7 +24,7 @@ pub(super) struct Steps<'a, P, E> {
 impl<'a, P: Pipeline, E: Control> Steps<'a, P, E> {
     pub(super) fn new(pipeline: P, run: QueryRun<'a, E>) -> Self {
         let positions = match run.settings.merge {
-            Merge::NotBuffered => runners(&run),
+            Merge::NotBuffered => 1,
             Merge::Auto => STEP_POSITIONS_FIRST,
             Merge::FullyBuffered => u64::MAX,
         };
@@ -159,14 +158,6 @@ impl<T, E> Given<T, E> {
             .field("is_over", &self.is_over)
             .finish_non_exhaustive()
     }
-}
-
-fn runners<E>(run: &QueryRun<'_, E>) -> u64 {
-    let workers = || match run.settings.runtime {
-        Some(runtime) => runtime.workers(),
-        None => current::with_runtime(|runtime| runtime.idle.limit()),
-    };
-    run.settings.degree.unwrap_or(usize::MAX).min(workers()) as u64
 }
 
 const STEP_POSITIONS_FIRST: u64 = 64;
