@@ -192,6 +192,12 @@ pub(crate) mod engine {
     pub(crate) mod ranges;
     pub(crate) mod sharing;
 }
+#[cfg(loom)]
+pub(crate) mod parallel {
+    pub(crate) mod source {
+        pub(crate) mod turns;
+    }
+}
 
 #[cfg(not(loom))]
 #[expect(

@@ -7,7 +7,6 @@ mod ring;
 pub(crate) use ring::Ring;
 
 use crate::sync::counting::{AtomicU64, Ordering};
-use crate::sync::{Mutex, MutexGuard, lock, try_lock};
 
 /// A counter that one thread raises and any thread reads.
 #[derive(Debug, Default)]
@@ -80,14 +79,6 @@ pub(crate) struct SlotCounters {
 }
 
 impl SlotCounters {
-    /// Locks `mutex`, and counts if another thread holds it.
-    pub(crate) fn lock<'mutex, T>(&self, mutex: &'mutex Mutex<T>) -> MutexGuard<'mutex, T> {
-        try_lock(mutex).unwrap_or_else(|| {
-            self.contended.bump();
-            lock(mutex)
-        })
-    }
-
     /// Resets the counters for a new occupant.
     pub(crate) fn reset(&self) {
         self.finished.reset();

@@ -1,11 +1,12 @@
 //! Sources: every kind, iterators pulled one by one, and when iterators are dropped.
 
 use crate::support::{
-    Board, blow, busy_micros, counters, message_of, on_each_runtime, on_runtime, panics_of, values,
-    within,
+    Board, blow, busy_micros, counters, message_of, of_threads, on, on_each_runtime, on_runtime,
+    panics_of, values, within,
 };
 use manyhands::cancel::Source;
 use manyhands::parallel::{self, Options, from_iter, options};
+use manyhands::task;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -141,6 +142,44 @@ fn an_unbuffered_source_is_never_pulled_ahead_of_its_runners() {
             });
             assert!(ahead_max.into_inner() <= degree, "degree {degree}");
         }
+    });
+}
+
+/// Numbers, before some of which a task must run.
+fn waiting(count: u32) -> impl Iterator<Item = u32> + Send {
+    (0..count).inspect(|n| {
+        if n % 20 == 19 {
+            task::block_on(task::spawn(async {})).expect("it runs");
+        }
+    })
+}
+
+#[test]
+fn an_iterator_may_wait_for_a_task_though_no_thread_can_be_added() {
+    on(of_threads(2), |runtime| {
+        for source in [
+            from_iter(waiting(2_000)),
+            from_iter(waiting(2_000)).unbuffered(),
+        ] {
+            let body = |n| {
+                busy_micros(20);
+                n
+            };
+            let numbers = options().runtime(runtime).map(source, body);
+            assert!(numbers.into_iter().eq(0..2_000));
+        }
+    });
+}
+
+#[test]
+fn threads_do_not_gather_at_an_iterator_that_waits() {
+    on_runtime(2, |runtime| {
+        let source = from_iter(waiting(2_000)).unbuffered();
+        options()
+            .runtime(runtime)
+            .for_each(source, |_| busy_micros(20));
+        let threads = runtime.threads();
+        assert!(threads <= 16, "{threads} threads");
     });
 }
 

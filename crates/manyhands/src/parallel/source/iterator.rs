@@ -1,8 +1,9 @@
 //! Any iterator that can be sent, pulled in chunks.
 //!
-//! Runners take turns at the iterator: each pulls a chunk under a lock, releases the lock, and only then runs the
-//! bodies. Chunks grow from one item while bodies and pulls are quick. The caller begins alone, straight from the
-//! iterator, and opens the call to helpers when that pays.
+//! Runners take turns at the iterator (`turns.rs`): each pulls a chunk in its turn, and runs the bodies after it. Chunks
+//! grow from one item while bodies and pulls are quick. The caller begins alone, straight from the iterator, and opens
+//! the call to helpers when that pays. A helper waits for its turn about as long as a wake takes, and then leaves until
+//! the turn has ended: the iterator may wait, also for a task of the same pool.
 //!
 //! Not here: sources that know their length (`slice.rs`, `owned.rs`, `range.rs`), and how helpers reach a call
 //! (`engine/helped.rs`).
@@ -12,12 +13,14 @@ use crate::engine::helped::{Helped, HelpedWork, Panics};
 use crate::engine::{BLOCK_NANOS_MAX, HelperPolicy, Plan, Rate, Runner, SharingPlan};
 use crate::inspect::{self, AloneBecause, LoopObserver, RunnerObserver, Unobserved};
 use crate::job::{Payload, catch};
+use crate::parallel::source::turns::Turns;
 use crate::parallel::source::{Drive, Feed};
 use crate::runtime::fork_join::series::WAKE_PAYS_FROM;
+use crate::runtime::sleep::blocking;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::{HelperSlot, OpenCall, YieldCheck, current};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use crate::sync::{Mutex, clock, lock};
+use crate::sync::{MutexGuard, clock, spin_loop};
 
 /// An iterator as a source of loops; made by [`from_iter`].
 ///
@@ -40,6 +43,10 @@ pub struct FromIter<I> {
 /// that waits for the effect of an item it has given, or a channel whose sender waits for it, may wait for ever; and
 /// an item runs only when the ones behind it have arrived. With [`unbuffered`](FromIter::unbuffered) each item runs as
 /// soon as it is pulled.
+///
+/// An iterator may also wait for a task of the same pool, if there is a thread for that: it keeps the thread that pulls,
+/// and the caller when that has nothing else to run. The others do other work meanwhile. A loop ends only when `next`
+/// has returned.
 ///
 /// # Cost
 /// The iterator's own, one lock for each chunk, and one move of each item.
@@ -259,7 +266,7 @@ struct SharedPull<'a, I: Iterator, C: Consumer<I::Item>, O> {
     consumer: &'a C,
     /// Where helpers find the call; `None` when all helper slots of the owner are in use.
     helper_slot: Option<&'static HelperSlot>,
-    pull: Mutex<Pull<I>>,
+    pull: Turns<Pull<I>>,
     chunk: Chunk,
     /// Current runners, the owner included.
     runners: AtomicUsize,
@@ -288,7 +295,7 @@ fn share<I, C, O>(
         let call = Helped::new(SharedPull {
             consumer: runner.consumer,
             helper_slot: place.map(|place| place.helper_slot),
-            pull: Mutex::new(pull),
+            pull: Turns::new(pull),
             chunk,
             runners: AtomicUsize::new(1),
             runners_max: plan.degree.unwrap_or(workers + RUNNERS_SPARE),
@@ -305,10 +312,18 @@ fn share<I, C, O>(
                 }
             }
             let part = observer.caller(slot.and_then(|slot| slot.worker()));
-            shared.work(slot, runner, None, part);
+            shared.work(slot, runner, Leave::Never, part);
         });
         call.work.panics.resume();
     });
+}
+
+/// When a runner leaves before the end.
+enum Leave<'a> {
+    /// The owner does not.
+    Never,
+    /// A helper does, when its attention is wanted elsewhere, or while others keep the iterator.
+    Early(Option<&'a mut YieldCheck>),
 }
 
 impl<I, C, O> SharedPull<'_, I, C, O>
@@ -317,12 +332,12 @@ where
     C: Consumer<I::Item>,
     O: LoopObserver,
 {
-    /// Pulls and runs chunks until the iterator ends, or until `attention` is wanted elsewhere.
+    /// Pulls and runs chunks until the iterator ends, or it is to leave.
     fn work(
         &self,
         slot: Option<&OccupiedSlot>,
         runner: &mut Runner<'_, I::Item, C>,
-        mut attention: Option<&mut YieldCheck>,
+        mut leave: Leave<'_>,
         mut part: O::Runner,
     ) {
         let (mut size, size_max) = self.chunk;
@@ -330,9 +345,8 @@ where
         // Relaxed: a runner may see the stop a chunk late.
         while !self.stopped.load(Ordering::Relaxed) {
             let begun = clock::ticks();
-            let mut pull = match slot {
-                Some(slot) => slot.counters.lock(&self.pull),
-                None => lock(&self.pull),
+            let Some(mut pull) = self.begin_turn(slot, &leave) else {
+                return;
             };
             // Beyond the end nothing is pulled: the iterator may wait for an item that will never be sent.
             let filled = if pull.next < self.consumer.end() {
@@ -340,7 +354,7 @@ where
             } else {
                 Ok(pull.next)
             };
-            drop(pull);
+            self.pull.end(pull, || self.call_back(slot));
             part.took_items();
             let first = match filled {
                 Ok(first) => first,
@@ -373,14 +387,54 @@ where
             if let Some(slot) = slot {
                 slot.counters.finished.bump();
             }
-            if attention
-                .as_mut()
-                .is_some_and(|attention| attention.is_wanted())
+            if let Leave::Early(Some(attention)) = &mut leave
+                && attention.is_wanted()
             {
                 return self.leave();
             }
         }
         self.dismiss_helpers();
+    }
+
+    /// The next turn at the iterator; `None` for a helper that leaves.
+    fn begin_turn(
+        &self,
+        slot: Option<&OccupiedSlot>,
+        leave: &Leave<'_>,
+    ) -> Option<MutexGuard<'_, Pull<I>>> {
+        let turn = self.pull.try_begin();
+        let (None, Some(slot)) = (&turn, slot) else {
+            return turn;
+        };
+        slot.counters.contended.bump();
+        loop {
+            let (begun, patience) = (clock::ticks(), slot.runtime().wake_latency());
+            while clock::ticks().abs_diff(begun) < patience {
+                (0..SPINS_BETWEEN_LOOKS).for_each(|_| spin_loop());
+                if let Some(turn) = self.pull.try_begin() {
+                    return Some(turn);
+                }
+            }
+            if let Leave::Never = leave {
+                return Some(blocking(|| self.pull.begin()));
+            }
+            if self
+                .pull
+                .leave(|| self.dismiss_helpers(), || self.invite_helpers())
+            {
+                // Relaxed: only the number matters.
+                self.runners.fetch_sub(1, Ordering::Relaxed);
+                return None;
+            }
+        }
+    }
+
+    /// Some helpers have left because another runner kept the iterator, which is free now.
+    fn call_back(&self, slot: Option<&OccupiedSlot>) {
+        self.invite_helpers();
+        if let Some(slot) = slot {
+            slot.runtime().wake_if_nobody_searches();
+        }
     }
 
     /// Drops items that are not run. Their drops are the caller's code, and may panic.
@@ -432,7 +486,8 @@ where
         let mut attention = YieldCheck::of(slot);
         let mut runner = Runner::new(self.consumer);
         let part = self.observer.helper(slot.worker());
-        self.work(Some(slot), &mut runner, attention.as_mut(), part);
+        let leave = Leave::Early(attention.as_mut());
+        self.work(Some(slot), &mut runner, leave, part);
     }
 
     fn note_panic(&self, payload: Payload) {
@@ -449,5 +504,7 @@ const CHUNK_MAX: usize = 1024;
 /// Items in each leaf of a deterministic reduction.
 const LEAF_LEN: usize = 256;
 const PROBE_NANOS: u64 = 1_000;
+/// A look at the iterator's lock would disturb its holder.
+const SPINS_BETWEEN_LOOKS: usize = 16;
 /// Runners beyond the number of workers: those that compensate for blocked ones.
 const RUNNERS_SPARE: usize = 126;

@@ -8,6 +8,7 @@ pub(crate) mod leaves;
 pub(crate) mod owned;
 pub(crate) mod range;
 pub(crate) mod slice;
+pub(crate) mod turns;
 
 pub use iterator::{FromIter, from_iter};
 pub use range::{IndexRange, Integer};
