@@ -118,6 +118,7 @@ macro_rules! each_index_of {
         let indices = simulate(1, map_async(100..=<$integer>::MAX.min(127), |i: $integer| async move { i }));
         assert_eq!(indices, (100..=<$integer>::MAX.min(127)).collect::<Vec<_>>());
         simulate(1, parallel::for_range_async(0..9 as $integer, |_| async {}));
+        simulate(1, parallel::options().for_range_async(0..9 as $integer, |_| async {}));
     })*};
 }
 

@@ -39,6 +39,11 @@ use std::ops::Range;
 
 /// Runs `body`'s future for each item of a source, as many at once as give the highest throughput.
 ///
+/// # Blocking
+/// Bodies must not wait for one another: only some run at once, and no other begins before one of them has ended.
+/// Futures that do so belong into [`task::when_all`](crate::task::when_all) or a
+/// [`TaskGroup`](crate::task::TaskGroup), where all run at once.
+///
 /// # Cost
 /// A task for each item, with two more small allocations to wait for it.
 ///
@@ -102,7 +107,7 @@ where
     T: Send + 'static,
     Fut: Future<Output = ()> + Send + 'static,
 {
-    options().for_each_async(range, body)
+    options().for_range_async(range, body)
 }
 
 /// Like [`for_each_async`], with bodies that can fail.
@@ -133,7 +138,8 @@ where
     options().try_for_each_async(source, body)
 }
 
-/// Collects what the bodies return, in the order of the source. See [`for_each_async`].
+/// Collects what the bodies return, in the order of the source. See [`for_each_async`]; bodies must not wait for one
+/// another, as the futures of [`task::when_all`](crate::task::when_all) may.
 ///
 /// # Panics
 /// As [`for_each_async`]. Finished results are dropped.
@@ -145,7 +151,6 @@ where
 /// assert_eq!(task::block_on(squares), [0, 1, 4, 9]);
 /// ```
 #[doc(alias = "buffered")]
-#[doc(alias = "Task.WhenAll")]
 #[track_caller]
 pub fn map_async<'a, S, Fut>(
     source: S,

@@ -16,7 +16,7 @@ impl<'a, P: Pipeline<Item: 'static> + 'a, O: Order> Query<'a, P, O, Uncancellabl
     ///
     /// As many items run at once as give the highest throughput, adapted while they run, or
     /// [`degree_of_parallelism`](Self::degree_of_parallelism). Each poll of the stream makes one step of the query's
-    /// own items, there and on workers; so the source should not block. See
+    /// own items, there and on workers; so the source should not block, nor bodies wait for one another. See
     /// [`parallel::stream_async`](crate::parallel::stream_async) for failures.
     ///
     /// # Cancellation
