@@ -78,7 +78,9 @@ fn opened(items: &[u64], known: Rate, phase: u64, workers: usize) -> u64 {
     let (mut now, mut next) = (0, 0);
     while next < items.len() && now < opens {
         let block = next_block(next as u64, brief_block(known.0));
-        let until = items.len().min(next + usize::try_from(block).unwrap());
+        let until = items
+            .len()
+            .min(next + usize::try_from(block).expect("a block fits"));
         now += items[next..until].iter().sum::<u64>();
         next = until;
     }

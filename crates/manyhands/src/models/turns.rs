@@ -2,7 +2,7 @@
 //!
 //! Threads: an owner, one or two helpers. Operations, all of them the library's: a runner begins and ends a turn; a
 //! helper that finds it taken dismisses others and leaves; who ends a turn invites helpers that have left.
-//! Property: turns exclude each other; when all turns have ended, helpers are invited, whoever has left.
+//! Property: turns exclude each other; when all turns have ended, helpers are invited, also if all have left.
 
 use super::check;
 use crate::parallel::source::turns::Turns;

@@ -1,6 +1,6 @@
 //! What runners have made of runs of adjacent positions, until all of it is put together.
 //!
-//! Whoever ends a run takes its neighbours out and joins them, so that no more runs are kept than there are gaps
+//! A thread that ends a run takes its neighbours out and joins them, so that no more runs are kept than there are gaps
 //! between them. Joining may be the caller's code, so it happens outside of the lock in which the runs are kept.
 //!
 //! Not here: what is made of a run, and which neighbours are joined (`reduce.rs`, `query/first_items.rs`).
@@ -29,32 +29,46 @@ impl<V> Run<V> {
 /// Runs that do not overlap.
 #[derive(Debug)]
 pub(crate) struct AdjacentRuns<V> {
-    /// Where the one at position 0 ends, and its value: a runner that is alone makes no other, and allocates nothing.
+    /// Where the one at position 0 ends, and its value.
     first: Option<(u64, V)>,
-    /// The others, by where they begin.
-    later: BTreeMap<u64, (u64, V)>,
+    /// The others. A runner that is alone makes none, and then this is cheap to move and to drop.
+    later: Option<Box<Later<V>>>,
 }
+
+/// Runs by where they begin: where they end, and their values.
+type Later<V> = BTreeMap<u64, (u64, V)>;
 
 impl<V> AdjacentRuns<V> {
     pub(crate) const fn new() -> Self {
         Self {
             first: None,
-            later: BTreeMap::new(),
+            later: None,
         }
     }
 
+    /// Adds a run at position 0 if there is no other, as where a runner is alone; else gives it back.
     #[inline]
+    pub(crate) fn insert_only(&mut self, run: Run<V>) -> Option<Run<V>> {
+        if run.positions.start > 0 || self.first.is_some() || self.later.is_some() {
+            return Some(run);
+        }
+        self.first = Some((run.positions.end, run.value));
+        None
+    }
+
     pub(crate) fn insert(&mut self, run: Run<V>) {
         let Range { start, end } = run.positions;
         let other = match start {
             0 => self.first.replace((end, run.value)),
-            _ => self.later.insert(start, (end, run.value)),
+            _ => {
+                let later = self.later.get_or_insert_default();
+                later.insert(start, (end, run.value))
+            }
         };
         debug_assert!(other.is_none(), "two runs begin at position {start}");
     }
 
     /// Takes the run at position 0, if it ends at `end`.
-    #[inline]
     pub(crate) fn take_first(&mut self, end: u64) -> Option<Run<V>> {
         let (_, value) = self.first.take_if(|(first_end, _)| *first_end == end)?;
         Some(Run {
@@ -64,23 +78,20 @@ impl<V> AdjacentRuns<V> {
     }
 
     /// Takes the run that ends at `end`.
-    #[inline]
     pub(crate) fn take_before(&mut self, end: u64) -> Option<Run<V>> {
         if let Some(first) = self.take_first(end) {
             return Some(first);
         }
-        let (&start, &(run_end, _)) = self.later.range(..end).next_back()?;
-        if run_end == end {
-            self.take_after(start)
-        } else {
-            None
-        }
+        let before = self.later.as_ref()?.range(..end).next_back();
+        let start = before
+            .filter(|(_, run)| run.0 == end)
+            .map(|(start, _)| *start)?;
+        self.take_after(start)
     }
 
     /// Takes the run that begins at `start`, which is not 0.
-    #[inline]
     pub(crate) fn take_after(&mut self, start: u64) -> Option<Run<V>> {
-        let (end, value) = self.later.remove(&start)?;
+        let (end, value) = self.later.as_mut()?.remove(&start)?;
         Some(Run {
             positions: start..end,
             value,
@@ -88,17 +99,28 @@ impl<V> AdjacentRuns<V> {
     }
 
     /// Takes a run beside `positions`.
-    #[inline]
     pub(crate) fn take_beside(&mut self, positions: &Range<u64>) -> Option<Run<V>> {
         let before = self.take_before(positions.start);
         before.or_else(|| self.take_after(positions.end))
     }
 
-    /// All runs, in the order of their positions.
+    /// The value of the only run, or all.
     #[inline]
+    pub(crate) fn into_one(self) -> Result<V, Self> {
+        match self {
+            Self {
+                first: Some((_, only)),
+                later: None,
+            } => Ok(only),
+            several => Err(several),
+        }
+    }
+
+    /// All runs, in the order of their positions.
     pub(crate) fn into_runs(self) -> impl Iterator<Item = Run<V>> {
         let first = self.first.map(|first| (0, first));
-        let runs = first.into_iter().chain(self.later);
+        let later = self.later.into_iter().flat_map(|later| *later);
+        let runs = first.into_iter().chain(later);
         runs.map(|(start, (end, value))| Run {
             positions: start..end,
             value,
@@ -128,19 +150,27 @@ mod tests {
 
     #[test]
     fn a_run_finds_its_neighbours_and_no_others() {
-        let taken = |positions: &[Range<u64>], beside| {
-            let run = runs(positions).take_beside(&beside);
+        let taken = |first: Range<u64>, later: Range<u64>, beside| {
+            let run = runs(&[first, later]).take_beside(&beside);
             run.map(|run| run.positions)
         };
-        assert_eq!(taken(&[], 0..4), None);
-        assert_eq!(taken(&[0..3], 4..6), None);
-        assert_eq!(taken(&[0..4], 4..6), Some(0..4));
-        assert_eq!(taken(&[0..1, 2..4], 4..6), Some(2..4));
-        assert_eq!(taken(&[0..1, 2..3], 4..6), None);
-        assert_eq!(taken(&[6..7], 4..6), Some(6..7));
-        assert_eq!(taken(&[7..8], 0..6), None);
-        assert_eq!(taken(&[6..8], 0..6), Some(6..8));
-        assert_eq!(taken(&[0..0], 0..6), Some(0..0));
+        assert_eq!(taken(0..3, 8..9, 4..6), None);
+        assert_eq!(taken(0..4, 8..9, 4..6), Some(0..4));
+        assert_eq!(taken(0..1, 2..4, 4..6), Some(2..4));
+        assert_eq!(taken(0..1, 2..3, 4..6), None);
+        assert_eq!(taken(0..1, 6..7, 4..6), Some(6..7));
+        assert_eq!(taken(4..6, 7..8, 0..4), Some(4..6));
+        assert_eq!(taken(4..6, 7..8, 1..3), None);
+        assert_eq!(taken(0..0, 9..10, 0..6), Some(0..0));
+    }
+
+    #[test]
+    fn a_run_at_position_0_is_added_where_there_is_no_other() {
+        let mut runs = AdjacentRuns::new();
+        assert!(runs.insert_only(run(1..2)).is_some());
+        assert!(runs.insert_only(run(0..2)).is_none());
+        assert!(runs.insert_only(run(2..3)).is_some());
+        assert_eq!(runs.into_one().ok(), Some(vec![0, 1]));
     }
 
     #[test]

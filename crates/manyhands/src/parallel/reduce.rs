@@ -5,7 +5,6 @@ use crate::parallel::adjacent::{AdjacentRuns, Run};
 use crate::parallel::options::{Grouping, Options};
 use crate::parallel::source::{Drive, Feed, Source};
 use crate::sync::{Mutex, into_inner, lock};
-use std::cmp::Ordering;
 use std::convert::Infallible;
 use std::iter::Sum;
 use std::mem;
@@ -55,8 +54,9 @@ impl<'a, F, V, W> Folding<'a, F, V, W> {
         combined(self.fold, into_inner(self.runs))
     }
 
-    /// Keeps a run that has ended, joined with its neighbours.
-    fn keep<T>(&self, mut run: Run<Option<V>>)
+    /// Keeps a run, joined with its neighbours.
+    #[cold]
+    fn join<T>(&self, mut run: Run<Option<V>>)
     where
         F: Fold<T, Value = V>,
     {
@@ -105,7 +105,11 @@ fn combine<T, F: Fold<T>>(
 /// The values of all runs as one.
 #[inline]
 fn combined<T, F: Fold<T>>(fold: &F, runs: AdjacentRuns<Option<F::Value>>) -> Option<F::Value> {
-    let values = runs.into_runs().filter_map(|run| run.value);
+    let runs = match runs.into_one() {
+        Ok(only) => return only,
+        Err(runs) => runs.into_runs(),
+    };
+    let values = runs.filter_map(|run| run.value);
     values.reduce(|left, right| fold.combine(left, right))
 }
 
@@ -143,8 +147,12 @@ impl<T, F: Fold<T>, W: Watch> Consumer<T> for Folding<'_, F, F::Value, W> {
     }
 
     fn finish(&self, run: Self::Runner) {
-        if !run.positions.is_empty() {
-            self.keep::<T>(run);
+        if run.positions.is_empty() {
+            return;
+        }
+        let others = lock(&self.runs).insert_only(run);
+        if let Some(run) = others {
+            self.join::<T>(run);
         }
     }
 
@@ -279,9 +287,12 @@ impl<E: Ending> Options<'_, E> {
     #[track_caller]
     pub fn min<S: Source<Item: Ord + Send>>(&self, source: S) -> E::Output<Option<S::Item>> {
         // The first of equal items by `Ord`, like `Iterator::min`.
-        self.reduce(source, |left, right| match left.cmp(&right) {
-            Ordering::Greater => right,
-            Ordering::Less | Ordering::Equal => left,
+        self.reduce(source, |left, right| {
+            if right.cmp(&left).is_lt() {
+                right
+            } else {
+                left
+            }
         })
     }
 
@@ -291,9 +302,12 @@ impl<E: Ending> Options<'_, E> {
     #[track_caller]
     pub fn max<S: Source<Item: Ord + Send>>(&self, source: S) -> E::Output<Option<S::Item>> {
         // The last of equal items by `Ord`, like `Iterator::max`.
-        self.reduce(source, |left, right| match left.cmp(&right) {
-            Ordering::Greater => left,
-            Ordering::Less | Ordering::Equal => right,
+        self.reduce(source, |left, right| {
+            if right.cmp(&left).is_lt() {
+                left
+            } else {
+                right
+            }
         })
     }
 

@@ -1,4 +1,5 @@
 //! Queries that end early within the endless iterators of `flat_map`.
+#![expect(clippy::cognitive_complexity, reason = "tables of assertions")]
 
 use crate::setting::Setting;
 use crate::support::{blow, few_settings, panics, wait_until, within_limit};

@@ -1,7 +1,7 @@
 //! Turns at something that one runner may use at a time, from which a helper can stay away that would wait for long.
 //!
-//! A helper for whom it is not free leaves the call, and helpers are invited again by whoever ends the turn. So a user's
-//! code may take long in its turn, and wait, without keeping more threads from other work.
+//! A helper for whom it is not free leaves the call, and the thread that ends the turn invites helpers again. So a
+//! user's code may take long in its turn, and wait, without keeping more threads from other work.
 //!
 //! # States
 //! `FREE`: nobody has a turn, or its holder is about to begin or has just ended. `TAKEN`: somebody has. `MISSED`: and a

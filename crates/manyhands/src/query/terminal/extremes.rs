@@ -25,7 +25,13 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     where
         P::Item: Ord,
     {
-        self.min_by(P::Item::cmp)
+        self.reduce(|left, right| {
+            if right.cmp(&left).is_lt() {
+                right
+            } else {
+                left
+            }
+        })
     }
 
     /// The largest item, the last one of equals; `None` if there are none.
@@ -44,7 +50,13 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     where
         P::Item: Ord,
     {
-        self.max_by(P::Item::cmp)
+        self.reduce(|left, right| {
+            if right.cmp(&left).is_lt() {
+                left
+            } else {
+                right
+            }
+        })
     }
 
     /// The smallest item by a comparison, the first one of equals.
