@@ -187,14 +187,15 @@ enum Sampling {
     All,
 }
 
-/// Runs a call that is expected to be short. Returns how many ticks that took, if it was measured.
+/// Runs a call that is expected to be short. Returns how many ticks that took, 0 if it was not measured; `None` if it was not
+/// short, or looked at the clock itself.
 #[inline(always)]
 fn run_short<S: Indexed, C: Consumer<S::Item>>(
     source: &S,
     consumer: &C,
     (degree, sampling): (Option<usize>, Sampling),
     site: &CallSiteProfile,
-) -> u64 {
+) -> Option<u64> {
     let len = source.len();
     let thread = CallerThread::current();
     let number = thread.map_or(0, |thread| thread.calls.next_number());
@@ -220,14 +221,15 @@ fn run_short<S: Indexed, C: Consumer<S::Item>>(
         }
     };
     drop(runner);
+    if is_opened {
+        return None;
+    }
     if !is_measured {
-        return 0;
+        return Some(0);
     }
     let ticks = clock::ticks().saturating_sub(start);
-    if !is_opened {
-        learn_short(site, ticks, len);
-    }
-    ticks
+    learn_short(site, ticks, len);
+    Some(ticks)
 }
 
 /// Whether a thread measures its call of this number: of any eight in a row about one, and which one varies.
@@ -263,8 +265,10 @@ fn drive_looked_up<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, p
     }
     if is_short(source, consumer, &plan.sharing, site) {
         let how = (plan.sharing.degree, Sampling::All);
-        let ticks = run_short(source, consumer, how, site);
-        return inspect::short_loop::<C>(source.len(), ticks, plan.site);
+        if let Some(ticks) = run_short(source, consumer, how, site) {
+            inspect::short_loop::<C>(source.len(), ticks, plan.site);
+        }
+        return;
     }
     inspect::during_loop::<C>(Some(source.len()), plan.site, |record| {
         drive_long(source, consumer, &plan.sharing, (site, record));

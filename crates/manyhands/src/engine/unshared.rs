@@ -16,8 +16,8 @@
 use crate::call_site::CallSiteProfile;
 use crate::engine::consumer::Consumer;
 use crate::engine::shared_call::{self, Begun};
-use crate::engine::{Indexed, Rate, Rest, Runner, SharingPlan, brief_block};
-use crate::inspect::{LoopObserver, Unobserved};
+use crate::engine::{Indexed, Rate, Rest, Runner, SharingPlan, brief_block, drive_alone};
+use crate::inspect::{AloneBecause, LoopObserver, Unobserved};
 use crate::job::{Action, Job, JobKind, Latch, Payload, abort, catch, contain};
 use crate::runtime::fork_join::caller_threads::CallerThread;
 use crate::runtime::fork_join::unshared_calls::{Extent, UnsharedCall};
@@ -42,7 +42,8 @@ pub(super) struct Whole<'a, S, C, O> {
     pub(super) observer: O,
 }
 
-/// Runs a short call of more than one item, which the monitor opens if it goes on. Returns whether it was opened.
+/// Runs a short call of more than one item, which the monitor opens if it goes on. Returns whether it was
+/// opened, or measured.
 #[inline(always)]
 pub(super) fn run<S: Indexed, C: Consumer<S::Item>>(
     whole: Whole<'_, S, C, Unobserved>,
@@ -56,17 +57,45 @@ pub(super) fn run<S: Indexed, C: Consumer<S::Item>>(
         end,
         opens_at: 0,
     };
+    let (degree, site) = (whole.degree, whole.site);
     let frame = Frame::new(whole, Some(thread), number, extent);
     let mut alone = Alone::enter(&frame, Some(thread), 0);
-    alone.run_to(end, block_max, runner);
+    let is_watched = alone.is_watched;
+    if is_watched {
+        alone.run_to(end, block_max, runner);
+    }
     match alone.leave(runner) {
         AfterAlone::Opened => true,
         AfterAlone::Rest(start) => {
-            // The consumer may have ended before.
-            drop(Rest { source, start, end });
-            false
+            let rest = Rest { source, start, end };
+            if is_watched {
+                // The consumer may have ended before.
+                drop(rest);
+                return false;
+            }
+            run_unwatched(rest, runner, degree, site);
+            true
         }
     }
+}
+
+/// There is no runtime yet, or it has no monitor: the caller looks at the clock, and makes one if that pays.
+#[cold]
+#[inline(never)]
+fn run_unwatched<S: Indexed, C: Consumer<S::Item>>(
+    rest: Rest<'_, S>,
+    runner: &mut Runner<'_, S::Item, C>,
+    degree: Option<usize>,
+    site: &CallSiteProfile,
+) {
+    let plan = SharingPlan::when_it_pays(degree);
+    drive_alone(
+        rest,
+        runner,
+        &plan,
+        (site, Unobserved),
+        AloneBecause::TooShort,
+    );
 }
 
 /// A call in its caller's frame.
@@ -151,6 +180,9 @@ impl<'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Frame<'a, S, C, O> {
         if self.call.end() == self.end {
             return None;
         }
+        if process::is_forked() {
+            abort(process::FORKED);
+        }
         // SAFETY: nobody writes to the place after the fork was passed on, but inside the fork.
         let fork = unsafe { &*self.fork.get() };
         // SAFETY: written before the end was lowered.
@@ -180,14 +212,13 @@ pub(super) fn next_block(done: u64, block_max: u64) -> u64 {
     block_max.min(1 + more)
 }
 
-/// Makes sure that the monitor of the current runtime watches the calling thread.
+/// Makes the monitor of the current runtime watch the calling thread, if there is one. Returns whether it does.
 #[cold]
 #[inline(never)]
-fn begin_watch(thread: &'static CallerThread) {
+fn begin_watch(thread: &'static CallerThread) -> bool {
     // In a forked child there is no monitor.
-    if !process::is_forked() {
-        current::with_runtime(|runtime| thread.begin_watch(runtime));
-    }
+    let watch = |runtime: &RuntimeInner| thread.begin_watch(runtime);
+    !process::is_forked() && current::with_existing_runtime(watch) == Some(true)
 }
 
 /// The caller's way through a call.
@@ -198,6 +229,8 @@ pub(super) struct Alone<'f, 'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserve
     /// The positions from here on have not been claimed.
     next: u64,
     start: u64,
+    /// A monitor opens the call if it goes on.
+    is_watched: bool,
 }
 
 /// How a caller that ran alone goes on.
@@ -217,17 +250,17 @@ impl<'f, 'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Alone<'f, 'a, S,
         thread: Option<&'static CallerThread>,
         start: u64,
     ) -> Self {
-        if let Some(thread) = thread
+        let is_watched = thread.is_some_and(|thread| {
             // SAFETY: the frame is borrowed until `leave`, or the drop, has left the call.
-            && !unsafe { thread.calls.enter(&frame.call) }
-        {
-            begin_watch(thread);
-        }
+            let is_watched = unsafe { thread.calls.enter(&frame.call) };
+            is_watched || begin_watch(thread)
+        });
         Self {
             frame,
             thread,
             next: start,
             start,
+            is_watched,
         }
     }
 

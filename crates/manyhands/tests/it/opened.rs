@@ -144,6 +144,41 @@ fn the_outer_and_the_inner_call_are_opened() {
     });
 }
 
+#[test]
+fn a_call_is_not_opened_to_a_runtime_that_a_body_enters() {
+    let one = Runtime::builder().workers(2).build().unwrap();
+    one.install(|| {
+        let lock = Mutex::new(());
+        let elsewhere = AtomicUsize::new(0);
+        let owner = thread::current().id();
+        Threads::default().after_short_ones(|threads| {
+            parallel::for_each(0..8, |i| {
+                if threads.is_short.load(Ordering::SeqCst) {
+                    return;
+                }
+                let _held = lock.lock().unwrap();
+                if i == 0 {
+                    // Its end would wait for a worker that waits for the lock.
+                    let two = Runtime::builder().workers(2).build().unwrap();
+                    two.install(|| {
+                        let long = Deadline::after(Duration::from_millis(20));
+                        while !long.has_passed() {
+                            thread::yield_now();
+                        }
+                    });
+                }
+                let is_elsewhere = thread::current().id() != owner;
+                elsewhere.fetch_add(usize::from(is_elsewhere), Ordering::SeqCst);
+            });
+        });
+        assert_eq!(
+            elsewhere.load(Ordering::SeqCst),
+            0,
+            "it went to the other runtime"
+        );
+    });
+}
+
 /// An item that is to be dropped once.
 struct Item<'a>(&'a AtomicUsize, usize);
 

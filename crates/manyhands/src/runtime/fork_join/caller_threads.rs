@@ -42,7 +42,9 @@ struct Record(Cell<Option<&'static CallerThread>>);
 impl Drop for Record {
     fn drop(&mut self) {
         CALLER.set(None);
-        if let Some(thread) = self.0.take() {
+        // The lock may be the parent's.
+        let thread = self.0.take().filter(|_| !process::is_forked());
+        if let Some(thread) = thread {
             thread.belongs_to(ptr::null());
             lock(&THREADS).free.push(thread);
         }
@@ -85,34 +87,41 @@ impl CallerThread {
     }
 
     fn belongs_to(&self, runtime: *const RuntimeInner) {
-        self.calls.unwatch();
-        // Relaxed: a monitor that reads it later opens a call later.
-        self.runtime.store(runtime.cast_mut(), Ordering::Relaxed);
+        self.calls.change_runtime();
+        // Release: a monitor that reads it knows which calls began before; pairs with the Acquire in `is_of`.
+        self.runtime.store(runtime.cast_mut(), Ordering::Release);
     }
 
-    fn is_of(&self, runtime: &RuntimeInner) -> bool {
-        // Relaxed: as above.
-        ptr::eq(self.runtime.load(Ordering::Relaxed), runtime)
+    fn is_of(&self, runtime: *const RuntimeInner) -> bool {
+        // Acquire: as above.
+        ptr::eq(self.runtime.load(Ordering::Acquire), runtime)
     }
 
-    /// Makes sure that the monitor of `runtime` watches the thread, which has entered a call and is the calling one.
-    pub(crate) fn begin_watch(&self, runtime: &RuntimeInner) {
-        self.belongs_to(runtime);
+    /// Makes the monitor of `runtime`, which is current for the calling thread, watch it, if there is a monitor. Returns
+    /// whether it does.
+    pub(crate) fn begin_watch(&self, runtime: &RuntimeInner) -> bool {
+        if !self.is_of(runtime) {
+            // The default runtime was made since.
+            // Release: see `belongs_to`; the calls are of this runtime.
+            let runtime = ptr::from_ref(runtime).cast_mut();
+            self.runtime.store(runtime, Ordering::Release);
+        }
         self.calls.watch();
         // SeqCst: the monitor that switches itself off looks at the threads behind a fence, too. So it sees that this one is
         // among them, or this thread sees that it is off.
         full_fence(Ordering::SeqCst);
-        if !runtime.clock.is_virtual() {
-            runtime.arm_monitor();
+        let is_on = !runtime.clock.is_virtual() && runtime.arms_monitor();
+        if !is_on {
+            self.calls.unwatch();
         }
+        is_on
     }
 }
 
 /// The calls of this thread go to `runtime` from now on; null is none.
 pub(crate) fn set_runtime(runtime: *const RuntimeInner) {
     if let Some(thread) = CALLER.get()
-        // Relaxed: this thread wrote it.
-        && !ptr::eq(thread.runtime.load(Ordering::Relaxed), runtime)
+        && !thread.is_of(runtime)
     {
         thread.belongs_to(runtime);
     }

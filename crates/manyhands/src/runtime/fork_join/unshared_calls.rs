@@ -7,6 +7,9 @@
 //! Not here: which threads there are, and when the monitor looks (`caller_threads.rs`); what a call is, and what becomes of
 //! the positions that were taken (`engine/unshared.rs`).
 //!
+//! A call that ran while its thread went to another runtime is opened by nobody: its items belong to the runtime where it
+//! began.
+//!
 //! # Threads
 //! The owner calls `next_number`, `is_due`, `enter`, `claim`, `leave`, and makes calls. Any thread calls `watch`, `unwatch`
 //! and `look`, and a monitor `unwatch_all`. Calls nest: a body may begin another one, which ends first.
@@ -30,7 +33,10 @@
 //!
 //! Unsafe: calls live in their owner's frames and are reached by pointer.
 
+use crate::job::abort;
 use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+#[cfg(not(loom))]
+use crate::sync::process;
 use crate::sync::{Mutex, fence, lock};
 use std::ptr;
 
@@ -49,6 +55,8 @@ pub(crate) struct UnsharedCalls<J, R> {
     is_watched: AtomicBool,
     /// `begun`, when a monitor looked last.
     seen: AtomicU64,
+    /// `begun`, when the thread went from one runtime to another: calls up to this are not opened.
+    foreign: AtomicU64,
     lock: Mutex<()>,
 }
 
@@ -136,6 +144,7 @@ impl<J, R> UnsharedCalls<J, R> {
             is_frozen: AtomicBool::new(false),
             is_watched: AtomicBool::new(false),
             seen: AtomicU64::new(0),
+            foreign: AtomicU64::new(0),
             lock: Mutex::new(()),
         }
     }
@@ -194,6 +203,10 @@ impl<J, R> UnsharedCalls<J, R> {
     #[cold]
     #[inline(never)]
     fn claim_opened(&self, call: &UnsharedCall<J, R>, from: u64, to: u64) -> u64 {
+        if is_forked() {
+            // The monitor is not in this process, so nobody runs what it has taken, and the lock may be its.
+            abort("a child of `fork` was in a loop that threads of its parent were to join");
+        }
         let _decided = lock(&self.lock);
         let to = to.min(call.end());
         // Relaxed: read under the lock only, or with F2.
@@ -217,13 +230,24 @@ impl<J, R> UnsharedCalls<J, R> {
     #[cold]
     #[inline(never)]
     fn await_monitor(&self) {
-        drop(lock(&self.lock));
+        // A forked child has no monitor, and perhaps its lock.
+        if !is_forked() {
+            drop(lock(&self.lock));
+        }
     }
 
     /// A monitor watches the thread from now on.
     pub(crate) fn watch(&self) {
         // Relaxed: the caller makes sure that the monitor sweeps after this.
         self.is_watched.store(true, Ordering::Relaxed);
+    }
+
+    /// Owner: goes to another runtime, whose monitor opens only calls that begin from now on. The caller publishes that.
+    pub(crate) fn change_runtime(&self) {
+        // Relaxed, both: published with the runtime.
+        let begun = self.begun.load(Ordering::Relaxed);
+        self.foreign.store(begun, Ordering::Relaxed);
+        self.unwatch();
     }
 
     /// Nobody watches the thread from now on.
@@ -272,10 +296,13 @@ impl<J, R> UnsharedCalls<J, R> {
         fence::heavy();
         // Acquire: pairs with the Release in `enter` and `leave`.
         let mut next = self.current.load(Ordering::Acquire);
+        // Relaxed: acquired with the runtime.
+        let foreign = self.foreign.load(Ordering::Relaxed);
         let mut found = None;
         // SAFETY: not null; in place by F3, as are those around it, which end later.
         while let Some(call) = unsafe { next.as_ref() } {
-            if call.number <= seen && call.opens_at <= now && call.has_rest() {
+            let is_known = call.number <= seen && call.number > foreign;
+            if is_known && call.opens_at <= now && call.has_rest() {
                 found = Some((call, next));
             }
             next = call.outer;
@@ -292,6 +319,13 @@ impl<J, R> UnsharedCalls<J, R> {
         // Release: pairs with the Acquire in `leave`.
         self.is_frozen.store(false, Ordering::Release);
     }
+}
+
+fn is_forked() -> bool {
+    #[cfg(not(loom))]
+    return process::is_forked();
+    #[cfg(loom)]
+    false
 }
 
 /// The `end` of a call while a monitor decides. No claim ends here.
