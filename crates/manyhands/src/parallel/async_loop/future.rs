@@ -113,7 +113,7 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
     /// let (sender, receiver) = std::sync::mpsc::channel();
     /// task::block_on(in_order.for_range_async(0..3, move |i| {
     ///     let sent = sender.send(i);
-    ///     async { sent.unwrap() }
+    ///     async move { sent.unwrap() }
     /// }));
     /// assert_eq!(receiver.into_iter().collect::<Vec<_>>(), [0, 1, 2]);
     /// ```
