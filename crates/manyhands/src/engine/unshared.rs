@@ -212,13 +212,21 @@ pub(super) fn next_block(done: u64, block_max: u64) -> u64 {
     block_max.min(1 + more)
 }
 
-/// Makes the monitor of the current runtime watch the calling thread, if there is one. Returns whether it does.
+/// Makes the monitor of the current runtime watch the calling thread, whose call of this number begins. Returns whether it
+/// does. The first calls of a thread make no runtime for that.
 #[cold]
 #[inline(never)]
-fn begin_watch(thread: &'static CallerThread) -> bool {
+fn begin_watch(thread: &'static CallerThread, number: u64) -> bool {
     // In a forked child there is no monitor.
+    if process::is_forked() {
+        return false;
+    }
     let watch = |runtime: &RuntimeInner| thread.begin_watch(runtime);
-    !process::is_forked() && current::with_existing_runtime(watch) == Some(true)
+    if number > CALLS_WITHOUT_RUNTIME {
+        current::with_runtime(watch)
+    } else {
+        current::with_existing_runtime(watch) == Some(true)
+    }
 }
 
 /// The caller's way through a call.
@@ -253,7 +261,7 @@ impl<'f, 'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Alone<'f, 'a, S,
         let is_watched = thread.is_some_and(|thread| {
             // SAFETY: the frame is borrowed until `leave`, or the drop, has left the call.
             let is_watched = unsafe { thread.calls.enter(&frame.call) };
-            is_watched || begin_watch(thread)
+            is_watched || begin_watch(thread, frame.call.number())
         });
         Self {
             frame,
@@ -462,5 +470,8 @@ impl<'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Fork<'a, S, C, O> {
 
 /// As many items that take about a nanosecond or two fit in a block.
 const TINY_ITEMS: u64 = 64;
+/// A program that makes a few short loops may still fork, or build its default runtime; one that makes many is better off
+/// with one.
+const CALLS_WITHOUT_RUNTIME: u64 = 1_000;
 /// A fork leaves one place of this number or more to its caller.
 const DEGREE_MIN: usize = 4;

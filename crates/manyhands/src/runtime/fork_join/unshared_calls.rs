@@ -107,6 +107,11 @@ impl<J, R> UnsharedCall<J, R> {
         }
     }
 
+    /// How many calls of the thread have begun, this one included.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Where the call ends for its owner, who has left it, or whose last claim failed: lower than it was if it was opened.
     pub(crate) fn end(&self) -> u64 {
         // Relaxed: the owner has acquired what the monitor did, in `leave` or at the lock.
