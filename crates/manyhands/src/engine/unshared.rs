@@ -201,13 +201,13 @@ impl<S, C, O> Drop for Frame<'_, S, C, O> {
 }
 
 /// How many items a caller claims that has run `done`: few beside those, whatever the items were expected to take. Where that
-/// was next to nothing, claiming would take longer than the items, so there it is as many.
+/// was next to nothing, claiming would take longer than the items, so there it is three times as many.
 #[inline(always)]
 pub(super) fn next_block(done: u64, block_max: u64) -> u64 {
     let more = if block_max < TINY_ITEMS {
         done / 4
     } else {
-        done
+        3 * done
     };
     block_max.min(1 + more)
 }
