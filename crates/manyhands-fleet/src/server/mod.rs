@@ -2,7 +2,7 @@
 //!
 //! The database is the truth, and the queues only carry: a message is finished after what it says is committed, and
 //! jobs that are open and in no queue are handed out again. Everybody who can reach the engine may send anything: a message is
-//! believed by what [`wire`] lets it say, by whose it is, and by the ticket of its job, and else is parked.
+//! believed by what `wire` lets it say, by whose it is, and by the ticket of its job, and else is parked.
 //!
 //! # Threads
 //! One thread does everything here. Readers open the database for themselves.
