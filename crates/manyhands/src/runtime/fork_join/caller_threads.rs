@@ -41,7 +41,8 @@ struct Record(Cell<Option<&'static CallerThread>>);
 
 impl Drop for Record {
     fn drop(&mut self) {
-        CALLER.set(None);
+        // Under the controlled scheduler it may be gone.
+        let _ = CALLER.try_with(|caller| caller.set(None));
         // The lock may be the parent's.
         let thread = self.0.take().filter(|_| !process::is_forked());
         if let Some(thread) = thread {
