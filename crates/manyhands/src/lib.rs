@@ -253,5 +253,7 @@ pub use job::{AggregatePanic, PanicPayload};
 #[cfg(not(loom))]
 pub use runtime::{
     BuildError, Builder, EnterGuard, LongJob, Metrics, Runtime, Scope, ShutdownReport, Stall,
-    StalledThread, ThreadChange, ThreadChangeReason, Wait, join, scope,
+    StalledThread, ThreadChange, ThreadChangeReason, UnfinishedWork, Wait, join, scope,
 };
+#[cfg(not(loom))]
+pub use task::runtime_handle::Handle;

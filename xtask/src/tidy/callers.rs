@@ -51,6 +51,7 @@ const LIMITS: &[Limit] = &[
             "runtime/fork_join/wait.rs",
             "runtime/simulator.rs",
             "runtime/worker/run_loop.rs",
+            "task/runtime_handle.rs",
         ],
         claim: "a thread that counts as searching has no permit: one is made where a thread's life begins, or below code of the user",
     },
@@ -127,6 +128,7 @@ const ALLOCATES: &[&str] = &[
 /// monitor and the driver, on which no job runs.
 const PARKING: &[&str] = &[
     "channel/thread.rs",
+    "runtime/inner.rs",
     "runtime/monitor/thread.rs",
     "runtime/worker/refused_starts.rs",
     "runtime/sleep/timers.rs",

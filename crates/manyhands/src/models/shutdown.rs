@@ -1,8 +1,8 @@
 //! A runtime's end with its workers, beside a wake from outside.
 //!
-//! Threads: one that ends the runtime, a worker, one that wakes the waiting task. Operations, all of
-//! `runtime/ending.rs` and `runtime/sleep/waking.rs`: a worker's turns; close; queue and notify, from outside under a
-//! keep-alive guard.
+//! Threads: one that ends the runtime, a worker, one that wakes the waiting task or brings one by a handle. Operations, all
+//! of `runtime/ending.rs` and `runtime/sleep/waking.rs`: a worker's turns; close; queue and notify, from outside under a
+//! keep-alive guard or with an owner of the memory.
 //! In one model the drop of a task brings another one and blocks until that is dropped too.
 //! Property: each queued or waiting task is dropped or run once, a task that is bound to a worker by that worker, before
 //! it leaves; all threads see the end, and the end comes.
@@ -50,6 +50,21 @@ fn a_task_that_is_woken_while_the_runtime_ends_is_run_or_dropped_once() {
     close_beside(|pool| {
         pool.wake_waiting();
         pool.inject(1);
+    });
+}
+
+#[test]
+fn a_task_that_a_handle_brings_while_the_runtime_ends_is_left_to_nobody() {
+    check(|| {
+        let pool = Pool::<1>::new(1, 1, 0, Starts::Never);
+        let bringer = thread::spawn({
+            let pool = Arc::clone(&pool);
+            move || ending::bring(&*pool, || pool.inject(0))
+        });
+        // No worker lives: the two alone see to it.
+        ending::close(&*pool, || Joined::NotAll);
+        bringer.join().expect("the model fails at once");
+        assert!(pool.tasks[0].is_done());
     });
 }
 

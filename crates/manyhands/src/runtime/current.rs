@@ -18,7 +18,7 @@
 use crate::inspect;
 use crate::job::RunPermit;
 use crate::runtime::fork_join::caller_threads;
-use crate::runtime::io::tokio_context::TokioContextGuard;
+use crate::runtime::io::tokio_context::{TokioContext, TokioContextGuard};
 use crate::runtime::settings::Settings;
 use crate::runtime::sleep::idle::Activity;
 use crate::runtime::sleep::waking;
@@ -178,7 +178,8 @@ pub(crate) fn set_default_runtime(shared: Arc<RuntimeInner>) -> Result<(), Arc<R
 #[derive(Debug)]
 #[must_use = "the runtime is current only while the guard lives"]
 pub struct EnterGuard<'runtime> {
-    id: u64,
+    /// `None`: the runtime had ended.
+    id: Option<u64>,
     _surrounded: TokioContextGuard<'runtime>,
     /// Not `Send`: it speaks of this thread.
     borrowed: PhantomData<(&'runtime RuntimeInner, *const ())>,
@@ -186,10 +187,18 @@ pub struct EnterGuard<'runtime> {
 
 impl<'runtime> EnterGuard<'runtime> {
     pub(crate) fn new(runtime: &'runtime RuntimeInner) -> Self {
+        Self::of_handle(Some(runtime.to_arc()), &runtime.settings.tokio_context)
+    }
+
+    /// For a runtime that may have ended: then nothing is entered but the context.
+    pub(crate) fn of_handle(
+        runtime: Option<Arc<RuntimeInner>>,
+        tokio_context: &'runtime TokioContext,
+    ) -> Self {
         refused_starts::try_again();
         Self {
-            id: push(runtime.to_arc(), None),
-            _surrounded: runtime.settings.tokio_context.enter(),
+            id: runtime.map(|runtime| push(runtime, None)),
+            _surrounded: tokio_context.enter(),
             borrowed: PhantomData,
         }
     }
@@ -197,7 +206,9 @@ impl<'runtime> EnterGuard<'runtime> {
 
 impl Drop for EnterGuard<'_> {
     fn drop(&mut self) {
-        remove(self.id);
+        if let Some(id) = self.id {
+            remove(id);
+        }
     }
 }
 

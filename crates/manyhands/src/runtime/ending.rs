@@ -19,6 +19,9 @@
 //! E2: a thread that lowers the count of awake workers checks afterwards whether the end waited only for that. Such a
 //! thread is a worker that announces sleep, or a waker that raised the count and then woke no worker. The last worker
 //! may have announced sleep while the count was raised, and sleeps.
+//! E4: a thread that does not take part brings a task, and looks at `closing` afterwards; the closing thread sets it and
+//! looks at the queues afterwards. With a fence between both on each side, one of them sees what the other did, and drops
+//! the task.
 //!
 //! Not here: what is dropped, and how (`inner.rs`).
 //!
@@ -27,7 +30,7 @@
 use crate::job::{RunPermit, TaskRegistry};
 use crate::queue::{Linked, TaskQueue};
 use crate::runtime::sleep::waking::{self, Pool};
-use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::atomic::{AtomicBool, Ordering, fence};
 
 /// How far the end has come.
 #[derive(Debug)]
@@ -66,8 +69,9 @@ pub(crate) trait Ends: Pool {
 pub(crate) enum Joined {
     /// Every thread.
     All,
-    /// All but the caller, a worker that ends its own runtime.
-    NotSelf,
+    /// Not the caller, a worker that ends its own runtime; or not within the time. What is left is dropped when the last
+    /// thread has ended.
+    NotAll,
 }
 
 impl Ending {
@@ -146,6 +150,17 @@ fn leaves_or_discards(
     is_over
 }
 
+/// Queues a new task by `queue`, from a thread that does not take part in the runtime; if that ends, drops the task. The
+/// caller keeps the memory of the runtime.
+pub(crate) fn bring(pool: &impl Ends, queue: impl FnOnce()) {
+    queue();
+    // SeqCst: E4.
+    fence(Ordering::SeqCst);
+    if pool.ending().is_closing() {
+        pool.inside(|| pool.discard_queued(RunPermit::new()));
+    }
+}
+
 /// Queues a task that only `worker` may run or drop, from another thread. `spread` chooses the shard of the registry in
 /// which the task is registered, so the runtime does not end meanwhile.
 ///
@@ -169,6 +184,8 @@ pub(crate) unsafe fn queue_for_worker<T: Linked>(
 /// threads.
 pub(crate) fn close(pool: &impl Ends, join: impl FnOnce() -> Joined) {
     begin_to_close(pool);
+    // SeqCst: E4.
+    fence(Ordering::SeqCst);
     pool.inside(|| pool.discard_queued(RunPermit::new()));
     // SeqCst: E1.
     pool.ending().emptied.store(true, Ordering::SeqCst);

@@ -85,6 +85,21 @@ pub(crate) unsafe fn enqueue(job: *mut Job, origin: Origin) {
     }
 }
 
+/// Queues a new task in `shared`, which may end meanwhile: then the task is dropped.
+///
+/// # Safety
+/// As for [`enqueue`].
+pub(crate) unsafe fn enqueue_in(shared: &RuntimeInner, job: *mut Job, priority: Priority) {
+    match own_queue(priority) {
+        Some((slot, own)) if ptr::eq(own, shared) => {
+            // SAFETY: by the caller's promise; the slot is this thread's.
+            unsafe { to_own(shared, slot, job, Notify::Others) };
+        }
+        // SAFETY: by the caller's promise.
+        _ => ending::bring(shared, || unsafe { to_runtime(shared, job, priority) }),
+    }
+}
+
 /// The slot whose queue a task of this priority goes to, if it belongs to the runtime of that slot.
 #[inline]
 fn own_queue(priority: Priority) -> Option<(&'static OccupiedSlot, &'static RuntimeInner)> {

@@ -1,6 +1,6 @@
 //! What all threads of one runtime share.
 //!
-//! Not here: the public handle (`handle.rs`), what the steps of sleeping and ending need of it (`pool.rs`), and what a
+//! Not here: its public owner (`owner.rs`), what the steps of sleeping and ending need of it (`pool.rs`), and what a
 //! worker does (`run_loop.rs`).
 //!
 //! Unsafe: slots are kept as pointers to leaked memory; jobs are dropped by pointer.
@@ -9,7 +9,6 @@ use crate::inspect::{self, RuntimeNumber};
 use crate::job::{Action, Job, JobKind, RunPermit, TaskRegistry};
 use crate::probe::{Ring, SharedCounter};
 use crate::queue::{ShardedQueue, TaskQueue};
-use crate::runtime::LongJob;
 use crate::runtime::ending::{self, Ending, Joined};
 use crate::runtime::fork_join::helper_slot::HelperSlot;
 use crate::runtime::fork_join::passed_on::PassedOn;
@@ -25,12 +24,14 @@ use crate::runtime::worker::priority::PriorityQueues;
 use crate::runtime::worker::refusal::Refusal;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::worker::victims::{self, LastSeen};
+use crate::runtime::{LongJob, ShutdownReport, UnfinishedWork};
 use crate::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{Mutex, Padded, clock, lock, process, thread};
+use crate::sync::{Mutex, Padded, Parker, clock, lock, process, thread};
 use crate::timer::Timers;
 use std::marker::PhantomPinned;
 use std::ptr;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 /// The shared part of a runtime.
 #[derive(Debug)]
@@ -74,6 +75,10 @@ pub(crate) struct RuntimeInner {
     /// Tasks dropped because they had not been started.
     dropped: AtomicUsize,
     pub(super) threads: Mutex<Vec<thread::JoinHandle<()>>>,
+    /// How many of them have not ended.
+    pub(super) alive: AtomicUsize,
+    /// Where the closing thread waits for them.
+    pub(super) all_ended: Parker,
     /// Threads ever started for workers.
     pub(crate) threads_started: SharedCounter,
     /// Why their number changed.
@@ -125,6 +130,8 @@ impl RuntimeInner {
             ending: Ending::new(),
             dropped: AtomicUsize::new(0),
             threads: Mutex::new(Vec::new()),
+            alive: AtomicUsize::new(0),
+            all_ended: Parker::new(),
             threads_started: SharedCounter::default(),
             changes: Changes::new(),
             long_jobs: Ring::new(),
@@ -150,7 +157,7 @@ impl RuntimeInner {
     }
 
     /// A pointer that owns nothing.
-    pub(super) fn weak(&self) -> Weak<Self> {
+    pub(crate) fn weak(&self) -> Weak<Self> {
         Weak::clone(&self.this)
     }
 
@@ -361,11 +368,11 @@ impl RuntimeInner {
 
     /// Ends the runtime: workers finish what they run, what did not run is dropped and counted.
     ///
-    /// Called from one of its own workers, it does not wait for them.
-    pub(crate) fn close(&self) -> usize {
+    /// It waits for them up to `limit`, if there is one; not at all when called from one of its own workers.
+    pub(crate) fn close(&self, limit: Option<Duration>) -> ShutdownReport {
         if self.is_the_parent_s() {
             // The threads to wait for are not in this process.
-            return 0;
+            return ShutdownReport::default();
         }
         ending::close(self, || {
             let here = thread::current().id();
@@ -373,7 +380,10 @@ impl RuntimeInner {
                 .iter()
                 .any(|thread| thread.thread().id() == here)
             {
-                return Joined::NotSelf;
+                return Joined::NotAll;
+            }
+            if limit.is_some_and(|limit| !self.have_ended_within(limit)) {
+                return Joined::NotAll;
             }
             // Threads may still be started while others are waited for, until the runtime has ended.
             while let Some(thread) = self.next_thread() {
@@ -386,8 +396,24 @@ impl RuntimeInner {
             self.close_timers();
             Joined::All
         });
-        // Relaxed: an exact count once the threads have ended.
-        self.dropped.load(Ordering::Relaxed)
+        ShutdownReport {
+            // Relaxed: an exact count once the threads have ended.
+            dropped: self.dropped.load(Ordering::Relaxed),
+            unfinished: self.all_slots().filter_map(UnfinishedWork::on).collect(),
+        }
+    }
+
+    /// Waits until all threads of the workers have ended, up to `limit`. Returns whether they have.
+    fn have_ended_within(&self, limit: Duration) -> bool {
+        let begun = clock::now();
+        // Acquire: sees what they did.
+        while self.alive.load(Ordering::Acquire) > 0 {
+            let Some(left) = limit.checked_sub(clock::now() - begun) else {
+                return false;
+            };
+            self.all_ended.park_timeout(left);
+        }
+        true
     }
 
     /// Whether this is a copy in a forked child. What the parent's threads held stays held there, and cannot be distinguished

@@ -20,8 +20,6 @@ mod distance;
 #[cfg(not(loom))]
 pub(crate) mod enqueue;
 #[cfg(not(loom))]
-mod handle;
-#[cfg(not(loom))]
 mod inner;
 #[cfg(not(loom))]
 mod io;
@@ -30,7 +28,11 @@ mod metrics;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod observed;
 #[cfg(not(loom))]
+mod owner;
+#[cfg(not(loom))]
 mod pool;
+#[cfg(not(loom))]
+mod report;
 #[cfg(not(loom))]
 mod settings;
 #[cfg(not(loom))]
@@ -51,13 +53,17 @@ pub(crate) use fork_join::{OpenCall, YieldCheck, keep_open};
 #[cfg(not(loom))]
 pub use fork_join::{Scope, join, scope};
 #[cfg(not(loom))]
-pub use handle::{Runtime, ShutdownReport};
-#[cfg(not(loom))]
 pub(crate) use inner::RuntimeInner;
+#[cfg(not(loom))]
+pub(crate) use io::tokio_context::TokioContext;
 #[cfg(not(loom))]
 pub use metrics::Metrics;
 #[cfg(not(loom))]
 pub use monitor::{LongJob, Stall, StalledThread, ThreadChange, ThreadChangeReason, Wait};
+#[cfg(not(loom))]
+pub use owner::Runtime;
+#[cfg(not(loom))]
+pub use report::{ShutdownReport, UnfinishedWork};
 #[cfg(not(loom))]
 pub(crate) use sleep::blocking_outside;
 #[cfg(not(loom))]

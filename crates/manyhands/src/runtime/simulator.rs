@@ -137,7 +137,7 @@ impl Drop for Simulator {
             self.shared.discard_local(self.slot, RunPermit::new());
             self.shared.discard_queued(RunPermit::new());
         }
-        self.shared.close();
+        self.shared.close(None);
         // Drops the tasks that are bound to this thread and were never polled: they are in no registry.
         self.worker = None;
     }

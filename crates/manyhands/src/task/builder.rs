@@ -7,8 +7,10 @@ use crate::runtime::{Priority, current};
 use crate::task::cell::{self, Bound, Label, Name, Work};
 use crate::task::closure::Closure;
 use crate::task::future::{AnyWorker, Async, BoundWorker};
+use crate::task::runtime_handle::Handle;
 use crate::task::{JoinHandle, schedule};
 use std::panic::Location;
+use std::sync::Arc;
 
 /// Options for a task, to be spawned with one of the methods at the end.
 ///
@@ -25,7 +27,7 @@ use std::panic::Location;
 #[derive(Debug, Clone, Default)]
 #[must_use = "options do nothing until a task is spawned"]
 pub struct Builder {
-    name: Option<Box<str>>,
+    name: Option<Arc<str>>,
     priority: Priority,
 }
 
@@ -44,7 +46,7 @@ impl Builder {
     /// # Cost
     /// Two words in the task's memory and an allocation for the name; a task without one pays nothing.
     pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into().into_boxed_str());
+        self.name = Some(name.into().into());
         self
     }
 
@@ -226,6 +228,42 @@ where
     } else {
         queue_new(Closure::new(closure), name)
     }
+}
+
+/// [`run`] in the runtime of `handle`.
+#[track_caller]
+pub(super) fn run_in<F, T>(handle: &Handle, closure: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    if const { is_large::<F>() } {
+        queue_new_in(handle, Closure::new(Box::new(closure)))
+    } else {
+        queue_new_in(handle, Closure::new(closure))
+    }
+}
+
+/// [`spawn`] in the runtime of `handle`.
+#[track_caller]
+pub(super) fn spawn_in<F>(handle: &Handle, future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    if const { is_large::<F>() } {
+        queue_new_in(handle, Async::<_, _, AnyWorker>::new(Box::pin(future)))
+    } else {
+        queue_new_in(handle, Async::<_, _, AnyWorker>::new(future))
+    }
+}
+
+#[track_caller]
+fn queue_new_in<W: Work<Extra = ()>>(handle: &Handle, work: W) -> JoinHandle<W::Result> {
+    let cell = cell::allocate(work, (), Location::caller());
+    // SAFETY: the caller holds a new cell's queue part.
+    unsafe { handle.queue(cell::as_job(cell)) };
+    JoinHandle::new(cell)
 }
 
 #[track_caller]

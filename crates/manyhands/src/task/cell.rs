@@ -15,6 +15,7 @@ use crate::job::{Job, JobKind, PanicPayload, Payload, SlotNumber, block, contain
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{Priority, current};
 use crate::sync::atomic::AtomicU32;
+use crate::sync::lock;
 use crate::task::joiner::Joiner;
 use crate::task::schedule;
 use crate::task::state::State;
@@ -23,6 +24,7 @@ use std::cell::UnsafeCell;
 use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::task::Waker;
 
 /// The first part of every cell, whatever it runs.
@@ -143,7 +145,16 @@ pub(super) trait Name: Send + Sync + 'static {
     const HAS_PRIORITY: bool = false;
 
     /// The name.
-    fn as_str(&self) -> Option<&str>;
+    fn shared(&self) -> Option<&Arc<str>>;
+
+    /// Runs `f`, which does not unwind, while the slot of the calling worker shows the name.
+    #[inline]
+    fn shown<R>(&self, f: impl FnOnce() -> R) -> R {
+        match self.shared() {
+            Some(name) => show(name, f),
+            None => f(),
+        }
+    }
 
     /// The priority.
     fn priority(&self) -> Priority {
@@ -159,15 +170,15 @@ pub(super) trait Name: Send + Sync + 'static {
 /// A priority, and perhaps a name.
 #[derive(Debug)]
 pub(super) struct Label {
-    pub(super) name: Option<Box<str>>,
+    pub(super) name: Option<Arc<str>>,
     pub(super) priority: Priority,
 }
 
 impl Name for Label {
     const HAS_PRIORITY: bool = true;
 
-    fn as_str(&self) -> Option<&str> {
-        self.name.as_deref()
+    fn shared(&self) -> Option<&Arc<str>> {
+        self.name.as_ref()
     }
 
     fn priority(&self) -> Priority {
@@ -183,8 +194,8 @@ pub(super) struct Bound<N> {
 }
 
 impl<N: Name> Name for Bound<N> {
-    fn as_str(&self) -> Option<&str> {
-        self.name.as_str()
+    fn shared(&self) -> Option<&Arc<str>> {
+        self.name.shared()
     }
 
     fn home(&self) -> Option<SlotNumber> {
@@ -193,15 +204,26 @@ impl<N: Name> Name for Bound<N> {
 }
 
 impl Name for () {
-    fn as_str(&self) -> Option<&str> {
+    fn shared(&self) -> Option<&Arc<str>> {
         None
     }
 }
 
-impl Name for Box<str> {
-    fn as_str(&self) -> Option<&str> {
+impl Name for Arc<str> {
+    fn shared(&self) -> Option<&Self> {
         Some(self)
     }
+}
+
+/// See [`Name::shown`].
+fn show<R>(name: &Arc<str>, f: impl FnOnce() -> R) -> R {
+    let Some((slot, _)) = current::worker() else {
+        return f();
+    };
+    let outer = lock(&slot.task_name).replace(Arc::clone(name));
+    let result = f();
+    *lock(&slot.task_name) = outer;
+    result
 }
 
 impl Header {
@@ -251,9 +273,7 @@ unsafe fn record_spawn(cell: NonNull<Header>) {
     let header = unsafe { cell.as_ref() };
     let kind = header.kind();
     // SAFETY: by the caller's promise.
-    let name = unsafe { (kind.name)(cell) };
-    // SAFETY: the name is valid as long as the cell.
-    let name = name.map(|name| unsafe { name.as_ref() });
+    let name = unsafe { name(&cell) };
     // SAFETY: by the caller's promise.
     let priority = unsafe { (kind.priority)(cell) };
     let (work, location) = (&kind.work_type, header.location);
@@ -312,13 +332,22 @@ unsafe fn record_run(
 pub(super) unsafe fn span(cell: NonNull<Header>) -> TaskSpan {
     // SAFETY: by the caller's promise.
     let header = unsafe { cell.as_ref() };
-    let name = || {
-        // SAFETY: by the caller's promise.
-        let name = unsafe { (header.kind().name)(cell) };
-        // SAFETY: the name is valid as long as the cell.
-        name.map(|name| unsafe { name.as_ref() })
-    };
+    // SAFETY: by the caller's promise.
+    let name = || unsafe { name(&cell) };
     tracing_events::task_span(cell.addr().get(), name, header.location)
+}
+
+/// The name of the task.
+///
+/// # Safety
+/// The caller holds the cell as long as the reference lives.
+pub(super) unsafe fn name(cell: &NonNull<Header>) -> Option<&str> {
+    // SAFETY: by the caller's promise.
+    let name = unsafe { cell.as_ref() }.kind().name;
+    // SAFETY: by the caller's promise.
+    let name = unsafe { name(*cell) };
+    // SAFETY: the name is valid as long as the cell.
+    name.map(|name| unsafe { name.as_ref() })
 }
 
 /// The cell as a queue holds it.
@@ -477,7 +506,7 @@ impl<W: Work<Extra: Name>> Cell<W> {
     pub(super) unsafe fn name(header: NonNull<Header>) -> Option<NonNull<str>> {
         // SAFETY: by the caller's promise.
         let name = unsafe { Self::extra(header) };
-        name.as_str().map(NonNull::from)
+        name.shared().map(|name| NonNull::from(&**name))
     }
 
     /// The priority.

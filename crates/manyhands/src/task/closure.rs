@@ -50,7 +50,10 @@ unsafe fn run<F: FnOnce() -> T, T, N: Name>(cell: NonNull<Header>, step: Step) -
     let Closure(closure, _) = unsafe { work.read() };
     let outcome = match step {
         Step::Run => {
-            catch(closure).map_err(|payload| Failure::Panicked(PanicPayload::new(payload)))
+            // SAFETY: the cell is held while the closure runs.
+            let name = unsafe { Cell::<Closure<F, N>>::extra(cell) };
+            let outcome = name.shown(|| catch(closure));
+            outcome.map_err(|payload| Failure::Panicked(PanicPayload::new(payload)))
         }
         Step::Drop => {
             contain(|| drop(closure));

@@ -107,7 +107,9 @@ unsafe fn poll<F: Future, N: Name, R: Affinity>(
     let Async(future, _) = unsafe { &mut *work };
     // SAFETY: the cell is on the heap, and the future is dropped in place.
     let future = unsafe { Pin::new_unchecked(future) };
-    match catch(|| future.poll(&mut Context::from_waker(&waker))) {
+    // SAFETY: the cell is held while it is polled.
+    let name = unsafe { Cell::<Async<F, N, R>>::extra(cell) };
+    match name.shown(|| catch(|| future.poll(&mut Context::from_waker(&waker)))) {
         Ok(Poll::Pending) => None,
         Ok(Poll::Ready(value)) => Some(Ok(value)),
         Err(payload) => Some(Err(Failure::Panicked(PanicPayload::new(payload)))),

@@ -8,6 +8,7 @@ use crate::runtime::fork_join::wait;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::refused_starts;
 use crate::runtime::worker::slot::WorkerSlot;
+use crate::task::abort_handle::AbortHandle;
 use crate::task::budget;
 use crate::task::cell::{self, Failure, Header, TaskKind};
 use crate::task::joiner::Joiner;
@@ -60,6 +61,13 @@ pub struct JoinHandle<T> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TaskId(NonZeroUsize);
 
+impl TaskId {
+    /// Of the task in this cell.
+    pub(super) fn of(cell: NonNull<Header>) -> Self {
+        Self(cell.addr())
+    }
+}
+
 impl fmt::Display for TaskId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:x}", self.0)
@@ -105,7 +113,7 @@ impl<T> JoinHandle<T> {
     /// Example: see [`TaskId`].
     #[must_use]
     pub fn id(&self) -> TaskId {
-        TaskId(self.cell.addr())
+        TaskId::of(self.cell)
     }
 
     /// The name it was given by [`Builder::name`](super::Builder::name).
@@ -113,11 +121,8 @@ impl<T> JoinHandle<T> {
     /// Example: see [`Builder`](super::Builder).
     #[must_use]
     pub fn name(&self) -> Option<&str> {
-        let name = self.header().kind().name;
         // SAFETY: the handle holds the cell.
-        let name = unsafe { name(self.cell) };
-        // SAFETY: the name lives as long as the cell.
-        name.map(|name| unsafe { name.as_ref() })
+        unsafe { cell::name(&self.cell) }
     }
 
     /// Where the task was spawned.
@@ -146,11 +151,19 @@ impl<T> JoinHandle<T> {
     /// handle.cancel();
     /// assert!(handle.join().unwrap_err().is_cancelled());
     /// ```
-    #[doc(alias = "AbortHandle")]
     #[doc(alias = "abort")]
     pub fn cancel(&self) {
         // SAFETY: the handle holds the cell.
         unsafe { steps::cancel(self.cell) };
+    }
+
+    /// What can cancel the task while somebody else has this handle.
+    ///
+    /// Example: see [`AbortHandle`].
+    #[must_use]
+    pub fn abort_handle(&self) -> AbortHandle {
+        // SAFETY: the handle holds the cell.
+        unsafe { AbortHandle::of(self.cell) }
     }
 
     /// Waits for the task and returns its result.

@@ -50,6 +50,7 @@
 //! A panic of a task goes to its handle, as [`JoinError`]; the worker survives. Panics of drops and of wakers are
 //! caught and otherwise ignored.
 
+mod abort_handle;
 mod block_on;
 mod blocking;
 pub(crate) mod budget;
@@ -66,6 +67,7 @@ mod group;
 mod handle;
 mod joiner;
 mod ready_set;
+pub(crate) mod runtime_handle;
 mod schedule;
 mod scope;
 mod state;
@@ -80,6 +82,7 @@ mod when_each;
 mod yield_now;
 
 pub use crate::runtime::Priority;
+pub use abort_handle::AbortHandle;
 pub use block_on::block_on;
 pub(crate) use block_on::block_on_timer;
 pub use blocking::blocking;

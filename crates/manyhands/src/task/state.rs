@@ -34,8 +34,8 @@
 //!
 //! # A closure's life
 //! The holder of the queue's part and the handle race for `CLAIMED`; only the claimer touches the closure. After that
-//! the outcome belongs to the handle once the joiner is final, or to the holder that frees the cell. A closure has
-//! no wakers, is never `RUNNING` and never `DONE`.
+//! the outcome belongs to the handle once the joiner is final, or to the holder that frees the cell. A closure is
+//! never `RUNNING` and never `DONE`, and has no wakers but abort handles, which are counted with them.
 //!
 //! # Ordering
 //! All changes are read-modify-writes of one word, so its history is a single order, and each acquires what
@@ -77,8 +77,8 @@ pub(super) enum AfterWake {
 /// What the caller may do with the closure it has claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Claimed {
-    /// The handle exists. If not, and the caller also holds the queue's part, only the caller has the cell.
-    pub(super) is_awaited: bool,
+    /// The handle exists, or an abort handle. If not, and the caller also holds the queue's part, only the caller has the cell.
+    pub(super) is_shared: bool,
     /// The closure is to be dropped, not run.
     pub(super) is_cancelled: bool,
 }
@@ -127,9 +127,9 @@ impl State {
     pub(super) fn claim_queued(&self) -> Option<Claimed> {
         // Acquire: pairs with the release of the handle, after which no other thread can claim.
         let word = self.0.load(Ordering::Acquire);
-        if word & (HANDLE | CLAIMED) == 0 {
+        if word & (HOLDERS | CLAIMED) == QUEUED {
             return Some(Claimed {
-                is_awaited: false,
+                is_shared: false,
                 is_cancelled: word & CANCELLED != 0,
             });
         }
@@ -142,7 +142,7 @@ impl State {
         // Release orders the claim before the result.
         let before = self.0.fetch_or(CLAIMED, Ordering::AcqRel);
         (before & CLAIMED == 0).then_some(Claimed {
-            is_awaited: before & HANDLE != 0,
+            is_shared: before & HOLDERS & !QUEUED != 0,
             is_cancelled: before & CANCELLED != 0,
         })
     }
@@ -243,6 +243,13 @@ impl State {
         })
     }
 
+    /// Future: whether it is dropped and the outcome stored.
+    #[cfg(not(loom))]
+    pub(super) fn is_done(&self) -> bool {
+        // Acquire: pairs with `finish`.
+        self.0.load(Ordering::Acquire) & DONE != 0
+    }
+
     /// Runner: whether the task is to be dropped. A request that comes now may be seen by the next transition only.
     #[cfg(not(loom))]
     pub(super) fn is_cancelled(&self) -> bool {
@@ -250,7 +257,8 @@ impl State {
         self.0.load(Ordering::Relaxed) & CANCELLED != 0
     }
 
-    /// One more waker, made from an existing one, by the runner, or by the holder of the queue's part.
+    /// One more waker or abort handle, made from an existing one, by the runner, by the handle, or by the holder of the
+    /// queue's part.
     pub(super) fn add_waker(&self) {
         // Relaxed: the thread that makes it holds the cell already.
         let before = self.0.fetch_add(WAKER, Ordering::Relaxed);
@@ -389,19 +397,19 @@ mod tests {
     };
     use crate::sync::atomic::{AtomicU32, Ordering};
 
-    const AWAITED: Claimed = Claimed {
-        is_awaited: true,
+    const SHARED: Claimed = Claimed {
+        is_shared: true,
         is_cancelled: false,
     };
 
     #[test]
     fn a_closure_is_claimed_once_and_freed_by_the_second_holder() {
         let state = State::new();
-        assert_eq!((state.claim(), state.claim_queued()), (Some(AWAITED), None));
+        assert_eq!((state.claim(), state.claim_queued()), (Some(SHARED), None));
         assert_eq!(state.release_queue(), AfterRelease::Keep);
         assert_eq!(state.release_handle(), AfterRelease::Free);
         let state = State::new();
-        assert_eq!(state.claim_queued(), Some(AWAITED));
+        assert_eq!(state.claim_queued(), Some(SHARED));
         assert_eq!(state.release_handle(), AfterRelease::Keep);
         assert_eq!(state.release_queue(), AfterRelease::Free);
     }
@@ -412,7 +420,18 @@ mod tests {
         assert_eq!(state.cancel(), AfterWake::Nothing);
         assert_eq!(state.release_handle(), AfterRelease::Keep);
         let claimed = state.claim_queued().unwrap();
-        assert!(!claimed.is_awaited && claimed.is_cancelled);
+        assert!(!claimed.is_shared && claimed.is_cancelled);
+    }
+
+    #[test]
+    fn a_closure_with_an_abort_handle_is_freed_by_its_last_holder() {
+        let state = State::new();
+        state.add_waker();
+        assert_eq!(state.release_handle(), AfterRelease::Keep);
+        assert_eq!(state.claim_queued(), Some(SHARED));
+        assert_eq!(state.cancel(), AfterWake::Nothing, "it has begun");
+        assert_eq!(state.release_queue(), AfterRelease::Keep);
+        assert_eq!(state.release_waker(), AfterRelease::Free);
     }
 
     #[test]

@@ -89,8 +89,8 @@ pub(super) unsafe fn perform_closure(cell: impl HeldClosure, action: Action<'_>)
     if let Some(claimed) = claimed {
         // SAFETY: claimed just now.
         unsafe { run_queued(cell, action, claimed) };
-        if !claimed.is_awaited {
-            // SAFETY: nobody has the handle, and the queue's part is ours.
+        if !claimed.is_shared {
+            // SAFETY: nobody has a handle, and the queue's part is ours.
             unsafe { after_release(cell, AfterRelease::Free) };
             return true;
         }
@@ -112,7 +112,7 @@ unsafe fn run_queued(cell: impl HeldClosure, action: Action<'_>, claimed: Claime
         Action::Run(execution) => {
             // SAFETY: held by the caller.
             unsafe { cell.show() };
-            if claimed.is_awaited && execution != ExecutionId::UNKNOWN {
+            if claimed.is_shared && execution != ExecutionId::UNKNOWN {
                 // The waiter may help this execution. SAFETY: as above.
                 unsafe { cell.joiner() }.start(execution);
             }

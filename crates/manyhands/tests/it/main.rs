@@ -52,6 +52,7 @@ mod fairness;
 mod find;
 mod fork_join;
 mod future;
+mod handles;
 mod hill_climbing;
 mod hundred_calls;
 mod interval;

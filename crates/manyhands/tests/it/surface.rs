@@ -9,12 +9,12 @@ use manyhands::parallel::{
 };
 use manyhands::simulation::{Deadlock, Simulation};
 use manyhands::task::{
-    self, Completer, Completion, CompletionError, GroupError, JoinError, JoinHandle, TaskGroup,
-    TaskId, TaskScope, TryTaskScope, WhenAll, WhenAny, WhenEach, YieldNow,
+    self, AbortHandle, Completer, Completion, CompletionError, GroupError, JoinError, JoinHandle,
+    TaskGroup, TaskId, TaskScope, TryTaskScope, WhenAll, WhenAny, WhenEach, YieldNow,
 };
 use manyhands::time::{Elapsed, Interval, MissedTickBehavior, Sleep, Timeout};
 use manyhands::{
-    AggregatePanic, BuildError, Builder, EnterGuard, Metrics, PanicPayload, Runtime, Scope,
+    AggregatePanic, BuildError, Builder, EnterGuard, Handle, Metrics, PanicPayload, Runtime, Scope,
     ShutdownReport,
 };
 use std::cell::Cell;
@@ -43,6 +43,8 @@ const _: () = {
     is_sent::<Metrics>();
     is_sent::<AggregatePanic>();
     is_sent::<PanicPayload>();
+    is_sent::<AbortHandle>();
+    is_sent::<Handle>();
     is_sent::<JoinHandle<u8>>();
     is_sent::<JoinHandle<Cell<u8>>>();
     is_sent::<JoinError>();
@@ -93,6 +95,8 @@ const _: () = {
     is_shared::<Failures<u8>>();
     is_shared::<Failure<u8>>();
     is_shared::<Metrics>();
+    is_shared::<AbortHandle>();
+    is_shared::<Handle>();
     is_shared::<JoinHandle<u8>>();
     is_shared::<JoinHandle<Cell<u8>>>();
     is_shared::<TaskId>();
@@ -139,6 +143,8 @@ const _: () = {
     is_printed::<Scope<'_>>();
     is_printed::<AggregatePanic>();
     is_printed::<PanicPayload>();
+    is_printed::<AbortHandle>();
+    is_printed::<Handle>();
     is_printed::<JoinHandle<u8>>();
     is_printed::<JoinHandle<Unprintable>>();
     is_printed::<JoinError>();
@@ -174,12 +180,14 @@ const _: () = {
     is_copied::<Options<'_>>();
     is_copied::<Options<'_, Cancellable<'_>>>();
     is_copied::<Outcome<u64>>();
-    is_copied::<ShutdownReport>();
     is_copied::<Metrics>();
     is_copied::<Elapsed>();
     is_copied::<LimitsError>();
     is_copied::<MissedTickBehavior>();
     is_copied::<Simulation>();
+    is_cloned::<AbortHandle>();
+    is_cloned::<Handle>();
+    is_cloned::<ShutdownReport>();
     is_cloned::<Token>();
     is_cloned::<LoopHandle>();
     is_cloned::<Cancelled>();

@@ -1,7 +1,8 @@
 //! The state word of a task that is a closure, with its joiner: which thread runs it, reads the result, frees the cell.
 //!
-//! Threads: the worker that takes the task from the queue, and the handle's holder. Operations, all of `task/steps.rs`:
-//! the task is performed or dropped; it is run in place, waited for, or detached.
+//! Threads: the worker that takes the task from the queue, the handle's holder, and in one model an abort handle's.
+//! Operations, all of `task/steps.rs`: the task is performed or dropped; it is run in place, waited for, cancelled, or
+//! detached.
 //! Property: the closure is run at most once, the result is read only when the joiner is final, and the
 //! cell is freed exactly once, after every access.
 
@@ -167,5 +168,29 @@ fn a_cancelled_task_is_run_or_dropped_once() {
             model.join_in_place();
         };
         model(RUN, cancel_and_join);
+    });
+}
+
+#[test]
+fn an_abort_handle_keeps_the_cell_beside_a_dropped_handle() {
+    check(|| {
+        let model = Model::new();
+        model.state.add_waker();
+        let (taker, aborter) = (Arc::clone(&model), Arc::clone(&model));
+        let taker = thread::spawn(move || taker.perform(RUN));
+        let aborter = thread::spawn(move || {
+            // SAFETY: the abort handle holds the cell until it is released.
+            unsafe { steps::cancel(&*aborter) };
+            // SAFETY: as above; not used again.
+            unsafe { steps::release_waker(&*aborter) };
+        });
+        model.drop_handle();
+        for thread in [taker, aborter] {
+            thread.join().expect("the model fails at once");
+        }
+        // SAFETY: the other threads have ended.
+        let is_freed = model.cell.freed.with(|freed| unsafe { *freed });
+        assert!(is_freed, "the cell is never freed");
+        assert!(model.closure.is_done());
     });
 }

@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 use tokio::runtime::{EnterGuard as TokioGuard, Handle};
 
 /// What a runtime puts around its threads.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) enum TokioContext {
     #[default]
     Nothing,

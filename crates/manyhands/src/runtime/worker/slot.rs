@@ -20,10 +20,11 @@ use crate::runtime::worker::placement::Placement;
 use crate::runtime::worker::signal::Signal;
 use crate::runtime::worker::steal_grace::StealGrace;
 use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
-use crate::sync::{Padded, Parker, thread_state};
+use crate::sync::{Mutex, Padded, Parker, thread_state};
 use crate::timer::Timers;
 use std::panic::Location;
 use std::ptr;
+use std::sync::Arc;
 
 /// One place in a runtime, as any thread sees it.
 #[derive(Debug)]
@@ -72,6 +73,8 @@ pub(crate) struct WorkerSlot {
     pub(crate) in_short_task: CountedFlag,
     /// Where the task was spawned that the occupant runs, or null.
     pub(super) task: AtomicPtr<Location<'static>>,
+    /// The name of the task that the occupant, a worker, runs, if it has one. Locked for an exchange or a copy.
+    pub(crate) task_name: Mutex<Option<Arc<str>>>,
     /// The kind of job that the occupant runs, or null.
     pub(super) kind: AtomicPtr<JobKind>,
     /// When the occupant, a worker, began a job of a kind that was known to be long, in ticks. 0: it is in none.
@@ -122,6 +125,7 @@ impl WorkerSlot {
             detected_blocked: CountedFlag::new(),
             in_short_task: CountedFlag::new(),
             task: AtomicPtr::new(ptr::null_mut()),
+            task_name: Mutex::new(None),
             kind: AtomicPtr::new(ptr::null_mut()),
             in_long_kind_since: AtomicU64::new(0),
             worker: AtomicU32::new(NO_WORKER),

@@ -21,6 +21,7 @@ use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::run_loop::{self, End};
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::{RuntimeInner, current};
+use crate::sync::atomic::Ordering;
 use crate::sync::{lock, thread};
 use std::sync::Arc;
 
@@ -56,8 +57,12 @@ impl RuntimeInner {
         let life = move || {
             this.note_start(count, reason);
             live(&this, slot, index);
+            this.thread_ends();
         };
+        // Relaxed: the lock orders it before the end of the thread, and of the runtime.
+        self.alive.fetch_add(1, Ordering::Relaxed);
         let Ok(thread) = builder.spawn(life) else {
+            self.thread_ends();
             drop(threads);
             self.note_refused();
             return false;
@@ -65,6 +70,14 @@ impl RuntimeInner {
         self.refusal.end();
         threads.push(thread);
         true
+    }
+
+    /// A thread ends, or could not be started.
+    fn thread_ends(&self) {
+        // AcqRel: the closing thread sees what all threads did.
+        if self.alive.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.all_ended.unpark();
+        }
     }
 
     /// Counts a start, on the thread that was started: once it is seen at work, it is counted, with its reason.

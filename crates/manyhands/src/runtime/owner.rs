@@ -1,10 +1,13 @@
-//! The public handle of a runtime.
+//! The public owner of a runtime: it makes one, describes it and ends it.
+//!
+//! Not here: the handle that others keep (`task/runtime_handle.rs`).
 
 use crate::runtime::current::{self, EnterGuard};
 use crate::runtime::worker::slot::SlotState;
-use crate::runtime::{Builder, LongJob, Metrics, RuntimeInner, ThreadChange};
+use crate::runtime::{Builder, LongJob, Metrics, RuntimeInner, ShutdownReport, ThreadChange};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 /// A pool of workers that runs loops, forks and tasks together.
 ///
@@ -28,33 +31,6 @@ use std::sync::{Arc, OnceLock};
 #[doc(alias = "TaskScheduler")]
 pub struct Runtime {
     shared: Arc<RuntimeInner>,
-}
-
-/// What a shutdown left undone.
-///
-/// # Examples
-/// ```
-/// use manyhands::{Runtime, task};
-/// let runtime = Runtime::builder().workers(1).build()?;
-/// let (started, start) = std::sync::mpsc::channel();
-/// let waiting = runtime.install(|| {
-///     task::spawn(async move {
-///         started.send(()).unwrap();
-///         std::future::pending::<()>().await;
-///     })
-/// });
-/// start.recv().unwrap();
-/// assert!(runtime.shutdown().dropped <= 1); // 0 if the future was still being polled
-/// assert!(waiting.join().unwrap_err().is_cancelled());
-/// # Ok::<(), manyhands::BuildError>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ShutdownReport {
-    /// Closures that had not started, and futures that were queued or waiting. They were dropped, and threads and
-    /// tasks that await them get a cancellation error. A future that was being polled and wanted to wait is dropped
-    /// too, but not counted.
-    pub dropped: usize,
 }
 
 impl Runtime {
@@ -254,12 +230,57 @@ impl Runtime {
         clippy::must_use_candidate,
         reason = "most callers do not care about the report"
     )]
-    #[doc(alias = "shutdown_timeout")]
-    #[doc(alias = "shutdown_background")]
     pub fn shutdown(self) -> ShutdownReport {
-        ShutdownReport {
-            dropped: self.shared.close(),
-        }
+        self.shared.close(None)
+    }
+
+    /// As [`shutdown`](Self::shutdown), but after `limit` it returns all the same, and says what still runs.
+    ///
+    /// That goes on, with the help of the threads that it needs, until it ends or the process does. A thread that blocks
+    /// or computes for ever is kept for ever.
+    ///
+    /// # Blocking
+    /// Up to `limit` for the running work; and as long as the destructors take that run on the calling thread.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{Runtime, task};
+    /// use std::sync::mpsc;
+    /// use std::time::Duration;
+    /// let runtime = Runtime::builder().workers(1).build()?;
+    /// let (started, start) = mpsc::channel();
+    /// let (let_go, gate) = mpsc::channel::<()>();
+    /// let stuck = runtime.install(|| {
+    ///     task::Builder::new().name("stuck").run(move || {
+    ///         started.send(()).unwrap();
+    ///         let _ = gate.recv();
+    ///     })
+    /// });
+    /// start.recv().unwrap();
+    /// let report = runtime.shutdown_timeout(Duration::from_millis(10));
+    /// assert_eq!(report.unfinished[0].name.as_deref(), Some("stuck"));
+    /// println!("not waited for: {}", report.unfinished[0]);
+    /// drop(let_go);
+    /// stuck.join().unwrap();
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
+    #[expect(clippy::must_use_candidate, reason = "as for `shutdown`")]
+    pub fn shutdown_timeout(self, limit: Duration) -> ShutdownReport {
+        self.shared.close(Some(limit))
+    }
+
+    /// As [`shutdown_timeout`](Self::shutdown_timeout) without any time: it may be called where nobody may block, such as
+    /// in a task of another runtime.
+    ///
+    /// # Examples
+    /// ```
+    /// let runtime = manyhands::Runtime::builder().workers(1).build()?;
+    /// assert!(runtime.shutdown_background().unfinished.is_empty());
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
+    #[expect(clippy::must_use_candidate, reason = "as for `shutdown`")]
+    pub fn shutdown_background(self) -> ShutdownReport {
+        self.shutdown_timeout(Duration::ZERO)
     }
 
     pub(crate) fn from_shared(shared: Arc<RuntimeInner>) -> Self {
@@ -273,7 +294,10 @@ impl Runtime {
 
 impl Drop for Runtime {
     fn drop(&mut self) {
-        self.shared.close();
+        // It may have been shut down, with a limit.
+        if !self.shared.is_closing() {
+            self.shared.close(None);
+        }
     }
 }
 

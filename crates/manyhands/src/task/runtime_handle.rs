@@ -1,0 +1,185 @@
+//! The handle of a runtime that others keep: it brings tasks to the runtime, and keeps nothing alive.
+//!
+//! Not here: the owner of a runtime, who ends it (`runtime/owner.rs`).
+//!
+//! Unsafe: a new task's cell is passed to a queue by pointer.
+
+use crate::job::{Action, Job, RunPermit};
+use crate::runtime::enqueue::enqueue_in;
+use crate::runtime::{EnterGuard, Metrics, Priority, Runtime, RuntimeInner, TokioContext, current};
+use crate::task::{JoinHandle, block_on, builder};
+use std::fmt;
+use std::sync::Weak;
+
+/// A handle of a runtime, to be kept wherever tasks are brought to it: in a service, in a callback, on a thread that
+/// another library has made.
+///
+/// It keeps no thread and no memory of the runtime. When the runtime is shut down, what the handle spawns is dropped, and
+/// waiting for that gives a cancellation error.
+///
+/// # Cost
+/// A spawn by a handle takes some 20 ns more than [`task::spawn`](crate::task::spawn) on a thread of the runtime.
+///
+/// # Examples
+/// ```
+/// use manyhands::{Handle, Runtime, task};
+/// let runtime = Runtime::builder().workers(2).build()?;
+/// let handle = runtime.handle();
+/// // A thread that knows nothing of the runtime:
+/// let sum = std::thread::spawn(move || {
+///     let six = handle.run(|| 2 * 3);
+///     handle.block_on(async { six.await.unwrap() + 1 })
+/// });
+/// assert_eq!(sum.join().unwrap(), 7);
+///
+/// let inside = runtime.install(|| task::run(Handle::current)).join().unwrap();
+/// runtime.shutdown();
+/// assert!(inside.spawn(async { 1 }).join().unwrap_err().is_cancelled());
+/// # Ok::<(), manyhands::BuildError>(())
+/// ```
+#[derive(Clone)]
+pub struct Handle {
+    shared: Weak<RuntimeInner>,
+    tokio_context: TokioContext,
+}
+
+impl Handle {
+    /// Of the current runtime of the calling thread: the one that [`task::spawn`](crate::task::spawn) would use. If there
+    /// is none, the default one, which is made if need be.
+    ///
+    /// # Panics
+    /// As [`Runtime::default_runtime`].
+    ///
+    /// Example: see [`Handle`].
+    #[must_use]
+    pub fn current() -> Self {
+        current::with_runtime(Self::of)
+    }
+
+    /// As [`current`](Self::current), but `None` where a runtime would have to be made.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{Handle, Runtime};
+    /// assert!(Handle::try_current().is_none());
+    /// let runtime = Runtime::builder().workers(1).build()?;
+    /// assert!(runtime.install(Handle::try_current).is_some());
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn try_current() -> Option<Self> {
+        current::with_existing_runtime(Self::of)
+    }
+
+    fn of(shared: &RuntimeInner) -> Self {
+        Self {
+            shared: shared.weak(),
+            tokio_context: shared.settings.tokio_context.clone(),
+        }
+    }
+
+    /// [`task::spawn`](crate::task::spawn) in this runtime.
+    ///
+    /// Example: see [`Handle`].
+    #[track_caller]
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        builder::spawn_in(self, future)
+    }
+
+    /// [`task::run`](crate::task::run) in this runtime.
+    ///
+    /// Example: see [`Handle`].
+    #[doc(alias = "spawn_blocking")]
+    #[track_caller]
+    pub fn run<F, T>(&self, closure: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        builder::run_in(self, closure)
+    }
+
+    /// [`task::block_on`](crate::task::block_on) with this runtime as the current one.
+    ///
+    /// # Blocking
+    /// # Panics
+    /// As [`task::block_on`](crate::task::block_on).
+    ///
+    /// Example: see [`Handle`].
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        let _entered = self.enter();
+        block_on(future)
+    }
+
+    /// As [`Runtime::enter`]. When the runtime has been shut down, the current one stays what it was.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{Runtime, parallel};
+    /// let runtime = Runtime::builder().workers(2).build()?;
+    /// let handle = runtime.handle();
+    /// let _entered = handle.enter();
+    /// parallel::for_each(0..10, |_| {}); // on that runtime
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
+    pub fn enter(&self) -> EnterGuard<'_> {
+        EnterGuard::of_handle(self.shared.upgrade(), &self.tokio_context)
+    }
+
+    /// As [`Runtime::metrics`]; `None` when the runtime has ended.
+    ///
+    /// # Examples
+    /// ```
+    /// let runtime = manyhands::Runtime::builder().workers(2).build()?;
+    /// let handle = runtime.handle();
+    /// assert_eq!(handle.metrics().unwrap().workers, 2);
+    /// drop(runtime);
+    /// assert!(handle.metrics().is_none());
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn metrics(&self) -> Option<Metrics> {
+        let shared = self.shared.upgrade()?;
+        Some(Metrics::of(&shared))
+    }
+
+    /// Queues a new task.
+    ///
+    /// # Safety
+    /// `job` is in no queue, the caller's to queue, and valid until it is performed.
+    pub(super) unsafe fn queue(&self, job: *mut Job) {
+        match self.shared.upgrade() {
+            // SAFETY: by the caller's promise.
+            Some(shared) => unsafe { enqueue_in(&shared, job, Priority::Normal) },
+            None => {
+                // SAFETY: 1. and 2. by the caller's promise.
+                unsafe { Job::perform(job, Action::Discard, RunPermit::new()) };
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("Handle");
+        if let Some(shared) = self.shared.upgrade() {
+            fields.field("name", &shared.settings.name);
+        }
+        fields.finish_non_exhaustive()
+    }
+}
+
+impl Runtime {
+    /// A handle of this runtime, to be kept by others.
+    ///
+    /// Example: see [`Handle`].
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        Handle::of(self.shared())
+    }
+}

@@ -1,0 +1,313 @@
+//! The handles of runtimes and of tasks that others keep, and an end that does not wait for ever.
+
+use crate::support::{Ledger, loop_until, of_threads, receive, wait_until, within};
+use manyhands::task::{self, AbortHandle};
+use manyhands::{Handle, Runtime};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+
+/// Starts a closure on `runtime` that blocks undeclared until the sender is dropped, and returns when it has begun.
+fn block(runtime: &Runtime) -> (mpsc::Sender<()>, task::JoinHandle<()>) {
+    let (begin, begun) = mpsc::channel();
+    let (let_go, gate) = mpsc::channel::<()>();
+    let blocked = runtime.handle().run(move || {
+        begin.send(()).expect("the test waits");
+        let _ = gate.recv();
+    });
+    receive(&begun);
+    (let_go, blocked)
+}
+
+#[test]
+fn a_handle_brings_tasks_from_any_thread_to_its_runtime() {
+    within(60, || {
+        let (ours, other) = (of_threads(2), of_threads(1));
+        let handle = ours.handle();
+        let name = |runtime: &Runtime| runtime.worker_index().is_some();
+        let ours = Arc::new(ours);
+        let where_it_runs = {
+            let (handle, ours) = (handle.clone(), Arc::clone(&ours));
+            move || {
+                let here = Arc::clone(&ours);
+                let closure = handle.block_on(handle.run(move || name(&here)));
+                let here = Arc::clone(&ours);
+                let future = handle.block_on(handle.spawn(async move { name(&here) }));
+                [
+                    closure.expect("it only looks"),
+                    future.expect("it only looks"),
+                ]
+            }
+        };
+        let outside = thread::spawn(where_it_runs.clone());
+        assert_eq!(outside.join().expect("nothing fails"), [true; 2]);
+        for runtime in [&*ours, &other] {
+            let inside = runtime.install(|| task::run(where_it_runs.clone()));
+            assert_eq!(inside.join().expect("nothing fails"), [true; 2]);
+        }
+        assert_eq!(handle.metrics().expect("it runs").workers, 2);
+    });
+}
+
+#[test]
+fn the_current_handle_is_that_of_the_runtime_that_runs_the_caller() {
+    within(60, || {
+        let runtime = Runtime::builder()
+            .workers(3)
+            .build()
+            .expect("the number is right");
+        let inside = runtime.install(|| task::run(Handle::current)).join();
+        let inside = inside.expect("it only looks");
+        assert_eq!(inside.metrics().expect("it runs").workers, 3);
+        let entered = inside.enter();
+        let current = Handle::try_current().expect("one is entered");
+        assert_eq!(current.metrics().expect("it runs").workers, 3);
+        drop(entered);
+    });
+}
+
+#[test]
+fn what_a_handle_spawns_after_the_end_is_dropped_and_cancelled() {
+    within(60, || {
+        let runtime = of_threads(1);
+        let handle = runtime.handle();
+        drop(runtime);
+        let ledger = Ledger::new(2);
+        let mut things = ledger.make_all().into_iter();
+        let (first, second) = (things.next(), things.next());
+        let future = handle.spawn(async move { drop(first) });
+        assert!(future.join().unwrap_err().is_cancelled());
+        let closure = handle.run(move || drop(second));
+        assert!(closure.join().unwrap_err().is_cancelled());
+        ledger.assert_settled();
+        assert!(handle.metrics().is_none());
+        assert_eq!(handle.block_on(async { 7 }), 7);
+        drop(handle.enter());
+    });
+}
+
+#[test]
+fn a_handle_keeps_nothing_of_its_runtime() {
+    within(60, || {
+        let kept = Arc::new(());
+        let hook = Arc::clone(&kept);
+        let builder = Runtime::builder().workers(1);
+        let runtime = builder
+            .on_thread_start(move |_| drop(Arc::clone(&hook)))
+            .build();
+        let runtime = runtime.expect("the number is right");
+        let handle = runtime.handle();
+        handle.run(|| ()).join().expect("it does nothing");
+        assert_eq!(Arc::strong_count(&kept), 2);
+        runtime.shutdown();
+        assert_eq!(Arc::strong_count(&kept), 1);
+        drop(handle);
+    });
+}
+
+#[test]
+fn what_handles_spawn_while_the_runtime_ends_is_run_or_dropped() {
+    const ROUNDS: usize = if cfg!(miri) { 3 } else { 300 };
+    within(120, || {
+        for round in 0..ROUNDS {
+            let runtime = of_threads(1 + round % 3);
+            let handle = runtime.handle();
+            let begun = Arc::new(AtomicUsize::new(0));
+            let spawners = [0, 1].map(|_| {
+                let (handle, begun) = (handle.clone(), Arc::clone(&begun));
+                thread::spawn(move || {
+                    let spawn = |n| {
+                        begun.fetch_add(1, Ordering::SeqCst);
+                        if n % 2 == 0 {
+                            handle.run(move || n)
+                        } else {
+                            handle.spawn(async move { n })
+                        }
+                    };
+                    let tasks: Vec<_> = (0..40).map(spawn).collect();
+                    for (n, task) in tasks.into_iter().enumerate() {
+                        assert!(
+                            task.join()
+                                .map_or_else(|error| error.is_cancelled(), |m| m == n)
+                        );
+                    }
+                })
+            });
+            wait_until("some are spawned", || {
+                begun.load(Ordering::SeqCst) > round % 80
+            });
+            drop(runtime);
+            for spawner in spawners {
+                spawner.join().expect("each task ends");
+            }
+        }
+    });
+}
+
+#[test]
+fn an_abort_handle_cancels_a_task_that_somebody_else_awaits() {
+    within(60, || {
+        let runtime = of_threads(1);
+        let _entered = runtime.enter();
+        let waits = task::Builder::new()
+            .name("waits")
+            .spawn(std::future::pending::<()>());
+        let abort = waits.abort_handle().clone();
+        assert_eq!((abort.id(), abort.name()), (waits.id(), Some("waits")));
+        assert_eq!(abort.location(), waits.location());
+        assert!(!abort.is_finished());
+        let waiter = thread::spawn(|| waits.join());
+        abort.cancel();
+        let outcome = waiter.join().expect("nothing panics");
+        assert!(outcome.unwrap_err().is_cancelled() && abort.is_finished());
+    });
+}
+
+#[test]
+fn a_detached_task_ends_by_its_abort_handle_and_without_it() {
+    within(60, || {
+        let runtime = of_threads(1);
+        let _entered = runtime.enter();
+        let ledger = Ledger::new(4);
+        let mut things = ledger.make_all().into_iter();
+        let mut thing = || things.next();
+        // A future that waits, one that ends, a closure that has not begun, and one that has ended.
+        let (waits, ends, queued, result) = (thing(), thing(), thing(), thing());
+        let waits = task::spawn(async move {
+            let _kept = waits;
+            std::future::pending::<()>().await;
+        });
+        let ends = task::spawn(async move { drop(ends) });
+        let ended = task::run(move || result);
+        let (let_go, blocked) = block(&runtime);
+        let queued = task::run(move || drop(queued));
+        let aborts = [
+            waits.abort_handle(),
+            ends.abort_handle(),
+            ended.abort_handle(),
+            queued.abort_handle(),
+        ];
+        drop((waits, ends, ended, queued));
+        aborts.iter().for_each(AbortHandle::cancel);
+        drop(let_go);
+        blocked.join().expect("it only waits");
+        wait_until("all have ended", || {
+            aborts.iter().all(AbortHandle::is_finished)
+        });
+        drop(aborts);
+        wait_until("all are dropped", || ledger.count_dropped() == 4);
+        ledger.assert_settled();
+    });
+}
+
+#[test]
+fn abort_handles_and_handles_of_many_tasks_end_in_any_order() {
+    const TASKS: usize = if cfg!(miri) { 20 } else { 20_000 };
+    within(120, || {
+        let runtime = of_threads(2);
+        let _entered = runtime.enter();
+        let ledger = Ledger::new(TASKS);
+        let (bring, brought) = mpsc::channel::<AbortHandle>();
+        let aborter = thread::spawn(move || {
+            for (n, abort) in brought.into_iter().enumerate() {
+                if n % 3 == 0 {
+                    abort.cancel();
+                }
+                drop(abort.clone());
+            }
+        });
+        for (n, thing) in ledger.make_all().into_iter().enumerate() {
+            let task = match n % 2 {
+                0 => task::run(move || thing),
+                _ => task::spawn(async move {
+                    task::yield_now().await;
+                    thing
+                }),
+            };
+            bring.send(task.abort_handle()).expect("it takes all");
+            if n % 5 == 0 {
+                drop(task.join());
+            }
+        }
+        drop(bring);
+        aborter.join().expect("nothing panics");
+        wait_until("all are dropped", || ledger.count_dropped() == TASKS);
+        ledger.assert_settled();
+    });
+}
+
+#[test]
+fn an_end_with_a_limit_names_what_still_runs_and_goes_on() {
+    within(60, || {
+        let kept = Arc::new(());
+        let hook = Arc::clone(&kept);
+        let builder = Runtime::builder()
+            .workers(2)
+            .on_thread_stop(move |_| drop(Arc::clone(&hook)));
+        let runtime = builder.build().expect("the number is right");
+        let stop = Arc::new(AtomicBool::new(false));
+        let (begin, begun) = mpsc::channel();
+        let endless = {
+            let (stop, begin) = (Arc::clone(&stop), begin.clone());
+            move || {
+                begin.send(()).expect("the test waits");
+                loop_until(&stop, || ());
+            }
+        };
+        let entered = runtime.enter();
+        let named = task::Builder::new().name("never ends").run(endless);
+        receive(&begun);
+        let (let_go, gate) = mpsc::channel::<()>();
+        let asleep = task::run(move || {
+            begin.send(()).expect("the test waits");
+            let _ = gate.recv();
+        });
+        let queued = task::spawn(std::future::pending::<()>());
+        drop(entered);
+        receive(&begun);
+        let report = runtime.shutdown_timeout(Duration::from_millis(20));
+        assert!(queued.join().unwrap_err().is_cancelled());
+        let unfinished = |place: u32| {
+            let mut all = report.unfinished.iter();
+            all.find(|work| work.task.is_some_and(|task| task.line() == place))
+        };
+        let first = unfinished(named.location().line()).expect("it runs");
+        assert_eq!(first.name.as_deref(), Some("never ends"));
+        assert!(first.to_string().contains("the task `never ends` of "));
+        let second = unfinished(asleep.location().line()).expect("it runs");
+        assert_eq!((&second.name, asleep.is_finished()), (&None, false));
+        // What still runs ends as ever, and then the runtime does.
+        stop.store(true, Ordering::SeqCst);
+        drop(let_go);
+        asleep.join().expect("it only waits");
+        named.join().expect("it was stopped");
+        wait_until("the runtime is gone", || Arc::strong_count(&kept) == 1);
+    });
+}
+
+#[test]
+fn an_end_in_the_background_waits_for_nobody() {
+    within(60, || {
+        let runtime = of_threads(1);
+        let (let_go, blocked) = block(&runtime);
+        let report = runtime.shutdown_background();
+        assert_eq!(report.unfinished.len(), 1);
+        assert!(!blocked.is_finished());
+        drop(let_go);
+        blocked.join().expect("it only waits");
+    });
+}
+
+#[test]
+fn an_end_with_a_limit_returns_before_it_if_nothing_runs() {
+    within(60, || {
+        let runtime = of_threads(2);
+        runtime
+            .install(|| task::run(|| ()))
+            .join()
+            .expect("it does nothing");
+        let report = runtime.shutdown_timeout(Duration::MAX);
+        assert!(report.unfinished.is_empty());
+    });
+}
