@@ -524,3 +524,20 @@ fn a_broadcast_value_goes_to_each_worker_once_and_is_dropped_when_nobody_has_it(
         [vec![], vec!["drop at 1".to_owned()]]
     );
 }
+
+#[test]
+fn times_that_are_longer_than_any_clock_are_for_ever() {
+    let mut bench = Bench::new();
+    bench.after(Duration::from_secs(1));
+    bench.hello(1, "own");
+    bench.submit_within(0..1, Some(Duration::MAX));
+    let patience = Patience {
+        lease: Duration::MAX,
+        no_workers: Duration::MAX,
+        ..PATIENCE
+    };
+    let (_, actions) = bench.submit_patiently(0..1, patience);
+    let (_, attempt, _) = runs(&actions).remove(0);
+    bench.beat(1, vec![attempt]);
+    assert_eq!(end(&bench.after(Duration::from_secs(86_400))), None);
+}
