@@ -257,9 +257,9 @@ impl Driver {
             }
             FromWorker::Failed { attempt, failure } => {
                 if !self.tries_again(id, attempt, &failure)
-                    && let Some((_, host)) = self.answered(id, attempt)
+                    && let Some((range, host)) = self.answered(id, attempt)
                 {
-                    let error = ClusterError::of_failure(failure, &host);
+                    let error = ClusterError::of_failure(failure.within(&range), &host);
                     self.end(attempt.job, Err(error), actions);
                 }
             }
