@@ -5,6 +5,7 @@
 
 use crate::{
     Value,
+    caught::caught,
     wire::{self, Bytes},
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _, ser::Error as _};
@@ -107,11 +108,12 @@ impl<T: fmt::Debug> fmt::Debug for Broadcast<T> {
 
 impl<T: Value> Serialize for Broadcast<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let error = |text: &str| S::Error::custom(wire::said(text));
         let Some(mut captured) = CAPTURED.take() else {
-            return Err(S::Error::custom("a broadcast value can only be captured"));
+            return Err(error("a broadcast value can only be captured"));
         };
         if self.sent.bytes.get().is_none() {
-            let bytes = wire::encode(&*self.value).map_err(S::Error::custom)?;
+            let bytes = wire::encode(&*self.value).map_err(|text| error(&text))?;
             self.sent.bytes.get_or_init(|| Bytes::from(bytes));
         }
         captured.push(Arc::clone(&self.sent));
@@ -122,11 +124,12 @@ impl<T: Value> Serialize for Broadcast<T> {
 
 impl<'de, T: Value> Deserialize<'de> for Broadcast<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let error = |text: &str| D::Error::custom(wire::said(text));
         let id = u64::deserialize(deserializer)?;
         let received = RECEIVED.with_borrow(|received| received.get(&id).cloned());
-        let received = received.ok_or_else(|| D::Error::custom("no such broadcast value"))?;
+        let received = received.ok_or_else(|| error("no such broadcast value"))?;
         Ok(Self {
-            value: received.read().map_err(D::Error::custom)?,
+            value: received.read().map_err(|text| error(&text))?,
             sent: Sent::new(id),
         })
     }
@@ -134,9 +137,10 @@ impl<'de, T: Value> Deserialize<'de> for Broadcast<T> {
 
 /// Writes what a call has captured; the values in it are returned beside it.
 pub(crate) fn captured<C: Serialize>(captures: &C) -> Result<(Bytes, Vec<Arc<Sent>>), String> {
-    CAPTURED.set(Some(Vec::new()));
+    // Code of theirs may make a call of its own.
+    let outer = CAPTURED.replace(Some(Vec::new()));
     let bytes = wire::encode(captures);
-    let values = CAPTURED.take().unwrap_or_default();
+    let values = CAPTURED.replace(outer).unwrap_or_default();
     Ok((Bytes::from(bytes?), values))
 }
 
@@ -145,9 +149,9 @@ pub(crate) type Received = BTreeMap<u64, Arc<One>>;
 
 /// Reads with these values.
 pub(crate) fn with_received<R>(received: &Received, read: impl FnOnce() -> R) -> R {
-    RECEIVED.set(received.clone());
+    let outer = RECEIVED.replace(received.clone());
     let read = read();
-    RECEIVED.take();
+    RECEIVED.set(outer);
     read
 }
 
@@ -176,6 +180,14 @@ impl One {
         let value = self.value.get().cloned();
         let value = value.and_then(|value| value.downcast().ok());
         value.ok_or_else(|| "a broadcast value of another type".to_owned())
+    }
+}
+
+/// A panic of the value's own code is caught.
+impl Drop for One {
+    fn drop(&mut self) {
+        let value = self.value.take();
+        let _ = caught(|| drop(value));
     }
 }
 
@@ -220,5 +232,72 @@ mod tests {
         assert!(wire::encode(&table).is_err());
         assert!(captured(&Broadcast::new(table)).is_err(), "in another one");
         assert!(captured(&7_u8).is_ok(), "and then nothing is left over");
+    }
+
+    /// Makes a call of its own while it is written, and reads while it is read.
+    struct Calls;
+
+    impl Serialize for Calls {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let (_, values) = captured(&Broadcast::new(1_u8)).unwrap();
+            assert_eq!(values.len(), 1);
+            serializer.serialize_unit()
+        }
+    }
+
+    impl<'de> Deserialize<'de> for Calls {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            with_received(&Received::new(), || ());
+            <()>::deserialize(deserializer).map(|()| Self)
+        }
+    }
+
+    #[test]
+    fn calls_inside_of_what_is_written_and_read_change_nothing_around_them() {
+        let table = Broadcast::new(7_u8);
+        let (bytes, values) = captured(&(&table, Calls, &table)).unwrap();
+        assert!(values.iter().all(|value| value.id == table.sent.id) && values.len() == 2);
+        let received = BTreeMap::from([(values[0].id, One::new(values[0].bytes()))]);
+        let read = || wire::decode::<(Broadcast<u8>, Calls, Broadcast<u8>)>(&bytes.0);
+        let (first, _, again) = with_received(&received, read).unwrap();
+        assert_eq!((*first, *again), (7, 7));
+    }
+
+    /// Cannot be written, and cannot be dropped where it was read.
+    #[derive(Deserialize)]
+    struct Hostile(u8);
+
+    impl Serialize for Hostile {
+        fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+            panic!("not me");
+        }
+    }
+
+    impl Drop for Hostile {
+        fn drop(&mut self) {
+            assert!(self.0 == 0, "it stays");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_broadcast_value_is_said() {
+        let written = captured(&Broadcast::new(Hostile(0))).unwrap_err();
+        assert_eq!(written, "it panicked: not me");
+        let in_a_result = wire::encode(&Broadcast::new(1_u8)).unwrap_err();
+        assert_eq!(in_a_result, "a broadcast value can only be captured");
+        let (bytes, values) = captured(&Broadcast::new(1_u8)).unwrap();
+        let read = || wire::decode::<Broadcast<String>>(&bytes.0).map(drop);
+        assert_eq!(read(), Err("no such broadcast value".to_owned()));
+        let cut = One::new(Bytes::from(vec![9]));
+        let received = BTreeMap::from([(values[0].id, cut)]);
+        let error = with_received(&received, read).unwrap_err();
+        assert_eq!(error, wire::decode::<String>(&[9]).unwrap_err());
+    }
+
+    #[test]
+    fn a_received_value_that_panics_when_it_is_dropped_does_not_pass_that_on() {
+        let one = One::new(Bytes::from(vec![1]));
+        drop(one.read::<Hostile>().unwrap());
+        drop(one);
     }
 }

@@ -325,7 +325,7 @@ impl Cluster {
     ///
     /// Example: see [`Spawned`].
     pub fn spawn<C: Value, R: Value>(&self, body: Remote<C, (), R>) -> Spawned<R> {
-        Spawned::begin(self, body)
+        self.options().spawn(body)
     }
 
     pub(crate) fn engine(&self) -> &Engine {

@@ -11,6 +11,7 @@
 use crate::{
     ClusterError,
     broadcast::{Received, with_received},
+    caught::caught,
     run::{self, Stop},
     wire::{self, FRAME_BYTES_MAX, Failure},
 };
@@ -167,18 +168,31 @@ pub(crate) fn id(place: &str, types: &str) -> String {
     format!("{place}:{:016x}", hasher.finish())
 }
 
-/// A function with its captured values: it can run chunks.
+/// A function with its captured values: it can run chunks. A panic of what drops them is caught.
 #[derive(Clone)]
-pub struct Prepared(Arc<dyn RunChunk>);
+pub struct Prepared(Option<Arc<dyn RunChunk>>);
 
 trait RunChunk: Send + Sync {
     fn run(&self, range: Range<u64>, token: &Token) -> Result<Vec<u8>, Stop>;
 }
 
 impl Prepared {
+    fn new(function: impl RunChunk + 'static) -> Self {
+        Self(Some(Arc::new(function)))
+    }
+
     /// Not only bodies may panic: so may what drops their results, or the captured values, of which this may be the last.
-    pub(crate) fn run(self, range: Range<u64>, token: &Token) -> Result<Vec<u8>, Stop> {
-        run::within(&range.clone(), move || self.0.run(range, token)).flatten()
+    pub(crate) fn run(mut self, range: Range<u64>, token: &Token) -> Result<Vec<u8>, Stop> {
+        // It is there until this is dropped.
+        let function = self.0.take().ok_or(Stop::Cancelled)?;
+        run::within(&range.clone(), move || function.run(range, token)).flatten()
+    }
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        let function = self.0.take();
+        let _ = caught(|| drop(function));
     }
 }
 
@@ -221,7 +235,7 @@ pub fn prepare<C: Value, I: Input, R: Value>(
     body: fn(&C, I) -> R,
 ) -> Result<Prepared, String> {
     let captures = wire::decode(bytes)?;
-    Ok(Prepared(Arc::new(Bodies { captures, body })))
+    Ok(Prepared::new(Bodies { captures, body }))
 }
 
 /// For `remote!`: as [`prepare`], for a body whose results are combined.
@@ -234,11 +248,11 @@ pub fn prepare_combining<C: Value, R: Value>(
     combine: fn(R, R) -> R,
 ) -> Result<Prepared, String> {
     let captures = wire::decode(bytes)?;
-    Ok(Prepared(Arc::new(Combining {
+    Ok(Prepared::new(Combining {
         captures,
         map,
         combine,
-    })))
+    }))
 }
 
 /// The function of this name with its captured values.

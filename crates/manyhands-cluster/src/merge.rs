@@ -77,7 +77,7 @@ totals!(u8 u16 u32 u64 u128 i8 i16 i32 i64 i128);
 impl<T: Ord> Merge for Least<T> {
     fn merge(&mut self, next: Self) {
         // Of two that are equal the first stays.
-        if next.0 < self.0 {
+        if next.0.cmp(&self.0).is_lt() {
             *self = next;
         }
     }
@@ -85,7 +85,7 @@ impl<T: Ord> Merge for Least<T> {
 
 impl<T: Ord> Merge for Greatest<T> {
     fn merge(&mut self, next: Self) {
-        if next.0 > self.0 {
+        if next.0.cmp(&self.0).is_gt() {
             *self = next;
         }
     }
@@ -172,6 +172,7 @@ impl<A: Merge, B: Merge, C: Merge> Merge for (A, B, C) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cmp::Ordering;
 
     /// What a part of the numbers becomes, of every kind at once.
     fn of(part: &[u32]) -> impl Merge + PartialEq + std::fmt::Debug + use<> {
@@ -205,5 +206,28 @@ mod tests {
                 assert_eq!(merged, of(&input), "{first} {second}");
             }
         }
+    }
+
+    /// Ordered backwards for a heap, by `Ord` alone.
+    #[expect(
+        clippy::derive_ord_xor_partial_ord,
+        reason = "common, and what iterators do not mind"
+    )]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
+    struct Backwards(u32);
+
+    impl Ord for Backwards {
+        fn cmp(&self, other: &Self) -> Ordering {
+            other.0.cmp(&self.0)
+        }
+    }
+
+    #[test]
+    fn the_least_and_the_greatest_go_by_ord_as_iterators_do() {
+        let both = [Backwards(1), Backwards(2)];
+        let [mut ends, next] = both.map(|one| (Least(one), Greatest(one)));
+        ends.merge(next);
+        let expected = both.iter().copied().min().zip(both.iter().copied().max());
+        assert_eq!(Some((ends.0.0, ends.1.0)), expected);
     }
 }

@@ -1,7 +1,8 @@
 //! How a call is run: until when, and until what.
 
 use crate::{
-    Captured, Cluster, ClusterError, Merge, Remote, RemoteReduce, Value, broadcast, build_id,
+    Captured, Cluster, ClusterError, Merge, Remote, RemoteReduce, Spawned, Value, broadcast,
+    build_id,
     cluster::Engine,
     driver::{Part, Patience, Spec},
     run::{self, Stop},
@@ -44,10 +45,10 @@ use std::{
 #[derive(Debug, Clone, Copy)]
 #[must_use = "options do nothing until a call is made on them"]
 pub struct Options<'a> {
-    cluster: &'a Cluster,
-    limit: Option<Duration>,
-    patience: Patience,
-    token: Option<&'a Token>,
+    pub(crate) cluster: &'a Cluster,
+    pub(crate) limit: Option<Duration>,
+    pub(crate) patience: Patience,
+    pub(crate) token: Option<&'a Token>,
 }
 
 impl<'a> Options<'a> {
@@ -332,6 +333,26 @@ impl<'a> Options<'a> {
         result.ok_or(ClusterError::Ended)
     }
 
+    /// As [`Cluster::spawn`].
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::cancel;
+    /// use manyhands_cluster::{Cluster, ClusterError, remote};
+    /// # use std::time::Duration;
+    ///
+    /// let cluster = Cluster::local();
+    /// let source = cancel::Source::new();
+    /// let token = source.token();
+    /// source.cancel();
+    /// let options = cluster.options().patience(Duration::from_secs(600)).cancellation(&token);
+    /// let spawned = options.spawn(remote!([] || -> u64 { 42 }));
+    /// assert_eq!(spawned.join(), Err(ClusterError::Cancelled));
+    /// ```
+    pub fn spawn<C: Value, R: Value>(&self, body: Remote<C, (), R>) -> Spawned<R> {
+        Spawned::begin(self, body)
+    }
+
     /// Runs a call on this process's pool.
     fn here<T>(&self, call: impl FnOnce(&Token) -> Result<T, Stop>) -> Result<T, ClusterError> {
         let outcome = match (self.token, self.limit) {
@@ -366,11 +387,7 @@ impl<'a> Options<'a> {
         range: Range<u64>,
         mut take: impl FnMut(Part) -> Result<(), ClusterError>,
     ) -> Result<(), ClusterError> {
-        let spec = Spec {
-            limit: self.limit,
-            patience: self.patience,
-            ..spec(function, captures, range)?
-        };
+        let spec = self.spec(function, captures, range)?;
         let never = Token::never();
         let token = self.token.unwrap_or(&never);
         match self.cluster.engine() {
@@ -385,24 +402,25 @@ impl<'a> Options<'a> {
             Engine::Workers(hub) => hub.run(spec, token, &mut take),
         }
     }
-}
 
-/// What a call asks of a driver.
-pub(crate) fn spec<C: Captured>(
-    function: String,
-    captures: &C,
-    range: Range<u64>,
-) -> Result<Spec, ClusterError> {
-    let captured = broadcast::captured(captures);
-    let (captures, values) = captured.map_err(|reason| ClusterError::Encode { reason })?;
-    Ok(Spec {
-        function,
-        captures,
-        values,
-        range,
-        limit: None,
-        patience: Patience::DEFAULT,
-    })
+    /// What a call asks of a driver.
+    pub(crate) fn spec<C: Captured>(
+        &self,
+        function: String,
+        captures: &C,
+        range: Range<u64>,
+    ) -> Result<Spec, ClusterError> {
+        let captured = broadcast::captured(captures);
+        let (captures, values) = captured.map_err(|reason| ClusterError::Encode { reason })?;
+        Ok(Spec {
+            function,
+            captures,
+            values,
+            range,
+            limit: self.limit,
+            patience: self.patience,
+        })
+    }
 }
 
 /// The results of a part.
@@ -415,15 +433,41 @@ pub(crate) fn read<R: DeserializeOwned>(part: &Part) -> Result<R, ClusterError> 
 
 /// The results of a part, one for each index.
 fn read_all<R: DeserializeOwned>(part: &Part) -> Result<Vec<R>, ClusterError> {
-    let results: Vec<R> = read(part)?;
-    if results.len() as u64 != part.range.end - part.range.start {
+    // Results that take no bytes are made as often as is claimed.
+    let claimed = wire::claimed_len(&part.bytes);
+    if claimed != Some(part.range.end - part.range.start) {
         return Err(ClusterError::Decode {
-            reason: format!("{} results for {:?}", results.len(), part.range),
+            reason: format!("{} results for {:?}", claimed.unwrap_or(0), part.range),
             host: part.host.clone(),
         });
     }
-    Ok(results)
+    read(part)
 }
 
 /// The range of a call that is one body.
 pub(crate) const ONE: Range<u64> = 0..1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_counted_before_they_are_made() {
+        let part = |bytes| Part {
+            range: 3..5,
+            host: "h".to_owned(),
+            bytes,
+        };
+        for claimed in [0, 1, 3, 1 << 60, u64::MAX] {
+            let bytes = wire::encode(&claimed).unwrap();
+            let failed = read_all::<()>(&part(bytes));
+            let expected = ClusterError::Decode {
+                reason: format!("{claimed} results for 3..5"),
+                host: "h".to_owned(),
+            };
+            assert_eq!(failed, Err(expected));
+        }
+        assert!(read_all::<()>(&part(Vec::new())).is_err());
+        assert_eq!(read_all(&part(vec![2, 7, 8])), Ok(vec![7_u8, 8]));
+    }
+}

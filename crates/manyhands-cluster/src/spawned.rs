@@ -1,9 +1,15 @@
 //! A body that was begun and not waited for.
 
-use crate::{Cluster, ClusterError, Remote, Value, cluster::Engine};
+use crate::{Cluster, ClusterError, Options, Remote, Value, cluster::Engine};
 #[cfg(any(unix, feature = "nats"))]
-use crate::{engine::Update, options};
+use crate::{
+    driver::Part,
+    engine::{Update, hub::Hub},
+    options::{ONE, read},
+};
 use manyhands::task::{self, Completer, Completion, CompletionError};
+#[cfg(any(unix, feature = "nats"))]
+use std::sync::OnceLock;
 use std::{
     fmt,
     pin::Pin,
@@ -35,40 +41,45 @@ pub struct Spawned<R> {
 }
 
 /// For the one that waits to take.
-type Outcome<R> = Arc<Mutex<Option<Result<R, ClusterError>>>>;
+type Outcome<R> = Arc<Mutex<Option<Result<Came<R>, ClusterError>>>>;
+
+/// A result as it came. What a worker has sent is read by the one that takes it: the driver runs no code of a value's own.
+enum Came<R> {
+    Value(R),
+    #[cfg(any(unix, feature = "nats"))]
+    Part(Part),
+}
 
 impl<R: Value> Spawned<R> {
-    pub(crate) fn begin<C: Value>(cluster: &Cluster, body: Remote<C, (), R>) -> Self {
+    pub(crate) fn begin<C: Value>(options: &Options<'_>, body: Remote<C, (), R>) -> Self {
         let (completer, outcome) = task::completion();
-        match cluster.engine() {
+        let call = |options: &Options<'_>, body| options.call(body).map(Came::Value);
+        match options.cluster.engine() {
             Engine::Local => {
-                let cluster = Cluster::local();
-                task::run_detached(move || complete(&completer, cluster.call(body)));
+                let (cluster, token) = (options.cluster.clone(), options.token.cloned());
+                let (limit, patience) = (options.limit, options.patience);
+                task::run_detached(move || {
+                    let options = Options {
+                        cluster: &cluster,
+                        limit,
+                        patience,
+                        token: token.as_ref(),
+                    };
+                    complete(&completer, call(&options, body));
+                });
             }
-            Engine::Loopback(_) => complete(&completer, cluster.call(body)),
+            Engine::Loopback(_) => complete(&completer, call(options, body)),
             #[cfg(any(unix, feature = "nats"))]
             Engine::Workers(hub) => {
-                let (id, captures, _) = body.into_parts();
-                let spec = options::spec(id, &captures, options::ONE);
-                let mut result = Err(ClusterError::Ended);
                 let submitter = completer.clone();
-                let sink = move |update| match update {
-                    Update::Part(part) => result = options::read(&part),
-                    Update::End(Ok(())) => {
-                        let result = std::mem::replace(&mut result, Err(ClusterError::Ended));
-                        complete(&completer, result);
-                    }
-                    Update::End(Err(error)) => complete(&completer, Err(error)),
-                };
-                let submitted = spec.and_then(|spec| hub.submit(spec, Box::new(sink)));
-                if let Err(error) = submitted {
+                if let Err(error) = submit(hub, options, body, completer) {
                     complete(&submitter, Err(error));
                 }
             }
         }
         Self {
             outcome,
-            _cluster: cluster.clone(),
+            _cluster: options.cluster.clone(),
         }
     }
 
@@ -102,13 +113,46 @@ impl<R> fmt::Debug for Spawned<R> {
     }
 }
 
-fn complete<R>(completer: &Completer<Outcome<R>>, result: Result<R, ClusterError>) {
+#[cfg(any(unix, feature = "nats"))]
+fn submit<C: Value, R: Value>(
+    hub: &Hub,
+    options: &Options<'_>,
+    body: Remote<C, (), R>,
+    completer: Completer<Outcome<R>>,
+) -> Result<(), ClusterError> {
+    let (id, captures, _) = body.into_parts();
+    let spec = options.spec(id, &captures, ONE)?;
+    let cancelling = Arc::new(OnceLock::new());
+    let kept = Arc::clone(&cancelling);
+    let mut came = Err(ClusterError::Ended);
+    let sink = move |update| {
+        // The call can be cancelled as long as this is there.
+        let _ = &kept;
+        match update {
+            Update::Part(part) => came = Ok(Came::Part(part)),
+            Update::End(Ok(())) => {
+                complete(
+                    &completer,
+                    std::mem::replace(&mut came, Err(ClusterError::Ended)),
+                );
+            }
+            Update::End(Err(error)) => complete(&completer, Err(error)),
+        }
+    };
+    let ticket = hub.submit(spec, Box::new(sink))?;
+    if let Some(token) = options.token {
+        let _ = cancelling.set(token.register(hub.canceller(ticket)));
+    }
+    Ok(())
+}
+
+fn complete<R>(completer: &Completer<Outcome<R>>, result: Result<Came<R>, ClusterError>) {
     // There is one end of each call; a second one changes nothing.
     let _ = completer.try_complete(Arc::new(Mutex::new(Some(result))));
 }
 
 /// The result; without one the cluster has ended before the body.
-fn taken<R>(outcome: Result<Outcome<R>, CompletionError>) -> Result<R, ClusterError> {
+fn taken<R: Value>(outcome: Result<Outcome<R>, CompletionError>) -> Result<R, ClusterError> {
     let ended = Err(ClusterError::Ended);
     let Ok(outcome) = outcome else {
         return ended;
@@ -117,5 +161,114 @@ fn taken<R>(outcome: Result<Outcome<R>, CompletionError>) -> Result<R, ClusterEr
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .take();
-    taken.unwrap_or(ended)
+    match taken {
+        Some(Ok(Came::Value(value))) => Ok(value),
+        #[cfg(any(unix, feature = "nats"))]
+        Some(Ok(Came::Part(part))) => read(&part),
+        Some(Err(error)) => Err(error),
+        None => ended,
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::{
+        build_id, remote,
+        transport::{ToDriver, Transport},
+        wire::{self, FromWorker, Hello, PROTOCOL, ToWorker},
+    };
+    use manyhands::cancel::Source;
+    use serde::{Deserialize, Deserializer, Serialize};
+    use std::{thread, time::Duration};
+
+    /// Answers each chunk with these bytes.
+    struct Answering {
+        driver: ToDriver,
+        bytes: Vec<u8>,
+    }
+
+    impl Answering {
+        fn say(&self, message: &FromWorker) {
+            self.driver
+                .heard(0, &wire::encode(message).unwrap_or_default());
+        }
+    }
+
+    impl Transport for Answering {
+        fn send(&mut self, _: u64, frame: Vec<u8>) {
+            let messages: Vec<ToWorker> = wire::decode(&frame).unwrap_or_default();
+            for message in messages {
+                if let ToWorker::Run { attempt, .. } = message {
+                    self.say(&FromWorker::Done {
+                        attempt,
+                        took_nanos: 1,
+                        bytes: self.bytes.clone(),
+                    });
+                }
+            }
+        }
+
+        fn end(&mut self) {}
+    }
+
+    /// Its code must not run on the driver's thread.
+    #[derive(Debug, Serialize)]
+    struct Away(u8);
+
+    fn is_away() -> bool {
+        thread::current().name() != Some("manyhands-cluster driver")
+    }
+
+    impl<'de> Deserialize<'de> for Away {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            assert!(is_away(), "it is read by the driver");
+            u8::deserialize(deserializer).map(Self)
+        }
+    }
+
+    impl Drop for Away {
+        fn drop(&mut self) {
+            assert!(is_away(), "the driver drops it");
+        }
+    }
+
+    #[test]
+    fn the_drivers_thread_runs_no_code_of_a_spawned_value() {
+        let cluster = Cluster::over(|driver| {
+            let bytes = vec![7];
+            let worker = Answering { driver, bytes };
+            worker.say(&FromWorker::Hello(Hello {
+                protocol: PROTOCOL,
+                build: build_id::of_this_program().unwrap(),
+                host: "h".to_owned(),
+                replaces: None,
+            }));
+            Ok(worker)
+        });
+        let cluster = cluster.unwrap();
+        let spawn = || cluster.spawn(remote!([] || -> Away { Away(7) }));
+        drop(spawn());
+        assert_eq!(spawn().join().unwrap().0, 7);
+    }
+
+    #[test]
+    fn a_spawned_body_is_as_patient_as_its_options_and_can_be_cancelled() {
+        let nobody = Cluster::over(|driver| {
+            let bytes = Vec::new();
+            Ok(Answering { driver, bytes })
+        });
+        let nobody = nobody.unwrap();
+        let spawn = |options: Options<'_>| options.spawn(remote!([] || -> u8 { 7 })).join();
+        let hasty = nobody.options().patience(Duration::ZERO);
+        assert!(matches!(spawn(hasty), Err(ClusterError::NoWorkers { .. })));
+        let late = nobody.options().deadline(Duration::ZERO);
+        assert_eq!(spawn(late), Err(ClusterError::DeadlinePassed));
+        let source = Source::new();
+        let token = source.token();
+        let body = remote!([] || -> u8 { 7 });
+        let spawned = nobody.options().cancellation(&token).spawn(body);
+        source.cancel();
+        assert_eq!(spawned.join(), Err(ClusterError::Cancelled));
+    }
 }

@@ -7,6 +7,7 @@
 use crate::caught::caught;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
 use std::{
+    cell::RefCell,
     fmt,
     io::{self, ErrorKind, Read, Write},
     ops::Range,
@@ -138,6 +139,18 @@ pub(crate) enum Failure {
     TooLarge { bytes: u64 },
 }
 
+impl Failure {
+    /// The same of this chunk: a panic at no index of it was at one that is not known.
+    pub(crate) fn within(mut self, chunk: &Range<u64>) -> Self {
+        if let Self::Panicked { range, .. } = &mut self
+            && (range.is_empty() || range.start < chunk.start || range.end > chunk.end)
+        {
+            range.clone_from(chunk);
+        }
+        self
+    }
+}
+
 /// Why bytes are no message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum WireError {
@@ -169,22 +182,42 @@ impl fmt::Display for WireError {
 
 /// The bytes of a value, without a length. A panic of its own code is an error as any other.
 pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, String> {
-    let encoded = its_own(|| postcard::to_stdvec(value))?;
-    encoded.map_err(|error| error.to_string())
+    its_own(|| postcard::to_stdvec(value).map_err(|error| error.to_string()))
 }
 
 /// The value that these bytes are, all of them. It may refer to them. A panic of its own code is an error as any other.
 pub(crate) fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, String> {
-    match its_own(|| postcard::take_from_bytes(bytes))? {
+    its_own(|| match postcard::take_from_bytes(bytes) {
         Ok((value, [])) => Ok(value),
+        // Here the value is dropped, which may panic too.
         Ok((_, rest)) => Err(format!("{} bytes are left over", rest.len())),
         Err(error) => Err(error.to_string()),
-    }
+    })
+}
+
+/// How many values these bytes say they are, where they are a vector.
+pub(crate) fn claimed_len(bytes: &[u8]) -> Option<u64> {
+    postcard::take_from_bytes(bytes).ok().map(|(len, _)| len)
 }
 
 /// Runs code of a value's own.
-fn its_own<R>(code: impl FnOnce() -> R) -> Result<R, String> {
-    caught(code).map_err(|message| format!("it panicked: {message}"))
+fn its_own<R>(code: impl FnOnce() -> Result<R, String>) -> Result<R, String> {
+    let outcome = caught(code);
+    let said = SAID.take();
+    match outcome {
+        Ok(outcome) => outcome.map_err(|error| said.unwrap_or(error)),
+        Err(message) => Err(format!("it panicked: {message}")),
+    }
+}
+
+/// Keeps what an error of this crate's own says for [`encode`] and [`decode`]; `postcard` forgets it.
+pub(crate) fn said(text: &str) -> &str {
+    SAID.set(Some(text.to_owned()));
+    text
+}
+
+thread_local! {
+    static SAID: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
 /// The frame of a message.
@@ -345,5 +378,21 @@ mod tests {
             drop(read::<FromWorker>(&mut bytes.as_slice()));
             drop(read::<ToWorker>(&mut bytes.as_slice()));
         }
+    }
+
+    /// Cannot be dropped.
+    #[derive(Debug, Deserialize)]
+    struct Sticky(#[expect(dead_code, reason = "it is only read")] u8);
+
+    impl Drop for Sticky {
+        fn drop(&mut self) {
+            panic!("sticky");
+        }
+    }
+
+    #[test]
+    fn a_value_with_bytes_behind_it_that_panics_when_it_is_dropped_is_an_error() {
+        let error = decode::<Sticky>(&[7, 0]).unwrap_err();
+        assert_eq!(error, "it panicked: sticky");
     }
 }

@@ -7,25 +7,26 @@ use crate::printable::harmless;
 use crate::reports::LoopReport;
 use crate::stacks::{RawPolledTask, RawStacks};
 use crate::tracked::Changes;
-use crate::wire::{Hello, Line, Refusal, Troubles, View};
+use crate::wire::{Hello, Line, Refusal, Troubles, View, add};
 #[cfg(feature = "page")]
 use crate::wire::{Loop, Runtime};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A connection.
 #[derive(Debug)]
 pub struct Client {
-    stream: BufReader<UnixStream>,
+    stream: BufReader<Bounded>,
     hello: Hello,
     /// The process, if it is another user's.
     foreign: Option<u32>,
 }
 
 impl Client {
-    /// Connects to the program that listens at `path`. Waits at most ten seconds for each answer.
+    /// Connects to the program that listens at `path`. Waits at most ten seconds for each answer, however many
+    /// pieces it comes in, and reads at most a gigabyte of it.
     ///
     /// Whatever the program sends is safe to print: what a terminal would obey is replaced.
     ///
@@ -41,14 +42,17 @@ impl Client {
         let foreign = place::foreign_process(&stream)?;
         Ok(Self {
             foreign,
-            ..Self::over(stream)?
+            ..Self::over(stream, LIMIT)?
         })
     }
 
-    fn over(stream: UnixStream) -> Result<Self, Error> {
-        stream.set_read_timeout(Some(LIMIT))?;
-        stream.set_write_timeout(Some(LIMIT))?;
-        let mut stream = BufReader::new(stream);
+    fn over(stream: UnixStream, limit: Duration) -> Result<Self, Error> {
+        stream.set_write_timeout(Some(limit))?;
+        let mut stream = BufReader::new(Bounded {
+            stream,
+            limit,
+            left: limit,
+        });
         let line = read_line(&mut stream)?;
         let hello: Hello = serde_json::from_str(&line).map_err(|_| reason_in(&line))?;
         if hello.manyhands_inspect != PROTOCOL {
@@ -88,9 +92,9 @@ impl Client {
                 Line::Starvation(starvation) => view.starvations.push(starvation),
                 Line::Report(report) => view.reports.push(report),
                 Line::End(end) => {
-                    view.tasks_left_out += end.tasks_left_out;
-                    view.channels_left_out += end.channels_left_out;
-                    view.groups_left_out += end.groups_left_out;
+                    add(&mut view.tasks_left_out, end.tasks_left_out);
+                    add(&mut view.channels_left_out, end.channels_left_out);
+                    add(&mut view.groups_left_out, end.groups_left_out);
                 }
                 Line::Code(_)
                 | Line::Stack(_)
@@ -273,7 +277,7 @@ impl Client {
         let tasks = format!("{{\"get\":\"snapshot\",\"tasks_max\":{tasks_max}}}\n");
         self.ask(&tasks, |text, line| {
             if let Line::End(end) = &line {
-                tasks_left_out += end.tasks_left_out;
+                add(&mut tasks_left_out, end.tasks_left_out);
             }
             see(text, line)
         })?;
@@ -302,12 +306,18 @@ impl Client {
         request: &str,
         mut see: impl FnMut(&str, Line) -> io::Result<()>,
     ) -> Result<(), Asking> {
-        self.stream
-            .get_ref()
-            .write_all(request.as_bytes())
-            .map_err(Error::from)?;
+        let bounded = self.stream.get_mut();
+        bounded.left = bounded.limit;
+        let written = bounded.stream.write_all(request.as_bytes());
+        written.map_err(|error| Error::from(bounded.in_words(error)))?;
+        let mut bytes = 0;
         loop {
             let text = read_line(&mut self.stream)?;
+            bytes += text.len() as u64;
+            if bytes > ANSWER_BYTES_MAX {
+                let message = format!("an answer has more than {ANSWER_BYTES_MAX} bytes");
+                return Err(Error::Protocol(message).into());
+            }
             let line =
                 serde_json::from_str(&text).map_err(|error| Error::Protocol(error.to_string()))?;
             if let Line::Unknown(fields) = &line
@@ -349,6 +359,50 @@ impl From<Asking> for Error {
     }
 }
 
+/// What comes from the program, as long as an answer may be waited for, however many pieces it comes in. What happens
+/// between two pieces takes nothing of that.
+#[derive(Debug)]
+struct Bounded {
+    stream: UnixStream,
+    /// For each answer.
+    limit: Duration,
+    /// For this one.
+    left: Duration,
+}
+
+impl Bounded {
+    /// What the system calls unavailable for now is too late here.
+    fn in_words(&self, error: io::Error) -> io::Error {
+        if error.kind() != io::ErrorKind::WouldBlock {
+            return error;
+        }
+        let limit = self.limit.as_secs_f64();
+        let text = format!("no answer within {limit} s: the deadline has elapsed");
+        io::Error::new(io::ErrorKind::TimedOut, text)
+    }
+}
+
+impl Read for Bounded {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left.is_zero() {
+            return Err(self.in_words(io::ErrorKind::WouldBlock.into()));
+        }
+        self.stream.set_read_timeout(Some(self.left))?;
+        let begun = now();
+        let read = self.stream.read(buffer);
+        self.left = self.left.saturating_sub(now() - begun);
+        read.map_err(|error| self.in_words(error))
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "an answer may be waited for only so long"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
 /// What a first line that is no greeting says.
 fn reason_in(line: &str) -> Error {
     match serde_json::from_str(line) {
@@ -357,7 +411,7 @@ fn reason_in(line: &str) -> Error {
     }
 }
 
-fn read_line(stream: &mut BufReader<UnixStream>) -> Result<String, Error> {
+fn read_line(stream: &mut BufReader<Bounded>) -> Result<String, Error> {
     let mut line = String::new();
     let read = stream.by_ref().take(LINE_BYTES_MAX).read_line(&mut line)?;
     if read > 0 && line.ends_with('\n') {
@@ -397,6 +451,8 @@ const PROTOCOL: u32 = 1;
 const LIMIT: Duration = Duration::from_secs(10);
 /// More than any line has, but that of a deadlock of many thousand tasks.
 const LINE_BYTES_MAX: u64 = 64 << 20;
+/// More than two million tasks take.
+const ANSWER_BYTES_MAX: u64 = if cfg!(test) { 1 << 20 } else { 1 << 30 };
 
 #[cfg(test)]
 mod tests {
@@ -406,6 +462,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
     use std::path::Path;
     use std::thread;
+    use std::time::Duration;
 
     /// A connection to a program that says this and closes.
     fn client_of(said: &'static str) -> Result<Client, Error> {
@@ -415,7 +472,7 @@ mod tests {
             there.shutdown(std::net::Shutdown::Write).unwrap();
             there.read_to_end(&mut Vec::new()).unwrap();
         });
-        let client = Client::over(here);
+        let client = Client::over(here, LIMIT);
         if client.is_err() {
             program.join().unwrap();
         }
@@ -494,4 +551,49 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn counts_that_no_program_has_are_as_many_as_can_be() {
+        let end = format!(
+            "{{\"end\":\"x\",\"tasks_left_out\":{0},\"channels_left_out\":{0},\"groups_left_out\":{0}}}\n",
+            usize::MAX
+        );
+        let said: &'static str = format!("{HELLO}{}", end.repeat(4)).leak();
+        let view = client_of(said).unwrap().view(0).unwrap();
+        assert_eq!(view.tasks_left_out, usize::MAX);
+        assert_eq!(view.channels_left_out, usize::MAX);
+        assert_eq!(view.groups_left_out, usize::MAX);
+    }
+
+    /// What comes of an answer of which `part` is sent again and again, as long as anybody reads it.
+    fn endless(part: &'static [u8], pause: Duration, limit: Duration) -> String {
+        let (here, mut there) = UnixStream::pair().unwrap();
+        there.write_all(HELLO.as_bytes()).unwrap();
+        let mut client = Client::over(here, limit).unwrap();
+        let program = thread::spawn(move || {
+            while there.write_all(part).is_ok() {
+                thread::park_timeout(pause);
+            }
+        });
+        let error = client.view(0).unwrap_err().to_string();
+        drop(client);
+        program.join().unwrap();
+        error
+    }
+
+    #[test]
+    fn an_answer_that_trickles_and_one_without_an_end_are_errors() {
+        let short = Duration::from_millis(50);
+        let error = endless(b"x", Duration::from_millis(1), short);
+        assert!(
+            error.contains("no answer within 0.05 s: the deadline has elapsed"),
+            "{error}"
+        );
+        let long = format!("{{\"planet\":\"{}\"}}\n", "x".repeat(1 << 14)).leak();
+        let error = endless(long.as_bytes(), Duration::ZERO, LIMIT);
+        assert!(error.contains("an answer has more than"), "{error}");
+    }
+
+    /// Longer than anything here takes.
+    const LIMIT: Duration = Duration::from_secs(60);
 }

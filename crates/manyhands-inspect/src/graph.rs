@@ -7,7 +7,7 @@
 //! Not here: where the nodes are drawn (`svg.rs`).
 
 use crate::groups::Group;
-use crate::wire::{Channel, Frame, Task, View};
+use crate::wire::{Channel, Frame, Task, View, add};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The merged graph of a view.
@@ -150,7 +150,8 @@ impl Graph {
             }
         } else {
             for group in &view.groups {
-                groups.entry(Key::of_group(group)).or_default().count += group.tasks;
+                let equals = groups.entry(Key::of_group(group)).or_default();
+                add(&mut equals.count, group.tasks);
             }
             let in_ring: HashSet<&str> = rings().map(|task| task.number.as_str()).collect();
             for task in &view.tasks {
@@ -175,7 +176,9 @@ impl Graph {
         groups.sort_by_key(|(key, equals)| {
             (key.deadlocked.is_none(), std::cmp::Reverse(equals.count))
         });
-        let left_out = groups.len().saturating_sub(NODES_MAX) + view.groups_left_out;
+        let left_out = view
+            .groups_left_out
+            .saturating_add(groups.len().saturating_sub(NODES_MAX));
         groups.truncate(NODES_MAX);
         let mut graph = Self {
             subject: Subject::Waits,
@@ -214,7 +217,7 @@ impl Graph {
                     }),
                 };
                 if let Some(to) = to {
-                    *counts.entry((from, to)).or_default() += count;
+                    add(counts.entry((from, to)).or_default(), *count);
                 }
             }
         }
@@ -230,7 +233,7 @@ impl Graph {
 
 impl<'a> Equals<'a> {
     fn add(&mut self, task: &'a Task) {
-        self.count += 1;
+        add(&mut self.count, 1);
         self.name = task.name.as_deref();
         self.numbers.push(&task.number);
         let targets = task.waits.iter().map(|wait| match &wait.owner {

@@ -101,9 +101,10 @@ fn without_waits(state: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::task_walks;
+    use crate::graph::Graph;
     use crate::graph::tests::{group, task};
-    use crate::groups::GroupFrame;
-    use crate::stacks::method_view::Walk;
+    use crate::groups::{GroupFrame, Groups};
+    use crate::stacks::method_view::{Walk, method_views};
     use crate::wire::{Frame, Task, View};
 
     fn walks(view: &View) -> Vec<(usize, Vec<String>, Vec<String>)> {
@@ -215,5 +216,33 @@ mod tests {
         };
         let stack = "office::clerk > serve > awaits a task".to_owned();
         assert_eq!(walks(&view), [(1_000_000, vec![stack], Vec::new())]);
+    }
+
+    #[test]
+    fn numbers_that_no_program_has_are_added_up_to_as_many_as_can_be() {
+        let of_all = |place: &str| group(usize::MAX, place);
+        let group = || of_all("src/a.rs:1:1");
+        let groups = vec![group(), group()];
+        let view = View {
+            groups: groups.clone(),
+            groups_left_out: usize::MAX,
+            tasks_left_out: usize::MAX,
+            ..View::default()
+        };
+        let views = method_views(&task_walks(&view));
+        assert!(views.iter().all(|method| method.count == usize::MAX));
+        let graph = Groups {
+            groups,
+            groups_left_out: 0,
+        };
+        assert_eq!(graph.graph().stacks, usize::MAX);
+        // More than are drawn.
+        let places = (0..1_000).map(|line| format!("src/b.rs:{line}:1"));
+        let nodes = places.map(|place| of_all(&place));
+        let view = View {
+            groups: nodes.chain([group(), group()]).collect(),
+            ..view
+        };
+        assert_eq!(Graph::of(&view).left_out, usize::MAX);
     }
 }

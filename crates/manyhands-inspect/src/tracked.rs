@@ -164,13 +164,14 @@ impl Seen<Task> {
     fn task(&self, at: Duration) -> Task {
         let passed = micros(at.saturating_sub(self.at));
         let mut task = self.what.clone();
-        task.in_state_us += passed;
-        task.age_us += passed;
+        let count_on = |micros: &mut u64| *micros = micros.saturating_add(passed);
+        count_on(&mut task.in_state_us);
+        count_on(&mut task.age_us);
         if task.state == "running" {
-            task.busy_us += passed;
+            count_on(&mut task.busy_us);
         }
         for wait in &mut task.waits {
-            wait.waiting_us += passed;
+            count_on(&mut wait.waiting_us);
         }
         task
     }
@@ -179,7 +180,8 @@ impl Seen<Task> {
 impl Seen<Channel> {
     fn channel(&self, at: Duration) -> Channel {
         let mut channel = self.what.clone();
-        channel.age_us += micros(at.saturating_sub(self.at));
+        let passed = micros(at.saturating_sub(self.at));
+        channel.age_us = channel.age_us.saturating_add(passed);
         channel
     }
 }
@@ -283,5 +285,21 @@ mod tests {
         assert_eq!(news(&tracked), (of(&["3"]), of(&["1", "2", "1.2"])));
         tracked.forget_news();
         assert_eq!(news(&tracked), (of(&[]), of(&[])));
+    }
+
+    #[test]
+    fn times_that_no_program_has_stay_the_longest_that_can_be() {
+        let mut tracked = Tracked::default();
+        let mut old = numbered("1");
+        old.state = "running".to_owned();
+        (old.in_state_us, old.age_us, old.busy_us) = (u64::MAX, u64::MAX, u64::MAX);
+        old.waits[0].waiting_us = u64::MAX;
+        let mut channel = orders();
+        channel.age_us = u64::MAX;
+        let mut first = changes(vec![old.clone()], &[]);
+        first.channels = vec![channel.clone()];
+        tracked.apply(first, BEGIN);
+        let view = tracked.view(2 * BEGIN);
+        assert_eq!((view.tasks, view.channels), (vec![old], vec![channel]));
     }
 }

@@ -347,6 +347,11 @@ pub(crate) fn without_closure<'de, D: Deserializer<'de>>(from: D) -> Result<Stri
     Ok(name)
 }
 
+/// Counts are what a program says, so they may be any.
+pub(crate) fn add(count: &mut usize, more: usize) {
+    *count = count.saturating_add(more);
+}
+
 #[cfg(test)]
 mod tests {
     use super::without_closure;

@@ -81,7 +81,7 @@ impl Job {
             function: spec.function,
             captures: spec.captures,
             values: spec.values,
-            deadline: spec.limit.map(|limit| now + limit),
+            deadline: spec.limit.map(|limit| now.saturating_add(limit)),
             submitted: now,
             patience: spec.patience,
             rest: spec.range,

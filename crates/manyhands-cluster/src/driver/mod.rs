@@ -231,7 +231,7 @@ impl Driver {
             FromWorker::Beat { held } => {
                 let leases = worker.held.iter_mut();
                 for lease in leases.filter(|lease| held.contains(&lease.attempt)) {
-                    lease.until = now + lease.length;
+                    lease.until = now.saturating_add(lease.length);
                 }
                 let over = held.iter().map(|attempt| attempt.job);
                 let over: BTreeSet<JobId> =
@@ -257,9 +257,9 @@ impl Driver {
             }
             FromWorker::Failed { attempt, failure } => {
                 if !self.tries_again(id, attempt, &failure)
-                    && let Some((_, host)) = self.answered(id, attempt)
+                    && let Some((range, host)) = self.answered(id, attempt)
                 {
-                    let error = ClusterError::of_failure(failure, &host);
+                    let error = ClusterError::of_failure(failure.within(&range), &host);
                     self.end(attempt.job, Err(error), actions);
                 }
             }
@@ -353,7 +353,7 @@ impl Driver {
         if let Some(worker) = self.workers.get_mut(&id) {
             worker.heard(now);
             for lease in &mut worker.held {
-                lease.until = now + lease.length;
+                lease.until = now.saturating_add(lease.length);
             }
         }
     }
@@ -470,7 +470,7 @@ impl Driver {
             worker.held.push(Lease {
                 attempt,
                 length: job.patience.lease,
-                until: now + job.patience.lease,
+                until: now.saturating_add(job.patience.lease),
                 is_suspect: next.is_suspect,
             });
             let range = next.range;

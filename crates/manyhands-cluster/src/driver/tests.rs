@@ -524,3 +524,42 @@ fn a_broadcast_value_goes_to_each_worker_once_and_is_dropped_when_nobody_has_it(
         [vec![], vec!["drop at 1".to_owned()]]
     );
 }
+
+#[test]
+fn times_that_are_longer_than_any_clock_are_for_ever() {
+    let mut bench = Bench::new();
+    bench.after(Duration::from_secs(1));
+    bench.hello(1, "own");
+    bench.submit_within(0..1, Some(Duration::MAX));
+    let patience = Patience {
+        lease: Duration::MAX,
+        no_workers: Duration::MAX,
+        ..PATIENCE
+    };
+    let (_, actions) = bench.submit_patiently(0..1, patience);
+    let (_, attempt, _) = runs(&actions).remove(0);
+    bench.beat(1, vec![attempt]);
+    assert_eq!(end(&bench.after(Duration::from_secs(86_400))), None);
+}
+
+#[test]
+fn a_panic_that_is_said_to_be_outside_of_its_chunk_is_somewhere_in_it() {
+    let backwards = Range { start: 6, end: 5 };
+    for said in [5..6, 4..6, 5..7, 9..12, backwards] {
+        let mut bench = Bench::new();
+        bench.hello(1, "own");
+        let (_, actions) = bench.submit(5..7);
+        let (_, attempt, chunk) = runs(&actions).remove(0);
+        let failure = Failure::Panicked {
+            range: said,
+            message: "no".to_owned(),
+        };
+        let actions = bench.say(1, FromWorker::Failed { attempt, failure });
+        let expected = Err(ClusterError::BodyPanicked {
+            range: chunk,
+            message: "no".to_owned(),
+            host: "host 1".to_owned(),
+        });
+        assert_eq!(end(&actions), Some(&expected));
+    }
+}

@@ -2,7 +2,8 @@
 //!
 //! # Threads
 //! Callers submit and cancel from any thread; readers of connections report what they hear. The hub never waits for a
-//! connection: each worker's messages go through a channel to a thread that writes them.
+//! connection: each worker's messages go through a channel to a thread that writes them. Nor does it run code of captured
+//! values or results: callers write and read them, and here they are bytes.
 
 use super::{Carrier, Update};
 use crate::{

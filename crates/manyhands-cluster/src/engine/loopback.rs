@@ -386,7 +386,7 @@ impl Simulation {
     }
 
     fn put_in(&mut self, time: Duration, occasion: Occasion) {
-        self.put_at(self.now + time, occasion);
+        self.put_at(self.now.saturating_add(time), occasion);
     }
 
     fn put_at(&mut self, at: Duration, occasion: Occasion) {
@@ -529,6 +529,18 @@ mod tests {
         let cancelled = cluster.options().cancellation(&token).map(0..9, slow());
         assert_eq!(cancelled, Err(ClusterError::Cancelled));
         assert_eq!(cluster.map(0..3, slow()), Ok(vec![0, 1, 2]));
+    }
+
+    #[test]
+    fn items_that_take_longer_than_any_clock_end_by_the_deadline() {
+        let for_ever = Loopback {
+            item: Duration::MAX,
+            ..Loopback::new(3)
+        };
+        let cluster = Cluster::loopback(for_ever);
+        let hasty = cluster.options().deadline(Duration::from_secs(1));
+        let late = hasty.map(0..2, remote!([] |i| -> u64 { i }));
+        assert_eq!(late, Err(ClusterError::DeadlinePassed));
     }
 
     #[test]

@@ -212,6 +212,7 @@ mod tests {
     use super::*;
     use crate::{remote, wire};
     use manyhands::cancel::Token;
+    use serde::{Deserialize, Serialize};
 
     const HELLO: fn() -> Hello = || Hello {
         protocol: wire::PROTOCOL,
@@ -338,5 +339,38 @@ mod tests {
         }
         assert_eq!(worker.captures.len(), CAPTURES_MAX);
         assert!(worker.has(JobId(999)));
+    }
+
+    /// Cannot be dropped where it was read.
+    #[derive(Serialize, Deserialize)]
+    struct Sticky(u8);
+
+    impl Drop for Sticky {
+        fn drop(&mut self) {
+            assert!(self.0 == 0, "it stays");
+        }
+    }
+
+    #[test]
+    fn captured_values_that_panic_when_they_are_dropped_do_not_end_the_worker() {
+        let sticky = |job| {
+            let value = Sticky(0);
+            let function = remote!([value: Sticky] |_| -> u8 { value.0 });
+            ToWorker::Captures {
+                job: JobId(job),
+                function: function.into_parts().0,
+                bytes: vec![1].into(),
+                values: Vec::new(),
+            }
+        };
+        let mut worker = Worker::new(HELLO());
+        for job in 0..=CAPTURES_MAX as u64 {
+            worker.hear(sticky(job));
+        }
+        assert_eq!(worker.captures.len(), CAPTURES_MAX, "one was forgotten");
+        let job = JobId(1);
+        worker.hear(ToWorker::Forget { job });
+        assert!(!worker.has(job));
+        drop(worker);
     }
 }

@@ -4,6 +4,7 @@
 //! piece in which nothing branches or ends is one [`Segment`]. A function of the stacks alone: who they are of, threads or
 //! tasks, is the caller's business.
 
+use crate::wire::add;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -105,7 +106,7 @@ impl Default for Tree<'_> {
 impl<'calls> Tree<'calls> {
     fn add(&mut self, member: usize, weight: usize, calls: &'calls [Call]) {
         let mut at = 0;
-        self.stacks += weight;
+        add(&mut self.stacks, weight);
         if calls.is_empty() {
             self.nodes[at].pass(member, weight);
         }
@@ -124,7 +125,7 @@ impl<'calls> Tree<'calls> {
             self.nodes[at].pass(member, weight);
             self.nodes[at].stand_at(call.at.as_deref(), weight);
         }
-        self.nodes[at].ends += weight;
+        add(&mut self.nodes[at].ends, weight);
     }
 
     fn segments(&self) -> Graph {
@@ -194,7 +195,7 @@ impl<'calls> Tree<'calls> {
 
 impl<'calls> Node<'calls> {
     fn pass(&mut self, member: usize, weight: usize) {
-        self.stacks += weight;
+        add(&mut self.stacks, weight);
         if self.members.len() < MEMBERS_MAX {
             self.members.push(member);
         }
@@ -202,7 +203,7 @@ impl<'calls> Node<'calls> {
 
     fn stand_at(&mut self, at: Option<&'calls str>, weight: usize) {
         match self.places.iter_mut().find(|(known, _)| *known == at) {
-            Some((_, stacks)) => *stacks += weight,
+            Some((_, stacks)) => add(stacks, weight),
             None => self.places.push((at, weight)),
         }
     }

@@ -3,6 +3,7 @@
 //!
 //! A function of the stacks alone. A thread or task counts once, however often it goes from one function to another.
 
+use crate::wire::add;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,26 +57,26 @@ pub(crate) fn method_views<'text>(walks: &[Walk<'text>]) -> Vec<MethodView<'text
     {
         let functions: BTreeSet<&str> = stacks.iter().flatten().copied().collect();
         for function in functions {
-            all.entry(function).or_default().count += count;
+            add(&mut all.entry(function).or_default().count, *count);
         }
         let ends: BTreeSet<&str> = stacks.iter().filter_map(|s| s.last()).copied().collect();
         for function in ends {
-            all.entry(function).or_default().ends += count;
+            add(&mut all.entry(function).or_default().ends, *count);
         }
         let pairs = stacks.iter().flat_map(|stack| stack.windows(2));
         let pairs: BTreeSet<(&str, &str)> = pairs.map(|pair| (pair[0], pair[1])).collect();
         for (caller, callee) in pairs {
             let callees = &mut all.entry(caller).or_default().callees;
-            *callees.entry(callee).or_default() += count;
+            add(callees.entry(callee).or_default(), *count);
             let callers = &mut all.entry(callee).or_default().callers;
-            *callers.entry(caller).or_default() += count;
+            add(callers.entry(caller).or_default(), *count);
         }
         let awaits: BTreeSet<(&str, &str)> = awaits.iter().copied().collect();
         for (waiting, awaited) in awaits {
             let awaits = &mut all.entry(waiting).or_default().awaits;
-            *awaits.entry(awaited).or_default() += count;
+            add(awaits.entry(awaited).or_default(), *count);
             let awaited_by = &mut all.entry(awaited).or_default().awaited_by;
-            *awaited_by.entry(waiting).or_default() += count;
+            add(awaited_by.entry(waiting).or_default(), *count);
         }
     }
     let mut views: Vec<MethodView<'_>> = all

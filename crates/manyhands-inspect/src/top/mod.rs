@@ -1,7 +1,7 @@
 //! A live view in the terminal. Only with the feature `top`.
 //!
-//! One thread asks the program, so that a program that answers late does not keep keys waiting. Keys and looks change a
-//! [`State`], which is drawn after each change.
+//! One thread connects to the program and asks it, so that a program that answers late, or not at all, does not keep keys
+//! waiting. Keys and looks change a [`State`], which is drawn after each change.
 //!
 //! Not here: what keys change (`state.rs`), the tables (`sheets.rs`), how they are drawn (`screen.rs`), and what of them has
 //! room (`fitting.rs`).
@@ -37,10 +37,12 @@ pub struct TopSettings {
 /// # Errors
 /// When nobody listens at the socket, and when there is no terminal. A program that ends later is said so on the screen.
 pub fn top(socket: PathBuf, settings: &TopSettings) -> Result<(), Error> {
-    let mut looker = Looker::connect(socket, settings.tasks_max, settings.every)?;
-    let mut state = State::new(looker.process());
-    state.handle_look(looker.look());
-    let asked = Asked::begin(looker, settings.every);
+    let asked = Asked::begin(socket, settings);
+    let mut state = State::default();
+    // Where nobody listens that is known at once, and no screen is needed.
+    if let Ok(answer) = asked.answers.recv_timeout(KEY_WAIT) {
+        handle(&mut state, answer)?;
+    }
     let mut terminal = ratatui::try_init()?;
     let ended = go_on(&mut terminal, &mut state, &asked);
     ratatui::try_restore()?;
@@ -65,18 +67,32 @@ fn go_on(terminal: &mut DefaultTerminal, state: &mut State, asked: &Asked) -> Re
                 Asking::GoOn
             });
         }
-        while let Ok(look) = asked.answers.try_recv() {
-            if !state.is_paused {
-                state.handle_look(look);
-            }
+        while let Ok(answer) = asked.answers.try_recv() {
+            handle(state, answer)?;
         }
     }
+}
+
+/// Without a connection there is nothing to show.
+fn handle(state: &mut State, answer: Result<Answer, Error>) -> Result<(), Error> {
+    let Answer { process, look } = answer?;
+    state.process = Some(process);
+    if !state.is_paused {
+        state.handle_look(look);
+    }
+    Ok(())
 }
 
 /// The thread that asks the program. It ends with this.
 struct Asked {
     orders: Sender<Asking>,
-    answers: Receiver<Result<View, Error>>,
+    /// An error is that of connecting, and the last one.
+    answers: Receiver<Result<Answer, Error>>,
+}
+
+struct Answer {
+    process: u32,
+    look: Result<View, Error>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,29 +102,47 @@ enum Asking {
 }
 
 impl Asked {
-    fn begin(mut looker: Looker, every: Duration) -> Self {
+    fn begin(socket: PathBuf, settings: &TopSettings) -> Self {
         let (orders, ordered) = mpsc::channel();
         let (answer, answers) = mpsc::channel();
-        thread::spawn(move || {
-            let mut asking = Asking::GoOn;
-            loop {
-                let order = match asking {
-                    Asking::GoOn => ordered.recv_timeout(every),
-                    Asking::Pause => ordered.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                };
-                match order {
-                    Ok(order) => asking = order,
-                    Err(RecvTimeoutError::Timeout) if answer.send(looker.look()).is_ok() => {}
-                    Err(_) => return,
-                }
-            }
+        let TopSettings { every, tasks_max } = *settings;
+        thread::spawn(move || match Looker::connect(socket, tasks_max, every) {
+            Ok(looker) => look(looker, every, &ordered, &answer),
+            Err(error) => drop(answer.send(Err(error))),
         });
         Self { orders, answers }
     }
 
     fn order(&self, asking: Asking) {
-        // The thread ends only after this.
+        // The thread ends only after this, or with an error that is on its way.
         let _ = self.orders.send(asking);
+    }
+}
+
+/// Looks at once and again and again, as it is ordered, as long as somebody takes the answers.
+fn look(
+    mut looker: Looker,
+    every: Duration,
+    ordered: &Receiver<Asking>,
+    answer: &Sender<Result<Answer, Error>>,
+) {
+    let mut asking = Asking::GoOn;
+    let mut order = Err(RecvTimeoutError::Timeout);
+    loop {
+        match order {
+            Ok(order) => asking = order,
+            Err(RecvTimeoutError::Timeout) => {
+                let (look, process) = (looker.look(), looker.process());
+                if answer.send(Ok(Answer { process, look })).is_err() {
+                    return;
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        order = match asking {
+            Asking::GoOn => ordered.recv_timeout(every),
+            Asking::Pause => ordered.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
     }
 }
 
@@ -117,9 +151,13 @@ const KEY_WAIT: Duration = Duration::from_millis(50);
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use super::{Asked, State, TopSettings, handle};
     use crate::graph::tests::{orders, task};
     use crate::reports::tests::late;
     use crate::wire::{Loop, Runtime, View, Worker};
+    use std::io::Write;
+    use std::os::unix::net::UnixListener;
+    use std::time::Duration;
 
     fn worker(index: Option<usize>, state: &str) -> Worker {
         Worker {
@@ -167,4 +205,32 @@ pub(crate) mod tests {
             ..View::default()
         }
     }
+
+    #[test]
+    fn keys_do_not_wait_for_a_program_that_does_not_answer() {
+        let name = format!("manyhands-top-{}.sock", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let _ = std::fs::remove_file(&path);
+        let listener = UnixListener::bind(&path).unwrap();
+        let settings = TopSettings {
+            every: LIMIT,
+            tasks_max: 1,
+        };
+        let asked = Asked::begin(path.clone(), &settings);
+        assert!(asked.answers.try_recv().is_err(), "it has said nothing");
+        let (mut program, _) = listener.accept().unwrap();
+        let hello = r#"{"manyhands_inspect":1,"process":7,"library":"0.1.0"}"#;
+        writeln!(program, "{hello}").unwrap();
+        let mut state = State::default();
+        drop((program, listener));
+        handle(&mut state, asked.answers.recv_timeout(LIMIT).unwrap()).unwrap();
+        assert!(state.process == Some(7) && state.error.is_some());
+        std::fs::remove_file(&path).unwrap();
+        let nobody = Asked::begin(path, &settings);
+        let answer = nobody.answers.recv_timeout(LIMIT).unwrap();
+        assert!(handle(&mut state, answer).is_err(), "and there is no view");
+    }
+
+    /// Longer than anything here takes.
+    const LIMIT: Duration = Duration::from_secs(60);
 }

@@ -52,7 +52,10 @@ fn headline(state: &State, room: usize) -> Line<'static> {
         runtimes,
         ..
     } = &state.view;
-    let process = format!(" process {} ", state.process);
+    let process = match state.process {
+        Some(process) => format!(" process {process} "),
+        None => " waits for the program's answer ".to_owned(),
+    };
     let mut spans = vec![Span::from(cut_right(&process, room)).bold()];
     let mut left = room.saturating_sub(process.len());
     let notices = [
@@ -76,7 +79,7 @@ fn headline(state: &State, room: usize) -> Line<'static> {
     let states: Vec<String> = states.into_iter().chain(frozen).collect();
     let parts = [
         format!(" {running} of {} workers run", workers().count()),
-        format!(" · {} tasks", tasks.len() + tasks_left_out),
+        format!(" · {} tasks", tasks.len().saturating_add(*tasks_left_out)),
         format!(": {}", states.join(", ")),
         format!(" · {} loops", loops.len()),
         format!(" · {} channels", channels.len()),
@@ -309,7 +312,8 @@ mod tests {
     }
 
     fn state(view: View) -> State {
-        let mut state = State::new(4321);
+        let mut state = State::default();
+        state.process = Some(4321);
         state.handle_look(Ok(view));
         state
     }
@@ -339,6 +343,17 @@ mod tests {
         );
         assert!(shows(&lines, "send 'orders'"), "{lines:#?}");
         assert!(lines[19].contains("q quit"), "{}", lines[19]);
+    }
+
+    #[test]
+    fn before_the_first_answer_the_screen_says_that_it_waits() {
+        let lines = screen(&State::default(), 180, 20);
+        assert!(lines[0].contains("waits for the program's answer"));
+        let mut many = busy_view();
+        many.tasks_left_out = usize::MAX;
+        let lines = screen(&state(many), 180, 20);
+        let tasks = format!("{} tasks", usize::MAX);
+        assert!(lines[0].contains(&tasks), "{}", lines[0]);
     }
 
     #[test]

@@ -9,7 +9,8 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 /// What the screen shows.
 #[derive(Debug, Default)]
 pub(super) struct State {
-    pub(super) process: u32,
+    /// Not known before the program has answered.
+    pub(super) process: Option<u32>,
     pub(super) view: View,
     /// Why there is no newer view.
     pub(super) error: Option<String>,
@@ -42,13 +43,6 @@ pub(super) enum Next {
 }
 
 impl State {
-    pub(super) fn new(process: u32) -> Self {
-        Self {
-            process,
-            ..Self::default()
-        }
-    }
-
     /// Takes what a look has shown. Of a program that is gone, the last view stays.
     pub(super) fn handle_look(&mut self, look: Result<View, Error>) {
         match look {
@@ -169,7 +163,7 @@ mod tests {
     use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
     fn state() -> State {
-        let mut state = State::new(7);
+        let mut state = State::default();
         state.handle_look(Ok(busy_view()));
         state
     }

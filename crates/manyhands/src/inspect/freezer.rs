@@ -94,7 +94,7 @@ pub(super) fn thaw(number: TaskNumber) -> Result<(), NotThawed> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::{Freezer, Freezing, NotFrozen, NotThawed, thaw};
     use crate::inspect::frozen;
     use crate::inspect::interned::Origin;
@@ -139,7 +139,7 @@ mod tests {
         table::insert(0, record).unwrap()
     }
 
-    fn future(state: TaskState) -> TaskNumber {
+    pub(in crate::inspect) fn future(state: TaskState) -> TaskNumber {
         fn is_waiting(_cell: NonNull<()>) -> bool {
             false
         }

@@ -136,7 +136,7 @@ fn may_look(user: u32, own: u32) -> bool {
     user == own || user == ROOT
 }
 
-/// Answers requests until the other side is done.
+/// Greets who may look, and answers requests.
 fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Result<()> {
     stream.set_read_timeout(Some(READ_LIMIT))?;
     stream.set_write_timeout(Some(WRITE_LIMIT))?;
@@ -150,13 +150,17 @@ fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Re
     }
     say(&mut answers, &wire::hello())?;
     answers.flush()?;
+    answer_all(stream, answers, Memory::new())
+}
+
+/// Answers requests until the other side is done, or has asked nothing for too long. Then what it has frozen is thawed.
+fn answer_all(
+    stream: &UnixStream,
+    mut answers: BufWriter<&UnixStream>,
+    mut memory: Memory,
+) -> io::Result<()> {
     let mut requests = BufReader::new(stream);
     let mut line = Vec::new();
-    let mut memory = Memory {
-        sent: SentOfProgram::nothing(),
-        looks: StarvationLooks::default(),
-        freezer: Freezer::new(),
-    };
     loop {
         line.clear();
         let mut bounded = requests.by_ref().take(REQUEST_BYTES_MAX);
@@ -183,6 +187,16 @@ struct Memory {
     sent: SentOfProgram,
     looks: StarvationLooks,
     freezer: Freezer,
+}
+
+impl Memory {
+    fn new() -> Self {
+        Self {
+            sent: SentOfProgram::nothing(),
+            looks: StarvationLooks::default(),
+            freezer: Freezer::new(),
+        }
+    }
 }
 
 fn answer(answers: &mut impl Write, request: &[u8], memory: &mut Memory) -> io::Result<()> {
@@ -407,9 +421,11 @@ const ROOT: u32 = 0;
 
 #[cfg(test)]
 mod tests {
-    use super::{REQUEST_BYTES_MAX, converse, may_look};
+    use super::{Memory, READ_LIMIT, REQUEST_BYTES_MAX, answer_all, converse, may_look};
+    use crate::inspect::task_state::TaskState;
+    use crate::inspect::{freezer, frozen, table};
     use miniserde::json::{self, Value};
-    use std::io::{BufRead, BufReader, Write};
+    use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Write};
     use std::os::unix::net::UnixStream;
     use std::thread;
     use std::time::Duration;
@@ -525,6 +541,25 @@ mod tests {
             assert_eq!(codes, ["not_allowed", "malformed"], "{what}");
             assert_eq!(text(lines.last().unwrap(), &["end"]).unwrap(), "snapshot");
         }
+    }
+
+    #[test]
+    fn what_a_client_has_frozen_is_thawed_when_it_stays_and_asks_nothing_more() {
+        let (client, stream) = UnixStream::pair().unwrap();
+        converse(&stream, |_| false).unwrap();
+        assert_eq!(stream.read_timeout().unwrap(), Some(READ_LIMIT));
+        // Time is the system's here, so the limit is shortened.
+        stream
+            .set_read_timeout(Some(Duration::from_millis(1)))
+            .unwrap();
+        let number = freezer::tests::future(TaskState::Waiting);
+        let memory = Memory::new();
+        assert!(memory.freezer.freeze(number).is_ok() && frozen::is_frozen(number));
+        let ended = answer_all(&stream, BufWriter::new(&stream), memory);
+        assert_eq!(ended.unwrap_err().kind(), ErrorKind::WouldBlock);
+        assert!(!frozen::is_frozen(number));
+        drop(client);
+        table::remove(number);
     }
 
     #[test]
