@@ -164,10 +164,12 @@ pub(crate) mod task {
     pub(crate) mod budget;
     mod completion;
     mod ready_set;
+    mod tracker;
     mod waker_set;
     mod when_all;
 
     pub(crate) use completion::{Completer, Completion, CompletionError, completion};
+    pub(crate) use tracker::TaskTracker;
     pub(crate) use when_all::when_all;
 }
 

@@ -38,6 +38,7 @@ mod task;
 mod task_queue;
 mod task_registry;
 mod timer;
+mod tracker;
 mod turns;
 mod unshared_calls;
 mod wheels;

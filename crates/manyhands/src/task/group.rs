@@ -32,7 +32,6 @@ use std::task::{Context, Poll};
 ///     assert_eq!(squares.unwrap(), [0, 1, 4]);
 /// });
 /// ```
-#[doc(alias = "TaskTracker")]
 #[doc(alias = "JoinSet")]
 #[doc(alias = "nursery")]
 #[derive(Debug)]
@@ -266,6 +265,38 @@ impl<T, E> TaskGroup<Result<T, E>> {
             values.sort_unstable_by_key(|(index, _)| *index);
             Ok(values.into_iter().map(|(_, value)| value).collect())
         }
+    }
+}
+
+/// Spawns each future into a new group.
+///
+/// # Examples
+/// ```
+/// use manyhands::task::{self, TaskGroup};
+/// let group: TaskGroup<u32> = (0..3).map(|n| async move { n * n }).collect();
+/// let squares = task::block_on(group.wait()).into_iter().map(Result::unwrap);
+/// assert!(squares.eq([0, 1, 4]));
+/// ```
+impl<F> FromIterator<F> for TaskGroup<F::Output>
+where
+    F: Future<Output: Send + 'static> + Send + 'static,
+{
+    #[track_caller]
+    fn from_iter<I: IntoIterator<Item = F>>(futures: I) -> Self {
+        let mut group = Self::new();
+        group.extend(futures);
+        group
+    }
+}
+
+/// Spawns each future into the group.
+impl<F> Extend<F> for TaskGroup<F::Output>
+where
+    F: Future<Output: Send + 'static> + Send + 'static,
+{
+    #[track_caller]
+    fn extend<I: IntoIterator<Item = F>>(&mut self, futures: I) {
+        futures.into_iter().for_each(|future| self.spawn(future));
     }
 }
 

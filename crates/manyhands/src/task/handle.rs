@@ -16,6 +16,7 @@ use crate::task::{closure, steps};
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
+use std::io;
 use std::marker::PhantomData;
 use std::num::NonZeroUsize;
 use std::panic::Location;
@@ -379,3 +380,21 @@ impl fmt::Debug for JoinError {
 }
 
 impl Error for JoinError {}
+
+/// Of the kind `Other`, as tokio's.
+///
+/// # Examples
+/// ```
+/// use manyhands::task;
+/// use std::io;
+/// async fn read() -> io::Result<usize> {
+///     let length = task::spawn(async { 7 }).await?;
+///     Ok(length)
+/// }
+/// assert_eq!(task::block_on(read()).unwrap(), 7);
+/// ```
+impl From<JoinError> for io::Error {
+    fn from(error: JoinError) -> Self {
+        Self::other(error)
+    }
+}

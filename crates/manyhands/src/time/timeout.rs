@@ -7,6 +7,7 @@ use crate::time::sleep::Sleep;
 use crate::timer::Moment;
 use std::error::Error;
 use std::fmt;
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -109,15 +110,32 @@ impl<F: Future> Future for Timeout<F> {
 /// use manyhands::{task, time};
 /// let over = time::timeout_at(time::now(), std::future::pending::<()>());
 /// let error: time::Elapsed = task::block_on(over).unwrap_err();
-/// assert_eq!(error.to_string(), "the time was over before the future was ready");
+/// assert_eq!(error.to_string(), "deadline has elapsed");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Elapsed(());
 
 impl fmt::Display for Elapsed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the time was over before the future was ready")
+        f.write_str("deadline has elapsed")
     }
 }
 
 impl Error for Elapsed {}
+
+/// Of the kind `TimedOut`.
+///
+/// # Examples
+/// ```
+/// use manyhands::{task, time};
+/// use std::{future, io, time::Duration};
+/// async fn read() -> io::Result<()> {
+///     time::timeout(Duration::from_millis(1), future::pending()).await?
+/// }
+/// assert_eq!(task::block_on(read()).unwrap_err().kind(), io::ErrorKind::TimedOut);
+/// ```
+impl From<Elapsed> for io::Error {
+    fn from(error: Elapsed) -> Self {
+        Self::new(io::ErrorKind::TimedOut, error)
+    }
+}

@@ -1,10 +1,11 @@
-//! The handles of runtimes and of tasks that others keep, and an end that does not wait for ever.
+//! The handles of runtimes and of tasks that others keep, an end that does not wait for ever, and the tracker of tasks.
 
 use crate::support::{Ledger, loop_until, of_threads, receive, wait_until, within};
-use manyhands::task::{self, AbortHandle};
+use manyhands::task::{self, AbortHandle, TaskGroup, TaskTracker};
 use manyhands::{Handle, Runtime};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
+use std::task::{Context, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -309,5 +310,53 @@ fn an_end_with_a_limit_returns_before_it_if_nothing_runs() {
             .expect("it does nothing");
         let report = runtime.shutdown_timeout(Duration::MAX);
         assert!(report.unfinished.is_empty());
+    });
+}
+
+#[test]
+fn a_closed_tracker_waits_for_all_tasks_and_keeps_none_of_them() {
+    within(60, || {
+        let runtime = of_threads(2);
+        let _entered = runtime.enter();
+        let tracker = TaskTracker::new();
+        let ledger = Ledger::new(100);
+        for (n, thing) in ledger.make_all().into_iter().enumerate() {
+            let task = match n % 3 {
+                0 => tracker.spawn(async move { drop(thing) }),
+                1 => tracker.run(move || drop(thing)),
+                _ => {
+                    let task = tracker.spawn(async move {
+                        let _kept = thing;
+                        std::future::pending::<()>().await;
+                    });
+                    task.cancel();
+                    task
+                }
+            };
+            drop(task);
+        }
+        let token = tracker.token();
+        let mut ended = std::pin::pin!(tracker.wait());
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(ended.as_mut().poll(&mut context).is_pending());
+        tracker.close();
+        assert!(ended.as_mut().poll(&mut context).is_pending());
+        drop(token);
+        task::block_on(ended);
+        ledger.assert_settled();
+        assert_eq!(tracker.len(), 0);
+        task::block_on(tracker.wait());
+    });
+}
+
+#[test]
+fn a_group_is_made_of_futures_and_extended_by_them() {
+    within(60, || {
+        let runtime = of_threads(1);
+        let _entered = runtime.enter();
+        let mut group: TaskGroup<u8> = (0..3).map(|n| async move { n }).collect();
+        group.extend((3..5).map(|n| async move { n }));
+        let values = task::block_on(group.wait()).into_iter().map(Result::unwrap);
+        assert!(values.eq(0..5));
     });
 }

@@ -1,0 +1,211 @@
+//! Waiting for tasks whose results nobody wants: it keeps nothing of those that have ended.
+//!
+//! # The word
+//! Twice the number of live tokens, and one more when the tracker is closed. Every change is a read-modify-write; exactly
+//! those that find the word at "closed and none" complete the completion, which takes the first.
+//!
+//! # Ordering
+//! Release and acquire on every change, so that who waits sees what all tasks did.
+//!
+//! Not here: groups, which gather results (`group.rs`), and scopes, whose futures may borrow (`scope.rs`).
+
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::task::{Completer, Completion, completion};
+#[cfg(not(loom))]
+use crate::task::{JoinHandle, builder};
+use std::fmt;
+use std::sync::Arc;
+
+/// Waits until tasks have ended, without keeping anything of them: for a server that ends in an orderly way.
+///
+/// Whoever has a clone may add tasks. After [`close`](Self::close), [`wait`](Self::wait) is ready as soon as none is left. A
+/// [`TaskGroup`](crate::task::TaskGroup) gathers results, and keeps each until it is asked for.
+///
+/// # Cost
+/// Memory: a pointer for each live task. Two atomic operations for each.
+///
+/// # Examples
+/// ```
+/// use manyhands::task::{self, TaskTracker};
+/// use std::time::Duration;
+/// # task::block_on(async {
+/// let requests = TaskTracker::new();
+/// for n in 0..3 {
+///     drop(requests.spawn(async move { println!("request {n}") }));
+/// }
+/// requests.close();
+/// let ended = manyhands::time::timeout(Duration::from_secs(10), requests.wait()).await;
+/// assert!(ended.is_ok() && requests.is_empty());
+/// # });
+/// ```
+#[derive(Clone)]
+pub struct TaskTracker {
+    shared: Arc<Shared>,
+    ended: Completion<()>,
+}
+
+/// Counts as a live task of its [`TaskTracker`] until it is dropped; made by [`TaskTracker::token`].
+///
+/// Example: see [`TaskTracker::token`].
+pub struct TaskTrackerToken {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    word: AtomicUsize,
+    completer: Completer<()>,
+}
+
+impl TaskTracker {
+    /// A tracker without tasks, not closed.
+    ///
+    /// Example: see [`TaskTracker`].
+    #[must_use]
+    pub fn new() -> Self {
+        let (completer, ended) = completion();
+        let word = AtomicUsize::new(0);
+        let shared = Arc::new(Shared { word, completer });
+        Self { shared, ended }
+    }
+
+    /// [`task::spawn`](crate::task::spawn) of a tracked task. It counts until its future is dropped.
+    ///
+    /// Example: see [`TaskTracker`].
+    #[cfg(not(loom))]
+    #[track_caller]
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let token = self.token();
+        builder::spawn((), async move {
+            // Dropped after the future.
+            let _token = token;
+            future.await
+        })
+    }
+
+    /// [`task::run`](crate::task::run) of a tracked task.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::task::{self, TaskTracker};
+    /// let tracker = TaskTracker::new();
+    /// assert_eq!(tracker.run(|| 6 * 7).join().unwrap(), 42);
+    /// tracker.close();
+    /// task::block_on(tracker.wait());
+    /// ```
+    #[cfg(not(loom))]
+    #[doc(alias = "spawn_blocking")]
+    #[track_caller]
+    pub fn run<T: Send + 'static>(
+        &self,
+        closure: impl FnOnce() -> T + Send + 'static,
+    ) -> JoinHandle<T> {
+        let token = self.token();
+        builder::run((), move || {
+            let _token = token;
+            closure()
+        })
+    }
+
+    /// What counts as one more task until it is dropped: for work that another library runs.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::task::{self, TaskTracker};
+    /// let tracker = TaskTracker::new();
+    /// let token = tracker.token();
+    /// tracker.close();
+    /// assert_eq!(tracker.len(), 1);
+    /// std::thread::spawn(move || drop(token));
+    /// task::block_on(tracker.wait());
+    /// ```
+    #[must_use = "it counts until it is dropped"]
+    pub fn token(&self) -> TaskTrackerToken {
+        // AcqRel: see the top of the file.
+        self.shared.word.fetch_add(ONE, Ordering::AcqRel);
+        let shared = Arc::clone(&self.shared);
+        TaskTrackerToken { shared }
+    }
+
+    /// Lets [`wait`](Self::wait) be ready when no task is left. Tasks may be added afterwards; those that are added when
+    /// none was left are not waited for.
+    ///
+    /// Example: see [`TaskTracker`].
+    pub fn close(&self) {
+        // AcqRel: see the top of the file.
+        if self.shared.word.fetch_or(CLOSED, Ordering::AcqRel) & !CLOSED == 0 {
+            self.shared.end();
+        }
+    }
+
+    /// Waits until the tracker was closed and no task was left.
+    ///
+    /// Example: see [`TaskTracker`].
+    #[doc(alias = "WaitGroup")]
+    pub fn wait(&self) -> impl Future<Output = ()> + Send + 'static {
+        let ended = self.ended.clone();
+        async move {
+            let _ = ended.await;
+        }
+    }
+
+    /// How many tasks have not ended.
+    ///
+    /// Example: see [`token`](Self::token).
+    #[must_use]
+    pub fn len(&self) -> usize {
+        // Acquire: see the top of the file.
+        self.shared.word.load(Ordering::Acquire) / ONE
+    }
+
+    /// Whether all tasks have ended.
+    ///
+    /// Example: see [`TaskTracker`].
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Shared {
+    /// The tracker is closed, and no task is left.
+    fn end(&self) {
+        // It may have been so before.
+        let _ = self.completer.try_complete(());
+    }
+}
+
+impl Drop for TaskTrackerToken {
+    fn drop(&mut self) {
+        // AcqRel: see the top of the file.
+        if self.shared.word.fetch_sub(ONE, Ordering::AcqRel) == ONE | CLOSED {
+            self.shared.end();
+        }
+    }
+}
+
+impl Default for TaskTracker {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for TaskTracker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskTracker")
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for TaskTrackerToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskTrackerToken").finish_non_exhaustive()
+    }
+}
+
+const CLOSED: usize = 1;
+const ONE: usize = 2;
