@@ -101,7 +101,10 @@ pub use sort::{
     Selected, select_nth_unstable, select_nth_unstable_by, sort, sort_by, sort_by_cached_key,
     sort_by_key, sort_unstable, sort_unstable_by, sort_unstable_by_key,
 };
-pub use source::{FromIter, IndexRange, Integer, Source, from_iter};
+pub use source::{
+    Chunks, ChunksMut, FromIter, IndexRange, Integer, Source, Windows, chunks, chunks_mut,
+    from_iter, windows,
+};
 
 use std::iter::Sum;
 

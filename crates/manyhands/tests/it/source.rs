@@ -6,6 +6,7 @@ use crate::support::{
 };
 use manyhands::cancel::Source;
 use manyhands::parallel::{self, Options, from_iter, options};
+use manyhands::query::prelude::*;
 use manyhands::task;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -51,6 +52,53 @@ fn mutable_items_are_written_from_every_runner() {
         });
         assert!(numbers.iter().all(|&n| n == 1));
     });
+}
+
+#[test]
+fn chunks_and_windows_are_those_of_the_standard_library() {
+    on_each_runtime(|runtime| {
+        let _entered = runtime.enter();
+        let numbers: Vec<u32> = (0..70).collect();
+        for len in [0, 1, 2, 7, 64, 70] {
+            let slice = &numbers[..len];
+            for size in [1, 2, 3, 7, 69, 70, 71, usize::MAX] {
+                let owned = |part: &[u32]| part.to_vec();
+                let chunks: Vec<_> = slice.chunks(size).map(owned).collect();
+                assert_eq!(parallel::map(parallel::chunks(slice, size), owned), chunks);
+                let windows: Vec<_> = slice.windows(size).map(owned).collect();
+                assert_eq!(
+                    parallel::map(parallel::windows(slice, size), owned),
+                    windows
+                );
+                let query = parallel::windows(slice, size)
+                    .into_par_query()
+                    .rev()
+                    .map(owned);
+                assert!(query.to_vec().into_iter().rev().eq(windows));
+                let query = parallel::chunks(slice, size).into_par_query().map(owned);
+                assert_eq!(query.last(), chunks.last().cloned());
+                let (mut ours, mut theirs) = (slice.to_vec(), slice.to_vec());
+                let reverse = |(n, part): (usize, &mut [u32])| {
+                    part.reverse();
+                    part[0] += 100 * u32::try_from(n).expect("it is small");
+                };
+                let query = parallel::chunks_mut(&mut ours, size).into_par_query();
+                query.enumerate().for_each(reverse);
+                theirs.chunks_mut(size).enumerate().for_each(reverse);
+                assert_eq!(ours, theirs);
+                parallel::for_each(parallel::chunks_mut(&mut ours, size), <[u32]>::reverse);
+                theirs.chunks_mut(size).for_each(<[u32]>::reverse);
+                assert_eq!(ours, theirs);
+            }
+        }
+    });
+}
+
+#[test]
+fn chunks_and_windows_of_no_item_are_refused() {
+    assert_eq!(panics_of(|| parallel::chunks(&[1], 0)).len(), 1);
+    assert_eq!(panics_of(|| drop(parallel::chunks_mut(&mut [1], 0))).len(), 1);
+    assert_eq!(panics_of(|| parallel::windows(&[1], 0)).len(), 1);
 }
 
 #[test]

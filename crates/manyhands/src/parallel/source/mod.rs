@@ -1,8 +1,9 @@
 //! The sources of loops.
 //!
-//! Slices, vectors and arrays, by reference, by mutable reference or by value; ranges of every integer
+//! Slices, vectors and arrays, by reference, by mutable reference or by value; chunks and windows of slices; ranges of every integer
 //! type; and, through [`from_iter`], any iterator that can be sent. The trait is sealed for now.
 
+mod chunks;
 mod iterator;
 pub(crate) mod leaves;
 pub(crate) mod owned;
@@ -10,6 +11,7 @@ pub(crate) mod range;
 pub(crate) mod slice;
 pub(crate) mod turns;
 
+pub use chunks::{Chunks, ChunksMut, Windows, chunks, chunks_mut, windows};
 pub use iterator::{FromIter, from_iter};
 pub use range::{IndexRange, Integer};
 pub(super) use slice::to_usize;

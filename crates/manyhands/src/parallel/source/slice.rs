@@ -72,11 +72,19 @@ unsafe impl<'a, T: Send> Indexed for MutableItems<'a, T> {
 }
 
 impl<'a, T> MutableItems<'a, T> {
+    pub(super) fn of(slice: &'a mut [T]) -> Self {
+        Self {
+            start: slice.as_mut_ptr(),
+            len: slice.len(),
+            borrowed: PhantomData,
+        }
+    }
+
     /// The slice's part at `start..end`.
     ///
     /// # Safety
     /// No position is asked for twice.
-    unsafe fn part(&self, start: u64, end: u64) -> &'a mut [T] {
+    pub(super) unsafe fn part(&self, start: u64, end: u64) -> &'a mut [T] {
         let (start, end) = (to_usize(start), to_usize(end));
         assert!(
             start <= end && end <= self.len,
@@ -103,12 +111,7 @@ impl<'a, T: Send> Drive for &'a mut [T] {
     type Feed = ByPosition<MutableItems<'a, T>>;
 
     fn into_feed(self) -> Self::Feed {
-        let (start, len) = (self.as_mut_ptr(), self.len());
-        ByPosition(MutableItems {
-            start,
-            len,
-            borrowed: PhantomData,
-        })
+        ByPosition(MutableItems::of(self))
     }
 }
 

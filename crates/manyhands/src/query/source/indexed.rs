@@ -1,12 +1,12 @@
-//! The sources of loops that know positions, as sources of queries: slices, vectors, arrays, ranges,
-//! boxed slices, options.
+//! The sources of loops that know positions, as sources of queries: slices, their chunks and windows, vectors, arrays,
+//! ranges, boxed slices, options.
 //!
 //! Unsafe: says which of them give one item at each position.
 
 use crate::parallel::source::owned::OwnedItems;
 use crate::parallel::source::range::{Indices, Integer};
 use crate::parallel::source::slice::{MutableItems, SharedItems};
-use crate::parallel::source::{ByPosition, Drive};
+use crate::parallel::source::{ByPosition, Chunks, ChunksMut, Drive, Windows};
 use crate::query::Query;
 use crate::query::items::Items;
 use crate::query::pipeline::Positional;
@@ -17,6 +17,12 @@ use std::ops::Range;
 unsafe impl<T: Sync> Positional for SharedItems<'_, T> {}
 // SAFETY: an item of the slice for each position.
 unsafe impl<T: Send> Positional for MutableItems<'_, T> {}
+// SAFETY: a chunk of the slice for each position.
+unsafe impl<T: Sync> Positional for Chunks<'_, T> {}
+// SAFETY: a chunk of the slice for each position.
+unsafe impl<T: Send> Positional for ChunksMut<'_, T> {}
+// SAFETY: a window of the slice for each position.
+unsafe impl<T: Sync> Positional for Windows<'_, T> {}
 // SAFETY: an item of the vector for each position.
 unsafe impl<T: Send> Positional for OwnedItems<T> {
     fn into_vec(self) -> Result<Vec<T>, Self> {
