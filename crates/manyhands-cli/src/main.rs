@@ -70,8 +70,9 @@ fn fleet(command: manyhands_fleet::commands::Fleet) -> Result<Ending, Failure> {
         companion: manyhands_lab::published::companion,
     };
     let interrupt = manyhands_lab::run::Interrupt::on_signal()?;
-    manyhands_fleet::commands::run(command, program, &interrupt)?;
-    Ok(Ending::Good)
+    Ok(manyhands_fleet::commands::run(
+        command, program, &interrupt,
+    )?)
 }
 
 /// A process that measures for another one knows from the same arguments what there is to measure.

@@ -1,4 +1,4 @@
-//! A plan's results as files: one folder for each agent, as `manyhands lab run` leaves it, and beside them lists of
+//! A plan's results as files: in `agents` one folder for each, as `manyhands lab run` leaves it, and beside them lists of
 //! runs, samples and commands, and charts over machines of several sizes, each with a list of its numbers.
 //!
 //! Only runs that count are exported, so a sample that was measured twice is in the files once.
@@ -14,6 +14,7 @@ use manyhands_lab::{
     chart::{self, ChartSpec},
     console::{self, Companion},
     findings,
+    plain::plain,
     record::{Event, ExperimentCard, Head},
     report::{self, Width},
     store::{Existing, Store},
@@ -35,6 +36,8 @@ pub struct Exported {
     pub samples: usize,
     /// Folders that `manyhands lab report` and `manyhands lab compare` read.
     pub folders: Vec<PathBuf>,
+    /// Whether every agent's machine was quiet enough to rely on the numbers.
+    pub is_quiet: bool,
     /// Why there are no charts over machines, as a sentence, if there could be some.
     pub no_charts: Option<String>,
     /// What could not be read or drawn and is left out, in a line each.
@@ -69,11 +72,12 @@ pub fn export(
 ) -> Result<Exported, FleetError> {
     let mut results = Results::read(database, plan)?;
     claim(folder)?;
-    let mut folders = Vec::new();
+    let (mut folders, mut is_quiet) = (Vec::new(), true);
     for (name, group) in results.machines() {
-        let folder = folder.join(name);
+        // An agent may be called as one of the files.
+        let folder = folder.join(AGENTS).join(name);
         claim(&folder)?;
-        write_folder(&folder, &group, companion)?;
+        is_quiet &= write_folder(&folder, &group, companion)?;
         folders.push(folder);
     }
     let mut files = results.tables()?;
@@ -93,6 +97,7 @@ pub fn export(
         runs: results.tables.runs.len(),
         samples: results.tables.samples.len(),
         folders,
+        is_quiet,
         no_charts: results.why_no_charts(),
         left_out: results.left_out,
     })
@@ -113,6 +118,8 @@ fn claim(folder: &Path) -> Result<(), FleetError> {
     fs::write(&mark, "").map_err(FleetError::file("write", &mark))
 }
 
+/// The folder with one for each agent.
+const AGENTS: &str = "agents";
 /// A file that says that what is beside it may be replaced by an export.
 const MARK: &str = ".manyhands-fleet-export";
 
@@ -145,10 +152,8 @@ impl Results {
             let measured = match Measured::read(&lines, run.machine) {
                 Ok(measured) => measured,
                 Err(error) => {
-                    let title = job.title;
-                    results
-                        .left_out
-                        .push(format!("{title} by {}: {error}", run.agent));
+                    let left_out = format!("{} by {}: {error}", job.title, run.agent);
+                    results.left_out.push(plain(&left_out).into_owned());
                     continue;
                 }
             };
@@ -302,12 +307,12 @@ fn alike(measured: &[Measured]) -> Vec<Vec<&Measured>> {
     groups
 }
 
-/// One folder of the laboratory, with its reports, charts and tables.
+/// One folder of the laboratory, with its reports, charts and tables. Whether the machine was quiet enough.
 fn write_folder(
     folder: &Path,
     group: &[&Measured],
     companion: Companion,
-) -> Result<(), FleetError> {
+) -> Result<bool, FleetError> {
     let (head, events) = joined(group);
     let mut store = Store::create(folder, &head, Existing::Replace)?;
     for (event, spent) in &events {
@@ -317,7 +322,7 @@ fn write_folder(
     let events: Vec<Event> = events.into_iter().map(|(event, _)| event).collect();
     let findings = findings::analyse(&head, &events);
     console::write(&mut store, &findings, &events, companion, Width::default())?;
-    Ok(())
+    Ok(findings.quiet)
 }
 
 /// Several runs as one: events of an experiment follow each other, in the order of the head, and each has the time that

@@ -6,7 +6,8 @@
 use crate::{
     FleetError,
     agent::Outcome,
-    wire::{CPUS_MAX, Job, Work},
+    time::unix_seconds,
+    wire::{Cpus, Job, Work},
 };
 use manyhands_lab::{
     Experiment,
@@ -83,7 +84,7 @@ impl Measured {
         experiments: &[Experiment],
     ) -> Result<Found, FleetError> {
         let measured = Self::read(lines, None)?;
-        measured.check_head(&job.work, experiments)?;
+        measured.check_head(job, experiments)?;
         let cards = measured.head.experiments.iter();
         let mut cases = cards.flat_map(|one| one.cases.iter().map(|case| (one.id.as_str(), case)));
         match cases.next() {
@@ -109,17 +110,18 @@ impl Measured {
     }
 
     /// The head is what this server would write, but for the machine and the time.
-    fn check_head(&self, work: &Work, experiments: &[Experiment]) -> Result<(), FleetError> {
+    fn check_head(&self, job: &Job, experiments: &[Experiment]) -> Result<(), FleetError> {
         let head = &self.head;
         let machine = serde_json::to_value(&head.machine).map_err(FleetError::format("a head"))?;
         let started = head.started.parse::<jiff::Timestamp>();
-        if !(1..=CPUS_MAX).contains(&(head.machine.cpus as u64))
-            || !is_plain(&machine)
-            || started.is_err()
-        {
+        let times = STARTED_MIN..=unix_seconds().saturating_add(STARTED_AHEAD_MAX);
+        let is_then = started.is_ok_and(|started| times.contains(&started.as_second()));
+        let cpus = Cpus::try_from(head.machine.cpus as u64);
+        let is_wanted = |cpus| job.cpus.is_none_or(|wanted| wanted == cpus);
+        if !cpus.is_ok_and(is_wanted) || !is_plain(&machine) || !is_then {
             return Err(wrong("its machine or its time is none"));
         }
-        let expected = head_of(work, experiments, head.machine.clone(), &head.started);
+        let expected = head_of(&job.work, experiments, head.machine.clone(), &head.started);
         match expected {
             Some(expected) if expected == *head => Ok(()),
             _ => Err(wrong(
@@ -191,19 +193,23 @@ fn is_of_case(event: &Event, case: &CaseCard) -> bool {
     let is_size = |n: usize| case.sizes.contains(&n) || (case.finds_break_even && n <= largest);
     match event {
         Event::Piloted { nanos, .. } => {
-            nanos.len() <= case.arms.len() + 1 && nanos.iter().all(|nanos| nanos.is_finite())
+            nanos.len() <= case.arms.len() + 1 && nanos.iter().copied().all(is_time)
         }
         Event::Launched {
             launch,
             clock_cost_nanos,
             clock_grain_nanos,
             ..
-        } => *launch < LAUNCH_MAX && clock_cost_nanos.is_finite() && clock_grain_nanos.is_finite(),
+        } => *launch < LAUNCH_MAX && is_time(*clock_cost_nanos) && is_time(*clock_grain_nanos),
         Event::Block { key, block } => is_size(key.n) && is_of_arms(block, case.arms.len()),
         Event::Failed { .. } => true,
         // No job asks for them.
         Event::Memory { .. } | Event::Cores { .. } => false,
     }
+}
+
+fn is_time(nanos: f64) -> bool {
+    nanos.is_finite() && nanos >= 0.0
 }
 
 fn is_of_arms(block: &Block, arms: usize) -> bool {
@@ -270,5 +276,9 @@ fn wrong(reason: &str) -> FleetError {
 /// Processes of a case that were started, with those that were started anew.
 const LAUNCH_MAX: u32 = 4_096;
 const LINE_MAX: usize = 1_000;
+/// Seconds since 1970: the year 2026, before which nobody had this program.
+const STARTED_MIN: i64 = 1_767_225_600;
+/// Seconds that the engine's clock may be before this machine's: a day.
+const STARTED_AHEAD_MAX: i64 = 86_400;
 /// A year.
 const SPENT_MAX: Duration = Duration::from_secs(31_536_000);

@@ -9,7 +9,7 @@ use manyhands_lab::{
     record::{Scale, Settings},
 };
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What to measure, on which machines: the contents of a `plan.toml`.
 ///
@@ -104,6 +104,14 @@ impl Plan {
         let cpus = plan.cpus.iter();
         cpus.copied()
             .try_for_each(|cpus| bounded("cpus", cpus as u64, CPUS_MAX))?;
+        let sizes: BTreeSet<usize> = plan.cpus.iter().copied().collect();
+        if sizes.len() < plan.cpus.len() || sizes.len() > SIZES_MAX {
+            return Err(wrong(format!("cpus are at most {SIZES_MAX}, each once")));
+        }
+        let holes = plan.commands.iter().map(|command| command.holes.len());
+        if holes.max().is_some_and(|holes| holes > HOLES_MAX) {
+            return Err(wrong(format!("a command has at most {HOLES_MAX} holes")));
+        }
         Ok(plan)
     }
 
@@ -124,6 +132,11 @@ impl Plan {
         };
         if work.len().saturating_mul(sizes.len()) > JOBS_MAX {
             return Err(wrong(format!("it has more than {JOBS_MAX} jobs")));
+        }
+        let bytes: usize = work.iter().map(|work| work.title().len()).sum();
+        if bytes.saturating_mul(sizes.len()) > BYTES_MAX {
+            let reason = format!("its jobs have more than {} MiB", BYTES_MAX >> 20);
+            return Err(wrong(reason));
         }
         let each = sizes
             .into_iter()
@@ -215,6 +228,11 @@ fn attempts() -> u64 {
 
 /// So that one plan cannot fill a server's memory and disk.
 const JOBS_MAX: usize = 10_000;
+/// The same, of all that its jobs say.
+const BYTES_MAX: usize = 8 << 20;
+/// Sizes of machines.
+const SIZES_MAX: usize = 64;
+const HOLES_MAX: usize = 16;
 const ATTEMPTS_MAX: u64 = 1_000;
 /// A year.
 const MINUTES_MAX: u64 = 525_600;
@@ -281,6 +299,19 @@ mod tests {
         check("name = 'x'\nexperiments = ['E3']\nshell = 'rm'", "shell");
         check("name = 'x'\nexperiments = ['E3']\nlaunches = 2", "launches");
         check("name = 'x'\nexperiments = ['E3']\ncpus = [0]", "cpus");
+        check("name = 'x'\nexperiments = ['E3']\ncpus = [2, 2]", "cpus");
+        let cpus: Vec<String> = (1..=65).map(|cpus| cpus.to_string()).collect();
+        let cpus = format!(
+            "name = 'x'\nexperiments = ['E3']\ncpus = [{}]",
+            cpus.join(",")
+        );
+        check(&cpus, "cpus");
+        let holes: Vec<String> = (0..17).map(|hole| format!("h{hole} = 'x'")).collect();
+        let holes = format!(
+            "name = 'x'\n[[commands]]\nname = 'x'\n[commands.holes]\n{}",
+            holes.join("\n")
+        );
+        check(&holes, "holes");
         check("name = 'x'\nexperiments = ['E3']\nminutes = 0", "minutes");
         check("name = 'x'\nexperiments = ['E3']\nscale = 'huge'", "huge");
         check(
@@ -296,13 +327,24 @@ mod tests {
 
     #[test]
     fn a_plan_of_too_many_jobs_is_refused() {
-        let many = |what: &str| vec![what; 4_000].join(",");
-        let experiments_twice = format!("name = 'x'\nexperiments = [{}]", many("'x1'"));
-        let cpus = format!("name = 'x'\nexperiments = ['x1']\ncpus = [{}]", many("2"));
-        for text in [experiments_twice, cpus] {
+        let many = |what: &str, count| vec![what; count].join(",");
+        let experiments_twice = format!("name = 'x'\nexperiments = [{}]", many("'x1'", 4_000));
+        let cpus: Vec<String> = (1..=64).map(|cpus| cpus.to_string()).collect();
+        let cpus = format!("name = 'x'\ncpus = [{}]", cpus.join(","));
+        let times = format!("{cpus}\nexperiments = [{}]", many("'x1'", 100));
+        let command = format!(
+            "{{ name = 'x', holes = {{ a = '{}' }} }}",
+            "x".repeat(1_000)
+        );
+        let bytes = format!("{cpus}\ncommands = [{}]", many(&command, 150));
+        for (text, culprit) in [
+            (experiments_twice, "10000 jobs"),
+            (times, "10000 jobs"),
+            (bytes, "8 MiB"),
+        ] {
             let plan = Plan::parse(&text).unwrap();
             let error = plan.jobs(&p(), &experiments()).unwrap_err().to_string();
-            assert!(error.contains("jobs"), "{error}");
+            assert!(error.contains(culprit), "{error}");
         }
     }
 

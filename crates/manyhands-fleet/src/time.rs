@@ -26,6 +26,12 @@ pub(crate) fn utc() -> String {
     text(jiff::Timestamp::now())
 }
 
+/// A time since 1970 as [`utc`] has it.
+pub(crate) fn utc_at(since_1970: Duration) -> String {
+    let millis = i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX);
+    text(jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::MAX))
+}
+
 /// A number of seconds since 1970 as UTC.
 pub(crate) fn utc_of(seconds: i64) -> String {
     jiff::Timestamp::from_second(seconds).map_or_else(|_| seconds.to_string(), text)

@@ -116,6 +116,8 @@ pub(crate) fn agent_state(agent: &AgentRow) -> String {
             let silent = spoken(silent.unsigned_abs());
             format!("silent for {silent}, last at {title}")
         }
+        // A command has none.
+        Some(title) if agent.events == 0 => format!("at {title}"),
         Some(title) => format!(
             "at {title}, {} events, about {} left",
             agent.events,
@@ -148,7 +150,7 @@ pub(crate) fn is_plan_over(plan: &PlanRow) -> bool {
 /// Seconds; an agent that waits says so every ten.
 const SILENT_WAITING: i64 = 40;
 /// Seconds; the longest published calls take some minutes for a block.
-const SILENT: i64 = 120;
+pub(crate) const SILENT: i64 = 120;
 
 #[cfg(test)]
 mod tests {

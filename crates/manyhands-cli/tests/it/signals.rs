@@ -49,6 +49,31 @@ fn every_signal_that_ends_a_program_ends_a_run_with_its_report() {
     }
 }
 
+#[cfg(feature = "fleet")]
+#[test]
+fn an_agent_of_the_fleet_that_is_asked_to_end_says_that_it_was() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let child = Command::new(env!("CARGO_BIN_EXE_manyhands"))
+        // Nobody is there; it tries again until it is asked to end.
+        .args(["fleet", "agent", "--server", "nats://127.0.0.1:1"])
+        .args(["--host-lock", "lock"])
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut child = Ended(child.expect("the binary starts"));
+    let mut printed = BufReader::new(child.0.stdout.take().expect("its output"));
+    let mut line = String::new();
+    printed.read_line(&mut line).expect("a line");
+    let killed = Command::new("kill")
+        .args(["-s", "INT", &child.0.id().to_string()])
+        .status();
+    assert!(killed.expect("kill is there").success());
+    let (ended, is_ended) = mpsc::channel();
+    thread::spawn(move || ended.send(child.0.wait().expect("a status")));
+    let status = is_ended.recv_timeout(DEADLINE).expect("an end");
+    assert_eq!(status.code(), Some(130), "{line}");
+}
+
 /// A process that does not outlive its test.
 struct Ended(Child);
 

@@ -1,9 +1,10 @@
 //! The machine an agent is on: its name, and the file that its agents lock in turn.
 
+use super::spool::open_lock;
 use crate::{FleetError, Name, wire};
 use std::{
     env,
-    fs::{File, OpenOptions, TryLockError},
+    fs::{File, TryLockError},
     path::{Path, PathBuf},
 };
 
@@ -39,17 +40,13 @@ pub fn host_name() -> Name {
 /// ```
 pub fn default_host_lock() -> Result<PathBuf, FleetError> {
     let folder = run_folder();
-    make_own(&folder)?;
+    make_own(&folder, "--host-lock")?;
     Ok(folder.join(HOST_LOCK))
 }
 
 /// Takes the machine's lock; `None` if another agent has it.
 pub(super) fn lock_host(path: &Path) -> Result<Option<File>, FleetError> {
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(path).map_err(FleetError::file("open", path))?;
+    let file = open_lock(path)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Ok(None),
@@ -74,9 +71,9 @@ fn run_folder() -> PathBuf {
 }
 
 /// Makes a folder for this user alone, or checks that it is one: in a folder that all may write, another user may have
-/// made it.
+/// made it. The option names another one.
 #[cfg(unix)]
-fn make_own(folder: &Path) -> Result<(), FleetError> {
+pub(super) fn make_own(folder: &Path, option: &str) -> Result<(), FleetError> {
     use std::{
         fs::{self, DirBuilder},
         io::ErrorKind,
@@ -95,14 +92,14 @@ fn make_own(folder: &Path) -> Result<(), FleetError> {
     }
     Err(FleetError::Arguments {
         reason: format!(
-            "others can write '{}', so they could stop this agent; name another file with --host-lock",
+            "others can write '{}', so they could stop this agent; name another place with {option}",
             folder.display()
         ),
     })
 }
 
 #[cfg(not(unix))]
-fn make_own(folder: &Path) -> Result<(), FleetError> {
+pub(super) fn make_own(folder: &Path, _: &str) -> Result<(), FleetError> {
     std::fs::create_dir_all(folder).map_err(FleetError::file("create", folder))
 }
 
@@ -121,8 +118,9 @@ mod tests {
     fn a_lock_is_for_its_owner_alone() {
         let folder = tempfile::tempdir().unwrap();
         let own = folder.path().join("own");
-        make_own(&own).unwrap();
-        make_own(&own).unwrap();
+        for _ in 0..2 {
+            make_own(&own, "--x").unwrap();
+        }
         let lock = own.join("lock");
         let held = lock_host(&lock).unwrap();
         assert!(held.is_some() && lock_host(&lock).unwrap().is_none());
@@ -138,7 +136,7 @@ mod tests {
         fs::set_permissions(&open, Permissions::from_mode(0o777)).unwrap();
         symlink(folder.path(), &link).unwrap();
         for path in [open, link] {
-            let refused = make_own(&path).unwrap_err();
+            let refused = make_own(&path, "--x").unwrap_err();
             assert!(matches!(refused, FleetError::Arguments { .. }), "{refused}");
         }
     }

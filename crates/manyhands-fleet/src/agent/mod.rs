@@ -25,7 +25,7 @@ use crate::{
     FleetError, Name,
     engine::{Delivery, Engine, Message, Queue},
     time::{Skew, pause},
-    wire::{self, Job, News, Presence, Receipt, Report, Text, Within, Work},
+    wire::{self, Job, News, Over, Presence, Receipt, Report, Text, Within, Work},
 };
 use host::lock_host;
 use manyhands_lab::{
@@ -182,6 +182,7 @@ impl<'engine> Agent<'engine> {
     /// at work. What was measured is kept, and sent by a later step.
     pub fn step(&mut self, wait: Duration, stop: &Interrupt) -> Result<bool, FleetError> {
         self.send_what_is_left(stop)?;
+        self.spool.complaint().map_or(Ok(()), Err)?;
         self.show()?;
         let Some(_host) = self.turn(wait, stop)? else {
             let lock = self.setup.host_lock.clone();
@@ -248,7 +249,7 @@ impl<'engine> Agent<'engine> {
     }
 
     fn carry_out(&mut self, delivery: &dyn Delivery, stop: &Interrupt) -> Result<(), FleetError> {
-        let job = match wire::from_bytes::<Job>(delivery.body()) {
+        let job = match Job::read(delivery.body(), delivery.about(), self.setup.cpus) {
             Ok(job) => job,
             Err(error) => {
                 // Nothing of ours wrote it, and it will not get better.
@@ -256,7 +257,7 @@ impl<'engine> Agent<'engine> {
                 return Err(error);
             }
         };
-        if self.engine.get(&wire::job_key(&job.id))?.is_some() {
+        if Over::of(self.engine, &job.id)?.is_some() {
             self.spool.drop_job(&job.id)?;
             return delivery.finish();
         }
@@ -289,7 +290,7 @@ impl<'engine> Agent<'engine> {
                 let reason = Text::of(&error.to_string());
                 self.sender(&entry)
                     .send("failed", News::Failed { reason })?;
-                entry.remove()?;
+                self.spool.give_up(&entry, &error)?;
                 delivery.release(RETRY)
             }
         }
@@ -299,13 +300,15 @@ impl<'engine> Agent<'engine> {
         let Session { entry, stop, .. } = *session;
         let mut sender = self.sender(entry);
         if !entry.is_finished() {
+            // From now on it is this agent that has the job.
+            sender.beat(0, 0)?;
             let ended = match &entry.job().work {
                 Work::Case { .. } => {
                     measure::measure(&self.experiments, &self.setup, &mut sender, session)?
                 }
                 Work::Command { .. } => {
-                    let is_superseded = || sender.is_superseded().unwrap_or(false);
-                    command::run(&self.setup.allowed, session, &is_superseded)?
+                    let asked = || sender.beat(0, 0).and_then(|()| sender.is_superseded());
+                    command::run(&self.setup.allowed, session, &|| asked().unwrap_or(false))?
                 }
             };
             if ended != Ended::Finished {
@@ -331,11 +334,11 @@ impl<'engine> Agent<'engine> {
         let watch = Stopwatch::start();
         loop {
             // An earlier sending may have been answered since.
-            if answer(&sender)?.is_none() {
-                send_stubbornly(&mut sender, stop)?;
+            if sender.answer_now().is_none() {
+                sender.send_stubbornly(stop)?;
             }
             loop {
-                match answer(&sender)? {
+                match sender.answer_now() {
                     Some(Receipt::Accepted | Receipt::Superseded | Receipt::Refused) => {
                         return entry.remove();
                     }
@@ -348,7 +351,8 @@ impl<'engine> Agent<'engine> {
         }
     }
 
-    /// Sends all finished runs, every now and then, and drops runs that nobody waits for.
+    /// Sends all finished runs, every now and then, and drops runs that nobody waits for. A run that cannot be sent is set
+    /// aside, and holds up no other.
     fn send_what_is_left(&mut self, stop: &Interrupt) -> Result<(), FleetError> {
         if self.tried.is_some_and(|tried| tried.elapsed() < SEND_AGAIN) {
             return Ok(());
@@ -357,13 +361,11 @@ impl<'engine> Agent<'engine> {
         for entry in self.spool.entries()? {
             if entry.is_finished() {
                 match self.deliver(&entry, self.sender(&entry), Duration::ZERO, stop) {
-                    Err(FleetError::Format { what, reason }) => {
-                        let reason = format!("{what}: {reason}");
-                        return Err(self.spool.set_aside(entry.folder(), &reason));
-                    }
-                    delivered => delivered?,
+                    Err(error @ FleetError::Engine { .. }) => return Err(error),
+                    Err(error) => self.spool.set_aside(entry.folder(), &error)?,
+                    Ok(()) => {}
                 }
-            } else if self.engine.get(&wire::job_key(&entry.job().id))?.is_some() {
+            } else if Over::of(self.engine, &entry.job().id)?.is_some() {
                 entry.remove()?;
             }
         }
@@ -386,34 +388,6 @@ fn extended<R>(delivery: &dyn Delivery, body: impl FnOnce() -> R) -> R {
         let _done = done;
         body()
     })
-}
-
-/// Sends the rest of a run, in several tries if some of it arrives in each.
-fn send_stubbornly(sender: &mut Sender<'_>, stop: &Interrupt) -> Result<(), FleetError> {
-    let mut tries_without_progress = 0;
-    loop {
-        let before = sender.lines();
-        match sender.send_all() {
-            Err(FleetError::Engine { .. })
-                if tries_without_progress < TRIES_MAX && !stop.is_set() =>
-            {
-                tries_without_progress = match sender.lines() > before {
-                    true => 0,
-                    false => tries_without_progress + 1,
-                };
-                pause(LOOK_AGAIN, stop);
-            }
-            ended => return ended,
-        }
-    }
-}
-
-/// The server's answer, if it is there and can be read now.
-fn answer(sender: &Sender<'_>) -> Result<Option<Receipt>, FleetError> {
-    match sender.answer() {
-        Err(FleetError::Engine { .. }) => Ok(None),
-        answer => answer,
-    }
 }
 
 /// Why an agent ended.
@@ -474,7 +448,6 @@ const ANSWER: Duration = Duration::from_secs(10);
 /// How often an agent looks whether it is its turn on this machine.
 const TURN: Duration = Duration::from_millis(50);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
-const TRIES_MAX: u32 = 3;
 /// How often a server hears of an agent that waits.
 const SHOW_AGAIN: Duration = Duration::from_secs(10);
 /// When an agent looks again at a job that it cannot do, so that others come first.
@@ -508,7 +481,7 @@ mod tests {
             gone()
         }
 
-        fn jobs_pending(&self) -> Result<HashSet<String>, FleetError> {
+        fn jobs_pending(&self) -> Result<HashSet<(Queue, String)>, FleetError> {
             gone()
         }
 
@@ -546,7 +519,7 @@ mod tests {
             self.0.take(queue, count_max, wait)
         }
 
-        fn jobs_pending(&self) -> Result<HashSet<String>, FleetError> {
+        fn jobs_pending(&self) -> Result<HashSet<(Queue, String)>, FleetError> {
             self.0.jobs_pending()
         }
 
@@ -577,6 +550,17 @@ mod tests {
             allowed: Allowed::default(),
             launcher: Launcher::this_program().unwrap(),
         }
+    }
+
+    /// Leaves a finished run of a job of this name, which has lines if it is good.
+    fn finish(agent: &Agent<'_>, name: &str) {
+        let id = name.parse().unwrap();
+        let entry = agent.spool.entry(&Job { id, ..a_job() }).unwrap();
+        if name == "good" {
+            spool::write_whole(entry.folder(), sender::HEAD, b"{}").unwrap();
+            spool::write_whole(entry.folder(), manyhands_lab::store::EVENTS, b"").unwrap();
+        }
+        entry.finish().unwrap();
     }
 
     #[test]
@@ -610,7 +594,7 @@ mod tests {
     fn an_agent_with_results_goes_on_after_its_idle_time() {
         let folder = tempfile::tempdir().unwrap();
         let mut agent = Agent::new(setup(folder.path()), &Gone, Vec::new()).unwrap();
-        agent.spool.entry(&a_job()).unwrap().finish().unwrap();
+        finish(&agent, "good");
         let stop = Interrupt::default();
         let mut complaints = 0;
         let ended = agent.run(Some(Duration::ZERO), &stop, |_| {
@@ -620,5 +604,24 @@ mod tests {
             }
         });
         assert_eq!((ended, complaints), (End::Asked, 2));
+    }
+
+    #[test]
+    fn a_finished_run_that_cannot_be_sent_holds_up_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = InProcess::new(Duration::from_secs(60));
+        let mut agent = Agent::new(setup(folder.path()), &engine, Vec::new()).unwrap();
+        finish(&agent, "bad");
+        finish(&agent, "good");
+        let reported = agent
+            .step(Duration::ZERO, &Interrupt::default())
+            .unwrap_err();
+        assert!(reported.to_string().contains("set aside"), "{reported}");
+        let left = agent.spool.entries().unwrap();
+        assert_eq!((left.len(), &*left[0].job().id), (1, "good"));
+        let sent = engine.take(Queue::Results, 9, Duration::ZERO).unwrap();
+        let done = |body: &[u8]| String::from_utf8_lossy(body).contains("\"done\"");
+        assert!(sent.iter().any(|report| done(report.body())));
+        agent.step(Duration::ZERO, &Interrupt::default()).unwrap();
     }
 }

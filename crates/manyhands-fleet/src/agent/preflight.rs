@@ -235,7 +235,7 @@ mod tests {
             self.inner.take(queue, count_max, wait)
         }
 
-        fn jobs_pending(&self) -> Result<HashSet<String>, FleetError> {
+        fn jobs_pending(&self) -> Result<HashSet<(Queue, String)>, FleetError> {
             self.inner.jobs_pending()
         }
 

@@ -4,16 +4,22 @@
 //! number that it was sent under. Each sender sends from the first line on, and its ids are its own: the queue drops
 //! what one sender sends twice, and the database what two senders do.
 
-use super::{Setup, spool::Entry};
+use super::{
+    Setup,
+    spool::{Entry, open_regular, read_regular},
+};
 use crate::{
     FleetError, Name,
     engine::{Engine, Message, Queue},
-    wire::{self, Answer, LINES_MAX, LinesDigest, News, Note, Receipt, Report, Within},
+    time::pause,
+    wire::{
+        self, Answer, LINES_MAX, LinesDigest, News, Note, Over, Receipt, Report, Texts, Within,
+    },
 };
-use manyhands_lab::store::EVENTS;
+use manyhands_lab::{run::Interrupt, store::EVENTS};
 use std::{
-    fs::{self, File},
     io::{Read, Seek, SeekFrom},
+    time::Duration,
 };
 
 /// One sending of a run.
@@ -28,7 +34,6 @@ pub(super) struct Sender<'run> {
     /// Bytes of the events' file that they are.
     offset: u64,
     digest: LinesDigest,
-    beats: u64,
 }
 
 impl<'run> Sender<'run> {
@@ -41,13 +46,7 @@ impl<'run> Sender<'run> {
             lines: 0,
             offset: 0,
             digest: LinesDigest::default(),
-            beats: 0,
         }
-    }
-
-    /// The number of lines that are sent.
-    pub(super) fn lines(&self) -> u64 {
-        self.lines
     }
 
     /// Sends the lines that have been added since.
@@ -55,7 +54,8 @@ impl<'run> Sender<'run> {
         let mut texts = Vec::new();
         if self.lines == 0 {
             let path = self.entry.folder().join(HEAD);
-            texts.push(fs::read_to_string(&path).map_err(FleetError::file("read", &path))?);
+            let bytes = read_regular(&path).map_err(FleetError::file("read", &path))?;
+            texts.push(String::from_utf8(bytes).map_err(FleetError::format("the head of a run"))?);
         }
         texts.extend(self.new_lines()?);
         let batches = batches(&texts)?;
@@ -63,9 +63,10 @@ impl<'run> Sender<'run> {
             let mut messages = Vec::new();
             let mut first = self.lines;
             for texts in group {
+                let lines = Texts::try_from(texts.to_vec());
                 let news = News::Lines {
                     first: Within::nearest(first),
-                    texts: texts.to_vec(),
+                    texts: lines.map_err(FleetError::format("the lines of a run"))?,
                 };
                 let name = format!("lines-{first}-{}", texts.len());
                 messages.push(self.message(&name, news)?);
@@ -84,7 +85,7 @@ impl<'run> Sender<'run> {
     }
 
     /// Sends all lines and says that they are all.
-    pub(super) fn send_all(&mut self) -> Result<(), FleetError> {
+    fn send_all(&mut self) -> Result<(), FleetError> {
         self.send_new()?;
         let news = News::Done {
             lines: Within::nearest(self.lines),
@@ -95,15 +96,34 @@ impl<'run> Sender<'run> {
         self.send("done", news)
     }
 
+    /// Sends the rest of a run, in several tries if some of it arrives in each.
+    pub(super) fn send_stubbornly(&mut self, stop: &Interrupt) -> Result<(), FleetError> {
+        let mut tries_without_progress = 0;
+        loop {
+            let before = self.lines;
+            match self.send_all() {
+                Err(FleetError::Engine { .. })
+                    if tries_without_progress < TRIES_MAX && !stop.is_set() =>
+                {
+                    tries_without_progress = match self.lines > before {
+                        true => 0,
+                        false => tries_without_progress + 1,
+                    };
+                    pause(TRY_AGAIN, stop);
+                }
+                ended => return ended,
+            }
+        }
+    }
+
     /// Reports how far the run is.
-    pub(super) fn beat(&mut self, events: u64, left_seconds: u64) -> Result<(), FleetError> {
-        self.beats += 1;
+    pub(super) fn beat(&self, events: u64, left_seconds: u64) -> Result<(), FleetError> {
         let news = News::Beat {
             events: Within::nearest(events),
             left_seconds: Within::nearest(left_seconds),
             machine: self.setup.machine.clone(),
         };
-        self.send(&format!("beat-{}", self.beats), news)
+        self.send(&format!("beat-{}", wire::new_id()), news)
     }
 
     /// Sends one thing about the job.
@@ -112,19 +132,22 @@ impl<'run> Sender<'run> {
     }
 
     /// What the server has answered to this sending, or to one before it for good.
-    pub(super) fn answer(&self) -> Result<Option<Receipt>, FleetError> {
-        let Some(bytes) = self.engine.get(&wire::run_key(self.entry.run()))? else {
-            return Ok(None);
-        };
-        let answer: Answer = wire::from_bytes(&bytes)?;
-        let is_old = answer.receipt == Receipt::Resend && answer.sending != self.sending;
-        Ok((!is_old).then_some(answer.receipt))
+    fn answer(&self) -> Result<Option<Receipt>, FleetError> {
+        let answer = Answer::of(self.engine, self.entry.run())?;
+        let is_new =
+            |answer: &Answer| answer.receipt != Receipt::Resend || answer.sending == self.sending;
+        Ok(answer.filter(is_new).map(|answer| answer.receipt))
+    }
+
+    /// The answer, if it is there and the engine can be asked now.
+    pub(super) fn answer_now(&self) -> Option<Receipt> {
+        self.answer().unwrap_or(None)
     }
 
     /// Whether another run counts for the job, or none ever will, or not this one.
     pub(super) fn is_superseded(&self) -> Result<bool, FleetError> {
-        let run = self.engine.get(&wire::job_key(&self.entry.job().id))?;
-        let is_other = run.is_some_and(|run| run != self.entry.run().as_bytes());
+        let over = Over::of(self.engine, &self.entry.job().id)?;
+        let is_other = over.is_some_and(|over| over.run.as_ref() != Some(self.entry.run()));
         Ok(is_other || self.answer()? == Some(Receipt::Refused))
     }
 
@@ -153,7 +176,7 @@ impl<'run> Sender<'run> {
         let path = self.entry.folder().join(EVENTS);
         let failed = FleetError::file("read", &path);
         let mut text = String::new();
-        let read = File::open(&path).and_then(|mut file| {
+        let read = open_regular(&path).and_then(|mut file| {
             file.sync_data()?;
             file.seek(SeekFrom::Start(self.offset))?;
             file.read_to_string(&mut text)
@@ -178,7 +201,7 @@ fn batches(texts: &[String]) -> Result<Vec<&[String]>, FleetError> {
                 reason: "it is too long to be sent".to_owned(),
             });
         }
-        if bytes + length > BATCH_BYTES {
+        if bytes + length > BATCH_BYTES || place - start == Texts::COUNT_MAX {
             batches.push(&texts[start..place]);
             (start, bytes) = (place, 0);
         }
@@ -194,6 +217,8 @@ const BATCH_BYTES: usize = 512 << 10;
 /// Of a line that has a message to itself.
 const LINE_BYTES_MAX: usize = 900 << 10;
 const BATCHES_AT_ONCE: usize = 8;
+const TRIES_MAX: u32 = 3;
+const TRY_AGAIN: Duration = Duration::from_millis(100);
 /// The file with the head of a run, as the laboratory calls it.
 pub(super) const HEAD: &str = "run.json";
 
@@ -212,6 +237,7 @@ mod tests {
             batches.iter().map(|batch| batch.len()).collect::<Vec<_>>()
         };
         assert_eq!(lengths(&long), [1, 1, 1]);
+        assert_eq!(lengths(&vec!["1".to_owned(); 5_000]), [4_096, 904]);
         assert!(lengths(&[]).is_empty());
         let too_long = ["x".repeat(LINE_BYTES_MAX)];
         assert!(matches!(

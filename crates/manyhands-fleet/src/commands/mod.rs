@@ -23,7 +23,11 @@ use crate::{
 };
 use clap::{Args, Subcommand};
 use manyhands_lab::{
-    Experiment, clock::Stopwatch, console::Companion, plain::plain, run::Interrupt,
+    Experiment,
+    clock::Stopwatch,
+    console::{Companion, Ending},
+    plain::plain,
+    run::Interrupt,
 };
 use std::{
     io::{self, Write},
@@ -100,7 +104,8 @@ pub struct Program {
 }
 
 /// Carries out a command. The program must call [`manyhands_lab::child::serve`] with the same experiments where
-/// [`manyhands_lab::child::is_wanted`].
+/// [`manyhands_lab::child::is_wanted`]. The answer is how it ended: [`Ending::Interrupted`] if `stop` ended it, and
+/// [`Ending::NotQuiet`] for an export of which too much was disturbed.
 ///
 /// # Errors
 /// Whatever ends the command; see [`FleetError`].
@@ -129,20 +134,24 @@ pub struct Program {
 ///     Ok(())
 /// }
 /// ```
-pub fn run(fleet: Fleet, program: Program, stop: &Interrupt) -> Result<(), FleetError> {
+pub fn run(fleet: Fleet, program: Program, stop: &Interrupt) -> Result<Ending, FleetError> {
     match fleet {
+        Fleet::Agent(options) => return pull::pull(&options, program, stop),
+        Fleet::Export(options) => return show::export(&options, program),
         Fleet::Serve(options) => serve::serve(&options, program, stop),
-        Fleet::Agent(options) => pull::pull(&options, program, stop),
         Fleet::Key(command) => keys::key(&command),
         Fleet::Enrol(options) => keys::enrol(&options, stop),
         Fleet::Submit(options) => submit::submit(&options, program, stop),
         Fleet::Cancel(options) => submit::cancel(&options),
         Fleet::Redo(options) => submit::redo(&options),
         Fleet::Watch(options) => show::watch(&options, stop),
-        Fleet::Export(options) => show::export(&options, program),
         Fleet::Page(options) => page::page(&options, program, stop),
         Fleet::Price(options) => price::price(&options, program),
-    }
+    }?;
+    Ok(match stop.is_set() {
+        true => Ending::Interrupted,
+        false => Ending::Good,
+    })
 }
 
 impl ServerOptions {
@@ -189,14 +198,18 @@ impl Complaints {
     }
 }
 
-/// Prints lines. Names, reasons and titles come from other machines: what steers a terminal is shown and not done.
-fn say(text: &str) -> Result<(), FleetError> {
+/// Prints a line. Names, reasons and titles come from other machines: what steers a terminal, or would begin another line,
+/// is shown and not done.
+fn say(line: &str) -> Result<(), FleetError> {
     let mut out = io::stdout().lock();
-    let mut lines = text.split('\n');
-    lines
-        .try_for_each(|line| writeln!(out, "{}", plain(line)))
+    writeln!(out, "{}", plain(line))
         .and_then(|()| out.flush())
         .map_err(FleetError::Output)
+}
+
+/// Prints lines that this program has made.
+fn say_lines(text: &str) -> Result<(), FleetError> {
+    text.lines().try_for_each(say)
 }
 
 #[cfg(test)]

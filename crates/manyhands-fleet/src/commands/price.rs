@@ -1,6 +1,6 @@
 //! `fleet price`: what a plan will cost, and what one has cost.
 
-use super::{DATABASE, FOLDER, Program, say, show::plan_or_last};
+use super::{DATABASE, FOLDER, Program, say_lines, show::plan_or_last};
 use crate::{
     FleetError,
     plan::Plan,
@@ -88,7 +88,7 @@ impl Table {
 
 pub(super) fn price(price: &Price, program: Program) -> Result<(), FleetError> {
     match price {
-        Price::Example => say(Prices::EXAMPLE.trim_end()),
+        Price::Example => say_lines(Prices::EXAMPLE.trim_end()),
         Price::Estimate(options) => estimate(options, program),
         Price::Bill(options) => bill(options),
     }
@@ -100,7 +100,7 @@ fn estimate(options: &PriceEstimate, program: Program) -> Result<(), FleetError>
     let (plan, prices) = (Plan::parse(&toml)?, options.table.read()?);
     let estimate = Estimate::of(&plan, &(program.experiments)(), &prices)?;
     let text = estimate.text(&prices, today());
-    say(&format!("{text}{}", options.table.remark()))?;
+    say_lines(&format!("{text}{}", options.table.remark()))?;
     options
         .max_usd
         .map_or(Ok(()), |usd_max| estimate.allow(usd_max))
@@ -112,7 +112,7 @@ fn bill(options: &PriceBill) -> Result<(), FleetError> {
     let prices = options.table.read()?;
     let bill = Bill::of(&database, &plan, &prices)?;
     let text = bill.text(&prices, today());
-    say(&format!("{text}{}", options.table.remark()))
+    say_lines(&format!("{text}{}", options.table.remark()))
 }
 
 /// A number of dollars.

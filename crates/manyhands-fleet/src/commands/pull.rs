@@ -8,7 +8,7 @@ use crate::{
     },
 };
 use clap::{Args, ValueEnum};
-use manyhands_lab::{launcher::Launcher, machine::NOISE_PROBE, run::Interrupt};
+use manyhands_lab::{console::Ending, launcher::Launcher, machine::NOISE_PROBE, run::Interrupt};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -61,7 +61,11 @@ enum OnIdle {
     PowerOff,
 }
 
-pub(super) fn pull(options: &Pull, program: Program, stop: &Interrupt) -> Result<(), FleetError> {
+pub(super) fn pull(
+    options: &Pull,
+    program: Program,
+    stop: &Interrupt,
+) -> Result<Ending, FleetError> {
     let has_end = options.idle.is_some() || options.max_hours.is_some();
     if options.on_idle == OnIdle::PowerOff && !has_end {
         let reason = "'--on-idle power-off' needs --idle or --max-hours, which say when".to_owned();
@@ -70,7 +74,8 @@ pub(super) fn pull(options: &Pull, program: Program, stop: &Interrupt) -> Result
     let engine = options.server.connect()?;
     let setup = options.setup()?;
     if options.check {
-        return check(&preflight(&engine, &setup, NOISE_PROBE));
+        check(&preflight(&engine, &setup, NOISE_PROBE))?;
+        return Ok(Ending::Good);
     }
     say(&format!(
         "Agent {} offers {} CPUs to {}. Ctrl-C ends it; what it has measured is kept in {}.",
@@ -95,11 +100,14 @@ pub(super) fn pull(options: &Pull, program: Program, stop: &Interrupt) -> Result
         say("The hours that this agent may run are over.")?;
     }
     // A person who ends the agent may still want the machine.
-    if (is_late || ended == End::Idle) && options.on_idle == OnIdle::PowerOff {
-        say("Switching the machine off.")?;
-        return power_off(POWER_OFF);
+    if !is_late && ended == End::Asked {
+        return Ok(Ending::Interrupted);
     }
-    Ok(())
+    if options.on_idle == OnIdle::PowerOff {
+        say("Switching the machine off.")?;
+        power_off(POWER_OFF)?;
+    }
+    Ok(Ending::Good)
 }
 
 impl Pull {

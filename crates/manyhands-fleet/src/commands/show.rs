@@ -3,7 +3,7 @@
 use super::{DATABASE, FOLDER, Program, price::Table, say};
 use crate::{FleetError, export, server::Database, time::pause, watch};
 use clap::Args;
-use manyhands_lab::run::Interrupt;
+use manyhands_lab::{console::Ending, run::Interrupt};
 use std::{collections::HashSet, path::PathBuf, time::Duration};
 
 /// Options of the display.
@@ -42,7 +42,7 @@ pub(super) fn watch(options: &Watch, stop: &Interrupt) -> Result<(), FleetError>
         let known: HashSet<&str> = shown.lines().collect();
         let news: Vec<&str> = text.lines().filter(|line| !known.contains(line)).collect();
         if !news.is_empty() {
-            say(&news.join("\n"))?;
+            news.into_iter().try_for_each(say)?;
         }
         shown = text;
         if options.once {
@@ -60,7 +60,7 @@ pub(super) fn watch(options: &Watch, stop: &Interrupt) -> Result<(), FleetError>
     Ok(())
 }
 
-pub(super) fn export(options: &Export, program: Program) -> Result<(), FleetError> {
+pub(super) fn export(options: &Export, program: Program) -> Result<Ending, FleetError> {
     let database = Database::open_to_read(&options.data.join(DATABASE))?;
     let plan = plan_or_last(&database, options.plan.as_deref())?;
     let prices = options.table.given()?;
@@ -72,7 +72,7 @@ pub(super) fn export(options: &Export, program: Program) -> Result<(), FleetErro
         program.companion,
     )?;
     say(&format!(
-        "{} runs with {} samples: {} and beside it; a folder for each agent.",
+        "{} runs with {} samples: {} and beside it; in agents a folder for each.",
         exported.runs,
         exported.samples,
         options.out.join("runs.csv").display()
@@ -80,7 +80,13 @@ pub(super) fn export(options: &Export, program: Program) -> Result<(), FleetErro
     for left_out in &exported.left_out {
         say(&format!("left out: {left_out}"))?;
     }
-    exported.no_charts.map_or(Ok(()), |why| say(&why))
+    if let Some(why) = &exported.no_charts {
+        say(why)?;
+    }
+    Ok(match exported.is_quiet {
+        true => Ending::Good,
+        false => Ending::NotQuiet,
+    })
 }
 
 /// The id of the plan that is meant.

@@ -49,6 +49,7 @@ struct State {
 struct Held {
     about: String,
     body: Vec<u8>,
+    sent: Duration,
     attempts: u64,
     /// While queued: not before; while leased: until.
     at: Duration,
@@ -110,6 +111,7 @@ impl Engine for InProcess {
                 let message = Held {
                     about: about.to_string(),
                     body: body.clone(),
+                    sent: time::since_1970(),
                     attempts: 0,
                     at: Duration::ZERO,
                 };
@@ -151,14 +153,16 @@ impl Engine for InProcess {
         }
     }
 
-    fn jobs_pending(&self) -> Result<HashSet<String>, FleetError> {
+    fn jobs_pending(&self) -> Result<HashSet<(Queue, String)>, FleetError> {
         let state = self.0.lock();
         let is_job = |queue: &Queue| matches!(queue, Queue::Jobs { .. });
-        let queued = state.queues.iter().filter(|(queue, _)| is_job(queue));
-        let leased = state.leased.values().filter(|(queue, _)| is_job(queue));
-        let leased = leased.map(|(_, message)| message);
-        let all = queued.flat_map(|(_, messages)| messages).chain(leased);
-        Ok(all.map(|message| message.about.clone()).collect())
+        let queued = state.queues.iter();
+        let queued = queued.flat_map(|(queue, all)| all.iter().map(move |one| (queue, one)));
+        let leased = state.leased.values().map(|(queue, one)| (queue, one));
+        let jobs = queued.chain(leased).filter(|(queue, _)| is_job(queue));
+        Ok(jobs
+            .map(|(queue, one)| (*queue, one.about.clone()))
+            .collect())
     }
 
     fn put(&self, key: &str, value: &[u8]) -> Result<(), FleetError> {
@@ -194,6 +198,10 @@ impl Delivery for Leased {
 
     fn about(&self) -> &str {
         &self.message.about
+    }
+
+    fn sent(&self) -> Duration {
+        self.message.sent
     }
 
     fn attempt(&self) -> u64 {
@@ -267,7 +275,12 @@ mod tests {
         // The lease of no length ends at once, and the message goes back.
         let second = engine.take(JOBS, 1, AT_ONCE).unwrap().remove(0);
         late.finish().unwrap();
-        assert!(engine.jobs_pending().unwrap().contains("p.0"));
+        assert!(
+            engine
+                .jobs_pending()
+                .unwrap()
+                .contains(&(JOBS, "p.0".to_owned()))
+        );
         second.finish().unwrap();
         assert!(engine.jobs_pending().unwrap().is_empty());
     }
@@ -279,7 +292,12 @@ mod tests {
         let first = engine.take(JOBS, 1, AT_ONCE).unwrap().remove(0);
         first.release(Duration::from_secs(3_600)).unwrap();
         assert!(engine.take(JOBS, 1, AT_ONCE).unwrap().is_empty());
-        assert!(engine.jobs_pending().unwrap().contains("p.0"));
+        assert!(
+            engine
+                .jobs_pending()
+                .unwrap()
+                .contains(&(JOBS, "p.0".to_owned()))
+        );
     }
 
     #[test]

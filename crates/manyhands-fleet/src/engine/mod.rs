@@ -40,11 +40,11 @@ pub trait Engine: Send + Sync {
         wait: Duration,
     ) -> Result<Vec<Box<dyn Delivery>>, FleetError>;
 
-    /// What the messages are about that are queued or leased, of all sizes of machines: the ids of jobs.
+    /// What the messages are about that are queued or leased, the ids of jobs, each with its queue.
     ///
     /// # Errors
     /// [`FleetError::Engine`] if the engine cannot be asked.
-    fn jobs_pending(&self) -> Result<HashSet<String>, FleetError>;
+    fn jobs_pending(&self) -> Result<HashSet<(Queue, String)>, FleetError>;
 
     /// Sets a key, for all to read.
     ///
@@ -99,6 +99,9 @@ pub trait Delivery: Send + Sync {
 
     /// What it was published as being about.
     fn about(&self) -> &str;
+
+    /// When the engine got it, by the engine's clock, as the time since 1970.
+    fn sent(&self) -> Duration;
 
     /// How often it was handed out, with this time.
     fn attempt(&self) -> u64;

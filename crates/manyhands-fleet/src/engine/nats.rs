@@ -11,10 +11,11 @@ use super::{
     Delivery, Engine, Message, Queue,
     nats_config::{CLOCK, ENROLMENTS, JOBS, KEYS, RESULTS, inbox_of},
 };
-use crate::{FleetError, Name};
+use crate::{FleetError, Name, time};
 use async_nats::{
     Client, ConnectError, ConnectOptions, Event,
     connection::State,
+    datetime::DateTime,
     jetstream::{
         self, AckKind, ErrorCode,
         consumer::{PullConsumer, pull},
@@ -381,10 +382,15 @@ impl Engine for Nats {
             .0
             .run_within(DEADLINE + wait, "take a message", taking)?;
         let deliver = |message: jetstream::Message| {
-            let attempt = message.info().map_or(1, |info| info.delivered);
+            // Both are in the subject that it is acknowledged to, which the server has written.
+            let known = message.info();
+            let (attempt, sent) = known.map_or((1, time::since_1970()), |info| {
+                (info.delivered, since_1970(info.published))
+            });
             let leased = Leased {
                 engine: Arc::clone(&self.0),
                 attempt: u64::try_from(attempt).unwrap_or(1),
+                sent,
                 lease,
                 message,
             };
@@ -393,17 +399,13 @@ impl Engine for Nats {
         Ok(taken.into_iter().map(deliver).collect())
     }
 
-    fn jobs_pending(&self) -> Result<HashSet<String>, FleetError> {
+    fn jobs_pending(&self) -> Result<HashSet<(Queue, String)>, FleetError> {
         let context = &self.0.context;
         let asking = async {
             let stream = context.get_stream_no_info(JOBS).await?;
             let subjects = stream.info_with_subjects(format!("{JOBS}.>")).await?;
             subjects
-                .map_ok(|(subject, _)| {
-                    // Behind the stream and the size of the machine.
-                    let about = subject.splitn(3, '.').nth(2);
-                    about.unwrap_or_default().to_owned()
-                })
+                .try_filter_map(|(subject, _)| std::future::ready(Ok(queued_at(&subject))))
                 .try_collect()
                 .await
                 .map_err(async_nats::Error::from)
@@ -452,10 +454,9 @@ impl Engine for Nats {
         let reading = async {
             let keys = context.get_stream_no_info(KEYS).await?;
             let message = keys.get_last_raw_message_by_subject(&subject).await?;
-            Ok::<_, async_nats::Error>(message.time.unix_timestamp_nanos())
+            Ok::<_, async_nats::Error>(since_1970(message.time))
         };
-        let nanos = self.0.run("read the server's clock", reading)?;
-        Ok(Duration::from_nanos(nanos.try_into().unwrap_or(0)))
+        self.0.run("read the server's clock", reading)
     }
 }
 
@@ -464,6 +465,7 @@ struct Leased {
     engine: Arc<Shared>,
     message: jetstream::Message,
     attempt: u64,
+    sent: Duration,
     lease: Duration,
 }
 
@@ -475,6 +477,10 @@ impl Delivery for Leased {
     fn about(&self) -> &str {
         let subject = self.message.subject.as_str();
         subject.splitn(3, '.').nth(2).unwrap_or_default()
+    }
+
+    fn sent(&self) -> Duration {
+        self.sent
     }
 
     fn attempt(&self) -> u64 {
@@ -501,6 +507,10 @@ impl Delivery for Leased {
     }
 }
 
+fn since_1970(time: DateTime) -> Duration {
+    Duration::from_nanos(time.unix_timestamp_nanos().try_into().unwrap_or(0))
+}
+
 fn stream_of(queue: Queue) -> &'static str {
     match queue {
         Queue::Plans => PLANS,
@@ -517,6 +527,16 @@ fn subject_of(queue: Queue) -> String {
         Queue::Jobs { cpus: Some(cpus) } => format!("{stream}.{cpus}"),
         _ => format!("{stream}.any"),
     }
+}
+
+/// The queue of jobs in which a message with this subject is, and what it is about. `None` if nobody takes it from there:
+/// an agent's key has a way to put messages anywhere.
+fn queued_at(subject: &str) -> Option<(Queue, String)> {
+    let mut parts = subject.splitn(3, '.').skip(1);
+    let cpus = parts.next()?.parse().ok();
+    let (queue, about) = (Queue::Jobs { cpus }, parts.next()?);
+    let is_here = format!("{}.{about}", subject_of(queue)) == subject;
+    is_here.then(|| (queue, about.to_owned()))
 }
 
 fn consumer_of(queue: Queue) -> String {
@@ -537,3 +557,21 @@ const DEADLINE: Duration = Duration::from_secs(5);
 const TRYING: Duration = Duration::from_secs(2);
 const PING: Duration = Duration::from_secs(20);
 const RECONNECT_MAX: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_is_where_agents_take_it_from_or_nowhere() {
+        for cpus in [None, Some(2)] {
+            let queue = Queue::Jobs { cpus };
+            let subject = format!("{}.p.0", subject_of(queue));
+            assert_eq!(queued_at(&subject), Some((queue, "p.0".to_owned())));
+        }
+        for size in ["other", "02", "+2", ""] {
+            assert_eq!(queued_at(&format!("{JOBS}.{size}.p.0")), None, "{size}");
+        }
+        assert_eq!(queued_at(JOBS), None);
+    }
+}

@@ -77,6 +77,7 @@ impl Bill {
 
     pub(super) fn of_runs(runs: &[SpentRow], prices: &Prices) -> Self {
         let mut sums: BTreeMap<(String, Option<String>, usize), Sum> = BTreeMap::new();
+        let mut left = heard_of(runs);
         for run in runs {
             // Of a run without lines nothing is known but that it was begun or given up, and of one that has not been
             // accepted the lines may be anything.
@@ -84,6 +85,11 @@ impl Bill {
                 continue;
             };
             let key = (run.agent.clone(), run.machine.clone(), head.machine.cpus);
+            // Whatever the lines say: no run took longer than it was heard of.
+            let millis = millis.min(between(run.span));
+            let left = left.entry(&run.agent).or_default();
+            let millis = millis.min(*left);
+            *left -= millis;
             let sum = sums.entry(key).or_default();
             sum.millis += millis;
             sum.runs += usize::from(run.is_accepted);
@@ -156,6 +162,22 @@ struct Sum {
     millis: u64,
 }
 
+/// Milliseconds for which each agent was heard of: it does one thing at a time, so its runs took no longer together.
+fn heard_of(runs: &[SpentRow]) -> BTreeMap<&str, u64> {
+    let mut spans: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
+    for run in runs {
+        let (begun, heard) = run.span;
+        let span = spans.entry(&run.agent).or_insert(run.span);
+        *span = (span.0.min(begun), span.1.max(heard));
+    }
+    let spans = spans.into_iter();
+    spans.map(|(agent, span)| (agent, between(span))).collect()
+}
+
+fn between((begun, heard): (i64, i64)) -> u64 {
+    u64::try_from(heard.saturating_sub(begun)).unwrap_or(0)
+}
+
 /// Head of a run and its time up to its last line; `None` if the lines are none.
 fn time((first, last): &(String, String)) -> Option<(Head, u64)> {
     let head: Head = serde_json::from_str(first).ok()?;
@@ -166,11 +188,8 @@ fn time((first, last): &(String, String)) -> Option<(Head, u64)> {
     } else {
         serde_json::from_str::<Last>(last).ok()?.spent_millis
     };
-    Some((head, millis.min(MILLIS_MAX)))
+    Some((head, millis))
 }
-
-/// A year.
-const MILLIS_MAX: u64 = 31_536_000_000;
 
 #[cfg(test)]
 mod tests {
@@ -193,6 +212,7 @@ mod tests {
             agent: agent.to_owned(),
             machine: machine.map(str::to_owned),
             is_accepted: true,
+            span: (0, 7_200_000),
             ends: Some((head(cpus, &[Experiment::new("X", "x")]), last)),
         }
     }
@@ -260,6 +280,23 @@ mod tests {
             ..run_of("a", None, 192, 0)
         };
         assert!(Bill::of_runs(&[none], &prices()).lines.is_empty());
+    }
+
+    #[test]
+    fn time_that_an_agent_makes_up_costs_no_more_than_the_time_it_was_heard_of() {
+        let run = |agent: &str, span| SpentRow {
+            span,
+            ..run_of(agent, None, 192, 31_536_000)
+        };
+        let runs = [
+            // An hour; and two runs that were begun at once, half an hour together.
+            run("a", (0, 3_600_000)),
+            run("b", (0, 900_000)),
+            run("b", (0, 1_800_000)),
+        ];
+        let lines = Bill::of_runs(&runs, &prices()).lines;
+        let seconds: Vec<f64> = lines.iter().map(|line| line.seconds).collect();
+        assert_eq!(seconds, [3_600.0, 1_800.0]);
     }
 
     #[test]

@@ -167,9 +167,10 @@ mod tests {
         let head = run::head(&[Experiment::new("X", "x")], settings, here, "now");
         let head = serde_json::to_string(&head).unwrap();
         SpentRow {
-            agent: "a".to_owned(),
+            agent: format!("of-{seconds}"),
             machine: Some(machine.to_owned()),
             is_accepted,
+            span: (0, seconds as i64 * 1_000),
             ends: Some((head, format!("{{\"spent_millis\":{}}}", seconds * 1_000))),
         }
     }

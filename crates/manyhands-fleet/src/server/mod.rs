@@ -26,7 +26,7 @@ use crate::{
     plan::Plan,
     price::Next,
     time::pause,
-    wire::{self, Answer, Cpus, Job, News, Note, Receipt, Report, Request, Submission},
+    wire::{self, Answer, Cpus, Job, News, Note, Over, Receipt, Report, Request, Submission, Text},
 };
 use manyhands_lab::{Experiment, clock::Stopwatch, run::Interrupt};
 use std::time::Duration;
@@ -162,7 +162,7 @@ impl<'engine> Server<'engine> {
                 Next::End { reason } => {
                     // Agents that are at a job end it. A server that dies before it has noted this comes here again.
                     for job in out.iter().chain(&waiting) {
-                        self.engine.put(&wire::job_key(&job.id), b"ended")?;
+                        self.tell_over(&job.id, None)?;
                     }
                     self.database.end_plan(&plan, &reason)?;
                 }
@@ -172,26 +172,42 @@ impl<'engine> Server<'engine> {
     }
 
     fn plan(&mut self, delivery: &dyn Delivery) -> Result<(), FleetError> {
-        match wire::from_bytes::<Request>(delivery.body()) {
-            Ok(Request::Submit(submission)) => self.submit(&submission)?,
-            // It may have overtaken its plan.
-            Ok(Request::Cancel(plan)) => {
-                if !self.cancel(&plan)? && delivery.attempt() < CANCEL_ATTEMPTS {
-                    return delivery.release(EARLY);
-                }
+        let request = wire::from_bytes::<Request>(delivery.body());
+        match request.and_then(|request| self.carry_out(&request, delivery)) {
+            Ok(true) => delivery.finish(),
+            Ok(false) => delivery.release(EARLY),
+            // It, or what an earlier version has left of what it is about.
+            Err(error @ FleetError::Format { .. }) => {
+                self.park(delivery, &error.to_string())?;
+                delivery.finish()
             }
-            Ok(Request::Redo(job)) => {
-                if let Some((job, time)) = self.database.redo(&job)? {
-                    self.engine.forget(&wire::job_key(&job.id))?;
+            Err(error) => Err(error),
+        }
+    }
+
+    /// `false` if it is too early for it.
+    fn carry_out(
+        &mut self,
+        request: &Request,
+        delivery: &dyn Delivery,
+    ) -> Result<bool, FleetError> {
+        match request {
+            Request::Submit(submission) => self.submit(submission)?,
+            // It may have overtaken its plan.
+            Request::Cancel(plan) => {
+                return Ok(self.cancel(plan)? || delivery.attempt() >= CANCEL_ATTEMPTS);
+            }
+            Request::Redo(job) => {
+                if let Some((job, time)) = self.database.redo(job)? {
+                    Over::forget(self.engine, &job.id)?;
                     self.hand_out(&job, time)?;
                 } else {
                     let reason = "there is no such job, or its plan has ended";
                     self.park(delivery, reason)?;
                 }
             }
-            Err(error) => self.park(delivery, &error.to_string())?,
         }
-        delivery.finish()
+        Ok(true)
     }
 
     fn enrol(&mut self, delivery: &dyn Delivery) -> Result<(), FleetError> {
@@ -228,7 +244,7 @@ impl<'engine> Server<'engine> {
             return Ok(false);
         };
         for job in open {
-            self.engine.put(&wire::job_key(&job), b"cancelled")?;
+            self.tell_over(&job, None)?;
         }
         Ok(true)
     }
@@ -251,7 +267,10 @@ impl<'engine> Server<'engine> {
                     self.hand_out(job, FIRST)?;
                 }
             }
-            Err(error) => self.database.refuse_plan(submission, &error.to_string())?,
+            Err(error) => {
+                let reason = Text::of(&error.to_string());
+                self.database.refuse_plan(submission, &reason)?;
+            }
         }
         Ok(())
     }
@@ -293,7 +312,10 @@ impl<'engine> Server<'engine> {
                 }
             }
         }
-        let all: Vec<&Report> = reports.iter().map(|(_, report)| report).collect();
+        let dated = reports
+            .iter()
+            .map(|(delivery, report)| (report, delivery.sent()));
+        let all: Vec<(&Report, Duration)> = dated.collect();
         let standings = self.database.store(&all)?;
         for ((delivery, report), standing) in reports.iter().zip(standings) {
             let is_early = match report {
@@ -339,7 +361,7 @@ impl<'engine> Server<'engine> {
             News::Lines { .. } | News::Beat { .. } | News::Unable { .. } => {}
             News::Failed { reason } => {
                 if self.database.fail(note, reason)? {
-                    self.engine.put(&wire::job_key(&note.job), b"failed")?;
+                    self.tell_over(&note.job, None)?;
                 }
             }
             News::Done {
@@ -362,13 +384,18 @@ impl<'engine> Server<'engine> {
                     Judgement::Refused => Receipt::Refused,
                 };
                 if receipt == Receipt::Accepted {
-                    self.engine
-                        .put(&wire::job_key(&note.job), note.run.as_bytes())?;
+                    self.tell_over(&note.job, Some(&note.run))?;
                 }
                 self.send_receipt(note, receipt, sending)?;
             }
         }
         Ok(true)
+    }
+
+    /// Says that a job needs nobody any more.
+    fn tell_over(&self, job: &Name, run: Option<&Name>) -> Result<(), FleetError> {
+        let (job, run) = (job.clone(), run.cloned());
+        Over { job, run }.tell(self.engine)
     }
 
     fn send_receipt(
@@ -377,9 +404,13 @@ impl<'engine> Server<'engine> {
         receipt: Receipt,
         sending: &Name,
     ) -> Result<(), FleetError> {
-        let sending = sending.clone();
-        let answer = wire::to_bytes(&Answer { receipt, sending })?;
-        self.engine.put(&wire::run_key(&note.run), &answer)
+        let (run, sending) = (note.run.clone(), sending.clone());
+        let answer = Answer {
+            run,
+            receipt,
+            sending,
+        };
+        answer.tell(self.engine)
     }
 }
 

@@ -70,6 +70,8 @@ pub(crate) struct SpentRow {
     /// What the agent's machine is called in the table of prices.
     pub(crate) machine: Option<String>,
     pub(crate) is_accepted: bool,
+    /// When its agent was first and last heard of it, by the engine's clock, in milliseconds since 1970.
+    pub(crate) span: (i64, i64),
     /// First and last line that have arrived; `None` if none has.
     pub(crate) ends: Option<(String, String)>,
 }
@@ -206,11 +208,15 @@ impl Database {
         let line = |which| {
             format!("(SELECT text FROM line WHERE run = run.id ORDER BY number {which} LIMIT 1)")
         };
+        let millis = |time| format!("CAST(1000 * unixepoch({time}, 'subsec') AS INTEGER)");
         let sql = format!(
-            "SELECT agent, machine, state = 'accepted', {}, {} FROM run JOIN job ON job.id = run.job \
+            "SELECT agent, machine, state = 'accepted', {}, {}, {}, {} FROM run JOIN job ON job.id = run.job \
              WHERE plan = ? ORDER BY run.id",
             line("ASC"),
-            line("DESC")
+            line("DESC"),
+            millis("begun"),
+            // An earlier version did not note it.
+            millis("coalesce(heard, 'now')")
         );
         let mut statement = self.0.prepare(&sql)?;
         let rows = statement.query_map([plan], |row| {
@@ -219,6 +225,7 @@ impl Database {
                 agent: row.get(0)?,
                 machine: row.get(1)?,
                 is_accepted: row.get(2)?,
+                span: (row.get(5)?, row.get(6)?),
                 ends: first.zip(last),
             })
         })?;

@@ -2,16 +2,18 @@
 
 use super::{
     Database,
-    database::{integer, read_job},
+    database::{integer, natural, read_job},
 };
 use crate::{
     FleetError, Name,
     measured::{Found, Measured},
-    time::{unix_seconds, utc},
-    wire::{LINES_MAX, LinesDigest, News, Note, Presence, Report},
+    time::{unix_seconds, utc_at},
+    watch::SILENT,
+    wire::{LINES_MAX, LinesDigest, News, Note, Presence, Report, Text},
 };
 use manyhands_lab::Experiment;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use std::time::Duration;
 
 /// What the rows of a run say, beside its last note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,12 +41,15 @@ pub(super) enum Standing {
 }
 
 impl Database {
-    /// Stores what was reported; what is there already stays as it is. The answer is for each of them whether it may be
-    /// believed.
-    pub(super) fn store(&mut self, reports: &[&Report]) -> Result<Vec<Standing>, FleetError> {
+    /// Stores what was reported, and when by the engine's clock; what is there already stays as it is. The answer is for
+    /// each of them whether it may be believed.
+    pub(super) fn store(
+        &mut self,
+        reports: &[(&Report, Duration)],
+    ) -> Result<Vec<Standing>, FleetError> {
         let transaction = self.0.transaction()?;
         let mut standings = Vec::new();
-        for report in reports {
+        for (report, sent) in reports {
             standings.push(match report {
                 Report::Waits(presence) => {
                     note_presence(&transaction, presence)?;
@@ -53,7 +58,7 @@ impl Database {
                 Report::Job(note) => {
                     let standing = standing(&transaction, note)?;
                     if standing == Standing::Right {
-                        store_note(&transaction, note)?;
+                        store_note(&transaction, note, *sent)?;
                     }
                     standing
                 }
@@ -81,10 +86,19 @@ impl Database {
             GOING_ON => {}
             _ => return Ok(Judgement::Refused),
         }
-        let texts = lines_of(&transaction, &note.run)?;
-        if (texts.len() as u64) < lines {
+        let sql = "SELECT count(*), coalesce(sum(octet_length(text)), 0) FROM line WHERE run = ?";
+        let (count, bytes): (i64, i64) =
+            transaction.query_row(sql, [&*note.run], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        if bytes > RUN_BYTES_MAX {
+            drop(transaction);
+            let reason = format!("its lines have more than {} MiB", RUN_BYTES_MAX >> 20);
+            self.fail(note, &Text::of(&reason))?;
+            return Ok(Judgement::Refused);
+        }
+        if natural(count) < lines {
             return Ok(Judgement::Missing);
         }
+        let texts = lines_of(&transaction, &note.run)?;
         let mut digest = LinesDigest::default();
         texts.iter().for_each(|text| digest.add(text));
         if texts.len() as u64 > lines || *digest.hex() != *sha256 {
@@ -97,7 +111,8 @@ impl Database {
         }
         let sql = "SELECT message FROM job WHERE id = ?";
         let message: String = transaction.query_row(sql, [&*note.job], |row| row.get(0))?;
-        match Measured::of_job(&texts, &read_job(&message)?, experiments) {
+        let job = read_job(&message);
+        match job.and_then(|job| Measured::of_job(&texts, &job, experiments)) {
             Ok(found) => {
                 accept(&transaction, note, &found)?;
                 let sql = "UPDATE run SET lines = ?, sha256 = ? WHERE id = ?";
@@ -107,7 +122,7 @@ impl Database {
             }
             Err(error) => {
                 drop(transaction);
-                self.fail(note, &error.to_string())?;
+                self.fail(note, &Text::of(&error.to_string()))?;
                 Ok(Judgement::Refused)
             }
         }
@@ -119,12 +134,19 @@ impl Database {
         Ok(())
     }
 
-    /// Notes that a run of a job has failed; whether nobody should try the job again.
-    pub(super) fn fail(&mut self, note: &Note, reason: &str) -> Result<bool, FleetError> {
+    /// Notes that a run of a job has failed; whether nobody should try the job again. It does not count while another
+    /// agent is at the job: who had it before, or has the ticket only, does not fail it for the one that has it now.
+    pub(super) fn fail(&mut self, note: &Note, reason: &Text) -> Result<bool, FleetError> {
+        let reason = &**reason;
         let transaction = self.0.transaction()?;
+        if is_at_another(&transaction, &note.run)? {
+            end_run(&transaction, note, SET_ASIDE, Some(reason))?;
+            transaction.commit()?;
+            return Ok(false);
+        }
         end_run(&transaction, note, "failed", Some(reason))?;
-        let sql = "SELECT count(*), attempts FROM run JOIN job ON job.id = run.job \
-                   WHERE job.id = ? AND state = 'failed'";
+        let sql = "SELECT (SELECT count(*) FROM run WHERE run.job = job.id AND state = 'failed'), attempts \
+                   FROM job WHERE id = ?";
         let (failures, attempts): (i64, i64) =
             transaction.query_row(sql, [&*note.job], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let is_over = failures >= attempts && !is_done(&transaction, &note.job)?;
@@ -156,16 +178,22 @@ fn standing(transaction: &Transaction<'_>, note: &Note) -> Result<Standing, Flee
     })
 }
 
-fn store_note(transaction: &Transaction<'_>, note: &Note) -> Result<(), FleetError> {
+fn store_note(
+    transaction: &Transaction<'_>,
+    note: &Note,
+    sent: Duration,
+) -> Result<(), FleetError> {
     transaction.execute(
-        "INSERT OR IGNORE INTO run (id, job, agent, begun, state) VALUES (?, ?, ?, ?, ?)",
-        params![&*note.run, &*note.job, &*note.agent, utc(), GOING_ON],
+        "INSERT INTO run (id, job, agent, begun, heard, state) VALUES (?1, ?2, ?3, ?4, ?4, ?5) \
+         ON CONFLICT (id) DO UPDATE SET begun = min(begun, excluded.begun), \
+         heard = max(coalesce(heard, ''), excluded.heard) WHERE state = excluded.state",
+        params![&*note.run, &*note.job, &*note.agent, utc_at(sent), GOING_ON],
     )?;
     match &note.news {
         News::Lines { first, texts } => {
             let sql = "INSERT OR IGNORE INTO line (run, number, text) VALUES (?, ?, ?)";
             let mut insert = transaction.prepare(sql)?;
-            for (number, text) in (first.get()..LINES_MAX).zip(texts) {
+            for (number, text) in (first.get()..LINES_MAX).zip(texts.iter()) {
                 insert.execute(params![&*note.run, integer(number), text])?;
             }
         }
@@ -190,6 +218,9 @@ fn store_note(transaction: &Transaction<'_>, note: &Note) -> Result<(), FleetErr
         }
         News::Done { machine, .. } => note_machine(transaction, note, machine.as_ref())?,
         News::Unable { reason } => {
+            end_run(transaction, note, SET_ASIDE, None)?;
+            let waits = "UPDATE agent SET job = NULL WHERE name = ?";
+            transaction.execute(waits, [&*note.agent])?;
             let reason = format!("{}: {}", note.agent, &**reason);
             let sql = "UPDATE job SET unable = ? WHERE id = ?";
             transaction.execute(sql, [&reason, &*note.job])?;
@@ -225,6 +256,14 @@ fn end_run(
     let sql = "UPDATE run SET state = ?, answer = ? WHERE id = ? AND state = ?";
     transaction.execute(sql, params![state, reason, &*note.run, GOING_ON])?;
     Ok(())
+}
+
+/// Whether another agent is at the job of a run: its own run of it has not ended, and was heard of lately.
+fn is_at_another(transaction: &Transaction<'_>, run: &Name) -> Result<bool, FleetError> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM run AS own JOIN run AS other \
+               ON other.job = own.job AND other.agent <> own.agent WHERE own.id = ? AND other.state = ? \
+               AND unixepoch(other.heard) > unixepoch(own.heard) - ?)";
+    Ok(transaction.query_row(sql, params![&**run, GOING_ON, SILENT], |row| row.get(0))?)
 }
 
 /// Notes that a run is the one of its job that counts.
@@ -272,3 +311,7 @@ pub(super) fn lines_of(connection: &Connection, run: &str) -> Result<Vec<String>
 }
 
 const GOING_ON: &str = "going on";
+/// Of a run that is nothing to its job.
+const SET_ASIDE: &str = "set aside";
+/// Of the lines of a run, which are read at once; the longest published runs have some megabytes.
+const RUN_BYTES_MAX: i64 = 32 << 20;

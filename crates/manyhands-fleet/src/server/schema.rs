@@ -15,9 +15,10 @@ pub(super) fn open(path: &Path) -> Result<Connection, FleetError> {
     let missing = match version {
         // What is there already stays as it is.
         0 => TABLES,
-        1 => &format!("{SINCE_1}{SINCE_2}{SINCE_4}{TABLES}"),
-        2 => &format!("{SINCE_2}{SINCE_4}{TABLES}"),
-        3 | 4 => &format!("{SINCE_4}{TABLES}"),
+        1 => &format!("{SINCE_1}{SINCE_2}{SINCE_4}{SINCE_5}{TABLES}"),
+        2 => &format!("{SINCE_2}{SINCE_4}{SINCE_5}{TABLES}"),
+        3 | 4 => &format!("{SINCE_4}{SINCE_5}{TABLES}"),
+        5 => SINCE_5,
         VERSION => return Ok(connection),
         other => return Err(of_version(other)),
     };
@@ -75,6 +76,7 @@ CREATE TABLE IF NOT EXISTS run (
     job TEXT NOT NULL,
     agent TEXT NOT NULL,
     begun TEXT NOT NULL,
+    heard TEXT,
     state TEXT NOT NULL DEFAULT 'going on',
     lines INTEGER,
     sha256 TEXT,
@@ -138,5 +140,9 @@ UPDATE job SET failed = 'it was not done before this program was replaced by a n
     AND NOT EXISTS (SELECT 1 FROM run WHERE run.job = job.id AND state = 'accepted');
 DROP TABLE agent;
 ";
-const VERSION: i64 = 5;
+/// What a file of version 5 lacks.
+const SINCE_5: &str = "
+ALTER TABLE run ADD COLUMN heard TEXT;
+";
+const VERSION: i64 = 6;
 const BUSY: Duration = Duration::from_secs(10);

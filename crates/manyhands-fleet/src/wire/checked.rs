@@ -128,6 +128,44 @@ impl Deref for Text {
     }
 }
 
+/// Lines of a run that are sent together: at least one, not too many, none of them empty.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<String>", into = "Vec<String>")]
+pub(crate) struct Texts(Vec<String>);
+
+impl Texts {
+    /// Lines that a message may have.
+    pub(crate) const COUNT_MAX: usize = 4_096;
+}
+
+impl TryFrom<Vec<String>> for Texts {
+    type Error = OutOfBounds;
+
+    fn try_from(texts: Vec<String>) -> Result<Self, OutOfBounds> {
+        let is_bounded = (1..=Self::COUNT_MAX).contains(&texts.len());
+        match is_bounded && texts.iter().all(|text| !text.is_empty()) {
+            true => Ok(Self(texts)),
+            false => Err(OutOfBounds(
+                "1 to 4,096 lines come together, and none is empty",
+            )),
+        }
+    }
+}
+
+impl From<Texts> for Vec<String> {
+    fn from(texts: Texts) -> Self {
+        texts.0
+    }
+}
+
+impl Deref for Texts {
+    type Target = [String];
+
+    fn deref(&self) -> &[String] {
+        &self.0
+    }
+}
+
 /// A whole number with its bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "u64", into = "u64")]
@@ -182,6 +220,22 @@ mod tests {
         assert_eq!(cut.len(), 1_000);
         assert!(Text::try_from(format!("{}x", &*cut)).is_err());
         assert!(Text::try_from("\u{202e}".to_owned()).is_err());
+    }
+
+    #[test]
+    fn lines_that_come_together_are_some_and_none_is_empty() {
+        let texts = |count: usize, text: &str| Texts::try_from(vec![text.to_owned(); count]);
+        assert_eq!(
+            texts(Texts::COUNT_MAX, "x").unwrap().len(),
+            Texts::COUNT_MAX
+        );
+        for wrong in [
+            texts(0, "x"),
+            texts(1, ""),
+            texts(Texts::COUNT_MAX + 1, "x"),
+        ] {
+            assert!(wrong.is_err());
+        }
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! What moves between submitter, server and agents, as JSON. Each type here is what a stranger may send: it is read with
 //! bounds for every field, and a message that has anything else in it is none.
 
+mod answer;
 mod checked;
 
+pub(crate) use answer::{Answer, Over, Receipt};
 pub use checked::{Name, OutOfBounds};
-pub(crate) use checked::{Text, Within, made};
+pub(crate) use checked::{Text, Texts, Within, made};
 
 use crate::{FleetError, price::Limit};
 use manyhands_lab::{Scale, record::Settings};
@@ -47,6 +49,22 @@ pub(crate) struct Job {
     pub(crate) work: Work,
     /// CPUs that an agent must have, exactly; `None` for any number.
     pub(crate) cpus: Option<Cpus>,
+}
+
+impl Job {
+    /// A job that an agent with this number of CPUs has taken: the server has put it there if it is about itself, and
+    /// for such agents.
+    pub(crate) fn read(bytes: &[u8], about: &str, cpus: usize) -> Result<Self, FleetError> {
+        let job: Self = from_bytes(bytes)?;
+        let is_here = *job.id == *about && job.cpus.is_none_or(|wanted| wanted.size() == cpus);
+        match is_here {
+            true => Ok(job),
+            false => Err(FleetError::Format {
+                what: "a job",
+                reason: "it is in the place of another".to_owned(),
+            }),
+        }
+    }
 }
 
 /// What an agent does for a job. What is not named here an agent decides for itself.
@@ -170,7 +188,7 @@ pub(crate) enum News {
     /// Lines of the run, from this number on: number 0 is the head, the others are events in order.
     Lines {
         first: Within<0, LINES_MAX>,
-        texts: Vec<String>,
+        texts: Texts,
     },
     /// The run is complete: the number of its lines, their digest, and which of its sendings this is.
     Done {
@@ -190,38 +208,6 @@ pub(crate) enum News {
     Failed { reason: Text },
     /// This agent cannot do it; another may.
     Unable { reason: Text },
-}
-
-/// The server's answer to one sending of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Answer {
-    pub(crate) receipt: Receipt,
-    pub(crate) sending: Name,
-}
-
-/// What became of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Receipt {
-    /// It is the run of its job that counts.
-    Accepted,
-    /// Another run of the same job counts.
-    Superseded,
-    /// It is no run that could ever count.
-    Refused,
-    /// Lines are missing or differ: all of them are wanted once more.
-    Resend,
-}
-
-/// The key under which the answer to a run lies.
-pub(crate) fn run_key(run: &Name) -> String {
-    format!("run.{run}")
-}
-
-/// The key that is there as soon as a job needs nobody any more.
-pub(crate) fn job_key(job: &Name) -> String {
-    format!("job.{job}")
 }
 
 /// The digest of a run's lines, in order.
@@ -292,6 +278,19 @@ mod tests {
         assert_eq!(digest(&["a", "b"]).len(), 64);
         assert_ne!(digest(&["a", "b"]), digest(&["ab"]));
         assert_ne!(digest(&["a", "b"]), digest(&["b", "a"]));
+    }
+
+    #[test]
+    fn a_job_in_the_place_of_another_is_none() {
+        let job = Job {
+            cpus: Some(Cpus::nearest(2)),
+            ..a_job()
+        };
+        let bytes = to_bytes(&job).unwrap();
+        assert_eq!(Job::read(&bytes, "p.0", 2).unwrap(), job);
+        for (about, cpus) in [("p.1", 2), ("p.0", 8)] {
+            assert!(Job::read(&bytes, about, cpus).is_err(), "{about} {cpus}");
+        }
     }
 
     #[test]

@@ -133,7 +133,8 @@ fn number(row: &Row, name: &str) -> f64 {
 
 /// The numbers of a row are those of the laboratory's report of that machine, and follow from each other.
 fn check_row(row: &Row, rows: &[Row], out: &Path) {
-    let reported = self::rows(&out.join(&row["agent"]).join("results.csv"));
+    let agent = out.join("agents").join(&row["agent"]);
+    let reported = self::rows(&agent.join("results.csv"));
     let same = reported
         .iter()
         .find(|one| one["arm"] == row["arm"])

@@ -7,6 +7,7 @@ use crate::{
     results,
 };
 use async_nats::{Client, ConnectOptions, jetstream};
+use manyhands_fleet::server::Database;
 use nkeys::KeyPair;
 use std::{fs, path::Path, time::Duration};
 use tokio::runtime::Runtime;
@@ -20,14 +21,16 @@ pub(crate) fn a_key_opens_only_what_its_agent_needs() {
         write_token(folder, name, "");
         machines.enrol(name, name).wait_for_success();
     }
-    Evil::with(folder, machines.port, "evil.nk").tries_all();
+    let evil = Evil::with(folder, machines.port, "evil.nk");
+    evil.tries_all();
+    evil.writes_keys_of(&machines.database());
     // Nobody takes the key of another by a token of its own, and who has no key at all gets none.
     write_token(folder, "mallory", "");
     let token = Evil::with(folder, machines.port, "mallory.token");
     token.takes_over(&public(&folder.join("good.nk")));
     token.takes_over(&public(&folder.join("fleet/nats/server.nk")));
     wait_until("all that it sent is parked", || {
-        said(folder, "watch --once --data fleet").contains("3 messages rejected")
+        said(folder, "watch --once --data fleet").contains("4 messages rejected")
     });
     let listed = said(folder, "key list --data fleet");
     assert!(
@@ -121,6 +124,29 @@ impl Evil {
             "manyhands-answers.job.mine",
         ] {
             assert!(!self.is_answered(subject, "{}"), "{subject}");
+        }
+    }
+
+    /// Has what the server acknowledges put under the keys of all jobs, which it may not write itself.
+    fn writes_keys_of(&self, database: &Path) {
+        let database = Database::open_to_read(database).unwrap();
+        wait_until("the plan has jobs", || {
+            let plans = database.plans().unwrap();
+            plans.first().is_some_and(|plan| plan.jobs > 0)
+        });
+        let plan = database.plans().unwrap().remove(0);
+        for job in database.jobs(&plan.id).unwrap() {
+            let key = format!("manyhands-answers.job.{}", job.id);
+            let last = format!("{{\"last_by_subj\":\"{key}\"}}");
+            let subject = "manyhands-results.any.evil";
+            let sending = self.client.publish_with_reply(subject, key, "x".into());
+            self.runtime.block_on(sending).unwrap();
+            wait_until("it is written", || {
+                let asking = "$JS.API.STREAM.MSG.GET.manyhands-answers";
+                let answer = self.client.request(asking, last.clone().into());
+                let answer = self.runtime.block_on(answer).unwrap();
+                String::from_utf8_lossy(&answer.payload).contains("\"data\"")
+            });
         }
     }
 

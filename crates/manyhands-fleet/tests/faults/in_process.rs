@@ -173,7 +173,8 @@ pub(crate) fn a_job_that_was_lost_comes_again_beside_one_that_waits() {
     let lost = fleet.inner.take(jobs, 1, Duration::ZERO).unwrap().remove(0);
     lost.finish().unwrap();
     assert!(fleet.serve_until(&engine, |_| {
-        fleet.inner.jobs_pending().unwrap().contains(lost.about())
+        let pending = fleet.inner.jobs_pending().unwrap();
+        pending.contains(&(jobs, lost.about().to_owned()))
     }));
 }
 
@@ -393,7 +394,7 @@ impl Engine for Faulty {
         Ok(taken)
     }
 
-    fn jobs_pending(&self) -> Result<HashSet<String>, FleetError> {
+    fn jobs_pending(&self) -> Result<HashSet<(Queue, String)>, FleetError> {
         self.inner.jobs_pending()
     }
 

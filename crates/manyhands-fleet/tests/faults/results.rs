@@ -133,15 +133,17 @@ fn check_export(database: &Database, plan: &str, out: &Path, runs: usize) -> usi
         assert!(seen.insert(which.join(",")), "twice: {line}");
     }
     assert_eq!(seen.len(), exported.samples);
-    let mut blocks = 0;
+    let (mut blocks, mut is_quiet) = (0, true);
     for folder in &exported.folders {
         let recording = store::read(folder, Damage::Refuse).unwrap();
         let findings = findings::analyse(&recording.head, &recording.events);
         assert!(findings.failures.is_empty(), "{:?}", findings.failures);
         assert!(findings.left_out.is_empty(), "{:?}", findings.left_out);
         blocks += findings.blocks;
+        is_quiet &= findings.quiet;
         assert!(folder.join("report.html").exists());
     }
+    assert_eq!(exported.is_quiet, is_quiet);
     // A block has both arms, and the baseline once more.
     assert_eq!(blocks * 3, exported.samples);
     exported.samples

@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "an unwrap in a test is an assertion")]
 
+mod messages;
+
 use cap::Cap;
 use manyhands_fleet::{
     Name,
@@ -12,7 +14,10 @@ use manyhands_fleet::{
     export,
     server::{Database, Server},
 };
-use manyhands_lab::{Case, Experiment, console, launcher::Launcher, run::Interrupt};
+use manyhands_lab::{
+    Case, Experiment, clock::Stopwatch, console, launcher::Launcher, run::Interrupt,
+};
+use messages::{good_jobs, good_reports, good_requests, hostile};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::{
@@ -27,6 +32,7 @@ use std::{
 static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
 
 const LEASE: Duration = Duration::from_secs(3_600);
+const DEADLINE: Duration = Duration::from_secs(120);
 const AT_ONCE: Duration = Duration::ZERO;
 const ANY: Queue = Queue::Jobs { cpus: None };
 
@@ -94,11 +100,15 @@ impl Fleet {
 
     /// An agent carries out a command, as one that is not hostile does.
     fn carry_out(&self, agent: &str, job: &Value, run: &str) {
-        let (head, outcome) = (head(), outcome());
-        let lines = json!({ "kind": "lines", "first": 0, "texts": [head, outcome] });
+        self.report_all(agent, job, run, &[&head(&[]), &outcome()]);
+    }
+
+    /// An agent reports these lines as a run.
+    fn report_all(&self, agent: &str, job: &Value, run: &str, texts: &[&str]) {
+        let lines = json!({ "kind": "lines", "first": 0, "texts": texts });
         self.report(agent, &note(agent, job, run, &lines));
         let done = json!({
-            "kind": "done", "lines": 2, "sha256": sha256(&[&head, &outcome]), "sending": "s", "machine": null
+            "kind": "done", "lines": texts.len(), "sha256": sha256(texts), "sending": "s", "machine": null
         });
         self.report(agent, &note(agent, job, run, &done));
         self.step();
@@ -119,11 +129,16 @@ fn note(agent: &str, job: &Value, run: &str, news: &Value) -> Value {
     } })
 }
 
-/// What an agent of this version writes before a command.
-fn head() -> String {
+/// What an agent of this version writes before these experiments, or before a command.
+fn head(experiments: &[Experiment]) -> String {
     use manyhands_lab::{Scale, machine::Machine, record::Settings, run};
     let settings = Settings::new(Scale::Quick, 1);
-    let head = run::head(&[], settings, Machine::here(), "2026-11-23T12:00:00Z");
+    let head = run::head(
+        experiments,
+        settings,
+        Machine::here(),
+        "2026-11-23T12:00:00Z",
+    );
     serde_json::to_string(&head).unwrap()
 }
 
@@ -162,16 +177,28 @@ fn a_done_that_names_another_job_is_parked_at_every_start() {
     let (a, b) = (fleet.job(), fleet.job());
     fleet.carry_out("good", &b, "r-b");
     assert_eq!(fleet.done(), 1);
-    let lines = json!({ "kind": "lines", "first": 0, "texts": [head(), outcome()] });
+    let lines = json!({ "kind": "lines", "first": 0, "texts": [head(&[]), outcome()] });
     fleet.report("evil", &note("evil", &a, "r-a", &lines));
     let done = json!({
-        "kind": "done", "lines": 2, "sha256": sha256(&[&head(), &outcome()]), "sending": "s", "machine": null
+        "kind": "done", "lines": 2, "sha256": sha256(&[&head(&[]), &outcome()]), "sending": "s", "machine": null
     });
     fleet.report("evil", &note("evil", &b, "r-a", &done));
     for _ in 0..3 {
         fleet.step();
     }
     assert_eq!((fleet.done(), fleet.rejected()), (1, 1));
+}
+
+#[test]
+fn a_failure_of_a_run_that_counts_changes_nothing() {
+    let fleet = Fleet::new();
+    let job = fleet.job();
+    fleet.carry_out("good", &job, "r");
+    let failed = json!({ "kind": "failed", "reason": "because" });
+    fleet.report("good", &note("good", &job, "r", &failed));
+    fleet.step();
+    let plan = fleet.database().plans().unwrap().remove(0);
+    assert_eq!((plan.done, plan.failed), (1, 0));
 }
 
 #[test]
@@ -207,13 +234,7 @@ fn an_agent_reports_in_its_own_name_and_of_its_own_jobs_only() {
 fn a_run_of_garbage_is_not_accepted_and_blocks_nothing() {
     let fleet = Fleet::new();
     let job = fleet.job();
-    let lines = json!({ "kind": "lines", "first": 0, "texts": ["good", "bad"] });
-    fleet.report("evil", &note("evil", &job, "r", &lines));
-    let done = json!({
-        "kind": "done", "lines": 2, "sha256": sha256(&["good", "bad"]), "sending": "s", "machine": null
-    });
-    fleet.report("evil", &note("evil", &job, "r", &done));
-    fleet.step();
+    fleet.report_all("evil", &job, "r", &["good", "bad"]);
     let (database, out) = (fleet.database(), fleet.folder.path().join("out"));
     let plan = database.plans().unwrap().remove(0);
     assert_eq!((plan.done, plan.failed), (0, 1));
@@ -317,118 +338,139 @@ fn a_job_names_no_program_and_no_number_that_is_too_large() {
     }
 }
 
-/// Texts that lead somewhere else, steer a terminal, or are no names.
-fn texts() -> impl Strategy<Value = String> {
-    prop_oneof![
-        Just("../escaped".to_owned()),
-        Just("/tmp/escaped".to_owned()),
-        Just("a b".to_owned()),
-        Just("a.".to_owned()),
-        Just(">".to_owned()),
-        Just(String::new()),
-        Just("\u{1b}]8;;http://evil\u{7}".to_owned()),
-        Just("p.0".to_owned()),
-        Just("x".repeat(100_000)),
-        ".{0,20}",
-    ]
-}
-
-fn values() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::from),
-        any::<u64>().prop_map(Value::from),
-        Just(json!(u64::MAX)),
-        Just(json!(u32::MAX)),
-        Just(json!(-1)),
-        Just(json!(1e300)),
-        texts().prop_map(Value::from),
-    ];
-    leaf.prop_recursive(4, 32, 4, |inner| {
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            prop::collection::btree_map(texts(), inner, 0..4)
-                .prop_map(|map| Value::Object(map.into_iter().collect())),
-        ]
-    })
-}
-
-/// One field of a good message, or a field more, has another value.
-fn spoiled(good: Value) -> impl Strategy<Value = Value> {
-    let paths = paths(&good, "");
-    (prop::sample::select(paths), values(), any::<bool>()).prop_map(move |(path, value, adds)| {
-        let mut message = good.clone();
-        let place = message.pointer_mut(&path).unwrap();
-        match place {
-            Value::Object(fields) if adds => {
-                fields.insert("builds".to_owned(), value);
-            }
-            _ => *place = value,
-        }
-        message
-    })
-}
-
-fn paths(value: &Value, path: &str) -> Vec<String> {
-    let mut all = vec![path.to_owned()];
-    match value {
-        Value::Object(fields) => {
-            let inner = fields.iter();
-            all.extend(inner.flat_map(|(name, one)| paths(one, &format!("{path}/{name}"))));
-        }
-        Value::Array(values) => {
-            let inner = values.iter().enumerate();
-            all.extend(inner.flat_map(|(place, one)| paths(one, &format!("{path}/{place}"))));
-        }
-        _ => {}
+#[cfg(unix)]
+#[test]
+fn keys_that_the_server_did_not_write_cost_neither_a_job_nor_a_finished_run() {
+    let fleet = Fleet::new();
+    let (folder, go) = (fleet.folder.path(), fleet.folder.path().join("go"));
+    let wait = format!("while [ ! -e {} ]; do sleep 0.01; done", go.display());
+    let list = format!(
+        "[commands.a]\nline = ['/bin/sh', '-c', '{wait}']\n[commands.b]\nline = ['/bin/true']"
+    );
+    let setup = Setup {
+        name: "good".parse().unwrap(),
+        spool: folder.join("agent"),
+        host_lock: folder.join("agent.lock"),
+        cpus: 2,
+        machine: None,
+        allowed: Allowed::parse(&list).unwrap(),
+        launcher: Launcher::new("/does/not/exist", [""; 0]),
+    };
+    // As `nats-server` acknowledges a message, wherever its publisher wants it.
+    let acknowledged = br#"{"stream":"manyhands-results","seq":5}"#;
+    for number in 0..2 {
+        let key = format!("job.{}.{number}", fleet.plan);
+        fleet.engine.put(&key, acknowledged).unwrap();
     }
-    all
+    let stop = Interrupt::default();
+    std::thread::scope(|scope| {
+        let (engine, stop) = (&fleet.engine, &stop);
+        let _ends_with_this = Stops(stop);
+        scope.spawn(move || {
+            let mut agent = Agent::new(setup, engine, experiments()).unwrap();
+            agent.run(None, stop, |_| {});
+        });
+        let watch = Stopwatch::start();
+        let begun = loop {
+            assert!(watch.elapsed() < DEADLINE, "it has begun nothing");
+            let report = engine.take(Queue::Results, 1, DEADLINE).unwrap().remove(0);
+            let said: Value = serde_json::from_slice(report.body()).unwrap();
+            report.release(AT_ONCE).unwrap();
+            if let Some(run) = said["job"]["run"].as_str() {
+                break run.to_owned();
+            }
+        };
+        engine.put(&format!("run.{begun}"), acknowledged).unwrap();
+        fs::write(go, "").unwrap();
+        while watch.elapsed() < DEADLINE && fleet.done() < 2 {
+            fleet.step();
+        }
+    });
+    assert_eq!(fleet.done(), 2);
 }
 
-fn good_jobs() -> [Value; 2] {
-    let job = |work: Value| json!({ "id": "p.0", "ticket": "t", "work": work, "cpus": 2 });
-    [
-        job(json!({
-            "kind": "case", "experiment": "T1", "case": "other", "scale": "quick", "seed": 1, "launches": 3,
-            "seconds_max": 60
-        })),
-        job(
-            json!({ "kind": "command", "name": "x", "holes": { "file": "/x" }, "seconds_max": 60 }),
-        ),
-    ]
+/// Asks an agent to end, also when its test fails.
+#[cfg(unix)]
+struct Stops<'test>(&'test Interrupt);
+
+#[cfg(unix)]
+impl Drop for Stops<'_> {
+    fn drop(&mut self) {
+        self.0.set();
+    }
 }
 
-fn good_reports() -> Vec<Value> {
-    let job = json!({ "id": "0-0.0", "ticket": "t" });
-    let note = |news: Value| note("evil", &job, "r", &news);
-    vec![
-        json!({ "waits": { "agent": "evil", "cpus": 2, "cpu": "x", "machine": "m" } }),
-        note(json!({ "kind": "lines", "first": 0, "texts": ["a", "b"] })),
-        note(json!({ "kind": "done", "lines": 2, "sha256": "00", "sending": "s", "machine": "m" })),
-        note(json!({ "kind": "beat", "events": 1, "left_seconds": 1, "machine": "m" })),
-        note(json!({ "kind": "failed", "reason": "why" })),
-        note(json!({ "kind": "unable", "reason": "why" })),
-    ]
+#[test]
+fn a_job_of_an_earlier_version_is_not_done_anew_and_ends_nothing() {
+    let fleet = Fleet::new();
+    let earlier = rusqlite::Connection::open(fleet.path()).unwrap();
+    let message = "UPDATE job SET message = '{\"command\":\"a\"}'";
+    assert_eq!(earlier.execute(message, []).unwrap(), 2);
+    let job = format!("{}.0", fleet.plan).parse().unwrap();
+    commands::redo_at(&fleet.engine, &job).unwrap();
+    fleet.step();
+    fleet.step();
+    assert_eq!(fleet.database().plans().unwrap()[0].failed, 2);
+    let rejected = fleet.database().rejected().unwrap();
+    assert_eq!(rejected.len(), 1);
+    assert!(
+        rejected[0].reason.contains("a job cannot be read"),
+        "{rejected:?}"
+    );
 }
 
-fn good_requests() -> Vec<Value> {
-    let toml = "name = 'x'\ncommands = [{ name = 'a' }]";
-    vec![
-        json!({ "submit": { "plan": "q", "toml": toml } }),
-        json!({ "cancel": "q" }),
-        json!({ "redo": "q.0" }),
-        json!({ "token": "U", "key": "U", "by_token": [1, 2], "by_key": [3] }),
-    ]
+#[test]
+fn a_plan_takes_no_more_memory_than_its_text_but_for_a_factor() {
+    let fleet = Fleet::new();
+    let holes: Vec<String> = (0..90)
+        .map(|hole| format!("h{hole} = '{}'", "x".repeat(1_000)))
+        .collect();
+    let cpus = vec!["2"; 10_000].join(",");
+    let toml = format!(
+        "name = 'x'\ncpus = [{cpus}]\n[[commands]]\nname = 'a'\n[commands.holes]\n{}",
+        holes.join("\n")
+    );
+    let request = json!({ "submit": { "plan": "q", "toml": toml } }).to_string();
+    let before = MEMORY.max_allocated();
+    fleet.send(Queue::Plans, "q", request.as_bytes());
+    fleet.step();
+    let peak = MEMORY.max_allocated().saturating_sub(before);
+    assert!(peak < 64 << 20, "{peak} bytes for {}", request.len());
+    let plan = fleet.database().plans().unwrap().pop().unwrap();
+    assert!(plan.refused.is_some(), "{plan:?}");
 }
 
-/// A message that is hostile: bytes, or one that was good.
-fn hostile(good: Vec<Value>) -> impl Strategy<Value = Vec<u8>> {
-    let spoiled = prop::sample::select(good).prop_flat_map(spoiled);
-    prop_oneof![
-        1 => prop::collection::vec(any::<u8>(), 0..200),
-        1 => values().prop_map(|value| value.to_string().into_bytes()),
-        8 => spoiled.prop_map(|value| value.to_string().into_bytes()),
-    ]
+#[test]
+fn an_agent_that_is_called_as_a_file_is_exported_beside_it() {
+    let fleet = Fleet::new();
+    let plan = "name = 'x'\nexperiments = ['T1']";
+    let plan = commands::submit_to(&fleet.engine, plan, None, &experiments()).unwrap();
+    fleet.step();
+    let job = loop {
+        let job = fleet.job();
+        if job["work"]["kind"] == "case" {
+            break job;
+        }
+    };
+    fleet.report_all("runs.csv", &job, "r", &[&head(&experiments())]);
+    let out = fleet.folder.path().join("out");
+    let exported = export::export(&fleet.database(), &plan, &out, None, console::alone).unwrap();
+    assert_eq!(exported.folders, [out.join("agents").join("runs.csv")]);
+    assert!(out.join("runs.csv").is_file());
+}
+
+#[test]
+fn what_is_foreign_begins_no_line_of_its_own() {
+    let fleet = Fleet::new();
+    let toml = "name = 'x'\nexperiments = ['T1']\n\"a\\nplan forged: 1 of 1 jobs done\" = 1";
+    let request = json!({ "submit": { "plan": "q", "toml": toml } });
+    fleet.send(Queue::Plans, "q", request.to_string().as_bytes());
+    fleet.step();
+    let outcome = "{\"a\\nplan forged: 1 of 1 jobs done\":1}";
+    fleet.report_all("evil", &fleet.job(), "r", &[&head(&[]), outcome]);
+    let shown = manyhands_fleet::watch::text(&fleet.database()).unwrap();
+    assert_eq!(shown.matches("forged").count(), 2, "{shown}");
+    assert!(!shown.contains("\nplan forged"), "{shown}");
 }
 
 proptest! {
