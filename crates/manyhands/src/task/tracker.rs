@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// Waits until tasks have ended, without keeping anything of them: for a server that ends in an orderly way.
 ///
-/// Whoever has a clone may add tasks. After [`close`](Self::close), [`wait`](Self::wait) is ready as soon as none is left. A
+/// Each clone can add tasks. After [`close`](Self::close), [`wait`](Self::wait) is ready as soon as none is left. A
 /// [`TaskGroup`](crate::task::TaskGroup) gathers results, and keeps each until it is asked for.
 ///
 /// # Cost

@@ -97,7 +97,10 @@ fn chunks_and_windows_are_those_of_the_standard_library() {
 #[test]
 fn chunks_and_windows_of_no_item_are_refused() {
     assert_eq!(panics_of(|| parallel::chunks(&[1], 0)).len(), 1);
-    assert_eq!(panics_of(|| drop(parallel::chunks_mut(&mut [1], 0))).len(), 1);
+    assert_eq!(
+        panics_of(|| drop(parallel::chunks_mut(&mut [1], 0))).len(),
+        1
+    );
     assert_eq!(panics_of(|| parallel::windows(&[1], 0)).len(), 1);
 }
 
