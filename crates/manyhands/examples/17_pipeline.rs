@@ -1,9 +1,9 @@
 //! How to run: `cargo run --release --example 17_pipeline`
 //!
-//! A pipeline of two channels: all downloads begin at once, four conversions run at a time, and the caller takes the
-//! results in the order in which the conversions end.
+//! A pipeline: forty downloads run at a time and four conversions, and the caller takes the results in the order in which
+//! the conversions end. If it takes them slowly, fewer downloads begin.
 
-use manyhands::{channel, task, time};
+use manyhands::{parallel, task, time};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -12,36 +12,18 @@ const CONVERSIONS: usize = 4;
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
 fn main() {
-    let (downloaded, to_convert) = channel::unbounded();
-    let (converted, results) = channel::unbounded();
-    for file in 0..FILES {
-        let downloaded = downloaded.clone();
-        drop(task::spawn(async move {
-            time::sleep(Duration::from_millis(file as u64 % 20)).await;
-            downloaded.send(file).expect("the converters take them all");
-        }));
-    }
-    // The channel closes when the last download has dropped its sender, and the converters end.
-    drop(downloaded);
-    for _ in 0..CONVERSIONS {
-        let (to_convert, converted) = (to_convert.clone(), converted.clone());
-        drop(task::spawn(async move {
-            while let Ok(file) = to_convert.recv_async().await {
-                converted
-                    .send(convert(file).await)
-                    .expect("the end is awaited");
-            }
-        }));
-    }
-    drop((to_convert, converted));
-    let sum = task::block_on(async {
-        let mut sum = 0;
-        while let Ok(pages) = results.recv_async().await {
-            sum += pages;
-        }
-        sum
-    });
-    assert_eq!(sum, (1..=FILES).sum::<usize>());
+    let pages = parallel::pipeline(0..FILES)
+        .stage_unordered(40, download)
+        .stage_unordered(CONVERSIONS, convert)
+        .to_vec();
+    let pages = task::block_on(pages);
+    assert_eq!(pages.len(), FILES);
+    assert_eq!(pages.into_iter().sum::<usize>(), (1..=FILES).sum());
+}
+
+async fn download(file: usize) -> usize {
+    time::sleep(Duration::from_millis(file as u64 % 20)).await;
+    file
 }
 
 async fn convert(file: usize) -> usize {

@@ -84,9 +84,9 @@ pub(crate) mod source;
 
 pub use crate::engine::consumer::{Cancellable, Ending, Uncancellable};
 pub use async_loop::{
-    AsyncLoop, AsyncResults, AsyncSource, FromStream, LoopHandle, for_each_async, for_range_async,
-    from_stream, map_async, stream_async, stream_async_unordered, try_for_each_async,
-    try_map_async,
+    AsyncLoop, AsyncResults, AsyncSource, FromStream, LoopHandle, Pipeline, for_each_async,
+    for_range_async, from_stream, map_async, pipeline, stream_async, stream_async_unordered,
+    try_for_each_async, try_map_async,
 };
 pub use control::{Control, Outcome};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]

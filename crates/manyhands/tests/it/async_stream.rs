@@ -1,6 +1,6 @@
 //! Async loops as streams: order, bounds, ends.
 
-use crate::support::{Counted, Ledger, blow, message_of, panics_of};
+use crate::support::{Counted, HighWater, Ledger, blow, message_of, panics_of};
 use manyhands::cancel::Source;
 use manyhands::simulation::Simulation;
 use manyhands::{parallel, time};
@@ -149,4 +149,89 @@ fn a_cancelled_stream_ends_with_the_error() {
         assert_eq!(last.unwrap_err().token(), &token);
         assert_eq!(results.next().await, None);
     });
+}
+
+#[test]
+fn each_stage_of_a_pipeline_keeps_its_limit_and_the_order_of_the_items() {
+    for seed in 0..10 {
+        let stages = [0, 1, 2].map(|_| Arc::new(HighWater::default()));
+        let [first, second, third] = stages.clone().map(|stage| {
+            move |n| {
+                let stage = Arc::clone(&stage);
+                async move {
+                    let _pass = stage.enter();
+                    slow(n).await + 1
+                }
+            }
+        });
+        let results = parallel::pipeline(0..100).stage(7, first).stage(1, second);
+        let given = simulate(seed, results.stage(3, third).to_vec());
+        assert!(given.into_iter().eq(3..103));
+        let [first, second, third] = stages.map(|stage| stage.highest());
+        assert!((first, second) == (7, 1) && (1..=3).contains(&third));
+    }
+}
+
+#[test]
+fn a_pipeline_whose_results_are_not_taken_stops_beginning_items() {
+    simulate(1, async {
+        let begun = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&begun);
+        let first = move |n: u64| {
+            count.fetch_add(1, Ordering::SeqCst);
+            slow(n)
+        };
+        let mut results = parallel::pipeline(0..1_000)
+            .stage_unordered(5, first)
+            .stage(2, slow);
+        for _ in 0..3 {
+            assert!(results.next().await.is_some());
+            time::sleep(Duration::from_secs(1)).await;
+        }
+        // Twice as many as may run at once in each stage, and those that were given.
+        assert!(begun.load(Ordering::SeqCst) <= 2 * 5 + 2 * 2 + 3);
+    });
+}
+
+#[test]
+fn the_first_error_of_a_stage_passes_the_others_and_ends_the_pipeline() {
+    for seed in 0..10 {
+        let ledger = Ledger::new(50);
+        let things = ledger.make_all().into_iter().enumerate();
+        let converted = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&converted);
+        let results = parallel::pipeline(things)
+            .stage(8, |(n, thing): (usize, Counted)| async move {
+                slow(n as u64).await;
+                if n == 20 { Err(n) } else { Ok((n, thing)) }
+            })
+            .try_stage(4, move |(n, thing)| {
+                count.fetch_add(1, Ordering::SeqCst);
+                async move {
+                    slow(n as u64).await;
+                    if n == 30 { Err(n) } else { Ok(thing) }
+                }
+            })
+            .try_to_vec();
+        let error = simulate(seed, results).expect_err("one fails in each stage");
+        assert_eq!(error, 20);
+        assert!(converted.load(Ordering::SeqCst) >= 20);
+        ledger.assert_settled();
+    }
+}
+
+#[test]
+fn a_panic_in_a_stage_comes_to_who_takes_the_results() {
+    let panics = panics_of(|| {
+        let first = |n| async move { if n == 5 { blow("first stage") } else { n } };
+        let results = parallel::pipeline(0..20).stage(4, first).stage(2, slow);
+        simulate(1, results.to_vec())
+    });
+    assert!(panics.iter().map(message_of).eq(["first stage"]));
+}
+
+#[test]
+fn a_stage_of_no_item_at_once_is_refused() {
+    let stage = || drop(parallel::pipeline(0..3).stage(0, slow));
+    assert_eq!(panics_of(stage).len(), 1);
 }

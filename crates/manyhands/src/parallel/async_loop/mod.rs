@@ -25,12 +25,14 @@ mod driver;
 mod future;
 mod handle;
 mod local;
+mod pipeline;
 mod source;
 mod stream;
 mod tuner;
 
 pub use future::AsyncLoop;
 pub use handle::LoopHandle;
+pub use pipeline::{Pipeline, pipeline};
 pub use source::{AsyncSource, FromStream, from_stream};
 pub use stream::AsyncResults;
 
