@@ -61,7 +61,11 @@ pub trait Watch: Sync {
 /// let checked: Result<u32, Cancelled> = total(&parallel::options().cancellation(&token));
 /// assert_eq!((plain, checked), (10, Ok(10)));
 /// ```
-pub trait Ending: Watch + Copy {
+pub trait Ending: Watch + Copy + Send {
+    /// How reductions group their values.
+    #[doc(hidden)]
+    const GROUPING: Grouping = Grouping::Any;
+
     /// The returned type for a result of type `T`.
     type Output<T>;
 
@@ -82,6 +86,15 @@ pub trait Ending: Watch + Copy {
     fn cancelled(&self) -> Option<Cancelled> {
         self.token().and_then(|token| token.check().err())
     }
+}
+
+/// How values are grouped before they are combined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Grouping {
+    /// By the blocks that runners happen to claim.
+    Any,
+    /// By the source's length alone.
+    Fixed,
 }
 
 /// The call cannot be cancelled.

@@ -1,7 +1,7 @@
 //! How a call is run: degree of parallelism, cancellation, runtime, state for each runner, grouping.
 
 use crate::cancel::Token;
-use crate::engine::consumer::{Cancellable, Ending, Uncancellable};
+use crate::engine::consumer::{Cancellable, Ending, Grouping, Uncancellable};
 use crate::engine::{HelperPolicy, Plan, SharingPlan};
 use crate::inspect::LoopSite;
 use crate::parallel::limits::{Limits, LimitsError, or_panic};
@@ -58,15 +58,6 @@ pub struct LocalOptions<'a, Init, Finish, E = Uncancellable> {
     pub(super) options: Options<'a, E>,
     pub(super) init: Init,
     pub(super) finish: Finish,
-}
-
-/// How values are grouped before they are combined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Grouping {
-    /// By the blocks that runners happen to claim.
-    Any,
-    /// By the source's length alone.
-    Fixed,
 }
 
 /// Options to begin with: all workers, not cancellable, the current runtime.

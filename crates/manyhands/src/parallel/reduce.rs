@@ -1,8 +1,9 @@
 //! Loops that combine their results: in the source's order, with a fixed grouping only on request.
 
+use crate::engine::consumer::Grouping;
 use crate::engine::consumer::{Consumer, Ending, Watch};
 use crate::parallel::adjacent::{AdjacentRuns, Run};
-use crate::parallel::options::{Grouping, Options};
+use crate::parallel::options::Options;
 use crate::parallel::source::{Drive, Feed, Source};
 use crate::sync::{Mutex, into_inner, lock};
 use std::convert::Infallible;

@@ -1,12 +1,12 @@
 //! The settings of a whole query, and the explanation of their effect.
 
 use crate::cancel::Token;
-use crate::engine::consumer::{Cancellable, Uncancellable};
+use crate::engine::consumer::{Cancellable, Ending, Uncancellable};
 use crate::query::Query;
 use crate::query::explain::{Decision, Explanation};
 use crate::query::order::{Order, Ordered, Unordered};
 use crate::query::pipeline::Pipeline;
-use crate::query::run::{Control, ExecutionMode, Fixed, Merge, Settings};
+use crate::query::run::{Deterministic, ExecutionMode, Merge, Settings};
 use crate::runtime::{Runtime, current};
 use std::marker::PhantomData;
 
@@ -166,7 +166,7 @@ impl<'a, P, O> Query<'a, P, O, Uncancellable> {
     }
 }
 
-impl<'a, P, O> Query<'a, P, O, Fixed<Uncancellable>> {
+impl<'a, P, O> Query<'a, P, O, Deterministic<Uncancellable>> {
     /// Ends the query early when the token is cancelled, as for one that is not deterministic.
     ///
     /// # Examples
@@ -176,12 +176,12 @@ impl<'a, P, O> Query<'a, P, O, Fixed<Uncancellable>> {
     /// let sum = [0.5, 0.25].into_par_query().deterministic().cancellation(&token).sum::<f64>();
     /// assert_eq!(sum, Ok(0.75));
     /// ```
-    pub fn cancellation(self, token: &Token) -> Query<'a, P, O, Fixed<Cancellable<'_>>> {
-        self.with_ending(|_| Fixed(Cancellable(token)))
+    pub fn cancellation(self, token: &Token) -> Query<'a, P, O, Deterministic<Cancellable<'_>>> {
+        self.with_ending(|_| Deterministic(Cancellable(token)))
     }
 }
 
-impl<'a, P, O, E: Plain> Query<'a, P, O, E> {
+impl<'a, P, O, E: Ending> Query<'a, P, O, E> {
     /// Makes reductions group their values by the source alone, so that floating-point results repeat bit
     /// for bit, whatever the number of workers.
     ///
@@ -202,17 +202,12 @@ impl<'a, P, O, E: Plain> Query<'a, P, O, E> {
     /// let again: f64 = roots().deterministic().degree_of_parallelism(1).sum();
     /// assert_eq!(once.to_bits(), again.to_bits());
     /// ```
-    pub fn deterministic(self) -> Query<'a, P, O, Fixed<E>> {
-        self.with_ending(Fixed)
+    pub fn deterministic(self) -> Query<'a, P, O, Deterministic<E>> {
+        self.with_ending(Deterministic)
     }
 }
 
-/// Not [`Fixed`] yet. Sealed.
-pub trait Plain {}
-impl Plain for Uncancellable {}
-impl Plain for Cancellable<'_> {}
-
-impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
+impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// What the query will do, and why, as text.
     ///
     /// # Examples

@@ -6,17 +6,17 @@
 //! # Ordering
 //! The end only says what runners need not start, hence Relaxed; the lock publishes the items.
 
-use crate::engine::consumer::Consumer;
+use crate::engine::consumer::{Consumer, Ending};
 use crate::parallel::adjacent::{AdjacentRuns, Run};
 use crate::query::pipeline::Pipeline;
-use crate::query::run::{Control, QueryRun};
+use crate::query::run::QueryRun;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, into_inner, lock};
 use std::mem;
 use std::ops::Range;
 
 /// The first `most` items, in order.
-pub(crate) fn first_items<P: Pipeline, E: Control>(
+pub(crate) fn first_items<P: Pipeline, E: Ending>(
     mut pipeline: P,
     most: usize,
     run: &QueryRun<'_, E>,

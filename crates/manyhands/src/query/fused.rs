@@ -3,14 +3,14 @@
 //! Not here: what changes them (`op/flat_op.rs`, `terminal/try_forms.rs`, `terminal/failing.rs`), and changes that
 //! keep positions (`op/apply.rs`).
 
-use crate::engine::consumer::Consumer;
+use crate::engine::consumer::{Consumer, Ending};
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
 use crate::query::explain::Explanation;
 use crate::query::gather::gather;
 use crate::query::items::Items;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::{Control, QueryRun};
+use crate::query::run::QueryRun;
 
 /// The items of `base`, each block changed by `alter`.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl<P: Pipeline, A: AdaptItem<P::Item, Output: Send> + Send> Pipeline for Fused
     const IS_POSITIONAL: bool = false;
 
     #[inline]
-    fn drive<C: Consumer<A::Output>, E: Control>(
+    fn drive<C: Consumer<A::Output>, E: Ending>(
         &mut self,
         most: u64,
         consumer: &C,
@@ -48,11 +48,7 @@ impl<P: Pipeline, A: AdaptItem<P::Item, Output: Send> + Send> Pipeline for Fused
         self.base.positions_left()
     }
 
-    fn into_positions<E: Control>(
-        self,
-        most: u64,
-        run: &QueryRun<'_, E>,
-    ) -> Items<Self::Positions> {
+    fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         gather(self, most, run)
     }
 

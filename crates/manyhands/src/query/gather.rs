@@ -8,7 +8,7 @@
 //!
 //! Unsafe: finishes a vector that was written in place.
 
-use crate::engine::consumer::Uncancellable;
+use crate::engine::consumer::{Ending, Uncancellable};
 use crate::parallel::map::Filling;
 use crate::parallel::reduce::{Fold, Folding};
 use crate::parallel::source::owned::OwnedItems;
@@ -16,11 +16,11 @@ use crate::query::first_items::first_items;
 use crate::query::items::Items;
 use crate::query::ordered_collect::OrderedCollect;
 use crate::query::pipeline::{Pipeline, Positional};
-use crate::query::run::{Control, QueryRun};
+use crate::query::run::QueryRun;
 use std::marker::PhantomData;
 
 /// All items in order; `None` if the query was cancelled.
-pub(crate) fn into_vec<P: Pipeline, E: Control>(
+pub(crate) fn into_vec<P: Pipeline, E: Ending>(
     mut pipeline: P,
     run: &QueryRun<'_, E>,
 ) -> Option<Vec<P::Item>> {
@@ -39,7 +39,7 @@ pub(crate) fn into_vec<P: Pipeline, E: Control>(
 }
 
 /// As many of the first items, in memory, as are needed.
-pub(crate) fn gather<P: Pipeline, E: Control>(
+pub(crate) fn gather<P: Pipeline, E: Ending>(
     pipeline: P,
     most: u64,
     run: &QueryRun<'_, E>,
@@ -48,7 +48,7 @@ pub(crate) fn gather<P: Pipeline, E: Control>(
 }
 
 /// As many of the first items as are needed.
-pub(crate) fn first_into_vec<P: Pipeline, E: Control>(
+pub(crate) fn first_into_vec<P: Pipeline, E: Ending>(
     pipeline: P,
     most: u64,
     run: &QueryRun<'_, E>,
@@ -60,7 +60,7 @@ pub(crate) fn first_into_vec<P: Pipeline, E: Control>(
 }
 
 /// What `make` makes of each item, in order; `None` if the query was cancelled.
-pub(crate) fn in_place<S: Positional, R: Send, E: Control>(
+pub(crate) fn in_place<S: Positional, R: Send, E: Ending>(
     mut items: Items<S>,
     make: impl Fn(S::Item) -> R + Sync,
     run: &QueryRun<'_, E>,
@@ -75,7 +75,7 @@ pub(crate) fn in_place<S: Positional, R: Send, E: Control>(
 }
 
 /// Folds all items, in order; `None` if the query was cancelled, `Some(None)` if it is empty.
-pub(crate) fn fold<P: Pipeline, F: Fold<P::Item>, E: Control>(
+pub(crate) fn fold<P: Pipeline, F: Fold<P::Item>, E: Ending>(
     pipeline: &mut P,
     fold: &F,
     run: &QueryRun<'_, E>,
@@ -120,7 +120,7 @@ pub(crate) trait Join<T>: Default + Extend<T> {
 }
 
 /// A collection made in parts; `None` if the query was cancelled.
-pub(crate) fn joined<T: Send, C: Join<T> + Send, P: Pipeline<Item = T>, E: Control>(
+pub(crate) fn joined<T: Send, C: Join<T> + Send, P: Pipeline<Item = T>, E: Ending>(
     mut pipeline: P,
     run: &QueryRun<'_, E>,
 ) -> Option<C> {

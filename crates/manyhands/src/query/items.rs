@@ -2,15 +2,15 @@
 //!
 //! Unsafe: positions are passed on to their source, each once.
 
-use crate::engine::consumer::Consumer;
+use crate::engine::consumer::Grouping;
+use crate::engine::consumer::{Consumer, Ending};
 use crate::engine::{Indexed, drive};
-use crate::parallel::options::Grouping;
 use crate::parallel::source::leaves::drive_leaves;
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::consumer_adapter::ConsumerAdapter;
 use crate::query::explain::Explanation;
 use crate::query::pipeline::{Pipeline, Positional};
-use crate::query::run::{CancelCheck, Control, QueryRun};
+use crate::query::run::{CancelCheck, QueryRun};
 
 /// The positions of a source from some position on. Those that were not driven when this is dropped are
 /// discarded.
@@ -70,7 +70,7 @@ impl<S: Indexed> Items<S> {
 
     /// As [`Pipeline::drive`].
     #[inline]
-    pub(crate) fn drive<C: Consumer<S::Item>, E: Control>(
+    pub(crate) fn drive<C: Consumer<S::Item>, E: Ending>(
         &mut self,
         most: u64,
         consumer: &C,
@@ -121,7 +121,7 @@ impl<P: Positional> Pipeline for Items<P> {
     const IS_POSITIONAL: bool = true;
 
     #[inline]
-    fn drive<C: Consumer<P::Item>, E: Control>(
+    fn drive<C: Consumer<P::Item>, E: Ending>(
         &mut self,
         most: u64,
         consumer: &C,
@@ -134,7 +134,7 @@ impl<P: Positional> Pipeline for Items<P> {
         Some(self.len())
     }
 
-    fn into_positions<E: Control>(self, _most: u64, _run: &QueryRun<'_, E>) -> Self {
+    fn into_positions<E: Ending>(self, _most: u64, _run: &QueryRun<'_, E>) -> Self {
         self
     }
 

@@ -134,7 +134,7 @@ pub use explain::Explanation;
 pub use op::{Group, Lookup, Matches};
 pub use order::{Order, Ordered, Unordered};
 pub use pipeline::Pipeline;
-pub use run::{ExecutionMode, Merge};
+pub use run::{Deterministic, ExecutionMode, Merge};
 pub use source::{
     FromIter, IntoParQuery, ParQuery, ParQueryMut, ParText, Partitioned, empty, from_iter,
     from_partitioned, once, repeat_n,
@@ -156,9 +156,40 @@ use std::marker::PhantomData;
 /// [`into_par_query`](IntoParQuery::into_par_query) and [`from_iter`].
 ///
 /// `P` is the source with its operators, `O` says whether the order is kept, `E` whether the query can be
-/// cancelled.
+/// cancelled, and whether it is [`Deterministic`].
 ///
-/// Example: see [the module](self).
+/// # Examples
+/// A function over any query of words:
+/// ```
+/// use manyhands::parallel::Ending;
+/// use manyhands::query::{Order, Pipeline, Query, prelude::*};
+///
+/// fn longest<E: Ending>(
+///     words: Query<'_, impl Pipeline<Item = &'static str>, impl Order, E>,
+/// ) -> E::Output<Option<usize>> {
+///     words.map(str::len).max()
+/// }
+/// let words = || ["many", "hands"].into_par_query();
+/// assert_eq!(longest(words()), Some(5));
+/// assert_eq!(longest(words().unordered().deterministic()), Some(5));
+/// let token = manyhands::cancel::Token::never();
+/// assert_eq!(longest(words().cancellation(&token)), Ok(Some(5)));
+/// ```
+///
+/// A query that a structure keeps:
+/// ```
+/// use manyhands::parallel::Uncancellable;
+/// use manyhands::query::{Deterministic, Ordered, Pipeline, Query, prelude::*};
+///
+/// struct Series<P>(Query<'static, P, Ordered, Deterministic<Uncancellable>>);
+///
+/// impl<P: Pipeline<Item = f64>> Series<P> {
+///     fn sum(self) -> f64 {
+///         self.0.sum()
+///     }
+/// }
+/// assert_eq!(Series([0.5, 1.0].into_par_query().deterministic()).sum(), 1.5);
+/// ```
 #[doc(alias = "ParallelQuery")]
 #[doc(alias = "ParallelIterator")]
 #[must_use = "a query does nothing until it is ended by asking for a result"]

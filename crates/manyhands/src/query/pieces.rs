@@ -3,13 +3,13 @@
 //! Not here: positions with one item each (`items.rs`).
 
 use crate::engine::Indexed;
-use crate::engine::consumer::Consumer;
+use crate::engine::consumer::{Consumer, Ending};
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::explain::Explanation;
 use crate::query::gather::gather;
 use crate::query::items::Items;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::{Control, QueryRun};
+use crate::query::run::QueryRun;
 
 /// The positions of a source each of which may give any number of items.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ impl<S: Indexed<Item: Send> + Send> Pipeline for Pieces<S> {
     type Positions = OwnedItems<S::Item>;
     const IS_POSITIONAL: bool = false;
 
-    fn drive<C: Consumer<S::Item>, E: Control>(
+    fn drive<C: Consumer<S::Item>, E: Ending>(
         &mut self,
         most: u64,
         consumer: &C,
@@ -33,11 +33,7 @@ impl<S: Indexed<Item: Send> + Send> Pipeline for Pieces<S> {
         Some(self.0.len())
     }
 
-    fn into_positions<E: Control>(
-        self,
-        most: u64,
-        run: &QueryRun<'_, E>,
-    ) -> Items<Self::Positions> {
+    fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         gather(self, most, run)
     }
 

@@ -10,10 +10,10 @@
 //! Unsafe: a promise about positions on which writing results in place depends.
 
 use crate::engine::Indexed;
-use crate::engine::consumer::Consumer;
+use crate::engine::consumer::{Consumer, Ending};
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
-use crate::query::run::{Control, QueryRun};
+use crate::query::run::QueryRun;
 
 /// A query up to some point, which gives items to the operator behind it. Sealed.
 ///
@@ -48,7 +48,7 @@ pub trait Pipeline: Sized + Send {
     /// count from 0 in each call. Returns how many positions there were; fewer than `most` if no more
     /// are left.
     #[doc(hidden)]
-    fn drive<C: Consumer<Self::Item>, E: Control>(
+    fn drive<C: Consumer<Self::Item>, E: Ending>(
         &mut self,
         most: u64,
         consumer: &C,
@@ -64,8 +64,7 @@ pub trait Pipeline: Sized + Send {
     /// The items by position, of a pipeline that was not driven yet. Items after the first `most` may be missing, and
     /// all of them after a cancellation.
     #[doc(hidden)]
-    fn into_positions<E: Control>(self, most: u64, run: &QueryRun<'_, E>)
-    -> Items<Self::Positions>;
+    fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions>;
 
     /// Adds its operators to the explanation, the source first.
     #[doc(hidden)]
@@ -101,7 +100,7 @@ pub trait Breaker: Sized + Send {
 
     /// Runs the input; only the first `most` items of the result are needed. After a cancellation the result is not
     /// used.
-    fn open<E: Control>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions>;
+    fn open<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions>;
 
     /// As [`Pipeline::explain`].
     fn explain(&self, explanation: &mut Explanation);
@@ -136,7 +135,7 @@ impl<B: Breaker> Pipeline for Materialized<B> {
     const IS_POSITIONAL: bool = B::IS_POSITIONAL;
     const IS_GATHERED: bool = true;
 
-    fn drive<C: Consumer<B::Item>, E: Control>(
+    fn drive<C: Consumer<B::Item>, E: Ending>(
         &mut self,
         most: u64,
         consumer: &C,
@@ -153,7 +152,7 @@ impl<B: Breaker> Pipeline for Materialized<B> {
         }
     }
 
-    fn into_positions<E: Control>(self, most: u64, run: &QueryRun<'_, E>) -> Items<B::Positions> {
+    fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<B::Positions> {
         match self {
             Self::Closed(breaker) => breaker.open(most, run),
             Self::Opened(items) => items,

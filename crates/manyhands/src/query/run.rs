@@ -3,10 +3,10 @@
 //! A token and fixed grouping are types, so that queries without them carry no data for either. The rest are values.
 
 use crate::cancel::{Cancelled, Token};
-use crate::engine::consumer::{Cancellable, Consumer, Ending, Uncancellable, Watch};
+use crate::engine::consumer::{Cancellable, Consumer, Ending, Grouping, Watch};
 use crate::engine::{HelperPolicy, Plan, SharingPlan};
 use crate::inspect::LoopSite;
-use crate::parallel::options::{Grouping, Options};
+use crate::parallel::options::Options;
 use crate::query::consumer_adapter::AdaptItem;
 use crate::runtime::Runtime;
 use std::ops::Range;
@@ -75,7 +75,7 @@ pub struct QueryRun<'a, E> {
     pub(crate) site: LoopSite,
 }
 
-impl<'a, E: Control> QueryRun<'a, E> {
+impl<'a, E: Ending> QueryRun<'a, E> {
     pub(crate) fn plan(&self) -> Plan<'_> {
         Plan {
             sharing: SharingPlan {
@@ -123,26 +123,13 @@ impl<'a, E: Control> QueryRun<'a, E> {
     }
 }
 
-/// The part of a query's type that says how it ends. Sealed.
-pub trait Control: Ending + Send + Sync {
-    /// How reductions group their values.
-    #[doc(hidden)]
-    const GROUPING: Grouping;
-}
-
-impl Control for Uncancellable {
-    const GROUPING: Grouping = Grouping::Any;
-}
-
-impl Control for Cancellable<'_> {
-    const GROUPING: Grouping = Grouping::Any;
-}
-
-/// Reductions group their values by the source alone.
+/// The query's reductions group their values by the source alone; made by [`Query::deterministic`](crate::query::Query::deterministic).
+///
+/// Example: see [`Query`](crate::query::Query).
 #[derive(Debug, Clone, Copy)]
-pub struct Fixed<E>(pub(crate) E);
+pub struct Deterministic<E>(pub(crate) E);
 
-impl<E: Watch> Watch for Fixed<E> {
+impl<E: Watch> Watch for Deterministic<E> {
     fn end(&self) -> u64 {
         self.0.end()
     }
@@ -152,7 +139,9 @@ impl<E: Watch> Watch for Fixed<E> {
     }
 }
 
-impl<E: Ending> Ending for Fixed<E> {
+impl<E: Ending> Ending for Deterministic<E> {
+    const GROUPING: Grouping = Grouping::Fixed;
+
     type Output<T> = E::Output<T>;
 
     fn conclude<T>(&self, value: Option<T>) -> E::Output<T> {
@@ -170,10 +159,6 @@ impl<E: Ending> Ending for Fixed<E> {
     fn cancelled(&self) -> Option<Cancelled> {
         self.0.cancelled()
     }
-}
-
-impl<E: Control> Control for Fixed<E> {
-    const GROUPING: Grouping = Grouping::Fixed;
 }
 
 /// Ends also when the items are not wanted any more: checked before each item of the source, and by all operators that
@@ -198,6 +183,8 @@ impl<E: Watch> Watch for WhileWanted<'_, E> {
 }
 
 impl<E: Ending> Ending for WhileWanted<'_, E> {
+    const GROUPING: Grouping = E::GROUPING;
+
     type Output<T> = Option<T>;
 
     fn conclude<T>(&self, value: Option<T>) -> Option<T> {
@@ -219,14 +206,10 @@ impl<E: Ending> Ending for WhileWanted<'_, E> {
     }
 }
 
-impl<E: Control> Control for WhileWanted<'_, E> {
-    const GROUPING: Grouping = E::GROUPING;
-}
-
 /// The first adapter of a source's items: checks the token before each of them.
 pub(crate) struct CancelCheck<E>(pub(crate) E);
 
-impl<T, E: Control> AdaptItem<T> for CancelCheck<E> {
+impl<T, E: Ending> AdaptItem<T> for CancelCheck<E> {
     type Output = T;
 
     #[inline]

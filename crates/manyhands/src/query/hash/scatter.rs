@@ -5,7 +5,7 @@
 //! runners' shares of a part are merged, by the runs in which the items came. If no runner has distributed any, there is
 //! only one part.
 
-use crate::engine::consumer::Consumer;
+use crate::engine::consumer::{Consumer, Ending};
 use crate::parallel::one_or_many::OneOrMany;
 use crate::parallel::runs::Runs;
 use crate::query::gather::in_place;
@@ -13,7 +13,7 @@ use crate::query::hash::buckets::Row;
 use crate::query::hash::hasher::Secret;
 use crate::query::hash::{PARTS, part_of};
 use crate::query::pipeline::Pipeline;
-use crate::query::run::{Control, QueryRun};
+use crate::query::run::QueryRun;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, into_inner, lock};
 use std::hash::Hash;
@@ -59,7 +59,7 @@ pub(crate) enum Scattered<K, V> {
 pub(crate) struct Part<K, V>(OneOrMany<Share<K, V>>);
 
 /// All items of a query. `split` divides an item into its key and the rest. After a cancellation some may be missing.
-pub(crate) fn scattered<P: Pipeline, K: Hash + Send, V: Send, E: Control>(
+pub(crate) fn scattered<P: Pipeline, K: Hash + Send, V: Send, E: Ending>(
     mut query: P,
     split: impl Fn(P::Item) -> (K, V) + Sync,
     secret: Secret,

@@ -3,7 +3,7 @@
 //! # Ordering
 //! The count carries no data, hence Relaxed; the exchange gives each of its steps to one item.
 
-use crate::engine::consumer::Consumer;
+use crate::engine::consumer::{Consumer, Ending};
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
 use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
@@ -12,7 +12,7 @@ use crate::query::gather::gather;
 use crate::query::items::Items;
 use crate::query::order::Unordered;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::{Control, QueryRun};
+use crate::query::run::QueryRun;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::ops::Range;
 
@@ -57,7 +57,7 @@ impl<P: Pipeline> Pipeline for AnyPart<P> {
     type Positions = OwnedItems<P::Item>;
     const IS_POSITIONAL: bool = false;
 
-    fn drive<C: Consumer<P::Item>, E: Control>(
+    fn drive<C: Consumer<P::Item>, E: Ending>(
         &mut self,
         most: u64,
         consumer: &C,
@@ -83,11 +83,7 @@ impl<P: Pipeline> Pipeline for AnyPart<P> {
         }
     }
 
-    fn into_positions<E: Control>(
-        self,
-        most: u64,
-        run: &QueryRun<'_, E>,
-    ) -> Items<Self::Positions> {
+    fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         gather(self, most, run)
     }
 
@@ -152,7 +148,7 @@ impl<T> AdaptItem<T> for Claiming<'_> {
     }
 }
 
-impl<'a, P: Pipeline, E: Control> Query<'a, P, Unordered, E> {
+impl<'a, P: Pipeline, E: Ending> Query<'a, P, Unordered, E> {
     /// Some `count` items, in no defined choice; all if there are fewer.
     ///
     /// # Examples

@@ -5,14 +5,14 @@
 //! Unsafe: passes positions on.
 
 use crate::engine::Indexed;
-use crate::engine::consumer::Consumer;
+use crate::engine::consumer::{Consumer, Ending};
 use crate::query::Query;
 use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Order;
 use crate::query::pipeline::{Pipeline, Positional};
-use crate::query::run::{Control, QueryRun};
+use crate::query::run::QueryRun;
 use std::ops::Range;
 
 /// Makes one item of each.
@@ -46,7 +46,7 @@ impl<P: Pipeline, A: Apply<P::Item>> Pipeline for Applied<P, A> {
     const IS_POSITIONAL: bool = P::IS_POSITIONAL;
 
     #[inline]
-    fn drive<C: Consumer<A::Output>, E: Control>(
+    fn drive<C: Consumer<A::Output>, E: Ending>(
         &mut self,
         most: u64,
         consumer: &C,
@@ -63,11 +63,7 @@ impl<P: Pipeline, A: Apply<P::Item>> Pipeline for Applied<P, A> {
         self.base.positions_left()
     }
 
-    fn into_positions<E: Control>(
-        self,
-        most: u64,
-        run: &QueryRun<'_, E>,
-    ) -> Items<Self::Positions> {
+    fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let base = self.base.into_positions(most, run).release();
         Items::new(
             Applied {
@@ -190,7 +186,7 @@ impl<T: Clone + Send> Apply<&T> for Cloned {
     }
 }
 
-impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
+impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// Makes a new item of each.
     ///
     /// # Examples
@@ -232,7 +228,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
     }
 }
 
-impl<'a, 'b, T: 'b + Sync, P: Pipeline<Item = &'b T>, O: Order, E: Control> Query<'a, P, O, E> {
+impl<'a, 'b, T: 'b + Sync, P: Pipeline<Item = &'b T>, O: Order, E: Ending> Query<'a, P, O, E> {
     /// Copies each item.
     ///
     /// # Examples

@@ -3,14 +3,14 @@
 //! Unsafe: passes positions on.
 
 use crate::engine::Indexed;
-use crate::engine::consumer::Consumer;
+use crate::engine::consumer::{Consumer, Ending};
 use crate::query::Query;
 use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Order;
 use crate::query::pipeline::{Pipeline, Positional};
-use crate::query::run::{Control, QueryRun};
+use crate::query::run::QueryRun;
 use crate::query::source::IntoParQuery;
 use std::ops::Range;
 
@@ -32,7 +32,7 @@ impl<P: Pipeline, Q: Pipeline<Item = P::Item>> Pipeline for Chain<P, Q> {
     type Positions = Chain<P::Positions, Q::Positions>;
     const IS_POSITIONAL: bool = P::IS_POSITIONAL && Q::IS_POSITIONAL;
 
-    fn drive<C: Consumer<P::Item>, E: Control>(
+    fn drive<C: Consumer<P::Item>, E: Ending>(
         &mut self,
         most: u64,
         consumer: &C,
@@ -53,11 +53,7 @@ impl<P: Pipeline, Q: Pipeline<Item = P::Item>> Pipeline for Chain<P, Q> {
         before + self.right.drive(most - before, &later, run)
     }
 
-    fn into_positions<E: Control>(
-        self,
-        most: u64,
-        run: &QueryRun<'_, E>,
-    ) -> Items<Self::Positions> {
+    fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let left = self.left.into_positions(most, run);
         let right = self
             .right
@@ -151,7 +147,7 @@ unsafe impl<S: Indexed, R: Indexed<Item = S::Item>> Indexed for Chain<S, R> {
 // SAFETY: an item of one of the two for each position.
 unsafe impl<S: Positional, R: Positional<Item = S::Item>> Positional for Chain<S, R> {}
 
-impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
+impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// This query's items, then another's.
     ///
     /// # Examples

@@ -3,13 +3,14 @@
 //! Unsafe: passes positions on.
 
 use crate::engine::Indexed;
+use crate::engine::consumer::Ending;
 use crate::parallel::source::slice::{SharedItems, to_usize};
 use crate::query::Query;
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::{Order, Ordered};
 use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional};
-use crate::query::run::{Control, QueryRun};
+use crate::query::run::QueryRun;
 use std::slice;
 
 /// Several positions of the base as one; see [`Query::chunks`] and [`Query::step_by`].
@@ -67,7 +68,7 @@ impl<P: Pipeline, K: Kind<P::Item>> Breaker for Grouped<P, K> {
     type Positions = Grouped<P::Positions, K>;
     const IS_POSITIONAL: bool = P::IS_POSITIONAL;
 
-    fn open<E: Control>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let needed = most.saturating_mul(self.size);
         let base = self.base.into_positions(needed, run).release();
         Items::new(
@@ -157,7 +158,7 @@ impl<'a, T> Windows<'a, T> {
 // SAFETY: a window for each position.
 unsafe impl<T: Sync> Positional for Windows<'_, T> {}
 
-impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
+impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
     /// The items in vectors of `size`, the last of which may be shorter.
     ///
     /// # Panics
@@ -205,7 +206,7 @@ impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
     }
 }
 
-impl<'a, 's, T: Sync, O: Order, E: Control> Query<'a, Items<SharedItems<'s, T>>, O, E> {
+impl<'a, 's, T: Sync, O: Order, E: Ending> Query<'a, Items<SharedItems<'s, T>>, O, E> {
     /// The parts of the slice with `size` neighbouring items each.
     ///
     /// # Panics

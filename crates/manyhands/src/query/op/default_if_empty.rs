@@ -4,7 +4,7 @@
 //! The flag is read after every runner has left, hence Relaxed.
 
 use crate::engine::Runner;
-use crate::engine::consumer::Consumer;
+use crate::engine::consumer::{Consumer, Ending};
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
 use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
@@ -13,7 +13,7 @@ use crate::query::items::Items;
 use crate::query::op::chain::Chain;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::{Control, QueryRun};
+use crate::query::run::QueryRun;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use std::ops::Range;
 
@@ -30,7 +30,7 @@ impl<P: Pipeline> Pipeline for DefaultIfEmpty<P, P::Item> {
     type Positions = Chain<P::Positions, OwnedItems<P::Item>>;
     const IS_POSITIONAL: bool = P::IS_POSITIONAL;
 
-    fn drive<C: Consumer<P::Item>, E: Control>(
+    fn drive<C: Consumer<P::Item>, E: Ending>(
         &mut self,
         most: u64,
         consumer: &C,
@@ -61,7 +61,7 @@ impl<P: Pipeline> Pipeline for DefaultIfEmpty<P, P::Item> {
         count + 1
     }
 
-    fn into_positions<E: Control>(
+    fn into_positions<E: Ending>(
         mut self,
         most: u64,
         run: &QueryRun<'_, E>,
@@ -106,7 +106,7 @@ impl<T> AdaptItem<T> for Noting<'_> {
     }
 }
 
-impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
+impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// The items, or `default` if there are none.
     ///
     /// # Examples

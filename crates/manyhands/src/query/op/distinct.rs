@@ -2,6 +2,7 @@
 //!
 //! An ordered query keeps the first of equal items, an unordered one any.
 
+use crate::engine::consumer::Ending;
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
 use crate::query::explain::Explanation;
@@ -14,7 +15,7 @@ use crate::query::items::Items;
 use crate::query::op::chain::Chain;
 use crate::query::order::Order;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline};
-use crate::query::run::{Control, QueryRun};
+use crate::query::run::QueryRun;
 use crate::query::source::IntoParQuery;
 use std::hash::Hash;
 
@@ -95,7 +96,7 @@ impl<V: Send> Gather<V> for KeepFirst {
 }
 
 /// One of each of these items that `is_wanted`.
-fn unique<P: Pipeline, L: KeyExtractor<P::Item>, E: Control>(
+fn unique<P: Pipeline, L: KeyExtractor<P::Item>, E: Ending>(
     mut base: P,
     likeness: &L,
     is_wanted: impl Fn(&L::Key) -> bool + Sync,
@@ -124,7 +125,7 @@ impl<P: Pipeline, L: KeyExtractor<P::Item>> Breaker for Distinct<P, L> {
     type Item = P::Item;
     type Positions = OwnedItems<P::Item>;
 
-    fn open<E: Control>(self, _most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Ending>(self, _most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         unique(self.base, &self.likeness, |_| true, self.in_order, run)
     }
 
@@ -160,7 +161,7 @@ where
     type Item = P::Item;
     type Positions = OwnedItems<P::Item>;
 
-    fn open<E: Control>(self, _most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Ending>(self, _most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let secret = Secret::new();
         let others = scattered(self.other, |key| (key, ()), secret, run);
         let others = Buckets::new(others, secret, &run.options());
@@ -186,7 +187,7 @@ where
 /// # Cost
 /// Memory for all different items. The source is run to its end before the first is given. Hashing is fast and uses a
 /// new key for each query, but is no defence against an attacker who can measure how long keys take.
-impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
+impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// Each item once.
     ///
     /// # Examples

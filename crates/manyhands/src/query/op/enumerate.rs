@@ -3,13 +3,14 @@
 //! Unsafe: passes positions on.
 
 use crate::engine::Indexed;
+use crate::engine::consumer::Ending;
 use crate::parallel::source::slice::to_usize;
 use crate::query::Query;
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional};
-use crate::query::run::{Control, QueryRun};
+use crate::query::run::QueryRun;
 
 /// See [`Query::enumerate`].
 #[derive(Debug)]
@@ -20,7 +21,7 @@ impl<P: Pipeline> Breaker for Enumerate<P> {
     type Positions = Enumerate<P::Positions>;
     const IS_POSITIONAL: bool = P::IS_POSITIONAL;
 
-    fn open<E: Control>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let base = self.0.into_positions(most, run).release();
         Items::new(Enumerate(base), "enumerate")
     }
@@ -62,7 +63,7 @@ unsafe impl<S: Indexed> Indexed for Enumerate<S> {
 // SAFETY: one pair is made of each item.
 unsafe impl<S: Positional> Positional for Enumerate<S> {}
 
-impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
+impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
     /// Gives each item with its index.
     ///
     /// # Examples

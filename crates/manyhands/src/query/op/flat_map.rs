@@ -6,7 +6,7 @@
 //! # Ordering
 //! The flag only says what runners need not make, hence Relaxed.
 
-use crate::engine::consumer::Consumer;
+use crate::engine::consumer::{Consumer, Ending};
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
 use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
@@ -16,7 +16,7 @@ use crate::query::items::Items;
 use crate::query::op::flat_op::FlatOp;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::{Control, QueryRun};
+use crate::query::run::QueryRun;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use std::ops::Range;
 
@@ -33,7 +33,7 @@ impl<P: Pipeline, G: FlatOp<P::Item>> Pipeline for Unfolded<P, G> {
     const IS_POSITIONAL: bool = false;
 
     #[inline]
-    fn drive<C: Consumer<G::Output>, E: Control>(
+    fn drive<C: Consumer<G::Output>, E: Ending>(
         &mut self,
         most: u64,
         consumer: &C,
@@ -54,11 +54,7 @@ impl<P: Pipeline, G: FlatOp<P::Item>> Pipeline for Unfolded<P, G> {
         self.base.positions_left()
     }
 
-    fn into_positions<E: Control>(
-        self,
-        most: u64,
-        run: &QueryRun<'_, E>,
-    ) -> Items<Self::Positions> {
+    fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         gather(self, most, run)
     }
 
@@ -76,7 +72,7 @@ struct Unfolding<'a, G, E> {
     has_panicked: AtomicBool,
 }
 
-impl<T, G: FlatOp<T>, E: Control> AdaptItem<T> for Unfolding<'_, G, E> {
+impl<T, G: FlatOp<T>, E: Ending> AdaptItem<T> for Unfolding<'_, G, E> {
     type Output = G::Output;
 
     #[inline]
@@ -133,7 +129,7 @@ impl<T: IntoIterator<Item: Send>> FlatOp<T> for Flatten {
     }
 }
 
-impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
+impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// Makes any number of new items of each. One runner makes all items of one item, or as many as are wanted:
     /// a query that ends early, is cancelled, or has panicked elsewhere needs no end of an iterator.
     ///

@@ -5,12 +5,12 @@
 //! Not here: operators that may make very many items of one (`flat_map.rs`).
 
 use crate::engine::consumer::Consumer;
+use crate::engine::consumer::Ending;
 use crate::query::Query;
 use crate::query::consumer_adapter::AdaptItem;
 use crate::query::fused::Fused;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::Control;
 use std::ops::Range;
 
 /// Makes any number of items of each.
@@ -76,7 +76,7 @@ impl<T, R: Send, F: Fn(T) -> Option<R> + Send + Sync> FlatOp<T> for FilterMap<F>
     }
 }
 
-impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
+impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// Keeps the items that satisfy the predicate.
     ///
     /// # Examples

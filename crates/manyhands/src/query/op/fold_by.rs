@@ -1,5 +1,6 @@
 //! One value for each key, from its items in any order: `fold_by`, `count_by`.
 
+use crate::engine::consumer::Ending;
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
 use crate::query::explain::Explanation;
@@ -8,7 +9,7 @@ use crate::query::hash::local::Gather;
 use crate::query::items::Items;
 use crate::query::order::Order;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline};
-use crate::query::run::{Control, QueryRun};
+use crate::query::run::QueryRun;
 use std::hash::Hash;
 
 /// How a group's value is made of its items.
@@ -147,7 +148,7 @@ where
     type Item = (K, F::Value);
     type Positions = OwnedItems<Self::Item>;
 
-    fn open<E: Control>(mut self, _most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Ending>(mut self, _most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let split = |item| {
             let key = (self.key)(&item);
             Some((key, self.fold.keep(item)))
@@ -164,7 +165,7 @@ where
     }
 }
 
-impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
+impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// Counts the items with equal keys.
     ///
     /// The keys of an ordered query come in the order of their first items.

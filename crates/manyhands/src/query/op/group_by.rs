@@ -2,6 +2,7 @@
 //!
 //! Groups of an ordered query come in the order of their first items; the items of a group keep their order.
 
+use crate::engine::consumer::Ending;
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
 use crate::query::explain::Explanation;
@@ -13,7 +14,7 @@ use crate::query::items::Items;
 use crate::query::op::apply::{Applied, Apply};
 use crate::query::order::Order;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline};
-use crate::query::run::{Control, QueryRun};
+use crate::query::run::QueryRun;
 use std::hash::Hash;
 use std::{iter, slice, vec};
 
@@ -179,7 +180,7 @@ impl<V: Send> Gather<V> for KeepAll {
 }
 
 /// All items in groups, by the groups' first items if `in_order`.
-fn grouped<P: Pipeline, K: Hash + Eq + Send, E: Control>(
+fn grouped<P: Pipeline, K: Hash + Eq + Send, E: Ending>(
     mut base: P,
     key: impl Fn(&P::Item) -> K + Sync,
     in_order: bool,
@@ -208,7 +209,7 @@ where
     type Item = Group<K, P::Item>;
     type Positions = OwnedItems<Self::Item>;
 
-    fn open<E: Control>(self, _most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Ending>(self, _most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let groups = grouped(self.base, self.key, self.in_order, run);
         let groups = groups.map(|(key, items)| Group { key, items });
         Items::of_vec(groups.collect())
@@ -323,7 +324,7 @@ impl<K: Hash + Eq, T> Lookup<K, T> {
     }
 }
 
-impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
+impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// Groups the items with equal keys.
     ///
     /// The items of a group are in order. The groups of an ordered query come in the order of their first

@@ -3,7 +3,7 @@
 //! The other query runs first, into a table; then each item of this one looks its partners up, in one loop with its
 //! other operators. So an ordered query gives pairs in its own order, and those of one item in the other's.
 
-use crate::engine::consumer::Consumer;
+use crate::engine::consumer::{Consumer, Ending};
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
 use crate::query::consumer_adapter::ConsumerAdapter;
@@ -17,7 +17,7 @@ use crate::query::items::Items;
 use crate::query::op::flat_op::{FlatAdapter, FlatOp};
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::{Control, QueryRun};
+use crate::query::run::QueryRun;
 use crate::query::source::IntoParQuery;
 use std::collections::VecDeque;
 use std::hash::Hash;
@@ -51,7 +51,7 @@ where
     U: Send,
 {
     /// The table, after the query was run.
-    fn table<E: Control>(&mut self, run: &QueryRun<'_, E>) -> &Buckets<K, U> {
+    fn table<E: Ending>(&mut self, run: &QueryRun<'_, E>) -> &Buckets<K, U> {
         if let Self::Query(..) = self
             && let Self::Query(query, key) = std::mem::replace(self, Self::Failed)
         {
@@ -336,7 +336,7 @@ where
     type Positions = OwnedItems<M::Output>;
     const IS_POSITIONAL: bool = false;
 
-    fn drive<C: Consumer<M::Output>, E: Control>(
+    fn drive<C: Consumer<M::Output>, E: Ending>(
         &mut self,
         most: u64,
         consumer: &C,
@@ -354,11 +354,7 @@ where
         self.base.drive(most, &consumer, run)
     }
 
-    fn into_positions<E: Control>(
-        self,
-        most: u64,
-        run: &QueryRun<'_, E>,
-    ) -> Items<Self::Positions> {
+    fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         gather(self, most, run)
     }
 
@@ -373,7 +369,7 @@ where
 
 /// Joins. The other query runs first, and all its items are kept. Keys are compared as
 /// [`HashMap`](std::collections::HashMap) does.
-impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
+impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// Applies `result` to each item and each of the other query's items with an equal key.
     ///
     /// In this query's order if it is ordered, and for each item in the other's order.

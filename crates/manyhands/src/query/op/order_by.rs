@@ -4,6 +4,7 @@
 //! the sort still has a consistent order. Further keys extend the comparison of the same sort, which the type
 //! remembers: `then_by` exists only directly behind an `order_by`.
 
+use crate::engine::consumer::Ending;
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
 use crate::query::explain::Explanation;
@@ -13,7 +14,7 @@ use crate::query::op::apply::{Applied, Apply};
 use crate::query::op::least::least;
 use crate::query::order::{Order, Ordered};
 use crate::query::pipeline::{Breaker, Materialized, Pipeline};
-use crate::query::run::{Control, QueryRun};
+use crate::query::run::QueryRun;
 use std::cmp::{Ordering, Reverse};
 
 /// See [`Query::order_by`].
@@ -112,7 +113,7 @@ impl<P: Pipeline, S: Sorting<P::Item>> Breaker for OrderBy<P, S> {
     type Item = P::Item;
     type Positions = OwnedItems<P::Item>;
 
-    fn open<E: Control>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let Self { base, sorting } = self;
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let items = if P::IS_POSITIONAL {
@@ -132,7 +133,7 @@ impl<P: Pipeline, S: Sorting<P::Item>> Breaker for OrderBy<P, S> {
 }
 
 /// The first `most` items in the order of `sorting`, and others behind them, unless the items `are_many`.
-fn first_sorted<P: Pipeline, S: Sorting<P::Item>, E: Control>(
+fn first_sorted<P: Pipeline, S: Sorting<P::Item>, E: Ending>(
     base: P,
     sorting: &S,
     most: usize,
@@ -170,7 +171,7 @@ fn without_keys<K, T>(keyed: Vec<(K, T)>) -> Vec<T> {
 /// A query behind an `order_by`.
 type OrderedBy<'a, P, S, E> = Query<'a, Materialized<OrderBy<P, S>>, Ordered, E>;
 
-impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
+impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// Sorts the items by a key, the smallest first; items with equal keys keep their order.
     ///
     /// The result is ordered, also if the query was not before.
@@ -280,7 +281,7 @@ impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
 /// use manyhands::query::prelude::*;
 /// let sorted = [1, 2].into_par_query().then_by(|n| *n);
 /// ```
-impl<'a, P: Pipeline, S: Sorting<P::Item>, E: Control> OrderedBy<'a, P, S, E> {
+impl<'a, P: Pipeline, S: Sorting<P::Item>, E: Ending> OrderedBy<'a, P, S, E> {
     /// Sorts items that are equal so far by another key, the smallest first.
     ///
     /// # Examples

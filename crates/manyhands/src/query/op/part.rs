@@ -3,12 +3,13 @@
 //! Unsafe: passes positions on; those left out are discarded when the query begins.
 
 use crate::engine::Indexed;
+use crate::engine::consumer::Ending;
 use crate::query::Query;
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional};
-use crate::query::run::{Control, QueryRun};
+use crate::query::run::QueryRun;
 
 /// See [`Query::take`] and its siblings.
 #[derive(Debug)]
@@ -62,7 +63,7 @@ impl<P: Pipeline> Breaker for Part<P> {
     type Positions = PartOf<P::Positions>;
     const IS_POSITIONAL: bool = P::IS_POSITIONAL;
 
-    fn open<E: Control>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let needed = self.which.needs(self.count, most);
         let base = self.base.into_positions(needed, run);
         if matches!(self.which, PartKind::TakeLast | PartKind::SkipLast) {
@@ -143,7 +144,7 @@ unsafe impl<S: Positional> Positional for PartOf<S> {
     }
 }
 
-impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
+impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
     /// The first `count` items.
     ///
     /// Where positions are not known, blocks above the last item needed are not started.

@@ -3,12 +3,13 @@
 //! Unsafe: passes positions on.
 
 use crate::engine::Indexed;
+use crate::engine::consumer::Ending;
 use crate::query::Query;
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional};
-use crate::query::run::{Control, QueryRun};
+use crate::query::run::QueryRun;
 
 /// See [`Query::rev`].
 #[derive(Debug)]
@@ -19,7 +20,7 @@ impl<P: Pipeline> Breaker for Rev<P> {
     type Positions = Rev<P::Positions>;
     const IS_POSITIONAL: bool = P::IS_POSITIONAL;
 
-    fn open<E: Control>(self, _most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Ending>(self, _most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let base = self.0.into_positions(u64::MAX, run);
         base.assert_has_end();
         Items::new(Rev(base.release()), "rev")
@@ -70,7 +71,7 @@ unsafe impl<S: Indexed> Indexed for Rev<S> {
 // SAFETY: an item of the base for each position.
 unsafe impl<S: Positional> Positional for Rev<S> {}
 
-impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
+impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
     /// The items from the last to the first.
     ///
     /// # Panics

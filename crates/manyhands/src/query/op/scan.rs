@@ -2,6 +2,7 @@
 //!
 //! The items are gathered, and scanned in place (`parallel/scan.rs`).
 
+use crate::engine::consumer::Ending;
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
 use crate::query::explain::Explanation;
@@ -9,7 +10,7 @@ use crate::query::gather::first_into_vec;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline};
-use crate::query::run::{Control, QueryRun};
+use crate::query::run::QueryRun;
 
 /// See [`Query::inclusive_scan`] and [`Query::exclusive_scan`].
 #[derive(Debug)]
@@ -28,7 +29,7 @@ where
     type Item = P::Item;
     type Positions = OwnedItems<P::Item>;
 
-    fn open<E: Control>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let mut items = first_into_vec(self.base, most, run);
         match self.first {
             None => {
@@ -53,7 +54,7 @@ where
     }
 }
 
-impl<'a, P: Pipeline<Item: Clone>, E: Control> Query<'a, P, Ordered, E> {
+impl<'a, P: Pipeline<Item: Clone>, E: Ending> Query<'a, P, Ordered, E> {
     /// For each item the sum of all up to it, the item included, where `add` says what a sum is.
     ///
     /// `add` must be associative; see [`parallel::inclusive_scan`](crate::parallel::inclusive_scan).

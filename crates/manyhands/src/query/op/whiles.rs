@@ -1,6 +1,6 @@
 //! Items up to or from the first that fails a test: `take_while`, `map_while`, `skip_while`.
 
-use crate::engine::consumer::Consumer;
+use crate::engine::consumer::{Consumer, Ending};
 use crate::parallel::source::owned::OwnedItems;
 use crate::parallel::source::slice::to_usize;
 use crate::query::Query;
@@ -10,7 +10,7 @@ use crate::query::gather::into_vec;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline};
-use crate::query::run::{Control, QueryRun};
+use crate::query::run::QueryRun;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use std::ops::Range;
 
@@ -65,7 +65,7 @@ impl<P: Pipeline, F: Test<P::Item>> Breaker for MapWhile<P, F> {
     type Item = F::Output;
     type Positions = OwnedItems<F::Output>;
 
-    fn open<E: Control>(mut self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Ending>(mut self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let before = BeforeFailure {
             test: &self.test,
@@ -123,7 +123,7 @@ impl<T, F: Test<T>> Consumer<T> for BeforeFailure<'_, F, F::Output> {
 
 /// How many items come before the first that satisfies the predicate; `None` if none does, or after a
 /// cancellation.
-pub(crate) fn count_before<P: Pipeline, E: Control>(
+pub(crate) fn count_before<P: Pipeline, E: Ending>(
     base: P,
     predicate: impl Fn(P::Item) -> bool + Sync,
     run: &QueryRun<'_, E>,
@@ -157,7 +157,7 @@ impl<P: Pipeline, F: Fn(&P::Item) -> bool + Send + Sync> Breaker for SkipWhile<P
     type Item = P::Item;
     type Positions = OwnedItems<P::Item>;
 
-    fn open<E: Control>(mut self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Ending>(mut self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         if most == u64::MAX {
             let Self { base, predicate } = self;
             let mut items = into_vec(base, run).unwrap_or_default();
@@ -229,7 +229,7 @@ impl<T: Send, F: Fn(&T) -> bool + Sync> Consumer<T> for FromFailure<'_, F, T> {
     }
 }
 
-impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
+impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
     /// The items before the first that does not satisfy the predicate. Blocks above that one are not
     /// started; items above it in blocks that run already may be tested.
     ///

@@ -3,12 +3,13 @@
 //! Unsafe: passes positions on.
 
 use crate::engine::Indexed;
+use crate::engine::consumer::Ending;
 use crate::query::Query;
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional};
-use crate::query::run::{Control, QueryRun};
+use crate::query::run::QueryRun;
 use crate::query::source::IntoParQuery;
 
 /// See [`Query::zip`].
@@ -29,7 +30,7 @@ impl<P: Pipeline, Q: Pipeline> Breaker for Zip<P, Q> {
     type Positions = Zip<P::Positions, Q::Positions>;
     const IS_POSITIONAL: bool = P::IS_POSITIONAL && Q::IS_POSITIONAL;
 
-    fn open<E: Control>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
+    fn open<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         // The side that must be gathered second, and no more of it than there are partners.
         let (left, right) = if Q::IS_POSITIONAL {
             let right = self.right.into_positions(most, run);
@@ -99,7 +100,7 @@ unsafe impl<S: Indexed, R: Indexed> Indexed for Zip<S, R> {
 // SAFETY: one pair is made of the items of each position.
 unsafe impl<S: Positional, R: Positional> Positional for Zip<S, R> {}
 
-impl<'a, P: Pipeline, E: Control> Query<'a, P, Ordered, E> {
+impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
     /// Pairs of this query's items and another's, as many as the shorter one has.
     ///
     /// Where one side knows its positions, no more of the other is gathered than has partners.

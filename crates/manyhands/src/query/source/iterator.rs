@@ -1,7 +1,7 @@
 //! Any iterator that can be sent, pulled in chunks.
 
-use crate::engine::consumer::Consumer;
-use crate::parallel::options::Grouping;
+use crate::engine::consumer::Grouping;
+use crate::engine::consumer::{Consumer, Ending};
 use crate::parallel::source::owned::OwnedItems;
 use crate::parallel::source::{Drive, Feed};
 use crate::query::Query;
@@ -10,7 +10,7 @@ use crate::query::explain::Explanation;
 use crate::query::gather::gather;
 use crate::query::items::Items;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::{CancelCheck, Control, QueryRun};
+use crate::query::run::{CancelCheck, QueryRun};
 
 /// A query over any iterator that can be sent.
 ///
@@ -80,7 +80,7 @@ impl<I: Iterator<Item: Send> + Send> Pipeline for FromIter<I> {
     type Positions = OwnedItems<I::Item>;
     const IS_POSITIONAL: bool = false;
 
-    fn drive<C: Consumer<I::Item>, E: Control>(
+    fn drive<C: Consumer<I::Item>, E: Ending>(
         &mut self,
         most: u64,
         consumer: &C,
@@ -102,11 +102,7 @@ impl<I: Iterator<Item: Send> + Send> Pipeline for FromIter<I> {
         most - items.left
     }
 
-    fn into_positions<E: Control>(
-        self,
-        most: u64,
-        run: &QueryRun<'_, E>,
-    ) -> Items<Self::Positions> {
+    fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         gather(self, most, run)
     }
 

@@ -2,14 +2,14 @@
 //!
 //! Not here: how items come to be in memory (`gather.rs`), and which collections there are (`from_query.rs`).
 
+use crate::engine::consumer::Ending;
 use crate::query::op::zip::Zip;
 use crate::query::order::Order;
 use crate::query::pipeline::{Breaker, Pipeline};
-use crate::query::run::Control;
 use crate::query::terminal::for_each::ForEach;
 use crate::query::{FromQuery, ParQueryMut, Query};
 
-impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
+impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// All items in a collection: a vector, a string, a map, a set; or in one of these within a `Result` or
     /// an `Option`, with the first failure instead if there is one.
     ///

@@ -1,14 +1,14 @@
 //! Comparing two queries.
 
+use crate::engine::consumer::Ending;
 use crate::query::Query;
 use crate::query::op::zip::Zip;
 use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Pipeline};
-use crate::query::run::Control;
 use crate::query::source::IntoParQuery;
 use crate::query::terminal::find::test;
 
-impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
+impl<P: Pipeline, E: Ending> Query<'_, P, Ordered, E> {
     /// Whether both have equal items in the same order. Stops at the first difference, or at once if their numbers
     /// differ.
     ///

@@ -1,14 +1,14 @@
 //! The smallest and the largest item: the first of equal smallest ones, the last of equal largest ones, as
 //! iterators do.
 
+use crate::engine::consumer::Ending;
 use crate::parallel::reduce::MapReduce;
 use crate::query::Query;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::Control;
 use std::cmp::Ordering;
 
-impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
+impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// The smallest item, the first one of equals; `None` if there are none.
     ///
     /// # Panics

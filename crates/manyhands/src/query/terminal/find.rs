@@ -3,13 +3,13 @@
 //! # Ordering
 //! The end only says what runners need not start, hence Relaxed; the lock publishes the match.
 
-use crate::engine::consumer::{Consumer, Watch};
+use crate::engine::consumer::{Consumer, Ending, Watch};
 use crate::parallel::earliest::{Earliest, FindMode};
 use crate::query::Query;
 use crate::query::op::whiles::count_before;
 use crate::query::order::{Order, Ordered};
 use crate::query::pipeline::Pipeline;
-use crate::query::run::{Control, QueryRun};
+use crate::query::run::QueryRun;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, into_inner, lock};
 use std::error::Error;
@@ -81,7 +81,7 @@ impl<T, F: Fn(T) -> bool + Sync> Consumer<T> for Testing<F> {
 }
 
 /// Whether an item satisfies the predicate; `None` if the query was cancelled.
-pub(super) fn test<P: Pipeline, E: Control>(
+pub(super) fn test<P: Pipeline, E: Ending>(
     mut pipeline: P,
     predicate: impl Fn(P::Item) -> bool + Sync,
     run: &QueryRun<'_, E>,
@@ -95,7 +95,7 @@ pub(super) fn test<P: Pipeline, E: Control>(
 }
 
 /// The result of `pick` for some item that has one; `None` if the query was cancelled.
-fn find<P: Pipeline, R: Send, E: Control>(
+fn find<P: Pipeline, R: Send, E: Ending>(
     mut pipeline: P,
     mode: FindMode,
     pick: impl Fn(P::Item) -> Option<R> + Sync,
@@ -168,7 +168,7 @@ impl<T: Send> Consumer<T> for TwoItems<T> {
     }
 }
 
-impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
+impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// Whether an item satisfies the predicate. Stops at the first match.
     ///
     /// # Panics
@@ -282,7 +282,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     }
 }
 
-impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
+impl<P: Pipeline, E: Ending> Query<'_, P, Ordered, E> {
     /// The first item that satisfies the predicate. Blocks above the lowest match are not started.
     ///
     /// # Panics

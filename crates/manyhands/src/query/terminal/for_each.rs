@@ -1,10 +1,10 @@
 //! Queries for their effects.
 
 use crate::engine::consumer::Consumer;
+use crate::engine::consumer::Ending;
 use crate::query::Query;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::Control;
 use std::ops::Range;
 
 /// Calls the body for each item.
@@ -27,7 +27,7 @@ impl<T, F: Fn(T) + Sync> Consumer<T> for ForEach<F> {
     }
 }
 
-impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
+impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// Calls `body` for each item, on the workers, in no particular order.
     ///
     /// # Panics

@@ -1,10 +1,11 @@
 //! The collections that a query can be collected into.
 
+use crate::engine::consumer::Ending;
 use crate::parallel::earliest::{Earliest, FindMode};
 use crate::query::fused::Fused;
 use crate::query::gather::{Join, into_vec, joined};
 use crate::query::pipeline::Pipeline;
-use crate::query::run::{Control, QueryRun};
+use crate::query::run::QueryRun;
 use crate::query::terminal::failing::UpToFailure;
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -29,14 +30,14 @@ use std::sync::Arc;
 pub trait FromQuery<T: Send>: Sized {
     /// All items; `None` if the query was cancelled.
     #[doc(hidden)]
-    fn from_pipeline<P: Pipeline<Item = T>, E: Control>(
+    fn from_pipeline<P: Pipeline<Item = T>, E: Ending>(
         pipeline: P,
         run: &QueryRun<'_, E>,
     ) -> Option<Self>;
 }
 
 impl<T: Send> FromQuery<T> for Vec<T> {
-    fn from_pipeline<P: Pipeline<Item = T>, E: Control>(
+    fn from_pipeline<P: Pipeline<Item = T>, E: Ending>(
         pipeline: P,
         run: &QueryRun<'_, E>,
     ) -> Option<Self> {
@@ -48,7 +49,7 @@ impl<T: Send> FromQuery<T> for Vec<T> {
 macro_rules! from_vec {
     ($($collection:ty $(where $bound:ident)?;)*) => {$(
         impl<T: Send $(+ $bound)?> FromQuery<T> for $collection {
-            fn from_pipeline<P: Pipeline<Item = T>, E: Control>(
+            fn from_pipeline<P: Pipeline<Item = T>, E: Ending>(
                 pipeline: P,
                 run: &QueryRun<'_, E>,
             ) -> Option<Self> {
@@ -98,7 +99,7 @@ where
 macro_rules! from_parts {
     ($([$($generics:tt)*] $item:ty => $collection:ty;)*) => {$(
         impl<$($generics)*> FromQuery<$item> for $collection {
-            fn from_pipeline<P: Pipeline<Item = $item>, E: Control>(
+            fn from_pipeline<P: Pipeline<Item = $item>, E: Ending>(
                 pipeline: P,
                 run: &QueryRun<'_, E>,
             ) -> Option<Self> {
@@ -121,7 +122,7 @@ from_parts! {
 
 /// Sorted as a whole, and built once, as the standard library does: the last of equal keys remains, with its value.
 impl<K: Ord + Send, V: Send> FromQuery<(K, V)> for BTreeMap<K, V> {
-    fn from_pipeline<P: Pipeline<Item = (K, V)>, E: Control>(
+    fn from_pipeline<P: Pipeline<Item = (K, V)>, E: Ending>(
         pipeline: P,
         run: &QueryRun<'_, E>,
     ) -> Option<Self> {
@@ -131,7 +132,7 @@ impl<K: Ord + Send, V: Send> FromQuery<(K, V)> for BTreeMap<K, V> {
 
 /// As a map's keys: the last of equal items remains.
 impl<T: Ord + Send> FromQuery<T> for BTreeSet<T> {
-    fn from_pipeline<P: Pipeline<Item = T>, E: Control>(
+    fn from_pipeline<P: Pipeline<Item = T>, E: Ending>(
         pipeline: P,
         run: &QueryRun<'_, E>,
     ) -> Option<Self> {
@@ -140,7 +141,7 @@ impl<T: Ord + Send> FromQuery<T> for BTreeSet<T> {
 }
 
 /// All items, sorted; equal ones keep their order. `None` if the query was cancelled.
-fn sorted<P: Pipeline, E: Control>(
+fn sorted<P: Pipeline, E: Ending>(
     pipeline: P,
     compare: impl Fn(&P::Item, &P::Item) -> Ordering + Sync,
     run: &QueryRun<'_, E>,
@@ -152,7 +153,7 @@ fn sorted<P: Pipeline, E: Control>(
 
 /// The first error, if there is one. Blocks above it are not started.
 impl<T: Send, Err: Send, C: FromQuery<T>> FromQuery<Result<T, Err>> for Result<C, Err> {
-    fn from_pipeline<P: Pipeline<Item = Result<T, Err>>, E: Control>(
+    fn from_pipeline<P: Pipeline<Item = Result<T, Err>>, E: Ending>(
         pipeline: P,
         run: &QueryRun<'_, E>,
     ) -> Option<Self> {
@@ -165,7 +166,7 @@ impl<T: Send, Err: Send, C: FromQuery<T>> FromQuery<Result<T, Err>> for Result<C
 
 /// `None`, if there is one. Blocks above it are not started.
 impl<T: Send, C: FromQuery<T>> FromQuery<Option<T>> for Option<C> {
-    fn from_pipeline<P: Pipeline<Item = Option<T>>, E: Control>(
+    fn from_pipeline<P: Pipeline<Item = Option<T>>, E: Ending>(
         pipeline: P,
         run: &QueryRun<'_, E>,
     ) -> Option<Self> {

@@ -5,10 +5,10 @@
 //! steps in a task while the items of the last one are taken. `prefetch.rs` has the form that may borrow and runs
 //! ahead.
 
+use crate::engine::consumer::Ending;
 use crate::inspect::WaitSite;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::Control;
 use crate::query::terminal::steps::{Given, Steps};
 use crate::query::{FromIter, Query, from_iter};
 use crate::task::{self, JoinHandle};
@@ -37,7 +37,7 @@ pub struct Iter<'a, P: Pipeline, E> {
     given: Given<P::Item, E>,
 }
 
-impl<P: Pipeline, E: Control> Iterator for Iter<'_, P, E> {
+impl<P: Pipeline, E: Ending> Iterator for Iter<'_, P, E> {
     type Item = E::Output<P::Item>;
 
     #[inline]
@@ -52,7 +52,7 @@ impl<P: Pipeline, E> fmt::Debug for Iter<'_, P, E> {
     }
 }
 
-impl<'a, P: Pipeline, O: Order, E: Control> IntoIterator for Query<'a, P, O, E> {
+impl<'a, P: Pipeline, O: Order, E: Ending> IntoIterator for Query<'a, P, O, E> {
     type Item = E::Output<P::Item>;
     type IntoIter = Iter<'a, P, E>;
 
@@ -215,7 +215,7 @@ impl<P, O, E> Query<'static, P, O, E>
 where
     P: Pipeline<Item: 'static> + 'static,
     O: Order,
-    E: Control<Output<()> = ()> + 'static,
+    E: Ending<Output<()> = ()> + 'static,
 {
     /// The items as they are made, in order, for async code or for a thread. A task makes them, up to
     /// two steps ahead; see [`Merge`](crate::query::Merge). Dropping the stream ends it.
@@ -254,7 +254,7 @@ where
     }
 }
 
-impl<'a, P: Pipeline, O: Order, E: Control> Query<'a, P, O, E> {
+impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// Continues as an iterator on the calling thread; the operators before it still run in parallel, in steps.
     ///
     /// # Cost

@@ -3,11 +3,11 @@
 //! Integers of up to 64 bits are added up in 128, where 2^63 of them fit; so neither result depends on how
 //! the items were grouped.
 
+use crate::engine::consumer::Ending;
 use crate::parallel::reduce::Fold;
 use crate::query::Query;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::Control;
 use std::marker::PhantomData;
 
 /// A primitive number, or a reference to one. Sealed.
@@ -213,7 +213,7 @@ impl<T: Number> Fold<T> for Adding<T> {
     }
 }
 
-impl<P: Pipeline<Item: Number>, O: Order, E: Control> Query<'_, P, O, E> {
+impl<P: Pipeline<Item: Number>, O: Order, E: Ending> Query<'_, P, O, E> {
     /// All items added up; `None` if the sum does not fit its type.
     ///
     /// # Panics

@@ -11,11 +11,11 @@
 
 use crate::cancel::Source;
 use crate::channel::{self, Receiver, Sender};
+use crate::engine::consumer::Ending;
 use crate::job::{Payload, catch, contain};
 use crate::query::Query;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::Control;
 use crate::query::terminal::steps::{Given, Steps};
 use crate::runtime::fork_join::scope;
 use crate::runtime::{Runtime, Scope};
@@ -24,7 +24,7 @@ use std::fmt;
 use std::mem;
 use std::panic::resume_unwind;
 
-impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
+impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// Passes `body` an iterator over the items, in order. While it processes some, workers make the next ones, in
     /// steps of up to some thousand; see [`Merge`](crate::query::Merge).
     ///
@@ -93,7 +93,7 @@ pub struct Prefetch<'a, T, E> {
     more: &'a mut dyn FnMut() -> Option<Vec<T>>,
 }
 
-impl<T, E: Control> Iterator for Prefetch<'_, T, E> {
+impl<T, E: Ending> Iterator for Prefetch<'_, T, E> {
     type Item = E::Output<T>;
 
     #[inline]
@@ -128,7 +128,7 @@ enum Whereabouts<S> {
     Gone,
 }
 
-impl<'scope, 'a: 'scope, P: Pipeline + 'scope, E: Control + 'scope> Taker<'_, 'scope, 'a, P, E> {
+impl<'scope, 'a: 'scope, P: Pipeline + 'scope, E: Ending + 'scope> Taker<'_, 'scope, 'a, P, E> {
     fn next_step(&mut self) -> Option<Vec<P::Item>> {
         // `None` also when a step panics.
         let (steps, items) = match mem::replace(&mut self.steps, Whereabouts::Gone) {
@@ -182,7 +182,7 @@ struct Exchange<'a, P: Pipeline, E> {
 type Made<'a, P, E> = (Steps<'a, P, E>, Option<Vec<<P as Pipeline>::Item>>);
 type MadeOrPanicked<'a, P, E> = Result<Made<'a, P, E>, Payload>;
 
-impl<'a, P: Pipeline, E: Control> Exchange<'a, P, E> {
+impl<'a, P: Pipeline, E: Ending> Exchange<'a, P, E> {
     fn new() -> Self {
         Self {
             offered: Mutex::new(None),

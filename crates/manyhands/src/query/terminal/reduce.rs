@@ -1,11 +1,11 @@
 //! Queries as one value: reductions, sums, counts. Values of blocks are combined in the source's order.
 
+use crate::engine::consumer::Ending;
 use crate::parallel::reduce::{Fold, MapReduce, Summing};
 use crate::query::Query;
 use crate::query::gather::fold;
 use crate::query::order::{Order, Ordered};
 use crate::query::pipeline::Pipeline;
-use crate::query::run::Control;
 use std::iter::Sum;
 use std::marker::PhantomData;
 
@@ -67,7 +67,7 @@ impl<T: Send> Fold<T> for Last {
     }
 }
 
-impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
+impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// Combines all items in the source's order; `None` if there are none.
     ///
     /// `reduce` must be associative; it need not be commutative. How items are grouped may differ from run
@@ -187,7 +187,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     }
 }
 
-impl<P: Pipeline, E: Control> Query<'_, P, Ordered, E> {
+impl<P: Pipeline, E: Ending> Query<'_, P, Ordered, E> {
     /// The last item. Where positions are known, no other is made.
     ///
     /// # Panics

@@ -1,13 +1,13 @@
 //! Queries as two vectors: `partition`, `unzip`.
 
+use crate::engine::consumer::Ending;
 use crate::parallel::reduce::Fold;
 use crate::query::Query;
 use crate::query::gather::{Join, fold};
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::Control;
 
-impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
+impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// Items that satisfy the predicate, and those that do not, both in order.
     ///
     /// # Panics
@@ -31,7 +31,7 @@ impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
     }
 }
 
-impl<A: Send, B: Send, P: Pipeline<Item = (A, B)>, O: Order, E: Control> Query<'_, P, O, E> {
+impl<A: Send, B: Send, P: Pipeline<Item = (A, B)>, O: Order, E: Ending> Query<'_, P, O, E> {
     /// The first parts of all pairs, and the second ones.
     ///
     /// # Panics

@@ -3,10 +3,11 @@
 //! Not here: when a step is requested (`iterate.rs`, `prefetch.rs`).
 
 use crate::cancel::Token;
+use crate::engine::consumer::Ending;
 use crate::parallel::reduce::Folding;
 use crate::query::gather::IntoCollection;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::{Control, Merge, QueryRun};
+use crate::query::run::{Merge, QueryRun};
 use crate::sync::clock;
 use std::{fmt, mem, vec};
 
@@ -21,7 +22,7 @@ pub(super) struct Steps<'a, P, E> {
     ticks: u64,
 }
 
-impl<'a, P: Pipeline, E: Control> Steps<'a, P, E> {
+impl<'a, P: Pipeline, E: Ending> Steps<'a, P, E> {
     pub(super) fn new(pipeline: P, run: QueryRun<'a, E>) -> Self {
         let positions = match run.settings.merge {
             Merge::NotBuffered => 1,
@@ -48,7 +49,7 @@ impl<'a, P: Pipeline, E: Control> Steps<'a, P, E> {
         self.next_of(&run)
     }
 
-    fn next_of<R: Control>(&mut self, run: &QueryRun<'_, R>) -> Option<Vec<P::Item>> {
+    fn next_of<R: Ending>(&mut self, run: &QueryRun<'_, R>) -> Option<Vec<P::Item>> {
         while let Some(items) = self.step(run) {
             if !items.is_empty() {
                 return Some(items);
@@ -58,7 +59,7 @@ impl<'a, P: Pipeline, E: Control> Steps<'a, P, E> {
     }
 
     /// The items of one step, which may have none. `None` after the last, or after a cancellation.
-    fn step<R: Control>(&mut self, run: &QueryRun<'_, R>) -> Option<Vec<P::Item>> {
+    fn step<R: Ending>(&mut self, run: &QueryRun<'_, R>) -> Option<Vec<P::Item>> {
         // Taken out, so that one that panics is not used again.
         let mut pipeline = self.pipeline.take()?;
         let begun = clock::ticks();
@@ -112,7 +113,7 @@ pub(super) struct Given<T, E> {
     is_over: bool,
 }
 
-impl<T, E: Control> Given<T, E> {
+impl<T, E: Ending> Given<T, E> {
     pub(super) fn new(ending: E) -> Self {
         Self {
             ending,

@@ -1,5 +1,6 @@
 //! Queries that end in bodies which can fail: every failure before the stop is reported.
 
+use crate::engine::consumer::Ending;
 use crate::engine::consumer::{Consumer, Watch};
 use crate::job::catch;
 use crate::parallel::Failures;
@@ -11,7 +12,6 @@ use crate::query::fused::Fused;
 use crate::query::gather::into_vec;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::Control;
 use crate::query::terminal::for_each::ForEach;
 use std::ops::Range;
 
@@ -55,7 +55,7 @@ where
     }
 }
 
-impl<P: Pipeline, O: Order, E: Control> Query<'_, P, O, E> {
+impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// Calls a body that can fail for each item.
     ///
     /// Panics of the body are collected too; those of operators before it resume unchanged.
