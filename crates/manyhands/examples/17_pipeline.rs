@@ -18,7 +18,10 @@ fn main() {
         let downloaded = downloaded.clone();
         drop(task::spawn(async move {
             time::sleep(Duration::from_millis(file as u64 % 20)).await;
-            downloaded.send(file).expect("the converters take them all");
+            downloaded
+                .send(file)
+                .await
+                .expect("the converters take them all");
         }));
     }
     // The channel closes when the last download has dropped its sender, and the converters end.
@@ -26,9 +29,10 @@ fn main() {
     for _ in 0..CONVERSIONS {
         let (to_convert, converted) = (to_convert.clone(), converted.clone());
         drop(task::spawn(async move {
-            while let Ok(file) = to_convert.recv_async().await {
+            while let Ok(file) = to_convert.recv().await {
                 converted
                     .send(convert(file).await)
+                    .await
                     .expect("the end is awaited");
             }
         }));
@@ -36,7 +40,7 @@ fn main() {
     drop((to_convert, converted));
     let sum = task::block_on(async {
         let mut sum = 0;
-        while let Ok(pages) = results.recv_async().await {
+        while let Ok(pages) = results.recv().await {
             sum += pages;
         }
         sum
