@@ -55,7 +55,7 @@
 //! thread until it is done, under the names that every Rust user knows: [`join`], [`scope`],
 //! [`JoinHandle::join`](task::JoinHandle::join), [`block_on`](task::block_on), [`install`](Runtime::install),
 //! [`Simulation::run`](simulation::Simulation::run), loops, [`invoke`](parallel::invoke()), sorts, queries and
-//! iterators, with `try_` where bodies may fail.
+//! iterators, with `try_` where bodies may fail. [`task::blocking`] declares a closure of your own that waits.
 //!
 //! # Features
 //! None is on by default, and none changes what is there without it.

@@ -88,7 +88,8 @@ pub use sink::SendSink;
 pub use stream::{IntoIter, Iter, RecvStream};
 pub use when_full::WhenFull;
 
-/// A channel that takes any number of items; sending never waits.
+/// A channel that takes any number of items; sending never waits, so [`try_send`](Sender::try_send) fails only when it
+/// is closed.
 ///
 /// # Cost
 /// The items lie in two rings, one for senders and one for receivers, which grow by doubling and are swapped. A ring of

@@ -48,7 +48,7 @@ impl<T> Receiver<T> {
     /// While the channel is empty. The runtime lets another worker run while one waits here.
     ///
     /// # Errors
-    /// [`RecvError`] when the channel is closed and every item has been received.
+    /// As [`recv`](Self::recv).
     ///
     /// # Examples
     /// ```
@@ -102,7 +102,7 @@ impl<T> Receiver<T> {
     /// Dropping the future before it is ready takes no item.
     ///
     /// # Errors
-    /// As [`recv_blocking`](Self::recv_blocking).
+    /// [`RecvError`] when the channel is closed and every item has been received.
     ///
     /// # Examples
     /// ```
@@ -174,7 +174,7 @@ impl<T> Receiver<T> {
     /// As [`recv_blocking`](Self::recv_blocking).
     ///
     /// # Errors
-    /// As [`recv_blocking`](Self::recv_blocking).
+    /// As [`recv`](Self::recv).
     ///
     /// # Examples
     /// ```
@@ -201,7 +201,7 @@ impl<T> Receiver<T> {
     /// Dropping the future before it is ready takes no item.
     ///
     /// # Errors
-    /// As [`recv_blocking`](Self::recv_blocking).
+    /// As [`recv`](Self::recv).
     ///
     /// # Examples
     /// ```

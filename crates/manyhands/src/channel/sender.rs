@@ -57,7 +57,7 @@ impl<T> Sender<T> {
     /// While the channel is full. The runtime lets another worker run while one waits here.
     ///
     /// # Errors
-    /// [`SendError`] with the item when the channel is closed, before or while this waits.
+    /// As [`send`](Self::send).
     ///
     /// # Examples
     /// ```
@@ -115,7 +115,7 @@ impl<T> Sender<T> {
     /// then.
     ///
     /// # Errors
-    /// As [`send_blocking`](Self::send_blocking).
+    /// [`SendError`] with the item when the channel is closed, before or while this waits.
     ///
     /// # Examples
     /// ```
@@ -191,7 +191,7 @@ impl<T> Sender<T> {
         }
     }
 
-    /// As [`send_many`](Self::send_many), and waits on the calling thread. Sent items leave the queue.
+    /// As [`send_many`](Self::send_many), and waits on the calling thread.
     ///
     /// # Cost
     /// One short lock for as many items as there is room for.
@@ -200,7 +200,7 @@ impl<T> Sender<T> {
     /// As [`send_blocking`](Self::send_blocking).
     ///
     /// # Errors
-    /// [`SendError`] when the channel is closed; unsent items stay in `items`.
+    /// As [`send_many`](Self::send_many).
     ///
     /// # Examples
     /// ```
@@ -221,14 +221,14 @@ impl<T> Sender<T> {
         thread::wait(|cx| Pin::new(&mut future).poll(cx))
     }
 
-    /// Sends all `items` from the front; the future waits for room as often as needed.
+    /// Sends all `items` from the front; the future waits for room as often as needed. Sent items leave the queue.
     /// [`send_many_blocking`](Self::send_many_blocking) waits on the thread.
     ///
     /// # Cancellation
     /// Dropping the future leaves unsent items in `items`.
     ///
     /// # Errors
-    /// As [`send_many_blocking`](Self::send_many_blocking).
+    /// [`SendError`] when the channel is closed; unsent items stay in `items`.
     ///
     /// # Examples
     /// ```

@@ -275,7 +275,7 @@ impl<T> Receiver<T> {
     /// While there is no new value. The runtime lets another worker run while one waits here.
     ///
     /// # Errors
-    /// [`RecvError`] when the channel is closed and its last value has been seen.
+    /// As [`changed`](Self::changed).
     ///
     /// # Examples
     /// ```
@@ -298,7 +298,7 @@ impl<T> Receiver<T> {
     /// Dropping the future before it is ready marks no value as seen.
     ///
     /// # Errors
-    /// As [`changed_blocking`](Self::changed_blocking).
+    /// [`RecvError`] when the channel is closed and its last value has been seen.
     ///
     /// # Examples
     /// ```

@@ -34,8 +34,8 @@ pub struct ShutdownReport {
     /// too, but not counted.
     pub dropped: usize,
     /// What still runs, one entry for each worker that runs something: where the limit of
-    /// [`shutdown_timeout_blocking`](crate::Runtime::shutdown_timeout_blocking) was over before, or where the runtime was shut down by one
-    /// of its own workers.
+    /// [`shutdown_timeout_blocking`](crate::Runtime::shutdown_timeout_blocking) was over before, or where the runtime
+    /// was shut down by one of its own workers.
     pub unfinished: Vec<UnfinishedWork>,
 }
 

@@ -18,9 +18,9 @@
 //! unrelated work on the waiting thread's stack.
 //!
 //! # Blocking
-//! A task may block. Waits of this library declare it, as [`blocking`] does for a closure, and another thread runs in its place at
-//! once. Undeclared blocking is detected on Linux: if work waits, after 0.4 ms at the earliest, and in the worst
-//! cases after 20 to 50 ms. Added threads end after [`thread_keep_alive`](crate::Builder::thread_keep_alive) without
+//! A task may block. Waits of this library declare it, as [`blocking`] does for a closure, and another thread runs in
+//! its place at once. Undeclared blocking is detected on Linux: if work waits, after 0.4 ms at the earliest, and in the
+//! worst cases after 20 to 50 ms. Added threads end after [`thread_keep_alive`](crate::Builder::thread_keep_alive) without
 //! work. There is no second pool.
 //!
 //! # Priority

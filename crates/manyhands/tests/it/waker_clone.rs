@@ -136,7 +136,7 @@ fn what_waits_for_several_tasks_goes_on() {
         let (release, first) = task();
         let (release_second, second) = task();
         let any = goes_on(task::when_any([first, second]), || {
-            release.send_blocking(1).unwrap()
+            release.send_blocking(1).unwrap();
         });
         assert_eq!(any.result.unwrap(), 1);
         release_second.send_blocking(2).unwrap_or(());

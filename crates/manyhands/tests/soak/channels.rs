@@ -256,7 +256,7 @@ fn dropping(random: &mut Random, _: &World) {
             (0..len).for_each(|number| {
                 sender
                     .send_blocking(tally.make(number))
-                    .expect("a receiver is open")
+                    .expect("a receiver is open");
             });
         }
     });
@@ -392,7 +392,7 @@ fn drained(random: &mut Random, _: &World) {
     (0..len).for_each(|number| {
         sender
             .send_blocking(tally.make(number))
-            .expect("a receiver is open")
+            .expect("a receiver is open");
     });
     let waiting = {
         let sender = sender.clone();

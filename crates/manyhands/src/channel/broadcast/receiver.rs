@@ -47,7 +47,7 @@ impl<T> Receiver<T> {
     /// While the channel is empty. The runtime lets another worker run while one waits here.
     ///
     /// # Errors
-    /// [`RecvError`] when this receiver lost items, or the channel is closed and it has received every item.
+    /// As [`recv`](Self::recv).
     ///
     /// # Examples
     /// ```
@@ -74,7 +74,7 @@ impl<T> Receiver<T> {
     /// Dropping the future before it is ready skips no item.
     ///
     /// # Errors
-    /// As [`recv_blocking`](Self::recv_blocking).
+    /// [`RecvError`] when this receiver lost items, or the channel is closed and it has received every item.
     ///
     /// # Examples
     /// ```
