@@ -47,7 +47,7 @@ fn a_channel_of_ours_connects_tasks_of_smol() {
                 let sender = sender.clone();
                 smol::spawn(async move {
                     for item in 0..ITEMS {
-                        sender.send_async(item).await.unwrap();
+                        sender.send(item).await.unwrap();
                     }
                 })
             })
@@ -56,7 +56,7 @@ fn a_channel_of_ours_connects_tasks_of_smol() {
         smol::block_on(async {
             let sum = smol::spawn(async move {
                 let mut sum = 0;
-                while let Ok(item) = receiver.recv_async().await {
+                while let Ok(item) = receiver.recv().await {
                     sum += item;
                 }
                 sum
@@ -84,12 +84,12 @@ fn a_task_of_smol_sleeps_by_our_timer_and_one_of_ours_by_theirs() {
 fn a_cancelled_task_of_smol_drops_what_it_waits_for_of_ours() {
     let is_closed = in_time(|| {
         let (sender, receiver) = channel::bounded::<()>(1);
-        let waiting = smol::spawn(async move { receiver.recv_async().await });
+        let waiting = smol::spawn(async move { receiver.recv().await });
         smol::block_on(async {
             smol::future::yield_now().await;
             assert_eq!(waiting.cancel().await, None);
         });
-        sender.send(()).is_err()
+        sender.send_blocking(()).is_err()
     });
     assert!(is_closed, "the receiver is gone with the future");
 }

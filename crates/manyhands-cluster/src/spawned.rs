@@ -93,7 +93,7 @@ impl<R: Value> Spawned<R> {
     ///
     /// Example: see [`Spawned`].
     pub fn join(self) -> Result<R, ClusterError> {
-        taken(self.outcome.wait())
+        taken(self.outcome.wait_blocking())
     }
 }
 

@@ -46,7 +46,7 @@ fn main() -> Result<(), BuildError> {
     );
 
     // The end: running work is finished, queued work is dropped and counted, threads are gone.
-    let report = crunching.shutdown();
+    let report = crunching.shutdown_blocking();
     assert_eq!(report.dropped, 0);
     assert!(started.load(Ordering::SeqCst) >= 1);
     assert_eq!(

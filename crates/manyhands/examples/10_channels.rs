@@ -13,7 +13,7 @@ use std::thread;
 fn main() -> Result<(), Box<dyn Error>> {
     // A thread sends and waits when four items are inside; async code receives.
     let (sender, receiver) = channel::bounded(4);
-    let producer = thread::spawn(move || (1..=100).try_for_each(|n| sender.send(n)));
+    let producer = thread::spawn(move || (1..=100).try_for_each(|n| sender.send_blocking(n)));
     let sum = block_on(
         receiver
             .into_stream()
@@ -24,12 +24,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // Several at a time, and an end with a reason.
     let (sender, receiver) = channel::unbounded();
-    sender.send_many(&mut VecDeque::from(["a", "b", "c"]))?;
+    sender.send_many_blocking(&mut VecDeque::from(["a", "b", "c"]))?;
     sender.close_with("the file has ended");
     let mut letters = Vec::new();
-    assert_eq!(receiver.recv_many(&mut letters, 10)?, 3);
+    assert_eq!(receiver.recv_many_blocking(&mut letters, 10)?, 3);
     let ended = receiver
-        .recv()
+        .recv_blocking()
         .expect_err("the channel is closed and drained");
     let reason = ended.reason().map(ToString::to_string);
     assert_eq!(reason.as_deref(), Some("the file has ended"));
@@ -40,27 +40,33 @@ fn main() -> Result<(), Box<dyn Error>> {
         .when_full(WhenFull::DropOldest)
         .on_drop(|old: u32| assert!(old <= 3))
         .fifo();
-    (1..=5).try_for_each(|n| sender.send(n))?;
-    assert_eq!((receiver.recv()?, receiver.recv()?), (4, 5));
+    (1..=5).try_for_each(|n| sender.send_blocking(n))?;
+    assert_eq!(
+        (receiver.recv_blocking()?, receiver.recv_blocking()?),
+        (4, 5)
+    );
 
     // The most urgent first.
     let (sender, receiver) = channel::prioritized();
     for job in [(2, "sweep"), (1, "put out the fire"), (2, "mop")] {
-        sender.send(job)?;
+        sender.send_blocking(job)?;
     }
-    assert_eq!(receiver.recv()?.1, "put out the fire");
+    assert_eq!(receiver.recv_blocking()?.1, "put out the fire");
 
     // Every receiver gets everything; a late one learns how much was lost.
     let (sender, mut one) = channel::broadcast(16);
     let mut other = sender.subscribe();
     assert_eq!(sender.send("news")?, 2);
-    assert_eq!((one.recv()?, other.recv()?), ("news", "news"));
+    assert_eq!(
+        (one.recv_blocking()?, other.recv_blocking()?),
+        ("news", "news")
+    );
 
     // Only the latest value, for settings and progress.
     let (sender, mut progress) = channel::watch(0);
     let worker = thread::spawn(move || (1..=100).try_for_each(|percent| sender.send(percent)));
     let mut seen = 0;
-    while let Ok(percent) = progress.changed() {
+    while let Ok(percent) = progress.changed_blocking() {
         assert!(*percent > seen);
         seen = *percent;
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 fn clerk(name: &str) -> (channel::Sender<JoinHandle<()>>, JoinHandle<()>) {
     let (sender, receiver) = channel::bounded::<JoinHandle<()>>(1);
     let clerk = task::Builder::new().name(name).spawn(async move {
-        if let Ok(colleague) = receiver.recv_async().await {
+        if let Ok(colleague) = receiver.recv().await {
             let _ = colleague.await; // all three of them end up here
         }
     });
@@ -27,9 +27,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (to_anna, anna) = clerk("Anna");
     let (to_bert, bert) = clerk("Bert");
     let (to_carl, carl) = clerk("Carl");
-    to_anna.send(bert)?;
-    to_bert.send(carl)?;
-    to_carl.send(anna)?;
+    to_anna.send_blocking(bert)?;
+    to_bert.send_blocking(carl)?;
+    to_carl.send_blocking(anna)?;
 
     let found = wait_for_deadlock();
     println!("{found}");

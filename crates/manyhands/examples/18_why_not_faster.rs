@@ -62,12 +62,12 @@ fn loops() -> Result<(), Box<dyn std::error::Error>> {
     let (begun, begins) = channel::unbounded();
     let tasks = [begun.clone(), begun].map(|begun| {
         task::run(move || {
-            let _ = begun.send(());
+            let _ = begun.send_blocking(());
             compute(100_000);
         })
     });
-    begins.recv()?;
-    begins.recv()?;
+    begins.recv_blocking()?;
+    begins.recv_blocking()?;
     parallel::for_range(0..20_u64, |_| compute(1_000));
     explain("5. Workers that have other work:")?;
     for task in tasks {

@@ -39,7 +39,7 @@ async fn customer(number: u64, orders: Sender<Order>, until: Option<Instant>) ->
             customer: number,
             answer,
         };
-        if orders.send_async(order).await.is_err() {
+        if orders.send(order).await.is_err() {
             break;
         }
         spent += price.await.expect("each order is answered");
@@ -50,13 +50,11 @@ async fn customer(number: u64, orders: Sender<Order>, until: Option<Instant>) ->
 }
 
 async fn clerk(orders: Receiver<Order>, free: Receiver<Connection>, back: Sender<Connection>) {
-    while let Ok(order) = orders.recv_async().await {
+    while let Ok(order) = orders.recv().await {
         let ask = async {
-            let connection = free.recv_async().await.expect("connections come back");
+            let connection = free.recv().await.expect("connections come back");
             time::sleep(Duration::from_millis(3)).await; // the warehouse answers
-            back.send_async(connection)
-                .await
-                .expect("there is room for all");
+            back.send(connection).await.expect("there is room for all");
         };
         task::framed("ask the warehouse", ask).await;
         order.answer.complete(price(order.customer));
@@ -90,7 +88,7 @@ fn start(until: Option<Instant>) -> Vec<JoinHandle<(u64, u64)>> {
         .capacity(CONNECTIONS)
         .fifo();
     for _ in 0..CONNECTIONS {
-        back.send(Connection).expect("it is open");
+        back.send_blocking(Connection).expect("it is open");
     }
     for number in 0..CLERKS {
         let clerk = clerk(orders.clone(), free.clone(), back.clone());

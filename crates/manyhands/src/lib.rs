@@ -48,6 +48,15 @@
 //! does; see [`task`](task#blocking). A helper of a loop looks about every 10 µs for waiting tasks, runs them and
 //! comes back, so a loop on a busy pool shrinks, down to its caller, and grows again.
 //!
+//! # Waiting
+//! A call that may wait is a future under its plain name ([`recv`](channel::Receiver::recv)), waits on the calling
+//! thread and declares it under that name with `_blocking` ([`recv_blocking`](channel::Receiver::recv_blocking)), and
+//! never waits with `try_` before it ([`try_recv`](channel::Receiver::try_recv)); exempt is what runs work on the calling
+//! thread until it is done, under the names that every Rust user knows: [`join`], [`scope`],
+//! [`JoinHandle::join`](task::JoinHandle::join), [`block_on`](task::block_on), [`install`](Runtime::install),
+//! [`Simulation::run`](simulation::Simulation::run), loops, [`invoke`](parallel::invoke()), sorts, queries and
+//! iterators, with `try_` where bodies may fail. [`task::blocking`] declares a closure of your own that waits.
+//!
 //! # Features
 //! None is on by default, and none changes what is there without it.
 //!
@@ -87,7 +96,7 @@
 //! | limits that are reversed or begin at 0 | `try_concurrency_between`, `LoopHandle::try_set_concurrency_between`: [`LimitsError`](parallel::LimitsError); without `try_`: panic |
 //! | a runtime of no workers, or of fewer threads than workers | [`BuildError`] |
 //! | a reversed range, `5..2` | an empty loop, as in the standard library |
-//! | a deadline in the past, a timeout of no time | already due: `sleep_until` is ready, `timeout_at` polls its future once and then gives `Elapsed`, `interval_at` ticks, `Source::with_deadline` is cancelled, `recv_timeout` and `send_timeout` try once and then give `Timeout` |
+//! | a deadline in the past, a timeout of no time | already due: `sleep_until` is ready, `timeout_at` polls its future once and then gives `Elapsed`, `interval_at` ticks, `Source::with_deadline` is cancelled, `recv_timeout_blocking` and `send_timeout_blocking` try once and then give `Timeout` |
 //! | `cancel_after` with no time | cancelled soon, not by the calling thread, which may hold a lock that a callback takes |
 //! | a period of 0 | `interval`, `interval_at`: panic |
 //! | a capacity of 0 | `bounded`: a rendezvous; `broadcast`: panic |

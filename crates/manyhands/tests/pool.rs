@@ -21,7 +21,7 @@ const MANY: usize = if cfg!(miri) {
 fn on_pool<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
     let runtime = Runtime::builder().workers(2).build().unwrap();
     let result = runtime.install(|| task::run(work)).join().unwrap();
-    runtime.shutdown();
+    runtime.shutdown_blocking();
     result
 }
 
@@ -96,11 +96,11 @@ fn a_channel_passes_in_order_between_tasks_and_threads() {
         let (sender, receiver) = channel::bounded(4);
         let producer = task::spawn(async move {
             for n in 0..MANY / 2 {
-                sender.send_async(n.to_string()).await.unwrap();
+                sender.send(n.to_string()).await.unwrap();
             }
         });
         for n in 0..MANY / 2 {
-            assert_eq!(receiver.recv().unwrap(), n.to_string());
+            assert_eq!(receiver.recv_blocking().unwrap(), n.to_string());
         }
         producer.join().unwrap();
     });
@@ -125,10 +125,10 @@ fn blocked_tasks_let_others_run() {
         let waiting: Vec<_> = (0..3)
             .map(|_| {
                 let receiver = receiver.clone();
-                task::run(move || task::blocking(|| receiver.recv().unwrap()))
+                task::run(move || task::blocking(|| receiver.recv_blocking().unwrap()))
             })
             .collect();
-        (0..3).for_each(|n| sender.send(n).unwrap());
+        (0..3).for_each(|n| sender.send_blocking(n).unwrap());
         let sum: i32 = waiting.into_iter().map(|task| task.join().unwrap()).sum();
         assert_eq!(sum, 3);
     });
@@ -177,6 +177,6 @@ fn a_shutdown_drops_what_waits() {
             })
         }));
     }
-    runtime.shutdown();
+    runtime.shutdown_blocking();
     assert_eq!(std::sync::Arc::strong_count(&kept), 1);
 }

@@ -25,20 +25,20 @@ impl Ends for Manyhands {
 
 impl Blocking for Manyhands {
     fn send(sender: &Sender<u64>, item: u64) {
-        let _ = sender.send(item);
+        let _ = sender.send_blocking(item);
     }
 
     fn recv(receiver: &mut Receiver<u64>) -> Option<u64> {
-        receiver.recv().ok()
+        receiver.recv_blocking().ok()
     }
 }
 
 impl Async for Manyhands {
     async fn send(sender: &Sender<u64>, item: u64) {
-        let _ = sender.send_async(item).await;
+        let _ = sender.send(item).await;
     }
 
     async fn recv(receiver: &mut Receiver<u64>) -> Option<u64> {
-        receiver.recv_async().await.ok()
+        receiver.recv().await.ok()
     }
 }

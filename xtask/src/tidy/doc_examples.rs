@@ -19,17 +19,10 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let held = items.iter().filter(|item| item.kind != Kind::Module);
     let findings = held.filter_map(|item| {
         let complaint = complaint(item, &items)?;
-        let message = format!("`{}` {complaint}", whole_name(item));
+        let message = format!("`{}` {complaint}", item.whole_name());
         Some(Finding::on_line(&item.path, item.line_number, message))
     });
     findings.collect()
-}
-
-fn whole_name(item: &Item) -> String {
-    match &item.owner {
-        Some(owner) => format!("{owner}::{}", item.name),
-        None => item.name.clone(),
-    }
 }
 
 fn complaint(item: &Item, items: &[Item]) -> Option<String> {

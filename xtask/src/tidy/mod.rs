@@ -32,6 +32,7 @@ mod source;
 mod steps;
 mod tree;
 mod unsafe_page;
+mod waits;
 mod words;
 
 use finding::Finding;
@@ -102,6 +103,10 @@ const RULES: &[Rule] = &[
     Rule {
         name: "doc-examples",
         check: doc_examples::check,
+    },
+    Rule {
+        name: "waits",
+        check: waits::check,
     },
     Rule {
         name: "words",

@@ -23,6 +23,16 @@ pub(crate) struct Item {
     pub(crate) docs: String,
 }
 
+impl Item {
+    /// `f`, or `A::f` for a function of a type.
+    pub(crate) fn whole_name(&self) -> String {
+        match &self.owner {
+            Some(owner) => format!("{owner}::{}", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Function,
@@ -351,11 +361,7 @@ mod tests {
             .collect();
         let items = public_items(&Tree::of(&files));
         let items = items.into_iter().filter(|item| item.kind != Kind::Module);
-        let whole = |item: Item| match item.owner {
-            Some(owner) => format!("{owner}::{}", item.name),
-            None => item.name,
-        };
-        items.map(whole).collect()
+        items.map(|item| item.whole_name()).collect()
     }
 
     fn of(text: &str) -> Vec<String> {

@@ -46,14 +46,17 @@ pub(crate) fn through_channel(n: usize) -> u64 {
         let sender = sender.clone();
         let call = async move {
             let ended = item(index).await;
-            sender.send(ended).expect("the receiver waits for all");
+            sender
+                .send(ended)
+                .await
+                .expect("the receiver waits for all");
         };
         drop(task::spawn(call));
     }
     drop(sender);
     task::block_on(async {
         let mut sum = 0;
-        while let Ok(ended) = receiver.recv_async().await {
+        while let Ok(ended) = receiver.recv().await {
             sum += ended;
         }
         sum
@@ -71,24 +74,29 @@ pub(crate) fn two_channels(at_once: usize) -> impl Fn(usize) -> u64 {
             let arrive = arrive.clone();
             drop(task::spawn(async move {
                 time::sleep(half(index)).await;
-                arrive.send(index).expect("somebody takes all that arrive");
+                arrive
+                    .send(index)
+                    .await
+                    .expect("somebody takes all that arrive");
             }));
         }
         drop(arrive);
         for _ in 0..at_once {
             let (arrived, end) = (arrived.clone(), end.clone());
             drop(task::spawn(async move {
-                while let Ok(index) = arrived.recv_async().await {
+                while let Ok(index) = arrived.recv().await {
                     time::sleep(half(index)).await;
                     item_ended();
-                    end.send(mark(index)).expect("the receiver waits for all");
+                    end.send(mark(index))
+                        .await
+                        .expect("the receiver waits for all");
                 }
             }));
         }
         drop((arrived, end));
         task::block_on(async {
             let mut sum = 0;
-            while let Ok(mark) = ended.recv_async().await {
+            while let Ok(mark) = ended.recv().await {
                 sum += mark;
             }
             sum

@@ -15,7 +15,7 @@
 //! let token = source.token();
 //! let (sender, receiver) = channel::unbounded::<u32>();
 //! let consumer = std::thread::spawn(move || {
-//!     task::block_on(token.run_until_cancelled(receiver.recv_async()))
+//!     task::block_on(token.run_until_cancelled(receiver.recv()))
 //! });
 //! source.cancel();
 //! assert!(consumer.join().unwrap().is_err());

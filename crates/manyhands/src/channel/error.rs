@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// use manyhands::channel::{self, CloseReason};
 /// let (sender, receiver) = channel::unbounded::<u32>();
 /// receiver.close_with("enough");
-/// let reason: CloseReason = sender.wait_closed().unwrap_err();
+/// let reason: CloseReason = sender.wait_closed_blocking().unwrap_err();
 /// assert_eq!(reason.to_string(), "enough");
 /// ```
 pub type CloseReason = Arc<dyn Error + Send + Sync>;
@@ -27,7 +27,7 @@ pub type CloseReason = Arc<dyn Error + Send + Sync>;
 /// use std::error::Error;
 /// let (sender, receiver) = manyhands::channel::unbounded::<u32>();
 /// sender.close_with("the disk is full");
-/// let closed = receiver.recv().unwrap_err();
+/// let closed = receiver.recv_blocking().unwrap_err();
 /// assert_eq!(closed.source().unwrap().to_string(), "the disk is full");
 /// ```
 #[doc(alias = "ChannelClosedException")]
@@ -51,7 +51,7 @@ impl RecvError {
     /// ```
     /// let (sender, receiver) = manyhands::channel::unbounded::<u32>();
     /// sender.close_with("no more paper");
-    /// let closed = receiver.recv().unwrap_err();
+    /// let closed = receiver.recv_blocking().unwrap_err();
     /// assert_eq!(closed.reason().unwrap().to_string(), "no more paper");
     /// ```
     #[must_use]
@@ -136,9 +136,9 @@ impl From<RecvError> for TryRecvError {
 /// use manyhands::channel::{self, RecvTimeoutError};
 /// use std::time::Duration;
 /// let (sender, receiver) = channel::unbounded::<u32>();
-/// assert_eq!(receiver.recv_timeout(Duration::ZERO), Err(RecvTimeoutError::Timeout));
+/// assert_eq!(receiver.recv_timeout_blocking(Duration::ZERO), Err(RecvTimeoutError::Timeout));
 /// drop(sender);
-/// let closed = receiver.recv_timeout(Duration::ZERO);
+/// let closed = receiver.recv_timeout_blocking(Duration::ZERO);
 /// assert!(matches!(closed, Err(RecvTimeoutError::Closed(_))));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -186,7 +186,7 @@ impl<T> SendError<T> {
     /// ```
     /// let (sender, receiver) = manyhands::channel::unbounded();
     /// drop(receiver);
-    /// assert_eq!(sender.send("letter").unwrap_err().into_inner(), "letter");
+    /// assert_eq!(sender.send_blocking("letter").unwrap_err().into_inner(), "letter");
     /// ```
     pub fn into_inner(self) -> T {
         self.0
@@ -287,11 +287,11 @@ impl<T> From<SendError<T>> for TrySendError<T> {
 /// use manyhands::channel::{self, SendTimeoutError};
 /// use std::time::Duration;
 /// let (sender, receiver) = channel::bounded(1);
-/// sender.send("first").unwrap();
-/// let late = sender.send_timeout("second", Duration::ZERO).unwrap_err();
+/// sender.send_blocking("first").unwrap();
+/// let late = sender.send_timeout_blocking("second", Duration::ZERO).unwrap_err();
 /// assert_eq!(late, SendTimeoutError::Timeout("second"));
 /// drop(receiver);
-/// let closed = sender.send_timeout(late.into_inner(), Duration::ZERO).unwrap_err();
+/// let closed = sender.send_timeout_blocking(late.into_inner(), Duration::ZERO).unwrap_err();
 /// assert_eq!(closed, SendTimeoutError::Closed("second"));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -18,9 +18,9 @@ use std::pin::Pin;
 use std::ptr;
 use std::task::{Context, Poll, ready};
 
-/// Sends one item; made by [`Sender::send_async`](super::Sender::send_async).
+/// Sends one item; made by [`Sender::send`](super::Sender::send).
 ///
-/// Example: see [`Sender::send_async`](super::Sender::send_async).
+/// Example: see [`Sender::send`](super::Sender::send).
 ///
 /// # Panics
 /// When it is polled again after it was ready.
@@ -83,9 +83,9 @@ impl<T> Drop for SendFuture<'_, T> {
 /// The item is never pinned.
 impl<T> Unpin for SendFuture<'_, T> {}
 
-/// Sends many items; made by [`Sender::send_many_async`](super::Sender::send_many_async).
+/// Sends many items; made by [`Sender::send_many`](super::Sender::send_many).
 ///
-/// Example: see [`Sender::send_many_async`](super::Sender::send_many_async).
+/// Example: see [`Sender::send_many`](super::Sender::send_many).
 ///
 /// # Panics
 /// When it is polled again after it was ready.
@@ -159,9 +159,9 @@ impl<T> Drop for SendManyFuture<'_, T> {
 /// The item is never pinned.
 impl<T> Unpin for SendManyFuture<'_, T> {}
 
-/// Receives one item; made by [`Receiver::recv_async`](super::Receiver::recv_async).
+/// Receives one item; made by [`Receiver::recv`](super::Receiver::recv).
 ///
-/// Example: see [`Receiver::recv_async`](super::Receiver::recv_async).
+/// Example: see [`Receiver::recv`](super::Receiver::recv).
 ///
 /// # Panics
 /// When it is polled again after it was ready.
@@ -214,9 +214,9 @@ impl<T> Drop for RecvFuture<'_, T> {
     }
 }
 
-/// Receives many items; made by [`Receiver::recv_many_async`](super::Receiver::recv_many_async).
+/// Receives many items; made by [`Receiver::recv_many`](super::Receiver::recv_many).
 ///
-/// Example: see [`Receiver::recv_many_async`](super::Receiver::recv_many_async).
+/// Example: see [`Receiver::recv_many`](super::Receiver::recv_many).
 ///
 /// # Panics
 /// When it is polled again after it was ready.
@@ -273,10 +273,10 @@ impl<T> Drop for RecvManyFuture<'_, T> {
     }
 }
 
-/// Waits until a channel is closed, or drained as well; made by `wait_closed_async` and
-/// `wait_drained_async` of either end.
+/// Waits until a channel is closed, or drained as well; made by `wait_closed` and
+/// `wait_drained` of either end.
 ///
-/// Example: see [`Sender::wait_closed_async`](super::Sender::wait_closed_async).
+/// Example: see [`Sender::wait_closed`](super::Sender::wait_closed).
 ///
 /// # Panics
 /// When it is polled again after it was ready.

@@ -11,9 +11,8 @@
 //! | [`watch()`] | has one value, and shows the latest |
 //!
 //! Both ends can be cloned. In all but the last two each item is received once, and the items of one sender in
-//! the order in which it sent them, unless they are sorted. `send` and `recv` block the thread. `send_async` and
-//! `recv_async` make futures for any executor; they can be dropped at any time, and a dropped receive has taken no
-//! item.
+//! the order in which it sent them, unless they are sorted. `send` and `recv` make futures for any executor; they can be
+//! dropped at any time, and a dropped receive has taken no item. `send_blocking` and `recv_blocking` wait on the thread.
 //!
 //! # Closing
 //! [`Sender::close`] and [`Receiver::close`] close a channel, with a reason or without; so does dropping the last end
@@ -33,7 +32,7 @@
 //! use std::thread;
 //!
 //! let (sender, receiver) = channel::bounded(128);
-//! let producer = thread::spawn(move || (0..1000_u64).try_for_each(|n| sender.send(n)));
+//! let producer = thread::spawn(move || (0..1000_u64).try_for_each(|n| sender.send_blocking(n)));
 //! assert_eq!(receiver.iter().sum::<u64>(), 499_500);
 //! producer.join().unwrap()?;
 //! # Ok::<(), channel::SendError<u64>>(())
@@ -44,14 +43,14 @@
 //! use manyhands::channel::{self, WhenFull};
 //!
 //! let (sender, newest) = channel::options().capacity(1).when_full(WhenFull::DropOldest).fifo();
-//! (1..=3).try_for_each(|n| sender.send(n))?;
-//! assert_eq!(newest.recv(), Ok(3));
+//! (1..=3).try_for_each(|n| sender.send_blocking(n))?;
+//! assert_eq!(newest.recv_blocking(), Ok(3));
 //!
 //! let (sender, mut listener) = channel::broadcast(16);
 //! let (setting, mut watcher) = channel::watch("dark");
 //! sender.send(1)?;
 //! setting.send("light").unwrap();
-//! assert_eq!((listener.recv(), watcher.changed().as_deref()), (Ok(1), Ok(&"light")));
+//! assert_eq!((listener.recv_blocking(), watcher.changed_blocking().as_deref()), (Ok(1), Ok(&"light")));
 //! # Ok::<(), channel::SendError<u32>>(())
 //! ```
 
@@ -89,7 +88,8 @@ pub use sink::SendSink;
 pub use stream::{IntoIter, Iter, RecvStream};
 pub use when_full::WhenFull;
 
-/// A channel that takes any number of items; sending never waits.
+/// A channel that takes any number of items; sending never waits, so [`try_send`](Sender::try_send) fails only when it
+/// is closed.
 ///
 /// # Cost
 /// The items lie in two rings, one for senders and one for receivers, which grow by doubling and are swapped. A ring of
@@ -99,8 +99,8 @@ pub use when_full::WhenFull;
 /// # Examples
 /// ```
 /// let (sender, receiver) = manyhands::channel::unbounded();
-/// sender.send(1)?;
-/// assert_eq!(receiver.recv(), Ok(1));
+/// sender.send_blocking(1)?;
+/// assert_eq!(receiver.recv_blocking(), Ok(1));
 /// # Ok::<(), manyhands::channel::SendError<u32>>(())
 /// ```
 #[doc(alias = "unbounded_channel")]
@@ -119,10 +119,10 @@ pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
 /// ```
 /// use manyhands::channel::{self, TrySendError};
 /// let (sender, receiver) = channel::bounded(2);
-/// sender.send(1)?;
-/// sender.send(2)?;
+/// sender.send_blocking(1)?;
+/// sender.send_blocking(2)?;
 /// assert_eq!(sender.try_send(3), Err(TrySendError::Full(3)));
-/// assert_eq!(receiver.recv(), Ok(1));
+/// assert_eq!(receiver.recv_blocking(), Ok(1));
 /// assert_eq!(sender.try_send(3), Ok(()));
 /// # Ok::<(), channel::SendError<u32>>(())
 /// ```
@@ -140,8 +140,8 @@ pub fn bounded<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
 /// # Examples
 /// ```
 /// let (sender, receiver) = manyhands::channel::rendezvous();
-/// let giver = std::thread::spawn(move || sender.send("here"));
-/// assert_eq!(receiver.recv(), Ok("here"));
+/// let giver = std::thread::spawn(move || sender.send_blocking("here"));
+/// assert_eq!(receiver.recv_blocking(), Ok("here"));
 /// giver.join().unwrap()?;
 /// # Ok::<(), manyhands::channel::SendError<&str>>(())
 /// ```
@@ -162,9 +162,9 @@ pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
 /// ```
 /// let (sender, receiver) = manyhands::channel::prioritized();
 /// for n in [3, 1, 2] {
-///     sender.send(n)?;
+///     sender.send_blocking(n)?;
 /// }
-/// assert_eq!((receiver.recv(), receiver.recv()), (Ok(1), Ok(2)));
+/// assert_eq!((receiver.recv_blocking(), receiver.recv_blocking()), (Ok(1), Ok(2)));
 /// # Ok::<(), manyhands::channel::SendError<u32>>(())
 /// ```
 #[doc(alias = "PriorityQueue")]
@@ -186,7 +186,7 @@ pub fn prioritized<T: Ord + Send + 'static>() -> (Sender<T>, Receiver<T>) {
 /// let (sender, mut receiver) = manyhands::channel::broadcast(16);
 /// let mut other = receiver.clone();
 /// sender.send("news")?;
-/// assert_eq!((receiver.recv(), other.recv()), (Ok("news"), Ok("news")));
+/// assert_eq!((receiver.recv_blocking(), other.recv_blocking()), (Ok("news"), Ok("news")));
 /// # Ok::<(), manyhands::channel::SendError<&str>>(())
 /// ```
 #[must_use]
@@ -201,7 +201,7 @@ pub fn broadcast<T>(capacity: usize) -> (broadcast::Sender<T>, broadcast::Receiv
 /// let (sender, mut receiver) = manyhands::channel::watch(0);
 /// sender.send(1)?;
 /// sender.send(2)?;
-/// assert_eq!(*receiver.changed()?, 2);
+/// assert_eq!(*receiver.changed_blocking()?, 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]

@@ -24,9 +24,9 @@ use std::sync::Arc;
 ///     })
 ///     .fifo();
 /// for n in 1..=4 {
-///     sender.send(n)?;
+///     sender.send_blocking(n)?;
 /// }
-/// assert_eq!((receiver.recv(), receiver.recv()), (Ok(3), Ok(4)));
+/// assert_eq!((receiver.recv_blocking(), receiver.recv_blocking()), (Ok(3), Ok(4)));
 /// assert_eq!(LOST.load(Ordering::Relaxed), 1 + 2);
 /// # Ok::<(), channel::SendError<u32>>(())
 /// ```
@@ -45,8 +45,8 @@ pub struct Options<T> {
 /// ```
 /// use manyhands::channel::{self, WhenFull};
 /// let (sender, receiver) = channel::options().capacity(1).when_full(WhenFull::DropOldest).fifo();
-/// (1..=3).try_for_each(|n| sender.send(n))?;
-/// assert_eq!(receiver.recv(), Ok(3));
+/// (1..=3).try_for_each(|n| sender.send_blocking(n))?;
+/// assert_eq!(receiver.recv_blocking(), Ok(3));
 /// # Ok::<(), channel::SendError<u32>>(())
 /// ```
 pub fn options<T>() -> Options<T> {
@@ -77,8 +77,8 @@ impl<T> Options<T> {
     /// ```
     /// use manyhands::channel::{self, WhenFull};
     /// let (sender, receiver) = channel::options().capacity(1).when_full(WhenFull::DropNewest).fifo();
-    /// (1..=3).try_for_each(|n| sender.send(n))?;
-    /// assert_eq!(receiver.recv(), Ok(3));
+    /// (1..=3).try_for_each(|n| sender.send_blocking(n))?;
+    /// assert_eq!(receiver.recv_blocking(), Ok(3));
     /// # Ok::<(), channel::SendError<u32>>(())
     /// ```
     pub fn when_full(self, when_full: WhenFull) -> Self {
@@ -108,13 +108,13 @@ impl<T> Options<T> {
     /// # #[cfg(feature = "inspect")]
     /// manyhands::inspect::open();
     /// let (sender, receiver) = channel::options().name("orders").capacity(8).fifo();
-    /// sender.send(7)?;
+    /// sender.send_blocking(7)?;
     /// # #[cfg(feature = "inspect")] {
     /// let channels = manyhands::inspect::snapshot().channels;
     /// let orders = channels.iter().find(|channel| channel.name.as_deref() == Some("orders")).unwrap();
     /// assert_eq!((orders.capacity, orders.load.map(|load| load.len)), (Some(8), Some(1)));
     /// # }
-    /// assert_eq!(receiver.recv(), Ok(7));
+    /// assert_eq!(receiver.recv_blocking(), Ok(7));
     /// # Ok::<(), channel::SendError<i32>>(())
     /// ```
     pub fn name(self, name: impl Into<String>) -> Self {
@@ -142,8 +142,8 @@ impl<T> Options<T> {
     /// # Examples
     /// ```
     /// let (sender, receiver) = manyhands::channel::options().capacity(8).prioritized();
-    /// [3, 1, 2].into_iter().try_for_each(|n| sender.send(n))?;
-    /// assert_eq!(receiver.recv(), Ok(1));
+    /// [3, 1, 2].into_iter().try_for_each(|n| sender.send_blocking(n))?;
+    /// assert_eq!(receiver.recv_blocking(), Ok(1));
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
     #[must_use]

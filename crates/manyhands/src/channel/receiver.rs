@@ -24,7 +24,7 @@ use std::time::Duration;
 /// let (sender, receiver) = channel::unbounded();
 /// let consumers = [receiver.clone(), receiver]
 ///     .map(|receiver| thread::spawn(move || receiver.iter().sum::<u32>()));
-/// (1..=100).try_for_each(|n| sender.send(n))?;
+/// (1..=100).try_for_each(|n| sender.send_blocking(n))?;
 /// drop(sender);
 /// assert_eq!(consumers.map(|consumer| consumer.join().unwrap()).iter().sum::<u32>(), 5050);
 /// # Ok::<(), channel::SendError<u32>>(())
@@ -39,7 +39,7 @@ impl<T> Receiver<T> {
         Self { shared }
     }
 
-    /// Receives the next item, and waits for one if there is none.
+    /// As [`recv`](Self::recv), and waits on the calling thread.
     ///
     /// # Cost
     /// One short lock, and one wake if a sender waits.
@@ -48,21 +48,21 @@ impl<T> Receiver<T> {
     /// While the channel is empty. The runtime lets another worker run while one waits here.
     ///
     /// # Errors
-    /// [`RecvError`] when the channel is closed and every item has been received.
+    /// As [`recv`](Self::recv).
     ///
     /// # Examples
     /// ```
     /// let (sender, receiver) = manyhands::channel::unbounded();
-    /// let producer = std::thread::spawn(move || sender.send(42));
-    /// assert_eq!(receiver.recv(), Ok(42));
-    /// assert!(receiver.recv().is_err());
+    /// let producer = std::thread::spawn(move || sender.send_blocking(42));
+    /// assert_eq!(receiver.recv_blocking(), Ok(42));
+    /// assert!(receiver.recv_blocking().is_err());
     /// # producer.join().unwrap()?;
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
     #[doc(alias = "blocking_recv")]
     #[inline]
     #[cfg_attr(feature = "inspect", track_caller)]
-    pub fn recv(&self) -> Result<T, RecvError> {
+    pub fn recv_blocking(&self) -> Result<T, RecvError> {
         match self.shared.try_recv() {
             Ok(item) => Ok(item),
             Err(TryRecvError::Closed(closed)) => Err(closed),
@@ -91,27 +91,30 @@ impl<T> Receiver<T> {
                 return result;
             }
         }
-        let mut future = self.recv_async();
+        let mut future = self.recv();
         thread::wait(|cx| Pin::new(&mut future).poll(cx))
     }
 
-    /// Receives the next item; the future waits for one if there is none.
+    /// Receives the next item; the future waits for one if there is none. [`recv_blocking`](Self::recv_blocking) waits on
+    /// the thread.
     ///
     /// # Cancellation
     /// Dropping the future before it is ready takes no item.
     ///
     /// # Errors
-    /// As [`recv`](Self::recv).
+    /// [`RecvError`] when the channel is closed and every item has been received.
     ///
     /// # Examples
     /// ```
     /// let (sender, receiver) = manyhands::channel::unbounded();
-    /// sender.send("hello")?;
-    /// assert_eq!(pollster::block_on(receiver.recv_async()), Ok("hello"));
+    /// sender.send_blocking("hello")?;
+    /// assert_eq!(pollster::block_on(receiver.recv()), Ok("hello"));
     /// # Ok::<(), manyhands::channel::SendError<&str>>(())
     /// ```
     #[doc(alias = "ReadAsync")]
-    pub fn recv_async(&self) -> RecvFuture<'_, T> {
+    #[doc(alias = "recv_async")]
+    #[must_use = "a future does nothing unless awaited; await it, or call `recv_blocking`"]
+    pub fn recv(&self) -> RecvFuture<'_, T> {
         RecvFuture::new(&self.shared)
     }
 
@@ -125,7 +128,7 @@ impl<T> Receiver<T> {
     /// use manyhands::channel::{self, TryRecvError};
     /// let (sender, receiver) = channel::unbounded();
     /// assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
-    /// sender.send(1)?;
+    /// sender.send_blocking(1)?;
     /// assert_eq!(receiver.try_recv(), Ok(1));
     /// # Ok::<(), channel::SendError<u32>>(())
     /// ```
@@ -135,7 +138,11 @@ impl<T> Receiver<T> {
         self.shared.try_recv()
     }
 
-    /// As [`recv`](Self::recv), but gives up after about `limit`.
+    /// As [`recv_blocking`](Self::recv_blocking), but gives up after about `limit`. In async code, await
+    /// [`recv`](Self::recv) in a [`timeout`](crate::time::timeout).
+    ///
+    /// # Blocking
+    /// As [`recv_blocking`](Self::recv_blocking), for as long as `limit`.
     ///
     /// # Errors
     /// [`RecvTimeoutError`] when the time is over, or the channel is closed and empty.
@@ -145,28 +152,26 @@ impl<T> Receiver<T> {
     /// use manyhands::channel::{self, RecvTimeoutError};
     /// use std::time::Duration;
     /// let (_sender, receiver) = channel::unbounded::<u32>();
-    /// let late = receiver.recv_timeout(Duration::from_millis(1));
+    /// let late = receiver.recv_timeout_blocking(Duration::from_millis(1));
     /// assert_eq!(late, Err(RecvTimeoutError::Timeout));
     /// ```
     #[cfg(not(loom))]
     #[cfg_attr(feature = "inspect", track_caller)]
-    pub fn recv_timeout(&self, limit: Duration) -> Result<T, RecvTimeoutError> {
-        let mut future = self.recv_async();
+    pub fn recv_timeout_blocking(&self, limit: Duration) -> Result<T, RecvTimeoutError> {
+        let mut future = self.recv();
         match thread::wait_for(limit, |cx| Pin::new(&mut future).poll(cx)) {
             Some(result) => Ok(result?),
             None => Err(RecvTimeoutError::Timeout),
         }
     }
 
-    /// Waits for at least one item, then appends the available items to `items`, at most `max`. Returns how many.
-    ///
-    /// With a `max` of 0 it returns at once.
+    /// As [`recv_many`](Self::recv_many), and waits on the calling thread.
     ///
     /// # Cost
     /// One short lock for all of them.
     ///
     /// # Blocking
-    /// As [`recv`](Self::recv).
+    /// As [`recv_blocking`](Self::recv_blocking).
     ///
     /// # Errors
     /// As [`recv`](Self::recv).
@@ -174,19 +179,23 @@ impl<T> Receiver<T> {
     /// # Examples
     /// ```
     /// let (sender, receiver) = manyhands::channel::unbounded();
-    /// (0..5).try_for_each(|n| sender.send(n))?;
+    /// (0..5).try_for_each(|n| sender.send_blocking(n))?;
     /// let mut items = Vec::new();
-    /// assert_eq!(receiver.recv_many(&mut items, 3), Ok(3));
+    /// assert_eq!(receiver.recv_many_blocking(&mut items, 3), Ok(3));
     /// assert_eq!(items, [0, 1, 2]);
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
+    #[doc(alias = "blocking_recv_many")]
     #[cfg_attr(feature = "inspect", track_caller)]
-    pub fn recv_many(&self, items: &mut Vec<T>, max: usize) -> Result<usize, RecvError> {
-        let mut future = self.recv_many_async(items, max);
+    pub fn recv_many_blocking(&self, items: &mut Vec<T>, max: usize) -> Result<usize, RecvError> {
+        let mut future = self.recv_many(items, max);
         thread::wait(|cx| Pin::new(&mut future).poll(cx))
     }
 
-    /// As [`recv_many`](Self::recv_many); the future waits.
+    /// Waits for at least one item, then appends the available items to `items`, at most `max`; gives how many.
+    /// [`recv_many_blocking`](Self::recv_many_blocking) waits on the thread.
+    ///
+    /// With a `max` of 0 the future is ready at once.
     ///
     /// # Cancellation
     /// Dropping the future before it is ready takes no item.
@@ -197,18 +206,15 @@ impl<T> Receiver<T> {
     /// # Examples
     /// ```
     /// let (sender, receiver) = manyhands::channel::unbounded();
-    /// sender.send(1)?;
+    /// sender.send_blocking(1)?;
     /// let mut items = Vec::new();
-    /// let count = pollster::block_on(receiver.recv_many_async(&mut items, 100));
+    /// let count = pollster::block_on(receiver.recv_many(&mut items, 100));
     /// assert_eq!((count, items), (Ok(1), vec![1]));
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
     #[doc(alias = "WaitToReadAsync")]
-    pub fn recv_many_async<'a>(
-        &'a self,
-        items: &'a mut Vec<T>,
-        max: usize,
-    ) -> RecvManyFuture<'a, T> {
+    #[must_use = "a future does nothing unless awaited; await it, or call `recv_many_blocking`"]
+    pub fn recv_many<'a>(&'a self, items: &'a mut Vec<T>, max: usize) -> RecvManyFuture<'a, T> {
         RecvManyFuture::new(&self.shared, items, max)
     }
 
@@ -221,7 +227,7 @@ impl<T> Receiver<T> {
     /// ```
     /// use manyhands::channel::{self, TryRecvError};
     /// let (sender, receiver) = channel::unbounded();
-    /// sender.send(1)?;
+    /// sender.send_blocking(1)?;
     /// let mut items = Vec::new();
     /// assert_eq!(receiver.try_recv_many(&mut items, 100), Ok(1));
     /// assert_eq!(receiver.try_recv_many(&mut items, 100), Err(TryRecvError::Empty));
@@ -241,9 +247,9 @@ impl<T> Receiver<T> {
     /// # Examples
     /// ```
     /// let (sender, receiver) = manyhands::channel::unbounded();
-    /// sender.send(7)?;
+    /// sender.send_blocking(7)?;
     /// assert_eq!(receiver.peek(u32::clone), Ok(7));
-    /// assert_eq!(receiver.recv(), Ok(7));
+    /// assert_eq!(receiver.recv_blocking(), Ok(7));
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
     #[doc(alias = "TryPeek")]
@@ -258,7 +264,7 @@ impl<T> Receiver<T> {
     /// ```
     /// use futures::StreamExt;
     /// let (sender, receiver) = manyhands::channel::unbounded();
-    /// (1..=3).try_for_each(|n| sender.send(n))?;
+    /// (1..=3).try_for_each(|n| sender.send_blocking(n))?;
     /// drop(sender);
     /// let doubled = receiver.stream().map(|n| n * 2).collect::<Vec<u32>>();
     /// assert_eq!(pollster::block_on(doubled), [2, 4, 6]);
@@ -276,7 +282,7 @@ impl<T> Receiver<T> {
     /// ```
     /// use manyhands::{channel, parallel, task};
     /// let (sender, receiver) = channel::unbounded();
-    /// (1..=3).try_for_each(|n| sender.send(n))?;
+    /// (1..=3).try_for_each(|n| sender.send_blocking(n))?;
     /// drop(sender);
     /// let doubled = parallel::map_async(parallel::from_stream(receiver.into_stream()), |n| async move { n * 2 });
     /// assert_eq!(task::block_on(doubled), [2, 4, 6]);
@@ -296,7 +302,7 @@ impl<T> Receiver<T> {
     /// # Examples
     /// ```
     /// let (sender, receiver) = manyhands::channel::unbounded();
-    /// (1..=3).try_for_each(|n| sender.send(n))?;
+    /// (1..=3).try_for_each(|n| sender.send_blocking(n))?;
     /// drop(sender);
     /// assert_eq!(receiver.iter().collect::<Vec<u32>>(), [1, 2, 3]);
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
@@ -312,10 +318,10 @@ impl<T> Receiver<T> {
     /// # Examples
     /// ```
     /// let (sender, receiver) = manyhands::channel::unbounded();
-    /// sender.send(1)?;
+    /// sender.send_blocking(1)?;
     /// assert!(receiver.close());
-    /// assert!(sender.send(2).is_err());
-    /// assert_eq!(receiver.recv(), Ok(1));
+    /// assert!(sender.send_blocking(2).is_err());
+    /// assert_eq!(receiver.recv_blocking(), Ok(1));
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
     pub fn close(&self) -> bool {
@@ -329,7 +335,7 @@ impl<T> Receiver<T> {
     /// ```
     /// let (sender, receiver) = manyhands::channel::unbounded::<u32>();
     /// receiver.close_with("enough");
-    /// assert_eq!(sender.wait_closed().unwrap_err().to_string(), "enough");
+    /// assert_eq!(sender.wait_closed_blocking().unwrap_err().to_string(), "enough");
     /// ```
     pub fn close_with(&self, reason: impl Into<Box<dyn Error + Send + Sync>>) -> bool {
         self.shared.close_with(reason.into())
@@ -340,10 +346,10 @@ impl<T> Receiver<T> {
     /// # Examples
     /// ```
     /// let (sender, receiver) = manyhands::channel::unbounded();
-    /// sender.send(1)?;
+    /// sender.send_blocking(1)?;
     /// drop(sender);
     /// assert!(receiver.is_closed());
-    /// assert_eq!(receiver.recv(), Ok(1));
+    /// assert_eq!(receiver.recv_blocking(), Ok(1));
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
     #[must_use]
@@ -357,7 +363,7 @@ impl<T> Receiver<T> {
     /// ```
     /// let (sender, receiver) = manyhands::channel::bounded(8);
     /// assert!(receiver.is_empty());
-    /// sender.send("letter")?;
+    /// sender.send_blocking("letter")?;
     /// assert_eq!((receiver.len(), receiver.capacity()), (1, Some(8)));
     /// # Ok::<(), manyhands::channel::SendError<&str>>(())
     /// ```
@@ -384,7 +390,8 @@ impl<T> Receiver<T> {
     }
 
     /// Waits until the channel is closed and every item has been received, by this receiver or others. See
-    /// [`Sender::wait_drained_async`](super::Sender::wait_drained_async).
+    /// [`Sender::wait_drained`](super::Sender::wait_drained). [`wait_drained_blocking`](Self::wait_drained_blocking) waits
+    /// on the thread.
     ///
     /// # Errors
     /// The reason given to [`close_with`](Self::close_with).
@@ -393,14 +400,18 @@ impl<T> Receiver<T> {
     /// ```
     /// let (sender, receiver) = manyhands::channel::unbounded::<u32>();
     /// drop(sender);
-    /// assert!(pollster::block_on(receiver.wait_drained_async()).is_ok());
+    /// assert!(pollster::block_on(receiver.wait_drained()).is_ok());
     /// ```
     #[doc(alias = "Completion")]
-    pub fn wait_drained_async(&self) -> EndFuture<'_, T> {
+    #[must_use = "a future does nothing unless awaited; await it, or call `wait_drained_blocking`"]
+    pub fn wait_drained(&self) -> EndFuture<'_, T> {
         EndFuture::new(&self.shared, Until::Drained)
     }
 
-    /// As [`wait_drained_async`](Self::wait_drained_async), and blocks the thread.
+    /// As [`wait_drained`](Self::wait_drained), and waits on the calling thread.
+    ///
+    /// # Blocking
+    /// Until then. The runtime lets another worker run while one waits here.
     ///
     /// # Errors
     /// The reason given to [`close_with`](Self::close_with).
@@ -409,10 +420,10 @@ impl<T> Receiver<T> {
     /// ```
     /// let (sender, receiver) = manyhands::channel::unbounded::<u32>();
     /// drop(sender);
-    /// assert!(receiver.wait_drained().is_ok());
+    /// assert!(receiver.wait_drained_blocking().is_ok());
     /// ```
     #[cfg_attr(feature = "inspect", track_caller)]
-    pub fn wait_drained(&self) -> Result<(), CloseReason> {
+    pub fn wait_drained_blocking(&self) -> Result<(), CloseReason> {
         EndFuture::new(&self.shared, Until::Drained).wait()
     }
 }

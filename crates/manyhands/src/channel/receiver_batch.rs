@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(receiver.try_recv(), Ok(1));
         assert_eq!(sender.try_send(5), Ok(()));
         let mut items = Vec::new();
-        assert_eq!(receiver.recv_many(&mut items, 3), Ok(3));
+        assert_eq!(receiver.recv_many_blocking(&mut items, 3), Ok(3));
         assert_eq!(items, [2, 3, 4]);
         assert_eq!((receiver.try_recv(), receiver.len()), (Ok(5), 0));
     }
@@ -133,7 +133,7 @@ mod tests {
     fn a_full_step_leaves_no_more_room_than_the_batch_allows() {
         let (sender, receiver) = with_batch();
         let mut items = Vec::new();
-        assert_eq!(receiver.recv_many(&mut items, 1), Ok(1));
+        assert_eq!(receiver.recv_many_blocking(&mut items, 1), Ok(1));
         let sent = (4..9).filter(|n| sender.try_send(*n).is_ok());
         assert_eq!((sent.count(), receiver.len()), (2, 4));
     }

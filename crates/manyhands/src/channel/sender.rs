@@ -24,10 +24,10 @@ use std::time::Duration;
 /// let (sender, receiver) = channel::bounded(4);
 /// let other = sender.clone();
 /// let producers = [
-///     thread::spawn(move || (0..50).try_for_each(|n| sender.send(n))),
+///     thread::spawn(move || (0..50).try_for_each(|n| sender.send_blocking(n))),
 ///     thread::spawn(move || pollster::block_on(async {
 ///         for n in 50..100 {
-///             other.send_async(n).await?;
+///             other.send(n).await?;
 ///         }
 ///         Ok(())
 ///     })),
@@ -48,7 +48,7 @@ impl<T> Sender<T> {
         Self { shared }
     }
 
-    /// Sends, and waits for room if there is none.
+    /// As [`send`](Self::send), and waits on the calling thread.
     ///
     /// # Cost
     /// One short lock, and one wake if a receiver waits.
@@ -57,21 +57,21 @@ impl<T> Sender<T> {
     /// While the channel is full. The runtime lets another worker run while one waits here.
     ///
     /// # Errors
-    /// [`SendError`] with the item when the channel is closed, before or while this waits.
+    /// As [`send`](Self::send).
     ///
     /// # Examples
     /// ```
     /// let (sender, receiver) = manyhands::channel::unbounded();
-    /// sender.send("hello")?;
-    /// assert_eq!(receiver.recv(), Ok("hello"));
+    /// sender.send_blocking("hello")?;
+    /// assert_eq!(receiver.recv_blocking(), Ok("hello"));
     /// drop(receiver);
-    /// assert_eq!(sender.send("again").unwrap_err().into_inner(), "again");
+    /// assert_eq!(sender.send_blocking("again").unwrap_err().into_inner(), "again");
     /// # Ok::<(), manyhands::channel::SendError<&str>>(())
     /// ```
     #[doc(alias = "blocking_send")]
     #[inline]
     #[cfg_attr(feature = "inspect", track_caller)]
-    pub fn send(&self, item: T) -> Result<(), SendError<T>> {
+    pub fn send_blocking(&self, item: T) -> Result<(), SendError<T>> {
         match self.shared.try_send_to_known_room(item) {
             Ok(()) => Ok(()),
             Err(TrySendError::Closed(item)) => Err(SendError(item)),
@@ -108,28 +108,30 @@ impl<T> Sender<T> {
         thread::wait(|cx| Pin::new(&mut future).poll(cx))
     }
 
-    /// Sends; the future waits for room if there is none.
+    /// Sends; the future waits for room if there is none. [`send_blocking`](Self::send_blocking) waits on the thread.
     ///
     /// # Cancellation
     /// Dropping the future before it is ready drops the item. In a rendezvous channel a receiver may have taken it by
     /// then.
     ///
     /// # Errors
-    /// As [`send`](Self::send).
+    /// [`SendError`] with the item when the channel is closed, before or while this waits.
     ///
     /// # Examples
     /// ```
     /// use manyhands::channel;
     /// let (sender, receiver) = channel::bounded(1);
     /// pollster::block_on(async {
-    ///     sender.send_async(1).await?;
-    ///     assert_eq!(receiver.recv_async().await, Ok(1));
+    ///     sender.send(1).await?;
+    ///     assert_eq!(receiver.recv().await, Ok(1));
     ///     Ok::<(), channel::SendError<u32>>(())
     /// })?;
     /// # Ok::<(), channel::SendError<u32>>(())
     /// ```
     #[doc(alias = "WriteAsync")]
-    pub fn send_async(&self, item: T) -> SendFuture<'_, T> {
+    #[doc(alias = "send_async")]
+    #[must_use = "a future does nothing unless awaited; await it, or call `send_blocking`"]
+    pub fn send(&self, item: T) -> SendFuture<'_, T> {
         SendFuture::new(&self.shared, Some(item))
     }
 
@@ -154,7 +156,11 @@ impl<T> Sender<T> {
         self.shared.try_send(item)
     }
 
-    /// As [`send`](Self::send), but gives up after about `limit`.
+    /// As [`send_blocking`](Self::send_blocking), but gives up after about `limit`. In async code, await
+    /// [`send`](Self::send) in a [`timeout`](crate::time::timeout).
+    ///
+    /// # Blocking
+    /// As [`send_blocking`](Self::send_blocking), for as long as `limit`.
     ///
     /// # Errors
     /// The item, when the time is over or the channel is closed.
@@ -164,13 +170,17 @@ impl<T> Sender<T> {
     /// use manyhands::channel::{self, SendTimeoutError};
     /// use std::time::Duration;
     /// let (sender, _receiver) = channel::rendezvous();
-    /// let late = sender.send_timeout("hello", Duration::from_millis(1));
+    /// let late = sender.send_timeout_blocking("hello", Duration::from_millis(1));
     /// assert_eq!(late, Err(SendTimeoutError::Timeout("hello")));
     /// ```
     #[cfg(not(loom))]
     #[cfg_attr(feature = "inspect", track_caller)]
-    pub fn send_timeout(&self, item: T, limit: Duration) -> Result<(), SendTimeoutError<T>> {
-        let mut future = self.send_async(item);
+    pub fn send_timeout_blocking(
+        &self,
+        item: T,
+        limit: Duration,
+    ) -> Result<(), SendTimeoutError<T>> {
+        let mut future = self.send(item);
         match thread::wait_for(limit, |cx| Pin::new(&mut future).poll(cx)) {
             Some(result) => Ok(result?),
             // `None`: a receiver took the item at the last moment.
@@ -181,40 +191,13 @@ impl<T> Sender<T> {
         }
     }
 
-    /// Sends all `items` from the front, and waits for room as often as needed. Sent items leave the queue.
+    /// As [`send_many`](Self::send_many), and waits on the calling thread.
     ///
     /// # Cost
     /// One short lock for as many items as there is room for.
     ///
     /// # Blocking
-    /// As [`send`](Self::send).
-    ///
-    /// # Errors
-    /// [`SendError`] when the channel is closed; unsent items stay in `items`.
-    ///
-    /// # Examples
-    /// ```
-    /// use manyhands::channel;
-    /// use std::collections::VecDeque;
-    /// let (sender, receiver) = channel::unbounded();
-    /// let mut items = VecDeque::from([1, 2, 3]);
-    /// sender.send_many(&mut items)?;
-    /// assert!(items.is_empty());
-    /// let mut received = Vec::new();
-    /// assert_eq!(receiver.recv_many(&mut received, 10), Ok(3));
-    /// assert_eq!(received, [1, 2, 3]);
-    /// # Ok::<(), channel::SendError<()>>(())
-    /// ```
-    #[cfg_attr(feature = "inspect", track_caller)]
-    pub fn send_many(&self, items: &mut VecDeque<T>) -> Result<(), SendError<()>> {
-        let mut future = self.send_many_async(items);
-        thread::wait(|cx| Pin::new(&mut future).poll(cx))
-    }
-
-    /// Sends all `items` from the front; the future waits for room as often as needed.
-    ///
-    /// # Cancellation
-    /// Dropping the future leaves unsent items in `items`.
+    /// As [`send_blocking`](Self::send_blocking).
     ///
     /// # Errors
     /// As [`send_many`](Self::send_many).
@@ -224,11 +207,40 @@ impl<T> Sender<T> {
     /// use manyhands::channel;
     /// use std::collections::VecDeque;
     /// let (sender, receiver) = channel::unbounded();
-    /// pollster::block_on(sender.send_many_async(&mut VecDeque::from([1, 2])))?;
-    /// assert_eq!((receiver.recv(), receiver.recv()), (Ok(1), Ok(2)));
+    /// let mut items = VecDeque::from([1, 2, 3]);
+    /// sender.send_many_blocking(&mut items)?;
+    /// assert!(items.is_empty());
+    /// let mut received = Vec::new();
+    /// assert_eq!(receiver.recv_many_blocking(&mut received, 10), Ok(3));
+    /// assert_eq!(received, [1, 2, 3]);
     /// # Ok::<(), channel::SendError<()>>(())
     /// ```
-    pub fn send_many_async<'a>(&'a self, items: &'a mut VecDeque<T>) -> SendManyFuture<'a, T> {
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn send_many_blocking(&self, items: &mut VecDeque<T>) -> Result<(), SendError<()>> {
+        let mut future = self.send_many(items);
+        thread::wait(|cx| Pin::new(&mut future).poll(cx))
+    }
+
+    /// Sends all `items` from the front; the future waits for room as often as needed. Sent items leave the queue.
+    /// [`send_many_blocking`](Self::send_many_blocking) waits on the thread.
+    ///
+    /// # Cancellation
+    /// Dropping the future leaves unsent items in `items`.
+    ///
+    /// # Errors
+    /// [`SendError`] when the channel is closed; unsent items stay in `items`.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::channel;
+    /// use std::collections::VecDeque;
+    /// let (sender, receiver) = channel::unbounded();
+    /// pollster::block_on(sender.send_many(&mut VecDeque::from([1, 2])))?;
+    /// assert_eq!((receiver.recv_blocking(), receiver.recv_blocking()), (Ok(1), Ok(2)));
+    /// # Ok::<(), channel::SendError<()>>(())
+    /// ```
+    #[must_use = "a future does nothing unless awaited; await it, or call `send_many_blocking`"]
+    pub fn send_many<'a>(&'a self, items: &'a mut VecDeque<T>) -> SendManyFuture<'a, T> {
         SendManyFuture::new(&self.shared, items)
     }
 
@@ -265,8 +277,8 @@ impl<T> Sender<T> {
     ///     sink.send(1).await?;
     ///     sink.close().await
     /// })?;
-    /// sender.send(2)?;
-    /// assert_eq!((receiver.recv(), receiver.recv()), (Ok(1), Ok(2)));
+    /// sender.send_blocking(2)?;
+    /// assert_eq!((receiver.recv_blocking(), receiver.recv_blocking()), (Ok(1), Ok(2)));
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
     #[cfg(feature = "sink")]
@@ -280,11 +292,11 @@ impl<T> Sender<T> {
     /// # Examples
     /// ```
     /// let (sender, receiver) = manyhands::channel::unbounded();
-    /// sender.send(1)?;
+    /// sender.send_blocking(1)?;
     /// assert!(sender.close());
     /// assert!(!sender.close());
-    /// assert_eq!(receiver.recv(), Ok(1));
-    /// assert!(receiver.recv().is_err());
+    /// assert_eq!(receiver.recv_blocking(), Ok(1));
+    /// assert!(receiver.recv_blocking().is_err());
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
     #[doc(alias = "TryComplete")]
@@ -299,7 +311,7 @@ impl<T> Sender<T> {
     /// ```
     /// let (sender, receiver) = manyhands::channel::unbounded::<u32>();
     /// assert!(sender.close_with("no more paper"));
-    /// let closed = receiver.recv().unwrap_err();
+    /// let closed = receiver.recv_blocking().unwrap_err();
     /// assert_eq!(closed.reason().unwrap().to_string(), "no more paper");
     /// ```
     #[doc(alias = "Complete")]
@@ -327,7 +339,7 @@ impl<T> Sender<T> {
     /// # Examples
     /// ```
     /// let (sender, receiver) = manyhands::channel::unbounded();
-    /// sender.send(1)?;
+    /// sender.send_blocking(1)?;
     /// assert_eq!((sender.len(), receiver.len()), (1, 1));
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
@@ -363,7 +375,8 @@ impl<T> Sender<T> {
     }
 
     /// Waits until the channel is closed, and returns the reason as an error if there is one. So a producer
-    /// learns that its items are not wanted any more.
+    /// learns that its items are not wanted any more. [`wait_closed_blocking`](Self::wait_closed_blocking) waits on the
+    /// thread.
     ///
     /// # Errors
     /// The reason given to [`close_with`](Self::close_with).
@@ -372,14 +385,18 @@ impl<T> Sender<T> {
     /// ```
     /// let (sender, receiver) = manyhands::channel::unbounded::<u32>();
     /// drop(receiver);
-    /// assert!(pollster::block_on(sender.wait_closed_async()).is_ok());
+    /// assert!(pollster::block_on(sender.wait_closed()).is_ok());
     /// ```
     #[doc(alias = "closed")]
-    pub fn wait_closed_async(&self) -> EndFuture<'_, T> {
+    #[must_use = "a future does nothing unless awaited; await it, or call `wait_closed_blocking`"]
+    pub fn wait_closed(&self) -> EndFuture<'_, T> {
         EndFuture::new(&self.shared, Until::Closed)
     }
 
-    /// As [`wait_closed_async`](Self::wait_closed_async), and blocks the thread.
+    /// As [`wait_closed`](Self::wait_closed), and waits on the calling thread.
+    ///
+    /// # Blocking
+    /// While the channel is open. The runtime lets another worker run while one waits here.
     ///
     /// # Errors
     /// The reason given to [`close_with`](Self::close_with).
@@ -388,15 +405,15 @@ impl<T> Sender<T> {
     /// ```
     /// let (sender, receiver) = manyhands::channel::unbounded::<u32>();
     /// receiver.close();
-    /// assert!(sender.wait_closed().is_ok());
+    /// assert!(sender.wait_closed_blocking().is_ok());
     /// ```
     #[cfg_attr(feature = "inspect", track_caller)]
-    pub fn wait_closed(&self) -> Result<(), CloseReason> {
+    pub fn wait_closed_blocking(&self) -> Result<(), CloseReason> {
         EndFuture::new(&self.shared, Until::Closed).wait()
     }
 
     /// Waits until the channel is closed and every item has been received. Returns the reason of the close as an error
-    /// if there is one.
+    /// if there is one. [`wait_drained_blocking`](Self::wait_drained_blocking) waits on the thread.
     ///
     /// # Errors
     /// The reason given to [`close_with`](Self::close_with).
@@ -405,17 +422,21 @@ impl<T> Sender<T> {
     /// ```
     /// let (sender, receiver) = manyhands::channel::unbounded();
     /// let consumer = std::thread::spawn(move || receiver.iter().sum::<u32>());
-    /// sender.send(7).unwrap();
+    /// sender.send_blocking(7).unwrap();
     /// sender.close();
-    /// assert!(pollster::block_on(sender.wait_drained_async()).is_ok());
+    /// assert!(pollster::block_on(sender.wait_drained()).is_ok());
     /// assert_eq!(consumer.join().unwrap(), 7);
     /// ```
     #[doc(alias = "Completion")]
-    pub fn wait_drained_async(&self) -> EndFuture<'_, T> {
+    #[must_use = "a future does nothing unless awaited; await it, or call `wait_drained_blocking`"]
+    pub fn wait_drained(&self) -> EndFuture<'_, T> {
         EndFuture::new(&self.shared, Until::Drained)
     }
 
-    /// As [`wait_drained_async`](Self::wait_drained_async), and blocks the thread.
+    /// As [`wait_drained`](Self::wait_drained), and waits on the calling thread.
+    ///
+    /// # Blocking
+    /// Until then. The runtime lets another worker run while one waits here.
     ///
     /// # Errors
     /// The reason given to [`close_with`](Self::close_with).
@@ -424,10 +445,10 @@ impl<T> Sender<T> {
     /// ```
     /// let (sender, _receiver) = manyhands::channel::unbounded::<u32>();
     /// sender.close_with("enough");
-    /// assert_eq!(sender.wait_drained().unwrap_err().to_string(), "enough");
+    /// assert_eq!(sender.wait_drained_blocking().unwrap_err().to_string(), "enough");
     /// ```
     #[cfg_attr(feature = "inspect", track_caller)]
-    pub fn wait_drained(&self) -> Result<(), CloseReason> {
+    pub fn wait_drained_blocking(&self) -> Result<(), CloseReason> {
         EndFuture::new(&self.shared, Until::Drained).wait()
     }
 }

@@ -81,7 +81,7 @@ impl<T> Iterator for Iter<'_, T> {
     type Item = T;
 
     fn next(&mut self) -> Option<T> {
-        self.receiver.recv().ok()
+        self.receiver.recv_blocking().ok()
     }
 }
 
@@ -90,7 +90,7 @@ impl<T> Iterator for Iter<'_, T> {
 /// # Examples
 /// ```
 /// let (sender, receiver) = manyhands::channel::unbounded();
-/// (1..=3).try_for_each(|n| sender.send(n))?;
+/// (1..=3).try_for_each(|n| sender.send_blocking(n))?;
 /// drop(sender);
 /// let mut sum = 0;
 /// for n in receiver {
@@ -108,7 +108,7 @@ impl<T> Iterator for IntoIter<T> {
     type Item = T;
 
     fn next(&mut self) -> Option<T> {
-        self.receiver.recv().ok()
+        self.receiver.recv_blocking().ok()
     }
 }
 

@@ -15,7 +15,7 @@
 //! assert_eq!(*receiver.latest(), "starting");
 //! sender.send("loading")?;
 //! sender.send("ready")?;
-//! assert_eq!(*receiver.changed()?, "ready");
+//! assert_eq!(*receiver.changed_blocking()?, "ready");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -191,7 +191,7 @@ impl<T> Sender<T> {
     /// ```
     /// let (sender, mut receiver) = manyhands::channel::watch(1);
     /// assert!(sender.close());
-    /// assert!(receiver.changed().is_err());
+    /// assert!(receiver.changed_blocking().is_err());
     /// assert_eq!(*receiver.latest(), 1);
     /// ```
     pub fn close(&self) -> bool {
@@ -269,32 +269,10 @@ impl<T> Receiver<T> {
         self.shared.lock().version != self.seen
     }
 
-    /// Waits for a value that this receiver has not seen, and returns the newest.
+    /// As [`changed`](Self::changed), and waits on the calling thread.
     ///
     /// # Blocking
     /// While there is no new value. The runtime lets another worker run while one waits here.
-    ///
-    /// # Errors
-    /// [`RecvError`] when the channel is closed and its last value has been seen.
-    ///
-    /// # Examples
-    /// ```
-    /// let (sender, mut receiver) = manyhands::channel::watch(1);
-    /// let writer = std::thread::spawn(move || sender.send(2));
-    /// assert_eq!(receiver.changed().as_deref(), Ok(&2));
-    /// # writer.join().unwrap()?;
-    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
-    /// ```
-    #[cfg_attr(feature = "inspect", track_caller)]
-    pub fn changed(&mut self) -> Result<Arc<T>, RecvError> {
-        let mut future = self.changed_async();
-        thread::wait(|cx| Pin::new(&mut future).poll(cx))
-    }
-
-    /// As [`changed`](Self::changed); the future waits.
-    ///
-    /// # Cancellation
-    /// Dropping the future before it is ready marks no value as seen.
     ///
     /// # Errors
     /// As [`changed`](Self::changed).
@@ -302,11 +280,35 @@ impl<T> Receiver<T> {
     /// # Examples
     /// ```
     /// let (sender, mut receiver) = manyhands::channel::watch(1);
-    /// sender.send(2)?;
-    /// assert_eq!(pollster::block_on(receiver.changed_async()).as_deref(), Ok(&2));
+    /// let writer = std::thread::spawn(move || sender.send(2));
+    /// assert_eq!(receiver.changed_blocking().as_deref(), Ok(&2));
+    /// # writer.join().unwrap()?;
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
-    pub fn changed_async(&mut self) -> ChangedFuture<'_, T> {
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn changed_blocking(&mut self) -> Result<Arc<T>, RecvError> {
+        let mut future = self.changed();
+        thread::wait(|cx| Pin::new(&mut future).poll(cx))
+    }
+
+    /// Waits for a value that this receiver has not seen, and gives the newest. [`changed_blocking`](Self::changed_blocking)
+    /// waits on the thread.
+    ///
+    /// # Cancellation
+    /// Dropping the future before it is ready marks no value as seen.
+    ///
+    /// # Errors
+    /// [`RecvError`] when the channel is closed and its last value has been seen.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, mut receiver) = manyhands::channel::watch(1);
+    /// sender.send(2)?;
+    /// assert_eq!(pollster::block_on(receiver.changed()).as_deref(), Ok(&2));
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
+    #[must_use = "a future does nothing unless awaited; await it, or call `changed_blocking`"]
+    pub fn changed(&mut self) -> ChangedFuture<'_, T> {
         ChangedFuture {
             receiver: self,
             waiter: None,
@@ -314,7 +316,11 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// As [`changed`](Self::changed), and gives up when it has waited for about `limit`.
+    /// As [`changed_blocking`](Self::changed_blocking), and gives up when it has waited for about `limit`. In async code,
+    /// await [`changed`](Self::changed) in a [`timeout`](crate::time::timeout).
+    ///
+    /// # Blocking
+    /// As [`changed_blocking`](Self::changed_blocking), for as long as `limit`.
     ///
     /// # Errors
     /// [`RecvTimeoutError`] when the time is over, or the channel is closed and its last value was seen.
@@ -323,12 +329,15 @@ impl<T> Receiver<T> {
     /// ```
     /// use std::time::Duration;
     /// let (_sender, mut receiver) = manyhands::channel::watch(1);
-    /// assert!(receiver.changed_timeout(Duration::from_millis(1)).is_err());
+    /// assert!(receiver.changed_timeout_blocking(Duration::from_millis(1)).is_err());
     /// ```
     #[cfg(not(loom))]
     #[cfg_attr(feature = "inspect", track_caller)]
-    pub fn changed_timeout(&mut self, limit: Duration) -> Result<Arc<T>, RecvTimeoutError> {
-        let mut future = self.changed_async();
+    pub fn changed_timeout_blocking(
+        &mut self,
+        limit: Duration,
+    ) -> Result<Arc<T>, RecvTimeoutError> {
+        let mut future = self.changed();
         match thread::wait_for(limit, |cx| Pin::new(&mut future).poll(cx)) {
             Some(result) => Ok(result?),
             None => Err(RecvTimeoutError::Timeout),
@@ -427,9 +436,9 @@ impl<T> fmt::Debug for Receiver<T> {
     }
 }
 
-/// Waits for a change; made by [`Receiver::changed_async`].
+/// Waits for a change; made by [`Receiver::changed`].
 ///
-/// Example: see [`Receiver::changed_async`].
+/// Example: see [`Receiver::changed`].
 ///
 /// # Panics
 /// When it is polled again after it was ready.

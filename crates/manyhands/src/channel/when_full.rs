@@ -11,7 +11,7 @@
 /// let received = |when_full| {
 ///     let (sender, receiver) = channel::options().capacity(1).when_full(when_full).fifo();
 ///     (1..=3).for_each(|n| drop(sender.try_send(n)));
-///     receiver.recv().unwrap()
+///     receiver.recv_blocking().unwrap()
 /// };
 /// assert_eq!(received(WhenFull::Wait), 1); // `try_send` does not wait, and fails
 /// assert_eq!(received(WhenFull::DropNewest), 3);

@@ -14,18 +14,18 @@ programs! {
         let its = sender.clone();
         let task = task::spawn(async move {
             for i in 0..3 {
-                its.send_async(i).await.unwrap();
+                its.send(i).await.unwrap();
             }
         });
         let thread = outside(move || {
             for i in 10..13 {
-                sender.send(i).unwrap();
+                sender.send_blocking(i).unwrap();
             }
         });
         let its = receiver.clone();
         let taker = task::spawn(async move {
             let mut items = Vec::new();
-            while let Ok(item) = its.recv_async().await {
+            while let Ok(item) = its.recv().await {
                 items.push(item);
             }
             items
@@ -46,11 +46,11 @@ programs! {
         let (sender, receiver) = channel::rendezvous::<u32>();
         let giving_up = task::spawn({
             let receiver = receiver.clone();
-            async move { receiver.recv_async().await }
+            async move { receiver.recv().await }
         });
         let sending = task::spawn(async move {
             for i in 0..3 {
-                sender.send_async(i).await.unwrap();
+                sender.send(i).await.unwrap();
             }
         });
         compute(3_000);
@@ -76,7 +76,7 @@ programs! {
                 let mut receiver = receiver.clone();
                 task::spawn(async move {
                     let mut sum = 0;
-                    while let Ok(item) = receiver.recv_async().await {
+                    while let Ok(item) = receiver.recv().await {
                         sum += item;
                     }
                     sum
@@ -100,11 +100,11 @@ programs! {
         let (sender, receiver) = channel::bounded::<u32>(1);
         let task = task::spawn(async move {
             crate::time::sleep(Duration::from_millis(2)).await;
-            sender.send_async(1).await.unwrap();
+            sender.send(1).await.unwrap();
         });
         let mut waits = 0;
         let item = loop {
-            match receiver.recv_timeout(Duration::from_millis(1)) {
+            match receiver.recv_timeout_blocking(Duration::from_millis(1)) {
                 Ok(item) => break item,
                 Err(channel::RecvTimeoutError::Timeout) => waits += 1,
                 Err(error) => panic!("{error}"),

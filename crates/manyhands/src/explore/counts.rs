@@ -110,7 +110,7 @@ programs! {
         let hosting = task::run(move || {
             task::spawn_local(async move {
                 let sum = Rc::new(std::cell::Cell::new(0));
-                while let Ok(number) = receiver.recv_async().await {
+                while let Ok(number) = receiver.recv().await {
                     sum.set(sum.get() + number);
                 }
                 sum.get()
@@ -119,7 +119,7 @@ programs! {
         let waker = outside(move || {
             for i in 1..=8 {
                 compute(below(3_000));
-                let _ = sender.send(i);
+                let _ = sender.send_blocking(i);
             }
         });
         let spawner = outside({
@@ -228,8 +228,8 @@ programs! {
         let (pong, pongs) = channel::bounded::<u32>(1);
         let server = one.install(|| {
             task::spawn(async move {
-                while let Ok(number) = pings.recv_async().await {
-                    if pong.send_async(number + 1).await.is_err() {
+                while let Ok(number) = pings.recv().await {
+                    if pong.send(number + 1).await.is_err() {
                         break;
                     }
                 }
@@ -239,10 +239,10 @@ programs! {
             task::spawn(async move {
                 let mut last = 0;
                 for _ in 0..2 {
-                    if ping.send_async(last).await.is_err() {
+                    if ping.send(last).await.is_err() {
                         break;
                     }
-                    let Ok(next) = pongs.recv_async().await else {
+                    let Ok(next) = pongs.recv().await else {
                         break;
                     };
                     last = next;

@@ -65,7 +65,7 @@ programs! {
             })
             .collect();
         drop(entered);
-        runtime.shutdown();
+        runtime.shutdown_blocking();
         assert!(waiting.join().is_err());
         for task in tasks {
             let _ = task.join();
@@ -99,7 +99,7 @@ programs! {
             }));
         }
         drop(entered);
-        runtime.shutdown();
+        runtime.shutdown_blocking();
         drop(completer);
     }
 

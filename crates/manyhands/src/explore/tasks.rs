@@ -63,7 +63,7 @@ programs! {
             compute(10_000);
             first.complete(1);
         });
-        assert_eq!(second_done.wait().unwrap(), 2);
+        assert_eq!(second_done.wait_blocking().unwrap(), 2);
         task.join().unwrap();
         setter.join().unwrap();
     }

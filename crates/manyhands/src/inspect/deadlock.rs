@@ -55,10 +55,10 @@ impl Snapshot {
     /// inspect::open();
     /// let pass = || channel::bounded::<task::JoinHandle<()>>(1);
     /// let ((to_a, from_b), (to_b, from_a)) = (pass(), pass());
-    /// let a = task::Builder::new().name("a").run(move || drop(from_b.recv().unwrap().join()));
-    /// let b = task::Builder::new().name("b").run(move || drop(from_a.recv().unwrap().join()));
-    /// to_a.send(b)?;
-    /// to_b.send(a)?;
+    /// let a = task::Builder::new().name("a").run(move || drop(from_b.recv_blocking().unwrap().join()));
+    /// let b = task::Builder::new().name("b").run(move || drop(from_a.recv_blocking().unwrap().join()));
+    /// to_a.send_blocking(b)?;
+    /// to_b.send_blocking(a)?;
     ///
     /// let deadline = Instant::now() + Duration::from_secs(30);
     /// let mut earlier = inspect::snapshot();

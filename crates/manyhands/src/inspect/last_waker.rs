@@ -17,10 +17,10 @@ use std::fmt;
 /// inspect::open();
 /// let (sender, receiver) = channel::bounded::<u32>(1);
 /// let reader = task::Builder::new().name("twice").spawn(async move {
-///     receiver.recv_async().await?;
-///     receiver.recv_async().await
+///     receiver.recv().await?;
+///     receiver.recv().await
 /// });
-/// sender.send(1)?;
+/// sender.send_blocking(1)?;
 /// let deadline = Instant::now() + Duration::from_secs(10);
 /// let twice = loop {
 ///     let mut tasks = inspect::snapshot().tasks.into_iter();
@@ -31,7 +31,7 @@ use std::fmt;
 /// };
 /// // The channel has woken it, unless the first item was there before it was polled.
 /// assert_eq!(twice.last_waker, (twice.wakes > 0).then_some(inspect::LastWaker::Other));
-/// sender.send(2)?;
+/// sender.send_blocking(2)?;
 /// assert_eq!(reader.join().unwrap(), Ok(2));
 /// # }
 /// # Ok::<(), manyhands::channel::SendError<u32>>(())

@@ -205,7 +205,7 @@ pub struct TaskSnapshot {
 /// use std::time::{Duration, Instant};
 /// inspect::open();
 /// let (sender, receiver) = channel::bounded::<u32>(1);
-/// let reader = task::Builder::new().name("reader").spawn(async move { receiver.recv_async().await });
+/// let reader = task::Builder::new().name("reader").spawn(async move { receiver.recv().await });
 /// let deadline = Instant::now() + Duration::from_secs(10);
 /// let wait = loop {
 ///     let tasks = inspect::snapshot().tasks;
@@ -216,7 +216,7 @@ pub struct TaskSnapshot {
 ///     }
 /// };
 /// assert_eq!((wait.kind, wait.owner), (inspect::WaitKind::Receive, None));
-/// sender.send(7).unwrap();
+/// sender.send_blocking(7).unwrap();
 /// assert_eq!(reader.join().unwrap(), Ok(7));
 /// # }
 /// ```
@@ -252,7 +252,7 @@ pub struct WaitSnapshot {
 /// use std::time::{Duration, Instant};
 /// inspect::open();
 /// let (sender, receiver) = channel::bounded::<u32>(1);
-/// let next = task::framed("next order", async move { receiver.recv_async().await });
+/// let next = task::framed("next order", async move { receiver.recv().await });
 /// let shop = task::spawn(task::framed("serve", next));
 /// let deadline = Instant::now() + Duration::from_secs(10);
 /// let frames = loop {
@@ -265,7 +265,7 @@ pub struct WaitSnapshot {
 /// };
 /// assert_eq!((frames[0].name, frames[0].outer), ("serve", None));
 /// assert_eq!((frames[1].name, frames[1].outer), ("next order", Some(0)));
-/// sender.send(7).unwrap();
+/// sender.send_blocking(7).unwrap();
 /// assert_eq!(shop.join().unwrap(), Ok(7));
 /// # }
 /// ```

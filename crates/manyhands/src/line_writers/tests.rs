@@ -217,15 +217,15 @@ async fn pass_messages(count: u32) {
     let (to, from) = channel::bounded(1);
     let (back_to, back_from) = channel::bounded(1);
     let other = task::spawn(async move {
-        while let Ok(number) = from.recv_async().await {
-            if back_to.send_async(number + 1).await.is_err() {
+        while let Ok(number) = from.recv().await {
+            if back_to.send(number + 1).await.is_err() {
                 break;
             }
         }
     });
     for number in 0..count {
-        to.send_async(number).await.expect("it receives");
-        assert_eq!(back_from.recv_async().await, Ok(number + 1));
+        to.send(number).await.expect("it receives");
+        assert_eq!(back_from.recv().await, Ok(number + 1));
     }
     drop(to);
     other.await.expect("it does not panic");

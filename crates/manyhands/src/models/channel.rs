@@ -28,12 +28,12 @@ fn passes_in_order(ends: fn() -> Ends) {
     check(move || {
         let (sender, receiver) = ends();
         let producer = thread::spawn(move || {
-            sender.send(1).unwrap();
-            sender.send(2).unwrap();
+            sender.send_blocking(1).unwrap();
+            sender.send_blocking(2).unwrap();
         });
-        assert_eq!(receiver.recv(), Ok(1));
-        assert_eq!(receiver.recv(), Ok(2));
-        assert!(receiver.recv().is_err());
+        assert_eq!(receiver.recv_blocking(), Ok(1));
+        assert_eq!(receiver.recv_blocking(), Ok(2));
+        assert!(receiver.recv_blocking().is_err());
         producer.join().unwrap();
     });
 }
@@ -63,12 +63,12 @@ fn serves_two_receivers(ends: fn() -> Ends) {
     check(move || {
         let (sender, receiver) = ends();
         let other = receiver.clone();
-        let consumer = thread::spawn(move || other.recv().unwrap());
+        let consumer = thread::spawn(move || other.recv_blocking().unwrap());
         let producer = thread::spawn(move || {
-            sender.send(1).unwrap();
-            sender.send(2).unwrap();
+            sender.send_blocking(1).unwrap();
+            sender.send_blocking(2).unwrap();
         });
-        let sum = receiver.recv().unwrap() + consumer.join().unwrap();
+        let sum = receiver.recv_blocking().unwrap() + consumer.join().unwrap();
         assert_eq!(sum, 3);
         producer.join().unwrap();
     });
@@ -89,10 +89,10 @@ fn serves_two_senders(ends: fn() -> Ends) {
     check(move || {
         let (sender, receiver) = ends();
         let producers = [(sender.clone(), 1), (sender, 2)]
-            .map(|(sender, item)| thread::spawn(move || sender.send(item).unwrap()));
-        let sum = receiver.recv().unwrap() + receiver.recv().unwrap();
+            .map(|(sender, item)| thread::spawn(move || sender.send_blocking(item).unwrap()));
+        let sum = receiver.recv_blocking().unwrap() + receiver.recv_blocking().unwrap();
         assert_eq!(sum, 3);
-        assert!(receiver.recv().is_err());
+        assert!(receiver.recv_blocking().is_err());
         for producer in producers {
             producer.join().unwrap();
         }
@@ -114,10 +114,13 @@ fn two_senders_of_a_rendezvous_channel_meet_the_receiver() {
 fn a_sender_that_gets_room_tells_the_next() {
     check(|| {
         let (sender, receiver) = channel::bounded(16);
-        (0..16).for_each(|_| sender.send(0).unwrap());
+        (0..16).for_each(|_| sender.send_blocking(0).unwrap());
         let producers = [sender.clone(), sender.clone()]
-            .map(|sender| thread::spawn(move || sender.send(1).unwrap()));
-        assert_eq!((receiver.recv(), receiver.recv()), (Ok(0), Ok(0)));
+            .map(|sender| thread::spawn(move || sender.send_blocking(1).unwrap()));
+        assert_eq!(
+            (receiver.recv_blocking(), receiver.recv_blocking()),
+            (Ok(0), Ok(0))
+        );
         for producer in producers {
             producer.join().unwrap();
         }
@@ -133,11 +136,11 @@ fn many_pass_in_order_through_little_room() {
         let (sender, receiver) = channel::bounded(1);
         let producer = thread::spawn(move || {
             let mut items = VecDeque::from([1, 2]);
-            assert_eq!(sender.send_many(&mut items), Ok(()));
+            assert_eq!(sender.send_many_blocking(&mut items), Ok(()));
             assert!(items.is_empty());
         });
         let mut received = Vec::new();
-        while receiver.recv_many(&mut received, 2).is_ok() {}
+        while receiver.recv_many_blocking(&mut received, 2).is_ok() {}
         assert_eq!(received, [1, 2]);
         producer.join().unwrap();
     });
@@ -149,9 +152,9 @@ fn a_send_of_many_tells_every_receiver_that_waits() {
     check(|| {
         let (sender, receiver) = channel::unbounded();
         let consumers = [receiver.clone(), receiver]
-            .map(|receiver| thread::spawn(move || (receiver.recv(), receiver)));
+            .map(|receiver| thread::spawn(move || (receiver.recv_blocking(), receiver)));
         let mut items = VecDeque::from([1, 2]);
-        assert_eq!(sender.send_many(&mut items), Ok(()));
+        assert_eq!(sender.send_many_blocking(&mut items), Ok(()));
         // The ends are kept, because dropping one would notify the waiters once more.
         let received = consumers.map(|consumer| consumer.join().unwrap());
         let sum: u32 = received.iter().flat_map(|(item, _)| item).sum();
@@ -167,7 +170,7 @@ fn a_send_of_many_that_is_given_up_leaves_the_rest() {
         let (sender, receiver) = channel::bounded(1);
         let fickle = thread::spawn(move || {
             let mut items = VecDeque::from([1, 2, 3]);
-            let result = poll_once(sender.send_many_async(&mut items));
+            let result = poll_once(sender.send_many(&mut items));
             assert_eq!(result.is_some(), items.is_empty());
             items
         });
@@ -184,7 +187,7 @@ fn a_send_of_many_into_a_closing_channel_leaves_the_rest() {
         let (sender, receiver) = channel::bounded(1);
         let producer = thread::spawn(move || {
             let mut items = VecDeque::from([1, 2]);
-            let result = sender.send_many(&mut items);
+            let result = sender.send_many_blocking(&mut items);
             assert_eq!(result.is_ok(), items.is_empty());
             items
         });
@@ -200,11 +203,11 @@ fn a_send_of_many_into_a_closing_channel_leaves_the_rest() {
 fn a_receive_of_many_tells_every_sender_that_waits() {
     check(|| {
         let (sender, receiver) = channel::bounded(2);
-        (0..2).for_each(|_| sender.send(0).unwrap());
+        (0..2).for_each(|_| sender.send_blocking(0).unwrap());
         let producers = [sender.clone(), sender.clone()]
-            .map(|sender| thread::spawn(move || sender.send(1).unwrap()));
+            .map(|sender| thread::spawn(move || sender.send_blocking(1).unwrap()));
         let mut received = Vec::new();
-        assert!(receiver.recv_many(&mut received, 2).is_ok());
+        assert!(receiver.recv_many_blocking(&mut received, 2).is_ok());
         for producer in producers {
             producer.join().unwrap();
         }
@@ -222,14 +225,14 @@ fn a_receive_of_many_that_is_given_up_takes_nothing() {
         let fickle = receiver.clone();
         let steady = thread::spawn(move || {
             let mut items = Vec::new();
-            (receiver.recv_many(&mut items, 2), items)
+            (receiver.recv_many_blocking(&mut items, 2), items)
         });
         let given_up = thread::spawn(move || {
             let mut items = Vec::new();
-            let result = poll_once(fickle.recv_many_async(&mut items, 2));
+            let result = poll_once(fickle.recv_many(&mut items, 2));
             (result, items, fickle)
         });
-        sender.send(1).unwrap();
+        sender.send_blocking(1).unwrap();
         // The end is kept, because dropping it would notify the waiters once more.
         let (result, items, kept) = given_up.join().unwrap();
         if result.is_some() {
@@ -250,12 +253,12 @@ fn a_receive_of_many_that_is_given_up_takes_nothing() {
 fn receivers_that_are_put_off_come_to_their_turn() {
     check(|| {
         let (sender, receiver) = channel::bounded(1);
-        sender.send(1).unwrap();
+        sender.send_blocking(1).unwrap();
         let take_turns = |(sender, receiver): Ends, turns: u32| {
             for _ in 0..turns {
                 let mut items = Vec::new();
-                assert_eq!(receiver.recv_many(&mut items, 1), Ok(1));
-                sender.send(items[0]).unwrap();
+                assert_eq!(receiver.recv_many_blocking(&mut items, 1), Ok(1));
+                sender.send_blocking(items[0]).unwrap();
             }
             (sender, receiver)
         };
@@ -274,7 +277,7 @@ fn senders_that_are_put_off_come_to_their_turn() {
         let (sender, receiver) = channel::bounded(1);
         let take_turns = |(sender, receiver): Ends, turns: u32| {
             for _ in 0..turns {
-                assert_eq!(sender.send_many(&mut VecDeque::from([1])), Ok(()));
+                assert_eq!(sender.send_many_blocking(&mut VecDeque::from([1])), Ok(()));
                 assert_eq!(receiver.try_recv(), Ok(1));
             }
             (sender, receiver)
@@ -293,14 +296,14 @@ fn a_receiver_that_is_polled_without_being_notified_keeps_nothing_from_a_late_on
     check(|| {
         let (sender, receiver) = channel::bounded(1);
         let ends = (sender.clone(), receiver.clone());
-        let other = thread::spawn(move || (ends.1.recv(), ends));
-        let mut waits = receiver.recv_async();
+        let other = thread::spawn(move || (ends.1.recv_blocking(), ends));
+        let mut waits = receiver.recv();
         let mut cx = Context::from_waker(Waker::noop());
         for item in 1..3 {
             let _ = sender.try_send(item);
             let _ = receiver.try_recv();
             if Pin::new(&mut waits).poll(&mut cx).is_ready() {
-                waits = receiver.recv_async();
+                waits = receiver.recv();
             }
         }
         let _ = sender.try_send(3);
@@ -321,10 +324,10 @@ fn survives_a_receive_that_is_given_up(ends: fn() -> Ends) {
         let (sender, receiver) = ends();
         let fickle = receiver.clone();
         let (item, given_up) = (
-            thread::spawn(move || receiver.recv()),
-            thread::spawn(move || (poll_once(fickle.recv_async()), fickle)),
+            thread::spawn(move || receiver.recv_blocking()),
+            thread::spawn(move || (poll_once(fickle.recv()), fickle)),
         );
-        sender.send(1).unwrap();
+        sender.send_blocking(1).unwrap();
         // The end is kept, because dropping it would notify the waiters once more.
         let (received, kept) = given_up.join().unwrap();
         if let Some(received) = received {
@@ -353,24 +356,24 @@ fn a_rendezvous_channel_survives_a_receive_that_is_given_up() {
 fn a_bounded_channel_survives_a_send_that_is_given_up() {
     check(|| {
         let (sender, receiver) = channel::bounded(1);
-        sender.send(0).unwrap();
+        sender.send_blocking(0).unwrap();
         let fickle = sender.clone();
-        let steady = thread::spawn(move || sender.send(1).unwrap());
-        let given_up = thread::spawn(move || (poll_once(fickle.send_async(2)).is_some(), fickle));
-        assert_eq!(receiver.recv(), Ok(0));
+        let steady = thread::spawn(move || sender.send_blocking(1).unwrap());
+        let given_up = thread::spawn(move || (poll_once(fickle.send(2)).is_some(), fickle));
+        assert_eq!(receiver.recv_blocking(), Ok(0));
         // The end is kept, because dropping it would notify the waiters once more.
         let (is_sent, kept) = given_up.join().unwrap();
         if is_sent {
-            let first = receiver.recv().unwrap();
+            let first = receiver.recv_blocking().unwrap();
             steady.join().unwrap();
-            assert_eq!(first + receiver.recv().unwrap(), 3);
+            assert_eq!(first + receiver.recv_blocking().unwrap(), 3);
         } else {
             // Nothing else happens here that could notify the steady one of its room.
             steady.join().unwrap();
-            assert_eq!(receiver.recv(), Ok(1));
+            assert_eq!(receiver.recv_blocking(), Ok(1));
         }
         drop(kept);
-        assert!(receiver.recv().is_err());
+        assert!(receiver.recv_blocking().is_err());
     });
 }
 
@@ -379,7 +382,7 @@ fn a_rendezvous_with_a_sender_that_gives_up_takes_its_item_or_not() {
     check(|| {
         let (sender, receiver) = channel::rendezvous();
         let giver = thread::spawn(move || {
-            let _ = poll_once(sender.send_async(1));
+            let _ = poll_once(sender.send(1));
         });
         let received = receiver.try_recv();
         assert!(matches!(
@@ -387,7 +390,7 @@ fn a_rendezvous_with_a_sender_that_gives_up_takes_its_item_or_not() {
             Ok(1) | Err(TryRecvError::Empty | TryRecvError::Closed(_))
         ));
         giver.join().unwrap();
-        assert!(receiver.recv().is_err());
+        assert!(receiver.recv_blocking().is_err());
     });
 }
 
@@ -396,17 +399,17 @@ fn a_rendezvous_with_a_sender_that_gives_up_takes_its_item_or_not() {
 fn closing_ends_every_wait() {
     check(|| {
         let (sender, receiver) = channel::bounded(1);
-        sender.send(1).unwrap();
+        sender.send_blocking(1).unwrap();
         let producer = thread::spawn({
             let sender = sender.clone();
-            move || sender.send(2)
+            move || sender.send_blocking(2)
         });
         let closer = thread::spawn(move || assert!(sender.close()));
         let sent = producer.join().unwrap();
         closer.join().unwrap();
         assert_eq!(sent, Err(SendError(2)));
-        assert_eq!(receiver.recv(), Ok(1));
-        assert!(receiver.recv().is_err());
+        assert_eq!(receiver.recv_blocking(), Ok(1));
+        assert!(receiver.recv_blocking().is_err());
     });
 }
 
@@ -414,7 +417,7 @@ fn closing_ends_every_wait() {
 fn a_receiver_that_waits_hears_of_the_end() {
     check(|| {
         let (sender, receiver) = channel::unbounded::<u32>();
-        let consumer = thread::spawn(move || receiver.recv());
+        let consumer = thread::spawn(move || receiver.recv_blocking());
         drop(sender);
         assert!(consumer.join().unwrap().is_err());
     });
@@ -426,7 +429,7 @@ fn the_last_receiver_that_goes_gives_a_waiting_sender_its_item_back() {
         check(move || {
             let (sender, receiver) = ends();
             let _ = sender.try_send(0);
-            let producer = thread::spawn(move || sender.send(1));
+            let producer = thread::spawn(move || sender.send_blocking(1));
             drop(receiver);
             assert_eq!(producer.join().unwrap(), Err(SendError(1)));
         });
@@ -437,13 +440,13 @@ fn the_last_receiver_that_goes_gives_a_waiting_sender_its_item_back() {
 fn a_waiter_for_the_drain_is_notified_when_the_last_item_is_out() {
     check(|| {
         let (sender, receiver) = channel::unbounded();
-        sender.send(1).unwrap();
+        sender.send_blocking(1).unwrap();
         let consumer = thread::spawn({
             let receiver = receiver.clone();
-            move || receiver.recv()
+            move || receiver.recv_blocking()
         });
         let closer = thread::spawn(move || drop(sender));
-        assert!(receiver.wait_drained().is_ok());
+        assert!(receiver.wait_drained_blocking().is_ok());
         assert_eq!(
             receiver.try_recv(),
             Err(channel::RecvError::default().into())
@@ -462,9 +465,9 @@ fn an_item_handed_to_a_receiver_that_goes_waits_for_the_next() {
             Err(TrySendError::Full(1)) => false,
             Err(error) => panic!("{error}"),
         });
-        let first = poll_once(receiver.recv_async());
+        let first = poll_once(receiver.recv());
         let is_given = giver.join().unwrap();
-        let received = first.unwrap_or_else(|| receiver.recv());
+        let received = first.unwrap_or_else(|| receiver.recv_blocking());
         assert_eq!(received.is_ok(), is_given);
     });
 }

@@ -17,14 +17,20 @@ use std::task::{Context, Waker};
 fn a_sender_that_waits_hears_of_what_leaves_the_head() {
     check(|| {
         let (sender, receiver) = channel::bounded(2);
-        (1..3).for_each(|n| sender.send(n).unwrap());
+        (1..3).for_each(|n| sender.send_blocking(n).unwrap());
         let producer = thread::spawn({
             let sender = sender.clone();
-            move || (3..5).for_each(|n| sender.send(n).unwrap())
+            move || (3..5).for_each(|n| sender.send_blocking(n).unwrap())
         });
-        assert_eq!((receiver.recv(), receiver.recv()), (Ok(1), Ok(2)));
+        assert_eq!(
+            (receiver.recv_blocking(), receiver.recv_blocking()),
+            (Ok(1), Ok(2))
+        );
         producer.join().unwrap();
-        assert_eq!((receiver.recv(), receiver.recv()), (Ok(3), Ok(4)));
+        assert_eq!(
+            (receiver.recv_blocking(), receiver.recv_blocking()),
+            (Ok(3), Ok(4))
+        );
         // Kept until here, because dropping it would notify the waiters once more.
         drop(sender);
     });
@@ -36,16 +42,19 @@ fn a_sender_that_waits_hears_of_what_leaves_the_head() {
 fn two_receivers_share_the_head() {
     check(|| {
         let (sender, receiver) = channel::unbounded();
-        (1..3).for_each(|n| sender.send(n).unwrap());
+        (1..3).for_each(|n| sender.send_blocking(n).unwrap());
         let consumer = thread::spawn({
             let receiver = receiver.clone();
-            move || receiver.recv().unwrap()
+            move || receiver.recv_blocking().unwrap()
         });
         let producer = thread::spawn(move || {
-            sender.send(3).unwrap();
+            sender.send_blocking(3).unwrap();
             sender
         });
-        let received = [receiver.recv().unwrap(), receiver.recv().unwrap()];
+        let received = [
+            receiver.recv_blocking().unwrap(),
+            receiver.recv_blocking().unwrap(),
+        ];
         assert!(received[0] < received[1], "{received:?}");
         assert_eq!(received[0] + received[1] + consumer.join().unwrap(), 6);
         assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
@@ -58,7 +67,7 @@ fn two_receivers_share_the_head() {
 fn a_channel_with_a_head_holds_no_more_than_its_capacity() {
     check(|| {
         let (sender, receiver) = channel::bounded(2);
-        (1..3).for_each(|n| sender.send(n).unwrap());
+        (1..3).for_each(|n| sender.send_blocking(n).unwrap());
         let producer = thread::spawn({
             let sender = sender.clone();
             move || {
@@ -67,7 +76,10 @@ fn a_channel_with_a_head_holds_no_more_than_its_capacity() {
                 sent.count()
             }
         });
-        let received = [receiver.recv().unwrap(), receiver.recv().unwrap()];
+        let received = [
+            receiver.recv_blocking().unwrap(),
+            receiver.recv_blocking().unwrap(),
+        ];
         assert_eq!(received, [1, 2]);
         let sent = producer.join().unwrap();
         assert!(sent <= 2 && receiver.len() == sent);
@@ -82,13 +94,13 @@ fn a_channel_with_a_head_holds_no_more_than_its_capacity() {
 fn a_waiter_for_the_drain_is_notified_of_what_leaves_the_batch() {
     check(|| {
         let (sender, receiver) = channel::unbounded();
-        (1..3).for_each(|n| sender.send(n).unwrap());
+        (1..3).for_each(|n| sender.send_blocking(n).unwrap());
         let consumer = thread::spawn({
             let receiver = receiver.clone();
-            move || [receiver.recv(), receiver.recv()]
+            move || [receiver.recv_blocking(), receiver.recv_blocking()]
         });
         sender.close();
-        assert!(sender.wait_drained().is_ok());
+        assert!(sender.wait_drained_blocking().is_ok());
         assert!(matches!(receiver.try_recv(), Err(TryRecvError::Closed(_))));
         assert_eq!(consumer.join().unwrap(), [Ok(1), Ok(2)]);
     });
@@ -101,13 +113,13 @@ fn nobody_waits_beside_a_head_with_items() {
         let (sender, receiver) = channel::unbounded();
         let consumer = thread::spawn({
             let receiver = receiver.clone();
-            move || receiver.recv().unwrap()
+            move || receiver.recv_blocking().unwrap()
         });
         let producer = thread::spawn(move || {
-            (1..4).for_each(|n| sender.send(n).unwrap());
+            (1..4).for_each(|n| sender.send_blocking(n).unwrap());
             sender
         });
-        let received = receiver.recv().unwrap() + receiver.recv().unwrap();
+        let received = receiver.recv_blocking().unwrap() + receiver.recv_blocking().unwrap();
         assert_eq!(received + consumer.join().unwrap(), 6);
         drop(producer.join().unwrap());
     });
@@ -118,19 +130,19 @@ fn nobody_waits_beside_a_head_with_items() {
 fn a_sender_that_was_notified_and_does_not_come_holds_up_one_place() {
     check(|| {
         let (sender, receiver) = channel::bounded(2);
-        (1..3).for_each(|n| sender.send(n).unwrap());
-        let mut idle = sender.send_async(3);
+        (1..3).for_each(|n| sender.send_blocking(n).unwrap());
+        let mut idle = sender.send(3);
         let mut cx = Context::from_waker(Waker::noop());
         assert!(Pin::new(&mut idle).poll(&mut cx).is_pending());
         let producer = thread::spawn({
             let sender = sender.clone();
-            move || sender.send(4).unwrap()
+            move || sender.send_blocking(4).unwrap()
         });
         let mut received = Vec::new();
-        assert_eq!(receiver.recv_many(&mut received, 2), Ok(2));
+        assert_eq!(receiver.recv_many_blocking(&mut received, 2), Ok(2));
         producer.join().unwrap();
         assert_eq!(received, [1, 2]);
-        assert_eq!(receiver.recv(), Ok(4));
+        assert_eq!(receiver.recv_blocking(), Ok(4));
         drop(idle);
     });
 }

@@ -25,9 +25,12 @@ fn every_receiver_gets_every_item_in_order() {
             sender.send(1).unwrap();
             sender.send(2).unwrap();
         });
-        let listener = thread::spawn(move || (other.recv(), other.recv()));
-        assert_eq!((receiver.recv(), receiver.recv()), (Ok(1), Ok(2)));
-        assert!(receiver.recv().is_err());
+        let listener = thread::spawn(move || (other.recv_blocking(), other.recv_blocking()));
+        assert_eq!(
+            (receiver.recv_blocking(), receiver.recv_blocking()),
+            (Ok(1), Ok(2))
+        );
+        assert!(receiver.recv_blocking().is_err());
         assert_eq!(listener.join().unwrap(), (Ok(1), Ok(2)));
         speaker.join().unwrap();
     });
@@ -42,7 +45,7 @@ fn what_is_lost_and_what_is_received_add_up() {
         });
         let mut last = 0;
         loop {
-            match receiver.recv() {
+            match receiver.recv_blocking() {
                 Ok(item) => {
                     assert_eq!(item, last + 1);
                     last = item;
@@ -62,9 +65,9 @@ fn a_receive_that_is_given_up_skips_nothing() {
         let (sender, mut receiver) = channel::broadcast(2);
         let mut other = receiver.clone();
         let speaker = thread::spawn(move || assert!(sender.send(1).is_ok()));
-        let is_over = poll_once(receiver.recv_async());
-        assert_eq!(other.recv(), Ok(1));
-        assert_eq!(receiver.recv().is_ok(), !is_over);
+        let is_over = poll_once(receiver.recv());
+        assert_eq!(other.recv_blocking(), Ok(1));
+        assert_eq!(receiver.recv_blocking().is_ok(), !is_over);
         speaker.join().unwrap();
     });
 }
@@ -77,11 +80,11 @@ fn a_wait_for_a_change_returns_the_newest() {
             sender.send(1).unwrap();
             sender.send(2).unwrap();
         });
-        let first = *receiver.changed().unwrap();
+        let first = *receiver.changed_blocking().unwrap();
         if first == 1 {
-            assert_eq!(receiver.changed().as_deref(), Ok(&2));
+            assert_eq!(receiver.changed_blocking().as_deref(), Ok(&2));
         }
-        assert!(receiver.changed().is_err());
+        assert!(receiver.changed_blocking().is_err());
         writer.join().unwrap();
     });
 }
@@ -91,12 +94,12 @@ fn every_watcher_is_notified() {
     check(|| {
         let (sender, mut receiver) = channel::watch(0);
         let mut other = receiver.clone();
-        let watcher = thread::spawn(move || other.changed().map(|value| *value));
+        let watcher = thread::spawn(move || other.changed_blocking().map(|value| *value));
         let writer = thread::spawn(move || {
             sender.send(1).unwrap();
             sender
         });
-        let _ = poll_once(receiver.changed_async());
+        let _ = poll_once(receiver.changed());
         assert_eq!(watcher.join().unwrap(), Ok(1));
         // Kept until now, so that only the change can notify, not the end of the channel.
         drop(writer.join().unwrap());

@@ -15,12 +15,12 @@ fn a_task_hears_of_each_of_its_futures() {
     check(|| {
         let ends = [1, 2].map(|n| {
             let (sender, receiver) = channel::unbounded();
-            let sending = thread::spawn(move || sender.send(n).unwrap());
+            let sending = thread::spawn(move || sender.send_blocking(n).unwrap());
             (sending, receiver)
         });
         let (sending, receivers): (Vec<_>, Vec<_>) = ends.into_iter().unzip();
         let mut all = pin!(task::when_all(
-            receivers.iter().map(|receiver| receiver.recv_async())
+            receivers.iter().map(|receiver| receiver.recv())
         ));
         let received = Waiter::new().wait(|context| all.as_mut().poll(context));
         assert_eq!(received, [Ok(1), Ok(2)]);

@@ -111,7 +111,7 @@ use std::iter::Sum;
 /// Calls `body` for each index of a range, in no particular order. A range that ends before it begins is
 /// empty, as in the standard library.
 ///
-/// # Blocking
+/// # Bodies that wait
 /// Bodies must not wait for one another. The caller runs the first ones alone, to measure whether the loop is worth
 /// sharing, and may run all of them, one after the other; a body that waits for a later one would wait for ever. Use
 /// [`invoke()`] with a vector of closures, or [`from_iter`]`(range).`[`unbuffered`](FromIter::unbuffered)`()`, which
@@ -139,7 +139,7 @@ pub fn for_range<R: IndexRange>(range: R, body: impl Fn(R::Index) + Sync) {
 
 /// Calls `body` for each item of a source, in no particular order.
 ///
-/// # Blocking
+/// # Bodies that wait
 /// Bodies must not wait for one another, as in [`for_range`].
 ///
 /// # Cost
@@ -165,7 +165,7 @@ pub fn for_each<S: Source>(source: S, body: impl Fn(S::Item) + Sync) {
 
 /// Like [`for_range`], with bodies that can fail.
 ///
-/// # Blocking
+/// # Bodies that wait
 /// Bodies must not wait for one another, as in [`for_range`].
 ///
 /// # Errors
@@ -187,7 +187,7 @@ pub fn try_for_range<R: IndexRange, E: Send>(
 
 /// Like [`for_each`], with bodies that can fail.
 ///
-/// # Blocking
+/// # Bodies that wait
 /// Bodies must not wait for one another, as in [`for_range`].
 ///
 /// # Errors
@@ -213,7 +213,7 @@ pub fn try_for_each<S: Source, E: Send>(
 /// # Cost
 /// One allocation for the vector, where the source knows its length.
 ///
-/// # Blocking
+/// # Bodies that wait
 /// Bodies must not wait for one another, as in [`for_range`].
 ///
 /// # Panics
@@ -236,7 +236,7 @@ pub fn map<S: Source, R: Send>(source: S, body: impl Fn(S::Item) -> R + Sync) ->
 
 /// Like [`map`], with bodies that can fail.
 ///
-/// # Blocking
+/// # Bodies that wait
 /// Bodies must not wait for one another, as in [`for_range`].
 ///
 /// # Errors
@@ -262,7 +262,7 @@ pub fn try_map<S: Source, R: Send, E: Send>(
 /// `reduce` must be associative; it need not be commutative. How values are grouped may differ from call to
 /// call unless [`deterministic`](Options::deterministic) is set.
 ///
-/// # Blocking
+/// # Bodies that wait
 /// Bodies must not wait for one another, as in [`for_range`].
 ///
 /// # Panics
@@ -286,7 +286,7 @@ pub fn map_reduce<S: Source, V: Send>(
 
 /// Combines all items in the source's order; `None` if there are none. See [`map_reduce`].
 ///
-/// # Blocking
+/// # Bodies that wait
 /// Bodies must not wait for one another, as in [`for_range`].
 ///
 /// # Panics
@@ -353,7 +353,7 @@ pub fn max<S: Source<Item: Ord + Send>>(source: S) -> Option<S::Item> {
 
 /// Some item that satisfies the predicate. Stops at the first match.
 ///
-/// # Blocking
+/// # Bodies that wait
 /// Bodies must not wait for one another, as in [`for_range`].
 ///
 /// # Panics
@@ -375,7 +375,7 @@ pub fn find_any<S: Source<Item: Send>>(
 
 /// The first item, in the source's order, that satisfies the predicate. Blocks above the lowest match are not started.
 ///
-/// # Blocking
+/// # Bodies that wait
 /// Bodies must not wait for one another, as in [`for_range`].
 ///
 /// # Panics

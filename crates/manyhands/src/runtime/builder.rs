@@ -190,7 +190,7 @@ impl Builder {
     /// let (stopped, stops) = mpsc::channel();
     /// let runtime = Runtime::builder().workers(1).on_thread_stop(move |i| drop(stopped.send(i))).build()?;
     /// runtime.install(|| task::run(|| ())).join().unwrap();
-    /// runtime.shutdown();
+    /// runtime.shutdown_blocking();
     /// assert_eq!(stops.recv(), Ok(0));
     /// # Ok::<(), manyhands::BuildError>(())
     /// ```
@@ -247,9 +247,9 @@ impl Builder {
     /// When there has been no thread for a second, the runtime reports this to [`on_stall`](Self::on_stall) with the
     /// reason [`NotStarted`](crate::ThreadChangeReason::NotStarted). After ten seconds without any thread while work
     /// waits, threads that wait in this runtime for a task, a future or a channel panic, unless their wait ends by a
-    /// time limit of the library, such as [`recv_timeout`](crate::channel::Receiver::recv_timeout). The work stays
-    /// queued. The end of a [`task::scope`](crate::task::scope()) cannot unwind, because its futures borrow, so there the
-    /// process aborts.
+    /// time limit of the library, such as [`recv_timeout_blocking`](crate::channel::Receiver::recv_timeout_blocking). The
+    /// work stays queued. The end of a [`task::scope`](crate::task::scope()) cannot unwind, because its futures borrow, so
+    /// there the process aborts.
     ///
     /// One case goes unseen while the system refuses even the first thread: a thread that waits outside this library,
     /// such as in a channel of the standard library, does not try again. If every thread of the program waits so,

@@ -18,7 +18,7 @@ use std::time::Duration;
 /// or a fork takes part in it, as one of the [`workers`](Self::workers) that run.
 ///
 /// # Dropping
-/// Dropping a runtime shuts it down; see [`shutdown`](Self::shutdown).
+/// Dropping a runtime shuts it down; see [`shutdown_blocking`](Self::shutdown_blocking).
 ///
 /// # Examples
 /// ```
@@ -222,7 +222,7 @@ impl Runtime {
     /// use manyhands::{Runtime, task};
     /// let runtime = Runtime::builder().workers(1).build()?;
     /// let waiting = runtime.install(|| task::spawn(std::future::pending::<()>()));
-    /// runtime.shutdown();
+    /// runtime.shutdown_blocking();
     /// assert!(waiting.join().unwrap_err().is_cancelled());
     /// # Ok::<(), manyhands::BuildError>(())
     /// ```
@@ -230,11 +230,13 @@ impl Runtime {
         clippy::must_use_candidate,
         reason = "most callers do not care about the report"
     )]
-    pub fn shutdown(self) -> ShutdownReport {
+    #[doc(alias = "shutdown")]
+    pub fn shutdown_blocking(self) -> ShutdownReport {
         self.shared.close(None)
     }
 
-    /// As [`shutdown`](Self::shutdown), but after `limit` it returns all the same, and says what still runs.
+    /// As [`shutdown_blocking`](Self::shutdown_blocking), but after `limit` it returns all the same, and says what
+    /// still runs.
     ///
     /// That goes on, with the help of the threads that it needs, until it ends or the process does. A thread that blocks
     /// or computes for ever is kept for ever.
@@ -257,20 +259,21 @@ impl Runtime {
     ///     })
     /// });
     /// start.recv().unwrap();
-    /// let report = runtime.shutdown_timeout(Duration::from_millis(10));
+    /// let report = runtime.shutdown_timeout_blocking(Duration::from_millis(10));
     /// assert_eq!(report.unfinished[0].name.as_deref(), Some("stuck"));
     /// println!("not waited for: {}", report.unfinished[0]);
     /// drop(let_go);
     /// stuck.join().unwrap();
     /// # Ok::<(), manyhands::BuildError>(())
     /// ```
-    #[expect(clippy::must_use_candidate, reason = "as for `shutdown`")]
-    pub fn shutdown_timeout(self, limit: Duration) -> ShutdownReport {
+    #[expect(clippy::must_use_candidate, reason = "as for `shutdown_blocking`")]
+    #[doc(alias = "shutdown_timeout")]
+    pub fn shutdown_timeout_blocking(self, limit: Duration) -> ShutdownReport {
         self.shared.close(Some(limit))
     }
 
-    /// As [`shutdown_timeout`](Self::shutdown_timeout) without any time: it may be called where nobody may block, such as
-    /// in a task of another runtime.
+    /// As [`shutdown_timeout_blocking`](Self::shutdown_timeout_blocking) without any time: it may be called where
+    /// nobody may block, such as in a task of another runtime.
     ///
     /// # Examples
     /// ```
@@ -278,9 +281,9 @@ impl Runtime {
     /// assert!(runtime.shutdown_background().unfinished.is_empty());
     /// # Ok::<(), manyhands::BuildError>(())
     /// ```
-    #[expect(clippy::must_use_candidate, reason = "as for `shutdown`")]
+    #[expect(clippy::must_use_candidate, reason = "as for `shutdown_blocking`")]
     pub fn shutdown_background(self) -> ShutdownReport {
-        self.shutdown_timeout(Duration::ZERO)
+        self.shutdown_timeout_blocking(Duration::ZERO)
     }
 
     pub(crate) fn from_shared(shared: Arc<RuntimeInner>) -> Self {

@@ -22,7 +22,7 @@ use std::sync::Arc;
 ///     })
 /// });
 /// start.recv().unwrap();
-/// assert!(runtime.shutdown().dropped <= 1); // 0 if the future was still being polled
+/// assert!(runtime.shutdown_blocking().dropped <= 1); // 0 if the future was still being polled
 /// assert!(waiting.join().unwrap_err().is_cancelled());
 /// # Ok::<(), manyhands::BuildError>(())
 /// ```
@@ -34,14 +34,14 @@ pub struct ShutdownReport {
     /// too, but not counted.
     pub dropped: usize,
     /// What still runs, one entry for each worker that runs something: where the limit of
-    /// [`shutdown_timeout`](crate::Runtime::shutdown_timeout) was over before, or where the runtime was shut down by one
-    /// of its own workers.
+    /// [`shutdown_timeout_blocking`](crate::Runtime::shutdown_timeout_blocking) was over before, or where the runtime
+    /// was shut down by one of its own workers.
     pub unfinished: Vec<UnfinishedWork>,
 }
 
 /// Work that a shutdown did not wait for any longer.
 ///
-/// Example: see [`Runtime::shutdown_timeout`](crate::Runtime::shutdown_timeout).
+/// Example: see [`Runtime::shutdown_timeout_blocking`](crate::Runtime::shutdown_timeout_blocking).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnfinishedWork {

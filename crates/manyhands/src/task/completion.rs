@@ -59,7 +59,7 @@ use std::task::{Context, Poll, Waker, ready};
 /// let closed = clicked.clone();
 /// button.on_click(move || { let _ = clicked.try_complete("clicked"); });
 /// button.on_close(move || { let _ = closed.try_complete("closed"); });
-/// let event = first_event.wait().unwrap();
+/// let event = first_event.wait_blocking().unwrap();
 /// assert!(["clicked", "closed"].contains(&event));
 /// ```
 #[doc(alias = "oneshot")]
@@ -93,7 +93,7 @@ pub fn completion<T>() -> (Completer<T>, Completion<T>) {
 /// assert_eq!(completer.try_complete("first"), Ok(()));
 /// assert!(completer.is_completed() && completion.is_completed());
 /// assert!(!completer.try_fail("no answer") && !completer.try_cancel());
-/// assert_eq!(completion.wait().unwrap(), "first");
+/// assert_eq!(completion.wait_blocking().unwrap(), "first");
 /// ```
 #[doc(alias = "TaskCompletionSource")]
 pub struct Completer<T> {
@@ -129,7 +129,7 @@ pub struct Completion<T> {
 /// use std::error::Error;
 /// let (completer, completion) = manyhands::task::completion::<u32>();
 /// completer.fail("no answer");
-/// let error = completion.wait().unwrap_err();
+/// let error = completion.wait_blocking().unwrap_err();
 /// assert!(!error.is_cancelled() && !error.is_abandoned());
 /// assert_eq!(error.source().unwrap().to_string(), "no answer");
 /// ```
@@ -174,7 +174,7 @@ impl<T> Completer<T> {
     /// ```
     /// let (completer, completion) = manyhands::task::completion();
     /// completer.complete(42);
-    /// assert_eq!(completion.wait().unwrap(), 42);
+    /// assert_eq!(completion.wait_blocking().unwrap(), 42);
     /// ```
     #[doc(alias = "SetResult")]
     pub fn complete(&self, value: T) {
@@ -192,7 +192,7 @@ impl<T> Completer<T> {
     /// let (completer, completion) = manyhands::task::completion();
     /// assert_eq!(completer.try_complete("first"), Ok(()));
     /// assert_eq!(completer.try_complete("second"), Err("second"));
-    /// assert_eq!(completion.wait().unwrap(), "first");
+    /// assert_eq!(completion.wait_blocking().unwrap(), "first");
     /// ```
     #[doc(alias = "TrySetResult")]
     pub fn try_complete(&self, value: T) -> Result<(), T> {
@@ -214,7 +214,7 @@ impl<T> Completer<T> {
     /// use std::error::Error;
     /// let (completer, completion) = manyhands::task::completion::<u32>();
     /// completer.fail("no answer");
-    /// let error = completion.wait().unwrap_err();
+    /// let error = completion.wait_blocking().unwrap_err();
     /// assert_eq!(error.source().unwrap().to_string(), "no answer");
     /// ```
     #[doc(alias = "SetException")]
@@ -241,7 +241,7 @@ impl<T> Completer<T> {
     /// ```
     /// let (completer, completion) = manyhands::task::completion::<u32>();
     /// completer.cancel();
-    /// assert!(completion.wait().unwrap_err().is_cancelled());
+    /// assert!(completion.wait_blocking().unwrap_err().is_cancelled());
     /// ```
     #[doc(alias = "SetCanceled")]
     pub fn cancel(&self) {
@@ -319,7 +319,7 @@ impl<T> Completion<T> {
 
 #[cfg(not(loom))]
 impl<T: Clone> Completion<T> {
-    /// Waits for the result on the calling thread.
+    /// Waits for the result on the calling thread. In async code, await the completion itself.
     ///
     /// # Blocking
     /// As [`block_on`].
@@ -331,14 +331,14 @@ impl<T: Clone> Completion<T> {
     /// ```
     /// let (completer, completion) = manyhands::task::completion();
     /// std::thread::spawn(move || completer.complete(42));
-    /// assert_eq!(completion.wait().unwrap(), 42);
+    /// assert_eq!(completion.wait_blocking().unwrap(), 42);
     /// ```
     #[cfg_attr(feature = "inspect", track_caller)]
-    pub fn wait(&self) -> Result<T, CompletionError> {
+    pub fn wait_blocking(&self) -> Result<T, CompletionError> {
         self.wait_as(None)
     }
 
-    /// As [`wait`](Self::wait), as the end of a scope on the caller's line.
+    /// As [`wait_blocking`](Self::wait_blocking), as the end of a scope on the caller's line.
     #[cfg_attr(feature = "inspect", track_caller)]
     pub(super) fn wait_for_scope(
         &self,
@@ -432,7 +432,7 @@ impl CompletionError {
     /// ```
     /// let (completer, completion) = manyhands::task::completion::<u32>();
     /// drop(completer);
-    /// let error = completion.wait().unwrap_err();
+    /// let error = completion.wait_blocking().unwrap_err();
     /// assert!(error.is_abandoned() && error.is_cancelled());
     /// ```
     #[must_use]

@@ -98,9 +98,9 @@ impl<T> JoinHandle<T> {
     /// ```
     /// use manyhands::{channel, task};
     /// let (sender, receiver) = channel::bounded(1);
-    /// let handle = task::spawn(async move { receiver.recv_async().await });
+    /// let handle = task::spawn(async move { receiver.recv().await });
     /// assert!(!handle.is_finished());
-    /// sender.send(1).unwrap();
+    /// sender.send_blocking(1).unwrap();
     /// assert_eq!(handle.join().unwrap(), Ok(1));
     /// ```
     #[doc(alias = "IsCompleted")]

@@ -18,9 +18,9 @@
 //! unrelated work on the waiting thread's stack.
 //!
 //! # Blocking
-//! A task may block. Waits of this library and [`blocking`] declare it, and another thread runs in its place at
-//! once. Undeclared blocking is detected on Linux: if work waits, after 0.4 ms at the earliest, and in the worst
-//! cases after 20 to 50 ms. Added threads end after [`thread_keep_alive`](crate::Builder::thread_keep_alive) without
+//! A task may block. Waits of this library declare it, as [`blocking`] does for a closure, and another thread runs in
+//! its place at once. Undeclared blocking is detected on Linux: if work waits, after 0.4 ms at the earliest, and in the
+//! worst cases after 20 to 50 ms. Added threads end after [`thread_keep_alive`](crate::Builder::thread_keep_alive) without
 //! work. There is no second pool.
 //!
 //! # Priority
@@ -223,7 +223,7 @@ where
 /// let (sender, receiver) = channel::unbounded();
 /// for i in 0..100_u64 {
 ///     let sender = sender.clone();
-///     task::run_detached(move || drop(sender.send(i * i)));
+///     task::run_detached(move || drop(sender.send_blocking(i * i)));
 /// }
 /// drop(sender);
 /// assert_eq!(receiver.iter().sum::<u64>(), 328_350);

@@ -33,7 +33,7 @@ use std::sync::Weak;
 /// assert_eq!(sum.join().unwrap(), 7);
 ///
 /// let inside = runtime.install(|| task::run(Handle::current)).join().unwrap();
-/// runtime.shutdown();
+/// runtime.shutdown_blocking();
 /// assert!(inside.spawn(async { 1 }).join().unwrap_err().is_cancelled());
 /// # Ok::<(), manyhands::BuildError>(())
 /// ```

@@ -67,12 +67,11 @@ pub fn now() -> Instant {
     timers::now().to_instant()
 }
 
-/// Blocks the calling thread for at least `duration`.
+/// As [`sleep`], and waits on the calling thread.
 ///
 /// # Blocking
-/// On a thread of the pool the call declares itself as blocking, and another worker runs in its place. In a future,
-/// await
-/// [`sleep`] instead.
+/// For at least `duration`. On a thread of the pool the call declares itself as blocking, and another worker runs in
+/// its place.
 ///
 /// # Panics
 /// In a simulation, where time would not pass meanwhile.

@@ -11,7 +11,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-/// Waits until `duration` has passed from now.
+/// Waits until `duration` has passed from now. [`sleep_blocking`](super::sleep_blocking) waits on the thread.
 ///
 /// A duration beyond the clock's range never ends. A deadline that has passed already yields to other tasks
 /// once, and is ready then.
@@ -35,6 +35,7 @@ use std::time::{Duration, Instant};
 /// assert!(waited.join().unwrap() >= Duration::from_millis(5));
 /// ```
 #[doc(alias = "Task.Delay")]
+#[must_use = "a future does nothing unless awaited; await it, or call `sleep_blocking`"]
 pub fn sleep(duration: Duration) -> Sleep {
     Sleep::until(timers::now().after(duration))
 }

@@ -80,7 +80,7 @@ fn sockets_are_served_after_the_worker_that_watched_has_ended() {
         for _ in 0..20 {
             let runtime = runtime_of(1);
             watch(&runtime);
-            runtime.shutdown();
+            runtime.shutdown_blocking();
             let talked = pollster::block_on(compat(messages()));
             assert_eq!(talked.unwrap(), MESSAGES);
         }

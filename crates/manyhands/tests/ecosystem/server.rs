@@ -167,13 +167,13 @@ fn a_client_that_is_too_slow_with_its_head_is_sent_away() {
                 .timer(Timer)
                 .header_read_timeout(Duration::from_millis(20))
                 .serve_connection(TokioIo::new(stream), service);
-            failures.send_async(connection.await.unwrap_err()).await
+            failures.send(connection.await.unwrap_err()).await
         });
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
         let mut rest = Vec::new();
         stream.read_to_end(&mut rest).await.unwrap();
-        (failure.recv_async().await.unwrap(), rest)
+        (failure.recv().await.unwrap(), rest)
     });
     assert!(failed.is_timeout(), "{failed}");
     assert!(!rest.starts_with(b"HTTP/1.1 200"));

@@ -139,7 +139,7 @@ fn a_shutdown_drops_tasks_that_wait_for_sockets() {
             })
         });
         is_waiting.recv().unwrap();
-        runtime.shutdown();
+        runtime.shutdown_blocking();
         assert!(handle.join().unwrap_err().is_cancelled());
     });
 }

@@ -164,7 +164,7 @@ fn a_source_that_gives_items_slower_than_they_are_handled_is_the_reason() {
         drop(task::spawn(async move {
             for item in 0..50 {
                 sleep(10).await;
-                sender.send_async(item).await.unwrap();
+                sender.send(item).await.unwrap();
             }
         }));
         let source = parallel::from_stream(receiver.into_stream());

@@ -80,9 +80,10 @@ fn without_times(line: &str) -> String {
 #[test]
 fn each_task_is_sent_once_and_again_when_it_has_changed_or_is_gone() {
     let (sender, receiver) = channel::bounded::<u32>(1);
-    let goes_on = spawn("once: a", async move {
-        while receiver.recv_async().await.is_ok() {}
-    });
+    let goes_on = spawn(
+        "once: a",
+        async move { while receiver.recv().await.is_ok() {} },
+    );
     let ends = spawn("once: b", std::future::pending::<()>());
     let number = |name| waiting(name).number.to_string();
     let (a, b) = (number("once: a"), number("once: b"));
@@ -100,7 +101,7 @@ fn each_task_is_sent_once_and_again_when_it_has_changed_or_is_gone() {
     );
     assert_eq!(listener.ask("changes"), (vec![], vec![]));
 
-    sender.send(7).unwrap();
+    sender.send_blocking(7).unwrap();
     let polled = || waiting("once: a").polls == 2;
     while !polled() {
         std::thread::yield_now();
@@ -134,7 +135,7 @@ fn who_asks_only_for_changes_knows_in_the_end_what_a_snapshot_shows() {
         spawn(&format!("sent: {number}"), async move {
             for round in 0..ROUNDS {
                 match (round + number) % 4 {
-                    0 => sender.send_async(round).await.unwrap(),
+                    0 => sender.send(round).await.unwrap(),
                     1 => drop(receiver.try_recv()),
                     2 => spawn("sent: child", async {}).await.unwrap(),
                     _ => task::framed("turn", task::yield_now()).await,

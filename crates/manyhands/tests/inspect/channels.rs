@@ -22,7 +22,7 @@ fn a_channel_is_listed_with_its_items_and_ends_until_the_last_end_is_dropped() {
     let line = line!() - 1;
     let again = sender.clone();
     for n in 0..6 {
-        sender.send(n).unwrap();
+        sender.send_blocking(n).unwrap();
     }
     let channel = listed("listed").unwrap();
     assert_eq!((channel.capacity, channel.item_type), (Some(4), "u16"));
@@ -36,7 +36,7 @@ fn a_channel_is_listed_with_its_items_and_ends_until_the_last_end_is_dropped() {
         (4, 2, 1, false)
     );
     // One item is received; some of the rest move to the receivers' side, and are counted there.
-    assert_eq!(receiver.recv(), Ok(2));
+    assert_eq!(receiver.recv_blocking(), Ok(2));
     assert_eq!(load("listed").len, 3);
     drop((sender, again));
     assert!(load("listed").is_closed);
@@ -48,10 +48,7 @@ fn a_channel_is_listed_with_its_items_and_ends_until_the_last_end_is_dropped() {
 fn who_waits_at_a_channel_is_counted_and_the_wait_has_its_resource() {
     inspect::open();
     let (sender, receiver) = channel::options::<u8>().name("awaited").fifo();
-    let waits = spawn(
-        "channels: waits",
-        async move { receiver.recv_async().await },
-    );
+    let waits = spawn("channels: waits", async move { receiver.recv().await });
     until(|| (load("awaited").receivers_waiting == 1).then_some(()));
     let channel = listed("awaited").unwrap();
     let snapshot = inspect::snapshot();
@@ -60,7 +57,7 @@ fn who_waits_at_a_channel_is_counted_and_the_wait_has_its_resource() {
         .find(|task| task.name.as_deref() == Some("channels: waits"))
         .unwrap();
     assert_eq!(task.waits[0].resource, channel.resource);
-    sender.send(7).unwrap();
+    sender.send_blocking(7).unwrap();
     assert_eq!(waits.join().unwrap(), Ok(7));
 }
 
@@ -68,7 +65,7 @@ fn who_waits_at_a_channel_is_counted_and_the_wait_has_its_resource() {
 fn a_channel_that_is_in_use_is_listed_without_what_is_in_it() {
     inspect::open();
     let (sender, receiver) = channel::options::<u8>().name("in use").fifo();
-    sender.send(7).unwrap();
+    sender.send_blocking(7).unwrap();
     let seen = receiver.peek(|item| (*item, listed("in use").unwrap().load));
     assert_eq!(seen, Ok((7, None)));
 }
@@ -78,7 +75,7 @@ fn a_channel_whose_items_borrow_is_listed_too() {
     inspect::open();
     let text = String::from("borrowed");
     let (sender, receiver) = channel::options::<&str>().name("borrows").fifo();
-    sender.send(&text).unwrap();
+    sender.send_blocking(&text).unwrap();
     assert_eq!(load("borrows").len, 1);
     drop((sender, receiver));
     assert_eq!(listed("borrows"), None);
@@ -90,7 +87,7 @@ fn the_client_shows_channels_with_names_that_do_no_harm() {
     let (sender, _receiver) = channel::options::<u8>()
         .name("shown: \x1b[2J <script>")
         .fifo();
-    sender.send(1).unwrap();
+    sender.send_blocking(1).unwrap();
     let view = until(|| {
         let view = client.view(usize::MAX).unwrap();
         let mut channels = view.channels.iter();

@@ -35,7 +35,7 @@ fn names(ring: &Deadlock) -> Vec<&str> {
 fn awaits_another(name: &str) -> (channel::Sender<JoinHandle<()>>, JoinHandle<()>) {
     let (sender, receiver) = channel::bounded::<JoinHandle<()>>(1);
     let task = spawn(name, async move {
-        drop(receiver.recv_async().await.unwrap().await);
+        drop(receiver.recv().await.unwrap().await);
     });
     (sender, task)
 }
@@ -46,9 +46,9 @@ fn three_tasks_in_a_ring_are_named_with_their_lines_and_the_one_behind_is_counte
     let (to_a, a) = awaits_another("ring: a");
     let (to_b, b) = awaits_another("ring: b");
     let (to_c, c) = awaits_another("ring: c");
-    to_a.send(b).unwrap();
-    to_b.send(c).unwrap();
-    to_c.send(a).unwrap();
+    to_a.send_blocking(b).unwrap();
+    to_b.send_blocking(c).unwrap();
+    to_c.send_blocking(a).unwrap();
     let ring = deadlock_of("ring: a");
     // Each waits for the next one, but any may be named first.
     let mut found = names(&ring);
@@ -60,7 +60,7 @@ fn three_tasks_in_a_ring_are_named_with_their_lines_and_the_one_behind_is_counte
     assert!(text.contains("'ring: a' waits for task"), "{text}");
     let here = (file!(), include_str!("deadlocks.rs"));
     for task in &ring.tasks {
-        assert_waits_at(task, here, &["recv_async().await.unwrap().await"]);
+        assert_waits_at(task, here, &["recv().await.unwrap().await"]);
         assert!(text.contains(&format!("at {}", task.waits[0].at)), "{text}");
     }
 }
@@ -71,9 +71,9 @@ fn a_ring_of_a_future_and_a_blocked_closure_is_found() {
     let (to_future, future) = awaits_another("mixed: future");
     let (to_closure, handles) = channel::bounded::<JoinHandle<()>>(1);
     let closure = task::Builder::new().name("mixed: closure");
-    let closure = closure.run(move || drop(handles.recv().unwrap().join()));
-    to_future.send(closure).unwrap();
-    to_closure.send(future).unwrap();
+    let closure = closure.run(move || drop(handles.recv_blocking().unwrap().join()));
+    to_future.send_blocking(closure).unwrap();
+    to_closure.send_blocking(future).unwrap();
     let ring = deadlock_of("mixed: future");
     assert!(names(&ring).contains(&"mixed: closure") && ring.is_certain);
 }
@@ -90,17 +90,17 @@ fn a_ring_of_two_closures_is_found_where_one_runs_in_the_frame_of_the_other() {
     let outer = runtime.install(|| {
         let outer = task::Builder::new().name("frames: outer");
         outer.run(move || {
-            let inner: JoinHandle<()> = handles.recv().unwrap();
+            let inner: JoinHandle<()> = handles.recv_blocking().unwrap();
             drop(inner.join());
         })
     });
     in_state("frames: outer", TaskState::Blocked);
     let inner = runtime.install(|| {
         let inner = task::Builder::new().name("frames: inner");
-        inner.run(move || drop(others.recv().unwrap().join()))
+        inner.run(move || drop(others.recv_blocking().unwrap().join()))
     });
-    to_inner.send(outer).unwrap();
-    to_outer.send(inner).unwrap();
+    to_inner.send_blocking(outer).unwrap();
+    to_outer.send_blocking(inner).unwrap();
     let ring = deadlock_of("frames: outer");
     assert!(names(&ring).contains(&"frames: inner") && ring.is_certain);
 }
@@ -111,11 +111,11 @@ fn a_ring_with_a_time_limit_in_it_is_none() {
     let (to_a, a) = awaits_another("limited: a");
     let (to_b, handles) = channel::bounded::<JoinHandle<()>>(1);
     let b = spawn("limited: b", async move {
-        let other = handles.recv_async().await.unwrap();
+        let other = handles.recv().await.unwrap();
         drop(time::timeout(Duration::from_secs(3600), other).await);
     });
-    to_a.send(b).unwrap();
-    to_b.send(a).unwrap();
+    to_a.send_blocking(b).unwrap();
+    to_b.send_blocking(a).unwrap();
     until(|| {
         let is_joining = |name| waiting(name).waits[0].owner.is_some();
         (is_joining("limited: a") && is_joining("limited: b")).then_some(())
@@ -133,10 +133,10 @@ fn a_busy_ring_of_tasks_that_pass_a_token_is_no_deadlock() {
     let (to_second, second) = channel::bounded::<u32>(1);
     let pass = |name: &str, from: channel::Receiver<u32>, to: channel::Sender<u32>| {
         spawn(name, async move {
-            while let Ok(n) = from.recv_async().await {
+            while let Ok(n) = from.recv().await {
                 let relay = task::spawn(async move { n });
                 let n = relay.await.unwrap();
-                if n == 0 || to.send_async(n - 1).await.is_err() {
+                if n == 0 || to.send(n - 1).await.is_err() {
                     break;
                 }
             }
@@ -146,7 +146,7 @@ fn a_busy_ring_of_tasks_that_pass_a_token_is_no_deadlock() {
         pass("busy: 1", first, to_second),
         pass("busy: 2", second, to_first.clone()),
     ];
-    to_first.send(5_000).unwrap();
+    to_first.send_blocking(5_000).unwrap();
     drop(to_first);
     let mut earlier = inspect::snapshot();
     let go_on = || !tasks.iter().all(JoinHandle::is_finished);
@@ -180,10 +180,10 @@ fn a_scope_whose_task_waits_for_the_task_of_the_scope_is_a_deadlock() {
     let (to_child, handles) = channel::bounded::<JoinHandle<()>>(1);
     let opener = task::Builder::new().name("scope: opener").run(move || {
         task::scope(|scope| {
-            scope.spawn(async { drop(handles.recv_async().await.unwrap().await) });
+            scope.spawn(async { drop(handles.recv().await.unwrap().await) });
         });
     });
-    to_child.send(opener).unwrap();
+    to_child.send_blocking(opener).unwrap();
     let ring = deadlock_of("scope: opener");
     assert!(ring.is_certain && ring.tasks.len() == 2, "{ring}");
     let text = ring.to_string();
@@ -208,10 +208,10 @@ fn a_scope_with_a_stuck_task_is_none_while_the_failure_of_another_one_can_cancel
     let opener = task::Builder::new().name("cancelled: opener").run(move || {
         let scope = task::try_scope(|scope| {
             scope.spawn(async {
-                drop(handles.recv_async().await.unwrap().await);
+                drop(handles.recv().await.unwrap().await);
                 Ok(())
             });
-            scope.spawn(async { Err(failures.recv_async().await.unwrap()) });
+            scope.spawn(async { Err(failures.recv().await.unwrap()) });
         });
         let failure = match scope {
             Err(error) => match error.failure {
@@ -220,9 +220,9 @@ fn a_scope_with_a_stuck_task_is_none_while_the_failure_of_another_one_can_cancel
             },
             Ok(()) => None,
         };
-        opener_ends.send(failure).unwrap();
+        opener_ends.send_blocking(failure).unwrap();
     });
-    to_child.send(opener).unwrap();
+    to_child.send_blocking(opener).unwrap();
     until(|| {
         let tasks = inspect::snapshot().tasks;
         let opener = in_state("cancelled: opener", TaskState::Blocked).number;
@@ -230,8 +230,8 @@ fn a_scope_with_a_stuck_task_is_none_while_the_failure_of_another_one_can_cancel
         waits.find(|wait| wait.owner == Some(opener)).map(drop)
     });
     assert_none_of(&["cancelled: opener"]);
-    fail.send(7).unwrap();
-    let ended = ends.recv_timeout(Duration::from_secs(30));
+    fail.send_blocking(7).unwrap();
+    let ended = ends.recv_timeout_blocking(Duration::from_secs(30));
     assert_eq!(ended.unwrap(), Some(7), "the scope has ended after all");
 }
 
@@ -243,17 +243,17 @@ fn a_group_is_in_a_deadlock_as_soon_as_only_tasks_are_left_that_wait_for_its_own
     let (let_others_end, ends) = channel::bounded::<()>(1);
     let keeper = spawn("group: keeper", async move {
         let mut group = task::TaskGroup::named("crew");
-        group.push(handles.recv_async().await.unwrap());
+        group.push(handles.recv().await.unwrap());
         // More than the waits that are kept of one task.
         for _ in 0..20 {
             let ends = ends.clone();
-            group.spawn(async move { drop(ends.recv_async().await) });
+            group.spawn(async move { drop(ends.recv().await) });
         }
         drop(ends);
         drop(group.wait().await);
     });
-    to_keeper.send(last).unwrap();
-    to_last.send(keeper).unwrap();
+    to_keeper.send_blocking(last).unwrap();
+    to_last.send_blocking(keeper).unwrap();
     let awaits_keeper = || waiting("group: last").waits[0].owner;
     until(awaits_keeper);
     assert_none_of(&["group: last", "group: keeper"]);
@@ -283,7 +283,7 @@ fn the_stream_of_when_each_is_followed_to_its_tasks_and_a_time_limit_lets_it_go_
                 drop(each.next().await);
             }
         });
-        to_member.send(keeper).unwrap();
+        to_member.send_blocking(keeper).unwrap();
         until(|| waiting(names[0]).waits[0].owner);
     };
     ring_of(true, ["each, limited: member", "each, limited: keeper"]);
@@ -300,7 +300,7 @@ fn the_stream_of_when_each_is_followed_to_its_tasks_and_a_time_limit_lets_it_go_
 fn awaits_all(name: &str) -> (channel::Sender<Vec<JoinHandle<()>>>, JoinHandle<()>) {
     let (sender, receiver) = channel::bounded::<Vec<JoinHandle<()>>>(1);
     let task = spawn(name, async move {
-        let handles = receiver.recv_async().await.unwrap();
+        let handles = receiver.recv().await.unwrap();
         drop(task::when_all(handles).await);
     });
     (sender, task)
@@ -315,8 +315,8 @@ fn when_all_of_handles_is_followed_to_a_task_that_is_stuck_however_many_others_e
     let last = spawn("all: last", async move { drop(released.await) });
     let ended = (0..20).map(|_| task::spawn(async {}));
     let handles = ended.chain([member, last]).collect();
-    to_keeper.send(handles).unwrap();
-    to_member.send(keeper).unwrap();
+    to_keeper.send_blocking(handles).unwrap();
+    to_member.send_blocking(keeper).unwrap();
     let ring = deadlock_of("all: keeper");
     assert!(ring.is_certain && ring.tasks.len() == 2, "{ring}");
     assert!(names(&ring).contains(&"all: member"), "{ring}");
@@ -346,7 +346,7 @@ fn when_all_is_no_deadlock_while_its_tasks_can_go_on_or_it_has_a_time_limit_or_o
         spawn(name, async move { drop(released.await) })
     };
     let members = ["all, free: 1", "all, free: 2"];
-    to_free.send(members.map(member).into()).unwrap();
+    to_free.send_blocking(members.map(member).into()).unwrap();
     let ring_by = |limited: bool, names: [&str; 2]| {
         let (to_member, member) = awaits_another(names[0]);
         let keeper = spawn(names[1], async move {
@@ -357,7 +357,7 @@ fn when_all_is_no_deadlock_while_its_tasks_can_go_on_or_it_has_a_time_limit_or_o
                 drop(task::when_all([async { drop(member.await) }]).await);
             }
         });
-        to_member.send(keeper).unwrap();
+        to_member.send_blocking(keeper).unwrap();
         until(|| waiting(names[0]).waits[0].owner);
     };
     ring_by(true, ["all, limited: member", "all, limited: keeper"]);
@@ -397,12 +397,14 @@ fn a_task_that_also_waits_outside_is_in_no_certain_deadlock() {
         let (to_member, member) = awaits_another("beside: member");
         let never = Arc::clone(&never);
         let keeper = spawn(name, async move {
-            let all = task::when_all(handles.recv_async().await.unwrap());
+            let all = task::when_all(handles.recv().await.unwrap());
             drop(futures::future::select(all, pin!(outside(never))).await);
         });
         let others = (0..others).map(|_| task::spawn(std::future::pending()));
-        to_keeper.send(others.chain([member]).collect()).unwrap();
-        to_member.send(keeper).unwrap();
+        to_keeper
+            .send_blocking(others.chain([member]).collect())
+            .unwrap();
+        to_member.send_blocking(keeper).unwrap();
         until(|| waiting(name).may_wait_for_more.then_some(()));
         let (earlier, now) = (inspect::snapshot(), inspect::snapshot());
         let rings = now.deadlocks(&earlier);
@@ -421,8 +423,8 @@ fn a_future_that_was_moved_since_its_poll_leaves_no_wait_when_it_is_dropped() {
     let (to_task, handles) = channel::bounded::<JoinHandle<()>>(2);
     let own = Arc::clone(&gate);
     let task = spawn("moved: task", async move {
-        let mut handle = handles.recv_async().await.unwrap();
-        let mut all = task::when_all([handles.recv_async().await.unwrap()]);
+        let mut handle = handles.recv().await.unwrap();
+        let mut all = task::when_all([handles.recv().await.unwrap()]);
         poll_fn(|context| {
             assert!(Pin::new(&mut handle).poll(context).is_pending());
             assert!(Pin::new(&mut all).poll(context).is_pending());
@@ -434,7 +436,9 @@ fn a_future_that_was_moved_since_its_poll_leaves_no_wait_when_it_is_dropped() {
         outside(own).await;
     });
     for _ in 0..2 {
-        to_task.send(task::spawn(std::future::pending())).unwrap();
+        to_task
+            .send_blocking(task::spawn(std::future::pending()))
+            .unwrap();
     }
     let waits = until(|| {
         let task = waiting("moved: task");

@@ -32,11 +32,11 @@ fn child() {
     let ((to_a, from_b), (to_b, from_a)) = (pass(), pass());
     let spawn = |name: &str, handles: channel::Receiver<task::JoinHandle<()>>| {
         let named = task::Builder::new().name(name);
-        named.spawn(async move { drop(handles.recv_async().await.unwrap().await) })
+        named.spawn(async move { drop(handles.recv().await.unwrap().await) })
     };
     let (a, b) = (spawn("child a", from_b), spawn("child b", from_a));
-    to_a.send(b).unwrap();
-    to_b.send(a).unwrap();
+    to_a.send_blocking(b).unwrap();
+    to_b.send_blocking(a).unwrap();
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
     let recorded = !inspect::snapshot().tasks.is_empty();
     writeln!(std::io::stderr(), "recorded: {recorded}").unwrap();

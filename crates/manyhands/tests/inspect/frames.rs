@@ -74,7 +74,7 @@ fn futures_that_are_polled_side_by_side_have_frames_of_their_own_until_they_are_
         {
             let mut one = pin!(task::framed("one", token.cancelled()));
             let mut other = pin!(task::framed("other", async {
-                drop(receiver.recv_async().await);
+                drop(receiver.recv().await);
             }));
             poll_fn(|context| {
                 let is_over = one.as_mut().poll(context).is_ready();
@@ -89,7 +89,7 @@ fn futures_that_are_polled_side_by_side_have_frames_of_their_own_until_they_are_
     });
     let task = waiting("frames: select");
     assert_eq!(chains(&task), [["one"], ["other"]]);
-    sender.send(1).unwrap();
+    sender.send_blocking(1).unwrap();
     let task = until(|| {
         let task = waiting("frames: select");
         (chains(&task) == [["after"]]).then_some(task)

@@ -69,7 +69,7 @@ fn clerk(
     let dropped = SetsWhenDropped(Arc::clone(&is_dropped));
     let clerk = spawn(name, async move {
         let _dropped = dropped;
-        orders.recv_async().await
+        orders.recv().await
     });
     (clerk, sender, is_dropped)
 }
@@ -90,7 +90,7 @@ fn a_frozen_task_that_is_woken_is_held_until_it_is_thawed() {
     let (clerk, sender, _) = clerk("frozen: clerk");
     let polls = waiting("frozen: clerk").polls;
     let number = freeze_waiting(&mut client, "frozen: clerk");
-    sender.send(7).unwrap();
+    sender.send_blocking(7).unwrap();
     let before = held("frozen: clerk");
     assert_eq!((before.polls, before.is_frozen), (polls, true));
     // Frozen again it stays as it is.
@@ -117,7 +117,7 @@ fn a_task_that_was_thawed_before_it_was_woken_goes_on_as_if_nothing_had_been() {
         (after.polls, after.wakes, after.is_frozen),
         (before.polls, before.wakes, false)
     );
-    sender.send(7).unwrap();
+    sender.send_blocking(7).unwrap();
     assert_eq!(end_of(clerk).unwrap().unwrap(), 7);
 }
 
@@ -166,13 +166,13 @@ fn a_local_task_that_is_thawed_goes_on_on_its_own_worker() {
         let spawned_on = here();
         let local = task::Builder::new().name("frozen: local");
         let local = local.spawn_local(async move {
-            orders.recv_async().await.unwrap();
+            orders.recv().await.unwrap();
             thread::current().id()
         });
         (spawned_on, local.await.unwrap())
     });
     let number = freeze_waiting(&mut client, "frozen: local");
-    sender.send(()).unwrap();
+    sender.send_blocking(()).unwrap();
     held("frozen: local");
     client.thaw_task(&number).unwrap();
     let (spawned_on, polled_on) = end_of(local).unwrap();
@@ -218,7 +218,7 @@ fn a_frozen_task_that_is_cancelled_is_dropped_without_another_poll() {
         let (clerk, sender, is_dropped) = clerk(&name);
         let number = freeze_waiting(&mut client, &name);
         if is_held {
-            sender.send(1).unwrap();
+            sender.send_blocking(1).unwrap();
             held(&name);
         }
         clerk.cancel();
@@ -238,7 +238,7 @@ fn frozen_tasks_of_a_runtime_that_ends_are_dropped_with_the_others() {
     let (woken, sender, woken_dropped) = runtime.install(|| clerk("frozen: ends, held"));
     freeze_waiting(&mut client, "frozen: ends, waits");
     let number = freeze_waiting(&mut client, "frozen: ends, held");
-    sender.send(1).unwrap();
+    sender.send_blocking(1).unwrap();
     held("frozen: ends, held");
     drop(runtime);
     assert!(end_of(waits).unwrap_err().is_cancelled() && end_of(woken).unwrap_err().is_cancelled());
@@ -296,7 +296,7 @@ fn who_waits_for_a_frozen_task_waits_until_it_is_thawed() {
     let (to_scope, of_scope) = channel::unbounded::<u32>();
     let scope = task::Builder::new().name("frozen: scope").run(move || {
         task::scope(|scope| {
-            scope.spawn(async { drop(of_scope.recv_async().await) });
+            scope.spawn(async { drop(of_scope.recv().await) });
         });
     });
     let scoped = until(|| {
@@ -313,7 +313,7 @@ fn who_waits_for_a_frozen_task_waits_until_it_is_thawed() {
     ];
     assert!(!client.freeze_task(&numbers[2]).unwrap());
     for sender in [&to_group, &to_alone, &to_scope] {
-        sender.send(1).unwrap();
+        sender.send_blocking(1).unwrap();
     }
     let is_held = |number: &String| {
         let tasks = inspect::snapshot().tasks.into_iter();
@@ -342,7 +342,7 @@ fn a_ring_of_tasks_is_a_deadlock_whether_one_of_them_is_frozen_or_not() {
     let ((to_a, from_b), (to_b, from_a)) = (pass(), pass());
     let awaits = |name: &str, handles: channel::Receiver<JoinHandle<()>>| {
         spawn(name, async move {
-            drop(handles.recv_async().await.unwrap().await);
+            drop(handles.recv().await.unwrap().await);
         })
     };
     let (a, b) = (
@@ -351,9 +351,9 @@ fn a_ring_of_tasks_is_a_deadlock_whether_one_of_them_is_frozen_or_not() {
     );
     waiting("frozen ring: b");
     let number = freeze_waiting(&mut client, "frozen ring: a");
-    to_a.send(b).unwrap();
+    to_a.send_blocking(b).unwrap();
     held("frozen ring: a");
-    to_b.send(a).unwrap();
+    to_b.send_blocking(a).unwrap();
     let mut rings = || {
         let view = client.view(0).unwrap();
         let rings = view.deadlocks.into_iter();
@@ -383,7 +383,7 @@ fn a_held_task_is_in_no_queue_so_its_runtime_is_not_starved_by_it() {
     let small = small.build().unwrap();
     let (frozen, sender, _) = small.install(|| clerk("frozen: in a small runtime"));
     let number = freeze_waiting(&mut client, "frozen: in a small runtime");
-    sender.send(1).unwrap();
+    sender.send_blocking(1).unwrap();
     held("frozen: in a small runtime");
     let (occupied, go) = occupied(&small, "frozen: occupies small");
     // Two looks of the search lie 400 ms apart. What is thawed waits for the only thread.
@@ -414,8 +414,8 @@ fn a_connection_that_ends_thaws_what_it_was_the_last_to_freeze() {
     let held_number = freeze_waiting(&mut first, "frozen: left held");
     let taken_number = freeze_waiting(&mut first, "frozen: taken over");
     assert!(!second.freeze_task(&taken_number).unwrap());
-    to_held.send(1).unwrap();
-    to_taken.send(2).unwrap();
+    to_held.send_blocking(1).unwrap();
+    to_taken.send_blocking(2).unwrap();
     held("frozen: left held");
     held("frozen: taken over");
     drop(first);

@@ -55,13 +55,13 @@ fn tasks_that_wait_for_task_groups_are_counted_by_the_names_of_these_wherever_th
         .map(|name| {
             let (sender, receiver) = channel::bounded::<TaskGroup<()>>(1);
             let waiter = task::spawn(async move {
-                let mut group = receiver.recv_async().await.unwrap();
+                let mut group = receiver.recv().await.unwrap();
                 group.next().await.is_some()
             });
             // Made by this thread, and sent to the task that waits for it.
             let mut group = TaskGroup::named(name);
             group.spawn(std::future::pending());
-            assert!(sender.send(group).is_ok());
+            assert!(sender.send_blocking(group).is_ok());
             waiter
         })
         .into();

@@ -29,11 +29,11 @@ fn what_all_or_the_first_of_several_futures_wait_for_has_the_line_of_their_await
     let (token, inner) = (source.token(), receiver.clone());
     let tasks = [
         spawn("lines: all", async move {
-            let both = task::when_all([receiver.recv_async(), other.recv_async()]);
+            let both = task::when_all([receiver.recv(), other.recv()]);
             drop(both.await);
         }),
         spawn("lines: cancelled", async move {
-            let item = token.run_until_cancelled(inner.recv_async());
+            let item = token.run_until_cancelled(inner.recv());
             drop(item.await); // or cancelled
         }),
     ];
@@ -59,7 +59,7 @@ fn what_a_future_waits_for_inside_of_all_keeps_its_own_line() {
     inspect::open();
     let (_sender, receiver) = channel::bounded::<u32>(1);
     let waits = spawn("lines: own", async move {
-        let one = async move { drop(receiver.recv_async().await) }; // the wait
+        let one = async move { drop(receiver.recv().await) }; // the wait
         task::when_all([one]).await;
     });
     let listed = waiting("lines: own");

@@ -76,7 +76,7 @@ fn a_wait_outside_names_the_frame_in_which_nothing_recorded_waits_and_its_line()
     let (keeper, kept) = mpsc::channel();
     let task = spawn("outside: beside", async move {
         let inner = async {
-            let receive = async { drop(receiver.recv_async().await) };
+            let receive = async { drop(receiver.recv().await) };
             let mut request = pin!(task::framed("request", elsewhere(keeper))); // this line
             let mut orders = pin!(task::framed("orders", receive));
             poll_fn(|context| match request.as_mut().poll(context) {
@@ -94,7 +94,7 @@ fn a_wait_outside_names_the_frame_in_which_nothing_recorded_waits_and_its_line()
         (WaitKind::Outside, Some("request")),
     ];
     assert_eq!(frames(&listed), expected);
-    assert_waits_at(&listed, HERE, &["recv_async", "// this line"]);
+    assert_waits_at(&listed, HERE, &["recv", "// this line"]);
     let outer = listed.frames[listed.waits[1].frame.unwrap()].outer;
     assert_eq!(listed.frames[outer.unwrap()].name, "serve");
     let view = client.view(usize::MAX).unwrap();

@@ -22,7 +22,7 @@ async fn consume(items: channel::Receiver<u64>, is_framed: bool, counted: Arc<At
     loop {
         let next = async {
             // `LINE` is the next one.
-            items.recv_async().await
+            items.recv().await
         };
         let next = if is_framed {
             task::framed("next item", next).await
@@ -150,12 +150,12 @@ fn round(seed: u64) {
     let parent = runtime.install(|| {
         task::spawn(async move {
             let subjects: Vec<Subject> = (0..TASKS).map(Subject::new).collect();
-            let _ = ready.send_async(subjects).await;
-            let _ = ended.recv_async().await;
+            let _ = ready.send(subjects).await;
+            let _ = ended.recv().await;
         })
     });
     let parent_id = parent.id().to_string();
-    let subjects = subjects.recv().unwrap();
+    let subjects = subjects.recv_blocking().unwrap();
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         let wakers = [1, 2].map(|place| {
@@ -208,7 +208,7 @@ fn round(seed: u64) {
         TASKS,
         "each waits for a channel of its own"
     );
-    end.send(()).unwrap();
+    end.send_blocking(()).unwrap();
     let tasks: Vec<_> = subjects.into_iter().map(|subject| subject.task).collect();
     for task in tasks.into_iter().chain([parent]) {
         until(|| task.is_finished().then_some(()));

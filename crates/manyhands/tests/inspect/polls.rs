@@ -20,7 +20,7 @@ fn client() -> Client {
 
 #[inline(never)]
 async fn innermost(orders: Receiver<u32>) -> u32 {
-    orders.recv_async().await.unwrap()
+    orders.recv().await.unwrap()
 }
 
 #[inline(never)]
@@ -84,7 +84,7 @@ fn a_task_that_is_polled_on_request_shows_its_functions_from_its_wait_outwards()
         "{text}"
     );
     assert_eq!(waiting("polled: clerk").polls, before.polls + 1);
-    sender.send(6).unwrap();
+    sender.send_blocking(6).unwrap();
     assert_eq!(clerk.join().unwrap(), 7);
 }
 
@@ -98,7 +98,7 @@ fn each_wait_of_a_task_has_a_stack_of_its_own_and_a_future_that_was_dropped_has_
         let mut limited = Box::pin(limited);
         poll_fn(|context| {
             // Given up in the same poll.
-            let mut given_up = Box::pin(orders.recv_async());
+            let mut given_up = Box::pin(orders.recv());
             assert!(given_up.as_mut().poll(context).is_pending());
             drop(given_up);
             limited.as_mut().poll(context).map(drop)
@@ -206,7 +206,7 @@ fn a_task_of_a_stuck_pool_is_reported_as_late_and_polled_when_the_pool_goes_on()
     let raw = client.poll_task(&number).unwrap();
     assert_eq!(raw.task.unwrap().polls, before.polls + 2);
     assert_eq!(raw.leaves.len(), 1);
-    sender.send(5).unwrap();
+    sender.send_blocking(5).unwrap();
     assert_eq!(late.join().unwrap(), 5);
 }
 
@@ -235,7 +235,7 @@ fn tasks_that_end_while_they_are_asked_for_are_polled_or_gone() {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for item in 0..TASKS {
-                    sender.send(item).unwrap();
+                    sender.send_blocking(item).unwrap();
                     std::thread::yield_now();
                 }
             });

@@ -123,15 +123,15 @@ fn a_pool_whose_only_worker_is_stuck_is_still_shown_with_its_deadlock() {
     let ((to_a, from_b), (to_b, from_a)) = (pass(), pass());
     let awaits = |name: &str, handles: channel::Receiver<task::JoinHandle<()>>| {
         spawn(name, async move {
-            drop(handles.recv_async().await.unwrap().await);
+            drop(handles.recv().await.unwrap().await);
         })
     };
     let (a, b) = (
         awaits("socket ring: a", from_b),
         awaits("socket ring: b", from_a),
     );
-    to_a.send(b).unwrap();
-    to_b.send(a).unwrap();
+    to_a.send_blocking(b).unwrap();
+    to_b.send_blocking(a).unwrap();
 
     let mut client = Client::connect(&path).unwrap();
     let view = until(|| {

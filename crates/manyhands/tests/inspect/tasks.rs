@@ -77,10 +77,10 @@ fn a_task_knows_which_one_has_spawned_it() {
         .name("family: parent")
         .spawn(async move {
             let child = spawn("family: child", pending::<()>());
-            sender.send(()).unwrap();
+            sender.send_blocking(()).unwrap();
             child.await
         });
-    receiver.recv().unwrap();
+    receiver.recv_blocking().unwrap();
     let child = waiting("family: child");
     let listed = waiting("family: parent");
     assert_eq!(child.parent, Some(listed.number));
@@ -95,10 +95,10 @@ fn a_wake_counts_and_so_does_each_poll() {
     let (sender, receiver) = channel::unbounded::<u32>();
     let reader = task::Builder::new()
         .name("counted")
-        .spawn(async move { while receiver.recv_async().await.is_ok() {} });
+        .spawn(async move { while receiver.recv().await.is_ok() {} });
     assert_eq!(waiting("counted").polls, 1);
     for n in 1..4 {
-        sender.send(7).unwrap();
+        sender.send_blocking(7).unwrap();
         until(|| {
             let snapshot = inspect::snapshot();
             let counted = named(&snapshot, "counted")?;
@@ -117,10 +117,10 @@ fn a_thread_that_waits_outside_of_any_task_is_listed_while_it_does() {
     inspect::open();
     let (sender, receiver) = channel::bounded::<u32>(1);
     let outside = std::thread::Builder::new().name("outside thread".to_owned());
-    let outside = outside.spawn(move || receiver.recv()).unwrap();
+    let outside = outside.spawn(move || receiver.recv_blocking()).unwrap();
     let listed = until(|| named(&inspect::snapshot(), "outside thread").cloned());
     assert_eq!((listed.kind, listed.spawned_at), (TaskKind::Thread, None));
-    sender.send(7).unwrap();
+    sender.send_blocking(7).unwrap();
     assert_eq!(outside.join().unwrap(), Ok(7));
     assert!(named(&inspect::snapshot(), "outside thread").is_none());
 }

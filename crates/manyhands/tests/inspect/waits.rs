@@ -35,17 +35,14 @@ fn each_kind_of_wait_is_named_with_its_line() {
     inspect::open();
     let (sender, receiver) = channel::bounded::<u32>(1);
     let (full, _rest) = channel::bounded::<u32>(1);
-    full.send(1).unwrap();
+    full.send_blocking(1).unwrap();
     let (_completer, completion) = task::completion::<u32>();
     let source = cancel::Source::new();
     let token = source.token();
     let tasks = [
-        spawn(
-            "kind: receive",
-            async move { drop(receiver.recv_async().await) },
-        ),
+        spawn("kind: receive", async move { drop(receiver.recv().await) }),
         spawn("kind: send", async move {
-            full.send_async(2).await.unwrap_or_default();
+            full.send(2).await.unwrap_or_default();
         }),
         spawn("kind: completion", async move { drop(completion.await) }),
         spawn("kind: cancellation", async move { token.cancelled().await }),
@@ -53,12 +50,12 @@ fn each_kind_of_wait_is_named_with_its_line() {
             time::sleep(Duration::from_secs(3600)).await;
         }),
         spawn("kind: end", async move {
-            drop(sender.wait_closed_async().await);
+            drop(sender.wait_closed().await);
         }),
     ];
     let kinds = [
-        ("kind: receive", WaitKind::Receive, "recv_async().await"),
-        ("kind: send", WaitKind::Send, "send_async(2).await"),
+        ("kind: receive", WaitKind::Receive, "recv().await"),
+        ("kind: send", WaitKind::Send, "send(2).await"),
         ("kind: completion", WaitKind::Completion, "completion.await"),
         (
             "kind: cancellation",
@@ -70,11 +67,7 @@ fn each_kind_of_wait_is_named_with_its_line() {
             WaitKind::Timer,
             "sleep(Duration::from_secs(3600)).await",
         ),
-        (
-            "kind: end",
-            WaitKind::ChannelEnd,
-            "wait_closed_async().await",
-        ),
+        ("kind: end", WaitKind::ChannelEnd, "wait_closed().await"),
     ];
     for (name, kind, part) in kinds {
         let task = waiting(name);
@@ -98,10 +91,10 @@ fn receivers_of_broadcast_and_watch_wait_for_an_item_of_their_channel() {
     let (papers, values) = (paper.stream(), seen.stream());
     let tasks = [
         spawn("kind: broadcast", async move {
-            drop(paper.recv_async().await);
+            drop(paper.recv().await);
         }),
         spawn("kind: watch", async move {
-            drop(seen.changed_async().await);
+            drop(seen.changed().await);
         }),
         spawn("kind: broadcast stream", async move {
             let mut papers = pin!(papers);
@@ -113,8 +106,8 @@ fn receivers_of_broadcast_and_watch_wait_for_an_item_of_their_channel() {
         }),
     ];
     let waits = [
-        ("kind: broadcast", "recv_async().await"),
-        ("kind: watch", "changed_async().await"),
+        ("kind: broadcast", "recv().await"),
+        ("kind: watch", "changed().await"),
         ("kind: broadcast stream", "the next paper"),
         ("kind: watch stream", "the next value"),
     ]
@@ -144,7 +137,7 @@ fn a_sink_that_has_an_item_waits_for_room_in_its_channel() {
     use futures::Sink;
     inspect::open();
     let (sender, receiver) = channel::bounded::<u32>(1);
-    sender.send(1).unwrap();
+    sender.send_blocking(1).unwrap();
     let ends = sender.clone();
     let mut sink = sender.into_sink();
     let sends = spawn("kind: sink", async move {
@@ -153,7 +146,7 @@ fn a_sink_that_has_an_item_waits_for_room_in_its_channel() {
         poll_fn(|context| sink.as_mut().poll_flush(context)).await // until there is room
     });
     let closed = spawn("kind: end of the sink's channel", async move {
-        drop(ends.wait_closed_async().await);
+        drop(ends.wait_closed().await);
     });
     let task = waiting("kind: sink");
     assert_waits_at(&task, HERE, &["until there is room"]);
@@ -161,7 +154,7 @@ fn a_sink_that_has_an_item_waits_for_room_in_its_channel() {
     assert!(wait.kind == WaitKind::Send && wait.is_direct && !task.may_wait_for_more);
     let end = waiting("kind: end of the sink's channel");
     assert_eq!(wait.resource, end.waits[0].resource);
-    assert_eq!(receiver.recv(), Ok(1));
+    assert_eq!(receiver.recv_blocking(), Ok(1));
     assert_eq!(sends.join().unwrap(), Ok(()));
     closed.cancel();
 }
@@ -206,12 +199,12 @@ fn both_ends_of_a_channel_wait_for_the_same_resource() {
     let (sender, receiver) = channel::bounded::<u32>(1);
     let ends = sender.clone();
     let reader = task::Builder::new().name("ends: reader");
-    let reader = reader.spawn(async move { receiver.recv_async().await });
+    let reader = reader.spawn(async move { receiver.recv().await });
     let closed = task::Builder::new().name("ends: closed");
-    let closed = closed.spawn(async move { ends.wait_closed_async().await });
+    let closed = closed.spawn(async move { ends.wait_closed().await });
     let resource = |name| waiting(name).waits[0].resource;
     assert_eq!(resource("ends: reader"), resource("ends: closed"));
-    sender.send(1).unwrap();
+    sender.send_blocking(1).unwrap();
     assert_eq!(reader.join().unwrap(), Ok(1));
     closed.cancel();
 }
@@ -222,10 +215,10 @@ fn a_closure_that_blocks_shows_its_wait_and_the_line_of_the_call() {
     let slow = spawn("block: slow", pending::<()>());
     let (to_join, joins) = channel::bounded(1);
     let joining = task::Builder::new().name("block: joins").run(move || {
-        let slow: task::JoinHandle<()> = joins.recv().unwrap();
+        let slow: task::JoinHandle<()> = joins.recv_blocking().unwrap();
         slow.join().is_err()
     });
-    to_join.send(slow).unwrap();
+    to_join.send_blocking(slow).unwrap();
     let listed = in_state("block: joins", TaskState::Blocked);
     let listed = if listed.waits[0].kind == WaitKind::Task {
         listed
@@ -241,12 +234,12 @@ fn a_closure_that_blocks_shows_its_wait_and_the_line_of_the_call() {
 
     let (sender, receiver) = channel::bounded::<u32>(1);
     let receiving = task::Builder::new().name("block: receives");
-    let receiving = receiving.run(move || receiver.recv());
+    let receiving = receiving.run(move || receiver.recv_blocking());
     let listed = in_state("block: receives", TaskState::Blocked);
-    assert_waits_at(&listed, HERE, &["receiver.recv()"]);
+    assert_waits_at(&listed, HERE, &["receiver.recv_blocking()"]);
     assert_eq!(listed.waits[0].kind, WaitKind::Receive);
     assert!(!listed.may_wait_for_more);
-    sender.send(1).unwrap();
+    sender.send_blocking(1).unwrap();
     assert_eq!(receiving.join().unwrap(), Ok(1));
     // The runtime that both belong to is the default one, which is never shut down.
     drop(joining);
@@ -289,7 +282,7 @@ fn a_wait_that_was_given_up_in_the_same_poll_is_not_shown() {
     let slow = spawn("given up: slow", pending::<()>());
     let (_sender, receiver) = channel::bounded::<u32>(1);
     let waits = spawn("given up: waits", async move {
-        let mut receive = Box::pin(receiver.recv_async());
+        let mut receive = Box::pin(receiver.recv());
         let once = poll_fn(|context| Poll::Ready(receive.as_mut().poll(context).is_pending()));
         assert!(once.await);
         drop(receive);
@@ -412,7 +405,7 @@ fn functions_of_the_library_that_wait_are_shown_on_the_line_that_calls_them() {
             interval.tick().await; // an hour later
         }),
         spawn("line: cancelled", async move {
-            let inner = async { drop(other.recv_async().await) };
+            let inner = async { drop(other.recv().await) };
             drop(token.run_until_cancelled(inner).await);
         }),
         spawn("line: items", async move {
@@ -434,10 +427,7 @@ fn functions_of_the_library_that_wait_are_shown_on_the_line_that_calls_them() {
         ("line: first failure", &["first_failure.try_wait().await"]),
         ("line: each", &["each.next().await"]),
         ("line: tick", &["an hour later"]),
-        (
-            "line: cancelled",
-            &["run_until_cancelled", "other.recv_async"],
-        ),
+        ("line: cancelled", &["run_until_cancelled", "other.recv"]),
         ("line: items", &["items.next().await"]),
         ("line: loop", &["parallel::for_each_async"]),
     ] {
@@ -470,17 +460,17 @@ fn the_end_of_a_scope_and_a_completion_that_block_are_shown_on_the_line_of_the_c
     let scoped = receiver.clone();
     let scope = task::Builder::new().name("end: scope").run(move || {
         let mut received = None;
-        task::scope(|scope| scope.spawn(async { received = scoped.recv_async().await.ok() }));
+        task::scope(|scope| scope.spawn(async { received = scoped.recv().await.ok() }));
         received
     });
     let completed = task::Builder::new().name("end: completion");
-    let completed = completed.run(move || completion.wait().unwrap());
+    let completed = completed.run(move || completion.wait_blocking().unwrap());
     let listed = end_of(WaitKind::Scope, "end: scope");
     assert_waits_at(&listed, HERE, &["task::scope(|scope| scope.spawn"]);
     assert_eq!(listed.waits[0].kind.to_string(), "the end of a scope");
     let listed = end_of(WaitKind::Completion, "end: completion");
-    assert_waits_at(&listed, HERE, &["completion.wait()"]);
-    sender.send(1).unwrap();
+    assert_waits_at(&listed, HERE, &["completion.wait_blocking()"]);
+    sender.send_blocking(1).unwrap();
     completer.complete(2);
     assert_eq!(
         (scope.join().unwrap(), completed.join().unwrap()),
@@ -504,7 +494,7 @@ fn what_waits_inside_a_combinator_is_not_taken_for_all_there_is() {
 
 /// Is polled again for each kick, and waits for an item all the time.
 async fn select(items: channel::Receiver<u32>, kicks: channel::Receiver<()>) {
-    let mut receive = pin!(items.recv_async());
+    let mut receive = pin!(items.recv());
     let mut kicks = pin!(kicks.into_stream());
     let result = poll_fn(|context| {
         while kicks.as_mut().poll_next(context) == Poll::Ready(Some(())) {}
@@ -537,7 +527,7 @@ fn a_task_that_is_polled_again_waits_for_the_same_since_before_and_for_the_next_
         let first = seen_after(0);
         let between = time::now();
         until(|| (time::now() - between > 2 * GAP).then_some(()));
-        kicks.send(()).unwrap();
+        kicks.send_blocking(()).unwrap();
         let second = seen_after(first.changes);
         let of = |task: &TaskSnapshot, part: &str| {
             let line = |wait: &WaitSnapshot| HERE.1.lines().nth(wait.at.line() as usize - 1);
@@ -549,7 +539,7 @@ fn a_task_that_is_polled_again_waits_for_the_same_since_before_and_for_the_next_
             of(&second, "kicks.as_mut()"),
         );
         assert!(item > kick + GAP, "{second:?}");
-        items.send(1).unwrap();
+        items.send_blocking(1).unwrap();
         task.join().unwrap();
     }
 }

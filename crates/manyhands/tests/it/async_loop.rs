@@ -174,7 +174,7 @@ fn every_failure_is_kept_and_a_cancellation_beside_them() {
             let opened = opened.clone();
             async move {
                 match i {
-                    0 => opened.recv().map(drop).map_err(|_| i),
+                    0 => opened.recv_blocking().map(drop).map_err(|_| i),
                     1 => blow("one"),
                     _ => Err(i),
                 }
@@ -477,7 +477,7 @@ fn a_loop_whose_runtime_is_shut_down_says_so() {
         let mut context = Context::from_waker(Waker::noop());
         assert!(looping.as_mut().poll(&mut context).is_pending());
         drop(entered);
-        runtime.shutdown();
+        runtime.shutdown_blocking();
         let panics = panics_of(|| task::block_on(looping));
         assert!(message_of(&panics[0]).contains("shut down"));
     });

@@ -181,7 +181,7 @@ fn what_is_woken_while_its_waker_blocks_in_the_same_poll_is_run() {
         let (sender, receiver) = mpsc::channel();
         let (wake, woken) = channel::bounded::<()>(1);
         let waiting = task::spawn(async move {
-            woken.recv_async().await.unwrap();
+            woken.recv().await.unwrap();
             sender.send(3).unwrap();
         });
         let waker = task::spawn(async move {
@@ -246,8 +246,8 @@ fn every_wait_of_this_library_lets_another_thread_run() {
         let _entered = runtime.enter();
         // Each of these waits, on the only worker, for another thread.
         let (sender, receiver) = channel::rendezvous::<u32>();
-        let received = task::run(move || receiver.recv().unwrap());
-        let sent = task::run(move || sender.send(1).unwrap());
+        let received = task::run(move || receiver.recv_blocking().unwrap());
+        let sent = task::run(move || sender.send_blocking(1).unwrap());
         sent.join().unwrap();
         assert_eq!(received.join().unwrap(), 1);
         let joined = task::run(|| task::run(|| 2).join().unwrap());
@@ -363,7 +363,7 @@ fn a_thread_that_hosts_tasks_of_its_own_does_not_end() {
             let (barrier, woken) = (Arc::clone(&barrier), woken.clone());
             task::spawn(async move {
                 barrier.wait();
-                let external = task::spawn_local(async move { woken.recv_async().await.unwrap() });
+                let external = task::spawn_local(async move { woken.recv().await.unwrap() });
                 external.await.unwrap();
             })
         };

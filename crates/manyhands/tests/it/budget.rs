@@ -15,14 +15,14 @@ fn received_before_the_next_task_runs(count: usize, micros: u64) -> usize {
     on_runtime(1, move |runtime| {
         let _entered = runtime.enter();
         let (sender, receiver) = channel::unbounded();
-        (0..count).for_each(|n| sender.send(n).unwrap());
+        (0..count).for_each(|n| sender.send_blocking(n).unwrap());
         let received = Arc::new(AtomicUsize::new(0));
         let seen = Arc::clone(&received);
         let both = task::spawn(async move {
             let eager = task::spawn(async move {
                 for _ in 0..count {
                     busy_micros(micros);
-                    receiver.recv_async().await.unwrap();
+                    receiver.recv().await.unwrap();
                     received.fetch_add(1, Ordering::SeqCst);
                 }
             });
@@ -79,7 +79,7 @@ fn a_task_that_finds_a_channel_s_end_again_and_again_makes_room() {
         sender.close();
         let waits = waits_before_another_task_runs(move || {
             let sender = sender.clone();
-            async move { assert!(sender.wait_closed_async().await.is_ok()) }
+            async move { assert!(sender.wait_closed().await.is_ok()) }
         });
         assert!(waits < 100_000, "{waits}");
     });
@@ -110,8 +110,8 @@ fn a_cancellation_ends_a_future_that_is_always_busy() {
             let (sender, receiver) = channel::unbounded();
             let forever = async move {
                 loop {
-                    sender.send(()).unwrap();
-                    receiver.recv_async().await.unwrap();
+                    sender.send_blocking(()).unwrap();
+                    receiver.recv().await.unwrap();
                 }
             };
             token.run_until_cancelled(forever).await
@@ -157,13 +157,13 @@ fn what_is_ready_gets_its_turn_beside_a_future_that_always_is() {
             }
             let handle = task::spawn(time::sleep(soon));
             beside_busy(wait_for_the_past(), handle).await.unwrap();
-            beside_busy(wait_for_the_past(), sender.send_async(7))
+            beside_busy(wait_for_the_past(), sender.send(7))
                 .await
                 .unwrap();
-            let received = beside_busy(wait_for_the_past(), receiver.recv_async()).await;
+            let received = beside_busy(wait_for_the_past(), receiver.recv()).await;
             assert_eq!(received, Ok(7));
             drop(hung_up);
-            let received = beside_busy(wait_for_the_past(), closed.recv_async()).await;
+            let received = beside_busy(wait_for_the_past(), closed.recv()).await;
             received.unwrap_err();
             let tasks = (0..300).map(|n| task::spawn(async move { n }));
             let all = beside_busy(wait_for_the_past(), task::when_all(tasks)).await;
@@ -210,7 +210,7 @@ fn waits_when_all_is_spent<T: Send + 'static>(
         let task = task::spawn(async move {
             spend_all().await;
             // Runs on a worker that stands in for this one.
-            drop(task::run(move || sender.send(7).unwrap()));
+            drop(task::run(move || sender.send_blocking(7).unwrap()));
             wait(receiver)
         });
         task.join().unwrap()
@@ -222,8 +222,8 @@ async fn spend_all() {
     let (sender, receiver) = channel::unbounded();
     poll_fn(|context| {
         loop {
-            sender.send(()).unwrap();
-            let received = pin!(receiver.recv_async()).poll(context);
+            sender.send_blocking(()).unwrap();
+            let received = pin!(receiver.recv()).poll(context);
             if received.is_pending() {
                 return Poll::Ready(());
             }
@@ -234,10 +234,13 @@ async fn spend_all() {
 
 #[test]
 fn a_thread_that_waits_inside_of_a_poll_that_has_spent_its_budget_sleeps_until_its_item_comes() {
-    assert_eq!(waits_when_all_is_spent(|receiver| receiver.recv()), Ok(7));
+    assert_eq!(
+        waits_when_all_is_spent(|receiver| receiver.recv_blocking()),
+        Ok(7)
+    );
     let received = waits_when_all_is_spent(|receiver| {
         let mut items = Vec::new();
-        receiver.recv_many(&mut items, 5).unwrap();
+        receiver.recv_many_blocking(&mut items, 5).unwrap();
         items
     });
     assert_eq!(received, [7]);
@@ -246,15 +249,15 @@ fn a_thread_that_waits_inside_of_a_poll_that_has_spent_its_budget_sleeps_until_i
 #[test]
 fn a_time_limit_inside_of_a_poll_that_has_spent_its_budget_ends() {
     let received = waits_when_all_is_spent(|receiver| {
-        assert_eq!(receiver.recv(), Ok(7));
+        assert_eq!(receiver.recv_blocking(), Ok(7));
         let (_sender, receiver) = channel::unbounded::<u32>();
-        receiver.recv_timeout(Duration::from_micros(50))
+        receiver.recv_timeout_blocking(Duration::from_micros(50))
     });
     assert!(received.is_err());
 }
 
 #[test]
 fn another_executor_inside_of_a_poll_that_has_spent_its_budget_gets_on() {
-    let received = waits_when_all_is_spent(|receiver| pollster::block_on(receiver.recv_async()));
+    let received = waits_when_all_is_spent(|receiver| pollster::block_on(receiver.recv()));
     assert_eq!(received, Ok(7));
 }

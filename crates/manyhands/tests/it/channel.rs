@@ -65,44 +65,49 @@ fn poll_with<F: Future + Unpin>(future: &mut F, waker: &Arc<CountingWaker>) {
 #[test]
 fn closing_is_true_once_and_the_drain_is_waited_for() {
     let (sender, receiver) = channel::unbounded();
-    sender.send(1).unwrap();
-    let mut drained = sender.wait_drained_async();
+    sender.send_blocking(1).unwrap();
+    let mut drained = sender.wait_drained();
     assert!(is_pending(&mut drained));
     assert!(sender.close());
     assert!(!sender.close() && !receiver.close());
     let waker = Arc::new(CountingWaker::default());
     poll_with(&mut drained, &waker);
     assert_eq!(waker.wakes(), 0);
-    assert_eq!(receiver.recv(), Ok(1));
+    assert_eq!(receiver.recv_blocking(), Ok(1));
     assert_eq!(waker.wakes(), 1);
     assert!(block_on(drained).is_ok());
-    assert!(receiver.wait_drained().is_ok());
+    assert!(receiver.wait_drained_blocking().is_ok());
 }
 
 #[test]
 fn after_closing_with_a_reason_items_come_first_and_then_the_reason() {
     let (sender, receiver) = channel::bounded(4);
-    sender.send(1).unwrap();
+    sender.send_blocking(1).unwrap();
     assert!(sender.close_with("no more"));
     assert!(!sender.close_with("too late"));
-    assert_eq!(sender.send(2), Err(SendError(2)));
+    assert_eq!(sender.send_blocking(2), Err(SendError(2)));
     assert_eq!(sender.try_send(2), Err(TrySendError::Closed(2)));
-    assert_eq!(block_on(receiver.recv_async()), Ok(1));
+    assert_eq!(block_on(receiver.recv()), Ok(1));
     let reasons = [
-        receiver.recv().unwrap_err().source().unwrap().to_string(),
+        receiver
+            .recv_blocking()
+            .unwrap_err()
+            .source()
+            .unwrap()
+            .to_string(),
         receiver
             .try_recv()
             .unwrap_err()
             .source()
             .unwrap()
             .to_string(),
-        block_on(receiver.recv_async())
+        block_on(receiver.recv())
             .unwrap_err()
             .reason()
             .unwrap()
             .to_string(),
-        sender.wait_drained().unwrap_err().to_string(),
-        sender.wait_closed().unwrap_err().to_string(),
+        sender.wait_drained_blocking().unwrap_err().to_string(),
+        sender.wait_closed_blocking().unwrap_err().to_string(),
     ];
     assert!(reasons.iter().all(|reason| reason == "no more"));
 }
@@ -114,8 +119,8 @@ fn a_receive_that_is_given_up_takes_nothing_and_passes_the_word_on() {
             Arc::new(CountingWaker::default()),
             Arc::new(CountingWaker::default()),
         );
-        let mut given_up = receiver.recv_async();
-        let mut steady = receiver.recv_async();
+        let mut given_up = receiver.recv();
+        let mut steady = receiver.recv();
         poll_with(&mut given_up, &first);
         poll_with(&mut steady, &second);
         assert_eq!(sender.try_send(1), Ok(()), "{kind}");
@@ -130,21 +135,21 @@ fn a_receive_that_is_given_up_takes_nothing_and_passes_the_word_on() {
 #[test]
 fn a_send_that_is_given_up_leaves_nothing_and_passes_the_word_on() {
     let (sender, receiver) = channel::bounded(1);
-    sender.send(0).unwrap();
+    sender.send_blocking(0).unwrap();
     let (first, second) = (
         Arc::new(CountingWaker::default()),
         Arc::new(CountingWaker::default()),
     );
-    let mut given_up = sender.send_async(1);
-    let mut steady = sender.send_async(2);
+    let mut given_up = sender.send(1);
+    let mut steady = sender.send(2);
     poll_with(&mut given_up, &first);
     poll_with(&mut steady, &second);
-    assert_eq!(receiver.recv(), Ok(0));
+    assert_eq!(receiver.recv_blocking(), Ok(0));
     assert_eq!((first.wakes(), second.wakes()), (1, 0));
     drop(given_up);
     assert_eq!(second.wakes(), 1);
     assert_eq!(block_on(steady), Ok(()));
-    assert_eq!(receiver.recv(), Ok(2));
+    assert_eq!(receiver.recv_blocking(), Ok(2));
     assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
 }
 
@@ -153,7 +158,8 @@ fn one_to_one_passes_a_hundred_thousand_in_order() {
     for (kind, (sender, receiver)) in kinds() {
         within(60, move || {
             let count = if kind == "rendezvous" { 5_000 } else { 100_000 };
-            let producer = thread::spawn(move || (0..count).try_for_each(|n| sender.send(n)));
+            let producer =
+                thread::spawn(move || (0..count).try_for_each(|n| sender.send_blocking(n)));
             assert!(receiver.iter().eq(0..count), "{kind}");
             producer.join().unwrap().unwrap();
         });
@@ -176,11 +182,13 @@ fn many_to_many(kind: &str, sender: Sender<u64>, receiver: Receiver<u64>) {
             thread::spawn(move || {
                 let mut items = id * EACH..(id + 1) * EACH;
                 if id % 2 == 0 {
-                    items.try_for_each(|item| sender.send(item)).unwrap();
+                    items
+                        .try_for_each(|item| sender.send_blocking(item))
+                        .unwrap();
                 } else {
                     block_on(async {
                         for item in items {
-                            sender.send_async(item).await.unwrap();
+                            sender.send(item).await.unwrap();
                         }
                     });
                 }
@@ -230,10 +238,10 @@ fn a_peek_takes_nothing_and_the_count_is_exact() {
             Err(TryRecvError::Empty),
             "{kind}"
         );
-        sender.send(5).unwrap();
+        sender.send_blocking(5).unwrap();
         assert_eq!(receiver.peek(|item| item + 1), Ok(6), "{kind}");
         assert_eq!((sender.len(), receiver.len()), (1, 1), "{kind}");
-        assert_eq!(receiver.recv(), Ok(5), "{kind}");
+        assert_eq!(receiver.recv_blocking(), Ok(5), "{kind}");
         assert!(sender.is_empty() && receiver.is_empty(), "{kind}");
     }
 }
@@ -252,10 +260,12 @@ fn each_way_of_dropping_leaves_the_right_items_and_tells_of_the_others() {
             .when_full(when_full)
             .on_drop(move |item: u32| log.lock().unwrap().push(item))
             .fifo();
-        sender.send(1).unwrap();
+        sender.send_blocking(1).unwrap();
         assert_eq!(sender.try_send(2), Ok(()));
-        block_on(sender.send_async(3)).unwrap();
-        sender.send_many(&mut VecDeque::from([4, 5])).unwrap();
+        block_on(sender.send(3)).unwrap();
+        sender
+            .send_many_blocking(&mut VecDeque::from([4, 5]))
+            .unwrap();
         drop(sender);
         assert_eq!(receiver.iter().collect::<Vec<u32>>(), left, "{when_full:?}");
         assert_eq!(*dropped.lock().unwrap(), lost, "{when_full:?}");
@@ -276,8 +286,8 @@ fn the_callback_may_use_the_channel() {
         })
         .fifo();
     *back.lock().unwrap() = Some(receiver);
-    sender.send(1).unwrap();
-    sender.send(2).unwrap();
+    sender.send_blocking(1).unwrap();
+    sender.send_blocking(2).unwrap();
     assert_eq!(receive(&reports), (1, Ok(2)));
 }
 
@@ -286,8 +296,8 @@ fn a_rendezvous_holds_nothing_and_skips_a_waiter_that_gave_up() {
     let (sender, receiver) = channel::rendezvous();
     assert_eq!((sender.len(), sender.capacity()), (0, Some(0)));
     assert_eq!(sender.try_send(1), Err(TrySendError::Full(1)));
-    let mut given_up = sender.send_async(1);
-    let mut steady = sender.send_async(2);
+    let mut given_up = sender.send(1);
+    let mut steady = sender.send(2);
     assert!(is_pending(&mut given_up) && is_pending(&mut steady));
     assert_eq!(sender.len(), 0);
     drop(given_up);
@@ -300,7 +310,7 @@ fn a_rendezvous_holds_nothing_and_skips_a_waiter_that_gave_up() {
 #[test]
 fn a_send_meets_a_receiver_that_waits() {
     let (sender, receiver) = channel::rendezvous();
-    let mut waiting = receiver.recv_async();
+    let mut waiting = receiver.recv();
     assert!(is_pending(&mut waiting));
     assert_eq!(sender.try_send(1), Ok(()));
     assert_eq!(sender.try_send(2), Err(TrySendError::Full(2)));
@@ -322,11 +332,11 @@ fn a_rendezvous_drops_what_is_sent_and_never_what_is_on_its_way() {
             .when_full(when_full)
             .on_drop(move |item: u32| log.lock().unwrap().push(item))
             .fifo();
-        sender.send(1).unwrap();
-        let mut waiting = receiver.recv_async();
+        sender.send_blocking(1).unwrap();
+        let mut waiting = receiver.recv();
         assert!(is_pending(&mut waiting));
-        sender.send(2).unwrap();
-        sender.send(3).unwrap();
+        sender.send_blocking(2).unwrap();
+        sender.send_blocking(3).unwrap();
         assert_eq!(block_on(waiting), Ok(2), "{when_full:?}");
         assert_eq!(*dropped.lock().unwrap(), [1, 3], "{when_full:?}");
     }
@@ -338,7 +348,7 @@ fn the_smallest_comes_first_and_the_older_of_equals() {
     struct Urgency(u32);
     let (sender, receiver) = channel::options().capacity(6).prioritized();
     for n in [5, 1, 4, 1, 3, 1] {
-        sender.send(Urgency(n)).unwrap();
+        sender.send_blocking(Urgency(n)).unwrap();
     }
     assert!(sender.try_send(Urgency(0)).unwrap_err().is_full());
     drop(sender);
@@ -353,12 +363,12 @@ fn batches_pass_in_order_through_little_room() {
             let (sender, receiver) = channel::bounded(capacity);
             let producer = thread::spawn(move || {
                 let mut items: VecDeque<u32> = (0..100).collect();
-                sender.send_many(&mut items).unwrap();
-                block_on(sender.send_many_async(&mut (100..200).collect())).unwrap();
+                sender.send_many_blocking(&mut items).unwrap();
+                block_on(sender.send_many(&mut (100..200).collect())).unwrap();
                 items.is_empty()
             });
             let mut received = Vec::new();
-            while receiver.recv_many(&mut received, 7).is_ok() {}
+            while receiver.recv_many_blocking(&mut received, 7).is_ok() {}
             assert!(received.into_iter().eq(0..200), "{capacity}");
             assert!(producer.join().unwrap());
         });
@@ -369,40 +379,42 @@ fn batches_pass_in_order_through_little_room() {
 fn a_batch_that_is_given_up_keeps_what_was_not_sent() {
     let (sender, receiver) = channel::bounded(2);
     let mut items = VecDeque::from([1, 2, 3, 4]);
-    assert!(is_pending(&mut sender.send_many_async(&mut items)));
+    assert!(is_pending(&mut sender.send_many(&mut items)));
     assert_eq!(items, [3, 4]);
-    assert!(is_pending(&mut sender.send_many_async(&mut items)));
+    assert!(is_pending(&mut sender.send_many(&mut items)));
     receiver.close();
-    assert_eq!(sender.send_many(&mut items), Err(SendError(())));
+    assert_eq!(sender.send_many_blocking(&mut items), Err(SendError(())));
     assert_eq!(items, [3, 4]);
     let mut received = Vec::new();
     assert_eq!(receiver.try_recv_many(&mut received, 9), Ok(2));
-    assert_eq!(receiver.recv_many(&mut received, 0), Ok(0));
+    assert_eq!(receiver.recv_many_blocking(&mut received, 0), Ok(0));
 }
 
 #[test]
 fn one_batch_wakes_as_many_receivers_as_it_has_items() {
     let (sender, receiver) = channel::unbounded();
     let wakers = [(); 3].map(|()| Arc::new(CountingWaker::default()));
-    let mut waiting: Vec<_> = wakers.iter().map(|_| receiver.recv_async()).collect();
+    let mut waiting: Vec<_> = wakers.iter().map(|_| receiver.recv()).collect();
     for (future, waker) in waiting.iter_mut().zip(&wakers) {
         poll_with(future, waker);
     }
-    sender.send_many(&mut VecDeque::from([1, 2])).unwrap();
+    sender
+        .send_many_blocking(&mut VecDeque::from([1, 2]))
+        .unwrap();
     assert_eq!(wakers.map(|waker| waker.wakes()), [1, 1, 0]);
 }
 
 #[test]
 fn senders_are_notified_of_a_little_room_one_by_one_and_of_an_empty_channel_all_at_once() {
     let (sender, receiver) = channel::bounded(32);
-    (0..32).for_each(|n| sender.send(n).unwrap());
+    (0..32).for_each(|n| sender.send_blocking(n).unwrap());
     let wakers = [(); 12].map(|()| Arc::new(CountingWaker::default()));
-    let mut waiting: Vec<_> = wakers.iter().map(|_| sender.send_async(32)).collect();
+    let mut waiting: Vec<_> = wakers.iter().map(|_| sender.send(32)).collect();
     for (future, waker) in waiting.iter_mut().zip(&wakers) {
         poll_with(future, waker);
     }
     let wakes_after = |received: usize| {
-        (0..received).for_each(|_| assert!(receiver.recv().is_ok()));
+        (0..received).for_each(|_| assert!(receiver.recv_blocking().is_ok()));
         wakers.iter().map(|waker| waker.wakes()).sum::<usize>()
     };
     assert_eq!([1, 3, 1, 26, 1].map(wakes_after), [1, 1, 2, 8, 12]);
@@ -416,13 +428,13 @@ fn waiting_ends_when_the_time_is_over() {
         for capacity in [0, 1] {
             let (sender, receiver) = channel::bounded(capacity);
             let _ = sender.try_send(0);
-            let late = sender.send_timeout(1, Duration::from_millis(2));
+            let late = sender.send_timeout_blocking(1, Duration::from_millis(2));
             assert_eq!(late, Err(SendTimeoutError::Timeout(1)));
             let _ = receiver.try_recv();
-            let late = receiver.recv_timeout(Duration::from_millis(2));
+            let late = receiver.recv_timeout_blocking(Duration::from_millis(2));
             assert_eq!(late, Err(RecvTimeoutError::Timeout));
             sender.close();
-            let closed = receiver.recv_timeout(Duration::MAX);
+            let closed = receiver.recv_timeout_blocking(Duration::MAX);
             assert!(matches!(closed, Err(RecvTimeoutError::Closed(_))));
         }
     });
@@ -432,9 +444,10 @@ fn waiting_ends_when_the_time_is_over() {
 fn blocked_threads_are_woken_by_what_they_wait_for() {
     within(60, || {
         for (kind, (sender, receiver)) in kinds() {
-            let consumer = thread::spawn(move || receiver.recv_timeout(Duration::from_secs(20)));
+            let consumer =
+                thread::spawn(move || receiver.recv_timeout_blocking(Duration::from_secs(20)));
             assert_eq!(
-                sender.send_timeout(9, Duration::from_secs(20)),
+                sender.send_timeout_blocking(9, Duration::from_secs(20)),
                 Ok(()),
                 "{kind}"
             );
@@ -448,17 +461,19 @@ fn the_last_end_closes_and_what_is_inside_is_dropped() {
     let item = Arc::new(());
     for (sender, receiver) in [channel::unbounded(), channel::bounded(3)] {
         let (sender_too, receiver_too) = (sender.clone(), receiver.clone());
-        sender.send(Arc::clone(&item)).unwrap();
+        sender.send_blocking(Arc::clone(&item)).unwrap();
         drop(receiver);
-        sender.send(Arc::clone(&item)).unwrap();
+        sender.send_blocking(Arc::clone(&item)).unwrap();
         drop(sender);
         assert!(!sender_too.is_closed());
         assert_eq!(Arc::strong_count(&item), 3);
         drop(receiver_too);
         assert_eq!(Arc::strong_count(&item), 1);
         assert!(sender_too.is_closed());
-        assert!(sender_too.wait_closed().is_ok() && sender_too.wait_drained().is_ok());
-        assert!(sender_too.send(Arc::clone(&item)).is_err());
+        assert!(
+            sender_too.wait_closed_blocking().is_ok() && sender_too.wait_drained_blocking().is_ok()
+        );
+        assert!(sender_too.send_blocking(Arc::clone(&item)).is_err());
     }
 }
 
@@ -468,7 +483,7 @@ fn a_sender_that_waits_gets_its_item_back_when_the_channel_is_closed() {
         within(60, move || {
             let (sender, receiver) = channel::bounded(capacity);
             let _ = sender.try_send(0);
-            let mut waiting = sender.send_async(1);
+            let mut waiting = sender.send(1);
             assert!(is_pending(&mut waiting));
             assert!(receiver.close());
             assert_eq!(block_on(waiting), Err(SendError(1)));
@@ -479,29 +494,29 @@ fn a_sender_that_waits_gets_its_item_back_when_the_channel_is_closed() {
 #[test]
 fn futures_can_be_selected_over_and_tried_again() {
     let (numbers, letters) = (channel::unbounded(), channel::unbounded());
-    letters.0.send('a').unwrap();
-    let (mut number, mut letter) = (numbers.1.recv_async(), letters.1.recv_async());
+    letters.0.send_blocking('a').unwrap();
+    let (mut number, mut letter) = (numbers.1.recv(), letters.1.recv());
     block_on(async {
         select_biased! {
             _ = number => panic!("there is none"),
             found = letter => assert_eq!(found, Ok('a')),
         }
-        numbers.0.send(1).unwrap();
+        numbers.0.send_blocking(1).unwrap();
         select_biased! {
             found = number => assert_eq!(found, Ok(1)),
             _ = letter => panic!("this one is over"),
             complete => panic!("not yet"),
         }
     });
-    letters.0.send('b').unwrap();
-    let found = block_on(select(numbers.1.recv_async(), letters.1.recv_async()));
+    letters.0.send_blocking('b').unwrap();
+    let found = block_on(select(numbers.1.recv(), letters.1.recv()));
     assert!(matches!(found, Either::Right((Ok('b'), _))));
 }
 
 #[test]
 fn a_stream_ends_with_the_channel() {
     let (sender, receiver) = channel::bounded(2);
-    let producer = thread::spawn(move || (0..50).try_for_each(|n| sender.send(n)));
+    let producer = thread::spawn(move || (0..50).try_for_each(|n| sender.send_blocking(n)));
     let sum = receiver
         .into_stream()
         .fold(0, |sum, n| async move { sum + n });
@@ -521,7 +536,7 @@ fn a_dropped_task_may_own_an_end_of_the_channel_it_waits_for() {
     within(60, || {
         let (sender, receiver) = channel::unbounded::<u32>();
         let waker = Waker::from(Arc::new(Holder(Mutex::new(Some(sender)))));
-        let mut waiting = receiver.recv_async();
+        let mut waiting = receiver.recv();
         assert!(
             waiting
                 .poll_unpin(&mut Context::from_waker(&waker))
@@ -541,8 +556,8 @@ fn a_worker_that_blocks_in_a_channel_lets_another_run() {
         let (sender, receiver) = channel::rendezvous();
         let (waiting, sending) = runtime.install(|| {
             (
-                task::run(move || receiver.recv()),
-                task::run(move || sender.send(3)),
+                task::run(move || receiver.recv_blocking()),
+                task::run(move || sender.send_blocking(3)),
             )
         });
         // The one worker runs either first, and blocks until the other has a thread too.
@@ -556,7 +571,8 @@ fn what_a_worker_has_forked_can_be_taken_while_it_blocks_in_a_channel() {
     on_runtime(2, |runtime| {
         runtime.install(|| {
             let (sender, receiver) = channel::unbounded();
-            let (received, sent) = manyhands::join(|| receiver.recv(), || sender.send(3));
+            let (received, sent) =
+                manyhands::join(|| receiver.recv_blocking(), || sender.send_blocking(3));
             assert_eq!((received, sent), (Ok(3), Ok(())));
         });
     });

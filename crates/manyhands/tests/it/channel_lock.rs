@@ -52,7 +52,7 @@ fn drops(ends: fn() -> (Sender<Looks>, Receiver<Looks>)) {
         for _ in 0..3 {
             assert!(sender.try_send(item()).is_ok());
         }
-        drop(receiver.recv());
+        drop(receiver.recv_blocking());
         drop(receiver);
         assert!(sender.try_send(item()).is_err());
         assert_eq!(dropped.load(Ordering::SeqCst), 4);
@@ -101,7 +101,7 @@ fn wakers_may_use_the_channel_when_they_are_woken_and_when_they_are_dropped() {
                     woken: Arc::clone(&woken),
                 }))
             };
-            let mut receiving = receiver.recv_async();
+            let mut receiving = receiver.recv();
             for waker in [waker(), waker()] {
                 // The second replaces the first one, which is dropped.
                 let mut context = Context::from_waker(&waker);
@@ -110,13 +110,13 @@ fn wakers_may_use_the_channel_when_they_are_woken_and_when_they_are_dropped() {
             assert!(sender.try_send(1).is_ok());
             assert_eq!(woken.load(Ordering::SeqCst), 1);
             drop(receiving);
-            let mut receiving = receiver.recv_async();
+            let mut receiving = receiver.recv();
             let mut context = Context::from_waker(Waker::noop());
             let _ = Pin::new(&mut receiving).poll(&mut context);
             drop(receiving);
             // Given up with a registered waker.
             let waker = waker();
-            let mut receiving = receiver.recv_async();
+            let mut receiving = receiver.recv();
             let _ = Pin::new(&mut receiving).poll(&mut Context::from_waker(&waker));
             drop(waker);
             drop(receiving);

@@ -22,13 +22,16 @@ fn every_receiver_gets_every_item_in_order_in_threads_and_async() {
                 thread::spawn(move || {
                     for expected in 0..10_000_u32 {
                         let received = if id % 2 == 0 {
-                            receiver.recv()
+                            receiver.recv_blocking()
                         } else {
-                            block_on(receiver.recv_async())
+                            block_on(receiver.recv())
                         };
                         assert_eq!(received, Ok(expected));
                     }
-                    assert!(matches!(receiver.recv(), Err(RecvError::Closed(_))));
+                    assert!(matches!(
+                        receiver.recv_blocking(),
+                        Err(RecvError::Closed(_))
+                    ));
                 })
             })
             .collect();
@@ -47,14 +50,22 @@ fn every_receiver_gets_every_item_in_order_in_threads_and_async() {
 fn a_receiver_that_lags_learns_how_many_items_it_lost() {
     let (sender, mut receiver) = channel::broadcast(3);
     (0..10).for_each(|item| assert_eq!(sender.send(item), Ok(1)));
-    assert_eq!(receiver.recv(), Err(RecvError::Lagged(7)));
-    assert_eq!(receiver.clone().recv(), Ok(7));
+    assert_eq!(receiver.recv_blocking(), Err(RecvError::Lagged(7)));
+    assert_eq!(receiver.clone().recv_blocking(), Ok(7));
     assert_eq!(
-        [receiver.recv(), receiver.recv(), receiver.recv()],
+        [
+            receiver.recv_blocking(),
+            receiver.recv_blocking(),
+            receiver.recv_blocking()
+        ],
         [7, 8, 9].map(Ok)
     );
     assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
-    assert!(receiver.recv_timeout(Duration::from_millis(1)).is_err());
+    assert!(
+        receiver
+            .recv_timeout_blocking(Duration::from_millis(1))
+            .is_err()
+    );
 }
 
 #[test]
@@ -63,7 +74,7 @@ fn an_item_is_dropped_when_the_last_receiver_has_it_or_is_gone() {
     let (sender, mut receiver) = channel::broadcast(8);
     let other = receiver.clone();
     sender.send(Arc::clone(&item)).unwrap();
-    drop(receiver.recv());
+    drop(receiver.recv_blocking());
     assert_eq!((Arc::strong_count(&item), sender.len()), (2, 1));
     drop(other);
     assert_eq!((Arc::strong_count(&item), sender.len()), (1, 0));
@@ -81,8 +92,13 @@ fn a_broadcast_that_is_closed_gives_items_back_and_its_reason_to_every_receiver(
     assert!(!sender.close());
     assert_eq!(sender.send(2), Err(SendError(2)));
     for receiver in [&mut receiver, &mut late] {
-        assert_eq!(receiver.recv(), Ok(1));
-        let reason = receiver.recv().unwrap_err().source().unwrap().to_string();
+        assert_eq!(receiver.recv_blocking(), Ok(1));
+        let reason = receiver
+            .recv_blocking()
+            .unwrap_err()
+            .source()
+            .unwrap()
+            .to_string();
         assert_eq!(reason, "over");
     }
 }
@@ -91,12 +107,12 @@ fn a_broadcast_that_is_closed_gives_items_back_and_its_reason_to_every_receiver(
 fn a_broadcast_receive_that_is_given_up_skips_nothing() {
     let (sender, mut receiver) = channel::broadcast(8);
     for item in 0..100 {
-        let mut given_up = receiver.recv_async();
+        let mut given_up = receiver.recv();
         let mut cx = Context::from_waker(Waker::noop());
         assert!(given_up.poll_unpin(&mut cx).is_pending());
         sender.send(item).unwrap();
         drop(given_up);
-        assert_eq!(receiver.recv(), Ok(item));
+        assert_eq!(receiver.recv_blocking(), Ok(item));
     }
 }
 
@@ -107,18 +123,18 @@ fn a_watcher_sees_the_newest_value_and_each_change_once() {
     sender.send(1).unwrap();
     sender.send(2).unwrap();
     assert_eq!(*receiver.latest(), 2);
-    assert_eq!(receiver.changed().as_deref(), Ok(&2));
-    assert!(!receiver.has_changed() && receiver.changed_async().now_or_never().is_none());
+    assert_eq!(receiver.changed_blocking().as_deref(), Ok(&2));
+    assert!(!receiver.has_changed() && receiver.changed().now_or_never().is_none());
     assert!(
         sender
             .subscribe()
-            .changed_timeout(Duration::from_millis(1))
+            .changed_timeout_blocking(Duration::from_millis(1))
             .is_err()
     );
     sender.send(3).unwrap();
     drop(sender);
-    assert_eq!(block_on(receiver.changed_async()).as_deref(), Ok(&3));
-    assert!(receiver.changed().is_err());
+    assert_eq!(block_on(receiver.changed()).as_deref(), Ok(&3));
+    assert!(receiver.changed_blocking().is_err());
     assert_eq!(*receiver.latest(), 3);
 }
 
@@ -132,9 +148,9 @@ fn every_watcher_reaches_the_last_value() {
                 thread::spawn(move || {
                     let mut last = 0;
                     while let Ok(value) = if id % 2 == 0 {
-                        receiver.changed()
+                        receiver.changed_blocking()
                     } else {
-                        block_on(receiver.changed_async())
+                        block_on(receiver.changed())
                     } {
                         assert!(*value > last);
                         last = *value;

@@ -66,15 +66,15 @@ impl Tokens {
 
     async fn take_when_woken(&self) {
         match self.way {
-            Way::Item => self.receiver.recv_async().await.unwrap(),
+            Way::Item => self.receiver.recv().await.unwrap(),
             Way::ManyItems => {
-                let count = self.receiver.recv_many_async(&mut Vec::new(), 1).await;
+                let count = self.receiver.recv_many(&mut Vec::new(), 1).await;
                 assert_eq!(count, Ok(1));
             }
-            Way::Room => self.sender.send_async(()).await.unwrap(),
+            Way::Room => self.sender.send(()).await.unwrap(),
             Way::RoomForMany => {
                 let mut items = VecDeque::from([()]);
-                self.sender.send_many_async(&mut items).await.unwrap();
+                self.sender.send_many(&mut items).await.unwrap();
             }
         }
     }

@@ -57,7 +57,7 @@ fn when_all_gets_futures_on_side_by_side_in_one_task() {
                 }
                 let feeding = task::spawn(async move {
                     for n in 0..20 {
-                        first.send_async(n).await.unwrap();
+                        first.send(n).await.unwrap();
                     }
                 });
                 let passing = links
@@ -65,13 +65,13 @@ fn when_all_gets_futures_on_side_by_side_in_one_task() {
                     .rev()
                     .map(|(sender, receiver)| async move {
                         let mut passed = 0;
-                        while let Ok(n) = receiver.recv_async().await {
-                            sender.send_async(n).await.unwrap();
+                        while let Ok(n) = receiver.recv().await {
+                            sender.send(n).await.unwrap();
                             passed += 1;
                         }
                         passed
                     });
-                let draining = task::spawn(async move { while last.recv_async().await.is_ok() {} });
+                let draining = task::spawn(async move { while last.recv().await.is_ok() {} });
                 let passed = task::when_all(passing).await;
                 feeding.await.unwrap();
                 draining.await.unwrap();
@@ -418,7 +418,7 @@ fn futures_of_a_task_scope_that_a_shutdown_drops_have_failed() {
                 })
             });
             receive(&receiver);
-            runtime.shutdown();
+            runtime.shutdown_blocking();
             assert!(is_cancelled(&waiting.join().unwrap().unwrap_err()));
         }
     });

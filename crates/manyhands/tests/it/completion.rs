@@ -32,7 +32,7 @@ fn of_50_racing_setters_exactly_one_wins() {
             let won = won.load(Ordering::SeqCst);
             assert_eq!(won % 100, 1, "one setter wins");
             let winner = won / 100;
-            match ((winner + round) % 3, completion.wait()) {
+            match ((winner + round) % 3, completion.wait_blocking()) {
                 (0, Ok(value)) => assert_eq!(value, winner),
                 (1, Err(error)) => assert_eq!(error.to_string(), winner.to_string()),
                 (2, Err(error)) => assert!(error.is_cancelled() && !error.is_abandoned()),
@@ -54,7 +54,7 @@ fn setting_a_second_result_panics_and_trying_gives_the_value_back() {
         crate::support::message_of(&panics[0]),
         "a completion was completed twice"
     );
-    assert_eq!(completion.wait().unwrap(), 1);
+    assert_eq!(completion.wait_blocking().unwrap(), 1);
     assert_eq!(*completion.get().unwrap().unwrap(), 1);
 }
 
@@ -66,7 +66,7 @@ fn any_number_of_waiters_get_the_result() {
             runtime.install(|| (0..100).map(|_| task::spawn(completion.clone())).collect());
         let blocked = {
             let completion = completion.clone();
-            thread::spawn(move || completion.wait().unwrap())
+            thread::spawn(move || completion.wait_blocking().unwrap())
         };
         completer.complete("done".to_owned());
         for handle in handles {
@@ -100,7 +100,7 @@ fn a_completion_that_everybody_abandons_is_cancelled() {
     drop(completer);
     assert!(!completion.is_completed());
     drop(other);
-    let error = completion.wait().unwrap_err();
+    let error = completion.wait_blocking().unwrap_err();
     assert!(error.is_abandoned() && error.is_cancelled());
     assert_eq!(
         error.to_string(),
@@ -113,7 +113,7 @@ fn a_failure_carries_its_error_to_all() {
     let (completer, completion) = task::completion::<u8>();
     completer.fail("no such thing".parse::<u8>().unwrap_err());
     for _ in 0..2 {
-        let error = completion.wait().unwrap_err();
+        let error = completion.wait_blocking().unwrap_err();
         assert!(!error.is_cancelled());
         assert_eq!(error.to_string(), "invalid digit found in string");
         assert!(std::error::Error::source(&error).is_some());

@@ -56,28 +56,30 @@ fn both_are_notified<F: Future + Unpin, T>(mut waiting: [F; 2], notify: impl FnO
 #[test]
 fn a_waker_that_panics_keeps_no_receiver_from_being_notified() {
     let (sender, receiver) = channel::unbounded();
-    let waiting = [receiver.recv_async(), receiver.recv_async()];
-    let sent = both_are_notified(waiting, || sender.send_many(&mut VecDeque::from([1, 2])));
+    let waiting = [receiver.recv(), receiver.recv()];
+    let sent = both_are_notified(waiting, || {
+        sender.send_many_blocking(&mut VecDeque::from([1, 2]))
+    });
     assert_eq!(sent, Ok(()));
     let mut received = Vec::new();
     assert_eq!(receiver.try_recv_many(&mut received, 9), Ok(2));
-    let waiting = [receiver.recv_async(), receiver.recv_async()];
+    let waiting = [receiver.recv(), receiver.recv()];
     assert!(both_are_notified(waiting, || sender.close()));
 }
 
 #[test]
 fn a_waker_that_panics_does_not_panic_in_the_sender_of_one_item() {
     let (sender, receiver) = channel::unbounded();
-    let waiting = [receiver.recv_async(), receiver.recv_async()];
+    let waiting = [receiver.recv(), receiver.recv()];
     let sent = both_are_notified(waiting, || {
-        (sender.send(1), sender.send_async(2).now_or_never())
+        (sender.send_blocking(1), sender.send(2).now_or_never())
     });
     assert_eq!(sent, (Ok(()), Some(Ok(()))));
-    let waiting = [receiver.recv_async(), receiver.recv_async()];
+    let waiting = [receiver.recv(), receiver.recv()];
     let mut received = Vec::new();
     assert_eq!(receiver.try_recv_many(&mut received, 9), Ok(2));
     let sent = both_are_notified(waiting, || {
-        (sender.send_async(3).now_or_never(), sender.send(4))
+        (sender.send(3).now_or_never(), sender.send_blocking(4))
     });
     assert_eq!(sent, (Some(Ok(())), Ok(())));
 }
@@ -85,9 +87,11 @@ fn a_waker_that_panics_does_not_panic_in_the_sender_of_one_item() {
 #[test]
 fn a_waker_that_panics_loses_no_item() {
     let (sender, receiver) = channel::bounded(2);
-    (0..2).for_each(|n| sender.send(n).unwrap());
-    let waiting = [sender.send_async(2), sender.send_async(3)];
-    let received = both_are_notified(waiting, || (receiver.recv(), receiver.recv()));
+    (0..2).for_each(|n| sender.send_blocking(n).unwrap());
+    let waiting = [sender.send(2), sender.send(3)];
+    let received = both_are_notified(waiting, || {
+        (receiver.recv_blocking(), receiver.recv_blocking())
+    });
     assert_eq!(received, (Ok(0), Ok(1)));
     assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
 }
@@ -95,15 +99,15 @@ fn a_waker_that_panics_loses_no_item() {
 #[test]
 fn a_waker_that_panics_when_it_is_dropped_loses_no_item() {
     let (sender, receiver) = channel::unbounded();
-    let mut notified = receiver.recv_async();
-    let mut faster = receiver.recv_async();
+    let mut notified = receiver.recv();
+    let mut faster = receiver.recv();
     let mut context = Context::from_waker(Waker::noop());
     assert!(notified.poll_unpin(&mut context).is_pending());
     let waker = Waker::from(Arc::new(Keeper(Mutex::new(Bomb(true)))));
     let polled = faster.poll_unpin(&mut Context::from_waker(&waker));
     assert!(polled.is_pending());
     drop(waker);
-    sender.send(1).unwrap();
+    sender.send_blocking(1).unwrap();
     // It takes the item before the notified one, and its own waker is not needed any more.
     assert_eq!(faster.poll_unpin(&mut context), Poll::Ready(Ok(1)));
     assert!(notified.poll_unpin(&mut context).is_pending());
@@ -113,11 +117,11 @@ fn a_waker_that_panics_when_it_is_dropped_loses_no_item() {
 fn a_waker_that_panics_keeps_no_listener_from_being_notified() {
     let (sender, mut receiver) = channel::broadcast(4);
     let mut other = receiver.clone();
-    let waiting = [receiver.recv_async(), other.recv_async()];
+    let waiting = [receiver.recv(), other.recv()];
     assert_eq!(both_are_notified(waiting, || sender.send(1)), Ok(2));
     let (sender, mut receiver) = channel::watch(0);
     let mut other = receiver.clone();
-    let waiting = [receiver.changed_async(), other.changed_async()];
+    let waiting = [receiver.changed(), other.changed()];
     both_are_notified(waiting, || drop(sender));
 }
 
@@ -165,19 +169,22 @@ fn a_callback_that_panics_does_so_in_the_send_that_is_done() {
         .when_full(WhenFull::DropOldest)
         .on_drop(|lost: u32| blow(format!("lost {lost}")))
         .fifo();
-    sender.send(1).unwrap();
-    let panics = panics_of(|| sender.send(2));
+    sender.send_blocking(1).unwrap();
+    let panics = panics_of(|| sender.send_blocking(2));
     assert_eq!(
         panics.iter().map(message_of).collect::<Vec<_>>(),
         ["lost 1"]
     );
     let mut batch = VecDeque::from([3, 4]);
-    let panics = panics_of(|| sender.send_many(&mut batch));
+    let panics = panics_of(|| sender.send_many_blocking(&mut batch));
     assert_eq!(
         panics.iter().map(message_of).collect::<Vec<_>>(),
         ["lost 2"]
     );
-    assert_eq!((receiver.recv(), batch), (Ok(3), VecDeque::from([4])));
+    assert_eq!(
+        (receiver.recv_blocking(), batch),
+        (Ok(3), VecDeque::from([4]))
+    );
 }
 
 #[test]

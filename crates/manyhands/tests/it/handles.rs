@@ -101,7 +101,7 @@ fn a_handle_keeps_nothing_of_its_runtime() {
         let handle = runtime.handle();
         handle.run(|| ()).join().expect("it does nothing");
         assert_eq!(Arc::strong_count(&kept), 2);
-        runtime.shutdown();
+        runtime.shutdown_blocking();
         assert_eq!(Arc::strong_count(&kept), 1);
         drop(handle);
     });
@@ -267,7 +267,7 @@ fn an_end_with_a_limit_names_what_still_runs_and_goes_on() {
         let queued = task::spawn(std::future::pending::<()>());
         drop(entered);
         receive(&begun);
-        let report = runtime.shutdown_timeout(Duration::from_millis(20));
+        let report = runtime.shutdown_timeout_blocking(Duration::from_millis(20));
         assert!(queued.join().unwrap_err().is_cancelled());
         let unfinished = |place: u32| {
             let mut all = report.unfinished.iter();
@@ -308,7 +308,7 @@ fn an_end_with_a_limit_returns_before_it_if_nothing_runs() {
             .install(|| task::run(|| ()))
             .join()
             .expect("it does nothing");
-        let report = runtime.shutdown_timeout(Duration::MAX);
+        let report = runtime.shutdown_timeout_blocking(Duration::MAX);
         assert!(report.unfinished.is_empty());
     });
 }

@@ -155,8 +155,8 @@ fn a_period_of_zero_is_a_panic() {
 fn a_capacity_of_zero_is_a_rendezvous_and_a_panic_of_a_broadcast() {
     let (sender, receiver) = channel::bounded(0);
     assert_eq!(sender.try_send(1), Err(TrySendError::Full(1)));
-    let giver = std::thread::spawn(move || sender.send(2));
-    assert_eq!(receiver.recv(), Ok(2));
+    let giver = std::thread::spawn(move || sender.send_blocking(2));
+    assert_eq!(receiver.recv_blocking(), Ok(2));
     within(30, || giver.join().unwrap()).unwrap();
     assert_panics("a broadcast channel holds at least one item", || {
         broadcast::<u8>(0)
@@ -167,42 +167,42 @@ fn a_capacity_of_zero_is_a_rendezvous_and_a_panic_of_a_broadcast() {
 fn a_closed_channel_is_a_typed_error_that_gives_the_item_back() {
     let (sender, receiver) = channel::unbounded();
     drop(receiver);
-    assert_eq!(sender.send(1), Err(SendError(1)));
+    assert_eq!(sender.send_blocking(1), Err(SendError(1)));
     assert_eq!(sender.try_send(2), Err(TrySendError::Closed(2)));
-    let late = sender.send_timeout(3, Duration::ZERO);
+    let late = sender.send_timeout_blocking(3, Duration::ZERO);
     assert_eq!(late, Err(SendTimeoutError::Closed(3)));
-    assert_eq!(task::block_on(sender.send_async(4)), Err(SendError(4)));
+    assert_eq!(task::block_on(sender.send(4)), Err(SendError(4)));
 
     let (sender, receiver) = channel::unbounded::<u8>();
     drop(sender);
     let closed = RecvError::default();
-    assert_eq!(receiver.recv(), Err(closed.clone()));
-    assert_eq!(task::block_on(receiver.recv_async()), Err(closed.clone()));
+    assert_eq!(receiver.recv_blocking(), Err(closed.clone()));
+    assert_eq!(task::block_on(receiver.recv()), Err(closed.clone()));
     let tried = receiver.try_recv();
     assert_eq!(tried, Err(TryRecvError::Closed(closed.clone())));
-    let late = receiver.recv_timeout(Duration::ZERO);
+    let late = receiver.recv_timeout_blocking(Duration::ZERO);
     assert_eq!(late, Err(RecvTimeoutError::Closed(closed)));
 
     let (sender, mut receiver) = broadcast(1);
     sender.close();
     assert_eq!(sender.send(1), Err(SendError(1)));
     assert!(matches!(
-        receiver.recv(),
+        receiver.recv_blocking(),
         Err(broadcast::RecvError::Closed(_))
     ));
     let (sender, mut receiver) = channel::watch(0);
     sender.close();
     assert_eq!(sender.send(1), Err(SendError(1)));
-    assert!(receiver.changed().is_err());
+    assert!(receiver.changed_blocking().is_err());
 }
 
 #[test]
 fn a_limit_of_no_time_is_over_at_once() {
     let (sender, receiver) = channel::bounded(1);
-    let waited = receiver.recv_timeout(Duration::ZERO);
+    let waited = receiver.recv_timeout_blocking(Duration::ZERO);
     assert_eq!(waited, Err(RecvTimeoutError::Timeout));
-    sender.send(1).unwrap();
-    let waited = sender.send_timeout(2, Duration::ZERO);
+    sender.send_blocking(1).unwrap();
+    let waited = sender.send_timeout_blocking(2, Duration::ZERO);
     assert_eq!(waited, Err(SendTimeoutError::Timeout(2)));
 }
 
@@ -215,7 +215,7 @@ fn a_second_result_is_a_typed_error_or_a_panic() {
     let expected = "a completion was completed twice";
     assert_panics(expected, || completer.complete(2));
     assert_panics(expected, || completer.cancel());
-    assert_eq!(completion.wait().unwrap(), 1);
+    assert_eq!(completion.wait_blocking().unwrap(), 1);
 }
 
 #[test]

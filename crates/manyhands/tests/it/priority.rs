@@ -273,7 +273,7 @@ fn a_future_of_any_priority_waits_and_is_woken_from_everywhere() {
                 time::sleep(Duration::from_millis(1)).await;
                 task::yield_now().await;
                 let mut sum = 0;
-                while let Ok(number) = receiver.recv_async().await {
+                while let Ok(number) = receiver.recv().await {
                     sum += number;
                 }
                 sum

@@ -228,8 +228,8 @@ fn use_everything() -> usize {
         1
     }));
     let (sender, receiver) = channel::bounded(1);
-    task::run_detached(move || sender.send(1).unwrap());
-    add(receiver.recv().unwrap());
+    task::run_detached(move || sender.send_blocking(1).unwrap());
+    add(receiver.recv_blocking().unwrap());
     sum.into_inner()
 }
 

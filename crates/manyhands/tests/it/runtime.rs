@@ -256,7 +256,7 @@ fn hooks_run_once_on_each_thread_and_every_started_thread_stops() {
         }
         assert!(hooks.stopped.lock().unwrap().is_empty());
         let threads = runtime.threads();
-        runtime.shutdown();
+        runtime.shutdown_blocking();
         let (started, stopped) = (hooks.started.lock().unwrap(), hooks.stopped.lock().unwrap());
         assert!(started.len() >= 2, "the caller is the third at most");
         assert_eq!(started.len(), threads);
@@ -384,6 +384,6 @@ fn where_no_thread_can_be_started_callers_do_their_work_alone() {
         // The monitor asks again and again; a thread counts while the system is asked for it.
         wait_until("no thread is asked for", || runtime.threads() == 0);
         assert_eq!(runtime.metrics().threads_started, 0);
-        assert_eq!(runtime.shutdown().dropped, 1);
+        assert_eq!(runtime.shutdown_blocking().dropped, 1);
     });
 }

@@ -156,7 +156,7 @@ fn short_tasks_that_block_let_no_more_long_ones_begin() {
                 let (receiver, begun) = (receiver.clone(), Arc::clone(&blocked));
                 let task = task::run(move || {
                     begun.fetch_add(1, Ordering::SeqCst);
-                    receiver.recv().unwrap_err();
+                    receiver.recv_blocking().unwrap_err();
                 });
                 wait_until("a task that blocks", || {
                     blocked.load(Ordering::SeqCst) == count

@@ -37,7 +37,7 @@ fn queued_tasks_are_dropped_and_counted_and_their_handles_say_cancelled() {
                 })
             };
             let handles: Vec<_> = things.into_iter().map(spawn).collect();
-            (runtime.shutdown(), handles)
+            (runtime.shutdown_blocking(), handles)
         });
         assert_eq!(report.dropped, 50);
         assert_eq!(ran.load(Ordering::SeqCst), 0);
@@ -60,7 +60,7 @@ fn the_closures_of_dropped_tasks_are_dropped_although_their_handles_are_kept() {
         let handles = inside(of_threads(1), move |runtime| {
             let spawn = |thing| task::run(move || drop(thing));
             let handles: Vec<_> = things.into_iter().map(spawn).collect();
-            runtime.shutdown();
+            runtime.shutdown_blocking();
             handles
         });
         assert_eq!(
@@ -86,7 +86,7 @@ fn detached_tasks_are_dropped_and_counted_too() {
                     task::run_detached(move || drop(thing));
                 }
             }
-            runtime.shutdown()
+            runtime.shutdown_blocking()
         });
         assert_eq!(report.dropped, 100);
         ledger.assert_settled();
@@ -100,7 +100,7 @@ fn tasks_that_ran_in_place_are_not_counted_as_dropped() {
             for i in 0..10 {
                 assert_eq!(task::run(move || i).join().unwrap(), i);
             }
-            runtime.shutdown()
+            runtime.shutdown_blocking()
         });
         assert_eq!(report.dropped, 0);
     });
@@ -146,7 +146,7 @@ fn what_many_threads_have_brought_to_a_large_pool_is_counted_and_dropped_while_i
             threads.into_iter().map(|it| it.join().unwrap()).collect()
         });
         assert_eq!(runtime.metrics().queued_outside, 8);
-        let shutdown = thread::spawn(move || runtime.shutdown());
+        let shutdown = thread::spawn(move || runtime.shutdown_blocking());
         wait_until("all are dropped", || ledger.count_dropped() == 24);
         drop(keeps);
         assert_eq!(shutdown.join().unwrap().dropped, 24);
@@ -175,7 +175,7 @@ fn a_shutdown_from_outside_accounts_for_every_task() {
                 };
                 ledger.make_all().into_iter().map(spawn).collect()
             });
-            let report = runtime.shutdown();
+            let report = runtime.shutdown_blocking();
             let ran = ran.load(Ordering::SeqCst);
             assert_eq!(ran + report.dropped, 200);
             let cancelled = handles.into_iter().filter_map(|handle| handle.join().err());
@@ -203,7 +203,7 @@ fn a_waiting_thread_gets_an_error_when_its_task_is_dropped() {
             send_handle.send(task::run(|| ())).unwrap();
             wait_until("the waiter waits", || waiting.load(Ordering::SeqCst));
             busy_micros(2_000);
-            runtime.shutdown();
+            runtime.shutdown_blocking();
         });
         assert!(waiter.join().unwrap().unwrap_err().is_cancelled());
     });
@@ -227,7 +227,7 @@ fn running_tasks_are_finished_before_the_shutdown_ends() {
                 })
             });
             receive(&has_started);
-            assert_eq!(runtime.shutdown().dropped, 0);
+            assert_eq!(runtime.shutdown_blocking().dropped, 0);
             assert!(finished.load(Ordering::SeqCst));
             assert_eq!(handle.join().unwrap(), 49_995_000);
         }
@@ -241,7 +241,7 @@ fn dropping_an_unused_runtime_does_nothing() {
         assert_eq!(runtime.threads(), 0);
         drop(runtime);
         let unused = Runtime::builder().workers(3).build().unwrap();
-        assert_eq!(unused.shutdown().dropped, 0);
+        assert_eq!(unused.shutdown_blocking().dropped, 0);
     });
 }
 
@@ -281,7 +281,7 @@ fn a_runtime_may_be_dropped_inside_a_task_of_another() {
         inside(first, move |first| {
             assert!(second.install(where_tasks_run).starts_with("manyhands-"));
             drop(second);
-            assert_eq!(first.shutdown().dropped, 0);
+            assert_eq!(first.shutdown_blocking().dropped, 0);
         });
     });
 }
@@ -292,7 +292,7 @@ fn a_runtime_may_be_dropped_by_the_closure_of_a_dropped_task() {
         let (outer, inner) = (of_threads(1), of_threads(1));
         inside(outer, move |outer| {
             drop(task::run(move || drop(inner)));
-            outer.shutdown();
+            outer.shutdown_blocking();
         });
     });
 }

@@ -290,7 +290,7 @@ fn calls_that_would_wait_in_a_simulation_panic_and_others_work() {
     });
     refused(|| task::block_on(pending()));
     refused(|| drop(task::spawn(async {}).join()));
-    refused(|| drop(manyhands::channel::bounded::<u8>(1).1.recv()));
+    refused(|| drop(manyhands::channel::bounded::<u8>(1).1.recv_blocking()));
 
     let ran = Simulation::new(1).run(async {
         let sum = AtomicUsize::new(0);

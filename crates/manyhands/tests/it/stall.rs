@@ -110,7 +110,7 @@ fn a_stall_of_declared_waits_names_them() {
     on(runtime, move |runtime| {
         let _entered = runtime.enter();
         let (sender, receiver) = channel::unbounded();
-        let waiting = task::run(move || receiver.recv().unwrap());
+        let waiting = task::run(move || receiver.recv_blocking().unwrap());
         let theirs = sender.clone();
         let releasing = task::run(move || theirs.try_send(()).is_ok());
         let stall = receive(&stalls);

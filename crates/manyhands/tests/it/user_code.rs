@@ -240,7 +240,9 @@ fn callbacks_of_a_cancellation_wait() {
 fn the_closures_of_channels_wait_for_what_does_not_use_them() {
     on_a_worker(|| {
         let (sender, receiver) = channel::prioritized();
-        keys().into_iter().for_each(|key| sender.send(key).unwrap());
+        keys()
+            .into_iter()
+            .for_each(|key| sender.send_blocking(key).unwrap());
         assert_eq!(
             receiver.peek(|key| {
                 wait_for_a_task();
@@ -248,10 +250,10 @@ fn the_closures_of_channels_wait_for_what_does_not_use_them() {
             }),
             Ok(0)
         );
-        assert_eq!(receiver.recv().unwrap().0, 0);
+        assert_eq!(receiver.recv_blocking().unwrap().0, 0);
         let (drops, is_dropped) = waits_when_dropped();
         let (sender, receiver) = channel::unbounded();
-        assert!(sender.send(drops).is_ok());
+        assert!(sender.send_blocking(drops).is_ok());
         drop((sender, receiver));
         receive(&is_dropped);
     });
@@ -293,7 +295,7 @@ fn a_stop_hook_may_bring_tasks_and_wait_for_them_though_no_worker_is_left() {
             let builder = Runtime::builder().workers(workers).on_thread_stop(waits);
             let runtime = builder.build().unwrap();
             runtime.install(wait_for_a_task);
-            runtime.shutdown();
+            runtime.shutdown_blocking();
             assert!(receive(&receiver));
         }
     });
@@ -473,7 +475,7 @@ fn a_clone_of_a_waker_waits_in_an_async_loop_whose_limits_change() {
         let (ends, end) = channel::bounded::<()>(1);
         let looping = parallel::for_range_async(0..1, move |_| {
             let end = end.clone();
-            async move { drop(end.recv_async().await) }
+            async move { drop(end.recv().await) }
         });
         let handle = looping.handle();
         drop(task::spawn(async move {
@@ -519,8 +521,8 @@ fn wakers_wait_where_they_are_woken_and_dropped() {
     on_runtime(1, |runtime| {
         let _entered = runtime.enter();
         let (sender, receiver) = channel::bounded(1);
-        is_woken("a channel", receiver.recv_async(), || {
-            task::run_detached(move || sender.send(1).unwrap());
+        is_woken("a channel", receiver.recv(), || {
+            task::run_detached(move || sender.send_blocking(1).unwrap());
         });
         let source = Source::new();
         let token = source.token();
@@ -570,7 +572,7 @@ fn destructors_wait_on_each_thread_on_which_a_runtime_ends() {
                 (0..10).map(spawn).collect()
             });
             wait_until("they begin", || begun.load(Ordering::SeqCst) == 10);
-            runtime.shutdown();
+            runtime.shutdown_blocking();
             for (waiting, dropped) in dropped {
                 dropped.try_recv().expect("it is dropped in the shutdown");
                 assert!(waiting.join().is_err_and(|error| error.is_cancelled()));

@@ -54,33 +54,33 @@ fn a_token_ends_every_wait() {
     });
     is_ended_by_a_token("receive", || async {
         let (_sender, receiver) = channel::unbounded::<u8>();
-        receiver.recv_async().await
+        receiver.recv().await
     });
     is_ended_by_a_token("receive many", || async {
         let (_sender, receiver) = channel::rendezvous::<u8>();
-        receiver.recv_many_async(&mut Vec::new(), 9).await
+        receiver.recv_many(&mut Vec::new(), 9).await
     });
     is_ended_by_a_token("send", || async {
         let (sender, _receiver) = channel::rendezvous();
-        sender.send_async(1).await
+        sender.send(1).await
     });
     is_ended_by_a_token("send many", || async {
         let (sender, _receiver) = channel::bounded(1);
-        sender.send_many_async(&mut VecDeque::from([1, 2])).await
+        sender.send_many(&mut VecDeque::from([1, 2])).await
     });
     is_ended_by_a_token("drain", || async {
         let (sender, _receiver) = channel::unbounded();
-        sender.send(1).unwrap();
+        sender.send_blocking(1).unwrap();
         sender.close();
-        sender.wait_drained_async().await
+        sender.wait_drained().await
     });
     is_ended_by_a_token("broadcast", || async {
         let (_sender, mut receiver) = channel::broadcast::<u8>(1);
-        receiver.recv_async().await
+        receiver.recv().await
     });
     is_ended_by_a_token("watch", || async {
         let (_sender, mut receiver) = channel::watch(1);
-        receiver.changed_async().await.map(drop)
+        receiver.changed().await.map(drop)
     });
     is_ended_by_a_token("async loop", || {
         parallel::for_range_async(0..9, |_| pending())
@@ -94,10 +94,10 @@ fn what_is_cancelled_before_is_cancelled_even_if_it_could_finish() {
         source.cancel();
         let token = source.token();
         let (sender, receiver) = channel::unbounded();
-        sender.send(1).unwrap();
-        let taken = task::block_on(token.run_until_cancelled(receiver.recv_async()));
+        sender.send_blocking(1).unwrap();
+        let taken = task::block_on(token.run_until_cancelled(receiver.recv()));
         assert_eq!(taken.unwrap_err().token(), &token);
-        let sent = task::block_on(token.run_until_cancelled(sender.send_async(2)));
+        let sent = task::block_on(token.run_until_cancelled(sender.send(2)));
         assert!(sent.is_err());
         drop(sender);
         assert_eq!(receiver.iter().collect::<Vec<_>>(), [1]);
@@ -112,9 +112,9 @@ fn several_channels_and_a_timer_are_selected_over() {
         let (letter, letters) = channel::unbounded();
         task::spawn(async move {
             time::sleep(Duration::from_millis(3)).await;
-            number.send(1).unwrap();
+            number.send_blocking(1).unwrap();
             time::sleep(Duration::from_millis(4)).await;
-            letter.send('a').unwrap();
+            letter.send_blocking('a').unwrap();
             time::sleep(Duration::from_secs(1)).await;
         });
         let (mut numbers, mut letters) = (numbers.into_stream(), letters.into_stream());

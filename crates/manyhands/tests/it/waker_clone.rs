@@ -50,8 +50,11 @@ fn a_task_goes_on() {
             let handle = task::run(move || released.recv().unwrap());
             assert_eq!(goes_on(handle, || release.send(7).unwrap()).unwrap(), 7);
             let (release, released) = channel::bounded(1);
-            let handle = task::spawn(async move { released.recv_async().await.unwrap() });
-            assert_eq!(goes_on(handle, || release.send(8).unwrap()).unwrap(), 8);
+            let handle = task::spawn(async move { released.recv().await.unwrap() });
+            assert_eq!(
+                goes_on(handle, || release.send_blocking(8).unwrap()).unwrap(),
+                8
+            );
         }
     });
 }
@@ -67,24 +70,24 @@ fn channels_go_on() {
     on_runtime(1, |runtime| {
         in_a_task(runtime, || {
             let (sender, receiver) = channel::bounded(1);
-            let got = goes_on(receiver.recv_async(), || sender.send(1).unwrap());
+            let got = goes_on(receiver.recv(), || sender.send_blocking(1).unwrap());
             assert_eq!(got, Ok(1));
-            sender.send(2).unwrap();
-            let sent = goes_on(sender.send_async(3), || {
-                assert_eq!(receiver.recv(), Ok(2));
+            sender.send_blocking(2).unwrap();
+            let sent = goes_on(sender.send(3), || {
+                assert_eq!(receiver.recv_blocking(), Ok(2));
             });
-            assert_eq!((sent, receiver.recv()), (Ok(()), Ok(3)));
+            assert_eq!((sent, receiver.recv_blocking()), (Ok(()), Ok(3)));
             drop(sender);
-            assert!(receiver.recv().is_err());
+            assert!(receiver.recv_blocking().is_err());
         });
         in_a_task(runtime, || {
             let (sender, mut receiver) = channel::broadcast(2);
-            let got = goes_on(receiver.recv_async(), || {
+            let got = goes_on(receiver.recv(), || {
                 sender.send(1).unwrap();
             });
             assert_eq!(got, Ok(1));
             let (sender, mut receiver) = channel::watch(0);
-            let got = goes_on(receiver.changed_async(), || {
+            let got = goes_on(receiver.changed(), || {
                 sender.send(1).unwrap();
             });
             assert_eq!(*got.unwrap(), 1);
@@ -119,21 +122,23 @@ fn what_waits_for_several_tasks_goes_on() {
         let _entered = runtime.enter();
         let task = || {
             let (release, released) = channel::bounded(1);
-            let task = task::spawn(async move { released.recv_async().await.unwrap() });
+            let task = task::spawn(async move { released.recv().await.unwrap() });
             (release, task)
         };
         let (release, first) = task();
         let (release_second, second) = task();
         let all = goes_on(task::when_all([first, second]), || {
-            release.send(1).unwrap();
-            release_second.send(2).unwrap();
+            release.send_blocking(1).unwrap();
+            release_second.send_blocking(2).unwrap();
         });
         let all: Vec<i32> = all.into_iter().map(Result::unwrap).collect();
         assert_eq!(all, [1, 2]);
         let (release, first) = task();
         let (release_second, second) = task();
-        let any = goes_on(task::when_any([first, second]), || release.send(1).unwrap());
+        let any = goes_on(task::when_any([first, second]), || {
+            release.send_blocking(1).unwrap();
+        });
         assert_eq!(any.result.unwrap(), 1);
-        release_second.send(2).unwrap_or(());
+        release_second.send_blocking(2).unwrap_or(());
     });
 }

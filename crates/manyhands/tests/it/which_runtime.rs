@@ -169,14 +169,14 @@ fn a_future_that_a_worker_of_another_runtime_wakes_goes_on_in_its_own() {
             task::spawn(async move {
                 // The one worker runs this after the poll.
                 drop(task::run(move || first_poll.send(()).unwrap()));
-                receiver.recv_async().await.unwrap();
+                receiver.recv().await.unwrap();
                 thread_name()
             })
         });
         receive(&is_polled);
         let waking = first.install(|| {
             task::spawn(async move {
-                sender.send(()).unwrap();
+                sender.send_blocking(()).unwrap();
                 thread_name()
             })
         });
@@ -216,12 +216,12 @@ fn a_guard_that_is_forgotten_keeps_no_worker_from_its_work_and_no_runtime_from_e
             assert!(where_tasks_run().starts_with("first-"));
             let (release, released) = channel::bounded(1);
             let waits = task::spawn(async move {
-                let released = released.recv_async().await;
+                let released = released.recv().await;
                 time::sleep(Duration::from_millis(2)).await;
                 task::yield_now().await;
                 released
             });
-            task::run_detached(move || release.send(5).unwrap());
+            task::run_detached(move || release.send_blocking(5).unwrap());
             assert_eq!(waits.join().unwrap(), Ok(5));
             let loops = task::run(|| parallel::map(0..1000, |i| i).len() + join(|| 1, || 2).1);
             assert_eq!(loops.join().unwrap(), 1002);
@@ -234,7 +234,7 @@ fn a_guard_that_is_forgotten_keeps_no_worker_from_its_work_and_no_runtime_from_e
         };
         std::thread::spawn(forgets).join().unwrap();
         let second = Arc::into_inner(second).expect("what borrowed it is gone");
-        second.shutdown();
+        second.shutdown_blocking();
         works();
         let here = first.install(|| task::run(where_tasks_run)).join().unwrap();
         assert!(here.starts_with("first-"));

@@ -426,7 +426,8 @@ fn collections_and_channels_are_sources() {
                 numbers().map(|n| n + 1).sum::<u32>()
             );
             let (sender, receiver) = channel::bounded(3);
-            let sending = thread::spawn(move || numbers().for_each(|n| sender.send(n).unwrap()));
+            let sending =
+                thread::spawn(move || numbers().for_each(|n| sender.send_blocking(n).unwrap()));
             assert!(
                 setting
                     .set(receiver.into_par_query())

@@ -100,9 +100,9 @@ fn receive(refusal: Refusal) {
     let runtime = runtime(1);
     let _entered = runtime.enter();
     let (sender, receiver) = channel::bounded(1);
-    task::run_detached(move || sender.send(5).unwrap());
+    task::run_detached(move || sender.send_blocking(5).unwrap());
     refusal.goes_on();
-    assert_eq!(receiver.recv().unwrap(), 5);
+    assert_eq!(receiver.recv_blocking().unwrap(), 5);
 }
 
 fn scopes(refusal: Refusal) {
@@ -233,19 +233,21 @@ fn given_up(refusal: Refusal) {
     let runtime = runtime(1);
     let _entered = runtime.enter();
     let (sender, receiver) = channel::bounded(1);
-    drop(task::spawn(
-        async move { sender.send_async(7).await.unwrap() },
-    ));
+    drop(task::spawn(async move { sender.send(7).await.unwrap() }));
     let future = task::spawn(async { 5 });
     assert_gives_up(|| drop(future.join()));
     assert_gives_up(|| task::block_on(std::future::pending()));
-    assert_gives_up(|| drop(receiver.recv()));
-    assert!(receiver.recv_timeout(Duration::from_millis(5)).is_err());
+    assert_gives_up(|| drop(receiver.recv_blocking()));
+    assert!(
+        receiver
+            .recv_timeout_blocking(Duration::from_millis(5))
+            .is_err()
+    );
     time::sleep_blocking(Duration::from_millis(5));
     let closure = task::run(|| 6);
     assert_eq!(closure.join().unwrap(), 6);
     ask("ALLOW");
-    assert_eq!(receiver.recv().unwrap(), 7);
+    assert_eq!(receiver.recv_blocking().unwrap(), 7);
 }
 
 fn shutdown(refusal: Refusal) {
@@ -255,7 +257,7 @@ fn shutdown(refusal: Refusal) {
         drop(task::spawn(std::future::pending::<()>()));
     });
     refusal.goes_on();
-    runtime.shutdown();
+    runtime.shutdown_blocking();
 }
 
 /// The output of the child is not read.
@@ -309,7 +311,7 @@ fn sleeping_receiver(refusal: Refusal) {
         send_id
             .send(fs::read_link("/proc/thread-self").unwrap())
             .unwrap();
-        receiver.recv().unwrap()
+        receiver.recv_blocking().unwrap()
     });
     let stat = Path::new("/proc").join(id.recv().unwrap()).join("stat");
     while !fs::read_to_string(&stat).unwrap().contains(") S ") {
@@ -317,7 +319,7 @@ fn sleeping_receiver(refusal: Refusal) {
     }
     let runtime = runtime(1);
     let _entered = runtime.enter();
-    task::run_detached(move || sender.send(5).unwrap());
+    task::run_detached(move || sender.send_blocking(5).unwrap());
     refusal.goes_on();
     assert_eq!(receives.join().unwrap(), 5);
 }

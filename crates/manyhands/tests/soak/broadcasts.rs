@@ -100,7 +100,7 @@ fn all_get_all(random: &mut Random, _: &World) {
                 task::spawn(async move {
                     let mut got = Got::default();
                     loop {
-                        match receiver.recv_async().await {
+                        match receiver.recv().await {
                             Ok(thing) => got.item(thing.number()),
                             Err(RecvError::Lagged(count)) => got.lost(count),
                             Err(RecvError::Closed(_)) => return got,
@@ -121,7 +121,7 @@ fn all_get_all(random: &mut Random, _: &World) {
 fn receive_blocking(receiver: &mut Receiver<Thing>) -> Got {
     let mut got = Got::default();
     loop {
-        match receiver.recv_timeout(Duration::from_micros(50)) {
+        match receiver.recv_timeout_blocking(Duration::from_micros(50)) {
             Ok(thing) => got.item(thing.number()),
             Err(NotYet::Timeout) => {}
             Err(NotYet::Lagged(count)) => got.lost(count),
@@ -166,7 +166,7 @@ fn watch(random: &mut Random, _: &World) {
                 task::run(move || {
                     let mut last = 0;
                     loop {
-                        match receiver.changed_timeout(Duration::from_micros(80)) {
+                        match receiver.changed_timeout_blocking(Duration::from_micros(80)) {
                             Ok(thing) => last = later(last, &thing),
                             Err(RecvTimeoutError::Timeout) => {}
                             Err(RecvTimeoutError::Closed(_)) => return last,
@@ -176,7 +176,7 @@ fn watch(random: &mut Random, _: &World) {
             } else {
                 task::spawn(async move {
                     let mut last = 0;
-                    while let Ok(thing) = receiver.changed_async().await {
+                    while let Ok(thing) = receiver.changed().await {
                         last = later(last, &thing);
                     }
                     last

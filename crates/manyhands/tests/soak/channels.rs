@@ -100,24 +100,30 @@ fn send_all(
     let mut numbers = numbers.map(|number| tally.make(number));
     while let Some(thing) = numbers.next() {
         match random.below(4) {
-            0 => sender.send(thing).expect("a receiver is open"),
+            0 => sender.send_blocking(thing).expect("a receiver is open"),
             1 => {
                 let mut batch: VecDeque<_> = [thing]
                     .into_iter()
                     .chain(numbers.by_ref().take(3))
                     .collect();
-                sender.send_many(&mut batch).expect("a receiver is open");
+                sender
+                    .send_many_blocking(&mut batch)
+                    .expect("a receiver is open");
                 assert!(batch.is_empty());
             }
             2 => {
                 if let Err(error) = sender.try_send(thing) {
                     assert!(error.is_full());
-                    sender.send(error.into_inner()).expect("a receiver is open");
+                    sender
+                        .send_blocking(error.into_inner())
+                        .expect("a receiver is open");
                 }
             }
             _ => {
-                if let Err(error) = sender.send_timeout(thing, Duration::from_micros(20)) {
-                    sender.send(error.into_inner()).expect("a receiver is open");
+                if let Err(error) = sender.send_timeout_blocking(thing, Duration::from_micros(20)) {
+                    sender
+                        .send_blocking(error.into_inner())
+                        .expect("a receiver is open");
                 }
             }
         }
@@ -138,12 +144,12 @@ async fn send_all_async(
                 .chain(numbers.by_ref().take(3))
                 .collect();
             sender
-                .send_many_async(&mut batch)
+                .send_many(&mut batch)
                 .await
                 .expect("a receiver is open");
             assert!(batch.is_empty());
         } else {
-            sender.send_async(thing).await.expect("a receiver is open");
+            sender.send(thing).await.expect("a receiver is open");
         }
     }
 }
@@ -175,17 +181,17 @@ fn receive_all(receiver: &Receiver<Thing>, visits: &Arc<Visits>, each: u64, mut 
     let mut batch = Vec::new();
     loop {
         match random.below(5) {
-            0 => match receiver.recv() {
+            0 => match receiver.recv_blocking() {
                 Ok(thing) => batch.push(thing),
                 Err(_) => return,
             },
             1 => {
-                if receiver.recv_many(&mut batch, 5).is_err() {
+                if receiver.recv_many_blocking(&mut batch, 5).is_err() {
                     return;
                 }
             }
             2 => batch.extend(receiver.try_recv()),
-            3 => batch.extend(receiver.recv_timeout(Duration::from_micros(30))),
+            3 => batch.extend(receiver.recv_timeout_blocking(Duration::from_micros(30))),
             _ => batch.extend(receiver.iter().take(2)),
         }
         batch.drain(..).for_each(|thing| log.note(&thing));
@@ -202,18 +208,17 @@ async fn receive_all_async(
     let mut batch = Vec::new();
     loop {
         match random.below(4) {
-            0 => match receiver.recv_async().await {
+            0 => match receiver.recv().await {
                 Ok(thing) => batch.push(thing),
                 Err(_) => return,
             },
             1 => {
-                if receiver.recv_many_async(&mut batch, 5).await.is_err() {
+                if receiver.recv_many(&mut batch, 5).await.is_err() {
                     return;
                 }
             }
             2 => {
-                let received =
-                    time::timeout(Duration::from_micros(30), receiver.recv_async()).await;
+                let received = time::timeout(Duration::from_micros(30), receiver.recv()).await;
                 batch.extend(received.ok().and_then(Result::ok));
             }
             _ => match receiver.stream().next().await {
@@ -248,8 +253,11 @@ fn dropping(random: &mut Random, _: &World) {
     let sending = task::run({
         let tally = Arc::clone(&tally);
         move || {
-            (0..len)
-                .for_each(|number| sender.send(tally.make(number)).expect("a receiver is open"));
+            (0..len).for_each(|number| {
+                sender
+                    .send_blocking(tally.make(number))
+                    .expect("a receiver is open");
+            });
         }
     });
     let mut last = None;
@@ -281,14 +289,16 @@ fn prioritised(random: &mut Random, _: &World) {
             let (sender, tally) = (sender.clone(), Arc::clone(&tally));
             task::run(move || {
                 for number in (0..len).rev().filter(|number| number % 2 == half) {
-                    sender.send(tally.make(number)).expect("a receiver is open");
+                    sender
+                        .send_blocking(tally.make(number))
+                        .expect("a receiver is open");
                 }
             })
         })
         .collect();
     let early = random.below(len + 1);
     let visits = Visits::new(len);
-    (0..early).for_each(|_| visits.visit(receiver.recv().expect("there is one").number()));
+    (0..early).for_each(|_| visits.visit(receiver.recv_blocking().expect("there is one").number()));
     for task in tasks {
         task.join().expect("it does not panic");
     }
@@ -309,10 +319,10 @@ fn closed_early(random: &mut Random, _: &World) {
             let (sender, tally) = (sender.clone(), Arc::clone(&tally));
             task::spawn(async move {
                 let mut sent = 0_u64;
-                while sender.send_async(tally.make(index)).await.is_ok() {
+                while sender.send(tally.make(index)).await.is_ok() {
                     sent += 1;
                 }
-                let reason = sender.wait_closed_async().await;
+                let reason = sender.wait_closed().await;
                 assert_eq!(reason.expect_err("there is one").to_string(), "enough");
                 sent
             })
@@ -320,11 +330,11 @@ fn closed_early(random: &mut Random, _: &World) {
         .collect();
     drop(sender);
     while received.fetch_add(1, Ordering::Relaxed) < closes_at {
-        receiver.recv().expect("a sender is open").number();
+        receiver.recv_blocking().expect("a sender is open").number();
     }
     assert!(receiver.close_with("enough"));
     let rest = receiver.iter().count() as u64;
-    let error = receiver.recv().expect_err("it is closed");
+    let error = receiver.recv_blocking().expect_err("it is closed");
     assert_eq!(error.reason().expect("there is one").to_string(), "enough");
     let sent: u64 = tasks
         .into_iter()
@@ -343,10 +353,10 @@ fn give_up(random: &mut Random, _: &World) {
             let mut received = 0_u64;
             loop {
                 if random.is_one_in(2) {
-                    let polled = poll_once(receiver.recv_async());
+                    let polled = poll_once(receiver.recv());
                     received += u64::from(matches!(polled, Some(Ok(_))));
                     task::yield_now().await;
-                } else if receiver.recv_async().await.is_ok() {
+                } else if receiver.recv().await.is_ok() {
                     received += 1;
                 } else {
                     return received;
@@ -358,9 +368,9 @@ fn give_up(random: &mut Random, _: &World) {
     for number in 0..len {
         let thing = tally.make(number);
         if random.is_one_in(2) {
-            sent += u64::from(matches!(poll_once(sender.send_async(thing)), Some(Ok(()))));
+            sent += u64::from(matches!(poll_once(sender.send(thing)), Some(Ok(()))));
         } else {
-            task::block_on(sender.send_async(thing)).expect("a receiver is open");
+            task::block_on(sender.send(thing)).expect("a receiver is open");
             sent += 1;
         }
     }
@@ -379,15 +389,19 @@ fn poll_once<F: Future>(future: F) -> Option<F::Output> {
 fn drained(random: &mut Random, _: &World) {
     let (tally, len) = (Tally::new(), random.below(60));
     let (sender, receiver) = channel::unbounded();
-    (0..len).for_each(|number| sender.send(tally.make(number)).expect("a receiver is open"));
+    (0..len).for_each(|number| {
+        sender
+            .send_blocking(tally.make(number))
+            .expect("a receiver is open");
+    });
     let waiting = {
         let sender = sender.clone();
-        task::spawn(async move { sender.wait_drained_async().await.is_ok() })
+        task::spawn(async move { sender.wait_drained().await.is_ok() })
     };
     assert!(sender.close() && !sender.close());
-    assert!(sender.send(tally.make(len)).is_err());
+    assert!(sender.send_blocking(tally.make(len)).is_err());
     let receiving = task::run(move || receiver.iter().count() as u64);
-    sender.wait_drained().expect("there is no reason");
+    sender.wait_drained_blocking().expect("there is no reason");
     assert_eq!(receiving.join().expect("it does not panic"), len);
     assert!(waiting.join().expect("it does not panic"));
     tally.assert_none_left();

@@ -111,7 +111,7 @@ fn shut_down(random: &mut Random, _: &World) {
         };
         (0..len).map(spawn).collect()
     });
-    let report = runtime.shutdown();
+    let report = runtime.shutdown_blocking();
     let run = run.load(Ordering::Relaxed);
     assert_eq!(run + report.dropped as u64, len, "closures run and dropped");
     let ended = tasks

@@ -355,7 +355,7 @@ fn completion(random: &mut Random, _: &World) {
         .map(|_| {
             let completion = completion.clone();
             if random.is_one_in(3) {
-                task::run(move || completion.wait())
+                task::run(move || completion.wait_blocking())
             } else {
                 task::spawn(completion)
             }
@@ -381,7 +381,7 @@ fn completion(random: &mut Random, _: &World) {
             Some(winners[0])
         );
     }
-    assert_eq!(completion.wait().ok(), Some(winners[0]));
+    assert_eq!(completion.wait_blocking().ok(), Some(winners[0]));
     assert!(completer.try_complete(9).is_err() && completion.is_completed());
 }
 
@@ -404,7 +404,7 @@ fn abandoned(random: &mut Random, _: &World) {
     assert_eq!(error.is_cancelled(), how < 2);
     assert_eq!(error.is_abandoned(), how == 0);
     ending.join().expect("it does not panic");
-    assert!(completion.wait().is_err());
+    assert!(completion.wait_blocking().is_err());
 }
 
 fn joined_inside(random: &mut Random, _: &World) {

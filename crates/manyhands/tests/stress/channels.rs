@@ -147,8 +147,8 @@ fn produce(sender: &Sender<Item>, ledger: &Arc<Ledger>, id: usize, mut dice: Dic
     for number in 0..300 {
         let item = || Item::new(ledger, id, number);
         let is_open = match dice.below(6) {
-            0 => sender.send(item()).map(|()| sent(1)).is_ok(),
-            1 => pollster::block_on(sender.send_async(item()))
+            0 => sender.send_blocking(item()).map(|()| sent(1)).is_ok(),
+            1 => pollster::block_on(sender.send(item()))
                 .map(|()| sent(1))
                 .is_ok(),
             2 => match sender.try_send(item()) {
@@ -157,11 +157,11 @@ fn produce(sender: &Sender<Item>, ledger: &Arc<Ledger>, id: usize, mut dice: Dic
             },
             3 => {
                 let mut items = VecDeque::from([item(), item()]);
-                let result = sender.send_many(&mut items);
+                let result = sender.send_many_blocking(&mut items);
                 sent(2 - items.len() as u64);
                 result.is_ok()
             }
-            4 => match sender.send_timeout(item(), Duration::from_micros(50)) {
+            4 => match sender.send_timeout_blocking(item(), Duration::from_micros(50)) {
                 Ok(()) => sent(1) < u64::MAX,
                 Err(_) => !sender.is_closed(),
             },
@@ -182,7 +182,7 @@ fn give_up(sender: &Sender<Item>, item: Item, sent: impl Fn(u64) -> u64) -> bool
             Err(error) => error.is_full(),
         };
     }
-    match poll_once(sender.send_async(item)) {
+    match poll_once(sender.send(item)) {
         Some(Ok(())) => sent(1) < u64::MAX,
         Some(Err(_)) => false,
         None => true,
@@ -195,13 +195,20 @@ fn consume(receiver: &Receiver<Item>, ledger: &Ledger, senders: usize, mut dice:
     let mut batch = Vec::new();
     loop {
         let is_open = match dice.below(6) {
-            0 => receiver.recv().map(|item| batch.push(item)).is_ok(),
-            1 => pollster::block_on(receiver.recv_async())
+            0 => receiver
+                .recv_blocking()
                 .map(|item| batch.push(item))
                 .is_ok(),
-            2 => receiver.recv_many(&mut batch, 3).is_ok(),
+            1 => pollster::block_on(receiver.recv())
+                .map(|item| batch.push(item))
+                .is_ok(),
+            2 => receiver.recv_many_blocking(&mut batch, 3).is_ok(),
             3 => {
-                batch.extend(receiver.recv_timeout(Duration::from_micros(50)).ok());
+                batch.extend(
+                    receiver
+                        .recv_timeout_blocking(Duration::from_micros(50))
+                        .ok(),
+                );
                 true
             }
             4 => {
@@ -209,7 +216,7 @@ fn consume(receiver: &Receiver<Item>, ledger: &Ledger, senders: usize, mut dice:
                 true
             }
             _ => {
-                batch.extend(poll_once(receiver.recv_async()).and_then(Result::ok));
+                batch.extend(poll_once(receiver.recv()).and_then(Result::ok));
                 true
             }
         };

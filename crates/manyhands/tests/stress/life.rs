@@ -160,7 +160,7 @@ fn end(runtime: Arc<Runtime>, inside: bool) -> Option<usize> {
         return None;
     }
     let runtime = Arc::into_inner(runtime).expect("the runtime has no other owner");
-    Some(runtime.shutdown().dropped)
+    Some(runtime.shutdown_blocking().dropped)
 }
 
 /// Waits for a task; it may have been cancelled, but must not have panicked.

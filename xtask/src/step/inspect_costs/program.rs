@@ -26,11 +26,11 @@ fn channel(count: u64) {
         let (sender, receiver) = channel::bounded(1);
         let sends = task::spawn(async move {
             for n in 0..count {
-                sender.send_async(n).await.unwrap();
+                sender.send(n).await.unwrap();
             }
         });
         let mut received = 0;
-        while let Ok(item) = receiver.recv_async().await {
+        while let Ok(item) = receiver.recv().await {
             received += u64::from(item < count);
         }
         sends.await.unwrap();

@@ -30,7 +30,7 @@ async fn ticker() {
 }
 
 async fn clerk(orders: channel::Receiver<u64>) {
-    let next_order = || async { orders.recv_async().await.is_ok() };
+    let next_order = || async { orders.recv().await.is_ok() };
     let serve = async { while task::framed("next order", next_order()).await {} };
     task::framed("serve", serve).await;
 }

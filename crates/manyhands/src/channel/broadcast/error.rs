@@ -53,9 +53,9 @@ pub enum TryRecvError {
 /// use manyhands::channel::{self, broadcast::RecvTimeoutError};
 /// use std::time::Duration;
 /// let (sender, mut receiver) = channel::broadcast::<u32>(1);
-/// assert_eq!(receiver.recv_timeout(Duration::ZERO), Err(RecvTimeoutError::Timeout));
+/// assert_eq!(receiver.recv_timeout_blocking(Duration::ZERO), Err(RecvTimeoutError::Timeout));
 /// sender.close();
-/// let closed = receiver.recv_timeout(Duration::ZERO);
+/// let closed = receiver.recv_timeout_blocking(Duration::ZERO);
 /// assert!(matches!(closed, Err(RecvTimeoutError::Closed(_))));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]

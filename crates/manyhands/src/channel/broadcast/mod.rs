@@ -13,13 +13,13 @@
 //! let (sender, mut first) = channel::broadcast(2);
 //! let mut second = sender.subscribe();
 //! sender.send("a")?;
-//! assert_eq!((first.recv(), second.recv()), (Ok("a"), Ok("a")));
+//! assert_eq!((first.recv_blocking(), second.recv_blocking()), (Ok("a"), Ok("a")));
 //!
 //! for item in ["b", "c", "d"] {
 //!     sender.send(item)?;
 //! }
-//! assert_eq!(first.recv(), Err(RecvError::Lagged(1)));
-//! assert_eq!(first.recv(), Ok("c"));
+//! assert_eq!(first.recv_blocking(), Err(RecvError::Lagged(1)));
+//! assert_eq!(first.recv_blocking(), Ok("c"));
 //! # Ok::<(), channel::SendError<&str>>(())
 //! ```
 

@@ -22,12 +22,12 @@ use std::time::Duration;
 /// ```
 /// let (sender, mut first) = manyhands::channel::broadcast(8);
 /// (1..=3).try_for_each(|n| sender.send(n).map(drop))?;
-/// assert_eq!(first.recv(), Ok(1));
+/// assert_eq!(first.recv_blocking(), Ok(1));
 /// let mut second = first.clone();
-/// assert_eq!((first.recv(), second.recv()), (Ok(2), Ok(2)));
+/// assert_eq!((first.recv_blocking(), second.recv_blocking()), (Ok(2), Ok(2)));
 /// drop(sender);
 /// assert!(second.is_closed());
-/// assert_eq!(second.recv(), Ok(3)); // closed, but not empty
+/// assert_eq!(second.recv_blocking(), Ok(3)); // closed, but not empty
 /// # Ok::<(), manyhands::channel::SendError<u32>>(())
 /// ```
 pub struct Receiver<T> {
@@ -41,35 +41,10 @@ impl<T> Receiver<T> {
         Self { shared, next }
     }
 
-    /// Receives the next item, and waits for it if there is none.
+    /// As [`recv`](Self::recv), and waits on the calling thread.
     ///
     /// # Blocking
     /// While the channel is empty. The runtime lets another worker run while one waits here.
-    ///
-    /// # Errors
-    /// [`RecvError`] when this receiver lost items, or the channel is closed and it has received every item.
-    ///
-    /// # Examples
-    /// ```
-    /// let (sender, mut receiver) = manyhands::channel::broadcast(8);
-    /// let speaker = std::thread::spawn(move || sender.send("hello"));
-    /// assert_eq!(receiver.recv(), Ok("hello"));
-    /// # speaker.join().unwrap()?;
-    /// # Ok::<(), manyhands::channel::SendError<&str>>(())
-    /// ```
-    #[cfg_attr(feature = "inspect", track_caller)]
-    pub fn recv(&mut self) -> Result<T, RecvError>
-    where
-        T: Clone,
-    {
-        let mut future = self.recv_async();
-        thread::wait(|cx| Pin::new(&mut future).poll(cx))
-    }
-
-    /// Receives the next item; the future waits for it if there is none.
-    ///
-    /// # Cancellation
-    /// Dropping the future before it is ready skips no item.
     ///
     /// # Errors
     /// As [`recv`](Self::recv).
@@ -77,11 +52,40 @@ impl<T> Receiver<T> {
     /// # Examples
     /// ```
     /// let (sender, mut receiver) = manyhands::channel::broadcast(8);
+    /// let speaker = std::thread::spawn(move || sender.send("hello"));
+    /// assert_eq!(receiver.recv_blocking(), Ok("hello"));
+    /// # speaker.join().unwrap()?;
+    /// # Ok::<(), manyhands::channel::SendError<&str>>(())
+    /// ```
+    #[doc(alias = "blocking_recv")]
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn recv_blocking(&mut self) -> Result<T, RecvError>
+    where
+        T: Clone,
+    {
+        let mut future = self.recv();
+        thread::wait(|cx| Pin::new(&mut future).poll(cx))
+    }
+
+    /// Receives the next item; the future waits for it if there is none. [`recv_blocking`](Self::recv_blocking) waits on
+    /// the thread.
+    ///
+    /// # Cancellation
+    /// Dropping the future before it is ready skips no item.
+    ///
+    /// # Errors
+    /// [`RecvError`] when this receiver lost items, or the channel is closed and it has received every item.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, mut receiver) = manyhands::channel::broadcast(8);
     /// sender.send(1)?;
-    /// assert_eq!(pollster::block_on(receiver.recv_async()), Ok(1));
+    /// assert_eq!(pollster::block_on(receiver.recv()), Ok(1));
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
-    pub fn recv_async(&mut self) -> RecvFuture<'_, T>
+    #[doc(alias = "recv_async")]
+    #[must_use = "a future does nothing unless awaited; await it, or call `recv_blocking`"]
+    pub fn recv(&mut self) -> RecvFuture<'_, T>
     where
         T: Clone,
     {
@@ -113,26 +117,30 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// As [`recv`](Self::recv), and gives up when it has waited for about `limit`.
+    /// As [`recv_blocking`](Self::recv_blocking), and gives up when it has waited for about `limit`. In async code, await
+    /// [`recv`](Self::recv) in a [`timeout`](crate::time::timeout).
+    ///
+    /// # Blocking
+    /// As [`recv_blocking`](Self::recv_blocking), for as long as `limit`.
     ///
     /// # Errors
-    /// [`RecvTimeoutError`]: as [`recv`](Self::recv), or the time is over.
+    /// [`RecvTimeoutError`]: as [`recv_blocking`](Self::recv_blocking), or the time is over.
     ///
     /// # Examples
     /// ```
     /// use manyhands::channel::{self, broadcast::RecvTimeoutError};
     /// use std::time::Duration;
     /// let (_sender, mut receiver) = channel::broadcast::<u32>(8);
-    /// let late = receiver.recv_timeout(Duration::from_millis(1));
+    /// let late = receiver.recv_timeout_blocking(Duration::from_millis(1));
     /// assert_eq!(late, Err(RecvTimeoutError::Timeout));
     /// ```
     #[cfg(not(loom))]
     #[cfg_attr(feature = "inspect", track_caller)]
-    pub fn recv_timeout(&mut self, limit: Duration) -> Result<T, RecvTimeoutError>
+    pub fn recv_timeout_blocking(&mut self, limit: Duration) -> Result<T, RecvTimeoutError>
     where
         T: Clone,
     {
-        let mut future = self.recv_async();
+        let mut future = self.recv();
         match thread::wait_for(limit, |cx| Pin::new(&mut future).poll(cx)) {
             Some(result) => Ok(result?),
             None => Err(RecvTimeoutError::Timeout),
@@ -245,9 +253,9 @@ impl<T> fmt::Debug for Receiver<T> {
     }
 }
 
-/// Receives one item; made by [`Receiver::recv_async`].
+/// Receives one item; made by [`Receiver::recv`].
 ///
-/// Example: see [`Receiver::recv_async`].
+/// Example: see [`Receiver::recv`].
 ///
 /// # Panics
 /// When it is polled again after it was ready.

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// let (sender, mut quick) = manyhands::channel::broadcast(8);
 /// let slow = sender.subscribe();
 /// sender.send("news")?;
-/// assert_eq!(quick.recv(), Ok("news"));
+/// assert_eq!(quick.recv_blocking(), Ok("news"));
 /// assert_eq!(sender.len(), 1); // `slow` has not received it
 /// drop(slow);
 /// assert!(sender.is_empty() && !sender.is_closed());
@@ -51,7 +51,7 @@ impl<T> Sender<T> {
     /// let (sender, mut receiver) = manyhands::channel::broadcast(8);
     /// let mut other = receiver.clone();
     /// assert_eq!(sender.send(5), Ok(2));
-    /// assert_eq!((receiver.recv(), other.recv()), (Ok(5), Ok(5)));
+    /// assert_eq!((receiver.recv_blocking(), other.recv_blocking()), (Ok(5), Ok(5)));
     /// ```
     #[expect(
         clippy::missing_panics_doc,
@@ -82,7 +82,7 @@ impl<T> Sender<T> {
     /// sender.send(1)?;
     /// let mut late = sender.subscribe();
     /// sender.send(2)?;
-    /// assert_eq!(late.recv(), Ok(2));
+    /// assert_eq!(late.recv_blocking(), Ok(2));
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
     #[must_use]
@@ -131,8 +131,8 @@ impl<T> Sender<T> {
     /// let (sender, mut receiver) = manyhands::channel::broadcast(8);
     /// sender.send(1)?;
     /// assert!(sender.close());
-    /// assert_eq!(receiver.recv(), Ok(1));
-    /// assert!(receiver.recv().is_err());
+    /// assert_eq!(receiver.recv_blocking(), Ok(1));
+    /// assert!(receiver.recv_blocking().is_err());
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
     pub fn close(&self) -> bool {

@@ -41,7 +41,7 @@ use std::ops::Range;
 
 /// Runs `body`'s future for each item of a source, as many at once as give the highest throughput.
 ///
-/// # Blocking
+/// # Bodies that wait
 /// Bodies must not wait for one another: only some run at once, and no other begins before one of them has ended.
 /// Futures that do so belong into [`task::when_all`](crate::task::when_all) or a
 /// [`TaskGroup`](crate::task::TaskGroup), where all run at once.

@@ -38,7 +38,7 @@ pub struct FromIter<I> {
 /// [`map`](crate::parallel::map()) are in the iterator's order. The iterator is dropped before the loop
 /// returns, also when a body or the iterator itself panics.
 ///
-/// # Blocking
+/// # Iterators that wait
 /// A chunk is pulled to its end before any of its items is run, and up to 1,024 items may be pulled. So an iterator
 /// that waits for the effect of an item it has given, or a channel whose sender waits for it, may wait for ever; and
 /// an item runs only when the ones behind it have arrived. With [`unbuffered`](FromIter::unbuffered) each item runs as

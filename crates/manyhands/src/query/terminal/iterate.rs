@@ -242,7 +242,7 @@ where
         let producer = task::run(move || {
             let mut steps = Steps::new(pipeline, run);
             while let Some(items) = steps.next_while_wanted(&token)
-                && sender.send(items).is_ok()
+                && sender.send_blocking(items).is_ok()
             {}
         });
         Stream {

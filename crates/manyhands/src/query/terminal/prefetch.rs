@@ -162,7 +162,10 @@ impl<'scope, 'a: 'scope, P: Pipeline + 'scope, E: Ending + 'scope> Taker<'_, 'sc
         if let Some(steps) = offered {
             return self.exchange.make(steps);
         }
-        let made = self.made.as_ref().map(|(_, receiver)| receiver.recv());
+        let made = self
+            .made
+            .as_ref()
+            .map(|(_, receiver)| receiver.recv_blocking());
         match made {
             Some(Ok(Ok(made))) => made,
             Some(Ok(Err(payload))) => resume_unwind(payload),
@@ -205,7 +208,7 @@ impl<'a, P: Pipeline, E: Ending> Exchange<'a, P, E> {
         }
         let made = catch(|| self.make(steps));
         // An error means that the iterator was dropped, and the items are not wanted.
-        contain(|| drop(sender.send(made)));
+        contain(|| drop(sender.send_blocking(made)));
     }
 }
 
