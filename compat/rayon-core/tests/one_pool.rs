@@ -71,7 +71,7 @@ fn tasks_run_inside_scopes() {
                 scope.spawn(|_| {
                     let task = task::run(|| 7);
                     count.fetch_add(task.join().unwrap(), Ordering::Relaxed);
-                    parallel::for_range(0..100, |_| {
+                    parallel::for_each(0..100, |_| {
                         count.fetch_add(1, Ordering::Relaxed);
                     });
                 });

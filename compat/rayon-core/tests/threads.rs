@@ -26,7 +26,7 @@ fn both_worlds_share_one_set_of_threads() {
         (0..10_000_u64)
             .into_par_iter()
             .for_each(|x| drop(std::hint::black_box(vec![x])));
-        parallel::for_range(0..10_000, |x| drop(std::hint::black_box(vec![x])));
+        parallel::for_each(0..10_000, |x| drop(std::hint::black_box(vec![x])));
         task::run(|| rayon::join(|| 1, || 2)).join().unwrap();
     }
     assert_eq!(rayon::current_num_threads(), workers);

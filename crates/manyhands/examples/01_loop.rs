@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 fn main() {
     // For its effects, over a range of any integer type.
     let total = AtomicU64::new(0);
-    parallel::for_range(1..=1000_u64, |i| {
+    parallel::for_each(1..=1000_u64, |i| {
         total.fetch_add(i, Ordering::Relaxed);
     });
     assert_eq!(total.into_inner(), 500_500);

@@ -24,7 +24,7 @@ fn main() {
 
     // A panic in a body reaches the caller with its own payload. (Resumed, so that nothing is printed.)
     let payload = catch_unwind(|| {
-        parallel::for_range(0..1000, |i| {
+        parallel::for_each(0..1000, |i| {
             if i == 500 {
                 resume_unwind(Box::new(i));
             }

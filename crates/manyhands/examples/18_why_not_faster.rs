@@ -32,23 +32,23 @@ fn explain(title: &str) -> Result<Verdict, &'static str> {
 }
 
 fn loops() -> Result<(), Box<dyn std::error::Error>> {
-    parallel::for_range(0..100_u64, |_| compute(200));
+    parallel::for_each(0..100_u64, |_| compute(200));
     explain("For comparison, a hundred equal items:")?;
 
-    parallel::for_range(0..3_u64, |_| compute(5_000));
+    parallel::for_each(0..3_u64, |_| compute(5_000));
     explain("1. Three items:")?;
-    parallel::for_range(0..1_u64, |_| compute(5_000));
+    parallel::for_each(0..1_u64, |_| compute(5_000));
     assert_eq!(explain("   and one:")?, Verdict::TooFewItems);
 
     // The calling thread measures the first items, and expects the others to be as light.
-    parallel::for_range(0..73_u64, |i| compute(if i < 40 { 0 } else { 500 }));
+    parallel::for_each(0..73_u64, |i| compute(if i < 40 { 0 } else { 500 }));
     explain("2. Items that get heavier:")?;
 
-    parallel::for_range(0..100_u64, |i| compute(if i == 50 { 80_000 } else { 100 }));
+    parallel::for_each(0..100_u64, |i| compute(if i == 50 { 80_000 } else { 100 }));
     explain("3. One item that is 800 times as long as the others:")?;
 
     let total = Mutex::new(0_u64);
-    parallel::for_range(0..200_000_u64, |i| {
+    parallel::for_each(0..200_000_u64, |i| {
         let mut total = total
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -68,7 +68,7 @@ fn loops() -> Result<(), Box<dyn std::error::Error>> {
     });
     begins.recv_blocking()?;
     begins.recv_blocking()?;
-    parallel::for_range(0..20_u64, |_| compute(1_000));
+    parallel::for_each(0..20_u64, |_| compute(1_000));
     explain("5. Workers that have other work:")?;
     for task in tasks {
         task.join()?;

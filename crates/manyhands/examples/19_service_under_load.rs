@@ -64,7 +64,7 @@ async fn clerk(orders: Receiver<Order>, free: Receiver<Connection>, back: Sender
 /// What an order costs: the number of the customer times 1,000.
 fn price(customer: u64) -> u64 {
     let total = AtomicU64::new(0);
-    parallel::for_range(0..1_000_u64, |_| {
+    parallel::for_each(0..1_000_u64, |_| {
         // Relaxed: the loop's end makes it known.
         total.fetch_add(std::hint::black_box(customer), Ordering::Relaxed);
     });
@@ -73,7 +73,7 @@ fn price(customer: u64) -> u64 {
 
 /// Adds up what was sold, item by item; stops early if the shop closes.
 fn accountant(until: Instant) {
-    parallel::options().for_range(0..20_000_u64, |_| {
+    parallel::options().for_each(0..20_000_u64, |_| {
         let end = time::now() + Duration::from_micros(200);
         while time::now() < end.min(until) {
             std::hint::spin_loop();

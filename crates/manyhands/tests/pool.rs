@@ -44,7 +44,7 @@ fn halves_are_joined() {
 fn a_loop_runs_each_body_once() {
     on_pool(|| {
         let runs: Vec<AtomicUsize> = (0..MANY).map(|_| AtomicUsize::new(0)).collect();
-        parallel::for_range(0..MANY, |i| {
+        parallel::for_each(0..MANY, |i| {
             runs[i].fetch_add(1, Ordering::Relaxed);
         });
         assert!(runs.iter().all(|runs| runs.load(Ordering::Relaxed) == 1));

@@ -15,7 +15,7 @@ impl Loops for Manyhands {
     }
 
     fn for_range<B: Fn(usize) + Send + Sync>(&mut self, len: usize, _grain: usize, body: B) {
-        parallel::for_range(0..len, body);
+        parallel::for_each(0..len, body);
     }
 
     fn saxpy(&mut self, scale: f32, x: &[f32], y: &mut [f32]) {
@@ -24,7 +24,7 @@ impl Loops for Manyhands {
         // behind a reference might alias `y`. Either would keep it from being vectorized.
         assert_eq!(x.len(), y.len(), "saxpy of unequal slices");
         let y = Elements(y.as_mut_ptr());
-        parallel::for_range(0..x.len(), move |index| {
+        parallel::for_each(0..x.len(), move |index| {
             // SAFETY: the loop calls indices below the length of `x` only.
             let x = unsafe { *x.get_unchecked(index) };
             let element = y.element(index);

@@ -25,7 +25,6 @@ const RUN_WORK: &[&str] = &[
 /// Loops whose bodies are async.
 const ASYNC_BODIES: &[&str] = &[
     "for_each_async",
-    "for_range_async",
     "map_async",
     "stream_async",
     "try_for_each_async",

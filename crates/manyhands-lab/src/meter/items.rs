@@ -18,7 +18,7 @@ use std::sync::{
 /// use manyhands_lab::{Case, meter::item_ended};
 ///
 /// let case = Case::returning("sums").full_sizes([100]).arm("for", |n| {
-///     parallel::for_range(0..n, |index| {
+///     parallel::for_each(0..n, |index| {
 ///         std::hint::black_box((0..index).sum::<usize>());
 ///         item_ended();
 ///     });

@@ -17,7 +17,7 @@ pub(crate) fn blocking(at_once: usize) -> impl Fn(usize) -> u64 {
     move |n| {
         let sum = AtomicU64::new(0);
         let limited = parallel::options().degree_of_parallelism(at_once);
-        limited.for_range(0..n, |index| {
+        limited.for_each(0..n, |index| {
             thread::sleep(Duration::from_millis(millis(index)));
             item_ended();
             sum.fetch_add(mark(index), Ordering::Relaxed);

@@ -47,7 +47,7 @@ pub(crate) fn for_range<const WORDS: usize>(
 ) -> impl Fn(usize, &mut Vec<Slot<WORDS>>) {
     move |n, slots| {
         let slots = slots.as_slice();
-        parallel::for_range(0..n, |index| item(index, &slots[index]));
+        parallel::for_each(0..n, |index| item(index, &slots[index]));
     }
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn ranges<const WORDS: usize>(
 ) -> impl Fn(usize, &mut Vec<Slot<WORDS>>) {
     move |n, slots| {
         let (size, slots) = (range_size(n, cpus()), slots.as_slice());
-        parallel::for_range(0..n.div_ceil(size), |range| {
+        parallel::for_each(0..n.div_ceil(size), |range| {
             let first = range * size;
             let part = &slots[first..n.min(first + size)];
             for (offset, slot) in part.iter().enumerate() {

@@ -28,7 +28,7 @@
 //!
 //! let source = cancel::Source::new();
 //! let token = source.token();
-//! let stopped = parallel::options().cancellation(&token).for_range(0..1_000_000, |i| {
+//! let stopped = parallel::options().cancellation(&token).for_each(0..1_000_000, |i| {
 //!     if i == 5 {
 //!         source.cancel();
 //!     }

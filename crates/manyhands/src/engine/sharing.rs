@@ -426,7 +426,7 @@ mod tests {
             .runtime(&runtime)
             // So few that the caller shares the loop itself, however long its first item takes.
             .degree_of_parallelism(2)
-            .for_range(0..ITEMS, |index| {
+            .for_each(0..ITEMS, |index| {
                 stage.body(index, thread::current().id() == owner);
             });
         assert_eq!(stage.ran.load(Ordering::SeqCst), ITEMS, "bodies were lost");
@@ -503,7 +503,7 @@ mod tests {
         let is_first = AtomicBool::new(true);
         parallel::options()
             .runtime(&runtime)
-            .for_range(0..ITEMS, |_| {
+            .for_each(0..ITEMS, |_| {
                 if thread::current().id() != owner {
                     return helpers.help();
                 }

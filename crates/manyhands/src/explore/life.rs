@@ -145,14 +145,14 @@ programs! {
                 || {
                     let inner = pool(2, 2);
                     inner.install(|| {
-                        parallel::for_range(0..4_usize, |i| {
+                        parallel::for_each(0..4_usize, |i| {
                             compute(50_000);
                             ran.add(i);
                         });
                     });
                 },
                 || {
-                    parallel::for_range(4..8_usize, |i| {
+                    parallel::for_each(4..8_usize, |i| {
                         compute(50_000);
                         ran.add(i);
                     });

@@ -42,7 +42,7 @@ programs! {
         });
         let ran = Counts::new(12);
         runtime.install(|| {
-            parallel::for_range(0..12_usize, |i| {
+            parallel::for_each(0..12_usize, |i| {
                 compute(40_000);
                 ran.add(i);
             });
@@ -78,7 +78,7 @@ programs! {
         let runtime = pool(2, 3);
         let ran = Counts::new(16);
         let call = |first: usize, nanos: u64| {
-            parallel::for_range(first..first + 4, |i| {
+            parallel::for_each(first..first + 4, |i| {
                 compute(nanos);
                 ran.add(i);
             });
@@ -97,9 +97,9 @@ programs! {
         let runtime = pool(3, 3);
         let ran = Counts::new(12);
         runtime.install(|| {
-            parallel::for_range(0..3_usize, |i| {
+            parallel::for_each(0..3_usize, |i| {
                 compute(50_000);
-                parallel::for_range(0..4_usize, |j| {
+                parallel::for_each(0..4_usize, |j| {
                     compute(50_000);
                     ran.add(4 * i + j);
                 });
@@ -115,7 +115,7 @@ programs! {
         let run = |first: usize| {
             let ran = Arc::clone(&ran);
             move || {
-                parallel::for_range(first..first + 6, |i| {
+                parallel::for_each(first..first + 6, |i| {
                     compute(40_000);
                     ran.add(i);
                 });
@@ -144,7 +144,7 @@ programs! {
         });
         let ran = Counts::new(12);
         let outcome = runtime.install(|| {
-            parallel::options().cancellation(&token).for_range(0..12_usize, |i| {
+            parallel::options().cancellation(&token).for_each(0..12_usize, |i| {
                 compute(30_000);
                 ran.add(i);
             })

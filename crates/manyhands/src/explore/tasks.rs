@@ -114,7 +114,7 @@ programs! {
                 *number
             })
         });
-        let others = task::run(|| parallel::for_range(0..4_u32, |_| compute(40_000)));
+        let others = task::run(|| parallel::for_each(0..4_u32, |_| compute(40_000)));
         let waker = outside(move || {
             compute(30_000);
             completer.complete(7);

@@ -16,7 +16,7 @@ use std::fmt;
 /// # Examples
 /// ```
 /// use manyhands::parallel::{self, Failure};
-/// let failures = parallel::try_for_range(0..3, |i| -> Result<(), ()> {
+/// let failures = parallel::try_for_each(0..3, |i| -> Result<(), ()> {
 ///     if i == 1 { panic!("not {i}") } else { Ok(()) }
 /// }).unwrap_err();
 /// let (position, failure) = failures.into_vec().remove(0);
@@ -43,7 +43,7 @@ impl PanicPayload {
     /// ```
     /// use manyhands::parallel;
     /// # std::panic::set_hook(Box::new(|_| ()));
-    /// let failures = parallel::try_for_range(0..1, |_| -> Result<(), ()> { panic!("no more") }).unwrap_err();
+    /// let failures = parallel::try_for_each(0..1, |_| -> Result<(), ()> { panic!("no more") }).unwrap_err();
     /// assert_eq!(failures.panics().next().unwrap().1.message(), Some("no more"));
     /// ```
     #[must_use]

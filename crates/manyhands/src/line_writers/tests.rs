@@ -159,7 +159,7 @@ const WORKLOADS: &[Workload] = &[
         run: |pool| {
             pool.runtime.install(|| {
                 for _ in 0..10 {
-                    parallel::for_range(0..200_u64, |_| busy(10));
+                    parallel::for_each(0..200_u64, |_| busy(10));
                 }
             });
         },
@@ -300,7 +300,7 @@ fn table() {
 fn join_all(pool: &Noted) -> usize {
     let (here, begun) = (AtomicUsize::new(0), clock::now());
     pool.runtime.install(|| {
-        parallel::for_range(0..=pool.workers, |index| {
+        parallel::for_each(0..=pool.workers, |index| {
             if index == 0 {
                 return busy(3_000);
             }

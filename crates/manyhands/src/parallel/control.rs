@@ -7,7 +7,6 @@
 
 use crate::cancel::Token;
 use crate::engine::consumer::{Watch, limit_each};
-use crate::parallel::source::Integer;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// A body's view of its loop.
@@ -15,7 +14,7 @@ use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// # Examples
 /// ```
 /// use manyhands::parallel;
-/// let outcome = parallel::options().for_range_with_control(0..1000, |i, control| {
+/// let outcome = parallel::options().for_each_with_control(0..1000, |i, control| {
 ///     assert!(!control.is_stopped() && !control.is_exceptional());
 ///     if i % 7 == 6 {
 ///         control.break_at_current();
@@ -26,10 +25,9 @@ use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// ```
 #[doc(alias = "ParallelLoopState")]
 #[derive(Debug)]
-pub struct Control<'a, I> {
+pub struct Control<'a> {
     state: &'a LoopState,
     position: u64,
-    first: I,
     token: Option<&'a Token>,
 }
 
@@ -39,7 +37,7 @@ pub struct Control<'a, I> {
 /// ```
 /// use manyhands::parallel;
 /// let break_at = |at| {
-///     parallel::options().for_range_with_control(0..1000, |i, control| {
+///     parallel::options().for_each_with_control(0..1000, |i, control| {
 ///         if i == at {
 ///             control.break_at_current();
 ///         }
@@ -52,13 +50,13 @@ pub struct Control<'a, I> {
 /// ```
 #[doc(alias = "ParallelLoopResult")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Outcome<I> {
-    lowest_break: Option<I>,
+pub struct Outcome {
+    lowest_break: Option<u64>,
     stopped: bool,
 }
 
-impl<I: Integer> Control<'_, I> {
-    /// Nothing above this index needs to run any more. Everything below still runs.
+impl Control<'_> {
+    /// Nothing above this position needs to run any more. Everything below still runs.
     ///
     /// # Panics
     /// If the loop was stopped: the first of the two calls applies.
@@ -66,7 +64,7 @@ impl<I: Integer> Control<'_, I> {
     /// # Examples
     /// ```
     /// use manyhands::parallel;
-    /// let outcome = parallel::options().for_range_with_control(0..1000, |i, control| {
+    /// let outcome = parallel::options().for_each_with_control(0..1000, |i, control| {
     ///     if i % 100 == 42 {
     ///         control.break_at_current();
     ///     }
@@ -79,7 +77,7 @@ impl<I: Integer> Control<'_, I> {
         self.state.cut_at(self.position + 1);
     }
 
-    /// Nothing more needs to run, at any index.
+    /// Nothing more needs to run, at any position.
     ///
     /// # Panics
     /// If the loop was broken: the first of the two calls applies.
@@ -87,7 +85,7 @@ impl<I: Integer> Control<'_, I> {
     /// # Examples
     /// ```
     /// use manyhands::parallel;
-    /// let outcome = parallel::options().for_range_with_control(0..1000, |i, control| {
+    /// let outcome = parallel::options().for_each_with_control(0..1000, |i, control| {
     ///     if i % 100 == 42 {
     ///         control.stop();
     ///     }
@@ -112,7 +110,7 @@ impl<I: Integer> Control<'_, I> {
     /// # Examples
     /// ```
     /// use manyhands::parallel;
-    /// parallel::options().for_range_with_control(0..100, |i, control| {
+    /// parallel::options().for_each_with_control(0..100, |i, control| {
     ///     for _step in 0..1000 {
     ///         if control.should_exit() {
     ///             return;
@@ -148,17 +146,17 @@ impl<I: Integer> Control<'_, I> {
         self.state.exceptional.load(Ordering::Relaxed) != 0
     }
 
-    /// The lowest index at which the loop was broken so far.
+    /// The lowest position at which the loop was broken so far, counted from the source's start.
     ///
     /// Example: see [`Control`].
     #[doc(alias = "LowestBreakIteration")]
     #[must_use]
-    pub fn lowest_break(&self) -> Option<I> {
-        self.state.lowest_break(self.first)
+    pub fn lowest_break(&self) -> Option<u64> {
+        self.state.lowest_break()
     }
 }
 
-impl<I: Copy> Outcome<I> {
+impl Outcome {
     /// Whether every body ran: the loop was neither broken nor stopped.
     ///
     /// Example: see [`Outcome`].
@@ -176,12 +174,12 @@ impl<I: Copy> Outcome<I> {
         self.stopped
     }
 
-    /// The lowest index at which the loop was broken. Every body below it has run.
+    /// The lowest position at which the loop was broken, counted from the source's start. Every body below it has run.
     ///
     /// Example: see [`Outcome`].
     #[doc(alias = "LowestBreakIteration")]
     #[must_use]
-    pub fn lowest_break(&self) -> Option<I> {
+    pub fn lowest_break(&self) -> Option<u64> {
         self.lowest_break
     }
 }
@@ -222,31 +220,25 @@ impl LoopState {
     }
 
     /// The view of the body at `position`.
-    pub(super) fn control<'a, I>(
-        &'a self,
-        position: u64,
-        first: I,
-        token: Option<&'a Token>,
-    ) -> Control<'a, I> {
+    pub(super) fn control<'a>(&'a self, position: u64, token: Option<&'a Token>) -> Control<'a> {
         Control {
             state: self,
             position,
-            first,
             token,
         }
     }
 
-    pub(super) fn outcome<I: Integer>(&self, first: I) -> Outcome<I> {
+    pub(super) fn outcome(&self) -> Outcome {
         Outcome {
-            lowest_break: self.lowest_break(first),
+            lowest_break: self.lowest_break(),
             stopped: self.kind() == STOPPED,
         }
     }
 
-    fn lowest_break<I: Integer>(&self, first: I) -> Option<I> {
+    fn lowest_break(&self) -> Option<u64> {
         // Relaxed: see the file's header.
         let end = self.end.load(Ordering::Relaxed);
-        (end != u64::MAX).then(|| first.plus(end - 1))
+        (end != u64::MAX).then(|| end - 1)
     }
 
     /// Positions from here on need not be run.

@@ -20,7 +20,7 @@ use crate::inspect::{self, LoopReport};
 /// use manyhands::inspect::{self, AloneBecause, Verdict};
 /// use manyhands::parallel;
 /// inspect::open();
-/// parallel::options().degree_of_parallelism(1).for_range(0..1_000_u64, |i| {
+/// parallel::options().degree_of_parallelism(1).for_each(0..1_000_u64, |i| {
 ///     std::hint::black_box(i);
 /// });
 /// let report = parallel::explain_last().unwrap();

@@ -31,7 +31,7 @@ pub struct Failures<E> {
 /// use manyhands::parallel::{self, Failure};
 /// # std::panic::set_hook(Box::new(|_| ()));
 /// let explain = |n: u32| {
-///     let failures = parallel::try_for_range(n..n + 1, |n| match n {
+///     let failures = parallel::try_for_each(n..n + 1, |n| match n {
 ///         0 => Err("nothing"),
 ///         n => panic!("{n} is too many"),
 ///     });
@@ -55,7 +55,7 @@ impl<E> Failures<E> {
     /// # Examples
     /// ```
     /// use manyhands::parallel::{self, Failure};
-    /// let failures = parallel::try_for_range(0..2, |i| if i == 0 { Err("no") } else { Ok(()) }).unwrap_err();
+    /// let failures = parallel::try_for_each(0..2, |i| if i == 0 { Err("no") } else { Ok(()) }).unwrap_err();
     /// let (position, failure) = failures.iter().next().unwrap();
     /// assert!(position == 0 && matches!(failure, Failure::Error("no")));
     /// ```
@@ -87,7 +87,7 @@ impl<E> Failures<E> {
     /// ```
     /// use manyhands::parallel;
     /// # std::panic::set_hook(Box::new(|_| ()));
-    /// let failures = parallel::try_for_range(0..1, |_| -> Result<(), ()> { panic!("no more") }).unwrap_err();
+    /// let failures = parallel::try_for_each(0..1, |_| -> Result<(), ()> { panic!("no more") }).unwrap_err();
     /// let (position, payload) = failures.panics().next().unwrap();
     /// assert_eq!((position, payload.message()), (0, Some("no more")));
     /// ```
@@ -116,7 +116,7 @@ impl<E> Failures<E> {
     /// source.cancel();
     /// let token = source.token();
     /// let options = parallel::options().cancellation(&token);
-    /// let failures = options.try_for_range(0..10, |_| Ok::<(), ()>(())).unwrap_err();
+    /// let failures = options.try_for_each(0..10, |_| Ok::<(), ()>(())).unwrap_err();
     /// assert!(failures.cancelled().is_some());
     /// ```
     #[must_use]

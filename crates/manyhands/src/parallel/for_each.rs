@@ -6,7 +6,7 @@ use crate::job::catch;
 use crate::parallel::control::{Both, Control, LoopState, Outcome};
 use crate::parallel::failure::{Failures, Gathered};
 use crate::parallel::options::{LocalOptions, Options};
-use crate::parallel::source::{Drive, Feed, IndexRange, Integer, Source};
+use crate::parallel::source::{Drive, Feed, Source};
 use std::ops::Range;
 
 /// Calls the body for each item.
@@ -35,22 +35,20 @@ impl<T, F: Fn(T) + Sync, E: Ending> Consumer<T> for ForEach<F, E> {
 }
 
 /// Calls the body with a control and the runner's state.
-struct Controlled<'a, F, Init, Finish, E, Idx> {
+struct Controlled<'a, F, Init, Finish, E> {
     body: F,
     init: &'a Init,
     finish: &'a Finish,
     state: LoopState,
     ending: E,
-    first: Idx,
 }
 
-impl<T, L, F, Init, Finish, E, Idx> Consumer<T> for Controlled<'_, F, Init, Finish, E, Idx>
+impl<T, L, F, Init, Finish, E> Consumer<T> for Controlled<'_, F, Init, Finish, E>
 where
-    F: Fn(T, u64, &Control<'_, Idx>, &mut L) + Sync,
+    F: Fn(T, u64, &Control<'_>, &mut L) + Sync,
     Init: Fn() -> L + Sync,
     Finish: Fn(L) + Sync,
     E: Ending,
-    Idx: Integer,
 {
     type Runner = L;
 
@@ -61,9 +59,7 @@ where
     fn consume<I: Iterator<Item = T>>(&self, local: &mut L, positions: Range<u64>, items: I) {
         let watch = Both(self.ending, &self.state);
         for (item, position) in watch.limit(positions.start, items).zip(positions) {
-            let control = self
-                .state
-                .control(position, self.first, self.ending.token());
+            let control = self.state.control(position, self.ending.token());
             (self.body)(item, position, &control, local);
         }
     }
@@ -82,19 +78,6 @@ where
 }
 
 impl<E: Ending> Options<'_, E> {
-    /// As [`for_range`](crate::parallel::for_range), with these options.
-    ///
-    /// Example: see [`Options`].
-    #[doc(alias = "Parallel.For")]
-    #[track_caller]
-    pub fn for_range<R: IndexRange>(
-        &self,
-        range: R,
-        body: impl Fn(R::Index) + Sync,
-    ) -> E::Output<()> {
-        self.for_each(range, body)
-    }
-
     /// As [`for_each`](crate::parallel::for_each()), with these options.
     ///
     /// Example: see [`Options`].
@@ -123,29 +106,6 @@ impl<E: Ending> Options<'_, E> {
         ending.cancelled().is_none()
     }
 
-    /// A loop whose bodies may break or stop it.
-    ///
-    /// # Examples
-    /// ```
-    /// use manyhands::parallel;
-    /// let outcome = parallel::options().for_range_with_control(0..1000, |i, control| {
-    ///     if i == 500 {
-    ///         control.stop();
-    ///     }
-    /// });
-    /// assert!(outcome.is_stopped() && !outcome.is_completed());
-    /// ```
-    #[doc(alias = "Parallel.For")]
-    #[track_caller]
-    pub fn for_range_with_control<R: IndexRange>(
-        &self,
-        range: R,
-        body: impl Fn(R::Index, &Control<'_, R::Index>) + Sync,
-    ) -> E::Output<Outcome<R::Index>> {
-        self.local(|| (), |()| ())
-            .for_range(range, |i, control, ()| body(i, control))
-    }
-
     /// A loop whose bodies may break or stop it. Break indices count items from the source's start.
     ///
     /// # Examples
@@ -159,46 +119,21 @@ impl<E: Ending> Options<'_, E> {
     /// });
     /// assert_eq!(outcome.lowest_break(), Some(2));
     /// ```
+    #[doc(alias = "Parallel.For")]
     #[doc(alias = "Parallel.ForEach")]
     #[track_caller]
     pub fn for_each_with_control<S: Source>(
         &self,
         source: S,
-        body: impl Fn(S::Item, &Control<'_, u64>) + Sync,
-    ) -> E::Output<Outcome<u64>> {
+        body: impl Fn(S::Item, &Control<'_>) + Sync,
+    ) -> E::Output<Outcome> {
         self.local(|| (), |()| ())
             .for_each(source, |item, control, ()| body(item, control))
     }
 
-    /// As [`try_for_range`](crate::parallel::try_for_range), with these options.
-    ///
-    /// # Errors
-    /// Every error that a body returned and every panic, by position; a cancellation.
-    ///
-    /// # Examples
-    /// ```
-    /// use manyhands::parallel;
-    /// let one_by_one = parallel::options().degree_of_parallelism(1);
-    /// let below_3 = |n| if n < 3 { Ok(n) } else { Err("too many") };
-    ///
-    /// assert_eq!(one_by_one.try_map(0..3, below_3).unwrap(), [0, 1, 2]);
-    /// let failures = one_by_one.try_for_range(0..10, |n| below_3(n).map(drop)).unwrap_err();
-    /// assert_eq!(failures.errors().collect::<Vec<_>>(), [(3, &"too many")]);
-    /// let failures = one_by_one.try_for_each(&[1, 7, 9], |n| below_3(*n).map(drop)).unwrap_err();
-    /// assert_eq!(failures.errors().collect::<Vec<_>>(), [(1, &"too many")]);
-    /// ```
-    #[track_caller]
-    pub fn try_for_range<R: IndexRange, Err: Send>(
-        &self,
-        range: R,
-        body: impl Fn(R::Index) -> Result<(), Err> + Sync,
-    ) -> Result<(), Failures<Err>> {
-        self.try_for_each(range, body)
-    }
-
     /// As [`try_for_each`](crate::parallel::try_for_each), with these options.
     ///
-    /// Example: see [`Options::try_for_range`].
+    /// Example: see [`Options::try_for_each`].
     ///
     /// # Errors
     /// Every error that a body returned and every panic, by position; a cancellation.
@@ -220,33 +155,6 @@ where
     Finish: Fn(L) + Sync,
     E: Ending,
 {
-    /// A loop over indices whose bodies get a control and their runner's state.
-    ///
-    /// # Panics
-    /// As [`for_each`](crate::parallel::for_each()).
-    ///
-    /// # Examples
-    /// ```
-    /// use manyhands::parallel;
-    /// use std::sync::atomic::{AtomicU64, Ordering};
-    ///
-    /// let total = AtomicU64::new(0);
-    /// let add = |part| { total.fetch_add(part, Ordering::Relaxed); };
-    /// parallel::options().local(|| 0, add).for_range(0..1000_u64, |i, _control, part| *part += i);
-    /// assert_eq!(total.into_inner(), 499_500);
-    /// ```
-    #[track_caller]
-    pub fn for_range<R: IndexRange>(
-        &self,
-        range: R,
-        body: impl Fn(R::Index, &Control<'_, R::Index>, &mut L) + Sync,
-    ) -> E::Output<Outcome<R::Index>> {
-        let first = range.first();
-        let body = |i, _, control: &Control<'_, _>, local: &mut L| body(i, control, local);
-        let outcome = self.run(range, first, body);
-        self.options.ending().conclude(Some(outcome))
-    }
-
     /// A loop over items whose bodies get a control and their runner's state.
     ///
     /// # Panics
@@ -272,51 +180,16 @@ where
     pub fn for_each<S: Source>(
         &self,
         source: S,
-        body: impl Fn(S::Item, &Control<'_, u64>, &mut L) + Sync,
-    ) -> E::Output<Outcome<u64>> {
-        let body = |item, _, control: &Control<'_, _>, local: &mut L| body(item, control, local);
-        let outcome = self.run(source, 0, body);
+        body: impl Fn(S::Item, &Control<'_>, &mut L) + Sync,
+    ) -> E::Output<Outcome> {
+        let body = |item, _, control: &Control<'_>, local: &mut L| body(item, control, local);
+        let outcome = self.run(source, body);
         self.options.ending().conclude(Some(outcome))
-    }
-
-    /// As [`for_range`](Self::for_range), with bodies that can fail.
-    ///
-    /// # Errors
-    /// Every error that a body returned and every panic, by position; a cancellation.
-    ///
-    /// # Examples
-    /// ```
-    /// use manyhands::parallel;
-    /// use std::sync::atomic::{AtomicU64, Ordering};
-    ///
-    /// let total = AtomicU64::new(0);
-    /// let add = |part| { total.fetch_add(part, Ordering::Relaxed); };
-    /// let options = parallel::options().degree_of_parallelism(1).local(|| 0, add);
-    /// let outcome = options.try_for_range(1..=100, |n, _control, part| {
-    ///     *part += n;
-    ///     Ok::<(), &str>(())
-    /// });
-    /// assert!(outcome.unwrap().is_completed());
-    /// let outcome = options.try_for_each(&[5, 50, 500], |n, _control, part| {
-    ///     *part += n;
-    ///     if *n < 500 { Ok(()) } else { Err("too much") }
-    /// });
-    /// assert_eq!(outcome.unwrap_err().errors().next(), Some((2, &"too much")));
-    /// assert_eq!(total.into_inner(), 5_605); // the state of a runner that fails is finished, too
-    /// ```
-    #[track_caller]
-    pub fn try_for_range<R: IndexRange, Err: Send>(
-        &self,
-        range: R,
-        body: impl Fn(R::Index, &Control<'_, R::Index>, &mut L) -> Result<(), Err> + Sync,
-    ) -> Result<Outcome<R::Index>, Failures<Err>> {
-        let first = range.first();
-        self.try_run(range, first, body)
     }
 
     /// As [`for_each`](Self::for_each), with bodies that can fail.
     ///
-    /// Example: see [`LocalOptions::try_for_range`].
+    /// Example: see [`LocalOptions::try_for_each`].
     ///
     /// # Errors
     /// Every error that a body returned and every panic, by position; a cancellation.
@@ -324,39 +197,36 @@ where
     pub fn try_for_each<S: Source, Err: Send>(
         &self,
         source: S,
-        body: impl Fn(S::Item, &Control<'_, u64>, &mut L) -> Result<(), Err> + Sync,
-    ) -> Result<Outcome<u64>, Failures<Err>> {
-        self.try_run(source, 0, body)
+        body: impl Fn(S::Item, &Control<'_>, &mut L) -> Result<(), Err> + Sync,
+    ) -> Result<Outcome, Failures<Err>> {
+        self.try_run(source, body)
     }
 
     #[track_caller]
-    fn run<S: Drive, Idx: Integer>(
+    fn run<S: Drive>(
         &self,
         source: S,
-        first: Idx,
-        body: impl Fn(S::Item, u64, &Control<'_, Idx>, &mut L) + Sync,
-    ) -> Outcome<Idx> {
+        body: impl Fn(S::Item, u64, &Control<'_>, &mut L) + Sync,
+    ) -> Outcome {
         let controlled = Controlled {
             body,
             init: &self.init,
             finish: &self.finish,
             state: LoopState::new(),
             ending: self.options.ending(),
-            first,
         };
         source.into_feed().drive(&controlled, &self.options.plan());
-        controlled.state.outcome(first)
+        controlled.state.outcome()
     }
 
     #[track_caller]
-    fn try_run<S: Drive, Idx: Integer, Err: Send>(
+    fn try_run<S: Drive, Err: Send>(
         &self,
         source: S,
-        first: Idx,
-        body: impl Fn(S::Item, &Control<'_, Idx>, &mut L) -> Result<(), Err> + Sync,
-    ) -> Result<Outcome<Idx>, Failures<Err>> {
+        body: impl Fn(S::Item, &Control<'_>, &mut L) -> Result<(), Err> + Sync,
+    ) -> Result<Outcome, Failures<Err>> {
         let gathered = Gathered::new();
-        let outcome = self.run(source, first, |item, position, control, local| {
+        let outcome = self.run(source, |item, position, control, local| {
             let result = catch(|| body(item, control, local));
             if gathered.sort_out(position, result).is_none() {
                 control.note_failure();

@@ -264,7 +264,7 @@ impl<E: Ending> Options<'_, E> {
 
     /// As [`try_map`](crate::parallel::try_map), with these options.
     ///
-    /// Example: see [`Options::try_for_range`].
+    /// Example: see [`Options::try_for_each`].
     ///
     /// # Errors
     /// Every error that a body returned and every panic, by position; a cancellation.

@@ -30,7 +30,7 @@
 //!     .degree_of_parallelism(4)
 //!     .cancellation(&token)
 //!     .local(Vec::new, |evens: Vec<u32>| drop(evens)) // a state for each runner: begin, finish
-//!     .for_range(0..1_000_u32, |i, control, evens| {
+//!     .for_each(0..1_000_u32, |i, control, evens| {
 //!         if i % 2 == 0 {
 //!             evens.push(i);
 //!         }
@@ -85,8 +85,8 @@ pub(crate) mod source;
 pub use crate::engine::consumer::{Cancellable, Ending, Uncancellable};
 pub use async_loop::{
     AsyncLoop, AsyncResults, AsyncSource, FromStream, LoopHandle, Pipeline, for_each_async,
-    for_range_async, from_stream, map_async, pipeline, stream_async, stream_async_unordered,
-    try_for_each_async, try_map_async,
+    from_stream, map_async, pipeline, stream_async, stream_async_unordered, try_for_each_async,
+    try_map_async,
 };
 pub use control::{Control, Outcome};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -102,14 +102,13 @@ pub use sort::{
     sort_by_key, sort_unstable, sort_unstable_by, sort_unstable_by_key,
 };
 pub use source::{
-    Chunks, ChunksMut, FromIter, IndexRange, Integer, Source, Windows, chunks, chunks_mut,
-    from_iter, windows,
+    Chunks, ChunksMut, FromIter, Integer, Source, Windows, chunks, chunks_mut, from_iter, windows,
 };
 
 use std::iter::Sum;
 
-/// Calls `body` for each index of a range, in no particular order. A range that ends before it begins is
-/// empty, as in the standard library.
+/// Calls `body` for each item of a source, in no particular order. A range that ends before it begins is empty, as in the
+/// standard library.
 ///
 /// # Bodies that wait
 /// Bodies must not wait for one another. The caller runs the first ones alone, to measure whether the loop is worth
@@ -126,34 +125,17 @@ use std::iter::Sum;
 ///
 /// # Examples
 /// ```
+/// use manyhands::parallel;
 /// use std::sync::atomic::{AtomicU64, Ordering};
+/// let mut numbers = [1, 2, 3];
+/// parallel::for_each(&mut numbers, |n| *n *= 10);
+/// assert_eq!(numbers, [10, 20, 30]);
 /// let total = AtomicU64::new(0);
-/// manyhands::parallel::for_range(0..1000_u64, |i| { total.fetch_add(i, Ordering::Relaxed); });
+/// parallel::for_each(0..1000_u64, |i| { total.fetch_add(i, Ordering::Relaxed); });
 /// assert_eq!(total.into_inner(), 499_500);
 /// ```
 #[doc(alias = "Parallel.For")]
-#[track_caller]
-pub fn for_range<R: IndexRange>(range: R, body: impl Fn(R::Index) + Sync) {
-    options().for_range(range, body);
-}
-
-/// Calls `body` for each item of a source, in no particular order.
-///
-/// # Bodies that wait
-/// Bodies must not wait for one another, as in [`for_range`].
-///
-/// # Cost
-/// As [`for_range`].
-///
-/// # Panics
-/// If bodies do; see [the module](self).
-///
-/// # Examples
-/// ```
-/// let mut numbers = [1, 2, 3];
-/// manyhands::parallel::for_each(&mut numbers, |n| *n *= 10);
-/// assert_eq!(numbers, [10, 20, 30]);
-/// ```
+#[doc(alias = "for_range")]
 #[doc(alias = "into_par_iter")]
 #[doc(alias = "par_iter_mut")]
 #[doc(alias = "Parallel.ForEach")]
@@ -163,32 +145,10 @@ pub fn for_each<S: Source>(source: S, body: impl Fn(S::Item) + Sync) {
     options().for_each(source, body);
 }
 
-/// Like [`for_range`], with bodies that can fail.
-///
-/// # Bodies that wait
-/// Bodies must not wait for one another, as in [`for_range`].
-///
-/// # Errors
-/// Every error that a body returned and every panic, by position. After the first one no new bodies are
-/// started.
-///
-/// # Examples
-/// ```
-/// let failures = manyhands::parallel::try_for_range(0..10, |i| if i == 3 { Err(i) } else { Ok(()) });
-/// assert_eq!(failures.unwrap_err().errors().next(), Some((3, &3)));
-/// ```
-#[track_caller]
-pub fn try_for_range<R: IndexRange, E: Send>(
-    range: R,
-    body: impl Fn(R::Index) -> Result<(), E> + Sync,
-) -> Result<(), Failures<E>> {
-    options().try_for_range(range, body)
-}
-
 /// Like [`for_each`], with bodies that can fail.
 ///
 /// # Bodies that wait
-/// Bodies must not wait for one another, as in [`for_range`].
+/// Bodies must not wait for one another, as in [`for_each`].
 ///
 /// # Errors
 /// Every error that a body returned and every panic, by position. After the first one no new bodies are
@@ -214,7 +174,7 @@ pub fn try_for_each<S: Source, E: Send>(
 /// One allocation for the vector, where the source knows its length.
 ///
 /// # Bodies that wait
-/// Bodies must not wait for one another, as in [`for_range`].
+/// Bodies must not wait for one another, as in [`for_each`].
 ///
 /// # Panics
 /// If bodies do; see [the module](self). Finished results are dropped.
@@ -237,7 +197,7 @@ pub fn map<S: Source, R: Send>(source: S, body: impl Fn(S::Item) -> R + Sync) ->
 /// Like [`map`], with bodies that can fail.
 ///
 /// # Bodies that wait
-/// Bodies must not wait for one another, as in [`for_range`].
+/// Bodies must not wait for one another, as in [`for_each`].
 ///
 /// # Errors
 /// Every error that a body returned and every panic, by position. After the first one no new bodies are started, and
@@ -263,7 +223,7 @@ pub fn try_map<S: Source, R: Send, E: Send>(
 /// call unless [`deterministic`](Options::deterministic) is set.
 ///
 /// # Bodies that wait
-/// Bodies must not wait for one another, as in [`for_range`].
+/// Bodies must not wait for one another, as in [`for_each`].
 ///
 /// # Panics
 /// If bodies do; see [the module](self).
@@ -287,7 +247,7 @@ pub fn map_reduce<S: Source, V: Send>(
 /// Combines all items in the source's order; `None` if there are none. See [`map_reduce`].
 ///
 /// # Bodies that wait
-/// Bodies must not wait for one another, as in [`for_range`].
+/// Bodies must not wait for one another, as in [`for_each`].
 ///
 /// # Panics
 /// If `reduce` does; see [the module](self).
@@ -354,7 +314,7 @@ pub fn max<S: Source<Item: Ord + Send>>(source: S) -> Option<S::Item> {
 /// Some item that satisfies the predicate. Stops at the first match.
 ///
 /// # Bodies that wait
-/// Bodies must not wait for one another, as in [`for_range`].
+/// Bodies must not wait for one another, as in [`for_each`].
 ///
 /// # Panics
 /// If the predicate does; see [the module](self).
@@ -376,7 +336,7 @@ pub fn find_any<S: Source<Item: Send>>(
 /// The first item, in the source's order, that satisfies the predicate. Blocks above the lowest match are not started.
 ///
 /// # Bodies that wait
-/// Bodies must not wait for one another, as in [`for_range`].
+/// Bodies must not wait for one another, as in [`for_each`].
 ///
 /// # Panics
 /// If the predicate does; see [the module](self).

@@ -24,7 +24,7 @@ use std::ops::RangeInclusive;
 ///
 /// let total = AtomicU64::new(0);
 /// let add = |n| drop(total.fetch_add(n, Ordering::Relaxed));
-/// options.for_range(1..=100, add)?;
+/// options.for_each(1..=100, add)?;
 /// options.for_each(vec![5, 50, 500], add)?;
 /// assert_eq!(total.load(Ordering::Relaxed), 5_605);
 /// assert_eq!(options.map(["many", "hands"], str::len)?, [4, 5]);
@@ -33,7 +33,7 @@ use std::ops::RangeInclusive;
 /// assert_eq!(options.invoke((|| 6 * 7, || "other"))?, (42, "other"));
 ///
 /// source.cancel();
-/// assert!(options.for_range(1..=100, add).is_err());
+/// assert!(options.for_each(1..=100, add).is_err());
 /// # Ok::<(), cancel::Cancelled>(())
 /// ```
 #[doc(alias = "ParallelOptions")]
@@ -108,7 +108,7 @@ impl<'a, E> Options<'a, E> {
     /// ```
     /// use manyhands::parallel;
     /// let order = std::sync::Mutex::new(Vec::new());
-    /// parallel::options().degree_of_parallelism(1).for_range(0..100, |i| order.lock().unwrap().push(i));
+    /// parallel::options().degree_of_parallelism(1).for_each(0..100, |i| order.lock().unwrap().push(i));
     /// assert!(order.into_inner().unwrap().is_sorted());
     /// ```
     #[doc(alias = "MaxDegreeOfParallelism")]
@@ -247,7 +247,7 @@ impl<'a, E> Options<'a, E> {
     /// let total = AtomicU64::new(0);
     /// let outcome = parallel::options()
     ///     .local(|| 0, |sum| { total.fetch_add(sum, Ordering::Relaxed); })
-    ///     .for_range(0..1000_u64, |i, _control, sum| *sum += i);
+    ///     .for_each(0..1000_u64, |i, _control, sum| *sum += i);
     /// assert!(outcome.is_completed());
     /// assert_eq!(total.into_inner(), 499_500);
     /// ```

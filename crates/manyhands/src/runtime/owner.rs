@@ -93,7 +93,7 @@ impl Runtime {
     /// ```
     /// let runtime = manyhands::Runtime::builder().workers(1).build()?;
     /// let entered = runtime.enter();
-    /// manyhands::parallel::for_range(0..10, |_| {});
+    /// manyhands::parallel::for_each(0..10, |_| {});
     /// drop(entered);
     /// # Ok::<(), manyhands::BuildError>(())
     /// ```

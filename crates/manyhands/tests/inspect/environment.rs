@@ -161,7 +161,7 @@ fn child_that_opens_late() {
 fn child_that_opens_after_loops() {
     use manyhands::{inspect, parallel};
     let run = |items: u32| {
-        parallel::for_range(0..items, |item| {
+        parallel::for_each(0..items, |item| {
             black_box(item);
         });
     };

@@ -61,7 +61,7 @@ fn every_item_of_a_shared_loop_is_in_the_account_of_one_runner() {
     inspect::open();
     const ITEMS: u64 = 64;
     let report = two_workers().install(|| {
-        parallel::for_range(0..ITEMS, |_| compute(Duration::from_millis(1)));
+        parallel::for_each(0..ITEMS, |_| compute(Duration::from_millis(1)));
         last()
     });
     assert_eq!(
@@ -97,7 +97,7 @@ fn a_loop_that_runs_is_listed_with_its_body_and_what_is_done() {
     const ITEMS: u64 = 1_000_003;
     parallel::options()
         .degree_of_parallelism(1)
-        .for_range(0..ITEMS, |i| {
+        .for_each(0..ITEMS, |i| {
             if i == ITEMS - 1 {
                 let listed = running(ITEMS).unwrap();
                 assert!(listed.done < ITEMS && listed.runners == 1 && listed.threads == 1);
@@ -121,11 +121,11 @@ fn a_loop_names_the_line_of_the_program_that_called_it() {
     inspect::open();
     let check = |line: u32| assert_here(last().called_at, line - 1);
     let mut items = [3_u64, 1, 2];
-    parallel::for_range(0..3_u64, |_| ());
+    parallel::for_each(0..3_u64, |_| ());
     check(line!());
     parallel::for_each(&items, |_| ());
     check(line!());
-    let _ = parallel::try_for_range(0..3_u64, |_| Err::<(), u64>(1));
+    let _ = parallel::try_for_each(0..3_u64, |_| Err::<(), u64>(1));
     check(line!());
     let ones = parallel::try_map(&items, |_| Ok::<_, ()>(1));
     check(line!());
@@ -141,7 +141,7 @@ fn a_loop_names_the_line_of_the_program_that_called_it() {
     let options = parallel::options().deterministic();
     assert_eq!(options.sum::<_, u64>(&items), 6);
     check(line!());
-    let _ = options.for_range_with_control(0..3_u64, |_, _| ());
+    let _ = options.for_each_with_control(0..3_u64, |_, _| ());
     check(line!());
     let _ = options
         .local(|| 0, |_| ())
@@ -302,7 +302,7 @@ fn an_async_loop_is_listed_with_how_many_items_run() {
 fn a_loop_whose_body_panics_is_listed_no_longer() {
     inspect::open();
     const ITEMS: u64 = 1_000_033;
-    let run = || parallel::for_range(0..ITEMS, |i| assert!(i < 7, "on purpose"));
+    let run = || parallel::for_each(0..ITEMS, |i| assert!(i < 7, "on purpose"));
     assert!(std::panic::catch_unwind(run).is_err());
     assert!(running(ITEMS).is_none());
     assert_eq!(last().items, ITEMS);
@@ -311,7 +311,7 @@ fn a_loop_whose_body_panics_is_listed_no_longer() {
 #[test]
 fn a_thread_knows_only_its_own_loops() {
     inspect::open();
-    parallel::for_range(0..3_u64, |_| ());
+    parallel::for_each(0..3_u64, |_| ());
     let other = std::thread::spawn(parallel::explain_last);
     assert_eq!(other.join().unwrap(), None);
     assert_eq!(last().items, 3);
@@ -320,7 +320,7 @@ fn a_thread_knows_only_its_own_loops() {
 #[test]
 fn one_item_is_too_few() {
     inspect::open();
-    parallel::for_range(0..1_u64, |_| compute(Duration::from_millis(1)));
+    parallel::for_each(0..1_u64, |_| compute(Duration::from_millis(1)));
     assert_eq!(last().verdict(), Verdict::TooFewItems);
     assert!(last().to_string().ends_with("one item is never divided."));
 }
@@ -329,7 +329,7 @@ fn one_item_is_too_few() {
 fn the_limit_of_the_caller_is_the_reason_for_one_runner() {
     inspect::open();
     let one = parallel::options().degree_of_parallelism(1);
-    one.for_range(0..4_u64, |_| compute(Duration::from_micros(100)));
+    one.for_each(0..4_u64, |_| compute(Duration::from_micros(100)));
     assert_eq!(last().alone_because, Some(AloneBecause::OneAllowed));
     assert_eq!(last().verdict(), Verdict::OneRunner);
 }
@@ -432,7 +432,7 @@ fn heavy_items_at_a_light_place(call: impl Fn(&(dyn Fn() + Sync))) -> LoopReport
 #[test]
 fn a_loop_whose_first_items_were_lighter_is_shared_late() {
     inspect::open();
-    let report = heavy_items_at_a_light_place(|body| parallel::for_range(0..4_u64, |_| body()));
+    let report = heavy_items_at_a_light_place(|body| parallel::for_each(0..4_u64, |_| body()));
     assert_eq!(report.verdict(), Verdict::SharedLate, "{report} {report:?}");
     assert!(report.to_string().contains("Shared late"), "{report}");
 }
@@ -454,7 +454,7 @@ fn the_last_loop_of_a_place_is_reported_over_the_socket_with_both_sentences() {
     const LINE: u32 = line!() + 3;
     for items in [3, ITEMS] {
         let one = parallel::options().degree_of_parallelism(1);
-        one.for_range(0..items, |i| {
+        one.for_each(0..items, |i| {
             std::hint::black_box(i);
         });
     }
@@ -493,7 +493,7 @@ fn the_last_loop_of_a_place_is_reported_over_the_socket_with_both_sentences() {
 fn a_loop_of_another_thread_that_was_shared_late_says_so_over_the_socket() {
     inspect::open();
     const ITEMS: u64 = 5;
-    let call = |body: &(dyn Fn() + Sync)| parallel::for_range(0..ITEMS, |_| body());
+    let call = |body: &(dyn Fn() + Sync)| parallel::for_each(0..ITEMS, |_| body());
     let other = || heavy_items_at_a_light_place(call);
     let report = std::thread::scope(|scope| scope.spawn(other).join().unwrap());
     let seen = report_over_the_socket(ITEMS);
@@ -509,7 +509,7 @@ fn bodies_that_slow_each_other_down_are_found() {
     let inside = AtomicUsize::new(0);
     let report = until(|| {
         let report = runtime.install(|| {
-            parallel::for_range(0..20_000_u64, |_| {
+            parallel::for_each(0..20_000_u64, |_| {
                 let beside = inside.fetch_add(1, Ordering::SeqCst);
                 compute(Duration::from_nanos(if beside == 0 { 500 } else { 4_000 }));
                 inside.fetch_sub(1, Ordering::SeqCst);

@@ -96,7 +96,7 @@ fn the_client_shows_the_line_that_called_a_loop() {
     let path = inspect::serve().unwrap();
     const ITEMS: u64 = 1_000_037;
     let called_at = format!("{}:{}:", file!(), line!() + 1);
-    parallel::for_range(0..ITEMS, |i| {
+    parallel::for_each(0..ITEMS, |i| {
         if i == 0 {
             let view = Client::connect(&path).unwrap().view(1).unwrap();
             let own = view.loops.iter().find(|own| own.items == Some(ITEMS));

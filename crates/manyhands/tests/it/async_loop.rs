@@ -89,7 +89,7 @@ fn bodies_that_never_wait_run_as_tasks_and_no_items_end_at_once() {
     let mut context = Context::from_waker(Waker::noop());
     assert!(empty.as_mut().poll(&mut context).is_ready());
     #[expect(clippy::reversed_empty_ranges, reason = "that is what is tested")]
-    let reversed = parallel::for_range_async(5..1, |_: i32| async { blow("run") });
+    let reversed = for_each_async(5..1, |_: i32| async { blow("run") });
     simulate(1, reversed);
 }
 
@@ -117,8 +117,8 @@ macro_rules! each_index_of {
     ($($integer:ty),*) => {$({
         let indices = simulate(1, map_async(100..=<$integer>::MAX.min(127), |i: $integer| async move { i }));
         assert_eq!(indices, (100..=<$integer>::MAX.min(127)).collect::<Vec<_>>());
-        simulate(1, parallel::for_range_async(0..9 as $integer, |_| async {}));
-        simulate(1, parallel::options().for_range_async(0..9 as $integer, |_| async {}));
+        simulate(1, parallel::for_each_async(0..9 as $integer, |_| async {}));
+        simulate(1, parallel::options().for_each_async(0..9 as $integer, |_| async {}));
     })*};
 }
 

@@ -413,7 +413,7 @@ fn a_lock_whose_holder_waits_for_a_processor_adds_no_crowd_of_threads() {
         }
         let runtime = Runtime::builder().workers(2).build().unwrap();
         runtime.install(|| {
-            parallel::for_range(0..600_000, |_| {
+            parallel::for_each(0..600_000, |_| {
                 *lock.lock().unwrap() += 1;
                 busy_micros(1);
             });

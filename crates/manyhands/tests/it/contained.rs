@@ -137,7 +137,7 @@ fn a_waker_that_panics_does_not_panic_in_the_thread_that_cancels_or_sets_a_resul
 
 #[test]
 fn a_waker_that_panics_does_not_panic_in_the_thread_that_changes_a_loop_s_limits() {
-    let mut looping = parallel::for_range_async(0..3, |_| pending());
+    let mut looping = parallel::for_each_async(0..3, |_| pending());
     let handle = looping.handle();
     let waker = Waker::from(Arc::new(Grenade));
     let polled = looping.poll_unpin(&mut Context::from_waker(&waker));

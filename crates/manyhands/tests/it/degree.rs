@@ -13,7 +13,7 @@ fn long_loops_reach_the_degree_and_do_not_exceed_it() {
             attempt_until("as many bodies at once as allowed", || {
                 let inside = HighWater::default();
                 let options = options().runtime(runtime).degree_of_parallelism(degree);
-                options.for_range(0..300, |_| inside.during(|| busy_micros(100)));
+                options.for_each(0..300, |_| inside.during(|| busy_micros(100)));
                 assert!(inside.highest() <= degree);
                 inside.highest() == degree
             });
@@ -36,7 +36,7 @@ fn a_degree_above_the_number_of_workers_is_no_harm() {
     on_each_runtime(|runtime| {
         let inside = HighWater::default();
         let options = options().runtime(runtime).degree_of_parallelism(100);
-        options.for_range(0..500, |_| inside.during(|| busy_micros(20)));
+        options.for_each(0..500, |_| inside.during(|| busy_micros(20)));
         assert!(inside.highest() <= 100);
         let huge = options.degree_of_parallelism(usize::MAX);
         let sum: u64 = huge.sum(0..10_000_u64);
@@ -57,7 +57,7 @@ fn degree_one_stays_in_order_in_a_loop_too_long_for_one_block() {
     on_runtime(2, |runtime| {
         let last = Mutex::new(None);
         let options = options().runtime(runtime).degree_of_parallelism(1);
-        options.for_range(0..3_000_000_u32, |i| {
+        options.for_each(0..3_000_000_u32, |i| {
             let mut last = last.lock().unwrap();
             assert_eq!(last.replace(i), i.checked_sub(1));
         });
@@ -69,12 +69,12 @@ fn nested_loops_keep_their_own_degrees() {
     on_each_runtime(|runtime| {
         let (outer, inner) = (HighWater::default(), Mutex::new(Vec::new()));
         let options = options().runtime(runtime);
-        options.degree_of_parallelism(2).for_range(0..20, |_| {
+        options.degree_of_parallelism(2).for_each(0..20, |_| {
             outer.during(|| {
                 let mine = HighWater::default();
                 options
                     .degree_of_parallelism(2)
-                    .for_range(0..20, |_| mine.during(|| busy_micros(20)));
+                    .for_each(0..20, |_| mine.during(|| busy_micros(20)));
                 inner.lock().unwrap().push(mine.highest());
             });
         });

@@ -26,7 +26,7 @@ fn loop_over(items: Vec<Counted>, runtime: &Runtime, at: usize, end: End, iterat
     let source = Source::new();
     let token = source.token();
     let options = options().runtime(runtime).cancellation(&token);
-    let body = |item: Counted, control: &manyhands::parallel::Control<'_, u64>| {
+    let body = |item: Counted, control: &manyhands::parallel::Control<'_>| {
         busy_micros(2);
         if item.id == at {
             match end {

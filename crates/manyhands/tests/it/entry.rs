@@ -19,25 +19,24 @@ pub(crate) type Body<'b> = &'b (dyn Fn(u64) + Sync);
 pub(crate) type Entry = fn(&Options<'_, Cancellable<'_>>, u64, Body<'_>) -> Result<(), Cancelled>;
 
 /// All entries, by name.
-pub(crate) const ENTRIES: [(&str, Entry); 27] = [
-    ("for_range u64", |o, n, body| o.for_range(0..n, body)),
-    ("for_range i32", |o, n, body| {
+pub(crate) const ENTRIES: [(&str, Entry); 26] = [
+    ("for_each i32", |o, n, body| {
         let end = i32::try_from(n).expect("small");
-        o.for_range(0..end, |i| body(u64::from(i.unsigned_abs())))
+        o.for_each(0..end, |i| body(u64::from(i.unsigned_abs())))
     }),
-    ("for_range inclusive u128", |o, n, body| {
+    ("for_each inclusive u128", |o, n, body| {
         match n.checked_sub(1) {
             None => Ok(()),
-            Some(last) => o.for_range(0..=u128::from(last), |i| {
+            Some(last) => o.for_each(0..=u128::from(last), |i| {
                 body(u64::try_from(i).expect("small"));
             }),
         }
     }),
-    ("for_range_with_control", |o, n, body| {
-        o.for_range_with_control(0..n, |i, _| body(i)).map(drop)
+    ("for_each_with_control range", |o, n, body| {
+        o.for_each_with_control(0..n, |i, _| body(i)).map(drop)
     }),
-    ("try_for_range", |o, n, body| {
-        settle(o.try_for_range(0..n, |i| fine(body, i)))
+    ("try_for_each range", |o, n, body| {
+        settle(o.try_for_each(0..n, |i| fine(body, i)))
     }),
     ("for_each slice", |o, n, body| {
         o.for_each(&numbers(n)[..], |&i| body(i))
@@ -69,9 +68,9 @@ pub(crate) const ENTRIES: [(&str, Entry); 27] = [
     ("try_for_each", |o, n, body| {
         settle(o.try_for_each(numbers(n), |i| fine(body, i)))
     }),
-    ("local for_range", |o, n, body| {
+    ("local for_each", |o, n, body| {
         let local = o.local(|| (), |()| ());
-        local.for_range(0..n, |i, _, ()| body(i)).map(drop)
+        local.for_each(0..n, |i, _, ()| body(i)).map(drop)
     }),
     ("local try_for_each", |o, n, body| {
         let local = o.local(|| (), |()| ());

@@ -19,7 +19,7 @@ fn one_panic_goes_on_with_its_own_payload() {
     on_each_runtime(|runtime| {
         for at in [0, 1, 50, 999] {
             let payload = catch_unwind(AssertUnwindSafe(|| {
-                options().runtime(runtime).for_range(0..1_000, |i| {
+                options().runtime(runtime).for_each(0..1_000, |i| {
                     busy_micros(1);
                     if i == at {
                         blow(("mine", i));
@@ -63,7 +63,7 @@ fn panics_of_a_loop_over_indices_at_the_same_time_are_all_handed_on() {
         attempt_until("two panics of one loop", || {
             let (inside, thrown) = (HighWater::default(), AtomicUsize::new(0));
             let payloads = panics_of(|| {
-                options().runtime(runtime).for_range(0..100, |_| {
+                options().runtime(runtime).for_each(0..100, |_| {
                     inside.during(|| {
                         busy_micros(100);
                         holds_within(Duration::from_micros(500), || inside.now() > 1);
@@ -86,7 +86,7 @@ fn running_bodies_see_that_another_has_failed() {
     on_runtime(2, |runtime| {
         let (failing, seen) = (AtomicBool::new(false), AtomicBool::new(false));
         let source = || from_iter(0..2).unbuffered();
-        let body = |i: i32, control: &parallel::Control<'_, u64>| {
+        let body = |i: i32, control: &parallel::Control<'_>| {
             if i == 0 {
                 let other = || failing.load(Ordering::SeqCst);
                 assert!(
@@ -131,7 +131,7 @@ fn bodies_over_indices_see_that_another_has_failed() {
             let failures = options()
                 .runtime(runtime)
                 .local(|| (), |()| ())
-                .try_for_range(0..200, |_, control, ()| {
+                .try_for_each(0..200, |_, control, ()| {
                     inside.during(|| {
                         busy_micros(200);
                         if inside.now() > 1 && !failed.swap(true, Ordering::SeqCst) {
@@ -189,7 +189,7 @@ fn try_forms_report_every_error_and_panic_at_its_position() {
         let numbers: Vec<u64> = (0..400).collect();
         check(
             options
-                .try_for_range(0..400, |i| body(i).map(drop))
+                .try_for_each(0..400, |i| body(i).map(drop))
                 .unwrap_err(),
         );
         check(
@@ -212,7 +212,7 @@ fn try_forms_report_every_error_and_panic_at_its_position() {
         let local = options.local(|| (), |()| ());
         check(
             local
-                .try_for_range(0..400, |i, _, ()| body(i).map(drop))
+                .try_for_each(0..400, |i, _, ()| body(i).map(drop))
                 .unwrap_err(),
         );
         check(
@@ -230,11 +230,11 @@ fn everything_below_a_single_failure_may_run_and_results_are_given_back() {
             parallel::try_map(0..1_000_u32, |i| Ok::<_, ()>(i + 1)).unwrap(),
             (1..=1_000).collect::<Vec<_>>()
         );
-        parallel::try_for_range(0..1_000, |_| Ok::<_, ()>(())).unwrap();
+        parallel::try_for_each(0..1_000, |_| Ok::<_, ()>(())).unwrap();
         parallel::try_for_each(&[1, 2, 3], |_| Ok::<_, ()>(())).unwrap();
         let outcome = options()
             .local(|| (), |()| ())
-            .try_for_range(0..1_000, |i, control, ()| {
+            .try_for_each(0..1_000, |i, control, ()| {
                 if i == 10 {
                     control.break_at_current();
                 }
@@ -251,7 +251,7 @@ fn failures_and_cancellation_are_reported_together() {
         let token = source.token();
         let options = options().runtime(runtime).cancellation(&token);
         let failures = options
-            .try_for_range(0..100, |i| {
+            .try_for_each(0..100, |i| {
                 if i == 3 {
                     source.cancel();
                     return Err("three");
@@ -272,7 +272,7 @@ fn failures_and_cancellation_are_reported_together() {
 #[test]
 fn failures_print_their_positions_and_messages() {
     within(60, || {
-        let failures = parallel::try_for_range(0..1, |_| -> Result<(), String> { blow("oh dear") });
+        let failures = parallel::try_for_each(0..1, |_| -> Result<(), String> { blow("oh dear") });
         let failures = failures.unwrap_err();
         assert_eq!(
             failures.to_string(),
@@ -292,7 +292,7 @@ fn failures_and_panics_go_up_with_a_question_mark() {
     type Anything = Box<dyn Error + Send + Sync>;
     within(60, || {
         let failures = || -> Result<(), Anything> {
-            parallel::try_for_range(0..1, |_| -> Result<(), std::fmt::Error> { blow("oh dear") })?;
+            parallel::try_for_each(0..1, |_| -> Result<(), std::fmt::Error> { blow("oh dear") })?;
             Ok(())
         };
         let error = failures().unwrap_err();
@@ -313,7 +313,7 @@ fn failures_and_panics_go_up_with_a_question_mark() {
 fn a_payload_that_cannot_be_shared_comes_out_by_value_only() {
     within(60, || {
         let throw = |_| -> Result<(), ()> { blow(Cell::new(7)) };
-        let failures = parallel::try_for_range(0..1, throw).unwrap_err();
+        let failures = parallel::try_for_each(0..1, throw).unwrap_err();
         assert_eq!(failures.panics().next().unwrap().1.message(), None);
         let Failure::Panic(payload) = failures.into_vec().remove(0).1 else {
             panic!("it panicked")

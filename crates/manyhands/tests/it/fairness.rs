@@ -57,7 +57,7 @@ fn what_the_caller_of_an_endless_loop_has_spawned_runs() {
         let looping = task::run(|| {
             let (stop, threads) = (Arc::new(AtomicBool::new(false)), Threads::default());
             let (caller, is_spawned) = (thread::current().id(), AtomicBool::new(false));
-            parallel::options().for_range_with_control(0..u64::MAX, |_, control| {
+            parallel::options().for_each_with_control(0..u64::MAX, |_, control| {
                 threads.enter();
                 let may_spawn = threads.are_several() && thread::current().id() == caller;
                 if may_spawn && !is_spawned.swap(true, Ordering::Relaxed) {
@@ -138,7 +138,7 @@ fn a_surplus_helper_leaves_the_loop_after_a_wait() {
                 Mutex::new(Some(gate)),
             );
             move || {
-                parallel::options().for_range_with_control(0..u64::MAX, |_, control| {
+                parallel::options().for_each_with_control(0..u64::MAX, |_, control| {
                     threads.enter();
                     // So long that the loop does not try whether one thread alone is faster.
                     busy_micros(20);
@@ -170,7 +170,7 @@ fn every_index_is_run_once_while_helpers_come_and_go() {
     on_runtime(3, |runtime| {
         let _entered = runtime.enter();
         let counts: Vec<AtomicUsize> = (0..LEN).map(|_| AtomicUsize::new(0)).collect();
-        parallel::for_range(0..LEN, |i| {
+        parallel::for_each(0..LEN, |i| {
             counts[i].fetch_add(1, Ordering::Relaxed);
             if i % 16 == 0 {
                 drop(task::run(|| busy_micros(1)));

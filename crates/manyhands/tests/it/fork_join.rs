@@ -342,7 +342,7 @@ fn a_lock_may_be_held_across_invoke() {
 fn a_lock_held_across_a_join_may_be_taken_in_bodies_of_an_outer_loop() {
     on_each_runtime(|runtime| {
         let lock = Mutex::new(0);
-        options().runtime(runtime).for_range(0..60, |_| {
+        options().runtime(runtime).for_each(0..60, |_| {
             let mut held = lock.lock().unwrap();
             let (a, b) = join(|| tree_sum(&[1; 50]), || tree_sum(&[1; 50]));
             *held += a + b;
@@ -491,7 +491,7 @@ fn joins_inside_loops_inside_tasks_inside_scopes_give_their_results() {
                     let total = Arc::clone(&total);
                     s.spawn(move |_| {
                         let handle = task::run(move || {
-                            manyhands::parallel::for_range(0..50_usize, |i| {
+                            manyhands::parallel::for_each(0..50_usize, |i| {
                                 let (a, b) = join(|| i, || 1);
                                 total.fetch_add(a + b, Ordering::SeqCst);
                             });

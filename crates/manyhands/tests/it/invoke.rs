@@ -184,6 +184,6 @@ fn closures_may_wait_for_one_another_inside_a_task_and_a_loop() {
         };
         let handle = runtime.install(|| manyhands::task::run(waiting));
         handle.join().unwrap();
-        options().runtime(runtime).for_range(0..3, |_| waiting());
+        options().runtime(runtime).for_each(0..3, |_| waiting());
     });
 }

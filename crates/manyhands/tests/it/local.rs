@@ -55,7 +55,7 @@ fn each_state_is_made_once_and_finished_once_and_sums_are_exact() {
             let numbers: Vec<u64> = (0..500).collect();
             check(&|books| {
                 let local = options.local(|| books.make(), |sum| books.finish(sum));
-                local.for_range(0..500_u64, |i, _, sum| {
+                local.for_each(0..500_u64, |i, _, sum| {
                     busy_micros(3);
                     *sum += i;
                 });
@@ -94,7 +94,7 @@ fn each_state_is_finished_when_bodies_panic_fail_or_leave_early() {
             let options = options().runtime(runtime);
             let local = options.local(|| books.make(), |sum| books.finish(sum));
             let payloads = panics_of(|| {
-                local.for_range(0..500, |i, _, _| {
+                local.for_each(0..500, |i, _, _| {
                     busy_micros(2);
                     if i == at {
                         blow("body");
@@ -104,10 +104,10 @@ fn each_state_is_finished_when_bodies_panic_fail_or_leave_early() {
             assert_eq!(message_of(&payloads[0]), "body");
             assert!(books.made() >= 1);
             local
-                .try_for_range(0..500, |i, _, _| if i == at { Err(()) } else { Ok(()) })
+                .try_for_each(0..500, |i, _, _| if i == at { Err(()) } else { Ok(()) })
                 .unwrap_err();
             books.made();
-            local.for_range(0..500, |i, control, _| {
+            local.for_each(0..500, |i, control, _| {
                 if i == at {
                     control.stop();
                 }
@@ -139,14 +139,14 @@ fn a_panic_where_the_state_is_made_or_finished_goes_on() {
                 finished.fetch_add(1, Ordering::SeqCst);
             },
         );
-        let payloads = panics_of(|| local.for_range(0..500, |_, _, ()| busy_micros(2)));
+        let payloads = panics_of(|| local.for_each(0..500, |_, _, ()| busy_micros(2)));
         assert!(payloads.iter().all(|payload| message_of(payload) == "init"));
         assert!(!payloads.is_empty());
         assert_eq!(finished.load(Ordering::SeqCst), 0);
         let payloads = panics_of(|| local.for_each(from_iter(0..500), |_, _, ()| busy_micros(2)));
         assert!(!payloads.is_empty());
         let local = options.local(|| (), |()| blow("finish"));
-        let payloads = panics_of(|| local.for_range(0..500, |_, _, ()| busy_micros(2)));
+        let payloads = panics_of(|| local.for_each(0..500, |_, _, ()| busy_micros(2)));
         assert!(
             payloads
                 .iter()
@@ -168,10 +168,10 @@ fn an_empty_or_cancelled_loop_makes_no_state_that_it_does_not_finish() {
         let options = options().runtime(runtime);
         options
             .local(|| books.make(), |sum| books.finish(sum))
-            .for_range(0..0, |_, _, _| {});
+            .for_each(0..0, |_, _, _| {});
         let cancelled = options.cancellation(&token);
         let local = cancelled.local(|| books.make(), |sum| books.finish(sum));
-        local.for_range(0..100, |_, _, _| {}).unwrap_err();
+        local.for_each(0..100, |_, _, _| {}).unwrap_err();
         local.for_each(from_iter(0..100), |_, _, _| {}).unwrap_err();
         assert_eq!(books.made(), 0);
     });

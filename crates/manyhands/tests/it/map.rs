@@ -71,9 +71,9 @@ fn a_million_results_are_in_order() {
 fn loops_nest_three_deep() {
     on_each_runtime(|runtime| {
         let cells = crate::support::counters(8 * 9 * 10);
-        options().runtime(runtime).for_range(0..8_usize, |a| {
-            parallel::for_range(0..9_usize, |b| {
-                parallel::for_range(0..10_usize, |c| {
+        options().runtime(runtime).for_each(0..8_usize, |a| {
+            parallel::for_each(0..9_usize, |b| {
+                parallel::for_each(0..10_usize, |c| {
                     busy_micros(2);
                     cells[(a * 9 + b) * 10 + c].fetch_add(1, Ordering::SeqCst);
                 });

@@ -61,7 +61,7 @@ fn limits_of_zero_or_reversed_are_typed_errors_or_panics() {
 
 #[test]
 fn a_handle_that_refuses_a_number_changes_nothing() {
-    let looping = parallel::for_range_async(0..100, |_| ready(()));
+    let looping = parallel::for_each_async(0..100, |_| ready(()));
     let handle = looping.handle();
     handle.set_concurrency(3);
     assert!(handle.try_set_concurrency(0).unwrap_err().is_zero());
@@ -94,14 +94,14 @@ fn a_runtime_without_workers_is_a_typed_error() {
 #[expect(clippy::reversed_empty_ranges, reason = "this is what is tested")]
 fn a_reversed_range_is_empty() {
     let never = |_| panic!("a body of an empty loop is run");
-    parallel::for_range(5..2, never);
-    parallel::for_range(5..=2, never);
-    parallel::for_range(i8::MAX..i8::MIN, |_| {
+    parallel::for_each(5..2, never);
+    parallel::for_each(5..=2, never);
+    parallel::for_each(i8::MAX..i8::MIN, |_| {
         panic!("a body of an empty loop is run")
     });
     assert!(parallel::map(5..2, |i| i).is_empty());
     assert_eq!(parallel::reduce(5..2, |a, b| a + b), None);
-    let looping = parallel::for_range_async(5..2, |_| ready(()));
+    let looping = parallel::for_each_async(5..2, |_| ready(()));
     let handle = looping.handle();
     within(30, || task::block_on(looping));
     assert_eq!(handle.begun(), 0);
@@ -135,7 +135,7 @@ fn a_source_whose_deadline_has_passed_is_cancelled_already() {
     assert!(source.token().is_cancelled());
     let cancelled = options()
         .cancellation(&source.token())
-        .for_range(0..10, |_| panic!("a body of a cancelled loop is run"));
+        .for_each(0..10, |_| panic!("a body of a cancelled loop is run"));
     assert_eq!(cancelled.unwrap_err().token(), &source.token());
     // Not at once, but soon.
     let source = Source::new();

@@ -229,7 +229,7 @@ fn an_opened_call_ends_where_it_is_stopped_or_cancelled() {
         let threads = Threads::default();
         threads.after_short_ones(|threads| {
             let outcome =
-                parallel::options().for_range_with_control(0..1_000_000_u64, |i, control| {
+                parallel::options().for_each_with_control(0..1_000_000_u64, |i, control| {
                     if i < 2 && !threads.is_short.load(Ordering::SeqCst) {
                         threads.item(1);
                     }

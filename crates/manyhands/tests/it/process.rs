@@ -215,7 +215,7 @@ fn use_everything() -> usize {
     let add = |count| {
         sum.fetch_add(count, Ordering::Relaxed);
     };
-    parallel::for_range(0..1000, |_| add(1));
+    parallel::for_each(0..1000, |_| add(1));
     parallel::invoke((|| add(1), || add(1)));
     let (a, b) = join(|| 1, || 1);
     add(a + b);

@@ -2,20 +2,19 @@
 
 use crate::support::{busy_micros, counters, on_each_runtime, on_runtime, values, within};
 use manyhands::Runtime;
-use manyhands::cancel::Source;
-use manyhands::parallel::{self, IndexRange, from_iter, options};
+use manyhands::cancel;
+use manyhands::parallel::{self, Source, from_iter, options};
 use std::fmt::Debug;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-fn never_runs<R: IndexRange<Index: PartialEq + Debug> + Clone>(range: R) {
-    parallel::for_range(range.clone(), |i| panic!("ran {i:?}"));
+fn never_runs<R: Source<Item: Debug + Send> + Clone>(range: R) {
     parallel::for_each(range.clone(), |i| panic!("ran {i:?}"));
-    let outcome = options().for_range_with_control(range.clone(), |i, _| panic!("ran {i:?}"));
+    let outcome = options().for_each_with_control(range.clone(), |i, _| panic!("ran {i:?}"));
     assert!(outcome.is_completed());
     assert!(!outcome.is_stopped());
     assert_eq!(outcome.lowest_break(), None);
-    parallel::try_for_range(range.clone(), |i| Err::<(), _>(format!("{i:?}"))).unwrap();
+    parallel::try_for_each(range.clone(), |i| Err::<(), _>(format!("{i:?}"))).unwrap();
     let mapped: Vec<()> = parallel::map(range.clone(), |i| panic!("ran {i:?}"));
     assert!(mapped.is_empty());
     let reduced = parallel::map_reduce(range, |i| panic!("ran {i:?}"), |(), ()| ());
@@ -70,18 +69,19 @@ fn empty_sources_run_nothing_and_are_completed() {
     });
 }
 
-fn covers<R>(range: R)
+fn covers<T, R>(range: R)
 where
-    R: IndexRange<Index: Ord + Debug> + Clone + IntoIterator<Item = <R as IndexRange>::Index>,
+    T: Ord + Debug + Send,
+    R: Source<Item = T> + Clone + IntoIterator<Item = T>,
 {
     let expected: Vec<_> = range.clone().into_iter().collect();
     let seen = Mutex::new(Vec::new());
-    parallel::for_range(range.clone(), |i| seen.lock().unwrap().push(i));
+    parallel::for_each(range.clone(), |i| seen.lock().unwrap().push(i));
     let mut seen = seen.into_inner().unwrap();
     seen.sort_unstable();
-    assert_eq!(seen, expected, "for_range");
+    assert_eq!(seen, expected, "for_each");
     assert_eq!(parallel::map(range.clone(), |i| i), expected, "map");
-    let outcome = options().for_range_with_control(range, |_, _| {});
+    let outcome = options().for_each_with_control(range, |_, _| {});
     assert!(outcome.is_completed());
 }
 
@@ -117,24 +117,24 @@ fn whole_spans_of_small_types_are_covered_when_shared() {
     on_each_runtime(|runtime| {
         let options = options().runtime(runtime);
         let bytes = counters(256);
-        options.for_range(0..=u8::MAX, |i| {
+        options.for_each(0..=u8::MAX, |i| {
             busy_micros(10);
             bytes[usize::from(i)].fetch_add(1, Ordering::SeqCst);
         });
         assert_eq!(values(&bytes), [1; 256]);
         let signed = counters(256);
-        options.for_range(i8::MIN..=i8::MAX, |i| {
+        options.for_each(i8::MIN..=i8::MAX, |i| {
             busy_micros(10);
             signed[usize::from(i.cast_unsigned())].fetch_add(1, Ordering::SeqCst);
         });
         assert_eq!(values(&signed), [1; 256]);
         let words = counters(65_536);
-        options.for_range(0..=u16::MAX, |i| {
+        options.for_each(0..=u16::MAX, |i| {
             words[usize::from(i)].fetch_add(1, Ordering::SeqCst);
         });
         assert!(values(&words).iter().all(|&count| count == 1));
         let words = counters(65_536);
-        options.for_range(i16::MIN..=i16::MAX, |i| {
+        options.for_each(i16::MIN..=i16::MAX, |i| {
             words[usize::from(i.cast_unsigned())].fetch_add(1, Ordering::SeqCst);
         });
         assert!(values(&words).iter().all(|&count| count == 1));
@@ -142,14 +142,14 @@ fn whole_spans_of_small_types_are_covered_when_shared() {
 }
 
 /// A range far too long to be run ends when it is broken at some index, and when it is stopped there.
-fn ends_early<R>(runtime: &Runtime, range: &R, index: impl Fn(i32) -> R::Index)
+fn ends_early<R>(runtime: &Runtime, range: &R, index: impl Fn(i32) -> R::Item + Sync)
 where
-    R: IndexRange<Index: Ord> + Clone,
+    R: Source<Item: Ord + Send + Sync> + Clone,
 {
     let options = options().runtime(runtime);
     for (at, micros) in [(0, 0), (1, 0), (1_000, 0), (100_000, 0), (500, 10)] {
         let (place, below) = (index(at), AtomicUsize::new(0));
-        let outcome = options.for_range_with_control(range.clone(), |i, control| {
+        let outcome = options.for_each_with_control(range.clone(), |i, control| {
             busy_micros(micros);
             if i < place {
                 below.fetch_add(1, Ordering::SeqCst);
@@ -157,9 +157,9 @@ where
                 control.break_at_current();
             }
         });
-        assert_eq!(outcome.lowest_break(), Some(place));
+        assert_eq!(outcome.lowest_break(), Some(u64::try_from(at).unwrap()));
         assert_eq!(below.into_inner(), usize::try_from(at).unwrap());
-        let outcome = options.for_range_with_control(range.clone(), |i, control| {
+        let outcome = options.for_each_with_control(range.clone(), |i, control| {
             busy_micros(micros);
             if i >= place {
                 control.stop();
@@ -190,9 +190,9 @@ fn endless_ranges_can_be_broken_and_stopped() {
 fn endless_ranges_can_be_cancelled_searched_and_fail() {
     on_each_runtime(|runtime| {
         let options = options().runtime(runtime);
-        let source = Source::new();
+        let source = cancel::Source::new();
         let token = source.token();
-        let cancelled = options.cancellation(&token).for_range(0..=u64::MAX, |i| {
+        let cancelled = options.cancellation(&token).for_each(0..=u64::MAX, |i| {
             if i == 10_000 {
                 source.cancel();
             }
@@ -203,7 +203,7 @@ fn endless_ranges_can_be_cancelled_searched_and_fail() {
         let found = options.find_any(0..=u64::MAX, |&i| i % 10_007 == 10_006);
         assert_eq!(found.unwrap() % 10_007, 10_006);
         let failures =
-            options.try_for_range(0..u64::MAX, |i| if i == 9_999 { Err(i) } else { Ok(()) });
+            options.try_for_each(0..u64::MAX, |i| if i == 9_999 { Err(i) } else { Ok(()) });
         assert_eq!(failures.unwrap_err().errors().next(), Some((9_999, &9_999)));
     });
 }
@@ -211,7 +211,7 @@ fn endless_ranges_can_be_cancelled_searched_and_fail() {
 #[test]
 fn an_endless_deterministic_reduction_can_be_cancelled() {
     on_each_runtime(|runtime| {
-        let source = Source::new();
+        let source = cancel::Source::new();
         let token = source.token();
         let options = options()
             .runtime(runtime)
@@ -241,7 +241,7 @@ fn spans_are_covered_once_when_many_threads_loop_at_once() {
                         let len = span - usize::try_from(thread * 20 + round).unwrap();
                         let ran = counters(len);
                         let start = -1_000 * thread;
-                        options().runtime(runtime).for_range(
+                        options().runtime(runtime).for_each(
                             start..start + i64::try_from(len).unwrap(),
                             |i| {
                                 let index = usize::try_from(i - start).unwrap();
@@ -267,7 +267,7 @@ fn one_counter_counts_every_index_of_eight_threads() {
             for _ in 0..8 {
                 threads.spawn(|| {
                     for _ in 0..20 {
-                        parallel::for_range(0..10_000_u64, |i| {
+                        parallel::for_each(0..10_000_u64, |i| {
                             sum.fetch_add(i, Ordering::Relaxed);
                         });
                     }
@@ -294,7 +294,7 @@ fn a_loop_over_one_index_starts_no_thread() {
     on_runtime(2, |runtime| {
         runtime.install(|| {
             for _ in 0..500 {
-                parallel::for_range(0..1_u32, |_| busy_micros(40));
+                parallel::for_each(0..1_u32, |_| busy_micros(40));
             }
         });
         assert_eq!(runtime.metrics().threads_started, 0);

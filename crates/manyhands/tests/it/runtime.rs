@@ -303,7 +303,7 @@ fn a_dump_says_what_every_thread_does() {
             task::run(|| ()).join().unwrap();
             assert!(format!("{runtime:?}").contains("worker slot"));
         });
-        options().runtime(runtime).for_range(0..50, |_| {
+        options().runtime(runtime).for_each(0..50, |_| {
             assert!(!format!("{runtime:?}").is_empty());
         });
     });

@@ -100,7 +100,7 @@ fn several_threads_may_spawn_into_one_scope() {
                         });
                     }
                 });
-                parallel::for_range(0..200, |_| {
+                parallel::for_each(0..200, |_| {
                     busy_micros(2);
                     s.spawn(|_| {
                         count.fetch_add(1, Ordering::SeqCst);

@@ -318,7 +318,7 @@ fn a_forgotten_guard_does_not_outlive_its_runtime() {
         drop(runtime);
         let filler: Vec<Vec<u8>> = (0..64).map(|size| vec![0xAA; 64 * size]).collect();
         let ran = AtomicUsize::new(0);
-        parallel::for_range(0..1_000, |_| {
+        parallel::for_each(0..1_000, |_| {
             ran.fetch_add(1, Ordering::SeqCst);
         });
         let (a, b) = manyhands::join(|| 1, || 2);

@@ -300,7 +300,7 @@ fn calls_that_would_wait_in_a_simulation_panic_and_others_work() {
         manyhands::scope(|scope| scope.spawn(|_| add()));
         manyhands::join(add, add);
         parallel::invoke((add, add));
-        parallel::for_range(0..1000, |_| add());
+        parallel::for_each(0..1000, |_| add());
         task::block_on(async { add() });
         task::run(|| ()).join().unwrap();
         sum.into_inner()

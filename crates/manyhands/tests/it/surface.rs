@@ -76,7 +76,7 @@ const _: () = {
     is_sent::<Options<'_>>();
     is_sent::<Options<'_, Cancellable<'_>>>();
     is_sent::<LocalOptions<'_, Init, Finish>>();
-    is_sent::<Outcome<u64>>();
+    is_sent::<Outcome>();
     is_sent::<Failures<u8>>();
     is_sent::<Failure<u8>>();
     is_sent::<LimitsError>();
@@ -123,9 +123,9 @@ const _: () = {
     is_shared::<Options<'_>>();
     is_shared::<Options<'_, Cancellable<'_>>>();
     is_shared::<LocalOptions<'_, Init, Finish>>();
-    is_shared::<Outcome<u64>>();
+    is_shared::<Outcome>();
     is_shared::<Scope<'_>>();
-    is_shared::<Control<'_, u64>>();
+    is_shared::<Control<'_>>();
     is_shared::<FromIter<Range<u8>>>();
     is_sent::<AsyncLoop<'_, u8>>();
     is_sent::<AsyncResults<'_, u8>>();
@@ -162,8 +162,8 @@ const _: () = {
     is_printed::<Options<'_>>();
     is_printed::<Options<'_, Cancellable<'_>>>();
     is_printed::<LocalOptions<'_, Init, Finish>>();
-    is_printed::<Control<'_, u64>>();
-    is_printed::<Outcome<u64>>();
+    is_printed::<Control<'_>>();
+    is_printed::<Outcome>();
     is_printed::<Failures<u8>>();
     is_printed::<Failure<u8>>();
     is_printed::<FromIter<Range<u8>>>();
@@ -179,7 +179,7 @@ const _: () = {
 const _: () = {
     is_copied::<Options<'_>>();
     is_copied::<Options<'_, Cancellable<'_>>>();
-    is_copied::<Outcome<u64>>();
+    is_copied::<Outcome>();
     is_copied::<Metrics>();
     is_copied::<Elapsed>();
     is_copied::<LimitsError>();
@@ -199,7 +199,7 @@ const _: () = {
     is_compared::<Deadlock>();
     is_compared::<BuildError>();
     is_compared::<LimitsError>();
-    is_compared::<Outcome<u64>>();
+    is_compared::<Outcome>();
     is_compared::<ShutdownReport>();
     is_error::<AggregatePanic>();
     is_error::<BuildError>();

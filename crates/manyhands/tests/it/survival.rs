@@ -243,7 +243,7 @@ fn bodies_states_and_sources_that_panic_with_anything_keep_no_worker() {
                     assert!(!payloads.is_empty());
                     leak(payloads);
                 };
-                keep(panics_of(|| parallel::for_range(0..1000, |_| throw(times))));
+                keep(panics_of(|| parallel::for_each(0..1000, |_| throw(times))));
                 keep(panics_of(|| {
                     manyhands::join(|| throw(times), || Evil(times)).0
                 }));

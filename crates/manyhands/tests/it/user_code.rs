@@ -161,9 +161,9 @@ fn forks_and_closures_of_scopes_wait_where_they_run() {
 #[test]
 fn bodies_of_loops_wait_and_so_do_the_begin_and_the_end_of_their_states() {
     on_a_worker(|| {
-        parallel::for_range(0..8, |_| wait_for_a_task());
+        parallel::for_each(0..8, |_| wait_for_a_task());
         let local = options().local(wait_for_a_task, |()| wait_for_a_task());
-        local.for_range(0..8, |_, _, ()| wait_for_a_task());
+        local.for_each(0..8, |_, _, ()| wait_for_a_task());
         local.for_each(from_iter(0..8), |_, _, ()| wait_for_a_task());
         let sum = parallel::map_reduce(
             0..8,
@@ -384,7 +384,7 @@ fn with_leaving(work: impl FnOnce(&Leaving<'_>) + Send + 'static) {
 fn the_end_of_a_state_waits_when_its_helper_leaves_a_loop_over_positions() {
     with_leaving(|leaving| {
         let local = options().local(|| (), |()| leaving.end());
-        local.for_range(0..u64::MAX, |_, control, ()| {
+        local.for_each(0..u64::MAX, |_, control, ()| {
             leaving.body();
             if leaving.has_left() && !control.should_exit() {
                 control.stop();
@@ -410,7 +410,7 @@ fn the_end_of_a_state_waits_when_its_helper_leaves_a_loop_over_an_iterator() {
 fn the_drop_of_a_state_waits_when_its_helper_leaves_a_loop() {
     with_leaving(|leaving| {
         let local = options().local(|| OnDrop(|| leaving.end()), drop);
-        local.for_range(0..u64::MAX, |_, control, _| {
+        local.for_each(0..u64::MAX, |_, control, _| {
             leaving.body();
             if leaving.has_left() && !control.should_exit() {
                 control.stop();
@@ -473,7 +473,7 @@ fn a_clone_of_a_waker_waits_in_a_completion() {
 fn a_clone_of_a_waker_waits_in_an_async_loop_whose_limits_change() {
     clone_waits(|first| {
         let (ends, end) = channel::bounded::<()>(1);
-        let looping = parallel::for_range_async(0..1, move |_| {
+        let looping = parallel::for_each_async(0..1, move |_| {
             let end = end.clone();
             async move { drop(end.recv().await) }
         });

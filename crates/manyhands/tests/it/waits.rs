@@ -83,7 +83,7 @@ fn a_token_ends_every_wait() {
         receiver.changed().await.map(drop)
     });
     is_ended_by_a_token("async loop", || {
-        parallel::for_range_async(0..9, |_| pending())
+        parallel::for_each_async(0..9, |_| pending())
     });
 }
 

@@ -50,7 +50,7 @@ fn the_runtime_option_is_used_inside_another_runtime() {
         let options = options().runtime(&second);
         let check_all = || {
             check_takes_part("second", "first", |body| {
-                options.for_range(0..200, |_| body());
+                options.for_each(0..200, |_| body());
             });
             check_takes_part("second", "first", |body| {
                 options.for_each(parallel::from_iter(0..200), |_| body());
@@ -66,9 +66,9 @@ fn the_runtime_option_is_used_inside_another_runtime() {
         scope_on(first, check_all);
         // After the call the surrounding runtime is the current one again.
         first.install(|| {
-            options.for_range(0..10, |_| {});
+            options.for_each(0..10, |_| {});
             check_takes_part("first", "second", |body| {
-                parallel::for_range(0..200, |_| body());
+                parallel::for_each(0..200, |_| body());
             });
         });
     });
@@ -95,7 +95,7 @@ fn without_the_option_the_current_runtime_is_used() {
     on(named("first", 2), |first| {
         let second = named("second", 2);
         let check_all = |name: &str, other: &str| {
-            check_takes_part(name, other, |body| parallel::for_range(0..200, |_| body()));
+            check_takes_part(name, other, |body| parallel::for_each(0..200, |_| body()));
             check_takes_part(name, other, |body| {
                 join(body, body);
             });
@@ -122,7 +122,7 @@ fn without_any_runtime_the_default_one_is_used() {
         return;
     }
     check_takes_part("manyhands-", "first", |body| {
-        parallel::for_range(0..200, |_| body());
+        parallel::for_each(0..200, |_| body());
     });
 }
 
@@ -148,7 +148,7 @@ fn tasks_go_to_the_current_runtime() {
             {
                 let _entered = second.enter();
                 assert!(where_tasks_run().starts_with("second-"));
-                options().runtime(first).for_range(0..1, |_| {
+                options().runtime(first).for_each(0..1, |_| {
                     assert!(where_tasks_run().starts_with("first-"));
                 });
                 assert!(where_tasks_run().starts_with("second-"));

@@ -123,7 +123,7 @@ fn for_range(random: &mut Random, _: &World) {
             }
         }
     };
-    task::spawn(parallel::for_range_async(0..len, body))
+    task::spawn(parallel::for_each_async(0..len, body))
         .join()
         .expect("it does not panic");
     visits.assert_all();

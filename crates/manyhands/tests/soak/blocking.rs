@@ -106,7 +106,7 @@ fn barrier_undeclared(random: &mut Random, _: &World) {
 fn inside(random: &mut Random, _: &World) {
     let (pause, len) = (micros(random) / 4, random.below(12));
     let visits = Visits::new(len + 4);
-    parallel::for_range(0..len, |index| {
+    parallel::for_each(0..len, |index| {
         if index % 2 == 0 {
             task::blocking(|| thread::sleep(pause));
         } else {

@@ -173,7 +173,7 @@ fn loop_with_deadline(random: &mut Random, _: &World) {
     let visits = Visits::new(len);
     let result = parallel::options()
         .cancellation(&token)
-        .for_range(0..len, |index| {
+        .for_each(0..len, |index| {
             visits.visit(index);
             (0..50).for_each(|_| std::hint::spin_loop());
         });

@@ -107,7 +107,7 @@ fn for_range(random: &mut Random, _: &World) {
     let load = Load::random(random);
     let len = len(random, load);
     let visits = Visits::new(len);
-    parallel::for_range(0..len, |index| {
+    parallel::for_each(0..len, |index| {
         load.work(index);
         visits.visit(index);
     });
@@ -128,7 +128,7 @@ fn for_range_with_options(random: &mut Random, world: &World) {
     if random.is_one_in(3) {
         options = options.runtime(&world.other);
     }
-    options.for_range(0..len, |index| {
+    options.for_each(0..len, |index| {
         load.work(index);
         visits.visit(index);
     });
@@ -141,15 +141,15 @@ fn integers(random: &mut Random, _: &World) {
         sum.fetch_add(number, Ordering::Relaxed);
     };
     match random.below(5) {
-        0 => parallel::for_range(0..=u8::MAX, |n| add(u64::from(n))),
-        1 => parallel::for_range(-128..=127_i8, |n| {
+        0 => parallel::for_each(0..=u8::MAX, |n| add(u64::from(n))),
+        1 => parallel::for_each(-128..=127_i8, |n| {
             add(u64::from(n.wrapping_add(-128).cast_unsigned()));
         }),
-        2 => parallel::for_range(1_000..1_256_u16, |n| add(u64::from(n) - 1_000)),
-        3 => parallel::for_range(i64::MAX - 255..=i64::MAX, |n| {
+        2 => parallel::for_each(1_000..1_256_u16, |n| add(u64::from(n) - 1_000)),
+        3 => parallel::for_each(i64::MAX - 255..=i64::MAX, |n| {
             add((n - (i64::MAX - 255)).cast_unsigned());
         }),
-        _ => parallel::for_range(usize::MAX - 256..usize::MAX, |n| {
+        _ => parallel::for_each(usize::MAX - 256..usize::MAX, |n| {
             add((n - (usize::MAX - 256)) as u64);
         }),
     }
@@ -264,7 +264,7 @@ fn for_range_panics(random: &mut Random, _: &World) {
     let len = 1 + len(random, load);
     let (every, visits) = (1 + random.below(len), Visits::new(len));
     let panics = planned_panics(|| {
-        parallel::for_range(0..len, |index| {
+        parallel::for_each(0..len, |index| {
             visits.visit(index);
             load.work(index);
             if index % every == 0 {
@@ -286,7 +286,7 @@ fn try_for_range(random: &mut Random, _: &World) {
     let len = len(random, load);
     let (every, visits) = (1 + random.below(2 * len + 1), Visits::new(len));
     let fails = |index: u64| index % every == every - 1;
-    let result = parallel::try_for_range(0..len, |index| {
+    let result = parallel::try_for_each(0..len, |index| {
         visits.visit(index);
         load.work(index);
         if fails(index) { Err(index) } else { Ok(()) }
@@ -361,7 +361,7 @@ fn break_at(random: &mut Random, _: &World) {
     let load = Load::random(random);
     let len = 1 + len(random, load);
     let (at, visits) = (random.below(len), Visits::new(len));
-    let outcome = parallel::options().for_range_with_control(0..len, |index, control| {
+    let outcome = parallel::options().for_each_with_control(0..len, |index, control| {
         load.work(index);
         visits.visit(index);
         if index == at || (index > at && index % 7 == 0) {
@@ -403,7 +403,7 @@ fn local(random: &mut Random, _: &World) {
     };
     let outcome = parallel::options()
         .local(init, finish)
-        .for_range(0..len, |index, _, state| {
+        .for_each(0..len, |index, _, state| {
             visits.visit(index);
             state.1 = state.1.wrapping_add(load.work(index));
         });
@@ -456,7 +456,7 @@ fn cancelled_for_range(random: &mut Random, _: &World) {
     let token = source.token();
     let result = parallel::options()
         .cancellation(&token)
-        .for_range(0..len, |index| {
+        .for_each(0..len, |index| {
             load.work(index);
             visits.visit(index);
             if index == at {
@@ -506,8 +506,8 @@ fn nested(random: &mut Random, _: &World) {
     let load = Load::random(random);
     let (outer, inner) = (1 + random.below(12), len(random, load));
     let visits = Visits::new(outer * inner);
-    parallel::for_range(0..outer, |row| {
-        parallel::for_range(0..inner, |column| {
+    parallel::for_each(0..outer, |row| {
+        parallel::for_each(0..inner, |column| {
             load.work(column);
             visits.visit(row * inner + column);
         });
@@ -522,7 +522,7 @@ fn under_lock(random: &mut Random, world: &World) {
     let visits = Visits::new(len);
     let mut inside = world.lock();
     let before = *inside;
-    parallel::for_range(0..len, |index| {
+    parallel::for_each(0..len, |index| {
         load.work(index);
         visits.visit(index);
     });
@@ -535,7 +535,7 @@ fn joins_inside(random: &mut Random, _: &World) {
     let load = Load::random(random);
     let len = len(random, load);
     let visits = Visits::new(2 * len);
-    parallel::for_range(0..len, |index| {
+    parallel::for_each(0..len, |index| {
         let first = || {
             load.work(index);
             visits.visit(2 * index);

@@ -64,7 +64,7 @@ fn spawn_some(random: &mut Random, tally: &Arc<Tally>, load: Load) -> Vec<task::
                 thing.number()
             }),
             2 => task::run(move || {
-                parallel::for_range(0..20_u64, |index| load.burn(index));
+                parallel::for_each(0..20_u64, |index| load.burn(index));
                 thing.number()
             }),
             3 => task::run(move || join(|| load.work(1), || thing.number()).1),
@@ -158,7 +158,7 @@ fn callers(random: &mut Random, world: &World) {
                 for _ in 0..3 {
                     let visits = Visits::new(len);
                     let options = parallel::options().runtime(&world.runtime);
-                    options.for_range(0..len, |index| {
+                    options.for_each(0..len, |index| {
                         load.work(index);
                         visits.visit(index);
                     });
@@ -175,7 +175,7 @@ fn used_once(random: &mut Random, _: &World) {
     let len = random.below(300);
     let visits = Visits::new(len);
     runtime.install(|| {
-        parallel::for_range(0..len, |index| {
+        parallel::for_each(0..len, |index| {
             load.work(index);
             visits.visit(index);
         });

@@ -183,7 +183,7 @@ fn spawn_something(ledger: &Arc<Ledger>, random: &mut Random) -> JoinHandle<()> 
         }
         2 => {
             let sum = AtomicU64::new(0);
-            parallel::for_range(0..size, |i| {
+            parallel::for_each(0..size, |i| {
                 sum.fetch_add(i, Ordering::Relaxed);
             });
             assert_eq!(

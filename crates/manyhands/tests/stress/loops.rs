@@ -35,12 +35,12 @@ fn call(runtime: &Runtime, mut random: Random) {
         };
         let options = parallel::options().runtime(runtime);
         match random.below(4) {
-            0 => runtime.install(|| parallel::for_range(0..len, add)),
-            1 => options.for_range(0..len, add),
-            2 => options.degree_of_parallelism(2).for_range(0..len, add),
+            0 => runtime.install(|| parallel::for_each(0..len, add)),
+            1 => options.for_each(0..len, add),
+            2 => options.degree_of_parallelism(2).for_each(0..len, add),
             // Nested.
-            _ => options.for_range(0..len, |i| {
-                parallel::for_range(i..i + 1, add);
+            _ => options.for_each(0..len, |i| {
+                parallel::for_each(i..i + 1, add);
             }),
         }
         assert_eq!(sum.into_inner(), len * (len + 1) / 2, "0..{len}");

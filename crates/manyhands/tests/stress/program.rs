@@ -89,14 +89,14 @@ impl Loop {
         };
         let outcome = parallel::options()
             .local(|| 0_u64, finish)
-            .for_range(0..self.len, |i, _, part| *part = part.wrapping_add(mix(i)));
+            .for_each(0..self.len, |i, _, part| *part = part.wrapping_add(mix(i)));
         assert!(outcome.is_completed());
         sum.into_inner()
     }
 
     fn broken(self) -> u64 {
         let below = AtomicU64::new(0);
-        let outcome = parallel::options().for_range_with_control(0..self.len, |i, control| {
+        let outcome = parallel::options().for_each_with_control(0..self.len, |i, control| {
             if i < self.at {
                 below.fetch_add(1, Ordering::Relaxed);
             } else if i == self.at {
@@ -108,7 +108,7 @@ impl Loop {
     }
 
     fn stopped(self) -> u64 {
-        let outcome = parallel::options().for_range_with_control(0..self.len, |i, control| {
+        let outcome = parallel::options().for_each_with_control(0..self.len, |i, control| {
             if i == self.at {
                 control.stop();
             }
@@ -123,7 +123,7 @@ impl Loop {
         let bodies = AtomicU64::new(0);
         let result = parallel::options()
             .cancellation(&token)
-            .for_range(0..self.len, |i| {
+            .for_each(0..self.len, |i| {
                 bodies.fetch_add(1, Ordering::Relaxed);
                 if i == self.at {
                     source.cancel();
@@ -142,7 +142,7 @@ impl Loop {
 
     fn failed(self) -> u64 {
         let result =
-            parallel::try_for_range(0..self.len, |i| if i == self.at { Err(i) } else { Ok(()) });
+            parallel::try_for_each(0..self.len, |i| if i == self.at { Err(i) } else { Ok(()) });
         let failures = result.expect_err("one body fails");
         let errors: Vec<(u64, u64)> = failures.errors().map(|(at, &error)| (at, error)).collect();
         assert_eq!(errors, [(self.at, self.at)]);

@@ -131,7 +131,7 @@ impl World {
             Tree::Scope { spawning, children } => self.scope(*spawning, children),
             Tree::ForEach(children) => {
                 let sum = AtomicU64::new(oracle::in_any_order(&[]));
-                parallel::for_range(0..children.len(), |index| {
+                parallel::for_each(0..children.len(), |index| {
                     let value = self.value(&children[index]);
                     sum.fetch_add(oracle::placed(index, value), Ordering::Relaxed);
                 });

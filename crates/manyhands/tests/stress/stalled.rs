@@ -136,14 +136,14 @@ fn call(mut random: Random, command: &str, watchdog: &Watchdog) {
                 "scope"
             }
             3 => {
-                parallel::for_range(0..len / 50, |row| {
-                    parallel::for_range(50 * row..50 * (row + 1), body);
+                parallel::for_each(0..len / 50, |row| {
+                    parallel::for_each(50 * row..50 * (row + 1), body);
                 });
                 (len / 50 * 50..len).for_each(body);
                 "nested loops"
             }
             _ => {
-                parallel::for_range(0..len, body);
+                parallel::for_each(0..len, body);
                 let numbers = task::run(move || parallel::sum::<_, u64>(0..len));
                 let sum = numbers.join().expect("it does not panic");
                 assert_eq!(sum, (0..len).sum::<u64>(), "{command}");

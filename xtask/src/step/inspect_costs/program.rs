@@ -53,7 +53,7 @@ fn frame(count: u64) {
 /// A loop so short that it runs in one block, without being measured.
 fn short_loop(count: u64) {
     for n in 0..count {
-        parallel::for_range(0..1, |i: u64| {
+        parallel::for_each(0..1, |i: u64| {
             black_box(i + n);
         });
     }
@@ -64,7 +64,7 @@ fn measured_loop(count: u64) {
     let runtime = manyhands::Runtime::builder().workers(1).build().unwrap();
     let options = parallel::options().runtime(&runtime);
     for n in 0..count {
-        options.for_range(0..1, |i: u64| {
+        options.for_each(0..1, |i: u64| {
             black_box(i + n);
         });
     }

@@ -9,7 +9,6 @@ use crate::job::{Payload, resume_all};
 use crate::parallel::failure::{Failures, Gathered};
 use crate::parallel::options::Options;
 use std::fmt;
-use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -34,7 +33,7 @@ impl<T> AsyncLoop<'_, T> {
     /// # Examples
     /// ```
     /// use manyhands::{parallel, task};
-    /// let looping = parallel::for_range_async(0..1000, |_| async {});
+    /// let looping = parallel::for_each_async(0..1000, |_| async {});
     /// let handle = looping.handle();
     /// handle.set_concurrency(4);
     /// task::block_on(looping);
@@ -102,34 +101,6 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
             ending.conclude(Some(()))
         });
         AsyncLoop { run, control }
-    }
-
-    /// As [`for_range_async`](crate::parallel::for_range_async), with these options.
-    ///
-    /// # Examples
-    /// ```
-    /// use manyhands::{parallel, task};
-    /// let in_order = parallel::options().degree_of_parallelism(1);
-    /// let (sender, receiver) = std::sync::mpsc::channel();
-    /// task::block_on(in_order.for_range_async(0..3, move |i| {
-    ///     let sent = sender.send(i);
-    ///     async move { sent.unwrap() }
-    /// }));
-    /// assert_eq!(receiver.into_iter().collect::<Vec<_>>(), [0, 1, 2]);
-    /// ```
-    #[doc(alias = "Parallel.ForAsync")]
-    #[track_caller]
-    pub fn for_range_async<T, Fut>(
-        &self,
-        range: Range<T>,
-        body: impl Fn(T) -> Fut + Send + Sync + 'static,
-    ) -> AsyncLoop<'a, E::Output<()>>
-    where
-        Range<T>: Iterator<Item = T>,
-        T: Send + 'static,
-        Fut: Future<Output = ()> + Send + 'static,
-    {
-        self.for_each_async(range, body)
     }
 
     /// As [`try_for_each_async`](crate::parallel::try_for_each_async), with these options.

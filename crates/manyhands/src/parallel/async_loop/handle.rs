@@ -19,7 +19,7 @@ use std::task::Waker;
 /// # Examples
 /// ```
 /// use manyhands::{parallel, task};
-/// let looping = parallel::for_range_async(0..100, |_| async {});
+/// let looping = parallel::for_each_async(0..100, |_| async {});
 /// let handle = looping.handle();
 /// assert_eq!((handle.begun(), handle.concurrency()), (0, 0)); // it has not been polled
 ///
@@ -71,7 +71,7 @@ impl LoopHandle {
     /// # Examples
     /// ```
     /// use manyhands::{parallel, task};
-    /// let looping = parallel::for_range_async(0..100, |_| async {});
+    /// let looping = parallel::for_each_async(0..100, |_| async {});
     /// let handle = looping.handle();
     /// handle.set_concurrency(2);
     /// task::block_on(looping);

@@ -37,7 +37,6 @@ pub use source::{AsyncSource, FromStream, from_stream};
 pub use stream::AsyncResults;
 
 use crate::parallel::{Failures, options};
-use std::ops::Range;
 
 /// Runs `body`'s future for each item of a source, as many at once as give the highest throughput.
 ///
@@ -80,36 +79,6 @@ where
     Fut: Future<Output = ()> + Send + 'static,
 {
     options().for_each_async(source, body)
-}
-
-/// Runs `body`'s future for each index of a range. See [`for_each_async`].
-///
-/// # Examples
-/// ```
-/// use manyhands::{parallel, task};
-/// use std::sync::Arc;
-/// use std::sync::atomic::{AtomicU32, Ordering};
-///
-/// let total = Arc::new(AtomicU32::new(0));
-/// let adding = Arc::clone(&total);
-/// task::block_on(parallel::for_range_async(0..100_u32, move |i| {
-///     let adding = Arc::clone(&adding);
-///     async move { adding.fetch_add(i, Ordering::Relaxed); }
-/// }));
-/// assert_eq!(total.load(Ordering::Relaxed), 4_950);
-/// ```
-#[doc(alias = "Parallel.ForAsync")]
-#[track_caller]
-pub fn for_range_async<'a, T, Fut>(
-    range: Range<T>,
-    body: impl Fn(T) -> Fut + Send + Sync + 'static,
-) -> AsyncLoop<'a, ()>
-where
-    Range<T>: Iterator<Item = T>,
-    T: Send + 'static,
-    Fut: Future<Output = ()> + Send + 'static,
-{
-    options().for_range_async(range, body)
 }
 
 /// Like [`for_each_async`], with bodies that can fail.

@@ -13,7 +13,7 @@ pub(crate) mod turns;
 
 pub use chunks::{Chunks, ChunksMut, Windows, chunks, chunks_mut, windows};
 pub use iterator::{FromIter, from_iter};
-pub use range::{IndexRange, Integer};
+pub use range::Integer;
 pub(super) use slice::to_usize;
 
 use crate::engine::consumer::Consumer;

@@ -9,7 +9,7 @@ use std::ops::{Range, RangeInclusive};
 
 /// A primitive integer. Sealed.
 ///
-/// Example: see [`for_range`](crate::parallel::for_range).
+/// Example: see [`for_each`](crate::parallel::for_each).
 pub trait Integer: Copy + Send + Sync + Debug + PartialOrd + sealed::Sealed {
     /// The integer `offset` above `self`, wrapping at the type's end.
     #[doc(hidden)]
@@ -19,18 +19,6 @@ pub trait Integer: Copy + Send + Sync + Debug + PartialOrd + sealed::Sealed {
     /// How far `self` is above `start`; at most `u64::MAX`.
     #[doc(hidden)]
     fn distance_from(self, start: Self) -> u64;
-}
-
-/// `a..b` or `a..=b` over an integer type. Sealed.
-///
-/// Example: see [`for_range`](crate::parallel::for_range).
-pub trait IndexRange: Drive<Item = Self::Index> {
-    /// The integer type.
-    type Index: Integer;
-
-    /// The first index.
-    #[doc(hidden)]
-    fn first(&self) -> Self::Index;
 }
 
 mod sealed {
@@ -122,28 +110,6 @@ where
             end.distance_from(start).saturating_add(1)
         };
         ByPosition(Indices { start, len })
-    }
-}
-
-impl<T: Integer> IndexRange for Range<T>
-where
-    Self: DoubleEndedIterator<Item = T>,
-{
-    type Index = T;
-
-    fn first(&self) -> T {
-        self.start
-    }
-}
-
-impl<T: Integer> IndexRange for RangeInclusive<T>
-where
-    Range<T>: DoubleEndedIterator<Item = T>,
-{
-    type Index = T;
-
-    fn first(&self) -> T {
-        *self.start()
     }
 }
 

@@ -173,7 +173,7 @@ mod tests {
         let _entered = runtime.enter();
         let calls = || {
             let sum = AtomicUsize::new(0);
-            parallel::for_range(0..100, |i| {
+            parallel::for_each(0..100, |i| {
                 sum.fetch_add(i, Ordering::Relaxed);
             });
             scope(|scope| {

@@ -247,7 +247,7 @@ mod tests {
                     let (a, b) = join(|| i, || busy(1));
                     sum.fetch_add(a + b, Ordering::Relaxed);
                 };
-                parallel::for_range(0..2_000_u64, add);
+                parallel::for_each(0..2_000_u64, add);
                 assert_eq!(sum.into_inner(), 1_999 * 1_000 + 2_000);
                 let tasks: Vec<_> = (0..100).map(|i| task::run(move || busy(i))).collect();
                 let sum: u64 = tasks.into_iter().map(|task| task.join().unwrap()).sum();
