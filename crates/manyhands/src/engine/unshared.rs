@@ -18,7 +18,9 @@ use crate::engine::consumer::Consumer;
 use crate::engine::shared_call::{self, Begun};
 use crate::engine::{Indexed, Rate, Rest, Runner, SharingPlan, brief_block, drive_alone};
 use crate::inspect::{AloneBecause, LoopObserver, Unobserved};
-use crate::job::{Action, Job, JobKind, Latch, Payload, abort, catch, contain};
+use crate::job::{
+    Action, AggregatePanic, Job, JobKind, Latch, Payload, abort, catch, contain, value_or_resume,
+};
 use crate::runtime::fork_join::caller_threads::CallerThread;
 use crate::runtime::fork_join::unshared_calls::{Extent, UnsharedCall};
 use crate::runtime::fork_join::wait::{self, AfterWait, Stolen};
@@ -26,9 +28,9 @@ use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{RuntimeInner, current};
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::{Backoff, process, thread};
+use crate::sync::{Backoff, process};
 use std::cell::UnsafeCell;
-use std::mem::{ManuallyDrop, MaybeUninit};
+use std::mem::MaybeUninit;
 use std::panic::resume_unwind;
 use std::ptr;
 use std::sync::Arc;
@@ -116,7 +118,7 @@ struct Fork<'a, S, C, O> {
     start: u64,
     end: u64,
     runtime: Arc<RuntimeInner>,
-    /// The caller unwinds: no more items begin.
+    /// A body of the caller has panicked: no more items begin.
     is_over: AtomicBool,
     /// Written by a worker that runs the fork.
     panic: UnsafeCell<Option<Payload>>,
@@ -251,7 +253,7 @@ pub(super) enum AfterAlone {
 }
 
 impl<'f, 'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Alone<'f, 'a, S, C, O> {
-    /// Begins.
+    /// Begins. The caller ends its part by `leave`, unless `run_to` has panicked; nothing else panics between them.
     #[inline(always)]
     pub(super) fn enter(
         frame: &'f Frame<'a, S, C, O>,
@@ -259,7 +261,7 @@ impl<'f, 'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Alone<'f, 'a, S,
         start: u64,
     ) -> Self {
         let is_watched = thread.is_some_and(|thread| {
-            // SAFETY: the frame is borrowed until `leave`, or the drop, has left the call.
+            // SAFETY: the frame is borrowed until `leave` or `leave_panicked` has left the call.
             let is_watched = unsafe { thread.calls.enter(&frame.call) };
             is_watched || begin_watch(thread, frame.call.number())
         });
@@ -272,9 +274,17 @@ impl<'f, 'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Alone<'f, 'a, S,
         }
     }
 
-    /// Runs the items up to `to`, in blocks of at most `block_max`, unless the call is opened or ends before.
+    /// Runs the items up to `to`, in blocks of at most `block_max`, unless the call is opened or ends before. If a body
+    /// panics, ends the caller's part, and panics with that and with what others have panicked with.
     #[inline(always)]
     pub(super) fn run_to(&mut self, to: u64, block_max: u64, runner: &mut Runner<'_, S::Item, C>) {
+        if let Err(payload) = catch(|| self.run_blocks_to(to, block_max, runner)) {
+            self.leave_panicked(payload);
+        }
+    }
+
+    #[inline(always)]
+    fn run_blocks_to(&mut self, to: u64, block_max: u64, runner: &mut Runner<'_, S::Item, C>) {
         let whole = &self.frame.whole;
         while self.next < to && self.next < whole.consumer.end() {
             let from = self.next;
@@ -305,34 +315,33 @@ impl<'f, 'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Alone<'f, 'a, S,
         }
     }
 
+    /// Ends the caller's part when a body has panicked. If the call was opened, waits for what others run.
+    #[cold]
+    #[inline(never)]
+    fn leave_panicked(&self, payload: Payload) -> ! {
+        self.leave_call();
+        let others = if let Some(fork) = self.frame.opened() {
+            fork.finish_panicked()
+        } else {
+            let Frame { whole, end, .. } = self.frame;
+            // SAFETY: not claimed. The caller gets the first panic.
+            contain(|| unsafe { whole.source.discard(self.next, *end) });
+            Vec::new()
+        };
+        value_or_resume(Err(payload), others)
+    }
+
     /// Ends the caller's part. If the call was opened, waits until its rest has run.
     #[inline(always)]
     pub(super) fn leave(self, runner: &mut Runner<'_, S::Item, C>) -> AfterAlone {
         let (frame, next) = (self.frame, self.next);
         self.leave_call();
-        let _left = ManuallyDrop::new(self);
         match frame.opened() {
             None => AfterAlone::Rest(next),
             Some(fork) => {
                 fork.finish(runner);
                 AfterAlone::Opened
             }
-        }
-    }
-}
-
-impl<S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Drop for Alone<'_, '_, S, C, O> {
-    /// A body has panicked.
-    fn drop(&mut self) {
-        debug_assert!(thread::panicking(), "else the caller has left");
-        self.leave_call();
-        match self.frame.opened() {
-            None => {
-                let Frame { whole, end, .. } = self.frame;
-                // SAFETY: not claimed. A second panic would abort.
-                contain(|| unsafe { whole.source.discard(self.next, *end) });
-            }
-            Some(fork) => fork.finish_unwinding(),
         }
     }
 }
@@ -417,18 +426,21 @@ impl<'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Fork<'a, S, C, O> {
         }
     }
 
-    /// Caller, unwinding: as `finish`, but no more items begin.
+    /// Caller, one of whose bodies has panicked: as `finish`, but no more items begin. Returns what bodies have panicked with
+    /// on other threads.
     #[cold]
-    fn finish_unwinding(&self) {
+    fn finish_panicked(&self) -> Vec<Payload> {
         // Relaxed: a runner acts on it a block earlier or later.
         self.is_over.store(true, Ordering::Relaxed);
         match self.wait(&wait::for_stolen_idly) {
             AfterWait::TakenBack => {
-                // SAFETY: the positions of a fork that was taken back are the caller's. A second panic would abort.
+                // SAFETY: the positions of a fork that was taken back are the caller's. It gets the first panic.
                 contain(|| unsafe { self.whole().source.discard(self.start, self.end) });
+                Vec::new()
             }
-            // A second panic would abort, and the caller must get the first one.
-            AfterWait::Done => contain(|| drop(self.take_panic())),
+            AfterWait::Done => self
+                .take_panic()
+                .map_or_else(Vec::new, AggregatePanic::parts),
         }
     }
 

@@ -104,6 +104,14 @@ pub struct AggregatePanic {
 }
 
 impl AggregatePanic {
+    /// What a part of a call panicked with: several panics if it was shared itself.
+    pub(crate) fn parts(payload: Payload) -> Vec<Payload> {
+        match payload.downcast::<Self>() {
+            Ok(panics) => panics.into_payloads(),
+            Err(payload) => vec![payload],
+        }
+    }
+
     /// What each panic carried.
     ///
     /// # Examples

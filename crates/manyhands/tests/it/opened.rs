@@ -3,7 +3,7 @@
 //! Their items wait for what only another thread can bring, so a call that stays on its thread meets a deadline. How long such
 //! calls take is printed, not asserted: `cargo test --release -p manyhands --test it opened::table -- --ignored --nocapture`.
 
-use crate::support::{Deadline, random_below, wait_until};
+use crate::support::{Deadline, blow, panics_of, random_below, wait_until};
 use manyhands::query::prelude::*;
 use manyhands::{Runtime, parallel, task};
 use std::collections::HashSet;
@@ -83,6 +83,35 @@ fn a_loop_whose_calls_were_short_is_opened_while_its_first_item_runs() {
                 .sum();
             assert_eq!(sum, 120);
         });
+    });
+}
+
+#[test]
+fn panics_of_the_caller_and_of_others_are_all_handed_on() {
+    everywhere(|| {
+        let thrown = AtomicUsize::new(0);
+        let payloads = Mutex::new(Vec::new());
+        Threads::default().after_short_ones(|threads| {
+            let call = || {
+                parallel::for_each(0..16, |i| {
+                    threads.item(2);
+                    if !threads.is_short.load(Ordering::SeqCst) {
+                        thrown.fetch_add(1, Ordering::SeqCst);
+                        blow(i)
+                    }
+                });
+            };
+            *payloads.lock().unwrap() = panics_of(call);
+        });
+        let mut items: Vec<i32> = payloads
+            .into_inner()
+            .unwrap()
+            .into_iter()
+            .map(|it| *it.downcast().unwrap())
+            .collect();
+        assert!(items.len() >= 2 && items.len() == thrown.into_inner());
+        items.sort_unstable();
+        assert_eq!(items[0], 0, "that of the caller");
     });
 }
 
