@@ -59,7 +59,13 @@ fn a_task_that_a_handle_brings_while_the_runtime_ends_is_left_to_nobody() {
         let pool = Pool::<1>::new(1, 1, 0, Starts::Never);
         let bringer = thread::spawn({
             let pool = Arc::clone(&pool);
-            move || ending::bring(&*pool, || pool.inject(0))
+            move || {
+                let discard = || {
+                    pool.tasks[0].prepare();
+                    pool.tasks[0].run();
+                };
+                ending::bring(&*pool, || pool.inject(0), discard);
+            }
         });
         // No worker lives: the two alone see to it.
         ending::close(&*pool, || Joined::NotAll);

@@ -19,7 +19,7 @@
 //! E2: a thread that lowers the count of awake workers checks afterwards whether the end waited only for that. Such a
 //! thread is a worker that announces sleep, or a waker that raised the count and then woke no worker. The last worker
 //! may have announced sleep while the count was raised, and sleeps.
-//! E4: a thread that does not take part brings a task, and looks at `closing` afterwards; the closing thread sets it and
+//! E4: a thread that is no worker brings a task, and looks at `closing` afterwards; the closing thread sets it and
 //! looks at the queues afterwards. With a fence between both on each side, one of them sees what the other did, and drops
 //! the task.
 //!
@@ -150,9 +150,12 @@ fn leaves_or_discards(
     is_over
 }
 
-/// Queues a new task by `queue`, from a thread that does not take part in the runtime; if that ends, drops the task. The
-/// caller keeps the memory of the runtime.
-pub(crate) fn bring(pool: &impl Ends, queue: impl FnOnce()) {
+/// Queues a new task by `queue`, from a thread that is no worker of the runtime, or drops it by `discard` if that ends. If the
+/// end begins meanwhile, drops what is queued. The caller keeps the memory of the runtime.
+pub(crate) fn bring(pool: &impl Ends, queue: impl FnOnce(), discard: impl FnOnce()) {
+    if pool.ending().is_closing() {
+        return pool.inside(discard);
+    }
     queue();
     // SeqCst: E4.
     fence(Ordering::SeqCst);

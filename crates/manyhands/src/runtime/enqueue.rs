@@ -12,7 +12,7 @@
 //!
 //! Unsafe: tasks are queued by pointer, and find their runtime through their registry.
 
-use crate::job::{Job, TaskKey, TaskRegistry};
+use crate::job::{Action, Job, RunPermit, TaskKey, TaskRegistry};
 use crate::queue::ShardedQueue;
 use crate::runtime::sleep::waking::{self, Notify};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
@@ -62,8 +62,12 @@ pub(crate) enum WokenBy {
 pub(crate) unsafe fn enqueue(job: *mut Job, origin: Origin) {
     match origin {
         Origin::New(priority) => match own_queue(priority) {
-            // SAFETY: by the caller's promise; the slot is this thread's.
-            Some((slot, shared)) => unsafe { to_own(shared, slot, job, Notify::Others) },
+            Some((slot, shared)) if slot.is_worker() => {
+                // SAFETY: by the caller's promise; the slot is this thread's.
+                unsafe { to_own(shared, slot, job, Notify::Others) };
+            }
+            // SAFETY: by the caller's promise. The runtime may have ended without this thread.
+            Some((_, shared)) => unsafe { enqueue_in(shared, job, priority) },
             // SAFETY: by the caller's promise.
             None => unsafe { to_current(job, priority) },
         },
@@ -89,15 +93,36 @@ pub(crate) unsafe fn enqueue(job: *mut Job, origin: Origin) {
 ///
 /// # Safety
 /// As for [`enqueue`].
+#[inline(never)]
 pub(crate) unsafe fn enqueue_in(shared: &RuntimeInner, job: *mut Job, priority: Priority) {
-    match own_queue(priority) {
-        Some((slot, own)) if ptr::eq(own, shared) => {
+    let own = own_queue(priority).filter(|(_, own)| ptr::eq(*own, shared));
+    match own {
+        Some((slot, _)) if slot.is_worker() => {
             // SAFETY: by the caller's promise; the slot is this thread's.
             unsafe { to_own(shared, slot, job, Notify::Others) };
         }
-        // SAFETY: by the caller's promise.
-        _ => ending::bring(shared, || unsafe { to_runtime(shared, job, priority) }),
+        Some((slot, _)) => {
+            // SAFETY: as above.
+            let queue = || unsafe { to_own(shared, slot, job, Notify::Others) };
+            // SAFETY: by the caller's promise; not queued.
+            ending::bring(shared, queue, || unsafe { discard_new(job) });
+        }
+        None => {
+            // SAFETY: by the caller's promise.
+            let queue = || unsafe { to_runtime(shared, job, priority) };
+            // SAFETY: by the caller's promise; not queued.
+            ending::bring(shared, queue, || unsafe { discard_new(job) });
+        }
     }
+}
+
+/// Drops a new task whose runtime has ended, below code of the user.
+///
+/// # Safety
+/// `job` is in no queue, and the caller's; it is not used again.
+pub(crate) unsafe fn discard_new(job: *mut Job) {
+    // SAFETY: 1. and 2. by the caller's promise.
+    unsafe { Job::perform(job, Action::Discard, RunPermit::new()) };
 }
 
 /// The slot whose queue a task of this priority goes to, if it belongs to the runtime of that slot.

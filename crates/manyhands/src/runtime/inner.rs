@@ -382,8 +382,8 @@ impl RuntimeInner {
             {
                 return Joined::NotAll;
             }
-            if limit.is_some_and(|limit| !self.have_ended_within(limit)) {
-                return Joined::NotAll;
+            if let Some(limit) = limit {
+                return self.leave_threads_after(limit);
             }
             // Threads may still be started while others are waited for, until the runtime has ended.
             while let Some(thread) = self.next_thread() {
@@ -400,10 +400,22 @@ impl RuntimeInner {
             // Relaxed: an exact count once the threads have ended.
             dropped: self.dropped.load(Ordering::Relaxed),
             unfinished: self.all_slots().filter_map(UnfinishedWork::on).collect(),
+            // Relaxed: as above.
+            threads: self.alive.load(Ordering::Relaxed),
         }
     }
 
-    /// Waits until all threads of the workers have ended, up to `limit`. Returns whether they have.
+    /// Waits until no worker runs any more, up to `limit`. Joins no thread: its thread-local destructors may take longer; so
+    /// may a hook that the monitor runs, which ends with the last owner of this.
+    fn leave_threads_after(&self, limit: Duration) -> Joined {
+        if !self.have_ended_within(limit) {
+            return Joined::NotAll;
+        }
+        lock(&self.threads).clear();
+        Joined::All
+    }
+
+    /// Waits until all workers have ended, up to `limit`. Returns whether they have.
     fn have_ended_within(&self, limit: Duration) -> bool {
         let begun = clock::now();
         // Acquire: sees what they did.

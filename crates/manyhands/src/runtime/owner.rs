@@ -214,7 +214,8 @@ impl Runtime {
     /// a cancellation error. Futures of [`spawn_local`](crate::task::spawn_local) are dropped on their workers.
     ///
     /// # Blocking
-    /// Waits for the running work and for destructors, but not for itself when called from one of its own workers. A
+    /// Waits for the running work of its workers and for destructors, but not for itself when called from one of its own
+    /// workers, nor for threads outside that take part in a call. A
     /// destructor that waits keeps its thread, and up to [`max_threads`](Builder::max_threads) others go on.
     ///
     /// # Examples

@@ -37,6 +37,9 @@ pub struct ShutdownReport {
     /// [`shutdown_timeout_blocking`](crate::Runtime::shutdown_timeout_blocking) was over before, or where the runtime
     /// was shut down by one of its own workers.
     pub unfinished: Vec<UnfinishedWork>,
+    /// Threads of workers that have not ended. Those that run nothing of `unfinished` are in a hook of the builder, or in the
+    /// destructor of a task that was dropped, or about to end.
+    pub threads: usize,
 }
 
 /// Work that a shutdown did not wait for any longer.

@@ -147,11 +147,11 @@ pub(super) trait Name: Send + Sync + 'static {
     /// The name.
     fn shared(&self) -> Option<&Arc<str>>;
 
-    /// Runs `f`, which does not unwind, while the slot of the calling worker shows the name.
+    /// Runs `f`, which does not unwind, while the slot of the calling worker shows the name of this task, spawned there.
     #[inline]
-    fn shown<R>(&self, f: impl FnOnce() -> R) -> R {
+    fn shown<R>(&self, spawned_at: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
         match self.shared() {
-            Some(name) => show(name, f),
+            Some(name) => show(name, spawned_at, f),
             None => f(),
         }
     }
@@ -216,13 +216,16 @@ impl Name for Arc<str> {
 }
 
 /// See [`Name::shown`].
-fn show<R>(name: &Arc<str>, f: impl FnOnce() -> R) -> R {
+fn show<R>(name: &Arc<str>, spawned_at: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
     let Some((slot, _)) = current::worker() else {
         return f();
     };
-    let outer = lock(&slot.task_name).replace(Arc::clone(name));
+    let (outer_task, outer_name) = (slot.task(), lock(&slot.task_name).take());
+    slot.set_task(Some(spawned_at));
+    *lock(&slot.task_name) = Some(Arc::clone(name));
     let result = f();
-    *lock(&slot.task_name) = outer;
+    *lock(&slot.task_name) = outer_name;
+    slot.set_task(outer_task);
     result
 }
 

@@ -51,8 +51,10 @@ unsafe fn run<F: FnOnce() -> T, T, N: Name>(cell: NonNull<Header>, step: Step) -
     let outcome = match step {
         Step::Run => {
             // SAFETY: the cell is held while the closure runs.
+            let spawned_at = unsafe { cell.as_ref() }.location;
+            // SAFETY: as above.
             let name = unsafe { Cell::<Closure<F, N>>::extra(cell) };
-            let outcome = name.shown(|| catch(closure));
+            let outcome = name.shown(spawned_at, || catch(closure));
             outcome.map_err(|payload| Failure::Panicked(PanicPayload::new(payload)))
         }
         Step::Drop => {

@@ -87,8 +87,12 @@ unsafe fn run<F: Future, N: Name, R: Affinity>(cell: NonNull<Header>, step: Step
     };
     // SAFETY: as promised.
     let work = unsafe { Cell::<Async<F, N, R>>::work(cell) };
+    // SAFETY: as promised.
+    let name = unsafe { Cell::<Async<F, N, R>>::extra(cell) };
+    // SAFETY: as promised.
+    let spawned_at = unsafe { cell.as_ref() }.location;
     // SAFETY: the future is there, and is not used again; the outcome takes its place below.
-    contain(|| unsafe { work.drop_in_place() });
+    name.shown(spawned_at, || contain(|| unsafe { work.drop_in_place() }));
     // SAFETY: the caller is the runner, and the future was dropped above.
     unsafe { Cell::<Async<F, N, R>>::write_outcome(cell, outcome) };
     true
@@ -109,7 +113,11 @@ unsafe fn poll<F: Future, N: Name, R: Affinity>(
     let future = unsafe { Pin::new_unchecked(future) };
     // SAFETY: the cell is held while it is polled.
     let name = unsafe { Cell::<Async<F, N, R>>::extra(cell) };
-    match name.shown(|| catch(|| future.poll(&mut Context::from_waker(&waker)))) {
+    // SAFETY: as above.
+    let spawned_at = unsafe { cell.as_ref() }.location;
+    match name.shown(spawned_at, || {
+        catch(|| future.poll(&mut Context::from_waker(&waker)))
+    }) {
         Ok(Poll::Pending) => None,
         Ok(Poll::Ready(value)) => Some(Ok(value)),
         Err(payload) => Some(Err(Failure::Panicked(PanicPayload::new(payload)))),

@@ -4,9 +4,10 @@
 //!
 //! Unsafe: a new task's cell is passed to a queue by pointer.
 
-use crate::job::{Action, Job, RunPermit};
-use crate::runtime::enqueue::enqueue_in;
+use crate::job::Job;
+use crate::runtime::enqueue::{discard_new, enqueue_in};
 use crate::runtime::{EnterGuard, Metrics, Priority, Runtime, RuntimeInner, TokioContext, current};
+use crate::sync::process;
 use crate::task::{JoinHandle, block_on, builder};
 use std::fmt;
 use std::sync::Weak;
@@ -78,7 +79,11 @@ impl Handle {
         }
     }
 
-    /// [`task::spawn`](crate::task::spawn) in this runtime.
+    /// [`task::spawn`](crate::task::spawn) in this runtime. While that ends, the future is dropped on the calling thread, and
+    /// perhaps other tasks of the runtime are, too.
+    ///
+    /// # Panics
+    /// In a child of `fork`.
     ///
     /// Example: see [`Handle`].
     #[track_caller]
@@ -87,10 +92,14 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
+        process::refuse_forked();
         builder::spawn_in(self, future)
     }
 
-    /// [`task::run`](crate::task::run) in this runtime.
+    /// [`task::run`](crate::task::run) in this runtime; otherwise as [`spawn`](Self::spawn).
+    ///
+    /// # Panics
+    /// In a child of `fork`.
     ///
     /// Example: see [`Handle`].
     #[doc(alias = "spawn_blocking")]
@@ -100,6 +109,7 @@ impl Handle {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
+        process::refuse_forked();
         builder::run_in(self, closure)
     }
 
@@ -128,7 +138,8 @@ impl Handle {
     /// # Ok::<(), manyhands::BuildError>(())
     /// ```
     pub fn enter(&self) -> EnterGuard<'_> {
-        EnterGuard::of_handle(self.shared.upgrade(), &self.tokio_context)
+        let open = self.shared.upgrade().filter(|shared| !shared.is_closing());
+        EnterGuard::of_handle(open, &self.tokio_context)
     }
 
     /// As [`Runtime::metrics`]; `None` when the runtime has ended.
@@ -156,10 +167,8 @@ impl Handle {
         match self.shared.upgrade() {
             // SAFETY: by the caller's promise.
             Some(shared) => unsafe { enqueue_in(&shared, job, Priority::Normal) },
-            None => {
-                // SAFETY: 1. and 2. by the caller's promise.
-                unsafe { Job::perform(job, Action::Discard, RunPermit::new()) };
-            }
+            // SAFETY: as above.
+            None => unsafe { discard_new(job) },
         }
     }
 }

@@ -173,8 +173,14 @@ pub(super) unsafe fn perform_future(cell: impl HeldFuture, action: Action<'_>) {
                 unsafe { end_poll(cell, action) };
             }
         }
-        // SAFETY: the caller is the runner now.
-        _ => unsafe { drop_and_finish(cell, action) },
+        _ => {
+            if let Action::Run(_) = action {
+                // SAFETY: held by the runner.
+                unsafe { cell.show() };
+            }
+            // SAFETY: the caller is the runner now.
+            unsafe { drop_and_finish(cell, action) };
+        }
     }
 }
 

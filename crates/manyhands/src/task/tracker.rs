@@ -78,10 +78,11 @@ impl TaskTracker {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let token = self.token();
+        let tracked = (future, self.token());
         builder::spawn((), async move {
-            // Dropped after the future.
-            let _token = token;
+            // As a whole: so the token is dropped after the future, also when that never begins.
+            let tracked = tracked;
+            let (future, _token) = tracked;
             future.await
         })
     }
@@ -103,9 +104,11 @@ impl TaskTracker {
         &self,
         closure: impl FnOnce() -> T + Send + 'static,
     ) -> JoinHandle<T> {
-        let token = self.token();
+        let tracked = (closure, self.token());
         builder::run((), move || {
-            let _token = token;
+            // As a whole: as above.
+            let tracked = tracked;
+            let (closure, _token) = tracked;
             closure()
         })
     }

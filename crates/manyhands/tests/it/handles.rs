@@ -360,3 +360,122 @@ fn a_group_is_made_of_futures_and_extended_by_them() {
         assert!(values.eq(0..5));
     });
 }
+
+#[test]
+fn a_tracked_task_counts_until_it_is_dropped_although_it_never_began() {
+    struct Looks(mpsc::Sender<usize>, TaskTracker);
+    impl Drop for Looks {
+        fn drop(&mut self) {
+            let _ = self.0.send(self.1.len());
+        }
+    }
+    within(60, || {
+        let runtime = of_threads(1);
+        let _entered = runtime.enter();
+        let (let_go, blocked) = block(&runtime);
+        let tracker = TaskTracker::new();
+        let (tell, told) = mpsc::channel();
+        let (first, second) = (
+            Looks(tell.clone(), tracker.clone()),
+            Looks(tell, tracker.clone()),
+        );
+        let future = tracker.spawn(async move { drop(first) });
+        future.cancel();
+        drop(future);
+        drop(let_go);
+        blocked.join().expect("it only waits");
+        assert_eq!(receive(&told), 1);
+        let (let_go, blocked) = block(&runtime);
+        let closure = tracker.run(move || drop(second));
+        closure.cancel();
+        drop(let_go);
+        blocked.join().expect("it only waits");
+        assert!(closure.join().unwrap_err().is_cancelled());
+        assert_eq!(receive(&told), 1);
+    });
+}
+
+#[test]
+fn an_end_with_a_limit_waits_for_no_destructor_of_a_thread() {
+    struct Waits(mpsc::Receiver<()>);
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            let _ = self.0.recv();
+        }
+    }
+    thread_local! {
+        static WAITS: std::cell::RefCell<Option<Waits>> = const { std::cell::RefCell::new(None) };
+    }
+    within(60, || {
+        for ends in [
+            (|runtime: Runtime| runtime.shutdown_background()) as fn(Runtime) -> _,
+            |runtime| runtime.shutdown_timeout_blocking(Duration::from_millis(50)),
+            |runtime| runtime.shutdown_timeout_blocking(Duration::MAX),
+        ] {
+            let (let_go, gate) = mpsc::channel();
+            let runtime = of_threads(1);
+            let waits = runtime.handle().run(|| WAITS.set(Some(Waits(gate))));
+            runtime
+                .handle()
+                .block_on(waits)
+                .expect("it only sets a value");
+            ends(runtime);
+            drop(let_go);
+        }
+    });
+}
+
+#[test]
+fn what_a_thread_spawns_that_takes_part_in_an_ended_runtime_is_dropped_at_once() {
+    within(60, || {
+        let runtime = of_threads(1);
+        let handle = runtime.handle();
+        let (end, ends) = mpsc::channel();
+        let (ended, wait) = mpsc::channel();
+        let outside = thread::spawn(move || {
+            let _entered = handle.enter();
+            manyhands::scope(|_| {
+                end.send(()).expect("the test waits");
+                receive(&wait);
+                let tasks = [handle.run(|| ()), handle.spawn(async {}), task::run(|| ())];
+                // Another thread waits, so this one does not run them in place.
+                let wait = |task: task::JoinHandle<()>| thread::spawn(|| task.join());
+                let outcomes = tasks
+                    .map(wait)
+                    .map(|waiter| waiter.join().expect("nothing panics"));
+                assert!(outcomes.iter().all(|outcome| outcome.is_err()));
+            });
+        });
+        receive(&ends);
+        runtime.shutdown_background();
+        ended.send(()).expect("the thread waits");
+        outside.join().expect("all are dropped");
+    });
+}
+
+#[test]
+fn the_name_and_the_line_of_unfinished_work_belong_together() {
+    within(60, || {
+        let runtime = of_threads(1);
+        let (begin, begun) = mpsc::channel();
+        let (let_go, gate) = mpsc::channel::<()>();
+        let outer = runtime.handle().run(move || {
+            let inner = task::Builder::new().name("inner").run(move || {
+                begin.send(()).expect("the test waits");
+                let _ = gate.recv();
+            });
+            let line = inner.location().line();
+            // In place.
+            inner.join().expect("it only waits");
+            line
+        });
+        receive(&begun);
+        let report = runtime.shutdown_background();
+        drop(let_go);
+        let line = outer.join().expect("it only waits");
+        let unfinished = &report.unfinished[0];
+        assert_eq!(unfinished.name.as_deref(), Some("inner"));
+        assert_eq!(unfinished.task.map(|task| task.line()), Some(line));
+        assert_eq!(report.threads, 1);
+    });
+}
