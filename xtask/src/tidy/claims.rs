@@ -5,7 +5,8 @@
 //! ``Held by `tests/it/map.rs::a_name` ``, a path inside the library's folder, its tests, or the rules here. A test is
 //! named: a whole file of tests does not say which of them would fail. The file of a model or of a rule needs no name,
 //! because it has one property. Where nothing else could be written, ``Held by the types: `` says how. The same goes for
-//! each *Invariant* in ARCHITECTURE.md, and for the numbered ones in pages beside the code.
+//! each *Invariant* in ARCHITECTURE.md, for the numbered ones in pages beside the code, and for the numbered rows of
+//! `docs/promises.md`, whose last cell says what each is held by.
 
 use super::finding::Finding;
 use super::source::{Line, Source};
@@ -39,6 +40,7 @@ const BY_TYPES: &str = "held by the types: ";
 /// Where a path may begin.
 const ROOTS: &[&str] = &[LIBRARY, "crates/manyhands/", "xtask/src/tidy/"];
 const PAGE: &str = "ARCHITECTURE.md";
+const PROMISES: &str = "docs/promises.md";
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -59,6 +61,8 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             findings.extend(judge(tree, PAGE, &claim));
         }
     }
+    let promises = rows(tree.text(PROMISES).unwrap_or(""));
+    findings.extend(promises.filter_map(|claim| judge(tree, PROMISES, &claim)));
     let is_protocol = |path: &str| path.starts_with(LIBRARY) && path.ends_with(".md");
     for (path, text) in tree.files().filter(|(path, _)| is_protocol(path)) {
         let numbered = items(text).into_iter().filter(Claim::is_numbered);
@@ -106,6 +110,20 @@ fn items(page: &str) -> Vec<Claim> {
         }
     }
     items
+}
+
+/// The numbered rows of a page's tables.
+fn rows(page: &str) -> impl Iterator<Item = Claim> {
+    let row = |(idx, line): (usize, &str)| {
+        let cells = line.strip_prefix("| ")?.strip_suffix(" |")?;
+        let is_numbered = cells.starts_with(|c: char| c.is_ascii_digit());
+        let (_, holders) = cells.rsplit_once(" | ").filter(|_| is_numbered)?;
+        Some(Claim {
+            line_number: idx + 1,
+            text: format!("held by {}", holders.to_lowercase()),
+        })
+    };
+    page.lines().enumerate().filter_map(row)
 }
 
 fn claims(source: &Source) -> Vec<Claim> {
@@ -181,7 +199,7 @@ fn is_there(tree: &Tree, name: &str) -> bool {
     let path_of = |root: &&str| format!("{root}{file}");
     let text = ROOTS.iter().map(path_of).find_map(|path| tree.text(&path));
     text.is_some_and(|text| {
-        function.is_none_or(|function| text.contains(&format!("fn {function}")))
+        function.is_none_or(|function| text.contains(&format!("fn {function}(")))
     })
 }
 
@@ -275,5 +293,17 @@ mod tests {
             0
         );
         assert_eq!(page("- **Nothing** is lost."), 0);
+    }
+
+    #[test]
+    fn a_numbered_promise_names_its_holder() {
+        let page = |text: &str| check(&Tree::of(&[(PROMISES, text), TEST])).len();
+        let held = "`tests/it/map.rs::nothing_is_lost`";
+        assert_eq!(page(&format!("| 1 | `map` loses nothing | {held} |")), 0);
+        assert_eq!(page("| 1 | `map` loses nothing | nobody |"), 1);
+        assert_eq!(page("| 1 | `map` loses nothing | `tests/it/map.rs` |"), 1);
+        let gone = "`tests/it/map.rs::nothing_is`";
+        assert_eq!(page(&format!("| 1 | `map` | {held}, {gone} |")), 1);
+        assert_eq!(page("| | promise | held by |\n|--:|---|---|"), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! Other libraries on the pool: tokio's sockets and timers, hyper's servers and clients, spawners and sinks of
+//! Other libraries on the pool: tokio's sockets, timers and locks, hyper's servers and clients, spawners and sinks of
 //! `futures`; and what the runtime reports to `metrics` and `tracing`. Every wait has a deadline.
 
 #![expect(clippy::unwrap_used, reason = "in a test an unwrap is an assertion")]
@@ -11,6 +11,7 @@ mod server;
 mod sink;
 mod spawner;
 mod support;
+mod sync;
 mod timer;
 mod tokio_context;
 mod tracing;

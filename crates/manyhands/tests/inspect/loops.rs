@@ -111,6 +111,22 @@ fn a_loop_that_runs_is_listed_with_its_body_and_what_is_done() {
     assert!(running(ITEMS).is_none());
 }
 
+#[test]
+fn closures_that_are_invoked_are_listed_while_they_run_and_reported_as_one_loop() {
+    inspect::open();
+    const COUNT: usize = 1_013;
+    const ITEMS: u64 = COUNT as u64;
+    let look = || {
+        let listed = running(ITEMS).unwrap();
+        assert!(listed.done < ITEMS && listed.runners == 1, "{listed:?}");
+    };
+    let options = parallel::options().degree_of_parallelism(1);
+    options.invoke([look; COUNT]);
+    assert!(running(ITEMS).is_none());
+    let report = last();
+    assert_eq!((report.items, report.called_at.file()), (ITEMS, file!()));
+}
+
 #[track_caller]
 fn assert_here(called_at: &Location<'_>, line: u32) {
     assert_eq!((called_at.file(), called_at.line()), (file!(), line));

@@ -1,13 +1,17 @@
 //! What a task waits for outside this library.
 
 use crate::support::{Source, assert_waits_at, spawn, until, waiting};
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use manyhands::inspect::{self, LastWaker, TaskSnapshot, WaitKind};
 use manyhands::{channel, task};
 use manyhands_inspect::{Client, Task};
 use std::future::poll_fn;
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::mpsc;
 use std::task::{Context, Poll, Waker};
+use tokio::sync::{Barrier, Mutex, Notify, RwLock, Semaphore};
 
 const HERE: Source = (file!(), include_str!("outside.rs"));
 
@@ -162,4 +166,52 @@ fn tasks_that_wait_outside_in_the_same_frame_are_one_group_with_its_line() {
     let words = "waits for something outside this library";
     assert!(text.contains(words), "{text}");
     tasks.iter().for_each(task::JoinHandle::cancel);
+}
+
+#[test]
+fn a_task_that_waits_for_a_lock_of_tokio_waits_outside_for_nobody_in_particular() {
+    inspect::open();
+    let (mutex, lock) = (Arc::new(Mutex::new(())), Arc::new(RwLock::new(())));
+    let (permits, notify) = (Arc::new(Semaphore::new(0)), Arc::new(Notify::new()));
+    let barrier = Arc::new(Barrier::new(2));
+    let held = (mutex.try_lock(), lock.try_read());
+    let (of_mutex, of_lock, of_permits) =
+        (Arc::clone(&mutex), Arc::clone(&lock), Arc::clone(&permits));
+    let (of_notify, of_barrier) = (Arc::clone(&notify), Arc::clone(&barrier));
+    let framed = |name, wait| spawn(name, task::framed(name, wait));
+    let tasks: [(&str, BoxFuture<'static, ()>); 5] = [
+        (
+            "outside: mutex",
+            async move { drop(of_mutex.lock().await) }.boxed(),
+        ),
+        (
+            "outside: lock",
+            async move { drop(of_lock.write().await) }.boxed(),
+        ),
+        (
+            "outside: permits",
+            async move { drop(of_permits.acquire().await) }.boxed(),
+        ),
+        (
+            "outside: notify",
+            async move { of_notify.notified().await }.boxed(),
+        ),
+        (
+            "outside: barrier",
+            async move { _ = of_barrier.wait().await }.boxed(),
+        ),
+    ];
+    let tasks = tasks.map(|(name, wait)| (name, framed(name, wait)));
+    for (name, _) in &tasks {
+        let listed = waiting(name);
+        assert_eq!(frames(&listed), [(WaitKind::Outside, Some(*name))]);
+        assert_eq!((listed.waits[0].owner, listed.waits[0].resource), (None, 0));
+    }
+    drop(held);
+    permits.add_permits(1);
+    notify.notify_one();
+    task::block_on(barrier.wait());
+    for (_, task) in tasks {
+        task.join().unwrap();
+    }
 }

@@ -270,6 +270,22 @@ fn failures_and_cancellation_are_reported_together() {
 }
 
 #[test]
+fn the_cancellation_of_another_token_is_an_error_of_its_body() {
+    on_each_runtime(|runtime| {
+        let (own, other) = (Source::new(), Source::new());
+        other.cancel();
+        let (token, foreign) = (own.token(), other.token());
+        let options = options().runtime(runtime).cancellation(&token);
+        let failures = options
+            .try_for_range(0..100, |i| if i == 3 { foreign.check() } else { Ok(()) })
+            .unwrap_err();
+        assert!(failures.cancelled().is_none());
+        let mut errors = failures.errors();
+        assert!(matches!(errors.next(), Some((3, error)) if error.token() == &foreign));
+    });
+}
+
+#[test]
 fn failures_print_their_positions_and_messages() {
     within(60, || {
         let failures = parallel::try_for_each(0..1, |_| -> Result<(), String> { blow("oh dear") });

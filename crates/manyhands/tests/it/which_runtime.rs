@@ -6,6 +6,7 @@ use manyhands::{Runtime, channel, join, parallel, scope, task, time};
 use std::collections::BTreeSet;
 use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
 use std::time::Duration;
 
 /// A runtime whose threads are called by `name`.
@@ -16,7 +17,7 @@ pub(crate) fn named(name: &'static str, workers: usize) -> Runtime {
 }
 
 pub(crate) fn thread_name() -> String {
-    std::thread::current().name().unwrap_or("").to_owned()
+    thread::current().name().unwrap_or("").to_owned()
 }
 
 /// Runs `work`, which calls what it is given from many bodies, until a thread called by `name` has taken
@@ -91,6 +92,16 @@ fn scope_on(runtime: &Runtime, work: impl Fn() + Sync) {
 }
 
 #[test]
+fn the_source_of_an_async_loop_is_read_where_the_loop_is_polled() {
+    on(named("chosen", 2), |chosen| {
+        let reader = thread::current().id();
+        let items = (0..200).inspect(move |_| assert_eq!(thread::current().id(), reader));
+        let looping = options().runtime(chosen);
+        task::block_on(looping.for_each_async(items, |_| task::yield_now()));
+    });
+}
+
+#[test]
 fn without_the_option_the_current_runtime_is_used() {
     on(named("first", 2), |first| {
         let second = named("second", 2);
@@ -117,7 +128,7 @@ fn without_the_option_the_current_runtime_is_used() {
 
 #[test]
 fn without_any_runtime_the_default_one_is_used() {
-    if std::thread::available_parallelism().unwrap().get() == 1 {
+    if thread::available_parallelism().unwrap().get() == 1 {
         // The default runtime has one place then, and the caller takes it.
         return;
     }
@@ -232,7 +243,7 @@ fn a_guard_that_is_forgotten_keeps_no_worker_from_its_work_and_no_runtime_from_e
         let forgets = move || {
             let _ = ManuallyDrop::new(theirs.enter());
         };
-        std::thread::spawn(forgets).join().unwrap();
+        thread::spawn(forgets).join().unwrap();
         let second = Arc::into_inner(second).expect("what borrowed it is gone");
         second.shutdown_blocking();
         works();

@@ -25,6 +25,17 @@ fn of_two_settings_the_later_one_holds() {
 }
 
 #[test]
+fn the_settings_of_an_operand_give_way_to_those_of_the_query() {
+    let alone = || (0..1000).into_par_query().degree_of_parallelism(1);
+    let parallel = || {
+        let query = (0..1000).into_par_query();
+        query.execution_mode(ExecutionMode::Parallel)
+    };
+    assert!(!parallel().union(alone()).explain().is_sequential());
+    assert!(alone().union(parallel()).explain().is_sequential());
+}
+
+#[test]
 fn with_degree_one_the_caller_runs_everything_in_order() {
     within_limit(|| {
         let caller = thread::current().id();

@@ -316,6 +316,24 @@ fn the_longer_side_of_a_zip_is_dropped_once() {
 }
 
 #[test]
+fn both_sides_of_a_comparison_are_dropped_once_although_an_early_difference_decides() {
+    for setting in few_settings() {
+        let ledger = Arc::new(Ledger::default());
+        let numbers = || ledger.make_all(9).into_par_query().map(|item| item.number);
+        let other = ledger
+            .make_all(9)
+            .into_par_query()
+            .map(|item| match item.number {
+                1 => 100,
+                number => number,
+            });
+        assert!(!setting.set(numbers()).sequence_equal(other));
+        assert!(setting.set(numbers()).sequence_equal(numbers()));
+        ledger.assert_settled("both sides of a comparison");
+    }
+}
+
+#[test]
 fn an_iterator_that_panics_ends_the_query_and_is_dropped() {
     for setting in few_settings() {
         let ledger = Arc::new(Ledger::default());

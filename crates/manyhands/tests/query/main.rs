@@ -1,6 +1,6 @@
 //! Queries against their sequential twins: every operator, panics, cancellation.
 //!
-//! A test whose name begins with `p` and a number holds the promise of that number.
+//! Which of them hold the library's promises is in `docs/promises.md`.
 
 mod adversary;
 mod controls;
