@@ -133,10 +133,19 @@ impl<E: Ending> Options<'_, E> {
 
     /// As [`try_for_each`](crate::parallel::try_for_each), with these options.
     ///
-    /// Example: see [`Options::try_for_each`].
-    ///
     /// # Errors
     /// Every error that a body returned and every panic, by position; a cancellation.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::parallel;
+    /// let one_by_one = parallel::options().degree_of_parallelism(1);
+    /// let below_3 = |n| if n < 3 { Ok(n) } else { Err("too many") };
+    ///
+    /// assert_eq!(one_by_one.try_map(0..3, below_3).unwrap(), [0, 1, 2]);
+    /// let failures = one_by_one.try_for_each(0..10, |n| below_3(n).map(drop)).unwrap_err();
+    /// assert_eq!(failures.errors().collect::<Vec<_>>(), [(3, &"too many")]);
+    /// ```
     #[track_caller]
     pub fn try_for_each<S: Source, Err: Send>(
         &self,
@@ -189,10 +198,24 @@ where
 
     /// As [`for_each`](Self::for_each), with bodies that can fail.
     ///
-    /// Example: see [`LocalOptions::try_for_each`].
-    ///
     /// # Errors
     /// Every error that a body returned and every panic, by position; a cancellation.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::parallel;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    ///
+    /// let total = AtomicU64::new(0);
+    /// let add = |part| { total.fetch_add(part, Ordering::Relaxed); };
+    /// let options = parallel::options().degree_of_parallelism(1).local(|| 0, add);
+    /// let outcome = options.try_for_each(&[5, 50, 500], |n, _control, part| {
+    ///     *part += n;
+    ///     if *n < 500 { Ok(()) } else { Err("too much") }
+    /// });
+    /// assert_eq!(outcome.unwrap_err().errors().next(), Some((2, &"too much")));
+    /// assert_eq!(total.into_inner(), 555); // the state of a runner that fails is finished, too
+    /// ```
     #[track_caller]
     pub fn try_for_each<S: Source, Err: Send>(
         &self,

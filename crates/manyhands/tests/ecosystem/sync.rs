@@ -352,7 +352,7 @@ fn a_runtime_that_ends_gives_the_permits_of_its_tasks_back() {
         });
         assert_eq!(permits.available_permits(), 0);
         drop(entered);
-        runtime.shutdown();
+        runtime.shutdown_blocking();
         for task in tasks {
             assert!(task.join().unwrap_err().is_cancelled());
         }

@@ -277,7 +277,7 @@ fn the_cancellation_of_another_token_is_an_error_of_its_body() {
         let (token, foreign) = (own.token(), other.token());
         let options = options().runtime(runtime).cancellation(&token);
         let failures = options
-            .try_for_range(0..100, |i| if i == 3 { foreign.check() } else { Ok(()) })
+            .try_for_each(0..100, |i| if i == 3 { foreign.check() } else { Ok(()) })
             .unwrap_err();
         assert!(failures.cancelled().is_none());
         let mut errors = failures.errors();

@@ -374,24 +374,24 @@ fn a_tracked_task_counts_until_it_is_dropped_although_it_never_began() {
         let _entered = runtime.enter();
         let (let_go, blocked) = block(&runtime);
         let tracker = TaskTracker::new();
-        let (tell, told) = mpsc::channel();
+        let (say, seen) = mpsc::channel();
         let (first, second) = (
-            Looks(tell.clone(), tracker.clone()),
-            Looks(tell, tracker.clone()),
+            Looks(say.clone(), tracker.clone()),
+            Looks(say, tracker.clone()),
         );
         let future = tracker.spawn(async move { drop(first) });
         future.cancel();
         drop(future);
         drop(let_go);
         blocked.join().expect("it only waits");
-        assert_eq!(receive(&told), 1);
+        assert_eq!(receive(&seen), 1);
         let (let_go, blocked) = block(&runtime);
         let closure = tracker.run(move || drop(second));
         closure.cancel();
         drop(let_go);
         blocked.join().expect("it only waits");
         assert!(closure.join().unwrap_err().is_cancelled());
-        assert_eq!(receive(&told), 1);
+        assert_eq!(receive(&seen), 1);
     });
 }
 
