@@ -4,8 +4,8 @@
 //! Unsafe: calls of the C library.
 #![cfg(unix)]
 
-use crate::support::{Deadline, message_of, panics_of, within};
-use manyhands::{Runtime, channel, join, parallel, scope, task, time};
+use crate::support::{Deadline, message_of, panics_of, wait_until, within};
+use manyhands::{Handle, Runtime, channel, join, parallel, scope, task, time};
 use std::cell::RefCell;
 use std::env;
 use std::future::pending;
@@ -13,7 +13,7 @@ use std::future::pending;
 use std::io::{self, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -113,6 +113,11 @@ fn in_forked_children() {
     assert_refused(|| task::block_on(pending::<()>()));
     assert_refused(|| task::scope(|scope| scope.spawn(async {})));
     assert_refused(|| Runtime::builder().build());
+    let handle = runtime.handle();
+    assert_refused(|| handle.run(|| ()));
+    assert_refused(|| handle.spawn(async {}));
+    assert_refused(|| handle.block_on(pending::<()>()));
+    assert_refused(Handle::current);
     let entered = runtime.enter();
     assert_refused(|| task::run(|| ()));
     assert_refused(|| parallel::invoke((|| (), || ())));
@@ -206,6 +211,53 @@ fn in_children_of_calls() {
             assert_eq!(status_of(child).code(), Some(ENDED));
             assert_eq!(allowed(worker), before, "the child has moved it");
         }
+    }
+}
+
+#[test]
+fn a_child_that_was_forked_in_a_short_loop_goes_on_or_ends_with_a_sentence() {
+    assert!(run_alone("process::in_children_of_short_loops").success());
+}
+
+#[test]
+#[ignore = "run in a process of its own by the test above"]
+fn in_children_of_short_loops() {
+    for waits_for_others in [false, true] {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let _entered = runtime.enter();
+        let (is_short, has_forked) = (AtomicBool::new(true), AtomicBool::new(false));
+        let (others, caller) = (AtomicUsize::new(0), thread::current().id());
+        let child = AtomicI32::new(0);
+        let call = || {
+            parallel::for_each(0..16, |_| {
+                if is_short.load(Ordering::SeqCst) {
+                    return;
+                }
+                if thread::current().id() != caller {
+                    others.fetch_add(1, Ordering::SeqCst);
+                } else if !has_forked.swap(true, Ordering::SeqCst) {
+                    wait_until("the loop is opened to another thread", || {
+                        !waits_for_others || others.load(Ordering::SeqCst) > 0
+                    });
+                    // SAFETY: takes nothing. What the child uses of this process holds no lock.
+                    child.store(unsafe { libc::fork() }, Ordering::SeqCst);
+                }
+            });
+        };
+        (0..100).for_each(|_| call());
+        is_short.store(false, Ordering::SeqCst);
+        call();
+        let child = child.into_inner();
+        if child == 0 {
+            // SAFETY: ends the process.
+            unsafe { libc::_exit(ENDED) };
+        }
+        let status = status_of(child);
+        let has_ended = status.code() == Some(ENDED) && !waits_for_others;
+        assert!(
+            has_ended || status.signal() == Some(libc::SIGABRT),
+            "{status:?}"
+        );
     }
 }
 
