@@ -101,15 +101,13 @@ pub(crate) unsafe fn enqueue_in(shared: &RuntimeInner, job: *mut Job, priority: 
             // SAFETY: by the caller's promise; the slot is this thread's.
             unsafe { to_own(shared, slot, job, Notify::Others) };
         }
-        Some((slot, _)) => {
-            // SAFETY: as above.
-            let queue = || unsafe { to_own(shared, slot, job, Notify::Others) };
-            // SAFETY: by the caller's promise; not queued.
-            ending::bring(shared, queue, || unsafe { discard_new(job) });
-        }
-        None => {
-            // SAFETY: by the caller's promise.
-            let queue = || unsafe { to_runtime(shared, job, priority) };
+        _ => {
+            let queue = || match own {
+                // SAFETY: as above.
+                Some((slot, _)) => unsafe { to_own(shared, slot, job, Notify::Others) },
+                // SAFETY: by the caller's promise.
+                None => unsafe { to_runtime(shared, job, priority) },
+            };
             // SAFETY: by the caller's promise; not queued.
             ending::bring(shared, queue, || unsafe { discard_new(job) });
         }

@@ -4,14 +4,14 @@
 
 use crate::engine::Indexed;
 use crate::engine::consumer::Ending;
-use crate::parallel::source::slice::{SharedItems, to_usize};
+use crate::parallel::source::slice::SharedItems;
+use crate::parallel::source::{Windows, windows};
 use crate::query::Query;
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::{Order, Ordered};
 use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional};
 use crate::query::run::QueryRun;
-use std::slice;
 
 /// Several positions of the base as one; see [`Query::chunks`] and [`Query::step_by`].
 #[derive(Debug)]
@@ -118,46 +118,6 @@ unsafe impl<S: Indexed, K: Kind<S::Item>> Indexed for Grouped<S, K> {
 // SAFETY: one item is made of each group, and only the last group may be short, none empty.
 unsafe impl<S: Positional, K: Kind<S::Item>> Positional for Grouped<S, K> {}
 
-/// The parts of a slice of a given length; see [`Query::windows`].
-#[derive(Debug)]
-pub struct Windows<'a, T> {
-    slice: &'a [T],
-    size: usize,
-}
-
-// SAFETY: shared references may be given out any number of times.
-unsafe impl<'a, T: Sync> Indexed for Windows<'a, T> {
-    type Item = &'a [T];
-
-    fn len(&self) -> u64 {
-        self.slice.len().saturating_sub(self.size - 1) as u64
-    }
-
-    #[inline]
-    unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = &'a [T]> {
-        self.windows(start, end)
-    }
-
-    #[inline]
-    unsafe fn block_backwards(&self, start: u64, end: u64) -> impl Iterator<Item = &'a [T]> {
-        self.windows(start, end).rev()
-    }
-}
-
-impl<'a, T> Windows<'a, T> {
-    /// The windows that begin at these positions. The slice may be shorter than one window; then there are
-    /// none.
-    #[inline]
-    fn windows(&self, start: u64, end: u64) -> slice::Windows<'a, T> {
-        let end = to_usize(end).saturating_add(self.size - 1);
-        let slice = &self.slice[to_usize(start)..end.min(self.slice.len())];
-        slice.windows(self.size)
-    }
-}
-
-// SAFETY: a window for each position.
-unsafe impl<T: Sync> Positional for Windows<'_, T> {}
-
 impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
     /// The items in vectors of `size`, the last of which may be shorter.
     ///
@@ -220,10 +180,6 @@ impl<'a, 's, T: Sync, O: Order, E: Ending> Query<'a, Items<SharedItems<'s, T>>, 
     /// ```
     #[doc(alias = "par_windows")]
     pub fn windows(self, size: usize) -> Query<'a, Items<Windows<'s, T>>, O, E> {
-        assert!(size > 0, "a window has at least one item");
-        self.with(|items| {
-            let slice = items.release().as_slice();
-            Items::new(Windows { slice, size }, "windows")
-        })
+        self.with(|items| Items::new(windows(items.release().as_slice(), size), "windows"))
     }
 }
