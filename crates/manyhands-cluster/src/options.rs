@@ -9,7 +9,7 @@ use crate::{
     wire,
 };
 use manyhands::{
-    cancel::{Source, Token},
+    cancel::{Token, TokenSource},
     task,
 };
 use serde::de::DeserializeOwned;
@@ -32,7 +32,7 @@ use std::{
 /// use std::time::Duration;
 ///
 /// let cluster = Cluster::local();
-/// let source = cancel::Source::new();
+/// let source = cancel::TokenSource::new();
 /// let token = source.token();
 /// let options = cluster.options().deadline(Duration::from_secs(60)).cancellation(&token);
 /// assert_eq!(options.map(0..3, remote!([] |i| -> u64 { i }))?, [0, 1, 2]);
@@ -342,7 +342,7 @@ impl<'a> Options<'a> {
     /// # use std::time::Duration;
     ///
     /// let cluster = Cluster::local();
-    /// let source = cancel::Source::new();
+    /// let source = cancel::TokenSource::new();
     /// let token = source.token();
     /// source.cancel();
     /// let options = cluster.options().patience(Duration::from_secs(600)).cancellation(&token);
@@ -360,7 +360,7 @@ impl<'a> Options<'a> {
             (Some(token), None) => call(token),
             (token, Some(limit)) => {
                 let parents: Vec<Token> = token.into_iter().cloned().collect();
-                let source = Source::linked(&parents);
+                let source = TokenSource::linked(&parents);
                 source.cancel_after(limit);
                 call(&source.token())
             }

@@ -88,7 +88,7 @@ fn text(payload: &PanicPayload) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use manyhands::cancel::Source;
+    use manyhands::cancel::TokenSource;
     use std::cell::Cell;
 
     #[test]
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn nothing_runs_after_a_cancellation() {
-        let source = Source::new();
+        let source = TokenSource::new();
         source.cancel();
         let token = source.token();
         let never = |_: u64| -> u64 { panic!("it ran") };

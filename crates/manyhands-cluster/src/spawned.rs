@@ -178,7 +178,7 @@ mod tests {
         transport::{ToDriver, Transport},
         wire::{self, FromWorker, Hello, PROTOCOL, ToWorker},
     };
-    use manyhands::cancel::Source;
+    use manyhands::cancel::TokenSource;
     use serde::{Deserialize, Deserializer, Serialize};
     use std::{thread, time::Duration};
 
@@ -264,7 +264,7 @@ mod tests {
         assert!(matches!(spawn(hasty), Err(ClusterError::NoWorkers { .. })));
         let late = nobody.options().deadline(Duration::ZERO);
         assert_eq!(spawn(late), Err(ClusterError::DeadlinePassed));
-        let source = Source::new();
+        let source = TokenSource::new();
         let token = source.token();
         let body = remote!([] || -> u8 { 7 });
         let spawned = nobody.options().cancellation(&token).spawn(body);

@@ -30,7 +30,7 @@ fn main() {
     assert!(outcome.is_stopped() && outcome.lowest_break().is_none());
 
     // Cancel: the loop only holds a token; it cannot cancel anything itself.
-    let source = cancel::Source::new();
+    let source = cancel::TokenSource::new();
     let (token, ran) = (source.token(), AtomicUsize::new(0));
     let (notify, notified) = std::sync::mpsc::channel();
     let _registration = token.register(move || {
@@ -50,8 +50,8 @@ fn main() {
     assert_eq!(notified.recv(), Ok("cancelled"));
 
     // A source that is linked to several others is cancelled with any of them.
-    let (user, shutdown) = (cancel::Source::new(), cancel::Source::new());
-    let either = cancel::Source::linked(&[user.token(), shutdown.token()]);
+    let (user, shutdown) = (cancel::TokenSource::new(), cancel::TokenSource::new());
+    let either = cancel::TokenSource::linked(&[user.token(), shutdown.token()]);
     shutdown.cancel();
     assert!(either.token().is_cancelled() && !user.token().is_cancelled());
 }

@@ -3,14 +3,15 @@
 //! Reductions keep the order of the source. How values are grouped may differ from call to call, which
 //! floating-point sums show, unless they are asked to be deterministic.
 
+use manyhands::query::prelude::*;
 use manyhands::{BuildError, Runtime, parallel};
 
 fn main() -> Result<(), BuildError> {
     let numbers: Vec<i64> = (-500..=500).rev().collect();
-    assert_eq!(parallel::sum::<_, i64>(&numbers), 0);
-    assert_eq!(parallel::min(&numbers), Some(&-500));
-    assert_eq!(parallel::max(&numbers), Some(&500));
-    assert_eq!(parallel::find_first(&numbers, |&&n| n % 7 == 0), Some(&497));
+    assert_eq!(numbers.par_query().sum::<i64>(), 0);
+    assert_eq!(numbers.par_query().min(), Some(&-500));
+    assert_eq!(numbers.par_query().max(), Some(&500));
+    assert_eq!(numbers.par_query().find(|&&n| n % 7 == 0), Some(&497));
 
     // The operation need not commute.
     let text = parallel::map_reduce(0..1000, |i| i.to_string(), |a, b| a + &b);
@@ -30,8 +31,8 @@ fn main() -> Result<(), BuildError> {
     let mut sums = Vec::new();
     for workers in [1, 2, 3, 8] {
         let runtime = Runtime::builder().workers(workers).build()?;
-        let options = parallel::options().runtime(&runtime).deterministic();
-        sums.push(options.sum::<_, f64>(&terms).to_bits());
+        let query = terms.par_query().runtime(&runtime).deterministic();
+        sums.push(query.sum::<f64>().to_bits());
     }
     assert!(sums.iter().all(|&sum| sum == sums[0]));
     Ok(())

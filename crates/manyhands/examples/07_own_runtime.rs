@@ -3,7 +3,8 @@
 //! A runtime of one's own: a number of workers, with names, a stack and hooks. Most programs need none, and
 //! use the default one, which is made when it is first needed.
 
-use manyhands::{BuildError, Runtime, parallel, task};
+use manyhands::query::prelude::*;
+use manyhands::{BuildError, Runtime, task};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 
@@ -24,7 +25,7 @@ fn main() -> Result<(), BuildError> {
     assert_eq!(crunching.workers(), 3);
 
     // One call on it.
-    let sum: u64 = parallel::options().runtime(&crunching).sum(0..1_000_u64);
+    let sum: u64 = (0..1_000_u64).into_par_query().runtime(&crunching).sum();
     assert_eq!(sum, 499_500);
 
     // Everything inside on it; tasks too.

@@ -3,8 +3,9 @@
 //! Futures run as tasks on the same workers as loops and forks. A future that waits costs its memory and no
 //! thread; its result is awaited or joined through its handle.
 
+use manyhands::cancel;
+use manyhands::query::prelude::*;
 use manyhands::task::{self, TaskGroup};
-use manyhands::{cancel, parallel};
 use std::thread;
 
 /// An old interface that calls back from a thread of its own.
@@ -43,7 +44,7 @@ async fn first_failure() -> String {
 
 /// A wait that can be given up.
 async fn given_up() -> bool {
-    let source = cancel::Source::new();
+    let source = cancel::TokenSource::new();
     let token = source.token();
     let waiting = task::spawn(async move {
         token
@@ -66,7 +67,7 @@ fn main() {
     assert!(task::block_on(given_up()));
 
     // Results as they come, and a loop inside a task: the same workers do both.
-    let sum_below = |limit: u64| async move { parallel::sum::<_, u64>(0..limit) };
+    let sum_below = |limit: u64| async move { (0..limit).into_par_query().sum::<u64>() };
     let sums = (1..=4).map(|n| task::spawn(sum_below(n * 1_000)));
     let total = task::block_on(async {
         let (mut sums, mut total) = (task::when_each(sums), 0_u64);

@@ -56,7 +56,7 @@ fn limits_ticks_deadlines() {
         let third = (interval.tick().await, interval.tick().await).1;
         assert_eq!(third - first, Duration::from_millis(4));
 
-        let source = cancel::Source::new();
+        let source = cancel::TokenSource::new();
         source.cancel_after(Duration::from_millis(2));
         let cancelled = source.token().cancelled();
         cancelled.await;

@@ -8,12 +8,12 @@
 use manyhands::{parallel, task, time};
 use std::time::Duration;
 
-fn main() {
+fn main() -> Result<(), parallel::ConcurrencyError> {
     let delays: Vec<u64> = (0..100).map(|i| 10 + i * 7_919 % 41).collect();
     let longest = delays.iter().max().copied().unwrap_or_default();
 
     let start = time::now();
-    let few = parallel::options().degree_of_parallelism(4);
+    let few = parallel::async_options().degree_of_parallelism(4)?;
     task::block_on(few.for_each_async(delays.clone(), call));
     println!("4 at once:         {:?}", start.elapsed());
 
@@ -21,7 +21,7 @@ fn main() {
     let looping = parallel::for_each_async(delays.clone(), call);
     let handle = looping.handle();
     task::block_on(looping);
-    let found = handle.concurrency();
+    let found = handle.degree_of_parallelism();
     println!(
         "as many as it pays: {:?}, up to {found} at once",
         start.elapsed()
@@ -40,6 +40,7 @@ fn main() {
     let parsed = parallel::try_map_async(words, |word| async { word.parse::<u32>() });
     let failures = task::block_on(parsed).expect_err("three is not a number");
     assert_eq!(failures.errors().next().map(|(place, _)| place), Some(2));
+    Ok(())
 }
 
 /// Something that waits for somebody else.

@@ -45,7 +45,7 @@ fn main() -> Result<(), Anything> {
 async fn serve_and_ask() -> Result<Report, Anything> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
-    let stop = cancel::Source::new();
+    let stop = cancel::TokenSource::new();
     let server = task::spawn(serve(listener, stop.token()));
 
     let client = Client::builder(Executor).pool_timer(Timer).build_http();

@@ -66,7 +66,7 @@ where
 {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let base = format!("http://{}", listener.local_addr()?);
-    let stop = cancel::Source::new();
+    let stop = cancel::TokenSource::new();
     let server = task::spawn(serve(listener, stop.token()));
     let client = Client::builder(Executor).pool_timer(Timer).build_http();
     visit(Service { client, base }).await?;
@@ -145,7 +145,10 @@ async fn primes(query: Query<'_>) -> Result<String, Refusal> {
     let degree = query.optional("degree", 1, DEGREE_MAX)?;
     let mut options = parallel::options();
     if let Some(degree) = degree {
-        options = options.degree_of_parallelism(usize::try_from(degree).unwrap_or(usize::MAX));
+        let degree = usize::try_from(degree).unwrap_or(usize::MAX);
+        let refused =
+            |error: parallel::ConcurrencyError| Refusal(StatusCode::BAD_REQUEST, error.to_string());
+        options = options.degree_of_parallelism(degree).map_err(refused)?;
     }
     // In the background, so that everything cheap goes first.
     let background = task::Builder::new().priority(Priority::Background);

@@ -1,6 +1,7 @@
 //! manyhands' loops on its default runtime, without options.
 
 use manyhands::parallel;
+use manyhands::query::prelude::*;
 
 use crate::loops::Loops;
 
@@ -36,7 +37,7 @@ impl Loops for Manyhands {
     }
 
     fn sum(&mut self, values: &[u64]) -> u64 {
-        parallel::sum(values)
+        values.into_par_query().sum()
     }
 }
 

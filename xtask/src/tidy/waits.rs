@@ -14,7 +14,7 @@ const RUN_WORK: &[&str] = &[
     "JoinHandle::join",
     "Query::with_iter",
     "Runtime::install",
-    "Source::cancel",
+    "TokenSource::cancel",
     "block_on",
     "invoke",
     "join",

@@ -341,7 +341,7 @@ impl Simulation {
                 self.put_in(took, Occasion::Ran(place, attempt, took));
             }
             Step::Stop => {
-                let source = manyhands::cancel::Source::new();
+                let source = manyhands::cancel::TokenSource::new();
                 source.cancel();
                 if let Some((_, token)) = &mut self.nodes[place].running {
                     *token = source.token();
@@ -523,7 +523,7 @@ mod tests {
             hasty.map(0..100_000, slow()),
             Err(ClusterError::DeadlinePassed)
         );
-        let source = manyhands::cancel::Source::new();
+        let source = manyhands::cancel::TokenSource::new();
         source.cancel();
         let token = source.token();
         let cancelled = cluster.options().cancellation(&token).map(0..9, slow());

@@ -92,7 +92,7 @@ pub(crate) struct Serving<L> {
 struct Known {
     worker: Worker,
     heard: Stopwatch,
-    running: Option<cancel::Source>,
+    running: Option<cancel::TokenSource>,
 }
 
 impl<L: Link> Serving<L> {
@@ -184,7 +184,7 @@ impl<L: Link> Serving<L> {
             match step {
                 Step::Say(message) => self.link.say(driver, &message)?,
                 Step::Run(chunk) => {
-                    let source = cancel::Source::new();
+                    let source = cancel::TokenSource::new();
                     let token = source.token();
                     known.running = Some(source);
                     let sent = self.chunks.send((driver.to_owned(), chunk, token));

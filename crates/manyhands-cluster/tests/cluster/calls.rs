@@ -1,6 +1,6 @@
 //! Calls whose workers are well. They are given the cluster, so those of other engines pass the same.
 
-use manyhands::{cancel::Source, query::prelude::*, time};
+use manyhands::{cancel::TokenSource, query::prelude::*, time};
 use manyhands_cluster::{Broadcast, Cluster, ClusterError, Remote, Total, remote};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::{
@@ -268,7 +268,7 @@ fn end_by_deadline_and_cancellation(cluster: &Cluster) {
         hasty.map(0..100_000, slow()),
         Err(ClusterError::DeadlinePassed)
     );
-    let source = Source::new();
+    let source = TokenSource::new();
     source.cancel_after(Duration::from_millis(300));
     let token = source.token();
     let cancelled = cluster.options().cancellation(&token);

@@ -16,7 +16,9 @@ use std::{
 pub(crate) fn blocking(at_once: usize) -> impl Fn(usize) -> u64 {
     move |n| {
         let sum = AtomicU64::new(0);
-        let limited = parallel::options().degree_of_parallelism(at_once);
+        let limited = parallel::options()
+            .degree_of_parallelism(at_once)
+            .expect("a plan has at least one at once");
         limited.for_each(0..n, |index| {
             thread::sleep(Duration::from_millis(millis(index)));
             item_ended();
@@ -29,7 +31,9 @@ pub(crate) fn blocking(at_once: usize) -> impl Fn(usize) -> u64 {
 /// An async loop, this many items at once.
 pub(crate) fn limited(at_once: usize) -> impl Fn(usize) -> u64 {
     move |n| {
-        let limited = parallel::options().degree_of_parallelism(at_once);
+        let limited = parallel::async_options()
+            .degree_of_parallelism(at_once)
+            .expect("a plan has at least one at once");
         task::block_on(limited.map_async(0..n, item)).iter().sum()
     }
 }

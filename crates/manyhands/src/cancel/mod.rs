@@ -1,6 +1,6 @@
 //! Cooperative cancellation: a source that cancels, and tokens that observe it.
 //!
-//! Only the holder of the [`Source`] can cancel. A [`Token`] is cheap to copy. It says whether the source was
+//! Only the holder of the [`TokenSource`] can cancel. A [`Token`] is cheap to copy. It says whether the source was
 //! cancelled, runs callbacks when that happens, and can be awaited. Nothing is stopped by force: loops check their
 //! token between items, and a body that runs long checks it itself.
 //!
@@ -11,7 +11,7 @@
 //! ```
 //! use manyhands::{cancel, channel, task};
 //!
-//! let source = cancel::Source::new();
+//! let source = cancel::TokenSource::new();
 //! let token = source.token();
 //! let (sender, receiver) = channel::unbounded::<u32>();
 //! let consumer = std::thread::spawn(move || {
@@ -26,7 +26,7 @@
 //! ```
 //! use manyhands::{cancel, parallel};
 //!
-//! let source = cancel::Source::new();
+//! let source = cancel::TokenSource::new();
 //! let token = source.token();
 //! let stopped = parallel::options().cancellation(&token).for_each(0..1_000_000, |i| {
 //!     if i == 5 {
@@ -51,8 +51,8 @@ use std::sync::{Arc, OnceLock};
 ///
 /// # Examples
 /// ```
-/// use manyhands::cancel::Source;
-/// let source = Source::new();
+/// use manyhands::cancel::TokenSource;
+/// let source = TokenSource::new();
 /// let token = source.token();
 /// let copy = token.clone();
 /// assert!(!token.is_cancelled());
@@ -61,25 +61,25 @@ use std::sync::{Arc, OnceLock};
 /// ```
 #[doc(alias = "CancellationTokenSource")]
 #[derive(Debug)]
-pub struct Source {
+pub struct TokenSource {
     callbacks: Arc<Callbacks>,
 }
 
 /// Says whether its source was cancelled. Copies are equal to each other.
 ///
-/// Example: see [`Source`].
+/// Example: see [`TokenSource`].
 #[doc(alias = "CancellationToken")]
 #[derive(Debug, Clone)]
 pub struct Token {
     callbacks: Arc<Callbacks>,
 }
 
-impl Source {
+impl TokenSource {
     /// A source that is not cancelled.
     ///
     /// # Examples
     /// ```
-    /// let source = manyhands::cancel::Source::new();
+    /// let source = manyhands::cancel::TokenSource::new();
     /// assert!(!source.token().is_cancelled());
     /// ```
     #[must_use]
@@ -99,10 +99,10 @@ impl Source {
     ///
     /// # Examples
     /// ```
-    /// use manyhands::cancel::Source;
-    /// let (user, shutdown) = (Source::new(), Source::new());
-    /// let linked = Source::linked(&[user.token(), shutdown.token()]);
-    /// let child = Source::linked(&[linked.token()]).token();
+    /// use manyhands::cancel::TokenSource;
+    /// let (user, shutdown) = (TokenSource::new(), TokenSource::new());
+    /// let linked = TokenSource::linked(&[user.token(), shutdown.token()]);
+    /// let child = TokenSource::linked(&[linked.token()]).token();
     /// shutdown.cancel();
     /// assert!(linked.token().is_cancelled() && child.is_cancelled());
     /// assert!(!user.token().is_cancelled());
@@ -120,7 +120,7 @@ impl Source {
 
     /// A token of this source.
     ///
-    /// Example: see [`Source`].
+    /// Example: see [`TokenSource`].
     ///
     /// # Cost
     /// One atomic read-modify-write, as for each clone of a token.
@@ -142,7 +142,7 @@ impl Source {
     ///
     /// # Examples
     /// ```
-    /// let source = manyhands::cancel::Source::new();
+    /// let source = manyhands::cancel::TokenSource::new();
     /// let token = source.token();
     /// source.cancel();
     /// assert!(token.is_cancelled());
@@ -167,7 +167,7 @@ impl Source {
     }
 }
 
-impl Default for Source {
+impl Default for TokenSource {
     fn default() -> Self {
         Self::new()
     }
@@ -179,19 +179,19 @@ impl Token {
     /// # Examples
     /// ```
     /// use manyhands::{cancel::Token, parallel};
-    /// let sum = parallel::options().cancellation(&Token::never()).sum(0..10_u32);
-    /// assert_eq!(sum, Ok(45_u32));
+    /// let squares = parallel::options().cancellation(&Token::never()).map(0..4, |i| i * i);
+    /// assert_eq!(squares, Ok(vec![0, 1, 4, 9]));
     /// ```
     #[doc(alias = "CancellationToken.None")]
     #[must_use]
     pub fn never() -> Self {
-        static NEVER: OnceLock<Source> = OnceLock::new();
-        NEVER.get_or_init(Source::new).token()
+        static NEVER: OnceLock<TokenSource> = OnceLock::new();
+        NEVER.get_or_init(TokenSource::new).token()
     }
 
     /// Whether the source was cancelled.
     ///
-    /// Example: see [`Source`].
+    /// Example: see [`TokenSource`].
     ///
     /// # Cost
     /// One plain load.
@@ -212,7 +212,7 @@ impl Token {
     ///
     /// # Examples
     /// ```
-    /// use manyhands::cancel::{Cancelled, Source, Token};
+    /// use manyhands::cancel::{Cancelled, TokenSource, Token};
     ///
     /// fn work(token: &Token) -> Result<u32, Cancelled> {
     ///     let mut done = 0;
@@ -222,7 +222,7 @@ impl Token {
     ///     }
     ///     Ok(done)
     /// }
-    /// let source = Source::new();
+    /// let source = TokenSource::new();
     /// assert_eq!(work(&source.token()), Ok(1000));
     /// source.cancel();
     /// assert!(work(&source.token()).is_err());
@@ -249,12 +249,12 @@ impl Token {
     ///
     /// # Panics
     /// If the source is cancelled already and `callback` panics. A panic of a callback that runs later propagates from
-    /// [`Source::cancel`].
+    /// [`TokenSource::cancel`].
     ///
     /// # Examples
     /// ```
     /// use std::sync::mpsc;
-    /// let source = manyhands::cancel::Source::new();
+    /// let source = manyhands::cancel::TokenSource::new();
     /// let (sender, receiver) = mpsc::channel();
     /// let registration = source.token().register(move || sender.send("cancelled").unwrap());
     /// source.cancel();
@@ -289,8 +289,8 @@ impl Cancelled {
     ///
     /// # Examples
     /// ```
-    /// use manyhands::cancel::Source;
-    /// let (mine, other) = (Source::new(), Source::new());
+    /// use manyhands::cancel::TokenSource;
+    /// let (mine, other) = (TokenSource::new(), TokenSource::new());
     /// mine.cancel();
     /// let cancelled = mine.token().check().unwrap_err();
     /// assert!(*cancelled.token() == mine.token() && *cancelled.token() != other.token());

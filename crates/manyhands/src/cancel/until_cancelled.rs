@@ -28,7 +28,7 @@ impl Token {
     /// # Examples
     /// ```
     /// use manyhands::{cancel, task};
-    /// let source = cancel::Source::new();
+    /// let source = cancel::TokenSource::new();
     /// let token = source.token();
     /// let waiting = task::spawn(async move { token.cancelled().await });
     /// source.cancel();
@@ -51,7 +51,7 @@ impl Token {
     /// # Examples
     /// ```
     /// use manyhands::{cancel, task};
-    /// let source = cancel::Source::new();
+    /// let source = cancel::TokenSource::new();
     /// let token = source.token();
     /// let handle = task::spawn(async move {
     ///     token.run_until_cancelled(std::future::pending::<()>()).await

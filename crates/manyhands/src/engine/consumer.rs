@@ -53,13 +53,13 @@ pub trait Watch: Sync {
 /// use manyhands::cancel::{Cancelled, Token};
 /// use manyhands::parallel::{self, Ending, Options};
 ///
-/// fn total<E: Ending>(options: &Options<'_, E>) -> E::Output<u32> {
-///     options.sum(1..=4_u32)
+/// fn total<E: Ending>(options: &Options<'_, E>) -> E::Output<Option<u32>> {
+///     options.map_reduce(1..=4_u32, |n| n, |a, b| a + b)
 /// }
-/// let plain: u32 = total(&parallel::options());
+/// let plain: Option<u32> = total(&parallel::options());
 /// let token = Token::never();
-/// let checked: Result<u32, Cancelled> = total(&parallel::options().cancellation(&token));
-/// assert_eq!((plain, checked), (10, Ok(10)));
+/// let checked: Result<Option<u32>, Cancelled> = total(&parallel::options().cancellation(&token));
+/// assert_eq!((plain, checked), (Some(10), Ok(Some(10))));
 /// ```
 pub trait Ending: Watch + Copy + Send {
     /// How reductions group their values.

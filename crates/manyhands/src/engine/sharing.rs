@@ -426,6 +426,7 @@ mod tests {
             .runtime(&runtime)
             // So few that the caller shares the loop itself, however long its first item takes.
             .degree_of_parallelism(2)
+            .expect("two")
             .for_each(0..ITEMS, |index| {
                 stage.body(index, thread::current().id() == owner);
             });

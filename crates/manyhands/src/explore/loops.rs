@@ -1,7 +1,7 @@
 //! Programs of loops and forks: each body runs once, while threads join and leave.
 
 use super::{Counts, outside, pool, programs};
-use crate::cancel::Source;
+use crate::cancel::TokenSource;
 use crate::sync::shuttle::world::compute;
 use crate::{join, parallel, task};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -136,7 +136,7 @@ programs! {
     /// A cancelled loop ends, and no body runs twice.
     cancellation_of_a_loop(NotNeeded) {
         let runtime = Arc::new(pool(2, 2));
-        let source = Source::new();
+        let source = TokenSource::new();
         let token = source.token();
         let canceller = outside(move || {
             compute(100_000);
@@ -180,7 +180,7 @@ programs! {
     finds(NotNeeded) {
         let runtime = pool(2, 2);
         let found = runtime.install(|| {
-            parallel::find_first(0..14_u32, |i| {
+            (0..14_u32).into_par_query().find(|i| {
                 compute(30_000);
                 *i % 5 == 4
             })

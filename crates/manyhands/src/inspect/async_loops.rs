@@ -8,7 +8,7 @@
 //! Not here: loops of threads (`loops.rs`), and what a report says (`calls_report.rs`, `calls_verdict.rs`).
 
 use crate::inspect::calls_report::{CallsAccount, Ended};
-use crate::inspect::concurrency::{BeginsNoMore, Concurrency};
+use crate::inspect::concurrency::{BeginsNoMore, FoundConcurrency};
 use crate::inspect::current;
 use crate::inspect::loop_report::LoopReport;
 use crate::inspect::loop_site::LoopSite;
@@ -104,7 +104,7 @@ impl AsyncLoopRecord {
     #[inline]
     pub(crate) fn ends(
         &mut self,
-        known: impl FnOnce() -> Concurrency,
+        known: impl FnOnce() -> FoundConcurrency,
         now: impl FnOnce() -> Instant,
     ) {
         if let Some(recorded) = self.0.take() {
@@ -184,7 +184,7 @@ impl Recorded {
 
     /// `known`: what the loop knows if all its items have ended. One that is dropped is over since its last poll.
     #[cold]
-    fn end(self, known: Option<Concurrency>, now: Option<Instant>) {
+    fn end(self, known: Option<FoundConcurrency>, now: Option<Instant>) {
         lock(&LISTED).retain(|other| !Arc::ptr_eq(other, &self.listed));
         let Some(account) = self.account else { return };
         let now = now.unwrap_or_else(|| account.counted());

@@ -3,7 +3,7 @@
 //!
 //! Not here: what kept the loop from being faster (`calls_verdict.rs`).
 
-use crate::inspect::concurrency::{BeginsNoMore, CallLimit, Concurrency, LevelTrial};
+use crate::inspect::concurrency::{BeginsNoMore, CallLimit, FoundConcurrency, LevelTrial};
 use crate::inspect::loop_report::ratio;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -164,7 +164,7 @@ impl CallsAccount {
     }
 
     /// The loop is over: with what it knows of the number of calls, or because it was stopped.
-    pub(super) fn end(mut self, now: Instant, known: Option<Concurrency>) -> Ended {
+    pub(super) fn end(mut self, now: Instant, known: Option<FoundConcurrency>) -> Ended {
         self.pass(now);
         let report = &mut self.report;
         match known {
@@ -209,7 +209,7 @@ const CALLS_COMPARED: usize = 32;
 #[cfg(test)]
 mod tests {
     use super::{CALLS_COMPARED, CallsAccount, Ended};
-    use crate::inspect::concurrency::{BeginsNoMore, CallLimit, Concurrency};
+    use crate::inspect::concurrency::{BeginsNoMore, CallLimit, FoundConcurrency};
     use crate::sync::clock;
     use std::time::Duration;
 
@@ -249,7 +249,7 @@ mod tests {
         for call in 0..100 {
             account.end_call(5, ms(call));
         }
-        let known = Concurrency {
+        let known = FoundConcurrency {
             limit: CallLimit::Found,
             trial: None,
         };

@@ -21,7 +21,7 @@ pub(crate) enum BeginsNoMore {
 
 /// What an async loop knows at its end of the number of calls at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Concurrency {
+pub(crate) struct FoundConcurrency {
     pub(crate) limit: CallLimit,
     pub(crate) trial: Option<LevelTrial>,
 }

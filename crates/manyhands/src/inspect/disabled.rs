@@ -1,7 +1,7 @@
 //! Without the feature: nothing is recorded. Same functions as in `opening.rs`, `current.rs`, `record.rs`, `task_set.rs`, `in_tokio.rs`,
 //! `frame_mark.rs`, `loops.rs`, `async_loops.rs` and `environment.rs`, without code.
 
-use crate::inspect::{BeginsNoMore, Concurrency, Unobserved, WaitKind};
+use crate::inspect::{BeginsNoMore, FoundConcurrency, Unobserved, WaitKind};
 use crate::priority::Priority;
 use std::panic::Location;
 use std::ptr::NonNull;
@@ -356,7 +356,7 @@ impl AsyncLoopRecord {
     #[inline(always)]
     pub(crate) fn ends(
         &mut self,
-        _known: impl FnOnce() -> Concurrency,
+        _known: impl FnOnce() -> FoundConcurrency,
         _now: impl FnOnce() -> Instant,
     ) {
     }

@@ -33,7 +33,7 @@ global! {
 /// use manyhands::{inspect, parallel};
 /// inspect::open();
 /// let other = std::thread::spawn(|| {
-///     parallel::options().degree_of_parallelism(1).for_each(0..4_321_u64, |i| {
+///     parallel::options().degree_of_parallelism(1).unwrap().for_each(0..4_321_u64, |i| {
 ///         std::hint::black_box(i);
 ///     });
 /// });

@@ -104,7 +104,7 @@ mod loop_observer;
 )]
 mod wait_kind;
 
-pub(crate) use concurrency::{BeginsNoMore, Concurrency};
+pub(crate) use concurrency::{BeginsNoMore, FoundConcurrency};
 pub(crate) use loop_observer::{LoopObserver, RunnerObserver, Unobserved};
 
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]

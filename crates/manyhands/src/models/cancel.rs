@@ -7,14 +7,14 @@
 //! is cancelled with a parent, whatever is left of the source, and its callbacks run once.
 
 use super::{Memory, Work, check};
-use crate::cancel::Source;
+use crate::cancel::TokenSource;
 use loom::sync::Arc;
 use loom::thread;
 
 #[test]
 fn a_callback_is_run_once_however_late_it_is_registered() {
     check(|| {
-        let source = Arc::new(Source::new());
+        let source = Arc::new(TokenSource::new());
         let work = Arc::new(Work::new(0));
         let canceller = thread::spawn({
             let source = Arc::clone(&source);
@@ -33,7 +33,7 @@ fn a_callback_is_run_once_however_late_it_is_registered() {
 #[test]
 fn a_dropped_registration_waits_for_its_running_callback() {
     check(|| {
-        let source = Arc::new(Source::new());
+        let source = Arc::new(TokenSource::new());
         let memory = Arc::new(Memory::new());
         let registration = source.token().register({
             let memory = Arc::clone(&memory);
@@ -56,7 +56,7 @@ fn a_dropped_registration_waits_for_its_running_callback() {
 #[test]
 fn two_cancellers_run_a_callback_once() {
     check(|| {
-        let source = Arc::new(Source::new());
+        let source = Arc::new(TokenSource::new());
         let work = Arc::new(Work::new(0));
         let registration = source.token().register({
             let work = Arc::clone(&work);
@@ -77,11 +77,11 @@ fn two_cancellers_run_a_callback_once() {
 #[test]
 fn a_token_of_a_linked_source_is_cancelled_once_by_two_parents() {
     check(|| {
-        let parents = [0, 1].map(|_| Arc::new(Source::new()));
+        let parents = [0, 1].map(|_| Arc::new(TokenSource::new()));
         let tokens = [parents[0].token(), parents[1].token()];
         let work = Arc::new(Work::new(0));
         let [canceller, other] = parents.map(|parent| thread::spawn(move || parent.cancel()));
-        let linked = Source::linked(&tokens);
+        let linked = TokenSource::linked(&tokens);
         let token = linked.token();
         let registration = token.register({
             let work = Arc::clone(&work);
@@ -98,14 +98,18 @@ fn a_token_of_a_linked_source_is_cancelled_once_by_two_parents() {
 #[test]
 fn the_last_token_of_a_linked_source_is_dropped_beside_the_cancellation() {
     check(|| {
-        let parent = Arc::new(Source::new());
-        let token = Source::linked(&[parent.token()]).token();
+        let parent = Arc::new(TokenSource::new());
+        let token = TokenSource::linked(&[parent.token()]).token();
         let canceller = thread::spawn({
             let parent = Arc::clone(&parent);
             move || parent.cancel()
         });
         drop(token);
         canceller.join().unwrap();
-        assert!(Source::linked(&[parent.token()]).token().is_cancelled());
+        assert!(
+            TokenSource::linked(&[parent.token()])
+                .token()
+                .is_cancelled()
+        );
     });
 }

@@ -20,7 +20,7 @@ use crate::inspect::{self, LoopReport};
 /// use manyhands::inspect::{self, AloneBecause, Verdict};
 /// use manyhands::parallel;
 /// inspect::open();
-/// parallel::options().degree_of_parallelism(1).for_each(0..1_000_u64, |i| {
+/// parallel::options().degree_of_parallelism(1).unwrap().for_each(0..1_000_u64, |i| {
 ///     std::hint::black_box(i);
 /// });
 /// let report = parallel::explain_last().unwrap();
@@ -46,7 +46,7 @@ use crate::inspect::{self, LoopReport};
 /// use std::time::Duration;
 /// inspect::open();
 /// let report = Simulation::new(1).run(async {
-///     let eight = parallel::options().degree_of_parallelism(8);
+///     let eight = parallel::async_options().degree_of_parallelism(8).unwrap();
 ///     eight.for_each_async(0..100, |_| time::sleep(Duration::from_millis(40))).await;
 ///     parallel::explain_last().unwrap()
 /// });

@@ -112,7 +112,7 @@ impl<E> Failures<E> {
     /// # Examples
     /// ```
     /// use manyhands::{cancel, parallel};
-    /// let source = cancel::Source::new();
+    /// let source = cancel::TokenSource::new();
     /// source.cancel();
     /// let token = source.token();
     /// let options = parallel::options().cancellation(&token);

@@ -139,12 +139,13 @@ impl<E: Ending> Options<'_, E> {
     /// # Examples
     /// ```
     /// use manyhands::parallel;
-    /// let one_by_one = parallel::options().degree_of_parallelism(1);
+    /// let one_by_one = parallel::options().degree_of_parallelism(1)?;
     /// let below_3 = |n| if n < 3 { Ok(n) } else { Err("too many") };
     ///
     /// assert_eq!(one_by_one.try_map(0..3, below_3).unwrap(), [0, 1, 2]);
     /// let failures = one_by_one.try_for_each(0..10, |n| below_3(n).map(drop)).unwrap_err();
     /// assert_eq!(failures.errors().collect::<Vec<_>>(), [(3, &"too many")]);
+    /// # Ok::<(), manyhands::parallel::ConcurrencyError>(())
     /// ```
     #[track_caller]
     pub fn try_for_each<S: Source, Err: Send>(
@@ -158,7 +159,7 @@ impl<E: Ending> Options<'_, E> {
     }
 }
 
-impl<L, Init, Finish, E> LocalOptions<'_, Init, Finish, E>
+impl<L, Init, Finish, E> LocalOptions<Options<'_, E>, Init, Finish>
 where
     Init: Fn() -> L + Sync,
     Finish: Fn(L) + Sync,
@@ -208,13 +209,14 @@ where
     ///
     /// let total = AtomicU64::new(0);
     /// let add = |part| { total.fetch_add(part, Ordering::Relaxed); };
-    /// let options = parallel::options().degree_of_parallelism(1).local(|| 0, add);
+    /// let options = parallel::options().degree_of_parallelism(1)?.local(|| 0, add);
     /// let outcome = options.try_for_each(&[5, 50, 500], |n, _control, part| {
     ///     *part += n;
     ///     if *n < 500 { Ok(()) } else { Err("too much") }
     /// });
     /// assert_eq!(outcome.unwrap_err().errors().next(), Some((2, &"too much")));
     /// assert_eq!(total.into_inner(), 555); // the state of a runner that fails is finished, too
+    /// # Ok::<(), manyhands::parallel::ConcurrencyError>(())
     /// ```
     #[track_caller]
     pub fn try_for_each<S: Source, Err: Send>(

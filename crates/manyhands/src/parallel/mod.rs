@@ -4,8 +4,9 @@
 //! long enough to pay for that; there is no grain size to choose. Loops nest, borrow freely, and combine results in
 //! order.
 //!
-//! [`options`] sets the degree of parallelism, a cancellation token, a runtime, state for each runner, and reductions
-//! that repeat bit for bit.
+//! [`options`] sets the degree of parallelism, a cancellation token, a runtime, and state for each runner;
+//! [`async_options`] does for async loops. Sums, searches and other results of the items are those of
+//! [queries](crate::query), which take the same sources: `numbers.par_query().sum()`.
 //!
 //! # Examples
 //! ```
@@ -14,20 +15,19 @@
 //! let numbers: Vec<u64> = (1..=100_000).collect();
 //! let mut roots = vec![0.0; 1000];
 //! parallel::for_each(&mut roots, |root| *root = 2.0_f64.sqrt());
-//! let total: u64 = parallel::sum(&numbers);
 //! let squares = parallel::map(&numbers, |n| n * n);
-//! let first = parallel::find_first(&squares, |&&n| n > 1_000_000);
-//! assert_eq!((total, squares[9], first), (5_000_050_000, 100, Some(&1_002_001)));
+//! let largest = parallel::map_reduce(&squares, |n| n % 1_000, u64::max);
+//! assert_eq!((squares[9], largest), (100, Some(996)));
 //! ```
 //!
 //! Breaking a loop, and all errors with their positions:
 //! ```
 //! use manyhands::{cancel, parallel};
 //!
-//! let source = cancel::Source::new();
+//! let source = cancel::TokenSource::new();
 //! let token = source.token();
 //! let outcome = parallel::options()
-//!     .degree_of_parallelism(4)
+//!     .degree_of_parallelism(4)?
 //!     .cancellation(&token)
 //!     .local(Vec::new, |evens: Vec<u32>| drop(evens)) // a state for each runner: begin, finish
 //!     .for_each(0..1_000_u32, |i, control, evens| {
@@ -42,7 +42,7 @@
 //!
 //! let failures = parallel::try_map(&["1", "x", "3"], |text| text.parse::<i32>()).unwrap_err();
 //! assert_eq!(failures.errors().next().unwrap().0, 1);
-//! # Ok::<(), cancel::Cancelled>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! Bodies that are futures run in async loops: [`for_each_async`], [`map_async`], [`stream_async`] and similar, which
@@ -64,15 +64,14 @@
 
 pub(crate) mod adjacent;
 mod async_loop;
+mod concurrency;
 pub(crate) mod control;
 pub(crate) mod earliest;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod explain;
 pub(crate) mod failure;
-mod find;
 mod for_each;
 mod invoke;
-mod limits;
 pub(crate) mod map;
 pub(crate) mod one_or_many;
 pub(crate) mod options;
@@ -84,17 +83,17 @@ pub(crate) mod source;
 
 pub use crate::engine::consumer::{Cancellable, Ending, Uncancellable};
 pub use async_loop::{
-    AsyncLoop, AsyncResults, AsyncSource, FromStream, LoopHandle, Pipeline, for_each_async,
-    from_stream, map_async, pipeline, stream_async, stream_async_unordered, try_for_each_async,
-    try_map_async,
+    AsyncLoop, AsyncOptions, AsyncResults, AsyncSource, FromStream, LoopHandle, Stages,
+    async_options, for_each_async, from_stream, map_async, pipeline, stream_async,
+    stream_async_unordered, try_for_each_async, try_map_async,
 };
+pub use concurrency::{Concurrency, ConcurrencyError};
 pub use control::{Control, Outcome};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 #[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]
 pub use explain::explain_last;
 pub use failure::{Failure, Failures};
 pub use invoke::Invoke;
-pub use limits::LimitsError;
 pub use options::{LocalOptions, Options, options};
 pub use scan::{exclusive_scan, inclusive_scan};
 pub use sort::{
@@ -104,8 +103,6 @@ pub use sort::{
 pub use source::{
     Chunks, ChunksMut, FromIter, Integer, Source, Windows, chunks, chunks_mut, from_iter, windows,
 };
-
-use std::iter::Sum;
 
 /// Calls `body` for each item of a source, in no particular order. A range that ends before it begins is empty, as in the
 /// standard library.
@@ -220,7 +217,8 @@ pub fn try_map<S: Source, R: Send, E: Send>(
 /// Maps each item and combines the results in the source's order; `None` if there are no items.
 ///
 /// `reduce` must be associative; it need not be commutative. How values are grouped may differ from call to
-/// call unless [`deterministic`](Options::deterministic) is set.
+/// call; where floating-point results must repeat bit for bit, take a query that is
+/// [`deterministic`](crate::query::Query::deterministic).
 ///
 /// # Bodies that wait
 /// Bodies must not wait for one another, as in [`for_each`].
@@ -242,117 +240,6 @@ pub fn map_reduce<S: Source, V: Send>(
     reduce: impl Fn(V, V) -> V + Sync,
 ) -> Option<V> {
     options().map_reduce(source, map, reduce)
-}
-
-/// Combines all items in the source's order; `None` if there are none. See [`map_reduce`].
-///
-/// # Bodies that wait
-/// Bodies must not wait for one another, as in [`for_each`].
-///
-/// # Panics
-/// If `reduce` does; see [the module](self).
-///
-/// # Examples
-/// ```
-/// use manyhands::parallel;
-/// assert_eq!(parallel::reduce(1..=10_u32, |a, b| a * b), Some(3_628_800));
-/// assert_eq!(parallel::reduce(0..0, |a: u32, b| a + b), None);
-/// ```
-#[doc(alias = "reduce_with")]
-#[doc(alias = "product")]
-#[track_caller]
-pub fn reduce<S: Source<Item: Send>>(
-    source: S,
-    reduce: impl Fn(S::Item, S::Item) -> S::Item + Sync,
-) -> Option<S::Item> {
-    options().reduce(source, reduce)
-}
-
-/// Adds all items up, like [`Iterator::sum`].
-///
-/// # Panics
-/// If the addition does.
-///
-/// # Examples
-/// ```
-/// let total: u64 = manyhands::parallel::sum(0..1000_u64);
-/// assert_eq!(total, 499_500);
-/// ```
-#[track_caller]
-pub fn sum<S: Source, V: Sum<S::Item> + Sum<V> + Send>(source: S) -> V {
-    options().sum(source)
-}
-
-/// The smallest item, the first one of equals; `None` if there are none.
-///
-/// # Panics
-/// If the comparison does.
-///
-/// # Examples
-/// ```
-/// assert_eq!(manyhands::parallel::min(&[3, 1, 2]), Some(&1));
-/// ```
-#[track_caller]
-pub fn min<S: Source<Item: Ord + Send>>(source: S) -> Option<S::Item> {
-    options().min(source)
-}
-
-/// The largest item, the last one of equals; `None` if there are none.
-///
-/// # Panics
-/// If the comparison does.
-///
-/// # Examples
-/// ```
-/// assert_eq!(manyhands::parallel::max(&[3, 1, 2]), Some(&3));
-/// ```
-#[track_caller]
-pub fn max<S: Source<Item: Ord + Send>>(source: S) -> Option<S::Item> {
-    options().max(source)
-}
-
-/// Some item that satisfies the predicate. Stops at the first match.
-///
-/// # Bodies that wait
-/// Bodies must not wait for one another, as in [`for_each`].
-///
-/// # Panics
-/// If the predicate does; see [the module](self).
-///
-/// # Examples
-/// ```
-/// let multiple = manyhands::parallel::find_any(1..1_000_000, |n| n % 777 == 0).unwrap();
-/// assert_eq!(multiple % 777, 0);
-/// ```
-#[doc(alias = "Any")]
-#[track_caller]
-pub fn find_any<S: Source<Item: Send>>(
-    source: S,
-    predicate: impl Fn(&S::Item) -> bool + Sync,
-) -> Option<S::Item> {
-    options().find_any(source, predicate)
-}
-
-/// The first item, in the source's order, that satisfies the predicate. Blocks above the lowest match are not started.
-///
-/// # Bodies that wait
-/// Bodies must not wait for one another, as in [`for_each`].
-///
-/// # Panics
-/// If the predicate does; see [the module](self).
-///
-/// # Examples
-/// ```
-/// let multiple = manyhands::parallel::find_first(1..1_000_000, |n| n % 777 == 0);
-/// assert_eq!(multiple, Some(777));
-/// ```
-#[doc(alias = "First")]
-#[track_caller]
-pub fn find_first<S: Source<Item: Send>>(
-    source: S,
-    predicate: impl Fn(&S::Item) -> bool + Sync,
-) -> Option<S::Item> {
-    options().find_first(source, predicate)
 }
 
 /// Invokes several closures, perhaps at the same time, and returns all results.

@@ -1,12 +1,13 @@
-//! How a call is run: degree of parallelism, cancellation, runtime, state for each runner, grouping.
+//! How a loop is run: degree of parallelism, cancellation, runtime, state for each runner.
+//!
+//! Not here: options of async loops (`async_loop/options.rs`).
 
 use crate::cancel::Token;
-use crate::engine::consumer::{Cancellable, Ending, Grouping, Uncancellable};
+use crate::engine::consumer::{Cancellable, Ending, Uncancellable};
 use crate::engine::{HelperPolicy, Plan, SharingPlan};
 use crate::inspect::LoopSite;
-use crate::parallel::limits::{Limits, LimitsError, or_panic};
+use crate::parallel::concurrency::{Concurrency, ConcurrencyError};
 use crate::runtime::Runtime;
-use std::ops::RangeInclusive;
 
 /// Options of a parallel call; made by [`options`]. The loops are methods of them.
 ///
@@ -18,9 +19,9 @@ use std::ops::RangeInclusive;
 /// use manyhands::{cancel, parallel};
 /// use std::sync::atomic::{AtomicU64, Ordering};
 ///
-/// let source = cancel::Source::new();
+/// let source = cancel::TokenSource::new();
 /// let token = source.token();
-/// let options = parallel::options().degree_of_parallelism(2).cancellation(&token);
+/// let options = parallel::options().degree_of_parallelism(2)?.cancellation(&token);
 ///
 /// let total = AtomicU64::new(0);
 /// let add = |n| drop(total.fetch_add(n, Ordering::Relaxed));
@@ -28,34 +29,31 @@ use std::ops::RangeInclusive;
 /// options.for_each(vec![5, 50, 500], add)?;
 /// assert_eq!(total.load(Ordering::Relaxed), 5_605);
 /// assert_eq!(options.map(["many", "hands"], str::len)?, [4, 5]);
-/// assert_eq!(options.find_first(1..1000, |n| n % 7 == 0)?, Some(7));
-/// assert!(options.find_any(1..1000, |n| n % 7 == 0)?.is_some());
 /// assert_eq!(options.invoke((|| 6 * 7, || "other"))?, (42, "other"));
 ///
 /// source.cancel();
 /// assert!(options.for_each(1..=100, add).is_err());
-/// # Ok::<(), cancel::Cancelled>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(alias = "ParallelOptions")]
 #[derive(Debug, Clone, Copy)]
 #[must_use = "options do nothing until a loop is called on them"]
 pub struct Options<'a, E = Uncancellable> {
-    degree: Option<Limits>,
+    degree: Option<usize>,
     runtime: Option<&'a Runtime>,
-    grouping: Grouping,
-    found: Limits,
     /// The line that calls, if it is not the caller of the loop itself.
     site: Option<LoopSite>,
     ending: E,
 }
 
-/// Options with a state that each runner makes, keeps and finishes; made by [`Options::local`].
+/// Options with a state that each runner makes, keeps and finishes; made by [`Options::local`], and by
+/// [`AsyncOptions::local`](crate::parallel::AsyncOptions::local).
 ///
 /// Example: see [`Options::local`].
 #[derive(Debug)]
 #[must_use = "options do nothing until a loop is called on them"]
-pub struct LocalOptions<'a, Init, Finish, E = Uncancellable> {
-    pub(super) options: Options<'a, E>,
+pub struct LocalOptions<O, Init, Finish> {
+    pub(super) options: O,
     pub(super) init: Init,
     pub(super) finish: Finish,
 }
@@ -65,16 +63,15 @@ pub struct LocalOptions<'a, Init, Finish, E = Uncancellable> {
 /// # Examples
 /// ```
 /// use manyhands::parallel;
-/// let squares = parallel::options().degree_of_parallelism(2).map(0..4, |i| i * i);
+/// let squares = parallel::options().degree_of_parallelism(2)?.map(0..4, |i| i * i);
 /// assert_eq!(squares, [0, 1, 4, 9]);
+/// # Ok::<(), parallel::ConcurrencyError>(())
 /// ```
 #[doc(alias = "ParallelOptions")]
 pub fn options() -> Options<'static> {
     Options {
         degree: None,
         runtime: None,
-        grouping: Grouping::Any,
-        found: Limits::ADAPTIVE,
         site: None,
         ending: Uncancellable,
     }
@@ -84,13 +81,8 @@ impl<'a, E> Options<'a, E> {
     /// Options of an operation that runs as part of another call, with this plan.
     pub(crate) fn planned(plan: &Plan<'a>, ending: E) -> Self {
         Self {
-            degree: plan.sharing.degree.map(|count| Limits {
-                min: count,
-                max: count,
-            }),
+            degree: plan.sharing.degree,
             runtime: plan.sharing.runtime,
-            grouping: Grouping::Any,
-            found: Limits::ADAPTIVE,
             site: Some(plan.site),
             ending,
         }
@@ -98,76 +90,32 @@ impl<'a, E> Options<'a, E> {
 
     /// At most `count` bodies run at once. With 1 they run one after the other, in order, on the caller.
     ///
-    /// In an async loop exactly this number of items run at once as long as the source has as many; with 1, one after
-    /// the other, in order.
-    ///
-    /// # Panics
-    /// If `count` is 0. [`try_degree_of_parallelism`](Self::try_degree_of_parallelism) returns an error instead.
+    /// # Errors
+    /// [`ConcurrencyError`] if `count` is 0.
     ///
     /// # Examples
     /// ```
     /// use manyhands::parallel;
     /// let order = std::sync::Mutex::new(Vec::new());
-    /// parallel::options().degree_of_parallelism(1).for_each(0..100, |i| order.lock().unwrap().push(i));
+    /// parallel::options().degree_of_parallelism(1)?.for_each(0..100, |i| order.lock().unwrap().push(i));
     /// assert!(order.into_inner().unwrap().is_sorted());
+    /// assert!(parallel::options().degree_of_parallelism(0).is_err());
+    /// # Ok::<(), parallel::ConcurrencyError>(())
     /// ```
     #[doc(alias = "MaxDegreeOfParallelism")]
     #[doc(alias = "num_threads")]
-    #[track_caller]
-    pub fn degree_of_parallelism(self, count: usize) -> Self {
-        or_panic(self.try_degree_of_parallelism(count))
-    }
-
-    /// As [`degree_of_parallelism`](Self::degree_of_parallelism), for a number that comes from elsewhere.
-    ///
-    /// Example: see [`LimitsError`].
-    ///
-    /// # Errors
-    /// [`LimitsError`] if `count` is 0.
-    pub fn try_degree_of_parallelism(self, count: usize) -> Result<Self, LimitsError> {
-        let degree = Some(Limits::exactly(count)?);
+    pub fn degree_of_parallelism(self, count: usize) -> Result<Self, ConcurrencyError> {
+        let degree = Some(Concurrency::exactly(count)?.max());
         Ok(Self { degree, ..self })
     }
 
-    /// An async loop chooses the number of items that run at once between these limits. Other loops ignore it.
-    ///
-    /// # Panics
-    /// If the lower limit is 0 or above the higher one. [`try_concurrency_between`](Self::try_concurrency_between)
-    /// returns an error instead.
-    ///
-    /// # Examples
-    /// ```
-    /// use manyhands::{parallel, task};
-    /// let options = parallel::options().concurrency_between(4..=64);
-    /// let squares = task::block_on(options.map_async(0..100_u64, |i| async move { i * i }));
-    /// assert_eq!(squares[99], 9_801);
-    /// ```
-    #[track_caller]
-    pub fn concurrency_between(self, limits: RangeInclusive<usize>) -> Self {
-        or_panic(self.try_concurrency_between(limits))
-    }
-
-    /// As [`concurrency_between`](Self::concurrency_between), for limits that come from elsewhere.
-    ///
-    /// Example: see [`LimitsError`].
-    ///
-    /// # Errors
-    /// [`LimitsError`] if the lower limit is 0 or above the higher one.
-    pub fn try_concurrency_between(
-        self,
-        limits: RangeInclusive<usize>,
-    ) -> Result<Self, LimitsError> {
-        let found = Limits::between(limits)?;
-        Ok(Self { found, ..self })
-    }
-
     /// Ends the call early when the token is cancelled; it then returns [`Cancelled`](crate::cancel::Cancelled).
-    /// Running bodies are not interrupted, but items of async loops are dropped at their next suspension.
+    /// Running bodies are not interrupted.
     ///
     /// # Examples
     /// ```
     /// use manyhands::{cancel, parallel};
-    /// let source = cancel::Source::new();
+    /// let source = cancel::TokenSource::new();
     /// let token = source.token();
     /// let squares = parallel::options().cancellation(&token).map(0..4, |i| i * i);
     /// assert_eq!(squares, Ok(vec![0, 1, 4, 9]));
@@ -181,8 +129,6 @@ impl<'a, E> Options<'a, E> {
         Options {
             degree: self.degree,
             runtime: self.runtime,
-            grouping: self.grouping,
-            found: self.found,
             site: self.site,
             ending: Cancellable(token),
         }
@@ -194,8 +140,8 @@ impl<'a, E> Options<'a, E> {
     /// ```
     /// use manyhands::{Runtime, parallel};
     /// let runtime = Runtime::builder().workers(2).build()?;
-    /// let sum: u32 = parallel::options().runtime(&runtime).sum(0..100);
-    /// assert_eq!(sum, 4950);
+    /// let squares = parallel::options().runtime(&runtime).map(0..4, |i| i * i);
+    /// assert_eq!(squares, [0, 1, 4, 9]);
     /// # Ok::<(), manyhands::BuildError>(())
     /// ```
     #[doc(alias = "TaskScheduler")]
@@ -206,32 +152,8 @@ impl<'a, E> Options<'a, E> {
         Options {
             degree: self.degree,
             runtime: Some(runtime),
-            grouping: self.grouping,
-            found: self.found,
             site: self.site,
             ending: self.ending,
-        }
-    }
-
-    /// Makes reductions group their values by the source's length alone, so that floating-point results
-    /// repeat bit for bit, whatever the number of workers.
-    ///
-    /// Fixed blocks instead of the loop's usual ones, a few percent; and a partial result for each block that ends before
-    /// an earlier one, of at most 1,024 where the number of items is known.
-    ///
-    /// # Examples
-    /// ```
-    /// use manyhands::parallel;
-    /// let roots = parallel::map(0..100_000_u32, |n| f64::from(n).sqrt());
-    /// let sum = |degree| -> f64 {
-    ///     parallel::options().deterministic().degree_of_parallelism(degree).sum(&roots)
-    /// };
-    /// assert_eq!(sum(1).to_bits(), sum(4).to_bits());
-    /// ```
-    pub fn deterministic(self) -> Self {
-        Self {
-            grouping: Grouping::Fixed,
-            ..self
         }
     }
 
@@ -261,7 +183,7 @@ impl<'a, E> Options<'a, E> {
         &self,
         init: Init,
         finish: Finish,
-    ) -> LocalOptions<'a, Init, Finish, E>
+    ) -> LocalOptions<Self, Init, Finish>
     where
         Init: Fn() -> L + Sync,
         Finish: Fn(L) + Sync,
@@ -300,7 +222,7 @@ impl<'a, E> Options<'a, E> {
     pub(super) fn plan(&self) -> Plan<'_> {
         Plan {
             sharing: SharingPlan {
-                degree: self.degree.map(|exactly| exactly.max),
+                degree: self.degree,
                 runtime: self.runtime,
                 helpers: HelperPolicy::WhenItPays,
                 share_nanos_min: 0,
@@ -309,28 +231,18 @@ impl<'a, E> Options<'a, E> {
         }
     }
 
-    /// How many items of an async loop may run at once.
-    pub(super) fn limits(&self) -> Limits {
-        self.degree.unwrap_or(self.found)
-    }
-
     /// Whether more than one runner is allowed.
     pub(super) fn may_share(&self) -> bool {
-        self.degree.is_none_or(|exactly| exactly.max > 1)
+        self.degree.is_none_or(|count| count > 1)
     }
 
     /// The number of runners to divide work among: at most the number of workers.
     pub(super) fn runners(&self, workers: usize) -> usize {
-        self.degree
-            .map_or(workers, |exactly| exactly.max.min(workers))
+        self.degree.map_or(workers, |count| count.min(workers))
     }
 
     pub(super) fn chosen_runtime(&self) -> Option<&'a Runtime> {
         self.runtime
-    }
-
-    pub(super) fn grouping(&self) -> Grouping {
-        self.grouping
     }
 }
 

@@ -4,7 +4,7 @@ use crate::engine::consumer::Grouping;
 use crate::engine::consumer::{Consumer, Ending, Watch};
 use crate::parallel::adjacent::{AdjacentRuns, Run};
 use crate::parallel::options::Options;
-use crate::parallel::source::{Drive, Feed, Source};
+use crate::parallel::source::{Feed, Source};
 use crate::sync::{Mutex, into_inner, lock};
 use std::convert::Infallible;
 use std::iter::Sum;
@@ -235,13 +235,10 @@ impl<E: Ending> Options<'_, E> {
     /// # Examples
     /// ```
     /// use manyhands::parallel;
-    /// let options = parallel::options().degree_of_parallelism(2);
+    /// let options = parallel::options().degree_of_parallelism(2)?;
     /// let words = ["many", "hands", "make", "light", "work"];
     /// assert_eq!(options.map_reduce(&words, |word| word.len(), |a, b| a + b), Some(22));
-    /// assert_eq!(options.reduce(1..=5, |a, b| a * b), Some(120));
-    /// assert_eq!((options.min(&words), options.max(&words)), (Some(&"hands"), Some(&"work")));
-    /// let sum: u32 = options.sum(1..=4_u32);
-    /// assert_eq!(sum, 10);
+    /// # Ok::<(), parallel::ConcurrencyError>(())
     /// ```
     #[doc(alias = "Aggregate")]
     #[track_caller]
@@ -251,81 +248,9 @@ impl<E: Ending> Options<'_, E> {
         map: impl Fn(S::Item) -> V + Sync,
         reduce: impl Fn(V, V) -> V + Sync,
     ) -> E::Output<Option<V>> {
-        self.fold(source, &MapReduce { map, reduce })
-    }
-
-    /// As [`reduce`](crate::parallel::reduce()), with these options.
-    ///
-    /// Example: see [`Options::map_reduce`].
-    #[track_caller]
-    pub fn reduce<S: Source<Item: Send>>(
-        &self,
-        source: S,
-        reduce: impl Fn(S::Item, S::Item) -> S::Item + Sync,
-    ) -> E::Output<Option<S::Item>> {
-        self.fold(
-            source,
-            &MapReduce {
-                map: |item| item,
-                reduce,
-            },
-        )
-    }
-
-    /// As [`sum`](crate::parallel::sum), with these options.
-    ///
-    /// Example: see [`Options::map_reduce`].
-    #[track_caller]
-    pub fn sum<S: Source, V: Sum<S::Item> + Sum<V> + Send>(&self, source: S) -> E::Output<V> {
-        let ending = self.ending();
-        let sum = self.fold_parts(source, &Summing(std::marker::PhantomData));
-        ending.conclude(Some(sum.unwrap_or_else(|| std::iter::empty::<V>().sum())))
-    }
-
-    /// As [`min`](crate::parallel::min), with these options.
-    ///
-    /// Example: see [`Options::map_reduce`].
-    #[track_caller]
-    pub fn min<S: Source<Item: Ord + Send>>(&self, source: S) -> E::Output<Option<S::Item>> {
-        // The first of equal items by `Ord`, like `Iterator::min`.
-        self.reduce(source, |left, right| {
-            if right.cmp(&left).is_lt() {
-                right
-            } else {
-                left
-            }
-        })
-    }
-
-    /// As [`max`](crate::parallel::max), with these options.
-    ///
-    /// Example: see [`Options::map_reduce`].
-    #[track_caller]
-    pub fn max<S: Source<Item: Ord + Send>>(&self, source: S) -> E::Output<Option<S::Item>> {
-        // The last of equal items by `Ord`, like `Iterator::max`.
-        self.reduce(source, |left, right| {
-            if right.cmp(&left).is_lt() {
-                left
-            } else {
-                right
-            }
-        })
-    }
-
-    #[track_caller]
-    fn fold<S: Drive, F: Fold<S::Item>>(&self, source: S, fold: &F) -> E::Output<Option<F::Value>> {
-        let value = self.fold_parts(source, fold);
-        self.ending().conclude(Some(value))
-    }
-
-    #[track_caller]
-    fn fold_parts<S: Drive, F: Fold<S::Item>>(&self, source: S, fold: &F) -> Option<F::Value> {
-        let grouping = self.grouping();
-        let folding = Folding::new(fold, self.ending(), grouping);
-        match grouping {
-            Grouping::Any => source.into_feed().drive(&folding, &self.plan()),
-            Grouping::Fixed => source.into_feed().drive_leaves(&folding, &self.plan()),
-        }
-        folding.into_value()
+        let (ending, fold) = (self.ending(), MapReduce { map, reduce });
+        let folding = Folding::new(&fold, ending, Grouping::Any);
+        source.into_feed().drive(&folding, &self.plan());
+        ending.conclude(Some(folding.into_value()))
     }
 }

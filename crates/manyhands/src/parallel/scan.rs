@@ -63,12 +63,13 @@ impl<E: Ending> Options<'_, E> {
     /// # Examples
     /// ```
     /// use manyhands::parallel;
-    /// let options = parallel::options().degree_of_parallelism(2);
+    /// let options = parallel::options().degree_of_parallelism(2)?;
     /// let mut numbers = [1, 2, 3, 4];
     /// options.inclusive_scan(&mut numbers, |a, b| a + b);
     /// assert_eq!(numbers, [1, 3, 6, 10]);
     /// assert_eq!(options.exclusive_scan(&mut numbers, 0, |a, b| a + b), 20);
     /// assert_eq!(numbers, [0, 1, 4, 10]);
+    /// # Ok::<(), manyhands::parallel::ConcurrencyError>(())
     /// ```
     #[track_caller]
     pub fn inclusive_scan<T: Clone + Send>(

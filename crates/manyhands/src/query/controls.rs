@@ -2,6 +2,7 @@
 
 use crate::cancel::Token;
 use crate::engine::consumer::{Cancellable, Ending, Uncancellable};
+use crate::parallel::{Concurrency, ConcurrencyError};
 use crate::query::Query;
 use crate::query::explain::{Decision, Explanation};
 use crate::query::order::{Order, Ordered, Unordered};
@@ -52,21 +53,21 @@ impl<'a, P, O, E> Query<'a, P, O, E> {
     /// At most `count` runners at once. With 1 the query runs on the calling thread, in order; a
     /// [`stream`](Self::stream)'s, in its task.
     ///
-    /// # Panics
-    /// If `count` is 0.
+    /// # Errors
+    /// [`ConcurrencyError`] if `count` is 0.
     ///
     /// # Examples
     /// ```
     /// use manyhands::query::prelude::*;
-    /// let sum: u32 = (0..100_u32).into_par_query().degree_of_parallelism(2).sum();
+    /// let sum: u32 = (0..100_u32).into_par_query().degree_of_parallelism(2)?.sum();
     /// assert_eq!(sum, 4950);
+    /// # Ok::<(), manyhands::parallel::ConcurrencyError>(())
     /// ```
     #[doc(alias = "WithDegreeOfParallelism")]
     #[doc(alias = "num_threads")]
-    pub fn degree_of_parallelism(mut self, count: usize) -> Self {
-        assert!(count > 0, "a degree of parallelism is at least 1");
-        self.settings.degree = Some(count);
-        self
+    pub fn degree_of_parallelism(mut self, count: usize) -> Result<Self, ConcurrencyError> {
+        self.settings.degree = Some(Concurrency::exactly(count)?.max());
+        Ok(self)
     }
 
     /// When other workers may join.
@@ -155,7 +156,7 @@ impl<'a, P, O> Query<'a, P, O, Uncancellable> {
     /// # Examples
     /// ```
     /// use manyhands::{cancel, query::prelude::*};
-    /// let source = cancel::Source::new();
+    /// let source = cancel::TokenSource::new();
     /// source.cancel();
     /// let sum = (0..10_u32).into_par_query().cancellation(&source.token()).sum::<u32>();
     /// assert!(sum.is_err());
@@ -199,8 +200,9 @@ impl<'a, P, O, E: Ending> Query<'a, P, O, E> {
     /// use manyhands::query::prelude::*;
     /// let roots = || (0..100_000_u32).into_par_query().map(|n| f64::from(n).sqrt());
     /// let once: f64 = roots().deterministic().sum();
-    /// let again: f64 = roots().deterministic().degree_of_parallelism(1).sum();
+    /// let again: f64 = roots().deterministic().degree_of_parallelism(1)?.sum();
     /// assert_eq!(once.to_bits(), again.to_bits());
+    /// # Ok::<(), manyhands::parallel::ConcurrencyError>(())
     /// ```
     pub fn deterministic(self) -> Query<'a, P, O, Deterministic<E>> {
         self.with_ending(Deterministic)

@@ -8,7 +8,7 @@ use std::fmt;
 /// ```
 /// use manyhands::query::prelude::*;
 /// let numbers = [3, 1, 2];
-/// let query = numbers.par_query().filter(|n| **n > 1).enumerate().degree_of_parallelism(1);
+/// let query = numbers.par_query().filter(|n| **n > 1).enumerate().degree_of_parallelism(1)?;
 /// let explanation = query.explain();
 /// assert!(explanation.is_sequential());
 /// assert_eq!(explanation.reason(), "the degree of parallelism is 1");
@@ -16,6 +16,7 @@ use std::fmt;
 ///     explanation.to_string(),
 ///     "sequential, because the degree of parallelism is 1: items, filter; gathered; enumerate"
 /// );
+/// # Ok::<(), manyhands::parallel::ConcurrencyError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {

@@ -72,9 +72,9 @@ impl Runtime {
     ///
     /// # Examples
     /// ```
-    /// use manyhands::{Runtime, parallel, task};
+    /// use manyhands::{Runtime, query::prelude::*, task};
     /// let runtime = Runtime::builder().workers(2).build()?;
-    /// let sum: u64 = runtime.install(|| parallel::sum(0..1000_u64));
+    /// let sum: u64 = runtime.install(|| (0..1000_u64).into_par_query().sum());
     /// let answer = runtime.install(|| task::spawn(async { 42 }));
     /// assert_eq!((sum, answer.join().unwrap()), (499_500, 42));
     /// # Ok::<(), manyhands::BuildError>(())

@@ -2,7 +2,7 @@
 //!
 //! Not here: cancellation itself (`cancel`), which does not depend on timers.
 
-use crate::cancel::Source;
+use crate::cancel::TokenSource;
 use crate::runtime::current::{self, EnterGuard};
 use crate::runtime::sleep::timers;
 use crate::sync::{Mutex, lock};
@@ -12,7 +12,7 @@ use crate::timer::Moment;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-impl Source {
+impl TokenSource {
     /// A source that cancels itself at `deadline`, on the current runtime.
     ///
     /// It cancels as long as a token of it exists, even if the source itself is dropped. If the deadline has
@@ -26,7 +26,7 @@ impl Source {
     /// ```
     /// use manyhands::{cancel, parallel, time};
     /// use std::time::Duration;
-    /// let source = cancel::Source::with_deadline(time::now() + Duration::from_millis(5));
+    /// let source = cancel::TokenSource::with_deadline(time::now() + Duration::from_millis(5));
     /// let token = source.token();
     /// let stopped = parallel::options().cancellation(&token).for_each(0..u64::MAX, |_| {});
     /// assert_eq!(stopped.unwrap_err().token(), &token);
@@ -51,7 +51,7 @@ impl Source {
     /// ```
     /// use manyhands::{cancel, task, time};
     /// use std::time::Duration;
-    /// let source = cancel::Source::new();
+    /// let source = cancel::TokenSource::new();
     /// source.cancel_after(Duration::from_secs(3600));
     /// source.cancel_after(Duration::from_millis(2));
     /// let token = source.token();

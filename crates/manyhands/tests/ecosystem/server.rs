@@ -31,7 +31,7 @@ const REQUESTS_OF_EACH: usize = 50;
 struct Sums {
     served: AtomicUsize,
     waiting: AtomicUsize,
-    let_go: cancel::Source,
+    let_go: cancel::TokenSource,
 }
 
 impl Sums {
@@ -94,7 +94,7 @@ fn every_request_of_many_clients_is_answered() {
     let server = Arc::clone(&sums);
     as_task(async move {
         let (listener, address) = listen().await;
-        let stop = cancel::Source::new();
+        let stop = cancel::TokenSource::new();
         let serving = task::spawn(server.serve(listener, stop.token()));
         let client = new_client();
         let clients = (0..CLIENTS).map(|number| {
@@ -126,7 +126,7 @@ fn a_graceful_shutdown_answers_the_requests_it_has() {
     let sums = Arc::new(Sums::default());
     as_task(async move {
         let (listener, address) = listen().await;
-        let stop = cancel::Source::new();
+        let stop = cancel::TokenSource::new();
         let serving = task::spawn(Arc::clone(&sums).serve(listener, stop.token()));
         let client = new_client();
         let requests: Vec<_> = (0..CLIENTS)

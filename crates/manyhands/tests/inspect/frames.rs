@@ -68,7 +68,7 @@ fn a_wait_that_is_not_recorded_shows_its_frames_and_one_that_has_ended_is_gone()
 fn futures_that_are_polled_side_by_side_have_frames_of_their_own_until_they_are_dropped() {
     inspect::open();
     let (sender, receiver) = channel::bounded::<u32>(1);
-    let source = cancel::Source::new();
+    let source = cancel::TokenSource::new();
     let token = source.token();
     let select = spawn("frames: select", async move {
         {
@@ -101,7 +101,7 @@ fn futures_that_are_polled_side_by_side_have_frames_of_their_own_until_they_are_
 #[test]
 fn a_call_that_blocks_the_thread_shows_the_frames_around_it() {
     inspect::open();
-    let source = cancel::Source::new();
+    let source = cancel::TokenSource::new();
     let token = source.token();
     let blocks = spawn(
         "frames: blocks",
@@ -131,7 +131,7 @@ fn a_call_that_blocks_the_thread_shows_the_frames_around_it() {
 fn the_client_shows_frames_and_tasks_in_the_same_ones_are_one_group() {
     inspect::open();
     let mut client = Client::connect(&inspect::serve().unwrap()).unwrap();
-    let source = cancel::Source::new();
+    let source = cancel::TokenSource::new();
     let tasks: Vec<_> = (0..3)
         .map(|_| {
             let token = source.token();

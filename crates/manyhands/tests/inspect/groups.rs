@@ -11,7 +11,7 @@ fn however_many_tasks_wait_on_one_line_they_are_one_group_and_a_few_lines() {
     let tasks = std::env::var("MANYHANDS_TASKS").map_or(10_000, |n| n.parse().unwrap());
     inspect::open();
     let mut client = Client::connect(&inspect::serve().unwrap()).unwrap();
-    let source = cancel::Source::new();
+    let source = cancel::TokenSource::new();
     let line = line!() + 3;
     for _ in 0..tasks {
         let token = source.token();

@@ -25,7 +25,7 @@ fn what_all_or_the_first_of_several_futures_wait_for_has_the_line_of_their_await
     inspect::open();
     let (_sender, receiver) = channel::bounded::<u32>(1);
     let other = receiver.clone();
-    let source = cancel::Source::new();
+    let source = cancel::TokenSource::new();
     let (token, inner) = (source.token(), receiver.clone());
     let tasks = [
         spawn("lines: all", async move {
@@ -76,7 +76,7 @@ fn what_a_future_waits_for_inside_of_all_keeps_its_own_line() {
 #[test]
 fn what_blocks_on_a_future_of_the_library_waits_on_the_line_of_its_call() {
     inspect::open();
-    let source = cancel::Source::new();
+    let source = cancel::TokenSource::new();
     let token = source.token();
     let ending = move || {
         let token = token.clone();
@@ -126,7 +126,7 @@ fn what_blocks_on_a_future_of_the_library_waits_on_the_line_of_its_call() {
 #[test]
 fn a_task_that_is_nothing_but_a_future_of_the_library_waits_on_the_line_of_its_spawning() {
     inspect::open();
-    let source = cancel::Source::new();
+    let source = cancel::TokenSource::new();
     let token = source.token();
     let task = task::Builder::new()
         .name("lines: spawned")

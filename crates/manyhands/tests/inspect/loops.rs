@@ -97,6 +97,7 @@ fn a_loop_that_runs_is_listed_with_its_body_and_what_is_done() {
     const ITEMS: u64 = 1_000_003;
     parallel::options()
         .degree_of_parallelism(1)
+        .unwrap()
         .for_each(0..ITEMS, |i| {
             if i == ITEMS - 1 {
                 let listed = running(ITEMS).unwrap();
@@ -120,7 +121,7 @@ fn closures_that_are_invoked_are_listed_while_they_run_and_reported_as_one_loop(
         let listed = running(ITEMS).unwrap();
         assert!(listed.done < ITEMS && listed.runners == 1, "{listed:?}");
     };
-    let options = parallel::options().degree_of_parallelism(1);
+    let options = parallel::options().degree_of_parallelism(1).unwrap();
     options.invoke([look; COUNT]);
     assert!(running(ITEMS).is_none());
     let report = last();
@@ -146,17 +147,17 @@ fn a_loop_names_the_line_of_the_program_that_called_it() {
     let ones = parallel::try_map(&items, |_| Ok::<_, ()>(1));
     check(line!());
     assert_eq!(ones.unwrap(), [1; 3]);
-    assert_eq!(parallel::max(&items), Some(&3));
+    assert_eq!(items.par_query().max(), Some(&3));
     check(line!());
-    assert_eq!(parallel::find_any(&items, |item| **item == 1), Some(&1));
+    assert_eq!(items.par_query().find_any(|item| **item == 1), Some(&1));
     check(line!());
     let _ = parallel::invoke([|| 1, || 2]);
     check(line!());
     parallel::sort_by_cached_key(&mut items, |item| *item);
     check(line!());
-    let options = parallel::options().deterministic();
-    assert_eq!(options.sum::<_, u64>(&items), 6);
+    assert_eq!(items.par_query().deterministic().sum::<u64>(), 6);
     check(line!());
+    let options = parallel::options();
     let _ = options.for_each_with_control(0..3_u64, |_, _| ());
     check(line!());
     let _ = options
@@ -204,7 +205,7 @@ fn a_loop_over_an_iterator_is_listed_while_it_runs_alone_and_shared() {
         assert!(listed.done <= i && listed.runners >= 1, "{listed:?}");
     };
     const LINE: u32 = line!() + 2;
-    let alone = parallel::options().degree_of_parallelism(1);
+    let alone = parallel::options().degree_of_parallelism(1).unwrap();
     alone.for_each(parallel::from_iter(0..40_u64), |i| {
         seen(i);
         assert_here(listed(NAME).unwrap().called_at, LINE);
@@ -234,7 +235,7 @@ fn a_loop_over_an_iterator_is_listed_while_it_runs_alone_and_shared() {
 #[test]
 fn a_loop_over_an_iterator_is_reported_with_the_items_that_it_had() {
     inspect::open();
-    let one = parallel::options().degree_of_parallelism(1);
+    let one = parallel::options().degree_of_parallelism(1).unwrap();
     one.for_each(parallel::from_iter(0..73_u64), |i| {
         std::hint::black_box(i);
     });
@@ -294,8 +295,9 @@ fn an_async_loop_is_listed_with_how_many_items_run() {
     let gate = task::completion::<()>();
     let (opener, gate) = gate;
     const LINE: u32 = line!() + 3;
-    let items = parallel::options()
-        .concurrency_between(3..=3)
+    let items = parallel::async_options()
+        .degree_of_parallelism(3..=3)
+        .unwrap()
         .for_each_async(0..5_u64, move |i| {
             let gate = gate.clone();
             async move {
@@ -344,7 +346,7 @@ fn one_item_is_too_few() {
 #[test]
 fn the_limit_of_the_caller_is_the_reason_for_one_runner() {
     inspect::open();
-    let one = parallel::options().degree_of_parallelism(1);
+    let one = parallel::options().degree_of_parallelism(1).unwrap();
     one.for_each(0..4_u64, |_| compute(Duration::from_micros(100)));
     assert_eq!(last().alone_because, Some(AloneBecause::OneAllowed));
     assert_eq!(last().verdict(), Verdict::OneRunner);
@@ -469,7 +471,7 @@ fn the_last_loop_of_a_place_is_reported_over_the_socket_with_both_sentences() {
     const ITEMS: u64 = 1_000_039;
     const LINE: u32 = line!() + 3;
     for items in [3, ITEMS] {
-        let one = parallel::options().degree_of_parallelism(1);
+        let one = parallel::options().degree_of_parallelism(1).unwrap();
         one.for_each(0..items, |i| {
             std::hint::black_box(i);
         });

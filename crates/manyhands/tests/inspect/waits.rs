@@ -37,7 +37,7 @@ fn each_kind_of_wait_is_named_with_its_line() {
     let (full, _rest) = channel::bounded::<u32>(1);
     full.send_blocking(1).unwrap();
     let (_completer, completion) = task::completion::<u32>();
-    let source = cancel::Source::new();
+    let source = cancel::TokenSource::new();
     let token = source.token();
     let tasks = [
         spawn("kind: receive", async move { drop(receiver.recv().await) }),
@@ -162,15 +162,15 @@ fn a_sink_that_has_an_item_waits_for_room_in_its_channel() {
 #[test]
 fn an_async_loop_that_can_get_other_limits_waits_for_its_items_only() {
     inspect::open();
-    let gates = [cancel::Source::new(), cancel::Source::new()];
-    let tokens = gates.each_ref().map(cancel::Source::token);
+    let gates = [cancel::TokenSource::new(), cancel::TokenSource::new()];
+    let tokens = gates.each_ref().map(cancel::TokenSource::token);
     let waits = spawn("limits: loop", async move {
         let looping = parallel::for_each_async(0..2_usize, move |i| {
             let token = tokens[i].clone();
             async move { token.cancelled().await }
         });
         let handle = looping.handle();
-        handle.set_concurrency(2);
+        handle.set_degree_of_parallelism(2).unwrap();
         looping.await;
         pending::<()>().await;
         drop(handle);
@@ -387,7 +387,7 @@ fn functions_of_the_library_that_wait_are_shown_on_the_line_that_calls_them() {
     };
     let (mut one, all, first_failure) = (group(), group(), group());
     let mut each = task::when_each([task::spawn(pending::<()>())]);
-    let source = cancel::Source::new();
+    let source = cancel::TokenSource::new();
     let token = source.token();
     let (_sender, other) = channel::bounded::<u32>(1);
     let (_go, gate) = std::sync::mpsc::channel::<()>();

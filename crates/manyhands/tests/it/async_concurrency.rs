@@ -25,8 +25,10 @@ fn run(server: Server, calls: u64, fixed: Option<usize>, seed: u64) -> Run {
             let in_flight = Arc::new(AtomicUsize::new(0));
             let log = Arc::new(Mutex::new(Vec::new()));
             let options = match fixed {
-                Some(count) => parallel::options().degree_of_parallelism(count),
-                None => parallel::options(),
+                Some(count) => parallel::async_options()
+                    .degree_of_parallelism(count)
+                    .unwrap(),
+                None => parallel::async_options(),
             };
             let (counter, noted) = (Arc::clone(&in_flight), Arc::clone(&log));
             let start = time::now();
@@ -182,9 +184,15 @@ fn limits_may_be_as_high_as_numbers_go() {
             i
         };
         let limits = [
-            parallel::options().degree_of_parallelism(usize::MAX),
-            parallel::options().concurrency_between(1..=usize::MAX),
-            parallel::options().concurrency_between(usize::MAX / 2..=usize::MAX),
+            parallel::async_options()
+                .degree_of_parallelism(usize::MAX)
+                .unwrap(),
+            parallel::async_options()
+                .degree_of_parallelism(1..=usize::MAX)
+                .unwrap(),
+            parallel::async_options()
+                .degree_of_parallelism(usize::MAX / 2..=usize::MAX)
+                .unwrap(),
         ];
         for options in limits {
             assert!(options.map_async(0..200, body).await.into_iter().eq(0..200));

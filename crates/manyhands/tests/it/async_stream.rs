@@ -1,7 +1,7 @@
 //! Async loops as streams: order, bounds, ends.
 
 use crate::support::{Counted, HighWater, Ledger, blow, message_of, panics_of};
-use manyhands::cancel::Source;
+use manyhands::cancel::TokenSource;
 use manyhands::simulation::Simulation;
 use manyhands::{parallel, time};
 use std::sync::Arc;
@@ -41,7 +41,9 @@ fn a_slow_source_does_not_fill_all_room_in_one_poll() {
         crate::support::busy_micros(2_000);
         asking.fetch_add(1, Ordering::SeqCst)
     });
-    let options = parallel::options().degree_of_parallelism(100);
+    let options = parallel::async_options()
+        .degree_of_parallelism(100)
+        .unwrap();
     let mut results = std::pin::pin!(options.stream_async_unordered(source, |n| async move { n }));
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     for polls in 1..=3 {
@@ -80,7 +82,7 @@ fn results_that_are_not_taken_keep_new_items_from_beginning() {
         }
     };
     simulate(1, async {
-        let options = parallel::options().degree_of_parallelism(5);
+        let options = parallel::async_options().degree_of_parallelism(5).unwrap();
         let mut results = options.stream_async(0..100, body);
         assert_eq!(results.next().await, Some(0));
         let begun_while_it_ran = begun.load(Ordering::SeqCst);
@@ -101,7 +103,7 @@ fn a_stream_that_is_dropped_cancels_its_items() {
                 time::sleep(Duration::from_millis(1 + item.id as u64 % 3)).await;
                 item
             };
-            let options = parallel::options().degree_of_parallelism(8);
+            let options = parallel::async_options().degree_of_parallelism(8).unwrap();
             let mut results = options.stream_async(items, body);
             for _ in 0..taken {
                 assert!(results.next().await.is_some());
@@ -133,10 +135,10 @@ fn a_panic_comes_through_the_stream_and_ends_it() {
 
 #[test]
 fn a_cancelled_stream_ends_with_the_error() {
-    let source = Source::new();
+    let source = TokenSource::new();
     let token = source.token();
     simulate(1, async {
-        let options = parallel::options().cancellation(&token);
+        let options = parallel::async_options().cancellation(&token);
         let mut results = options.stream_async(0..50, |i: u64| async move {
             time::sleep(Duration::from_millis(10 * i)).await;
             i

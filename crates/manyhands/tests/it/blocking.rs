@@ -6,6 +6,7 @@
 use crate::support::{
     Board, attempt_until, busy_micros, of_threads, on, on_runtime, panics_of, receive, wait_until,
 };
+use manyhands::query::prelude::*;
 use manyhands::simulation::Simulation;
 use manyhands::{Runtime, ThreadChangeReason, channel, join, parallel, scope, task};
 use std::io::{PipeReader, PipeWriter, Read, Write};
@@ -122,7 +123,7 @@ fn a_thread_that_declares_blocking_is_counted_once_and_until_it_returns() {
                     // Whatever it does inside, it still counts as blocked, and once.
                     let inner = task::blocking(|| 1);
                     let (a, b) = join(|| 2, || 3);
-                    let sum: usize = parallel::sum(0..4_usize);
+                    let sum: usize = (0..4_usize).into_par_query().sum();
                     inner + a + b + sum + task::run(|| 4).join().unwrap()
                 })
             });

@@ -89,7 +89,7 @@ fn a_task_that_finds_a_channel_s_end_again_and_again_makes_room() {
 fn a_task_that_waits_for_a_past_cancellation_again_and_again_makes_room() {
     on_runtime(1, |runtime| {
         let _entered = runtime.enter();
-        let source = cancel::Source::new();
+        let source = cancel::TokenSource::new();
         source.cancel();
         let token = source.token();
         let waits = waits_before_another_task_runs(move || {
@@ -104,7 +104,7 @@ fn a_task_that_waits_for_a_past_cancellation_again_and_again_makes_room() {
 fn a_cancellation_ends_a_future_that_is_always_busy() {
     on_runtime(1, |runtime| {
         let _entered = runtime.enter();
-        let source = cancel::Source::new();
+        let source = cancel::TokenSource::new();
         let token = source.token();
         let busy = task::spawn(async move {
             let (sender, receiver) = channel::unbounded();
@@ -145,7 +145,7 @@ fn what_is_ready_gets_its_turn_beside_a_future_that_always_is() {
     on_runtime(1, |runtime| {
         let _entered = runtime.enter();
         let soon = Duration::from_millis(1);
-        let source = cancel::Source::new();
+        let source = cancel::TokenSource::new();
         let token = source.token();
         let (sender, receiver) = channel::bounded(1);
         let (hung_up, closed) = channel::bounded::<u8>(1);

@@ -3,7 +3,7 @@
 use crate::support::{
     blow, busy_micros, holds_within, message_of, panics_of, receive, wait_until, within,
 };
-use manyhands::cancel::{Cancelled, Registration, Source, Token};
+use manyhands::cancel::{Cancelled, Registration, Token, TokenSource};
 use manyhands::time;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -27,7 +27,7 @@ impl Log {
 
 #[test]
 fn callbacks_run_once_and_the_newest_first() {
-    let (source, log) = (Source::new(), Log::default());
+    let (source, log) = (TokenSource::new(), Log::default());
     let _registrations = ["a", "b", "c"].map(|name| source.token().register(log.writes(name)));
     assert!(log.take().is_empty());
     source.cancel();
@@ -39,7 +39,7 @@ fn callbacks_run_once_and_the_newest_first() {
 #[test]
 fn callbacks_run_on_the_thread_that_cancels() {
     within(60, || {
-        let source = Source::new();
+        let source = TokenSource::new();
         let (sender, receiver) = mpsc::channel();
         let _registration = source
             .token()
@@ -53,7 +53,7 @@ fn callbacks_run_on_the_thread_that_cancels() {
 
 #[test]
 fn a_callback_registered_late_runs_at_once_on_the_thread_that_registers() {
-    let (source, log) = (Source::new(), Log::default());
+    let (source, log) = (TokenSource::new(), Log::default());
     source.cancel();
     let registration = source.token().register(log.writes("late"));
     assert_eq!(log.take(), ["late"]);
@@ -66,7 +66,7 @@ fn a_callback_registered_late_runs_at_once_on_the_thread_that_registers() {
 #[test]
 fn a_callback_registered_by_a_callback_runs_at_once() {
     within(60, || {
-        let (source, log) = (Source::new(), Log::default());
+        let (source, log) = (TokenSource::new(), Log::default());
         let (token, inner) = (source.token(), log.clone());
         let _registration = source.token().register(move || {
             assert!(token.is_cancelled());
@@ -80,7 +80,7 @@ fn a_callback_registered_by_a_callback_runs_at_once() {
 
 #[test]
 fn a_callback_that_was_taken_back_does_not_run() {
-    let (source, log) = (Source::new(), Log::default());
+    let (source, log) = (TokenSource::new(), Log::default());
     let kept = source.token().register(log.writes("kept"));
     drop(source.token().register(log.writes("dropped")));
     let middle = source.token().register(log.writes("middle"));
@@ -93,7 +93,7 @@ fn a_callback_that_was_taken_back_does_not_run() {
 
 #[test]
 fn what_a_callback_owns_is_dropped_when_it_is_taken_back_or_has_run() {
-    let source = Source::new();
+    let source = TokenSource::new();
     let owned = Arc::new(());
     let (first, second) = (Arc::clone(&owned), Arc::clone(&owned));
     let taken_back = source.token().register(move || drop(first));
@@ -108,7 +108,7 @@ fn what_a_callback_owns_is_dropped_when_it_is_taken_back_or_has_run() {
 
 #[test]
 fn what_a_callback_owns_is_dropped_with_its_source() {
-    let source = Source::new();
+    let source = TokenSource::new();
     let owned = Arc::new(());
     let theirs = Arc::clone(&owned);
     let registration = source.token().register(move || drop(theirs));
@@ -121,7 +121,7 @@ fn what_a_callback_owns_is_dropped_with_its_source() {
 fn unregistering_waits_for_a_callback_that_runs_on_another_thread() {
     within(60, || {
         for _ in 0..50 {
-            let source = Source::new();
+            let source = TokenSource::new();
             let (inside, left) = (
                 Arc::new(AtomicBool::new(false)),
                 Arc::new(AtomicBool::new(false)),
@@ -144,7 +144,7 @@ fn unregistering_waits_for_a_callback_that_runs_on_another_thread() {
 #[test]
 fn unregistering_waits_for_its_own_callback_only() {
     within(60, || {
-        let source = Source::new();
+        let source = TokenSource::new();
         let (go, may_go) = mpsc::channel();
         let (inside, is_inside) = mpsc::channel();
         let other = source.token().register(|| {});
@@ -164,7 +164,7 @@ fn unregistering_waits_for_its_own_callback_only() {
 #[test]
 fn a_callback_may_drop_its_own_registration() {
     within(60, || {
-        let source = Source::new();
+        let source = TokenSource::new();
         let place: Arc<Mutex<Option<Registration>>> = Arc::default();
         let ran = Arc::new(AtomicBool::new(false));
         let (theirs, their_ran) = (Arc::clone(&place), Arc::clone(&ran));
@@ -183,7 +183,7 @@ fn a_callback_may_drop_its_own_registration() {
 #[test]
 fn a_callback_may_take_an_older_one_back() {
     within(60, || {
-        let (source, log) = (Source::new(), Log::default());
+        let (source, log) = (TokenSource::new(), Log::default());
         let older = source.token().register(log.writes("older"));
         let _newer = source.token().register(move || drop(older));
         source.cancel();
@@ -194,7 +194,7 @@ fn a_callback_may_take_an_older_one_back() {
 #[test]
 fn a_callback_may_cancel_its_own_source() {
     within(60, || {
-        let source = Arc::new(Source::new());
+        let source = Arc::new(TokenSource::new());
         let log = Log::default();
         let _older = source.token().register(log.writes("older"));
         let (again, write) = (Arc::clone(&source), log.writes("newer"));
@@ -209,7 +209,7 @@ fn a_callback_may_cancel_its_own_source() {
 
 #[test]
 fn every_callback_runs_even_if_some_panic_and_the_panics_go_on_together() {
-    let (source, log) = (Source::new(), Log::default());
+    let (source, log) = (TokenSource::new(), Log::default());
     let token = source.token();
     let _registrations = (
         token.register(log.writes("first")),
@@ -226,7 +226,7 @@ fn every_callback_runs_even_if_some_panic_and_the_panics_go_on_together() {
     assert_eq!(log.take(), ["third", "second", "first"]);
     assert!(token.is_cancelled());
     source.cancel();
-    let single = Source::new();
+    let single = TokenSource::new();
     let _registration = single.token().register(|| blow(7_u8));
     let payloads = panics_of(|| single.cancel());
     assert_eq!(payloads[0].downcast_ref::<u8>(), Some(&7));
@@ -235,9 +235,9 @@ fn every_callback_runs_even_if_some_panic_and_the_panics_go_on_together() {
 #[test]
 fn a_linked_source_is_cancelled_by_any_of_its_parents() {
     for which in 0..50 {
-        let parents: Vec<_> = (0..50).map(|_| Source::new()).collect();
-        let tokens: Vec<_> = parents.iter().map(Source::token).collect();
-        let child = Source::linked(&tokens);
+        let parents: Vec<_> = (0..50).map(|_| TokenSource::new()).collect();
+        let tokens: Vec<_> = parents.iter().map(TokenSource::token).collect();
+        let child = TokenSource::linked(&tokens);
         assert!(!child.token().is_cancelled());
         parents[which].cancel();
         assert!(child.token().is_cancelled());
@@ -248,8 +248,8 @@ fn a_linked_source_is_cancelled_by_any_of_its_parents() {
 
 #[test]
 fn a_linked_source_never_cancels_its_parents() {
-    let (parent, other) = (Source::new(), Source::new());
-    let child = Source::linked(&[parent.token(), other.token()]);
+    let (parent, other) = (TokenSource::new(), TokenSource::new());
+    let child = TokenSource::linked(&[parent.token(), other.token()]);
     child.cancel();
     assert!(child.token().is_cancelled());
     assert!(!parent.token().is_cancelled() && !other.token().is_cancelled());
@@ -258,21 +258,21 @@ fn a_linked_source_never_cancels_its_parents() {
 
 #[test]
 fn a_source_linked_to_a_cancelled_parent_is_born_cancelled() {
-    let parent = Source::new();
+    let parent = TokenSource::new();
     parent.cancel();
-    let child = Source::linked(&[Token::never(), parent.token()]);
+    let child = TokenSource::linked(&[Token::never(), parent.token()]);
     assert!(child.token().is_cancelled());
-    let grandchild = Source::linked(&[child.token()]);
+    let grandchild = TokenSource::linked(&[child.token()]);
     assert!(grandchild.token().is_cancelled());
-    assert!(!Source::linked(&[]).token().is_cancelled());
+    assert!(!TokenSource::linked(&[]).token().is_cancelled());
 }
 
 #[test]
 fn cancellation_passes_through_generations() {
-    let root = Source::new();
-    let mut line = vec![Source::linked(&[root.token()])];
+    let root = TokenSource::new();
+    let mut line = vec![TokenSource::linked(&[root.token()])];
     for _ in 0..100 {
-        let next = Source::linked(&[line[line.len() - 1].token()]);
+        let next = TokenSource::linked(&[line[line.len() - 1].token()]);
         line.push(next);
     }
     let log = Log::default();
@@ -285,13 +285,13 @@ fn cancellation_passes_through_generations() {
 
 #[test]
 fn a_token_keeps_the_links_of_its_source() {
-    let parent = Source::new();
-    let child = |token: &Token| Source::linked(std::slice::from_ref(token)).token();
+    let parent = TokenSource::new();
+    let child = |token: &Token| TokenSource::linked(std::slice::from_ref(token)).token();
     // Nothing but the last token is left of the three sources.
     let token = child(&child(&child(&parent.token())));
     let log = Log::default();
     let _registration = token.register(log.writes("reached"));
-    let deadline = Source::with_deadline(time::now() + Duration::from_millis(5));
+    let deadline = TokenSource::with_deadline(time::now() + Duration::from_millis(5));
     let of_a_deadline = child(&deadline.token());
     drop(deadline);
     assert!(!token.is_cancelled());
@@ -303,9 +303,9 @@ fn a_token_keeps_the_links_of_its_source() {
 
 #[test]
 fn a_source_of_which_nothing_is_left_is_unlinked() {
-    let parent = Source::new();
+    let parent = TokenSource::new();
     let owned = Arc::new(());
-    let child = Source::linked(&[parent.token()]);
+    let child = TokenSource::linked(&[parent.token()]);
     let theirs = Arc::clone(&owned);
     let registration = child.token().register(move || drop(theirs));
     drop(child);
@@ -316,11 +316,11 @@ fn a_source_of_which_nothing_is_left_is_unlinked() {
 
 #[test]
 fn the_callbacks_of_a_linked_source_run_where_it_was_linked() {
-    let (parent, log) = (Source::new(), Log::default());
+    let (parent, log) = (TokenSource::new(), Log::default());
     let _before = parent.token().register(log.writes("before"));
-    let child = Source::linked(&[parent.token()]);
+    let child = TokenSource::linked(&[parent.token()]);
     let _older = child.token().register(log.writes("older"));
-    let grandchild = Source::linked(&[child.token()]);
+    let grandchild = TokenSource::linked(&[child.token()]);
     let _inner = grandchild.token().register(log.writes("inner"));
     let _newer = child.token().register(log.writes("newer"));
     let _after = parent.token().register(log.writes("after"));
@@ -331,10 +331,10 @@ fn the_callbacks_of_a_linked_source_run_where_it_was_linked() {
 #[test]
 fn a_long_chain_of_links_needs_no_deep_stack() {
     let chain = || {
-        let root = Source::new();
+        let root = TokenSource::new();
         let mut last = root.token();
         for _ in 0..100_000 {
-            last = Source::linked(&[last]).token();
+            last = TokenSource::linked(&[last]).token();
         }
         root.cancel();
         assert!(last.is_cancelled());
@@ -347,10 +347,10 @@ fn a_long_chain_of_links_needs_no_deep_stack() {
 fn a_child_may_be_dropped_while_its_parent_is_being_cancelled() {
     within(60, || {
         for _ in 0..300 {
-            let parent = Source::new();
-            let child = Source::linked(&[parent.token()]);
+            let parent = TokenSource::new();
+            let child = TokenSource::linked(&[parent.token()]);
             let token = child.token();
-            let unused = Source::linked(&[parent.token()]);
+            let unused = TokenSource::linked(&[parent.token()]);
             let ran = Arc::new(AtomicUsize::new(0));
             let count = Arc::clone(&ran);
             let registration = token.register(move || {
@@ -368,8 +368,8 @@ fn a_child_may_be_dropped_while_its_parent_is_being_cancelled() {
 
 #[test]
 fn the_panics_of_a_childs_callbacks_reach_the_parents_canceller() {
-    let parent = Source::new();
-    let child = Source::linked(&[parent.token()]);
+    let parent = TokenSource::new();
+    let child = TokenSource::linked(&[parent.token()]);
     let log = Log::default();
     let _older = parent.token().register(log.writes("unaffected"));
     let _registration = child.token().register(|| blow("child"));
@@ -380,13 +380,16 @@ fn the_panics_of_a_childs_callbacks_reach_the_parents_canceller() {
 
 #[test]
 fn copies_of_a_token_are_equal_and_others_are_not() {
-    let (source, other) = (Source::new(), Source::default());
+    let (source, other) = (TokenSource::new(), TokenSource::default());
     assert_eq!(source.token(), source.token());
     assert_eq!(source.token(), source.token().clone());
     assert_ne!(source.token(), other.token());
     assert_ne!(source.token(), Token::never());
     assert_eq!(Token::never(), Token::never());
-    assert_ne!(Source::linked(&[source.token()]).token(), source.token());
+    assert_ne!(
+        TokenSource::linked(&[source.token()]).token(),
+        source.token()
+    );
 }
 
 #[test]
@@ -405,7 +408,7 @@ fn check_says_which_token_was_cancelled() {
         token.check()?;
         Ok(1)
     }
-    let source = Source::new();
+    let source = TokenSource::new();
     let token = source.token();
     assert_eq!(work(&token), Ok(1));
     source.cancel();
@@ -417,7 +420,7 @@ fn check_says_which_token_was_cancelled() {
 
 #[test]
 fn dropping_a_source_does_not_cancel() {
-    let source = Source::new();
+    let source = TokenSource::new();
     let token = source.token();
     drop(source);
     assert!(!token.is_cancelled());
@@ -428,7 +431,7 @@ fn dropping_a_source_does_not_cancel() {
 fn of_many_cancellers_and_registrants_each_callback_runs_exactly_once() {
     within(60, || {
         for _ in 0..100 {
-            let source = Source::new();
+            let source = TokenSource::new();
             let ran = Arc::new(AtomicUsize::new(0));
             thread::scope(|threads| {
                 for _ in 0..2 {

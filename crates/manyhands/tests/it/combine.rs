@@ -449,7 +449,7 @@ fn continuations_follow_whatever_the_outcome_and_15_000_of_them_end() {
 
 #[test]
 fn a_wait_that_is_cancelled_before_never_polls() {
-    let source = cancel::Source::new();
+    let source = cancel::TokenSource::new();
     source.cancel();
     let token = source.token();
     let polled = AtomicUsize::new(0);
@@ -463,7 +463,7 @@ fn a_wait_that_is_cancelled_before_never_polls() {
 #[test]
 fn a_cancellation_ends_waits_and_drops_their_futures() {
     on_each_runtime(|runtime| {
-        let source = cancel::Source::new();
+        let source = cancel::TokenSource::new();
         let ledger = Ledger::new(100);
         let handles: Vec<_> = runtime.install(|| {
             let spawn = |thing| {
@@ -492,7 +492,7 @@ fn a_cancellation_ends_waits_and_drops_their_futures() {
 
 #[test]
 fn waits_for_a_cancellation_come_and_go_in_any_order() {
-    let source = cancel::Source::new();
+    let source = cancel::TokenSource::new();
     let token = source.token();
     let order = std::sync::Arc::new(Mutex::new(Vec::new()));
     let register = |i| {

@@ -3,7 +3,7 @@
 
 use crate::support::{Ledger, blow, message_of, panics_of, within};
 use futures::FutureExt;
-use manyhands::cancel::Source;
+use manyhands::cancel::TokenSource;
 use manyhands::channel::{self, TryRecvError, WhenFull};
 use manyhands::{parallel, task};
 use std::collections::VecDeque;
@@ -127,7 +127,7 @@ fn a_waker_that_panics_keeps_no_listener_from_being_notified() {
 
 #[test]
 fn a_waker_that_panics_does_not_panic_in_the_thread_that_cancels_or_sets_a_result() {
-    let source = Source::new();
+    let source = TokenSource::new();
     let token = source.token();
     both_are_notified([token.cancelled(), token.cancelled()], || source.cancel());
     let (completer, completion) = task::completion();
@@ -142,7 +142,7 @@ fn a_waker_that_panics_does_not_panic_in_the_thread_that_changes_a_loop_s_limits
     let waker = Waker::from(Arc::new(Grenade));
     let polled = looping.poll_unpin(&mut Context::from_waker(&waker));
     assert!(polled.is_pending());
-    handle.set_concurrency(2);
+    handle.set_degree_of_parallelism(2).unwrap();
 }
 
 #[test]

@@ -1,8 +1,6 @@
 //! Degree of parallelism. That no entry exceeds it is in `entry.rs`.
 
-use crate::support::{
-    HighWater, attempt_until, busy_micros, message_of, on_each_runtime, on_runtime, panics_of,
-};
+use crate::support::{HighWater, attempt_until, busy_micros, on_each_runtime, on_runtime};
 use manyhands::parallel::{from_iter, options};
 use std::sync::Mutex;
 
@@ -12,7 +10,10 @@ fn long_loops_reach_the_degree_and_do_not_exceed_it() {
         for degree in [2, 3] {
             attempt_until("as many bodies at once as allowed", || {
                 let inside = HighWater::default();
-                let options = options().runtime(runtime).degree_of_parallelism(degree);
+                let options = options()
+                    .runtime(runtime)
+                    .degree_of_parallelism(degree)
+                    .unwrap();
                 options.for_each(0..300, |_| inside.during(|| busy_micros(100)));
                 assert!(inside.highest() <= degree);
                 inside.highest() == degree
@@ -21,7 +22,10 @@ fn long_loops_reach_the_degree_and_do_not_exceed_it() {
                 "as many bodies at once as allowed, from an iterator",
                 || {
                     let inside = HighWater::default();
-                    let options = options().runtime(runtime).degree_of_parallelism(degree);
+                    let options = options()
+                        .runtime(runtime)
+                        .degree_of_parallelism(degree)
+                        .unwrap();
                     options.for_each(from_iter(0..300), |_| inside.during(|| busy_micros(100)));
                     assert!(inside.highest() <= degree);
                     inside.highest() == degree
@@ -35,12 +39,15 @@ fn long_loops_reach_the_degree_and_do_not_exceed_it() {
 fn a_degree_above_the_number_of_workers_is_no_harm() {
     on_each_runtime(|runtime| {
         let inside = HighWater::default();
-        let options = options().runtime(runtime).degree_of_parallelism(100);
+        let options = options()
+            .runtime(runtime)
+            .degree_of_parallelism(100)
+            .unwrap();
         options.for_each(0..500, |_| inside.during(|| busy_micros(20)));
         assert!(inside.highest() <= 100);
-        let huge = options.degree_of_parallelism(usize::MAX);
-        let sum: u64 = huge.sum(0..10_000_u64);
-        assert_eq!(sum, 49_995_000);
+        let huge = options.degree_of_parallelism(usize::MAX).unwrap();
+        let sum = huge.map_reduce(0..10_000_u64, |i| i, |a, b| a + b);
+        assert_eq!(sum, Some(49_995_000));
         let squares = huge.map(0..500_u64, |i| {
             busy_micros(10);
             i * i
@@ -56,7 +63,7 @@ fn a_degree_above_the_number_of_workers_is_no_harm() {
 fn degree_one_stays_in_order_in_a_loop_too_long_for_one_block() {
     on_runtime(2, |runtime| {
         let last = Mutex::new(None);
-        let options = options().runtime(runtime).degree_of_parallelism(1);
+        let options = options().runtime(runtime).degree_of_parallelism(1).unwrap();
         options.for_each(0..3_000_000_u32, |i| {
             let mut last = last.lock().unwrap();
             assert_eq!(last.replace(i), i.checked_sub(1));
@@ -69,15 +76,19 @@ fn nested_loops_keep_their_own_degrees() {
     on_each_runtime(|runtime| {
         let (outer, inner) = (HighWater::default(), Mutex::new(Vec::new()));
         let options = options().runtime(runtime);
-        options.degree_of_parallelism(2).for_each(0..20, |_| {
-            outer.during(|| {
-                let mine = HighWater::default();
-                options
-                    .degree_of_parallelism(2)
-                    .for_each(0..20, |_| mine.during(|| busy_micros(20)));
-                inner.lock().unwrap().push(mine.highest());
+        options
+            .degree_of_parallelism(2)
+            .unwrap()
+            .for_each(0..20, |_| {
+                outer.during(|| {
+                    let mine = HighWater::default();
+                    options
+                        .degree_of_parallelism(2)
+                        .unwrap()
+                        .for_each(0..20, |_| mine.during(|| busy_micros(20)));
+                    inner.lock().unwrap().push(mine.highest());
+                });
             });
-        });
         assert!(outer.highest() <= 2);
         assert!(
             inner
@@ -87,13 +98,4 @@ fn nested_loops_keep_their_own_degrees() {
                 .all(|highest| highest <= 2)
         );
     });
-}
-
-#[test]
-fn a_degree_of_zero_is_refused() {
-    let payloads = panics_of(|| options().degree_of_parallelism(0));
-    assert_eq!(
-        message_of(&payloads[0]),
-        "a degree of parallelism is at least 1"
-    );
 }

@@ -2,8 +2,9 @@
 
 use crate::support::{Counted, Ledger, blow, busy_micros, message_of, on_each_runtime, panics_of};
 use manyhands::Runtime;
-use manyhands::cancel::{Source, Token};
+use manyhands::cancel::{Token, TokenSource};
 use manyhands::parallel::{from_iter, options};
+use manyhands::query::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -23,7 +24,7 @@ enum End {
 const ENDS: [End; 4] = [End::Panic, End::Cancel, End::Stop, End::Break];
 
 fn loop_over(items: Vec<Counted>, runtime: &Runtime, at: usize, end: End, iterator: bool) {
-    let source = Source::new();
+    let source = TokenSource::new();
     let token = source.token();
     let options = options().runtime(runtime).cancellation(&token);
     let body = |item: Counted, control: &manyhands::parallel::Control<'_>| {
@@ -76,24 +77,29 @@ fn items_of_plain_loops_and_searches_are_dropped_once() {
             panics_of(|| options.for_each(ledger.make_all(), |item| burst(&item)));
             panics_of(|| options.for_each(from_iter(ledger.make_all()), |item| burst(&item)));
             panics_of(|| {
-                options.reduce(ledger.make_all(), |a, b| {
-                    burst(&b);
-                    a
-                })
+                options.map_reduce(
+                    ledger.make_all(),
+                    |a| a,
+                    |a, b| {
+                        burst(&b);
+                        a
+                    },
+                )
             });
+            let query = || ledger.make_all().into_par_query().runtime(runtime);
             panics_of(|| {
-                options.deterministic().reduce(ledger.make_all(), |a, b| {
+                query().deterministic().reduce(|a, b| {
                     burst(&b);
                     a
                 })
             });
-            let found = options.find_first(ledger.make_all(), |item| item.id == at);
+            let found = query().find(|item| item.id == at);
             assert_eq!(found.map(|item| item.id), (at < COUNT).then_some(at));
-            let found = options.find_any(ledger.make_all(), |item| item.id >= at);
+            let found = query().find_any(|item| item.id >= at);
             assert_eq!(found.is_some(), at < COUNT);
             drop(found);
             panics_of(|| {
-                options.find_any(ledger.make_all(), |item| {
+                query().find_any(|item| {
                     burst(item);
                     false
                 })
@@ -108,7 +114,7 @@ fn results_of_map_are_dropped_once_when_it_does_not_end_well() {
     on_each_runtime(|runtime| {
         for at in PLACES {
             let ledger = Ledger::new(COUNT);
-            let source = Source::new();
+            let source = TokenSource::new();
             let token = source.token();
             let options = options().runtime(runtime);
             let make = |id: usize| {
@@ -229,7 +235,7 @@ fn what_a_loop_borrows_is_free_again_when_it_returns() {
         let shared = Arc::new(());
         for _ in 0..50 {
             let copies: Vec<_> = (0..200).map(|_| Arc::clone(&shared)).collect();
-            let source = Source::new();
+            let source = TokenSource::new();
             let token = source.token();
             let options = options().runtime(runtime).cancellation(&token);
             let ended = options.for_each(copies, |copy| {
@@ -247,7 +253,7 @@ fn what_a_loop_borrows_is_free_again_when_it_returns() {
 #[test]
 fn items_are_dropped_when_the_call_is_cancelled_before_it_begins() {
     on_each_runtime(|runtime| {
-        let source = Source::new();
+        let source = TokenSource::new();
         source.cancel();
         let token: Token = source.token();
         let ledger = Ledger::new(COUNT);
@@ -257,7 +263,8 @@ fn items_are_dropped_when_the_call_is_cancelled_before_it_begins() {
             .for_each(from_iter(ledger.make_all()), drop)
             .unwrap_err();
         options.map(ledger.make_all(), |item| item).unwrap_err();
-        options.find_any(ledger.make_all(), |_| true).unwrap_err();
+        let query = ledger.make_all().into_par_query().runtime(runtime);
+        query.cancellation(&token).find_any(|_| true).unwrap_err();
         let things = ledger.make_all();
         let closures: Vec<_> = things
             .into_iter()
@@ -309,7 +316,7 @@ impl Drop for Bomb {
 #[test]
 fn a_pulled_item_whose_drop_panics_after_a_cancellation_is_a_panic_of_the_loop() {
     on_each_runtime(|runtime| {
-        let source = Source::new();
+        let source = TokenSource::new();
         let token = source.token();
         let options = options().runtime(runtime).cancellation(&token);
         let panics = panics_of(|| {
@@ -332,7 +339,7 @@ fn a_pulled_item_whose_drop_panics_after_a_cancellation_is_a_panic_of_the_loop()
 #[test]
 fn an_item_whose_pull_cancels_the_loop_may_panic_when_it_is_dropped() {
     on_each_runtime(|runtime| {
-        let source = Source::new();
+        let source = TokenSource::new();
         let token = source.token();
         let items = (0..2).map(|n| {
             source.cancel();
@@ -350,7 +357,7 @@ fn an_item_whose_pull_cancels_the_loop_may_panic_when_it_is_dropped() {
 #[test]
 fn items_that_a_cancelled_loop_discards_may_panic_when_they_are_dropped() {
     on_each_runtime(|runtime| {
-        let source = Source::new();
+        let source = TokenSource::new();
         let token = source.token();
         let items: Vec<_> = (0..200).map(Bomb).collect();
         let begun = AtomicUsize::new(0);

@@ -4,7 +4,7 @@ use crate::support::{
     HighWater, Payload, busy_micros, counters, on_each_runtime, on_runtime, panics_of, values,
     within,
 };
-use manyhands::cancel::{Cancelled, Source, Token};
+use manyhands::cancel::{Cancelled, Token, TokenSource};
 use manyhands::parallel::{Cancellable, Failure, Failures, Options, from_iter, options};
 use manyhands::{AggregatePanic, Runtime};
 use std::convert::Infallible;
@@ -19,7 +19,7 @@ pub(crate) type Body<'b> = &'b (dyn Fn(u64) + Sync);
 pub(crate) type Entry = fn(&Options<'_, Cancellable<'_>>, u64, Body<'_>) -> Result<(), Cancelled>;
 
 /// All entries, by name.
-pub(crate) const ENTRIES: [(&str, Entry); 26] = [
+pub(crate) const ENTRIES: [(&str, Entry); 23] = [
     ("for_each i32", |o, n, body| {
         let end = i32::try_from(n).expect("small");
         o.for_each(0..end, |i| body(u64::from(i.unsigned_abs())))
@@ -96,18 +96,6 @@ pub(crate) const ENTRIES: [(&str, Entry); 26] = [
     ("map_reduce", |o, n, body| {
         o.map_reduce(0..n, body, |(), ()| ()).map(drop)
     }),
-    ("map_reduce deterministic", |o, n, body| {
-        o.deterministic()
-            .map_reduce(&numbers(n), |&i| body(i), |(), ()| ())
-            .map(drop)
-    }),
-    ("find_any", |o, n, body| {
-        o.find_any(0..n, |&i| looked_at(body, i)).map(drop)
-    }),
-    ("find_first", |o, n, body| {
-        o.find_first(from_iter(0..n), |&i| looked_at(body, i))
-            .map(drop)
-    }),
     ("invoke", |o, n, body| {
         let closures: Vec<_> = (0..n).map(|i| move || body(i)).collect();
         o.invoke(closures).map(drop)
@@ -122,11 +110,6 @@ fn numbers(n: u64) -> Vec<u64> {
 fn fine(body: Body<'_>, i: u64) -> Result<(), Infallible> {
     body(i);
     Ok(())
-}
-
-fn looked_at(body: Body<'_>, i: u64) -> bool {
-    body(i);
-    false
 }
 
 /// Several panics of a call that reports them as failures.
@@ -208,7 +191,7 @@ fn every_entry_runs_each_item_exactly_once_when_shared() {
 #[test]
 fn no_entry_runs_a_body_when_cancelled_before() {
     on_each_runtime(|runtime| {
-        let source = Source::new();
+        let source = TokenSource::new();
         source.cancel();
         for (name, entry) in ENTRIES {
             let ran = AtomicUsize::new(0);
@@ -226,7 +209,7 @@ fn no_entry_runs_a_body_when_cancelled_before() {
 fn every_entry_cancelled_in_flight_ends_early_with_the_callers_token() {
     on_each_runtime(|runtime| {
         for (name, entry) in ENTRIES {
-            let (source, other) = (Source::new(), Source::new());
+            let (source, other) = (TokenSource::new(), TokenSource::new());
             let ran = AtomicUsize::new(0);
             let body = |i| {
                 ran.fetch_add(1, Ordering::SeqCst);
@@ -248,7 +231,7 @@ fn every_entry_cancelled_in_flight_ends_early_with_the_callers_token() {
 fn every_entry_sees_a_cancellation_from_another_thread() {
     on_runtime(2, |runtime| {
         for (name, entry) in ENTRIES {
-            let source = Source::new();
+            let source = TokenSource::new();
             let begun = AtomicUsize::new(0);
             std::thread::scope(|threads| {
                 threads.spawn(|| {
@@ -281,6 +264,7 @@ fn no_entry_exceeds_its_degree() {
                 let options = options()
                     .runtime(runtime)
                     .degree_of_parallelism(degree)
+                    .unwrap()
                     .cancellation(&token);
                 entry(&options, 200, &body).unwrap();
                 let highest = inside.highest();
@@ -305,6 +289,7 @@ fn every_entry_at_degree_one_is_in_order_on_the_caller() {
             let options = options()
                 .runtime(runtime)
                 .degree_of_parallelism(1)
+                .unwrap()
                 .cancellation(&token);
             entry(&options, 300, &body).unwrap();
             assert!(order.into_inner().unwrap().into_iter().eq(0..300), "{name}");

@@ -4,8 +4,9 @@ use crate::support::{
     HighWater, attempt_until, blow, busy_micros, holds_within, message_of, on_each_runtime,
     on_runtime, panics_of, within,
 };
-use manyhands::cancel::Source;
+use manyhands::cancel::TokenSource;
 use manyhands::parallel::{self, Failure, from_iter, options};
+use manyhands::query::prelude::*;
 use manyhands::{AggregatePanic, task};
 use std::cell::Cell;
 use std::error::Error;
@@ -247,7 +248,7 @@ fn everything_below_a_single_failure_may_run_and_results_are_given_back() {
 #[test]
 fn failures_and_cancellation_are_reported_together() {
     on_each_runtime(|runtime| {
-        let source = Source::new();
+        let source = TokenSource::new();
         let token = source.token();
         let options = options().runtime(runtime).cancellation(&token);
         let failures = options
@@ -272,7 +273,7 @@ fn failures_and_cancellation_are_reported_together() {
 #[test]
 fn the_cancellation_of_another_token_is_an_error_of_its_body() {
     on_each_runtime(|runtime| {
-        let (own, other) = (Source::new(), Source::new());
+        let (own, other) = (TokenSource::new(), TokenSource::new());
         other.cancel();
         let (token, foreign) = (own.token(), other.token());
         let options = options().runtime(runtime).cancellation(&token);
@@ -353,12 +354,13 @@ fn a_comparison_or_an_addition_that_panics_goes_on_in_the_caller() {
         }
     }
     on_each_runtime(|runtime| {
-        let options = options().runtime(runtime);
-        let payloads = panics_of(|| options.sum::<_, Explosive>(vec![Explosive; 10]));
+        let numbers = || (0..1_000).into_par_query().runtime(runtime);
+        let explosives = || numbers().map(|_| Explosive);
+        let payloads = panics_of(|| explosives().sum::<Explosive>());
         assert_eq!(message_of(&payloads[0]), "sum");
-        let payloads = panics_of(|| options.reduce(0..1_000, |_, _| blow("reduce")));
+        let payloads = panics_of(|| numbers().reduce(|_, _| blow("reduce")));
         assert_eq!(message_of(&payloads[0]), "reduce");
-        let payloads = panics_of(|| options.find_first(0..1_000, |_| blow("find")));
+        let payloads = panics_of(|| numbers().find(|_| blow("find")));
         assert_eq!(message_of(&payloads[0]), "find");
     });
 }

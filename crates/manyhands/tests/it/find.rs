@@ -1,14 +1,13 @@
 //! Searches.
 
 use crate::support::{busy_micros, on_each_runtime, random_below};
-use manyhands::cancel::Source;
-use manyhands::parallel::{from_iter, options};
+use manyhands::cancel::TokenSource;
+use manyhands::query::{from_iter, prelude::*};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
-fn find_first_gives_the_lowest_of_many() {
+fn find_gives_the_lowest_of_many() {
     on_each_runtime(|runtime| {
-        let options = options().runtime(runtime);
         for round in 0..60 {
             let n = 1 + random_below(round, 1_500);
             let first = random_below(round + 77, n + 20);
@@ -19,13 +18,23 @@ fn find_first_gives_the_lowest_of_many() {
             };
             let expected = (first < n).then_some(first);
             let numbers: Vec<_> = (0..n).collect();
-            assert_eq!(options.find_first(0..n, matches), expected);
             assert_eq!(
-                options.find_first(&numbers, |i| matches(i)).copied(),
+                (0..n).into_par_query().runtime(runtime).find(matches),
                 expected
             );
-            assert_eq!(options.find_first(numbers, matches), expected);
-            assert_eq!(options.find_first(from_iter(0..n), matches), expected);
+            assert_eq!(
+                numbers
+                    .par_query()
+                    .runtime(runtime)
+                    .find(|i| matches(i))
+                    .copied(),
+                expected
+            );
+            assert_eq!(
+                numbers.into_par_query().runtime(runtime).find(matches),
+                expected
+            );
+            assert_eq!(from_iter(0..n).runtime(runtime).find(matches), expected);
         }
     });
 }
@@ -33,18 +42,26 @@ fn find_first_gives_the_lowest_of_many() {
 #[test]
 fn find_any_gives_some_match_if_there_is_one() {
     on_each_runtime(|runtime| {
-        let options = options().runtime(runtime);
         for n in [0, 1, 50, 2_000] {
-            let found = options.find_any(0..n, |&i| i % 10 == 7);
+            let found = (0..n)
+                .into_par_query()
+                .runtime(runtime)
+                .find_any(|&i| i % 10 == 7);
             assert_eq!(found.is_some(), n > 7);
             assert!(found.is_none_or(|i| i % 10 == 7 && i < n));
-            let found = options.find_any(from_iter(0..n), |&i| {
+            let found = from_iter(0..n).runtime(runtime).find_any(|&i| {
                 busy_micros(1);
                 i % 10 == 7
             });
             assert_eq!(found.is_some(), n > 7);
-            assert_eq!(options.find_any(0..n, |_| false), None);
-            assert_eq!(options.find_first(0..n, |_| false), None);
+            assert_eq!(
+                (0..n).into_par_query().runtime(runtime).find_any(|_| false),
+                None
+            );
+            assert_eq!(
+                (0..n).into_par_query().runtime(runtime).find(|_| false),
+                None
+            );
         }
     });
 }
@@ -52,16 +69,18 @@ fn find_any_gives_some_match_if_there_is_one() {
 #[test]
 fn a_search_stops_looking_once_it_has_found() {
     on_each_runtime(|runtime| {
-        let options = options().runtime(runtime);
         let looked = AtomicUsize::new(0);
-        let found = options.find_any(0..1_000_000, |&i| {
-            looked.fetch_add(1, Ordering::SeqCst);
-            i == 5
-        });
+        let found = (0..1_000_000)
+            .into_par_query()
+            .runtime(runtime)
+            .find_any(|&i| {
+                looked.fetch_add(1, Ordering::SeqCst);
+                i == 5
+            });
         assert_eq!(found, Some(5));
         assert!(looked.into_inner() < 1_000_000);
         let looked = AtomicUsize::new(0);
-        let found = options.find_first(from_iter(0..1_000_000), |&i| {
+        let found = from_iter(0..1_000_000).runtime(runtime).find(|&i| {
             looked.fetch_add(1, Ordering::SeqCst);
             i == 5
         });
@@ -73,17 +92,33 @@ fn a_search_stops_looking_once_it_has_found() {
 #[test]
 fn a_cancelled_search_finds_nothing() {
     on_each_runtime(|runtime| {
-        let source = Source::new();
+        let source = TokenSource::new();
         let token = source.token();
-        let options = options().runtime(runtime).cancellation(&token);
-        assert_eq!(options.find_first(0..100, |&i| i == 50).unwrap(), Some(50));
-        let cancelled = options.find_first(0..100_000, |&i| {
-            if i == 50 {
-                source.cancel();
-            }
-            i == 99_999
-        });
+        assert_eq!(
+            (0..100)
+                .into_par_query()
+                .runtime(runtime)
+                .cancellation(&token)
+                .find(|&i| i == 50)
+                .unwrap(),
+            Some(50)
+        );
+        let cancelled = (0..100_000)
+            .into_par_query()
+            .runtime(runtime)
+            .cancellation(&token)
+            .find(|&i| {
+                if i == 50 {
+                    source.cancel();
+                }
+                i == 99_999
+            });
         assert_eq!(cancelled.unwrap_err().token(), &token);
-        options.find_any(0..100, |_| true).unwrap_err();
+        (0..100)
+            .into_par_query()
+            .runtime(runtime)
+            .cancellation(&token)
+            .find_any(|_| true)
+            .unwrap_err();
     });
 }

@@ -1,7 +1,7 @@
 //! Several closures at once.
 
 use crate::support::{Board, blow, message_of, on_each_runtime, on_runtime, panics_of, within};
-use manyhands::cancel::Source;
+use manyhands::cancel::TokenSource;
 use manyhands::parallel::{self, options};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -96,7 +96,7 @@ fn every_failure_is_in_the_aggregate() {
 #[test]
 fn a_failure_is_not_hidden_by_a_cancellation() {
     on_each_runtime(|runtime| {
-        let source = Source::new();
+        let source = TokenSource::new();
         let token = source.token();
         let options = options().runtime(runtime).cancellation(&token);
         let fail = || -> () {

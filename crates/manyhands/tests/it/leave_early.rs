@@ -4,7 +4,7 @@ use crate::support::{
     HighWater, attempt_until, busy_micros, counters, holds_within, message_of, on_each_runtime,
     on_runtime, panics_of, random_below, values,
 };
-use manyhands::cancel::Source;
+use manyhands::cancel::TokenSource;
 use manyhands::parallel::{Control, from_iter, options};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -293,7 +293,7 @@ fn cancelled_wins_over_stop_and_break() {
         ];
         for leave in ways {
             for cancel_first in [true, false] {
-                let source = Source::new();
+                let source = TokenSource::new();
                 let token = source.token();
                 let options = options().runtime(runtime).cancellation(&token);
                 let ended = options.for_each_with_control(0..1_000_u64, |i, control| {
@@ -315,7 +315,7 @@ fn cancelled_wins_over_stop_and_break() {
 fn a_call_is_either_completed_or_cancelled() {
     on_runtime(2, |runtime| {
         for round in 0..200 {
-            let source = Source::new();
+            let source = TokenSource::new();
             let token = source.token();
             let ran = AtomicUsize::new(0);
             std::thread::scope(|threads| {
@@ -344,7 +344,7 @@ fn a_call_is_either_completed_or_cancelled() {
 #[test]
 fn a_running_body_sees_by_its_control_that_the_loop_was_cancelled() {
     on_each_runtime(|runtime| {
-        let source = Source::new();
+        let source = TokenSource::new();
         let token = source.token();
         let running = AtomicBool::new(false);
         std::thread::scope(|threads| {

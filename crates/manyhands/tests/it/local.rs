@@ -1,7 +1,7 @@
 //! State that each runner makes, keeps and finishes.
 
 use crate::support::{blow, busy_micros, message_of, on_each_runtime, panics_of};
-use manyhands::cancel::Source;
+use manyhands::cancel::TokenSource;
 use manyhands::parallel::{from_iter, options};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -39,7 +39,10 @@ impl Books {
 fn each_state_is_made_once_and_finished_once_and_sums_are_exact() {
     on_each_runtime(|runtime| {
         for degree in [1, 2, 3] {
-            let options = options().runtime(runtime).degree_of_parallelism(degree);
+            let options = options()
+                .runtime(runtime)
+                .degree_of_parallelism(degree)
+                .unwrap();
             let check = |run: &dyn Fn(&Books)| {
                 let books = Books::default();
                 run(&books);
@@ -113,7 +116,7 @@ fn each_state_is_finished_when_bodies_panic_fail_or_leave_early() {
                 }
             });
             books.made();
-            let source = Source::new();
+            let source = TokenSource::new();
             let token = source.token();
             let cancellable = options.cancellation(&token);
             let local = cancellable.local(|| books.make(), |sum| books.finish(sum));
@@ -162,7 +165,7 @@ fn a_panic_where_the_state_is_made_or_finished_goes_on() {
 fn an_empty_or_cancelled_loop_makes_no_state_that_it_does_not_finish() {
     on_each_runtime(|runtime| {
         let books = Books::default();
-        let source = Source::new();
+        let source = TokenSource::new();
         source.cancel();
         let token = source.token();
         let options = options().runtime(runtime);

@@ -2,6 +2,7 @@
 
 use crate::support::{busy_micros, on_each_runtime, on_runtime, within};
 use manyhands::parallel::{self, from_iter, options};
+use manyhands::query::{self, prelude::*};
 use manyhands::task;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -95,10 +96,10 @@ fn loops_nest_inside_tasks_and_iterators_inside_loops() {
                 .map(|n| {
                     task::run(move || {
                         let rows = parallel::map(0..20_u64, |a| {
-                            let row = from_iter((0..20).map(move |b| a * b));
-                            parallel::sum::<_, u64>(row)
+                            let row = query::from_iter((0..20).map(move |b| a * b));
+                            row.sum::<u64>()
                         });
-                        parallel::sum::<_, u64>(&rows) + n
+                        rows.par_query().sum::<u64>() + n
                     })
                 })
                 .collect()
@@ -139,7 +140,7 @@ fn short_loops_in_quick_succession_are_right() {
         runtime.install(|| {
             for round in 0..2_000_u64 {
                 let n = round % 60;
-                let sum: u64 = parallel::sum(0..n);
+                let sum: u64 = (0..n).into_par_query().sum();
                 assert_eq!(sum, n * n.saturating_sub(1) / 2);
             }
         });

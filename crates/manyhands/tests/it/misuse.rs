@@ -1,12 +1,13 @@
 //! What a wrong argument or a wrong moment gets: the table of misuse in the documentation of the crate, line by line.
 
 use crate::support::{message_of, on_runtime, panics_of, within};
-use manyhands::cancel::Source;
+use manyhands::cancel::TokenSource;
 use manyhands::channel::{
     self, RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError,
     broadcast,
 };
-use manyhands::parallel::{self, options};
+use manyhands::parallel::{self, async_options, options};
+use manyhands::query::prelude::*;
 use manyhands::{Runtime, task, time};
 use std::future::{pending, poll_fn, ready};
 use std::ops::RangeInclusive;
@@ -34,47 +35,46 @@ fn assert_panics<T>(expected: &str, work: impl FnOnce() -> T) {
 }
 
 #[test]
-fn a_degree_of_zero_is_a_typed_error_or_a_panic() {
-    let refused = options().try_degree_of_parallelism(0).unwrap_err();
+fn a_degree_of_zero_is_a_typed_error() {
+    let refused = options().degree_of_parallelism(0).unwrap_err();
     assert!(refused.is_zero() && !refused.is_reversed());
     assert_eq!(refused.to_string(), ZERO);
-    assert_panics(ZERO, || options().degree_of_parallelism(0));
-    let total: u32 = options().try_degree_of_parallelism(1).unwrap().sum(0..10);
-    assert_eq!(total, 45);
+    let refused = async_options().degree_of_parallelism(0).unwrap_err();
+    assert!(refused.is_zero() && !refused.is_reversed());
+    let alone = options().degree_of_parallelism(1).unwrap();
+    assert_eq!(alone.map(0..3, |i| i), [0, 1, 2]);
 }
 
 #[test]
-fn limits_of_zero_or_reversed_are_typed_errors_or_panics() {
-    let refused = options().try_concurrency_between(reversed()).unwrap_err();
+fn limits_of_zero_or_reversed_are_typed_errors() {
+    let refused = async_options()
+        .degree_of_parallelism(reversed())
+        .unwrap_err();
     assert!(refused.is_reversed() && !refused.is_zero());
     assert_eq!(refused.to_string(), REVERSED);
     assert!(
-        options()
-            .try_concurrency_between(0..=2)
+        async_options()
+            .degree_of_parallelism(0..=2)
             .unwrap_err()
             .is_zero()
     );
-    assert_panics(REVERSED, || options().concurrency_between(reversed()));
-    assert_panics(ZERO, || options().concurrency_between(0..=2));
-    assert!(options().try_concurrency_between(2..=2).is_ok());
+    assert!(async_options().degree_of_parallelism(2..=2).is_ok());
 }
 
 #[test]
 fn a_handle_that_refuses_a_number_changes_nothing() {
     let looping = parallel::for_each_async(0..100, |_| ready(()));
     let handle = looping.handle();
-    handle.set_concurrency(3);
-    assert!(handle.try_set_concurrency(0).unwrap_err().is_zero());
+    handle.set_degree_of_parallelism(3).unwrap();
+    assert!(handle.set_degree_of_parallelism(0).unwrap_err().is_zero());
     assert!(
         handle
-            .try_set_concurrency_between(reversed())
+            .set_degree_of_parallelism(reversed())
             .unwrap_err()
             .is_reversed()
     );
-    assert_panics(ZERO, || handle.set_concurrency(0));
-    assert_panics(REVERSED, || handle.set_concurrency_between(reversed()));
     within(30, || task::block_on(looping));
-    assert_eq!((handle.begun(), handle.concurrency()), (100, 3));
+    assert_eq!((handle.begun(), handle.degree_of_parallelism()), (100, 3));
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_reversed_range_is_empty() {
         panic!("a body of an empty loop is run")
     });
     assert!(parallel::map(5..2, |i| i).is_empty());
-    assert_eq!(parallel::reduce(5..2, |a, b| a + b), None);
+    assert_eq!((5..2).into_par_query().reduce(|a, b| a + b), None);
     let looping = parallel::for_each_async(5..2, |_| ready(()));
     let handle = looping.handle();
     within(30, || task::block_on(looping));
@@ -131,14 +131,14 @@ fn a_deadline_in_the_past_is_due() {
 
 #[test]
 fn a_source_whose_deadline_has_passed_is_cancelled_already() {
-    let source = Source::with_deadline(past());
+    let source = TokenSource::with_deadline(past());
     assert!(source.token().is_cancelled());
     let cancelled = options()
         .cancellation(&source.token())
         .for_each(0..10, |_| panic!("a body of a cancelled loop is run"));
     assert_eq!(cancelled.unwrap_err().token(), &source.token());
     // Not at once, but soon.
-    let source = Source::new();
+    let source = TokenSource::new();
     source.cancel_after(Duration::ZERO);
     let token = source.token();
     within(30, move || task::block_on(token.cancelled()));

@@ -67,7 +67,7 @@ fn a_loop_whose_calls_were_short_is_opened_while_its_first_item_runs() {
             assert_eq!(items.len(), 16);
         });
         Threads::default().after_short_ones(|threads| {
-            let found = parallel::find_first(0..16, |i| {
+            let found = (0..16).into_par_query().find(|i| {
                 threads.item(2);
                 *i == 15
             });
@@ -122,6 +122,7 @@ fn a_loop_that_may_have_four_runners_is_opened_to_four() {
         threads.after_short_ones(|threads| {
             parallel::options()
                 .degree_of_parallelism(4)
+                .unwrap()
                 .for_each(0..64, |_| threads.item(2));
         });
         let most = threads.most.load(Ordering::SeqCst);
@@ -137,6 +138,7 @@ fn a_loop_that_may_have_two_runners_is_opened_at_its_next_item() {
         threads.after_short_ones(|threads| {
             parallel::options()
                 .degree_of_parallelism(2)
+                .unwrap()
                 .for_each(0..64, |_| {
                     if threads.is_short.load(Ordering::SeqCst) {
                         return;
@@ -270,7 +272,7 @@ fn an_opened_call_ends_where_it_is_stopped_or_cancelled() {
         });
         let sources = AtomicUsize::new(0);
         threads.after_short_ones(|threads| {
-            let source = manyhands::cancel::Source::new();
+            let source = manyhands::cancel::TokenSource::new();
             let token = source.token();
             let ended = parallel::options()
                 .cancellation(&token)

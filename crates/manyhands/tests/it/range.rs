@@ -4,6 +4,7 @@ use crate::support::{busy_micros, counters, on_each_runtime, on_runtime, values,
 use manyhands::Runtime;
 use manyhands::cancel;
 use manyhands::parallel::{self, Source, from_iter, options};
+use manyhands::query::{self, prelude::*};
 use std::fmt::Debug;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -60,12 +61,12 @@ fn empty_sources_run_nothing_and_are_completed() {
         assert!(outcome.is_completed() && outcome.lowest_break().is_none());
         let outcome = options().for_each_with_control(from_iter(none), |_, _| panic!("ran"));
         assert!(outcome.is_completed() && outcome.lowest_break().is_none());
-        assert_eq!(parallel::sum::<_, u32>(Vec::<u32>::new()), 0);
-        assert_eq!(parallel::min(&none), None);
-        assert_eq!(parallel::max(from_iter(none)), None);
-        assert_eq!(parallel::find_any(&none, |_| true), None);
-        assert_eq!(parallel::find_first(none, |_| true), None);
-        assert_eq!(parallel::reduce(none, |a, _| a), None);
+        assert_eq!(Vec::<u32>::new().into_par_query().sum::<u32>(), 0);
+        assert_eq!(none.par_query().min(), None);
+        assert_eq!(query::from_iter(none).max(), None);
+        assert_eq!(none.par_query().find_any(|_| true), None);
+        assert_eq!(none.into_par_query().find(|_| true), None);
+        assert_eq!(none.into_par_query().reduce(|a, _| a), None);
     });
 }
 
@@ -190,7 +191,7 @@ fn endless_ranges_can_be_broken_and_stopped() {
 fn endless_ranges_can_be_cancelled_searched_and_fail() {
     on_each_runtime(|runtime| {
         let options = options().runtime(runtime);
-        let source = cancel::Source::new();
+        let source = cancel::TokenSource::new();
         let token = source.token();
         let cancelled = options.cancellation(&token).for_each(0..=u64::MAX, |i| {
             if i == 10_000 {
@@ -198,9 +199,15 @@ fn endless_ranges_can_be_cancelled_searched_and_fail() {
             }
         });
         assert!(cancelled.is_err());
-        let found = options.find_first(i128::MIN..=i128::MAX, |&i| i >= i128::MIN + 70_000);
+        let found = (i128::MIN..=i128::MAX)
+            .into_par_query()
+            .runtime(runtime)
+            .find(|&i| i >= i128::MIN + 70_000);
         assert_eq!(found, Some(i128::MIN + 70_000));
-        let found = options.find_any(0..=u64::MAX, |&i| i % 10_007 == 10_006);
+        let found = (0..=u64::MAX)
+            .into_par_query()
+            .runtime(runtime)
+            .find_any(|&i| i % 10_007 == 10_006);
         assert_eq!(found.unwrap() % 10_007, 10_006);
         let failures =
             options.try_for_each(0..u64::MAX, |i| if i == 9_999 { Err(i) } else { Ok(()) });
@@ -211,21 +218,15 @@ fn endless_ranges_can_be_cancelled_searched_and_fail() {
 #[test]
 fn an_endless_deterministic_reduction_can_be_cancelled() {
     on_each_runtime(|runtime| {
-        let source = cancel::Source::new();
+        let source = cancel::TokenSource::new();
         let token = source.token();
-        let options = options()
-            .runtime(runtime)
-            .deterministic()
-            .cancellation(&token);
-        let cancelled = options.map_reduce(
-            0..=u64::MAX,
-            |i| {
-                if i == 10_000 {
-                    source.cancel();
-                }
-            },
-            |(), ()| (),
-        );
+        let query = (0..=u64::MAX).into_par_query().runtime(runtime);
+        let units = query.deterministic().cancellation(&token).map(|i| {
+            if i == 10_000 {
+                source.cancel();
+            }
+        });
+        let cancelled = units.reduce(|(), ()| ());
         assert_eq!(cancelled.unwrap_err().token(), &token);
     });
 }
@@ -284,7 +285,7 @@ fn a_loop_driven_in_several_goes_runs_every_index() {
     // Loops of more than 2^31 positions are.
     on_runtime(2, |runtime| {
         let end = (1_u64 << 31) + 12_345;
-        let sum: u64 = options().runtime(runtime).sum(0..end);
+        let sum: u64 = (0..end).into_par_query().runtime(runtime).sum();
         assert_eq!(sum, end * (end - 1) / 2);
     });
 }

@@ -2,30 +2,45 @@
 
 use crate::support::{WORKERS, busy_micros, on_each_runtime, on_runtime, random_below, within};
 use manyhands::Runtime;
-use manyhands::parallel::{self, Options, from_iter, options};
+use manyhands::parallel::{self, from_iter, options};
+use manyhands::query::{self, prelude::*};
 
 fn concatenated(n: usize) -> Option<String> {
     (0..n).map(|i| format!("{i},")).reduce(|a, b| a + &b)
 }
 
-fn concat<S: parallel::Source<Item = usize>>(options: &Options<'_>, source: S) -> Option<String> {
-    options.map_reduce(source, |i| format!("{i},"), |a, b| a + &b)
-}
-
 #[test]
 fn a_reduction_that_does_not_commute_keeps_the_order_for_every_length() {
     on_each_runtime(|runtime| {
-        for grouped in [options(), options().deterministic()] {
-            let options = grouped.runtime(runtime);
-            for n in (0..200).chain([1_000, 1_023, 1_024, 1_025, 2_049, 5_000]) {
-                let expected = concatenated(n);
-                let numbers: Vec<usize> = (0..n).collect();
-                assert_eq!(concat(&options, 0..n), expected, "{n}");
-                assert_eq!(concat(&options, numbers.clone()), expected, "{n}");
-                assert_eq!(concat(&options, from_iter(0..n)), expected, "{n}");
-                let text: Vec<_> = numbers.iter().map(|i| format!("{i},")).collect();
-                assert_eq!(options.reduce(text, |a, b| a + &b), expected, "{n}");
-            }
+        let options = options().runtime(runtime);
+        let add = |a: String, b: String| a + &b;
+        let named = |i| format!("{i},");
+        for n in (0..200).chain([1_000, 1_023, 1_024, 1_025, 2_049, 5_000]) {
+            let expected = concatenated(n);
+            let numbers: Vec<usize> = (0..n).collect();
+            assert_eq!(options.map_reduce(0..n, named, add), expected, "{n}");
+            assert_eq!(
+                options.map_reduce(numbers.clone(), named, add),
+                expected,
+                "{n}"
+            );
+            assert_eq!(
+                options.map_reduce(from_iter(0..n), named, add),
+                expected,
+                "{n}"
+            );
+            let named = || {
+                numbers
+                    .par_query()
+                    .runtime(runtime)
+                    .map(|i| format!("{i},"))
+            };
+            assert_eq!(named().reduce(add), expected, "{n}");
+            assert_eq!(named().deterministic().reduce(add), expected, "{n}");
+            let iterated = query::from_iter(0..n)
+                .runtime(runtime)
+                .map(|i| format!("{i},"));
+            assert_eq!(iterated.deterministic().reduce(add), expected, "{n}");
         }
     });
 }
@@ -34,51 +49,48 @@ fn a_reduction_that_does_not_commute_keeps_the_order_for_every_length() {
 fn a_reduction_that_does_not_commute_keeps_the_order_when_shared() {
     on_each_runtime(|runtime| {
         let expected = concatenated(1_200);
-        for grouped in [options(), options().deterministic()] {
-            let options = grouped.runtime(runtime);
-            let slow = |i: usize| {
-                busy_micros(random_below(i as u64, 12));
-                format!("{i},")
-            };
-            let reduced = options.map_reduce(0..1_200_usize, slow, |a, b| a + &b);
-            assert_eq!(reduced, expected);
-            let source = from_iter(0..1_200);
-            assert_eq!(options.map_reduce(source, slow, |a, b| a + &b), expected);
-            let source = from_iter(0..1_200).unbuffered();
-            assert_eq!(options.map_reduce(source, slow, |a, b| a + &b), expected);
-        }
+        let options = options().runtime(runtime);
+        let add = |a: String, b: String| a + &b;
+        let slow = |i: usize| {
+            busy_micros(random_below(i as u64, 12));
+            format!("{i},")
+        };
+        assert_eq!(options.map_reduce(0..1_200, slow, add), expected);
+        assert_eq!(options.map_reduce(from_iter(0..1_200), slow, add), expected);
+        let unbuffered = from_iter(0..1_200).unbuffered();
+        assert_eq!(options.map_reduce(unbuffered, slow, add), expected);
+        let query = (0..1_200).into_par_query().runtime(runtime).map(slow);
+        assert_eq!(query.deterministic().reduce(add), expected);
+        let query = query::from_iter(0..1_200).runtime(runtime).map(slow);
+        assert_eq!(query.deterministic().reduce(add), expected);
     });
 }
 
 #[test]
 fn sum_min_and_max_agree_with_the_standard_library() {
     on_each_runtime(|runtime| {
-        let options = options().runtime(runtime);
         for n in [0, 1, 2, 10, 999, 20_000] {
             let numbers: Vec<i64> = (0..n)
                 .map(|i| i64::try_from(random_below(i, 2_001)).unwrap() - 1_000)
                 .collect();
+            let borrowed = || numbers.par_query().runtime(runtime);
+            let owned = || numbers.clone().into_par_query().runtime(runtime);
+            let iterated = || query::from_iter(numbers.iter()).runtime(runtime);
             let sum: i64 = numbers.iter().sum();
-            assert_eq!(options.sum::<_, i64>(&numbers), sum);
-            assert_eq!(options.sum::<_, i64>(numbers.clone()), sum);
-            assert_eq!(options.sum::<_, i64>(from_iter(numbers.iter())), sum);
-            assert_eq!(options.min(&numbers), numbers.iter().min());
-            assert_eq!(options.max(&numbers), numbers.iter().max());
-            assert_eq!(options.min(numbers.clone()), numbers.iter().copied().min());
-            assert_eq!(
-                options.max(from_iter(numbers.clone())),
-                numbers.iter().copied().max()
-            );
+            assert_eq!(borrowed().sum::<i64>(), sum);
+            assert_eq!(owned().sum::<i64>(), sum);
+            assert_eq!(iterated().sum::<i64>(), sum);
+            assert_eq!(borrowed().min(), numbers.iter().min());
+            assert_eq!(borrowed().max(), numbers.iter().max());
+            assert_eq!(owned().min(), numbers.iter().copied().min());
+            assert_eq!(iterated().max(), numbers.iter().max());
         }
-        let bits = |x: f64| x.to_bits();
-        assert_eq!(
-            bits(options.sum(Vec::<f64>::new())),
-            bits(Vec::<f64>::new().iter().sum())
-        );
-        assert_eq!(
-            bits(options.sum(vec![-0.0_f64])),
-            bits([-0.0_f64].iter().sum())
-        );
+        let bits = |numbers: Vec<f64>| {
+            let sum: f64 = numbers.into_par_query().runtime(runtime).sum();
+            sum.to_bits()
+        };
+        assert_eq!(bits(Vec::new()), [].iter().sum::<f64>().to_bits());
+        assert_eq!(bits(vec![-0.0]), [-0.0_f64].iter().sum::<f64>().to_bits());
     });
 }
 
@@ -110,21 +122,28 @@ impl Eq for Ranked {}
 #[test]
 fn of_equal_items_min_gives_the_first_and_max_the_last() {
     on_each_runtime(|runtime| {
-        for grouped in [options(), options().deterministic()] {
-            let options = grouped.runtime(runtime);
-            let ranked: Vec<_> = (0..2_000)
-                .map(|i| Ranked(random_below(i as u64, 5), i))
-                .collect();
-            let first = ranked.iter().min().unwrap().1;
-            let last = ranked.iter().max().unwrap().1;
-            assert_eq!(options.min(&ranked).unwrap().1, first);
-            assert_eq!(options.max(&ranked).unwrap().1, last);
-            assert_eq!(
-                options.min(from_iter(ranked.iter().copied())).unwrap().1,
-                first
-            );
-            assert_eq!(options.max(ranked).unwrap().1, last);
-        }
+        let ranked: Vec<_> = (0..2_000)
+            .map(|i| Ranked(random_below(i as u64, 5), i))
+            .collect();
+        let first = ranked.iter().min().unwrap().1;
+        let last = ranked.iter().max().unwrap().1;
+        let borrowed = || ranked.par_query().runtime(runtime);
+        let iterated = || query::from_iter(ranked.iter().copied()).runtime(runtime);
+        assert_eq!(borrowed().min().unwrap().1, first);
+        assert_eq!(borrowed().max().unwrap().1, last);
+        assert_eq!(borrowed().deterministic().min().unwrap().1, first);
+        assert_eq!(iterated().min().unwrap().1, first);
+        assert_eq!(iterated().deterministic().max().unwrap().1, last);
+        assert_eq!(
+            ranked
+                .clone()
+                .into_par_query()
+                .runtime(runtime)
+                .max()
+                .unwrap()
+                .1,
+            last
+        );
     });
 }
 
@@ -141,7 +160,6 @@ fn deterministic_sums_repeat_bit_for_bit_on_any_runtime() {
         for n in [0, 1, 3, 1_023, 1_025, 5_000, 50_000] {
             let numbers = uneven(n);
             let sums = |runtime: &Runtime| {
-                let options = options().runtime(runtime).deterministic();
                 let slow = |x: &f64| {
                     if n <= 5_000 {
                         busy_micros(1);
@@ -149,19 +167,22 @@ fn deterministic_sums_repeat_bit_for_bit_on_any_runtime() {
                     *x
                 };
                 let add = |a, b| a + b;
-                let by_slice: f64 = options.sum(&numbers);
-                let by_vector: f64 = options.sum(numbers.clone());
-                let by_degree: f64 = options.degree_of_parallelism(2).sum(&numbers);
-                let reduced = options.map_reduce(&numbers, slow, add).unwrap_or(0.0);
-                let iterated: f64 = options.sum(from_iter(numbers.iter()));
-                let unbuffered: f64 = options.sum(from_iter(numbers.iter()).unbuffered());
-                let iterated_slowly = options
-                    .map_reduce(from_iter(&numbers), slow, add)
-                    .unwrap_or(0.0);
+                let borrowed = || numbers.par_query().runtime(runtime).deterministic();
+                let owned = numbers
+                    .clone()
+                    .into_par_query()
+                    .runtime(runtime)
+                    .deterministic();
+                let iterated = || query::from_iter(&numbers).runtime(runtime).deterministic();
+                let by_slice: f64 = borrowed().sum();
+                let by_vector: f64 = owned.sum();
+                let by_degree: f64 = borrowed().degree_of_parallelism(2).unwrap().sum();
+                let reduced = borrowed().map(slow).reduce(add).unwrap_or(0.0);
+                let by_iterator: f64 = iterated().sum();
+                let iterated_slowly = iterated().map(slow).reduce(add).unwrap_or(0.0);
                 assert_eq!(by_slice.to_bits(), by_vector.to_bits());
                 assert_eq!(by_slice.to_bits(), by_degree.to_bits());
-                assert_eq!(iterated.to_bits(), unbuffered.to_bits());
-                [by_slice, reduced, iterated, iterated_slowly].map(f64::to_bits)
+                [by_slice, reduced, by_iterator, iterated_slowly].map(f64::to_bits)
             };
             let single = Runtime::builder().workers(1).build().unwrap();
             let expected = sums(&single);

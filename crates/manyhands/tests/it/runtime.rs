@@ -3,6 +3,7 @@
 use crate::support::{on, on_runtime, receive, wait_until, within};
 use crate::which_runtime::{thread_name, where_tasks_run};
 use manyhands::parallel::options;
+use manyhands::query::prelude::*;
 use manyhands::{BuildError, Builder, Runtime, join, scope, task};
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -14,7 +15,7 @@ fn pools_of_any_size_run_loops_joins_scopes_and_tasks() {
     for workers in [1, 3, 64, 1_024] {
         on_runtime(workers, move |runtime| {
             assert_eq!(runtime.workers(), workers);
-            let sum: u64 = options().runtime(runtime).sum(0..100_000_u64);
+            let sum: u64 = (0..100_000_u64).into_par_query().runtime(runtime).sum();
             assert_eq!(sum, 4_999_950_000);
             let squares = options().runtime(runtime).map(0..2_000_u64, |i| {
                 crate::support::busy_micros(5);
@@ -115,7 +116,7 @@ fn as_many_threads_as_workers_are_enough_to_allow() {
         .build()
         .unwrap();
     on(runtime, |runtime| {
-        let sum: u64 = options().runtime(runtime).sum(0..10_000_u64);
+        let sum: u64 = (0..10_000_u64).into_par_query().runtime(runtime).sum();
         assert_eq!(sum, 49_995_000);
         runtime.install(|| assert!(where_tasks_run().starts_with("manyhands-")));
         assert!(runtime.threads() <= 3);
@@ -286,7 +287,7 @@ fn a_hook_may_use_the_runtime_it_runs_on() {
     let builder = Runtime::builder().workers(2);
     let runtime = builder.on_thread_start(move |_| {
         let (a, b) = join(|| 1, || 2);
-        let sum: u32 = manyhands::parallel::sum(0..100_u32);
+        let sum: u32 = (0..100_u32).into_par_query().sum();
         let _ = sender.send((a, b, sum));
     });
     on(runtime.build().unwrap(), move |runtime| {
@@ -314,7 +315,7 @@ fn many_runtimes_one_after_the_other_and_at_once() {
     within(60, || {
         for round in 0..60 {
             let runtime = Runtime::builder().workers(1 + round % 4).build().unwrap();
-            let sum: u64 = options().runtime(&runtime).sum(0..1_000_u64);
+            let sum: u64 = (0..1_000_u64).into_par_query().runtime(&runtime).sum();
             assert_eq!(sum, 499_500);
             assert!(runtime.install(where_tasks_run).starts_with("manyhands-"));
         }
@@ -327,7 +328,7 @@ fn many_runtimes_one_after_the_other_and_at_once() {
         std::thread::scope(|threads| {
             for runtime in &runtimes {
                 threads.spawn(|| {
-                    let sum: u64 = options().runtime(runtime).sum(0..10_000_u64);
+                    let sum: u64 = (0..10_000_u64).into_par_query().runtime(runtime).sum();
                     assert_eq!(sum, 49_995_000);
                 });
             }
@@ -348,7 +349,7 @@ fn more_external_threads_than_slots_still_get_their_loops_run() {
                         inside.fetch_add(1, Ordering::SeqCst);
                         wait_until("all are inside", || inside.load(Ordering::SeqCst) == count);
                         let (a, b) = join(|| 1, || 2);
-                        let sum: u32 = manyhands::parallel::sum(0..100_u32);
+                        let sum: u32 = (0..100_u32).into_par_query().sum();
                         let mut spawned = 0;
                         scope(|s| s.spawn(|_| spawned = 1));
                         assert_eq!((a, b, sum, spawned), (1, 2, 4_950, 1));
@@ -367,7 +368,7 @@ fn where_no_thread_can_be_started_callers_do_their_work_alone() {
         let runtime = runtime.unwrap();
         runtime.install(|| {
             assert_eq!(fibonacci(15), 610);
-            let sum: u64 = options().sum(0..100_000_u64);
+            let sum: u64 = (0..100_000_u64).into_par_query().sum();
             assert_eq!(sum, 4_999_950_000);
             assert_eq!(task::run(|| 7).join().unwrap(), 7);
             let count = AtomicUsize::new(0);

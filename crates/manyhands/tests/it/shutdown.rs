@@ -2,6 +2,7 @@
 
 use crate::support::{Ledger, busy_micros, of_threads, receive, wait_until, within};
 use crate::which_runtime::{named, where_tasks_run};
+use manyhands::query::prelude::*;
 use manyhands::task::Priority;
 use manyhands::{Runtime, parallel, task};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -221,7 +222,7 @@ fn running_tasks_are_finished_before_the_shutdown_ends() {
                 task::run(move || {
                     started.send(()).unwrap();
                     busy_micros(3_000);
-                    let sum: u64 = parallel::sum(0..10_000_u64);
+                    let sum: u64 = (0..10_000_u64).into_par_query().sum();
                     theirs.store(true, Ordering::SeqCst);
                     sum
                 })
@@ -260,7 +261,7 @@ fn a_task_may_go_on_working_after_it_dropped_its_runtime() {
     within(60, || {
         let (sum, child, queued) = inside(of_threads(1), |runtime| {
             drop(runtime);
-            let sum: u64 = parallel::sum(0..10_000_u64);
+            let sum: u64 = (0..10_000_u64).into_par_query().sum();
             let (a, b) = manyhands::join(|| 1, || 2);
             let mut spawned = 0;
             manyhands::scope(|s| s.spawn(|_| spawned = 3));
@@ -336,7 +337,7 @@ fn guards_dropped_in_the_wrong_order_do_not_outlive_their_runtimes() {
         drop(entered_second);
         drop(first);
         let filler: Vec<Vec<u8>> = (0..64).map(|size| vec![0xAA; 64 * size]).collect();
-        let sum: u64 = parallel::sum(0..10_000_u64);
+        let sum: u64 = (0..10_000_u64).into_par_query().sum();
         assert_eq!((sum, filler.len()), (49_995_000, 64));
         drop(second);
     });

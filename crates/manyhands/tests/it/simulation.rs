@@ -1,7 +1,7 @@
 //! Simulations: virtual time, repeatable orders, deadlocks.
 
 use crate::support::{Ledger, holds_within, message_of, on_each_runtime, panics_of, within};
-use manyhands::cancel::Source;
+use manyhands::cancel::TokenSource;
 use manyhands::simulation::{Deadlock, Simulation};
 use manyhands::{parallel, task, time};
 use std::future::pending;
@@ -204,7 +204,7 @@ fn a_simulation_in_a_task_gives_the_worker_back() {
 #[test]
 fn a_deadline_ends_with_its_source() {
     let run: Result<(), Deadlock> = Simulation::new(1).run(async {
-        let source = Source::new();
+        let source = TokenSource::new();
         source.cancel_after(Duration::from_secs(3600));
         time::sleep(millis(1)).await;
         drop(source);
@@ -213,7 +213,7 @@ fn a_deadline_ends_with_its_source() {
     });
     assert_eq!(run.unwrap_err().waiting(), 1);
     let run = Simulation::new(1).run(async {
-        let source = Source::with_deadline(time::now() + Duration::from_secs(60));
+        let source = TokenSource::with_deadline(time::now() + Duration::from_secs(60));
         let token = source.token();
         drop(source);
         time::sleep(Duration::from_secs(59)).await;
@@ -246,7 +246,7 @@ fn ticks_that_were_due_before_the_simulation_began_keep_their_schedule() {
 fn a_deadline_ends_with_its_simulation() {
     let run = Simulation::new(1).run(async {
         let deadline = time::now() + millis(1);
-        Source::with_deadline(deadline).token()
+        TokenSource::with_deadline(deadline).token()
     });
     let token = run.unwrap();
     // By the system's clock that time is long over.

@@ -39,7 +39,8 @@ fn sorts_give_what_the_standard_library_gives() {
             for degree in [1, 2, 3, 16] {
                 let options = parallel::options()
                     .runtime(runtime)
-                    .degree_of_parallelism(degree);
+                    .degree_of_parallelism(degree)
+                    .unwrap();
                 let mut items = input.clone();
                 options.sort_by_key(&mut items, |item| item.0);
                 assert!(items == expected);
@@ -71,7 +72,8 @@ fn scans_give_all_sums_in_order() {
             for degree in [1, 2, 3, 16] {
                 let options = parallel::options()
                     .runtime(runtime)
-                    .degree_of_parallelism(degree);
+                    .degree_of_parallelism(degree)
+                    .unwrap();
                 // Not commutative: the first of the one and the last of the other.
                 let items: Vec<_> = (0..len).map(|i| (i, i)).collect();
                 let add = |a: &(usize, usize), b: &(usize, usize)| {
@@ -135,7 +137,7 @@ fn a_comparison_that_panics_loses_and_doubles_nothing() {
 fn a_cancelled_sort_leaves_every_item_in_the_slice() {
     on_each_runtime(|runtime| {
         for calls in [0, 100, 5_000, 9_000, 11_000] {
-            let source = cancel::Source::new();
+            let source = cancel::TokenSource::new();
             let token = source.token();
             let left = AtomicUsize::new(calls);
             let mut items: Vec<u64> = (0..1_500).map(|i| i * 7_919 % 1_500).collect();

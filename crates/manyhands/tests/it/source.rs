@@ -4,9 +4,9 @@ use crate::support::{
     Board, blow, busy_micros, counters, message_of, of_threads, on, on_each_runtime, on_runtime,
     panics_of, values, within,
 };
-use manyhands::cancel::Source;
+use manyhands::cancel::TokenSource;
 use manyhands::parallel::{self, Options, from_iter, options};
-use manyhands::query::prelude::*;
+use manyhands::query::{self, prelude::*};
 use manyhands::task;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -186,7 +186,10 @@ fn an_unbuffered_source_is_never_pulled_ahead_of_its_runners() {
                 let ahead = pulled - ran.load(Ordering::SeqCst);
                 ahead_max.fetch_max(ahead, Ordering::SeqCst);
             });
-            let options = options().runtime(runtime).degree_of_parallelism(degree);
+            let options = options()
+                .runtime(runtime)
+                .degree_of_parallelism(degree)
+                .unwrap();
             options.for_each(from_iter(numbers).unbuffered(), |_| {
                 busy_micros(3);
                 ran.fetch_add(1, Ordering::SeqCst);
@@ -292,10 +295,22 @@ fn iterators_are_dropped_once_before_the_loop_returns() {
                 is_dropped(NOWHERE, |i| options.map(from_iter(i), body)),
                 none
             );
-            assert_eq!(is_dropped(NOWHERE, |i| options.max(from_iter(i))), none);
-            let sum = |i| options.deterministic().sum::<_, u32>(from_iter(i));
+            assert_eq!(
+                is_dropped(NOWHERE, |i| query::from_iter(i).runtime(runtime).max()),
+                none
+            );
+            let sum = |i| {
+                query::from_iter(i)
+                    .runtime(runtime)
+                    .deterministic()
+                    .sum::<u32>()
+            };
             assert_eq!(is_dropped(NOWHERE, sum), none);
-            let found = |i| options.find_any(from_iter(i), |&i| i == 2_500);
+            let found = |i| {
+                query::from_iter(i)
+                    .runtime(runtime)
+                    .find_any(|&i| i == 2_500)
+            };
             assert_eq!(is_dropped(NOWHERE, found), none);
             let stopped = |i| {
                 options.for_each_with_control(from_iter(i), |i, control| {
@@ -305,7 +320,7 @@ fn iterators_are_dropped_once_before_the_loop_returns() {
                 })
             };
             assert_eq!(is_dropped(NOWHERE, stopped), none);
-            let source = Source::new();
+            let source = TokenSource::new();
             let token = source.token();
             let cancelled = |i| {
                 options.cancellation(&token).for_each(from_iter(i), |i| {
@@ -365,7 +380,12 @@ fn a_panic_of_the_iterator_is_one_panic_of_the_loop() {
                 is_dropped(at, |i| options.map(from_iter(i), body)),
                 ["iterator"]
             );
-            let sum = |i| options.deterministic().sum::<_, u32>(from_iter(i));
+            let sum = |i| {
+                query::from_iter(i)
+                    .runtime(runtime)
+                    .deterministic()
+                    .sum::<u32>()
+            };
             assert_eq!(is_dropped(at, sum), ["iterator"]);
             assert!(seen.into_inner().unwrap().into_iter().all(|i| i >= at));
         }

@@ -54,7 +54,7 @@ impl<F: Future> Drop for Watched<F> {
 struct Weather {
     seed: u64,
     events: Vec<(Completer<u64>, Completion<u64>)>,
-    source: cancel::Source,
+    source: cancel::TokenSource,
     futures: Arc<Ledger>,
     results: Arc<Ledger>,
     ended: Vec<AtomicUsize>,
@@ -65,7 +65,7 @@ impl Weather {
         Arc::new(Self {
             seed,
             events: (0..TASKS / 8).map(|_| task::completion()).collect(),
-            source: cancel::Source::new(),
+            source: cancel::TokenSource::new(),
             futures: Ledger::new(TASKS),
             results: Ledger::new(TASKS),
             ended: counters(TASKS),

@@ -1,11 +1,11 @@
 //! What every public type can do: be sent, be shared, be printed. Checked by the compiler.
 
 use manyhands::cancel::UntilCancelled;
-use manyhands::cancel::{Cancelled, Registration, Source, Token};
+use manyhands::cancel::{Cancelled, Registration, Token, TokenSource};
 use manyhands::channel::{self, broadcast, watch};
 use manyhands::parallel::{
-    AsyncLoop, AsyncResults, Cancellable, Control, Failure, Failures, FromIter, FromStream,
-    LimitsError, LocalOptions, LoopHandle, Options, Outcome, Uncancellable, options,
+    AsyncLoop, AsyncResults, Cancellable, ConcurrencyError, Control, Failure, Failures, FromIter,
+    FromStream, LocalOptions, LoopHandle, Options, Outcome, Uncancellable, options,
 };
 use manyhands::simulation::{Deadlock, Simulation};
 use manyhands::task::{
@@ -62,7 +62,7 @@ const _: () = {
     is_sent::<WhenEach<Cell<u8>>>();
     is_sent::<YieldNow>();
     is_sent::<UntilCancelled>();
-    is_sent::<Source>();
+    is_sent::<TokenSource>();
     is_sent::<Token>();
     is_sent::<Registration>();
     is_sent::<Cancelled>();
@@ -75,11 +75,11 @@ const _: () = {
     is_sent::<Deadlock>();
     is_sent::<Options<'_>>();
     is_sent::<Options<'_, Cancellable<'_>>>();
-    is_sent::<LocalOptions<'_, Init, Finish>>();
+    is_sent::<LocalOptions<Options<'_>, Init, Finish>>();
     is_sent::<Outcome>();
     is_sent::<Failures<u8>>();
     is_sent::<Failure<u8>>();
-    is_sent::<LimitsError>();
+    is_sent::<ConcurrencyError>();
     is_sent::<FromIter<Range<u8>>>();
 };
 
@@ -91,7 +91,7 @@ const _: () = {
     is_shared::<AggregatePanic>();
     is_shared::<PanicPayload>();
     is_shared::<JoinError>();
-    is_shared::<LimitsError>();
+    is_shared::<ConcurrencyError>();
     is_shared::<Failures<u8>>();
     is_shared::<Failure<u8>>();
     is_shared::<Metrics>();
@@ -109,7 +109,7 @@ const _: () = {
     is_shared::<TryTaskScope<'_, '_, Cell<u8>>>();
     is_shared::<WhenEach<Cell<u8>>>();
     is_shared::<UntilCancelled>();
-    is_shared::<Source>();
+    is_shared::<TokenSource>();
     is_shared::<Token>();
     is_shared::<Registration>();
     is_shared::<Cancelled>();
@@ -122,7 +122,7 @@ const _: () = {
     is_shared::<Deadlock>();
     is_shared::<Options<'_>>();
     is_shared::<Options<'_, Cancellable<'_>>>();
-    is_shared::<LocalOptions<'_, Init, Finish>>();
+    is_shared::<LocalOptions<Options<'_>, Init, Finish>>();
     is_shared::<Outcome>();
     is_shared::<Scope<'_>>();
     is_shared::<Control<'_>>();
@@ -148,7 +148,7 @@ const _: () = {
     is_printed::<JoinHandle<u8>>();
     is_printed::<JoinHandle<Unprintable>>();
     is_printed::<JoinError>();
-    is_printed::<Source>();
+    is_printed::<TokenSource>();
     is_printed::<Token>();
     is_printed::<Registration>();
     is_printed::<Cancelled>();
@@ -161,7 +161,7 @@ const _: () = {
     is_printed::<Deadlock>();
     is_printed::<Options<'_>>();
     is_printed::<Options<'_, Cancellable<'_>>>();
-    is_printed::<LocalOptions<'_, Init, Finish>>();
+    is_printed::<LocalOptions<Options<'_>, Init, Finish>>();
     is_printed::<Control<'_>>();
     is_printed::<Outcome>();
     is_printed::<Failures<u8>>();
@@ -171,7 +171,7 @@ const _: () = {
     is_printed::<AsyncResults<'_, Unprintable>>();
     is_printed::<FromStream<Unprintable>>();
     is_printed::<LoopHandle>();
-    is_printed::<LimitsError>();
+    is_printed::<ConcurrencyError>();
     is_printed::<Uncancellable>();
     is_printed::<Cancellable<'_>>();
 };
@@ -182,7 +182,7 @@ const _: () = {
     is_copied::<Outcome>();
     is_copied::<Metrics>();
     is_copied::<Elapsed>();
-    is_copied::<LimitsError>();
+    is_copied::<ConcurrencyError>();
     is_copied::<MissedTickBehavior>();
     is_copied::<Simulation>();
     is_cloned::<AbortHandle>();
@@ -198,7 +198,7 @@ const _: () = {
     is_compared::<Elapsed>();
     is_compared::<Deadlock>();
     is_compared::<BuildError>();
-    is_compared::<LimitsError>();
+    is_compared::<ConcurrencyError>();
     is_compared::<Outcome>();
     is_compared::<ShutdownReport>();
     is_error::<AggregatePanic>();
@@ -207,7 +207,7 @@ const _: () = {
     is_error::<Elapsed>();
     is_error::<Deadlock>();
     is_error::<JoinError>();
-    is_error::<LimitsError>();
+    is_error::<ConcurrencyError>();
     is_error::<Failures<std::fmt::Error>>();
     is_unpinned::<Runtime>();
     is_unpinned::<JoinHandle<u8>>();
@@ -245,7 +245,7 @@ const _: () = assert!(
 
 #[test]
 fn what_is_printed_is_not_empty() {
-    let source = Source::new();
+    let source = TokenSource::new();
     let token = source.token();
     let registration = token.register(|| {});
     let runtime = Runtime::builder().workers(1).build().unwrap();
@@ -273,11 +273,14 @@ fn what_is_printed_is_not_empty() {
 fn options_can_be_kept_and_used_again() {
     let runtime = Runtime::builder().workers(2).build().unwrap();
     let token = Token::never();
-    let base = options().runtime(&runtime).degree_of_parallelism(2);
+    let base = options()
+        .runtime(&runtime)
+        .degree_of_parallelism(2)
+        .unwrap();
     let cancellable = base.cancellation(&token);
     for _ in 0..3 {
-        assert_eq!(base.sum::<_, u32>(0..10_u32), 45);
-        assert_eq!(cancellable.sum::<_, u32>(0..10_u32).unwrap(), 45);
+        assert_eq!(base.map(0..3, |i| i), [0, 1, 2]);
+        assert_eq!(cancellable.map(0..3, |i| i).unwrap(), [0, 1, 2]);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Timers by the system's clock: never early, woken once, cancelled from any thread, whichever threads are busy.
 
 use crate::support::{Ledger, on_each_runtime, on_runtime, receive, wait_until, within};
-use manyhands::cancel::Source;
+use manyhands::cancel::TokenSource;
 use manyhands::time::{self, MissedTickBehavior, Sleep};
 use manyhands::{Runtime, task};
 use std::future::{pending, poll_fn};
@@ -368,7 +368,7 @@ fn an_instant_from_before_the_library_read_the_clock_is_kept() {
     let (first, second) = ticks(MissedTickBehavior::Skip);
     assert_eq!(first, Duration::ZERO);
     assert!(second > HOUR && second.subsec_nanos() == 0, "{second:?}");
-    assert!(Source::with_deadline(start).token().is_cancelled());
+    assert!(TokenSource::with_deadline(start).token().is_cancelled());
 }
 
 #[test]
@@ -411,7 +411,7 @@ fn a_future_that_is_always_busy_is_timed_out() {
 fn a_source_cancels_itself_at_its_deadline() {
     on_each_runtime(|runtime| {
         let _entered = runtime.enter();
-        let source = Source::with_deadline(time::now() + millis(2));
+        let source = TokenSource::with_deadline(time::now() + millis(2));
         let (sender, receiver) = mpsc::channel();
         let token = source.token();
         let _registration = token.register(move || sender.send(()).unwrap());
@@ -419,7 +419,7 @@ fn a_source_cancels_itself_at_its_deadline() {
         drop(source);
         receive(&receiver);
         assert!(token.is_cancelled());
-        let renewed = Source::new();
+        let renewed = TokenSource::new();
         renewed.cancel_after(HOUR);
         renewed.cancel_after(millis(1));
         let token = renewed.token();
@@ -432,8 +432,8 @@ fn a_deadline_outlives_the_runtime_where_it_was_set() {
     within(20, || {
         let runtime = Runtime::builder().workers(1).build().unwrap();
         let entered = runtime.enter();
-        let of_a_deadline = Source::with_deadline(time::now() + millis(300));
-        let renewed = Source::new();
+        let of_a_deadline = TokenSource::with_deadline(time::now() + millis(300));
+        let renewed = TokenSource::new();
         renewed.cancel_after(HOUR);
         renewed.cancel_after(millis(300));
         let (token, renewed_token) = (of_a_deadline.token(), renewed.token());

@@ -5,7 +5,7 @@
 //! Unsafe: a waker made by hand, whose clone waits.
 
 use crate::support::{blow, of_threads, on, on_runtime, receive, wait_until, within};
-use manyhands::cancel::Source;
+use manyhands::cancel::TokenSource;
 use manyhands::parallel::{self, from_iter, options};
 use manyhands::query::prelude::*;
 use manyhands::{Runtime, channel, join, scope, task, time};
@@ -177,7 +177,7 @@ fn bodies_of_loops_wait_and_so_do_the_begin_and_the_end_of_their_states() {
             },
         );
         assert_eq!(sum, Some(28));
-        let found = parallel::find_first(0..8, |_| {
+        let found = (0..8).into_par_query().find(|_| {
             wait_for_a_task();
             false
         });
@@ -217,14 +217,14 @@ fn comparisons_and_hashes_wait_in_sorts_and_queries() {
             .filter(|key| *key > Key(5))
             .distinct();
         assert_eq!(chosen.to_vec().len(), 6);
-        assert!(parallel::min(keys()).is_some_and(|key| key.0 == 0));
+        assert!(keys().into_par_query().min().is_some_and(|key| key.0 == 0));
     });
 }
 
 #[test]
 fn callbacks_of_a_cancellation_wait() {
     on_a_worker(|| {
-        let source = Source::new();
+        let source = TokenSource::new();
         let (sender, receiver) = mpsc::channel();
         let _registered = source.token().register(move || {
             wait_for_a_task();
@@ -480,7 +480,7 @@ fn a_clone_of_a_waker_waits_in_an_async_loop_whose_limits_change() {
         let handle = looping.handle();
         drop(task::spawn(async move {
             first.await.unwrap();
-            handle.set_concurrency(2);
+            handle.set_degree_of_parallelism(2).unwrap();
             drop(ends);
         }));
         async move {
@@ -524,7 +524,7 @@ fn wakers_wait_where_they_are_woken_and_dropped() {
         is_woken("a channel", receiver.recv(), || {
             task::run_detached(move || sender.send_blocking(1).unwrap());
         });
-        let source = Source::new();
+        let source = TokenSource::new();
         let token = source.token();
         is_woken("a cancellation", token.cancelled(), || {
             task::run_detached(move || source.cancel());

@@ -2,7 +2,7 @@
 
 use crate::support::{on_runtime, within};
 use futures::{FutureExt, StreamExt, select_biased};
-use manyhands::cancel::{Source, Token};
+use manyhands::cancel::{Token, TokenSource};
 use manyhands::simulation::Simulation;
 use manyhands::{channel, parallel, task, time};
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ where
     let what = what.to_owned();
     on_runtime(2, move |runtime| {
         let _entered = runtime.enter();
-        let source = Source::new();
+        let source = TokenSource::new();
         let waiting = |token: Token, wait: F| async move {
             let result = token.run_until_cancelled(wait()).await;
             result.map(drop).unwrap_err().token() == &token
@@ -90,7 +90,7 @@ fn a_token_ends_every_wait() {
 #[test]
 fn what_is_cancelled_before_is_cancelled_even_if_it_could_finish() {
     within(20, || {
-        let source = Source::new();
+        let source = TokenSource::new();
         source.cancel();
         let token = source.token();
         let (sender, receiver) = channel::unbounded();

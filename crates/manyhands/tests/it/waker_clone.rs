@@ -4,7 +4,7 @@
 //! Unsafe: a waker made by hand.
 
 use crate::support::{message_of, on_runtime, panics_of};
-use manyhands::cancel::Source;
+use manyhands::cancel::TokenSource;
 use manyhands::channel;
 use manyhands::{Runtime, task, time};
 use std::pin::Pin;
@@ -110,7 +110,7 @@ fn timers_and_cancellations_go_on() {
         sleeps();
         in_a_task(runtime, sleeps);
         in_a_task(runtime, || {
-            let source = Source::new();
+            let source = TokenSource::new();
             goes_on(source.token().cancelled(), || source.cancel());
         });
     });

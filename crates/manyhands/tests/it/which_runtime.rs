@@ -1,7 +1,7 @@
 //! Which runtime a call uses.
 
 use crate::support::{attempt_until, busy_micros, on, receive};
-use manyhands::parallel::options;
+use manyhands::parallel::{async_options, options};
 use manyhands::{Runtime, channel, join, parallel, scope, task, time};
 use std::collections::BTreeSet;
 use std::mem::ManuallyDrop;
@@ -96,7 +96,7 @@ fn the_source_of_an_async_loop_is_read_where_the_loop_is_polled() {
     on(named("chosen", 2), |chosen| {
         let reader = thread::current().id();
         let items = (0..200).inspect(move |_| assert_eq!(thread::current().id(), reader));
-        let looping = options().runtime(chosen);
+        let looping = async_options().runtime(chosen);
         task::block_on(looping.for_each_async(items, |_| task::yield_now()));
     });
 }

@@ -72,7 +72,10 @@ static POOL: LazyLock<Runtime> =
     LazyLock::new(|| Runtime::builder().workers(2).build().expect("starts"));
 
 fn options() -> Options<'static, Uncancellable> {
-    parallel::options().runtime(&POOL).degree_of_parallelism(2)
+    parallel::options()
+        .runtime(&POOL)
+        .degree_of_parallelism(2)
+        .expect("at least 1")
 }
 
 /// Sorts or selects among these numbers, by a comparison.

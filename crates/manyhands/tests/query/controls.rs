@@ -9,15 +9,29 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 #[test]
-#[should_panic(expected = "at least 1")]
 fn a_degree_of_zero_is_refused() {
-    let _ = (0..9).into_par_query().degree_of_parallelism(0);
+    let refused = (0..9)
+        .into_par_query()
+        .degree_of_parallelism(0)
+        .unwrap_err();
+    assert!(refused.is_zero());
 }
 
 #[test]
 fn of_two_settings_the_later_one_holds() {
-    let query = || (0..1000).into_par_query().degree_of_parallelism(16);
-    assert!(query().degree_of_parallelism(1).explain().is_sequential());
+    let query = || {
+        (0..1000)
+            .into_par_query()
+            .degree_of_parallelism(16)
+            .unwrap()
+    };
+    assert!(
+        query()
+            .degree_of_parallelism(1)
+            .unwrap()
+            .explain()
+            .is_sequential()
+    );
     let mode = query()
         .execution_mode(ExecutionMode::Sequential)
         .execution_mode(ExecutionMode::Parallel);
@@ -26,7 +40,7 @@ fn of_two_settings_the_later_one_holds() {
 
 #[test]
 fn the_settings_of_an_operand_give_way_to_those_of_the_query() {
-    let alone = || (0..1000).into_par_query().degree_of_parallelism(1);
+    let alone = || (0..1000).into_par_query().degree_of_parallelism(1).unwrap();
     let parallel = || {
         let query = (0..1000).into_par_query();
         query.execution_mode(ExecutionMode::Parallel)
@@ -43,6 +57,7 @@ fn with_degree_one_the_caller_runs_everything_in_order() {
         (0..10_000_usize)
             .into_par_query()
             .degree_of_parallelism(1)
+            .unwrap()
             .map(|n| n)
             .for_each(|n| {
                 assert_eq!(thread::current().id(), caller);
@@ -58,7 +73,10 @@ fn a_query_has_no_more_runners_than_its_degree() {
         for degree in [1, 2, 3] {
             let (now, highest) = (AtomicUsize::new(0), AtomicUsize::new(0));
             let query = (0..200).into_par_query().filter(|_| true);
-            let query = query.runtime(&runtime).degree_of_parallelism(degree);
+            let query = query
+                .runtime(&runtime)
+                .degree_of_parallelism(degree)
+                .unwrap();
             query.execution_mode(ExecutionMode::Parallel).for_each(|_| {
                 highest.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                 thread::yield_now();
@@ -188,7 +206,7 @@ fn a_query_in_a_query_in_a_loop_in_a_full_pool() {
 fn with_every_breaker(n: usize) -> usize {
     let numbers = || {
         let query = query::from_iter(0..n).execution_mode(ExecutionMode::Parallel);
-        query.degree_of_parallelism(32)
+        query.degree_of_parallelism(32).expect("at least 1")
     };
     let even = || numbers().filter(|n| n % 2 == 0);
     assert!(even().to_vec().is_sorted());
@@ -275,7 +293,7 @@ fn explanations_say_where_items_are_gathered() {
 
 #[test]
 fn a_cancelled_query_gives_the_error_whatever_it_was_to_give() {
-    let source = cancel::Source::new();
+    let source = cancel::TokenSource::new();
     source.cancel();
     let token = source.token();
     let query = || (0..10).into_par_query().cancellation(&token);

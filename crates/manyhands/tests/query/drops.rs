@@ -3,7 +3,7 @@
 
 use crate::setting::Setting;
 use crate::support::{Counted, Ledger, blow, few_settings, panics, wait_until, within_limit};
-use manyhands::cancel::{Source, Token};
+use manyhands::cancel::{Token, TokenSource};
 use manyhands::query::{self, Query, prelude::*};
 use std::sync::Arc;
 
@@ -128,7 +128,7 @@ fn a_panic_at_any_item_surfaces_and_drops_each_item_once() {
                 .flat_map(|s| (0..LEN).map(move |at| (s, at)))
             {
                 let ledger = Arc::new(Ledger::default());
-                let token = Source::new().token();
+                let token = TokenSource::new().token();
                 let items = ledger.make_all(LEN);
                 let look = |item: &Counted| {
                     if item.number == at {
@@ -176,7 +176,7 @@ fn a_cancellation_at_any_item_drops_each_item_once() {
                 .flat_map(|s| (0..LEN).map(move |at| (s, at)))
             {
                 let ledger = Arc::new(Ledger::default());
-                let source = Source::new();
+                let source = TokenSource::new();
                 let token = source.token();
                 let items = ledger.make_all(LEN);
                 let look = |item: &Counted| {
@@ -199,7 +199,7 @@ fn a_query_cancelled_before_it_begins_calls_nothing() {
         for (name, chain) in chains() {
             for setting in few_settings() {
                 let ledger = Arc::new(Ledger::default());
-                let source = Source::new();
+                let source = TokenSource::new();
                 source.cancel();
                 let look = |_: &Counted| panic!("called after the cancellation");
                 assert!(
@@ -272,7 +272,7 @@ fn both_sides_of_a_chain_are_dropped_once_however_it_ends() {
                     let right = ledger.make_all(LEN).into_iter().skip(3).collect::<Vec<_>>();
                     setting.set(left).chain(right)
                 };
-                let source = Source::new();
+                let source = TokenSource::new();
                 let cancelled = chain().cancellation(&source.token()).for_each(|item| {
                     if item.number == at {
                         source.cancel();

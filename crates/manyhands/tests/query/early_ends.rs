@@ -102,7 +102,7 @@ macro_rules! ends_early {
             firsts,
             "{what}"
         );
-        let source = cancel::Source::new();
+        let source = cancel::TokenSource::new();
         let token = source.token();
         let stop = |n: u64| {
             if n >= last {
@@ -255,7 +255,7 @@ fn a_lone_runner_reads_nothing_beyond_the_last_item_needed() {
             for most in [1, 2, 3, 10, 100_usize] {
                 let read = AtomicUsize::new(0);
                 let source = std::iter::repeat_with(|| read.fetch_add(1, Ordering::Relaxed));
-                let query = query::from_iter(source).degree_of_parallelism(1);
+                let query = query::from_iter(source).degree_of_parallelism(1).unwrap();
                 let query = query.execution_mode(mode).filter(|n| n % 2 == 0);
                 assert_eq!(query.take(most).count(), most);
                 assert_eq!(read.into_inner(), 2 * most - 1);
@@ -288,7 +288,10 @@ fn a_dropped_stream_ends_although_nothing_more_would_pass() {
                         100
                     };
                     let passing = holding(&alive, |n| (n < 100).then_some(n));
-                    let query = (0..u64::MAX).into_par_query().degree_of_parallelism(degree);
+                    let query = (0..u64::MAX)
+                        .into_par_query()
+                        .degree_of_parallelism(degree)
+                        .unwrap();
                     let mut stream = query.merge(merge).filter_map(passing).stream().into_iter();
                     assert!(stream.by_ref().take(wanted).eq(0..wanted as u64));
                     drop(stream);

@@ -182,10 +182,11 @@ fn the_iterating_thread_runs_a_sequential_query() {
         };
         let check = |items: &mut dyn Iterator<Item = u64>| assert!(items.map(work).eq(0..1_000));
         let sequential = || query().execution_mode(ExecutionMode::Sequential);
-        check(&mut query().degree_of_parallelism(1).into_iter());
+        check(&mut query().degree_of_parallelism(1).unwrap().into_iter());
         check(&mut sequential().into_iter());
         query()
             .degree_of_parallelism(1)
+            .unwrap()
             .with_iter(|mut items| check(&mut items));
         sequential().with_iter(|mut items| check(&mut items));
     });
@@ -201,6 +202,7 @@ fn without_a_buffer_no_more_is_made_at_once_than_there_are_workers() {
     let mut items = numbers
         .merge(Merge::NotBuffered)
         .degree_of_parallelism(usize::MAX)
+        .unwrap()
         .into_iter();
     for (item, number) in items.by_ref().take(100).zip(0..) {
         assert_eq!(item, number);

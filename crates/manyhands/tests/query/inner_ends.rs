@@ -148,7 +148,7 @@ fn failures_panics_and_cancellations_end_a_query_within_items() {
                     }
                 })));
             });
-            let source = cancel::Source::new();
+            let source = cancel::TokenSource::new();
             let token = source.token();
             each_source!(setting, |query| {
                 let cancel = |item| {
@@ -189,7 +189,7 @@ fn a_lone_runner_makes_nothing_beyond_the_last_item_needed() {
     let query = || {
         let numbers = (0..3_usize).into_par_query().runtime(&runtime);
         let inner = |_| std::iter::repeat_with(|| made.fetch_add(1, Ordering::Relaxed));
-        numbers.degree_of_parallelism(1).flat_map(inner)
+        numbers.degree_of_parallelism(1).unwrap().flat_map(inner)
     };
     let made_by = |what: &str, expected: usize| {
         assert_eq!(made.swap(0, Ordering::Relaxed), expected, "{what}");

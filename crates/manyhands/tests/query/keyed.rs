@@ -395,7 +395,8 @@ fn an_operator_that_needs_all_items_is_explained() {
         .into_par_query()
         .filter(|n| *n > 1)
         .group_by(|n| *n)
-        .degree_of_parallelism(1);
+        .degree_of_parallelism(1)
+        .unwrap();
     let explanation = query.explain().to_string();
     assert!(
         explanation.ends_with("filter; gathered; group_by"),

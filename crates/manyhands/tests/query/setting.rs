@@ -31,6 +31,7 @@ impl Setting {
         query
             .runtime(self.runtime())
             .degree_of_parallelism(self.degree)
+            .expect("at least 1")
             .execution_mode(self.mode)
     }
 }

@@ -281,7 +281,7 @@ fn a_panic_reaches_the_iterating_thread_at_its_item() {
                 asked.fetch_add(1, Ordering::Relaxed);
                 if n == len - 1 { blow() } else { n }
             });
-            let numbers = numbers.degree_of_parallelism(degree);
+            let numbers = numbers.degree_of_parallelism(degree).unwrap();
             numbers.with_iter(|mut items| {
                 assert_eq!(asked.load(Ordering::Relaxed), 0);
                 assert!(panics(|| while items.next().is_some() {}));
@@ -296,7 +296,7 @@ fn a_panic_reaches_the_iterating_thread_at_its_item() {
 #[test]
 fn a_cancelled_query_ends_its_iterator_with_the_error() {
     within_limit(|| {
-        let source = cancel::Source::new();
+        let source = cancel::TokenSource::new();
         let token = source.token();
         let query = || (0..LEN).into_par_query().map(work).cancellation(&token);
         let mut iter = query().into_iter();
@@ -379,7 +379,7 @@ fn bodies_that_are_futures_run_over_a_query_in_order_or_as_they_end() {
             n + 1
         };
         let twin: Vec<u32> = (0..300).filter(|n| n % 3 == 0).map(|n| n + 1).collect();
-        let ordered = query().degree_of_parallelism(8).map_async(body);
+        let ordered = query().degree_of_parallelism(8).unwrap().map_async(body);
         assert_eq!(task::block_on(ordered.collect::<Vec<_>>()), twin);
         let mut unordered: Vec<u32> = task::block_on(query().unordered().map_async(body).collect());
         unordered.sort_unstable();

@@ -2,7 +2,7 @@
 
 use crate::support::{blow, few_settings, settings, wait_until, within_limit};
 use manyhands::query::{self, ExecutionMode, Partitioned, SingleError, prelude::*};
-use manyhands::{Runtime, cancel, channel, parallel};
+use manyhands::{Runtime, cancel, channel};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -74,7 +74,7 @@ fn a_fold_over_an_iterator_keeps_few_accumulators_however_many_items_it_has() {
                 }
             };
             let items = query::from_iter(0..begun.len()).runtime(setting.runtime());
-            let items = items.degree_of_parallelism(setting.degree);
+            let items = items.degree_of_parallelism(setting.degree).unwrap();
             let items = items.execution_mode(ExecutionMode::Parallel);
             let sum = items.fold(
                 || accumulators.rise(),
@@ -94,7 +94,9 @@ fn a_fold_over_an_iterator_keeps_few_accumulators_however_many_items_it_has() {
 #[test]
 fn a_deterministic_fold_over_an_iterator_keeps_few_accumulators() {
     let accumulators = HighWater::default();
-    let items = query::from_iter(0..100_000_u64).degree_of_parallelism(1);
+    let items = query::from_iter(0..100_000_u64)
+        .degree_of_parallelism(1)
+        .unwrap();
     let sum = items.deterministic().fold(
         || accumulators.rise(),
         plus,
@@ -234,8 +236,8 @@ impl Ord for Backwards {
 fn extremes_go_by_ord_as_those_of_iterators_do() {
     let items = [2, 1, 3, 2].map(Backwards);
     let (least, greatest) = (items.into_iter().min(), items.into_iter().max());
-    assert_eq!(parallel::min(items), least);
-    assert_eq!(parallel::max(items), greatest);
+    assert_eq!(items.into_par_query().min(), least);
+    assert_eq!(items.into_par_query().max(), greatest);
     let query = || items.into_par_query();
     assert_eq!((query().min(), query().max()), (least, greatest));
     assert_eq!(query().min_by_key(|item| *item), least);
@@ -245,7 +247,7 @@ fn extremes_go_by_ord_as_those_of_iterators_do() {
 
 /// Cancels when it is compared.
 #[derive(Debug, Clone, Copy)]
-struct Cancelling<'a>(u32, &'a cancel::Source);
+struct Cancelling<'a>(u32, &'a cancel::TokenSource);
 
 impl PartialEq for Cancelling<'_> {
     fn eq(&self, other: &Self) -> bool {
@@ -271,7 +273,7 @@ impl Ord for Cancelling<'_> {
 #[test]
 fn a_set_is_not_returned_if_the_query_is_cancelled_while_it_is_sorted() {
     for setting in few_settings() {
-        let source = &cancel::Source::new();
+        let source = &cancel::TokenSource::new();
         let token = source.token();
         let query = setting.set((0..9).into_par_query()).cancellation(&token);
         let items = query.map(move |n| Cancelling(9 - n, source));

@@ -132,7 +132,9 @@ fn for_range(random: &mut Random, _: &World) {
 fn map(random: &mut Random, _: &World) {
     let (len, tally) = (len(random), Tally::new());
     let source = parallel::from_stream(stream::iter(0..len));
-    let options = parallel::options().concurrency_between(1..=1 + random.length(40));
+    let options = parallel::async_options()
+        .degree_of_parallelism(1..=1 + random.length(40))
+        .expect("at least 1");
     let things = task::block_on(options.map_async(source, things(&tally)));
     assert!(things.iter().map(Thing::number).eq(0..len), "in order");
     drop(things);
@@ -222,7 +224,9 @@ fn degree(random: &mut Random, _: &World) {
             }
         }
     };
-    let options = parallel::options().degree_of_parallelism(degree);
+    let options = parallel::async_options()
+        .degree_of_parallelism(degree)
+        .expect("at least 1");
     task::block_on(options.for_each_async(0..len, body));
     visits.assert_all();
 }
@@ -244,7 +248,7 @@ fn local(random: &mut Random, _: &World) {
         pause(mix(number)).await;
         (number, (thing, count + 1))
     };
-    let results = parallel::options()
+    let results = parallel::async_options()
         .local(init, finish)
         .map_async(0..len, body);
     assert!(task::block_on(results).into_iter().eq(0..len), "in order");
@@ -276,7 +280,7 @@ fn panics(random: &mut Random, _: &World) {
 }
 
 fn cancelled(random: &mut Random, _: &World) {
-    let (len, tally, source) = (len(random), Tally::new(), cancel::Source::new());
+    let (len, tally, source) = (len(random), Tally::new(), cancel::TokenSource::new());
     let (at, token) = (random.below(2 * len + 1), source.token());
     let (make, source) = (things(&tally), Arc::new(source));
     let body = move |number: u64| {
@@ -290,7 +294,7 @@ fn cancelled(random: &mut Random, _: &World) {
         }
     };
     let result = task::block_on(
-        parallel::options()
+        parallel::async_options()
             .cancellation(&token)
             .map_async(0..len, body),
     );

@@ -4,7 +4,7 @@ use crate::counted::{Tally, Visits};
 use crate::delays::random::Random;
 use crate::table::{Area, Kind};
 use crate::world::World;
-use manyhands::cancel::{Source, Token};
+use manyhands::cancel::{Token, TokenSource};
 use manyhands::{join, parallel, task, time};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,7 +38,7 @@ pub(crate) const KINDS: Area = &[
 ];
 
 fn callbacks(random: &mut Random, _: &World) {
-    let (source, tally, len) = (Source::new(), Tally::new(), random.below(60));
+    let (source, tally, len) = (TokenSource::new(), Tally::new(), random.below(60));
     let (token, called) = (source.token(), Arc::new(AtomicU64::new(0)));
     let mut dropped = 0;
     let mut register = || {
@@ -79,13 +79,15 @@ fn callbacks(random: &mut Random, _: &World) {
 }
 
 fn linked(random: &mut Random, _: &World) {
-    let parents: Vec<Source> = (0..1 + random.below(4)).map(|_| Source::new()).collect();
-    let mut tokens: Vec<Token> = parents.iter().map(Source::token).collect();
+    let parents: Vec<TokenSource> = (0..1 + random.below(4))
+        .map(|_| TokenSource::new())
+        .collect();
+    let mut tokens: Vec<Token> = parents.iter().map(TokenSource::token).collect();
     tokens.push(Token::never());
-    let mut children = vec![Source::linked(&tokens)];
+    let mut children = vec![TokenSource::linked(&tokens)];
     for _ in 0..random.below(5) {
         let parent = children.last().expect("there is one").token();
-        children.push(Source::linked(&[parent]));
+        children.push(TokenSource::linked(&[parent]));
     }
     let at = random.length(children.len());
     if random.is_one_in(3) {
@@ -108,9 +110,9 @@ fn deadlines(random: &mut Random, _: &World) {
     let duration = Duration::from_micros(random.below(3_000));
     let deadline = time::now() + duration;
     let source = if random.is_one_in(2) {
-        Source::with_deadline(deadline)
+        TokenSource::with_deadline(deadline)
     } else {
-        let source = Source::new();
+        let source = TokenSource::new();
         source.cancel_after(duration);
         source
     };
@@ -126,7 +128,7 @@ fn deadlines(random: &mut Random, _: &World) {
 }
 
 fn until_cancelled(random: &mut Random, _: &World) {
-    let (source, tally) = (Source::new(), Tally::new());
+    let (source, tally) = (TokenSource::new(), Tally::new());
     let (token, thing, ends) = (source.token(), tally.make(5), random.is_one_in(2));
     let task = task::spawn(async move {
         token
@@ -151,7 +153,7 @@ fn until_cancelled(random: &mut Random, _: &World) {
 }
 
 fn wait(random: &mut Random, _: &World) {
-    let source = Source::new();
+    let source = TokenSource::new();
     let tasks: Vec<_> = (0..random.below(50))
         .map(|_| task::spawn(source.token().cancelled()))
         .collect();
@@ -168,7 +170,8 @@ fn wait(random: &mut Random, _: &World) {
 }
 
 fn loop_with_deadline(random: &mut Random, _: &World) {
-    let source = Source::with_deadline(time::now() + Duration::from_micros(random.below(2_000)));
+    let source =
+        TokenSource::with_deadline(time::now() + Duration::from_micros(random.below(2_000)));
     let (token, len) = (source.token(), random.below(5_000));
     let visits = Visits::new(len);
     let result = parallel::options()

@@ -4,6 +4,7 @@ use crate::counted::{Tally, Thing};
 use crate::delays::random::{Random, mix};
 use crate::table::{Area, Kind};
 use crate::world::{Load, World, count, len, numbers, wrapping_sum};
+use manyhands::query::prelude::*;
 use manyhands::{cancel, parallel};
 
 pub(crate) const KINDS: Area = &[
@@ -84,7 +85,7 @@ fn reduce(random: &mut Random, _: &World) {
     let len = len(random, load);
     let tally = Tally::new();
     let things: Vec<Thing> = (0..len).map(|number| tally.make(number)).collect();
-    let last = parallel::reduce(things, |a, b| {
+    let last = things.into_par_query().reduce(|a, b| {
         load.work(b.number());
         assert!(a.number() < b.number(), "in order");
         b
@@ -98,12 +99,14 @@ fn sum(random: &mut Random, _: &World) {
     let len = count(random);
     let numbers = numbers(random, len, 1_000_000);
     let degree = 1 + random.length(8);
-    let sum: u64 = parallel::options()
+    let query = numbers
+        .par_query()
         .degree_of_parallelism(degree)
-        .sum(&numbers);
+        .expect("at least 1");
+    let sum: u64 = query.sum();
     assert_eq!(sum, numbers.iter().sum::<u64>());
     assert_eq!(
-        parallel::sum::<_, u64>(0..len as u64),
+        (0..len as u64).into_par_query().sum::<u64>(),
         (0..len as u64).sum::<u64>()
     );
 }
@@ -112,11 +115,13 @@ fn deterministic(random: &mut Random, _: &World) {
     let len = count(random);
     #[expect(clippy::cast_precision_loss, reason = "any floats")]
     let floats: Vec<f64> = (0..len).map(|_| random.next() as f64 / 3.0).collect();
-    let options = parallel::options().deterministic();
-    let first: f64 = options.sum(&floats);
-    let again: f64 = options
-        .degree_of_parallelism(1 + random.length(4))
-        .sum(&floats);
+    let query = || floats.par_query().deterministic();
+    let first: f64 = query().sum();
+    let degree = 1 + random.length(4);
+    let again: f64 = query()
+        .degree_of_parallelism(degree)
+        .expect("at least 1")
+        .sum();
     assert_eq!(first.to_bits(), again.to_bits(), "bit for bit");
 }
 
@@ -131,12 +136,12 @@ fn extremes(random: &mut Random, _: &World) {
         .collect();
     let place = |found: Option<&ByFirst>| found.map(|found| found.1);
     assert_eq!(
-        place(parallel::min(&pairs)),
+        place(pairs.par_query().min()),
         place(pairs.iter().min()),
         "the first of equals"
     );
     assert_eq!(
-        place(parallel::max(&pairs)),
+        place(pairs.par_query().max()),
         place(pairs.iter().max()),
         "the last of equals"
     );
@@ -172,7 +177,7 @@ fn find_first(random: &mut Random, _: &World) {
     let (at, step) = (random.below(2 * len + 1), 1 + random.below(5));
     let tally = Tally::new();
     let things: Vec<Thing> = (0..len).map(|number| tally.make(number)).collect();
-    let found = parallel::find_first(things, |thing| {
+    let found = things.into_par_query().find(|thing| {
         load.work(thing.number());
         thing.number() >= at && (thing.number() - at).is_multiple_of(step)
     });
@@ -185,7 +190,7 @@ fn find_any(random: &mut Random, _: &World) {
     let load = Load::random(random);
     let len = len(random, load);
     let wanted = |number: u64| mix(number).is_multiple_of(97);
-    let found = parallel::find_any(0..len, |&number| {
+    let found = (0..len).into_par_query().find_any(|&number| {
         load.work(number);
         wanted(number)
     });
@@ -230,7 +235,7 @@ fn cancelled(random: &mut Random, _: &World) {
     let load = Load::random(random);
     let len = len(random, load);
     let at = random.below(2 * len + 1);
-    let source = cancel::Source::new();
+    let source = cancel::TokenSource::new();
     let token = source.token();
     let map = |index: u64| {
         if index == at {

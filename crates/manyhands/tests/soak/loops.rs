@@ -120,10 +120,9 @@ fn for_range_with_options(random: &mut Random, world: &World) {
     let visits = Visits::new(len);
     let mut options = parallel::options();
     if random.is_one_in(2) {
-        options = options.degree_of_parallelism(1 + random.length(6));
-    }
-    if random.is_one_in(3) {
-        options = options.deterministic();
+        options = options
+            .degree_of_parallelism(1 + random.length(6))
+            .expect("at least 1");
     }
     if random.is_one_in(3) {
         options = options.runtime(&world.other);
@@ -452,7 +451,7 @@ fn cancelled_for_range(random: &mut Random, _: &World) {
     let load = Load::random(random);
     let len = len(random, load);
     let (at, visits) = (random.below(2 * len + 1), Visits::new(len));
-    let source = cancel::Source::new();
+    let source = cancel::TokenSource::new();
     let token = source.token();
     let result = parallel::options()
         .cancellation(&token)
@@ -473,7 +472,7 @@ fn cancelled_map(random: &mut Random, _: &World) {
     let load = Load::random(random);
     let len = len(random, load);
     let (at, tally) = (random.below(2 * len + 1), Tally::new());
-    let source = cancel::Source::new();
+    let source = cancel::TokenSource::new();
     let token = source.token();
     let cancel_at = |index: u64| {
         load.work(index);

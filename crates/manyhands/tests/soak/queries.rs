@@ -81,7 +81,9 @@ pub(crate) fn set<'a, P, O, E>(
     ]));
     let query = query.merge(random.pick(&[Merge::Auto, Merge::NotBuffered, Merge::FullyBuffered]));
     if random.is_one_in(3) {
-        query.degree_of_parallelism(1 + random.length(6))
+        query
+            .degree_of_parallelism(1 + random.length(6))
+            .expect("at least 1")
     } else {
         query
     }
@@ -420,7 +422,7 @@ fn panics(random: &mut Random, _: &World) {
 fn cancelled(random: &mut Random, _: &World) {
     let (load, tally) = (Load::random(random), Tally::new());
     let len = len(random, load);
-    let (at, source) = (random.below(2 * len + 1), cancel::Source::new());
+    let (at, source) = (random.below(2 * len + 1), cancel::TokenSource::new());
     let token = source.token();
     let query = set(random, things(&tally, len).into_par_query())
         .cancellation(&token)

@@ -80,6 +80,7 @@ fn sort(random: &mut Random, _: &World) {
     let mut things: Vec<Thing> = keys.iter().map(|&key| tally.make(key)).collect();
     parallel::options()
         .degree_of_parallelism(1 + random.length(5))
+        .expect("at least 1")
         .sort(&mut things);
     assert!(
         things
@@ -187,7 +188,7 @@ fn cancelled(random: &mut Random, _: &World) {
     let keys = keys(random);
     let tally = Tally::new();
     let mut things: Vec<Thing> = keys.iter().map(|&key| tally.make(key)).collect();
-    let source = cancel::Source::new();
+    let source = cancel::TokenSource::new();
     let token = source.token();
     let (compared, at) = (AtomicU64::new(0), random.below(20_000));
     let compare = |a: &Thing, b: &Thing| {

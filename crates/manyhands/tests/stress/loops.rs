@@ -37,7 +37,10 @@ fn call(runtime: &Runtime, mut random: Random) {
         match random.below(4) {
             0 => runtime.install(|| parallel::for_each(0..len, add)),
             1 => options.for_each(0..len, add),
-            2 => options.degree_of_parallelism(2).for_each(0..len, add),
+            2 => options
+                .degree_of_parallelism(2)
+                .expect("at least 1")
+                .for_each(0..len, add),
             // Nested.
             _ => options.for_each(0..len, |i| {
                 parallel::for_each(i..i + 1, add);

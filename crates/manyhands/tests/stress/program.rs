@@ -1,6 +1,7 @@
 //! Loops that check themselves: each has one result, however it is divided.
 
 use crate::rounds::{LOOP_MAX, Random, mix};
+use manyhands::query::prelude::*;
 use manyhands::{cancel, parallel};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -73,7 +74,9 @@ impl Loop {
                 digest(&numbers)
             }
             Kind::LocalState => self.with_local_state(),
-            Kind::FindFirst => parallel::find_first(0..self.len, |&i| i >= self.at)
+            Kind::FindFirst => (0..self.len)
+                .into_par_query()
+                .find(|&i| i >= self.at)
                 .expect("the index is below the length"),
             Kind::Break => self.broken(),
             Kind::Stop => self.stopped(),
@@ -118,7 +121,7 @@ impl Loop {
     }
 
     fn cancelled(self) -> u64 {
-        let source = cancel::Source::new();
+        let source = cancel::TokenSource::new();
         let token = source.token();
         let bodies = AtomicU64::new(0);
         let result = parallel::options()

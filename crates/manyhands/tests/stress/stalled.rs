@@ -9,6 +9,7 @@ use crate::delays::processors::OneProcessor;
 use crate::delays::stalls::{Stalls, Strength};
 use crate::rounds::{Random, Rounds, command, mix};
 use crate::watchdog::Watchdog;
+use manyhands::query::prelude::*;
 use manyhands::{Runtime, join, parallel, scope, task};
 use std::hint::{black_box, spin_loop};
 use std::sync::Arc;
@@ -144,7 +145,7 @@ fn call(mut random: Random, command: &str, watchdog: &Watchdog) {
             }
             _ => {
                 parallel::for_each(0..len, body);
-                let numbers = task::run(move || parallel::sum::<_, u64>(0..len));
+                let numbers = task::run(move || (0..len).into_par_query().sum::<u64>());
                 let sum = numbers.join().expect("it does not panic");
                 assert_eq!(sum, (0..len).sum::<u64>(), "{command}");
                 "loop"

@@ -13,7 +13,7 @@
 //!
 //! # Examples
 //! ```
-//! use manyhands::{Runtime, parallel, task};
+//! use manyhands::{Runtime, query::prelude::*, task};
 //! use tokio::io::{AsyncReadExt, AsyncWriteExt};
 //! use tokio::net::{TcpListener, TcpStream};
 //!
@@ -24,7 +24,7 @@
 //!     let mut client = TcpStream::connect(listener.local_addr()?).await?;
 //!     task::spawn(async move {
 //!         let (mut stream, _from) = listener.accept().await?;
-//!         let sum: u64 = parallel::sum(&[20, 22]); // a loop beside the socket, on the same pool
+//!         let sum: u64 = [20, 22].into_par_query().sum(); // a loop beside the socket, on the same pool
 //!         stream.write_u64(sum).await
 //!     });
 //!     client.read_u64().await

@@ -13,7 +13,7 @@ use super::tuner::{ItemStart, Tuner};
 use crate::cancel::UntilCancelled;
 use crate::inspect::{AsyncLoopRecord, BeginsNoMore, LoopSite, WaitSite};
 use crate::job::{Payload, catch};
-use crate::parallel::limits::Limits;
+use crate::parallel::concurrency::Concurrency;
 use crate::runtime::Runtime;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::task::{JoinError, TaskGroup};
@@ -45,7 +45,7 @@ pub(super) struct Driver<'a, S: Pull, F, R> {
 
 /// How, where and until when items run, and which line calls.
 pub(super) struct Conditions<'a> {
-    pub(super) limits: Limits,
+    pub(super) concurrency: Concurrency,
     pub(super) runtime: Option<&'a Runtime>,
     pub(super) until_cancelled: Option<UntilCancelled>,
     pub(super) site: LoopSite,
@@ -99,7 +99,7 @@ where
             runtime: conditions.runtime,
             until_cancelled: conditions.until_cancelled,
             tasks: TaskGroup::new(),
-            tuner: Tuner::new(conditions.limits),
+            tuner: Tuner::new(conditions.concurrency),
             control: Arc::clone(control),
             begun: 0,
             is_stopped: false,

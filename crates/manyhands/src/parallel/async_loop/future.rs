@@ -3,11 +3,12 @@
 use super::AsyncSource;
 use super::driver::{Conditions, Driver};
 use super::handle::{LoopControl, LoopHandle};
+use super::options::AsyncOptions;
 use crate::cancel::Token;
 use crate::engine::consumer::Ending;
+use crate::inspect::LoopSite;
 use crate::job::{Payload, resume_all};
 use crate::parallel::failure::{Failures, Gathered};
-use crate::parallel::options::Options;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -35,9 +36,10 @@ impl<T> AsyncLoop<'_, T> {
     /// use manyhands::{parallel, task};
     /// let looping = parallel::for_each_async(0..1000, |_| async {});
     /// let handle = looping.handle();
-    /// handle.set_concurrency(4);
+    /// handle.set_degree_of_parallelism(4)?;
     /// task::block_on(looping);
-    /// assert_eq!((handle.begun(), handle.concurrency()), (1000, 4));
+    /// assert_eq!((handle.begun(), handle.degree_of_parallelism()), (1000, 4));
+    /// # Ok::<(), parallel::ConcurrencyError>(())
     /// ```
     #[must_use]
     pub fn handle(&self) -> LoopHandle {
@@ -56,20 +58,20 @@ impl<T> Future for AsyncLoop<'_, T> {
 impl<T> fmt::Debug for AsyncLoop<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AsyncLoop")
-            .field("concurrency", &self.handle().concurrency())
+            .field("concurrency", &self.handle().degree_of_parallelism())
             .field("running", &self.handle().running())
             .field("begun", &self.handle().begun())
             .finish_non_exhaustive()
     }
 }
 
-impl<'a, E: Ending + Send + 'a> Options<'a, E> {
+impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
     /// As [`for_each_async`](crate::parallel::for_each_async), with these options.
     ///
     /// # Examples
     /// ```
     /// use manyhands::{parallel, task};
-    /// let four_at_once = parallel::options().degree_of_parallelism(4);
+    /// let four_at_once = parallel::async_options().degree_of_parallelism(4)?;
     /// task::block_on(async {
     ///     four_at_once.for_each_async(["a", "b"], |_url| async {}).await;
     ///     let squares = four_at_once.map_async(1..=3, |n| async move { n * n }).await;
@@ -82,6 +84,7 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
     ///     let failures = four_at_once.try_for_each_async(["300"], check).await.unwrap_err();
     ///     assert_eq!(failures.errors().count(), 1);
     /// });
+    /// # Ok::<(), parallel::ConcurrencyError>(())
     /// ```
     #[doc(alias = "Parallel.ForEachAsync")]
     #[track_caller]
@@ -105,7 +108,7 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
 
     /// As [`try_for_each_async`](crate::parallel::try_for_each_async), with these options.
     ///
-    /// Example: see [`Options::for_each_async`].
+    /// Example: see [`AsyncOptions::for_each_async`].
     ///
     /// # Errors
     /// When it is awaited: every error that a body returned and every panic, by position; a cancellation.
@@ -128,7 +131,7 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
 
     /// As [`map_async`](crate::parallel::map_async), with these options.
     ///
-    /// Example: see [`Options::for_each_async`].
+    /// Example: see [`AsyncOptions::for_each_async`].
     #[track_caller]
     pub fn map_async<S, Fut>(
         &self,
@@ -151,7 +154,7 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
 
     /// As [`try_map_async`](crate::parallel::try_map_async), with these options.
     ///
-    /// Example: see [`Options::for_each_async`].
+    /// Example: see [`AsyncOptions::for_each_async`].
     ///
     /// # Errors
     /// When it is awaited: every error that a body returned and every panic, by position; a cancellation.
@@ -192,10 +195,10 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
     {
         let control = Arc::default();
         let conditions = Conditions {
-            limits: self.limits(),
-            runtime: self.chosen_runtime(),
+            concurrency: self.concurrency,
+            runtime: self.runtime,
             until_cancelled: self.ending().token().map(Token::cancelled),
-            site: self.site(),
+            site: LoopSite::here(),
         };
         let driver = Driver::new(source, body, conditions, &control);
         (driver, control)

@@ -2,9 +2,8 @@
 
 use crate::inspect;
 use crate::job::wake;
-use crate::parallel::limits::{Limits, LimitsError, or_panic};
+use crate::parallel::concurrency::{Concurrency, ConcurrencyError};
 use crate::sync::{Mutex, lock};
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -21,14 +20,15 @@ use std::task::Waker;
 /// use manyhands::{parallel, task};
 /// let looping = parallel::for_each_async(0..100, |_| async {});
 /// let handle = looping.handle();
-/// assert_eq!((handle.begun(), handle.concurrency()), (0, 0)); // it has not been polled
+/// assert_eq!((handle.begun(), handle.degree_of_parallelism()), (0, 0)); // it has not been polled
 ///
-/// handle.set_concurrency_between(1..=8);
-/// assert!(handle.try_set_concurrency(0).unwrap_err().is_zero());
-/// assert!(handle.try_set_concurrency_between(8..=1).unwrap_err().is_reversed());
+/// handle.set_degree_of_parallelism(1..=8)?;
+/// assert!(handle.set_degree_of_parallelism(0).unwrap_err().is_zero());
+/// assert!(handle.set_degree_of_parallelism(8..=1).unwrap_err().is_reversed());
 /// task::block_on(looping);
 /// assert_eq!((handle.begun(), handle.running()), (100, 0));
-/// assert!((1..=8).contains(&handle.concurrency()));
+/// assert!((1..=8).contains(&handle.degree_of_parallelism()));
+/// # Ok::<(), parallel::ConcurrencyError>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct LoopHandle {
@@ -42,7 +42,7 @@ pub(super) struct LoopControl(Mutex<LoopControlState>);
 #[derive(Debug, Default)]
 struct LoopControlState {
     /// New limits that the loop has not taken over yet.
-    new_limits: Option<Limits>,
+    new_limits: Option<Concurrency>,
     waker: Option<Waker>,
     shown: Progress,
 }
@@ -62,60 +62,27 @@ impl LoopHandle {
         }
     }
 
-    /// From now on exactly `count` items run at once, if the source has as many. If more are running, they continue,
-    /// and no new ones begin.
+    /// From now on this number of items runs at once, if the source has as many; of a range the loop finds the best number. If more are
+    /// running, they continue, and no new ones begin.
     ///
-    /// # Panics
-    /// If `count` is 0. [`try_set_concurrency`](Self::try_set_concurrency) returns an error instead.
+    /// # Errors
+    /// [`ConcurrencyError`] if the number or the lower limit is 0, or the limits are reversed; then nothing changes.
     ///
     /// # Examples
     /// ```
     /// use manyhands::{parallel, task};
     /// let looping = parallel::for_each_async(0..100, |_| async {});
     /// let handle = looping.handle();
-    /// handle.set_concurrency(2);
+    /// handle.set_degree_of_parallelism(2)?;
     /// task::block_on(looping);
-    /// assert_eq!((handle.begun(), handle.running(), handle.concurrency()), (100, 0, 2));
+    /// assert_eq!((handle.begun(), handle.running(), handle.degree_of_parallelism()), (100, 0, 2));
+    /// # Ok::<(), parallel::ConcurrencyError>(())
     /// ```
-    #[track_caller]
-    pub fn set_concurrency(&self, count: usize) {
-        or_panic(self.try_set_concurrency(count));
-    }
-
-    /// As [`set_concurrency`](Self::set_concurrency), for a number that comes from elsewhere.
-    ///
-    /// Example: see [`LoopHandle`].
-    ///
-    /// # Errors
-    /// [`LimitsError`] if `count` is 0; then nothing changes.
-    pub fn try_set_concurrency(&self, count: usize) -> Result<(), LimitsError> {
-        self.control.change(Limits::exactly(count)?);
-        Ok(())
-    }
-
-    /// From now on the loop chooses the number of items that run at once between these limits.
-    ///
-    /// Example: see [`LoopHandle`].
-    ///
-    /// # Panics
-    /// If the lower one is 0 or above the higher one.
-    /// [`try_set_concurrency_between`](Self::try_set_concurrency_between) returns an error instead.
-    #[track_caller]
-    pub fn set_concurrency_between(&self, limits: RangeInclusive<usize>) {
-        or_panic(self.try_set_concurrency_between(limits));
-    }
-
-    /// As [`set_concurrency_between`](Self::set_concurrency_between), for limits that come from elsewhere.
-    ///
-    /// Example: see [`LoopHandle`].
-    ///
-    /// # Errors
-    /// [`LimitsError`] if the lower one is 0 or above the higher one; then nothing changes.
-    pub fn try_set_concurrency_between(
+    pub fn set_degree_of_parallelism(
         &self,
-        limits: RangeInclusive<usize>,
-    ) -> Result<(), LimitsError> {
-        self.control.change(Limits::between(limits)?);
+        at_once: impl TryInto<Concurrency, Error: Into<ConcurrencyError>>,
+    ) -> Result<(), ConcurrencyError> {
+        self.control.change(at_once.try_into().map_err(Into::into)?);
         Ok(())
     }
 
@@ -123,7 +90,7 @@ impl LoopHandle {
     ///
     /// Example: see [`LoopHandle`].
     #[must_use]
-    pub fn concurrency(&self) -> usize {
+    pub fn degree_of_parallelism(&self) -> usize {
         lock(&self.control.0).shown.concurrency
     }
 
@@ -145,7 +112,7 @@ impl LoopHandle {
 }
 
 impl LoopControl {
-    fn change(&self, limits: Limits) {
+    fn change(&self, limits: Concurrency) {
         let waker = {
             let mut state = lock(&self.0);
             state.new_limits = Some(limits);
@@ -157,7 +124,7 @@ impl LoopControl {
     }
 
     /// The loop takes over new limits; the next change wakes `waker`.
-    pub(super) fn take_limits(&self, waker: &Waker) -> Option<Limits> {
+    pub(super) fn take_limits(&self, waker: &Waker) -> Option<Concurrency> {
         let mut state = lock(&self.0);
         let is_known = state
             .waker

@@ -2,6 +2,7 @@
 //!
 //! Not here: how items run. These are ordinary loops whose body takes a state and gives it back.
 
+use super::options::AsyncOptions;
 use super::{AsyncLoop, AsyncSource};
 use crate::engine::consumer::Ending;
 use crate::job::{Payload, catch, resume_all};
@@ -63,7 +64,7 @@ where
     AsyncLoop { run, control }
 }
 
-impl<'a, L, Init, Finish, E> LocalOptions<'a, Init, Finish, E>
+impl<'a, L, Init, Finish, E> LocalOptions<AsyncOptions<'a, E>, Init, Finish>
 where
     L: Send + 'static,
     Init: Fn() -> L + Send + Sync + 'static,
@@ -88,9 +89,10 @@ where
     /// let total = Arc::new(AtomicU64::new(0));
     /// let adding = Arc::clone(&total);
     /// let finish = move |sum| { adding.fetch_add(sum, Ordering::Relaxed); };
-    /// let options = parallel::options().degree_of_parallelism(4).local(|| 0_u64, finish);
+    /// let options = parallel::async_options().degree_of_parallelism(4)?.local(|| 0_u64, finish);
     /// task::block_on(options.for_each_async(1..=100, |n, sum| async move { sum + n }));
     /// assert_eq!(total.load(Ordering::Relaxed), 5_050);
+    /// # Ok::<(), parallel::ConcurrencyError>(())
     /// ```
     #[track_caller]
     pub fn for_each_async<S, Fut>(
@@ -127,7 +129,7 @@ where
     /// # Examples
     /// ```
     /// use manyhands::{parallel, task};
-    /// let options = parallel::options().local(Vec::new, |seen: Vec<i32>| assert!(seen.len() < 3));
+    /// let options = parallel::async_options().local(Vec::new, |seen: Vec<i32>| assert!(seen.len() < 3));
     /// let reading = options.try_for_each_async(["1", "x", "3"], |text, mut seen| async move {
     ///     seen.push(text.parse::<i32>()?);
     ///     Ok::<_, std::num::ParseIntError>(seen)
@@ -167,7 +169,7 @@ where
     /// # Examples
     /// ```
     /// use manyhands::{parallel, task};
-    /// let options = parallel::options().local(|| String::with_capacity(64), drop);
+    /// let options = parallel::async_options().local(|| String::with_capacity(64), drop);
     /// let lengths = options.map_async(["one", "three"], |word, mut text| async move {
     ///     text.clear();
     ///     text.extend(word.chars().rev());
@@ -213,7 +215,7 @@ where
     /// Each item that runs has a buffer of its own, which the next one uses again:
     /// ```
     /// use manyhands::{parallel, task};
-    /// let options = parallel::options().local(String::new, drop);
+    /// let options = parallel::async_options().local(String::new, drop);
     /// let doubled = options.try_map_async(["1", "2"], |text, mut buffer: String| async move {
     ///     buffer.clear();
     ///     buffer.push_str(text);

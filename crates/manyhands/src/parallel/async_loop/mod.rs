@@ -7,9 +7,8 @@
 //! # Concurrency
 //! Without options the number of items that run at once adapts while the loop runs. It begins with 32, grows as long
 //! as more items at once raise the throughput, and shrinks to the smallest number that keeps it.
-//! [`degree_of_parallelism`](super::Options::degree_of_parallelism) sets it,
-//! [`concurrency_between`](super::Options::concurrency_between) limits it, and a [`LoopHandle`] changes either while
-//! the loop runs.
+//! [`degree_of_parallelism`](AsyncOptions::degree_of_parallelism) sets or limits it, and a [`LoopHandle`] changes it while the
+//! loop runs.
 //!
 //! # Failures
 //! After the first failure no item begins, running items are dropped at their next suspension, and the loop ends when
@@ -25,6 +24,7 @@ mod driver;
 mod future;
 mod handle;
 mod local;
+mod options;
 mod pipeline;
 mod source;
 mod stream;
@@ -32,11 +32,12 @@ mod tuner;
 
 pub use future::AsyncLoop;
 pub use handle::LoopHandle;
-pub use pipeline::{Pipeline, pipeline};
+pub use options::{AsyncOptions, async_options};
+pub use pipeline::{Stages, pipeline};
 pub use source::{AsyncSource, FromStream, from_stream};
 pub use stream::AsyncResults;
 
-use crate::parallel::{Failures, options};
+use crate::parallel::Failures;
 
 /// Runs `body`'s future for each item of a source, as many at once as give the highest throughput.
 ///
@@ -78,7 +79,7 @@ where
     S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
     Fut: Future<Output = ()> + Send + 'static,
 {
-    options().for_each_async(source, body)
+    async_options().for_each_async(source, body)
 }
 
 /// Like [`for_each_async`], with bodies that can fail.
@@ -106,7 +107,7 @@ where
     Fut: Future<Output = Result<(), E>> + Send + 'static,
     E: Send + 'static,
 {
-    options().try_for_each_async(source, body)
+    async_options().try_for_each_async(source, body)
 }
 
 /// Collects what the bodies return, in the order of the source. See [`for_each_async`]; bodies must not wait for one
@@ -131,7 +132,7 @@ where
     S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
     Fut: Future<Output: Send + 'static> + Send + 'static,
 {
-    options().map_async(source, body)
+    async_options().map_async(source, body)
 }
 
 /// Like [`map_async`], with bodies that can fail.
@@ -157,7 +158,7 @@ where
     R: Send + 'static,
     E: Send + 'static,
 {
-    options().try_map_async(source, body)
+    async_options().try_map_async(source, body)
 }
 
 /// A stream of what the bodies return, in the order of the source.
@@ -192,7 +193,7 @@ where
     S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
     Fut: Future<Output: Send + 'static> + Send + 'static,
 {
-    options().stream_async(source, body)
+    async_options().stream_async(source, body)
 }
 
 /// A stream of what the bodies return, in the order in which they end. Otherwise as [`stream_async`].
@@ -228,5 +229,5 @@ where
     S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
     Fut: Future<Output: Send + 'static> + Send + 'static,
 {
-    options().stream_async_unordered(source, body)
+    async_options().stream_async_unordered(source, body)
 }

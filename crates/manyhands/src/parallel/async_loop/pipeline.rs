@@ -2,9 +2,9 @@
 //!
 //! A stage is an async loop over the results of the stage before (`stream.rs`); nothing is added to that.
 
+use super::options::{AsyncOptions, async_options};
 use super::source::{AsyncSource, FromStream, from_stream};
 use super::stream::AsyncResults;
-use crate::parallel::options;
 use std::future::Future;
 
 /// The beginning of a pipeline; made by [`pipeline`].
@@ -12,7 +12,7 @@ use std::future::Future;
 /// Example: see [`pipeline`].
 #[derive(Debug)]
 #[must_use = "a pipeline does nothing until its results are taken"]
-pub struct Pipeline<S>(S);
+pub struct Stages<S>(S);
 
 /// A pipeline: each item goes through the stages one after another, and each stage runs as many of them at once as its number
 /// says.
@@ -51,11 +51,11 @@ pub struct Pipeline<S>(S);
 #[doc(alias = "TransformBlock")]
 #[doc(alias = "LinkTo")]
 #[doc(alias = "Dataflow")]
-pub fn pipeline<S: AsyncSource>(source: S) -> Pipeline<S> {
-    Pipeline(source)
+pub fn pipeline<S: AsyncSource>(source: S) -> Stages<S> {
+    Stages(source)
 }
 
-impl<S> Pipeline<S> {
+impl<S> Stages<S> {
     /// Runs `body`'s future for each item, up to `at_once` at a time, and gives the results in the order of the items.
     ///
     /// # Panics
@@ -72,8 +72,7 @@ impl<S> Pipeline<S> {
         S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
         Fut: Future<Output: Send + 'static> + Send + 'static,
     {
-        let options = options().degree_of_parallelism(at_once);
-        options.stream_async(self.0, body)
+        at_once_only(at_once).stream_async(self.0, body)
     }
 
     /// As [`stage`](Self::stage), with the results in the order in which they are there.
@@ -99,17 +98,16 @@ impl<S> Pipeline<S> {
         S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
         Fut: Future<Output: Send + 'static> + Send + 'static,
     {
-        let options = options().degree_of_parallelism(at_once);
-        options.stream_async_unordered(self.0, body)
+        at_once_only(at_once).stream_async_unordered(self.0, body)
     }
 }
 
 impl<'a, T: Send + 'static> AsyncResults<'a, T> {
-    fn and_then(self) -> Pipeline<FromStream<Self>> {
-        Pipeline(from_stream(self))
+    fn and_then(self) -> Stages<FromStream<Self>> {
+        Stages(from_stream(self))
     }
 
-    /// The next stage of a [`pipeline`]: [`Pipeline::stage`] over these results.
+    /// The next stage of a [`pipeline`]: [`Stages::stage`] over these results.
     ///
     /// # Panics
     /// If `at_once` is 0.
@@ -127,12 +125,12 @@ impl<'a, T: Send + 'static> AsyncResults<'a, T> {
         self.and_then().stage(at_once, body)
     }
 
-    /// The next stage of a [`pipeline`]: [`Pipeline::stage_unordered`] over these results.
+    /// The next stage of a [`pipeline`]: [`Stages::stage_unordered`] over these results.
     ///
     /// # Panics
     /// If `at_once` is 0.
     ///
-    /// Example: see [`Pipeline::stage_unordered`].
+    /// Example: see [`Stages::stage_unordered`].
     #[track_caller]
     pub fn stage_unordered<Fut>(
         self,
@@ -193,5 +191,14 @@ impl<'a, T: Send + 'static, E: Send + 'static> AsyncResults<'a, Result<T, E>> {
             values.push(result?);
         }
         Ok(values)
+    }
+}
+
+/// The options of a stage.
+#[track_caller]
+fn at_once_only(count: usize) -> AsyncOptions<'static> {
+    match async_options().degree_of_parallelism(count) {
+        Ok(options) => options,
+        Err(error) => panic!("{error}"),
     }
 }

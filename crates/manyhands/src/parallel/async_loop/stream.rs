@@ -3,9 +3,9 @@
 use super::AsyncSource;
 use super::driver::{Driver, Outcome};
 use super::handle::{LoopControl, LoopHandle};
+use super::options::AsyncOptions;
 use crate::engine::consumer::Ending;
 use crate::job::{Payload, resume_all};
-use crate::parallel::options::Options;
 use futures_core::Stream;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -50,9 +50,10 @@ impl<T> AsyncResults<'_, T> {
     /// use manyhands::{parallel, task};
     /// let mut squares = parallel::stream_async(0..10, |n| async move { n * n });
     /// let handle = squares.handle();
-    /// handle.set_concurrency(1);
+    /// handle.set_degree_of_parallelism(1)?;
     /// assert_eq!(task::block_on(squares.next()), Some(0));
-    /// assert_eq!(handle.concurrency(), 1);
+    /// assert_eq!(handle.degree_of_parallelism(), 1);
+    /// # Ok::<(), parallel::ConcurrencyError>(())
     /// ```
     #[must_use]
     pub fn handle(&self) -> LoopHandle {
@@ -71,7 +72,7 @@ impl<T> Stream for AsyncResults<'_, T> {
 impl<T> fmt::Debug for AsyncResults<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AsyncResults")
-            .field("concurrency", &self.handle().concurrency())
+            .field("concurrency", &self.handle().degree_of_parallelism())
             .field("running", &self.handle().running())
             .field("begun", &self.handle().begun())
             .finish_non_exhaustive()
@@ -214,7 +215,7 @@ impl<D: Drive, E: Ending> Stream for Results<D, D::Value, E> {
     }
 }
 
-impl<'a, E: Ending + Send + 'a> Options<'a, E> {
+impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
     /// As [`stream_async`](crate::parallel::stream_async), with these options. After a cancellation the
     /// stream ends with the error.
     ///
@@ -222,13 +223,14 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
     /// ```
     /// use futures::StreamExt;
     /// use manyhands::{parallel, task};
-    /// let two_at_once = parallel::options().degree_of_parallelism(2);
+    /// let two_at_once = parallel::async_options().degree_of_parallelism(2)?;
     /// task::block_on(async {
     ///     let squares = two_at_once.stream_async(1..=3, |n| async move { n * n });
     ///     assert_eq!(squares.collect::<Vec<_>>().await, [1, 4, 9]);
     ///     let squares = two_at_once.stream_async_unordered(1..=3, |n| async move { n * n });
     ///     assert_eq!(squares.fold(0, async |sum, square| sum + square).await, 14);
     /// });
+    /// # Ok::<(), parallel::ConcurrencyError>(())
     /// ```
     #[track_caller]
     pub fn stream_async<S, Fut>(
@@ -246,7 +248,7 @@ impl<'a, E: Ending + Send + 'a> Options<'a, E> {
     /// As [`stream_async_unordered`](crate::parallel::stream_async_unordered), with these options. After a
     /// cancellation the stream ends with the error.
     ///
-    /// Example: see [`Options::stream_async`].
+    /// Example: see [`AsyncOptions::stream_async`].
     #[track_caller]
     pub fn stream_async_unordered<S, Fut>(
         &self,

@@ -17,14 +17,14 @@
 //! later ones more. So if the earliest ends are far apart, and are not those of the items that began first, four times
 //! as many items may run at once.
 
-use crate::inspect::{CallLimit, Concurrency, LevelTrial};
-use crate::parallel::limits::Limits;
+use crate::inspect::{CallLimit, FoundConcurrency, LevelTrial};
+use crate::parallel::concurrency::Concurrency;
 use std::time::{Duration, Instant};
 
 /// The state machine.
 #[derive(Debug)]
 pub(super) struct Tuner {
-    limits: Limits,
+    limits: Concurrency,
     phase: Phase,
     /// The level that is considered best, once there is one.
     settled: Option<Measured>,
@@ -107,7 +107,7 @@ pub(super) struct ItemStart {
 }
 
 impl Tuner {
-    pub(super) fn new(limits: Limits) -> Self {
+    pub(super) fn new(limits: Concurrency) -> Self {
         let mut tuner = Self {
             limits,
             phase: Phase::First,
@@ -127,7 +127,7 @@ impl Tuner {
     }
 
     /// Changes the limits; the tuner searches again if the best level may now be different.
-    pub(super) fn set_limits(&mut self, limits: Limits) {
+    pub(super) fn set_limits(&mut self, limits: Concurrency) {
         self.limits = limits;
         self.settled = None;
         self.not_worth = None;
@@ -135,12 +135,14 @@ impl Tuner {
     }
 
     /// What is known of the level at the end.
-    pub(super) fn concurrency(&self) -> Concurrency {
-        let is_highest = self.level() == self.limits.max;
+    pub(super) fn concurrency(&self) -> FoundConcurrency {
+        let is_highest = self.level() == self.limits.max();
         let limit = match self.not_worth {
-            _ if self.limits.min == self.limits.max => CallLimit::Set,
+            _ if self.limits.min() == self.limits.max() => CallLimit::Set,
             Some(_) => CallLimit::Found,
-            None if is_highest && self.limits.max == Limits::ADAPTIVE.max => CallLimit::Highest,
+            None if is_highest && self.limits.max() == Concurrency::ADAPTIVE.max() => {
+                CallLimit::Highest
+            }
             None if is_highest => CallLimit::Set,
             None => CallLimit::NotFound,
         };
@@ -150,7 +152,7 @@ impl Tuner {
             more: high.level,
             more_every: high.every(),
         });
-        Concurrency { limit, trial }
+        FoundConcurrency { limit, trial }
     }
 
     /// An item begins while `running` others run.
@@ -170,7 +172,7 @@ impl Tuner {
 
     /// An item has ended. `place` items were polled before it.
     pub(super) fn end(&mut self, item_start: ItemStart, place: usize, now: Instant) {
-        if self.limits.min == self.limits.max {
+        if self.limits.min() == self.limits.max() {
             return;
         }
         let taken = item_start.taken_until(now);
@@ -401,13 +403,13 @@ const SHORTEST_SECS: f64 = 1e-9;
 
 #[cfg(test)]
 mod tests {
-    use super::{Limits, Tuner};
+    use super::{Concurrency, Tuner};
     use std::collections::BTreeMap;
     use std::time::{Duration, Instant};
 
     /// Runs this number of items against a simulated server, which takes an item's number and how many run and returns
     /// how many microseconds the item takes; returns the levels, as they change.
-    fn levels(limits: Limits, items: u64, server: impl Fn(u64, usize) -> u64) -> Vec<usize> {
+    fn levels(limits: Concurrency, items: u64, server: impl Fn(u64, usize) -> u64) -> Vec<usize> {
         let origin = origin();
         let at = |micros| origin + Duration::from_micros(micros);
         let mut tuner = Tuner::new(limits);
@@ -439,13 +441,13 @@ mod tests {
 
     #[test]
     fn what_does_not_interfere_doubles_up_to_the_limit() {
-        let found = levels(Limits::ADAPTIVE, 20_000, |_, _| 1_000);
+        let found = levels(Concurrency::ADAPTIVE, 20_000, |_, _| 1_000);
         assert_eq!(found[..7], [32, 16, 64, 128, 256, 512, 1_024]);
     }
 
     #[test]
     fn a_saturated_server_is_brought_down_to_what_it_takes() {
-        let found = levels(Limits::ADAPTIVE, 2_000, |_, running| {
+        let found = levels(Concurrency::ADAPTIVE, 2_000, |_, running| {
             running.max(16) as u64 * 100
         });
         assert_eq!(found[..4], [32, 16, 8, 16]);
@@ -457,7 +459,7 @@ mod tests {
 
     #[test]
     fn very_different_times_skip_levels() {
-        let found = levels(Limits::ADAPTIVE, 100, |item, _| {
+        let found = levels(Concurrency::ADAPTIVE, 100, |item, _| {
             10_000 + item * 7_919 % 41 * 1_000
         });
         assert_eq!(found, [32, 128]);
@@ -465,13 +467,15 @@ mod tests {
 
     #[test]
     fn a_queue_does_not_skip_levels() {
-        let found = levels(Limits::ADAPTIVE, 60, |_, running| running as u64 * 1_000);
+        let found = levels(Concurrency::ADAPTIVE, 60, |_, running| {
+            running as u64 * 1_000
+        });
         assert!(found.iter().all(|level| *level <= 32), "{found:?}");
     }
 
     #[test]
     fn a_loop_that_runs_short_learns_nothing() {
-        let mut tuner = Tuner::new(Limits::ADAPTIVE);
+        let mut tuner = Tuner::new(Concurrency::ADAPTIVE);
         let start = origin();
         for place in 0..1_000 {
             let item_start = tuner.begin(start, 3);
@@ -482,13 +486,13 @@ mod tests {
 
     #[test]
     fn limits_hold_at_every_level() {
-        let found = levels(Limits::between(5..=40).unwrap(), 5_000, |_, _| 1_000);
+        let found = levels(Concurrency::between(5..=40).unwrap(), 5_000, |_, _| 1_000);
         assert!(
             found.iter().all(|level| (5..=40).contains(level)),
             "{found:?}"
         );
         assert_eq!(
-            levels(Limits::exactly(7).unwrap(), 5_000, |_, _| 1_000),
+            levels(Concurrency::exactly(7).unwrap(), 5_000, |_, _| 1_000),
             [7]
         );
     }

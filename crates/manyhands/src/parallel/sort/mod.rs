@@ -201,7 +201,7 @@ impl<E: Ending> Options<'_, E> {
     /// # Examples
     /// ```
     /// use manyhands::parallel;
-    /// let options = parallel::options().degree_of_parallelism(2);
+    /// let options = parallel::options().degree_of_parallelism(2)?;
     /// let mut words = ["many", "hands", "make", "light", "work"];
     /// options.sort(&mut words);
     /// assert_eq!(words, ["hands", "light", "make", "many", "work"]);
@@ -211,6 +211,7 @@ impl<E: Ending> Options<'_, E> {
     /// assert_eq!(words, ["light", "hands", "work", "many", "make"]);
     /// options.sort_by_cached_key(&mut words, |word| word.chars().rev().collect::<String>());
     /// assert_eq!(words, ["make", "work", "hands", "light", "many"]);
+    /// # Ok::<(), manyhands::parallel::ConcurrencyError>(())
     /// ```
     #[track_caller]
     pub fn sort<T: Ord + Send>(&self, items: &mut [T]) -> E::Output<()> {
@@ -271,7 +272,7 @@ impl<E: Ending> Options<'_, E> {
     /// # Examples
     /// ```
     /// use manyhands::parallel;
-    /// let options = parallel::options().degree_of_parallelism(2);
+    /// let options = parallel::options().degree_of_parallelism(2)?;
     /// let mut numbers = [30, 12, 21];
     /// options.sort_unstable(&mut numbers);
     /// assert_eq!(numbers, [12, 21, 30]);
@@ -281,6 +282,7 @@ impl<E: Ending> Options<'_, E> {
     /// assert_eq!(numbers, [30, 21, 12]);
     /// assert_eq!(*options.select_nth_unstable(&mut numbers, 1).1, 21);
     /// assert_eq!(*options.select_nth_unstable_by(&mut numbers, 0, |a, b| b.cmp(a)).1, 30);
+    /// # Ok::<(), manyhands::parallel::ConcurrencyError>(())
     /// ```
     #[track_caller]
     pub fn sort_unstable<T: Ord + Send>(&self, items: &mut [T]) -> E::Output<()> {

@@ -55,7 +55,8 @@ pub struct FromIter<I> {
 /// ```
 /// use manyhands::parallel;
 /// let text = "to be or not to be";
-/// let longest = parallel::max(parallel::from_iter(text.split(' ').map(str::len)));
+/// let lengths = parallel::from_iter(text.split(' ').map(str::len));
+/// let longest = parallel::map_reduce(lengths, |length| length, usize::max);
 /// assert_eq!(longest, Some(3));
 /// ```
 #[doc(alias = "par_bridge")]

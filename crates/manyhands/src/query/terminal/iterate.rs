@@ -99,7 +99,7 @@ pub struct Stream<T> {
 }
 
 /// Cancels the producer when it is dropped.
-struct Unwanted(cancel::Source);
+struct Unwanted(cancel::TokenSource);
 
 impl Drop for Unwanted {
     fn drop(&mut self) {
@@ -237,7 +237,7 @@ where
     pub fn stream(self) -> Stream<P::Item> {
         let (pipeline, run) = self.into_run();
         let (sender, receiver) = channel::bounded(1);
-        let unwanted = cancel::Source::new();
+        let unwanted = cancel::TokenSource::new();
         let token = unwanted.token();
         let producer = task::run(move || {
             let mut steps = Steps::new(pipeline, run);

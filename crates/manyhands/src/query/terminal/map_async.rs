@@ -1,6 +1,6 @@
 //! Queries whose last operator is a future: an async loop over the items.
 
-use crate::parallel::{AsyncResults, Uncancellable, from_stream, options};
+use crate::parallel::{AsyncOptions, AsyncResults, Uncancellable, from_stream};
 use crate::query::Query;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
@@ -41,13 +41,7 @@ impl<'a, P: Pipeline<Item: 'static> + 'a, O: Order> Query<'a, P, O, Uncancellabl
     where
         Fut: Future<Output: Send + 'static> + Send + 'static,
     {
-        let (settings, mut options) = (self.settings, options());
-        if let Some(degree) = settings.degree {
-            options = options.degree_of_parallelism(degree);
-        }
-        if let Some(runtime) = settings.runtime {
-            options = options.runtime(runtime);
-        }
+        let options = AsyncOptions::planned(self.settings.degree, self.settings.runtime);
         let (pipeline, run) = self.into_run();
         let items = from_stream(Stepwise {
             steps: Steps::new(pipeline, run),

@@ -9,7 +9,7 @@
 //! the caller needs items, it takes them back, so one worker is enough. Otherwise it waits for them, with the items,
 //! in a channel.
 
-use crate::cancel::Source;
+use crate::cancel::TokenSource;
 use crate::channel::{self, Receiver, Sender};
 use crate::engine::consumer::Ending;
 use crate::job::{Payload, catch, contain};
@@ -178,7 +178,7 @@ impl<'scope, 'a: 'scope, P: Pipeline + 'scope, E: Ending + 'scope> Taker<'_, 'sc
 struct Exchange<'a, P: Pipeline, E> {
     offered: Mutex<Option<Steps<'a, P, E>>>,
     /// Cancelled when no more items are wanted.
-    unwanted: Source,
+    unwanted: TokenSource,
 }
 
 /// The items of a step, and what makes the next one.
@@ -189,7 +189,7 @@ impl<'a, P: Pipeline, E: Ending> Exchange<'a, P, E> {
     fn new() -> Self {
         Self {
             offered: Mutex::new(None),
-            unwanted: Source::new(),
+            unwanted: TokenSource::new(),
         }
     }
 
@@ -213,7 +213,7 @@ impl<'a, P: Pipeline, E: Ending> Exchange<'a, P, E> {
 }
 
 /// Cancels the steps when it is dropped.
-struct Unwanted<'a>(&'a Source);
+struct Unwanted<'a>(&'a TokenSource);
 
 impl Drop for Unwanted<'_> {
     fn drop(&mut self) {

@@ -1,0 +1,147 @@
+//! How an async loop is run: how many items at once, cancellation, runtime, states of items.
+
+use crate::cancel::Token;
+use crate::engine::consumer::{Cancellable, Ending, Uncancellable};
+use crate::parallel::concurrency::{Concurrency, ConcurrencyError};
+use crate::parallel::options::LocalOptions;
+use crate::runtime::Runtime;
+
+/// Options of an async loop; made by [`async_options`]. The loops are methods of them.
+///
+/// With a [`cancellation`](Self::cancellation) token every loop returns a `Result`; without one it returns the plain value.
+///
+/// # Examples
+/// ```
+/// use manyhands::{cancel, parallel, task};
+/// let source = cancel::TokenSource::new();
+/// let token = source.token();
+/// let options = parallel::async_options().degree_of_parallelism(40)?.cancellation(&token);
+/// let squares = task::block_on(options.map_async(0..4, |i| async move { i * i }));
+/// assert_eq!(squares, Ok(vec![0, 1, 4, 9]));
+/// # Ok::<(), parallel::ConcurrencyError>(())
+/// ```
+#[doc(alias = "ParallelOptions")]
+#[derive(Debug, Clone, Copy)]
+#[must_use = "options do nothing until a loop is called on them"]
+pub struct AsyncOptions<'a, E = Uncancellable> {
+    pub(super) concurrency: Concurrency,
+    pub(super) runtime: Option<&'a Runtime>,
+    pub(super) ending: E,
+}
+
+/// Options of async loops to begin with: the number of items that run at once is found, not cancellable, the current runtime.
+///
+/// # Examples
+/// ```
+/// use manyhands::{parallel, task};
+/// let options = parallel::async_options().degree_of_parallelism(4..=64)?;
+/// let squares = task::block_on(options.map_async(0..100_u64, |i| async move { i * i }));
+/// assert_eq!(squares[99], 9_801);
+/// # Ok::<(), parallel::ConcurrencyError>(())
+/// ```
+pub fn async_options() -> AsyncOptions<'static> {
+    AsyncOptions {
+        concurrency: Concurrency::ADAPTIVE,
+        runtime: None,
+        ending: Uncancellable,
+    }
+}
+
+impl<'a> AsyncOptions<'a> {
+    /// Options of a loop that is part of another call, with a degree that was checked there.
+    pub(crate) fn planned(degree: Option<usize>, runtime: Option<&'a Runtime>) -> Self {
+        AsyncOptions {
+            concurrency: degree.map_or(Concurrency::ADAPTIVE, Concurrency::checked),
+            runtime,
+            ending: Uncancellable,
+        }
+    }
+}
+
+impl<'a, E> AsyncOptions<'a, E> {
+    /// This number of items runs at once, as long as the source has as many; with 1, one after the other, in order. Of a range the
+    /// loop finds the best number.
+    ///
+    /// # Errors
+    /// [`ConcurrencyError`] if the number or the lower limit is 0, or the limits are reversed.
+    ///
+    /// Example: see [`async_options`].
+    #[doc(alias = "MaxDegreeOfParallelism")]
+    #[doc(alias = "buffer_unordered")]
+    pub fn degree_of_parallelism(
+        self,
+        at_once: impl TryInto<Concurrency, Error: Into<ConcurrencyError>>,
+    ) -> Result<Self, ConcurrencyError> {
+        let concurrency = at_once.try_into().map_err(Into::into)?;
+        Ok(Self {
+            concurrency,
+            ..self
+        })
+    }
+
+    /// Ends the loop early when the token is cancelled; it then returns [`Cancelled`](crate::cancel::Cancelled). Items that
+    /// run are dropped at their next suspension.
+    ///
+    /// Example: see [`AsyncOptions`].
+    pub fn cancellation<'b>(self, token: &'b Token) -> AsyncOptions<'b, Cancellable<'b>>
+    where
+        'a: 'b,
+    {
+        AsyncOptions {
+            concurrency: self.concurrency,
+            runtime: self.runtime,
+            ending: Cancellable(token),
+        }
+    }
+
+    /// Runs the items on this runtime instead of the current one.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{Runtime, parallel, task};
+    /// let runtime = Runtime::builder().workers(2).build()?;
+    /// let options = parallel::async_options().runtime(&runtime);
+    /// assert_eq!(task::block_on(options.map_async(0..4, |i| async move { i * i })), [0, 1, 4, 9]);
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
+    #[doc(alias = "TaskScheduler")]
+    pub fn runtime<'b>(self, runtime: &'b Runtime) -> AsyncOptions<'b, E>
+    where
+        'a: 'b,
+    {
+        AsyncOptions {
+            concurrency: self.concurrency,
+            runtime: Some(runtime),
+            ending: self.ending,
+        }
+    }
+
+    /// Gives each item that runs a state, such as a connection: `init` makes it, the body takes it and gives it back for the
+    /// next item, `finish` receives it at the loop's end. There are never more states than items run at once.
+    ///
+    /// Example: see [`LocalOptions::for_each_async`].
+    #[doc(alias = "localInit")]
+    #[doc(alias = "localFinally")]
+    pub fn local<L, Init, Finish>(
+        &self,
+        init: Init,
+        finish: Finish,
+    ) -> LocalOptions<Self, Init, Finish>
+    where
+        Init: Fn() -> L,
+        Finish: Fn(L),
+        E: Copy,
+    {
+        LocalOptions {
+            options: *self,
+            init,
+            finish,
+        }
+    }
+}
+
+impl<E: Ending> AsyncOptions<'_, E> {
+    pub(super) fn ending(&self) -> E {
+        self.ending
+    }
+}

@@ -1,0 +1,174 @@
+//! How many bodies may run at once, as the user sets it, and errors in that.
+//!
+//! Not here: which number is best between the limits (`async_loop/tuner.rs`).
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::fmt;
+use std::ops::RangeInclusive;
+
+/// How many items of an async loop run at once: a number, or limits between which the loop finds the best number.
+///
+/// Numbers and ranges convert to it, so it is seldom named.
+///
+/// # Examples
+/// ```
+/// use manyhands::parallel::{self, Concurrency};
+/// let options = parallel::async_options();
+/// let forty = options.degree_of_parallelism(40)?;
+/// let some = options.degree_of_parallelism(4..=64)?;
+/// let named = options.degree_of_parallelism(Concurrency::exactly(40)?)?;
+/// assert_eq!(Concurrency::exactly(8)?, Concurrency::between(8..=8)?);
+/// assert_eq!((Concurrency::between(4..=64)?.min(), Concurrency::between(4..=64)?.max()), (4, 64));
+/// # Ok::<(), parallel::ConcurrencyError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Concurrency {
+    min: usize,
+    max: usize,
+}
+
+impl Concurrency {
+    /// The tuner chooses between these.
+    pub(super) const ADAPTIVE: Self = Self {
+        min: 1,
+        max: ADAPTIVE_MAX,
+    };
+
+    /// Exactly this number, which is known not to be 0.
+    pub(super) const fn checked(count: usize) -> Self {
+        Self {
+            min: count,
+            max: count,
+        }
+    }
+
+    /// Exactly this number, as long as the source has as many items; with 1, one after the other, in order.
+    ///
+    /// Example: see [`Concurrency`].
+    ///
+    /// # Errors
+    /// [`ConcurrencyError`] if it is 0.
+    pub fn exactly(count: usize) -> Result<Self, ConcurrencyError> {
+        Self::between(count..=count)
+    }
+
+    /// The best number that the loop finds within these limits.
+    ///
+    /// Example: see [`Concurrency`].
+    ///
+    /// # Errors
+    /// [`ConcurrencyError`] if the lower limit is 0 or above the higher one.
+    pub fn between(limits: RangeInclusive<usize>) -> Result<Self, ConcurrencyError> {
+        let (min, max) = limits.into_inner();
+        if min == 0 {
+            return Err(ConcurrencyError(Fault::Zero));
+        }
+        if min > max {
+            return Err(ConcurrencyError(Fault::Reversed { min, max }));
+        }
+        Ok(Self { min, max })
+    }
+
+    /// The lowest number that is allowed.
+    ///
+    /// Example: see [`Concurrency`].
+    #[must_use]
+    pub fn min(self) -> usize {
+        self.min
+    }
+
+    /// The highest number that is allowed.
+    ///
+    /// Example: see [`Concurrency`].
+    #[must_use]
+    pub fn max(self) -> usize {
+        self.max
+    }
+
+    /// The nearest number that is allowed.
+    pub(super) fn clamp(self, level: usize) -> usize {
+        level.clamp(self.min, self.max)
+    }
+}
+
+impl TryFrom<usize> for Concurrency {
+    type Error = ConcurrencyError;
+
+    fn try_from(count: usize) -> Result<Self, ConcurrencyError> {
+        Self::exactly(count)
+    }
+}
+
+impl TryFrom<RangeInclusive<usize>> for Concurrency {
+    type Error = ConcurrencyError;
+
+    fn try_from(limits: RangeInclusive<usize>) -> Result<Self, ConcurrencyError> {
+        Self::between(limits)
+    }
+}
+
+/// Why a degree of parallelism is invalid.
+///
+/// # Examples
+/// ```
+/// use manyhands::parallel;
+/// let zero = parallel::options().degree_of_parallelism(0).unwrap_err();
+/// assert!(zero.is_zero() && !zero.is_reversed());
+/// assert_eq!(zero.to_string(), "a degree of parallelism is at least 1");
+/// let reversed = parallel::async_options().degree_of_parallelism(8..=4).unwrap_err();
+/// assert!(reversed.is_reversed());
+/// assert_eq!(reversed.to_string(), "the lower limit of 8 is above the higher one of 4");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConcurrencyError(Fault);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    Zero,
+    Reversed { min: usize, max: usize },
+}
+
+impl ConcurrencyError {
+    /// Whether a number is 0.
+    ///
+    /// Example: see [`ConcurrencyError`].
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        self.0 == Fault::Zero
+    }
+
+    /// Whether the lower limit is above the higher one.
+    ///
+    /// Example: see [`ConcurrencyError`].
+    #[must_use]
+    pub fn is_reversed(&self) -> bool {
+        matches!(self.0, Fault::Reversed { .. })
+    }
+}
+
+impl fmt::Display for ConcurrencyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Fault::Zero => f.write_str("a degree of parallelism is at least 1"),
+            Fault::Reversed { min, max } => {
+                write!(
+                    f,
+                    "the lower limit of {min} is above the higher one of {max}"
+                )
+            }
+        }
+    }
+}
+
+impl Error for ConcurrencyError {}
+
+/// What is a [`Concurrency`] already has no error.
+impl From<Infallible> for ConcurrencyError {
+    fn from(never: Infallible) -> Self {
+        match never {}
+    }
+}
+
+/// The tuner never goes above this by itself: sockets and memory are finite.
+const ADAPTIVE_MAX: usize = 1024;
