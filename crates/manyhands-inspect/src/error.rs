@@ -32,12 +32,12 @@ impl fmt::Display for Error {
             Self::NotListening { path, cause } => write!(
                 f,
                 "no program listens at {} ({cause}): start it with MANYHANDS_INSPECT=1, with the feature `inspect` \
-                 compiled in, or let it call `inspect::serve`",
+                 compiled in, or let it call `diagnostics::serve`",
                 path.display()
             ),
             Self::NotOne(none) if none.is_empty() => f.write_str(
                 "no program of this user listens: start it with MANYHANDS_INSPECT=1, with the feature `inspect` \
-                 compiled in, or let it call `inspect::serve`",
+                 compiled in, or let it call `diagnostics::serve`",
             ),
             Self::NotOne(processes) => {
                 let numbers: Vec<String> = processes.iter().map(u32::to_string).collect();

@@ -1,4 +1,4 @@
-//! How to run: `cargo run --release --example 16_deadlock --features inspect`
+//! How to run: `cargo run --release --example 16_deadlock --features inspect-unstable`
 //!
 //! Three tasks that wait for each other in a ring, and the program that finds them. It goes on until its standard input
 //! has a line or ends, so that `manyhands inspect` in another terminal can look at it.
@@ -6,7 +6,7 @@
 #![expect(clippy::print_stdout, reason = "it shows what it found")]
 
 use manyhands::task::{self, JoinHandle};
-use manyhands::{channel, inspect, time};
+use manyhands::{channel, diagnostics, inspect, time};
 use std::time::Duration;
 
 /// A task that waits for the task that it is sent.
@@ -22,7 +22,7 @@ fn clerk(name: &str) -> (channel::Sender<JoinHandle<()>>, JoinHandle<()>) {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // From here on the library records what tasks wait for, and answers who asks.
-    let path = inspect::serve()?;
+    let path = diagnostics::serve()?;
 
     let (to_anna, anna) = clerk("Anna");
     let (to_bert, bert) = clerk("Bert");

@@ -6,8 +6,7 @@
 
 #![expect(clippy::print_stdout, reason = "it shows what the library says")]
 
-use manyhands::inspect::{self, Verdict};
-use manyhands::{Runtime, channel, parallel, task, time};
+use manyhands::{Runtime, channel, diagnostics, parallel, task, time};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -20,15 +19,10 @@ fn compute(micros: u64) {
 }
 
 /// Prints what the library says of the last loop of this thread.
-fn explain(title: &str) -> Result<Verdict, &'static str> {
-    let report = parallel::explain_last().ok_or("no loop was recorded")?;
-    println!("{title}\n    {report}\n");
-    let items: u64 = report.runners.iter().map(|runner| runner.items).sum();
-    assert!(
-        items == report.items || report.calls.is_some(),
-        "each item is in the account of one runner"
-    );
-    Ok(report.verdict())
+fn explain(title: &str) -> Result<String, &'static str> {
+    let why = diagnostics::explain_last().ok_or("no loop was recorded")?;
+    println!("{title}\n    {why}\n");
+    Ok(why)
 }
 
 fn loops() -> Result<(), Box<dyn std::error::Error>> {
@@ -38,7 +32,7 @@ fn loops() -> Result<(), Box<dyn std::error::Error>> {
     parallel::for_each(0..3_u64, |_| compute(5_000));
     explain("1. Three items:")?;
     parallel::for_each(0..1_u64, |_| compute(5_000));
-    assert_eq!(explain("   and one:")?, Verdict::TooFewItems);
+    assert!(explain("   and one:")?.contains("too few"));
 
     // The calling thread measures the first items, and expects the others to be as light.
     parallel::for_each(0..73_u64, |i| compute(if i < 40 { 0 } else { 500 }));
@@ -77,13 +71,13 @@ fn loops() -> Result<(), Box<dyn std::error::Error>> {
     let eight = parallel::async_options().degree_of_parallelism(8)?;
     let call = |_| time::sleep(Duration::from_millis(20));
     task::block_on(eight.for_each_async(0..100_u64, call));
-    let verdict = explain("6. Calls that wait, eight at a time as it was set:")?;
-    assert_eq!(verdict, Verdict::ConcurrencySet);
+    let why = explain("6. Calls that wait, eight at a time as it was set:")?;
+    assert!(why.contains("the setting of 8 at a time"));
     Ok(())
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    inspect::open();
+    diagnostics::open();
     let runtime = Runtime::builder().workers(2).max_threads(2).build()?;
     runtime.install(loops)
 }

@@ -13,7 +13,7 @@
 
 use manyhands::channel::{self, Receiver, Sender};
 use manyhands::task::{self, Completer, JoinHandle};
-use manyhands::{inspect, parallel, time};
+use manyhands::{diagnostics, parallel, time};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -56,7 +56,7 @@ async fn clerk(orders: Receiver<Order>, free: Receiver<Connection>, back: Sender
             time::sleep(Duration::from_millis(3)).await; // the warehouse answers
             back.send(connection).await.expect("there is room for all");
         };
-        task::framed("ask the warehouse", ask).await;
+        diagnostics::framed("ask the warehouse", ask).await;
         order.answer.complete(price(order.customer));
     }
 }
@@ -118,7 +118,7 @@ fn start_readers(count: usize) -> Completer<()> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    inspect::open();
+    diagnostics::open();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let (seconds, readers) = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => (None, "0"),
@@ -133,7 +133,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let customers = start(until);
     if let Some(seconds) = seconds {
-        let (process, path) = (std::process::id(), inspect::serve()?);
+        let (process, path) = (std::process::id(), diagnostics::serve()?);
         println!(
             "`manyhands inspect {process}` shows it for {seconds} s, over {}",
             path.display()

@@ -10,7 +10,7 @@
 //! | sleeping, timeouts, intervals | [`time`] |
 //! | channels between threads and async code | [`channel`] |
 //! | stopping what runs | [`cancel`] |
-//! | a pool of one's own, its limits and its metrics | [`Runtime`], [`Builder`] |
+//! | a pool of one's own, its limits and its metrics | [`Runtime`], [`RuntimeBuilder`] |
 //! | testing tasks by a virtual clock | [`simulation`] |
 //! | what a running program does | `inspect`, with the feature of that name |
 //! | tokio, hyper, `metrics`, `tracing`, `futures` | [`integrations`] |
@@ -60,14 +60,14 @@
 //! # Features
 //! None is on by default, and none changes what is there without it.
 //!
-//! - `tokio`: `Builder::tokio` and [`integrations`]`::tokio_driver` make its sockets and timers work in tasks.
+//! - `tokio`: `RuntimeBuilder::tokio` and [`integrations`]`::tokio_driver` make its sockets and timers work in tasks.
 //! - `hyper`: `integrations::hyper_runtime` has an executor and a timer for it.
 //! - `spawn`: `integrations::Spawner` is a spawner of `futures`.
 //! - `sink`: a channel's sender as a sink of `futures`.
 //! - `metrics`: `integrations::metrics_recorder` gives a runtime's numbers to the recorder of the crate `metrics`.
-//! - `inspect`: `inspect::snapshot` shows the tasks of the running program, what each waits for and where, and finds
-//!   deadlocks; `inspect::serve` shows them to the command `manyhands inspect`; `parallel::explain_last` says what kept a
-//!   loop from being faster.
+//! - `inspect`: [`diagnostics`] shows the tasks of the running program, what each waits for and where, to the command
+//!   `manyhands inspect`, reports deadlocks, and says what kept a loop from being faster. `inspect-unstable`: the same as
+//!   values, whose types are no promise.
 //! - `tracing`: changes of the number of threads, stalls, long computations and panics that no handle receives are
 //!   events of the crate `tracing`, and what a task does is in a span; `integrations::tracing_events` lists them.
 //!
@@ -148,10 +148,19 @@ mod timer;
 
 pub mod integrations;
 
-#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
-#[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]
+#[cfg(all(feature = "inspect-unstable", not(any(loom, shuttle))))]
+#[cfg_attr(docsrs, doc(cfg(feature = "inspect-unstable")))]
 pub mod inspect;
-#[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
+#[cfg(not(all(feature = "inspect-unstable", not(any(loom, shuttle)))))]
+#[cfg_attr(
+    all(feature = "inspect", not(any(loom, shuttle))),
+    expect(
+        dead_code,
+        unreachable_pub,
+        unused_imports,
+        reason = "without `inspect-unstable` values are only sent, and not every method of theirs is wanted"
+    )
+)]
 mod inspect;
 
 pub mod cancel;
@@ -224,6 +233,9 @@ pub mod parallel;
 pub mod query;
 
 #[cfg(not(loom))]
+pub mod diagnostics;
+
+#[cfg(not(loom))]
 #[doc(hidden)]
 pub mod facade;
 
@@ -262,8 +274,8 @@ mod guides {
 pub use job::{AggregatePanic, PanicPayload};
 #[cfg(not(loom))]
 pub use runtime::{
-    BuildError, Builder, EnterGuard, LongJob, Metrics, Runtime, Scope, ShutdownReport, Stall,
-    StalledThread, ThreadChange, ThreadChangeReason, UnfinishedWork, Wait, join, scope,
+    BuildError, EnterGuard, Runtime, RuntimeBuilder, Scope, ShutdownReport, UnfinishedWork, join,
+    scope,
 };
 #[cfg(not(loom))]
 pub use task::runtime_handle::Handle;

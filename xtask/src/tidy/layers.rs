@@ -29,6 +29,7 @@ const LAYERS: &[&str] = &[
     "engine",
     "parallel",
     "query",
+    "diagnostics",
     "facade",
 ];
 

@@ -284,7 +284,7 @@ mod tests {
             &[
                 SYSCALL,
                 CONTENDED,
-                "manyhands::inspect::open",
+                "manyhands::diagnostics::open",
                 "office::file",
             ],
             &[

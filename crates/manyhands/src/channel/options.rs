@@ -106,7 +106,7 @@ impl<T> Options<T> {
     /// ```
     /// use manyhands::channel;
     /// # #[cfg(feature = "inspect")]
-    /// manyhands::inspect::open();
+    /// manyhands::diagnostics::open();
     /// let (sender, receiver) = channel::options().name("orders").capacity(8).fifo();
     /// sender.send_blocking(7)?;
     /// # #[cfg(feature = "inspect")] {

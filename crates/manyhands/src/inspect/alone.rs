@@ -2,7 +2,7 @@
 
 /// Why a loop ran on its caller alone.
 ///
-/// Example: see [`explain_last`](crate::parallel::explain_last).
+/// Example: see [`last_loop`](crate::inspect::last_loop).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AloneBecause {

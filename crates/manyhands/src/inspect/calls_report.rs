@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// The calls of an async loop: its items, each from when it begins to its end, also while it waits for a worker.
 ///
-/// Example: see [`explain_last`](crate::parallel::explain_last).
+/// Example: see [`last_loop`](crate::inspect::last_loop).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallsReport {
@@ -49,7 +49,7 @@ pub struct CallsReport {
 impl LevelTrial {
     /// How many times as many calls end in the same time with the greater number.
     ///
-    /// Example: see [`explain_last`](crate::parallel::explain_last).
+    /// Example: see [`last_loop`](crate::inspect::last_loop).
     #[must_use]
     pub fn times_faster(&self) -> f64 {
         if self.more_every.is_zero() {

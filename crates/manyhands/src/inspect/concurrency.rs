@@ -28,7 +28,7 @@ pub(crate) struct FoundConcurrency {
 
 /// Where the number of calls at a time of an async loop came from.
 ///
-/// Example: see [`explain_last`](crate::parallel::explain_last).
+/// Example: see [`last_loop`](crate::inspect::last_loop).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CallLimit {
@@ -44,7 +44,7 @@ pub enum CallLimit {
 
 /// How two numbers of calls at a time of an async loop compare. The greater one was not worth it.
 ///
-/// Example: see [`explain_last`](crate::parallel::explain_last).
+/// Example: see [`last_loop`](crate::inspect::last_loop).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LevelTrial {

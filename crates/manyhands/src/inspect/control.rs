@@ -16,8 +16,8 @@ use crate::sync::global;
 /// # Examples
 /// ```
 /// # #[cfg(all(feature = "inspect", unix))] {
-/// manyhands::inspect::serve()?;
-/// manyhands::inspect::allow_control(); // now `manyhands inspect PID --poll TASK` has an answer
+/// manyhands::diagnostics::serve()?;
+/// manyhands::diagnostics::allow_control(); // now `manyhands inspect PID --poll TASK` has an answer
 /// # }
 /// # Ok::<(), std::io::Error>(())
 /// ```

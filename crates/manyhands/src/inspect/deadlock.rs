@@ -52,7 +52,7 @@ impl Snapshot {
     /// use manyhands::{channel, inspect, task};
     /// use std::time::{Duration, Instant};
     ///
-    /// inspect::open();
+    /// diagnostics::open();
     /// let pass = || channel::bounded::<task::JoinHandle<()>>(1);
     /// let ((to_a, from_b), (to_b, from_a)) = (pass(), pass());
     /// let a = task::Builder::new().name("a").run(move || drop(from_b.recv_blocking().unwrap().join()));

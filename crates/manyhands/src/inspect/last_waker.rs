@@ -14,7 +14,7 @@ use std::fmt;
 /// # #[cfg(feature = "inspect")] {
 /// use manyhands::{channel, inspect, task};
 /// use std::time::{Duration, Instant};
-/// inspect::open();
+/// diagnostics::open();
 /// let (sender, receiver) = channel::bounded::<u32>(1);
 /// let reader = task::Builder::new().name("twice").spawn(async move {
 ///     receiver.recv().await?;

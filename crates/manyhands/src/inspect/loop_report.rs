@@ -7,10 +7,10 @@ use crate::inspect::calls_report::CallsReport;
 use std::panic::Location;
 use std::time::Duration;
 
-/// How a loop ran; given by [`explain_last`](crate::parallel::explain_last). As text it is two sentences: what happened, and
+/// How a loop ran; given by [`last_loop`](crate::inspect::last_loop). As text it is two sentences: what happened, and
 /// what kept the loop from being faster.
 ///
-/// Example: see [`explain_last`](crate::parallel::explain_last).
+/// Example: see [`last_loop`](crate::inspect::last_loop).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoopReport {
@@ -42,7 +42,7 @@ pub struct LoopReport {
 
 /// What one thread did for a loop.
 ///
-/// Example: see [`explain_last`](crate::parallel::explain_last).
+/// Example: see [`last_loop`](crate::inspect::last_loop).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunnerReport {
@@ -72,7 +72,7 @@ pub struct RunnerReport {
 
 /// A block of items that one thread has run.
 ///
-/// Example: see [`explain_last`](crate::parallel::explain_last).
+/// Example: see [`last_loop`](crate::inspect::last_loop).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BlockReport {
@@ -88,7 +88,7 @@ pub struct BlockReport {
 
 /// How bodies that run alone compare with bodies that run beside others.
 ///
-/// Example: see [`explain_last`](crate::parallel::explain_last).
+/// Example: see [`last_loop`](crate::inspect::last_loop).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TrialReport {
@@ -105,7 +105,7 @@ pub struct TrialReport {
 impl LoopReport {
     /// The time of the runner that worked longest, divided by the mean time of all; 1 is balanced.
     ///
-    /// Example: see [`explain_last`](crate::parallel::explain_last).
+    /// Example: see [`last_loop`](crate::inspect::last_loop).
     #[must_use]
     pub fn imbalance(&self) -> f64 {
         let longest = self.runners.iter().map(|runner| runner.worked).max();
@@ -119,7 +119,7 @@ impl LoopReport {
     /// The part of the time, between 0 and 1, in which the caller was alone: until the first helper joined, or all of it; 0 of
     /// an async loop.
     ///
-    /// Example: see [`explain_last`](crate::parallel::explain_last).
+    /// Example: see [`last_loop`](crate::inspect::last_loop).
     #[must_use]
     pub fn alone_share(&self) -> f64 {
         if self.elapsed.is_zero() {
@@ -131,7 +131,7 @@ impl LoopReport {
     /// How many threads ran items on average: the time of all runners, divided by the time of the call. Of an async loop, how
     /// many calls were in flight on average.
     ///
-    /// Example: see [`explain_last`](crate::parallel::explain_last).
+    /// Example: see [`last_loop`](crate::inspect::last_loop).
     #[must_use]
     pub fn mean_runners(&self) -> f64 {
         ratio(self.worked(), self.elapsed)
@@ -139,7 +139,7 @@ impl LoopReport {
 
     /// How many rounds it takes to run items of the same length on all threads; no loop of such items ends earlier.
     ///
-    /// Example: see [`explain_last`](crate::parallel::explain_last).
+    /// Example: see [`last_loop`](crate::inspect::last_loop).
     #[must_use]
     pub fn rounds(&self) -> u64 {
         self.items.div_ceil(self.threads.max(1) as u64)
@@ -148,7 +148,7 @@ impl LoopReport {
     /// The part of the runners' time, between 0 and 1, in which they were not on a processor; `None` if the system does not
     /// say, and of an async loop. The time from when the last of them had left to the end counts too: there was nothing left to do.
     ///
-    /// Example: see [`explain_last`](crate::parallel::explain_last).
+    /// Example: see [`last_loop`](crate::inspect::last_loop).
     #[must_use]
     pub fn off_processor_share(&self) -> Option<f64> {
         if self.calls.is_some() {
@@ -216,7 +216,7 @@ impl LoopReport {
 impl BlockReport {
     /// How many times as long an item of this block takes as one before it; 1 if there is none before.
     ///
-    /// Example: see [`explain_last`](crate::parallel::explain_last).
+    /// Example: see [`last_loop`](crate::inspect::last_loop).
     #[must_use]
     pub fn times_heavier(&self) -> f64 {
         if self.items_before == 0 || self.items == 0 || self.took_before.is_zero() {
@@ -230,7 +230,7 @@ impl BlockReport {
 impl TrialReport {
     /// How many times as long an item takes beside others as alone.
     ///
-    /// Example: see [`explain_last`](crate::parallel::explain_last).
+    /// Example: see [`last_loop`](crate::inspect::last_loop).
     #[must_use]
     pub fn times_slower(&self) -> f64 {
         if self.alone.is_zero() {

@@ -21,7 +21,7 @@ global! {
 /// The last report of each place in the program that has called a loop since recording was opened, that of the loop that ended
 /// last first. Of at most 64 places, those that have called one last.
 ///
-/// Where [`explain_last`](crate::parallel::explain_last) answers a thread about its own loop, these are of all threads.
+/// Where [`last_loop`](crate::inspect::last_loop) answers a thread about its own loop, these are of all threads.
 /// Which loops are reported on is said there.
 ///
 /// # Cost
@@ -31,7 +31,7 @@ global! {
 /// ```
 /// # #[cfg(feature = "inspect")] {
 /// use manyhands::{inspect, parallel};
-/// inspect::open();
+/// diagnostics::open();
 /// let other = std::thread::spawn(|| {
 ///     parallel::options().degree_of_parallelism(1).unwrap().for_each(0..4_321_u64, |i| {
 ///         std::hint::black_box(i);

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// ```
 /// # #[cfg(feature = "inspect")] {
 /// use manyhands::{inspect, parallel};
-/// inspect::open();
+/// diagnostics::open();
 /// parallel::options().degree_of_parallelism(1).unwrap().for_each(0..3_u64, |_| {
 ///     let loops = inspect::snapshot().loops;
 ///     let own = loops.iter().find(|running| running.items == Some(3)).unwrap();

@@ -12,7 +12,7 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NoMoreThreads {
-    /// As many threads exist as [`Builder::max_threads`](crate::Builder::max_threads) allows.
+    /// As many threads exist as [`RuntimeBuilder::max_threads`](crate::RuntimeBuilder::max_threads) allows.
     Limit,
     /// Memory is scarce, so there are no more threads than workers.
     Memory,

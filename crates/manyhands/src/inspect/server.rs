@@ -38,7 +38,7 @@ use std::time::Duration;
 /// # Examples
 /// ```
 /// # #[cfg(all(feature = "inspect", unix))] {
-/// let path = manyhands::inspect::serve()?;
+/// let path = manyhands::diagnostics::serve()?;
 /// assert!(path.exists());
 /// # }
 /// # Ok::<(), std::io::Error>(())
@@ -68,7 +68,7 @@ pub fn serve() -> io::Result<PathBuf> {
 /// let folder = std::env::temp_dir().join(format!("example-{}", std::process::id()));
 /// std::fs::create_dir_all(&folder)?;
 /// let path = folder.join("inspect.sock");
-/// manyhands::inspect::serve_at(&path)?;
+/// manyhands::diagnostics::serve_at(&path)?;
 /// assert!(path.exists());
 /// # std::fs::remove_dir_all(&folder)?;
 /// # }
@@ -384,7 +384,7 @@ fn not_allowed() -> String {
     wire::error(
         "not_allowed",
         "this program does not let others act on it; it allows that by \
-         `inspect::allow_control()`, or when it is started with MANYHANDS_INSPECT=control",
+         `diagnostics::allow_control()`, or when it is started with MANYHANDS_INSPECT=control",
     )
 }
 

@@ -24,7 +24,7 @@ use std::time::Duration;
 /// ```
 /// # #[cfg(feature = "inspect")] {
 /// use manyhands::{Runtime, inspect, task};
-/// inspect::open();
+/// diagnostics::open();
 /// let runtime = Runtime::builder().workers(1).name("inspected").build()?;
 /// let waiting = runtime.install(|| task::spawn(std::future::pending::<()>()));
 /// let snapshot = inspect::snapshot();
@@ -62,7 +62,7 @@ pub struct RuntimeSnapshot {
     pub limit: usize,
     /// How many worker threads exist.
     pub threads: usize,
-    /// How many may exist: [`Builder::max_threads`](crate::Builder::max_threads).
+    /// How many may exist: [`RuntimeBuilder::max_threads`](crate::RuntimeBuilder::max_threads).
     pub threads_max: usize,
     /// Why none can be added now; `None`: one can.
     pub no_more_threads: Option<NoMoreThreads>,
@@ -128,7 +128,7 @@ pub enum WorkerState {
 /// # #[cfg(feature = "inspect")] {
 /// use manyhands::inspect::{self, TaskKind, TaskState};
 /// use manyhands::task;
-/// inspect::open();
+/// diagnostics::open();
 /// let seen = task::Builder::new().name("clerk").run(|| {
 ///     let tasks = inspect::snapshot().tasks;
 ///     tasks.into_iter().find(|task| task.name.as_deref() == Some("clerk"))
@@ -203,7 +203,7 @@ pub struct TaskSnapshot {
 /// # #[cfg(feature = "inspect")] {
 /// use manyhands::{channel, inspect, task};
 /// use std::time::{Duration, Instant};
-/// inspect::open();
+/// diagnostics::open();
 /// let (sender, receiver) = channel::bounded::<u32>(1);
 /// let reader = task::Builder::new().name("reader").spawn(async move { receiver.recv().await });
 /// let deadline = Instant::now() + Duration::from_secs(10);
@@ -243,17 +243,17 @@ pub struct WaitSnapshot {
     pub(super) set: Option<AwaitedSet>,
 }
 
-/// A part of a task, made by [`task::framed`](crate::task::framed), that has begun and not ended.
+/// A part of a task, made by [`diagnostics::framed`](crate::diagnostics::framed), that has begun and not ended.
 ///
 /// # Examples
 /// ```
 /// # #[cfg(feature = "inspect")] {
 /// use manyhands::{channel, inspect, task};
 /// use std::time::{Duration, Instant};
-/// inspect::open();
+/// diagnostics::open();
 /// let (sender, receiver) = channel::bounded::<u32>(1);
-/// let next = task::framed("next order", async move { receiver.recv().await });
-/// let shop = task::spawn(task::framed("serve", next));
+/// let next = diagnostics::framed("next order", async move { receiver.recv().await });
+/// let shop = task::spawn(diagnostics::framed("serve", next));
 /// let deadline = Instant::now() + Duration::from_secs(10);
 /// let frames = loop {
 ///     let mut tasks = inspect::snapshot().tasks.into_iter();
@@ -274,7 +274,7 @@ pub struct WaitSnapshot {
 pub struct FrameSnapshot {
     /// Its name.
     pub name: &'static str,
-    /// The line that calls [`task::framed`](crate::task::framed).
+    /// The line that calls [`diagnostics::framed`](crate::diagnostics::framed).
     pub at: &'static Location<'static>,
     /// The frame around it, by its place in [`TaskSnapshot::frames`].
     pub outer: Option<usize>,

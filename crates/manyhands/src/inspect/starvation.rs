@@ -158,7 +158,7 @@ impl fmt::Display for Starvation {
         }
         f.write_str(match self.because {
             NoMoreThreads::Limit => {
-                "\n  raise Builder::max_threads, or neither block nor compute for long in its tasks"
+                "\n  raise RuntimeBuilder::max_threads, or neither block nor compute for long in its tasks"
             }
             NoMoreThreads::Memory => "\n  neither block nor compute for long in its tasks",
             NoMoreThreads::Refused => {
@@ -343,7 +343,10 @@ pub(super) mod tests {
             "{text}"
         );
         assert!(lines[1].contains("starvation.rs:"), "{text}");
-        assert!(lines[3].contains("raise Builder::max_threads"), "{text}");
+        assert!(
+            lines[3].contains("raise RuntimeBuilder::max_threads"),
+            "{text}"
+        );
         runtime.workers = (0..20).map(|index| worker(Some(index))).collect();
         runtime.threads = 20;
         let text = found(runtime.clone(), runtime)[0].to_string();

@@ -35,7 +35,7 @@ pub fn open() {
 /// ```
 /// # #[cfg(feature = "inspect")] {
 /// use manyhands::{inspect, task};
-/// inspect::open();
+/// diagnostics::open();
 /// let task = task::spawn(std::future::pending::<()>());
 /// assert!(!inspect::snapshot().tasks.is_empty());
 /// task.cancel();

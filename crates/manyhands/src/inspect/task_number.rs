@@ -19,7 +19,7 @@ pub(super) struct Place {
 /// ```
 /// # #[cfg(feature = "inspect")] {
 /// use manyhands::{inspect, task};
-/// inspect::open();
+/// diagnostics::open();
 /// let tasks = [1, 2].map(|_| task::spawn(std::future::pending::<()>()));
 /// let numbers: Vec<inspect::TaskNumber> =
 ///     inspect::snapshot().tasks.iter().map(|task| task.number).collect();

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// What kept a loop from being faster.
 ///
-/// Example: see [`explain_last`](crate::parallel::explain_last).
+/// Example: see [`last_loop`](crate::inspect::last_loop).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Verdict {
@@ -94,7 +94,7 @@ impl Verdict {
 impl LoopReport {
     /// What kept it from being faster.
     ///
-    /// Example: see [`explain_last`](crate::parallel::explain_last).
+    /// Example: see [`last_loop`](crate::inspect::last_loop).
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         if let Some(calls) = &self.calls {

@@ -27,7 +27,7 @@ use std::time::Duration;
 /// # Examples
 /// ```
 /// # #[cfg(feature = "inspect")]
-/// manyhands::inspect::watch(std::time::Duration::from_secs(1))?;
+/// manyhands::diagnostics::watch(std::time::Duration::from_secs(1))?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn watch(period: Duration) -> io::Result<()> {

@@ -3,7 +3,7 @@
 //! [`record`] passes all metrics of a runtime to the recorder, once: call it before the recorder is read, as in the
 //! handler of a scrape. If the reader offers no such hook, [`record_every`] records periodically.
 //!
-//! Each metric has the label `runtime`, with the [name](crate::Builder::name) of the runtime. The fields
+//! Each metric has the label `runtime`, with the [name](crate::RuntimeBuilder::name) of the runtime. The fields
 //! of [`Metrics`] say what they mean.
 //!
 //! | name | kind | further label |

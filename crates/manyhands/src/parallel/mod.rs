@@ -67,8 +67,6 @@ mod async_loop;
 mod concurrency;
 pub(crate) mod control;
 pub(crate) mod earliest;
-#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
-mod explain;
 pub(crate) mod failure;
 mod for_each;
 mod invoke;
@@ -89,9 +87,6 @@ pub use async_loop::{
 };
 pub use concurrency::{Concurrency, ConcurrencyError};
 pub use control::{Control, Outcome};
-#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
-#[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]
-pub use explain::explain_last;
 pub use failure::{Failure, Failures};
 pub use invoke::Invoke;
 pub use options::{LocalOptions, Options, options};

@@ -21,7 +21,7 @@ use std::{fmt, io};
 #[doc(alias = "ThreadPoolBuilder")]
 #[derive(Debug, Default)]
 #[must_use = "a builder does nothing until `build`"]
-pub struct Builder {
+pub struct RuntimeBuilder {
     workers: Option<usize>,
     threads_max: Option<usize>,
     thread_keep_alive: Option<Duration>,
@@ -35,7 +35,7 @@ pub struct Builder {
     tokio_context: TokioContext,
 }
 
-impl Builder {
+impl RuntimeBuilder {
     /// How many threads run at once, external threads in a call included. The default is the number
     /// of processors this process may use: the smaller of its affinity mask and its cgroup quota.
     ///
@@ -245,7 +245,7 @@ impl Builder {
     /// is shut down drops the work that still waits, and threads that wait for its tasks get an error.
     ///
     /// When there has been no thread for a second, the runtime reports this to [`on_stall`](Self::on_stall) with the
-    /// reason [`NotStarted`](crate::ThreadChangeReason::NotStarted). After ten seconds without any thread while work
+    /// reason [`NotStarted`](crate::diagnostics::ThreadChangeReason::NotStarted). After ten seconds without any thread while work
     /// waits, threads that wait in this runtime for a task, a future or a channel panic, unless their wait ends by a
     /// time limit of the library, such as [`recv_timeout_blocking`](crate::channel::Receiver::recv_timeout_blocking). The
     /// work stays queued. The end of a [`task::scope`](crate::task::scope()) cannot unwind, because its futures borrow, so
@@ -338,7 +338,7 @@ impl Builder {
 }
 
 #[cfg(feature = "tokio")]
-impl Builder {
+impl RuntimeBuilder {
     /// Puts tokio around every worker, and around every thread while it has [entered](crate::Runtime::enter) the
     /// runtime or is in [`install`](crate::Runtime::install): its sockets and timers work there as they are.
     ///
@@ -478,7 +478,7 @@ mod tests {
 
     #[test]
     fn bad_numbers_are_refused_with_a_sentence() {
-        let message = |builder: super::Builder| builder.build().unwrap_err().to_string();
+        let message = |builder: super::RuntimeBuilder| builder.build().unwrap_err().to_string();
         assert_eq!(
             message(Runtime::builder().workers(0)),
             "a runtime needs at least one worker"

@@ -45,7 +45,7 @@ pub(crate) use fork_join::{Closures, Spawner};
 pub(crate) use fork_join::{HelperSlot, Rest, SharedCall};
 
 #[cfg(not(loom))]
-pub use builder::{BuildError, Builder};
+pub use builder::{BuildError, RuntimeBuilder};
 #[cfg(not(loom))]
 pub use current::EnterGuard;
 #[cfg(not(loom))]

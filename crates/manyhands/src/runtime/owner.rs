@@ -4,7 +4,9 @@
 
 use crate::runtime::current::{self, EnterGuard};
 use crate::runtime::worker::slot::SlotState;
-use crate::runtime::{Builder, LongJob, Metrics, RuntimeInner, ShutdownReport, ThreadChange};
+use crate::runtime::{
+    LongJob, Metrics, RuntimeBuilder, RuntimeInner, ShutdownReport, ThreadChange,
+};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -42,12 +44,12 @@ impl Runtime {
     /// assert_eq!((runtime.workers(), runtime.name()), (2, "requests"));
     /// # Ok::<(), manyhands::BuildError>(())
     /// ```
-    pub fn builder() -> Builder {
-        Builder::default()
+    pub fn builder() -> RuntimeBuilder {
+        RuntimeBuilder::default()
     }
 
     /// The runtime that is used where no other is current. It is made on first use, with default settings, or by
-    /// [`Builder::build_default`] before that. It is never shut down.
+    /// [`RuntimeBuilder::build_default`] before that. It is never shut down.
     ///
     /// # Panics
     /// In a child of `fork`, when the parent has made a runtime.
@@ -102,7 +104,7 @@ impl Runtime {
         EnterGuard::new(&self.shared)
     }
 
-    /// The name from [`Builder::name`].
+    /// The name from [`RuntimeBuilder::name`].
     ///
     /// Example: see [`Runtime::builder`].
     pub fn name(&self) -> &str {
@@ -120,7 +122,7 @@ impl Runtime {
     /// Worker threads that exist or are about to, including sleeping ones and those started in place of blocked ones.
     ///
     /// They start when there is work for them; those beyond [`workers`](Self::workers) end after
-    /// [`thread_keep_alive`](Builder::thread_keep_alive) without work.
+    /// [`thread_keep_alive`](RuntimeBuilder::thread_keep_alive) without work.
     ///
     /// # Examples
     /// ```
@@ -136,7 +138,7 @@ impl Runtime {
     }
 
     /// The index of the calling thread, if it is a worker of this runtime: the one that
-    /// [`Builder::thread_name`] was given. An index is below [`workers`](Self::workers), or belongs to a thread that
+    /// [`RuntimeBuilder::thread_name`] was given. An index is below [`workers`](Self::workers), or belongs to a thread that
     /// was started in place of a blocked one.
     ///
     /// # Examples
@@ -176,7 +178,8 @@ impl Runtime {
     ///
     /// # Examples
     /// ```
-    /// use manyhands::{Runtime, ThreadChangeReason, task};
+    /// use manyhands::diagnostics::ThreadChangeReason;
+    /// use manyhands::{Runtime, task};
     /// let runtime = Runtime::builder().workers(1).build()?;
     /// runtime.install(|| task::run(|| ())).join().unwrap();
     /// let changes = runtime.thread_changes();
@@ -216,7 +219,7 @@ impl Runtime {
     /// # Blocking
     /// Waits for the running work of its workers and for destructors, but not for itself when called from one of its own
     /// workers, nor for threads outside that take part in a call. A
-    /// destructor that waits keeps its thread, and up to [`max_threads`](Builder::max_threads) others go on.
+    /// destructor that waits keeps its thread, and up to [`max_threads`](RuntimeBuilder::max_threads) others go on.
     ///
     /// # Examples
     /// ```

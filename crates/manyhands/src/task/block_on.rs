@@ -27,7 +27,7 @@ use std::task::{Context, RawWaker, RawWakerVTable, Waker};
 ///
 /// # Panics
 /// If the future does; and where the system has refused every thread of the runtime for ten seconds while work waits for
-/// one ([`Builder::build`](crate::Builder::build)).
+/// one ([`RuntimeBuilder::build`](crate::RuntimeBuilder::build)).
 ///
 /// # Examples
 /// ```

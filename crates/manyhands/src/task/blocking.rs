@@ -10,7 +10,7 @@ use crate::runtime::blocking_outside;
 /// monitor also detects undeclared blocking, but that takes it some milliseconds.
 ///
 /// `task::run(|| task::blocking(|| …))` is what other libraries call `spawn_blocking`: there is no second
-/// pool. Threads are added up to the limit given by [`Builder::max_threads`](crate::Builder::max_threads), and
+/// pool. Threads are added up to the limit given by [`RuntimeBuilder::max_threads`](crate::RuntimeBuilder::max_threads), and
 /// end when they are not needed any more.
 ///
 /// While the closure runs, other workers may take the worker's queued tasks, and the monitor fires its timers;

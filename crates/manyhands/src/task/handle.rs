@@ -182,7 +182,7 @@ impl<T> JoinHandle<T> {
     ///
     /// # Panics
     /// Where the system has refused every thread of the runtime for ten seconds while work waits for one
-    /// ([`Builder::build`](crate::Builder::build)). And on the worker of a [local task](super::spawn_local()) that has not
+    /// ([`RuntimeBuilder::build`](crate::RuntimeBuilder::build)). And on the worker of a [local task](super::spawn_local()) that has not
     /// ended: it would wait for itself. The task goes on.
     ///
     /// # Examples

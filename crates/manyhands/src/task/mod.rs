@@ -20,7 +20,7 @@
 //! # Blocking
 //! A task may block. Waits of this library declare it, as [`blocking`] does for a closure, and another thread runs in
 //! its place at once. Undeclared blocking is detected on Linux: if work waits, after 0.4 ms at the earliest, and in the
-//! worst cases after 20 to 50 ms. Added threads end after [`thread_keep_alive`](crate::Builder::thread_keep_alive) without
+//! worst cases after 20 to 50 ms. Added threads end after [`thread_keep_alive`](crate::RuntimeBuilder::thread_keep_alive) without
 //! work. There is no second pool.
 //!
 //! # Priority
@@ -61,7 +61,7 @@ mod completion;
 mod continuation;
 mod detached;
 pub(crate) mod foreign;
-mod framed;
+pub(crate) mod framed;
 mod future;
 mod group;
 mod handle;
@@ -89,7 +89,6 @@ pub(crate) use block_on::block_on_timer;
 pub use blocking::blocking;
 pub use builder::Builder;
 pub use completion::{Completer, Completion, CompletionError, completion};
-pub use framed::{Framed, framed};
 pub use group::{GroupError, GroupFailure, TaskGroup};
 pub use handle::{JoinError, JoinHandle, TaskId};
 pub use scope::{TaskScope, scope};

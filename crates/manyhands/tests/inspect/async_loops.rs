@@ -4,7 +4,7 @@
 
 use manyhands::inspect::{self, CallLimit, CallsReport, LoopReport, Verdict};
 use manyhands::simulation::Simulation;
-use manyhands::{cancel, channel, parallel, task, time};
+use manyhands::{cancel, channel, diagnostics, parallel, task, time};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -15,10 +15,10 @@ const fn ms(count: u64) -> Duration {
 
 /// Runs the loop in a simulation, and returns what is said about it.
 fn report_of<F: Future>(run: impl FnOnce() -> F) -> LoopReport {
-    inspect::open();
+    diagnostics::open();
     let report = Simulation::new(1).run(async {
         drop(run().await);
-        parallel::explain_last()
+        inspect::last_loop()
     });
     report.unwrap().unwrap()
 }
@@ -272,7 +272,7 @@ fn an_async_loop_is_reported_over_the_socket_with_its_calls() {
         let five = parallel::async_options().degree_of_parallelism(5).unwrap();
         five.map_async(0..ITEMS, |_| sleep(3))
     });
-    let path = inspect::serve().unwrap();
+    let path = diagnostics::serve().unwrap();
     let view = manyhands_inspect::Client::connect(&path).unwrap().view(1);
     let mut reports = view.unwrap().reports.into_iter();
     let seen = reports.find(|report| report.items == ITEMS).unwrap();

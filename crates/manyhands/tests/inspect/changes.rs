@@ -1,7 +1,7 @@
 //! Asking only for what has changed, by lines of the socket.
 
 use crate::support::{spawn, waiting};
-use manyhands::{channel, inspect, task};
+use manyhands::{channel, diagnostics, inspect, task};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -17,7 +17,7 @@ struct Listener {
 
 impl Listener {
     fn connect(prefix: &str) -> Self {
-        let stream = UnixStream::connect(inspect::serve().unwrap()).unwrap();
+        let stream = UnixStream::connect(diagnostics::serve().unwrap()).unwrap();
         let limit = Duration::from_secs(60);
         stream.set_read_timeout(Some(limit)).unwrap();
         let mut listener = Self {
@@ -138,7 +138,7 @@ fn who_asks_only_for_changes_knows_in_the_end_what_a_snapshot_shows() {
                     0 => sender.send(round).await.unwrap(),
                     1 => drop(receiver.try_recv()),
                     2 => spawn("sent: child", async {}).await.unwrap(),
-                    _ => task::framed("turn", task::yield_now()).await,
+                    _ => diagnostics::framed("turn", task::yield_now()).await,
                 }
                 // So that nobody waits for room that nobody makes.
                 while receiver.len() > 1 {

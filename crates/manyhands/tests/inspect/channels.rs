@@ -2,6 +2,7 @@
 
 use crate::support::{spawn, until};
 use manyhands::channel::{self, WhenFull};
+use manyhands::diagnostics;
 use manyhands::inspect::{self, ChannelLoad, ChannelSnapshot};
 use manyhands_inspect::Client;
 
@@ -16,7 +17,7 @@ fn load(name: &str) -> ChannelLoad {
 
 #[test]
 fn a_channel_is_listed_with_its_items_and_ends_until_the_last_end_is_dropped() {
-    inspect::open();
+    diagnostics::open();
     let options = channel::options::<u16>().name("listed").capacity(4);
     let (sender, receiver) = options.when_full(WhenFull::DropOldest).fifo();
     let line = line!() - 1;
@@ -46,7 +47,7 @@ fn a_channel_is_listed_with_its_items_and_ends_until_the_last_end_is_dropped() {
 
 #[test]
 fn who_waits_at_a_channel_is_counted_and_the_wait_has_its_resource() {
-    inspect::open();
+    diagnostics::open();
     let (sender, receiver) = channel::options::<u8>().name("awaited").fifo();
     let waits = spawn("channels: waits", async move { receiver.recv().await });
     until(|| (load("awaited").receivers_waiting == 1).then_some(()));
@@ -63,7 +64,7 @@ fn who_waits_at_a_channel_is_counted_and_the_wait_has_its_resource() {
 
 #[test]
 fn a_channel_that_is_in_use_is_listed_without_what_is_in_it() {
-    inspect::open();
+    diagnostics::open();
     let (sender, receiver) = channel::options::<u8>().name("in use").fifo();
     sender.send_blocking(7).unwrap();
     let seen = receiver.peek(|item| (*item, listed("in use").unwrap().load));
@@ -72,7 +73,7 @@ fn a_channel_that_is_in_use_is_listed_without_what_is_in_it() {
 
 #[test]
 fn a_channel_whose_items_borrow_is_listed_too() {
-    inspect::open();
+    diagnostics::open();
     let text = String::from("borrowed");
     let (sender, receiver) = channel::options::<&str>().name("borrows").fifo();
     sender.send_blocking(&text).unwrap();
@@ -83,7 +84,7 @@ fn a_channel_whose_items_borrow_is_listed_too() {
 
 #[test]
 fn the_client_shows_channels_with_names_that_do_no_harm() {
-    let mut client = Client::connect(&inspect::serve().unwrap()).unwrap();
+    let mut client = Client::connect(&diagnostics::serve().unwrap()).unwrap();
     let (sender, _receiver) = channel::options::<u8>()
         .name("shown: \x1b[2J <script>")
         .fifo();

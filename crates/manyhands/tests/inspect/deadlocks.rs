@@ -4,7 +4,7 @@ use crate::support::{assert_waits_at, in_state, spawn, until, waiting, while_tru
 use futures::task::AtomicWaker;
 use manyhands::inspect::{self, Deadlock, TaskState, WaitKind};
 use manyhands::task::{self, JoinHandle};
-use manyhands::{Runtime, channel, time};
+use manyhands::{Runtime, channel, diagnostics, time};
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -42,7 +42,7 @@ fn awaits_another(name: &str) -> (channel::Sender<JoinHandle<()>>, JoinHandle<()
 
 #[test]
 fn three_tasks_in_a_ring_are_named_with_their_lines_and_the_one_behind_is_counted() {
-    inspect::open();
+    diagnostics::open();
     let (to_a, a) = awaits_another("ring: a");
     let (to_b, b) = awaits_another("ring: b");
     let (to_c, c) = awaits_another("ring: c");
@@ -67,7 +67,7 @@ fn three_tasks_in_a_ring_are_named_with_their_lines_and_the_one_behind_is_counte
 
 #[test]
 fn a_ring_of_a_future_and_a_blocked_closure_is_found() {
-    inspect::open();
+    diagnostics::open();
     let (to_future, future) = awaits_another("mixed: future");
     let (to_closure, handles) = channel::bounded::<JoinHandle<()>>(1);
     let closure = task::Builder::new().name("mixed: closure");
@@ -80,7 +80,7 @@ fn a_ring_of_a_future_and_a_blocked_closure_is_found() {
 
 #[test]
 fn a_ring_of_two_closures_is_found_where_one_runs_in_the_frame_of_the_other() {
-    inspect::open();
+    diagnostics::open();
     // The one thread blocks in the outer closure, so only that can run the inner one: where it joins it.
     let runtime = Runtime::builder().workers(1).max_threads(1).build();
     // Its thread never ends.
@@ -107,7 +107,7 @@ fn a_ring_of_two_closures_is_found_where_one_runs_in_the_frame_of_the_other() {
 
 #[test]
 fn a_ring_with_a_time_limit_in_it_is_none() {
-    inspect::open();
+    diagnostics::open();
     let (to_a, a) = awaits_another("limited: a");
     let (to_b, handles) = channel::bounded::<JoinHandle<()>>(1);
     let b = spawn("limited: b", async move {
@@ -128,7 +128,7 @@ fn a_ring_with_a_time_limit_in_it_is_none() {
 
 #[test]
 fn a_busy_ring_of_tasks_that_pass_a_token_is_no_deadlock() {
-    inspect::open();
+    diagnostics::open();
     let (to_first, first) = channel::bounded::<u32>(1);
     let (to_second, second) = channel::bounded::<u32>(1);
     let pass = |name: &str, from: channel::Receiver<u32>, to: channel::Sender<u32>| {
@@ -176,7 +176,7 @@ fn assert_none_of(names_of_waiting: &[&str]) {
 
 #[test]
 fn a_scope_whose_task_waits_for_the_task_of_the_scope_is_a_deadlock() {
-    inspect::open();
+    diagnostics::open();
     let (to_child, handles) = channel::bounded::<JoinHandle<()>>(1);
     let opener = task::Builder::new().name("scope: opener").run(move || {
         task::scope(|scope| {
@@ -201,7 +201,7 @@ fn a_scope_whose_task_waits_for_the_task_of_the_scope_is_a_deadlock() {
 
 #[test]
 fn a_scope_with_a_stuck_task_is_none_while_the_failure_of_another_one_can_cancel_it() {
-    inspect::open();
+    diagnostics::open();
     let (to_child, handles) = channel::bounded::<JoinHandle<()>>(1);
     let (fail, failures) = channel::bounded::<u32>(1);
     let (opener_ends, ends) = channel::bounded::<Option<u32>>(1);
@@ -237,7 +237,7 @@ fn a_scope_with_a_stuck_task_is_none_while_the_failure_of_another_one_can_cancel
 
 #[test]
 fn a_group_is_in_a_deadlock_as_soon_as_only_tasks_are_left_that_wait_for_its_own_task() {
-    inspect::open();
+    diagnostics::open();
     let (to_last, last) = awaits_another("group: last");
     let (to_keeper, handles) = channel::bounded::<JoinHandle<()>>(1);
     let (let_others_end, ends) = channel::bounded::<()>(1);
@@ -272,7 +272,7 @@ fn a_group_is_in_a_deadlock_as_soon_as_only_tasks_are_left_that_wait_for_its_own
 
 #[test]
 fn the_stream_of_when_each_is_followed_to_its_tasks_and_a_time_limit_lets_it_go_on() {
-    inspect::open();
+    diagnostics::open();
     let ring_of = |limited: bool, names: [&str; 2]| {
         let (to_member, member) = awaits_another(names[0]);
         let keeper = spawn(names[1], async move {
@@ -308,7 +308,7 @@ fn awaits_all(name: &str) -> (channel::Sender<Vec<JoinHandle<()>>>, JoinHandle<(
 
 #[test]
 fn when_all_of_handles_is_followed_to_a_task_that_is_stuck_however_many_others_end() {
-    inspect::open();
+    diagnostics::open();
     let (to_member, member) = awaits_another("all: member");
     let (to_keeper, keeper) = awaits_all("all: keeper");
     let (release, released) = task::completion::<()>();
@@ -338,7 +338,7 @@ fn when_all_of_handles_is_followed_to_a_task_that_is_stuck_however_many_others_e
 
 #[test]
 fn when_all_is_no_deadlock_while_its_tasks_can_go_on_or_it_has_a_time_limit_or_other_futures() {
-    inspect::open();
+    diagnostics::open();
     let (release, released) = task::completion::<()>();
     let (to_free, free) = awaits_all("all, free: keeper");
     let member = |name: &str| {
@@ -389,7 +389,7 @@ async fn outside(gate: Arc<AtomicBool>) {
 
 #[test]
 fn a_task_that_also_waits_outside_is_in_no_certain_deadlock() {
-    inspect::open();
+    diagnostics::open();
     let never = Arc::new(AtomicBool::new(false));
     // The group's own wait, and those of its tasks, are fewer than these wakers or more.
     for (name, others) in [("beside: 1", 0), ("beside: 3", 2), ("beside: 9", 8)] {
@@ -418,7 +418,7 @@ fn a_task_that_also_waits_outside_is_in_no_certain_deadlock() {
 
 #[test]
 fn a_future_that_was_moved_since_its_poll_leaves_no_wait_when_it_is_dropped() {
-    inspect::open();
+    diagnostics::open();
     let gate = Arc::new(AtomicBool::new(false));
     let (to_task, handles) = channel::bounded::<JoinHandle<()>>(2);
     let own = Arc::clone(&gate);
@@ -452,7 +452,7 @@ fn a_future_that_was_moved_since_its_poll_leaves_no_wait_when_it_is_dropped() {
 
 #[test]
 fn scopes_and_groups_that_come_and_go_are_no_deadlock() {
-    inspect::open();
+    diagnostics::open();
     let by_groups = spawn("churn: groups", async {
         for _ in 0..2_000 {
             let mut group = task::TaskGroup::new();

@@ -1,6 +1,7 @@
 //! What the environment variable opens, seen in a process of its own.
 
 use crate::support::until;
+use manyhands::diagnostics;
 use std::fs;
 use std::hint::black_box;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -135,7 +136,7 @@ fn child_that_opens_late() {
     runtime.install(|| drop(task::run(first)));
     assert!(begun.recv().is_err());
     let late = runtime.install(|| task::run(move || may_end.recv().is_err()));
-    inspect::open();
+    diagnostics::open();
     let waiter = other.install(|| task::spawn(late));
     let owner_of_the_wait = || {
         let snapshot = inspect::snapshot();
@@ -167,11 +168,11 @@ fn child_that_opens_after_loops() {
     };
     (0..100).for_each(|_| run(3));
     run(1 << 20);
-    assert!(parallel::explain_last().is_none());
-    inspect::open();
+    assert!(inspect::last_loop().is_none());
+    diagnostics::open();
     for items in [3, 1 << 20] {
         run(items);
-        assert_eq!(parallel::explain_last().unwrap().items, u64::from(items));
+        assert_eq!(inspect::last_loop().unwrap().items, u64::from(items));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::support::{spawn, until, waiting};
 use manyhands::inspect::{self, TaskSnapshot, TaskState};
-use manyhands::{cancel, channel, task, time};
+use manyhands::{cancel, channel, diagnostics, task, time};
 use manyhands_inspect::Client;
 use std::future::{pending, poll_fn};
 use std::pin::pin;
@@ -30,10 +30,10 @@ async fn never() {
 
 #[test]
 fn a_waiting_task_shows_its_frames_with_their_lines_around_its_wait() {
-    inspect::open();
-    let inner = async { task::framed("inner", never()).await };
+    diagnostics::open();
+    let inner = async { diagnostics::framed("inner", never()).await };
     let line = line!() + 1;
-    let outer = spawn("frames: nested", task::framed("outer", inner));
+    let outer = spawn("frames: nested", diagnostics::framed("outer", inner));
     let task = waiting("frames: nested");
     assert_eq!(chains(&task), [["outer", "inner"]]);
     let lines: Vec<u32> = task.frames.iter().map(|frame| frame.at.line()).collect();
@@ -46,10 +46,10 @@ fn a_waiting_task_shows_its_frames_with_their_lines_around_its_wait() {
 
 #[test]
 fn a_wait_that_is_not_recorded_shows_its_frames_and_one_that_has_ended_is_gone() {
-    inspect::open();
-    let work = task::spawn(task::framed("work", async {
-        task::framed("first", task::yield_now()).await;
-        task::framed("second", pending::<()>()).await;
+    diagnostics::open();
+    let work = task::spawn(diagnostics::framed("work", async {
+        diagnostics::framed("first", task::yield_now()).await;
+        diagnostics::framed("second", pending::<()>()).await;
     }));
     let task = until(|| {
         let tasks = inspect::snapshot().tasks;
@@ -66,14 +66,14 @@ fn a_wait_that_is_not_recorded_shows_its_frames_and_one_that_has_ended_is_gone()
 
 #[test]
 fn futures_that_are_polled_side_by_side_have_frames_of_their_own_until_they_are_dropped() {
-    inspect::open();
+    diagnostics::open();
     let (sender, receiver) = channel::bounded::<u32>(1);
     let source = cancel::TokenSource::new();
     let token = source.token();
     let select = spawn("frames: select", async move {
         {
-            let mut one = pin!(task::framed("one", token.cancelled()));
-            let mut other = pin!(task::framed("other", async {
+            let mut one = pin!(diagnostics::framed("one", token.cancelled()));
+            let mut other = pin!(diagnostics::framed("other", async {
                 drop(receiver.recv().await);
             }));
             poll_fn(|context| {
@@ -85,7 +85,7 @@ fn futures_that_are_polled_side_by_side_have_frames_of_their_own_until_they_are_
             })
             .await;
         }
-        task::framed("after", never()).await;
+        diagnostics::framed("after", never()).await;
     });
     let task = waiting("frames: select");
     assert_eq!(chains(&task), [["one"], ["other"]]);
@@ -100,13 +100,13 @@ fn futures_that_are_polled_side_by_side_have_frames_of_their_own_until_they_are_
 
 #[test]
 fn a_call_that_blocks_the_thread_shows_the_frames_around_it() {
-    inspect::open();
+    diagnostics::open();
     let source = cancel::TokenSource::new();
     let token = source.token();
     let blocks = spawn(
         "frames: blocks",
-        task::framed("around", async move {
-            task::block_on(task::framed("inside", token.cancelled()));
+        diagnostics::framed("around", async move {
+            task::block_on(diagnostics::framed("inside", token.cancelled()));
             never().await;
         }),
     );
@@ -129,14 +129,14 @@ fn a_call_that_blocks_the_thread_shows_the_frames_around_it() {
 
 #[test]
 fn the_client_shows_frames_and_tasks_in_the_same_ones_are_one_group() {
-    inspect::open();
-    let mut client = Client::connect(&inspect::serve().unwrap()).unwrap();
+    diagnostics::open();
+    let mut client = Client::connect(&diagnostics::serve().unwrap()).unwrap();
     let source = cancel::TokenSource::new();
     let tasks: Vec<_> = (0..3)
         .map(|_| {
             let token = source.token();
-            let wait = task::framed("wait\x1b[2J", async move { token.cancelled().await });
-            spawn("frames: shown", task::framed("serve", wait))
+            let wait = diagnostics::framed("wait\x1b[2J", async move { token.cancelled().await });
+            spawn("frames: shown", diagnostics::framed("serve", wait))
         })
         .collect();
     let group = until(|| {

@@ -3,7 +3,7 @@
 use crate::support::{in_state, named, one_with_connections, spawn, until, waiting};
 use manyhands::inspect::{self, TaskSnapshot, TaskState};
 use manyhands::task::{self, JoinError, JoinHandle, Priority, TaskGroup};
-use manyhands::{Runtime, channel};
+use manyhands::{Runtime, channel, diagnostics};
 use manyhands_inspect::{Client, Error};
 use std::future::{pending, poll_fn};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 /// A client of this process, which lets it act.
 fn client() -> Client {
-    inspect::allow_control();
-    Client::connect(&inspect::serve().unwrap()).unwrap()
+    diagnostics::allow_control();
+    Client::connect(&diagnostics::serve().unwrap()).unwrap()
 }
 
 fn number_of(name: &str) -> String {

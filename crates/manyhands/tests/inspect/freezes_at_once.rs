@@ -5,6 +5,7 @@
 
 use crate::support::{Random, one_with_connections, spawn, until};
 use manyhands::Runtime;
+use manyhands::diagnostics;
 use manyhands::inspect;
 use manyhands::task::JoinHandle;
 use manyhands_inspect::{Client, Error};
@@ -192,7 +193,7 @@ fn round(seed: u64, end: End) {
     const TASKS: usize = 12;
     const FREEZERS: usize = 3;
     const TURNS: usize = 60;
-    let path = inspect::serve().unwrap();
+    let path = diagnostics::serve().unwrap();
     let runtime = Runtime::builder().workers(2).build().unwrap();
     let subjects = subjects(&runtime, TASKS);
     let mut clients: Vec<Client> = (0..FREEZERS)
@@ -249,7 +250,7 @@ fn round(seed: u64, end: End) {
 #[test]
 fn tasks_that_are_frozen_thawed_woken_and_cancelled_at_once_are_held_and_all_end() {
     let _one = one_with_connections();
-    inspect::allow_control();
+    diagnostics::allow_control();
     let rounds = std::env::var("MANYHANDS_ROUNDS").map_or(20, |n| n.parse().unwrap());
     for seed in 1..=rounds {
         let end = match seed % 4 {

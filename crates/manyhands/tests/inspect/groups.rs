@@ -2,15 +2,15 @@
 
 use crate::support::until;
 use manyhands::task::TaskGroup;
-use manyhands::{cancel, channel, inspect, task};
+use manyhands::{cancel, channel, diagnostics, task};
 use manyhands_inspect::Client;
 
 /// 10,000, or as many as the variable `MANYHANDS_TASKS` says.
 #[test]
 fn however_many_tasks_wait_on_one_line_they_are_one_group_and_a_few_lines() {
     let tasks = std::env::var("MANYHANDS_TASKS").map_or(10_000, |n| n.parse().unwrap());
-    inspect::open();
-    let mut client = Client::connect(&inspect::serve().unwrap()).unwrap();
+    diagnostics::open();
+    let mut client = Client::connect(&diagnostics::serve().unwrap()).unwrap();
     let source = cancel::TokenSource::new();
     let line = line!() + 3;
     for _ in 0..tasks {
@@ -48,8 +48,8 @@ fn however_many_tasks_wait_on_one_line_they_are_one_group_and_a_few_lines() {
 #[test]
 fn tasks_that_wait_for_task_groups_are_counted_by_the_names_of_these_wherever_the_groups_were_sent()
 {
-    inspect::open();
-    let mut client = Client::connect(&inspect::serve().unwrap()).unwrap();
+    diagnostics::open();
+    let mut client = Client::connect(&diagnostics::serve().unwrap()).unwrap();
     let line = line!() + 4;
     let waiters: Vec<_> = ["uploads", "mails", "uploads"]
         .map(|name| {

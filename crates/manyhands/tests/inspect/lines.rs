@@ -2,14 +2,14 @@
 
 use crate::support::{Source, assert_waits_at, in_state, spawn, until, waiting};
 use manyhands::inspect::{self, TaskState, WaitKind};
-use manyhands::{cancel, channel, task};
+use manyhands::{cancel, channel, diagnostics, task};
 use std::future::pending;
 
 const HERE: Source = (file!(), include_str!("lines.rs"));
 
 #[test]
 fn the_first_of_several_tasks_is_waited_for_on_the_line_of_its_await() {
-    inspect::open();
+    diagnostics::open();
     let waits = spawn("lines: any", async {
         let first = task::when_any([(); 2].map(|()| task::spawn(pending::<()>())));
         drop(first.await);
@@ -22,7 +22,7 @@ fn the_first_of_several_tasks_is_waited_for_on_the_line_of_its_await() {
 
 #[test]
 fn what_all_or_the_first_of_several_futures_wait_for_has_the_line_of_their_await() {
-    inspect::open();
+    diagnostics::open();
     let (_sender, receiver) = channel::bounded::<u32>(1);
     let other = receiver.clone();
     let source = cancel::TokenSource::new();
@@ -56,7 +56,7 @@ fn what_all_or_the_first_of_several_futures_wait_for_has_the_line_of_their_await
 
 #[test]
 fn what_a_future_waits_for_inside_of_all_keeps_its_own_line() {
-    inspect::open();
+    diagnostics::open();
     let (_sender, receiver) = channel::bounded::<u32>(1);
     let waits = spawn("lines: own", async move {
         let one = async move { drop(receiver.recv().await) }; // the wait
@@ -75,7 +75,7 @@ fn what_a_future_waits_for_inside_of_all_keeps_its_own_line() {
 
 #[test]
 fn what_blocks_on_a_future_of_the_library_waits_on_the_line_of_its_call() {
-    inspect::open();
+    diagnostics::open();
     let source = cancel::TokenSource::new();
     let token = source.token();
     let ending = move || {
@@ -125,7 +125,7 @@ fn what_blocks_on_a_future_of_the_library_waits_on_the_line_of_its_call() {
 
 #[test]
 fn a_task_that_is_nothing_but_a_future_of_the_library_waits_on_the_line_of_its_spawning() {
-    inspect::open();
+    diagnostics::open();
     let source = cancel::TokenSource::new();
     let token = source.token();
     let task = task::Builder::new()

@@ -6,7 +6,7 @@
 use crate::support::until;
 use manyhands::inspect::{self, AloneBecause, LoopReport, LoopSnapshot, Verdict};
 use manyhands::query::prelude::*;
-use manyhands::{Runtime, parallel, task};
+use manyhands::{Runtime, diagnostics, parallel, task};
 use std::hint::spin_loop;
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -29,7 +29,7 @@ fn compute(time: Duration) {
 }
 
 fn last() -> LoopReport {
-    parallel::explain_last().unwrap()
+    inspect::last_loop().unwrap()
 }
 
 /// The loop of this number of items that runs.
@@ -58,7 +58,7 @@ fn on_processors(run: fn() -> LoopReport) -> LoopReport {
 
 #[test]
 fn every_item_of_a_shared_loop_is_in_the_account_of_one_runner() {
-    inspect::open();
+    diagnostics::open();
     const ITEMS: u64 = 64;
     let report = two_workers().install(|| {
         parallel::for_each(0..ITEMS, |_| compute(Duration::from_millis(1)));
@@ -93,7 +93,7 @@ fn every_item_of_a_shared_loop_is_in_the_account_of_one_runner() {
 
 #[test]
 fn a_loop_that_runs_is_listed_with_its_body_and_what_is_done() {
-    inspect::open();
+    diagnostics::open();
     const ITEMS: u64 = 1_000_003;
     parallel::options()
         .degree_of_parallelism(1)
@@ -114,7 +114,7 @@ fn a_loop_that_runs_is_listed_with_its_body_and_what_is_done() {
 
 #[test]
 fn closures_that_are_invoked_are_listed_while_they_run_and_reported_as_one_loop() {
-    inspect::open();
+    diagnostics::open();
     const COUNT: usize = 1_013;
     const ITEMS: u64 = COUNT as u64;
     let look = || {
@@ -135,7 +135,7 @@ fn assert_here(called_at: &Location<'_>, line: u32) {
 
 #[test]
 fn a_loop_names_the_line_of_the_program_that_called_it() {
-    inspect::open();
+    diagnostics::open();
     let check = |line: u32| assert_here(last().called_at, line - 1);
     let mut items = [3_u64, 1, 2];
     parallel::for_each(0..3_u64, |_| ());
@@ -168,7 +168,7 @@ fn a_loop_names_the_line_of_the_program_that_called_it() {
 
 #[test]
 fn a_query_names_the_line_that_asked_for_its_result() {
-    inspect::open();
+    diagnostics::open();
     let check = |line: u32| assert_here(last().called_at, line - 1);
     let items = [3_u64, 1, 2];
     let query = || items.par_query().map(|item| item + 1);
@@ -198,7 +198,7 @@ fn listed(part: &str) -> Option<LoopSnapshot> {
 
 #[test]
 fn a_loop_over_an_iterator_is_listed_while_it_runs_alone_and_shared() {
-    inspect::open();
+    diagnostics::open();
     const NAME: &str = "a_loop_over_an_iterator_is_listed";
     let seen = |i: u64| {
         let listed = listed(NAME).unwrap();
@@ -234,7 +234,7 @@ fn a_loop_over_an_iterator_is_listed_while_it_runs_alone_and_shared() {
 
 #[test]
 fn a_loop_over_an_iterator_is_reported_with_the_items_that_it_had() {
-    inspect::open();
+    diagnostics::open();
     let one = parallel::options().degree_of_parallelism(1).unwrap();
     one.for_each(parallel::from_iter(0..73_u64), |i| {
         std::hint::black_box(i);
@@ -264,7 +264,7 @@ fn a_loop_over_an_iterator_is_reported_with_the_items_that_it_had() {
 
 #[test]
 fn threads_that_wait_for_an_iterator_are_the_reason() {
-    inspect::open();
+    diagnostics::open();
     let report = on_processors(over_an_iterator_with_one_slow_item);
     assert_eq!(report.verdict(), Verdict::SourceSlow, "{report} {report:?}");
     let text = report.to_string();
@@ -290,22 +290,20 @@ fn over_an_iterator_with_one_slow_item() -> LoopReport {
 
 #[test]
 fn an_async_loop_is_listed_with_how_many_items_run() {
-    inspect::open();
+    diagnostics::open();
     const NAME: &str = "an_async_loop_is_listed";
     let gate = task::completion::<()>();
     let (opener, gate) = gate;
-    const LINE: u32 = line!() + 3;
-    let items = parallel::async_options()
-        .degree_of_parallelism(3..=3)
-        .unwrap()
-        .for_each_async(0..5_u64, move |i| {
-            let gate = gate.clone();
-            async move {
-                if i > 0 {
-                    gate.await.unwrap();
-                }
+    let three = parallel::async_options().degree_of_parallelism(3..=3);
+    const LINE: u32 = line!() + 1;
+    let items = three.unwrap().for_each_async(0..7_u64, move |i| {
+        let gate = gate.clone();
+        async move {
+            if i > 0 {
+                gate.await.unwrap();
             }
-        });
+        }
+    });
     let items = task::spawn(items);
     until(|| listed(NAME).filter(|listed| listed.done == 1 && listed.runners == 3));
     let loops = listed(NAME).unwrap();
@@ -318,7 +316,7 @@ fn an_async_loop_is_listed_with_how_many_items_run() {
 
 #[test]
 fn a_loop_whose_body_panics_is_listed_no_longer() {
-    inspect::open();
+    diagnostics::open();
     const ITEMS: u64 = 1_000_033;
     let run = || parallel::for_each(0..ITEMS, |i| assert!(i < 7, "on purpose"));
     assert!(std::panic::catch_unwind(run).is_err());
@@ -328,16 +326,16 @@ fn a_loop_whose_body_panics_is_listed_no_longer() {
 
 #[test]
 fn a_thread_knows_only_its_own_loops() {
-    inspect::open();
+    diagnostics::open();
     parallel::for_each(0..3_u64, |_| ());
-    let other = std::thread::spawn(parallel::explain_last);
+    let other = std::thread::spawn(inspect::last_loop);
     assert_eq!(other.join().unwrap(), None);
     assert_eq!(last().items, 3);
 }
 
 #[test]
 fn one_item_is_too_few() {
-    inspect::open();
+    diagnostics::open();
     parallel::for_each(0..1_u64, |_| compute(Duration::from_millis(1)));
     assert_eq!(last().verdict(), Verdict::TooFewItems);
     assert!(last().to_string().ends_with("one item is never divided."));
@@ -345,7 +343,7 @@ fn one_item_is_too_few() {
 
 #[test]
 fn the_limit_of_the_caller_is_the_reason_for_one_runner() {
-    inspect::open();
+    diagnostics::open();
     let one = parallel::options().degree_of_parallelism(1).unwrap();
     one.for_each(0..4_u64, |_| compute(Duration::from_micros(100)));
     assert_eq!(last().alone_because, Some(AloneBecause::OneAllowed));
@@ -354,7 +352,7 @@ fn the_limit_of_the_caller_is_the_reason_for_one_runner() {
 
 #[test]
 fn the_others_wait_for_one_long_item() {
-    inspect::open();
+    diagnostics::open();
     let report = on_processors(one_long_item_of_eleven);
     assert_eq!(report.verdict(), Verdict::LongItem, "{report} {report:?}");
     assert!(
@@ -386,7 +384,7 @@ fn one_long_item_of_eleven() -> LoopReport {
 
 #[test]
 fn nobody_joins_while_all_workers_have_other_work() {
-    inspect::open();
+    diagnostics::open();
     let runtime = two_workers();
     let (started, has_started) = mpsc::channel();
     let report = runtime.install(|| {
@@ -449,7 +447,7 @@ fn heavy_items_at_a_light_place(call: impl Fn(&(dyn Fn() + Sync))) -> LoopReport
 
 #[test]
 fn a_loop_whose_first_items_were_lighter_is_shared_late() {
-    inspect::open();
+    diagnostics::open();
     let report = heavy_items_at_a_light_place(|body| parallel::for_each(0..4_u64, |_| body()));
     assert_eq!(report.verdict(), Verdict::SharedLate, "{report} {report:?}");
     assert!(report.to_string().contains("Shared late"), "{report}");
@@ -458,7 +456,7 @@ fn a_loop_whose_first_items_were_lighter_is_shared_late() {
 /// What the program says over its socket of the loop with this number of items.
 #[cfg(unix)]
 fn report_over_the_socket(items: u64) -> manyhands_inspect::LoopReport {
-    let path = inspect::serve().unwrap();
+    let path = diagnostics::serve().unwrap();
     let view = manyhands_inspect::Client::connect(&path).unwrap().view(1);
     let mut reports = view.unwrap().reports.into_iter();
     reports.find(|report| report.items == items).unwrap()
@@ -467,7 +465,7 @@ fn report_over_the_socket(items: u64) -> manyhands_inspect::LoopReport {
 #[cfg(unix)]
 #[test]
 fn the_last_loop_of_a_place_is_reported_over_the_socket_with_both_sentences() {
-    inspect::open();
+    diagnostics::open();
     const ITEMS: u64 = 1_000_039;
     const LINE: u32 = line!() + 3;
     for items in [3, ITEMS] {
@@ -509,7 +507,7 @@ fn the_last_loop_of_a_place_is_reported_over_the_socket_with_both_sentences() {
 #[cfg(unix)]
 #[test]
 fn a_loop_of_another_thread_that_was_shared_late_says_so_over_the_socket() {
-    inspect::open();
+    diagnostics::open();
     const ITEMS: u64 = 5;
     let call = |body: &(dyn Fn() + Sync)| parallel::for_each(0..ITEMS, |_| body());
     let other = || heavy_items_at_a_light_place(call);
@@ -522,7 +520,7 @@ fn a_loop_of_another_thread_that_was_shared_late_says_so_over_the_socket() {
 
 #[test]
 fn bodies_that_slow_each_other_down_are_found() {
-    inspect::open();
+    diagnostics::open();
     let runtime = two_workers();
     let inside = AtomicUsize::new(0);
     let report = until(|| {

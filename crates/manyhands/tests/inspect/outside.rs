@@ -3,8 +3,8 @@
 use crate::support::{Source, assert_waits_at, spawn, until, waiting};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use manyhands::inspect::{self, LastWaker, TaskSnapshot, WaitKind};
-use manyhands::{channel, task};
+use manyhands::inspect::{LastWaker, TaskSnapshot, WaitKind};
+use manyhands::{channel, diagnostics, task};
 use manyhands_inspect::{Client, Task};
 use std::future::poll_fn;
 use std::pin::pin;
@@ -36,8 +36,8 @@ fn frames(task: &TaskSnapshot) -> Vec<(WaitKind, Option<&'static str>)> {
 
 #[test]
 fn a_task_whose_waker_is_kept_elsewhere_waits_for_something_outside_on_the_line_of_its_spawning() {
-    inspect::open();
-    let mut client = Client::connect(&inspect::serve().unwrap()).unwrap();
+    diagnostics::open();
+    let mut client = Client::connect(&diagnostics::serve().unwrap()).unwrap();
     let (keeper, kept) = mpsc::channel();
     let task = spawn("outside: plain", async move {
         elsewhere(keeper.clone()).await;
@@ -74,22 +74,22 @@ fn a_task_whose_waker_is_kept_elsewhere_waits_for_something_outside_on_the_line_
 
 #[test]
 fn a_wait_outside_names_the_frame_in_which_nothing_recorded_waits_and_its_line() {
-    inspect::open();
-    let mut client = Client::connect(&inspect::serve().unwrap()).unwrap();
+    diagnostics::open();
+    let mut client = Client::connect(&diagnostics::serve().unwrap()).unwrap();
     let (_sender, receiver) = channel::bounded::<u32>(1);
     let (keeper, kept) = mpsc::channel();
     let task = spawn("outside: beside", async move {
         let inner = async {
             let receive = async { drop(receiver.recv().await) };
-            let mut request = pin!(task::framed("request", elsewhere(keeper))); // this line
-            let mut orders = pin!(task::framed("orders", receive));
+            let mut request = pin!(diagnostics::framed("request", elsewhere(keeper))); // this line
+            let mut orders = pin!(diagnostics::framed("orders", receive));
             poll_fn(|context| match request.as_mut().poll(context) {
                 Poll::Pending => orders.as_mut().poll(context),
                 Poll::Ready(()) => Poll::Ready(()),
             })
             .await;
         };
-        task::framed("serve", inner).await;
+        diagnostics::framed("serve", inner).await;
     });
     let _waker = kept.recv().unwrap();
     let listed = waiting("outside: beside");
@@ -109,13 +109,13 @@ fn a_wait_outside_names_the_frame_in_which_nothing_recorded_waits_and_its_line()
 
 #[test]
 fn several_waits_outside_are_one_for_each_frame_but_no_more_than_there_are_wakers() {
-    inspect::open();
+    diagnostics::open();
     let (keeper, kept) = mpsc::channel();
     let task = spawn("outside: several", async move {
         let [mut one, mut two] = [1, 2].map(|_| Box::pin(elsewhere(keeper.clone())));
-        let mut one = pin!(task::framed("one", one.as_mut()));
-        let mut two = pin!(task::framed("two", two.as_mut()));
-        let mut idle = pin!(task::framed("idle", std::future::pending::<()>()));
+        let mut one = pin!(diagnostics::framed("one", one.as_mut()));
+        let mut two = pin!(diagnostics::framed("two", two.as_mut()));
+        let mut idle = pin!(diagnostics::framed("idle", std::future::pending::<()>()));
         poll_fn(|context| {
             assert!(idle.as_mut().poll(context).is_pending());
             let _ = one.as_mut().poll(context);
@@ -134,14 +134,14 @@ fn several_waits_outside_are_one_for_each_frame_but_no_more_than_there_are_waker
 
 #[test]
 fn tasks_that_wait_outside_in_the_same_frame_are_one_group_with_its_line() {
-    inspect::open();
-    let mut client = Client::connect(&inspect::serve().unwrap()).unwrap();
+    diagnostics::open();
+    let mut client = Client::connect(&diagnostics::serve().unwrap()).unwrap();
     let (keeper, kept) = mpsc::channel();
     let line = line!() + 3;
     let tasks = [1, 2].map(|_| {
         let keeper = keeper.clone();
-        let query = task::framed("outside query", elsewhere(keeper));
-        spawn("outside: grouped", task::framed("serve", query))
+        let query = diagnostics::framed("outside query", elsewhere(keeper));
+        spawn("outside: grouped", diagnostics::framed("serve", query))
     });
     let _wakers = [kept.recv().unwrap(), kept.recv().unwrap()];
     let (groups, group) = until(|| {
@@ -170,7 +170,7 @@ fn tasks_that_wait_outside_in_the_same_frame_are_one_group_with_its_line() {
 
 #[test]
 fn a_task_that_waits_for_a_lock_of_tokio_waits_outside_for_nobody_in_particular() {
-    inspect::open();
+    diagnostics::open();
     let (mutex, lock) = (Arc::new(Mutex::new(())), Arc::new(RwLock::new(())));
     let (permits, notify) = (Arc::new(Semaphore::new(0)), Arc::new(Notify::new()));
     let barrier = Arc::new(Barrier::new(2));
@@ -178,7 +178,7 @@ fn a_task_that_waits_for_a_lock_of_tokio_waits_outside_for_nobody_in_particular(
     let (of_mutex, of_lock, of_permits) =
         (Arc::clone(&mutex), Arc::clone(&lock), Arc::clone(&permits));
     let (of_notify, of_barrier) = (Arc::clone(&notify), Arc::clone(&barrier));
-    let framed = |name, wait| spawn(name, task::framed(name, wait));
+    let framed = |name, wait| spawn(name, diagnostics::framed(name, wait));
     let tasks: [(&str, BoxFuture<'static, ()>); 5] = [
         (
             "outside: mutex",

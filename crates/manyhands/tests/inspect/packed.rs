@@ -6,7 +6,7 @@
 use crate::support::{Random, until};
 use manyhands::inspect::{self, TaskSnapshot, TaskState, WaitKind};
 use manyhands::task::JoinHandle;
-use manyhands::{Runtime, channel, task};
+use manyhands::{Runtime, channel, diagnostics, task};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,7 +25,7 @@ async fn consume(items: channel::Receiver<u64>, is_framed: bool, counted: Arc<At
             items.recv().await
         };
         let next = if is_framed {
-            task::framed("next item", next).await
+            diagnostics::framed("next item", next).await
         } else {
             next.await
         };
@@ -219,7 +219,7 @@ fn round(seed: u64) {
 /// Two rounds, or as many as the variable `MANYHANDS_ROUNDS` says.
 #[test]
 fn tasks_that_wait_and_are_woken_at_random_are_shown_as_they_are() {
-    inspect::open();
+    diagnostics::open();
     let rounds = std::env::var("MANYHANDS_ROUNDS").map_or(2, |n| n.parse().unwrap());
     (1..=rounds).for_each(round);
 }

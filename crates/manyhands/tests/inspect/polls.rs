@@ -3,7 +3,7 @@
 use crate::support::{in_state, spawn, until, waiting};
 use manyhands::channel::{self, Receiver};
 use manyhands::inspect::{self, TaskNumber, TaskSnapshot, TaskState};
-use manyhands::{Runtime, task, time};
+use manyhands::{Runtime, diagnostics, task, time};
 use manyhands_inspect::stacks::{Frames, LeafStack, Resolver, polled_task_text};
 use manyhands_inspect::{Client, Error};
 use std::future::{pending, poll_fn};
@@ -14,8 +14,8 @@ use std::time::Duration;
 
 /// A client of this process, which lets it act.
 fn client() -> Client {
-    inspect::allow_control();
-    Client::connect(&inspect::serve().unwrap()).unwrap()
+    diagnostics::allow_control();
+    Client::connect(&diagnostics::serve().unwrap()).unwrap()
 }
 
 #[inline(never)]
@@ -25,7 +25,7 @@ async fn innermost(orders: Receiver<u32>) -> u32 {
 
 #[inline(never)]
 async fn outermost(orders: Receiver<u32>) -> u32 {
-    task::framed("order", innermost(orders)).await + 1
+    diagnostics::framed("order", innermost(orders)).await + 1
 }
 
 /// Where in the stack the function is whose path has this part.

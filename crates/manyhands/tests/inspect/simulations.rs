@@ -3,7 +3,7 @@
 use crate::support::{in_state, one_with_connections, waiting};
 use manyhands::inspect::{self, TaskState};
 use manyhands::simulation::Simulation;
-use manyhands::{task, time};
+use manyhands::{diagnostics, task, time};
 use manyhands_inspect::Client;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -24,7 +24,7 @@ async fn yield_often() {
 
 #[test]
 fn a_look_at_its_queues_is_no_deadlock_of_a_simulation() {
-    inspect::open();
+    diagnostics::open();
     let is_over = AtomicBool::new(false);
     let ran = thread::scope(|scope| {
         // Counts what is queued, under a lock that takers take, too.
@@ -48,8 +48,8 @@ fn a_look_at_its_queues_is_no_deadlock_of_a_simulation() {
 fn a_simulation_waits_for_a_frozen_task_and_its_clock_stands_still() {
     const NAME: &str = "simulated: frozen";
     let _one = one_with_connections();
-    inspect::allow_control();
-    let mut client = Client::connect(&inspect::serve().unwrap()).unwrap();
+    diagnostics::allow_control();
+    let mut client = Client::connect(&diagnostics::serve().unwrap()).unwrap();
     let (frozen, is_frozen) = mpsc::channel();
     let ran = thread::scope(|scope| {
         scope.spawn(move || {

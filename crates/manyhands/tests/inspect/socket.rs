@@ -2,7 +2,7 @@
 
 use crate::support::{in_state, spawn, until, waiting};
 use manyhands::inspect::TaskState;
-use manyhands::{Runtime, channel, inspect, parallel, task};
+use manyhands::{Runtime, channel, diagnostics, parallel, task};
 use manyhands_inspect::Client;
 use std::future::pending;
 use std::os::unix::fs::PermissionsExt;
@@ -10,10 +10,10 @@ use std::sync::mpsc;
 
 #[test]
 fn the_client_finds_the_socket_by_the_number_of_the_process_and_shows_its_tasks() {
-    let path = inspect::serve().unwrap();
+    let path = diagnostics::serve().unwrap();
     assert_eq!(path, manyhands_inspect::default_path(std::process::id()));
     assert_eq!(
-        inspect::serve().unwrap(),
+        diagnostics::serve().unwrap(),
         path,
         "a second call changes nothing"
     );
@@ -68,7 +68,7 @@ fn the_client_finds_the_socket_by_the_number_of_the_process_and_shows_its_tasks(
 
 #[test]
 fn the_text_shows_which_task_a_worker_runs() {
-    let path = inspect::serve().unwrap();
+    let path = diagnostics::serve().unwrap();
     let runtime = Runtime::builder().workers(1).name("one task").build();
     let runtime = runtime.unwrap();
     let (go, gate) = mpsc::channel::<()>();
@@ -93,7 +93,7 @@ fn the_text_shows_which_task_a_worker_runs() {
 
 #[test]
 fn the_client_shows_the_line_that_called_a_loop() {
-    let path = inspect::serve().unwrap();
+    let path = diagnostics::serve().unwrap();
     const ITEMS: u64 = 1_000_037;
     let called_at = format!("{}:{}:", file!(), line!() + 1);
     parallel::for_each(0..ITEMS, |i| {
@@ -108,7 +108,7 @@ fn the_client_shows_the_line_that_called_a_loop() {
 
 #[test]
 fn a_pool_whose_only_worker_is_stuck_is_still_shown_with_its_deadlock() {
-    let path = inspect::serve().unwrap();
+    let path = diagnostics::serve().unwrap();
     let runtime = Runtime::builder()
         .workers(1)
         .max_threads(1)

@@ -1,8 +1,8 @@
 //! Tasks that wait for sockets and timers of tokio, with the feature `tokio`.
 
 use crate::support::{Source, assert_waits_at, until, waiting};
-use manyhands::inspect::{self, LastWaker, TaskSnapshot, WaitKind};
-use manyhands::{Runtime, task, time};
+use manyhands::inspect::{LastWaker, TaskSnapshot, WaitKind};
+use manyhands::{Runtime, diagnostics, task, time};
 use manyhands_inspect::Client;
 use std::io::Write;
 use std::net::TcpStream as BlockingStream;
@@ -19,8 +19,8 @@ fn waiting_after(name: &str, polls: u64) -> TaskSnapshot {
 
 #[test]
 fn a_task_that_reads_from_a_socket_waits_outside_in_its_frame_and_tokio_s_driver_wakes_it() {
-    inspect::open();
-    let mut client = Client::connect(&inspect::serve().unwrap()).unwrap();
+    diagnostics::open();
+    let mut client = Client::connect(&diagnostics::serve().unwrap()).unwrap();
     let runtime = Runtime::builder().workers(2).tokio().build().unwrap();
     let entered = runtime.enter();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -30,10 +30,10 @@ fn a_task_that_reads_from_a_socket_waits_outside_in_its_frame_and_tokio_s_driver
     let reader = task::Builder::new().name("socket: reader");
     let reader = reader.spawn(async move {
         let listener = TcpListener::from_std(listener)?;
-        let (mut stream, _from) = task::framed("accept", listener.accept()).await?;
+        let (mut stream, _from) = diagnostics::framed("accept", listener.accept()).await?;
         let mut word = [0; 5];
         while word != *b"close" {
-            task::framed("read a word", stream.read_exact(&mut word)).await?;
+            diagnostics::framed("read a word", stream.read_exact(&mut word)).await?;
         }
         std::io::Result::Ok(word)
     });
@@ -71,7 +71,7 @@ fn a_task_that_reads_from_a_socket_waits_outside_in_its_frame_and_tokio_s_driver
 
 #[test]
 fn a_timer_of_tokio_is_outside_and_its_driver_ends_the_wait() {
-    inspect::open();
+    diagnostics::open();
     let runtime = Runtime::builder().workers(1).tokio().build().unwrap();
     let entered = runtime.enter();
     let sleeper = task::Builder::new().name("socket: sleeper");

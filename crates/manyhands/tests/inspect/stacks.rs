@@ -1,7 +1,7 @@
 //! Stacks of running workers, over the socket, with the names that the client finds in this program's file.
 
 use crate::support::{until, while_true};
-use manyhands::{Runtime, inspect, task};
+use manyhands::{Runtime, diagnostics, task};
 use manyhands_inspect::stacks::{Frames, Resolver, Stacks, ThreadStack, stacks_text};
 use manyhands_inspect::{Client, Error};
 use std::hint::black_box;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 fn client() -> Client {
-    Client::connect(&inspect::serve().unwrap()).unwrap()
+    Client::connect(&diagnostics::serve().unwrap()).unwrap()
 }
 
 /// The worker of this runtime, whose name begins that of its threads.
@@ -289,7 +289,7 @@ fn child_with_a_handler() {
     let handler = nothing as extern "C" fn(libc::c_int) as libc::sighandler_t;
     // SAFETY: the handler does nothing.
     unsafe { libc::signal(libc::SIGURG, handler) };
-    let path = inspect::serve().unwrap();
+    let path = diagnostics::serve().unwrap();
     writeln!(std::io::stderr(), "listens: {}", path.display()).unwrap();
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
     // SAFETY: takes numbers only.

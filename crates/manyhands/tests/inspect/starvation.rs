@@ -2,7 +2,7 @@
 
 use crate::support::until;
 use manyhands::inspect::{self, NoMoreThreads, Starvation};
-use manyhands::{Runtime, task};
+use manyhands::{Runtime, diagnostics, task};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -31,7 +31,7 @@ fn starvation_of(name: &str) -> Starvation {
 
 #[test]
 fn a_runtime_is_starved_while_its_only_thread_waits_for_a_lock_and_tasks_are_queued() {
-    inspect::open();
+    diagnostics::open();
     let held = LOCK.lock().unwrap();
     let small = Runtime::builder().workers(1).max_threads(1).name("small");
     let small = small.on_stall(|_| ()).build().unwrap();
@@ -56,10 +56,10 @@ fn a_runtime_is_starved_while_its_only_thread_waits_for_a_lock_and_tasks_are_que
         text.contains("worker 0") && text.contains(file!()),
         "{text}"
     );
-    assert!(text.contains("raise Builder::max_threads"), "{text}");
+    assert!(text.contains("raise RuntimeBuilder::max_threads"), "{text}");
 
     let path = std::env::temp_dir().join(format!("manyhands-starved-{}.sock", std::process::id()));
-    inspect::serve_at(&path).unwrap();
+    diagnostics::serve_at(&path).unwrap();
     let mut client = manyhands_inspect::Client::connect(&path).unwrap();
     let is_small = |starved: &&manyhands_inspect::Starvation| starved.name == "small";
     for _ in 0..2 {

@@ -1,5 +1,6 @@
 //! Looking until something is there, and what else several tests share.
 
+use manyhands::diagnostics;
 use manyhands::inspect::{self, Snapshot, TaskSnapshot, TaskState};
 use manyhands::task::{self, JoinHandle};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,7 +15,7 @@ const LIMIT: Duration = Duration::from_secs(60);
     reason = "a deadline for a test that hangs"
 )]
 pub(crate) fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
-    inspect::open();
+    diagnostics::open();
     let deadline = Instant::now() + LIMIT;
     loop {
         if let Some(found) = look() {

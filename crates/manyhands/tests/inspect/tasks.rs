@@ -3,13 +3,13 @@
 use crate::support::{in_state, named, spawn, until, waiting, while_true};
 use manyhands::inspect::{self, TaskKind, TaskState};
 use manyhands::task::Priority;
-use manyhands::{Runtime, channel, task};
+use manyhands::{Runtime, channel, diagnostics, task};
 use std::future::pending;
 use std::sync::mpsc;
 
 #[test]
 fn a_task_is_listed_from_its_spawning_to_its_end() {
-    inspect::open();
+    diagnostics::open();
     let runtime = Runtime::builder()
         .workers(1)
         .name("listed")
@@ -55,7 +55,7 @@ fn a_task_is_listed_from_its_spawning_to_its_end() {
 
 #[test]
 fn a_task_that_is_cancelled_or_panics_leaves_the_list() {
-    inspect::open();
+    diagnostics::open();
     let cancelled = spawn("left: cancelled", pending::<()>());
     waiting("left: cancelled");
     cancelled.cancel();
@@ -71,7 +71,7 @@ fn a_task_that_is_cancelled_or_panics_leaves_the_list() {
 
 #[test]
 fn a_task_knows_which_one_has_spawned_it() {
-    inspect::open();
+    diagnostics::open();
     let (sender, receiver) = channel::unbounded();
     let parent = task::Builder::new()
         .name("family: parent")
@@ -91,7 +91,7 @@ fn a_task_knows_which_one_has_spawned_it() {
 
 #[test]
 fn a_wake_counts_and_so_does_each_poll() {
-    inspect::open();
+    diagnostics::open();
     let (sender, receiver) = channel::unbounded::<u32>();
     let reader = task::Builder::new()
         .name("counted")
@@ -114,7 +114,7 @@ fn a_wake_counts_and_so_does_each_poll() {
 
 #[test]
 fn a_thread_that_waits_outside_of_any_task_is_listed_while_it_does() {
-    inspect::open();
+    diagnostics::open();
     let (sender, receiver) = channel::bounded::<u32>(1);
     let outside = std::thread::Builder::new().name("outside thread".to_owned());
     let outside = outside.spawn(move || receiver.recv_blocking()).unwrap();
@@ -127,7 +127,7 @@ fn a_thread_that_waits_outside_of_any_task_is_listed_while_it_does() {
 
 #[test]
 fn nothing_is_left_of_many_tasks_that_come_and_go_while_snapshots_are_taken() {
-    inspect::open();
+    diagnostics::open();
     const EACH: usize = 2_000;
     let workers: Vec<_> = (0..3)
         .map(|_| {
@@ -168,7 +168,7 @@ fn nothing_is_left_of_many_tasks_that_come_and_go_while_snapshots_are_taken() {
 
 #[test]
 fn a_blocked_task_is_shown_as_blocked_until_it_goes_on() {
-    inspect::open();
+    diagnostics::open();
     let (go, gate) = mpsc::channel::<()>();
     let (started, start) = mpsc::channel();
     let blocked = task::Builder::new().name("declared").run(move || {
@@ -187,8 +187,8 @@ fn a_blocked_task_is_shown_as_blocked_until_it_goes_on() {
 
 #[test]
 fn a_task_shows_its_priority_also_over_the_socket_and_in_the_table() {
-    inspect::open();
-    let mut client = manyhands_inspect::Client::connect(&inspect::serve().unwrap()).unwrap();
+    diagnostics::open();
+    let mut client = manyhands_inspect::Client::connect(&diagnostics::serve().unwrap()).unwrap();
     let priorities = [
         ("priority: first", Priority::Interactive, "interactive"),
         ("priority: usual", Priority::Normal, "normal"),

@@ -1,6 +1,6 @@
 //! Who may look: a process of another user gets no answer, even where the socket and its folder let it in.
 
-use manyhands::inspect;
+use manyhands::diagnostics;
 use std::env;
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Write, stderr, stdout};
@@ -78,7 +78,7 @@ fn a_process_of_another_user_that_can_open_the_socket_is_refused() {
     }
     fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
     let socket = folder.join("inspect.sock");
-    inspect::serve_at(&socket).unwrap();
+    diagnostics::serve_at(&socket).unwrap();
 
     assert_eq!(read_as(NOBODY, &socket), ["PermissionDenied"]);
     // Now only the look at the other end of the connection is left.

@@ -5,7 +5,7 @@ use futures::Stream;
 use manyhands::inspect::{self, TaskKind, TaskSnapshot, TaskState, WaitKind, WaitSnapshot};
 use manyhands::query::prelude::*;
 use manyhands::task::TaskGroup;
-use manyhands::{cancel, channel, parallel, task, time};
+use manyhands::{cancel, channel, diagnostics, parallel, task, time};
 use std::future::{pending, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::Poll;
@@ -15,7 +15,7 @@ const HERE: Source = (file!(), include_str!("waits.rs"));
 
 #[test]
 fn a_task_that_awaits_another_names_it_and_its_own_line() {
-    inspect::open();
+    diagnostics::open();
     let slow = spawn("join: slow", pending::<()>());
     let handle_id = slow.id();
     let waits = spawn("join: waits", async move { drop(slow.await) });
@@ -32,7 +32,7 @@ fn a_task_that_awaits_another_names_it_and_its_own_line() {
 
 #[test]
 fn each_kind_of_wait_is_named_with_its_line() {
-    inspect::open();
+    diagnostics::open();
     let (sender, receiver) = channel::bounded::<u32>(1);
     let (full, _rest) = channel::bounded::<u32>(1);
     full.send_blocking(1).unwrap();
@@ -85,7 +85,7 @@ fn each_kind_of_wait_is_named_with_its_line() {
 
 #[test]
 fn receivers_of_broadcast_and_watch_wait_for_an_item_of_their_channel() {
-    inspect::open();
+    diagnostics::open();
     let (news, mut paper) = channel::broadcast::<u32>(4);
     let (value, mut seen) = channel::watch(0);
     let (papers, values) = (paper.stream(), seen.stream());
@@ -135,7 +135,7 @@ fn receivers_of_broadcast_and_watch_wait_for_an_item_of_their_channel() {
 #[test]
 fn a_sink_that_has_an_item_waits_for_room_in_its_channel() {
     use futures::Sink;
-    inspect::open();
+    diagnostics::open();
     let (sender, receiver) = channel::bounded::<u32>(1);
     sender.send_blocking(1).unwrap();
     let ends = sender.clone();
@@ -161,7 +161,7 @@ fn a_sink_that_has_an_item_waits_for_room_in_its_channel() {
 
 #[test]
 fn an_async_loop_that_can_get_other_limits_waits_for_its_items_only() {
-    inspect::open();
+    diagnostics::open();
     let gates = [cancel::TokenSource::new(), cancel::TokenSource::new()];
     let tokens = gates.each_ref().map(cancel::TokenSource::token);
     let waits = spawn("limits: loop", async move {
@@ -195,7 +195,7 @@ fn an_async_loop_that_can_get_other_limits_waits_for_its_items_only() {
 
 #[test]
 fn both_ends_of_a_channel_wait_for_the_same_resource() {
-    inspect::open();
+    diagnostics::open();
     let (sender, receiver) = channel::bounded::<u32>(1);
     let ends = sender.clone();
     let reader = task::Builder::new().name("ends: reader");
@@ -211,7 +211,7 @@ fn both_ends_of_a_channel_wait_for_the_same_resource() {
 
 #[test]
 fn a_closure_that_blocks_shows_its_wait_and_the_line_of_the_call() {
-    inspect::open();
+    diagnostics::open();
     let slow = spawn("block: slow", pending::<()>());
     let (to_join, joins) = channel::bounded(1);
     let joining = task::Builder::new().name("block: joins").run(move || {
@@ -247,7 +247,7 @@ fn a_closure_that_blocks_shows_its_wait_and_the_line_of_the_call() {
 
 #[test]
 fn a_thread_outside_that_joins_a_task_is_shown_as_its_waiter() {
-    inspect::open();
+    diagnostics::open();
     let slow = spawn("thread: slow", pending::<()>());
     let number = waiting("thread: slow").number;
     let joiner = std::thread::Builder::new().name("thread: joins".to_owned());
@@ -262,7 +262,7 @@ fn a_thread_outside_that_joins_a_task_is_shown_as_its_waiter() {
 
 #[test]
 fn a_wait_with_a_time_limit_is_two_waits() {
-    inspect::open();
+    diagnostics::open();
     let slow = spawn("limit: slow", pending::<()>());
     let limited = task::Builder::new().name("limit: waits");
     let limited =
@@ -278,7 +278,7 @@ fn a_wait_with_a_time_limit_is_two_waits() {
 
 #[test]
 fn a_wait_that_was_given_up_in_the_same_poll_is_not_shown() {
-    inspect::open();
+    diagnostics::open();
     let slow = spawn("given up: slow", pending::<()>());
     let (_sender, receiver) = channel::bounded::<u32>(1);
     let waits = spawn("given up: waits", async move {
@@ -300,7 +300,7 @@ async fn begin<F: Future>(future: &mut Pin<Box<F>>) {
 
 #[test]
 fn timers_and_groups_that_were_given_up_in_the_same_poll_are_not_shown() {
-    inspect::open();
+    diagnostics::open();
     let slow = spawn("given up too: slow", pending::<()>());
     let in_group = spawn("given up too: of the group", pending::<()>());
     let waits = spawn("given up too: waits", async move {
@@ -319,7 +319,7 @@ fn timers_and_groups_that_were_given_up_in_the_same_poll_are_not_shown() {
 
 #[test]
 fn a_wait_for_something_unknown_beside_a_known_one_is_noticed() {
-    inspect::open();
+    diagnostics::open();
     let slow = spawn("unknown: slow", pending::<()>());
     let waits = task::Builder::new()
         .name("unknown: waits")
@@ -341,7 +341,7 @@ fn a_wait_for_something_unknown_beside_a_known_one_is_noticed() {
 
 #[test]
 fn a_task_that_waits_for_a_group_waits_for_its_name() {
-    inspect::open();
+    diagnostics::open();
     let waiter = |name: &str, mut group: TaskGroup<()>| {
         group.spawn(pending());
         let named = task::Builder::new().name(name);
@@ -365,7 +365,7 @@ fn a_task_that_waits_for_a_group_waits_for_its_name() {
     assert_eq!(waits[0].0.as_deref(), Some("requests\x1b[2J"));
     assert_eq!(waits[1].0.as_deref(), Some("requests 2"));
     assert!(waits[0].1 != waits[1].1 && waits[2] == (None, 0));
-    let path = inspect::serve().unwrap();
+    let path = diagnostics::serve().unwrap();
     let view = manyhands_inspect::Client::connect(&path)
         .unwrap()
         .view(usize::MAX);
@@ -379,7 +379,7 @@ fn a_task_that_waits_for_a_group_waits_for_its_name() {
 
 #[test]
 fn functions_of_the_library_that_wait_are_shown_on_the_line_that_calls_them() {
-    inspect::open();
+    diagnostics::open();
     let group = || {
         let mut group = TaskGroup::new();
         group.spawn(pending::<Result<(), String>>());
@@ -447,7 +447,7 @@ fn functions_of_the_library_that_wait_are_shown_on_the_line_that_calls_them() {
 
 #[test]
 fn the_end_of_a_scope_and_a_completion_that_block_are_shown_on_the_line_of_the_call() {
-    inspect::open();
+    diagnostics::open();
     let (sender, receiver) = channel::bounded::<u32>(1);
     let (completer, completion) = task::completion::<u32>();
     let end_of = |kind: WaitKind, name: &str| {
@@ -480,7 +480,7 @@ fn the_end_of_a_scope_and_a_completion_that_block_are_shown_on_the_line_of_the_c
 
 #[test]
 fn what_waits_inside_a_combinator_is_not_taken_for_all_there_is() {
-    inspect::open();
+    diagnostics::open();
     let slow = [1, 2].map(|_| task::spawn(pending::<()>()));
     let all = task::Builder::new().name("inside: all");
     let all = all.spawn(async move { task::when_all(slow).await.len() });
@@ -506,7 +506,7 @@ async fn select(items: channel::Receiver<u32>, kicks: channel::Receiver<()>) {
 #[test]
 fn a_task_that_is_polled_again_waits_for_the_same_since_before_and_for_the_next_item_since_the_last()
  {
-    inspect::open();
+    diagnostics::open();
     for state in [TaskState::Waiting, TaskState::Blocked] {
         let (items, all_items) = channel::bounded::<u32>(1);
         let (kicks, all_kicks) = channel::bounded::<()>(1);
@@ -549,7 +549,7 @@ const GAP: Duration = Duration::from_millis(10);
 
 #[test]
 fn each_tick_of_an_interval_is_a_wait_of_its_own() {
-    inspect::open();
+    diagnostics::open();
     let ticks = spawn("since: ticks", async move {
         let mut interval = time::interval(2 * GAP);
         loop {

@@ -6,9 +6,10 @@
 use crate::support::{
     Board, attempt_until, busy_micros, of_threads, on, on_runtime, panics_of, receive, wait_until,
 };
+use manyhands::diagnostics::ThreadChangeReason;
 use manyhands::query::prelude::*;
 use manyhands::simulation::Simulation;
-use manyhands::{Runtime, ThreadChangeReason, channel, join, parallel, scope, task};
+use manyhands::{Runtime, channel, join, parallel, scope, task};
 use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
@@ -447,7 +448,9 @@ fn a_long_job_on_the_only_worker_is_recorded_with_its_call_site() {
             let here = computing.location().line();
             let is_noted = crate::support::holds_within(Duration::from_secs(5), || {
                 let jobs = runtime.long_jobs();
-                let noted = |job: &manyhands::LongJob| job.task.is_some_and(|at| at.line() == here);
+                let noted = |job: &manyhands::diagnostics::LongJob| {
+                    job.task.is_some_and(|at| at.line() == here)
+                };
                 jobs.iter().any(noted) || has_run.load(Ordering::SeqCst)
             });
             stop.store(true, Ordering::SeqCst);

@@ -105,7 +105,9 @@ fn in_simulations<F: Future<Output = ()>>(main: impl Fn(Arc<Book>) -> F) {
 
 /// Drops a runtime on which `work` was done, with a book that must balance afterwards.
 fn on_a_runtime_that_ends(
-    build: impl FnOnce(manyhands::Builder, Arc<Book>) -> manyhands::Builder + Send + 'static,
+    build: impl FnOnce(manyhands::RuntimeBuilder, Arc<Book>) -> manyhands::RuntimeBuilder
+    + Send
+    + 'static,
     work: impl FnOnce(&Runtime, Arc<Book>) + Send + 'static,
 ) {
     within(30, move || {
@@ -118,7 +120,7 @@ fn on_a_runtime_that_ends(
     });
 }
 
-fn as_it_is(builder: manyhands::Builder, _: Arc<Book>) -> manyhands::Builder {
+fn as_it_is(builder: manyhands::RuntimeBuilder, _: Arc<Book>) -> manyhands::RuntimeBuilder {
     builder
 }
 

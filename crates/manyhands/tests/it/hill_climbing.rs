@@ -2,7 +2,8 @@
 //! tested beside the code, on synthetic loads.
 
 use crate::support::{LIMIT_SECS, attempt_until, busy_micros, within};
-use manyhands::{Runtime, ThreadChangeReason, task};
+use manyhands::diagnostics::ThreadChangeReason;
+use manyhands::{Runtime, task};
 
 const WORKERS: usize = 2;
 const THREADS_MAX: usize = 5;

@@ -1,8 +1,9 @@
 //! Metrics: each number counts what it says.
 
 use crate::support::{Board, on, on_runtime, wait_until};
+use manyhands::diagnostics::Metrics;
 use manyhands::parallel::{from_iter, options};
-use manyhands::{Metrics, Runtime, join, task};
+use manyhands::{Runtime, join, task};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

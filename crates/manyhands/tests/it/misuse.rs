@@ -79,7 +79,7 @@ fn a_handle_that_refuses_a_number_changes_nothing() {
 
 #[test]
 fn a_runtime_without_workers_is_a_typed_error() {
-    let refused = |builder: manyhands::Builder| builder.build().unwrap_err().to_string();
+    let refused = |builder: manyhands::RuntimeBuilder| builder.build().unwrap_err().to_string();
     assert_eq!(
         refused(Runtime::builder().workers(0)),
         "a runtime needs at least one worker"

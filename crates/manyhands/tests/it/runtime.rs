@@ -4,7 +4,7 @@ use crate::support::{on, on_runtime, receive, wait_until, within};
 use crate::which_runtime::{thread_name, where_tasks_run};
 use manyhands::parallel::options;
 use manyhands::query::prelude::*;
-use manyhands::{BuildError, Builder, Runtime, join, scope, task};
+use manyhands::{BuildError, Runtime, RuntimeBuilder, join, scope, task};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -90,7 +90,7 @@ fn the_default_number_of_workers_is_at_least_one() {
 
 #[test]
 fn impossible_configurations_are_refused() {
-    let refused = |builder: Builder| builder.build().unwrap_err();
+    let refused = |builder: RuntimeBuilder| builder.build().unwrap_err();
     let none = refused(Runtime::builder().workers(0));
     assert_eq!(none.to_string(), "a runtime needs at least one worker");
     let below = refused(Runtime::builder().workers(4).max_threads(3));
@@ -231,7 +231,7 @@ impl Hooks {
         assert_eq!(before, None, "a hook ran twice");
     }
 
-    fn builder(self: &Arc<Self>) -> Builder {
+    fn builder(self: &Arc<Self>) -> RuntimeBuilder {
         let (starting, stopping) = (Arc::clone(self), Arc::clone(self));
         Runtime::builder()
             .on_thread_start(move |index| Self::note(&starting.started, index))

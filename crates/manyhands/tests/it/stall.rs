@@ -1,7 +1,8 @@
 //! Stalls: work waits, every thread is blocked, and none may be added. They are reported.
 
 use crate::support::{on, receive, wait_until};
-use manyhands::{Runtime, Stall, ThreadChangeReason, Wait, channel, task};
+use manyhands::diagnostics::{Stall, ThreadChangeReason, Wait};
+use manyhands::{Runtime, channel, task};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 

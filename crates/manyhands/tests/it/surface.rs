@@ -3,6 +3,7 @@
 use manyhands::cancel::UntilCancelled;
 use manyhands::cancel::{Cancelled, Registration, Token, TokenSource};
 use manyhands::channel::{self, broadcast, watch};
+use manyhands::diagnostics::Metrics;
 use manyhands::parallel::{
     AsyncLoop, AsyncResults, Cancellable, ConcurrencyError, Control, Failure, Failures, FromIter,
     FromStream, LocalOptions, LoopHandle, Options, Outcome, Uncancellable, options,
@@ -14,7 +15,7 @@ use manyhands::task::{
 };
 use manyhands::time::{Elapsed, Interval, MissedTickBehavior, Sleep, Timeout};
 use manyhands::{
-    AggregatePanic, BuildError, Builder, EnterGuard, Handle, Metrics, PanicPayload, Runtime, Scope,
+    AggregatePanic, BuildError, EnterGuard, Handle, PanicPayload, Runtime, RuntimeBuilder, Scope,
     ShutdownReport,
 };
 use std::cell::Cell;
@@ -37,7 +38,7 @@ type Finish = fn(u8);
 
 const _: () = {
     is_sent::<Runtime>();
-    is_sent::<Builder>();
+    is_sent::<RuntimeBuilder>();
     is_sent::<BuildError>();
     is_sent::<ShutdownReport>();
     is_sent::<Metrics>();
@@ -85,7 +86,7 @@ const _: () = {
 
 const _: () = {
     is_shared::<Runtime>();
-    is_shared::<Builder>();
+    is_shared::<RuntimeBuilder>();
     is_shared::<BuildError>();
     is_shared::<ShutdownReport>();
     is_shared::<AggregatePanic>();
@@ -135,7 +136,7 @@ const _: () = {
 
 const _: () = {
     is_printed::<Runtime>();
-    is_printed::<Builder>();
+    is_printed::<RuntimeBuilder>();
     is_printed::<BuildError>();
     is_printed::<ShutdownReport>();
     is_printed::<Metrics>();

@@ -38,7 +38,7 @@ const ENDLESS: u32 = u32::MAX;
 
 /// Builds a runtime with one worker, does `harm` to it, and sees the worker go on.
 fn survives(
-    build: impl FnOnce(manyhands::Builder) -> manyhands::Builder,
+    build: impl FnOnce(manyhands::RuntimeBuilder) -> manyhands::RuntimeBuilder,
     harm: impl Fn(&Runtime) + Send + 'static,
 ) {
     let builder = Runtime::builder().workers(1).max_threads(1);
@@ -53,7 +53,7 @@ fn survives(
     });
 }
 
-fn plain(builder: manyhands::Builder) -> manyhands::Builder {
+fn plain(builder: manyhands::RuntimeBuilder) -> manyhands::RuntimeBuilder {
     builder
 }
 

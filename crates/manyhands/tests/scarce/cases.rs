@@ -1,7 +1,8 @@
 //! The cases: what a program does while threads are refused, and after that.
 
 use crate::child::ask;
-use manyhands::{Runtime, ThreadChangeReason, channel, join, parallel, scope, task, time};
+use manyhands::diagnostics::ThreadChangeReason;
+use manyhands::{Runtime, channel, join, parallel, scope, task, time};
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;

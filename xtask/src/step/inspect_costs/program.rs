@@ -44,7 +44,7 @@ fn frame(count: u64) {
     let tasks = async move {
         for n in 0..count {
             let part = async move { black_box(n) };
-            assert_eq!(task::framed("part", part).await, n);
+            assert_eq!(diagnostics::framed("part", part).await, n);
         }
     };
     Simulation::new(7).run(tasks).unwrap();
@@ -101,7 +101,7 @@ fn main() {
     let count = count.parse().unwrap();
     match rest {
         #[cfg(feature = "inspect")]
-        [open] if open == "open" => manyhands::inspect::open(),
+        [open] if open == "open" => manyhands::diagnostics::open(),
         [] => {}
         other => panic!("what is {other:?}?"),
     }

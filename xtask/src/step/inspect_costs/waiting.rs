@@ -31,8 +31,8 @@ async fn ticker() {
 
 async fn clerk(orders: channel::Receiver<u64>) {
     let next_order = || async { orders.recv().await.is_ok() };
-    let serve = async { while task::framed("next order", next_order()).await {} };
-    task::framed("serve", serve).await;
+    let serve = async { while diagnostics::framed("next order", next_order()).await {} };
+    diagnostics::framed("serve", serve).await;
 }
 
 /// A task that waits for tasks of its own.
@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         panic!("program COUNT");
     };
     let count: usize = count.parse()?;
-    manyhands::inspect::serve()?;
+    manyhands::diagnostics::serve()?;
     let (sender, orders) = channel::options::<u64>().name("orders").capacity(8).fifo();
     // A quarter for a channel, in two frames; half for groups, or in them by timers; the others for a completion.
     for number in 0..count / 4 {

@@ -20,7 +20,8 @@ use browser::{Browser, HEIGHT, Theme};
 
 pub(crate) fn run() -> Result<(), Failure> {
     Invocation::cargo("build --release --package manyhands-cli").run()?;
-    let mut examples = Invocation::cargo("build --release --package manyhands --features inspect");
+    let mut examples =
+        Invocation::cargo("build --release --package manyhands --features inspect-unstable");
     for example in [DEADLOCK, SERVICE] {
         examples = examples.arg("--example").arg(example);
     }

@@ -3,7 +3,7 @@
 //! Tokio's types need a tokio runtime around them, which polls sockets and timers. Two ways
 //! to have one:
 //!
-//! - [`Builder::tokio`](crate::Builder::tokio): all tasks of a runtime run in the tokio context.
+//! - [`RuntimeBuilder::tokio`](crate::RuntimeBuilder::tokio): all tasks of a runtime run in the tokio context.
 //! - [`compat`]: one future runs in it, on whichever thread polls it.
 //!
 //! This library's workers poll the tasks; tokio only wakes them. An idle worker of a runtime

@@ -7,12 +7,13 @@ use std::fmt;
 use std::panic::Location;
 
 /// Work waits, every thread is blocked, and none may be added; given to the hook of
-/// [`Builder::on_stall`](crate::Builder::on_stall).
+/// [`RuntimeBuilder::on_stall`](crate::RuntimeBuilder::on_stall).
 ///
 /// # Examples
 /// The only thread waits for a message, and there may be no other one to run what is queued:
 /// ```
-/// use manyhands::{Runtime, ThreadChangeReason, Wait, task};
+/// use manyhands::diagnostics::{ThreadChangeReason, Wait};
+/// use manyhands::{Runtime, task};
 /// use std::sync::mpsc;
 /// let (reports, stalls) = mpsc::channel();
 /// let runtime = Runtime::builder()

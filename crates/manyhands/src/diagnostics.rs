@@ -1,0 +1,140 @@
+//! Why a program waits, and why a loop was no faster.
+//!
+//! Always there is what a runtime says of itself: [`Metrics`] are its counters, [`Stall`] says which thread waits for what when
+//! a pool at its limit cannot go on, [`ThreadChange`] why it has more or fewer threads, [`LongJob`] what keeps a worker.
+//!
+//! With the feature `inspect` a running program can be looked at: what its tasks do, what each of them waits for and where,
+//! its loops, its channels and its workers; and [`explain_last`] says what kept the last loop from being faster.
+//!
+//! What is recorded can be read as values, too, in [`inspect`](crate::inspect), with the feature `inspect-unstable`. As its
+//! name says, those types are no promise: they change with what is recorded.
+//!
+//! # Recording
+//! Nothing is recorded until it is asked for: by [`open`], by [`serve`], which also listens on a socket for
+//! `manyhands inspect`, by [`watch`], which reports deadlocks and starved runtimes on standard error, or by the
+//! environment variable `MANYHANDS_INSPECT`: if that is neither empty nor `0` when the first runtime is made, the program does all three, and if
+//! it is `control`, also what `allow_control` does.
+//! What has been opened stays open.
+//!
+//! Tasks are futures and closures with a handle, and futures of scopes; also threads that are no task's, as long as
+//! they wait for one. Closures of [`run_detached`](crate::task::run_detached) and of a scope, halves of a join and
+//! blocks of loops are not tasks. A task that was spawned before recording was opened appears when it next runs.
+//!
+//! # What a task waits for
+//! The waits of this library record themselves: tasks, groups of them, channels, completions, timers and
+//! cancellations, each with the line of the program that waits. A wait for anything else, such as a socket of tokio, is
+//! not recorded. A task that has more wakers than recorded waits is said to wait for something
+//! [outside this library](crate::inspect::WaitKind::Outside), with the frame in which that is, if the program has named it.
+//!
+//! [`framed`] names a part of a task. A task shows the frames in which it waits, and each wait
+//! in which of them it is: those that the task went through when it was last polled.
+//!
+//! A task that can be woken by any of several waits goes on with the first. So a deadlock is a set of tasks each of
+//! which waits only for tasks of the set, for scopes with one of them, or for groups of them; see [`Snapshot::deadlocks`](crate::inspect::Snapshot::deadlocks).
+//!
+//! # Starvation
+//! A runtime whose workers are all blocked, or at the same work for long, while tasks are queued and no thread can be added,
+//! is starved; see [`Snapshot::starvations`](crate::inspect::Snapshot::starvations).
+//!
+//! # Loops
+//! [`Snapshot::loops`](crate::inspect::Snapshot::loops) are the parallel loops and queries that run. What kept the last one of a thread from
+//! being faster is said by [`explain_last`], and of the last one of each place that calls loops by
+//! [`loop_reports`](crate::inspect::loop_reports). Async loops are listed only.
+//!
+//! # Stacks
+//! What the threads of all runtimes run now, function by function, is shown by `manyhands inspect --stacks`, on Linux on
+//! x86-64 and aarch64. Each thread is interrupted by `SIGURG`, copies its registers and up to 64 KiB of its stack, and goes on;
+//! addresses are sent and followed elsewhere. The signal is handled from the first time on that stacks are asked for. If the
+//! program handles it itself, its handler stays, and there are no stacks. A system call that is never restarted, such as
+//! `nanosleep`, returns `EINTR` in a thread that is asked; the standard library calls it again.
+//!
+//! A task that waits has no stack. Where the program allows it, `manyhands inspect --poll` has one task polled once more, and the
+//! thread that does so copies its stack at each place where the task is about to wait again.
+//!
+//! # Freezing
+//! Where the program allows it, who looks at it on the page of `manyhands inspect --control` can freeze a future that this
+//! library polls: it is not polled until it is thawed, which is at the latest when the command ends. What waits for it waits. A
+//! cancelled task is dropped all the same.
+//!
+//! # Cost
+//! Without the feature nothing. With it, eight bytes for each task, and one load and a branch where a task is spawned,
+//! runs, waits and is woken, and where a loop begins. While recording is open, each of these takes a short lock and reads
+//! the tick counter, a task that waits takes 64 bytes more, and each runner of a loop asks the system twice for its processor
+//! time. A thread that first takes part in a runtime asks the system for the place of its stack; one whose stack is asked
+//! for is interrupted for some microseconds.
+//!
+//! # Security
+//! A snapshot shows names, types and source paths, and stacks show addresses: of functions, and so also where the system has
+//! put them. The socket is in a folder that only its user may enter, and each
+//! connection is refused unless it comes from that user or from root. The protocol only reads, unless the program has called
+//! `allow_control` or was started with `MANYHANDS_INSPECT=control`: then a waiting task can be polled, and a task frozen, on request.
+//!
+//! # Examples
+//! A task that waits for ever is listed with how often it was polled; it waits for nothing:
+//! ```
+//! # #[cfg(feature = "inspect")] {
+//! use manyhands::{inspect, task};
+//! use std::time::{Duration, Instant};
+//!
+//! diagnostics::open();
+//! let task = task::Builder::new().name("clerk").spawn(std::future::pending::<()>());
+//! let deadline = Instant::now() + Duration::from_secs(30);
+//! let clerk = loop {
+//!     let tasks = inspect::snapshot().tasks.into_iter();
+//!     let clerk = tasks.into_iter().find(|task| task.name.as_deref() == Some("clerk"));
+//!     match clerk {
+//!         Some(clerk) if clerk.state == inspect::TaskState::Waiting => break clerk,
+//!         _ => assert!(Instant::now() < deadline),
+//!     }
+//! };
+//! assert_eq!((clerk.polls, clerk.waits.len()), (1, 0));
+//! assert_eq!(clerk.spawned_at, Some(task.location()));
+//! task.cancel();
+//! # assert!(task.join().is_err());
+//! # }
+//! ```
+
+pub use crate::runtime::{
+    LongJob, Metrics, Stall, StalledThread, ThreadChange, ThreadChangeReason, Wait,
+};
+pub use crate::task::framed::{Framed, framed};
+
+#[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
+#[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]
+pub use crate::inspect::{
+    control::allow_control,
+    server::{serve, serve_at},
+};
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+#[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]
+pub use crate::inspect::{take::open, watchdog::watch};
+
+/// What the last loop of the calling thread did, and what kept it from being faster: two sentences. `None` before the first
+/// loop, and for those that ended before [`open`].
+///
+/// Loops and queries are recorded, `invoke`, and async loops. A query may be several loops, of which this is the last. A
+/// loop inside another one is the last until the outer one ends. An async loop is one of the thread that polls it last: ask in
+/// the next line after its `await`.
+///
+/// # Cost
+/// A copy of the report. A loop takes a short lock for each runner, and one for its report, while recording is open.
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "inspect")] {
+/// use manyhands::{diagnostics, parallel};
+/// diagnostics::open();
+/// let alone = parallel::options().degree_of_parallelism(1)?;
+/// alone.for_each(0..1_000_u64, |i| drop(std::hint::black_box(i)));
+/// let why = diagnostics::explain_last().unwrap();
+/// assert!(why.ends_with("alone. No more than one runner was allowed."));
+/// # }
+/// # Ok::<(), manyhands::parallel::ConcurrencyError>(())
+/// ```
+#[doc(alias = "profile")]
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+#[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]
+#[must_use]
+pub fn explain_last() -> Option<String> {
+    crate::inspect::last_loop().map(|report| report.to_string())
+}
