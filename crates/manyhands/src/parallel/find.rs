@@ -4,7 +4,7 @@ use crate::engine::consumer::{Consumer, Ending, Watch};
 use crate::parallel::control::Both;
 use crate::parallel::earliest::{Earliest, FindMode};
 use crate::parallel::options::Options;
-use crate::parallel::source::{Drive, Feed, Source};
+use crate::parallel::source::{Feed, Source};
 use std::ops::Range;
 
 /// Keeps an item that satisfies the predicate, with its own position.
@@ -68,7 +68,7 @@ impl<E: Ending> Options<'_, E> {
     }
 
     #[track_caller]
-    fn find<S: Drive<Item: Send>>(
+    fn find<S: Source<Item: Send>>(
         &self,
         source: S,
         predicate: impl Fn(&S::Item) -> bool + Sync,

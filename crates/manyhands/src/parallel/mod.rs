@@ -59,7 +59,7 @@
 
 #![expect(
     unnameable_types,
-    reason = "the engine's own traits seal `Source` and `Ending`"
+    reason = "the engine's own traits seal `Ending`, and what feeds a `Source`"
 )]
 
 pub(crate) mod adjacent;
@@ -102,7 +102,8 @@ pub use sort::{
     sort_by_key, sort_unstable, sort_unstable_by, sort_unstable_by_key,
 };
 pub use source::{
-    Chunks, ChunksMut, FromIter, Integer, Source, Windows, chunks, chunks_mut, from_iter, windows,
+    Chunks, ChunksMut, FromIter, Integer, Producer, Source, Windows, chunks, chunks_mut, from_iter,
+    windows,
 };
 
 use std::iter::Sum;

@@ -4,7 +4,7 @@ use crate::engine::consumer::Grouping;
 use crate::engine::consumer::{Consumer, Ending, Watch};
 use crate::parallel::adjacent::{AdjacentRuns, Run};
 use crate::parallel::options::Options;
-use crate::parallel::source::{Drive, Feed, Source};
+use crate::parallel::source::{Feed, Source};
 use crate::sync::{Mutex, into_inner, lock};
 use std::convert::Infallible;
 use std::iter::Sum;
@@ -313,13 +313,17 @@ impl<E: Ending> Options<'_, E> {
     }
 
     #[track_caller]
-    fn fold<S: Drive, F: Fold<S::Item>>(&self, source: S, fold: &F) -> E::Output<Option<F::Value>> {
+    fn fold<S: Source, F: Fold<S::Item>>(
+        &self,
+        source: S,
+        fold: &F,
+    ) -> E::Output<Option<F::Value>> {
         let value = self.fold_parts(source, fold);
         self.ending().conclude(Some(value))
     }
 
     #[track_caller]
-    fn fold_parts<S: Drive, F: Fold<S::Item>>(&self, source: S, fold: &F) -> Option<F::Value> {
+    fn fold_parts<S: Source, F: Fold<S::Item>>(&self, source: S, fold: &F) -> Option<F::Value> {
         let grouping = self.grouping();
         let folding = Folding::new(fold, self.ending(), grouping);
         match grouping {

@@ -40,6 +40,7 @@ mod misuse;
 mod opened;
 mod priority;
 mod process;
+mod producer;
 mod range;
 mod reduce;
 mod runtime;
