@@ -26,6 +26,7 @@ mod fairness;
 mod find;
 mod fork_join;
 mod future;
+mod generic;
 mod handles;
 mod hill_climbing;
 mod hundred_calls;

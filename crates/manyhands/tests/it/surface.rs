@@ -7,6 +7,7 @@ use manyhands::parallel::{
     AsyncLoop, AsyncResults, Cancellable, Control, Failure, Failures, FromIter, FromStream,
     LimitsError, LocalOptions, LoopHandle, Options, Outcome, Uncancellable, options,
 };
+use manyhands::query::{IntoParQuery, Query};
 use manyhands::simulation::{Deadlock, Simulation};
 use manyhands::task::{
     self, AbortHandle, Completer, Completion, CompletionError, GroupError, JoinError, JoinHandle,
@@ -81,6 +82,7 @@ const _: () = {
     is_sent::<Failure<u8>>();
     is_sent::<LimitsError>();
     is_sent::<FromIter<Range<u8>>>();
+    is_sent::<Query<'static, <Vec<Cell<u8>> as IntoParQuery>::Pipeline>>();
 };
 
 const _: () = {
