@@ -73,6 +73,7 @@ mod find;
 mod for_each;
 mod invoke;
 mod limits;
+mod local_map;
 pub(crate) mod map;
 pub(crate) mod one_or_many;
 pub(crate) mod options;
