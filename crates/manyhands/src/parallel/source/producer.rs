@@ -57,7 +57,6 @@ use crate::sync::{Mutex, lock};
 /// assert_eq!(last_first, [30, 20, 10, 0]);
 /// ```
 #[expect(clippy::len_without_is_empty, reason = "an empty part is as any other")]
-#[doc(alias = "UnindexedProducer")]
 pub trait Producer: Sized + Send {
     /// What it gives.
     type Item;
