@@ -10,7 +10,7 @@ use manyhands::parallel::{
 use manyhands::query::{
     self, Deterministic, FromQuery, Order, Ordered, Pipeline, Query, Unordered, prelude::*,
 };
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 use std::sync::Mutex;
 
@@ -227,6 +227,35 @@ fn functions_and_structures_take_any_source() {
         assert_eq!(
             tasks,
             query::from_iter([1, 2]).map(|n| n.to_string()).to_vec()
+        );
+    });
+}
+
+/// Any collection, of a vector and of a query.
+fn made<C: FromQuery<T> + PartialEq + std::fmt::Debug, T: Send + Clone>(items: Vec<T>) -> C {
+    let collected: C = query::from_iter(items.clone()).collect();
+    assert_eq!(C::from_vec(items), collected);
+    collected
+}
+
+#[test]
+fn a_collection_of_a_vector_is_that_of_a_query() {
+    within(60, || {
+        let pairs = vec![(1, 'a'), (2, 'b'), (1, 'c')];
+        assert_eq!(made::<HashMap<_, _>, _>(pairs.clone()).len(), 2);
+        assert_eq!(made::<BTreeMap<_, _>, _>(pairs)[&1], 'c');
+        assert_eq!(made::<HashSet<_>, _>(vec![3, 3]).len(), 1);
+        assert_eq!(
+            made::<BTreeSet<_>, _>(vec![3, 2, 3]),
+            BTreeSet::from([2, 3])
+        );
+        assert_eq!(made::<VecDeque<_>, _>(vec![3, 2]), [3, 2]);
+        assert_eq!(made::<Box<[_]>, _>(vec![3, 2]), [3, 2].into());
+        assert_eq!(made::<String, _>(vec!["a", "bc"]), "abc");
+        assert_eq!(made::<Option<Vec<_>>, _>(vec![Some(1), None]), None);
+        assert_eq!(
+            made::<Result<String, u8>, _>(vec![Ok('a'), Err(1), Err(2)]),
+            Err(1)
         );
     });
 }
