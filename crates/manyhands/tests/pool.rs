@@ -5,6 +5,7 @@
 
 use manyhands::query::prelude::*;
 use manyhands::{Runtime, channel, join, parallel, scope, task, time};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -50,6 +51,50 @@ fn a_loop_runs_each_body_once() {
         assert!(runs.iter().all(|runs| runs.load(Ordering::Relaxed) == 1));
         let texts = parallel::map(0..MANY, |i| i.to_string());
         assert_eq!(texts[MANY - 1], (MANY - 1).to_string());
+    });
+}
+
+/// Says that it has more items than it has.
+struct Boaster<'a>(usize, &'a mut [String]);
+
+impl<'a> parallel::Producer for Boaster<'a> {
+    type Item = &'a mut String;
+
+    fn len(&self) -> usize {
+        self.0
+    }
+
+    fn split_at(self, index: usize) -> (Self, Self) {
+        let (left, right) = self.1.split_at_mut(index.min(self.1.len()));
+        (Self(index, left), Self(self.0 - index, right))
+    }
+
+    fn into_iter(self) -> impl Iterator<Item = &'a mut String> {
+        self.1.iter_mut()
+    }
+}
+
+#[test]
+fn a_collection_that_is_cut_is_run_once_and_a_wrong_length_only_panics() {
+    on_pool(|| {
+        let mut texts = vec![String::new(); MANY];
+        let source = Boaster(MANY, &mut texts).into_par_query();
+        let places = source.execution_mode(manyhands::query::ExecutionMode::Parallel);
+        let numbered = places.enumerate().map(|(n, text)| {
+            text.push_str(&n.to_string());
+            &*text
+        });
+        assert_eq!(numbered.to_vec().len(), MANY);
+        assert!(
+            texts
+                .iter()
+                .enumerate()
+                .all(|(n, text)| *text == n.to_string())
+        );
+        for len in [MANY / 2, MANY * 2] {
+            let copies = || parallel::map(Boaster(len, &mut texts), |text| text.clone());
+            assert!(catch_unwind(AssertUnwindSafe(copies)).is_err());
+        }
     });
 }
 

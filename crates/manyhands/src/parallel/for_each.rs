@@ -6,7 +6,7 @@ use crate::job::catch;
 use crate::parallel::control::{Both, Control, LoopState, Outcome};
 use crate::parallel::failure::{Failures, Gathered};
 use crate::parallel::options::{LocalOptions, Options};
-use crate::parallel::source::{Drive, Feed, Source};
+use crate::parallel::source::{Feed, Source};
 use std::ops::Range;
 
 /// Calls the body for each item.
@@ -228,7 +228,7 @@ where
     }
 
     #[track_caller]
-    fn run<S: Drive>(
+    fn run<S: Source>(
         &self,
         source: S,
         body: impl Fn(S::Item, u64, &Control<'_>, &mut L) + Sync,
@@ -245,7 +245,7 @@ where
     }
 
     #[track_caller]
-    fn try_run<S: Drive, Err: Send>(
+    fn try_run<S: Source, Err: Send>(
         &self,
         source: S,
         body: impl Fn(S::Item, &Control<'_>, &mut L) -> Result<(), Err> + Sync,

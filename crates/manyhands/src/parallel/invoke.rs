@@ -4,7 +4,7 @@ use crate::engine::HelperPolicy;
 use crate::engine::consumer::{Consumer, Ending};
 use crate::job::{Payload, catch, resume_all};
 use crate::parallel::options::Options;
-use crate::parallel::source::{Drive, Feed};
+use crate::parallel::source::{Feed, Source};
 use crate::sync::{Mutex, into_inner, lock};
 use std::ops::Range;
 

@@ -7,7 +7,7 @@ use crate::job::{abort, catch};
 use crate::parallel::control::{Both, LoopState};
 use crate::parallel::failure::{Failures, Gathered};
 use crate::parallel::options::Options;
-use crate::parallel::source::{Drive, Feed, Source};
+use crate::parallel::source::{Feed, Source};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, lock};
 use std::mem::{ManuallyDrop, MaybeUninit, needs_drop};
@@ -219,7 +219,7 @@ where
 
 /// Runs `body` on every item and collects the results in order; `None` if some are missing.
 #[track_caller]
-pub(crate) fn collect<S: Drive, R: Send>(
+pub(crate) fn collect<S: Source, R: Send>(
     source: S,
     options: &Options<'_, impl Ending>,
     watch: impl Watch,

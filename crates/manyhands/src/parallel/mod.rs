@@ -59,7 +59,7 @@
 
 #![expect(
     unnameable_types,
-    reason = "the engine's own traits seal `Source` and `Ending`"
+    reason = "the engine's own traits seal `Ending`, and what feeds a `Source`"
 )]
 
 pub(crate) mod adjacent;
@@ -70,6 +70,7 @@ pub(crate) mod earliest;
 pub(crate) mod failure;
 mod for_each;
 mod invoke;
+mod local_map;
 pub(crate) mod map;
 pub(crate) mod one_or_many;
 pub(crate) mod options;
@@ -96,7 +97,8 @@ pub use sort::{
     sort_by_key, sort_unstable, sort_unstable_by, sort_unstable_by_key,
 };
 pub use source::{
-    Chunks, ChunksMut, FromIter, Integer, Source, Windows, chunks, chunks_mut, from_iter, windows,
+    Chunks, ChunksMut, FromIter, Integer, Producer, Source, Windows, chunks, chunks_mut, from_iter,
+    windows,
 };
 
 /// Calls `body` for each item of a source, in no particular order. A range that ends before it begins is empty, as in the

@@ -1,6 +1,6 @@
 //! State that each runner makes, keeps and finishes.
 
-use crate::support::{blow, busy_micros, message_of, on_each_runtime, panics_of};
+use crate::support::{Counted, Ledger, blow, busy_micros, message_of, on_each_runtime, panics_of};
 use manyhands::cancel::TokenSource;
 use manyhands::parallel::{from_iter, options};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -85,6 +85,25 @@ fn each_state_is_made_once_and_finished_once_and_sums_are_exact() {
                 });
                 assert!(outcome.unwrap().is_completed());
             });
+            let add = |i: u64, sum: &mut u64| {
+                busy_micros(3);
+                *sum += i;
+                i.to_string()
+            };
+            let texts: Vec<_> = (0..500).map(|i: u64| i.to_string()).collect();
+            check(&|books| {
+                let local = options.local(|| books.make(), |sum| books.finish(sum));
+                assert_eq!(local.map(0..500_u64, add), texts);
+            });
+            check(&|books| {
+                let local = options.local(|| books.make(), |sum| books.finish(sum));
+                assert_eq!(local.map(from_iter(0..500_u64), add), texts);
+            });
+            check(&|books| {
+                let local = options.local(|| books.make(), |sum| books.finish(sum));
+                let tried = local.try_map(numbers.clone(), |i, sum| Ok::<_, ()>(add(i, sum)));
+                assert_eq!(tried.unwrap(), texts);
+            });
         }
     });
 }
@@ -127,6 +146,47 @@ fn each_state_is_finished_when_bodies_panic_fail_or_leave_early() {
             });
             ended.unwrap_err();
             books.made();
+            let ended = local.map(0..500, |i, _| {
+                if i == at {
+                    source.cancel();
+                }
+            });
+            ended.unwrap_err();
+            books.made();
+        }
+    });
+}
+
+#[test]
+fn items_results_and_states_of_a_map_are_each_dropped_once_however_it_ends() {
+    on_each_runtime(|runtime| {
+        for at in [0, 1, 60, 499, 500] {
+            let (items, results) = (Ledger::new(500), Ledger::new(500));
+            let books = Books::default();
+            let options = options().runtime(runtime);
+            let local = options.local(|| books.make(), |sum| books.finish(sum));
+            let body = |item: Counted, sum: &mut u64| {
+                busy_micros(2);
+                *sum += 1;
+                if item.id == at {
+                    blow("body");
+                }
+                results.make(item.id)
+            };
+            let payloads = panics_of(|| local.map(items.make_all(), body));
+            assert_eq!(payloads.len(), usize::from(at < 500));
+            books.made();
+            let payloads = panics_of(|| local.map(from_iter(items.make_all()), body));
+            assert_eq!(payloads.len(), usize::from(at < 500));
+            books.made();
+            let tried = local.try_map(items.make_all(), |item, sum| Ok::<_, ()>(body(item, sum)));
+            let failed = tried
+                .err()
+                .map(|failures| failures.iter().map(|(at, _)| at).collect());
+            assert_eq!(failed, (at < 500).then(|| vec![at as u64]));
+            books.made();
+            items.assert_settled();
+            results.assert_settled();
         }
     });
 }
@@ -148,6 +208,8 @@ fn a_panic_where_the_state_is_made_or_finished_goes_on() {
         assert_eq!(finished.load(Ordering::SeqCst), 0);
         let payloads = panics_of(|| local.for_each(from_iter(0..500), |_, _, ()| busy_micros(2)));
         assert!(!payloads.is_empty());
+        let payloads = panics_of(|| local.map(0..500, |i, ()| Box::new(i)));
+        assert!(!payloads.is_empty());
         let local = options.local(|| (), |()| blow("finish"));
         let payloads = panics_of(|| local.for_each(0..500, |_, _, ()| busy_micros(2)));
         assert!(
@@ -157,6 +219,8 @@ fn a_panic_where_the_state_is_made_or_finished_goes_on() {
         );
         assert!(!payloads.is_empty());
         let payloads = panics_of(|| local.for_each(from_iter(0..500), |_, _, ()| busy_micros(2)));
+        assert!(!payloads.is_empty());
+        let payloads = panics_of(|| local.map(0..500, |i, ()| Box::new(i)));
         assert!(!payloads.is_empty());
     });
 }
@@ -176,6 +240,7 @@ fn an_empty_or_cancelled_loop_makes_no_state_that_it_does_not_finish() {
         let local = cancelled.local(|| books.make(), |sum| books.finish(sum));
         local.for_each(0..100, |_, _, _| {}).unwrap_err();
         local.for_each(from_iter(0..100), |_, _, _| {}).unwrap_err();
+        local.map(0..100, |_, _| {}).unwrap_err();
         assert_eq!(books.made(), 0);
     });
 }

@@ -8,6 +8,7 @@ use manyhands::parallel::{
     AsyncLoop, AsyncResults, Cancellable, ConcurrencyError, Control, Failure, Failures, FromIter,
     FromStream, LocalOptions, LoopHandle, Options, Outcome, Uncancellable, options,
 };
+use manyhands::query::{IntoParQuery, Query};
 use manyhands::simulation::{Deadlock, Simulation};
 use manyhands::task::{
     self, AbortHandle, Completer, Completion, CompletionError, GroupError, JoinError, JoinHandle,
@@ -82,6 +83,7 @@ const _: () = {
     is_sent::<Failure<u8>>();
     is_sent::<ConcurrencyError>();
     is_sent::<FromIter<Range<u8>>>();
+    is_sent::<Query<'static, <Vec<Cell<u8>> as IntoParQuery>::Pipeline>>();
 };
 
 const _: () = {

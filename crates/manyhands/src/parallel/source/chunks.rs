@@ -6,7 +6,7 @@
 
 use crate::engine::Indexed;
 use crate::parallel::source::slice::{MutableItems, to_usize};
-use crate::parallel::source::{ByPosition, Drive};
+use crate::parallel::source::{ByPosition, Source};
 
 /// Non-overlapping parts of a slice, as a source of loops and queries; made by [`chunks`].
 ///
@@ -193,7 +193,7 @@ unsafe impl<'a, T: Sync> Indexed for Windows<'a, T> {
     }
 }
 
-impl<'a, T: Sync> Drive for Chunks<'a, T> {
+impl<'a, T: Sync> Source for Chunks<'a, T> {
     type Item = &'a [T];
     type Feed = ByPosition<Self>;
 
@@ -202,7 +202,7 @@ impl<'a, T: Sync> Drive for Chunks<'a, T> {
     }
 }
 
-impl<'a, T: Send> Drive for ChunksMut<'a, T> {
+impl<'a, T: Send> Source for ChunksMut<'a, T> {
     type Item = &'a mut [T];
     type Feed = ByPosition<Self>;
 
@@ -211,7 +211,7 @@ impl<'a, T: Send> Drive for ChunksMut<'a, T> {
     }
 }
 
-impl<'a, T: Sync> Drive for Windows<'a, T> {
+impl<'a, T: Sync> Source for Windows<'a, T> {
     type Item = &'a [T];
     type Feed = ByPosition<Self>;
 

@@ -14,7 +14,7 @@ use crate::engine::{BLOCK_NANOS_MAX, HelperPolicy, Plan, Rate, Runner, SharingPl
 use crate::inspect::{self, AloneBecause, LoopObserver, RunnerObserver, Unobserved};
 use crate::job::{Payload, catch};
 use crate::parallel::source::turns::Turns;
-use crate::parallel::source::{Drive, Feed};
+use crate::parallel::source::{Feed, Source};
 use crate::runtime::fork_join::series::WAKE_PAYS_FROM;
 use crate::runtime::sleep::blocking;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
@@ -28,8 +28,8 @@ use crate::sync::{MutexGuard, clock, spin_loop};
 #[derive(Debug)]
 #[must_use = "a source does nothing until a loop runs over it"]
 pub struct FromIter<I> {
-    iterator: I,
-    chunk_max: usize,
+    pub(crate) iterator: I,
+    pub(crate) chunk_max: usize,
 }
 
 /// Lets a loop run over any iterator that can be sent.
@@ -92,7 +92,7 @@ impl<I> FromIter<I> {
     }
 }
 
-impl<I: Iterator<Item: Send> + Send> Drive for FromIter<I> {
+impl<I: Iterator<Item: Send> + Send> Source for FromIter<I> {
     type Item = I::Item;
     type Feed = Self;
 

@@ -1,25 +1,33 @@
 //! The sources of loops.
 //!
-//! Slices, vectors and arrays, by reference, by mutable reference or by value; chunks and windows of slices; ranges of every integer
-//! type; and, through [`from_iter`], any iterator that can be sent. The trait is sealed for now.
+//! Slices, vectors and arrays, by reference, by mutable reference or by value; chunks and windows of slices; ranges of every
+//! integer type; the collections of the standard library; collections of other crates, through [`Producer`]; and, through
+//! [`from_iter`], any iterator that can be sent.
 
 mod chunks;
+mod collections;
 mod iterator;
 pub(crate) mod leaves;
 pub(crate) mod owned;
+pub(crate) mod producer;
 pub(crate) mod range;
 pub(crate) mod slice;
 pub(crate) mod turns;
 
 pub use chunks::{Chunks, ChunksMut, Windows, chunks, chunks_mut, windows};
 pub use iterator::{FromIter, from_iter};
+pub use producer::Producer;
 pub use range::Integer;
 pub(super) use slice::to_usize;
 
 use crate::engine::consumer::Consumer;
 use crate::engine::{Indexed, Plan, drive};
 
-/// A source of a loop.
+/// A source of loops and queries.
+///
+/// Slices, vectors, arrays, boxed slices, options, ranges of every integer type, and maps, sets and queues of the standard
+/// library, by value and, those that have items, by reference. For collections of other crates, see [`Producer`]; for any
+/// other iterator, use [`from_iter`].
 ///
 /// # Examples
 /// ```
@@ -42,19 +50,38 @@ use crate::engine::{Indexed, Plan, drive};
 /// let iterator = (0..2).map(move |i| shared[i]);
 /// manyhands::parallel::for_each(manyhands::parallel::from_iter(iterator), |_| {});
 /// ```
+///
+/// A type of one's own is the source that it is made of:
+/// ```
+/// use manyhands::{parallel, query::prelude::*};
+///
+/// struct Words(Vec<String>);
+///
+/// impl<'a> parallel::Source for &'a Words {
+///     type Item = &'a String;
+///     type Feed = <&'a Vec<String> as parallel::Source>::Feed;
+///
+///     fn into_feed(self) -> Self::Feed {
+///         (&self.0).into_feed()
+///     }
+/// }
+///
+/// let words = Words(vec!["many".to_owned(), "hands".to_owned()]);
+/// assert_eq!(parallel::map(&words, String::len), [4, 5]);
+/// assert_eq!(words.par_query().rev().to_vec(), ["hands", "many"]);
+/// ```
+#[doc(alias = "IntoParallelIterator")]
 #[doc(alias = "Partitioner")]
-pub trait Source: Drive {}
-
-impl<S: Drive> Source for S {}
-
-/// The sealed part of [`Source`].
-pub trait Drive: Sized {
+pub trait Source: Sized {
     /// What the body receives.
     type Item;
-    /// What feeds the loop.
+
+    /// What feeds the loop, always that of another source.
     type Feed: Feed<Item = Self::Item>;
 
     /// Prepares the items.
+    ///
+    /// Example: see [`Source`].
     fn into_feed(self) -> Self::Feed;
 }
 

@@ -4,7 +4,7 @@
 
 use crate::engine::Indexed;
 use crate::parallel::source::slice::to_usize;
-use crate::parallel::source::{ByPosition, Drive};
+use crate::parallel::source::{ByPosition, Source};
 use std::mem::ManuallyDrop;
 use std::ptr;
 
@@ -128,7 +128,7 @@ impl<T> Drop for Moved<T> {
     }
 }
 
-impl<T: Send> Drive for Vec<T> {
+impl<T: Send> Source for Vec<T> {
     type Item = T;
     type Feed = ByPosition<OwnedItems<T>>;
 
@@ -137,7 +137,7 @@ impl<T: Send> Drive for Vec<T> {
     }
 }
 
-impl<T: Send, const N: usize> Drive for [T; N] {
+impl<T: Send, const N: usize> Source for [T; N] {
     type Item = T;
     type Feed = ByPosition<OwnedItems<T>>;
 

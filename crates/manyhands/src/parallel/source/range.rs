@@ -3,7 +3,7 @@
 //! Unsafe: implements the engine's trait for positions.
 
 use crate::engine::Indexed;
-use crate::parallel::source::{ByPosition, Drive};
+use crate::parallel::source::{ByPosition, Source};
 use std::fmt::Debug;
 use std::ops::{Range, RangeInclusive};
 
@@ -73,7 +73,7 @@ impl<T: Integer> Indices<T> {
     }
 }
 
-impl<T: Integer> Drive for Range<T>
+impl<T: Integer> Source for Range<T>
 where
     Self: DoubleEndedIterator<Item = T>,
 {
@@ -93,7 +93,7 @@ where
     }
 }
 
-impl<T: Integer> Drive for RangeInclusive<T>
+impl<T: Integer> Source for RangeInclusive<T>
 where
     Range<T>: DoubleEndedIterator<Item = T>,
 {
@@ -151,7 +151,7 @@ integer! {
 mod tests {
     use super::{Indices, Integer};
     use crate::engine::Indexed;
-    use crate::parallel::source::{Drive, Feed};
+    use crate::parallel::source::{Feed, Source};
     use std::ops::Range;
 
     fn check<T: Integer + PartialEq>(indices: &Indices<T>, expected: &[T])

@@ -3,7 +3,7 @@
 //! Unsafe: disjoint parts of a mutable slice go to different threads.
 
 use crate::engine::Indexed;
-use crate::parallel::source::{ByPosition, Drive};
+use crate::parallel::source::{ByPosition, Source};
 use std::marker::PhantomData;
 use std::slice;
 
@@ -97,7 +97,7 @@ impl<'a, T> MutableItems<'a, T> {
     }
 }
 
-impl<'a, T: Sync> Drive for &'a [T] {
+impl<'a, T: Sync> Source for &'a [T] {
     type Item = &'a T;
     type Feed = ByPosition<SharedItems<'a, T>>;
 
@@ -106,7 +106,7 @@ impl<'a, T: Sync> Drive for &'a [T] {
     }
 }
 
-impl<'a, T: Send> Drive for &'a mut [T] {
+impl<'a, T: Send> Source for &'a mut [T] {
     type Item = &'a mut T;
     type Feed = ByPosition<MutableItems<'a, T>>;
 
@@ -115,7 +115,7 @@ impl<'a, T: Send> Drive for &'a mut [T] {
     }
 }
 
-impl<'a, T: Sync> Drive for &'a Vec<T> {
+impl<'a, T: Sync> Source for &'a Vec<T> {
     type Item = &'a T;
     type Feed = ByPosition<SharedItems<'a, T>>;
 
@@ -124,7 +124,7 @@ impl<'a, T: Sync> Drive for &'a Vec<T> {
     }
 }
 
-impl<'a, T: Send> Drive for &'a mut Vec<T> {
+impl<'a, T: Send> Source for &'a mut Vec<T> {
     type Item = &'a mut T;
     type Feed = ByPosition<MutableItems<'a, T>>;
 
@@ -133,7 +133,7 @@ impl<'a, T: Send> Drive for &'a mut Vec<T> {
     }
 }
 
-impl<'a, T: Sync, const N: usize> Drive for &'a [T; N] {
+impl<'a, T: Sync, const N: usize> Source for &'a [T; N] {
     type Item = &'a T;
     type Feed = ByPosition<SharedItems<'a, T>>;
 
@@ -142,7 +142,7 @@ impl<'a, T: Sync, const N: usize> Drive for &'a [T; N] {
     }
 }
 
-impl<'a, T: Send, const N: usize> Drive for &'a mut [T; N] {
+impl<'a, T: Send, const N: usize> Source for &'a mut [T; N] {
     type Item = &'a mut T;
     type Feed = ByPosition<MutableItems<'a, T>>;
 

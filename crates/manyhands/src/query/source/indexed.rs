@@ -1,16 +1,16 @@
-//! The sources of loops that know positions, as sources of queries: slices, their chunks and windows, vectors, arrays,
-//! ranges, boxed slices, options.
+//! The sources of loops that know positions, as sources of queries: slices, their chunks and windows, vectors, ranges,
+//! collections of other crates.
 //!
 //! Unsafe: says which of them give one item at each position.
 
 use crate::parallel::source::owned::OwnedItems;
+use crate::parallel::source::producer::{Parts, Producer};
 use crate::parallel::source::range::{Indices, Integer};
 use crate::parallel::source::slice::{MutableItems, SharedItems};
-use crate::parallel::source::{ByPosition, Chunks, ChunksMut, Drive, Windows};
-use crate::query::Query;
+use crate::parallel::source::{ByPosition, Chunks, ChunksMut, Windows};
 use crate::query::items::Items;
 use crate::query::pipeline::Positional;
-use crate::query::source::IntoParQuery;
+use crate::query::source::IntoPipeline;
 use std::ops::Range;
 
 // SAFETY: an item of the slice for each position.
@@ -29,36 +29,15 @@ unsafe impl<T: Send> Positional for OwnedItems<T> {
         Ok(self.into_items())
     }
 }
+// SAFETY: an item for each position, or a panic.
+unsafe impl<P: Producer<Item: Send>> Positional for Parts<P> {}
 // SAFETY: an integer for each position.
 unsafe impl<T: Integer> Positional for Indices<T> where Range<T>: DoubleEndedIterator<Item = T> {}
 
-impl<S, P> IntoParQuery for S
-where
-    S: Drive<Item = P::Item, Feed = ByPosition<P>>,
-    P: Positional,
-{
-    type Item = P::Item;
+impl<P: Positional> IntoPipeline for ByPosition<P> {
     type Pipeline = Items<P>;
 
-    fn into_par_query(self) -> Query<'static, Items<P>> {
-        Query::new(Items::new(self.into_feed().0, "items"))
-    }
-}
-
-impl<T: Send> IntoParQuery for Box<[T]> {
-    type Item = T;
-    type Pipeline = Items<OwnedItems<T>>;
-
-    fn into_par_query(self) -> Query<'static, Self::Pipeline> {
-        Query::new(Items::of_vec(self.into_vec()))
-    }
-}
-
-impl<T: Send> IntoParQuery for Option<T> {
-    type Item = T;
-    type Pipeline = Items<OwnedItems<T>>;
-
-    fn into_par_query(self) -> Query<'static, Self::Pipeline> {
-        Query::new(Items::of_vec(Vec::from_iter(self)))
+    fn into_pipeline(self) -> Items<P> {
+        Items::new(self.0, "items")
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::engine::consumer::Grouping;
 use crate::engine::consumer::{Consumer, Ending};
+use crate::parallel;
+use crate::parallel::source::Feed;
 use crate::parallel::source::owned::OwnedItems;
-use crate::parallel::source::{Drive, Feed};
 use crate::query::Query;
 use crate::query::consumer_adapter::ConsumerAdapter;
 use crate::query::explain::Explanation;
@@ -11,6 +12,7 @@ use crate::query::gather::gather;
 use crate::query::items::Items;
 use crate::query::pipeline::Pipeline;
 use crate::query::run::{CancelCheck, QueryRun};
+use crate::query::source::{IntoParQuery, IntoPipeline};
 
 /// A query over any iterator that can be sent.
 ///
@@ -35,10 +37,7 @@ pub fn from_iter<I>(iterator: I) -> Query<'static, FromIter<I::IntoIter>>
 where
     I: IntoIterator<Item: Send, IntoIter: Send>,
 {
-    Query::new(FromIter {
-        iterator: Some(iterator.into_iter()),
-        name: "iterator",
-    })
+    parallel::from_iter(iterator).into_par_query()
 }
 
 /// An iterator as a source of queries; made by [`from_iter`].
@@ -48,7 +47,18 @@ where
 pub struct FromIter<I> {
     /// `None` when it has ended or panicked.
     iterator: Option<I>,
-    name: &'static str,
+    chunk_max: usize,
+}
+
+impl<I: Iterator<Item: Send> + Send> IntoPipeline for parallel::FromIter<I> {
+    type Pipeline = FromIter<I>;
+
+    fn into_pipeline(self) -> FromIter<I> {
+        FromIter {
+            iterator: Some(self.iterator),
+            chunk_max: self.chunk_max,
+        }
+    }
 }
 
 /// Up to this number of items of an iterator.
@@ -94,7 +104,10 @@ impl<I: Iterator<Item: Send> + Send> Pipeline for FromIter<I> {
             consumer,
             alter: CancelCheck(run.ending),
         };
-        let feed = crate::parallel::from_iter(&mut items).into_feed();
+        let feed = parallel::FromIter {
+            iterator: &mut items,
+            chunk_max: self.chunk_max,
+        };
         match E::GROUPING {
             Grouping::Any => feed.drive(&bottom, &run.plan()),
             Grouping::Fixed => feed.drive_leaves(&bottom, &run.plan()),
@@ -107,6 +120,6 @@ impl<I: Iterator<Item: Send> + Send> Pipeline for FromIter<I> {
     }
 
     fn explain(&self, explanation: &mut Explanation) {
-        explanation.source(self.name);
+        explanation.source("iterator");
     }
 }

@@ -1,6 +1,5 @@
 //! The sources of queries: everything a loop can run over, and more.
 
-mod collection;
 mod indexed;
 mod iterator;
 mod partitioned;
@@ -12,13 +11,15 @@ pub use partitioned::{Partitioned, from_partitioned};
 pub use repeat::{empty, once, repeat_n};
 pub use text::ParText;
 
+use crate::parallel::Source;
+use crate::parallel::source::Feed;
 use crate::query::Query;
 use crate::query::pipeline::Pipeline;
 
 /// A type of which a query can be made.
 ///
-/// Vectors, boxed slices, arrays, options, collections and ranges of every integer type by value, and references to
-/// those that have items. For any other iterator, use [`from_iter`].
+/// Everything that is a [`Source`] of a loop, also of one's own, and queries. For any other iterator, use
+/// [`from_iter`].
 ///
 /// Example: see [`IntoParQuery::into_par_query`].
 #[doc(alias = "AsParallel")]
@@ -87,6 +88,27 @@ pub trait ParQueryMut<'a> {
     /// ```
     #[doc(alias = "par_iter_mut")]
     fn par_query_mut(&'a mut self) -> Query<'static, Self::Pipeline>;
+}
+
+/// What feeds a loop, as a pipeline.
+pub trait IntoPipeline: Feed {
+    /// The pipeline.
+    type Pipeline: Pipeline<Item = Self::Item>;
+
+    /// Prepares the items.
+    fn into_pipeline(self) -> Self::Pipeline;
+}
+
+impl<S> IntoParQuery for S
+where
+    S: Source<Item: Send, Feed: IntoPipeline>,
+{
+    type Item = S::Item;
+    type Pipeline = <S::Feed as IntoPipeline>::Pipeline;
+
+    fn into_par_query(self) -> Query<'static, Self::Pipeline> {
+        Query::new(self.into_feed().into_pipeline())
+    }
 }
 
 impl<'a, C: ?Sized + 'a> ParQuery<'a> for C

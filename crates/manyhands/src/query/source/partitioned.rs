@@ -14,7 +14,8 @@ use std::ops::Range;
 /// Positions count from 0 to [`len`](Self::len); each may stand for any number of items, for instance the
 /// bytes of a text whose lines are the items. Blocks of positions are asked for from several threads, in any
 /// order; no position is asked for twice, and some may not be asked for at all. A query that has found what it seeks
-/// elsewhere ends between blocks, so a position should not have very many items.
+/// elsewhere ends between blocks, so a position should not have very many items. Where each position is one item, a
+/// [`Producer`](crate::parallel::Producer) is a source of loops too, and of operators that need positions.
 ///
 /// # Examples
 /// ```
@@ -45,7 +46,7 @@ use std::ops::Range;
     clippy::len_without_is_empty,
     reason = "positions are counted, not items"
 )]
-#[doc(alias = "Producer")]
+#[doc(alias = "UnindexedProducer")]
 pub trait Partitioned: Send + Sync {
     /// What it gives.
     type Item: Send;

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, VecDequ
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
-/// A collection that a query can be collected into. Sealed.
+/// A collection that a query can be collected into.
 ///
 /// # Examples
 /// ```
@@ -26,22 +26,40 @@ use std::sync::Arc;
 /// let parsed: Result<Vec<u8>, _> = ["1", "2"].into_par_query().map(str::parse).collect();
 /// assert_eq!(parsed, Ok(vec![1, 2]));
 /// ```
+///
+/// A collection of one's own, or a wrapper of one that another crate defines:
+/// ```
+/// use manyhands::query::{FromQuery, prelude::*};
+/// use std::collections::LinkedList;
+///
+/// #[derive(Debug, PartialEq)]
+/// struct Chain<T>(LinkedList<T>);
+///
+/// impl<T: Send> FromQuery<T> for Chain<T> {
+///     fn from_vec(items: Vec<T>) -> Self {
+///         Chain(items.into_iter().collect())
+///     }
+/// }
+///
+/// let squares: Chain<u32> = (0..4).into_par_query().map(|n| n * n).collect();
+/// assert_eq!(squares, Chain([0, 1, 4, 9].into()));
+/// let parsed: Option<Chain<u32>> = [Some(1), None].into_par_query().collect();
+/// assert_eq!(parsed, None);
+/// ```
 #[doc(alias = "FromParallelIterator")]
 pub trait FromQuery<T: Send>: Sized {
+    /// The collection of all items of a query, which are in order. They are gathered in parallel; this runs on the caller.
+    ///
+    /// Example: see [`FromQuery`].
+    fn from_vec(items: Vec<T>) -> Self;
+
     /// All items; `None` if the query was cancelled.
     #[doc(hidden)]
     fn from_pipeline<P: Pipeline<Item = T>, E: Ending>(
         pipeline: P,
         run: &QueryRun<'_, E>,
-    ) -> Option<Self>;
-}
-
-impl<T: Send> FromQuery<T> for Vec<T> {
-    fn from_pipeline<P: Pipeline<Item = T>, E: Ending>(
-        pipeline: P,
-        run: &QueryRun<'_, E>,
     ) -> Option<Self> {
-        into_vec(pipeline, run)
+        into_vec(pipeline, run).map(Self::from_vec)
     }
 }
 
@@ -49,17 +67,15 @@ impl<T: Send> FromQuery<T> for Vec<T> {
 macro_rules! from_vec {
     ($($collection:ty $(where $bound:ident)?;)*) => {$(
         impl<T: Send $(+ $bound)?> FromQuery<T> for $collection {
-            fn from_pipeline<P: Pipeline<Item = T>, E: Ending>(
-                pipeline: P,
-                run: &QueryRun<'_, E>,
-            ) -> Option<Self> {
-                into_vec(pipeline, run).map(Self::from)
+            fn from_vec(items: Vec<T>) -> Self {
+                items.into()
             }
         }
     )*};
 }
 
 from_vec! {
+    Vec<T>;
     Box<[T]>;
     Arc<[T]>;
     VecDeque<T>;
@@ -99,6 +115,10 @@ where
 macro_rules! from_parts {
     ($([$($generics:tt)*] $item:ty => $collection:ty;)*) => {$(
         impl<$($generics)*> FromQuery<$item> for $collection {
+            fn from_vec(items: Vec<$item>) -> Self {
+                items.into_iter().collect()
+            }
+
             fn from_pipeline<P: Pipeline<Item = $item>, E: Ending>(
                 pipeline: P,
                 run: &QueryRun<'_, E>,
@@ -122,21 +142,29 @@ from_parts! {
 
 /// Sorted as a whole, and built once, as the standard library does: the last of equal keys remains, with its value.
 impl<K: Ord + Send, V: Send> FromQuery<(K, V)> for BTreeMap<K, V> {
+    fn from_vec(items: Vec<(K, V)>) -> Self {
+        items.into_iter().collect()
+    }
+
     fn from_pipeline<P: Pipeline<Item = (K, V)>, E: Ending>(
         pipeline: P,
         run: &QueryRun<'_, E>,
     ) -> Option<Self> {
-        sorted(pipeline, |left, right| left.0.cmp(&right.0), run).map(Self::from_iter)
+        sorted(pipeline, |left, right| left.0.cmp(&right.0), run).map(Self::from_vec)
     }
 }
 
 /// As a map's keys: the last of equal items remains.
 impl<T: Ord + Send> FromQuery<T> for BTreeSet<T> {
+    fn from_vec(items: Vec<T>) -> Self {
+        items.into_iter().collect()
+    }
+
     fn from_pipeline<P: Pipeline<Item = T>, E: Ending>(
         pipeline: P,
         run: &QueryRun<'_, E>,
     ) -> Option<Self> {
-        sorted(pipeline, T::cmp, run).map(Self::from_iter)
+        sorted(pipeline, T::cmp, run).map(Self::from_vec)
     }
 }
 
@@ -153,6 +181,10 @@ fn sorted<P: Pipeline, E: Ending>(
 
 /// The first error, if there is one. Blocks above it are not started.
 impl<T: Send, Err: Send, C: FromQuery<T>> FromQuery<Result<T, Err>> for Result<C, Err> {
+    fn from_vec(items: Vec<Result<T, Err>>) -> Self {
+        items.into_iter().collect::<Result<_, _>>().map(C::from_vec)
+    }
+
     fn from_pipeline<P: Pipeline<Item = Result<T, Err>>, E: Ending>(
         pipeline: P,
         run: &QueryRun<'_, E>,
@@ -166,6 +198,10 @@ impl<T: Send, Err: Send, C: FromQuery<T>> FromQuery<Result<T, Err>> for Result<C
 
 /// `None`, if there is one. Blocks above it are not started.
 impl<T: Send, C: FromQuery<T>> FromQuery<Option<T>> for Option<C> {
+    fn from_vec(items: Vec<Option<T>>) -> Self {
+        items.into_iter().collect::<Option<_>>().map(C::from_vec)
+    }
+
     fn from_pipeline<P: Pipeline<Item = Option<T>>, E: Ending>(
         pipeline: P,
         run: &QueryRun<'_, E>,

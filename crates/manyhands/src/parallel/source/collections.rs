@@ -1,8 +1,8 @@
-//! Maps, sets, queues and channels, by their own iterators.
+//! Maps, sets, queues and channels, by their own iterators; boxed slices and options, as vectors.
 
 use crate::channel::{self, Receiver};
-use crate::query::Query;
-use crate::query::source::{FromIter, IntoParQuery, from_iter};
+use crate::parallel::source::owned::OwnedItems;
+use crate::parallel::source::{ByPosition, FromIter, Source, from_iter};
 use std::collections::{
     BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque, binary_heap, btree_map,
     btree_set, hash_map, hash_set, linked_list, vec_deque,
@@ -12,11 +12,11 @@ use std::collections::{
 /// little that only one runner at a time does so.
 macro_rules! collections {
     ($([$($generics:tt)*] $collection:ty, $iterator:ty;)*) => {$(
-        impl<$($generics)*> IntoParQuery for $collection {
+        impl<$($generics)*> Source for $collection {
             type Item = <$iterator as Iterator>::Item;
-            type Pipeline = FromIter<$iterator>;
+            type Feed = FromIter<$iterator>;
 
-            fn into_par_query(self) -> Query<'static, Self::Pipeline> {
+            fn into_feed(self) -> Self::Feed {
                 from_iter(self)
             }
         }
@@ -42,4 +42,22 @@ collections! {
     [T: Send] Receiver<T>, channel::IntoIter<T>;
     [T: Send] LinkedList<T>, linked_list::IntoIter<T>;
     ['a, T: Sync] &'a LinkedList<T>, linked_list::Iter<'a, T>;
+}
+
+impl<T: Send> Source for Box<[T]> {
+    type Item = T;
+    type Feed = ByPosition<OwnedItems<T>>;
+
+    fn into_feed(self) -> Self::Feed {
+        self.into_vec().into_feed()
+    }
+}
+
+impl<T: Send> Source for Option<T> {
+    type Item = T;
+    type Feed = ByPosition<OwnedItems<T>>;
+
+    fn into_feed(self) -> Self::Feed {
+        Vec::from_iter(self).into_feed()
+    }
 }
