@@ -42,6 +42,10 @@ const STEPS: &[Step] = &[
         run: step::docs::run,
     },
     Step {
+        name: "surface",
+        run: || step::surface::run(step::surface::Mode::Check),
+    },
+    Step {
         name: "depends",
         run: step::dependencies::run,
     },

@@ -44,6 +44,7 @@ fn main() -> ExitCode {
         Request::Miri { seeds } => step::miri::run(seeds),
         Request::Tidy(mode) => tidy::run(mode),
         Request::Docs => step::docs::run(),
+        Request::Surface(mode) => step::surface::run(mode),
         Request::Package => step::package::run(),
         Request::Examples => step::examples::run().and_then(|()| step::examples::run_of_cluster()),
         Request::Soak(plan) => step::soak::run(plan),

@@ -7,6 +7,7 @@ use crate::step::lab_results::{self, MINUTES_DEFAULT};
 use crate::step::loom::PREEMPTIONS_DEFAULT;
 use crate::step::miri::SEEDS_DEFAULT;
 use crate::step::soak::Plan;
+use crate::step::surface::Mode as Surface;
 use crate::tidy::Mode;
 
 /// What `cargo xtask help` prints.
@@ -24,6 +25,8 @@ usage: cargo xtask <command>
   miri [--seeds N]        unit tests and whole pools under Miri (nightly; default 1 schedule of each)
   tidy [--write]          checks the rules of this code base; --write renews UNSAFE.md
   docs                    builds the documentation with warnings denied
+  surface [--write]       compares the library's public surface with crates/manyhands/surface.txt; --write renews that,
+                          beside a changed changelog
   package                 checks each crate as its archive has it
   examples                builds and runs every example of the library, and those of the cluster
   compat                  all of the following with the façades in compat; renews their tables
@@ -76,6 +79,7 @@ pub(crate) enum Request {
     },
     Tidy(Mode),
     Docs,
+    Surface(Surface),
     Package,
     Examples,
     Compat(Compat),
@@ -126,6 +130,8 @@ impl Request {
             ["tidy"] => Ok(Self::Tidy(Mode::Check)),
             ["tidy", "--write"] => Ok(Self::Tidy(Mode::Write)),
             ["docs"] => Ok(Self::Docs),
+            ["surface"] => Ok(Self::Surface(Surface::Check)),
+            ["surface", "--write"] => Ok(Self::Surface(Surface::Write)),
             ["package"] => Ok(Self::Package),
             ["examples"] => Ok(Self::Examples),
             ["compat"] => Ok(Self::Compat(Compat::Whole)),

@@ -23,5 +23,6 @@ pub(crate) mod peers;
 pub(crate) mod results;
 pub(crate) mod sanitize;
 pub(crate) mod soak;
+pub(crate) mod surface;
 pub(crate) mod test;
 pub(crate) mod tour;

@@ -1,0 +1,261 @@
+//! The written public surface of the library, one line for each item: it changes only together with the changelog.
+//!
+//! Not written: what is hidden, and what the feature `inspect-unstable` shows, because neither is a promise.
+
+use std::fmt::Write;
+use std::fs;
+
+use public_api::{Builder, PublicApi};
+use sha2::{Digest, Sha256};
+
+use crate::command::Invocation;
+use crate::failure::Failure;
+use crate::workspace;
+
+/// What to do where the surface is not as it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Check,
+    Write,
+}
+
+pub(crate) fn run(mode: Mode) -> Result<(), Failure> {
+    let found = surface()?;
+    let changelog = read(CHANGELOG)?;
+    let written = read(SURFACE).unwrap_or_default();
+    println!("{}", Counts::of(&found));
+    if body(&written) == found {
+        return Ok(());
+    }
+    let changes = changes(body(&written), &found);
+    match mode {
+        Mode::Check => Err(Failure::new(format!(
+            "{changes}\nthe public surface is not the one in {SURFACE}: add a line to {CHANGELOG}, then \
+             `cargo xtask surface --write`"
+        ))),
+        Mode::Write if is_of(&written, &changelog) => Err(Failure::new(format!(
+            "{changes}\nthe public surface changes, and {CHANGELOG} does not say so"
+        ))),
+        Mode::Write => {
+            print!("{changes}");
+            let text = format!("{HEAD}{CHANGELOG_MARK}{}\n\n{found}", digest(&changelog));
+            let path = workspace::root().join(SURFACE);
+            fs::write(path, text)
+                .map_err(|error| Failure::new(format!("cannot write {SURFACE}: {error}")))
+        }
+    }
+}
+
+/// The surface as rustdoc and its reader see it. Both go by the form of one compiler, which is the oldest one supported.
+fn surface() -> Result<String, Failure> {
+    let version = Invocation::new("rustc --version").stdout()?;
+    let cargo = if version.starts_with(&format!("rustc {COMPILER}.")) {
+        Invocation::cargo(RUSTDOC)
+    } else {
+        Invocation::new(&format!("rustup run {COMPILER} cargo {RUSTDOC}"))
+    };
+    let folder = workspace::target_subdir("surface");
+    let cargo = cargo.env("CARGO_TARGET_DIR", folder.display().to_string());
+    // The form is not a stable one, so a stable compiler writes it only if it is told to.
+    cargo.env("RUSTC_BOOTSTRAP", "1").run()?;
+    let api = Builder::from_rustdoc_json(folder.join("doc/manyhands.json"))
+        .omit_auto_derived_impls(true)
+        .omit_auto_trait_impls(true)
+        .omit_blanket_impls(true)
+        .build()
+        .map_err(|error| Failure::new(format!("cannot read the surface: {error}")))?;
+    Ok(text(&api))
+}
+
+fn text(api: &PublicApi) -> String {
+    let items = api.items().map(ToString::to_string);
+    let promised = items.filter(|item| !item.contains(UNSTABLE));
+    promised.fold(String::new(), |mut text, item| {
+        let _ = writeln!(text, "{item}");
+        text
+    })
+}
+
+fn read(path: &str) -> Result<String, Failure> {
+    fs::read_to_string(workspace::root().join(path))
+        .map_err(|error| Failure::new(format!("cannot read {path}: {error}")))
+}
+
+/// What is below the head.
+fn body(written: &str) -> &str {
+    written.split_once("\n\n").map_or("", |(_, body)| body)
+}
+
+/// Whether the surface was written beside this changelog.
+fn is_of(written: &str, changelog: &str) -> bool {
+    let mut marks = written
+        .lines()
+        .filter_map(|line| line.strip_prefix(CHANGELOG_MARK));
+    marks.next() == Some(&digest(changelog))
+}
+
+fn digest(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().take(8).fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// The lines that went, and those that came.
+fn changes(before: &str, after: &str) -> String {
+    let missing = |of: &str, from: &str, mark: &str| {
+        let known: std::collections::BTreeSet<&str> = from.lines().collect();
+        let lines = of.lines().filter(|line| !known.contains(line));
+        lines
+            .map(|line| format!("{mark} {line}\n"))
+            .collect::<String>()
+    };
+    missing(before, after, "-") + &missing(after, before, "+")
+}
+
+/// How much there is to learn.
+#[derive(Debug, PartialEq, Eq)]
+struct Counts {
+    names: usize,
+    methods: usize,
+    fields: usize,
+}
+
+impl Counts {
+    fn of(surface: &str) -> Self {
+        let mut counts = Self {
+            names: 0,
+            methods: 0,
+            fields: 0,
+        };
+        let mut is_of_trait = false;
+        for line in surface.lines() {
+            let item = without_attributes(line);
+            if item.starts_with("impl") {
+                is_of_trait = item.contains(" for ");
+            } else if let Some(item) = item.strip_prefix("pub ") {
+                is_of_trait &= counts.add(item, is_of_trait);
+            }
+        }
+        counts
+    }
+
+    /// Counts an item, if it is not of a trait's implementation, and says whether it may be.
+    fn add(&mut self, item: &str, is_of_trait: bool) -> bool {
+        let words = ["const ", "unsafe ", "async "];
+        let item = words.iter().fold(item, |item, word| {
+            // A constant has the word, too, and no `fn` after it.
+            item.strip_prefix(word)
+                .filter(|rest| rest.contains("fn "))
+                .unwrap_or(item)
+        });
+        let (kind, rest) = item.split_once(' ').unwrap_or((item, ""));
+        let path = path_of(rest);
+        let mut parts = path.rsplit("::");
+        let belongs_to_type = parts
+            .nth(1)
+            .is_some_and(|parent| parent.starts_with(char::is_uppercase));
+        match kind {
+            "struct" | "enum" | "trait" | "macro" if !path.starts_with(PRELUDE) => self.names += 1,
+            "fn" if belongs_to_type => self.methods += usize::from(!is_of_trait),
+            "fn" if path.starts_with("manyhands") => self.names += 1,
+            kind if kind.starts_with("manyhands::") && kind.ends_with(':') => self.fields += 1,
+            _ => {}
+        }
+        belongs_to_type || kind == "type" || kind == "const"
+    }
+}
+
+/// An item without `#[non_exhaustive]` and the like before it.
+fn without_attributes(mut item: &str) -> &str {
+    while let Some((_, rest)) = item
+        .strip_prefix("#[")
+        .and_then(|rest| rest.split_once("] "))
+    {
+        item = rest;
+    }
+    item
+}
+
+/// The path at the beginning of an item, without what is generic.
+fn path_of(item: &str) -> String {
+    let mut depth = 0_i32;
+    let mut path = String::new();
+    for letter in item.chars() {
+        match letter {
+            '<' => depth += 1,
+            '>' => depth -= 1,
+            '(' | ' ' if depth == 0 => break,
+            _ if depth == 0 => path.push(letter),
+            _ => {}
+        }
+    }
+    path
+}
+
+impl std::fmt::Display for Counts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "public surface: {} names, {} methods, {} fields",
+            self.names, self.methods, self.fields
+        )
+    }
+}
+
+const SURFACE: &str = "crates/manyhands/surface.txt";
+const CHANGELOG: &str = "CHANGELOG.md";
+const HEAD: &str = "# The public surface of the library with all features; `cargo xtask surface --write` writes it.\n";
+const CHANGELOG_MARK: &str = "# Written beside the changelog ";
+/// What is no promise.
+const UNSTABLE: &str = "manyhands::inspect";
+/// The `rust-version` of the workspace. The version of `public_api` reads the form that this compiler writes.
+const COMPILER: &str = "1.95";
+/// Where names are given again.
+const PRELUDE: &str = "manyhands::query::prelude::";
+const RUSTDOC: &str = "rustdoc --package manyhands --lib --all-features --locked -- -Z unstable-options \
+                       --output-format json --cap-lints allow";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_methods_and_fields_are_counted() {
+        let surface = "pub struct manyhands::Handle\n\
+             impl manyhands::Handle\n\
+             pub fn manyhands::Handle::try_current() -> core::option::Option<Self>\n\
+             impl<T> core::fmt::Debug for manyhands::Handle\n\
+             pub fn manyhands::Handle::fmt(&self)\n\
+             impl<T> manyhands::channel::Sender<T>\n\
+             pub const fn manyhands::channel::Sender<T>::len(&self) -> usize\n\
+             pub async fn manyhands::later()\n\
+             pub const manyhands::query::Order::IS_KEPT: bool\n\
+             pub enum manyhands::Color\n\
+             pub fn manyhands::parallel::map<S: manyhands::parallel::Source>(S)\n\
+             #[non_exhaustive] pub struct manyhands::Metrics\n\
+             pub manyhands::Color::Red\n\
+             pub manyhands::Metrics::steals: u64\n\
+             pub mod manyhands::parallel\n";
+        let counts = Counts::of(surface);
+        let expected = Counts {
+            names: 5,
+            methods: 2,
+            fields: 1,
+        };
+        assert_eq!(counts, expected);
+    }
+
+    #[test]
+    fn a_surface_belongs_to_the_changelog_that_it_was_written_beside() {
+        let written = format!("{HEAD}{CHANGELOG_MARK}{}\n\npub fn a()\n", digest("one"));
+        assert!(is_of(&written, "one") && !is_of(&written, "two"));
+        assert_eq!(body(&written), "pub fn a()\n");
+        assert_eq!(
+            changes(body(&written), "pub fn b()\n"),
+            "- pub fn a()\n+ pub fn b()\n"
+        );
+        assert!(!is_of("", "one"));
+    }
+}
