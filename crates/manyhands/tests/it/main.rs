@@ -59,4 +59,5 @@ mod time;
 mod user_code;
 mod waits;
 mod waker_clone;
+mod watch;
 mod which_runtime;

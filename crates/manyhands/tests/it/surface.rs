@@ -309,6 +309,8 @@ const _: () = {
     is_unpinned::<channel::RecvStream<PhantomPinned>>();
     is_unpinned::<broadcast::RecvFuture<'static, u8>>();
     is_unpinned::<watch::ChangedFuture<'static, PhantomPinned>>();
+    is_sent::<watch::WaitForFuture<'static, u8, fn(&u8) -> bool>>();
+    is_unpinned::<watch::WaitForFuture<'static, PhantomPinned, PhantomPinned>>();
     is_unpinned::<broadcast::RecvStream<PhantomPinned>>();
     is_unpinned::<watch::ChangedStream<PhantomPinned>>();
     is_error::<channel::SendError<u8>>();
