@@ -475,6 +475,11 @@ impl<T> ChannelInner<T> {
         self.state.lock().add_sender();
     }
 
+    /// As [`add_sender`](Self::add_sender), unless the last one is gone.
+    pub(super) fn add_sender_to_others(&self) -> bool {
+        self.state.lock().add_sender_to_others()
+    }
+
     pub(super) fn remove_sender(&self) {
         let end = self.record.removing_an_end();
         self.step(|state, deferred| {

@@ -389,6 +389,20 @@ impl<T> Receiver<T> {
         self.shared.capacity()
     }
 
+    /// Whether both receive from one channel.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::channel;
+    /// let (_, first) = channel::unbounded::<u32>();
+    /// let (_, second) = channel::unbounded::<u32>();
+    /// assert!(first.same_channel(&first.clone()) && !first.same_channel(&second));
+    /// ```
+    #[must_use]
+    pub fn same_channel(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
     /// Waits until the channel is closed and every item has been received, by this receiver or others. See
     /// [`Sender::wait_drained`](super::Sender::wait_drained). [`wait_drained_blocking`](Self::wait_drained_blocking) waits
     /// on the thread.

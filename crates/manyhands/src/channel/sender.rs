@@ -5,6 +5,7 @@ use crate::channel::future::{EndFuture, SendFuture, SendManyFuture};
 use crate::channel::inner::{ChannelInner, Seen};
 use crate::channel::step::Until;
 use crate::channel::thread;
+use crate::channel::weak_sender::WeakSender;
 use std::collections::VecDeque;
 use std::error::Error;
 use std::fmt;
@@ -372,6 +373,22 @@ impl<T> Sender<T> {
     #[must_use]
     pub fn capacity(&self) -> Option<usize> {
         self.shared.capacity()
+    }
+
+    /// Whether both send into one channel.
+    ///
+    /// Example: see [`WeakSender`].
+    #[must_use]
+    pub fn same_channel(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    /// A reference to the channel that does not keep it open.
+    ///
+    /// Example: see [`WeakSender`].
+    #[must_use]
+    pub fn downgrade(&self) -> WeakSender<T> {
+        WeakSender::new(&self.shared)
     }
 
     /// Waits until the channel is closed, and returns the reason as an error if there is one. So a producer

@@ -31,13 +31,16 @@
 //! may be higher than the true one but never lower (C5). So a fast send may see less room than there is, and may notify
 //! one receiver too many. A receive takes from the buffer, or begins to wait, only while the batch is empty (C6).
 //!
-//! Not here: the lock, and the waking, which happens after the lock is released (`inner.rs`).
+//! Not here: the lock, and the waking, which happens after the lock is released (`inner.rs`); who waits without sending or
+//! receiving (`until.rs`).
+
+mod until;
 
 use crate::channel::buffer::ItemBuffer;
 use crate::channel::error::{CloseReason, RecvError, SendError, TrySendError};
 use crate::channel::receiver_batch::ReceiverBatch;
 use crate::channel::ring::Ring;
-use crate::channel::step::{DeferredWakes, Offered, Sending, Taken, Until};
+use crate::channel::step::{DeferredWakes, Offered, Sending, Taken};
 use crate::channel::wait_list::{WaitList, WaiterKey};
 use crate::channel::when_full::WhenFull;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -413,48 +416,6 @@ impl<T> State<T> {
         deferred.stale = self.receivers.give_up(waiter);
     }
 
-    /// One attempt of a waiter for the close or the drain.
-    pub(super) fn poll_until(
-        &mut self,
-        until: Until,
-        waiter: &mut Option<WaiterKey>,
-        waker: &Waker,
-        deferred: &mut DeferredWakes<T>,
-    ) -> Poll<Result<(), CloseReason>> {
-        let is_over = match until {
-            Until::Closed => true,
-            Until::Drained => self.len() == 0,
-        };
-        match &self.closed {
-            Some(closed) if is_over => {
-                let result = closed.reason().cloned().map_or(Ok(()), Err);
-                self.leave_until(until, waiter, deferred);
-                Poll::Ready(result)
-            }
-            _ => {
-                deferred.stale = self.list_of(until).wait(waiter, waker);
-                Poll::Pending
-            }
-        }
-    }
-
-    /// Removes a waiter for the close or the drain.
-    pub(super) fn leave_until(
-        &mut self,
-        until: Until,
-        waiter: &mut Option<WaiterKey>,
-        deferred: &mut DeferredWakes<T>,
-    ) {
-        deferred.stale = self.list_of(until).give_up(waiter);
-    }
-
-    fn list_of(&mut self, until: Until) -> &mut WaitList<()> {
-        match until {
-            Until::Closed => &mut self.until_closed,
-            Until::Drained => &mut self.until_drained,
-        }
-    }
-
     /// Closes the channel; returns whether this was the first time.
     pub(super) fn close(
         &mut self,
@@ -473,6 +434,13 @@ impl<T> State<T> {
 
     pub(super) fn add_sender(&mut self) {
         self.sender_count += 1;
+    }
+
+    /// Adds a sender if there is one; says whether it did.
+    pub(super) fn add_sender_to_others(&mut self) -> bool {
+        let has_others = self.sender_count > 0;
+        self.sender_count += usize::from(has_others);
+        has_others
     }
 
     /// Removing the last sender closes the channel.

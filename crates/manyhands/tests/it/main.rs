@@ -12,6 +12,7 @@ mod bound;
 mod budget;
 mod cancellation;
 mod channel;
+mod channel_ends;
 mod channel_lock;
 mod channel_to_all;
 mod channel_turns;
