@@ -13,6 +13,7 @@ use crate::task::budget;
 use crate::task::cell::{self, Failure, Header, TaskKind};
 use crate::task::joiner::Joiner;
 use crate::task::{closure, steps};
+use futures_core::future::FusedFuture;
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
@@ -43,6 +44,8 @@ use std::task::{Context, Poll, ready};
 #[doc(alias = "Task")]
 pub struct JoinHandle<T> {
     cell: NonNull<Header>,
+    /// Whether it has given the result, as a future.
+    is_over: bool,
     result: PhantomData<T>,
 }
 
@@ -88,6 +91,7 @@ impl<T> JoinHandle<T> {
     pub(super) fn new(cell: NonNull<Header>) -> Self {
         Self {
             cell,
+            is_over: false,
             result: PhantomData,
         }
     }
@@ -268,7 +272,7 @@ impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
     #[cfg_attr(feature = "inspect", track_caller)]
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let permit = ready!(budget::poll_proceed(context));
         let joiner = self.joiner();
         if !joiner.is_final() && joiner.register(context.waker()) {
@@ -277,8 +281,15 @@ impl<T> Future for JoinHandle<T> {
             return Poll::Pending;
         }
         permit.charge();
+        self.is_over = true;
         // SAFETY: the task has ended.
         Poll::Ready(unsafe { self.take_outcome() })
+    }
+}
+
+impl<T> FusedFuture for JoinHandle<T> {
+    fn is_terminated(&self) -> bool {
+        self.is_over
     }
 }
 

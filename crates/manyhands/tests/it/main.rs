@@ -26,6 +26,7 @@ mod failure;
 mod fairness;
 mod find;
 mod fork_join;
+mod fused;
 mod future;
 mod handles;
 mod hill_climbing;
