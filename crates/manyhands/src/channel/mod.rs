@@ -81,7 +81,7 @@ pub use error::{
     CloseReason, RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError,
     TrySendError,
 };
-pub use future::{EndFuture, RecvFuture, RecvManyFuture, SendFuture, SendManyFuture};
+pub use future::{EndFuture, ReadyFuture, RecvFuture, RecvManyFuture, SendFuture, SendManyFuture};
 pub use options::{Options, options};
 pub use receiver::Receiver;
 pub use sender::Sender;

@@ -1,6 +1,6 @@
 //! The state of a channel between two operations: plain data, to be kept under a lock.
 //!
-//! The README of this folder has the protocol with its invariants C1 to C8. In short:
+//! The README of this folder has the protocol with its invariants C1 to C9. In short:
 //!
 //! # States
 //! - *Open, neither full nor empty*: a send puts its item into the buffer; a receive takes the next item.
@@ -19,7 +19,8 @@
 //!
 //! # Fast paths
 //! A fast path does not end in `settle`, and must keep C1 to C3 (that is C4):
-//! - [`State::offer_fast`] puts an item in while `fast_send`: the channel is open, no receiver waits, no sender is put off.
+//! - [`State::offer_fast`] puts an item in while `fast_send`: the channel is open, nobody waits for an item, no sender is put
+//!   off.
 //! - [`State::take_fast`] takes an item while more than `fast_recv_above` are left: no waiter needs to hear of it.
 //! - [`State::wait_fast`] lets a receiver wait in an open, empty channel, and clears `fast_send`.
 //! - [`State::offer_to_waiting`] notifies exactly one receiver: as many have been notified as there are items.
@@ -51,11 +52,13 @@ use std::task::{Poll, Waker};
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct State<T> {
-    /// A send needs no full step: no receiver waits, no sender is put off, and the channel is open.
+    /// A send needs no full step: nobody waits for an item, no sender is put off, and the channel is open.
     fast_send: bool,
+    /// Somebody waits until the channel is readable or writable.
+    is_watched: bool,
     when_full: WhenFull,
-    /// A receive needs no full step while there are more items than this: no waiting sender has to be notified, nobody
-    /// who waits for the drain, and no notified receiver loses an item for which others are put off.
+    /// A receive needs no full step while there are more items than this: nobody who waits for room or for the drain has
+    /// to be notified, and no notified receiver loses an item for which others are put off.
     fast_recv_above: usize,
     /// How many items the buffer may have beside the batch, as far as is known; it may be more.
     known_room: usize,
@@ -71,6 +74,8 @@ pub(super) struct State<T> {
     senders: WaitList<T>,
     until_closed: WaitList<()>,
     until_drained: WaitList<()>,
+    until_readable: WaitList<()>,
+    until_writable: WaitList<()>,
     sender_count: usize,
     receiver_count: usize,
 }
@@ -85,6 +90,7 @@ impl<T> State<T> {
         };
         Self {
             fast_send: true,
+            is_watched: false,
             when_full,
             fast_recv_above: 0,
             known_room: capacity,
@@ -96,6 +102,8 @@ impl<T> State<T> {
             senders: WaitList::new(),
             until_closed: WaitList::new(),
             until_drained: WaitList::new(),
+            until_readable: WaitList::new(),
+            until_writable: WaitList::new(),
             sender_count: 1,
             receiver_count: 1,
         }
@@ -211,6 +219,7 @@ impl<T> State<T> {
             || is_full
             || is_expected
             || is_for_late_waiter
+            || self.is_watched
             || self.receivers.waiting() == 0
         {
             return Err(item);
@@ -428,7 +437,13 @@ impl<T> State<T> {
         self.closed = Some(RecvError::new(reason));
         self.receivers.notify_all(&mut deferred.wake_too);
         self.senders.notify_all(&mut deferred.wake_too);
-        self.until_closed.notify_all(&mut deferred.wake_too);
+        for list in [
+            &mut self.until_closed,
+            &mut self.until_readable,
+            &mut self.until_writable,
+        ] {
+            list.notify_all(&mut deferred.wake_too);
+        }
         true
     }
 
@@ -510,6 +525,9 @@ impl<T> State<T> {
         self.known_room = self.capacity - self.batch_items.len();
         if !is_open {
             self.settle_drain(deferred);
+        }
+        if self.is_watched {
+            self.settle_watched(deferred);
         }
     }
 

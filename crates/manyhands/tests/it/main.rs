@@ -14,6 +14,7 @@ mod cancellation;
 mod channel;
 mod channel_ends;
 mod channel_lock;
+mod channel_ready;
 mod channel_to_all;
 mod channel_turns;
 mod combine;

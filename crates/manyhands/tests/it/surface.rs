@@ -306,6 +306,12 @@ const _: () = {
     is_unpinned::<channel::RecvFuture<'static, PhantomPinned>>();
     is_unpinned::<channel::RecvManyFuture<'static, PhantomPinned>>();
     is_unpinned::<channel::EndFuture<'static, PhantomPinned>>();
+    is_sent::<channel::ReadyFuture<'static, Cell<u8>>>();
+    is_unpinned::<channel::ReadyFuture<'static, PhantomPinned>>();
+    is_sent::<channel::WeakSender<Cell<u8>>>();
+    is_shared::<channel::WeakSender<Cell<u8>>>();
+    is_cloned::<channel::WeakSender<Cell<u8>>>();
+    is_printed::<channel::WeakSender<Cell<u8>>>();
     is_unpinned::<channel::RecvStream<PhantomPinned>>();
     is_unpinned::<broadcast::RecvFuture<'static, u8>>();
     is_unpinned::<watch::ChangedFuture<'static, PhantomPinned>>();
