@@ -9,21 +9,23 @@
 //! - *Closed*: a send fails; a receive takes what is left, then fails with the reason.
 //!
 //! # Who notifies whom
-//! [`State::settle`] ends each full step and notifies as C1 to C3 demand:
+//! [`State::settle`] ends each full step and notifies as C1 to C3 and C9 demand:
 //! - a step that puts an item in notifies a waiting receiver;
 //! - a step that takes an item notifies a waiting sender, or those that wait for the drain of a closed channel;
-//! - a waiter that leaves lets `settle` notify the next one in its stead.
+//! - a waiter that leaves lets `settle` notify the next one in its stead;
+//! - a step that leaves an item, or room, notifies all that only wait for it (`until.rs`).
 //!
 //! Closing notifies all waiters. In a rendezvous channel, a receive that takes the item of a waiting sender notifies
 //! that sender.
 //!
 //! # Fast paths
-//! A fast path does not end in `settle`, and must keep C1 to C3 (that is C4):
+//! A fast path does not end in `settle`, and must keep C1 to C3 and C9 (that is C4):
 //! - [`State::offer_fast`] puts an item in while `fast_send`: the channel is open, nobody waits for an item, no sender is put
 //!   off.
 //! - [`State::take_fast`] takes an item while more than `fast_recv_above` are left: no waiter needs to hear of it.
 //! - [`State::wait_fast`] lets a receiver wait in an open, empty channel, and clears `fast_send`.
-//! - [`State::offer_to_waiting`] notifies exactly one receiver: as many have been notified as there are items.
+//! - [`State::offer_to_waiting`] notifies exactly one receiver: as many have been notified as there are items, and nobody
+//!   waits until the channel is ready.
 //! - [`State::take_as_notified`] takes an item for a notified receiver: one item and one notified receiver fewer.
 //! - [`State::fill`] moves the buffer into the empty receiver batch while `fast_recv_above` is 0.
 //!

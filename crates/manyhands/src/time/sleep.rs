@@ -125,7 +125,7 @@ impl Sleep {
     }
 
     pub(super) fn reset_to(mut self: Pin<&mut Self>, deadline: Moment) {
-        *self.as_mut().is_over() = false;
+        *self.as_mut().is_over_mut() = false;
         let mut entry = self.entry();
         let waker = entry.as_mut().cancel();
         entry.as_mut().set_deadline(deadline);
@@ -170,7 +170,7 @@ impl Sleep {
         unsafe { self.map_unchecked_mut(|sleep| &mut sleep.entry) }
     }
 
-    fn is_over(self: Pin<&mut Self>) -> &mut bool {
+    fn is_over_mut(self: Pin<&mut Self>) -> &mut bool {
         // SAFETY: nothing is moved; a plain value is not pinned.
         unsafe { &mut self.get_unchecked_mut().is_over }
     }
@@ -184,7 +184,7 @@ impl Future for Sleep {
         let permit = ready!(budget::poll_proceed(context));
         ready!(self.as_mut().poll_elapsed(context));
         permit.charge();
-        *self.is_over() = true;
+        *self.is_over_mut() = true;
         Poll::Ready(())
     }
 }

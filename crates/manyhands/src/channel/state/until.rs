@@ -48,7 +48,7 @@ impl<T> State<T> {
         self.when_full != WhenFull::Wait || self.has_room()
     }
 
-    /// Why the channel was closed, as an error.
+    /// The reason of the close as an error, if there is one.
     pub(in crate::channel) fn end(&self) -> Result<(), CloseReason> {
         let reason = self.closed.as_ref().and_then(|closed| closed.reason());
         reason.cloned().map_or(Ok(()), Err)
