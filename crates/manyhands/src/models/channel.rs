@@ -566,13 +566,13 @@ fn a_sender_that_was_weak_has_an_open_channel() {
     check(|| {
         let (sender, receiver) = channel::unbounded();
         let weak = sender.downgrade();
-        let again = thread::spawn(move || match weak.upgrade() {
-            Some(sender) => sender.send_blocking(1).is_ok(),
-            None => false,
+        let again = thread::spawn(move || {
+            let sender = weak.upgrade();
+            sender.map(|sender| sender.send_blocking(1))
         });
         drop(sender);
         let received = receiver.recv_blocking().is_ok();
-        assert_eq!(received, again.join().unwrap());
+        assert_eq!(again.join().unwrap(), received.then_some(Ok(())));
         assert!(receiver.recv_blocking().is_err());
     });
 }
