@@ -438,7 +438,7 @@ impl<T> ChannelInner<T> {
         }
     }
 
-    /// One attempt of a waiter that neither sends nor receives; `result` is what it is told.
+    /// One attempt of a waiter that neither sends nor receives; `result` is what it learns.
     pub(super) fn poll_until<R>(
         &self,
         until: Until,

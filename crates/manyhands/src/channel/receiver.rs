@@ -392,7 +392,8 @@ impl<T> Receiver<T> {
     /// been received. [`wait_ready_blocking`](Self::wait_ready_blocking) waits on the thread.
     ///
     /// No item is reserved: another receiver may be faster, so what follows is [`try_recv`](Self::try_recv), which may find
-    /// nothing. All that wait are woken together. To take an item, [`recv`](Self::recv) is better: each item wakes one.
+    /// nothing. All that wait are woken together. To take an item, [`recv`](Self::recv) is better: each item wakes one. In
+    /// a rendezvous channel an item can be received while a sender waits in a [`send`](super::Sender::send).
     ///
     /// # Cancellation
     /// Dropping the future takes no item, and no notification of one from another receiver.

@@ -380,7 +380,7 @@ impl<T> Sender<T> {
     ///
     /// No room is reserved: another sender may be faster, so what follows is [`try_send`](Self::try_send), which may find
     /// the channel full. All that wait are woken together. In a rendezvous channel there is room while more receivers wait
-    /// than items are on their way to them.
+    /// than items are on their way to them: if a sender and a receiver both only wait until it is ready, they never meet.
     ///
     /// # Cancellation
     /// Dropping the future takes no room, and no notification of it from another sender.

@@ -101,7 +101,7 @@ fn an_item_wakes_all_that_wait_for_it_and_the_receiver_that_takes_it() {
     assert_eq!(wakes.0.load(Ordering::Relaxed), 3);
     drop(waiting.pop());
     assert_eq!(receiving.now_or_never(), Some(Ok(1)));
-    // It was told of the item that is gone, and is not kept waiting for another one.
+    // It was notified of the item that is gone, and is not kept waiting for another one.
     assert_eq!(waiting.pop().unwrap().now_or_never(), Some(true));
     assert!(receiver.wait_ready().now_or_never().is_none());
     // Nobody is left behind in the channel.
@@ -177,7 +177,7 @@ fn passes_everything(ends: fn() -> (Sender<u64>, Receiver<u64>)) {
 }
 
 #[test]
-fn everything_passes_whoever_waits_without_taking() {
+fn everything_passes_although_some_wait_without_taking() {
     within(120, || {
         passes_everything(channel::rendezvous);
         passes_everything(|| channel::bounded(1));

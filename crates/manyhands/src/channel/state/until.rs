@@ -18,7 +18,7 @@ impl<T> State<T> {
         waker: &Waker,
         deferred: &mut DeferredWakes<T>,
     ) -> Poll<()> {
-        if self.has_come(until) || self.was_told(until, waiter.as_ref()) {
+        if self.has_come(until) || self.was_notified(until, waiter.as_ref()) {
             self.leave_until(until, waiter, deferred);
             return Poll::Ready(());
         }
@@ -38,7 +38,7 @@ impl<T> State<T> {
 
     /// Whether it was notified of an item or of room, which others may have taken since. It waits no longer, as there may
     /// always be others that are faster.
-    fn was_told(&mut self, until: Until, waiter: Option<&WaiterKey>) -> bool {
+    fn was_notified(&mut self, until: Until, waiter: Option<&WaiterKey>) -> bool {
         matches!(until, Until::Readable | Until::Writable)
             && waiter.is_some_and(|key| self.list_of(until).is_notified(key))
     }
