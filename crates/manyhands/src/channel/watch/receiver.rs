@@ -265,7 +265,7 @@ impl<T> Receiver<T> {
 
     /// Whether the channel is closed.
     ///
-    /// Example: see [`Sender`].
+    /// Example: see [`Sender`](super::Sender).
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.shared.lock().subscribers.closed().is_some()
