@@ -10,6 +10,7 @@
 /// Example: see [`task::Builder::priority`](crate::task::Builder::priority).
 #[doc(alias = "TaskPriority")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Priority {
     /// Somebody waits for it.
     Interactive,

@@ -56,7 +56,7 @@ fn surface() -> Result<String, Failure> {
     };
     let folder = workspace::target_subdir("surface");
     let cargo = cargo.env("CARGO_TARGET_DIR", folder.display().to_string());
-    // The form is not a stable one, so a stable compiler writes it only if it is told to.
+    // The form is not a stable one, so a stable compiler writes it on request only.
     cargo.env("RUSTC_BOOTSTRAP", "1").run()?;
     let api = Builder::from_rustdoc_json(folder.join("doc/manyhands.json"))
         .omit_auto_derived_impls(true)

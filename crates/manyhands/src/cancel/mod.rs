@@ -45,6 +45,7 @@ pub use until_cancelled::UntilCancelled;
 use registration::Callbacks;
 use std::error::Error;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
 /// Cancels its tokens, when [`cancel`](Self::cancel) is called. Dropping it does not cancel.
@@ -274,6 +275,12 @@ impl PartialEq for Token {
 }
 
 impl Eq for Token {}
+
+impl Hash for Token {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.callbacks).hash(state);
+    }
+}
 
 /// A call ended because its token was cancelled.
 ///

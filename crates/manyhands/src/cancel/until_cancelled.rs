@@ -4,6 +4,7 @@ use crate::cancel::registration::Key;
 use crate::cancel::{Cancelled, Token};
 use crate::inspect::{self, WaitKind, WaitSite};
 use crate::task::budget;
+use futures_core::future::FusedFuture;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -17,6 +18,8 @@ use std::task::{Context, Poll, ready};
 pub struct UntilCancelled {
     token: Token,
     key: Option<Key>,
+    /// Whether it was ready.
+    is_over: bool,
 }
 
 impl Token {
@@ -39,6 +42,7 @@ impl Token {
         UntilCancelled {
             token: self.clone(),
             key: None,
+            is_over: false,
         }
     }
 
@@ -89,7 +93,14 @@ impl Future for UntilCancelled {
         let permit = ready!(budget::poll_proceed(context));
         ready!(self.poll_cancelled(context));
         permit.charge();
+        self.is_over = true;
         Poll::Ready(())
+    }
+}
+
+impl FusedFuture for UntilCancelled {
+    fn is_terminated(&self) -> bool {
+        self.is_over
     }
 }
 

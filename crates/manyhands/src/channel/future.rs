@@ -6,6 +6,7 @@
 
 use crate::channel::error::{CloseReason, RecvError, SendError, TrySendError};
 use crate::channel::inner::ChannelInner;
+use crate::channel::state::State;
 use crate::channel::step::{Sending, Until};
 use crate::channel::thread;
 use crate::channel::wait_list::WaiterKey;
@@ -313,7 +314,9 @@ impl<T> Future for EndFuture<'_, T> {
         refuse_another_poll(self.is_over);
         let permit = ready!(budget::poll_proceed(cx));
         let this = &mut *self;
-        let polled = this.shared.poll_until(this.until, &mut this.waiter, cx);
+        let polled = this
+            .shared
+            .poll_until(this.until, &mut this.waiter, cx, State::end);
         note_wait(&polled, this, this.shared, cx, WaitKind::ChannelEnd);
         let result = ready!(polled);
         permit.charge();
@@ -329,6 +332,75 @@ impl<T> FusedFuture for EndFuture<'_, T> {
 }
 
 impl<T> Drop for EndFuture<'_, T> {
+    fn drop(&mut self) {
+        inspect::forget(self);
+        self.shared.cancel_until(self.until, &mut self.waiter);
+    }
+}
+
+/// Waits until an item can be received, or sent; made by `wait_ready` of either end.
+///
+/// Example: see [`Receiver::wait_ready`](super::Receiver::wait_ready).
+///
+/// # Panics
+/// When it is polled again after it was ready.
+#[must_use = "futures do nothing unless awaited"]
+pub struct ReadyFuture<'a, T> {
+    shared: &'a ChannelInner<T>,
+    until: Until,
+    waiter: Option<WaiterKey>,
+    is_over: bool,
+}
+
+impl<'a, T> ReadyFuture<'a, T> {
+    pub(super) fn new(shared: &'a ChannelInner<T>, until: Until) -> Self {
+        Self {
+            shared,
+            until,
+            waiter: None,
+            is_over: false,
+        }
+    }
+
+    /// Blocks the thread until ready.
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub(super) fn wait(mut self) -> bool {
+        thread::wait(|cx| Pin::new(&mut self).poll(cx))
+    }
+}
+
+impl<T> Future for ReadyFuture<'_, T> {
+    type Output = bool;
+
+    #[cfg_attr(feature = "inspect", track_caller)]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<bool> {
+        refuse_another_poll(self.is_over);
+        let permit = ready!(budget::poll_proceed(cx));
+        let this = &mut *self;
+        let until = this.until;
+        let may_go_on = |state: &State<T>| state.may_go_on(until);
+        let polled = this
+            .shared
+            .poll_until(until, &mut this.waiter, cx, may_go_on);
+        let kind = match until {
+            Until::Writable => WaitKind::Send,
+            _ => WaitKind::Receive,
+        };
+        note_wait(&polled, this, this.shared, cx, kind);
+        let result = ready!(polled);
+        permit.charge();
+        this.is_over = true;
+        Poll::Ready(result)
+    }
+}
+
+impl<T> FusedFuture for ReadyFuture<'_, T> {
+    fn is_terminated(&self) -> bool {
+        self.is_over
+    }
+}
+
+impl<T> Drop for ReadyFuture<'_, T> {
     fn drop(&mut self) {
         inspect::forget(self);
         self.shared.cancel_until(self.until, &mut self.waiter);
@@ -378,5 +450,5 @@ macro_rules! debug {
 
 debug!(
     SendFuture,
-    SendManyFuture, RecvFuture, RecvManyFuture, EndFuture
+    SendManyFuture, RecvFuture, RecvManyFuture, EndFuture, ReadyFuture
 );

@@ -13,7 +13,7 @@
 //! the state's first. A receive from the batch takes only the batch's lock.
 
 use crate::channel::buffer::ItemBuffer;
-use crate::channel::error::{CloseReason, RecvError, SendError, TryRecvError, TrySendError};
+use crate::channel::error::{RecvError, SendError, TryRecvError, TrySendError};
 use crate::channel::receiver_batch::{ReceiverBatch, ReceiverBatchGuard};
 use crate::channel::state::State;
 use crate::channel::step::{DeferredWakes, Offered, Sending, Taken, Until};
@@ -438,16 +438,21 @@ impl<T> ChannelInner<T> {
         }
     }
 
-    pub(super) fn poll_until(
+    /// One attempt of a waiter that neither sends nor receives; `result` is what it learns.
+    pub(super) fn poll_until<R>(
         &self,
         until: Until,
         waiter: &mut Option<WaiterKey>,
         cx: &Context<'_>,
-    ) -> Poll<Result<(), CloseReason>> {
-        self.step(|state, deferred| state.poll_until(until, waiter, cx.waker(), deferred))
+        result: impl FnOnce(&State<T>) -> R,
+    ) -> Poll<R> {
+        self.step(|state, deferred| {
+            let polled = state.poll_until(until, waiter, cx.waker(), deferred);
+            polled.map(|()| result(state))
+        })
     }
 
-    /// Gives up waiting for the close or the drain.
+    /// Gives such a wait up.
     pub(super) fn cancel_until(&self, until: Until, waiter: &mut Option<WaiterKey>) {
         if waiter.is_some() {
             self.step(|state, deferred| state.leave_until(until, waiter, deferred));
@@ -473,6 +478,11 @@ impl<T> ChannelInner<T> {
 
     pub(super) fn add_sender(&self) {
         self.state.lock().add_sender();
+    }
+
+    /// As [`add_sender`](Self::add_sender), unless the last one is gone.
+    pub(super) fn add_sender_to_others(&self) -> bool {
+        self.state.lock().add_sender_to_others()
     }
 
     pub(super) fn remove_sender(&self) {

@@ -16,7 +16,8 @@
 //!
 //! # Closing
 //! [`Sender::close`] and [`Receiver::close`] close a channel, with a reason or without; so does dropping the last end
-//! of one kind. Items inside can still be received; then receivers get the reason.
+//! of one kind. Items inside can still be received; then receivers get the reason. A [`WeakSender`] does not keep a
+//! channel open.
 //!
 //! # Fairness
 //! Waiting receivers and senders are notified in the order in which they began to wait, but a newcomer may
@@ -73,19 +74,21 @@ mod subscribers;
 mod thread;
 mod wait_list;
 pub mod watch;
+mod weak_sender;
 mod when_full;
 
 pub use error::{
     CloseReason, RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError,
     TrySendError,
 };
-pub use future::{EndFuture, RecvFuture, RecvManyFuture, SendFuture, SendManyFuture};
+pub use future::{EndFuture, ReadyFuture, RecvFuture, RecvManyFuture, SendFuture, SendManyFuture};
 pub use options::{Options, options};
 pub use receiver::Receiver;
 pub use sender::Sender;
 #[cfg(feature = "sink")]
 pub use sink::SendSink;
 pub use stream::{IntoIter, Iter, RecvStream};
+pub use weak_sender::WeakSender;
 pub use when_full::WhenFull;
 
 /// A channel that takes any number of items; sending never waits, so [`try_send`](Sender::try_send) fails only when it

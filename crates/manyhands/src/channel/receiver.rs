@@ -1,7 +1,7 @@
 //! The receiving end.
 
 use crate::channel::error::{CloseReason, RecvError, RecvTimeoutError, TryRecvError};
-use crate::channel::future::{EndFuture, RecvFuture, RecvManyFuture};
+use crate::channel::future::{EndFuture, ReadyFuture, RecvFuture, RecvManyFuture};
 use crate::channel::inner::{ChannelInner, Seen};
 use crate::channel::step::Until;
 use crate::channel::stream::{Iter, RecvStream};
@@ -212,7 +212,6 @@ impl<T> Receiver<T> {
     /// assert_eq!((count, items), (Ok(1), vec![1]));
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
-    #[doc(alias = "WaitToReadAsync")]
     #[must_use = "a future does nothing unless awaited; await it, or call `recv_many_blocking`"]
     pub fn recv_many<'a>(&'a self, items: &'a mut Vec<T>, max: usize) -> RecvManyFuture<'a, T> {
         RecvManyFuture::new(&self.shared, items, max)
@@ -387,6 +386,76 @@ impl<T> Receiver<T> {
     #[must_use]
     pub fn capacity(&self) -> Option<usize> {
         self.shared.capacity()
+    }
+
+    /// Waits until an item can be received, takes none, and gives true; false when the channel is closed and every item has
+    /// been received. [`wait_ready_blocking`](Self::wait_ready_blocking) waits on the thread.
+    ///
+    /// No item is reserved: another receiver may be faster, so what follows is [`try_recv`](Self::try_recv), which may find
+    /// nothing. All that wait are woken together. To take an item, [`recv`](Self::recv) is better: each item wakes one. In
+    /// a rendezvous channel an item can be received while a sender waits in a [`send`](super::Sender::send).
+    ///
+    /// # Cancellation
+    /// Dropping the future takes no item, and no notification of one from another receiver.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::channel;
+    /// let (sender, receiver) = channel::bounded(8);
+    /// let producer = std::thread::spawn(move || (1..=3).try_for_each(|n| sender.send_blocking(n)));
+    /// let sum = pollster::block_on(async {
+    ///     let mut sum = 0;
+    ///     while receiver.wait_ready().await {
+    ///         while let Ok(item) = receiver.try_recv() {
+    ///             sum += item;
+    ///         }
+    ///     }
+    ///     sum
+    /// });
+    /// assert_eq!(sum, 6);
+    /// # producer.join().unwrap()?;
+    /// # Ok::<(), channel::SendError<u32>>(())
+    /// ```
+    #[doc(alias = "WaitToReadAsync")]
+    #[doc(alias = "readable")]
+    #[must_use = "a future does nothing unless awaited; await it, or call `wait_ready_blocking`"]
+    pub fn wait_ready(&self) -> ReadyFuture<'_, T> {
+        ReadyFuture::new(&self.shared, Until::Readable)
+    }
+
+    /// As [`wait_ready`](Self::wait_ready), and waits on the calling thread.
+    ///
+    /// # Blocking
+    /// While the channel is empty. The runtime lets another worker run while one waits here.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::unbounded();
+    /// sender.send_blocking(1)?;
+    /// drop(sender);
+    /// assert!(receiver.wait_ready_blocking());
+    /// assert_eq!(receiver.try_recv(), Ok(1));
+    /// assert!(!receiver.wait_ready_blocking());
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
+    #[must_use = "whether an item can be received"]
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn wait_ready_blocking(&self) -> bool {
+        self.wait_ready().wait()
+    }
+
+    /// Whether both receive from one channel.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::channel;
+    /// let (_, first) = channel::unbounded::<u32>();
+    /// let (_, second) = channel::unbounded::<u32>();
+    /// assert!(first.same_channel(&first.clone()) && !first.same_channel(&second));
+    /// ```
+    #[must_use]
+    pub fn same_channel(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
     }
 
     /// Waits until the channel is closed and every item has been received, by this receiver or others. See

@@ -1,10 +1,11 @@
 //! The sending end.
 
 use crate::channel::error::{CloseReason, SendError, SendTimeoutError, TrySendError};
-use crate::channel::future::{EndFuture, SendFuture, SendManyFuture};
+use crate::channel::future::{EndFuture, ReadyFuture, SendFuture, SendManyFuture};
 use crate::channel::inner::{ChannelInner, Seen};
 use crate::channel::step::Until;
 use crate::channel::thread;
+use crate::channel::weak_sender::WeakSender;
 use std::collections::VecDeque;
 use std::error::Error;
 use std::fmt;
@@ -372,6 +373,75 @@ impl<T> Sender<T> {
     #[must_use]
     pub fn capacity(&self) -> Option<usize> {
         self.shared.capacity()
+    }
+
+    /// Waits until an item can be sent without waiting, and gives true; false when the channel is closed. So an item need
+    /// not be made before there is room. [`wait_ready_blocking`](Self::wait_ready_blocking) waits on the thread.
+    ///
+    /// No room is reserved: another sender may be faster, so what follows is [`try_send`](Self::try_send), which may find
+    /// the channel full. All that wait are woken together. In a rendezvous channel there is room while more receivers wait
+    /// than items are on their way to them: if a sender and a receiver both only wait until it is ready, they never meet.
+    ///
+    /// # Cancellation
+    /// Dropping the future takes no room, and no notification of it from another sender.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::channel::{self, TrySendError};
+    /// let (sender, receiver) = channel::bounded(1);
+    /// let producer = std::thread::spawn(move || pollster::block_on(async {
+    ///     let mut made = 0;
+    ///     while made < 3 && sender.wait_ready().await {
+    ///         match sender.try_send(made) {
+    ///             Ok(()) => made += 1,
+    ///             Err(TrySendError::Full(_)) => {} // another sender was faster
+    ///             Err(TrySendError::Closed(_)) => break,
+    ///         }
+    ///     }
+    /// }));
+    /// assert_eq!(receiver.iter().collect::<Vec<u32>>(), [0, 1, 2]);
+    /// producer.join().unwrap();
+    /// ```
+    #[doc(alias = "WaitToWriteAsync")]
+    #[doc(alias = "writable")]
+    #[doc(alias = "poll_ready")]
+    #[must_use = "a future does nothing unless awaited; await it, or call `wait_ready_blocking`"]
+    pub fn wait_ready(&self) -> ReadyFuture<'_, T> {
+        ReadyFuture::new(&self.shared, Until::Writable)
+    }
+
+    /// As [`wait_ready`](Self::wait_ready), and waits on the calling thread.
+    ///
+    /// # Blocking
+    /// While the channel is full. The runtime lets another worker run while one waits here.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::bounded::<u32>(1);
+    /// assert!(sender.wait_ready_blocking());
+    /// receiver.close();
+    /// assert!(!sender.wait_ready_blocking());
+    /// ```
+    #[must_use = "whether an item can be sent"]
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn wait_ready_blocking(&self) -> bool {
+        self.wait_ready().wait()
+    }
+
+    /// Whether both send into one channel.
+    ///
+    /// Example: see [`WeakSender`].
+    #[must_use]
+    pub fn same_channel(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    /// A reference to the channel that does not keep it open.
+    ///
+    /// Example: see [`WeakSender`].
+    #[must_use]
+    pub fn downgrade(&self) -> WeakSender<T> {
+        WeakSender::new(&self.shared)
     }
 
     /// Waits until the channel is closed, and returns the reason as an error if there is one. So a producer

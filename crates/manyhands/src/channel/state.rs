@@ -1,6 +1,6 @@
 //! The state of a channel between two operations: plain data, to be kept under a lock.
 //!
-//! The README of this folder has the protocol with its invariants C1 to C8. In short:
+//! The README of this folder has the protocol with its invariants C1 to C9. In short:
 //!
 //! # States
 //! - *Open, neither full nor empty*: a send puts its item into the buffer; a receive takes the next item.
@@ -9,20 +9,23 @@
 //! - *Closed*: a send fails; a receive takes what is left, then fails with the reason.
 //!
 //! # Who notifies whom
-//! [`State::settle`] ends each full step and notifies as C1 to C3 demand:
+//! [`State::settle`] ends each full step and notifies as C1 to C3 and C9 demand:
 //! - a step that puts an item in notifies a waiting receiver;
 //! - a step that takes an item notifies a waiting sender, or those that wait for the drain of a closed channel;
-//! - a waiter that leaves lets `settle` notify the next one in its stead.
+//! - a waiter that leaves lets `settle` notify the next one in its stead;
+//! - a step that leaves an item, or room, notifies all that only wait for it (`until.rs`).
 //!
 //! Closing notifies all waiters. In a rendezvous channel, a receive that takes the item of a waiting sender notifies
 //! that sender.
 //!
 //! # Fast paths
-//! A fast path does not end in `settle`, and must keep C1 to C3 (that is C4):
-//! - [`State::offer_fast`] puts an item in while `fast_send`: the channel is open, no receiver waits, no sender is put off.
+//! A fast path does not end in `settle`, and must keep C1 to C3 and C9 (that is C4):
+//! - [`State::offer_fast`] puts an item in while `fast_send`: the channel is open, nobody waits for an item, no sender is put
+//!   off.
 //! - [`State::take_fast`] takes an item while more than `fast_recv_above` are left: no waiter needs to hear of it.
 //! - [`State::wait_fast`] lets a receiver wait in an open, empty channel, and clears `fast_send`.
-//! - [`State::offer_to_waiting`] notifies exactly one receiver: as many have been notified as there are items.
+//! - [`State::offer_to_waiting`] notifies exactly one receiver: as many have been notified as there are items, and nobody
+//!   waits until the channel is ready.
 //! - [`State::take_as_notified`] takes an item for a notified receiver: one item and one notified receiver fewer.
 //! - [`State::fill`] moves the buffer into the empty receiver batch while `fast_recv_above` is 0.
 //!
@@ -31,13 +34,16 @@
 //! may be higher than the true one but never lower (C5). So a fast send may see less room than there is, and may notify
 //! one receiver too many. A receive takes from the buffer, or begins to wait, only while the batch is empty (C6).
 //!
-//! Not here: the lock, and the waking, which happens after the lock is released (`inner.rs`).
+//! Not here: the lock, and the waking, which happens after the lock is released (`inner.rs`); who waits without sending or
+//! receiving (`until.rs`).
+
+mod until;
 
 use crate::channel::buffer::ItemBuffer;
 use crate::channel::error::{CloseReason, RecvError, SendError, TrySendError};
 use crate::channel::receiver_batch::ReceiverBatch;
 use crate::channel::ring::Ring;
-use crate::channel::step::{DeferredWakes, Offered, Sending, Taken, Until};
+use crate::channel::step::{DeferredWakes, Offered, Sending, Taken};
 use crate::channel::wait_list::{WaitList, WaiterKey};
 use crate::channel::when_full::WhenFull;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -48,11 +54,13 @@ use std::task::{Poll, Waker};
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct State<T> {
-    /// A send needs no full step: no receiver waits, no sender is put off, and the channel is open.
+    /// A send needs no full step: nobody waits for an item, no sender is put off, and the channel is open.
     fast_send: bool,
+    /// Somebody waits until the channel is readable or writable.
+    is_watched: bool,
     when_full: WhenFull,
-    /// A receive needs no full step while there are more items than this: no waiting sender has to be notified, nobody
-    /// who waits for the drain, and no notified receiver loses an item for which others are put off.
+    /// A receive needs no full step while there are more items than this: nobody who waits for room or for the drain has
+    /// to be notified, and no notified receiver loses an item for which others are put off.
     fast_recv_above: usize,
     /// How many items the buffer may have beside the batch, as far as is known; it may be more.
     known_room: usize,
@@ -68,6 +76,8 @@ pub(super) struct State<T> {
     senders: WaitList<T>,
     until_closed: WaitList<()>,
     until_drained: WaitList<()>,
+    until_readable: WaitList<()>,
+    until_writable: WaitList<()>,
     sender_count: usize,
     receiver_count: usize,
 }
@@ -82,6 +92,7 @@ impl<T> State<T> {
         };
         Self {
             fast_send: true,
+            is_watched: false,
             when_full,
             fast_recv_above: 0,
             known_room: capacity,
@@ -93,6 +104,8 @@ impl<T> State<T> {
             senders: WaitList::new(),
             until_closed: WaitList::new(),
             until_drained: WaitList::new(),
+            until_readable: WaitList::new(),
+            until_writable: WaitList::new(),
             sender_count: 1,
             receiver_count: 1,
         }
@@ -208,6 +221,7 @@ impl<T> State<T> {
             || is_full
             || is_expected
             || is_for_late_waiter
+            || self.is_watched
             || self.receivers.waiting() == 0
         {
             return Err(item);
@@ -413,48 +427,6 @@ impl<T> State<T> {
         deferred.stale = self.receivers.give_up(waiter);
     }
 
-    /// One attempt of a waiter for the close or the drain.
-    pub(super) fn poll_until(
-        &mut self,
-        until: Until,
-        waiter: &mut Option<WaiterKey>,
-        waker: &Waker,
-        deferred: &mut DeferredWakes<T>,
-    ) -> Poll<Result<(), CloseReason>> {
-        let is_over = match until {
-            Until::Closed => true,
-            Until::Drained => self.len() == 0,
-        };
-        match &self.closed {
-            Some(closed) if is_over => {
-                let result = closed.reason().cloned().map_or(Ok(()), Err);
-                self.leave_until(until, waiter, deferred);
-                Poll::Ready(result)
-            }
-            _ => {
-                deferred.stale = self.list_of(until).wait(waiter, waker);
-                Poll::Pending
-            }
-        }
-    }
-
-    /// Removes a waiter for the close or the drain.
-    pub(super) fn leave_until(
-        &mut self,
-        until: Until,
-        waiter: &mut Option<WaiterKey>,
-        deferred: &mut DeferredWakes<T>,
-    ) {
-        deferred.stale = self.list_of(until).give_up(waiter);
-    }
-
-    fn list_of(&mut self, until: Until) -> &mut WaitList<()> {
-        match until {
-            Until::Closed => &mut self.until_closed,
-            Until::Drained => &mut self.until_drained,
-        }
-    }
-
     /// Closes the channel; returns whether this was the first time.
     pub(super) fn close(
         &mut self,
@@ -467,12 +439,25 @@ impl<T> State<T> {
         self.closed = Some(RecvError::new(reason));
         self.receivers.notify_all(&mut deferred.wake_too);
         self.senders.notify_all(&mut deferred.wake_too);
-        self.until_closed.notify_all(&mut deferred.wake_too);
+        for list in [
+            &mut self.until_closed,
+            &mut self.until_readable,
+            &mut self.until_writable,
+        ] {
+            list.notify_all(&mut deferred.wake_too);
+        }
         true
     }
 
     pub(super) fn add_sender(&mut self) {
         self.sender_count += 1;
+    }
+
+    /// Adds a sender if there is one; says whether it did.
+    pub(super) fn add_sender_to_others(&mut self) -> bool {
+        let has_others = self.sender_count > 0;
+        self.sender_count += usize::from(has_others);
+        has_others
     }
 
     /// Removing the last sender closes the channel.
@@ -542,6 +527,9 @@ impl<T> State<T> {
         self.known_room = self.capacity - self.batch_items.len();
         if !is_open {
             self.settle_drain(deferred);
+        }
+        if self.is_watched {
+            self.settle_watched(deferred);
         }
     }
 

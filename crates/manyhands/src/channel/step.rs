@@ -51,6 +51,10 @@ pub(super) struct Sending<T> {
 pub(super) enum Until {
     Closed,
     Drained,
+    /// An item can be received, or none will ever come.
+    Readable,
+    /// An item can be sent without waiting, or none ever.
+    Writable,
 }
 
 impl<T> Sending<T> {

@@ -20,6 +20,7 @@
 /// ```
 #[doc(alias = "BoundedChannelFullMode")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum WhenFull {
     /// It waits for room.
     #[default]

@@ -1,10 +1,11 @@
 //! Channels: sending, receiving, giving up and closing, for each kind.
 //!
 //! Threads: two or three, each with an end. Operations: the blocking forms, for one item and for many, which are
-//! the futures driven by a parker; futures that are polled once and dropped; closing by hand and by dropping.
+//! the futures driven by a parker; waits until the channel is ready; futures that are polled once and dropped; closing by
+//! hand and by dropping; a weak sender that becomes one again.
 //! Property: each item is received once, or comes back to its sender, or is dropped with the channel; those
-//! of one sender in order. No receiver sleeps while there is an item, no sender while there is room: that would be a
-//! deadlock here.
+//! of one sender in order. No receiver sleeps while there is an item, no sender while there is room, and nobody who waits
+//! for either: that would be a deadlock here. A channel is closed when its last sender is gone, and not before.
 
 use super::check;
 use crate::channel::{self, Receiver, SendError, Sender, TryRecvError, TrySendError};
@@ -469,5 +470,109 @@ fn an_item_handed_to_a_receiver_that_goes_waits_for_the_next() {
         let is_given = giver.join().unwrap();
         let received = first.unwrap_or_else(|| receiver.recv_blocking());
         assert_eq!(received.is_ok(), is_given);
+    });
+}
+
+/// One thread waits for an item without taking it, another one receives: both hear of the only item.
+fn tells_who_only_waits_for_an_item(ends: fn() -> Ends) {
+    check(move || {
+        let (sender, receiver) = ends();
+        let other = receiver.clone();
+        let waiting = thread::spawn(move || (other.wait_ready_blocking(), other));
+        let producer = thread::spawn(move || {
+            sender.send_blocking(1).unwrap();
+            sender
+        });
+        assert_eq!(receiver.recv_blocking(), Ok(1));
+        // Too late for the item, the other one hears of the end only.
+        drop(producer.join().unwrap());
+        drop(waiting.join().unwrap());
+    });
+}
+
+#[test]
+fn a_wait_for_an_item_takes_nothing_from_a_receiver_of_a_bounded_channel() {
+    tells_who_only_waits_for_an_item(|| channel::bounded(1));
+}
+
+#[test]
+fn a_wait_for_an_item_takes_nothing_from_a_receiver_of_a_rendezvous_channel() {
+    tells_who_only_waits_for_an_item(channel::rendezvous);
+}
+
+/// Two threads wait for the item of a third, one of them as a future that gives up; nobody takes it.
+#[test]
+fn all_that_wait_for_an_item_hear_of_it() {
+    check(|| {
+        let (sender, receiver) = channel::unbounded();
+        let other = receiver.clone();
+        let waiting = thread::spawn(move || (other.wait_ready_blocking(), other));
+        let producer = thread::spawn(move || {
+            sender.send_blocking(1).unwrap();
+            sender
+        });
+        let _ = poll_once(receiver.wait_ready());
+        assert!(receiver.wait_ready_blocking());
+        // The ends are kept, because dropping one would notify the waiters once more.
+        let (is_ready, kept) = waiting.join().unwrap();
+        assert!(is_ready);
+        assert_eq!(receiver.recv_blocking(), Ok(1));
+        drop((producer.join().unwrap(), kept));
+    });
+}
+
+/// A receive makes room, from the items that were moved aside; one thread waits for it and takes none, another one sends.
+#[test]
+fn a_wait_for_room_hears_of_it_and_takes_nothing_from_a_sender() {
+    check(|| {
+        let (sender, receiver) = channel::bounded(2);
+        (0..2).for_each(|item| sender.send_blocking(item).unwrap());
+        assert_eq!(receiver.recv_blocking(), Ok(0));
+        sender.send_blocking(2).unwrap();
+        let other = sender.clone();
+        let waiting = thread::spawn(move || (other.wait_ready_blocking(), other));
+        let producer = thread::spawn(move || {
+            sender.send_blocking(3).unwrap();
+            sender
+        });
+        assert_eq!(receiver.recv_blocking(), Ok(1));
+        let kept = producer.join().unwrap();
+        assert_eq!(receiver.recv_blocking(), Ok(2));
+        // The ends are kept, because dropping one would notify the waiters once more.
+        let (is_ready, also_kept) = waiting.join().unwrap();
+        assert!(is_ready);
+        drop((kept, also_kept));
+    });
+}
+
+/// Receives from what was moved aside while nobody sends: the wait for room ends by these alone.
+#[test]
+fn a_wait_for_room_hears_of_a_receive_from_what_was_moved_aside() {
+    check(|| {
+        let (sender, receiver) = channel::bounded(2);
+        (0..2).for_each(|item| sender.send_blocking(item).unwrap());
+        assert_eq!(receiver.recv_blocking(), Ok(0));
+        sender.send_blocking(2).unwrap();
+        let waiting = thread::spawn(move || (sender.wait_ready_blocking(), sender));
+        assert_eq!(receiver.recv_blocking(), Ok(1));
+        let (is_ready, sender) = waiting.join().unwrap();
+        assert!(is_ready && sender.try_send(3).is_ok());
+    });
+}
+
+/// The last sender goes while a weak one becomes a sender: what that one sends arrives, or the channel was closed before.
+#[test]
+fn a_sender_that_was_weak_has_an_open_channel() {
+    check(|| {
+        let (sender, receiver) = channel::unbounded();
+        let weak = sender.downgrade();
+        let again = thread::spawn(move || {
+            let sender = weak.upgrade();
+            sender.map(|sender| sender.send_blocking(1))
+        });
+        drop(sender);
+        let received = receiver.recv_blocking().is_ok();
+        assert_eq!(again.join().unwrap(), received.then_some(Ok(())));
+        assert!(receiver.recv_blocking().is_err());
     });
 }

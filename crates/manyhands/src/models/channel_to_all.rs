@@ -1,9 +1,10 @@
 //! Broadcast and watch channels.
 //!
-//! Threads: two or three. Operations: send, blocking receive, a receive that is polled once and dropped, the
+//! Threads: two or three. Operations: send, a change by a closure, blocking receive, a receive that is polled once and dropped, the
 //! end of the last sender.
 //! Property: a receiver gets every item in order, or the number of items it lost; a wait for a change ends when
-//! there is one, and returns the newest value; no receiver sleeps while there is a new item, or after the end.
+//! there is one, and returns the newest value; a wait for a value ends with it; no change by a closure is lost; no
+//! receiver sleeps while there is a new item, or after the end.
 
 use super::check;
 use crate::channel::{self, broadcast::RecvError};
@@ -104,5 +105,33 @@ fn every_watcher_is_notified() {
         // Kept until now, so that only the change can notify, not the end of the channel.
         drop(writer.join().unwrap());
         assert_eq!(*receiver.latest(), 1);
+    });
+}
+
+#[test]
+fn a_wait_for_a_value_ends_with_it() {
+    check(|| {
+        let (sender, mut receiver) = channel::watch(0);
+        let writer = thread::spawn(move || {
+            sender.send(1).unwrap();
+            sender.send(2).unwrap();
+            sender
+        });
+        let found = receiver.wait_for_blocking(|value| *value == 2);
+        assert_eq!(found.as_deref(), Ok(&2));
+        // Kept until now, so that only the value can end the wait, not the end of the channel.
+        drop(writer.join().unwrap());
+    });
+}
+
+#[test]
+fn no_change_by_a_closure_is_lost() {
+    check(|| {
+        let (sender, receiver) = channel::watch(0);
+        let other = sender.clone();
+        let writer = thread::spawn(move || other.send_modify(|value| *value += 1));
+        assert_eq!(sender.send_modify(|value| *value += 2), Ok(()));
+        assert_eq!(writer.join().unwrap(), Ok(()));
+        assert_eq!(*receiver.latest(), 3);
     });
 }

@@ -5,6 +5,7 @@ use crate::job::{PanicPayload, Payload};
 use crate::sync::{Mutex, lock};
 use std::error::Error;
 use std::fmt;
+use std::vec;
 
 /// All failures of a call, by position; at least one, or a cancellation.
 ///
@@ -219,4 +220,24 @@ impl<E: fmt::Debug> fmt::Debug for Failure<E> {
     }
 }
 
-impl<E: fmt::Debug + fmt::Display> Error for Failures<E> {}
+/// What bodies returned need not be errors, and their texts are part of this one's.
+impl<E: fmt::Debug + fmt::Display> Error for Failures<E> {
+    /// The cancellation, if nothing else ended the call.
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        let cancelled = self
+            .cancelled
+            .as_ref()
+            .filter(|_| self.failures.is_empty())?;
+        Some(cancelled)
+    }
+}
+
+/// Each failure with the position of its item, lowest first.
+impl<E> IntoIterator for Failures<E> {
+    type Item = (u64, Failure<E>);
+    type IntoIter = vec::IntoIter<Self::Item>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.failures.into_iter()
+    }
+}

@@ -25,6 +25,7 @@ use std::ops::Range;
 /// ```
 #[doc(alias = "ParallelExecutionMode")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum ExecutionMode {
     /// When that makes it faster, as measured while it runs.
     #[default]
@@ -41,6 +42,7 @@ pub enum ExecutionMode {
 /// Example: see [`Query::merge`](crate::query::Query::merge).
 #[doc(alias = "ParallelMergeOptions")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Merge {
     /// As few as possible: each is given as soon as it is made, and the source may wait for what was given. So one of
     /// the source's items runs at a time; only operators that gather items first run in parallel.

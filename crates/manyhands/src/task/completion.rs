@@ -10,6 +10,7 @@ use crate::sync::{Mutex, OnceLock, lock};
 use crate::task::block_on;
 use crate::task::budget;
 use crate::task::waker_set::{WakerKey, WakerSet};
+use futures_core::future::FusedFuture;
 use std::error::Error;
 use std::fmt;
 #[cfg(not(loom))]
@@ -75,6 +76,7 @@ pub fn completion<T>() -> (Completer<T>, Completion<T>) {
     let completion = Completion {
         shared: Arc::clone(&shared),
         key: WakerKey::default(),
+        is_over: false,
     };
     (Completer { shared }, completion)
 }
@@ -120,6 +122,8 @@ pub struct Completer<T> {
 pub struct Completion<T> {
     shared: Arc<Shared<T>>,
     key: WakerKey,
+    /// Whether it has given the result, as a future.
+    is_over: bool,
 }
 
 /// Why a completion has no value. Clones have the same cause.
@@ -363,6 +367,7 @@ impl<T> Clone for Completion<T> {
         Self {
             shared: Arc::clone(&self.shared),
             key: WakerKey::default(),
+            is_over: false,
         }
     }
 }
@@ -404,8 +409,16 @@ impl<T: Clone> Completion<T> {
             }
         }
         permit.charge();
+        self.is_over = true;
         let outcome = self.shared.outcome.get();
         Poll::Ready(outcome.expect("looked for above").clone())
+    }
+}
+
+/// Terminated once it was ready, so that a `select!` in a loop takes the result once. It may be polled all the same.
+impl<T: Clone> FusedFuture for Completion<T> {
+    fn is_terminated(&self) -> bool {
+        self.is_over
     }
 }
 

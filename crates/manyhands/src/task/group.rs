@@ -5,6 +5,7 @@
 use crate::inspect::WaitSite;
 use crate::task::{JoinError, JoinHandle, WhenEach, builder};
 use futures_core::Stream;
+use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -325,6 +326,7 @@ impl<T> Drop for TaskGroup<T> {
 /// assert!(matches!(error.failure, GroupFailure::Failed(_))); // it did not panic
 /// ```
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct GroupError<E> {
     /// The place of the task in the order of spawning.
     pub index: usize,
@@ -353,4 +355,13 @@ impl<E: fmt::Display> fmt::Display for GroupError<E> {
     }
 }
 
-impl<E: fmt::Debug + fmt::Display> std::error::Error for GroupError<E> {}
+/// What a task returned need not be an error, and its text is part of this one's.
+impl<E: fmt::Debug + fmt::Display> Error for GroupError<E> {
+    /// The [`JoinError`] of a task that panicked or was cancelled.
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.failure {
+            GroupFailure::Failed(_) => None,
+            GroupFailure::Ended(error) => Some(error),
+        }
+    }
+}

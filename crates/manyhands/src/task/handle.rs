@@ -13,6 +13,7 @@ use crate::task::budget;
 use crate::task::cell::{self, Failure, Header, TaskKind};
 use crate::task::joiner::Joiner;
 use crate::task::{closure, steps};
+use futures_core::future::FusedFuture;
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
@@ -278,7 +279,15 @@ impl<T> Future for JoinHandle<T> {
         }
         permit.charge();
         // SAFETY: the task has ended.
-        Poll::Ready(unsafe { self.take_outcome() })
+        let outcome = unsafe { self.take_outcome() };
+        joiner.note_taken();
+        Poll::Ready(outcome)
+    }
+}
+
+impl<T> FusedFuture for JoinHandle<T> {
+    fn is_terminated(&self) -> bool {
+        self.joiner().is_taken()
     }
 }
 

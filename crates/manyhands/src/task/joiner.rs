@@ -8,9 +8,10 @@
 //! - `SLOT(slot)`: the waiter is parked on this slot or about to park.
 //! - a waker, in a box or, if it is another task's, as that task's pointer.
 //! - `FINAL`: the task has ended.
+//! - `TAKEN`: it has, and its handle, as a future, has given the outcome.
 //!
 //! # Threads
-//! The handle's holder calls `fall_asleep`, `register` and `clear`. The thread that runs the task calls `start` and
+//! The handle's holder calls `fall_asleep`, `register` and `clear`, and after the end `note_taken`. The thread that runs the task calls `start` and
 //! then, once, `finish`. Any thread may read.
 //!
 //! # Ordering
@@ -49,7 +50,19 @@ impl Joiner {
     #[inline]
     pub(super) fn is_final(&self) -> bool {
         // Acquire: pairs with the Release in `finish`.
-        self.0.load(Ordering::Acquire) == FINAL
+        has_ended(self.0.load(Ordering::Acquire))
+    }
+
+    /// The holder has seen the end, and has given the outcome.
+    pub(super) fn note_taken(&self) {
+        // Relaxed: nobody else writes after the end, and only the holder asks.
+        self.0.store(TAKEN, Ordering::Relaxed);
+    }
+
+    /// Whether the outcome was given.
+    pub(super) fn is_taken(&self) -> bool {
+        // Relaxed: the holder wrote it.
+        self.0.load(Ordering::Relaxed) == TAKEN
     }
 
     /// Records the execution that runs the task, unless a waiter is registered already. If a pointer is too small for
@@ -132,7 +145,7 @@ impl Joiner {
     fn replace(&self, word: *mut ()) -> bool {
         // Relaxed: the exchange decides.
         let mut before = self.0.load(Ordering::Relaxed);
-        while before != FINAL {
+        while !has_ended(before) {
             // AcqRel: Release publishes the new waker; Acquire gets this thread's earlier one back.
             // Relaxed on failure: tried again.
             let exchanged =
@@ -150,6 +163,12 @@ impl Joiner {
         // Acquire: the loads above were relaxed.
         !self.is_final()
     }
+}
+
+/// Whether a word is `FINAL` or `TAKEN`.
+#[inline]
+fn has_ended(word: *mut ()) -> bool {
+    word.addr() & !TAKEN_BIT == SLOT
 }
 
 /// A waker as a word.
@@ -191,6 +210,9 @@ const RUNNING: usize = 2;
 const SLOT: usize = 3;
 /// The word of a slot that does not exist: slots are counted from one here.
 const FINAL: *mut () = ptr::without_provenance_mut(SLOT);
+/// No number of a slot has it.
+const TAKEN_BIT: usize = 1 << (usize::BITS - 1);
+const TAKEN: *mut () = ptr::without_provenance_mut(SLOT | TAKEN_BIT);
 
 const _: () = assert!(
     ExecutionId::BITS + KIND_BITS == u64::BITS,

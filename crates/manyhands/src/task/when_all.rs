@@ -6,6 +6,7 @@ use crate::inspect::{self, SetWait, TaskSet, WaitSite};
 use crate::job::contain;
 use crate::task::budget;
 use crate::task::ready_set::ReadySet;
+use futures_core::future::FusedFuture;
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::pin::Pin;
@@ -50,6 +51,7 @@ pub fn when_all<F: Future>(futures: impl IntoIterator<Item = F>) -> WhenAll<F> {
         futures: futures.into(),
         results: std::iter::repeat_with(|| None).take(count).collect(),
         left: count,
+        is_over: false,
         ready: ReadySet::new(count),
         set: TaskSet::of_futures(is_handle::<F>),
     }
@@ -68,6 +70,7 @@ pub struct WhenAll<F: Future> {
     results: Vec<Option<F::Output>>,
     /// Futures without a result.
     left: usize,
+    is_over: bool,
     ready: ReadySet,
     /// Of handles: the tasks.
     set: TaskSet,
@@ -148,8 +151,15 @@ impl<F: Future> Future for WhenAll<F> {
                 }
             }
         }
+        this.is_over = true;
         let results = std::mem::take(&mut this.results);
         Poll::Ready(results.into_iter().flatten().collect())
+    }
+}
+
+impl<F: Future> FusedFuture for WhenAll<F> {
+    fn is_terminated(&self) -> bool {
+        self.is_over
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::inspect::WaitSite;
 use crate::task::{JoinError, JoinHandle};
+use futures_core::future::FusedFuture;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -54,6 +55,7 @@ pub struct WhenAny<T> {
 /// first.others.iter().for_each(task::JoinHandle::cancel);
 /// ```
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct FirstEnded<T> {
     /// Its index among the handles.
     pub index: usize,
@@ -92,5 +94,11 @@ impl<T> Future for WhenAny<T> {
             result,
             others,
         })
+    }
+}
+
+impl<T> FusedFuture for WhenAny<T> {
+    fn is_terminated(&self) -> bool {
+        self.handles.is_empty()
     }
 }

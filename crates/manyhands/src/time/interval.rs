@@ -5,7 +5,7 @@ use crate::runtime::sleep::timers;
 use crate::task::budget;
 use crate::time::sleep::Sleep;
 use crate::timer::Moment;
-use futures_core::Stream;
+use futures_core::stream::{FusedStream, Stream};
 use std::future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -274,6 +274,13 @@ impl Stream for Interval {
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         (usize::MAX, None)
+    }
+}
+
+/// It has no end.
+impl FusedStream for Interval {
+    fn is_terminated(&self) -> bool {
+        false
     }
 }
 

@@ -6,6 +6,7 @@ use crate::inspect::{self, WaitKind};
 use crate::runtime::sleep::timers;
 use crate::task::budget;
 use crate::timer::{Entry, EntryState, Moment};
+use futures_core::future::FusedFuture;
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -73,12 +74,15 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 #[must_use = "futures do nothing unless awaited"]
 pub struct Sleep {
     entry: Entry,
+    /// Whether it was ready, since the deadline was set.
+    is_over: bool,
 }
 
 impl Sleep {
     pub(super) fn until(deadline: Moment) -> Self {
         Self {
             entry: Entry::new(deadline),
+            is_over: false,
         }
     }
 
@@ -120,7 +124,8 @@ impl Sleep {
         self.reset_to(Moment::of(deadline));
     }
 
-    pub(super) fn reset_to(self: Pin<&mut Self>, deadline: Moment) {
+    pub(super) fn reset_to(mut self: Pin<&mut Self>, deadline: Moment) {
+        *self.as_mut().is_over_mut() = false;
         let mut entry = self.entry();
         let waker = entry.as_mut().cancel();
         entry.as_mut().set_deadline(deadline);
@@ -164,17 +169,30 @@ impl Sleep {
         // SAFETY: the entry is pinned with the future: nothing moves it, not even the future's own `Drop`.
         unsafe { self.map_unchecked_mut(|sleep| &mut sleep.entry) }
     }
+
+    fn is_over_mut(self: Pin<&mut Self>) -> &mut bool {
+        // SAFETY: nothing is moved; a plain value is not pinned.
+        unsafe { &mut self.get_unchecked_mut().is_over }
+    }
 }
 
 impl Future for Sleep {
     type Output = ();
 
     #[cfg_attr(feature = "inspect", track_caller)]
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let permit = ready!(budget::poll_proceed(context));
-        ready!(self.poll_elapsed(context));
+        ready!(self.as_mut().poll_elapsed(context));
         permit.charge();
+        *self.is_over_mut() = true;
         Poll::Ready(())
+    }
+}
+
+/// Terminated once it was ready, until [`reset`](Sleep::reset).
+impl FusedFuture for Sleep {
+    fn is_terminated(&self) -> bool {
+        self.is_over
     }
 }
 

@@ -5,6 +5,7 @@
 use crate::runtime::sleep::timers;
 use crate::time::sleep::Sleep;
 use crate::timer::Moment;
+use futures_core::future::FusedFuture;
 use std::error::Error;
 use std::fmt;
 use std::io;
@@ -61,6 +62,7 @@ pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::Int
 pub struct Timeout<F> {
     future: F,
     sleep: Sleep,
+    is_over: bool,
 }
 
 impl<F> Timeout<F> {
@@ -68,6 +70,7 @@ impl<F> Timeout<F> {
         Self {
             future,
             sleep: Sleep::until(deadline),
+            is_over: false,
         }
     }
 
@@ -95,11 +98,19 @@ impl<F: Future> Future for Timeout<F> {
         let future = unsafe { Pin::new_unchecked(&mut this.future) };
         // SAFETY: as above.
         let sleep = unsafe { Pin::new_unchecked(&mut this.sleep) };
-        if let Poll::Ready(value) = future.poll(context) {
-            return Poll::Ready(Ok(value));
-        }
-        // Without the task's budget: a future that is always busy would use it up.
-        sleep.poll_elapsed(context).map(|()| Err(Elapsed(())))
+        let polled = match future.poll(context) {
+            Poll::Ready(value) => Poll::Ready(Ok(value)),
+            // Without the task's budget: a future that is always busy would use it up.
+            Poll::Pending => sleep.poll_elapsed(context).map(|()| Err(Elapsed(()))),
+        };
+        this.is_over = polled.is_ready();
+        polled
+    }
+}
+
+impl<F: Future> FusedFuture for Timeout<F> {
+    fn is_terminated(&self) -> bool {
+        self.is_over
     }
 }
 

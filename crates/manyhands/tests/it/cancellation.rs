@@ -5,6 +5,7 @@ use crate::support::{
 };
 use manyhands::cancel::{Cancelled, Registration, Token, TokenSource};
 use manyhands::time;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
@@ -23,6 +24,13 @@ impl Log {
     fn take(&self) -> Vec<&'static str> {
         std::mem::take(&mut *self.0.lock().expect("not poisoned"))
     }
+}
+
+#[test]
+fn tokens_of_one_source_are_one_key() {
+    let (first, second) = (TokenSource::new(), TokenSource::new());
+    let tokens = [first.token(), first.token(), second.token(), Token::never()];
+    assert_eq!(HashSet::from(tokens).len(), 3);
 }
 
 #[test]

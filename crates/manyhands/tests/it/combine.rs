@@ -4,8 +4,9 @@ use crate::support::{
     LIMIT_SECS, Ledger, WORKERS, blow, message_of, on_each_runtime, on_runtime, panics_of, receive,
     wait_until, within,
 };
-use manyhands::task::{self, GroupError, GroupFailure, JoinHandle, TaskGroup};
+use manyhands::task::{self, GroupError, GroupFailure, JoinError, JoinHandle, TaskGroup};
 use manyhands::{Runtime, cancel, channel};
+use std::error::Error;
 use std::future::{pending, poll_fn, ready};
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -376,10 +377,11 @@ fn panics_and_cancellations_are_failures_of_a_task_scope() {
                 scope.spawn(pending::<Result<(), String>>());
                 scope.spawn(async { blow("future") });
             });
-            let GroupError { index: 1, failure } = panicked.unwrap_err() else {
-                panic!("the second future panicked first");
-            };
-            let GroupFailure::Ended(error) = failure else {
+            let panicked = panicked.unwrap_err();
+            assert_eq!(panicked.index, 1);
+            let cause = panicked.source().and_then(|cause| cause.downcast_ref());
+            assert!(cause.is_some_and(JoinError::is_panic));
+            let GroupFailure::Ended(error) = panicked.failure else {
                 panic!("the future gave no error");
             };
             assert_eq!(message_of(&error.try_into_panic().unwrap()), "future");

@@ -4,7 +4,7 @@ use crate::support::{
     HighWater, attempt_until, blow, busy_micros, holds_within, message_of, on_each_runtime,
     on_runtime, panics_of, within,
 };
-use manyhands::cancel::TokenSource;
+use manyhands::cancel::{Cancelled, TokenSource};
 use manyhands::parallel::{self, Failure, from_iter, options};
 use manyhands::query::prelude::*;
 use manyhands::{AggregatePanic, task};
@@ -267,7 +267,31 @@ fn failures_and_cancellation_are_reported_together() {
             text,
             "1 body failed, and the call was cancelled; item 3: three"
         );
+        assert!(failures.source().is_none());
     });
+}
+
+#[test]
+fn a_cancellation_alone_is_the_cause_of_the_error() {
+    let source = TokenSource::new();
+    source.cancel();
+    let token = source.token();
+    let options = options().cancellation(&token);
+    let failures = options.try_for_each(0..9, |_| Err("not run")).unwrap_err();
+    let cause = failures.source().and_then(|cause| cause.downcast_ref());
+    assert_eq!(cause.map(Cancelled::token), Some(&token));
+}
+
+#[test]
+fn failures_are_given_by_value_in_order() {
+    let one_by_one = options().degree_of_parallelism(1).unwrap();
+    let failures = one_by_one.try_for_each(0..9, Err);
+    let mut positions = Vec::new();
+    for (position, failure) in failures.unwrap_err() {
+        assert!(matches!(failure, Failure::Error(error) if error == position));
+        positions.push(position);
+    }
+    assert!(!positions.is_empty() && positions.is_sorted());
 }
 
 #[test]

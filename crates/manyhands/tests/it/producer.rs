@@ -63,7 +63,7 @@ fn loops_and_queries_keep_the_order_of_what_is_cut() {
             let ours = query().zip(10..u64::MAX - 1).skip(2).step_by(3);
             assert_eq!(ours.to_vec(), pairs);
             let sum = query().deterministic().sum::<u64>();
-            assert_eq!(sum, (0..len).sum());
+            assert_eq!(sum, (0..len).sum::<u64>());
         }
     });
 }

@@ -48,6 +48,17 @@ impl Long {
     fn end(&self) {
         self.may_end.store(true, Ordering::SeqCst);
     }
+
+    /// Ends them when the test does, also where it fails: a runtime waits for what computes.
+    fn ends_with_test(&self) -> impl Drop + '_ {
+        struct End<'a>(&'a Long);
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                self.0.end();
+            }
+        }
+        End(self)
+    }
 }
 
 #[test]
@@ -55,6 +66,7 @@ fn short_tasks_pass_long_ones_that_hold_every_place_and_more_that_wait() {
     on_runtime(2, |runtime| {
         let _entered = runtime.enter();
         let long = Arc::new(Long::default());
+        let _ending = long.ends_with_test();
         let tasks: Vec<_> = (0..8).map(|_| task::run(long.compute())).collect();
         long.has_begun(2);
         let begun_before_short = || {
@@ -77,6 +89,7 @@ fn short_tasks_are_run_while_loops_of_threads_outside_hold_every_place() {
         runtime.install(|| task::run(|| ())).join().unwrap();
         let long = Long::default();
         thread::scope(|scope| {
+            let _ending = long.ends_with_test();
             for _ in 0..2 {
                 scope.spawn(|| runtime.install(|| long.run_loop()));
             }
@@ -113,6 +126,7 @@ fn an_interactive_task_passes_long_ones_of_its_own_type() {
     on_runtime(1, |runtime| {
         let _entered = runtime.enter();
         let (long, interactive) = (Arc::new(Long::default()), Arc::new(Long::default()));
+        let _endings = (long.ends_with_test(), interactive.ends_with_test());
         let tasks = [task::run(long.compute()), task::run(long.compute())];
         long.has_begun(1);
         let passing = task::Builder::new().priority(Priority::Interactive);
@@ -131,6 +145,7 @@ fn a_short_task_passes_any_number_of_long_ones() {
     on_runtime(2, |runtime| {
         let _entered = runtime.enter();
         let long = Arc::new(Long::default());
+        let _ending = long.ends_with_test();
         let tasks: Vec<_> = (0..MANY).map(|_| task::run(long.compute())).collect();
         long.has_begun(2);
         let short = task::run(|| ());
@@ -147,6 +162,7 @@ fn short_tasks_that_block_let_no_more_long_ones_begin() {
     on_runtime(2, |runtime| {
         let _entered = runtime.enter();
         let long = Arc::new(Long::default());
+        let _ending = long.ends_with_test();
         let tasks: Vec<_> = (0..8).map(|_| task::run(long.compute())).collect();
         long.has_begun(2);
         let (sender, receiver) = channel::unbounded::<()>();
@@ -183,6 +199,7 @@ fn short_tasks_are_run_however_many_before_them_turned_out_to_be_long() {
         on_runtime(workers, move |runtime| {
             let long = Arc::new(Long::default());
             thread::scope(|scope| {
+                let _ending = long.ends_with_test();
                 for _ in 0..workers {
                     scope.spawn(|| runtime.install(|| long.run_loop()));
                 }

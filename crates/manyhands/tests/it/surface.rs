@@ -312,9 +312,17 @@ const _: () = {
     is_unpinned::<channel::RecvFuture<'static, PhantomPinned>>();
     is_unpinned::<channel::RecvManyFuture<'static, PhantomPinned>>();
     is_unpinned::<channel::EndFuture<'static, PhantomPinned>>();
+    is_sent::<channel::ReadyFuture<'static, Cell<u8>>>();
+    is_unpinned::<channel::ReadyFuture<'static, PhantomPinned>>();
+    is_sent::<channel::WeakSender<Cell<u8>>>();
+    is_shared::<channel::WeakSender<Cell<u8>>>();
+    is_cloned::<channel::WeakSender<Cell<u8>>>();
+    is_printed::<channel::WeakSender<Cell<u8>>>();
     is_unpinned::<channel::RecvStream<PhantomPinned>>();
     is_unpinned::<broadcast::RecvFuture<'static, u8>>();
     is_unpinned::<watch::ChangedFuture<'static, PhantomPinned>>();
+    is_sent::<watch::WaitForFuture<'static, u8, fn(&u8) -> bool>>();
+    is_unpinned::<watch::WaitForFuture<'static, PhantomPinned, PhantomPinned>>();
     is_unpinned::<broadcast::RecvStream<PhantomPinned>>();
     is_unpinned::<watch::ChangedStream<PhantomPinned>>();
     is_error::<channel::SendError<u8>>();

@@ -271,6 +271,7 @@ proptest! {
             assert_eq!(lookup.items(&key), expected);
             assert_eq!(lookup.contains(&key), !expected.is_empty());
         }
+        assert!(lookup.into_iter().eq(groups));
     }
 }
 

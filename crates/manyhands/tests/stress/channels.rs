@@ -3,7 +3,7 @@
 
 use crate::watchdog::Watchdog;
 use manyhands::Runtime;
-use manyhands::channel::{self, Receiver, Sender, TrySendError, WhenFull};
+use manyhands::channel::{self, ReadyFuture, Receiver, Sender, TrySendError, WhenFull};
 use std::collections::VecDeque;
 use std::env;
 use std::pin::Pin;
@@ -56,6 +56,14 @@ impl Dice {
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         usize::try_from(self.0 % bound as u64).expect("below a usize")
+    }
+}
+
+/// Waits until the channel is ready, or gives up after one poll; false if it never will be again.
+fn waits_until_ready(ready: ReadyFuture<'_, Item>, dice: &mut Dice) -> bool {
+    match dice.below(2) {
+        0 => poll_once(ready) != Some(false),
+        _ => pollster::block_on(ready),
     }
 }
 
@@ -146,6 +154,11 @@ fn produce(sender: &Sender<Item>, ledger: &Arc<Ledger>, id: usize, mut dice: Dic
     let sent = |count| ledger.sent.fetch_add(count, Ordering::Relaxed);
     for number in 0..300 {
         let item = || Item::new(ledger, id, number);
+        // At a rendezvous one side has to receive or send.
+        let may_only_wait = sender.capacity() != Some(0) && dice.below(8) == 0;
+        if may_only_wait && !waits_until_ready(sender.wait_ready(), &mut dice) {
+            assert!(sender.is_closed());
+        }
         let is_open = match dice.below(6) {
             0 => sender.send_blocking(item()).map(|()| sent(1)).is_ok(),
             1 => pollster::block_on(sender.send(item()))
@@ -194,6 +207,9 @@ fn consume(receiver: &Receiver<Item>, ledger: &Ledger, senders: usize, mut dice:
     let mut last = vec![0; senders];
     let mut batch = Vec::new();
     loop {
+        if dice.below(4) == 0 && !waits_until_ready(receiver.wait_ready(), &mut dice) {
+            assert!(receiver.is_closed() && receiver.try_recv().is_err());
+        }
         let is_open = match dice.below(6) {
             0 => receiver
                 .recv_blocking()

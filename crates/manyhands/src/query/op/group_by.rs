@@ -324,6 +324,18 @@ impl<K: Hash + Eq, T> Lookup<K, T> {
     }
 }
 
+/// The keys, each with its items, as [`iter`](Lookup::iter) gives them.
+impl<K: Hash + Eq, T> IntoIterator for Lookup<K, T> {
+    type Item = (K, Vec<T>);
+    type IntoIter = vec::IntoIter<Self::Item>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        let entries = self.groups.into_entries().into_iter();
+        let groups: Vec<_> = entries.map(|entry| (entry.key, entry.group)).collect();
+        groups.into_iter()
+    }
+}
+
 impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// Groups the items with equal keys.
     ///

@@ -1,0 +1,99 @@
+//! Those who wait for something of a channel and neither send nor receive: its close or its drain, an item, room.
+//!
+//! All of them are notified together, and take nothing from anybody (C9).
+
+use crate::channel::error::CloseReason;
+use crate::channel::state::State;
+use crate::channel::step::{DeferredWakes, Until};
+use crate::channel::wait_list::{WaitList, WaiterKey};
+use crate::channel::when_full::WhenFull;
+use std::task::{Poll, Waker};
+
+impl<T> State<T> {
+    /// One attempt of a waiter that neither sends nor receives; ready when what it waits for has come.
+    pub(in crate::channel) fn poll_until(
+        &mut self,
+        until: Until,
+        waiter: &mut Option<WaiterKey>,
+        waker: &Waker,
+        deferred: &mut DeferredWakes<T>,
+    ) -> Poll<()> {
+        if self.has_come(until) || self.was_notified(until, waiter.as_ref()) {
+            self.leave_until(until, waiter, deferred);
+            return Poll::Ready(());
+        }
+        self.is_watched |= matches!(until, Until::Readable | Until::Writable);
+        deferred.stale = self.list_of(until).wait(waiter, waker);
+        Poll::Pending
+    }
+
+    fn has_come(&self, until: Until) -> bool {
+        match until {
+            Until::Closed => self.closed.is_some(),
+            Until::Drained => self.closed.is_some() && self.len() == 0,
+            Until::Readable => self.closed.is_some() || self.len() > 0,
+            Until::Writable => self.closed.is_some() || self.is_writable(),
+        }
+    }
+
+    /// Whether it was notified of an item or of room, which others may have taken since. It waits no longer, as there may
+    /// always be others that are faster.
+    fn was_notified(&mut self, until: Until, waiter: Option<&WaiterKey>) -> bool {
+        matches!(until, Until::Readable | Until::Writable)
+            && waiter.is_some_and(|key| self.list_of(until).is_notified(key))
+    }
+
+    /// Whether a send into the open channel would not wait.
+    fn is_writable(&self) -> bool {
+        self.when_full != WhenFull::Wait || self.has_room()
+    }
+
+    /// The reason of the close as an error, if there is one.
+    pub(in crate::channel) fn end(&self) -> Result<(), CloseReason> {
+        let reason = self.closed.as_ref().and_then(|closed| closed.reason());
+        reason.cloned().map_or(Ok(()), Err)
+    }
+
+    /// Whether what one waits for may ever come again.
+    pub(in crate::channel) fn may_go_on(&self, until: Until) -> bool {
+        self.closed.is_none() || matches!(until, Until::Readable) && self.len() > 0
+    }
+
+    /// Removes a waiter that neither sends nor receives.
+    pub(in crate::channel) fn leave_until(
+        &mut self,
+        until: Until,
+        waiter: &mut Option<WaiterKey>,
+        deferred: &mut DeferredWakes<T>,
+    ) {
+        deferred.stale = self.list_of(until).give_up(waiter);
+    }
+
+    fn list_of(&mut self, until: Until) -> &mut WaitList<()> {
+        match until {
+            Until::Closed => &mut self.until_closed,
+            Until::Drained => &mut self.until_drained,
+            Until::Readable => &mut self.until_readable,
+            Until::Writable => &mut self.until_writable,
+        }
+    }
+
+    /// Notifies all that wait for an item if there is one, and all that wait for room if there is room (C9). Those that
+    /// go on waiting keep sends, or receives, from the fast paths.
+    #[cold]
+    pub(super) fn settle_watched(&mut self, deferred: &mut DeferredWakes<T>) {
+        if self.has_come(Until::Readable) {
+            self.until_readable.notify_all(&mut deferred.wake_too);
+        }
+        if self.has_come(Until::Writable) {
+            self.until_writable.notify_all(&mut deferred.wake_too);
+        }
+        let for_items = self.until_readable.waiting() > 0;
+        let for_room = self.until_writable.waiting() > 0;
+        self.fast_send &= !for_items;
+        if for_room {
+            self.fast_recv_above = usize::MAX;
+        }
+        self.is_watched = for_items || for_room;
+    }
+}

@@ -1,0 +1,298 @@
+//! The receiving end.
+
+use crate::channel::RecvError;
+use crate::channel::thread;
+use crate::channel::wait_list::WaiterKey;
+use crate::channel::watch::state::State;
+use crate::channel::watch::{ChangedFuture, ChangedStream, WaitForFuture};
+use crate::sync::ShortLock;
+use crate::task::budget;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+#[cfg(not(loom))]
+use {crate::channel::RecvTimeoutError, std::time::Duration};
+
+/// Sees the value. A clone has seen what this one has seen.
+///
+/// Example: see [the module](mod@crate::channel::watch).
+pub struct Receiver<T> {
+    pub(super) shared: Arc<ShortLock<State<T>>>,
+    seen: u64,
+}
+
+impl<T> Receiver<T> {
+    pub(super) fn new(shared: Arc<ShortLock<State<T>>>, seen: u64) -> Self {
+        Self { shared, seen }
+    }
+
+    /// The current value. It does not count as seen.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::watch("dark");
+    /// sender.send("light").unwrap();
+    /// assert_eq!(*receiver.latest(), "light");
+    /// assert!(receiver.has_changed());                             // read, but not counted as seen
+    /// ```
+    #[doc(alias = "borrow")]
+    #[must_use]
+    pub fn latest(&self) -> Arc<T> {
+        Arc::clone(&self.shared.lock().value)
+    }
+
+    /// The current value, which counts as seen.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, mut receiver) = manyhands::channel::watch("dark");
+    /// sender.send("light").unwrap();
+    /// assert_eq!(*receiver.latest_and_update(), "light");
+    /// assert!(!receiver.has_changed());
+    /// ```
+    #[doc(alias = "borrow_and_update")]
+    #[must_use = "the value; it counts as seen from now on"]
+    pub fn latest_and_update(&mut self) -> Arc<T> {
+        let state = self.shared.lock();
+        self.seen = state.version;
+        Arc::clone(&state.value)
+    }
+
+    /// Whether there is a value that this receiver has not seen.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::watch(1);
+    /// assert!(!receiver.has_changed());
+    /// sender.send(2)?;
+    /// assert!(receiver.has_changed());
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
+    #[must_use]
+    pub fn has_changed(&self) -> bool {
+        self.shared.lock().version != self.seen
+    }
+
+    /// As [`changed`](Self::changed), and waits on the calling thread.
+    ///
+    /// # Blocking
+    /// While there is no new value. The runtime lets another worker run while one waits here.
+    ///
+    /// # Errors
+    /// As [`changed`](Self::changed).
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, mut receiver) = manyhands::channel::watch(1);
+    /// let writer = std::thread::spawn(move || sender.send(2));
+    /// assert_eq!(receiver.changed_blocking().as_deref(), Ok(&2));
+    /// # writer.join().unwrap()?;
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn changed_blocking(&mut self) -> Result<Arc<T>, RecvError> {
+        let mut future = self.changed();
+        thread::wait(|cx| Pin::new(&mut future).poll(cx))
+    }
+
+    /// Waits for a value that this receiver has not seen, and gives the newest. [`changed_blocking`](Self::changed_blocking)
+    /// waits on the thread.
+    ///
+    /// # Cancellation
+    /// Dropping the future before it is ready marks no value as seen.
+    ///
+    /// # Errors
+    /// [`RecvError`] when the channel is closed and its last value has been seen.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, mut receiver) = manyhands::channel::watch(1);
+    /// sender.send(2)?;
+    /// assert_eq!(pollster::block_on(receiver.changed()).as_deref(), Ok(&2));
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
+    #[must_use = "a future does nothing unless awaited; await it, or call `changed_blocking`"]
+    pub fn changed(&mut self) -> ChangedFuture<'_, T> {
+        ChangedFuture::new(self)
+    }
+
+    /// As [`changed_blocking`](Self::changed_blocking), and gives up when it has waited for about `limit`. In async code,
+    /// await [`changed`](Self::changed) in a [`timeout`](crate::time::timeout).
+    ///
+    /// # Blocking
+    /// As [`changed_blocking`](Self::changed_blocking), for as long as `limit`.
+    ///
+    /// # Errors
+    /// [`RecvTimeoutError`] when the time is over, or the channel is closed and its last value was seen.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    /// let (_sender, mut receiver) = manyhands::channel::watch(1);
+    /// assert!(receiver.changed_timeout_blocking(Duration::from_millis(1)).is_err());
+    /// ```
+    #[cfg(not(loom))]
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn changed_timeout_blocking(
+        &mut self,
+        limit: Duration,
+    ) -> Result<Arc<T>, RecvTimeoutError> {
+        let mut future = self.changed();
+        match thread::wait_for(limit, |cx| Pin::new(&mut future).poll(cx)) {
+            Some(result) => Ok(result?),
+            None => Err(RecvTimeoutError::Timeout),
+        }
+    }
+
+    /// Waits for a value for which `is_wanted` returns true, and gives it. The first value that it looks at is the current
+    /// one, even if this receiver has seen it; from then on it may miss one that is replaced at once.
+    /// [`wait_for_blocking`](Self::wait_for_blocking) waits on the thread.
+    ///
+    /// Each value that `is_wanted` gets counts as seen. No lock is held meanwhile: it may use this channel.
+    ///
+    /// # Cancellation
+    /// Dropping the future before it is ready loses no value for which `is_wanted` would have returned true: what counts
+    /// as seen is not wanted.
+    ///
+    /// # Errors
+    /// [`RecvError`] when the channel is closed and its last value is not wanted.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, mut receiver) = manyhands::channel::watch("starting");
+    /// let waiting = std::thread::spawn(move || {
+    ///     pollster::block_on(receiver.wait_for(|state| *state == "ready")).map(|state| *state)
+    /// });
+    /// sender.send("loading")?;
+    /// sender.send("ready")?;
+    /// assert_eq!(waiting.join().unwrap(), Ok("ready"));
+    /// # Ok::<(), manyhands::channel::SendError<&str>>(())
+    /// ```
+    #[must_use = "a future does nothing unless awaited; await it, or call `wait_for_blocking`"]
+    pub fn wait_for<F>(&mut self, is_wanted: F) -> WaitForFuture<'_, T, F>
+    where
+        F: FnMut(&T) -> bool,
+    {
+        WaitForFuture::new(self, is_wanted)
+    }
+
+    /// As [`wait_for`](Self::wait_for), and waits on the calling thread.
+    ///
+    /// # Blocking
+    /// Until there is such a value. The runtime lets another worker run while one waits here.
+    ///
+    /// # Errors
+    /// As [`wait_for`](Self::wait_for).
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, mut receiver) = manyhands::channel::watch(3);
+    /// let countdown = std::thread::spawn(move || (0..3).rev().try_for_each(|n| sender.send(n)));
+    /// assert_eq!(receiver.wait_for_blocking(|n| *n == 0).as_deref(), Ok(&0));
+    /// # countdown.join().unwrap()?;
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub fn wait_for_blocking(
+        &mut self,
+        is_wanted: impl FnMut(&T) -> bool,
+    ) -> Result<Arc<T>, RecvError> {
+        let mut future = self.wait_for(is_wanted);
+        thread::wait(|cx| Pin::new(&mut future).poll(cx))
+    }
+
+    /// The values that this receiver has not seen, each time the newest, as a [`Stream`](futures_core::Stream). It ends when the channel is
+    /// closed and the last value has been seen. It is a receiver of its own.
+    ///
+    /// # Examples
+    /// ```
+    /// use futures::StreamExt;
+    /// let (sender, receiver) = manyhands::channel::watch(0);
+    /// (1..=3).try_for_each(|n| sender.send(n))?;
+    /// drop(sender);
+    /// let seen = receiver.stream().map(|value| *value).collect::<Vec<u32>>();
+    /// assert_eq!(pollster::block_on(seen), [3]);
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
+    pub fn stream(&self) -> ChangedStream<T> {
+        self.clone().into_stream()
+    }
+
+    /// As [`stream`](Self::stream), made of this receiver.
+    ///
+    /// # Examples
+    /// ```
+    /// use futures::StreamExt;
+    /// let (sender, receiver) = manyhands::channel::watch(0);
+    /// (1..=3).try_for_each(|n| sender.send(n))?;
+    /// drop(sender);
+    /// let seen = receiver.into_stream().map(|value| *value).collect::<Vec<u32>>();
+    /// assert_eq!(pollster::block_on(seen), [3]);
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
+    pub fn into_stream(self) -> ChangedStream<T> {
+        ChangedStream::new(self)
+    }
+
+    /// The current value, which counts as seen.
+    pub(super) fn poll_latest(&mut self, cx: &Context<'_>) -> Poll<Arc<T>> {
+        let permit = ready!(budget::poll_proceed(cx));
+        permit.charge();
+        Poll::Ready(self.latest_and_update())
+    }
+
+    pub(super) fn poll_changed(
+        &mut self,
+        waiter: &mut Option<WaiterKey>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Arc<T>, RecvError>> {
+        let permit = ready!(budget::poll_proceed(cx));
+        let (polled, wakers) = self.shared.lock().poll(&mut self.seen, waiter, cx.waker());
+        wakers.wake();
+        let result = ready!(polled);
+        permit.charge();
+        Poll::Ready(result)
+    }
+
+    /// Gives a wait up.
+    pub(super) fn cancel_changed(&self, waiter: &mut Option<WaiterKey>) {
+        if waiter.is_some() {
+            let wakers = self.shared.lock().subscribers.leave(waiter);
+            wakers.wake();
+        }
+    }
+
+    /// Whether the channel is closed.
+    ///
+    /// Example: see [`Sender`](super::Sender).
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.shared.lock().subscribers.closed().is_some()
+    }
+}
+
+impl<T> Clone for Receiver<T> {
+    fn clone(&self) -> Self {
+        self.shared.lock().subscribers.add_receiver();
+        Self {
+            shared: Arc::clone(&self.shared),
+            seen: self.seen,
+        }
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        self.shared.lock().subscribers.remove_receiver();
+    }
+}
+
+impl<T> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiver")
+            .field("seen", &self.seen)
+            .field("is_closed", &self.is_closed())
+            .finish_non_exhaustive()
+    }
+}
