@@ -64,7 +64,6 @@
 //! - `hyper`: `integrations::hyper_runtime` has an executor and a timer for it.
 //! - `spawn`: `integrations::Spawner` is a spawner of `futures`.
 //! - `sink`: a channel's sender as a sink of `futures`.
-//! - `metrics`: `integrations::metrics_recorder` gives a runtime's numbers to the recorder of the crate `metrics`.
 //! - `inspect`: [`diagnostics`] shows the tasks of the running program, what each waits for and where, to the command
 //!   `manyhands inspect`, reports deadlocks, and says what kept a loop from being faster. `inspect-unstable`: the same as
 //!   values, whose types are no promise.

@@ -53,10 +53,11 @@ pub(crate) fn run() -> Result<(), Failure> {
 }
 
 /// The crates that are published.
-const CRATES: [&str; 7] = [
+const CRATES: [&str; 8] = [
     "manyhands",
     "manyhands-lab",
     "manyhands-inspect",
+    "manyhands-metrics",
     "manyhands-nats",
     "manyhands-fleet",
     "manyhands-cluster",

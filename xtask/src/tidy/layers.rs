@@ -24,7 +24,6 @@ const LAYERS: &[&str] = &[
     "channel",
     "time",
     "integrations::hyper_runtime",
-    "integrations::metrics_recorder",
     "simulation",
     "engine",
     "parallel",

@@ -82,7 +82,7 @@ pub use error::{
     TrySendError,
 };
 pub use future::{EndFuture, ReadyFuture, RecvFuture, RecvManyFuture, SendFuture, SendManyFuture};
-pub use options::{Options, options};
+pub use options::{ChannelOptions, options};
 pub use receiver::Receiver;
 pub use sender::Sender;
 #[cfg(feature = "sink")]
@@ -156,7 +156,7 @@ pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
 
 /// A channel that takes any number of items and gives the smallest first, the older of equals first.
 ///
-/// For the greatest first, send [`std::cmp::Reverse`]. See [`Options::prioritized`] on comparing.
+/// For the greatest first, send [`std::cmp::Reverse`]. See [`ChannelOptions::prioritized`] on comparing.
 ///
 /// # Cost
 /// The logarithm of the number of items, for each send and receive.

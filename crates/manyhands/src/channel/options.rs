@@ -32,7 +32,7 @@ use std::sync::Arc;
 /// ```
 #[doc(alias = "BoundedChannelOptions")]
 #[must_use = "options do nothing until a channel is made of them"]
-pub struct Options<T> {
+pub struct ChannelOptions<T> {
     capacity: usize,
     when_full: WhenFull,
     on_drop: Option<OnDrop<T>>,
@@ -49,8 +49,8 @@ pub struct Options<T> {
 /// assert_eq!(receiver.recv_blocking(), Ok(3));
 /// # Ok::<(), channel::SendError<u32>>(())
 /// ```
-pub fn options<T>() -> Options<T> {
-    Options {
+pub fn options<T>() -> ChannelOptions<T> {
+    ChannelOptions {
         capacity: usize::MAX,
         when_full: WhenFull::Wait,
         on_drop: None,
@@ -58,11 +58,11 @@ pub fn options<T>() -> Options<T> {
     }
 }
 
-impl<T> Options<T> {
+impl<T> ChannelOptions<T> {
     /// At most `count` items wait to be received. With 0 a sender passes its item to a waiting receiver, as in
     /// [`rendezvous`](super::rendezvous).
     ///
-    /// Example: see [`Options`].
+    /// Example: see [`ChannelOptions`].
     #[doc(alias = "BoundedCapacity")]
     pub fn capacity(self, count: usize) -> Self {
         Self {
@@ -91,7 +91,7 @@ impl<T> Options<T> {
     /// Items that are left when the last receiver is dropped do not reach the callback. A panic of the callback
     /// propagates from the send, which has taken effect by then; the rest of a `send_many` stays unsent.
     ///
-    /// Example: see [`Options`].
+    /// Example: see [`ChannelOptions`].
     #[doc(alias = "itemDropped")]
     pub fn on_drop(self, callback: impl Fn(T) + Send + Sync + 'static) -> Self {
         Self {
@@ -127,7 +127,7 @@ impl<T> Options<T> {
 
     /// Makes a channel from which items are received in the order in which they were sent.
     ///
-    /// Example: see [`Options`].
+    /// Example: see [`ChannelOptions`].
     #[must_use]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn fifo(self) -> (Sender<T>, Receiver<T>) {
@@ -166,9 +166,9 @@ impl<T> Options<T> {
     }
 }
 
-impl<T> fmt::Debug for Options<T> {
+impl<T> fmt::Debug for ChannelOptions<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options")
+        f.debug_struct("ChannelOptions")
             .field("capacity", &self.capacity)
             .field("when_full", &self.when_full)
             .field("name", &self.name)

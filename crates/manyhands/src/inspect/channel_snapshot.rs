@@ -5,13 +5,13 @@ use std::time::Duration;
 
 /// A channel that was made while recording was open and has ends. Not those of `broadcast` and `watch`.
 ///
-/// Example: see [`channel::Options::name`](crate::channel::Options::name).
+/// Example: see [`channel::ChannelOptions::name`](crate::channel::ChannelOptions::name).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChannelSnapshot {
     /// Its number in this process.
     pub number: u64,
-    /// The name from [`channel::Options::name`](crate::channel::Options::name).
+    /// The name from [`channel::ChannelOptions::name`](crate::channel::ChannelOptions::name).
     pub name: Option<String>,
     /// The type of its items.
     pub item_type: &'static str,
@@ -29,7 +29,7 @@ pub struct ChannelSnapshot {
 
 /// What is in a channel, and who waits at it.
 ///
-/// Example: see [`channel::Options::name`](crate::channel::Options::name).
+/// Example: see [`channel::ChannelOptions::name`](crate::channel::ChannelOptions::name).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChannelLoad {

@@ -159,6 +159,20 @@ impl Handle {
         Some(Metrics::of(&shared))
     }
 
+    /// As [`Runtime::name`]; `None` when the runtime has ended.
+    ///
+    /// # Examples
+    /// ```
+    /// let runtime = manyhands::Runtime::builder().name("requests").build()?;
+    /// assert_eq!(runtime.handle().name().as_deref(), Some("requests"));
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn name(&self) -> Option<String> {
+        let shared = self.shared.upgrade()?;
+        Some(shared.settings.name.clone())
+    }
+
     /// Queues a new task.
     ///
     /// # Safety

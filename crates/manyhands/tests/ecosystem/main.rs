@@ -5,7 +5,6 @@
 
 mod collections;
 mod hostile;
-mod metrics;
 mod poller;
 mod refused;
 mod server;

@@ -335,5 +335,5 @@ const _: () = {
     is_error::<broadcast::Lagged>();
     is_error::<broadcast::TryRecvError>();
     is_error::<broadcast::RecvTimeoutError>();
-    is_sent::<channel::Options<Cell<u8>>>();
+    is_sent::<channel::ChannelOptions<Cell<u8>>>();
 };

@@ -1,9 +1,9 @@
-//! A runtime's metrics for the recorder of the crate `metrics`; only with the feature `metrics`.
+//! A runtime's metrics for the recorder of the crate `metrics`.
 //!
 //! [`record`] passes all metrics of a runtime to the recorder, once: call it before the recorder is read, as in the
 //! handler of a scrape. If the reader offers no such hook, [`record_every`] records periodically.
 //!
-//! Each metric has the label `runtime`, with the [name](crate::RuntimeBuilder::name) of the runtime. The fields
+//! Each metric has the label `runtime`, with the [name](manyhands::RuntimeBuilder::name) of the runtime. The fields
 //! of [`Metrics`] say what they mean.
 //!
 //! | name | kind | further label |
@@ -24,26 +24,28 @@
 //!
 //! Two runtimes that exist at once need different names, or they overwrite each other's metrics.
 
-use crate::runtime::{Metrics, Runtime, RuntimeInner, current};
-use crate::task::{self, JoinHandle};
-use crate::time;
+#![forbid(unsafe_code)]
+
+use manyhands::Handle;
+use manyhands::diagnostics::Metrics;
+use manyhands::task::{self, JoinHandle};
+use manyhands::time;
 use metrics::{Label, Unit};
 use std::time::Duration;
 
-/// Describes the metrics of `runtime` to the recorder and sets all of them.
+/// Describes the metrics of a runtime to the recorder and sets all of them; of one that has ended, nothing.
 ///
 /// # Cost
-/// That of [`Runtime::metrics`], and some 20 look-ups in the recorder. Without a recorder almost nothing.
+/// That of [`Handle::metrics`], and some 20 look-ups in the recorder. Without a recorder almost nothing.
 ///
 /// # Examples
 /// ```
 /// use manyhands::Runtime;
-/// use manyhands::integrations::metrics_recorder;
 /// use metrics_util::debugging::{DebugValue, DebuggingRecorder};
 ///
 /// let runtime = Runtime::builder().name("requests").workers(3).build()?;
 /// let recorder = DebuggingRecorder::new();
-/// metrics::with_local_recorder(&recorder, || metrics_recorder::record(&runtime));
+/// metrics::with_local_recorder(&recorder, || manyhands_metrics::record(&runtime.handle()));
 ///
 /// let recorded = recorder.snapshotter().snapshot().into_vec();
 /// let (key, _, _, value) = &recorded[0];
@@ -51,18 +53,18 @@ use std::time::Duration;
 /// assert_eq!(value, &DebugValue::Gauge(3.0.into()));
 /// # Ok::<(), manyhands::BuildError>(())
 /// ```
-pub fn record(runtime: &Runtime) {
-    record_shared(runtime.shared());
-}
-
-/// As [`record`], for the current runtime: that of the calling thread, else the default one.
-///
-/// # Examples
-/// ```
-/// manyhands::integrations::metrics_recorder::record_current();
-/// ```
-pub fn record_current() {
-    current::with_runtime(record_shared);
+pub fn record(runtime: &Handle) {
+    let Some((name, metrics)) = runtime.name().zip(runtime.metrics()) else {
+        return;
+    };
+    for gauge in GAUGES {
+        metrics::describe_gauge!(gauge.name, gauge.unit, gauge.description);
+        metrics::gauge!(gauge.name, gauge.labels(&name)).set((gauge.read)(&metrics));
+    }
+    for counter in COUNTERS {
+        metrics::describe_counter!(counter.name, counter.unit, counter.description);
+        metrics::counter!(counter.name, counter.labels(&name)).absolute((counter.read)(&metrics));
+    }
 }
 
 /// Starts a task of the current runtime that records its metrics now and after each `period`, until it is
@@ -77,31 +79,19 @@ pub fn record_current() {
 /// # Examples
 /// ```
 /// use std::time::Duration;
-/// let recording = manyhands::integrations::metrics_recorder::record_every(Duration::from_secs(10));
+/// let recording = manyhands_metrics::record_every(Duration::from_secs(10));
 /// recording.cancel();
 /// ```
 #[track_caller]
 pub fn record_every(period: Duration) -> JoinHandle<()> {
     let mut interval = time::interval(period);
+    let runtime = Handle::current();
     task::spawn(async move {
         loop {
             interval.tick().await;
-            record_current();
+            record(&runtime);
         }
     })
-}
-
-fn record_shared(shared: &RuntimeInner) {
-    let metrics = Metrics::of(shared);
-    let runtime = &shared.settings.name;
-    for gauge in GAUGES {
-        metrics::describe_gauge!(gauge.name, gauge.unit, gauge.description);
-        metrics::gauge!(gauge.name, gauge.labels(runtime)).set((gauge.read)(&metrics));
-    }
-    for counter in COUNTERS {
-        metrics::describe_counter!(counter.name, counter.unit, counter.description);
-        metrics::counter!(counter.name, counter.labels(runtime)).absolute((counter.read)(&metrics));
-    }
 }
 
 /// One metric, and the function that reads it.

@@ -1,11 +1,12 @@
 //! The values that the recorder of `metrics` receives: every number, once, under the runtime's name.
 
-use crate::support::in_time;
-use manyhands::integrations::metrics_recorder;
 use manyhands::{Runtime, task};
 use metrics_util::MetricKind;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
 use std::collections::BTreeMap;
+use std::panic::resume_unwind;
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 /// The values of one runtime, by name and further label.
@@ -25,7 +26,7 @@ fn values_of(runtime: &str, snapshotter: &Snapshotter) -> Values {
             (MetricKind::Gauge, DebugValue::Gauge(value)) => value.into_inner(),
             (MetricKind::Counter, DebugValue::Counter(value)) => {
                 assert!(name.contains("_total"), "{name}");
-                f64::from(u32::try_from(value).unwrap())
+                f64::from(u32::try_from(value).expect("small"))
             }
             other => panic!("{name}: {other:?}"),
         };
@@ -36,8 +37,22 @@ fn values_of(runtime: &str, snapshotter: &Snapshotter) -> Values {
 
 fn recorded(runtime: &Runtime) -> Values {
     let recorder = DebuggingRecorder::new();
-    metrics::with_local_recorder(&recorder, || metrics_recorder::record(runtime));
+    metrics::with_local_recorder(&recorder, || manyhands_metrics::record(&runtime.handle()));
     values_of(runtime.name(), &recorder.snapshotter())
+}
+
+/// Fails where `work` does not end in time.
+fn in_time(work: impl FnOnce() + Send + 'static) {
+    let (ended, end) = mpsc::channel::<()>();
+    let thread = thread::spawn(move || {
+        let _ended = ended;
+        work();
+    });
+    let timed_out = end.recv_timeout(LIMIT) == Err(mpsc::RecvTimeoutError::Timeout);
+    assert!(!timed_out, "not ended in time");
+    thread
+        .join()
+        .unwrap_or_else(|payload| resume_unwind(payload));
 }
 
 #[test]
@@ -87,8 +102,8 @@ fn what_is_recorded_is_what_has_happened() {
     in_time(|| {
         let runtime = Runtime::builder().name("busy").workers(1).build().unwrap();
         let _entered = runtime.enter();
-        let (begun, has_begun) = std::sync::mpsc::channel();
-        let (go_on, may_go_on) = std::sync::mpsc::channel::<()>();
+        let (begun, has_begun) = mpsc::channel();
+        let (go_on, may_go_on) = mpsc::channel::<()>();
         let blocked = task::run(move || {
             task::blocking(|| {
                 begun.send(()).unwrap();
@@ -110,7 +125,7 @@ fn what_is_recorded_is_what_has_happened() {
         go_on.send(()).unwrap();
         blocked.join().unwrap();
         while runtime.metrics().completed < 2 {
-            std::thread::yield_now();
+            thread::yield_now();
         }
         assert_eq!(recorded(&runtime)["manyhands_completed_total"], 2.0);
     });
@@ -129,7 +144,7 @@ fn a_task_records_the_current_runtime_again_and_again_until_it_is_cancelled() {
             .build()
             .unwrap();
         let _entered = runtime.enter();
-        let recording = metrics_recorder::record_every(Duration::from_millis(1));
+        let recording = manyhands_metrics::record_every(Duration::from_millis(1));
         for expected in 1..4_u32 {
             task::run(|| ()).join().unwrap();
             let is_recorded = || {
@@ -137,10 +152,12 @@ fn a_task_records_the_current_runtime_again_and_again_until_it_is_cancelled() {
                 values.get("manyhands_completed_total") >= Some(&f64::from(expected))
             };
             while !is_recorded() {
-                std::thread::yield_now();
+                thread::yield_now();
             }
         }
         recording.cancel();
         assert!(recording.join().unwrap_err().is_cancelled());
     });
 }
+
+const LIMIT: Duration = Duration::from_secs(60);
