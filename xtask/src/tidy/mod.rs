@@ -13,6 +13,7 @@ mod callers;
 mod changelog;
 mod claims;
 mod cycles;
+mod denied;
 mod doc_examples;
 mod door;
 mod examples;
@@ -95,6 +96,10 @@ const RULES: &[Rule] = &[
     Rule {
         name: "changelog",
         check: changelog::check,
+    },
+    Rule {
+        name: "denied",
+        check: denied::check,
     },
     Rule {
         name: "examples",
