@@ -67,44 +67,21 @@ pub(crate) fn through_channel(n: usize) -> u64 {
     })
 }
 
-/// Two channels, one after the other: the first half of every wait begins at once, and who is
-/// through with it goes into the first channel; what takes from there has a limited number of second
-/// halves at a time, and puts what ends into the second channel.
+/// Two channels, one after the other, which is a pipeline here: the first half of every wait begins at once, and of the second
+/// half a limited number runs at a time. What ends is given as it does.
 pub(crate) fn two_channels(at_once: usize) -> impl Fn(usize) -> u64 {
     move |n| {
-        let (arrive, arrived) = channel::unbounded();
-        let (end, ended) = channel::unbounded();
-        for index in 0..n {
-            let arrive = arrive.clone();
-            drop(task::spawn(async move {
+        let ended = parallel::pipeline(0..n)
+            .stage_unordered(n, |index| async move {
                 time::sleep(half(index)).await;
-                arrive
-                    .send(index)
-                    .await
-                    .expect("somebody takes all that arrive");
-            }));
-        }
-        drop(arrive);
-        for _ in 0..at_once {
-            let (arrived, end) = (arrived.clone(), end.clone());
-            drop(task::spawn(async move {
-                while let Ok(index) = arrived.recv().await {
-                    time::sleep(half(index)).await;
-                    item_ended();
-                    end.send(mark(index))
-                        .await
-                        .expect("the receiver waits for all");
-                }
-            }));
-        }
-        drop((arrived, end));
-        task::block_on(async {
-            let mut sum = 0;
-            while let Ok(mark) = ended.recv().await {
-                sum += mark;
-            }
-            sum
-        })
+                index
+            })
+            .stage_unordered(at_once, |index| async move {
+                time::sleep(half(index)).await;
+                item_ended();
+                mark(index)
+            });
+        task::block_on(ended.to_vec()).iter().sum()
     }
 }
 
