@@ -51,6 +51,7 @@ mod shutdown;
 mod simulation;
 mod sort;
 mod source;
+mod spawned_loop;
 mod stall;
 mod storm;
 mod support;
