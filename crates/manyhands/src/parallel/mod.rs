@@ -88,7 +88,8 @@ pub use crate::engine::consumer::{Cancellable, Ending, Uncancellable};
 pub use async_loop::{
     AsyncLoop, AsyncOptions, AsyncResults, AsyncSource, FromStream, LoopHandle, Stages,
     async_options, for_each_async, from_stream, map_async, pipeline, stream_async,
-    stream_async_unordered, try_for_each_async, try_map_async,
+    stream_async_unordered, try_for_each_async, try_map_async, try_stream_async,
+    try_stream_async_unordered,
 };
 pub use concurrency::{Concurrency, ConcurrencyError};
 pub use control::{Control, Outcome};

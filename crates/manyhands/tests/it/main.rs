@@ -6,6 +6,7 @@
 
 mod async_concurrency;
 mod async_loop;
+mod async_states;
 mod async_stream;
 mod blocking;
 mod bound;
@@ -59,6 +60,7 @@ mod surface;
 mod survival;
 mod task;
 mod time;
+mod try_stream;
 mod user_code;
 mod waits;
 mod waker_clone;
