@@ -118,7 +118,10 @@ fn a_panic_before_the_error_comes_instead_of_it() {
     for seed in 0..10 {
         let mut results = at_once(8).try_stream_async(0..50, |n| async move {
             match n {
-                10 => Err(time::sleep(Duration::from_millis(1)).await),
+                10 => {
+                    time::sleep(Duration::from_millis(1)).await;
+                    Err("ten")
+                }
                 5 => {
                     time::sleep(Duration::from_millis(9)).await;
                     blow("five")

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 fn simulate<F: Future>(seed: u64, future: F) -> F::Output {
-    Simulation::new(seed).run(future).unwrap()
+    Simulation::new(seed).run(future).expect("it can go on")
 }
 
 /// A stream of which each item takes some milliseconds, many of them none.
