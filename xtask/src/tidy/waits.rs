@@ -29,6 +29,7 @@ const ASYNC_BODIES: &[&str] = &[
     "stream_async",
     "try_for_each_async",
     "try_map_async",
+    "try_stream_async",
 ];
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {

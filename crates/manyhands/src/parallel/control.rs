@@ -293,7 +293,7 @@ impl<A: Watch, B: Watch> Watch for Both<A, &B> {
     }
 
     fn limit<I: Iterator>(&self, first: u64, items: I) -> impl Iterator<Item = I::Item> {
-        limit_each(self, first, items)
+        self.1.limit(first, self.0.limit(first, items))
     }
 }
 

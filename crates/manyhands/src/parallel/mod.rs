@@ -48,6 +48,9 @@
 //! Bodies that are futures run in async loops: [`for_each_async`], [`map_async`], [`stream_async`] and similar, which
 //! adapt how many run at once.
 //!
+//! A loop blocks its caller; [`spawn`] runs loops in a task that an async caller awaits, with a handle that says how far
+//! they are, and cancels them.
+//!
 //! # Failures
 //! A panic in a body does not end a worker: no new bodies start, the running ones end, and then the panic resumes in
 //! the caller. If several bodies panicked, an [`AggregatePanic`](crate::AggregatePanic) with all of them does. The
@@ -79,12 +82,14 @@ pub(crate) mod runs;
 mod scan;
 mod sort;
 pub(crate) mod source;
+mod spawned;
 
 pub use crate::engine::consumer::{Cancellable, Ending, Uncancellable};
 pub use async_loop::{
     AsyncLoop, AsyncOptions, AsyncResults, AsyncSource, FromStream, LoopHandle, Stages,
     async_options, for_each_async, from_stream, map_async, pipeline, stream_async,
-    stream_async_unordered, try_for_each_async, try_map_async,
+    stream_async_unordered, try_for_each_async, try_map_async, try_stream_async,
+    try_stream_async_unordered,
 };
 pub use concurrency::{Concurrency, ConcurrencyError};
 pub use control::{Control, Outcome};
@@ -100,6 +105,7 @@ pub use source::{
     Chunks, ChunksMut, FromIter, Integer, Producer, Source, Windows, chunks, chunks_mut, from_iter,
     windows,
 };
+pub use spawned::{Spawned, SpawnedLoop, SpawnedLoopHandle, spawn};
 
 /// Calls `body` for each item of a source, in no particular order. A range that ends before it begins is empty, as in the
 /// standard library.

@@ -77,6 +77,38 @@ pub fn options() -> Options<'static> {
     }
 }
 
+impl<'a> Options<'a> {
+    /// Ends the call early when the token is cancelled; it then returns [`Cancelled`](crate::cancel::Cancelled).
+    /// Running bodies are not interrupted.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{cancel, parallel};
+    /// let source = cancel::TokenSource::new();
+    /// let token = source.token();
+    /// let squares = parallel::options().cancellation(&token).map(0..4, |i| i * i);
+    /// assert_eq!(squares, Ok(vec![0, 1, 4, 9]));
+    /// source.cancel();
+    /// assert!(parallel::options().cancellation(&token).map(0..4, |i| i * i).is_err());
+    /// ```
+    pub fn cancellation<'b>(self, token: &'b Token) -> Options<'b, Cancellable<'b>>
+    where
+        'a: 'b,
+    {
+        self.ending_as(Cancellable(token))
+    }
+
+    /// The same options for calls that end in this way.
+    pub(super) fn ending_as<E>(self, ending: E) -> Options<'a, E> {
+        Options {
+            degree: self.degree,
+            runtime: self.runtime,
+            site: self.site,
+            ending,
+        }
+    }
+}
+
 impl<'a, E> Options<'a, E> {
     /// Options of an operation that runs as part of another call, with this plan.
     pub(crate) fn planned(plan: &Plan<'a>, ending: E) -> Self {
@@ -107,31 +139,6 @@ impl<'a, E> Options<'a, E> {
     pub fn degree_of_parallelism(self, count: usize) -> Result<Self, ConcurrencyError> {
         let degree = Some(Concurrency::exactly(count)?.max());
         Ok(Self { degree, ..self })
-    }
-
-    /// Ends the call early when the token is cancelled; it then returns [`Cancelled`](crate::cancel::Cancelled).
-    /// Running bodies are not interrupted.
-    ///
-    /// # Examples
-    /// ```
-    /// use manyhands::{cancel, parallel};
-    /// let source = cancel::TokenSource::new();
-    /// let token = source.token();
-    /// let squares = parallel::options().cancellation(&token).map(0..4, |i| i * i);
-    /// assert_eq!(squares, Ok(vec![0, 1, 4, 9]));
-    /// source.cancel();
-    /// assert!(parallel::options().cancellation(&token).map(0..4, |i| i * i).is_err());
-    /// ```
-    pub fn cancellation<'b>(self, token: &'b Token) -> Options<'b, Cancellable<'b>>
-    where
-        'a: 'b,
-    {
-        Options {
-            degree: self.degree,
-            runtime: self.runtime,
-            site: self.site,
-            ending: Cancellable(token),
-        }
     }
 
     /// Runs on this runtime instead of the current one.

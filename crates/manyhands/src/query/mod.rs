@@ -89,6 +89,10 @@
 //! | `into_iter`, `with_iter`, `stream` | GetEnumerator | in order | when dropped |
 //! | `map_async` | – | in order, or as they end if unordered | when dropped |
 //!
+//! # Streams as sources
+//! [`from_stream`] makes an [`AsyncQuery`] of items that arrive, with the fused operators of one input. Its result is a
+//! stream again.
+//!
 //! # Failures
 //! A panic in an operator's closure does not end a worker: no further blocks start, the running ones end (a `flat_map`
 //! makes no more items), and then the panic resumes in the caller, with all others as an
@@ -140,6 +144,7 @@ pub use source::{
     from_partitioned, once, repeat_n,
 };
 
+pub use terminal::async_query::{AsyncQuery, from_stream};
 pub use terminal::find::SingleError;
 pub use terminal::from_query::FromQuery;
 pub use terminal::iterate::{Iter, Parallel, Stream, StreamIter};

@@ -147,7 +147,13 @@ impl<T> TaskGroup<T> {
     /// ```
     #[doc(alias = "abort_all")]
     pub fn cancel(&self) {
-        self.tasks.handles().for_each(JoinHandle::cancel);
+        self.cancel_from(0);
+    }
+
+    /// As [`cancel`](Self::cancel), of the tasks that were added `first`th or later.
+    pub(crate) fn cancel_from(&self, first: usize) {
+        let later = self.tasks.handles().filter(|(index, _)| *index >= first);
+        later.for_each(|(_, handle)| handle.cancel());
     }
 
     /// Waits for the next task that ends, and returns its result with its place in the order of spawning; `None` when

@@ -116,8 +116,8 @@ impl<T> WhenEach<T> {
     }
 
     /// The handles of the tasks whose results have not been returned, in no order.
-    pub(super) fn handles(&self) -> impl Iterator<Item = &JoinHandle<T>> {
-        self.handles.iter().flatten().map(|(_, handle)| handle)
+    pub(super) fn handles(&self) -> impl Iterator<Item = &(usize, JoinHandle<T>)> {
+        self.handles.iter().flatten()
     }
 
     /// The next result, with the index of its task; `None` when all have been returned.

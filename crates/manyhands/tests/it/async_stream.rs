@@ -196,14 +196,14 @@ fn a_pipeline_whose_results_are_not_taken_stops_beginning_items() {
 }
 
 #[test]
-fn the_first_error_of_a_stage_passes_the_others_and_ends_the_pipeline() {
+fn the_first_error_of_a_stage_ends_the_pipeline() {
     for seed in 0..10 {
         let ledger = Ledger::new(50);
         let things = ledger.make_all().into_iter().enumerate();
         let converted = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&converted);
         let results = parallel::pipeline(things)
-            .stage(8, |(n, thing): (usize, Counted)| async move {
+            .try_stage(8, |(n, thing): (usize, Counted)| async move {
                 slow(n as u64).await;
                 if n == 20 { Err(n) } else { Ok((n, thing)) }
             })

@@ -6,6 +6,7 @@
 
 mod async_concurrency;
 mod async_loop;
+mod async_states;
 mod async_stream;
 mod blocking;
 mod bound;
@@ -54,6 +55,7 @@ mod shutdown;
 mod simulation;
 mod sort;
 mod source;
+mod spawned_loop;
 mod stall;
 mod storm;
 mod support;
@@ -61,6 +63,7 @@ mod surface;
 mod survival;
 mod task;
 mod time;
+mod try_stream;
 mod user_code;
 mod waits;
 mod waker_clone;

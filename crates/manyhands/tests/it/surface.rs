@@ -6,7 +6,8 @@ use manyhands::channel::{self, broadcast, watch};
 use manyhands::diagnostics::Metrics;
 use manyhands::parallel::{
     AsyncLoop, AsyncResults, Cancellable, ConcurrencyError, Control, Failure, Failures, FromIter,
-    FromStream, LocalOptions, LoopHandle, Options, Outcome, Uncancellable, options,
+    FromStream, LocalOptions, LoopHandle, Options, Outcome, Spawned, SpawnedLoop,
+    SpawnedLoopHandle, Uncancellable, options,
 };
 use manyhands::query::{IntoParQuery, Query};
 use manyhands::simulation::{Deadlock, Simulation};
@@ -131,9 +132,13 @@ const _: () = {
     is_shared::<Control<'_>>();
     is_shared::<FromIter<Range<u8>>>();
     is_sent::<AsyncLoop<'_, u8>>();
+    is_sent::<SpawnedLoop<Cell<u8>>>();
+    is_shared::<SpawnedLoop<Cell<u8>>>();
+    is_sent::<Options<'_, Spawned<'_>>>();
     is_sent::<AsyncResults<'_, u8>>();
     is_sent::<FromStream<u8>>();
     is_shared::<LoopHandle>();
+    is_shared::<SpawnedLoopHandle>();
 };
 
 const _: () = {
@@ -174,6 +179,8 @@ const _: () = {
     is_printed::<AsyncResults<'_, Unprintable>>();
     is_printed::<FromStream<Unprintable>>();
     is_printed::<LoopHandle>();
+    is_printed::<SpawnedLoop<Unprintable>>();
+    is_printed::<SpawnedLoopHandle>();
     is_printed::<ConcurrencyError>();
     is_printed::<Uncancellable>();
     is_printed::<Cancellable<'_>>();
@@ -193,6 +200,7 @@ const _: () = {
     is_cloned::<ShutdownReport>();
     is_cloned::<Token>();
     is_cloned::<LoopHandle>();
+    is_cloned::<SpawnedLoopHandle>();
     is_cloned::<Cancelled>();
     is_cloned::<Deadlock>();
     is_cloned::<BuildError>();
@@ -217,6 +225,7 @@ const _: () = {
     is_unpinned::<Token>();
     is_unpinned::<Interval>();
     is_unpinned::<AsyncLoop<'_, u8>>();
+    is_unpinned::<SpawnedLoop<PhantomPinned>>();
     is_unpinned::<AsyncResults<'_, u8>>();
 };
 

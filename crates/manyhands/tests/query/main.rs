@@ -3,6 +3,7 @@
 //! Which of them hold the library's promises is in `docs/promises.md`.
 
 mod adversary;
+mod async_source;
 mod controls;
 mod drops;
 mod early_ends;

@@ -4,8 +4,8 @@
 //! does not know what happens with the results.
 //!
 //! # Ends
-//! After a stop (a failure, a cancellation) no item begins, the source is dropped, and the running items are
-//! cancelled; each is dropped where tasks run. The driver reports its end only when all have ended.
+//! After a stop (a failure, a cancellation) no item begins, the source is dropped, and the running items, or those from
+//! some position on, are cancelled; each is dropped where tasks run. The driver reports its end only when all have ended.
 
 use super::handle::{LoopControl, Progress};
 use super::source::sealed::{PollItem, Pull};
@@ -33,7 +33,8 @@ pub(super) struct Driver<'a, S: Pull, F, R> {
     tuner: Tuner,
     control: Arc<LoopControl>,
     begun: u64,
-    is_stopped: bool,
+    /// Items from this position on are cancelled, and none begins; `None` while the loop is not stopped.
+    stopped_from: Option<u64>,
     /// Why the last poll began no more items.
     because: BeginsNoMore,
     /// The panic of the source's drop, when the loop was stopped before its end.
@@ -102,7 +103,7 @@ where
             tuner: Tuner::new(conditions.concurrency),
             control: Arc::clone(control),
             begun: 0,
-            is_stopped: false,
+            stopped_from: None,
             because: BeginsNoMore::SourcePending,
             source_panic: None,
             record: AsyncLoopRecord::begin::<F>(conditions.site),
@@ -143,8 +144,9 @@ where
                     break Poll::Ready(panic.map(|payload| (self.begun, Err(payload))));
                 }
                 Poll::Ready(Some((index, result))) => {
-                    if let Some(outcome) = self.sort_out(result) {
-                        break Poll::Ready(Some((index as u64, outcome)));
+                    let position = index as u64;
+                    if let Some(outcome) = self.sort_out(position, result) {
+                        break Poll::Ready(Some((position, outcome)));
                     }
                 }
             }
@@ -171,10 +173,21 @@ where
 
     /// Begins no more items, and cancels the running ones.
     pub(super) fn stop(&mut self) {
-        if !self.is_stopped {
-            self.is_stopped = true;
+        self.stop_from(0);
+    }
+
+    /// Begins no more items, and cancels those that run at this position or behind it.
+    pub(super) fn stop_from(&mut self, first: u64) {
+        let before = self.stopped_from;
+        if before.is_some_and(|before| before <= first) {
+            return;
+        }
+        self.stopped_from = Some(first);
+        // Of positions that do not fit no item is there.
+        self.tasks
+            .cancel_from(usize::try_from(first).unwrap_or(usize::MAX));
+        if before.is_none() {
             self.record.stops();
-            self.tasks.cancel();
             let source = std::mem::replace(&mut self.source, Supply::Exhausted);
             self.source_panic = catch(|| drop(source)).err();
         }
@@ -187,6 +200,11 @@ where
 
     fn has_more(&self) -> bool {
         !matches!(self.source, Supply::Exhausted)
+    }
+
+    /// Whether the loop itself has cancelled this item.
+    fn is_cancelled(&self, position: u64) -> bool {
+        self.stopped_from.is_some_and(|first| first <= position)
     }
 
     fn check_cancellation(&mut self, context: &mut Context<'_>) {
@@ -262,6 +280,7 @@ where
     /// The outcome of an item; `None` if it was cancelled because the loop was stopped.
     fn sort_out(
         &mut self,
+        position: u64,
         result: Result<Ended<Fut::Output>, JoinError>,
     ) -> Option<Result<Fut::Output, Payload>> {
         match result {
@@ -271,7 +290,7 @@ where
                 self.record.done(self.tasks.len() + 1, taken);
                 Some(Ok(ended.value))
             }
-            Err(error) if self.is_stopped && error.is_cancelled() => None,
+            Err(error) if self.is_cancelled(position) && error.is_cancelled() => None,
             Err(error) => {
                 self.stop();
                 let shut_down = |_| -> Payload { Box::new(SHUT_DOWN) };

@@ -3,49 +3,93 @@
 //! Not here: how items run. These are ordinary loops whose body takes a state and gives it back.
 
 use super::options::AsyncOptions;
-use super::{AsyncLoop, AsyncSource};
+use super::{AsyncLoop, AsyncResults, AsyncSource};
 use crate::engine::consumer::Ending;
-use crate::job::{Payload, catch, resume_all};
+use crate::job::{Payload, catch, contain, resume_all};
 use crate::parallel::failure::Failures;
 use crate::parallel::options::LocalOptions;
 use crate::sync::{Mutex, lock};
+use futures_core::Stream;
 use std::future::poll_fn;
 use std::mem;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 
-/// What the items of a loop share: the states that no item uses at the moment, how to make more, and the body.
-struct Lending<L, Init, F> {
+/// What a loop and its items share: the states that no item uses at the moment, how to make and finish them, and the body.
+struct Lending<L, Init, Finish: Fn(L), F> {
     idle: Mutex<Vec<L>>,
     init: Init,
+    finish: Finish,
     body: F,
 }
 
-impl<L, Init: Fn() -> L, F> Lending<L, Init, F> {
-    fn new(init: Init, body: F) -> Arc<Self> {
+impl<L, Init: Fn() -> L, Finish: Fn(L), F> Lending<L, Init, Finish, F> {
+    fn new(init: Init, finish: Finish, body: F) -> Arc<Self> {
         let idle = Mutex::new(Vec::new());
-        Arc::new(Self { idle, init, body })
+        Arc::new(Self {
+            idle,
+            init,
+            finish,
+            body,
+        })
     }
 
-    fn take(&self) -> L {
+    /// Runs the body for an item. `part` gives its result, and the state if it is to be used again.
+    async fn run<T, Fut: Future, R>(
+        self: Arc<Self>,
+        item: T,
+        part: fn(Fut::Output) -> (R, Option<L>),
+    ) -> R
+    where
+        F: Fn(T, L) -> Fut,
+    {
         let kept = lock(&self.idle).pop();
-        kept.unwrap_or_else(&self.init)
+        let state = kept.unwrap_or_else(&self.init);
+        let (result, state) = part((self.body)(item, state).await);
+        if let Some(state) = state {
+            lock(&self.idle).push(state);
+        }
+        result
+    }
+}
+
+impl<L, Init, Finish: Fn(L), F> Lending<L, Init, Finish, F> {
+    /// Finishes the states that no item uses. Gives the panics of that.
+    fn finish_idle(&self) -> Vec<Payload> {
+        let states = mem::take(&mut *lock(&self.idle)).into_iter();
+        let finished = states.map(|state| catch(|| (self.finish)(state)));
+        finished.filter_map(Result::err).collect()
     }
 
-    fn give_back(&self, state: L) {
-        lock(&self.idle).push(state);
+    /// The loop, which gives `output` or has panicked, has ended.
+    fn end<T>(&self, output: Result<T, Payload>) -> T {
+        let (output, mut panics) = match output {
+            Ok(output) => (Some(output), Vec::new()),
+            Err(payload) => (None, vec![payload]),
+        };
+        panics.extend(self.finish_idle());
+        resume_all(panics);
+        output.expect("a loop without an output has panicked")
+    }
+}
+
+/// The loop was dropped before its end, and the last of its items has ended.
+impl<L, Init, Finish: Fn(L), F> Drop for Lending<L, Init, Finish, F> {
+    fn drop(&mut self) {
+        contain(|| resume_all(self.finish_idle()));
     }
 }
 
 /// The loop, which finishes its states at the end.
-fn finishing<'a, T, L, Init, F>(
+fn finishing<'a, T, L, Init, Finish, F>(
     looping: AsyncLoop<'a, T>,
-    lending: Arc<Lending<L, Init, F>>,
-    finish: impl Fn(L) + Send + 'a,
+    lending: Arc<Lending<L, Init, Finish, F>>,
 ) -> AsyncLoop<'a, T>
 where
     T: Send + 'a,
-    Lending<L, Init, F>: Send + Sync + 'a,
+    Finish: Fn(L),
+    Lending<L, Init, Finish, F>: Send + Sync + 'a,
 {
     let AsyncLoop { mut run, control } = looping;
     let run = Box::pin(async move {
@@ -53,15 +97,50 @@ where
             Ok(polled) => polled.map(Ok),
             Err(payload) => Poll::Ready(Err(payload)),
         });
-        let mut panics: Vec<Payload> = Vec::new();
-        let output = ended.await.map_err(|payload| panics.push(payload));
-        let states = mem::take(&mut *lock(&lending.idle));
-        let finished = states.into_iter().map(|state| catch(|| finish(state)));
-        panics.extend(finished.filter_map(Result::err));
-        resume_all(panics);
-        output.expect("a loop without an output has panicked")
+        lending.end(ended.await)
     });
     AsyncLoop { run, control }
+}
+
+/// A stream of results, which finishes its loop's states at the end.
+struct FinishingStream<'a, T, L, Init, Finish: Fn(L), F> {
+    results: Pin<Box<dyn Stream<Item = T> + Send + 'a>>,
+    lending: Arc<Lending<L, Init, Finish, F>>,
+}
+
+impl<T, L, Init, Finish: Fn(L), F> Stream for FinishingStream<'_, T, L, Init, Finish, F> {
+    type Item = T;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+        match catch(|| self.results.as_mut().poll_next(context)) {
+            Ok(Poll::Ready(None)) => Poll::Ready(self.lending.end(Ok(None))),
+            Ok(polled) => polled,
+            Err(payload) => self.lending.end(Err(payload)),
+        }
+    }
+}
+
+/// As [`finishing`], of a stream.
+fn finishing_stream<'a, T, L, Init, Finish, F>(
+    results: AsyncResults<'a, T>,
+    lending: Arc<Lending<L, Init, Finish, F>>,
+) -> AsyncResults<'a, T>
+where
+    T: 'a,
+    Finish: Fn(L) + 'a,
+    Lending<L, Init, Finish, F>: Send + Sync + 'a,
+{
+    let AsyncResults { results, control } = results;
+    let results = Box::pin(FinishingStream { results, lending });
+    AsyncResults { results, control }
+}
+
+/// A result of a body that fails, and its state, which then is lost.
+fn part_of_result<R, L, Err>(result: Result<(R, L), Err>) -> (Result<R, Err>, Option<L>) {
+    match result {
+        Ok((value, state)) => (Ok(value), Some(state)),
+        Err(error) => (Err(error), None),
+    }
 }
 
 impl<'a, L, Init, Finish, E> LocalOptions<AsyncOptions<'a, E>, Init, Finish>
@@ -75,7 +154,8 @@ where
     /// connection: the body takes one and gives it back for the next. There are never more states than items run at
     /// once. The loop finishes them at its end.
     ///
-    /// A state whose item panics, or is cancelled, is dropped with it and not finished.
+    /// A state whose item panics, or is cancelled, is dropped with it and not finished. If the loop is dropped before its
+    /// end, the other states are finished when the last of its items is gone, where that happens; a panic there is lost.
     ///
     /// # Panics
     /// As [`for_each_async`](crate::parallel::for_each_async), also if making or finishing a state panics.
@@ -104,16 +184,12 @@ where
         S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
         Fut: Future<Output = L> + Send + 'static,
     {
-        let lending = Lending::new(self.init, body);
+        let lending = Lending::new(self.init, self.finish, body);
         let lender = Arc::clone(&lending);
         let looping = self.options.for_each_async(source, move |item| {
-            let lender = Arc::clone(&lender);
-            async move {
-                let state = (lender.body)(item, lender.take()).await;
-                lender.give_back(state);
-            }
+            Arc::clone(&lender).run(item, |state| ((), Some(state)))
         });
-        finishing(looping, lending, self.finish)
+        finishing(looping, lending)
     }
 
     /// As [`try_for_each_async`](crate::parallel::try_for_each_async), with a state for each item that runs,
@@ -147,17 +223,12 @@ where
         Fut: Future<Output = Result<L, Err>> + Send + 'static,
         Err: Send + 'static,
     {
-        let lending = Lending::new(self.init, body);
+        let lending = Lending::new(self.init, self.finish, body);
         let lender = Arc::clone(&lending);
         let looping = self.options.try_for_each_async(source, move |item| {
-            let lender = Arc::clone(&lender);
-            async move {
-                let state = (lender.body)(item, lender.take()).await?;
-                lender.give_back(state);
-                Ok(())
-            }
+            Arc::clone(&lender).run(item, |ended| part_of_result(ended.map(|state| ((), state))))
         });
-        finishing(looping, lending, self.finish)
+        finishing(looping, lending)
     }
 
     /// As [`map_async`](crate::parallel::map_async), with a state for each item that runs, as in
@@ -189,17 +260,12 @@ where
         Fut: Future<Output = (R, L)> + Send + 'static,
         R: Send + 'static,
     {
-        let lending = Lending::new(self.init, body);
+        let lending = Lending::new(self.init, self.finish, body);
         let lender = Arc::clone(&lending);
         let looping = self.options.map_async(source, move |item| {
-            let lender = Arc::clone(&lender);
-            async move {
-                let (value, state) = (lender.body)(item, lender.take()).await;
-                lender.give_back(state);
-                value
-            }
+            Arc::clone(&lender).run(item, |(value, state)| (value, Some(state)))
         });
-        finishing(looping, lending, self.finish)
+        finishing(looping, lending)
     }
 
     /// As [`try_map_async`](crate::parallel::try_map_async), with a state for each item that runs, as in
@@ -236,16 +302,122 @@ where
         R: Send + 'static,
         Err: Send + 'static,
     {
-        let lending = Lending::new(self.init, body);
+        let lending = Lending::new(self.init, self.finish, body);
         let lender = Arc::clone(&lending);
         let looping = self.options.try_map_async(source, move |item| {
-            let lender = Arc::clone(&lender);
-            async move {
-                let (value, state) = (lender.body)(item, lender.take()).await?;
-                lender.give_back(state);
-                Ok(value)
-            }
+            Arc::clone(&lender).run(item, part_of_result)
         });
-        finishing(looping, lending, self.finish)
+        finishing(looping, lending)
+    }
+
+    /// As [`stream_async`](crate::parallel::stream_async), with a state for each item that runs, as in
+    /// [`for_each_async`](Self::for_each_async): the body returns its result and the state. The states are finished before
+    /// the stream gives `None`, or, if it is dropped earlier, when the last of its items is gone.
+    ///
+    /// # Panics
+    /// As [`stream_async`](crate::parallel::stream_async), also if making or finishing a state panics.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{parallel, task};
+    /// let counting = parallel::async_options().degree_of_parallelism(1)?.local(|| 0, |count| assert_eq!(count, 3));
+    /// let numbered = counting.stream_async(["a", "b", "c"], |word, count| async move {
+    ///     (format!("{word}{count}"), count + 1)
+    /// });
+    /// assert_eq!(task::block_on(numbered.to_vec()), ["a0", "b1", "c2"]);
+    /// # Ok::<(), parallel::ConcurrencyError>(())
+    /// ```
+    #[doc(alias = "TransformBlock")]
+    #[track_caller]
+    pub fn stream_async<S, Fut, R>(
+        self,
+        source: S,
+        body: impl Fn(S::Item, L) -> Fut + Send + Sync + 'static,
+    ) -> AsyncResults<'a, E::Output<R>>
+    where
+        E: Ending<Output<R>: 'a>,
+        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        Fut: Future<Output = (R, L)> + Send + 'static,
+        R: Send + 'static,
+    {
+        let lending = Lending::new(self.init, self.finish, body);
+        let lender = Arc::clone(&lending);
+        let results = self.options.stream_async(source, move |item| {
+            Arc::clone(&lender).run(item, |(value, state)| (value, Some(state)))
+        });
+        finishing_stream(results, lending)
+    }
+
+    /// As [`stream_async_unordered`](crate::parallel::stream_async_unordered), with states as in
+    /// [`stream_async`](Self::stream_async).
+    ///
+    /// # Panics
+    /// As [`stream_async`](Self::stream_async).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{parallel, task};
+    /// let options = parallel::async_options().local(String::new, drop);
+    /// let lengths = options.stream_async_unordered(["one", "three"], |word, mut text| async move {
+    ///     text.clear();
+    ///     text.extend(word.chars().rev());
+    ///     (text.len(), text)
+    /// });
+    /// assert_eq!(task::block_on(lengths.to_vec()).iter().sum::<usize>(), 8);
+    /// ```
+    #[track_caller]
+    pub fn stream_async_unordered<S, Fut, R>(
+        self,
+        source: S,
+        body: impl Fn(S::Item, L) -> Fut + Send + Sync + 'static,
+    ) -> AsyncResults<'a, E::Output<R>>
+    where
+        E: Ending<Output<R>: 'a>,
+        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        Fut: Future<Output = (R, L)> + Send + 'static,
+        R: Send + 'static,
+    {
+        let lending = Lending::new(self.init, self.finish, body);
+        let lender = Arc::clone(&lending);
+        let results = self.options.stream_async_unordered(source, move |item| {
+            Arc::clone(&lender).run(item, |(value, state)| (value, Some(state)))
+        });
+        finishing_stream(results, lending)
+    }
+
+    /// As [`try_stream_async`](crate::parallel::try_stream_async), with states as in [`stream_async`](Self::stream_async).
+    /// A state whose item fails is dropped with it.
+    ///
+    /// # Panics
+    /// As [`stream_async`](Self::stream_async).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{parallel, task};
+    /// let options = parallel::async_options().local(|| (), drop);
+    /// let parsed = options.try_stream_async(["1", "x"], |text, state| async move {
+    ///     Ok::<_, std::num::ParseIntError>((text.parse::<i32>()?, state))
+    /// });
+    /// assert!(task::block_on(parsed.try_to_vec()).is_err());
+    /// ```
+    #[track_caller]
+    pub fn try_stream_async<S, Fut, R, Err>(
+        self,
+        source: S,
+        body: impl Fn(S::Item, L) -> Fut + Send + Sync + 'static,
+    ) -> AsyncResults<'a, E::Output<Result<R, Err>>>
+    where
+        E: Ending<Output<Result<R, Err>>: 'a>,
+        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        Fut: Future<Output = Result<(R, L), Err>> + Send + 'static,
+        R: Send + 'static,
+        Err: Send + 'static,
+    {
+        let lending = Lending::new(self.init, self.finish, body);
+        let lender = Arc::clone(&lending);
+        let results = self.options.try_stream_async(source, move |item| {
+            Arc::clone(&lender).run(item, part_of_result)
+        });
+        finishing_stream(results, lending)
     }
 }

@@ -164,7 +164,8 @@ where
 /// A stream of what the bodies return, in the order of the source.
 ///
 /// The stream keeps results that wait for an earlier one or for the consumer. At most twice as many items as may run
-/// at once have begun without being given out. Errors that bodies return are ordinary values and end nothing.
+/// at once have begun without being given out. Errors that bodies return are ordinary values and end nothing; the first
+/// one ends a [`try_stream_async`].
 ///
 /// # Panics
 /// When it is polled, after items or the source panicked: then the other items are cancelled, and finished results are
@@ -230,4 +231,69 @@ where
     Fut: Future<Output: Send + 'static> + Send + 'static,
 {
     async_options().stream_async_unordered(source, body)
+}
+
+/// As [`stream_async`], with bodies that can fail: the first error ends the stream.
+///
+/// The stream gives the results of the items before the one that failed, then its error, and nothing more. From the
+/// moment when that item fails no other begins, and those behind it are cancelled; those before it still run.
+///
+/// # Panics
+/// As [`stream_async`].
+///
+/// # Cancellation
+/// Dropping the stream cancels its items.
+///
+/// # Examples
+/// ```
+/// use manyhands::{parallel, task};
+/// let mut parsed = parallel::try_stream_async(["1", "x", "3"], |text| async { text.parse::<i32>() });
+/// task::block_on(async {
+///     assert_eq!(parsed.next().await, Some(Ok(1)));
+///     assert!(parsed.next().await.unwrap().is_err());
+///     assert_eq!(parsed.next().await, None);
+/// });
+/// ```
+#[doc(alias = "try_buffered")]
+#[track_caller]
+pub fn try_stream_async<'a, S, Fut, R, E>(
+    source: S,
+    body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
+) -> AsyncResults<'a, Result<R, E>>
+where
+    S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+    Fut: Future<Output = Result<R, E>> + Send + 'static,
+    R: Send + 'static,
+    E: Send + 'static,
+{
+    async_options().try_stream_async(source, body)
+}
+
+/// As [`stream_async_unordered`], with bodies that can fail: the first error that is there ends the stream, and all items
+/// that still run are cancelled.
+///
+/// # Panics
+/// As [`stream_async`].
+///
+/// # Examples
+/// ```
+/// use manyhands::{parallel, task};
+/// let checks = parallel::try_stream_async_unordered(0..100, |n| async move {
+///     if n == 70 { Err("seventy") } else { Ok(n) }
+/// });
+/// assert_eq!(task::block_on(checks.try_to_vec()), Err("seventy"));
+/// ```
+#[doc(alias = "try_buffer_unordered")]
+#[track_caller]
+pub fn try_stream_async_unordered<'a, S, Fut, R, E>(
+    source: S,
+    body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
+) -> AsyncResults<'a, Result<R, E>>
+where
+    S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+    Fut: Future<Output = Result<R, E>> + Send + 'static,
+    R: Send + 'static,
+    E: Send + 'static,
+{
+    async_options().try_stream_async_unordered(source, body)
 }

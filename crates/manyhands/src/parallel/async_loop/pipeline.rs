@@ -39,11 +39,11 @@ pub struct Stages<S>(S);
 /// assert!(task::block_on(sizes).into_iter().eq(1..=100));
 /// ```
 ///
-/// The first failure ends it:
+/// The first failure of any stage ends it:
 /// ```
 /// use manyhands::{parallel, task};
 /// let parsed = parallel::pipeline(["1", "2", "many", "3"])
-///     .stage(2, |text| async move { text.parse::<i32>() })
+///     .try_stage(2, |text| async move { text.parse::<i32>() })
 ///     .try_stage(2, |n| async move { Ok(n * 10) })
 ///     .try_to_vec();
 /// assert!(task::block_on(parsed).is_err());
@@ -99,6 +99,28 @@ impl<S> Stages<S> {
         Fut: Future<Output: Send + 'static> + Send + 'static,
     {
         at_once_only(at_once).stream_async_unordered(self.0, body)
+    }
+
+    /// As [`stage`](Self::stage), with bodies that can fail: the first error ends the pipeline, as in
+    /// [`try_stream_async`](super::try_stream_async).
+    ///
+    /// # Panics
+    /// If `at_once` is 0.
+    ///
+    /// Example: see [`pipeline`].
+    #[track_caller]
+    pub fn try_stage<'a, Fut, R, E>(
+        self,
+        at_once: usize,
+        body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
+    ) -> AsyncResults<'a, Result<R, E>>
+    where
+        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        Fut: Future<Output = Result<R, E>> + Send + 'static,
+        R: Send + 'static,
+        E: Send + 'static,
+    {
+        at_once_only(at_once).try_stream_async(self.0, body)
     }
 }
 
@@ -156,7 +178,8 @@ impl<'a, T: Send + 'static> AsyncResults<'a, T> {
 }
 
 impl<'a, T: Send + 'static, E: Send + 'static> AsyncResults<'a, Result<T, E>> {
-    /// As [`stage`](Self::stage) for the values; errors pass it.
+    /// As [`stage`](Self::stage) for the values. The first error, of this stage or of one before it, ends the pipeline: the
+    /// results before it are given, then the error, and all other items are cancelled.
     ///
     /// # Panics
     /// If `at_once` is 0.
@@ -173,7 +196,7 @@ impl<'a, T: Send + 'static, E: Send + 'static> AsyncResults<'a, Result<T, E>> {
         R: Send + 'static,
         Fut: Future<Output = Result<R, E>> + Send + 'static,
     {
-        self.stage(at_once, move |item| {
+        self.and_then().try_stage(at_once, move |item| {
             let running = item.map(&body);
             async move { running?.await }
         })

@@ -19,8 +19,8 @@ use std::task::{Context, Poll};
 /// Example: see [`AsyncResults::next`].
 #[must_use = "streams do nothing unless polled"]
 pub struct AsyncResults<'a, T> {
-    results: Pin<Box<dyn Stream<Item = T> + Send + 'a>>,
-    control: Arc<LoopControl>,
+    pub(super) results: Pin<Box<dyn Stream<Item = T> + Send + 'a>>,
+    pub(super) control: Arc<LoopControl>,
 }
 
 impl<T> AsyncResults<'_, T> {
@@ -97,6 +97,10 @@ struct Results<D, R, E> {
     given: u64,
     /// Results that have been put into `ended`.
     kept: u64,
+    /// Which results end the stream.
+    is_failure: fn(&R) -> bool,
+    /// No result from here on is given: one before it has failed.
+    end: u64,
     panics: Vec<Payload>,
     ending: E,
 }
@@ -116,6 +120,8 @@ trait Drive {
     fn is_behind(&self) -> bool;
 
     fn give_result(&mut self);
+
+    fn stop_from(&mut self, first: u64);
 }
 
 impl<S, F, Fut> Drive for Driver<'_, S, F, Fut::Output>
@@ -145,6 +151,10 @@ where
     fn give_result(&mut self) {
         self.give_result();
     }
+
+    fn stop_from(&mut self, first: u64) {
+        self.stop_from(first);
+    }
 }
 
 impl<D: Drive, E: Ending> Results<D, D::Value, E> {
@@ -158,10 +168,19 @@ impl<D: Drive, E: Ending> Results<D, D::Value, E> {
             match driver.poll(context, room) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Some((position, Ok(value)))) => {
-                    let place = match self.order {
-                        Order::OfSource => position,
-                        Order::OfEnds => self.kept,
+                    // Items before one that failed still run, if their results come before its.
+                    let (place, unneeded) = match self.order {
+                        Order::OfSource => (position, position + 1),
+                        Order::OfEnds => (self.kept, 0),
                     };
+                    if place >= self.end {
+                        continue;
+                    }
+                    if (self.is_failure)(&value) {
+                        self.end = place + 1;
+                        driver.stop_from(unneeded);
+                        drop(self.ended.split_off(&self.end));
+                    }
                     self.ended.insert(place, value);
                     self.kept += 1;
                     if driver.is_behind() && self.ended.contains_key(&self.given) {
@@ -242,7 +261,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
         Fut: Future<Output: Send + 'static> + Send + 'static,
     {
-        self.results(source, body, Order::OfSource)
+        self.results(source, body, Order::OfSource, |_| false)
     }
 
     /// As [`stream_async_unordered`](crate::parallel::stream_async_unordered), with these options. After a
@@ -259,7 +278,60 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
         Fut: Future<Output: Send + 'static> + Send + 'static,
     {
-        self.results(source, body, Order::OfEnds)
+        self.results(source, body, Order::OfEnds, |_| false)
+    }
+
+    /// As [`try_stream_async`](crate::parallel::try_stream_async), with these options. After a cancellation the stream
+    /// ends with the error of that.
+    ///
+    /// # Examples
+    /// ```
+    /// use futures::StreamExt;
+    /// use manyhands::{parallel, task};
+    /// let two_at_once = parallel::async_options().degree_of_parallelism(2)?;
+    /// let parse = |text: &'static str| async move { text.parse::<u8>() };
+    /// task::block_on(async {
+    ///     let parsed = two_at_once.try_stream_async(["1", "x", "3"], parse).collect::<Vec<_>>().await;
+    ///     assert!(matches!(parsed[..], [Ok(1), Err(_)]));
+    ///     let parsed = two_at_once.try_stream_async_unordered(["x"], parse).collect::<Vec<_>>().await;
+    ///     assert!(matches!(parsed[..], [Err(_)]));
+    /// });
+    /// # Ok::<(), parallel::ConcurrencyError>(())
+    /// ```
+    #[doc(alias = "try_buffered")]
+    #[track_caller]
+    pub fn try_stream_async<S, Fut, R, Err>(
+        &self,
+        source: S,
+        body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
+    ) -> AsyncResults<'a, E::Output<Result<R, Err>>>
+    where
+        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        Fut: Future<Output = Result<R, Err>> + Send + 'static,
+        R: Send + 'static,
+        Err: Send + 'static,
+    {
+        self.results(source, body, Order::OfSource, Result::is_err)
+    }
+
+    /// As [`try_stream_async_unordered`](crate::parallel::try_stream_async_unordered), with these options. After a
+    /// cancellation the stream ends with the error of that.
+    ///
+    /// Example: see [`AsyncOptions::try_stream_async`].
+    #[doc(alias = "try_buffer_unordered")]
+    #[track_caller]
+    pub fn try_stream_async_unordered<S, Fut, R, Err>(
+        &self,
+        source: S,
+        body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
+    ) -> AsyncResults<'a, E::Output<Result<R, Err>>>
+    where
+        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        Fut: Future<Output = Result<R, Err>> + Send + 'static,
+        R: Send + 'static,
+        Err: Send + 'static,
+    {
+        self.results(source, body, Order::OfEnds, Result::is_err)
     }
 
     #[track_caller]
@@ -268,6 +340,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         source: S,
         body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
         order: Order,
+        is_failure: fn(&Fut::Output) -> bool,
     ) -> AsyncResults<'a, E::Output<Fut::Output>>
     where
         S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
@@ -280,6 +353,8 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
             ended: BTreeMap::new(),
             given: 0,
             kept: 0,
+            is_failure,
+            end: u64::MAX,
             panics: Vec::new(),
             ending: self.ending(),
         });

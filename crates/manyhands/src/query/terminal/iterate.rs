@@ -7,6 +7,7 @@
 
 use crate::engine::consumer::Ending;
 use crate::inspect::WaitSite;
+use crate::job::Payload;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
 use crate::query::terminal::steps::{Given, Steps};
@@ -83,7 +84,8 @@ impl<'a, P: Pipeline, O: Order, E: Ending> IntoIterator for Query<'a, P, O, E> {
     }
 }
 
-/// A query's items, made ahead by a task; made by [`Query::stream`]. A stream for async code, an iterator for threads.
+/// A query's items, made ahead by a task; made by [`Query::stream`] and
+/// [`AsyncQuery::stream`](crate::query::AsyncQuery::stream). A stream for async code, an iterator for threads.
 ///
 /// At most three steps' items are in memory at once. When it is dropped, the task ends after the source's items that
 /// are in progress.
@@ -99,7 +101,7 @@ pub struct Stream<T> {
 }
 
 /// Cancels the producer when it is dropped.
-struct Unwanted(cancel::TokenSource);
+pub(super) struct Unwanted(pub(super) cancel::TokenSource);
 
 impl Drop for Unwanted {
     fn drop(&mut self) {
@@ -108,6 +110,20 @@ impl Drop for Unwanted {
 }
 
 impl<T> Stream<T> {
+    /// What the producer sends, step by step, until the items are unwanted.
+    pub(super) fn new(
+        steps: channel::Receiver<Vec<T>>,
+        producer: JoinHandle<()>,
+        unwanted: Unwanted,
+    ) -> Self {
+        Self {
+            steps: steps.into_stream(),
+            producer: Some(producer),
+            ready: Vec::new().into_iter(),
+            _unwanted: unwanted,
+        }
+    }
+
     /// The next item; `None` after the last one.
     ///
     /// # Examples
@@ -145,10 +161,9 @@ impl<T> Stream<T> {
         };
         let ended = ready!(Pin::new(producer).poll(context));
         self.producer = None;
-        if let Err(error) = ended
-            && let Ok(payload) = error.try_into_panic()
-        {
-            resume_unwind(payload);
+        if let Err(error) = ended {
+            let shut_down = |_| -> Payload { Box::new(SHUT_DOWN) };
+            resume_unwind(error.try_into_panic().unwrap_or_else(shut_down));
         }
         Poll::Ready(None)
     }
@@ -221,7 +236,7 @@ where
     /// two steps ahead; see [`Merge`](crate::query::Merge). Dropping the stream ends it.
     ///
     /// # Panics
-    /// The stream does when operators do.
+    /// The stream does when operators do, or if the runtime is shut down before the end.
     ///
     /// # Examples
     /// ```
@@ -245,12 +260,7 @@ where
                 && sender.send_blocking(items).is_ok()
             {}
         });
-        Stream {
-            _unwanted: Unwanted(unwanted),
-            steps: receiver.into_stream(),
-            producer: Some(producer),
-            ready: Vec::new().into_iter(),
-        }
+        Stream::new(receiver, producer, Unwanted(unwanted))
     }
 }
 
@@ -297,3 +307,6 @@ pub trait Parallel: Iterator<Item: Send> + Send + Sized {
 }
 
 impl<I: Iterator<Item: Send> + Send> Parallel for I {}
+
+/// A stream's producer was dropped although its items were wanted.
+const SHUT_DOWN: &str = "the runtime was shut down while a query's stream was made on it";

@@ -1,5 +1,6 @@
 //! What ends a query: one file for each family of results.
 
+pub(crate) mod async_query;
 pub(crate) mod collect;
 mod equal;
 mod extremes;

@@ -92,6 +92,17 @@ impl<'a, P: Pipeline, E: Ending> Steps<'a, P, E> {
         self.step(&run)
     }
 
+    /// As [`next_step`](Self::next_step), until `unwanted` is cancelled.
+    pub(super) fn step_while_wanted(&mut self, unwanted: &Token) -> Option<Vec<P::Item>> {
+        let run = self.run.while_wanted(unwanted);
+        self.step(&run)
+    }
+
+    /// How many positions the next step takes at most.
+    pub(super) fn positions(&self) -> u64 {
+        self.positions
+    }
+
     /// Whether the next step is known to be the only one.
     pub(super) fn is_one_step(&self) -> bool {
         let left = self.pipeline.as_ref().and_then(P::positions_left);
