@@ -2,6 +2,7 @@
 
 use super::{Counts, outside, pool, programs};
 use crate::cancel::TokenSource;
+use crate::query::prelude::*;
 use crate::sync::shuttle::world::compute;
 use crate::{join, parallel, task};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -66,7 +66,8 @@ pub trait Producer: Sized + Send {
     /// Example: see [`Producer`].
     fn len(&self) -> usize;
 
-    /// The first `index` items, and the others. `index` is at most the length. Quick: other threads may wait meanwhile.
+    /// The first `index` items, and the others. `index` is at most the length. Other threads of the loop wait meanwhile, so it
+    /// should be quick, and must not wait for them.
     ///
     /// Example: see [`Producer`].
     fn split_at(self, index: usize) -> (Self, Self);
