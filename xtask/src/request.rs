@@ -230,6 +230,7 @@ mod tests {
                 "miri",
                 "tidy",
                 "docs",
+                "surface",
                 "package",
                 "examples",
                 "compat",
