@@ -72,11 +72,11 @@
 //! # Examples
 //! A task that waits for ever is listed with how often it was polled; it waits for nothing:
 //! ```
-//! # #[cfg(feature = "inspect")] {
+//! # #[cfg(feature = "inspect-unstable")] {
 //! use manyhands::{inspect, task};
 //! use std::time::{Duration, Instant};
 //!
-//! diagnostics::open();
+//! manyhands::diagnostics::open();
 //! let task = task::Builder::new().name("clerk").spawn(std::future::pending::<()>());
 //! let deadline = Instant::now() + Duration::from_secs(30);
 //! let clerk = loop {
@@ -121,7 +121,7 @@ pub use crate::inspect::{take::open, watchdog::watch};
 ///
 /// # Examples
 /// ```
-/// # #[cfg(feature = "inspect")] {
+/// # #[cfg(feature = "inspect-unstable")] {
 /// use manyhands::{diagnostics, parallel};
 /// diagnostics::open();
 /// let alone = parallel::options().degree_of_parallelism(1)?;

@@ -48,11 +48,11 @@ impl Snapshot {
     /// # Examples
     /// Two closures that join each other:
     /// ```
-    /// # #[cfg(feature = "inspect")] {
+    /// # #[cfg(feature = "inspect-unstable")] {
     /// use manyhands::{channel, inspect, task};
     /// use std::time::{Duration, Instant};
     ///
-    /// diagnostics::open();
+    /// manyhands::diagnostics::open();
     /// let pass = || channel::bounded::<task::JoinHandle<()>>(1);
     /// let ((to_a, from_b), (to_b, from_a)) = (pass(), pass());
     /// let a = task::Builder::new().name("a").run(move || drop(from_b.recv_blocking().unwrap().join()));

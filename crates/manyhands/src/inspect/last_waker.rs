@@ -11,10 +11,10 @@ use std::fmt;
 ///
 /// # Examples
 /// ```
-/// # #[cfg(feature = "inspect")] {
+/// # #[cfg(feature = "inspect-unstable")] {
 /// use manyhands::{channel, inspect, task};
 /// use std::time::{Duration, Instant};
-/// diagnostics::open();
+/// manyhands::diagnostics::open();
 /// let (sender, receiver) = channel::bounded::<u32>(1);
 /// let reader = task::Builder::new().name("twice").spawn(async move {
 ///     receiver.recv().await?;

@@ -29,9 +29,9 @@ global! {
 ///
 /// # Examples
 /// ```
-/// # #[cfg(feature = "inspect")] {
+/// # #[cfg(feature = "inspect-unstable")] {
 /// use manyhands::{inspect, parallel};
-/// diagnostics::open();
+/// manyhands::diagnostics::open();
 /// let other = std::thread::spawn(|| {
 ///     parallel::options().degree_of_parallelism(1).unwrap().for_each(0..4_321_u64, |i| {
 ///         std::hint::black_box(i);

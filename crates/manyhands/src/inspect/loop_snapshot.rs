@@ -9,9 +9,9 @@ use std::time::Duration;
 /// # Examples
 /// A body that looks at its own loop:
 /// ```
-/// # #[cfg(feature = "inspect")] {
+/// # #[cfg(feature = "inspect-unstable")] {
 /// use manyhands::{inspect, parallel};
-/// diagnostics::open();
+/// manyhands::diagnostics::open();
 /// parallel::options().degree_of_parallelism(1).unwrap().for_each(0..3_u64, |_| {
 ///     let loops = inspect::snapshot().loops;
 ///     let own = loops.iter().find(|running| running.items == Some(3)).unwrap();

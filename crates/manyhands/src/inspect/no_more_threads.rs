@@ -6,7 +6,7 @@ use std::fmt;
 ///
 /// # Examples
 /// ```
-/// # #[cfg(feature = "inspect")]
+/// # #[cfg(feature = "inspect-unstable")]
 /// assert_eq!(manyhands::inspect::NoMoreThreads::Limit.to_string(), "the limit is reached");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

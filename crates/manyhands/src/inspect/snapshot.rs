@@ -22,9 +22,9 @@ use std::time::Duration;
 ///
 /// # Examples
 /// ```
-/// # #[cfg(feature = "inspect")] {
+/// # #[cfg(feature = "inspect-unstable")] {
 /// use manyhands::{Runtime, inspect, task};
-/// diagnostics::open();
+/// manyhands::diagnostics::open();
 /// let runtime = Runtime::builder().workers(1).name("inspected").build()?;
 /// let waiting = runtime.install(|| task::spawn(std::future::pending::<()>()));
 /// let snapshot = inspect::snapshot();
@@ -125,10 +125,10 @@ pub enum WorkerState {
 /// # Examples
 /// A closure that looks at its own task:
 /// ```
-/// # #[cfg(feature = "inspect")] {
+/// # #[cfg(feature = "inspect-unstable")] {
 /// use manyhands::inspect::{self, TaskKind, TaskState};
 /// use manyhands::task;
-/// diagnostics::open();
+/// manyhands::diagnostics::open();
 /// let seen = task::Builder::new().name("clerk").run(|| {
 ///     let tasks = inspect::snapshot().tasks;
 ///     tasks.into_iter().find(|task| task.name.as_deref() == Some("clerk"))
@@ -200,10 +200,10 @@ pub struct TaskSnapshot {
 ///
 /// # Examples
 /// ```
-/// # #[cfg(feature = "inspect")] {
+/// # #[cfg(feature = "inspect-unstable")] {
 /// use manyhands::{channel, inspect, task};
 /// use std::time::{Duration, Instant};
-/// diagnostics::open();
+/// manyhands::diagnostics::open();
 /// let (sender, receiver) = channel::bounded::<u32>(1);
 /// let reader = task::Builder::new().name("reader").spawn(async move { receiver.recv().await });
 /// let deadline = Instant::now() + Duration::from_secs(10);
@@ -247,13 +247,13 @@ pub struct WaitSnapshot {
 ///
 /// # Examples
 /// ```
-/// # #[cfg(feature = "inspect")] {
+/// # #[cfg(feature = "inspect-unstable")] {
 /// use manyhands::{channel, inspect, task};
 /// use std::time::{Duration, Instant};
-/// diagnostics::open();
+/// manyhands::diagnostics::open();
 /// let (sender, receiver) = channel::bounded::<u32>(1);
-/// let next = diagnostics::framed("next order", async move { receiver.recv().await });
-/// let shop = task::spawn(diagnostics::framed("serve", next));
+/// let next = manyhands::diagnostics::framed("next order", async move { receiver.recv().await });
+/// let shop = task::spawn(manyhands::diagnostics::framed("serve", next));
 /// let deadline = Instant::now() + Duration::from_secs(10);
 /// let frames = loop {
 ///     let mut tasks = inspect::snapshot().tasks.into_iter();

@@ -36,7 +36,7 @@ impl Snapshot {
     ///
     /// # Examples
     /// ```
-    /// # #[cfg(feature = "inspect")] {
+    /// # #[cfg(feature = "inspect-unstable")] {
     /// use manyhands::{Runtime, inspect, task};
     /// use std::sync::Mutex;
     /// use std::time::{Duration, Instant};

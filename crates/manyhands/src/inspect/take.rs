@@ -33,9 +33,9 @@ pub fn open() {
 ///
 /// # Examples
 /// ```
-/// # #[cfg(feature = "inspect")] {
+/// # #[cfg(feature = "inspect-unstable")] {
 /// use manyhands::{inspect, task};
-/// diagnostics::open();
+/// manyhands::diagnostics::open();
 /// let task = task::spawn(std::future::pending::<()>());
 /// assert!(!inspect::snapshot().tasks.is_empty());
 /// task.cancel();

@@ -17,9 +17,9 @@ pub(super) struct Place {
 ///
 /// # Examples
 /// ```
-/// # #[cfg(feature = "inspect")] {
+/// # #[cfg(feature = "inspect-unstable")] {
 /// use manyhands::{inspect, task};
-/// diagnostics::open();
+/// manyhands::diagnostics::open();
 /// let tasks = [1, 2].map(|_| task::spawn(std::future::pending::<()>()));
 /// let numbers: Vec<inspect::TaskNumber> =
 ///     inspect::snapshot().tasks.iter().map(|task| task.number).collect();

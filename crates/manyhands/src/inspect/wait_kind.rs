@@ -6,7 +6,7 @@ use std::fmt;
 ///
 /// # Examples
 /// ```
-/// # #[cfg(feature = "inspect")]
+/// # #[cfg(feature = "inspect-unstable")]
 /// assert_eq!(manyhands::inspect::WaitKind::Receive.to_string(), "an item of a channel");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -26,7 +26,7 @@ use std::time::Duration;
 ///
 /// # Examples
 /// ```
-/// # #[cfg(feature = "inspect")]
+/// # #[cfg(feature = "inspect-unstable")]
 /// manyhands::diagnostics::watch(std::time::Duration::from_secs(1))?;
 /// # Ok::<(), std::io::Error>(())
 /// ```

@@ -23,13 +23,13 @@ use std::task::{Context, Poll};
 /// use manyhands::task;
 ///
 /// async fn price(order: u32) -> u32 {
-///     diagnostics::framed("price an order", async move {
+///     manyhands::diagnostics::framed("price an order", async move {
 ///         task::yield_now().await;
 ///         order * 3
 ///     })
 ///     .await
 /// }
-/// let shop = diagnostics::framed("serve", async { price(1).await + price(2).await });
+/// let shop = manyhands::diagnostics::framed("serve", async { price(1).await + price(2).await });
 /// assert_eq!(task::block_on(shop), 9);
 /// ```
 #[track_caller]
