@@ -210,8 +210,8 @@ const HEAD: &str = "# The public surface of the library with all features; `carg
 const CHANGELOG_MARK: &str = "# Written beside the changelog ";
 /// What is no promise.
 const UNSTABLE: &str = "manyhands::inspect";
-/// The `rust-version` of the workspace. The version of `public_api` reads the form that this compiler writes.
-const COMPILER: &str = "1.95";
+/// The oldest supported compiler. The version of `public_api` reads the form that this one writes.
+const COMPILER: &str = env!("CARGO_PKG_RUST_VERSION");
 /// Where names are given again.
 const PRELUDE: &str = "manyhands::query::prelude::";
 const RUSTDOC: &str = "rustdoc --package manyhands --lib --all-features --locked -- -Z unstable-options \

@@ -11,8 +11,8 @@
 //! - `TAKEN`: it has, and its handle, as a future, has given the outcome.
 //!
 //! # Threads
-//! The handle's holder calls `fall_asleep`, `register` and `clear`, and after the end `note_taken`. The thread that runs the task calls `start` and
-//! then, once, `finish`. Any thread may read.
+//! The handle's holder calls `fall_asleep`, `register` and `clear`, and after the end `note_taken`. The thread that runs
+//! the task calls `start` and then, once, `finish`. Any thread may read.
 //!
 //! # Ordering
 //! Every change is an exchange. `finish` releases the outcome; a thread that reads `FINAL` acquires it. A waker goes

@@ -32,11 +32,12 @@ fn starvation_of(name: &str) -> Starvation {
 #[test]
 fn a_runtime_is_starved_while_its_only_thread_waits_for_a_lock_and_tasks_are_queued() {
     diagnostics::open();
-    let held = LOCK.lock().unwrap();
     let small = Runtime::builder().workers(1).max_threads(1).name("small");
     let small = small.on_stall(|_| ()).build().unwrap();
     let free = Runtime::builder().workers(1).max_threads(2).name("free");
     let free = free.build().unwrap();
+    // Released before the runtimes end, also where the test fails.
+    let held = LOCK.lock().unwrap();
     let locks = || task::run(|| drop(LOCK.lock().unwrap()));
     let mut tasks = small.install(|| vec![locks(), locks(), locks()]);
     // Here another thread comes for what is queued.
