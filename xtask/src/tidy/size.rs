@@ -1,13 +1,18 @@
-//! Rule: a file has at most this many lines, its tests not counted. Functions are clippy's.
+//! Rule: a file has at most this many lines, its tests not counted. So has a page of a decision: the rule in force, its
+//! figures, and what was rejected. Functions are clippy's.
 
 use super::finding::Finding;
 use super::source::Source;
 use super::tree::Tree;
 
 const FILE_LINES_MAX: usize = 600;
+const DECISIONS: &str = "docs/decisions/";
+const DECISION_LINES_MAX: usize = 60;
+/// How long decisions are that were longer before the rule came.
+const LONG_DECISIONS: &[(&str, usize)] = &[("19-", 73), ("20-", 81), ("24-", 159)];
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let mut findings = Vec::new();
+    let mut findings: Vec<Finding> = tree.files().filter_map(long_decision).collect();
     for (path, text) in tree.rust_files() {
         let len = Source::parse(text).shipped().count();
         if len > FILE_LINES_MAX {
@@ -16,6 +21,18 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         }
     }
     findings
+}
+
+fn long_decision((path, text): (&str, &str)) -> Option<Finding> {
+    let name = path.strip_prefix(DECISIONS)?;
+    let known = LONG_DECISIONS
+        .iter()
+        .find(|(head, _)| name.starts_with(head));
+    let len_max = known.map_or(DECISION_LINES_MAX, |(_, len)| *len);
+    let len = text.lines().count();
+    let message =
+        format!("{len} lines, {len_max} are allowed: the rule, its figures, what was rejected");
+    (len > len_max).then(|| Finding::in_file(path, message))
 }
 
 #[cfg(test)]
@@ -30,6 +47,20 @@ mod tests {
     fn one_line_too_many_is_found() {
         assert_eq!(count(&"//\n".repeat(FILE_LINES_MAX + 1)), 1);
         assert_eq!(count(&"//\n".repeat(FILE_LINES_MAX)), 0);
+    }
+
+    #[test]
+    fn a_decision_that_became_a_diary_is_found() {
+        let count = |path: &str, len: usize| check(&Tree::of(&[(path, &"x\n".repeat(len))])).len();
+        let page = "docs/decisions/01-loops.md";
+        assert_eq!(count(page, DECISION_LINES_MAX + 1), 1);
+        assert_eq!(count(page, DECISION_LINES_MAX), 0);
+        assert_eq!(count("docs/from-rayon.md", DECISION_LINES_MAX + 1), 0);
+        for (head, len) in LONG_DECISIONS {
+            let page = format!("{DECISIONS}{head}long.md");
+            assert_eq!(count(&page, len + 1), 1);
+            assert_eq!(count(&page, *len), 0);
+        }
     }
 
     #[test]
