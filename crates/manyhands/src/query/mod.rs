@@ -97,19 +97,6 @@
 //! A panic in an operator's closure does not end a worker: no further blocks start, the running ones end (a `flat_map`
 //! makes no more items), and then the panic resumes in the caller, with all others as an
 //! [`AggregatePanic`](crate::AggregatePanic) if there were several. Every item is dropped exactly once. A query with a [`cancellation`](Query::cancellation) token gives a `Result`.
-//!
-//! # Adding an operator
-//! - One that makes one item of each implements `Apply` (`op/apply.rs`), one that makes any number of each `FlatOp`
-//!   (`op/flat_op.rs`, or `op/flat_map.rs` where that may take long): an iterator adapter, and a method.
-//! - One that needs the items' positions implements `Breaker` (`pipeline.rs`; `op/rev.rs` is the shortest). Its `open`
-//!   calls `into_positions` on the pipeline below, and wraps them in a `Positional` of its own.
-//! - One that needs its whole input, a sort or an aggregation, is a `Breaker` too. Its `open` takes the input either
-//!   as one vector in order, by `gather`, or by the block, by `drive` with a `Consumer` of its own: runners consume
-//!   blocks at the same time, each with a state of its own, and `positions.start` says where in the order a block
-//!   belongs. It returns its result as `Items::of_vec`, or as a `Positional` of its own in `Items::new`: a new source.
-//!   It asks `run.is_cancelled()` whether its input was complete. `run.plan()` is how to run loops of its own, with
-//!   `engine::drive`.
-//! - One that ends a query is a method of [`Query`] in `terminal/`, mostly a `Fold` over the items.
 
 #![expect(
     unnameable_types,
