@@ -72,8 +72,8 @@
 //!
 //! # Forking
 //! A child of `fork` has one thread, and none of a pool's. In a child of a process that has made a runtime before,
-//! whatever would use a pool panics; what would wait where it cannot panic any more, and a task that returns in the
-//! child, end the process with a sentence. Dropping a runtime there does nothing. Starting another program in the
+//! every call that would use a pool panics. A wait that cannot panic any more, and a task that returns in the child,
+//! print an error and end the process. Dropping a runtime there does nothing. Starting another program in the
 //! child is fine, and so is forking before the first runtime is made.
 //!
 //! # Threads and processes that end
@@ -86,8 +86,8 @@
 //!
 //! # Misuse
 //! A wrong value that may come from outside the program, such as a number from a configuration, is a typed error. Where
-//! only the caller's own code can be wrong, it is a panic that the function documents. A value with a plain meaning is
-//! no error.
+//! only the caller's own code can be wrong, it is a panic that the function documents. A value whose meaning is plain,
+//! such as an empty range, is accepted.
 //!
 //! | what is wrong | what happens |
 //! |---|---|

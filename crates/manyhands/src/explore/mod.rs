@@ -5,7 +5,7 @@
 //! A program fails when it panics, when all its threads are blocked, when it advances only because time passes, when
 //! it does not end, or when threads are left behind. Then the seed that repeats the failure is printed.
 //!
-//! `sync/shuttle/world.rs` says what a schedule is, and how time passes in it. Not covered: weak memory orders (loom's
+//! `sync/shuttle/world/mod.rs` says what a schedule is, and how time passes in it. Not covered: weak memory orders (loom's
 //! models), data races (the sanitizers), sockets, and the system's calls.
 
 mod channels;

@@ -1,17 +1,5 @@
 //! Tasks: futures and closures that run on the pool by themselves, with a handle to wait for their result.
 //!
-//! # Order
-//! A task that is spawned or woken on a worker goes to the back of that worker's queue, from outside to the
-//! back of the runtime's. Both are first in, first out; in a runtime with more than 16 workers the latter only for what
-//! one thread brings. Idle workers take from others' queues, oldest first. So that no source can starve another, once in a round of 61 tasks, or of about half a millisecond where
-//! tasks are longer, a worker checks the queue for tasks from outside first, and once the queues of other workers.
-//!
-//! While long computations hold every place, one more thread runs the tasks that wait, but for those of closure and
-//! future types that were themselves seen to compute for a millisecond and are not interactive.
-//!
-//! While a thread is blocked, a worker that takes several tasks together first runs those of other closure and
-//! future types than the one that blocked: each task of that type may cost another thread.
-//!
 //! # Waiting
 //! A future that waits occupies no thread: its worker continues with other tasks. [`JoinHandle::join`] and
 //! [`block_on`] block the thread and declare it, so that another worker runs in its place. Neither ever runs
@@ -26,6 +14,19 @@
 //! # Priority
 //! [`Builder::priority`] makes a task interactive, normal or background. Workers take them 8 : 4 : 1, and no kind
 //! starves.
+//!
+//! # Order
+//! A task that is spawned or woken on a worker goes to the back of that worker's queue, from outside to the back of the
+//! runtime's. Both are first in, first out; in a runtime with more than 16 workers the latter only for what one thread
+//! brings. Idle workers take from the queues of others, oldest first. Once in a round of 61 tasks, or of about half a
+//! millisecond where tasks are longer, a worker checks the queue for tasks from outside first, and once the queues of
+//! other workers, so no source starves another.
+//!
+//! While long computations occupy all workers, one extra thread runs waiting tasks, except those of closure and future
+//! types that were observed to compute for a millisecond. Interactive tasks always qualify.
+//!
+//! While a thread is blocked, a worker that takes several tasks together runs those of the type that blocked last,
+//! because each of them may cost another thread.
 //!
 //! # Examples
 //! ```

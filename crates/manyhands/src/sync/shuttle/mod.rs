@@ -2,7 +2,7 @@
 //! thread is a coroutine of the crate `shuttle` on one thread of the system. At every access to an atomic and every
 //! lock the scheduler may choose another thread to run. Time is a number.
 //!
-//! Not here: which threads run when (`world.rs`), and the programs that are explored (`crate::explore`).
+//! Not here: which threads run when (`world/mod.rs`), and the programs that are explored (`crate::explore`).
 //!
 //! Memory is sequentially consistent here; loom's models and the arguments in the comments cover weaker orders.
 //! Not built outside of exploration.
