@@ -17,6 +17,7 @@ mod denied;
 mod doc_examples;
 mod door;
 mod examples;
+mod figures;
 mod finding;
 mod forbid;
 mod header;
@@ -76,6 +77,10 @@ const RULES: &[Rule] = &[
     Rule {
         name: "size",
         check: size::check,
+    },
+    Rule {
+        name: "figures",
+        check: figures::check,
     },
     Rule {
         name: "leftovers",
@@ -149,6 +154,7 @@ pub(crate) fn run(mode: Mode) -> Result<(), Failure> {
         })?;
     }
     let tree = load()?;
+    print!("{}", figures::table(&tree));
     let complaints = complaints(&tree);
     if complaints.is_empty() {
         println!("{} rules hold over {} files", RULES.len(), tree.len());

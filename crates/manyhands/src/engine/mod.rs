@@ -20,6 +20,7 @@
     )
 )]
 
+mod any_loop;
 pub(crate) mod consumer;
 mod contention;
 pub(crate) mod helped;
@@ -33,6 +34,7 @@ mod sharing;
 mod unshared;
 
 use crate::call_site::CallSiteProfile;
+use crate::engine::any_loop::{AnyLoop, BlockRunner, Loop, LoopRunner};
 use crate::engine::consumer::Consumer;
 use crate::engine::shared_call::Begun;
 use crate::engine::unshared::{AfterAlone, Alone, Frame, Whole};
@@ -152,14 +154,20 @@ pub(crate) fn drive<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, 
     } else {
         // A copy: so calls that are short do not write their plan to memory.
         let sharing = SharingPlan { ..plan.sharing };
-        drive_long(source, consumer, &sharing, (site, Unobserved));
+        let len = source.len();
+        drive_long(
+            &Loop { source, consumer },
+            len,
+            &sharing,
+            (site, Unobserved),
+        );
     }
 }
 
 /// What the profile of a call site is found by.
 #[inline(always)]
 fn key_of<S: Indexed, C: Consumer<S::Item>>() -> usize {
-    drive_long::<S, C, Unobserved> as *const () as usize
+    drive_looked_up::<S, C> as *const () as usize
 }
 
 /// Whether calls with this number of items have always been too short to be shared. The path of such calls touches little memory
@@ -201,22 +209,20 @@ fn run_short<S: Indexed, C: Consumer<S::Item>>(
     let number = thread.map_or(0, |thread| thread.calls.next_number());
     let is_measured = sampling == Sampling::All || is_sampled(number);
     let start = if is_measured { clock::ticks() } else { 0 };
-    let mut runner = Runner::new(consumer);
+    let mut runner = LoopRunner::new(source, consumer);
     let whole = Whole {
-        source,
-        consumer,
+        work: Loop { source, consumer },
         degree,
         site,
         observer: Unobserved,
     };
     let is_opened = match thread {
         Some(thread) if len > 1 && degree != Some(1) => {
-            unshared::run(whole, (thread, number), &mut runner)
+            unshared::run(whole, len, (thread, number), &mut runner)
         }
         _ => {
             // SAFETY: each position is asked for once, here.
-            let items = unsafe { source.block(0, len) };
-            consumer.consume(runner.state(), 0..len, items);
+            unsafe { runner.run(0, len) };
             false
         }
     };
@@ -260,50 +266,53 @@ fn learn_short(site: &CallSiteProfile, ticks: u64, len: u64) {
 #[inline(never)]
 fn drive_looked_up<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, plan: Plan<'_>) {
     let site = CallSiteProfile::of(key_of::<S, C>());
+    let (work, len) = (Loop { source, consumer }, source.len());
     if !inspect::is_open() {
-        return drive_long(source, consumer, &plan.sharing, (site, Unobserved));
+        return drive_long(&work, len, &plan.sharing, (site, Unobserved));
     }
     if is_short(source, consumer, &plan.sharing, site) {
         let how = (plan.sharing.degree, Sampling::All);
         if let Some(ticks) = run_short(source, consumer, how, site) {
-            inspect::short_loop::<C>(source.len(), ticks, plan.site);
+            inspect::short_loop::<C>(len, ticks, plan.site);
         }
         return;
     }
-    inspect::during_loop::<C>(Some(source.len()), plan.site, |record| {
-        drive_long(source, consumer, &plan.sharing, (site, record));
+    inspect::during_loop::<C>(Some(len), plan.site, |record| {
+        drive_long(&work, len, &plan.sharing, (site, record));
     });
 }
 
 /// [`drive`] for calls that may be worth sharing.
 #[inline(never)]
-fn drive_long<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
-    source: &S,
-    consumer: &C,
+fn drive_long<O: LoopObserver>(
+    work: &dyn AnyLoop,
+    len: u64,
     plan: &SharingPlan<'_>,
     (site, observer): (&CallSiteProfile, O),
 ) {
     let _entered = plan.runtime.map(|runtime| runtime.enter());
     let mut rest = Rest {
-        source,
+        work,
         start: 0,
-        end: source.len(),
+        end: len,
     };
-    while rest.start < rest.end && rest.start < consumer.end() {
+    while rest.start < rest.end && rest.start < work.end() {
         let (start, end) = rest.take(SEGMENT_MAX);
-        let segment = Rest { source, start, end };
-        drive_segment(segment, consumer, plan, (site, observer));
+        work.with_runner(&mut |runner| {
+            let segment = Rest { work, start, end };
+            drive_segment(segment, runner, plan, (site, observer));
+        });
     }
 }
 
 /// Discards the positions that were not reached, also when a body panics.
-struct Rest<'a, S: Indexed> {
-    source: &'a S,
+struct Rest<'a> {
+    work: &'a dyn AnyLoop,
     start: u64,
     end: u64,
 }
 
-impl<S: Indexed> Rest<'_, S> {
+impl Rest<'_> {
     /// Takes up to `max` positions from the front; they belong to the caller then.
     fn take(&mut self, max: u64) -> (u64, u64) {
         let start = self.start;
@@ -312,11 +321,11 @@ impl<S: Indexed> Rest<'_, S> {
     }
 }
 
-impl<S: Indexed> Drop for Rest<'_, S> {
+impl Drop for Rest<'_> {
     fn drop(&mut self) {
         if self.start < self.end {
             // SAFETY: positions are taken before the source is asked for them.
-            unsafe { self.source.discard(self.start, self.end) };
+            unsafe { self.work.discard(self.start, self.end) };
         }
     }
 }
@@ -358,17 +367,16 @@ impl<T, C: Consumer<T>> Drop for Runner<'_, T, C> {
 }
 
 /// Runs the positions of `rest`, at most [`SEGMENT_MAX`] of them.
-fn drive_segment<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
-    rest: Rest<'_, S>,
-    consumer: &C,
+fn drive_segment<O: LoopObserver>(
+    rest: Rest<'_>,
+    runner: &mut dyn BlockRunner,
     plan: &SharingPlan<'_>,
     (site, observer): (&CallSiteProfile, O),
 ) {
-    let mut runner = Runner::new(consumer);
     let known = Rate(site.cost());
     let items = rest.end - rest.start;
     if plan.helpers == HelperPolicy::AtOnce && plan.degree != Some(1) && items > 1 {
-        return shared_call::share(rest, &mut runner, plan, (site, observer), Begun::at(known));
+        return shared_call::share(rest, runner, plan, (site, observer), Begun::at(known));
     }
     let expected = known.ticks_for(items);
     let because = if plan.degree == Some(1) {
@@ -376,26 +384,26 @@ fn drive_segment<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
     } else if site.must_run_alone(items) {
         AloneBecause::SharingHurt
     } else if items > 1 && plan.pays_to_share(expected) {
-        return shared_call::share(rest, &mut runner, plan, (site, observer), Begun::at(known));
+        return shared_call::share(rest, runner, plan, (site, observer), Begun::at(known));
     } else {
         AloneBecause::TooShort
     };
     // Helpers of other calls leave this one a processor only if it counts as a thread that runs.
     let counts = because == AloneBecause::SharingHurt && plan.pays_to_share(expected);
     let _stay = counts.then(current::stay);
-    drive_alone(rest, &mut runner, plan, (site, observer), because);
+    drive_alone(rest, runner, plan, (site, observer), because);
 }
 
 /// Runs the positions of `rest` on the calling thread, because of what is known before; shares what is left if it turns out
 /// not to be too short for that.
-fn drive_alone<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
-    mut rest: Rest<'_, S>,
-    runner: &mut Runner<'_, S::Item, C>,
+fn drive_alone<O: LoopObserver>(
+    mut rest: Rest<'_>,
+    runner: &mut dyn BlockRunner,
     plan: &SharingPlan<'_>,
     (site, observer): (&CallSiteProfile, O),
     because: AloneBecause,
 ) {
-    let (source, known) = (rest.source, Rate(site.cost()));
+    let (work, known) = (rest.work, Rate(site.cost()));
     let (start, end) = rest.take(u64::MAX);
     let may_share = because == AloneBecause::TooShort;
     let mut part = observer.caller_alone();
@@ -416,8 +424,7 @@ fn drive_alone<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
         opens_at: patience,
     };
     let whole = Whole {
-        source,
-        consumer: runner.consumer,
+        work,
         degree: plan.degree,
         site,
         observer,
@@ -445,7 +452,7 @@ fn drive_alone<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
         return;
     };
     let rest = Rest {
-        source,
+        work,
         start: reached,
         end,
     };

@@ -6,14 +6,13 @@
 //! Unsafe: positions are handed to the source, each exactly once.
 
 use crate::call_site::CallSiteProfile;
-use crate::engine::consumer::Consumer;
+use crate::engine::any_loop::{AnyLoop, BlockRunner};
 use crate::engine::contention::{Advice, Contention};
 use crate::engine::helped::{Helped, HelpedWork, Panics};
 use crate::engine::ranges::Claim;
 use crate::engine::sharing::{After, OWNER, Sharing};
 use crate::engine::{
-    BLOCK_NANOS_MAX, HelperPolicy, Indexed, Rate, Rest, Runner, SharingPlan, brief_block,
-    is_telling,
+    BLOCK_NANOS_MAX, HelperPolicy, Rate, Rest, SharingPlan, brief_block, is_telling,
 };
 use crate::inspect::{AloneBecause, LoopObserver, RunnerObserver};
 use crate::job::{Payload, catch};
@@ -25,10 +24,9 @@ use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::sync::clock;
 
 /// A loop's remaining positions.
-struct SharedRest<'a, S: Indexed, C: Consumer<S::Item>, O> {
-    source: &'a S,
-    consumer: &'a C,
-    /// The source's position of the sharing's 0.
+struct SharedRest<'a, O> {
+    work: &'a dyn AnyLoop,
+    /// The loop's position of the sharing's 0.
     base: u64,
     sharing: Sharing<'static>,
     runners_max: usize,
@@ -74,9 +72,9 @@ enum Role<'a> {
 /// Runs what `rest` still holds, with helpers.
 #[cold]
 #[inline(never)]
-pub(super) fn share<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
-    mut rest: Rest<'_, S>,
-    runner: &mut Runner<'_, S::Item, C>,
+pub(super) fn share<O: LoopObserver>(
+    mut rest: Rest<'_>,
+    runner: &mut dyn BlockRunner,
     plan: &SharingPlan<'_>,
     (site, observer): (&CallSiteProfile, O),
     begun: Begun<'_>,
@@ -97,8 +95,7 @@ pub(super) fn share<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
         observer.opens(runners_max.min(workers));
         let runners_max = runners_max.min(len as usize);
         let call = Helped::new(SharedRest {
-            source: rest.source,
-            consumer: runner.consumer,
+            work: rest.work,
             base,
             sharing: Sharing::new(place.helper_slot, &place.slot.parker, runners_max, len),
             runners_max,
@@ -141,27 +138,21 @@ fn rate_alone(site: &CallSiteProfile, expected: Rate) -> Rate {
 }
 
 /// The call with no helper slot free.
-fn run_alone<S: Indexed, C: Consumer<S::Item>>(
-    mut rest: Rest<'_, S>,
-    runner: &mut Runner<'_, S::Item, C>,
-    observer: impl LoopObserver,
-) {
+fn run_alone(mut rest: Rest<'_>, runner: &mut dyn BlockRunner, observer: impl LoopObserver) {
     observer.alone(AloneBecause::NoPlace);
     let mut part = observer.caller_alone();
     let (from, to) = rest.take(u64::MAX);
     // SAFETY: taken from `rest` just now.
-    let items = unsafe { rest.source.block(from, to) };
-    let consumer = runner.consumer;
-    consumer.consume(runner.state(), from..to, items);
+    unsafe { runner.run(from, to) };
     part.block(to - from);
 }
 
-impl<S: Indexed, C: Consumer<S::Item>, O: LoopObserver> SharedRest<'_, S, C, O> {
+impl<O: LoopObserver> SharedRest<'_, O> {
     /// The owner's part while the call is open.
     fn run(
         &self,
         place: OpenCall,
-        runner: &mut Runner<'_, S::Item, C>,
+        runner: &mut dyn BlockRunner,
         site: &CallSiteProfile,
         contention: &mut Contention,
     ) {
@@ -179,7 +170,7 @@ impl<S: Indexed, C: Consumer<S::Item>, O: LoopObserver> SharedRest<'_, S, C, O> 
         };
         self.sharing.run_to_end(
             || {
-                let now = self.work(slot, OWNER, runner, &mut role);
+                let now = self.run_blocks(slot, OWNER, runner, &mut role);
                 // Measured the first time: later segments are what others have left.
                 rate.get_or_insert(now);
             },
@@ -246,11 +237,11 @@ impl<S: Indexed, C: Consumer<S::Item>, O: LoopObserver> SharedRest<'_, S, C, O> 
 
     /// Claims and runs blocks until no positions are left, or until the runner is wanted elsewhere; returns the rate over
     /// those that tell it.
-    fn work(
+    fn run_blocks(
         &self,
         slot: &'static OccupiedSlot,
         me: usize,
-        runner: &mut Runner<'_, S::Item, C>,
+        runner: &mut dyn BlockRunner,
         role: &mut Role<'_>,
     ) -> Rate {
         let block_max = match self.helpers {
@@ -316,7 +307,7 @@ impl<S: Indexed, C: Consumer<S::Item>, O: LoopObserver> SharedRest<'_, S, C, O> 
         if self.begun.is_over.is_some_and(is_over) {
             return 0;
         }
-        self.consumer.end()
+        self.work.end()
     }
 
     /// Lets helpers in again.
@@ -328,17 +319,11 @@ impl<S: Indexed, C: Consumer<S::Item>, O: LoopObserver> SharedRest<'_, S, C, O> 
     }
 
     /// Runs one block, and returns how many positions it had; `None` when it panicked.
-    fn run_block(
-        &self,
-        runner: &mut Runner<'_, S::Item, C>,
-        me: usize,
-        claim: Claim,
-    ) -> Option<u64> {
+    fn run_block(&self, runner: &mut dyn BlockRunner, me: usize, claim: Claim) -> Option<u64> {
         let (start, end) = self.spend(me, claim);
         let run = catch(|| {
             // SAFETY: the positions were claimed, and are spent here, so they are asked for once.
-            let items = unsafe { self.source.block(start, end) };
-            self.consumer.consume(runner.state(), start..end, items);
+            unsafe { runner.run(start, end) };
         });
         run.map_err(|payload| self.note_panic(payload)).ok()?;
         Some(end - start)
@@ -360,7 +345,7 @@ impl<S: Indexed, C: Consumer<S::Item>, O: LoopObserver> SharedRest<'_, S, C, O> 
     fn discard(&self, me: usize, claim: Claim) {
         let (start, end) = self.spend(me, claim);
         // SAFETY: the positions were claimed, and are spent here, so they are asked for once.
-        let discarded = catch(|| unsafe { self.source.discard(start, end) });
+        let discarded = catch(|| unsafe { self.work.discard(start, end) });
         if let Err(payload) = discarded {
             // An item's drop panicked.
             self.note_panic(payload);
@@ -389,7 +374,7 @@ impl<S: Indexed, C: Consumer<S::Item>, O: LoopObserver> SharedRest<'_, S, C, O> 
     }
 }
 
-impl<S: Indexed, C: Consumer<S::Item>, O: LoopObserver> HelpedWork for SharedRest<'_, S, C, O> {
+impl<O: LoopObserver> HelpedWork for SharedRest<'_, O> {
     fn help(&self, slot: &'static OccupiedSlot) {
         let Some(me) = self.sharing.attach() else {
             return;
@@ -403,14 +388,15 @@ impl<S: Indexed, C: Consumer<S::Item>, O: LoopObserver> HelpedWork for SharedRes
             HelperPolicy::AtOnce => None,
         };
         let mut role = attention.as_mut().map_or(Role::Bound, Role::Helper);
-        let mut runner = Runner::new(self.consumer);
-        self.work(slot, me, &mut runner, &mut role);
+        self.work.with_runner(&mut |runner| {
+            self.run_blocks(slot, me, runner, &mut role);
+        });
     }
 
     fn note_panic(&self, payload: Payload) {
         self.panics.push(payload);
         self.sharing.stop();
-        self.consumer.note_panic();
+        self.work.note_panic();
     }
 }
 

@@ -14,9 +14,9 @@
 //! Unsafe: positions are handed to sources, each exactly once; a fork is reached by pointer.
 
 use crate::call_site::CallSiteProfile;
-use crate::engine::consumer::Consumer;
+use crate::engine::any_loop::{AnyLoop, BlockRunner};
 use crate::engine::shared_call::{self, Begun};
-use crate::engine::{Indexed, Rate, Rest, Runner, SharingPlan, brief_block, drive_alone};
+use crate::engine::{Rate, Rest, SharingPlan, brief_block, drive_alone};
 use crate::inspect::{AloneBecause, LoopObserver, Unobserved};
 use crate::job::{
     Action, AggregatePanic, Job, JobKind, Latch, Payload, abort, catch, contain, value_or_resume,
@@ -36,9 +36,8 @@ use std::ptr;
 use std::sync::Arc;
 
 /// What a call that runs alone is about.
-pub(super) struct Whole<'a, S, C, O> {
-    pub(super) source: &'a S,
-    pub(super) consumer: &'a C,
+pub(super) struct Whole<'a, L, O> {
+    pub(super) work: L,
     pub(super) degree: Option<usize>,
     pub(super) site: &'a CallSiteProfile,
     pub(super) observer: O,
@@ -47,35 +46,39 @@ pub(super) struct Whole<'a, S, C, O> {
 /// Runs a short call of more than one item, which the monitor opens if it goes on. Returns whether it was
 /// opened, or measured.
 #[inline(always)]
-pub(super) fn run<S: Indexed, C: Consumer<S::Item>>(
-    whole: Whole<'_, S, C, Unobserved>,
+pub(super) fn run<L: AnyLoop>(
+    whole: Whole<'_, L, Unobserved>,
+    len: u64,
     (thread, number): (&'static CallerThread, u64),
-    runner: &mut Runner<'_, S::Item, C>,
+    runner: &mut impl BlockRunner,
 ) -> bool {
-    let (source, end) = (whole.source, whole.source.len());
     let block_max = brief_block(whole.site.cost());
     let extent = Extent {
         start: 0,
-        end,
+        end: len,
         opens_at: 0,
     };
-    let (degree, site) = (whole.degree, whole.site);
     let frame = Frame::new(whole, Some(thread), number, extent);
     let mut alone = Alone::enter(&frame, Some(thread), 0);
     let is_watched = alone.is_watched;
     if is_watched {
-        alone.run_to(end, block_max, runner);
+        alone.run_to(len, block_max, runner);
     }
     match alone.leave(runner) {
         AfterAlone::Opened => true,
         AfterAlone::Rest(start) => {
-            let rest = Rest { source, start, end };
+            let whole = &frame.whole;
+            let rest = Rest {
+                work: &whole.work,
+                start,
+                end: len,
+            };
             if is_watched {
                 // The consumer may have ended before.
                 drop(rest);
                 return false;
             }
-            run_unwatched(rest, runner, degree, site);
+            run_unwatched(rest, runner, whole.degree, whole.site);
             true
         }
     }
@@ -84,9 +87,9 @@ pub(super) fn run<S: Indexed, C: Consumer<S::Item>>(
 /// There is no runtime yet, or it has no monitor: the caller looks at the clock, and makes one if that pays.
 #[cold]
 #[inline(never)]
-fn run_unwatched<S: Indexed, C: Consumer<S::Item>>(
-    rest: Rest<'_, S>,
-    runner: &mut Runner<'_, S::Item, C>,
+fn run_unwatched(
+    rest: Rest<'_>,
+    runner: &mut dyn BlockRunner,
     degree: Option<usize>,
     site: &CallSiteProfile,
 ) {
@@ -102,19 +105,20 @@ fn run_unwatched<S: Indexed, C: Consumer<S::Item>>(
 
 /// A call in its caller's frame.
 #[repr(C)]
-pub(super) struct Frame<'a, S, C, O> {
+pub(super) struct Frame<'a, L, O> {
     call: UnsharedCall<Job, RuntimeInner>,
-    whole: Whole<'a, S, C, O>,
+    whole: Whole<'a, L, O>,
     end: u64,
-    fork: UnsafeCell<MaybeUninit<Fork<'a, S, C, O>>>,
+    fork: UnsafeCell<MaybeUninit<Fork<'a, O>>>,
 }
 
 /// The rest of a call that the monitor has opened.
 #[repr(C)]
-struct Fork<'a, S, C, O> {
+struct Fork<'a, O> {
     job: Job,
     latch: Latch,
-    frame: *const Frame<'a, S, C, O>,
+    /// The loop is in the frame.
+    whole: Whole<'a, *const (dyn AnyLoop + 'a), O>,
     start: u64,
     end: u64,
     runtime: Arc<RuntimeInner>,
@@ -124,11 +128,11 @@ struct Fork<'a, S, C, O> {
     panic: UnsafeCell<Option<Payload>>,
 }
 
-impl<'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Frame<'a, S, C, O> {
+impl<'a, L: AnyLoop + 'a, O: LoopObserver> Frame<'a, L, O> {
     /// A frame for the positions of `extent`, on the calling thread.
     #[inline(always)]
     pub(super) fn new(
-        whole: Whole<'a, S, C, O>,
+        whole: Whole<'a, L, O>,
         thread: Option<&CallerThread>,
         number: u64,
         extent: Extent,
@@ -157,10 +161,21 @@ impl<'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Frame<'a, S, C, O> {
         // SAFETY: valid by 1.
         let frame = unsafe { &*frame };
         let (place, end) = (&frame.fork, frame.end);
+        let Whole {
+            ref work,
+            degree,
+            site,
+            observer,
+        } = frame.whole;
         let fork = Fork {
-            job: Job::new(const { &JobKind::new(Fork::<S, C, O>::perform) }),
+            job: Job::new(const { &JobKind::new(Fork::<O>::perform) }),
             latch: Latch::new(),
-            frame: ptr::from_ref(frame),
+            whole: Whole {
+                work: ptr::from_ref(work),
+                degree,
+                site,
+                observer,
+            },
             start,
             end,
             runtime: runtime.to_arc(),
@@ -178,7 +193,7 @@ impl<'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Frame<'a, S, C, O> {
     }
 
     /// The fork, if the call was opened. Its caller has left it, or failed to claim positions.
-    fn opened(&self) -> Option<&Fork<'a, S, C, O>> {
+    fn opened(&self) -> Option<&Fork<'a, O>> {
         if self.call.end() == self.end {
             return None;
         }
@@ -192,7 +207,7 @@ impl<'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Frame<'a, S, C, O> {
     }
 }
 
-impl<S, C, O> Drop for Frame<'_, S, C, O> {
+impl<L, O> Drop for Frame<'_, L, O> {
     #[inline(always)]
     fn drop(&mut self) {
         if self.call.end() != self.end {
@@ -232,8 +247,8 @@ fn begin_watch(thread: &'static CallerThread, number: u64) -> bool {
 }
 
 /// The caller's way through a call.
-pub(super) struct Alone<'f, 'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> {
-    frame: &'f Frame<'a, S, C, O>,
+pub(super) struct Alone<'f, 'a, L, O> {
+    frame: &'f Frame<'a, L, O>,
     /// `None`: nobody can open the call.
     thread: Option<&'static CallerThread>,
     /// The positions from here on have not been claimed.
@@ -252,11 +267,11 @@ pub(super) enum AfterAlone {
     Opened,
 }
 
-impl<'f, 'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Alone<'f, 'a, S, C, O> {
+impl<'f, 'a, L: AnyLoop + 'a, O: LoopObserver> Alone<'f, 'a, L, O> {
     /// Begins. The caller ends its part by `leave`, unless `run_to` has panicked; nothing else panics between them.
     #[inline(always)]
     pub(super) fn enter(
-        frame: &'f Frame<'a, S, C, O>,
+        frame: &'f Frame<'a, L, O>,
         thread: Option<&'static CallerThread>,
         start: u64,
     ) -> Self {
@@ -277,16 +292,20 @@ impl<'f, 'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Alone<'f, 'a, S,
     /// Runs the items up to `to`, in blocks of at most `block_max`, unless the call is opened or ends before. If a body
     /// panics, ends the caller's part, and panics with that and with what others have panicked with.
     #[inline(always)]
-    pub(super) fn run_to(&mut self, to: u64, block_max: u64, runner: &mut Runner<'_, S::Item, C>) {
+    pub(super) fn run_to<R: BlockRunner + ?Sized>(
+        &mut self,
+        to: u64,
+        block_max: u64,
+        runner: &mut R,
+    ) {
         if let Err(payload) = catch(|| self.run_blocks_to(to, block_max, runner)) {
             self.leave_panicked(payload);
         }
     }
 
     #[inline(always)]
-    fn run_blocks_to(&mut self, to: u64, block_max: u64, runner: &mut Runner<'_, S::Item, C>) {
-        let whole = &self.frame.whole;
-        while self.next < to && self.next < whole.consumer.end() {
+    fn run_blocks_to<R: BlockRunner + ?Sized>(&mut self, to: u64, block_max: u64, runner: &mut R) {
+        while self.next < to && self.next < self.frame.whole.work.end() {
             let from = self.next;
             let mut until = to;
             if let Some(thread) = self.thread {
@@ -298,8 +317,7 @@ impl<'f, 'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Alone<'f, 'a, S,
             }
             self.next = until;
             // SAFETY: claimed, once.
-            let items = unsafe { whole.source.block(from, until) };
-            whole.consumer.consume(runner.state(), from..until, items);
+            unsafe { runner.run(from, until) };
         }
     }
 
@@ -325,7 +343,7 @@ impl<'f, 'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Alone<'f, 'a, S,
         } else {
             let Frame { whole, end, .. } = self.frame;
             // SAFETY: not claimed. The caller gets the first panic.
-            contain(|| unsafe { whole.source.discard(self.next, *end) });
+            contain(|| unsafe { whole.work.discard(self.next, *end) });
             Vec::new()
         };
         value_or_resume(Err(payload), others)
@@ -333,7 +351,7 @@ impl<'f, 'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Alone<'f, 'a, S,
 
     /// Ends the caller's part. If the call was opened, waits until its rest has run.
     #[inline(always)]
-    pub(super) fn leave(self, runner: &mut Runner<'_, S::Item, C>) -> AfterAlone {
+    pub(super) fn leave(self, runner: &mut dyn BlockRunner) -> AfterAlone {
         let (frame, next) = (self.frame, self.next);
         self.leave_call();
         match frame.opened() {
@@ -346,7 +364,7 @@ impl<'f, 'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Alone<'f, 'a, S,
     }
 }
 
-impl<'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Fork<'a, S, C, O> {
+impl<O: LoopObserver> Fork<'_, O> {
     /// Worker: see [`Job::perform`].
     unsafe fn perform(job: *mut Job, action: Action<'_>) -> bool {
         let this = job.cast::<Self>();
@@ -371,33 +389,26 @@ impl<'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Fork<'a, S, C, O> {
     /// Whether a worker may run it while the caller is in the middle of an item. It then leaves a place to the caller, also
     /// when that has done its item: so where few may run at once it pays to wait for the caller.
     fn is_passed_on(&self) -> bool {
-        self.whole()
-            .degree
-            .is_none_or(|degree| degree >= DEGREE_MIN)
+        self.whole.degree.is_none_or(|degree| degree >= DEGREE_MIN)
     }
 
-    fn whole(&self) -> &Whole<'a, S, C, O> {
+    fn work(&self) -> &dyn AnyLoop {
         // SAFETY: the caller does not leave the frame before the latch is set, or it is the caller that calls this.
-        unsafe { &(*self.frame).whole }
+        unsafe { &*self.whole.work }
     }
 
     /// Shares the positions, with a runner's state of its own.
     fn run(&self) {
-        let whole = self.whole();
-        let mut runner = Runner::new(whole.consumer);
-        self.share(&mut runner, whole.degree.map(|degree| degree - 1));
+        let degree = self.whole.degree.map(|degree| degree - 1);
+        self.work()
+            .with_runner(&mut |runner| self.share(runner, degree));
     }
 
     /// Shares the positions; their runner is the calling thread.
-    fn share(&self, runner: &mut Runner<'_, S::Item, C>, degree: Option<usize>) {
-        let Whole {
-            source,
-            site,
-            observer,
-            ..
-        } = *self.whole();
+    fn share(&self, runner: &mut dyn BlockRunner, degree: Option<usize>) {
+        let Whole { site, observer, .. } = self.whole;
         let rest = Rest {
-            source,
+            work: self.work(),
             start: self.start,
             end: self.end,
         };
@@ -413,11 +424,10 @@ impl<'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Fork<'a, S, C, O> {
     /// Caller, when it has left the call: waits until a worker has run the fork, or runs it.
     #[cold]
     #[inline(never)]
-    fn finish(&self, runner: &mut Runner<'_, S::Item, C>) {
-        let whole = self.whole();
-        whole.site.was_opened();
+    fn finish(&self, runner: &mut dyn BlockRunner) {
+        self.whole.site.was_opened();
         match self.wait(&wait::for_stolen) {
-            AfterWait::TakenBack => self.share(runner, whole.degree),
+            AfterWait::TakenBack => self.share(runner, self.whole.degree),
             AfterWait::Done => {
                 if let Some(payload) = self.take_panic() {
                     resume_unwind(payload);
@@ -435,7 +445,7 @@ impl<'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Fork<'a, S, C, O> {
         match self.wait(&wait::for_stolen_idly) {
             AfterWait::TakenBack => {
                 // SAFETY: the positions of a fork that was taken back are the caller's. It gets the first panic.
-                contain(|| unsafe { self.whole().source.discard(self.start, self.end) });
+                contain(|| unsafe { self.work().discard(self.start, self.end) });
                 Vec::new()
             }
             AfterWait::Done => self

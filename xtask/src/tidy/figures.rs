@@ -1,0 +1,231 @@
+//! Rule: what can be counted of the code's size only shrinks until it has reached its aim.
+//!
+//! `cargo xtask tidy` prints the table. A figure above its limit is a breach, and so is a limit that the figure has left
+//! behind: the commit that makes something smaller lowers the limit, too.
+
+use super::finding::Finding;
+use super::source::{Source, find_word};
+use super::tree::{Tree, library_module};
+
+const HERE: &str = "xtask/src/tidy/figures.rs";
+/// The layers whose constants decide which thread runs what.
+const DECIDING: &[&str] = &["runtime", "engine", "call_site"];
+/// The types of constants that may be tuned.
+const NUMBERS: &[&str] = &[
+    "u8", "u16", "u32", "u64", "u128", "usize", "i32", "i64", "f64", "Duration",
+];
+
+struct Figure {
+    name: &'static str,
+    count: fn(&Tree) -> usize,
+    /// The figure may not be larger.
+    at_most: usize,
+    /// Nor smaller by this much than the limit, unless it has reached its aim.
+    step: usize,
+    aim: usize,
+}
+
+const FIGURES: &[Figure] = &[
+    Figure {
+        name: "library, lines of code without comments and tests",
+        count: |tree| lines_of(tree).sum(),
+        at_most: 46_500,
+        step: 500,
+        aim: 33_000,
+    },
+    Figure {
+        name: "library, longest file in lines, tests not counted",
+        count: |tree| lengths(tree).into_iter().max().unwrap_or(0),
+        at_most: 600,
+        step: 20,
+        aim: 500,
+    },
+    Figure {
+        name: "library, median file in lines, tests not counted",
+        count: |tree| median(lengths(tree)),
+        at_most: 140,
+        step: 10,
+        aim: 140,
+    },
+    Figure {
+        name: "unsafe blocks in the library",
+        count: |tree| unsafe_blocks(tree, |_| true),
+        at_most: 580,
+        step: 10,
+        aim: 350,
+    },
+    Figure {
+        name: "unsafe blocks in `task`",
+        count: |tree| unsafe_blocks(tree, |module| module == "task"),
+        at_most: 260,
+        step: 10,
+        aim: 120,
+    },
+    Figure {
+        name: "named numbers in runtime, engine, call_site",
+        count: named_numbers,
+        at_most: 175,
+        step: 5,
+        aim: 90,
+    },
+    Figure {
+        name: "xtask, lines in all",
+        count: |tree| in_all(tree, "xtask/src/"),
+        at_most: 11_400,
+        step: 200,
+        aim: 7_000,
+    },
+];
+
+pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+    let found = FIGURES
+        .iter()
+        .filter_map(|figure| figure.complaint((figure.count)(tree)));
+    found
+        .map(|message| Finding::in_file(HERE, message))
+        .collect()
+}
+
+/// The figures as lines of a table.
+pub(crate) fn table(tree: &Tree) -> String {
+    let row = |figure: &Figure| {
+        let Figure {
+            name, at_most, aim, ..
+        } = figure;
+        let now = (figure.count)(tree);
+        format!("{now:>8} {at_most:>8} {aim:>8}  {name}\n")
+    };
+    let rows: String = FIGURES.iter().map(row).collect();
+    format!("{:>8} {:>8} {:>8}\n{rows}", "now", "at most", "aim")
+}
+
+impl Figure {
+    fn complaint(&self, now: usize) -> Option<String> {
+        let Self {
+            name,
+            at_most,
+            step,
+            aim,
+            ..
+        } = self;
+        if now > *at_most {
+            return Some(format!("{name}: {now}, where {at_most} is allowed"));
+        }
+        let could_be = now.next_multiple_of(*step).max(*aim);
+        (could_be < *at_most)
+            .then(|| format!("{name}: {now}; lower the limit from {at_most} to {could_be}"))
+    }
+}
+
+fn lines_of(tree: &Tree) -> impl Iterator<Item = usize> {
+    let code = |source: &Source| {
+        let lines = source.shipped();
+        lines.filter(|line| !line.code.trim().is_empty()).count()
+    };
+    tree.library().map(move |(_, source)| code(&source))
+}
+
+/// The lengths of the library's files that are more than tests.
+fn lengths(tree: &Tree) -> Vec<usize> {
+    let lengths = tree.library().map(|(_, source)| source.shipped().count());
+    lengths.filter(|length| *length > 0).collect()
+}
+
+fn median(mut lengths: Vec<usize>) -> usize {
+    lengths.sort_unstable();
+    lengths.get(lengths.len() / 2).copied().unwrap_or(0)
+}
+
+fn unsafe_blocks(tree: &Tree, is_counted: fn(&str) -> bool) -> usize {
+    let counted = |path: &str| library_module(path).is_some_and(is_counted);
+    let blocks = |source: &Source| {
+        let code = source.shipped_code();
+        let opens = |at: &usize| code[at + "unsafe".len()..].trim_start().starts_with('{');
+        find_word(&code, "unsafe").filter(opens).count()
+    };
+    let files = tree.library().filter(|(path, _)| counted(path));
+    files.map(|(_, source)| blocks(&source)).sum()
+}
+
+fn named_numbers(tree: &Tree) -> usize {
+    let is_number = |code: &str| {
+        let declared = code.split_once("const ").and_then(|(before, rest)| {
+            let is_item = before.trim().is_empty() || before.trim().starts_with("pub");
+            is_item.then(|| rest.split_once(": ")).flatten()
+        });
+        declared.is_some_and(|(_, rest)| {
+            let kind = rest.split([' ', ';']).next().unwrap_or_default();
+            NUMBERS.contains(&kind)
+        })
+    };
+    let decides = |path: &str| library_module(path).is_some_and(|name| DECIDING.contains(&name));
+    let files = tree.library().filter(|(path, _)| decides(path));
+    files
+        .map(|(_, source)| {
+            source
+                .shipped()
+                .filter(|line| is_number(&line.code))
+                .count()
+        })
+        .sum()
+}
+
+fn in_all(tree: &Tree, folder: &str) -> usize {
+    let files = tree
+        .rust_files()
+        .filter(|(path, _)| path.starts_with(folder));
+    files.map(|(_, text)| text.lines().count()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::LIBRARY;
+    use super::*;
+
+    const FIGURE: Figure = Figure {
+        name: "things",
+        count: Tree::len,
+        at_most: 30,
+        step: 10,
+        aim: 15,
+    };
+
+    #[test]
+    fn a_step_backwards_is_found() {
+        assert!(FIGURE.complaint(31).is_some());
+        assert!(FIGURE.complaint(30).is_none());
+    }
+
+    #[test]
+    fn a_limit_that_was_left_behind_is_found() {
+        assert!(FIGURE.complaint(21).is_none());
+        let lower = FIGURE.complaint(20).expect("30 could be 20");
+        assert!(lower.ends_with("from 30 to 20"), "{lower}");
+        let reached = FIGURE.complaint(3).expect("30 could be 15");
+        assert!(reached.ends_with("from 30 to 15"), "{reached}");
+    }
+
+    #[test]
+    fn code_is_counted_without_comments_and_tests() {
+        let text = "//! A file.\n\nconst A: u32 = 1;\nfn f() { unsafe { g() } }\n#[cfg(test)]\nmod tests {\n    fn t() {}\n}\n";
+        let tree = Tree::of(&[(format!("{LIBRARY}task/x.rs").as_str(), text)]);
+        assert_eq!(lines_of(&tree).sum::<usize>(), 2);
+        assert_eq!(unsafe_blocks(&tree, |module| module == "task"), 1);
+        assert_eq!(unsafe_blocks(&tree, |module| module == "queue"), 0);
+        assert_eq!(median(vec![9, 1, 3]), 3);
+    }
+
+    #[test]
+    fn only_constants_of_the_deciding_layers_that_are_numbers_are_counted() {
+        let text = "const A: u32 = 1;\npub(crate) const B: Duration = Duration::ZERO;\nconst C: &str = \"\";\nfn f() -> *const u8 { x }\n";
+        let in_layer = |layer| Tree::of(&[(format!("{LIBRARY}{layer}/x.rs").as_str(), text)]);
+        assert_eq!(named_numbers(&in_layer("engine")), 2);
+        assert_eq!(named_numbers(&in_layer("channel")), 0);
+    }
+
+    #[test]
+    fn folders_are_measured() {
+        let tree = Tree::of(&[("xtask/src/x.rs", "1\n2\n"), ("peers/src/x.rs", "1\n")]);
+        assert_eq!(in_all(&tree, "xtask/src/"), 2);
+    }
+}
