@@ -289,7 +289,6 @@ impl ExternalThread {
         process::refuse_forked();
         let (place, slot) = shared.take_external_slot()?;
         shared.idle.begin(Activity::ExternalThread);
-        shared.note_where_external_is(place);
         let shared = shared.to_arc();
         // SAFETY: the place is this thread's until `drop` gives it back, after the guard.
         let stay = unsafe { WorkerGuard::begin(Arc::clone(&shared), slot) };

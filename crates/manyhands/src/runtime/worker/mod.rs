@@ -34,7 +34,6 @@ mod slot_runtime;
 #[cfg(not(loom))]
 mod threads;
 #[cfg(not(loom))]
-pub(crate) mod victims;
 
 #[cfg(not(loom))]
 pub use crate::priority::Priority;

@@ -376,8 +376,7 @@ fn find_usual(shared: &RuntimeInner, slot: &'static OccupiedSlot, turn: Turn) ->
         .or_else(|| find_elsewhere(shared, slot, TASKS_TAKEN_MAX))
 }
 
-/// Looks at what thieves have passed on, and then at the other slots, starting anywhere, but with the nearest where
-/// distances are known; takes up to `tasks_max` tasks.
+/// Looks at what thieves have passed on, and then at the other slots, starting anywhere; takes up to `tasks_max` tasks.
 fn find_elsewhere(
     shared: &RuntimeInner,
     slot: &'static OccupiedSlot,
@@ -386,25 +385,9 @@ fn find_elsewhere(
     if let Some(fork) = shared.passed_on.take() {
         return Some(FoundWork::Job(fork));
     }
-    if shared.knows_distances() {
-        return find_nearest(shared, slot, tasks_max);
-    }
     let random = slot.next_random() as usize;
     shared
         .other_slots(slot, random)
-        .find_map(|other| look_at(shared, slot, other, tasks_max))
-}
-
-/// As [`find_elsewhere`]. A function of its own, because the order takes room on the stack.
-#[inline(never)]
-fn find_nearest(
-    shared: &RuntimeInner,
-    slot: &'static OccupiedSlot,
-    tasks_max: usize,
-) -> Option<FoundWork> {
-    let random = slot.next_random() as usize;
-    shared
-        .other_slots_by_distance(slot, random)
         .find_map(|other| look_at(shared, slot, other, tasks_max))
 }
 
