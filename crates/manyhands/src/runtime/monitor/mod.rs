@@ -35,3 +35,5 @@ pub use changes::{ThreadChange, ThreadChangeReason};
 pub use long_job::LongJob;
 #[cfg(not(loom))]
 pub use stall::{Stall, StalledThread, Wait};
+#[cfg(not(loom))]
+pub(crate) use sweep::STALLED_AFTER;

@@ -542,7 +542,8 @@ const LONG: Duration = Duration::from_millis(10);
 const STARVED_AFTER: Duration = Duration::from_millis(500);
 /// The same where other threads want the processors: the computations may wait for queued work.
 const STARVED_AFTER_ALL: Duration = Duration::from_secs(5);
-const STALLED_AFTER: Duration = Duration::from_millis(100);
+/// Work that waits while nothing runs is reported after this time.
+pub(crate) const STALLED_AFTER: Duration = Duration::from_millis(100);
 const ON_ITS_WAY_MAX: Duration = Duration::from_millis(50);
 const MEMORY_CHECKS_APART: Duration = Duration::from_millis(100);
 

@@ -39,6 +39,11 @@ impl RuntimeInner {
         matches!(self.monitor.switch.state(), State::On | State::Slow)
     }
 
+    /// Whether the monitor has a thread, on or off.
+    pub(crate) fn has_monitor(&self) -> bool {
+        lock(&self.monitor.thread).is_some()
+    }
+
     /// Makes the monitor sweep soon, unless it does so anyway.
     #[inline]
     pub(crate) fn alert_monitor(&self) {

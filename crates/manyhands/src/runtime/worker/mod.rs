@@ -16,7 +16,6 @@ mod placement;
 #[cfg(not(loom))]
 pub(crate) mod priority;
 #[cfg(not(loom))]
-pub(crate) mod refusal;
 #[cfg(not(loom))]
 pub(crate) mod refused_starts;
 #[cfg(not(loom))]
@@ -34,6 +33,5 @@ mod slot_runtime;
 #[cfg(not(loom))]
 mod threads;
 #[cfg(not(loom))]
-
 #[cfg(not(loom))]
 pub use crate::priority::Priority;
