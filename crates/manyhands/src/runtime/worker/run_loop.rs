@@ -19,7 +19,7 @@ use crate::runtime::worker::rounds::{Rounds, Turn};
 use crate::runtime::worker::short_tasks;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::worker::steal_grace::StealGrace;
-use crate::runtime::{Priority, RuntimeInner, ending};
+use crate::runtime::{Priority, RuntimeInner, current, ending};
 use crate::sync::atomic::Ordering;
 use crate::sync::{Backoff, PollerState, clock, process, spin_loop};
 use std::ptr;
@@ -69,12 +69,14 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
         spare: SpareTime::NEVER_OVER,
     };
     let mut permit = RunPermit::new();
+    let entries = current::entries();
     let discard_own = |permit: RunPermit<'_>| shared.discard_local(slot, permit);
     while !ending::leaves(shared, permit.again(), discard_own) {
         if process::is_forked() {
             // What it ran has forked, and has ended in the child, where this is the only thread.
             abort(process::FORKED);
         }
+        current::abort_if_left_entered(slot, entries);
         at_work.turn = at_work.rounds.next();
         timer_poll.fire_timers(slot, permit.again());
         if at_work.turn == Turn::Outside {
