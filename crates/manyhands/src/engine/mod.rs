@@ -39,7 +39,7 @@ use crate::engine::unshared::{AfterAlone, Alone, Frame, Whole};
 use crate::inspect::{self, AloneBecause, LoopObserver, LoopSite, RunnerObserver, Unobserved};
 use crate::runtime::current;
 use crate::runtime::fork_join::caller_threads::CallerThread;
-use crate::runtime::fork_join::series::{self, WAKE_PAYS_FROM};
+use crate::runtime::fork_join::series;
 use crate::runtime::fork_join::unshared_calls::Extent;
 use crate::sync::{clock, thread};
 
@@ -558,11 +558,7 @@ pub(crate) fn pays_to_share(left: u64) -> bool {
 
 #[cold]
 fn pays_on_this_runtime(left: u64) -> bool {
-    current::with_runtime(|runtime| {
-        runtime.idle.is_anyone_searching()
-            || left > WAKE_PAYS_FROM * runtime.wake_latency()
-            || series::is_worth_a_wake(runtime, left)
-    })
+    current::with_runtime(|runtime| series::offer(runtime, Some(left)).is_some())
 }
 
 /// A block of items that cost more takes longer than a tenth of a microsecond, if a tick is at most half a nanosecond.

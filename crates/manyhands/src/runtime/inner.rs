@@ -17,6 +17,7 @@ use crate::runtime::monitor::control::Monitor;
 use crate::runtime::settings::Settings;
 use crate::runtime::sleep::clock::Clock;
 use crate::runtime::sleep::idle::{Claim, Idle};
+use crate::runtime::sleep::policy::Seen;
 use crate::runtime::sleep::waking::{self, Waker};
 use crate::runtime::worker::long_kinds::LongKinds;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
@@ -225,6 +226,15 @@ impl RuntimeInner {
     pub(crate) fn wake_latency(&self) -> u64 {
         // Relaxed: advice.
         self.wake_latency.load(Ordering::Relaxed)
+    }
+
+    /// What the counts say now, for a decision.
+    pub(crate) fn seen(&self) -> Seen {
+        Seen {
+            has_room: self.idle.has_room(),
+            is_anyone_searching: self.idle.is_anyone_searching(),
+            wake_latency: self.wake_latency(),
+        }
     }
 
     /// Takes one measurement into account.

@@ -15,8 +15,8 @@ use crate::inspect::{self, AloneBecause, LoopObserver, RunnerObserver, Unobserve
 use crate::job::{Payload, catch};
 use crate::parallel::source::turns::Turns;
 use crate::parallel::source::{Feed, Source};
-use crate::runtime::fork_join::series::WAKE_PAYS_FROM;
 use crate::runtime::sleep::blocking;
+use crate::runtime::sleep::policy::{self, Offer};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::{HelperSlot, OpenCall, YieldCheck, current};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -258,7 +258,7 @@ impl<I: Iterator> Pull<I> {
 fn is_worthwhile(spent: u64) -> bool {
     spent > clock::ticks_in(PROBE_NANOS * 5)
         && current::with_runtime(|runtime| {
-            runtime.idle.is_anyone_searching() || spent > WAKE_PAYS_FROM * runtime.wake_latency()
+            policy::offer(Some(spent), runtime.seen()) != Offer::InSeries
         })
 }
 
@@ -308,7 +308,9 @@ fn share<I, C, O>(
             if let Some(place) = place {
                 let runtime = place.slot.runtime();
                 runtime.arm_monitor();
-                if plan.helpers == HelperPolicy::AtOnce || !runtime.idle.is_anyone_searching() {
+                // Of one that may come, nobody knows how much it would save.
+                let left = (plan.helpers == HelperPolicy::WhenItPays).then_some(0);
+                if policy::wakes(left, 1, 1, runtime.seen()) > 0 {
                     runtime.wake_one();
                 }
             }

@@ -17,6 +17,7 @@ use crate::job::{Action, Job, JobKind, Latch, Payload, abort, catch, contain};
 use crate::queue::Popped;
 use crate::runtime::fork_join::series;
 use crate::runtime::fork_join::wait::{self, AfterWait};
+use crate::runtime::sleep::policy::{self, Offer};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{RuntimeInner, current};
@@ -203,13 +204,12 @@ fn offer(slot: &OccupiedSlot, shared: &RuntimeInner, cost: u64) {
     if cost != 0 && cost < clock::ticks_in(OFFER_NANOS_MIN) {
         return;
     }
-    let wake =
-        cost == 0 || cost > 2 * shared.wake_latency() || series::is_worth_a_wake(shared, cost);
-    if wake || shared.idle.is_anyone_searching() {
-        // Without waiting for a demand: the first half may be long, and fork nothing.
-        slot.deque.expose(EXPOSED_AT_ONCE);
-    }
-    if wake {
+    let Some(offer) = series::offer(shared, (cost != 0).then_some(cost)) else {
+        return;
+    };
+    // Without waiting for a demand: the first half may be long, and fork nothing.
+    slot.deque.expose(EXPOSED_AT_ONCE);
+    if offer == Offer::Wake {
         shared.wake_if_nobody_searches();
     }
 }
@@ -254,12 +254,10 @@ fn heartbeat(slot: &OccupiedSlot) {
 #[inline(never)]
 fn wake_if_worth_it(slot: &OccupiedSlot) {
     let shared = slot.runtime();
-    if !shared.idle.has_room() || shared.idle.is_anyone_searching() {
-        return;
-    }
     let now = clock::ticks();
     // A counter that has jumped back reads as a long time.
-    if now.abs_diff(slot.last_wake.get()) > shared.wake_latency() {
+    let since = now.abs_diff(slot.last_wake.get());
+    if policy::wakes_again(since, shared.seen()) {
         slot.last_wake.set(now);
         slot.deque.expose(EXPOSED_AT_ONCE);
         shared.wake_one();

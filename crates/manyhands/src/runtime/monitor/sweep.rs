@@ -31,7 +31,7 @@ use crate::runtime::monitor::detector::{Look, ThreadVerdict, Watch};
 use crate::runtime::monitor::favour::{Favour, Held, is_long, outlasting};
 use crate::runtime::monitor::hill_climbing_sampler::HillClimbingSampler;
 use crate::runtime::monitor::memory;
-use crate::runtime::sleep::waking;
+use crate::runtime::sleep::{policy, waking};
 use crate::runtime::worker::held_places::Places;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::{LongJob, RuntimeInner, Stall};
@@ -209,9 +209,9 @@ impl Sweeper {
 
     /// Whether a worker comes for the work that waits: one that searches, one on its way, or one that this wakes.
     fn brings_worker(&mut self, shared: &RuntimeInner, now: Instant) -> bool {
-        // Who searches runs. Where nobody runs, who counts as one that searches is blocked, and nobody else is woken.
-        let is_searching = shared.idle.is_anyone_searching() && shared.idle.running() > 0;
-        self.awaits_worker(shared, now) || is_searching || shared.wake_one()
+        let is_searching = shared.idle.is_anyone_searching();
+        let searcher_comes = policy::searcher_comes(shared.idle.running(), is_searching);
+        self.awaits_worker(shared, now) || searcher_comes || shared.wake_one()
     }
 
     /// Whether a worker was woken or started that has not run yet, but not for too long.
@@ -294,8 +294,7 @@ impl Sweeper {
                     if is_long {
                         stats.count_long(computed_for, is_in_short_task);
                     }
-                    let starves = running_for >= STARVED_AFTER_ALL
-                        || (running_for >= STARVED_AFTER && watch.has_processor());
+                    let starves = policy::starves(running_for, watch.has_processor());
                     stats.count_starving(slot, starves);
                     if verdict == ThreadVerdict::Runs
                         && running_for >= LONG
@@ -365,16 +364,10 @@ impl Sweeper {
             // No thread can be added, so neither frequent sweeps nor threads ahead are of any use.
             self.burst = None;
         }
-        let ahead = match self.burst {
-            Some(burst) if burst.sweeps_that_detected > 1 => BURST_HEADROOM,
-            _ => 0,
-        };
-        let starved = if shared.has_waiting_tasks() {
-            (stats.starving(shared) + 1).saturating_sub(shared.idle.limit())
-        } else {
-            0
-        };
-        self.set_extra(shared, ahead.max(starved));
+        let burst_sweeps = self.burst.map_or(0, |burst| burst.sweeps_that_detected);
+        let starving = shared.has_waiting_tasks().then(|| stats.starving(shared));
+        let beyond = policy::threads_beyond(shared.idle.limit(), starving, burst_sweeps);
+        self.set_extra(shared, beyond);
         let mut wakes = shared.idle.room();
         while wakes > 0 && shared.has_visible_work(None) && shared.wake_one() {
             wakes -= 1;
@@ -532,16 +525,10 @@ const PAUSE_IN_BURST: Duration = Duration::from_micros(60);
 /// A pause is this part of the time that the burst has lasted, so that it costs little in the long run.
 const BURST_SHARE: u32 = 64;
 const BURST_ENDS_AFTER: Duration = Duration::from_millis(2);
-/// In burst mode this many threads more than the limit may run, in place of those not yet detected.
-const BURST_HEADROOM: usize = 2;
 /// Time between two checks of a thread that was detected as blocked.
 const RECHECKS_APART: Duration = Duration::from_millis(1);
 /// A computation of this length is noted.
 const LONG: Duration = Duration::from_millis(10);
-/// When computations, each with a processor of its own, occupy every running thread for this long, one thread is added.
-const STARVED_AFTER: Duration = Duration::from_millis(500);
-/// The same where other threads want the processors: the computations may wait for queued work.
-const STARVED_AFTER_ALL: Duration = Duration::from_secs(5);
 /// Work that waits while nothing runs is reported after this time.
 pub(crate) const STALLED_AFTER: Duration = Duration::from_millis(100);
 const ON_ITS_WAY_MAX: Duration = Duration::from_millis(50);
