@@ -2,10 +2,11 @@
 //!
 //! A start is refused for a moment where a limit of processes or of memory is reached. The monitor tries again at each
 //! sweep in which work waits, and so does new work, but not more often than once in a millisecond. Perhaps there is no
-//! monitor, because its thread is refused too. So a runtime that was refused a thread is listed, and while the list has an
-//! entry each thread that enters a runtime, and each that waits in this library, does every few milliseconds what the
-//! monitor would: it starts threads, fires timers and reports a stall. After ten seconds threads that wait for the pool's
-//! work panic, if the pool has no thread: what they wait for may never come.
+//! monitor, because its thread is refused too. So a runtime that was refused a thread is listed. While the list has an
+//! entry each thread that enters a runtime, and each that waits in this library, tries to start the monitor every few
+//! milliseconds. If that is refused it does what the monitor would: it starts workers, fires timers and reports a stall.
+//! After ten seconds threads that wait for the pool's work panic, if the pool has no thread: what they wait for may never
+//! come.
 //!
 //! A thread that waits in a channel, and was asleep before the list had an entry, does not try. Nothing is lost by that as
 //! long as any other thread does.
@@ -83,13 +84,16 @@ impl Refusal {
 
 impl RuntimeInner {
     /// The system has refused a thread, or would just now: others are to try again. The caller holds no lock.
-    #[cold]
     pub(crate) fn note_refused(&self) {
         if self.refusal.may_ask() {
             let now = clock::ticks().max(1);
             // Relaxed: advice.
             self.refusal.last.store(now, Ordering::Relaxed);
         }
+        self.list();
+    }
+
+    fn list(&self) {
         // SeqCst: who takes it from the list clears this before it tries again.
         if self.refusal.is_listed.swap(true, Ordering::SeqCst) {
             return;
@@ -104,7 +108,7 @@ impl RuntimeInner {
         }
     }
 
-    /// Starts what was refused and is still needed.
+    /// Starts the monitor if that was refused, and in its place the worker that is needed.
     fn try_again(&self) {
         if self.has_ended() {
             return;
@@ -114,22 +118,32 @@ impl RuntimeInner {
         if !self.idle.is_inactive() || self.has_visible_work(None) {
             self.arm_monitor();
         }
-        waking::use_room(self);
+        if !self.has_monitor() {
+            waking::use_room(self);
+        } else if self.lacks_thread() {
+            // The monitor tries.
+            self.list();
+        }
     }
 
     /// After [`try_again`](Self::try_again): fires timers and reports in place of the monitor, if its thread is refused
     /// too. Both call code of the user, so the caller holds no lock.
     fn stand_in(&self) {
-        let is_alone = !self.has_ended() && !self.has_monitor();
-        if is_alone {
-            let _ = self.fire_outside_timers();
-        }
-        let lacks_thread = self.idle.running() == 0 && self.has_visible_work(None);
-        if !lacks_thread || !self.refusal.is_refused() {
+        if !self.lacks_thread() {
             self.refusal.forget();
-        } else if is_alone && self.refusal.must_be_reported() {
+        }
+        if self.has_ended() || self.has_monitor() {
+            return;
+        }
+        let _ = self.fire_outside_timers();
+        if self.lacks_thread() && self.idle.running() == 0 && self.refusal.must_be_reported() {
             self.settings.report_stall(&Stall::of(self));
         }
+    }
+
+    /// Whether work waits, and the last thread was refused.
+    fn lacks_thread(&self) -> bool {
+        self.refusal.is_refused() && self.has_visible_work(None)
     }
 }
 
@@ -150,38 +164,35 @@ pub(crate) fn panic_if_given_up() {
 #[inline]
 pub(crate) fn is_given_up() -> bool {
     is_any()
-        && still_lacks_threads(|shared| {
-            shared.has_visible_work(None) && shared.refusal.lasts() >= GIVEN_UP_AFTER
+        && own_runtime_still(|shared| {
+            shared.lacks_thread()
+                && shared.idle.threads() == 0
+                && shared.refusal.lasts() >= GIVEN_UP_AFTER
         })
 }
 
-/// Whether a thread that waits had better run the work itself, because its runtime has no thread and gets none. Waits for
+/// Whether a thread that waits had better run the work itself, because its runtime is refused threads. Waits for
 /// one for a while, unless `is_over`: what the thread runs may itself wait for a task.
 #[inline]
 pub(crate) fn must_help_itself(is_over: impl Fn() -> bool) -> bool {
     is_any() && gets_no_thread(&is_over)
 }
 
-#[cold]
 fn gets_no_thread(is_over: &dyn Fn() -> bool) -> bool {
     let nobody_wakes = Parker::new();
     (0..TRIES_BEFORE_HELPING).all(|_| {
-        let lacks = !is_over() && still_lacks_threads(|_| true);
-        if lacks {
+        let waits = !is_over() && own_runtime_still(RuntimeInner::lacks_thread);
+        if waits {
             nobody_wakes.park_timeout(TRIES_APART);
         }
-        lacks
+        waits
     })
 }
 
-/// Whether the calling thread's runtime has no thread, was refused one just now, and meets the condition.
-#[cold]
-fn still_lacks_threads(condition: fn(&RuntimeInner) -> bool) -> bool {
+/// Tries again, and returns whether the calling thread's runtime meets the condition all the same.
+fn own_runtime_still(condition: fn(&RuntimeInner) -> bool) -> bool {
     try_all();
-    let lacks = |shared: &RuntimeInner| {
-        shared.refusal.is_refused() && shared.idle.threads() == 0 && condition(shared)
-    };
-    current::with_existing_runtime(lacks).unwrap_or(false)
+    current::with_existing_runtime(condition).unwrap_or(false)
 }
 
 /// Whether a runtime of this process waits for a thread that was refused.
