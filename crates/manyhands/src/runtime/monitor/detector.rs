@@ -8,7 +8,7 @@
 //! Where the system reports only one of the two, that one decides, after a longer time. Where it reports neither, no
 //! thread is detected.
 //!
-//! Not here: reading clocks and states, and adding threads (`sweep.rs`).
+//! Not here: reading clocks and states (`blocked.rs`), and adding threads (`sweep.rs`).
 
 use crate::sync::thread_state::Activity;
 use std::time::Duration;

@@ -1,8 +1,10 @@
 //! Unit tests of `sweep.rs`: when a sweep wakes or starts a worker for a task that waits.
 
-use super::{MEMORY_CHECKS_APART, ON_ITS_WAY_MAX, STALLED_AFTER, Sweep, SweepStats, Sweeper};
+use super::{MEMORY_CHECKS_APART, Sweep, Sweeper};
 use crate::job::RunPermit;
 use crate::runtime::current;
+use crate::runtime::monitor::stalled::{ON_ITS_WAY_MAX, STALLED_AFTER};
+use crate::runtime::monitor::starved::Long;
 use crate::runtime::sleep::idle::{Activity, Claim};
 use crate::runtime::sleep::waking::{Pool, Waker};
 use crate::runtime::{Stall, ThreadChangeReason};
@@ -81,10 +83,10 @@ fn favour_that_began_between_two_sweeps_lasts_as_any_other() {
 fn tasks_beyond_the_limit_starve_others_only_where_they_have_the_places() {
     let runtime = without_monitor();
     let shared = runtime.shared();
-    let stats = |starving, starving_beyond| SweepStats {
+    let stats = |starving, starving_beyond| Long {
         starving,
         starving_beyond,
-        ..SweepStats::default()
+        ..Long::default()
     };
     assert_eq!(stats(0, 5).starving(shared), 2, "nobody else runs");
     shared.idle.begin(Activity::ExternalThread);
