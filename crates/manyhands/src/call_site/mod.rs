@@ -190,7 +190,7 @@ impl CallSiteProfile {
             alone
         };
         let percent = u128::from(elapsed) * 100 / measured.max(1);
-        let longest = match clock::ticks_in(PATIENCE_NANOS) / elapsed.max(1) {
+        let longest = match clock::ticks_in(BACKOFF_NANOS_MAX) / elapsed.max(1) {
             _ if percent > MUCH_SLOWER_PERCENT => BACKOFF_MAX.into(),
             patience => patience,
         };
@@ -246,7 +246,7 @@ const BACKOFF_MAX: u32 = 64;
 /// A call this much slower than alone shows that the bodies contend with each other.
 const MUCH_SLOWER_PERCENT: u128 = 130;
 /// A backoff for less than that lasts no longer than this.
-const PATIENCE_NANOS: u64 = 5_000_000;
+const BACKOFF_NANOS_MAX: u64 = 5_000_000;
 /// This number of calls in a row must be hurt before others run alone.
 const HURT_IN_A_ROW: u32 = 2;
 

@@ -35,6 +35,7 @@ mod unshared;
 use crate::call_site::CallSiteProfile;
 use crate::engine::consumer::Consumer;
 use crate::engine::shared_call::Begun;
+pub(crate) use crate::engine::shared_call::RUNNERS_SPARE_AT_ONCE;
 use crate::engine::unshared::{AfterAlone, Alone, Frame, Whole};
 use crate::inspect::{self, AloneBecause, LoopObserver, LoopSite, RunnerObserver, Unobserved};
 use crate::runtime::current;
@@ -566,7 +567,7 @@ const BRIEF_COST_LOG2: u32 = 18;
 /// Positions driven in one segment: they fit a range's 32 bits, and no sum of two overflows.
 const SEGMENT_MAX: u64 = 1 << 31;
 /// A first block this long gives a reliable rate.
-const PROBE_NANOS: u64 = 1_000;
+pub(crate) const PROBE_NANOS: u64 = 1_000;
 const PROBE_GROWTH: u64 = 8;
 /// A block of this many items gives a reliable rate even if it was short.
 const PROBE_ITEMS_TRUSTED: u64 = 512;

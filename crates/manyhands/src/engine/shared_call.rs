@@ -474,8 +474,8 @@ pub(super) fn smoothed(before: Rate, now: Rate) -> Rate {
 
 /// Runners beyond the number of workers: those that compensate for blocked ones.
 const RUNNERS_SPARE: usize = 6;
-/// The same, where bodies may wait for one another.
-const RUNNERS_SPARE_AT_ONCE: usize = 126;
+/// The same, where bodies may wait for one another, or for the next item.
+pub(crate) const RUNNERS_SPARE_AT_ONCE: usize = 126;
 /// One more worker is woken for each of these that is left to do.
 pub(super) const SHARE_NANOS_WORTH_A_WAKE: u64 = 25_000;
 /// Each runner wakes this number of others when it joins; `many_cores.rs` compares.

@@ -10,7 +10,10 @@
 
 use crate::engine::consumer::Consumer;
 use crate::engine::helped::{Helped, HelpedWork, Panics};
-use crate::engine::{BLOCK_NANOS_MAX, HelperPolicy, Plan, Rate, Runner, SharingPlan};
+use crate::engine::{
+    BLOCK_NANOS_MAX, HelperPolicy, PROBE_NANOS, Plan, RUNNERS_SPARE_AT_ONCE, Rate, Runner,
+    SharingPlan,
+};
 use crate::inspect::{self, AloneBecause, LoopObserver, RunnerObserver, Unobserved};
 use crate::job::{Payload, catch};
 use crate::parallel::source::turns::Turns;
@@ -299,7 +302,7 @@ fn share<I, C, O>(
             pull: Turns::new(pull),
             chunk,
             runners: AtomicUsize::new(1),
-            runners_max: plan.degree.unwrap_or(workers + RUNNERS_SPARE),
+            runners_max: plan.degree.unwrap_or(workers + RUNNERS_SPARE_AT_ONCE),
             stopped: AtomicBool::new(false),
             panics: Panics::new(),
             observer,
@@ -506,8 +509,5 @@ where
 const CHUNK_MAX: usize = 1024;
 /// Items in each leaf of a deterministic reduction.
 const LEAF_LEN: usize = 256;
-const PROBE_NANOS: u64 = 1_000;
 /// A look at the iterator's lock would disturb its holder.
 const SPINS_BETWEEN_LOOKS: usize = 16;
-/// Runners beyond the number of workers: those that compensate for blocked ones.
-const RUNNERS_SPARE: usize = 126;

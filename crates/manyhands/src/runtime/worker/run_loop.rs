@@ -523,7 +523,7 @@ impl SpareTime {
 }
 
 /// Most tasks moved in one go: enough to share the price of a steal, few enough to leave some behind.
-const TASKS_TAKEN_MAX: usize = 32;
+pub(super) const TASKS_TAKEN_MAX: usize = 32;
 /// Spin-loop hints between two looks.
 const LOOKS_APART: u32 = 4;
 /// A worker that keeps finding work by spinning spins this long, one that never does the least.
