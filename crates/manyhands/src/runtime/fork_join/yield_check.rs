@@ -52,15 +52,14 @@ impl YieldCheck {
     pub(crate) fn is_wanted(&mut self) -> bool {
         let slot = self.slot;
         let shared = slot.runtime();
-        // A searching worker cannot take tasks that only this worker may run.
-        !slot.local.is_empty() || {
-            let wanted = if self.has_waiting_task(shared) {
-                Some(WantedFor::Tasks)
-            } else {
-                shared.idle.is_overfull().then_some(WantedFor::Sleep)
-            };
-            wanted.is_some() && policy::gives_way(wanted, shared.idle.is_anyone_searching())
-        }
+        let wanted = if !slot.local.is_empty() {
+            Some(WantedFor::OwnTasks)
+        } else if self.has_waiting_task(shared) {
+            Some(WantedFor::Tasks)
+        } else {
+            shared.idle.is_overfull().then_some(WantedFor::Sleep)
+        };
+        policy::gives_way(wanted, shared.idle.is_anyone_searching())
     }
 
     fn has_waiting_task(&mut self, shared: &RuntimeInner) -> bool {

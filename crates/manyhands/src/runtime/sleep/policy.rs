@@ -110,15 +110,22 @@ pub(crate) fn notify(pusher: Pusher, queue: OwnQueue) -> Notify {
 /// Why a helper may have to leave its call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WantedFor {
-    /// Tasks wait.
+    /// Tasks wait that only it may run.
+    OwnTasks,
+    /// Tasks wait that any worker may run.
     Tasks,
     /// More threads run than may.
     Sleep,
 }
 
-/// Helper of a call: whether it leaves. Not if somebody searches, who takes the tasks or is one thread too many itself.
+/// Helper of a call: whether it leaves. Not if somebody searches, who takes the tasks or is one thread too many itself; but
+/// nobody else can take its own tasks.
 pub(crate) fn gives_way(wanted: Option<WantedFor>, is_anyone_searching: bool) -> bool {
-    wanted.is_some() && !is_anyone_searching
+    match wanted {
+        None => false,
+        Some(WantedFor::OwnTasks) => true,
+        Some(WantedFor::Tasks | WantedFor::Sleep) => !is_anyone_searching,
+    }
 }
 
 /// Sweep that sees work which nobody runs, while `running` threads run: whether somebody who searches comes for it. Where
@@ -246,11 +253,15 @@ mod tests {
 
     #[test]
     fn a_helper_gives_way_to_tasks_and_threads_unless_somebody_searches() {
-        for wanted in [WantedFor::Tasks, WantedFor::Sleep] {
-            assert!(gives_way(Some(wanted), false), "{wanted:?}");
-            assert!(!gives_way(Some(wanted), true), "{wanted:?}");
+        for (wanted, expected) in [
+            (None, [false, false]),
+            (Some(WantedFor::OwnTasks), [true, true]),
+            (Some(WantedFor::Tasks), [true, false]),
+            (Some(WantedFor::Sleep), [true, false]),
+        ] {
+            let gives_way = [false, true].map(|searching| gives_way(wanted, searching));
+            assert_eq!(gives_way, expected, "{wanted:?}");
         }
-        assert!(!gives_way(None, false));
     }
 
     #[test]
