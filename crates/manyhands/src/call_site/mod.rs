@@ -69,7 +69,6 @@ impl CallSiteProfile {
         site
     }
 
-    #[cold]
     fn forget(&self) {
         // Relaxed, here and below: every field is advice, and each stands alone.
         self.cost.store(0, Ordering::Relaxed);
@@ -146,7 +145,6 @@ impl CallSiteProfile {
     }
 
     /// A call that ran alone took so long that it was opened: no more calls are to be run alone.
-    #[cold]
     pub(crate) fn was_opened(&self) {
         // Relaxed, both: advice.
         self.alone.store(0, Ordering::Relaxed);
@@ -202,7 +200,6 @@ impl CallSiteProfile {
     }
 
     /// Sharing made a call slower; `longest` calls at most are to run alone for that.
-    #[cold]
     fn learn_hurt(&self, longest: u64, items: u64) {
         // Relaxed, both: advice.
         let hurt = self.hurt.load(Ordering::Relaxed) + 1;
@@ -213,7 +210,6 @@ impl CallSiteProfile {
     }
 
     /// Runs the next calls alone, more of them each time, `longest` at most.
-    #[cold]
     fn back_off(&self, longest: u32, items: u64) {
         // Relaxed: advice.
         let doubled = self.backoff.load(Ordering::Relaxed) * 2 + 1;

@@ -158,14 +158,14 @@ pub(crate) fn drive<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, 
 }
 
 /// What the profile of a call site is found by.
-#[inline(always)]
+#[inline]
 fn key_of<S: Indexed, C: Consumer<S::Item>>() -> usize {
     drive_long::<S, C, Unobserved> as *const () as usize
 }
 
 /// Whether calls with this number of items have always been too short to be shared. The path of such calls touches little memory
 /// too: after a pause each of its cache lines costs as much as an item.
-#[inline(always)]
+#[inline]
 fn is_short<S: Indexed, C: Consumer<S::Item>>(
     source: &S,
     consumer: &C,
@@ -190,7 +190,7 @@ enum Sampling {
 
 /// Runs a call that is expected to be short. Returns how many ticks that took, 0 if it was not measured; `None` if it was not
 /// short, or looked at the clock itself.
-#[inline(always)]
+#[inline]
 fn run_short<S: Indexed, C: Consumer<S::Item>>(
     source: &S,
     consumer: &C,
@@ -234,14 +234,14 @@ fn run_short<S: Indexed, C: Consumer<S::Item>>(
 }
 
 /// Whether a thread measures its call of this number: of any eight in a row about one, and which one varies.
-#[inline(always)]
+#[inline]
 fn is_sampled(number: u64) -> bool {
     // Multiplying spreads the bits (Fibonacci hashing, Knuth vol. 3).
     number.wrapping_mul(0x9E37_79B9_7F4A_7C15) < u64::MAX / 8
 }
 
 /// As many items of this cost as take about a tenth of a microsecond, at least one.
-#[inline(always)]
+#[inline]
 fn brief_block(cost: u64) -> u64 {
     let excess = BRIEF_COST_LOG2.saturating_sub(cost.max(1).ilog2());
     1 << excess

@@ -309,7 +309,6 @@ impl<S: Indexed, C: Consumer<S::Item>, O: LoopObserver> SharedRest<'_, S, C, O> 
     }
 
     /// Lets helpers in again.
-    #[cold]
     fn share_again(&self, slot: &OccupiedSlot) {
         self.sharing.share_again();
         self.plan_wakes(slot);

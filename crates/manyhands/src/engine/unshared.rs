@@ -46,7 +46,7 @@ pub(super) struct Whole<'a, S, C, O> {
 
 /// Runs a short call of more than one item, which the monitor opens if it goes on. Returns whether it was
 /// opened, or measured.
-#[inline(always)]
+#[inline]
 pub(super) fn run<S: Indexed, C: Consumer<S::Item>>(
     whole: Whole<'_, S, C, Unobserved>,
     (thread, number): (&'static CallerThread, u64),
@@ -126,7 +126,7 @@ struct Fork<'a, S, C, O> {
 
 impl<'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Frame<'a, S, C, O> {
     /// A frame for the positions of `extent`, on the calling thread.
-    #[inline(always)]
+    #[inline]
     pub(super) fn new(
         whole: Whole<'a, S, C, O>,
         thread: Option<&CallerThread>,
@@ -193,7 +193,7 @@ impl<'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Frame<'a, S, C, O> {
 }
 
 impl<S, C, O> Drop for Frame<'_, S, C, O> {
-    #[inline(always)]
+    #[inline]
     fn drop(&mut self) {
         if self.call.end() != self.end {
             // SAFETY: it was opened, so the fork is there; the thread that ran it has done with it.
@@ -204,7 +204,7 @@ impl<S, C, O> Drop for Frame<'_, S, C, O> {
 
 /// How many items a caller claims that has run `done`: few beside those, whatever the items were expected to take. Where that
 /// was next to nothing, claiming would take longer than the items, so there it is three times as many.
-#[inline(always)]
+#[inline]
 pub(super) fn next_block(done: u64, block_max: u64) -> u64 {
     let more = if block_max < TINY_ITEMS {
         done / 4
@@ -254,7 +254,7 @@ pub(super) enum AfterAlone {
 
 impl<'f, 'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Alone<'f, 'a, S, C, O> {
     /// Begins. The caller ends its part by `leave`, unless `run_to` has panicked; nothing else panics between them.
-    #[inline(always)]
+    #[inline]
     pub(super) fn enter(
         frame: &'f Frame<'a, S, C, O>,
         thread: Option<&'static CallerThread>,
@@ -276,14 +276,14 @@ impl<'f, 'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Alone<'f, 'a, S,
 
     /// Runs the items up to `to`, in blocks of at most `block_max`, unless the call is opened or ends before. If a body
     /// panics, ends the caller's part, and panics with that and with what others have panicked with.
-    #[inline(always)]
+    #[inline]
     pub(super) fn run_to(&mut self, to: u64, block_max: u64, runner: &mut Runner<'_, S::Item, C>) {
         if let Err(payload) = catch(|| self.run_blocks_to(to, block_max, runner)) {
             self.leave_panicked(payload);
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn run_blocks_to(&mut self, to: u64, block_max: u64, runner: &mut Runner<'_, S::Item, C>) {
         let whole = &self.frame.whole;
         while self.next < to && self.next < whole.consumer.end() {
@@ -308,7 +308,7 @@ impl<'f, 'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Alone<'f, 'a, S,
         self.next
     }
 
-    #[inline(always)]
+    #[inline]
     fn leave_call(&self) {
         if let Some(thread) = self.thread {
             thread.calls.leave(&self.frame.call);
@@ -332,7 +332,7 @@ impl<'f, 'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Alone<'f, 'a, S,
     }
 
     /// Ends the caller's part. If the call was opened, waits until its rest has run.
-    #[inline(always)]
+    #[inline]
     pub(super) fn leave(self, runner: &mut Runner<'_, S::Item, C>) -> AfterAlone {
         let (frame, next) = (self.frame, self.next);
         self.leave_call();
@@ -411,7 +411,6 @@ impl<'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Fork<'a, S, C, O> {
     }
 
     /// Caller, when it has left the call: waits until a worker has run the fork, or runs it.
-    #[cold]
     #[inline(never)]
     fn finish(&self, runner: &mut Runner<'_, S::Item, C>) {
         let whole = self.whole();
@@ -428,7 +427,6 @@ impl<'a, S: Indexed, C: Consumer<S::Item>, O: LoopObserver> Fork<'a, S, C, O> {
 
     /// Caller, one of whose bodies has panicked: as `finish`, but no more items begin. Returns what bodies have panicked with
     /// on other threads.
-    #[cold]
     fn finish_panicked(&self) -> Vec<Payload> {
         // Relaxed: a runner acts on it a block earlier or later.
         self.is_over.store(true, Ordering::Relaxed);

@@ -331,7 +331,6 @@ impl Drop for ExternalThread {
 /// The calling thread is one of those that run, until this is dropped. `None` when it is in any case, or when half of
 /// the external thread slots are taken: the others are for those that cannot do without, such as a loop whose bodies wait
 /// for one another.
-#[cold]
 pub(crate) fn stay() -> Option<ExternalThread> {
     // A forked child has no pool; alone the loop needs none.
     if slot().is_some() || process::is_forked() {

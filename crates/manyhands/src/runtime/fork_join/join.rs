@@ -101,7 +101,7 @@ where
     })
 }
 
-#[inline(always)]
+#[inline]
 fn join_on<A, B, RA, RB>(slot: &'static OccupiedSlot, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
@@ -141,7 +141,7 @@ where
 }
 
 /// The first half stays on the calling thread.
-#[inline(always)]
+#[inline]
 fn join_at<A, B, RA, RB>(slot: &'static OccupiedSlot, index: usize, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA,
@@ -275,7 +275,7 @@ struct StackJob<F, R> {
 }
 
 impl<F: FnOnce() -> R, R> StackJob<F, R> {
-    #[inline(always)]
+    #[inline]
     fn new(closure: F) -> Self {
         Self {
             job: Job::new(const { &JobKind::new(Self::perform) }),
@@ -285,7 +285,7 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn as_job(&self) -> *mut Job {
         ptr::from_ref(self).cast_mut().cast()
     }
@@ -294,7 +294,7 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
     ///
     /// # Safety
     /// 1. No other thread touches the job now. 2. The closure was not taken before.
-    #[inline(always)]
+    #[inline]
     unsafe fn take_closure(&self) -> F {
         // SAFETY: exclusive by 1.
         let closure = unsafe { &mut *self.closure.get() };
@@ -373,7 +373,7 @@ struct TakeBackOnUnwind<'frame, F: FnOnce() -> R, R> {
 }
 
 impl<F: FnOnce() -> R, R> Drop for TakeBackOnUnwind<'_, F, R> {
-    #[inline(always)]
+    #[inline]
     fn drop(&mut self) {
         self.forked.take_back(self.slot, self.index);
     }

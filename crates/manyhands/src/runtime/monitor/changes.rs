@@ -67,7 +67,6 @@ impl Changes {
     }
 
     /// Notes a change, after which there are `threads` threads.
-    #[cold]
     pub(crate) fn note(&self, threads: usize, reason: ThreadChangeReason) {
         self.counts[reason as usize].bump();
         self.latest.push(ThreadChange {

@@ -33,7 +33,6 @@ impl RuntimeInner {
     }
 
     /// As [`arm_monitor`](Self::arm_monitor); returns whether the monitor watches: the system may refuse its thread.
-    #[cold]
     pub(crate) fn arms_monitor(&self) -> bool {
         self.arm_monitor();
         matches!(self.monitor.switch.state(), State::On | State::Slow)

@@ -55,7 +55,7 @@ pub(crate) struct OccupiedSlot {
 impl Deref for OccupiedSlot {
     type Target = WorkerSlot;
 
-    #[inline(always)]
+    #[inline]
     fn deref(&self) -> &WorkerSlot {
         &self.shared
     }

@@ -215,7 +215,6 @@ pub(crate) fn try_again() {
     }
 }
 
-#[cold]
 fn try_all() {
     let Some(alone) = try_lock(&TRYING) else {
         return;

@@ -329,7 +329,7 @@ fn find_by_priority(
 }
 
 /// Takes a task that has a priority. Another worker is to come for what is left, of whichever priority.
-#[inline(always)]
+#[inline]
 fn take_one(
     shared: &RuntimeInner,
     queue: &ShardedQueue<Job>,

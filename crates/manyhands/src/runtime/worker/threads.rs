@@ -27,7 +27,6 @@ use std::sync::Arc;
 
 impl RuntimeInner {
     /// Starts the thread of worker `index`; false if there can be none.
-    #[cold]
     pub(crate) fn start_worker(&self, index: usize) -> bool {
         if !self.refusal.may_ask() {
             // It was refused a moment ago.
@@ -107,7 +106,6 @@ impl RuntimeInner {
     }
 
     /// Notes a change that has left this many threads, and reports it.
-    #[cold]
     pub(crate) fn note_change(&self, threads: usize, reason: ThreadChangeReason) {
         self.changes.note(threads, reason);
         tracing_events::thread_change(&self.settings.name, threads, &reason);
