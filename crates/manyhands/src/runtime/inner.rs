@@ -22,7 +22,7 @@ use crate::runtime::sleep::waking::{self, Waker};
 use crate::runtime::worker::long_kinds::LongKinds;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::priority::PriorityQueues;
-use crate::runtime::worker::refused_starts::Refusal;
+use crate::runtime::worker::refusal::Refusal;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{LongJob, ShutdownReport, UnfinishedWork};
 use crate::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};

@@ -1,6 +1,6 @@
 //! Whether a worker is woken, a thread is added, or one gives way: the place that decides.
 //!
-//! Pure functions of what happened, what the counts say and what the work costs, with tests by table. Whoever asks has read
+//! Pure functions of what happened, what the counts say and what the work costs, with tests by table. A caller reads
 //! the counts before ([`Seen`]), and takes a step of `waking.rs` afterwards, which looks at the counts once more.
 //!
 //! Work that is simply there, such as a task, a closure of a scope or an entry that a thief has asked for, has one rule:
@@ -139,7 +139,7 @@ pub(crate) fn starves(computes_for: Duration, has_processor: bool) -> bool {
     computes_for >= STARVED_AFTER_ALL || (computes_for >= STARVED_AFTER && has_processor)
 }
 
-/// How many threads beyond the limit may run: in a burst, of which so many sweeps have detected blocked threads, or where
+/// How many threads beyond the limit may run: in a burst, of which more than one sweep has detected blocked threads, or where
 /// this number of the threads that run starve tasks that wait; `None` if no task waits.
 pub(crate) fn threads_beyond(limit: usize, starving: Option<usize>, burst_sweeps: u32) -> usize {
     let ahead = if burst_sweeps > 1 { BURST_HEADROOM } else { 0 };

@@ -17,6 +17,8 @@ mod placement;
 pub(crate) mod priority;
 #[cfg(not(loom))]
 #[cfg(not(loom))]
+pub(crate) mod refusal;
+#[cfg(not(loom))]
 pub(crate) mod refused_starts;
 #[cfg(not(loom))]
 mod rounds;

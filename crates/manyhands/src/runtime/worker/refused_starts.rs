@@ -19,77 +19,16 @@ use crate::runtime::monitor::STALLED_AFTER;
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{RuntimeInner, Stall, current};
-use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync::{Mutex, Parker, clock, global, lock, try_lock};
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Mutex, Parker, global, lock, try_lock};
 use std::mem;
 use std::sync::Weak;
-use std::time::{Duration, Instant};
-
-/// What a runtime remembers of refused starts.
-#[derive(Debug, Default)]
-pub(crate) struct Refusal {
-    /// On the list, or about to be.
-    is_listed: AtomicBool,
-    /// When a start was refused last, in ticks; 0: it was not, or one has succeeded since.
-    last: AtomicU64,
-    /// Since when work has waited for a thread.
-    since: Mutex<Option<Instant>>,
-    is_reported: AtomicBool,
-}
-
-impl Refusal {
-    /// Whether enough time has passed since the last refusal to ask again.
-    pub(crate) fn may_ask(&self) -> bool {
-        // Relaxed: advice.
-        let last = self.last.load(Ordering::Relaxed);
-        // A counter that has jumped back reads as much time.
-        last == 0 || clock::ticks().abs_diff(last) >= clock::ticks_in(ASK_APART_NANOS)
-    }
-
-    /// Whether the last start was refused.
-    pub(crate) fn is_refused(&self) -> bool {
-        // Relaxed: advice.
-        self.last.load(Ordering::Relaxed) != 0
-    }
-
-    /// A thread has been started.
-    pub(crate) fn end(&self) {
-        // Relaxed, both: advice.
-        if self.last.load(Ordering::Relaxed) != 0 {
-            self.last.store(0, Ordering::Relaxed);
-            self.forget();
-        }
-    }
-
-    /// Nothing waits for a thread just now.
-    fn forget(&self) {
-        *lock(&self.since) = None;
-        // Relaxed: advice.
-        self.is_reported.store(false, Ordering::Relaxed);
-    }
-
-    /// For how long work has waited for a thread, counted from the first call.
-    fn lasts(&self) -> Duration {
-        let now = clock::now();
-        let since = *lock(&self.since).get_or_insert(now);
-        now.saturating_duration_since(since)
-    }
-
-    /// Whether that is to be reported, which it then counts as.
-    fn must_be_reported(&self) -> bool {
-        // Relaxed: advice.
-        self.lasts() >= STALLED_AFTER && !self.is_reported.swap(true, Ordering::Relaxed)
-    }
-}
+use std::time::Duration;
 
 impl RuntimeInner {
     /// The system has refused a thread, or would just now: others are to try again. The caller holds no lock.
     pub(crate) fn note_refused(&self) {
-        if self.refusal.may_ask() {
-            let now = clock::ticks().max(1);
-            // Relaxed: advice.
-            self.refusal.last.store(now, Ordering::Relaxed);
-        }
+        self.refusal.note();
         self.list();
     }
 
@@ -136,7 +75,8 @@ impl RuntimeInner {
             return;
         }
         let _ = self.fire_outside_timers();
-        if self.lacks_thread() && self.idle.running() == 0 && self.refusal.must_be_reported() {
+        let stalls = self.lacks_thread() && self.idle.running() == 0;
+        if stalls && self.refusal.lasts() >= STALLED_AFTER && self.refusal.begin_report() {
             self.settings.report_stall(&Stall::of(self));
         }
     }
@@ -250,6 +190,4 @@ global! {
 const TRIES_APART: Duration = Duration::from_millis(3);
 /// Before a thread that waits helps itself: 0.3 s.
 const TRIES_BEFORE_HELPING: u32 = 100;
-/// A refused start takes about ten microseconds.
-const ASK_APART_NANOS: u64 = 1_000_000;
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(10);
