@@ -11,8 +11,7 @@
 
 use crate::job::SlotNumber;
 use crate::runtime::RuntimeInner;
-use crate::runtime::monitor::detector::{Look, ThreadVerdict, Watch};
-use crate::runtime::monitor::stalled::ON_ITS_WAY_MAX;
+use crate::runtime::monitor::detector::{IN_DOUBT, Look, ThreadVerdict, Watch};
 use crate::runtime::monitor::starved::{Long, LongJobs};
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
@@ -119,7 +118,7 @@ fn look_at(
     };
     let patience = if slot.occupant() == SlotState::Starting {
         // It will come to the work that waits.
-        ON_ITS_WAY_MAX
+        IN_DOUBT
     } else {
         patience
     };

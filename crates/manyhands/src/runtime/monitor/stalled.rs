@@ -6,6 +6,7 @@
 //!
 //! Not here: the report (`stall.rs`).
 
+use crate::runtime::monitor::detector::IN_DOUBT;
 use crate::runtime::sleep::policy;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::{RuntimeInner, Stall};
@@ -45,7 +46,7 @@ impl Stalls {
             return false;
         }
         let since = *self.on_its_way.get_or_insert(now);
-        let is_late = now.saturating_duration_since(since) >= ON_ITS_WAY_MAX;
+        let is_late = now.saturating_duration_since(since) >= IN_DOUBT;
         if is_late {
             self.on_its_way = None;
         }
@@ -94,5 +95,3 @@ fn is_worker_on_its_way(shared: &RuntimeInner) -> bool {
 
 /// Work that waits while nothing runs is reported after this time.
 pub(crate) const STALLED_AFTER: Duration = Duration::from_millis(100);
-/// A worker that was woken or started runs after this time, or another one is woken.
-pub(super) const ON_ITS_WAY_MAX: Duration = Duration::from_millis(50);

@@ -60,9 +60,10 @@ pub(crate) fn wakes(left: Option<u64>, share: u64, most: u32, seen: Seen) -> u32
     match left {
         None => most,
         Some(left) if pays(left, seen.wake_latency) => {
-            u32::try_from(left / share.max(1)).map_or(most, |shares| shares.min(most))
+            let shares = (left / share.max(1)).max(1);
+            u32::try_from(shares).map_or(most, |shares| shares.min(most))
         }
-        Some(_) => u32::from(!seen.is_anyone_searching),
+        Some(_) => u32::from(!seen.is_anyone_searching).min(most),
     }
 }
 
@@ -220,6 +221,13 @@ mod tests {
             let seen = seen([has_room, is_anyone_searching]);
             assert_eq!(wakes(left, 100, 3, seen), expected, "{left:?} {seen:?}");
         }
+        let seen = seen([true, false]);
+        assert_eq!(wakes(Some(201), 1_000, 3, seen), 1, "less than a share");
+        assert_eq!(
+            wakes(Some(1_000), 100, 0, seen),
+            0,
+            "nobody else may run it"
+        );
     }
 
     #[test]
