@@ -39,7 +39,7 @@ const LIMITS: &[Limit] = &[
     },
     Limit {
         called: "idle.mark(",
-        by: &["runtime/monitor/sweep.rs"],
+        by: &["runtime/monitor/blocked.rs"],
         claim: "only the monitor's sweep flags a thread as blocked",
     },
     Limit {
@@ -194,7 +194,7 @@ mod tests {
     fn the_files_that_may_and_tests_pass() {
         assert_eq!(
             count(
-                "runtime/monitor/sweep.rs",
+                "runtime/monitor/blocked.rs",
                 "fn f() { shared.idle.mark(&m); }"
             ),
             0

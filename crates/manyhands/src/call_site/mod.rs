@@ -69,7 +69,6 @@ impl CallSiteProfile {
         site
     }
 
-    #[cold]
     fn forget(&self) {
         // Relaxed, here and below: every field is advice, and each stands alone.
         self.cost.store(0, Ordering::Relaxed);
@@ -146,7 +145,6 @@ impl CallSiteProfile {
     }
 
     /// A call that ran alone took so long that it was opened: no more calls are to be run alone.
-    #[cold]
     pub(crate) fn was_opened(&self) {
         // Relaxed, both: advice.
         self.alone.store(0, Ordering::Relaxed);
@@ -190,7 +188,7 @@ impl CallSiteProfile {
             alone
         };
         let percent = u128::from(elapsed) * 100 / measured.max(1);
-        let longest = match clock::ticks_in(PATIENCE_NANOS) / elapsed.max(1) {
+        let longest = match clock::ticks_in(BACKOFF_NANOS_MAX) / elapsed.max(1) {
             _ if percent > MUCH_SLOWER_PERCENT => BACKOFF_MAX.into(),
             patience => patience,
         };
@@ -202,7 +200,6 @@ impl CallSiteProfile {
     }
 
     /// Sharing made a call slower; `longest` calls at most are to run alone for that.
-    #[cold]
     fn learn_hurt(&self, longest: u64, items: u64) {
         // Relaxed, both: advice.
         let hurt = self.hurt.load(Ordering::Relaxed) + 1;
@@ -213,7 +210,6 @@ impl CallSiteProfile {
     }
 
     /// Runs the next calls alone, more of them each time, `longest` at most.
-    #[cold]
     fn back_off(&self, longest: u32, items: u64) {
         // Relaxed: advice.
         let doubled = self.backoff.load(Ordering::Relaxed) * 2 + 1;
@@ -246,7 +242,7 @@ const BACKOFF_MAX: u32 = 64;
 /// A call this much slower than alone shows that the bodies contend with each other.
 const MUCH_SLOWER_PERCENT: u128 = 130;
 /// A backoff for less than that lasts no longer than this.
-const PATIENCE_NANOS: u64 = 5_000_000;
+const BACKOFF_NANOS_MAX: u64 = 5_000_000;
 /// This number of calls in a row must be hurt before others run alone.
 const HURT_IN_A_ROW: u32 = 2;
 

@@ -10,7 +10,7 @@
 use crate::inspect;
 use crate::runtime::sleep::blocking;
 #[cfg(not(loom))]
-use crate::runtime::worker::refused_starts::{panic_if_given_up, park};
+use crate::runtime::worker::refused_starts;
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{Parker, spin_loop, thread};
 use crate::task::budget;
@@ -84,7 +84,7 @@ pub(super) fn wait<R>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<R>) -> R {
             return result;
         }
         #[cfg(not(loom))]
-        panic_if_given_up();
+        refused_starts::panic_if_given_up();
         if !spin_for_wake(&signal) {
             blocking(|| park(&signal, None));
         }
@@ -116,6 +116,16 @@ pub(super) fn wait_for<R>(
             left => blocking(|| park(&signal, left)),
         }
     }
+}
+
+/// Parks for `limit` at most. While threads are refused it returns early, and tries to start them.
+#[cfg(not(loom))]
+fn park(parker: &Parker, limit: Option<Duration>) {
+    match limit.into_iter().chain(refused_starts::patience()).min() {
+        None => parker.park(),
+        Some(limit) => parker.park_timeout(limit),
+    }
+    refused_starts::try_again();
 }
 
 #[cfg(loom)]

@@ -163,7 +163,6 @@ impl Contention {
     }
 
     /// Whether the last blocks, of a shared loop, call for a trial.
-    #[cold]
     fn judge(&mut self, now: u64, runners: impl FnOnce() -> usize) -> Advice {
         let window = mem::take(&mut self.window);
         let (shared, fastest) = (window.median(), window.lowest_but_one());
@@ -197,7 +196,6 @@ impl Contention {
     }
 
     /// Compares the last blocks, alone, with those before.
-    #[cold]
     fn decide(&mut self, now: u64, suspicion: Suspicion) -> Advice {
         let window = mem::take(&mut self.window);
         let slowest = window.highest_but_one();

@@ -37,11 +37,12 @@ use crate::call_site::CallSiteProfile;
 use crate::engine::any_loop::{AnyLoop, BlockRunner, Loop, LoopRunner};
 use crate::engine::consumer::Consumer;
 use crate::engine::shared_call::Begun;
+pub(crate) use crate::engine::shared_call::RUNNERS_SPARE_AT_ONCE;
 use crate::engine::unshared::{AfterAlone, Alone, Frame, Whole};
 use crate::inspect::{self, AloneBecause, LoopObserver, LoopSite, RunnerObserver, Unobserved};
 use crate::runtime::current;
 use crate::runtime::fork_join::caller_threads::CallerThread;
-use crate::runtime::fork_join::series::{self, WAKE_PAYS_FROM};
+use crate::runtime::fork_join::series;
 use crate::runtime::fork_join::unshared_calls::Extent;
 use crate::sync::{clock, thread};
 
@@ -165,14 +166,14 @@ pub(crate) fn drive<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, 
 }
 
 /// What the profile of a call site is found by.
-#[inline(always)]
+#[inline]
 fn key_of<S: Indexed, C: Consumer<S::Item>>() -> usize {
     drive_looked_up::<S, C> as *const () as usize
 }
 
 /// Whether calls with this number of items have always been too short to be shared. The path of such calls touches little memory
 /// too: after a pause each of its cache lines costs as much as an item.
-#[inline(always)]
+#[inline]
 fn is_short<S: Indexed, C: Consumer<S::Item>>(
     source: &S,
     consumer: &C,
@@ -197,7 +198,7 @@ enum Sampling {
 
 /// Runs a call that is expected to be short. Returns how many ticks that took, 0 if it was not measured; `None` if it was not
 /// short, or looked at the clock itself.
-#[inline(always)]
+#[inline]
 fn run_short<S: Indexed, C: Consumer<S::Item>>(
     source: &S,
     consumer: &C,
@@ -239,14 +240,14 @@ fn run_short<S: Indexed, C: Consumer<S::Item>>(
 }
 
 /// Whether a thread measures its call of this number: of any eight in a row about one, and which one varies.
-#[inline(always)]
+#[inline]
 fn is_sampled(number: u64) -> bool {
     // Multiplying spreads the bits (Fibonacci hashing, Knuth vol. 3).
     number.wrapping_mul(0x9E37_79B9_7F4A_7C15) < u64::MAX / 8
 }
 
 /// As many items of this cost as take about a tenth of a microsecond, at least one.
-#[inline(always)]
+#[inline]
 fn brief_block(cost: u64) -> u64 {
     let excess = BRIEF_COST_LOG2.saturating_sub(cost.max(1).ilog2());
     1 << excess
@@ -565,11 +566,7 @@ pub(crate) fn pays_to_share(left: u64) -> bool {
 
 #[cold]
 fn pays_on_this_runtime(left: u64) -> bool {
-    current::with_runtime(|runtime| {
-        runtime.idle.is_anyone_searching()
-            || left > WAKE_PAYS_FROM * runtime.wake_latency()
-            || series::is_worth_a_wake(runtime, left)
-    })
+    current::with_runtime(|runtime| series::offer(runtime, Some(left)).is_some())
 }
 
 /// A block of items that cost more takes longer than a tenth of a microsecond, if a tick is at most half a nanosecond.
@@ -577,7 +574,7 @@ const BRIEF_COST_LOG2: u32 = 18;
 /// Positions driven in one segment: they fit a range's 32 bits, and no sum of two overflows.
 const SEGMENT_MAX: u64 = 1 << 31;
 /// A first block this long gives a reliable rate.
-const PROBE_NANOS: u64 = 1_000;
+pub(crate) const PROBE_NANOS: u64 = 1_000;
 const PROBE_GROWTH: u64 = 8;
 /// A block of this many items gives a reliable rate even if it was short.
 const PROBE_ITEMS_TRUSTED: u64 = 512;

@@ -16,8 +16,8 @@ use crate::engine::{
 };
 use crate::inspect::{AloneBecause, LoopObserver, RunnerObserver};
 use crate::job::{Payload, catch};
-use crate::runtime::fork_join::series::{self, WAKE_PAYS_FROM};
-use crate::runtime::fork_join::wait;
+use crate::runtime::fork_join::{series, wait};
+use crate::runtime::sleep::policy;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::{OpenCall, YieldCheck, current};
 use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -195,22 +195,11 @@ impl<O: LoopObserver> SharedRest<'_, O> {
     /// Decides how many workers to wake for what is left.
     fn plan_wakes(&self, slot: &OccupiedSlot) {
         let (runtime, rate) = (slot.runtime(), self.begun.rate);
-        let left = if rate == Rate::UNKNOWN {
-            u64::MAX
-        } else {
-            rate.ticks_for(self.sharing.left())
-        };
-        if !runtime.idle.has_room() || left <= WAKE_PAYS_FROM * runtime.wake_latency() {
-            // A series of short loops wakes one worker for all of them.
-            let one = u32::from(runtime.idle.has_room() && !runtime.idle.is_anyone_searching());
-            // Relaxed: a count of hints.
-            self.to_wake
-                .store(one.min(u32::from(rate != Rate::UNKNOWN)), Ordering::Relaxed);
-            return;
-        }
-        let shares = left / clock::ticks_in(SHARE_NANOS_WORTH_A_WAKE);
+        let left = (rate != Rate::UNKNOWN).then(|| rate.ticks_for(self.sharing.left()));
+        let share = clock::ticks_in(SHARE_NANOS_WORTH_A_WAKE);
         let most = self.runners_max.min(runtime.idle.limit()).saturating_sub(1);
-        let count = u32::try_from(shares.min(most as u64)).unwrap_or(u32::MAX);
+        let most = u32::try_from(most).unwrap_or(u32::MAX);
+        let count = policy::wakes(left, share, most, runtime.seen());
         // Relaxed: a count of hints.
         self.to_wake.store(count, Ordering::Relaxed);
     }
@@ -311,7 +300,6 @@ impl<O: LoopObserver> SharedRest<'_, O> {
     }
 
     /// Lets helpers in again.
-    #[cold]
     fn share_again(&self, slot: &OccupiedSlot) {
         self.sharing.share_again();
         self.plan_wakes(slot);
@@ -471,8 +459,8 @@ pub(super) fn smoothed(before: Rate, now: Rate) -> Rate {
 
 /// Runners beyond the number of workers: those that compensate for blocked ones.
 const RUNNERS_SPARE: usize = 6;
-/// The same, where bodies may wait for one another.
-const RUNNERS_SPARE_AT_ONCE: usize = 126;
+/// The same, where bodies may wait for one another, or for the next item.
+pub(crate) const RUNNERS_SPARE_AT_ONCE: usize = 126;
 /// One more worker is woken for each of these that is left to do.
 pub(super) const SHARE_NANOS_WORTH_A_WAKE: u64 = 25_000;
 /// Each runner wakes this number of others when it joins; `many_cores.rs` compares.

@@ -277,7 +277,6 @@ impl<'slot> Sharing<'slot> {
     }
 
     /// Invites the runners that have seen no positions: there are some again.
-    #[cold]
     fn call_back(&self) {
         // Relaxed: see the file's header.
         self.signals.fetch_and(!MISSED, Ordering::Relaxed);

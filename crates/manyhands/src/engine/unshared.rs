@@ -45,7 +45,7 @@ pub(super) struct Whole<'a, L, O> {
 
 /// Runs a short call of more than one item, which the monitor opens if it goes on. Returns whether it was
 /// opened, or measured.
-#[inline(always)]
+#[inline]
 pub(super) fn run<L: AnyLoop>(
     whole: Whole<'_, L, Unobserved>,
     len: u64,
@@ -130,7 +130,7 @@ struct Fork<'a, O> {
 
 impl<'a, L: AnyLoop + 'a, O: LoopObserver> Frame<'a, L, O> {
     /// A frame for the positions of `extent`, on the calling thread.
-    #[inline(always)]
+    #[inline]
     pub(super) fn new(
         whole: Whole<'a, L, O>,
         thread: Option<&CallerThread>,
@@ -208,7 +208,7 @@ impl<'a, L: AnyLoop + 'a, O: LoopObserver> Frame<'a, L, O> {
 }
 
 impl<L, O> Drop for Frame<'_, L, O> {
-    #[inline(always)]
+    #[inline]
     fn drop(&mut self) {
         if self.call.end() != self.end {
             // SAFETY: it was opened, so the fork is there; the thread that ran it has done with it.
@@ -219,7 +219,7 @@ impl<L, O> Drop for Frame<'_, L, O> {
 
 /// How many items a caller claims that has run `done`: few beside those, whatever the items were expected to take. Where that
 /// was next to nothing, claiming would take longer than the items, so there it is three times as many.
-#[inline(always)]
+#[inline]
 pub(super) fn next_block(done: u64, block_max: u64) -> u64 {
     let more = if block_max < TINY_ITEMS {
         done / 4
@@ -269,7 +269,7 @@ pub(super) enum AfterAlone {
 
 impl<'f, 'a, L: AnyLoop + 'a, O: LoopObserver> Alone<'f, 'a, L, O> {
     /// Begins. The caller ends its part by `leave`, unless `run_to` has panicked; nothing else panics between them.
-    #[inline(always)]
+    #[inline]
     pub(super) fn enter(
         frame: &'f Frame<'a, L, O>,
         thread: Option<&'static CallerThread>,
@@ -291,7 +291,7 @@ impl<'f, 'a, L: AnyLoop + 'a, O: LoopObserver> Alone<'f, 'a, L, O> {
 
     /// Runs the items up to `to`, in blocks of at most `block_max`, unless the call is opened or ends before. If a body
     /// panics, ends the caller's part, and panics with that and with what others have panicked with.
-    #[inline(always)]
+    #[inline]
     pub(super) fn run_to<R: BlockRunner + ?Sized>(
         &mut self,
         to: u64,
@@ -303,7 +303,7 @@ impl<'f, 'a, L: AnyLoop + 'a, O: LoopObserver> Alone<'f, 'a, L, O> {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn run_blocks_to<R: BlockRunner + ?Sized>(&mut self, to: u64, block_max: u64, runner: &mut R) {
         while self.next < to && self.next < self.frame.whole.work.end() {
             let from = self.next;
@@ -326,7 +326,7 @@ impl<'f, 'a, L: AnyLoop + 'a, O: LoopObserver> Alone<'f, 'a, L, O> {
         self.next
     }
 
-    #[inline(always)]
+    #[inline]
     fn leave_call(&self) {
         if let Some(thread) = self.thread {
             thread.calls.leave(&self.frame.call);
@@ -350,7 +350,7 @@ impl<'f, 'a, L: AnyLoop + 'a, O: LoopObserver> Alone<'f, 'a, L, O> {
     }
 
     /// Ends the caller's part. If the call was opened, waits until its rest has run.
-    #[inline(always)]
+    #[inline]
     pub(super) fn leave(self, runner: &mut dyn BlockRunner) -> AfterAlone {
         let (frame, next) = (self.frame, self.next);
         self.leave_call();
@@ -422,7 +422,6 @@ impl<O: LoopObserver> Fork<'_, O> {
     }
 
     /// Caller, when it has left the call: waits until a worker has run the fork, or runs it.
-    #[cold]
     #[inline(never)]
     fn finish(&self, runner: &mut dyn BlockRunner) {
         self.whole.site.was_opened();
@@ -438,7 +437,6 @@ impl<O: LoopObserver> Fork<'_, O> {
 
     /// Caller, one of whose bodies has panicked: as `finish`, but no more items begin. Returns what bodies have panicked with
     /// on other threads.
-    #[cold]
     fn finish_panicked(&self) -> Vec<Payload> {
         // Relaxed: a runner acts on it a block earlier or later.
         self.is_over.store(true, Ordering::Relaxed);

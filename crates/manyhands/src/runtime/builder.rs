@@ -201,7 +201,7 @@ impl RuntimeBuilder {
     }
 
     /// Runs when the pool stalls: work waits, every thread is blocked, and none may be added; or the
-    /// system has refused threads for a second and there is none ([`build`](Self::build) says what waits then).
+    /// system refuses threads and there is none ([`build`](Self::build) says what waits then).
     /// The [`Stall`] says which thread waits for what. It is reported once, until the pool goes on. Without a hook the
     /// report is one line on the standard error stream. A panic is ignored.
     ///
@@ -235,16 +235,16 @@ impl RuntimeBuilder {
 
     /// Makes the runtime. No thread is started yet: each starts when there is work for it.
     ///
-    /// The system may refuse a thread, because of a limit of processes or of memory. The pool then tries again by
-    /// itself, and so does each thread that pushes work or enters the runtime, and every few milliseconds each thread
-    /// that waits in this library. Meanwhile callers run their own loops, joins and scopes, and
+    /// The system may refuse a thread, because of a limit of processes or of memory. The pool's monitor then tries again,
+    /// and so does each thread that pushes work. If the system refuses even the monitor's thread, each thread that enters a
+    /// runtime or waits in this library tries in its place. Meanwhile callers run their own loops, joins and scopes, and
     /// [`JoinHandle::join`](crate::task::JoinHandle::join) runs a closure that no thread has begun. Work that only a
     /// worker may run waits for a thread, for as long as it takes: futures, detached tasks, continuations and async
     /// loops. Threads that wait for these go on waiting, because a waiting thread runs only what it waits for: it may
     /// hold a lock that another task wants. All of it goes on as soon as the system grants one thread. A runtime that
     /// is shut down drops the work that still waits, and threads that wait for its tasks get an error.
     ///
-    /// When there has been no thread for a second, the runtime reports this to [`on_stall`](Self::on_stall) with the
+    /// When there has been no thread for a tenth of a second, the runtime reports this to [`on_stall`](Self::on_stall) with the
     /// reason [`NotStarted`](crate::diagnostics::ThreadChangeReason::NotStarted). After ten seconds without any thread while work
     /// waits, threads that wait in this runtime for a task, a future or a channel panic, unless their wait ends by a
     /// time limit of the library, such as [`recv_timeout_blocking`](crate::channel::Receiver::recv_timeout_blocking). The
@@ -252,8 +252,9 @@ impl RuntimeBuilder {
     /// there the process aborts.
     ///
     /// One case goes unseen while the system refuses even the first thread: a thread that waits outside this library,
-    /// such as in a channel of the standard library, does not try again. If every thread of the program waits so,
-    /// nothing goes on or is reported until one pushes work, enters a runtime, or waits here.
+    /// such as in a channel of the standard library, does not try again, nor does one that slept in a channel of this
+    /// library before the first refusal. If every thread of the program waits so, nothing goes on or is reported until one
+    /// pushes work, enters a runtime, or begins to wait here.
     ///
     /// # Errors
     /// [`BuildError`] when a number is zero or too large, or the thread limit is below the worker count; with tokio,

@@ -1,22 +1,16 @@
 //! Which slot the calling thread occupies, and which runtime its calls go to.
 //!
 //! Each thread has a stack of what it has entered and where it has sat down. Guards may be dropped in any
-//! order, or never: each takes its own entry out, and an entry keeps its runtime's memory alive. Only tokio's,
-//! which a guard may hold, insists on the order.
-//!
-//! # An entry that is left for ever
-//! A worker on whose thread a task has forgotten a guard of another runtime has, as seen from here, no slot while
-//! that runtime is open: what it spawns goes to that one, what it wakes goes the way of a thread from outside, and a
-//! call that needs a slot takes an external thread's. The worker itself never asks here where it sits: it looks for work, sleeps
-//! and ends by the slot that it was given, and `WORKER` says whose bound tasks it may queue. So it neither spins nor
-//! sleeps too long. When the other runtime is closed its entry is skipped, but for the slot.
+//! order: each takes its own entry out, and an entry keeps its runtime's memory alive. Only tokio's,
+//! which a guard may hold, insists on the order. A worker ends the process if a task has forgotten a guard
+//! ([`abort_if_left_entered`]): later tasks on its thread would go to the other runtime.
 //!
 //! Not here: what is done there.
 //!
 //! Unsafe: a thread occupies a slot.
 
 use crate::inspect;
-use crate::job::RunPermit;
+use crate::job::{RunPermit, abort};
 use crate::runtime::fork_join::caller_threads;
 use crate::runtime::io::tokio_context::{TokioContext, TokioContextGuard};
 use crate::runtime::settings::Settings;
@@ -38,6 +32,8 @@ crate::sync::thread_local! {
     /// The slot of a worker thread, whatever it has entered since.
     static WORKER: Cell<Option<&'static OccupiedSlot>> = const { Cell::new(None) };
     static STACK: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
+    /// How many entries that has.
+    static ENTRIES: Cell<usize> = const { Cell::new(0) };
     static NEXT_ID: Cell<u64> = const { Cell::new(0) };
     static THREAD: Cell<u64> = const { Cell::new(0) };
 }
@@ -112,6 +108,21 @@ fn entered() -> Option<Arc<RuntimeInner>> {
     STACK.try_with(newest_open).ok().flatten()
 }
 
+/// How many runtimes and slots the calling thread has entered.
+#[inline]
+pub(crate) fn entries() -> usize {
+    ENTRIES.get()
+}
+
+/// Worker on `slot`, between two pieces of work: ends the process if a task has left more entries than the `own` ones. A
+/// local task that waits may keep some.
+#[inline]
+pub(crate) fn abort_if_left_entered(slot: &OccupiedSlot, own: usize) {
+    if entries() != own && !slot.hosts_tasks.get() {
+        abort("a task has ended without dropping its guard of `Runtime::enter`");
+    }
+}
+
 /// Puts an entry on the stack; returns what takes it out again.
 fn push(shared: Arc<RuntimeInner>, slot: Option<&'static OccupiedSlot>) -> u64 {
     let id = NEXT_ID.get();
@@ -144,6 +155,7 @@ fn recompute(stack: &[Frame]) {
         stack.iter().rev().filter(same).find_map(|frame| frame.slot)
     });
     SEAT.set(slot);
+    ENTRIES.set(stack.len());
     let runtime = match stack.last() {
         Some(newest) => Arc::as_ptr(&newest.shared),
         None => DEFAULT.get().map_or(ptr::null(), Arc::as_ptr),
@@ -289,7 +301,6 @@ impl ExternalThread {
         process::refuse_forked();
         let (place, slot) = shared.take_external_slot()?;
         shared.idle.begin(Activity::ExternalThread);
-        shared.note_where_external_is(place);
         let shared = shared.to_arc();
         // SAFETY: the place is this thread's until `drop` gives it back, after the guard.
         let stay = unsafe { WorkerGuard::begin(Arc::clone(&shared), slot) };
@@ -320,7 +331,6 @@ impl Drop for ExternalThread {
 /// The calling thread is one of those that run, until this is dropped. `None` when it is in any case, or when half of
 /// the external thread slots are taken: the others are for those that cannot do without, such as a loop whose bodies wait
 /// for one another.
-#[cold]
 pub(crate) fn stay() -> Option<ExternalThread> {
     // A forked child has no pool; alone the loop needs none.
     if slot().is_some() || process::is_forked() {
@@ -341,5 +351,33 @@ pub(crate) fn with_slot<R>(f: impl FnOnce(Option<&'static OccupiedSlot>) -> R) -
             let external = ExternalThread::enter(shared);
             f(external.as_ref().and_then(ExternalThread::slot))
         }),
+    }
+}
+
+#[cfg(all(test, not(shuttle)))]
+mod tests {
+    use crate::engine::ending::assert_ends_process;
+    use crate::{Runtime, task};
+    use std::mem::ManuallyDrop;
+
+    #[test]
+    #[cfg_attr(miri, ignore = "miri starts no processes")]
+    fn a_task_that_forgets_a_guard_ends_the_process_with_a_message() {
+        assert_ends_process(
+            "runtime::current::tests::a_task_that_forgets_a_guard_ends_the_process_with_a_message",
+            "a task has ended without dropping its guard of `Runtime::enter`",
+            || {
+                let pool = || Runtime::builder().workers(1).build().expect("one is right");
+                let (first, second) = (pool(), pool());
+                let forgets = move || {
+                    let _ = ManuallyDrop::new(second.enter());
+                };
+                let _entered = first.enter();
+                let forgets = task::run(forgets);
+                // The worker looks before it runs the next one.
+                drop(forgets.join());
+                drop(task::run(|| ()).join());
+            },
+        );
     }
 }

@@ -14,6 +14,7 @@
 
 use crate::job::{Action, Job, RunPermit, TaskKey, TaskRegistry};
 use crate::queue::ShardedQueue;
+use crate::runtime::sleep::policy::{self, OwnQueue, Pusher};
 use crate::runtime::sleep::waking::{self, Notify};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::WorkerSlot;
@@ -267,25 +268,30 @@ unsafe fn to_worker(owner: &'static WorkerSlot, job: *mut Job) {
     unsafe { ending::queue_for_worker(shared, spread, &owner.local, job, worker) };
 }
 
-/// Which workers to notify of a task that the thread on `slot` queues now. None if a worker will soon run it itself; the
-/// task then has steal grace.
+/// Which workers to notify of a task that the thread on `slot` queues now.
 fn notify_for(slot: &OccupiedSlot, by: WokenBy) -> Notify {
     if !slot.is_worker() {
         return Notify::Others;
     }
-    // Only this thread pushes: if the queue is empty the task will be the first.
-    let is_first = slot.tasks.is_empty();
-    let is_away = by == WokenBy::Other || slot.times_away.get() > 0;
-    if is_first && !is_away {
-        Notify::NobodyWithGrace
-    } else if (is_first && slot.is_turning.get())
-        // The task in steal grace is the one that has made the polled one use up its budget.
-        || (!is_away && by == WokenBy::SpentTask && slot.hold.is_on())
-    {
-        Notify::Nobody
+    let pusher = if by != WokenBy::Other && slot.times_away.get() == 0 {
+        match by {
+            WokenBy::SpentTask => Pusher::PollsSpent,
+            _ => Pusher::Polls,
+        }
+    } else if slot.is_turning.get() {
+        Pusher::FiresTimers
     } else {
-        Notify::Others
-    }
+        Pusher::IsAway
+    };
+    // Only this thread pushes: if the queue is empty the task will be the first.
+    let queue = if slot.tasks.is_empty() {
+        OwnQueue::Empty
+    } else if by == WokenBy::SpentTask && slot.hold.is_on() {
+        OwnQueue::InGrace
+    } else {
+        OwnQueue::Tasks
+    };
+    policy::notify(pusher, queue)
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]

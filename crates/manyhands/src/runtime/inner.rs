@@ -17,13 +17,13 @@ use crate::runtime::monitor::control::Monitor;
 use crate::runtime::settings::Settings;
 use crate::runtime::sleep::clock::Clock;
 use crate::runtime::sleep::idle::{Claim, Idle};
+use crate::runtime::sleep::policy::Seen;
 use crate::runtime::sleep::waking::{self, Waker};
 use crate::runtime::worker::long_kinds::LongKinds;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::priority::PriorityQueues;
 use crate::runtime::worker::refusal::Refusal;
 use crate::runtime::worker::slot::WorkerSlot;
-use crate::runtime::worker::victims::{self, LastSeen};
 use crate::runtime::{LongJob, ShutdownReport, UnfinishedWork};
 use crate::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, Padded, Parker, clock, lock, process, thread};
@@ -65,8 +65,6 @@ pub(crate) struct RuntimeInner {
     /// Short tasks that threads beyond the limit have found.
     pub(super) short_tasks_found: SharedCounter,
     pub(super) monitor: Monitor,
-    /// Where its threads were last seen.
-    last_seen: LastSeen,
     /// What time it is.
     pub(crate) clock: Clock,
     /// What waits for a time on threads that are not workers.
@@ -124,7 +122,6 @@ impl RuntimeInner {
             long_kinds: LongKinds::new(),
             short_tasks_found: SharedCounter::default(),
             monitor: Monitor::new(),
-            last_seen: LastSeen::new(workers, threads_max + GUESTS_MAX),
             clock,
             outside_timers: Timers::take(),
             ending: Ending::new(),
@@ -231,6 +228,15 @@ impl RuntimeInner {
         self.wake_latency.load(Ordering::Relaxed)
     }
 
+    /// What the counts say now, for a decision.
+    pub(crate) fn seen(&self) -> Seen {
+        Seen {
+            has_room: self.idle.has_room(),
+            is_anyone_searching: self.idle.is_anyone_searching(),
+            wake_latency: self.wake_latency(),
+        }
+    }
+
     /// Takes one measurement into account.
     pub(crate) fn learn_wake_latency(&self, ticks: u64) {
         let ticks = ticks.min(clock::ticks_in(WAKE_NANOS_BELIEVED_MAX));
@@ -277,40 +283,9 @@ impl RuntimeInner {
         slot: &WorkerSlot,
         random: usize,
     ) -> impl Iterator<Item = &'static WorkerSlot> {
-        let (count, place) = self.places();
-        (0..count)
-            .map(move |step| (step + random) % count)
-            .filter_map(move |position| self.slot_at(place(position)))
-            .filter(move |other| !ptr::eq(*other, slot))
-    }
-
-    /// Whether the order of [`other_slots_by_distance`](Self::other_slots_by_distance) differs from that of
-    /// [`other_slots`](Self::other_slots).
-    #[inline]
-    pub(crate) fn knows_distances(&self) -> bool {
-        self.last_seen.is_used()
-    }
-
-    /// All slots but `slot`, the calling worker's: the nearest first, those that are equally near beginning after the
-    /// `random`th.
-    pub(crate) fn other_slots_by_distance(
-        &self,
-        slot: &WorkerSlot,
-        random: usize,
-    ) -> impl Iterator<Item = &'static WorkerSlot> {
-        let (count, place) = self.places();
-        let own = slot.worker().unwrap_or(usize::MAX);
-        let steps = self.last_seen.look_from(own);
-        victims::nearest_first(count, random, move |position| steps(place(position)))
-            .filter_map(move |position| self.slot_at(place(position)))
-            .filter(move |other| !ptr::eq(*other, slot))
-    }
-
-    /// How many slots there are, and where each of these is.
-    fn places(&self) -> (usize, impl Fn(usize) -> usize + Copy + use<>) {
         let (workers, threads_max) = (self.idle.started(), self.settings.threads_max);
         // Acquire: as in `all_slots`.
-        let external_threads = self.external_end.load(Ordering::Acquire);
+        let count = workers + self.external_end.load(Ordering::Acquire);
         let place = move |position| {
             if position < workers {
                 position
@@ -318,12 +293,10 @@ impl RuntimeInner {
                 position - workers + threads_max
             }
         };
-        (workers + external_threads, place)
-    }
-
-    /// External thread: notes where it is, for those who look at its slot.
-    pub(super) fn note_where_external_is(&self, place: usize) {
-        self.last_seen.note_here(self.settings.threads_max + place);
+        (0..count)
+            .map(move |step| (step + random) % count)
+            .filter_map(move |position| self.slot_at(place(position)))
+            .filter(move |other| !ptr::eq(*other, slot))
     }
 
     /// Takes an external thread place, with its slot.

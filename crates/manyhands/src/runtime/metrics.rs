@@ -140,4 +140,4 @@ impl Metrics {
 }
 
 /// No more tasks of one queue are counted, because counting keeps other threads from taking.
-const QUEUED_MAX: usize = 10_000;
+pub(super) const QUEUED_MAX: usize = 10_000;

@@ -16,7 +16,6 @@ mod builder;
 #[cfg(not(loom))]
 pub(crate) mod current;
 #[cfg(not(loom))]
-mod distance;
 #[cfg(not(loom))]
 pub(crate) mod enqueue;
 #[cfg(not(loom))]

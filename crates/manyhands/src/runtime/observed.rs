@@ -3,6 +3,7 @@
 #[cfg(unix)]
 use crate::inspect::ObservedThread;
 use crate::inspect::{NoMoreThreads, Observed, RuntimeSnapshot, WorkerSnapshot, WorkerState};
+use crate::runtime::metrics::QUEUED_MAX;
 use crate::runtime::worker::priority::PriorityQueues;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::{RuntimeInner, ThreadChangeReason};
@@ -81,6 +82,3 @@ fn worker(slot: &'static WorkerSlot) -> Option<WorkerSnapshot> {
         parks: slot.counters.parked.read(),
     })
 }
-
-/// No more tasks of one queue are counted, because counting keeps other threads from taking.
-const QUEUED_MAX: usize = 10_000;

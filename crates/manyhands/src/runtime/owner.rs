@@ -88,8 +88,10 @@ impl Runtime {
     /// Makes this runtime the current one of the calling thread while the guard lives.
     ///
     /// Guards must be dropped in the reverse order of their making. A guard that is forgotten leaves the runtime
-    /// current for this thread, and for every task that a worker runs there later, until the runtime is closed. It
-    /// does not keep the runtime from being dropped; only its memory is kept until the thread ends.
+    /// current for this thread until the runtime is closed. It does not keep the runtime from being dropped; only its
+    /// memory is kept until the thread ends. A task that forgets a guard ends the process with a message, because the
+    /// next tasks of its worker would go to that runtime. That goes unseen on a worker that has run a
+    /// [local task](crate::task::spawn_local()), which may keep a guard while it waits.
     ///
     /// # Examples
     /// ```

@@ -1,8 +1,6 @@
 //! The default number of workers: how many threads this process should run at once.
 //!
 //! That is the smaller of the affinity mask and the cgroup's CPU quota, rounded up; at least one.
-//!
-//! Not here: caches and NUMA nodes (`distance.rs`).
 
 use crate::sync::{allowed_cpus, files};
 use std::path::Path;

@@ -172,8 +172,8 @@ impl<T> JoinHandle<T> {
     ///
     /// # Blocking
     /// A closure that has not been started yet runs on the calling thread, if that belongs to the pool, or if
-    /// the system has refused threads for 0.3 s. Only the pool runs a future, which waits while there is no
-    /// thread.
+    /// the system has refused threads for 0.3 s and there is none. Only the pool runs a future, which waits while there
+    /// is no thread.
     /// Otherwise the caller waits and helps only with this task's own forks and loops. While it
     /// sleeps another worker runs in its place. Inside a future, await the handle instead.
     ///
@@ -207,7 +207,7 @@ impl<T> JoinHandle<T> {
         // Before it is run in place, because the calling task waits for it then, too.
         let _recorded = inspect::thread_waits_for_task(record, self.cell.addr().get());
         // If the system keeps refusing threads, perhaps no other thread will run it.
-        let in_place = (pool_slot.is_some() || refused_starts::goes_on(|| self.joiner().is_final()))
+        let in_place = (pool_slot.is_some() || refused_starts::must_help_itself(|| self.joiner().is_final()))
             && self.header().kind().sort == TaskKind::Closure
             // SAFETY: the handle is held, of a closure.
             && unsafe { closure::run_in_place(self.cell) };

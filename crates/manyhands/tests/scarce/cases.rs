@@ -300,19 +300,21 @@ fn descriptors(_: Refusal) {
     runtime.metrics();
 }
 
-/// A thread that already sleeps when a thread is refused, and does not belong to the pool, requests it again: all
-/// others wait outside of the library.
+/// A thread that slept in a channel before a thread was refused, and does not belong to the pool, gets its item once
+/// another thread waits in the library.
 fn sleeping_receiver(refusal: Refusal) {
     if refusal == Refusal::Always {
         return;
     }
     let (sender, receiver) = channel::bounded(1);
     let (send_id, id) = mpsc::channel();
+    let (pass_on, passed_on) = channel::bounded(1);
     let receives = thread::spawn(move || {
         send_id
             .send(fs::read_link("/proc/thread-self").unwrap())
             .unwrap();
-        receiver.recv_blocking().unwrap()
+        let item = receiver.recv_blocking().unwrap();
+        pass_on.send_blocking(item).unwrap();
     });
     let stat = Path::new("/proc").join(id.recv().unwrap()).join("stat");
     while !fs::read_to_string(&stat).unwrap().contains(") S ") {
@@ -322,7 +324,8 @@ fn sleeping_receiver(refusal: Refusal) {
     let _entered = runtime.enter();
     task::run_detached(move || sender.send_blocking(5).unwrap());
     refusal.goes_on();
-    assert_eq!(receives.join().unwrap(), 5);
+    assert_eq!(passed_on.recv_blocking().unwrap(), 5);
+    receives.join().unwrap();
 }
 
 /// No address space for the stack of a worker: the thread is refused, and the process continues.

@@ -10,13 +10,16 @@
 
 use crate::engine::consumer::Consumer;
 use crate::engine::helped::{Helped, HelpedWork, Panics};
-use crate::engine::{BLOCK_NANOS_MAX, HelperPolicy, Plan, Rate, Runner, SharingPlan};
+use crate::engine::{
+    BLOCK_NANOS_MAX, HelperPolicy, PROBE_NANOS, Plan, RUNNERS_SPARE_AT_ONCE, Rate, Runner,
+    SharingPlan,
+};
 use crate::inspect::{self, AloneBecause, LoopObserver, RunnerObserver, Unobserved};
 use crate::job::{Payload, catch};
 use crate::parallel::source::turns::Turns;
 use crate::parallel::source::{Feed, Source};
-use crate::runtime::fork_join::series::WAKE_PAYS_FROM;
 use crate::runtime::sleep::blocking;
+use crate::runtime::sleep::policy::{self, Offer};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::{HelperSlot, OpenCall, YieldCheck, current};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -258,7 +261,7 @@ impl<I: Iterator> Pull<I> {
 fn is_worthwhile(spent: u64) -> bool {
     spent > clock::ticks_in(PROBE_NANOS * 5)
         && current::with_runtime(|runtime| {
-            runtime.idle.is_anyone_searching() || spent > WAKE_PAYS_FROM * runtime.wake_latency()
+            policy::offer(Some(spent), runtime.seen()) != Offer::InSeries
         })
 }
 
@@ -299,7 +302,7 @@ fn share<I, C, O>(
             pull: Turns::new(pull),
             chunk,
             runners: AtomicUsize::new(1),
-            runners_max: plan.degree.unwrap_or(workers + RUNNERS_SPARE),
+            runners_max: plan.degree.unwrap_or(workers + RUNNERS_SPARE_AT_ONCE),
             stopped: AtomicBool::new(false),
             panics: Panics::new(),
             observer,
@@ -308,7 +311,9 @@ fn share<I, C, O>(
             if let Some(place) = place {
                 let runtime = place.slot.runtime();
                 runtime.arm_monitor();
-                if plan.helpers == HelperPolicy::AtOnce || !runtime.idle.is_anyone_searching() {
+                // Of one that may come, nobody knows how much it would save.
+                let left = (plan.helpers == HelperPolicy::WhenItPays).then_some(0);
+                if policy::wakes(left, 1, 1, runtime.seen()) > 0 {
                     runtime.wake_one();
                 }
             }
@@ -504,8 +509,5 @@ where
 const CHUNK_MAX: usize = 1024;
 /// Items in each leaf of a deterministic reduction.
 const LEAF_LEN: usize = 256;
-const PROBE_NANOS: u64 = 1_000;
 /// A look at the iterator's lock would disturb its holder.
 const SPINS_BETWEEN_LOOKS: usize = 16;
-/// Runners beyond the number of workers: those that compensate for blocked ones.
-const RUNNERS_SPARE: usize = 126;

@@ -55,7 +55,7 @@ impl Drop for Record {
 impl CallerThread {
     /// The calling thread. `None` while it ends, or where no monitor could open its calls: in a forked child, and where the
     /// system has no process-wide barrier.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn current() -> Option<&'static Self> {
         CALLER.get().or_else(Self::first)
     }

@@ -17,6 +17,7 @@ use crate::job::{Action, Job, JobKind, Latch, Payload, abort, catch, contain};
 use crate::queue::Popped;
 use crate::runtime::fork_join::series;
 use crate::runtime::fork_join::wait::{self, AfterWait};
+use crate::runtime::sleep::policy::{self, Offer};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{RuntimeInner, current};
@@ -100,7 +101,7 @@ where
     })
 }
 
-#[inline(always)]
+#[inline]
 fn join_on<A, B, RA, RB>(slot: &'static OccupiedSlot, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
@@ -140,7 +141,7 @@ where
 }
 
 /// The first half stays on the calling thread.
-#[inline(always)]
+#[inline]
 fn join_at<A, B, RA, RB>(slot: &'static OccupiedSlot, index: usize, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA,
@@ -203,13 +204,12 @@ fn offer(slot: &OccupiedSlot, shared: &RuntimeInner, cost: u64) {
     if cost != 0 && cost < clock::ticks_in(OFFER_NANOS_MIN) {
         return;
     }
-    let wake =
-        cost == 0 || cost > 2 * shared.wake_latency() || series::is_worth_a_wake(shared, cost);
-    if wake || shared.idle.is_anyone_searching() {
-        // Without waiting for a demand: the first half may be long, and fork nothing.
-        slot.deque.expose(EXPOSED_AT_ONCE);
-    }
-    if wake {
+    let Some(offer) = series::offer(shared, (cost != 0).then_some(cost)) else {
+        return;
+    };
+    // Without waiting for a demand: the first half may be long, and fork nothing.
+    slot.deque.expose(EXPOSED_AT_ONCE);
+    if offer == Offer::Wake {
         shared.wake_if_nobody_searches();
     }
 }
@@ -254,12 +254,10 @@ fn heartbeat(slot: &OccupiedSlot) {
 #[inline(never)]
 fn wake_if_worth_it(slot: &OccupiedSlot) {
     let shared = slot.runtime();
-    if !shared.idle.has_room() || shared.idle.is_anyone_searching() {
-        return;
-    }
     let now = clock::ticks();
     // A counter that has jumped back reads as a long time.
-    if now.abs_diff(slot.last_wake.get()) > shared.wake_latency() {
+    let since = now.abs_diff(slot.last_wake.get());
+    if policy::wakes_again(since, shared.seen()) {
         slot.last_wake.set(now);
         slot.deque.expose(EXPOSED_AT_ONCE);
         shared.wake_one();
@@ -277,7 +275,7 @@ struct StackJob<F, R> {
 }
 
 impl<F: FnOnce() -> R, R> StackJob<F, R> {
-    #[inline(always)]
+    #[inline]
     fn new(closure: F) -> Self {
         Self {
             job: Job::new(const { &JobKind::new(Self::perform) }),
@@ -287,7 +285,7 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
         }
     }
 
-    #[inline(always)]
+    #[inline]
     fn as_job(&self) -> *mut Job {
         ptr::from_ref(self).cast_mut().cast()
     }
@@ -296,7 +294,7 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
     ///
     /// # Safety
     /// 1. No other thread touches the job now. 2. The closure was not taken before.
-    #[inline(always)]
+    #[inline]
     unsafe fn take_closure(&self) -> F {
         // SAFETY: exclusive by 1.
         let closure = unsafe { &mut *self.closure.get() };
@@ -375,7 +373,7 @@ struct TakeBackOnUnwind<'frame, F: FnOnce() -> R, R> {
 }
 
 impl<F: FnOnce() -> R, R> Drop for TakeBackOnUnwind<'_, F, R> {
-    #[inline(always)]
+    #[inline]
     fn drop(&mut self) {
         self.forked.take_back(self.slot, self.index);
     }

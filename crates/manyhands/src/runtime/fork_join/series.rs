@@ -1,9 +1,10 @@
 //! Series of calls: each is too short to wake a worker for, but they are so close together that a worker woken for
 //! one finds the next. Their caller then wakes a worker once, for all of them.
 //!
-//! Not here: the other reasons for a wake (`join.rs`, `engine`).
+//! Not here: the other reasons for a wake (`sleep/policy.rs`).
 
 use crate::runtime::RuntimeInner;
+use crate::runtime::sleep::policy::{self, Offer};
 use crate::sync::clock;
 use std::cell::Cell;
 
@@ -33,8 +34,16 @@ pub(crate) fn since_last_end() -> u64 {
     clock::ticks().saturating_sub(SERIES.get().last_end)
 }
 
+/// How the call that begins now, and takes `left` ticks, offers a part of that; `None` if nobody knows how long it takes.
+pub(crate) fn offer(runtime: &RuntimeInner, left: Option<u64>) -> Option<Offer> {
+    match (policy::offer(left, runtime.seen()), left) {
+        (Offer::InSeries, Some(left)) => is_worth_a_wake(runtime, left).then_some(Offer::Wake),
+        (offer, _) => Some(offer),
+    }
+}
+
 /// Whether the call that begins now, `ticks` long, belongs to a series for which a wake pays.
-pub(crate) fn is_worth_a_wake(runtime: &RuntimeInner, ticks: u64) -> bool {
+fn is_worth_a_wake(runtime: &RuntimeInner, ticks: u64) -> bool {
     let mut series = SERIES.get();
     let longest_gap = clock::ticks_in(GAP_NANOS_MAX) + ticks;
     series.saved = if since_last_end() < longest_gap {
@@ -42,7 +51,7 @@ pub(crate) fn is_worth_a_wake(runtime: &RuntimeInner, ticks: u64) -> bool {
     } else {
         0
     };
-    let pays = series.saved > WAKE_PAYS_FROM * runtime.wake_latency();
+    let pays = policy::pays(series.saved, runtime.wake_latency());
     if pays {
         series.saved = 0;
     }
@@ -50,7 +59,5 @@ pub(crate) fn is_worth_a_wake(runtime: &RuntimeInner, ticks: u64) -> bool {
     pays
 }
 
-/// A wake pays when what is left takes, or what it saves is, this many times as long.
-pub(crate) const WAKE_PAYS_FROM: u64 = 2;
 /// Calls that follow each other within this belong to a series.
 const GAP_NANOS_MAX: u64 = 30_000;

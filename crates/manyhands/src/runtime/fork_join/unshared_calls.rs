@@ -90,7 +90,7 @@ impl<J, R> UnsharedCall<J, R> {
     ///
     /// # Safety
     /// `open` may be called once with a pointer to this, while the call is entered, by another thread.
-    #[inline(always)]
+    #[inline]
     pub(crate) unsafe fn new(
         outer: *mut Self,
         number: u64,
@@ -155,14 +155,14 @@ impl<J, R> UnsharedCalls<J, R> {
     }
 
     /// Owner: the innermost call, or null.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn innermost(&self) -> *mut UnsharedCall<J, R> {
         // Relaxed: only the owner writes it.
         self.current.load(Ordering::Relaxed)
     }
 
     /// The number of the next call.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn next_number(&self) -> u64 {
         // Relaxed, both: only the owner writes it, and others only compare it with what they read before.
         let number = self.begun.load(Ordering::Relaxed) + 1;
@@ -174,7 +174,7 @@ impl<J, R> UnsharedCalls<J, R> {
     ///
     /// # Safety
     /// The call stays where it is until [`leave`](Self::leave) has returned. Calls end in the reverse order.
-    #[inline(always)]
+    #[inline]
     #[must_use]
     pub(crate) unsafe fn enter(&self, call: &UnsharedCall<J, R>) -> bool {
         if call.outer.is_null() {
@@ -191,7 +191,7 @@ impl<J, R> UnsharedCalls<J, R> {
 
     /// Claims the positions `from..to`, those before which are claimed; returns up to where they are the owner's. `from`: the
     /// call was opened there.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn claim(&self, call: &UnsharedCall<J, R>, from: u64, to: u64) -> u64 {
         // Relaxed: F2.
         call.claimed.store(to, Ordering::Relaxed);
@@ -221,7 +221,7 @@ impl<J, R> UnsharedCalls<J, R> {
     }
 
     /// Ends a call, which may go away when this returns. What a monitor has done with it is visible then.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn leave(&self, call: &UnsharedCall<J, R>) {
         // Release: the owner has done with the call; pairs with the Acquire in `open_long`, which reads the outer one.
         self.current.store(call.outer, Ordering::Release);
@@ -293,7 +293,6 @@ impl<J, R> UnsharedCalls<J, R> {
     }
 
     /// Opens the outermost call that has a number up to `seen`, may be opened `now`, and has positions to take.
-    #[cold]
     fn open_long(&self, now: u64, seen: u64, runtime: &R, pass_on: impl FnOnce(*mut J)) {
         let _owner_waits = lock(&self.lock);
         // Relaxed: F3.

@@ -28,7 +28,6 @@ use std::time::Duration;
 
 /// Waits on `slot` until `is_over`, helping with the execution that `runner` names. `fall_asleep` is called
 /// before the slot is parked; false means that the wait is over.
-#[cold]
 pub(crate) fn for_work(
     slot: &'static OccupiedSlot,
     is_over: &dyn Fn() -> bool,
@@ -43,7 +42,6 @@ pub(crate) fn for_work(
 ///
 /// # Panics
 /// If there is no worker and the system refuses to start one ([`refused_starts::panic_if_given_up`]).
-#[cold]
 pub(crate) fn for_task(
     slot: &'static OccupiedSlot,
     is_over: &dyn Fn() -> bool,
@@ -60,7 +58,6 @@ pub(crate) fn for_task(
 }
 
 /// Owner of a stolen fork, on `slot`: waits until it was run, and `latch` is final, helping with it; or takes it back.
-#[cold]
 pub(crate) fn for_fork(slot: &'static OccupiedSlot, latch: &Latch, fork: *mut Job) -> AfterWait {
     let passed_on = &slot.runtime().passed_on;
     for_stolen(
@@ -74,14 +71,12 @@ pub(crate) fn for_fork(slot: &'static OccupiedSlot, latch: &Latch, fork: *mut Jo
 }
 
 /// As [`for_fork`], of a fork that may have been passed on in another runtime than that of `slot`.
-#[cold]
 pub(crate) fn for_stolen(slot: &'static OccupiedSlot, stolen: &Stolen<'_, Job>) -> AfterWait {
     let help = || help(slot, stolen.latch.runner());
     waiting::for_fork(&mut OnSlot::new(slot), slot.number, stolen, &help)
 }
 
 /// As [`for_fork`], running nothing: for a thread that unwinds, because jobs must not run on a panicking thread.
-#[cold]
 pub(crate) fn for_fork_idly(
     slot: &'static OccupiedSlot,
     latch: &Latch,
@@ -99,7 +94,6 @@ pub(crate) fn for_fork_idly(
 }
 
 /// As [`for_stolen`], running nothing.
-#[cold]
 pub(crate) fn for_stolen_idly(slot: &'static OccupiedSlot, stolen: &Stolen<'_, Job>) -> AfterWait {
     waiting::for_fork(&mut OnSlot::new(slot), slot.number, stolen, &|| false)
 }
@@ -209,7 +203,6 @@ impl Waiter for OnSlot {
 
 /// Calls `sleep`, which blocks `slot`'s thread outside the runtime. Meanwhile another worker may run in its place, and
 /// the monitor advances its wheel.
-#[cold]
 pub(crate) fn blocked<R>(slot: &'static OccupiedSlot, sleep: impl FnOnce() -> R) -> R {
     refuse_simulated(slot);
     expose_private(slot);

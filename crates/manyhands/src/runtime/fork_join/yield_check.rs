@@ -13,6 +13,7 @@
 //! Not here: which tasks come first (`run_loop.rs`), and owners without helpers, whose tasks the monitor takes care
 //! of.
 
+use crate::runtime::sleep::policy::{self, WantedFor};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::run_loop;
 use crate::runtime::{Priority, RuntimeInner};
@@ -51,10 +52,14 @@ impl YieldCheck {
     pub(crate) fn is_wanted(&mut self) -> bool {
         let slot = self.slot;
         let shared = slot.runtime();
-        // A searching worker cannot take tasks that only this worker may run.
-        !slot.local.is_empty()
-            || ((self.has_waiting_task(shared) || shared.idle.is_overfull())
-                && !shared.idle.is_anyone_searching())
+        let wanted = if !slot.local.is_empty() {
+            Some(WantedFor::OwnTasks)
+        } else if self.has_waiting_task(shared) {
+            Some(WantedFor::Tasks)
+        } else {
+            shared.idle.is_overfull().then_some(WantedFor::Sleep)
+        };
+        policy::gives_way(wanted, shared.idle.is_anyone_searching())
     }
 
     fn has_waiting_task(&mut self, shared: &RuntimeInner) -> bool {

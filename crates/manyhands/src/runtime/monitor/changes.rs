@@ -1,6 +1,6 @@
 //! The record of changes of the number of threads: the latest changes, and how often each reason occurred.
 //!
-//! Not here: starting and ending threads (`threads.rs`), and the decisions (`sweep.rs`, `wait.rs`).
+//! Not here: starting and ending threads (`threads.rs`), and the decisions (`sweep.rs`, `sleep/policy.rs`).
 
 use crate::probe::{Ring, SharedCounter};
 use crate::sync::clock;
@@ -67,7 +67,6 @@ impl Changes {
     }
 
     /// Notes a change, after which there are `threads` threads.
-    #[cold]
     pub(crate) fn note(&self, threads: usize, reason: ThreadChangeReason) {
         self.counts[reason as usize].bump();
         self.latest.push(ThreadChange {

@@ -8,7 +8,7 @@
 //! Where the system reports only one of the two, that one decides, after a longer time. Where it reports neither, no
 //! thread is detected.
 //!
-//! Not here: reading clocks and states, and adding threads (`sweep.rs`).
+//! Not here: reading clocks and states (`blocked.rs`), and adding threads (`sweep.rs`).
 
 use crate::sync::thread_state::Activity;
 use std::time::Duration;
@@ -91,12 +91,12 @@ impl Watch {
             Some(_) if elapsed < patience => return self.verdict,
             Some(_) => match activity() {
                 Some(Activity::Runnable) => ThreadVerdict::Starved,
-                None if elapsed < PATIENCE_HALF_BLIND => return self.verdict,
+                None if elapsed < IN_DOUBT => return self.verdict,
                 Some(Activity::Asleep) | None => ThreadVerdict::Blocked,
             },
             None => match activity() {
                 Some(Activity::Runnable) => ThreadVerdict::Runs,
-                Some(Activity::Asleep) if elapsed < PATIENCE_HALF_BLIND => return self.verdict,
+                Some(Activity::Asleep) if elapsed < IN_DOUBT => return self.verdict,
                 Some(Activity::Asleep) => ThreadVerdict::Blocked,
                 None => ThreadVerdict::Unknown,
             },
@@ -136,9 +136,7 @@ impl Watch {
         others_run: bool,
         processors_are_taken: impl FnOnce() -> bool,
     ) -> bool {
-        !others_run
-            || now.saturating_sub(self.asleep_since) >= PATIENCE_WHERE_TAKEN
-            || !processors_are_taken()
+        !others_run || now.saturating_sub(self.asleep_since) >= IN_DOUBT || !processors_are_taken()
     }
 
     /// How long it has been in its job, as far as the monitor saw.
@@ -169,14 +167,14 @@ fn is_nearly_all(used_nanos: u64, elapsed: Duration) -> bool {
 
 /// A thread that used less than this part of the time was off the processor.
 const OFF_PROCESSOR_SHARE: u128 = 8;
-/// Longer than the holder of a lock usually waits for a processor.
-const PATIENCE_WHERE_TAKEN: Duration = Duration::from_millis(50);
-/// Where the system reports only processor time or only the state.
-const PATIENCE_HALF_BLIND: Duration = Duration::from_millis(50);
+/// How long the monitor waits before it acts on what may have another reason: where all processors are taken, longer than
+/// the holder of a lock usually waits for one; where the system reports only processor time or only the state; and where a
+/// thread is on its way to work.
+pub(super) const IN_DOUBT: Duration = Duration::from_millis(50);
 
 #[cfg(test)]
 mod tests {
-    use super::{Look, PATIENCE_HALF_BLIND, ThreadVerdict, Watch};
+    use super::{IN_DOUBT, Look, ThreadVerdict, Watch};
     use crate::sync::thread_state::Activity;
     use crate::sync::thread_state::Activity::{Asleep, Runnable};
     use std::time::Duration;
@@ -359,8 +357,8 @@ mod tests {
     #[test]
     fn with_one_sign_the_patience_is_longer_and_without_any_no_thread_is_detected() {
         let steps = |time: Duration| u64::try_from(time.as_micros()).expect("short") / 200;
-        let soon = steps(PATIENCE_HALF_BLIND) - 2;
-        let late = steps(PATIENCE_HALF_BLIND) + 2;
+        let soon = steps(IN_DOUBT) - 2;
+        let late = steps(IN_DOUBT) + 2;
         assert_eq!(last(soon, |_| Some(7), None), ThreadVerdict::Unknown);
         assert_eq!(last(late, |_| Some(7), None), ThreadVerdict::Blocked);
         assert_eq!(

@@ -1,6 +1,6 @@
 //! Long jobs, as users see them: computations that keep a worker while other work waits.
 //!
-//! Not here: detecting them (`sweep.rs`).
+//! Not here: detecting them (`starved.rs`).
 
 use std::panic::Location;
 use std::time::{Duration, Instant};

@@ -5,6 +5,10 @@
 pub(crate) mod switch;
 
 #[cfg(not(loom))]
+mod blocked;
+#[cfg(not(loom))]
+mod burst;
+#[cfg(not(loom))]
 pub(crate) mod changes;
 #[cfg(not(loom))]
 pub(crate) mod control;
@@ -23,7 +27,11 @@ mod memory;
 #[cfg(not(loom))]
 mod stall;
 #[cfg(not(loom))]
+mod stalled;
+#[cfg(not(loom))]
 mod stalled_threads;
+#[cfg(not(loom))]
+mod starved;
 #[cfg(not(loom))]
 mod sweep;
 #[cfg(not(loom))]
@@ -35,3 +43,5 @@ pub use changes::{ThreadChange, ThreadChangeReason};
 pub use long_job::LongJob;
 #[cfg(not(loom))]
 pub use stall::{Stall, StalledThread, Wait};
+#[cfg(not(loom))]
+pub(crate) use stalled::STALLED_AFTER;

@@ -1,6 +1,6 @@
 //! The report of a stall: which thread waits for what.
 //!
-//! Not here: detecting it (`sweep.rs`), and reading what the threads wait for (`stalled_threads.rs`).
+//! Not here: detecting it (`stalled.rs`), and reading what the threads wait for (`stalled_threads.rs`).
 
 use crate::runtime::ThreadChangeReason;
 use std::fmt;

@@ -1,6 +1,6 @@
 //! Reads why a runtime stalls: why it adds no thread, which threads wait, and for what.
 //!
-//! Not here: the report (`stall.rs`), and when there is one (`sweep.rs`, `refused_starts.rs`).
+//! Not here: the report (`stall.rs`), and when there is one (`stalled.rs`, `refused_starts.rs`).
 
 use crate::runtime::sleep::idle::Idle;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};

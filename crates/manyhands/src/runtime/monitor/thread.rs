@@ -33,10 +33,14 @@ impl RuntimeInner {
     }
 
     /// As [`arm_monitor`](Self::arm_monitor); returns whether the monitor watches: the system may refuse its thread.
-    #[cold]
     pub(crate) fn arms_monitor(&self) -> bool {
         self.arm_monitor();
         matches!(self.monitor.switch.state(), State::On | State::Slow)
+    }
+
+    /// Whether the monitor has a thread, on or off.
+    pub(crate) fn has_monitor(&self) -> bool {
+        lock(&self.monitor.thread).is_some()
     }
 
     /// Makes the monitor sweep soon, unless it does so anyway.

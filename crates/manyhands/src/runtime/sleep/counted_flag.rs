@@ -1,6 +1,6 @@
 //! A flag of a thread that is counted: that the monitor detected it as blocked, or that it runs a short task.
 //!
-//! Not here: how flags are counted (`idle.rs`), and when one is set (`monitor/sweep.rs`, `waking.rs`).
+//! Not here: how flags are counted (`idle.rs`), and when one is set (`monitor/blocked.rs`, `waking.rs`).
 //!
 //! # Threads
 //! The monitor and the thread itself change it. No other memory depends on the word. The thread that changes it changes

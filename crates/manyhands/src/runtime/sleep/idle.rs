@@ -5,7 +5,7 @@
 //! as blocked. A waker wakes a sleeping worker only while that number is below the limit, or below the few threads
 //! more that the monitor allows for a while. *Room* is the difference.
 //!
-//! Not here: where workers look for work, sleeping (`sync/park.rs`), and detecting blocked threads (`sweep.rs`).
+//! Not here: where workers look for work, sleeping (`sync/park.rs`), and detecting blocked threads (`monitor/blocked.rs`).
 //!
 //! # Protocol
 //! A worker that is about to sleep calls `announce`, which sets its bit and then lowers `awake`. It looks for work

@@ -16,6 +16,7 @@ mod placement;
 #[cfg(not(loom))]
 pub(crate) mod priority;
 #[cfg(not(loom))]
+#[cfg(not(loom))]
 pub(crate) mod refusal;
 #[cfg(not(loom))]
 pub(crate) mod refused_starts;
@@ -34,7 +35,5 @@ mod slot_runtime;
 #[cfg(not(loom))]
 mod threads;
 #[cfg(not(loom))]
-pub(crate) mod victims;
-
 #[cfg(not(loom))]
 pub use crate::priority::Priority;

@@ -55,7 +55,7 @@ pub(crate) struct OccupiedSlot {
 impl Deref for OccupiedSlot {
     type Target = WorkerSlot;
 
-    #[inline(always)]
+    #[inline]
     fn deref(&self) -> &WorkerSlot {
         &self.shared
     }
@@ -195,7 +195,7 @@ impl OccupiedSlot {
             other.number,
             &other.hold,
             clock::ticks,
-            clock::ticks_in(PATIENCE_NANOS),
+            clock::ticks_in(GRACE_RESPECTED_NANOS),
         )
     }
 
@@ -230,4 +230,4 @@ impl OccupiedSlot {
 
 /// How long a worker's hold is respected: longer than two tasks take to pass on as much as one poll may, and short
 /// beside what a second worker is worth.
-const PATIENCE_NANOS: u64 = 8_000;
+const GRACE_RESPECTED_NANOS: u64 = 8_000;

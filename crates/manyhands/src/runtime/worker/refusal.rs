@@ -4,7 +4,6 @@
 
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Mutex, clock, lock};
-use std::mem;
 use std::time::{Duration, Instant};
 
 /// What a runtime remembers of refused starts.
@@ -13,20 +12,10 @@ pub(crate) struct Refusal {
     /// On the list, or about to be.
     pub(super) is_listed: AtomicBool,
     /// When a start was refused last, in ticks; 0: it was not, or one has succeeded since.
-    pub(super) last: AtomicU64,
-    lasting: Mutex<Option<Lasting>>,
-}
-
-#[derive(Debug)]
-struct Lasting {
-    since: Instant,
-    is_reported: bool,
-}
-
-impl Lasting {
-    fn is(&self, long: Duration) -> bool {
-        clock::now().saturating_duration_since(self.since) >= long
-    }
+    last: AtomicU64,
+    /// Since when work has waited for a thread.
+    since: Mutex<Option<Instant>>,
+    is_reported: AtomicBool,
 }
 
 impl Refusal {
@@ -38,8 +27,15 @@ impl Refusal {
         last == 0 || clock::ticks().abs_diff(last) >= clock::ticks_in(ASK_APART_NANOS)
     }
 
+    /// A start was refused, or would be now.
+    pub(super) fn note(&self) {
+        if self.may_ask() {
+            // Relaxed: advice.
+            self.last.store(clock::ticks().max(1), Ordering::Relaxed);
+        }
+    }
+
     /// Whether the last start was refused.
-    #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
     pub(crate) fn is_refused(&self) -> bool {
         // Relaxed: advice.
         self.last.load(Ordering::Relaxed) != 0
@@ -54,31 +50,26 @@ impl Refusal {
         }
     }
 
-    /// Whether it has lasted so long that it must be reported, which it then counts as.
-    pub(super) fn must_be_reported(&self) -> bool {
-        let mut lasting = lock(&self.lasting);
-        let lasting = lasting.get_or_insert_with(|| Lasting {
-            since: clock::now(),
-            is_reported: false,
-        });
-        lasting.is(TOLD_AFTER) && !mem::replace(&mut lasting.is_reported, true)
-    }
-
-    /// Whether it has lasted so long that threads which wait for the pool's work give up.
-    pub(super) fn is_given_up(&self) -> bool {
-        let lasting = lock(&self.lasting);
-        lasting
-            .as_ref()
-            .is_some_and(|lasting| lasting.is(GIVEN_UP_AFTER))
-    }
-
     /// Nothing waits for a thread just now.
     pub(super) fn forget(&self) {
-        *lock(&self.lasting) = None;
+        *lock(&self.since) = None;
+        // Relaxed: advice.
+        self.is_reported.store(false, Ordering::Relaxed);
+    }
+
+    /// For how long work has waited for a thread, counted from the first call.
+    pub(super) fn lasts(&self) -> Duration {
+        let now = clock::now();
+        let since = *lock(&self.since).get_or_insert(now);
+        now.saturating_duration_since(since)
+    }
+
+    /// Counts it as reported. Returns whether it was not before.
+    pub(super) fn begin_report(&self) -> bool {
+        // Relaxed: advice.
+        !self.is_reported.swap(true, Ordering::Relaxed)
     }
 }
 
 /// A refused start takes about ten microseconds.
 const ASK_APART_NANOS: u64 = 1_000_000;
-const TOLD_AFTER: Duration = Duration::from_secs(1);
-const GIVEN_UP_AFTER: Duration = Duration::from_secs(10);

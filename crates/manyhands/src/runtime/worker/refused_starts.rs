@@ -1,38 +1,38 @@
 //! Threads that the system has refused, and who tries again.
 //!
-//! A start is refused for a moment where a limit of processes or of memory is reached. Work that waits for that
-//! thread would wait for ever if nobody tried again: there may be no other thread of the runtime. So a runtime
-//! that was refused one is put on a list, and every thread that waits in this library sleeps for a
-//! few milliseconds at a time while there is anybody on it, and tries again for all of them. So does who enters
-//! a runtime. Where the monitor runs it tries again too, at every round in which work waits, and new work
-//! always does, but not more often than once in a millisecond.
+//! A start is refused for a moment where a limit of processes or of memory is reached. The monitor tries again at each
+//! sweep in which work waits, and so does new work, but not more often than once in a millisecond. Perhaps there is no
+//! monitor, because its thread is refused too. So a runtime that was refused a thread is listed. While the list has an
+//! entry each thread that enters a runtime, and each that waits in this library, tries to start the monitor every few
+//! milliseconds. If that is refused it does what the monitor would: it starts workers, fires timers and reports a stall.
+//! After ten seconds threads that wait for the pool's work panic, if the pool has no thread: what they wait for may never
+//! come.
 //!
-//! Where no thread comes for a second and nothing runs, that is reported as a stall. After ten seconds threads that
-//! wait for the pool's work panic, if the pool has no thread: what they wait for may never come.
+//! A thread that waits in a channel, and was asleep before the list had an entry, does not try. Nothing is lost by that as
+//! long as any other thread does.
 //!
 //! # Ordering
-//! The flag is set (SeqCst) before every slot is unparked, and every thread that sleeps without one; who is about to
-//! sleep reads it before it parks. Either it reads the flag, or it finds the wake.
+//! The flag is set (SeqCst) before every slot is unparked. A thread that is about to sleep on a slot reads it before it
+//! parks. Either it reads the flag, or it finds the wake.
 
+use crate::runtime::monitor::STALLED_AFTER;
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{RuntimeInner, Stall, current};
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::{Mutex, Parker, clock, global, lock, try_lock};
+use crate::sync::{Mutex, Parker, global, lock, try_lock};
 use std::mem;
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 use std::time::Duration;
 
 impl RuntimeInner {
     /// The system has refused a thread, or would just now: others are to try again. The caller holds no lock.
-    #[cold]
     pub(crate) fn note_refused(&self) {
-        if self.refusal.may_ask() {
-            // Relaxed: advice.
-            self.refusal
-                .last
-                .store(clock::ticks().max(1), Ordering::Relaxed);
-        }
+        self.refusal.note();
+        self.list();
+    }
+
+    fn list(&self) {
         // SeqCst: who takes it from the list clears this before it tries again.
         if self.refusal.is_listed.swap(true, Ordering::SeqCst) {
             return;
@@ -43,11 +43,11 @@ impl RuntimeInner {
         let is_first = !IS_ANY.swap(true, Ordering::SeqCst);
         drop(list);
         if is_first {
-            unpark_everybody();
+            WorkerSlot::unpark_all();
         }
     }
 
-    /// Starts what was refused and is still needed.
+    /// Starts the monitor if that was refused, and in its place the worker that is needed.
     fn try_again(&self) {
         if self.has_ended() {
             return;
@@ -57,54 +57,34 @@ impl RuntimeInner {
         if !self.idle.is_inactive() || self.has_visible_work(None) {
             self.arm_monitor();
         }
-        waking::use_room(self);
+        if !self.has_monitor() {
+            waking::use_room(self);
+        } else if self.lacks_thread() {
+            // The monitor tries.
+            self.list();
+        }
     }
 
-    /// After [`try_again`](Self::try_again): fires timers and reports, perhaps in place of the monitor, whose start is
-    /// refused too. Both call code of the user, so the caller holds no lock.
+    /// After [`try_again`](Self::try_again): fires timers and reports in place of the monitor, if its thread is refused
+    /// too. Both call code of the user, so the caller holds no lock.
     fn stand_in(&self) {
-        if self.has_ended() {
+        if !self.lacks_thread() {
+            self.refusal.forget();
+        }
+        if self.has_ended() || self.has_monitor() {
             return;
         }
-        // SeqCst: see `note_refused`.
-        if self.refusal.is_listed.load(Ordering::SeqCst) {
-            let _ = self.fire_outside_timers();
-        }
-        // SeqCst: as above.
-        if !self.refusal.is_listed.load(Ordering::SeqCst) {
-            self.refusal.forget();
-        } else if self.idle.running() == 0
-            && self.has_visible_work(None)
-            && self.refusal.must_be_reported()
-        {
+        let _ = self.fire_outside_timers();
+        let stalls = self.lacks_thread() && self.idle.running() == 0;
+        if stalls && self.refusal.lasts() >= STALLED_AFTER && self.refusal.begin_report() {
             self.settings.report_stall(&Stall::of(self));
         }
     }
-}
 
-/// Whether the calling thread may wait for ever: its runtime has work and no thread, and has been refused one for ten
-/// seconds.
-#[inline]
-pub(crate) fn is_given_up() -> bool {
-    is_any() && is_own_runtime_given_up()
-}
-
-#[cold]
-fn is_own_runtime_given_up() -> bool {
-    let is_given_up = |shared: &RuntimeInner| {
-        let is_hopeless = || {
-            shared.refusal.is_given_up()
-                && shared.idle.threads() == 0
-                && shared.has_visible_work(None)
-        };
-        is_hopeless() && {
-            // The refusal may have ended since somebody last asked.
-            shared.try_again();
-            shared.stand_in();
-            is_hopeless()
-        }
-    };
-    current::with_existing_runtime(is_given_up).unwrap_or(false)
+    /// Whether work waits, and the last thread was refused.
+    fn lacks_thread(&self) -> bool {
+        self.refusal.is_refused() && self.has_visible_work(None)
+    }
 }
 
 /// For a thread that waits for what may be the pool's work.
@@ -119,36 +99,52 @@ pub(crate) fn panic_if_given_up() {
     );
 }
 
+/// Whether the calling thread may wait for ever: its runtime has work and no thread, and has been refused one for ten
+/// seconds.
+#[inline]
+pub(crate) fn is_given_up() -> bool {
+    is_any()
+        && own_runtime_still(|shared| {
+            shared.lacks_thread()
+                && shared.idle.threads() == 0
+                && shared.refusal.lasts() >= GIVEN_UP_AFTER
+        })
+}
+
+/// Whether a thread that waits had better run the work itself, because its runtime is refused threads. Waits for
+/// one for a while, unless `is_over`: what the thread runs may itself wait for a task.
+#[inline]
+pub(crate) fn must_help_itself(is_over: impl Fn() -> bool) -> bool {
+    is_any() && gets_no_thread(&is_over)
+}
+
+fn gets_no_thread(is_over: &dyn Fn() -> bool) -> bool {
+    let nobody_wakes = Parker::new();
+    (0..TRIES_BEFORE_HELPING).all(|_| {
+        let waits = !is_over() && own_runtime_still(RuntimeInner::lacks_thread);
+        if waits {
+            nobody_wakes.park_timeout(TRIES_APART);
+        }
+        waits
+    })
+}
+
+/// Tries again, and returns whether the calling thread's runtime meets the condition all the same.
+fn own_runtime_still(condition: fn(&RuntimeInner) -> bool) -> bool {
+    try_all();
+    current::with_existing_runtime(condition).unwrap_or(false)
+}
+
 /// Whether a runtime of this process waits for a thread that was refused.
 #[inline]
-pub(crate) fn is_any() -> bool {
+fn is_any() -> bool {
     // SeqCst: see the file's header.
     IS_ANY.load(Ordering::SeqCst)
 }
 
-/// Whether threads are refused for so long that who waits had better help itself; waits for that long, unless
-/// `is_over`.
-#[inline]
-pub(crate) fn goes_on(is_over: impl Fn() -> bool) -> bool {
-    is_any() && outlasts(&is_over)
-}
-
-#[cold]
-fn outlasts(is_over: &dyn Fn() -> bool) -> bool {
-    let nobody_wakes = Parker::new();
-    for _ in 0..ATTEMPTS {
-        try_again();
-        if is_over() || !is_any() {
-            return false;
-        }
-        nobody_wakes.park_timeout(PATIENCE);
-    }
-    true
-}
-
 /// How long a thread may sleep before it tries again; `None` where nothing was refused.
 pub(crate) fn patience() -> Option<Duration> {
-    is_any().then_some(PATIENCE)
+    is_any().then_some(TRIES_APART)
 }
 
 /// Tries again, if anything was refused and nobody else is about it.
@@ -159,7 +155,6 @@ pub(crate) fn try_again() {
     }
 }
 
-#[cold]
 fn try_all() {
     let Some(alone) = try_lock(&TRYING) else {
         return;
@@ -180,54 +175,6 @@ fn try_all() {
     listed.iter().for_each(|shared| shared.stand_in());
 }
 
-/// Parks a thread that has no slot, for `limit` at most; while anything is refused it returns early and tries
-/// again.
-pub(crate) fn park(parker: &Arc<Parker>, limit: Option<Duration>) {
-    let asleep = Asleep::begin(parker);
-    match limit.into_iter().chain(patience()).min() {
-        None => parker.park(),
-        Some(limit) => parker.park_timeout(limit),
-    }
-    drop(asleep);
-    try_again();
-}
-
-/// A thread without a slot that is about to sleep, or does; it is unparked when something is refused.
-struct Asleep<'parker> {
-    parker: &'parker Arc<Parker>,
-    shard: &'static Shard,
-}
-
-impl<'parker> Asleep<'parker> {
-    /// Before the flag is read: the thread that has set it comes to the shard's lock before this, so that the flag is seen,
-    /// or after it, and unparks.
-    fn begin(parker: &'parker Arc<Parker>) -> Self {
-        // Neighbours in memory go to different shards.
-        let shard = &ASLEEP[(Arc::as_ptr(parker).addr() / size_of::<Parker>()) % SHARDS];
-        lock(&shard.0).push(Arc::clone(parker));
-        Self { parker, shard }
-    }
-}
-
-impl Drop for Asleep<'_> {
-    fn drop(&mut self) {
-        let mut sleepers = lock(&self.shard.0);
-        let own = |sleeper: &Arc<Parker>| Arc::ptr_eq(sleeper, self.parker);
-        // The newest mostly wakes first.
-        if let Some(index) = sleepers.iter().rposition(own) {
-            sleepers.swap_remove(index);
-        }
-    }
-}
-
-/// Wakes every thread that waits in this library, to look again.
-fn unpark_everybody() {
-    WorkerSlot::unpark_all();
-    for shard in ASLEEP.iter() {
-        lock(&shard.0).iter().for_each(|sleeper| sleeper.unpark());
-    }
-}
-
 global! {
     static IS_ANY: AtomicBool = AtomicBool::new(false);
 }
@@ -235,19 +182,12 @@ global! {
     static LIST: Mutex<Vec<Weak<RuntimeInner>>> = Mutex::new(Vec::new());
 }
 global! {
-    /// The threads without slots that sleep, apart from one another: each sleep takes a lock twice.
-    static ASLEEP: [Shard; SHARDS] = [const { Shard(Mutex::new(Vec::new())) }; SHARDS];
-}
-global! {
     /// Held by who tries.
     static TRYING: Mutex<()> = Mutex::new(());
 }
 
-#[repr(align(128))]
-struct Shard(Mutex<Vec<Arc<Parker>>>);
-
-const SHARDS: usize = 16;
 /// More than the time between two askings.
-const PATIENCE: Duration = Duration::from_millis(3);
+const TRIES_APART: Duration = Duration::from_millis(3);
 /// Before a thread that waits helps itself: 0.3 s.
-const ATTEMPTS: u32 = 100;
+const TRIES_BEFORE_HELPING: u32 = 100;
+const GIVEN_UP_AFTER: Duration = Duration::from_secs(10);

@@ -19,7 +19,7 @@ use crate::runtime::worker::rounds::{Rounds, Turn};
 use crate::runtime::worker::short_tasks;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::worker::steal_grace::StealGrace;
-use crate::runtime::{Priority, RuntimeInner, ending};
+use crate::runtime::{Priority, RuntimeInner, current, ending};
 use crate::sync::atomic::Ordering;
 use crate::sync::{Backoff, PollerState, clock, process, spin_loop};
 use std::ptr;
@@ -69,12 +69,14 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
         spare: SpareTime::NEVER_OVER,
     };
     let mut permit = RunPermit::new();
+    let entries = current::entries();
     let discard_own = |permit: RunPermit<'_>| shared.discard_local(slot, permit);
     while !ending::leaves(shared, permit.again(), discard_own) {
         if process::is_forked() {
             // What it ran has forked, and has ended in the child, where this is the only thread.
             abort(process::FORKED);
         }
+        current::abort_if_left_entered(slot, entries);
         at_work.turn = at_work.rounds.next();
         timer_poll.fire_timers(slot, permit.again());
         if at_work.turn == Turn::Outside {
@@ -327,7 +329,7 @@ fn find_by_priority(
 }
 
 /// Takes a task that has a priority. Another worker is to come for what is left, of whichever priority.
-#[inline(always)]
+#[inline]
 fn take_one(
     shared: &RuntimeInner,
     queue: &ShardedQueue<Job>,
@@ -376,8 +378,7 @@ fn find_usual(shared: &RuntimeInner, slot: &'static OccupiedSlot, turn: Turn) ->
         .or_else(|| find_elsewhere(shared, slot, TASKS_TAKEN_MAX))
 }
 
-/// Looks at what thieves have passed on, and then at the other slots, starting anywhere, but with the nearest where
-/// distances are known; takes up to `tasks_max` tasks.
+/// Looks at what thieves have passed on, and then at the other slots, starting anywhere; takes up to `tasks_max` tasks.
 fn find_elsewhere(
     shared: &RuntimeInner,
     slot: &'static OccupiedSlot,
@@ -386,25 +387,9 @@ fn find_elsewhere(
     if let Some(fork) = shared.passed_on.take() {
         return Some(FoundWork::Job(fork));
     }
-    if shared.knows_distances() {
-        return find_nearest(shared, slot, tasks_max);
-    }
     let random = slot.next_random() as usize;
     shared
         .other_slots(slot, random)
-        .find_map(|other| look_at(shared, slot, other, tasks_max))
-}
-
-/// As [`find_elsewhere`]. A function of its own, because the order takes room on the stack.
-#[inline(never)]
-fn find_nearest(
-    shared: &RuntimeInner,
-    slot: &'static OccupiedSlot,
-    tasks_max: usize,
-) -> Option<FoundWork> {
-    let random = slot.next_random() as usize;
-    shared
-        .other_slots_by_distance(slot, random)
         .find_map(|other| look_at(shared, slot, other, tasks_max))
 }
 
@@ -538,7 +523,7 @@ impl SpareTime {
 }
 
 /// Most tasks moved in one go: enough to share the price of a steal, few enough to leave some behind.
-const TASKS_TAKEN_MAX: usize = 32;
+pub(super) const TASKS_TAKEN_MAX: usize = 32;
 /// Spin-loop hints between two looks.
 const LOOKS_APART: u32 = 4;
 /// A worker that keeps finding work by spinning spins this long, one that never does the least.

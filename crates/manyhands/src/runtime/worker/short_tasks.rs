@@ -21,6 +21,7 @@ use crate::queue::{Run, TaskQueue};
 use crate::runtime::RuntimeInner;
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
+use crate::runtime::worker::run_loop::TASKS_TAKEN_MAX;
 use crate::runtime::worker::slot::WorkerSlot;
 
 /// Worker beyond the limit: takes a short task that waits anywhere, but for those bound to other workers.
@@ -102,7 +103,5 @@ fn split(
     Some(first)
 }
 
-/// As many as a worker takes in one go.
-const TASKS_TAKEN_MAX: usize = 32;
 /// More than a worker takes for itself, also if it takes some while others are looked at.
 const TASKS_LEFT_MAX: usize = 4 * TASKS_TAKEN_MAX;

@@ -52,7 +52,6 @@ impl WorkerSlot {
     }
 
     /// Wakes the occupants of all slots, to look again.
-    #[cold]
     pub(crate) fn unpark_all() {
         let made = lock(&POOL).made;
         let numbers = (0..made).filter_map(|number| SlotNumber::try_from(number).ok());

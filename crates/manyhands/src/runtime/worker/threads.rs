@@ -27,7 +27,6 @@ use std::sync::Arc;
 
 impl RuntimeInner {
     /// Starts the thread of worker `index`; false if there can be none.
-    #[cold]
     pub(crate) fn start_worker(&self, index: usize) -> bool {
         if !self.refusal.may_ask() {
             // It was refused a moment ago.
@@ -107,7 +106,6 @@ impl RuntimeInner {
     }
 
     /// Notes a change that has left this many threads, and reports it.
-    #[cold]
     pub(crate) fn note_change(&self, threads: usize, reason: ThreadChangeReason) {
         self.changes.note(threads, reason);
         tracing_events::thread_change(&self.settings.name, threads, &reason);
@@ -164,7 +162,7 @@ fn work(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) -> 
 
 /// Runs the start hook. A thread that waits there has not come to the work yet for which it was started. Were the wait
 /// declared, another thread would be started for that work at once, wait in the same way, and so on. So the monitor detects
-/// the wait, if it is long (`sweep.rs`).
+/// the wait, if it is long (`monitor/blocked.rs`).
 fn run_start_hook(shared: &RuntimeInner, slot: &OccupiedSlot, index: usize) {
     slot.set_occupant(SlotState::Starting);
     slot.run_undeclared(|| Settings::run_hook(shared.settings.on_start.as_ref(), index));

@@ -1,8 +1,11 @@
 //! Unit tests of `sweep.rs`: when a sweep wakes or starts a worker for a task that waits.
 
-use super::{MEMORY_CHECKS_APART, ON_ITS_WAY_MAX, STALLED_AFTER, Sweep, SweepStats, Sweeper};
+use super::{MEMORY_CHECKS_APART, Sweep, Sweeper};
 use crate::job::RunPermit;
 use crate::runtime::current;
+use crate::runtime::monitor::detector::IN_DOUBT;
+use crate::runtime::monitor::stalled::STALLED_AFTER;
+use crate::runtime::monitor::starved::Long;
 use crate::runtime::sleep::idle::{Activity, Claim};
 use crate::runtime::sleep::waking::{Pool, Waker};
 use crate::runtime::{Stall, ThreadChangeReason};
@@ -81,10 +84,10 @@ fn favour_that_began_between_two_sweeps_lasts_as_any_other() {
 fn tasks_beyond_the_limit_starve_others_only_where_they_have_the_places() {
     let runtime = without_monitor();
     let shared = runtime.shared();
-    let stats = |starving, starving_beyond| SweepStats {
+    let stats = |starving, starving_beyond| Long {
         starving,
         starving_beyond,
-        ..SweepStats::default()
+        ..Long::default()
     };
     assert_eq!(stats(0, 5).starving(shared), 2, "nobody else runs");
     shared.idle.begin(Activity::ExternalThread);
@@ -134,7 +137,7 @@ fn a_sweep_starts_another_thread_where_one_has_been_on_its_way_for_long() {
     let begun = clock::now();
     let _ = sweeper.sweep_at(shared, begun);
     let at_first = shared.idle.threads();
-    let _ = sweeper.sweep_at(shared, begun + ON_ITS_WAY_MAX);
+    let _ = sweeper.sweep_at(shared, begun + IN_DOUBT);
     assert_eq!((at_first, held.end()), (1, Some(1)));
     assert!(shared.start(0));
 }
@@ -224,7 +227,7 @@ fn where_all_are_blocked_a_worker_is_woken_although_one_counts_as_searching() {
     let mut sweeper = Sweeper::default();
     let begun = clock::now();
     let _ = sweeper.sweep_at(runtime.shared(), begun);
-    let _ = sweeper.sweep_at(runtime.shared(), begun + ON_ITS_WAY_MAX);
+    let _ = sweeper.sweep_at(runtime.shared(), begun + IN_DOUBT);
     assert_eq!(held.end(), Some(1));
     idle.end(Activity::Blocked);
     drop(searching);
@@ -251,7 +254,7 @@ fn a_thread_that_waits_in_its_start_hook_is_replaced_after_a_while() {
     });
     let moment = Duration::from_millis(1);
     let mut at = begun;
-    while at < begun + ON_ITS_WAY_MAX - moment {
+    while at < begun + IN_DOUBT - moment {
         let _ = sweeper.sweep_at(shared, at);
         assert_eq!(shared.idle.threads(), 1);
         at += moment;
@@ -260,7 +263,7 @@ fn a_thread_that_waits_in_its_start_hook_is_replaced_after_a_while() {
     let sweeper = RefCell::new((sweeper, at));
     wait_until("another thread is started", || {
         let (sweeper, at) = &mut *sweeper.borrow_mut();
-        *at += ON_ITS_WAY_MAX;
+        *at += IN_DOUBT;
         let _ = sweeper.sweep_at(shared, *at);
         shared.idle.threads() > 1
     });

@@ -1,0 +1,142 @@
+//! Blocked threads: a look at every thread that takes part.
+//!
+//! While work waits and the limit is reached, or no thread comes for the work although it is not, a sweep detects which of
+//! the running threads are blocked (`detector.rs`) and flags their slots. Each flag is counted, and makes room for another
+//! thread. The worker clears its flag when its job ends, or a later sweep that sees the thread run does.
+//!
+//! A thread that waits in its start hook, declared or not, counts as blocked after 50 ms. Before, it is on its way to the work
+//! that waits, and a thread in its place would wait in the same hook.
+//!
+//! Not here: when sweeps look (`sweep.rs`, `burst.rs`).
+
+use crate::job::SlotNumber;
+use crate::runtime::RuntimeInner;
+use crate::runtime::monitor::detector::{IN_DOUBT, Look, ThreadVerdict, Watch};
+use crate::runtime::monitor::starved::{Long, LongJobs};
+use crate::runtime::sleep::waking;
+use crate::runtime::worker::slot::{SlotState, WorkerSlot};
+use crate::sync::{clock, processor_load};
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// What the monitor remembers of the threads from look to look.
+#[derive(Debug, Default)]
+pub(super) struct Threads {
+    watches: HashMap<SlotNumber, Watch>,
+    long_jobs: LongJobs,
+    rechecked: Option<Instant>,
+}
+
+/// What one look has found.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Threads that are blocked and did not count as such before.
+    pub(super) newly_blocked: usize,
+    /// Threads in the same job as at the last look, for too short a time to decide.
+    pub(super) undecided: usize,
+    /// Threads in the same job as at the last look.
+    pub(super) at_same_job: usize,
+    pub(super) long: Long,
+}
+
+impl Threads {
+    /// Looks at every thread that takes part, and flags those that are blocked: off the processor for `patience`.
+    pub(super) fn look(
+        &mut self,
+        shared: &RuntimeInner,
+        now: Instant,
+        patience: Duration,
+    ) -> Found {
+        let recheck = self.begins_recheck(now);
+        let mut found = Found::default();
+        let (mut asleep, mut others_run) = (Vec::new(), false);
+        for slot in shared.all_slots() {
+            let job = slot.job();
+            let watch = self.watches.entry(slot.number).or_default();
+            if job.is_none() && !slot.detected_blocked.is_set() {
+                *watch = Watch::default();
+                continue;
+            }
+            let is_same_job = watch.job() == job;
+            if watch.verdict() == ThreadVerdict::Blocked && is_same_job && !recheck {
+                continue;
+            }
+            found.at_same_job += usize::from(is_same_job);
+            self.long_jobs.see_kind(slot, is_same_job);
+            match look_at(watch, slot, now, patience) {
+                ThreadVerdict::Blocked => {
+                    asleep.push(slot);
+                    continue;
+                }
+                ThreadVerdict::Unknown if is_same_job => found.undecided += 1,
+                ThreadVerdict::Unknown => self.long_jobs.count_begun(shared, slot),
+                ThreadVerdict::Runs | ThreadVerdict::Starved => {
+                    self.long_jobs.count(shared, slot, watch, now);
+                }
+            }
+            others_run |= job.is_some();
+            shared.idle.unmark(&slot.detected_blocked);
+        }
+        // Read once for all of them, and only if it matters.
+        let mut taken = None;
+        let mut are_taken = || *taken.get_or_insert_with(processor_load::all_are_taken);
+        asleep.retain(|slot| !slot.detected_blocked.is_set());
+        for slot in asleep {
+            let watch = self.watches.entry(slot.number).or_default();
+            if watch.is_to_be_replaced(since_first(now), others_run, &mut are_taken) {
+                found.newly_blocked += usize::from(count_as_blocked(shared, slot));
+            } else {
+                found.undecided += 1;
+            }
+        }
+        found.long = self.long_jobs.take();
+        found
+    }
+
+    /// Whether threads that count as blocked are looked at in this sweep too.
+    fn begins_recheck(&mut self, now: Instant) -> bool {
+        let is_due = self
+            .rechecked
+            .is_none_or(|last| now.saturating_duration_since(last) >= RECHECKS_APART);
+        if is_due {
+            self.rechecked = Some(now);
+        }
+        is_due
+    }
+}
+
+fn look_at(
+    watch: &mut Watch,
+    slot: &WorkerSlot,
+    now: Instant,
+    patience: Duration,
+) -> ThreadVerdict {
+    let look = Look {
+        at: since_first(now),
+        job: slot.job(),
+        cpu_nanos: slot.cpu_nanos(),
+    };
+    let patience = if slot.occupant() == SlotState::Starting {
+        // It will come to the work that waits.
+        IN_DOUBT
+    } else {
+        patience
+    };
+    watch.look(look, patience, || slot.activity())
+}
+
+/// The time as the detector counts it.
+fn since_first(now: Instant) -> Duration {
+    now.saturating_duration_since(clock::first())
+}
+
+/// Returns whether it did not count as blocked before.
+fn count_as_blocked(shared: &RuntimeInner, slot: &WorkerSlot) -> bool {
+    shared.note_blocking_kind(slot);
+    let is_new = shared.idle.mark(&slot.detected_blocked);
+    waking::block_in_short_task(shared, &slot.in_short_task);
+    is_new
+}
+
+/// Time between two checks of a thread that was detected as blocked.
+const RECHECKS_APART: Duration = Duration::from_millis(1);

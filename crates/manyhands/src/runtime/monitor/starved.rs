@@ -1,0 +1,138 @@
+//! Work that starves behind long computations: which threads compute at one job for long.
+//!
+//! A sweep notes such jobs. When they hold every place, a thread beyond the limit may run short tasks (`favour.rs`,
+//! `worker/short_tasks.rs`). For other work a sweep adds a thread only when they have held every place for half a
+//! second, or for five seconds where other threads want the processors (`sleep/policy.rs`).
+//!
+//! Not here: whether a thread computes (`detector.rs`, `blocked.rs`).
+
+use crate::integrations::tracing_events;
+use crate::job::{JobKind, SlotNumber};
+use crate::runtime::monitor::detector::{ThreadVerdict, Watch};
+use crate::runtime::monitor::favour::is_long;
+use crate::runtime::sleep::policy;
+use crate::runtime::worker::slot::WorkerSlot;
+use crate::runtime::{LongJob, RuntimeInner};
+use crate::sync::clock;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+use std::{mem, ptr};
+
+/// What the monitor remembers of jobs from sweep to sweep.
+#[derive(Debug, Default)]
+pub(super) struct LongJobs {
+    /// The kind of each slot's job, or null where other jobs were seen inside it.
+    kinds: HashMap<SlotNumber, *const JobKind>,
+    /// The last of the long jobs that was noted, by slot.
+    noted: HashMap<SlotNumber, u64>,
+    /// In this sweep.
+    seen: Long,
+}
+
+/// The threads that one sweep has seen at long jobs.
+#[derive(Debug, Default)]
+pub(super) struct Long {
+    /// Those that have computed for so long that waiting work starves.
+    pub(super) starving: usize,
+    /// As these, but beyond the limit, in a task that was taken for a short one.
+    pub(super) starving_beyond: usize,
+    /// Those that have computed for so long that a short task need not wait for their end.
+    pub(super) threads: usize,
+    /// For how long those of these have computed that are beyond the limit, whose task was taken for a short one.
+    pub(super) taken_for_short: Vec<Duration>,
+    /// Those in a job that this sweep is the first to see, of a kind that is known to be long.
+    pub(super) begun: usize,
+}
+
+impl Long {
+    /// How many threads starve waiting work. One beyond the limit is made up for where short tasks are favoured, and counts
+    /// only where it has a place that nobody else has.
+    pub(super) fn starving(&self, shared: &RuntimeInner) -> usize {
+        let others = shared.idle.running_others();
+        let places = shared.idle.limit().saturating_sub(others);
+        self.starving + self.starving_beyond.min(places)
+    }
+}
+
+impl LongJobs {
+    /// Begins a look at the thread on `slot`. The kind of its job is null where another kind was seen at an earlier look at
+    /// the same job: the job ran others inside it, or the thread had just gone on to the next. An external thread's call is
+    /// of no kind.
+    pub(super) fn see_kind(&mut self, slot: &WorkerSlot, is_same_job: bool) {
+        let now = if slot.is_worker() {
+            slot.kind()
+        } else {
+            ptr::null()
+        };
+        let kind = self.kinds.entry(slot.number).or_insert(now);
+        if !is_same_job {
+            *kind = now;
+        } else if !ptr::eq(*kind, now) {
+            *kind = ptr::null();
+        }
+    }
+
+    fn kind(&self, slot: &WorkerSlot) -> *const JobKind {
+        self.kinds.get(&slot.number).copied().unwrap_or(ptr::null())
+    }
+
+    /// The job on `slot` is seen for the first time.
+    pub(super) fn count_begun(&mut self, shared: &RuntimeInner, slot: &WorkerSlot) {
+        self.seen.begun += usize::from(shared.long_kinds.has(self.kind(slot)));
+    }
+
+    /// The thread on `slot` computes, or would if a processor were free: counts it if its job takes long.
+    pub(super) fn count(
+        &mut self,
+        shared: &RuntimeInner,
+        slot: &WorkerSlot,
+        watch: &Watch,
+        now: Instant,
+    ) {
+        let at = now.saturating_duration_since(clock::first());
+        let running_for = watch.at_it_for(at);
+        let computed_for = watch.computed_for(at);
+        let is_in_short_task = slot.in_short_task.is_set();
+        let kind = self.kind(slot);
+        if is_long(&shared.long_kinds, kind, running_for, computed_for) {
+            self.seen.threads += 1;
+            if is_in_short_task {
+                self.seen.taken_for_short.push(computed_for);
+            }
+        }
+        if policy::starves(running_for, watch.has_processor()) {
+            let count = if is_in_short_task {
+                &mut self.seen.starving_beyond
+            } else {
+                &mut self.seen.starving
+            };
+            *count += 1;
+        }
+        if watch.verdict() == ThreadVerdict::Runs && running_for >= NOTED_AFTER {
+            let job = watch.job().unwrap_or(0);
+            if self.noted.insert(slot.number, job) != Some(job) {
+                note(shared, slot, now, running_for);
+            }
+        }
+    }
+
+    /// What was counted since the last call.
+    pub(super) fn take(&mut self) -> Long {
+        mem::take(&mut self.seen)
+    }
+}
+
+fn note(shared: &RuntimeInner, slot: &WorkerSlot, at: Instant, running_for: Duration) {
+    let (worker, task) = (slot.worker(), slot.task());
+    tracing_events::long_job(&shared.settings.name, running_for, worker, task);
+    shared.long_jobs_noted.bump();
+    shared.long_jobs.push(LongJob {
+        at,
+        running_for,
+        worker,
+        task,
+    });
+}
+
+/// A computation of this length is noted.
+const NOTED_AFTER: Duration = Duration::from_millis(10);

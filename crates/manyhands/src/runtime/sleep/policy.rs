@@ -1,0 +1,301 @@
+//! Whether a worker is woken, a thread is added, or one gives way: the place that decides.
+//!
+//! Pure functions of what happened, what the counts say and what the work costs, with tests by table. A caller reads
+//! the counts before ([`Seen`]), and takes a step of `waking.rs` afterwards, which looks at the counts once more.
+//!
+//! Work that is simply there, such as a task, a closure of a scope or an entry that a thief has asked for, has one rule:
+//! somebody must come for it (`waking::wake_if_nobody_searches`). Everything else is decided here.
+//!
+//! Not here: the steps (`waking.rs`), the memory of a thread's series of calls (`fork_join/series.rs`), and which threads
+//! beyond the limit run short tasks (`monitor/favour.rs`).
+
+use crate::runtime::sleep::waking::Notify;
+use std::time::Duration;
+
+/// What a runtime's counts say, as the thread that asks has read them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen {
+    /// One more thread may run.
+    pub(crate) has_room: bool,
+    /// A worker looks for work.
+    pub(crate) is_anyone_searching: bool,
+    /// How long a woken worker takes to run, in ticks.
+    pub(crate) wake_latency: u64,
+}
+
+/// Whether work that takes this number of ticks, or a wake that saves them, is worth a wake.
+pub(crate) fn pays(ticks: u64, wake_latency: u64) -> bool {
+    ticks > WAKE_PAYS_FROM.saturating_mul(wake_latency)
+}
+
+/// How a call offers a part of its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Offer {
+    /// A worker is woken for it.
+    Wake,
+    /// It is left to a worker that searches in any case.
+    ToSearcher,
+    /// As [`Wake`](Self::Wake) if the call is one of a series for which that pays, else not at all.
+    InSeries,
+}
+
+/// Call whose remaining work takes `left` ticks, `None` if nobody knows: how it offers that.
+pub(crate) fn offer(left: Option<u64>, seen: Seen) -> Offer {
+    if left.is_none_or(|left| pays(left, seen.wake_latency)) {
+        Offer::Wake
+    } else if seen.is_anyone_searching {
+        Offer::ToSearcher
+    } else {
+        Offer::InSeries
+    }
+}
+
+/// Call that is open to helpers: how many workers to wake for the `left` ticks of it, `None` if nobody knows, where a
+/// worker is woken for each `share` of them, up to `most`. For work that is not worth a wake it is one, unless somebody
+/// searches: a series of short calls wakes one worker for all of them.
+pub(crate) fn wakes(left: Option<u64>, share: u64, most: u32, seen: Seen) -> u32 {
+    if !seen.has_room {
+        return 0;
+    }
+    match left {
+        None => most,
+        Some(left) if pays(left, seen.wake_latency) => {
+            let shares = (left / share.max(1)).max(1);
+            u32::try_from(shares).map_or(most, |shares| shares.min(most))
+        }
+        Some(_) => u32::from(!seen.is_anyone_searching).min(most),
+    }
+}
+
+/// Recursion of joins that has gone on for this number of ticks since it last woke a worker: whether it wakes another one.
+/// It is expected to go on for as long again.
+pub(crate) fn wakes_again(ticks: u64, seen: Seen) -> bool {
+    seen.has_room && !seen.is_anyone_searching && pays(ticks, seen.wake_latency)
+}
+
+/// What the worker is about that queues a task which it has woken, into its own queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pusher {
+    /// It polls a task, and soon looks for the next one.
+    Polls,
+    /// As that, and the task is the polled one, which has quickly used up its budget.
+    PollsSpent,
+    /// It advances its timers between two pieces of work.
+    FiresTimers,
+    /// It waits on top of what it runs, or does something that may take long.
+    IsAway,
+}
+
+/// What is in that queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OwnQueue {
+    Empty,
+    /// One task, in steal grace.
+    InGrace,
+    Tasks,
+}
+
+/// Which workers to notify of the task. None if the worker itself will soon run it; a first task then has steal grace.
+#[inline]
+pub(crate) fn notify(pusher: Pusher, queue: OwnQueue) -> Notify {
+    match (pusher, queue) {
+        (Pusher::Polls | Pusher::PollsSpent, OwnQueue::Empty) => Notify::NobodyWithGrace,
+        // The task in steal grace is the one that has made the polled one use up its budget.
+        (Pusher::FiresTimers, OwnQueue::Empty) | (Pusher::PollsSpent, OwnQueue::InGrace) => {
+            Notify::Nobody
+        }
+        _ => Notify::Others,
+    }
+}
+
+/// Why a helper may have to leave its call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WantedFor {
+    /// Tasks wait that only it may run.
+    OwnTasks,
+    /// Tasks wait that any worker may run.
+    Tasks,
+    /// More threads run than may.
+    Sleep,
+}
+
+/// Helper of a call: whether it leaves. Not if somebody searches, who takes the tasks or is one thread too many itself; but
+/// nobody else can take its own tasks.
+pub(crate) fn gives_way(wanted: Option<WantedFor>, is_anyone_searching: bool) -> bool {
+    match wanted {
+        None => false,
+        Some(WantedFor::OwnTasks) => true,
+        Some(WantedFor::Tasks | WantedFor::Sleep) => !is_anyone_searching,
+    }
+}
+
+/// Sweep that sees work which nobody runs, while `running` threads run: whether somebody who searches comes for it. Where
+/// nobody runs, who counts as one that searches is blocked.
+pub(crate) fn searcher_comes(running: usize, is_anyone_searching: bool) -> bool {
+    is_anyone_searching && running > 0
+}
+
+/// Whether a computation that goes on for this long starves what waits.
+pub(crate) fn starves(computes_for: Duration, has_processor: bool) -> bool {
+    computes_for >= STARVED_AFTER_ALL || (computes_for >= STARVED_AFTER && has_processor)
+}
+
+/// How many threads beyond the limit may run: in a burst, of which more than one sweep has detected blocked threads, or where
+/// this number of the threads that run starve tasks that wait; `None` if no task waits.
+pub(crate) fn threads_beyond(limit: usize, starving: Option<usize>, burst_sweeps: u32) -> usize {
+    let ahead = if burst_sweeps > 1 { BURST_HEADROOM } else { 0 };
+    let starved = starving.map_or(0, |starving| (starving + 1).saturating_sub(limit));
+    ahead.max(starved)
+}
+
+/// A wake pays when what is left takes, or what it saves is, this many times as long as the wake.
+const WAKE_PAYS_FROM: u64 = 2;
+/// In burst mode this many threads more than the limit may run, in place of those not yet detected.
+const BURST_HEADROOM: usize = 2;
+/// When computations, each with a processor of its own, occupy every running thread for this long, one thread is added.
+const STARVED_AFTER: Duration = Duration::from_millis(500);
+/// The same where other threads want the processors: the computations may wait for queued work.
+const STARVED_AFTER_ALL: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        BURST_HEADROOM, Offer, OwnQueue, Pusher, STARVED_AFTER, STARVED_AFTER_ALL, Seen, WantedFor,
+        gives_way, notify, offer, pays, searcher_comes, starves, threads_beyond, wakes,
+        wakes_again,
+    };
+    use crate::runtime::sleep::waking::Notify;
+    use std::time::Duration;
+
+    const LATENCY: u64 = 100;
+
+    fn seen([has_room, is_anyone_searching]: [bool; 2]) -> Seen {
+        Seen {
+            has_room,
+            is_anyone_searching,
+            wake_latency: LATENCY,
+        }
+    }
+
+    #[test]
+    fn a_wake_pays_from_twice_its_time() {
+        assert!(!pays(2 * LATENCY, LATENCY));
+        assert!(pays(2 * LATENCY + 1, LATENCY));
+        assert!(!pays(u64::MAX, u64::MAX), "it does not overflow");
+        assert!(!pays(0, 0) && pays(1, 0));
+    }
+
+    #[test]
+    fn what_pays_or_is_unknown_is_offered_with_a_wake_and_the_rest_to_who_searches() {
+        for has_room in [false, true] {
+            for (left, is_anyone_searching, expected) in [
+                (None, false, Offer::Wake),
+                (None, true, Offer::Wake),
+                (Some(201), false, Offer::Wake),
+                (Some(201), true, Offer::Wake),
+                (Some(200), true, Offer::ToSearcher),
+                (Some(200), false, Offer::InSeries),
+            ] {
+                let seen = seen([has_room, is_anyone_searching]);
+                assert_eq!(offer(left, seen), expected, "{left:?} {seen:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_open_call_wakes_a_worker_for_each_share_and_one_for_what_does_not_pay() {
+        for (left, has_room, is_anyone_searching, expected) in [
+            (None, true, false, 3),
+            (None, true, true, 3),
+            (None, false, false, 0),
+            (Some(1_000), true, false, 3),
+            (Some(1_000), true, true, 3),
+            (Some(1_000), false, false, 0),
+            (Some(u64::MAX), true, false, 3),
+            (Some(250), true, false, 2),
+            (Some(200), true, false, 1),
+            (Some(200), true, true, 0),
+            (Some(200), false, false, 0),
+            (Some(0), true, false, 1),
+        ] {
+            let seen = seen([has_room, is_anyone_searching]);
+            assert_eq!(wakes(left, 100, 3, seen), expected, "{left:?} {seen:?}");
+        }
+        let seen = seen([true, false]);
+        assert_eq!(wakes(Some(201), 1_000, 3, seen), 1, "less than a share");
+        assert_eq!(
+            wakes(Some(1_000), 100, 0, seen),
+            0,
+            "nobody else may run it"
+        );
+    }
+
+    #[test]
+    fn joins_that_go_on_wake_again_where_there_is_room_and_nobody_searches() {
+        for (ticks, has_room, is_anyone_searching, expected) in [
+            (201, true, false, true),
+            (200, true, false, false),
+            (201, false, false, false),
+            (201, true, true, false),
+            (u64::MAX, true, false, true),
+        ] {
+            let seen = seen([has_room, is_anyone_searching]);
+            assert_eq!(wakes_again(ticks, seen), expected, "{ticks} {seen:?}");
+        }
+    }
+
+    #[test]
+    fn a_worker_notifies_nobody_of_the_task_that_it_soon_runs_itself() {
+        use {Notify::*, OwnQueue::*, Pusher::*};
+        let table = [
+            (Polls, [NobodyWithGrace, Others, Others]),
+            (PollsSpent, [NobodyWithGrace, Nobody, Others]),
+            (FiresTimers, [Nobody, Others, Others]),
+            (IsAway, [Others, Others, Others]),
+        ];
+        for (pusher, expected) in table {
+            let notified = [Empty, InGrace, Tasks].map(|queue| notify(pusher, queue));
+            assert_eq!(notified, expected, "{pusher:?}");
+        }
+    }
+
+    #[test]
+    fn a_helper_gives_way_to_tasks_and_threads_unless_somebody_searches() {
+        for (wanted, expected) in [
+            (None, [false, false]),
+            (Some(WantedFor::OwnTasks), [true, true]),
+            (Some(WantedFor::Tasks), [true, false]),
+            (Some(WantedFor::Sleep), [true, false]),
+        ] {
+            let gives_way = [false, true].map(|searching| gives_way(wanted, searching));
+            assert_eq!(gives_way, expected, "{wanted:?}");
+        }
+    }
+
+    #[test]
+    fn who_searches_counts_for_a_sweep_only_where_anybody_runs() {
+        assert!(searcher_comes(1, true));
+        assert!(!searcher_comes(0, true) && !searcher_comes(1, false));
+    }
+
+    #[test]
+    fn threads_are_added_in_a_burst_and_for_what_starves() {
+        let just_less = STARVED_AFTER.saturating_sub(Duration::from_nanos(1));
+        assert!(starves(STARVED_AFTER, true) && !starves(just_less, true));
+        assert!(starves(STARVED_AFTER_ALL, false) && !starves(STARVED_AFTER, false));
+        for (limit, starving, burst_sweeps, expected) in [
+            (2, Some(0), 0, 0),
+            (2, Some(1), 0, 0),
+            (2, Some(2), 0, 1),
+            (2, Some(4), 0, 3),
+            (2, None, 0, 0),
+            (2, Some(0), 1, 0),
+            (2, Some(0), 2, BURST_HEADROOM),
+            (2, Some(4), 2, 3),
+            (2, None, 2, BURST_HEADROOM),
+        ] {
+            let threads = threads_beyond(limit, starving, burst_sweeps);
+            assert_eq!(threads, expected, "{limit} {starving:?} {burst_sweeps}");
+        }
+    }
+}
