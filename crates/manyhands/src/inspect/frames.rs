@@ -57,11 +57,6 @@ impl Frames {
         self.left_out = 0;
     }
 
-    /// Whether there is nothing to know of any frame.
-    pub(super) fn are_none(&self) -> bool {
-        self.list.is_empty() && self.left_out == 0
-    }
-
     /// For a call in this frame that blocks its thread: it and those around it, which stay.
     pub(super) fn around(&self, address: usize) -> Option<Self> {
         let list = self.chain(address);

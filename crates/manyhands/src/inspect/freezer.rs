@@ -52,7 +52,7 @@ impl Freezer {
     pub(super) fn freeze(&self, number: TaskNumber) -> Result<Freezing, NotFrozen> {
         let mut frozen = Err(NotFrozen::NoSuchTask);
         table::change(number, |record| {
-            let waking = record.origin.and_then(|origin| origin.work().waking);
+            let waking = record.origin.and_then(|origin| origin.work.waking);
             if waking.is_none() {
                 frozen = Err(NotFrozen::NotFreezable);
                 return;
@@ -97,8 +97,7 @@ pub(super) fn thaw(number: TaskNumber) -> Result<(), NotThawed> {
 pub(super) mod tests {
     use super::{Freezer, Freezing, NotFrozen, NotThawed, thaw};
     use crate::inspect::frozen;
-    use crate::inspect::interned::Origin;
-    use crate::inspect::recorded::Record;
+    use crate::inspect::recorded::{Origin, Record};
     use crate::inspect::table;
     use crate::inspect::task_number::TaskNumber;
     use crate::inspect::task_state::TaskState;
@@ -130,7 +129,11 @@ pub(super) mod tests {
 
     /// A record of a future, or of a closure, whose task is nowhere else.
     fn record_of(work: &'static WorkType, state: TaskState) -> TaskNumber {
-        let origin = Origin::of(work, Location::caller(), Priority::Normal);
+        let origin = Origin {
+            work,
+            spawned_at: Location::caller(),
+            priority: Priority::Normal,
+        };
         let record = Record {
             origin: Some(origin),
             state,

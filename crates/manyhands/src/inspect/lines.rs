@@ -2,16 +2,15 @@
 //!
 //! Not here: who says a line (`wait_site.rs`).
 
-use crate::inspect::interned::Line;
 use std::panic::Location;
 
 /// The lines that a thread has said for its waits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lines {
     /// That of all waits, if the thread waits for one thing only, or polls a future of this library that has said one.
-    pub(super) of_all: Option<Line>,
+    pub(super) of_all: Option<&'static Location<'static>>,
     /// In place of lines of this library: that on which the thread polls any future, if code of this library does so.
-    pub(super) of_library: Option<Line>,
+    pub(super) of_library: Option<&'static Location<'static>>,
 }
 
 impl Lines {
@@ -22,10 +21,10 @@ impl Lines {
     };
 
     /// The line of a wait that is polled at `at`.
-    pub(super) fn of(self, at: &'static Location<'static>) -> Line {
+    pub(super) fn of(self, at: &'static Location<'static>) -> &'static Location<'static> {
         match self.of_library {
             Some(line) if is_of_library(at) => line,
-            _ => Line::of(at),
+            _ => at,
         }
     }
 }

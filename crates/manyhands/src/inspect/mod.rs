@@ -63,8 +63,6 @@ mod channel_snapshot;
     reason = "channels are looked at by their addresses; see the file's header"
 )]
 mod channels;
-#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
-mod coarse;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 pub(crate) mod control;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -92,8 +90,6 @@ mod groups;
 #[cfg(all(feature = "inspect", feature = "tokio", not(any(loom, shuttle))))]
 mod in_tokio;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
-mod interned;
-#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod last_waker;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod leaf_stacks;
@@ -114,13 +110,9 @@ mod mappings;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod no_more_threads;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
-mod one_wait;
-#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod opening;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod outside;
-#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
-mod packed;
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 mod poll_once;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -177,10 +169,6 @@ mod task_number;
 mod task_set;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod task_state;
-#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
-mod unpacked;
-#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
-mod varint;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod verdict;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]

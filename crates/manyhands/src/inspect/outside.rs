@@ -7,7 +7,6 @@
 //! Not here: what is recorded (`record.rs`).
 
 use crate::inspect::frames::Frames;
-use crate::inspect::interned::Line;
 use crate::inspect::recorded::Record;
 use crate::inspect::task_state::TaskState;
 use crate::inspect::wait_kind::WaitKind;
@@ -79,7 +78,7 @@ fn wait_outside(record: &Record, at: &'static Location<'static>, frame: usize) -
         resource: 0,
         owner: None,
         set: None,
-        at: Line::of(at),
+        at,
         // The poll has ended then, or the thread was blocked.
         since: record.since,
         is_direct: true,

@@ -12,12 +12,11 @@
 
 use crate::inspect::current::{self, Current, is_recorded};
 use crate::inspect::frozen;
-use crate::inspect::interned::{Line, Origin};
 use crate::inspect::last_waker::LastWaker;
 use crate::inspect::leaf_stacks;
 use crate::inspect::lines::Lines;
 use crate::inspect::opening::is_open;
-use crate::inspect::recorded::{Name, Record};
+use crate::inspect::recorded::{Origin, Record};
 use crate::inspect::recorded_cell::RecordedCell;
 use crate::inspect::table;
 use crate::inspect::task_number::TaskNumber;
@@ -82,8 +81,12 @@ impl TaskRecord {
     ) {
         let record = Record {
             cell: Some(RecordedCell::new(cell)),
-            origin: Some(Origin::of(work, spawned_at, priority)),
-            name: name.map(boxed),
+            origin: Some(Origin {
+                work,
+                spawned_at,
+                priority,
+            }),
+            name: name.map(Box::from),
             parent: current::get().number,
             ..Record::new(clock::ticks())
         };
@@ -365,12 +368,11 @@ impl ThreadWait {
     #[cold]
     #[track_caller]
     fn begin_one(waker: &Waker) -> Self {
-        let at = Line::of(Location::caller());
-        Self::begin(waker.data().addr(), Some(at), Some(0))
+        Self::begin(waker.data().addr(), Some(Location::caller()), Some(0))
     }
 
     #[cold]
-    fn begin(waker: usize, at: Option<Line>, wakers: Option<u32>) -> Self {
+    fn begin(waker: usize, at: Option<&'static Location<'static>>, wakers: Option<u32>) -> Self {
         let before = current::get();
         let (number, is_thread) = match before.number {
             Some(number) => (number, false),
@@ -493,14 +495,10 @@ impl RuntimeNumber {
     }
 }
 
-fn boxed(name: &str) -> Box<Name> {
-    Box::new(Name(Box::from(name)))
-}
-
 /// The calling thread, in place of a task.
 fn thread_record() -> Record {
     Record {
-        name: thread::current().name().map(boxed),
+        name: thread::current().name().map(Box::from),
         state: TaskState::Running,
         ..Record::new(clock::ticks())
     }

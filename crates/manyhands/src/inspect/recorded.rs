@@ -2,14 +2,13 @@
 //!
 //! Not here: where records are (`table.rs`), and what is recorded when (`record.rs`).
 
-use crate::inspect::coarse::CoarseTime;
-use crate::inspect::interned::Origin;
 use crate::inspect::last_waker::LastWaker;
 use crate::inspect::lines::is_of_library;
 use crate::inspect::recorded_cell::RecordedCell;
 use crate::inspect::task_number::TaskNumber;
 use crate::inspect::task_state::{TaskKind, TaskState};
-use crate::inspect::waits::{MoreWaits, WaitRecord, Waits};
+use crate::inspect::waits::{WaitRecord, Waits};
+use crate::inspect::work_type::WorkType;
 use crate::priority::Priority;
 use std::mem;
 use std::num::NonZeroU32;
@@ -22,7 +21,7 @@ pub(super) struct Record {
     pub(super) cell: Option<RecordedCell>,
     /// `None` of a thread.
     pub(super) origin: Option<Origin>,
-    pub(super) name: Option<Box<Name>>,
+    pub(super) name: Option<Box<str>>,
     pub(super) parent: Option<TaskNumber>,
     /// The scope or group that it belongs to.
     pub(super) set: Option<NonZeroU32>,
@@ -30,7 +29,7 @@ pub(super) struct Record {
     pub(super) ran_on: Option<(NonZeroU32, u32)>,
     pub(super) state: TaskState,
     /// When it was spawned, or first seen.
-    pub(super) spawned: CoarseTime,
+    pub(super) spawned: u64,
     /// When it got into this state.
     pub(super) since: u64,
     /// How long it has run.
@@ -48,15 +47,12 @@ pub(super) struct Record {
     pub(super) waits: Waits,
 }
 
-/// A name: a type of its own because a pointer to a text would have two words.
-#[derive(Debug, Clone)]
-pub(super) struct Name(pub(super) Box<str>);
-
-/// What of a record lies elsewhere.
-#[derive(Debug, Default)]
-pub(super) struct Boxes {
-    pub(super) name: Option<Box<Name>>,
-    pub(super) waits: Option<Box<MoreWaits>>,
+/// What a task runs, where it was spawned, and its priority.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Origin {
+    pub(super) work: &'static WorkType,
+    pub(super) spawned_at: &'static Location<'static>,
+    pub(super) priority: Priority,
 }
 
 impl Record {
@@ -70,7 +66,7 @@ impl Record {
             set: None,
             ran_on: None,
             state: TaskState::Queued,
-            spawned: CoarseTime::of(now),
+            spawned: now,
             since: now,
             busy: 0,
             polls: 0,
@@ -89,27 +85,18 @@ impl Record {
 
     /// The type of its closure or future; empty of a thread.
     pub(super) fn type_name(&self) -> &'static str {
-        self.origin.map_or("", |origin| origin.work().type_name())
+        self.origin.map_or("", |origin| origin.work.type_name())
     }
 
     /// Where it was spawned; `None` of a thread.
     pub(super) fn spawned_at(&self) -> Option<&'static Location<'static>> {
-        self.origin.map(Origin::spawned_at)
+        self.origin.map(|origin| origin.spawned_at)
     }
 
     /// The line of one of its waits: that of its spawning if it is nothing but a future of this library.
     pub(super) fn line_of(&self, wait: &WaitRecord) -> &'static Location<'static> {
-        let at = wait.at.location();
-        let spawned_at = is_of_library(at).then(|| self.spawned_at()).flatten();
-        spawned_at.unwrap_or(at)
-    }
-
-    /// Takes out what lies elsewhere.
-    pub(super) fn take_boxes(&mut self) -> Boxes {
-        Boxes {
-            name: self.name.take(),
-            waits: self.waits.take_box(),
-        }
+        let spawned_at = is_of_library(wait.at).then(|| self.spawned_at());
+        spawned_at.flatten().unwrap_or(wait.at)
     }
 
     /// What a snapshot shows of it is not what it was.
@@ -130,12 +117,12 @@ impl Record {
     /// What it is.
     pub(super) fn kind(&self) -> TaskKind {
         self.origin
-            .map_or(TaskKind::Thread, |origin| origin.work().kind())
+            .map_or(TaskKind::Thread, |origin| origin.work.kind())
     }
 
     /// `None` of a thread.
     pub(super) fn priority(&self) -> Option<Priority> {
-        self.origin.map(Origin::priority)
+        self.origin.map(|origin| origin.priority)
     }
 
     /// How many of its wakers exist, as far as that is known.

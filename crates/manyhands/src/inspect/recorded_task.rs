@@ -26,7 +26,7 @@ pub(super) enum NotWoken {
 pub(super) fn wake_waiting(number: TaskNumber) -> Result<(), NotWoken> {
     let mut found = Err(NotWoken::NoSuchTask);
     table::change(number, |record| {
-        let waking = record.origin.and_then(|origin| origin.work().waking);
+        let waking = record.origin.and_then(|origin| origin.work.waking);
         let cell = record.cell.map(|cell| cell.pointer());
         found = match cell.zip(waking) {
             Some(_) if frozen::is_frozen(number) => Err(NotWoken::Frozen),

@@ -43,7 +43,7 @@ impl SharedShard {
     }
 
     /// Calls `see` for each record of this shard, which is the `number`-th.
-    pub(super) fn for_each_entry(&self, number: usize, mut see: impl FnMut(&mut Entry<'_>)) {
+    pub(super) fn for_each_entry(&self, number: usize, mut see: impl FnMut(&Entry<'_>)) {
         let mut from = 0;
         loop {
             let places = from..from + PLACES_AT_ONCE;

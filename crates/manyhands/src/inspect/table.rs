@@ -50,7 +50,7 @@ pub(super) fn for_each(mut see: impl FnMut(TaskNumber, &Record)) {
 
 /// Calls `see` for each record, one shard after the other. The lock of a shard is let go from time to time, and who
 /// waits for it has it then, so that no task waits for long.
-pub(super) fn for_each_entry(mut see: impl FnMut(&mut Entry<'_>)) {
+pub(super) fn for_each_entry(mut see: impl FnMut(&Entry<'_>)) {
     for (number, shard) in TABLE.iter().enumerate() {
         shard.for_each_entry(number, &mut see);
     }

@@ -84,7 +84,7 @@ pub(super) fn snapshot_of_oldest(tasks_max: usize) -> (Snapshot, usize) {
 /// Calls `see` for the `tasks_max` tasks that have the lowest numbers, in the order of [`table::for_each_entry`]. Returns how many
 /// others there are: they are only counted, so a million tasks that nobody asked for cost little.
 #[cfg(unix)]
-pub(super) fn for_each_of_oldest(tasks_max: usize, mut see: impl FnMut(&mut Entry<'_>)) -> usize {
+pub(super) fn for_each_of_oldest(tasks_max: usize, mut see: impl FnMut(&Entry<'_>)) -> usize {
     let count = table::len();
     if tasks_max == 0 {
         return count;
@@ -169,7 +169,7 @@ pub(super) fn find_owners(tasks: &mut [TaskSnapshot]) {
     }
     // The handle that is waited on keeps the task's cell, so no other task has its address.
     table::for_each_entry(|entry| {
-        if let Some(owner) = owners.get_mut(&entry.id()) {
+        if let Some(owner) = owners.get_mut(&entry.record().id()) {
             *owner = Some(entry.number);
         }
     });
@@ -227,7 +227,7 @@ pub(super) fn task_of(number: TaskNumber, record: &Record) -> TaskSnapshot {
         number,
         kind: record.kind(),
         id: record.id(),
-        name: record.name.as_deref().map(|name| name.0.to_string()),
+        name: record.name.as_deref().map(str::to_owned),
         type_name: record.type_name(),
         priority: record.priority(),
         spawned_at: record.spawned_at(),
@@ -238,7 +238,7 @@ pub(super) fn task_of(number: TaskNumber, record: &Record) -> TaskSnapshot {
         state: record.state,
         is_frozen: frozen::is_frozen(number),
         in_state: passed(record.since),
-        age: passed(record.spawned.ticks()),
+        age: passed(record.spawned),
         busy: elapsed(busy),
         polls: record.polls.into(),
         wakes: record.wakes.into(),

@@ -6,7 +6,6 @@
 //! future of the program, the lines inside that one are better, unless it is itself one of this library.
 
 use crate::inspect::current;
-use crate::inspect::interned::Line;
 use crate::inspect::lines::Lines;
 use crate::inspect::loop_site::LoopSite;
 use std::panic::Location;
@@ -35,7 +34,7 @@ impl WaitSite {
         let _said = current::is_recorded().then(|| {
             let said = Said(current::get().lines);
             current::set_lines(Lines {
-                of_all: said.0.of_all.or_else(|| Some(Line::of(self.0))),
+                of_all: said.0.of_all.or_else(|| Some(self.0)),
                 ..said.0
             });
             said

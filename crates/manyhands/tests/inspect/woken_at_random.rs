@@ -1,4 +1,4 @@
-//! Tasks that are woken and wait again at random, so that their records are packed and unpacked, while others look.
+//! Tasks that are woken and wait again at random, while others look.
 //!
 //! What a look shows is compared with what the tasks know of themselves: at any time what does not change, and counts that
 //! lie between those before and after the look; and when all of them wait, everything.
@@ -12,7 +12,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-/// More than a shard of the table leaves unpacked.
 const TASKS: usize = 3_000;
 /// Where they wait.
 const LINE: u32 = line!() + 7;
@@ -51,7 +50,7 @@ impl Subject {
         let (sender, items) = channel::bounded(1);
         let counted = Arc::<AtomicU64>::default();
         let (is_named, is_framed) = (number.is_multiple_of(3), number.is_multiple_of(5));
-        let name = is_named.then(|| format!("packed {number}"));
+        let name = is_named.then(|| format!("woken at random {number}"));
         let future = consume(items, is_framed, Arc::clone(&counted));
         let builder = task::Builder::new();
         let builder = match &name {
