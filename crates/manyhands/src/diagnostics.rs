@@ -101,13 +101,13 @@ pub use crate::task::framed::{Framed, framed};
 
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 #[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]
-pub use crate::inspect::{
+pub use crate::inspect::serve::{
     control::allow_control,
     server::{serve, serve_at},
 };
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 #[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]
-pub use crate::inspect::{take::open, watchdog::watch};
+pub use crate::inspect::{analysis::watchdog::watch, tasks::take::open};
 
 /// What the last loop of the calling thread did, and what kept it from being faster: two sentences. `None` before the first
 /// loop, and for those that ended before [`open`].

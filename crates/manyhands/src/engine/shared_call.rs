@@ -15,8 +15,8 @@ use crate::engine::{
     BLOCK_NANOS_MAX, HelperPolicy, Indexed, Rate, Rest, Runner, SharingPlan, brief_block,
     is_telling,
 };
-use crate::inspect::{AloneBecause, LoopObserver, RunnerObserver};
 use crate::job::{Payload, catch};
+use crate::recording::{AloneBecause, LoopObserver, RunnerObserver};
 use crate::runtime::fork_join::series::{self, WAKE_PAYS_FROM};
 use crate::runtime::fork_join::wait;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
