@@ -205,6 +205,7 @@ pub(in crate::inspect) mod tests {
     use super::Deadlock;
     use crate::inspect::tasks::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
     use crate::recording::WaitKind;
+    use crate::recording::enabled::tasks::record::Record;
     use crate::recording::enabled::tasks::task_number::TaskNumber;
     use crate::recording::enabled::tasks::task_state::{TaskKind, TaskState};
     use crate::recording::enabled::waits::awaited_set::{AwaitedSet, SetWait};
@@ -231,32 +232,13 @@ pub(in crate::inspect) mod tests {
             frame: None,
         };
         TaskSnapshot {
-            number: number(place),
             kind: TaskKind::Future,
-            id: 0,
-            name: None,
-            type_name: "",
-            priority: None,
-            spawned_at: None,
-            parent: None,
-            ran_on: None,
             state: TaskState::Waiting,
-            is_frozen: false,
-            in_state: Duration::ZERO,
-            age: Duration::ZERO,
-            busy: Duration::ZERO,
             polls: 1,
-            wakes: 0,
-            last_waker: None,
             waits: owners.iter().map(wait).collect(),
-            waits_left_out: 0,
-            frames: Vec::new(),
-            frames_left_out: 0,
             may_wait_for_more: false,
             changes: 1,
-            set: None,
-            wakers: None,
-            direct_waits_left_out: 0,
+            ..TaskSnapshot::of(number(place), &Record::new(0))
         }
     }
 

@@ -6,7 +6,7 @@
 
 use crate::inspect::serve::sent::Sent;
 use crate::inspect::tasks::snapshot::TaskSnapshot;
-use crate::inspect::tasks::take::{find_owners, for_each_of_oldest, task_of};
+use crate::inspect::tasks::take::{find_owners, for_each_of_oldest};
 use crate::recording::WaitKind;
 use crate::recording::enabled::channel_snapshot::{ChannelLoad, ChannelSnapshot};
 use crate::recording::enabled::channels;
@@ -67,7 +67,7 @@ impl SentOfProgram {
             let number = entry.number;
             let is_news = sending.is_news((number.in_table(), number), entry.version);
             if is_news || (!without_owner.is_empty() && without_owner.contains(&number)) {
-                tasks.push(task_of(number, entry.record()));
+                tasks.push(TaskSnapshot::of(number, entry.record()));
             }
         });
         let tasks_gone = self.tasks.end(sending);

@@ -4,6 +4,7 @@
 //! wait for something of the same kind on the same line, in the same frames, and, if that is a group of tasks, of the same
 //! name. Counted while the table of tasks is read, so no list of all tasks is made.
 
+use crate::inspect::serve::json::Object;
 use crate::inspect::serve::wire;
 use crate::inspect::tasks::outside;
 use crate::inspect::tasks::rows::Rows;
@@ -16,7 +17,6 @@ use crate::recording::enabled::waits::frames::Frames;
 use crate::recording::enabled::waits::group_names;
 use crate::recording::enabled::waits::task_waits::WaitRecord;
 use crate::sync::clock;
-use miniserde::Serialize;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
@@ -52,28 +52,6 @@ struct Group {
     since: u64,
 }
 
-#[derive(Serialize)]
-struct Line {
-    kind: &'static str,
-    #[serde(rename = "type")]
-    type_name: String,
-    spawned_at: Option<String>,
-    state: &'static str,
-    waits_for: Option<&'static str>,
-    name: Option<String>,
-    at: Option<String>,
-    frames: Vec<FrameLine>,
-    tasks: u64,
-    examples: Vec<String>,
-    longest_us: u64,
-}
-
-#[derive(Serialize)]
-struct FrameLine {
-    name: String,
-    at: String,
-}
-
 /// Passes to `say` a line for each group, that with the most tasks first, and the last line.
 pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()> {
     clock::calibrate();
@@ -86,7 +64,7 @@ pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()
     let groups = by_text(counted.done());
     let sent = groups.len().min(GROUPS_MAX);
     for (key, group) in &groups[..sent] {
-        say(&wire::line_of("group", &line(key, group)))?;
+        say(&wire::line_of("group", line(key, group)))?;
     }
     say(&wire::end_of_groups(sent, groups.len() - sent))
 }
@@ -196,28 +174,29 @@ impl Group {
     }
 }
 
-fn line(key: &Key, group: &Group) -> Line {
+fn line(key: &Key, group: &Group) -> Object {
     let longest = clock::ticks().saturating_sub(group.since);
-    Line {
-        kind: wire::task_kind(key.kind),
-        type_name: wire::text(key.type_name),
-        spawned_at: key.spawned_at.map(wire::place),
-        state: wire::task_state(key.state),
-        waits_for: key.waits.map(|(kind, _)| wire::wait_kind(kind)),
-        name: key.awaited.as_deref().map(wire::text),
-        at: key.waits.map(|(_, at)| wire::place(at)),
-        frames: key.frames.iter().map(frame_line).collect(),
-        tasks: group.tasks,
-        examples: group.examples.iter().map(TaskNumber::to_string).collect(),
-        longest_us: clock::nanos_in(longest) / 1_000,
-    }
+    Object::new()
+        .with("kind", wire::task_kind(key.kind))
+        .with("type", wire::text(key.type_name))
+        .with("spawned_at", key.spawned_at.map(wire::place))
+        .with("state", wire::task_state(key.state))
+        .with(
+            "waits_for",
+            key.waits.map(|(kind, _)| wire::wait_kind(kind)),
+        )
+        .with("name", key.awaited.as_deref().map(wire::text))
+        .with("at", key.waits.map(|(_, at)| wire::place(at)))
+        .with_list("frames", key.frames.iter().map(frame_line))
+        .with("tasks", group.tasks)
+        .with_list("examples", group.examples.iter().map(TaskNumber::to_string))
+        .with("longest_us", clock::nanos_in(longest) / 1_000)
 }
 
-fn frame_line(&(name, at): &(&str, &Location<'_>)) -> FrameLine {
-    FrameLine {
-        name: wire::text(name),
-        at: wire::place(at),
-    }
+fn frame_line(&(name, at): &(&str, &Location<'_>)) -> Object {
+    Object::new()
+        .with("name", wire::text(name))
+        .with("at", wire::place(at))
 }
 
 /// More lines say no more.

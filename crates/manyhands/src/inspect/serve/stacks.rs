@@ -7,60 +7,13 @@
 //!
 //! Not here: copying a stack (`stack_signal.rs`). The lines are described in `docs/inspect-protocol.md`.
 
+use crate::inspect::serve::json::Object;
 use crate::inspect::serve::mappings::{self, Mapping};
 use crate::inspect::serve::poll_once::Polled;
 use crate::inspect::serve::wire;
 use crate::recording::enabled::runtimes::{self, ObservedThread};
 use crate::sync::stack_copy::{self, NoCopies, NotCopied, Registers, StackCopy};
-use miniserde::Serialize;
 use std::io;
-
-#[derive(Serialize)]
-struct Code {
-    architecture: &'static str,
-    mappings: Vec<CodeMapping>,
-}
-
-#[derive(Serialize)]
-struct CodeMapping {
-    start: String,
-    end: String,
-    offset: String,
-    path: String,
-}
-
-#[derive(Serialize)]
-struct ThreadStack {
-    runtime: u32,
-    worker: Option<usize>,
-    thread: i32,
-    name: String,
-    state: &'static str,
-    task_spawned_at: Option<String>,
-    missing: Option<&'static str>,
-    registers: Option<SavedRegisters>,
-    length: usize,
-    words: Vec<(usize, String)>,
-    cut: bool,
-}
-
-#[derive(Serialize)]
-struct LeafStack {
-    wait: usize,
-    missing: Option<&'static str>,
-    registers: Option<SavedRegisters>,
-    length: usize,
-    words: Vec<(usize, String)>,
-    cut: bool,
-}
-
-#[derive(Serialize)]
-struct SavedRegisters {
-    instruction: String,
-    stack: String,
-    frame: String,
-    link: String,
-}
 
 /// Passes to `say` a line about the code of the process, one for each thread, and the last one.
 pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()> {
@@ -69,12 +22,12 @@ pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()
         Err(reason) => return say(&no_copies(reason)),
     }
     let code = mappings::read();
-    say(&wire::line_of("code", &code_line(&code)))?;
+    say(&wire::line_of("code", code_line(&code)))?;
     let threads = runtimes::threads();
     for (runtime, thread) in &threads {
         let copy = stack_copy::copy_of(thread.number);
         let line = thread_line(*runtime, thread, copy.as_ref(), &code);
-        say(&wire::line_of("stack", &line))?;
+        say(&wire::line_of("stack", line))?;
     }
     say(&wire::end_of_stacks(threads.len()))
 }
@@ -100,26 +53,28 @@ pub(super) fn send_polled(
     mut say: impl FnMut(&str) -> io::Result<()>,
 ) -> io::Result<()> {
     let code = mappings::read();
-    say(&wire::line_of("code", &code_line(&code)))?;
+    say(&wire::line_of("code", code_line(&code)))?;
     if let Some(task) = &polled.task {
         say(&wire::task(task))?;
     }
     for (wait, copy) in &polled.stacks {
         let line = leaf_line(*wait, copy.as_ref(), &code);
-        say(&wire::line_of("leaf", &line))?;
+        say(&wire::line_of("leaf", line))?;
     }
     say(&wire::end_of_poll(polled.task.is_none()))
 }
 
-fn leaf_line(wait: usize, copy: Result<&StackCopy, &NotCopied>, code: &[Mapping]) -> LeafStack {
-    LeafStack {
-        wait,
-        missing: copy.err().map(missing),
-        registers: copy.ok().map(|copy| saved(&copy.registers)),
-        length: copy.map_or(0, |copy| 8 * copy.words.len()),
-        words: copy.map_or(Vec::new(), |copy| addresses(copy, code)),
-        cut: copy.is_ok_and(|copy| copy.is_cut),
-    }
+fn leaf_line(wait: usize, copy: Result<&StackCopy, &NotCopied>, code: &[Mapping]) -> Object {
+    Object::new()
+        .with("wait", wait)
+        .with("missing", copy.err().map(missing))
+        .with("registers", copy.ok().map(|copy| saved(&copy.registers)))
+        .with("length", copy.map_or(0, |copy| 8 * copy.words.len()))
+        .with_list(
+            "words",
+            copy.map_or(Vec::new(), |copy| addresses(copy, code)),
+        )
+        .with("cut", copy.is_ok_and(|copy| copy.is_cut))
 }
 
 fn missing(reason: &NotCopied) -> &'static str {
@@ -129,17 +84,17 @@ fn missing(reason: &NotCopied) -> &'static str {
     }
 }
 
-fn code_line(code: &[Mapping]) -> Code {
-    let mapping = |mapping: &Mapping| CodeMapping {
-        start: hex(mapping.start),
-        end: hex(mapping.end),
-        offset: hex(mapping.offset),
-        path: wire::text(&mapping.path),
+fn code_line(code: &[Mapping]) -> Object {
+    let mapping = |mapping: &Mapping| {
+        Object::new()
+            .with("start", hex(mapping.start))
+            .with("end", hex(mapping.end))
+            .with("offset", hex(mapping.offset))
+            .with("path", wire::text(&mapping.path))
     };
-    Code {
-        architecture: std::env::consts::ARCH,
-        mappings: code.iter().map(mapping).collect(),
-    }
+    Object::new()
+        .with("architecture", std::env::consts::ARCH)
+        .with_list("mappings", code.iter().map(mapping))
 }
 
 fn thread_line(
@@ -147,20 +102,22 @@ fn thread_line(
     thread: &ObservedThread,
     copy: Result<&StackCopy, &NotCopied>,
     code: &[Mapping],
-) -> ThreadStack {
-    ThreadStack {
-        runtime,
-        worker: thread.worker,
-        thread: thread.number,
-        name: wire::text(&name_of(thread.number)),
-        state: wire::worker_state(thread.state),
-        task_spawned_at: thread.task_spawned_at.map(wire::place),
-        missing: copy.err().map(missing),
-        registers: copy.ok().map(|copy| saved(&copy.registers)),
-        length: copy.map_or(0, |copy| 8 * copy.words.len()),
-        words: copy.map_or(Vec::new(), |copy| addresses(copy, code)),
-        cut: copy.is_ok_and(|copy| copy.is_cut),
-    }
+) -> Object {
+    Object::new()
+        .with("runtime", runtime)
+        .with("worker", thread.worker)
+        .with("thread", thread.number)
+        .with("name", wire::text(&name_of(thread.number)))
+        .with("state", wire::worker_state(thread.state))
+        .with("task_spawned_at", thread.task_spawned_at.map(wire::place))
+        .with("missing", copy.err().map(missing))
+        .with("registers", copy.ok().map(|copy| saved(&copy.registers)))
+        .with("length", copy.map_or(0, |copy| 8 * copy.words.len()))
+        .with_list(
+            "words",
+            copy.map_or(Vec::new(), |copy| addresses(copy, code)),
+        )
+        .with("cut", copy.is_ok_and(|copy| copy.is_cut))
 }
 
 /// As the system knows it, cut to 15 bytes.
@@ -169,13 +126,12 @@ fn name_of(thread: i32) -> String {
     String::from_utf8_lossy(&name).trim_end().to_owned()
 }
 
-fn saved(registers: &Registers) -> SavedRegisters {
-    SavedRegisters {
-        instruction: hex(registers.instruction),
-        stack: hex(registers.stack),
-        frame: hex(registers.frame),
-        link: hex(registers.link),
-    }
+fn saved(registers: &Registers) -> Object {
+    Object::new()
+        .with("instruction", hex(registers.instruction))
+        .with("stack", hex(registers.stack))
+        .with("frame", hex(registers.frame))
+        .with("link", hex(registers.link))
 }
 
 /// The words that are addresses of code or of the stack, each with its distance in bytes from the stack pointer.

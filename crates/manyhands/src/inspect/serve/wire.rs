@@ -1,11 +1,11 @@
 //! A snapshot as lines of JSON, for the socket. Their fields are described in `docs/inspect-protocol.md`.
 //!
-//! Not written by `serde_json`: in every program that contains that crate a number can also be compared with its values,
-//! so a line like `assert_eq!(6, numbers.iter().sum())` no longer has one meaning, and does not compile.
+//! Not here: how an object is written (`json.rs`), loops that have ended (`reports.rs`), and stacks (`stacks.rs`).
 
 use crate::inspect::analysis::deadlock::Deadlock;
 use crate::inspect::analysis::starvation::Starvation;
 use crate::inspect::printable::Printable;
+use crate::inspect::serve::json::Object;
 use crate::inspect::tasks::snapshot::{FrameSnapshot, TaskSnapshot, WaitSnapshot};
 use crate::priority::Priority;
 use crate::recording::WaitKind;
@@ -16,7 +16,7 @@ use crate::recording::enabled::runtime_snapshot::{RuntimeSnapshot, WorkerSnapsho
 use crate::recording::enabled::tasks::last_waker::LastWaker;
 use crate::recording::enabled::tasks::task_number::TaskNumber;
 use crate::recording::enabled::tasks::task_state::{TaskKind, TaskState};
-use miniserde::{Deserialize, Serialize, json};
+use miniserde::{Deserialize, json};
 use std::panic::Location;
 use std::time::Duration;
 
@@ -40,244 +40,47 @@ impl Request {
     }
 }
 
-#[derive(Serialize)]
-struct Hello {
-    manyhands_inspect: u32,
-    process: u32,
-    library: &'static str,
-}
-
-#[derive(Serialize)]
-struct Runtime {
-    number: u32,
-    name: String,
-    limit: usize,
-    threads: usize,
-    threads_max: usize,
-    no_more_threads: Option<&'static str>,
-    queued_outside: usize,
-    queued_with_priority: usize,
-    started_for_declared: u64,
-    started_for_detected: u64,
-    started_for_starved: u64,
-    workers: Vec<Worker>,
-}
-
-#[derive(Serialize)]
-struct Worker {
-    index: Option<usize>,
-    state: &'static str,
-    sleeps_in_kernel: bool,
-    task_spawned_at: Option<String>,
-    queued: usize,
-    forks: usize,
-    completed: u64,
-    steals: u64,
-    parks: u64,
-}
-
-#[derive(Serialize)]
-struct Task {
-    number: String,
-    kind: &'static str,
-    id: String,
-    name: Option<String>,
-    #[serde(rename = "type")]
-    type_name: String,
-    priority: Option<&'static str>,
-    spawned_at: Option<String>,
-    parent: Option<String>,
-    runtime: Option<u32>,
-    worker: Option<usize>,
-    state: &'static str,
-    frozen: bool,
-    in_state_us: u64,
-    age_us: u64,
-    busy_us: u64,
-    polls: u64,
-    wakes: u64,
-    last_waker: Option<&'static str>,
-    waits: Vec<Wait>,
-    waits_left_out: u32,
-    frames: Vec<Frame>,
-    frames_left_out: u32,
-    may_wait_for_more: bool,
-    changes: u64,
-}
-
-#[derive(Serialize)]
-struct Wait {
-    kind: &'static str,
-    name: Option<String>,
-    resource: String,
-    owner: Option<String>,
-    at: String,
-    waiting_us: u64,
-    direct: bool,
-    frame: Option<usize>,
-}
-
-#[derive(Serialize)]
-struct Frame {
-    name: String,
-    at: String,
-    outer: Option<usize>,
-}
-
-#[derive(Serialize)]
-struct Ring {
-    certain: bool,
-    behind: usize,
-    tasks: Vec<Task>,
-    text: String,
-}
-
-#[derive(Serialize)]
-struct Starved {
-    runtime: u32,
-    name: String,
-    queued: usize,
-    because: &'static str,
-    text: String,
-}
-
-#[derive(Serialize)]
-struct Loop {
-    body: String,
-    called_at: String,
-    items: Option<u64>,
-    done: u64,
-    runners: usize,
-    threads: usize,
-    task: Option<String>,
-    age_us: u64,
-}
-
-#[derive(Serialize)]
-struct Channel {
-    number: u64,
-    name: Option<String>,
-    item_type: String,
-    made_at: String,
-    capacity: Option<usize>,
-    resource: String,
-    age_us: u64,
-    load: Option<Load>,
-}
-
-#[derive(Serialize)]
-struct Load {
-    len: usize,
-    senders: usize,
-    receivers: usize,
-    senders_waiting: usize,
-    receivers_waiting: usize,
-    closed: bool,
-}
-
-#[derive(Serialize)]
-struct Gone {
-    tasks: Vec<String>,
-    channels: Vec<u64>,
-}
-
-#[derive(Serialize)]
-struct EndOfSnapshot {
-    end: &'static str,
-    tasks: usize,
-    tasks_left_out: usize,
-    channels_left_out: usize,
-}
-
-#[derive(Serialize)]
-struct EndOfDeadlocks {
-    end: &'static str,
-    deadlocks: usize,
-    starvations: usize,
-}
-
-#[derive(Serialize)]
-struct EndOfStacks {
-    end: &'static str,
-    threads: usize,
-}
-
-#[derive(Serialize)]
-struct EndOfPoll {
-    end: &'static str,
-    ended: bool,
-}
-
-#[derive(Serialize)]
-struct EndOfFreeze {
-    end: &'static str,
-    running: bool,
-}
-
-#[derive(Serialize)]
-struct EndOfThaw {
-    end: &'static str,
-}
-
-#[derive(Serialize)]
-struct EndOfGroups {
-    end: &'static str,
-    groups: usize,
-    groups_left_out: usize,
-}
-
-#[derive(Serialize)]
-struct EndOfReports {
-    end: &'static str,
-    reports: usize,
-}
-
-#[derive(Serialize)]
-struct Refusal<'a> {
-    code: &'a str,
-    message: &'a str,
-}
-
 /// The first line of each connection.
 pub(super) fn hello() -> String {
-    json::to_string(&Hello {
-        manyhands_inspect: PROTOCOL,
-        process: std::process::id(),
-        library: env!("CARGO_PKG_VERSION"),
-    })
+    Object::new()
+        .with("manyhands_inspect", PROTOCOL)
+        .with("process", std::process::id())
+        .with("library", env!("CARGO_PKG_VERSION"))
+        .line()
 }
 
 /// A runtime.
 pub(super) fn runtime(runtime: &RuntimeSnapshot) -> String {
-    let runtime = Runtime {
-        number: runtime.number,
-        name: text(&runtime.name),
-        limit: runtime.limit,
-        threads: runtime.threads,
-        threads_max: runtime.threads_max,
-        no_more_threads: runtime.no_more_threads.map(no_more_threads),
-        queued_outside: runtime.queued_outside,
-        queued_with_priority: runtime.queued_with_priority,
-        started_for_declared: runtime.started_for_declared,
-        started_for_detected: runtime.started_for_detected,
-        started_for_starved: runtime.started_for_starved,
-        workers: runtime.workers.iter().map(worker).collect(),
-    };
-    line_of("runtime", &runtime)
+    let runtime = Object::new()
+        .with("number", runtime.number)
+        .with("name", text(&runtime.name))
+        .with("limit", runtime.limit)
+        .with("threads", runtime.threads)
+        .with("threads_max", runtime.threads_max)
+        .with(
+            "no_more_threads",
+            runtime.no_more_threads.map(no_more_threads),
+        )
+        .with("queued_outside", runtime.queued_outside)
+        .with("queued_with_priority", runtime.queued_with_priority)
+        .with("started_for_declared", runtime.started_for_declared)
+        .with("started_for_detected", runtime.started_for_detected)
+        .with("started_for_starved", runtime.started_for_starved)
+        .with_list("workers", runtime.workers.iter().map(worker));
+    line_of("runtime", runtime)
 }
 
-fn worker(worker: &WorkerSnapshot) -> Worker {
-    Worker {
-        index: worker.index,
-        state: worker_state(worker.state),
-        sleeps_in_kernel: worker.sleeps_in_kernel,
-        task_spawned_at: worker.task_spawned_at.map(place),
-        queued: worker.queued,
-        forks: worker.forks,
-        completed: worker.completed,
-        steals: worker.steals,
-        parks: worker.parks,
-    }
+fn worker(worker: &WorkerSnapshot) -> Object {
+    Object::new()
+        .with("index", worker.index)
+        .with("state", worker_state(worker.state))
+        .with("sleeps_in_kernel", worker.sleeps_in_kernel)
+        .with("task_spawned_at", worker.task_spawned_at.map(place))
+        .with("queued", worker.queued)
+        .with("forks", worker.forks)
+        .with("completed", worker.completed)
+        .with("steals", worker.steals)
+        .with("parks", worker.parks)
 }
 
 /// What a worker does, in a word.
@@ -291,36 +94,35 @@ pub(super) fn worker_state(state: WorkerState) -> &'static str {
 
 /// A task.
 pub(super) fn task(task: &TaskSnapshot) -> String {
-    line_of("task", &task_fields(task))
+    line_of("task", task_fields(task))
 }
 
-fn task_fields(task: &TaskSnapshot) -> Task {
-    Task {
-        number: task.number.to_string(),
-        kind: task_kind(task.kind),
-        id: format!("{:x}", task.id),
-        name: task.name.as_deref().map(text),
-        type_name: text(task.type_name),
-        priority: task.priority.map(priority),
-        spawned_at: task.spawned_at.map(place),
-        parent: task.parent.map(|parent| parent.to_string()),
-        runtime: task.ran_on.map(|(runtime, _)| runtime),
-        worker: task.ran_on.map(|(_, worker)| worker),
-        state: task_state(task.state),
-        frozen: task.is_frozen,
-        in_state_us: micros(task.in_state),
-        age_us: micros(task.age),
-        busy_us: micros(task.busy),
-        polls: task.polls,
-        wakes: task.wakes,
-        last_waker: task.last_waker.map(last_waker),
-        waits: task.waits.iter().map(wait).collect(),
-        waits_left_out: task.waits_left_out,
-        frames: task.frames.iter().map(frame).collect(),
-        frames_left_out: task.frames_left_out,
-        may_wait_for_more: task.may_wait_for_more,
-        changes: task.changes,
-    }
+fn task_fields(task: &TaskSnapshot) -> Object {
+    Object::new()
+        .with("number", task.number.to_string())
+        .with("kind", task_kind(task.kind))
+        .with("id", format!("{:x}", task.id))
+        .with("name", task.name.as_deref().map(text))
+        .with("type", text(task.type_name))
+        .with("priority", task.priority.map(priority))
+        .with("spawned_at", task.spawned_at.map(place))
+        .with("parent", task.parent.map(|parent| parent.to_string()))
+        .with("runtime", task.ran_on.map(|(runtime, _)| runtime))
+        .with("worker", task.ran_on.map(|(_, worker)| worker))
+        .with("state", task_state(task.state))
+        .with("frozen", task.is_frozen)
+        .with("in_state_us", micros(task.in_state))
+        .with("age_us", micros(task.age))
+        .with("busy_us", micros(task.busy))
+        .with("polls", task.polls)
+        .with("wakes", task.wakes)
+        .with("last_waker", task.last_waker.map(last_waker))
+        .with_list("waits", task.waits.iter().map(wait))
+        .with("waits_left_out", task.waits_left_out)
+        .with_list("frames", task.frames.iter().map(frame))
+        .with("frames_left_out", task.frames_left_out)
+        .with("may_wait_for_more", task.may_wait_for_more)
+        .with("changes", task.changes)
 }
 
 /// What a task is, in a word.
@@ -382,91 +184,91 @@ fn no_more_threads(because: NoMoreThreads) -> &'static str {
     }
 }
 
-fn wait(wait: &WaitSnapshot) -> Wait {
-    Wait {
-        kind: wait_kind(wait.kind),
-        name: wait.name.as_deref().map(text),
-        resource: format!("{:x}", wait.resource),
-        owner: wait.owner.map(|owner| owner.to_string()),
-        at: place(wait.at),
-        waiting_us: micros(wait.waiting_for),
-        direct: wait.is_direct,
-        frame: wait.frame,
-    }
+fn wait(wait: &WaitSnapshot) -> Object {
+    Object::new()
+        .with("kind", wait_kind(wait.kind))
+        .with("name", wait.name.as_deref().map(text))
+        .with("resource", format!("{:x}", wait.resource))
+        .with("owner", wait.owner.map(|owner| owner.to_string()))
+        .with("at", place(wait.at))
+        .with("waiting_us", micros(wait.waiting_for))
+        .with("direct", wait.is_direct)
+        .with("frame", wait.frame)
 }
 
-fn frame(frame: &FrameSnapshot) -> Frame {
-    Frame {
-        name: text(frame.name),
-        at: place(frame.at),
-        outer: frame.outer,
-    }
+fn frame(frame: &FrameSnapshot) -> Object {
+    Object::new()
+        .with("name", text(frame.name))
+        .with("at", place(frame.at))
+        .with("outer", frame.outer)
 }
 
 /// A loop.
 pub(super) fn running_loop(running: &LoopSnapshot) -> String {
-    let running = Loop {
-        body: text(running.body),
-        called_at: place(running.called_at),
-        items: running.items,
-        done: running.done,
-        runners: running.runners,
-        threads: running.threads,
-        task: running.task.map(|task| task.to_string()),
-        age_us: micros(running.age),
-    };
-    line_of("loop", &running)
+    let running = Object::new()
+        .with("body", text(running.body))
+        .with("called_at", place(running.called_at))
+        .with("items", running.items)
+        .with("done", running.done)
+        .with("runners", running.runners)
+        .with("threads", running.threads)
+        .with("task", running.task.map(|task| task.to_string()))
+        .with("age_us", micros(running.age));
+    line_of("loop", running)
 }
 
 /// A channel.
 pub(super) fn channel(channel: &ChannelSnapshot) -> String {
-    let channel = Channel {
-        number: channel.number,
-        name: channel.name.as_deref().map(text),
-        item_type: text(channel.item_type),
-        made_at: place(channel.made_at),
-        capacity: channel.capacity,
-        resource: format!("{:x}", channel.resource),
-        age_us: micros(channel.age),
-        load: channel.load.map(|load| Load {
-            len: load.len,
-            senders: load.senders,
-            receivers: load.receivers,
-            senders_waiting: load.senders_waiting,
-            receivers_waiting: load.receivers_waiting,
-            closed: load.is_closed,
-        }),
-    };
-    line_of("channel", &channel)
+    let channel = Object::new()
+        .with("number", channel.number)
+        .with("name", channel.name.as_deref().map(text))
+        .with("item_type", text(channel.item_type))
+        .with("made_at", place(channel.made_at))
+        .with("capacity", channel.capacity)
+        .with("resource", format!("{:x}", channel.resource))
+        .with("age_us", micros(channel.age))
+        .with(
+            "load",
+            channel.load.map(|load| {
+                Object::new()
+                    .with("len", load.len)
+                    .with("senders", load.senders)
+                    .with("receivers", load.receivers)
+                    .with("senders_waiting", load.senders_waiting)
+                    .with("receivers_waiting", load.receivers_waiting)
+                    .with("closed", load.is_closed)
+            }),
+        );
+    line_of("channel", channel)
 }
 
 /// A deadlock.
 pub(super) fn deadlock(deadlock: &Deadlock) -> String {
-    let ring = Ring {
-        certain: deadlock.is_certain,
-        behind: deadlock.behind,
-        tasks: deadlock.tasks.iter().map(task_fields).collect(),
-        text: deadlock.to_string(),
-    };
-    line_of("deadlock", &ring)
+    let ring = Object::new()
+        .with("certain", deadlock.is_certain)
+        .with("behind", deadlock.behind)
+        .with_list("tasks", deadlock.tasks.iter().map(task_fields))
+        .with("text", deadlock.to_string());
+    line_of("deadlock", ring)
 }
 
 /// A starved runtime.
 pub(super) fn starvation(starvation: &Starvation) -> String {
-    let starved = Starved {
-        runtime: starvation.runtime.number,
-        name: text(&starvation.runtime.name),
-        queued: starvation.queued,
-        because: no_more_threads(starvation.because),
-        text: starvation.to_string(),
-    };
-    line_of("starvation", &starved)
+    let starved = Object::new()
+        .with("runtime", starvation.runtime.number)
+        .with("name", text(&starvation.runtime.name))
+        .with("queued", starvation.queued)
+        .with("because", no_more_threads(starvation.because))
+        .with("text", starvation.to_string());
+    line_of("starvation", starved)
 }
 
 /// Tasks and channels that are not there any more.
 pub(super) fn gone(tasks: &[TaskNumber], channels: Vec<u64>) -> String {
-    let tasks = tasks.iter().map(TaskNumber::to_string).collect();
-    line_of("gone", &Gone { tasks, channels })
+    let gone = Object::new()
+        .with_list("tasks", tasks.iter().map(TaskNumber::to_string))
+        .with_list("channels", channels);
+    line_of("gone", gone)
 }
 
 /// The last line of a snapshot, or of the changes since another one: what it is, how many tasks are in it, and how many tasks
@@ -476,74 +278,80 @@ pub(super) fn end_of_snapshot(
     tasks: usize,
     (tasks_left_out, channels_left_out): (usize, usize),
 ) -> String {
-    json::to_string(&EndOfSnapshot {
-        end,
-        tasks,
-        tasks_left_out,
-        channels_left_out,
-    })
+    Object::new()
+        .with("end", end)
+        .with("tasks", tasks)
+        .with("tasks_left_out", tasks_left_out)
+        .with("channels_left_out", channels_left_out)
+        .line()
 }
 
 /// The last line of a list of deadlocks and of starved runtimes.
 pub(super) fn end_of_deadlocks(deadlocks: usize, starvations: usize) -> String {
-    json::to_string(&EndOfDeadlocks {
-        end: "deadlocks",
-        deadlocks,
-        starvations,
-    })
+    Object::new()
+        .with("end", "deadlocks")
+        .with("deadlocks", deadlocks)
+        .with("starvations", starvations)
+        .line()
 }
 
 /// The last line of a list of stacks.
 pub(super) fn end_of_stacks(threads: usize) -> String {
-    json::to_string(&EndOfStacks {
-        end: "stacks",
-        threads,
-    })
+    Object::new()
+        .with("end", "stacks")
+        .with("threads", threads)
+        .line()
 }
 
 /// The last line about a task that was polled on request. `ended`: with that it has ended.
 pub(super) fn end_of_poll(ended: bool) -> String {
-    json::to_string(&EndOfPoll { end: "poll", ended })
+    Object::new()
+        .with("end", "poll")
+        .with("ended", ended)
+        .line()
 }
 
 /// The last line about a task that was frozen. `running`: it is being polled, and is held before its next poll.
 pub(super) fn end_of_freeze(running: bool) -> String {
-    json::to_string(&EndOfFreeze {
-        end: "freeze",
-        running,
-    })
+    Object::new()
+        .with("end", "freeze")
+        .with("running", running)
+        .line()
 }
 
 /// The last line about a task that was thawed.
 pub(super) fn end_of_thaw() -> String {
-    json::to_string(&EndOfThaw { end: "thaw" })
+    Object::new().with("end", "thaw").line()
 }
 
 /// The last line of a list of groups.
 pub(super) fn end_of_groups(groups: usize, groups_left_out: usize) -> String {
-    json::to_string(&EndOfGroups {
-        end: "groups",
-        groups,
-        groups_left_out,
-    })
+    Object::new()
+        .with("end", "groups")
+        .with("groups", groups)
+        .with("groups_left_out", groups_left_out)
+        .line()
 }
 
 /// The last line of a list of reports.
 pub(super) fn end_of_reports(reports: usize) -> String {
-    json::to_string(&EndOfReports {
-        end: "reports",
-        reports,
-    })
+    Object::new()
+        .with("end", "reports")
+        .with("reports", reports)
+        .line()
 }
 
 /// What is wrong with a request, or with who makes it.
 pub(super) fn error(code: &str, message: &str) -> String {
-    line_of("error", &Refusal { code, message })
+    line_of(
+        "error",
+        Object::new().with("code", code).with("message", message),
+    )
 }
 
 /// An object with one field.
-pub(super) fn line_of(kind: &str, fields: &impl Serialize) -> String {
-    format!("{{\"{kind}\":{}}}", json::to_string(fields))
+pub(super) fn line_of(kind: &str, fields: Object) -> String {
+    Object::new().with(kind, fields).line()
 }
 
 /// A place in the source.

@@ -1,16 +1,23 @@
-//! What a program does at one moment, as plain values.
+//! What a program does at one moment, as plain values, and a task as its record shows it.
 //!
-//! Not here: taking it (`take.rs`), and what follows from it (`analysis/deadlock.rs`).
+//! Not here: taking it of all tasks (`take.rs`), and what follows from it (`analysis/deadlock.rs`).
 
+use crate::inspect::tasks::outside;
 use crate::priority::Priority;
 use crate::recording::WaitKind;
 use crate::recording::enabled::channel_snapshot::ChannelSnapshot;
 use crate::recording::enabled::loops::snapshot::LoopSnapshot;
 use crate::recording::enabled::runtime_snapshot::RuntimeSnapshot;
+use crate::recording::enabled::tasks::frozen;
 use crate::recording::enabled::tasks::last_waker::LastWaker;
+use crate::recording::enabled::tasks::record::Record;
 use crate::recording::enabled::tasks::task_number::TaskNumber;
 use crate::recording::enabled::tasks::task_state::{TaskKind, TaskState};
 use crate::recording::enabled::waits::awaited_set::AwaitedSet;
+use crate::recording::enabled::waits::frames::{Frame, Frames};
+use crate::recording::enabled::waits::group_names;
+use crate::recording::enabled::waits::task_waits::WaitRecord;
+use crate::sync::clock;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::panic::Location;
@@ -124,6 +131,78 @@ pub struct TaskSnapshot {
     pub(in crate::inspect) direct_waits_left_out: u32,
 }
 
+impl TaskSnapshot {
+    /// What a record shows. A wait for a task that is not recorded yet has no owner.
+    pub(in crate::inspect) fn of(number: TaskNumber, record: &Record) -> Self {
+        // Read under the shard's lock, so nothing recorded there is later.
+        let now = clock::ticks();
+        let passed = |from: u64| elapsed(now.saturating_sub(from));
+        let busy = match record.state {
+            TaskState::Running => record.busy + now.saturating_sub(record.since),
+            TaskState::Queued | TaskState::Waiting | TaskState::Blocked | TaskState::Frozen => {
+                record.busy
+            }
+        };
+        let waits = &record.waits;
+        let frames = waits.frames();
+        let ordered = frames.map_or_else(Vec::new, Frames::in_order);
+        let wait = |wait: WaitRecord| WaitSnapshot {
+            kind: wait.kind,
+            name: match wait.kind {
+                WaitKind::Group => group_names::name_of(wait.resource),
+                _ => None,
+            },
+            resource: wait.resource,
+            owner: wait.owner,
+            at: record.line_of(&wait),
+            waiting_for: match wait.since {
+                0 => Duration::ZERO,
+                since => passed(since),
+            },
+            set: wait.set,
+            is_direct: wait.is_direct,
+            frame: Frames::place_in(&ordered, wait.frame),
+        };
+        let outside = outside::waits_outside(record);
+        let listed = waits.current().chain(outside);
+        let frame = |&(frame, outer): &(Frame, _)| FrameSnapshot {
+            name: frame.name,
+            at: frame.at,
+            outer,
+        };
+        Self {
+            number,
+            kind: record.kind(),
+            id: record.id(),
+            name: record.name.as_deref().map(str::to_owned),
+            type_name: record.type_name(),
+            priority: record.priority(),
+            spawned_at: record.spawned_at(),
+            parent: record.parent,
+            ran_on: record
+                .ran_on
+                .map(|(runtime, worker)| (runtime.get(), worker as usize)),
+            state: record.state,
+            is_frozen: frozen::is_frozen(number),
+            in_state: passed(record.since),
+            age: passed(record.spawned),
+            busy: elapsed(busy),
+            polls: record.polls.into(),
+            wakes: record.wakes.into(),
+            last_waker: record.last_waker,
+            waits: listed.map(wait).collect(),
+            waits_left_out: waits.left_out(),
+            frames: ordered.iter().map(frame).collect(),
+            frames_left_out: frames.map_or(0, |frames| frames.left_out),
+            may_wait_for_more: outside::may_wait_for_more(record),
+            changes: record.changes.into(),
+            set: record.set,
+            wakers: record.wakers(),
+            direct_waits_left_out: waits.direct_left_out(),
+        }
+    }
+}
+
 /// One thing that a task waits for.
 ///
 /// # Examples
@@ -206,4 +285,8 @@ pub struct FrameSnapshot {
     pub at: &'static Location<'static>,
     /// The frame around it, by its place in [`TaskSnapshot::frames`].
     pub outer: Option<usize>,
+}
+
+fn elapsed(ticks: u64) -> Duration {
+    Duration::from_nanos(clock::nanos_in(ticks))
 }

@@ -1,26 +1,20 @@
 //! Opening the recording, and taking a snapshot.
 
-use crate::inspect::tasks::outside;
 use crate::inspect::tasks::rows::Rows;
-use crate::inspect::tasks::snapshot::{FrameSnapshot, Snapshot, TaskSnapshot, WaitSnapshot};
+use crate::inspect::tasks::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
 use crate::recording::WaitKind;
 use crate::recording::enabled::channels;
 use crate::recording::enabled::loops::running as loops;
-use crate::recording::enabled::tasks::frozen;
 use crate::recording::enabled::tasks::record::Record;
 #[cfg(unix)]
 use crate::recording::enabled::tasks::shard::Entry;
 use crate::recording::enabled::tasks::table;
 use crate::recording::enabled::tasks::task_number::TaskNumber;
-use crate::recording::enabled::tasks::task_state::TaskState;
-use crate::recording::enabled::waits::frames::{Frame, Frames};
-use crate::recording::enabled::waits::group_names;
 use crate::recording::enabled::waits::task_waits::WaitRecord;
 use crate::recording::enabled::{opening, runtimes};
 use crate::sync::clock;
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
-use std::time::Duration;
 
 /// Records from now on what tasks do and wait for. Opening again does nothing.
 ///
@@ -52,7 +46,7 @@ pub fn snapshot() -> Snapshot {
     let mut set_sizes = SetSizes::none_yet();
     table::for_each(|number, record| {
         set_sizes.count(record);
-        tasks.push(task_of(number, record));
+        tasks.push(TaskSnapshot::of(number, record));
     });
     tasks.sort_unstable_by_key(|task| task.number);
     find_owners(&mut tasks);
@@ -71,7 +65,7 @@ pub(in crate::inspect) fn snapshot_of_oldest(tasks_max: usize) -> (Snapshot, usi
     clock::calibrate();
     let mut tasks = Vec::new();
     let left_out = for_each_of_oldest(tasks_max, |entry| {
-        tasks.push(task_of(entry.number, entry.record()));
+        tasks.push(TaskSnapshot::of(entry.number, entry.record()));
     });
     tasks.sort_unstable_by_key(|task| task.number);
     find_owners(&mut tasks);
@@ -129,7 +123,7 @@ pub(in crate::inspect) fn snapshot_of_waits_for_tasks() -> Snapshot {
         let mut direct = record.waits.current().filter(|wait| wait.is_direct);
         let is_for_tasks = |wait: WaitRecord| wait.kind == WaitKind::Task || wait.set.is_some();
         if direct.next().is_some_and(is_for_tasks) && direct.all(is_for_tasks) {
-            tasks.push(task_of(number, record));
+            tasks.push(TaskSnapshot::of(number, record));
         }
     });
     find_owners(&mut tasks);
@@ -188,80 +182,7 @@ pub(in crate::inspect) fn find_owners(tasks: &mut [TaskSnapshot]) {
 /// A task by its record, with the tasks that it waits for.
 #[cfg(unix)]
 pub(in crate::inspect) fn task_with_owners(number: TaskNumber, record: &Record) -> TaskSnapshot {
-    let mut task = task_of(number, record);
+    let mut task = TaskSnapshot::of(number, record);
     find_owners(std::slice::from_mut(&mut task));
     task
-}
-
-pub(in crate::inspect) fn task_of(number: TaskNumber, record: &Record) -> TaskSnapshot {
-    // Read under the shard's lock, so nothing recorded there is later.
-    let now = clock::ticks();
-    let passed = |from: u64| elapsed(now.saturating_sub(from));
-    let busy = match record.state {
-        TaskState::Running => record.busy + now.saturating_sub(record.since),
-        TaskState::Queued | TaskState::Waiting | TaskState::Blocked | TaskState::Frozen => {
-            record.busy
-        }
-    };
-    let waits = &record.waits;
-    let frames = waits.frames();
-    let ordered = frames.map_or_else(Vec::new, Frames::in_order);
-    let wait = |wait: WaitRecord| WaitSnapshot {
-        kind: wait.kind,
-        name: match wait.kind {
-            WaitKind::Group => group_names::name_of(wait.resource),
-            _ => None,
-        },
-        resource: wait.resource,
-        owner: wait.owner,
-        at: record.line_of(&wait),
-        waiting_for: match wait.since {
-            0 => Duration::ZERO,
-            since => passed(since),
-        },
-        set: wait.set,
-        is_direct: wait.is_direct,
-        frame: Frames::place_in(&ordered, wait.frame),
-    };
-    let outside = outside::waits_outside(record);
-    let listed = waits.current().chain(outside);
-    let frame = |&(frame, outer): &(Frame, _)| FrameSnapshot {
-        name: frame.name,
-        at: frame.at,
-        outer,
-    };
-    TaskSnapshot {
-        number,
-        kind: record.kind(),
-        id: record.id(),
-        name: record.name.as_deref().map(str::to_owned),
-        type_name: record.type_name(),
-        priority: record.priority(),
-        spawned_at: record.spawned_at(),
-        parent: record.parent,
-        ran_on: record
-            .ran_on
-            .map(|(runtime, worker)| (runtime.get(), worker as usize)),
-        state: record.state,
-        is_frozen: frozen::is_frozen(number),
-        in_state: passed(record.since),
-        age: passed(record.spawned),
-        busy: elapsed(busy),
-        polls: record.polls.into(),
-        wakes: record.wakes.into(),
-        last_waker: record.last_waker,
-        waits: listed.map(wait).collect(),
-        waits_left_out: waits.left_out(),
-        frames: ordered.iter().map(frame).collect(),
-        frames_left_out: frames.map_or(0, |frames| frames.left_out),
-        may_wait_for_more: outside::may_wait_for_more(record),
-        changes: record.changes.into(),
-        set: record.set,
-        wakers: record.wakers(),
-        direct_waits_left_out: waits.direct_left_out(),
-    }
-}
-
-fn elapsed(ticks: u64) -> Duration {
-    Duration::from_nanos(clock::nanos_in(ticks))
 }
