@@ -280,6 +280,7 @@ const CHAIN_LEN_MAX: usize = 12;
 #[cfg(test)]
 mod tests {
     use super::text;
+    use crate::wire::tests::clerk;
     use crate::wire::{Channel, Deadlock, Load, Loop, Runtime, Task, View, Wait, Worker};
 
     fn task(number: &str, owner: Option<&str>) -> Task {
@@ -295,15 +296,9 @@ mod tests {
         };
         Task {
             number: number.to_owned(),
-            kind: "future".to_owned(),
-            id: "7f00".to_owned(),
             name: Some(format!("clerk {number}")),
-            type_name: "office::clerk".to_owned(),
-            spawned_at: Some("src/main.rs:7:1".to_owned()),
-            parent: None,
             runtime: Some(1),
             worker: Some(0),
-            frozen: false,
             state: if owner.is_some() {
                 "waiting"
             } else {
@@ -315,14 +310,9 @@ mod tests {
             busy_us: 12,
             polls: 3,
             wakes: 2,
-            last_waker: None,
-            priority: None,
             waits: owner.map(wait).into_iter().collect(),
-            waits_left_out: 0,
-            frames: Vec::new(),
-            frames_left_out: 0,
-            may_wait_for_more: false,
             changes: 9,
+            ..clerk()
         }
     }
 

@@ -353,9 +353,39 @@ pub(crate) fn add(count: &mut usize, more: usize) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::without_closure;
+pub(crate) mod tests {
+    use super::{Task, without_closure};
     use serde::de::{IntoDeserializer, value::Error};
+
+    /// A task that runs.
+    pub(crate) fn clerk() -> Task {
+        Task {
+            number: "1".to_owned(),
+            kind: "future".to_owned(),
+            id: "7f00".to_owned(),
+            name: None,
+            type_name: "office::clerk".to_owned(),
+            priority: None,
+            spawned_at: Some("src/main.rs:7:1".to_owned()),
+            parent: None,
+            runtime: None,
+            worker: None,
+            state: "running".to_owned(),
+            frozen: false,
+            in_state_us: 1,
+            age_us: 1,
+            busy_us: 1,
+            polls: 1,
+            wakes: 0,
+            last_waker: None,
+            waits: Vec::new(),
+            waits_left_out: 0,
+            frames: Vec::new(),
+            frames_left_out: 0,
+            may_wait_for_more: false,
+            changes: 1,
+        }
+    }
 
     #[test]
     fn an_async_function_has_its_own_name() {

@@ -59,7 +59,7 @@
 //! # Cost
 //! Without the feature nothing. With it, eight bytes for each task, and one load and a branch where a task is spawned,
 //! runs, waits and is woken, and where a loop begins. While recording is open, each of these takes a short lock and reads
-//! the tick counter, a task that waits takes 64 bytes more, and each runner of a loop asks the system twice for its processor
+//! the tick counter, a task takes some 250 bytes more, and each runner of a loop asks the system twice for its processor
 //! time. A thread that first takes part in a runtime asks the system for the place of its stack; one whose stack is asked
 //! for is interrupted for some microseconds.
 //!
@@ -101,13 +101,13 @@ pub use crate::task::framed::{Framed, framed};
 
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 #[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]
-pub use crate::inspect::{
+pub use crate::inspect::serve::{
     control::allow_control,
     server::{serve, serve_at},
 };
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 #[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]
-pub use crate::inspect::{take::open, watchdog::watch};
+pub use crate::inspect::{analysis::watchdog::watch, tasks::take::open};
 
 /// What the last loop of the calling thread did, and what kept it from being faster: two sentences. `None` before the first
 /// loop, and for those that ended before [`open`].

@@ -150,17 +150,30 @@ pub mod integrations;
 #[cfg(all(feature = "inspect-unstable", not(any(loom, shuttle))))]
 #[cfg_attr(docsrs, doc(cfg(feature = "inspect-unstable")))]
 pub mod inspect;
-#[cfg(not(all(feature = "inspect-unstable", not(any(loom, shuttle)))))]
-#[cfg_attr(
-    all(feature = "inspect", not(any(loom, shuttle))),
-    expect(
-        dead_code,
-        unreachable_pub,
-        unused_imports,
-        reason = "without `inspect-unstable` values are only sent, and not every method of theirs is wanted"
-    )
+#[cfg(all(
+    feature = "inspect",
+    not(feature = "inspect-unstable"),
+    not(any(loom, shuttle))
+))]
+#[expect(
+    dead_code,
+    unreachable_pub,
+    unused_imports,
+    reason = "without `inspect-unstable` values are only sent, and not every method of theirs is wanted"
 )]
 mod inspect;
+
+#[cfg_attr(
+    not(all(feature = "inspect-unstable", not(any(loom, shuttle)))),
+    expect(unreachable_pub, reason = "public with `inspect-unstable`")
+)]
+#[cfg_attr(
+    not(all(feature = "inspect", not(any(loom, shuttle)))),
+    expect(dead_code, reason = "values that are known without being said")
+)]
+mod recording;
+
+mod first_runtime;
 
 pub mod cancel;
 

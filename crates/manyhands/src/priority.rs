@@ -24,14 +24,4 @@ pub enum Priority {
 impl Priority {
     /// The more urgent ones first.
     pub(crate) const ALL: [Self; 3] = [Self::Interactive, Self::Normal, Self::Background];
-
-    /// Its name in the protocol of the socket.
-    #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Interactive => "interactive",
-            Self::Normal => "normal",
-            Self::Background => "background",
-        }
-    }
 }

@@ -2,6 +2,7 @@
 
 use super::{Edge, Graph, NODES_MAX, NodeKind};
 use crate::groups::Group;
+use crate::wire::tests::clerk;
 use crate::wire::{Channel, Deadlock, Frame, Load, Task, View, Wait};
 
 /// A task that waits for each of these: an owner's number or a resource, prefixed by `@`.
@@ -21,34 +22,15 @@ pub(crate) fn task(number: usize, spawned_at: &str, waits: &[&str]) -> Task {
     };
     Task {
         number: number.to_string(),
-        kind: "future".to_owned(),
-        id: "7f00".to_owned(),
-        name: None,
-        type_name: "office::clerk".to_owned(),
         spawned_at: Some(spawned_at.to_owned()),
-        parent: None,
-        runtime: None,
-        worker: None,
-        frozen: false,
         state: if waits.is_empty() {
             "running"
         } else {
             "waiting"
         }
         .to_owned(),
-        in_state_us: 1,
-        age_us: 1,
-        busy_us: 1,
-        polls: 1,
-        wakes: 0,
-        last_waker: None,
-        priority: None,
         waits: waits.iter().map(wait).collect(),
-        waits_left_out: 0,
-        frames: Vec::new(),
-        frames_left_out: 0,
-        may_wait_for_more: false,
-        changes: 1,
+        ..clerk()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::cancel::registration::Key;
 use crate::cancel::{Cancelled, Token};
-use crate::inspect::{self, WaitKind, WaitSite};
+use crate::recording::{self, WaitKind, WaitSite};
 use crate::task::budget;
 use futures_core::future::FusedFuture;
 use std::future::poll_fn;
@@ -116,14 +116,14 @@ impl UntilCancelled {
             return Poll::Ready(());
         }
         let resource = Arc::as_ptr(&self.token.callbacks).addr();
-        inspect::waits(self, context.waker(), WaitKind::Cancellation, resource);
+        recording::waits(self, context.waker(), WaitKind::Cancellation, resource);
         Poll::Pending
     }
 }
 
 impl Drop for UntilCancelled {
     fn drop(&mut self) {
-        inspect::forget(self);
+        recording::forget(self);
         if let Some(key) = self.key {
             self.token.callbacks.remove_waker(key);
         }

@@ -10,7 +10,7 @@ use crate::channel::state::State;
 use crate::channel::step::{Sending, Until};
 use crate::channel::thread;
 use crate::channel::wait_list::WaiterKey;
-use crate::inspect::{self, WaitKind};
+use crate::recording::{self, WaitKind};
 use crate::task::budget;
 use futures_core::future::FusedFuture;
 use std::collections::VecDeque;
@@ -76,7 +76,7 @@ impl<T> FusedFuture for SendFuture<'_, T> {
 impl<T> Drop for SendFuture<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        inspect::forget(self);
+        recording::forget(self);
         drop(self.cancel());
     }
 }
@@ -150,7 +150,7 @@ impl<T> FusedFuture for SendManyFuture<'_, T> {
 
 impl<T> Drop for SendManyFuture<'_, T> {
     fn drop(&mut self) {
-        inspect::forget(self);
+        recording::forget(self);
         if let Some(item) = self.shared.cancel_send(&mut self.sending) {
             self.items.push_front(item);
         }
@@ -210,7 +210,7 @@ impl<T> FusedFuture for RecvFuture<'_, T> {
 impl<T> Drop for RecvFuture<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        inspect::forget(self);
+        recording::forget(self);
         self.shared.cancel_recv(&mut self.waiter);
     }
 }
@@ -269,7 +269,7 @@ impl<T> FusedFuture for RecvManyFuture<'_, T> {
 
 impl<T> Drop for RecvManyFuture<'_, T> {
     fn drop(&mut self) {
-        inspect::forget(self);
+        recording::forget(self);
         self.shared.cancel_recv(&mut self.waiter);
     }
 }
@@ -333,7 +333,7 @@ impl<T> FusedFuture for EndFuture<'_, T> {
 
 impl<T> Drop for EndFuture<'_, T> {
     fn drop(&mut self) {
-        inspect::forget(self);
+        recording::forget(self);
         self.shared.cancel_until(self.until, &mut self.waiter);
     }
 }
@@ -402,7 +402,7 @@ impl<T> FusedFuture for ReadyFuture<'_, T> {
 
 impl<T> Drop for ReadyFuture<'_, T> {
     fn drop(&mut self) {
-        inspect::forget(self);
+        recording::forget(self);
         self.shared.cancel_until(self.until, &mut self.waiter);
     }
 }
@@ -419,7 +419,7 @@ pub(super) fn note_wait<R, F, C>(
 ) {
     if polled.is_pending() {
         let resource = ptr::from_ref(channel).addr();
-        inspect::waits(future, cx.waker(), kind, resource);
+        recording::waits(future, cx.waker(), kind, resource);
     }
 }
 
@@ -427,7 +427,7 @@ pub(super) fn note_wait<R, F, C>(
 #[inline]
 pub(super) fn note_end<R, F>(polled: &Poll<R>, future: &F) {
     if polled.is_ready() {
-        inspect::forget(future);
+        recording::forget(future);
     }
 }
 

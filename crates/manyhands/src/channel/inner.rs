@@ -20,8 +20,8 @@ use crate::channel::step::{DeferredWakes, Offered, Sending, Taken, Until};
 use crate::channel::thread::Retries;
 use crate::channel::wait_list::WaiterKey;
 use crate::channel::when_full::WhenFull;
-use crate::inspect::ChannelRecord;
 use crate::job;
+use crate::recording::ChannelRecord;
 use crate::sync::{Padded, ShortGuard, ShortLock};
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -510,8 +510,8 @@ impl<T> ChannelInner<T> {
 }
 
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
-impl<T> crate::inspect::ObservedChannel for ChannelInner<T> {
-    fn load(&self) -> Option<crate::inspect::ChannelLoad> {
+impl<T> crate::recording::ObservedChannel for ChannelInner<T> {
+    fn load(&self) -> Option<crate::recording::ChannelLoad> {
         let state = self.state.try_lock()?;
         Some(state.load(self.batch.len()))
     }

@@ -3,7 +3,7 @@
 use crate::channel::future::{note_end, note_wait};
 use crate::channel::step::Sending;
 use crate::channel::{SendError, Sender};
-use crate::inspect::{self, WaitKind};
+use crate::recording::{self, WaitKind};
 use crate::task::budget;
 use futures_sink::Sink;
 use std::fmt;
@@ -91,7 +91,7 @@ impl<T> Sink<T> for SendSink<T> {
 
 impl<T> Drop for SendSink<T> {
     fn drop(&mut self) {
-        inspect::forget(self);
+        recording::forget(self);
         if let Some(sender) = &self.sender {
             drop(sender.shared.cancel_send(&mut self.sending));
         }

@@ -47,7 +47,7 @@ use crate::channel::step::{DeferredWakes, Offered, Sending, Taken};
 use crate::channel::wait_list::{WaitList, WaiterKey};
 use crate::channel::when_full::WhenFull;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
-use crate::inspect::ChannelLoad;
+use crate::recording::ChannelLoad;
 use std::task::{Poll, Waker};
 
 /// The state of a channel. The fields that fast paths use come first; with the lock they fill one cache line.

@@ -3,7 +3,7 @@
 use crate::channel::Receiver;
 use crate::channel::future::{note_end, note_wait};
 use crate::channel::wait_list::WaiterKey;
-use crate::inspect::{self, WaitKind};
+use crate::recording::{self, WaitKind};
 use crate::task::budget;
 use futures_core::stream::{FusedStream, Stream};
 use std::pin::Pin;
@@ -63,7 +63,7 @@ impl<T> FusedStream for RecvStream<T> {
 
 impl<T> Drop for RecvStream<T> {
     fn drop(&mut self) {
-        inspect::forget(self);
+        recording::forget(self);
         self.receiver.shared.cancel_recv(&mut self.waiter);
     }
 }

@@ -7,7 +7,7 @@
 //! Not an executor: it polls one future of this module. It ignores the cooperative budget of a task that blocks like
 //! this in its poll: an exhausted budget would make the future pending and wake it at once, without end.
 
-use crate::inspect;
+use crate::recording;
 use crate::runtime::sleep::blocking;
 #[cfg(not(loom))]
 use crate::runtime::worker::refused_starts;
@@ -78,7 +78,7 @@ pub(super) fn wait<R>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<R>) -> R {
     let signal = Arc::new(Parker::new());
     let waker = Waker::from(Arc::clone(&signal));
     let mut cx = Context::from_waker(&waker);
-    let recorded = inspect::thread_polls_one(&waker);
+    let recorded = recording::thread_polls_one(&waker);
     loop {
         if let Poll::Ready(result) = recorded.poll(|| budget::unlimited(|| poll(&mut cx))) {
             return result;
@@ -103,7 +103,7 @@ pub(super) fn wait_for<R>(
     let signal = Arc::new(Parker::new());
     let waker = Waker::from(Arc::clone(&signal));
     let mut cx = Context::from_waker(&waker);
-    let recorded = inspect::thread_polls_one(&waker);
+    let recorded = recording::thread_polls_one(&waker);
     loop {
         if let Poll::Ready(result) = recorded.poll(|| budget::unlimited(|| poll(&mut cx))) {
             return Some(result);

@@ -14,7 +14,7 @@
 //! Not here: how helpers leave and come back (`sharing.rs`), and what the call site remembers (`call_site`).
 
 use crate::engine::Rate;
-use crate::inspect::LoopObserver;
+use crate::recording::LoopObserver;
 use crate::sync::clock;
 use std::mem;
 

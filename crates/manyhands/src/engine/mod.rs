@@ -39,7 +39,7 @@ use crate::engine::consumer::Consumer;
 use crate::engine::shared_call::Begun;
 pub(crate) use crate::engine::shared_call::RUNNERS_SPARE_AT_ONCE;
 use crate::engine::unshared::{AfterAlone, Alone, Frame, Whole};
-use crate::inspect::{self, AloneBecause, LoopObserver, LoopSite, RunnerObserver, Unobserved};
+use crate::recording::{self, AloneBecause, LoopObserver, LoopSite, RunnerObserver, Unobserved};
 use crate::runtime::current;
 use crate::runtime::fork_join::caller_threads::CallerThread;
 use crate::runtime::fork_join::series;
@@ -268,17 +268,17 @@ fn learn_short(site: &CallSiteProfile, ticks: u64, len: u64) {
 fn drive_looked_up<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, plan: Plan<'_>) {
     let site = CallSiteProfile::of(key_of::<S, C>());
     let (work, len) = (Loop { source, consumer }, source.len());
-    if !inspect::is_open() {
+    if !recording::is_open() {
         return drive_long(&work, len, &plan.sharing, (site, Unobserved));
     }
     if is_short(source, consumer, &plan.sharing, site) {
         let how = (plan.sharing.degree, Sampling::All);
         if let Some(ticks) = run_short(source, consumer, how, site) {
-            inspect::short_loop::<C>(len, ticks, plan.site);
+            recording::short_loop::<C>(len, ticks, plan.site);
         }
         return;
     }
-    inspect::during_loop::<C>(Some(len), plan.site, |record| {
+    recording::during_loop::<C>(Some(len), plan.site, |record| {
         drive_long(&work, len, &plan.sharing, (site, record));
     });
 }

@@ -14,8 +14,8 @@ use crate::engine::sharing::{After, OWNER, Sharing};
 use crate::engine::{
     BLOCK_NANOS_MAX, HelperPolicy, Rate, Rest, SharingPlan, brief_block, is_telling,
 };
-use crate::inspect::{AloneBecause, LoopObserver, RunnerObserver};
 use crate::job::{Payload, catch};
+use crate::recording::{AloneBecause, LoopObserver, RunnerObserver};
 use crate::runtime::fork_join::{series, wait};
 use crate::runtime::sleep::policy;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;

@@ -17,10 +17,10 @@ use crate::call_site::CallSiteProfile;
 use crate::engine::any_loop::{AnyLoop, BlockRunner};
 use crate::engine::shared_call::{self, Begun};
 use crate::engine::{Rate, Rest, SharingPlan, brief_block, drive_alone};
-use crate::inspect::{AloneBecause, LoopObserver, Unobserved};
 use crate::job::{
     Action, AggregatePanic, Job, JobKind, Latch, Payload, abort, catch, contain, value_or_resume,
 };
+use crate::recording::{AloneBecause, LoopObserver, Unobserved};
 use crate::runtime::fork_join::caller_threads::CallerThread;
 use crate::runtime::fork_join::unshared_calls::{Extent, UnsharedCall};
 use crate::runtime::fork_join::wait::{self, AfterWait, Stolen};

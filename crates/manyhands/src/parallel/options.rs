@@ -5,8 +5,8 @@
 use crate::cancel::Token;
 use crate::engine::consumer::{Cancellable, Ending, Uncancellable};
 use crate::engine::{HelperPolicy, Plan, SharingPlan};
-use crate::inspect::LoopSite;
 use crate::parallel::concurrency::{Concurrency, ConcurrencyError};
+use crate::recording::LoopSite;
 use crate::runtime::Runtime;
 
 /// Options of a parallel call; made by [`options`]. The loops are methods of them.

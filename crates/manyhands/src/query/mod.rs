@@ -138,9 +138,9 @@ pub use terminal::iterate::{Iter, Parallel, Stream, StreamIter};
 pub use terminal::numbers::Number;
 pub use terminal::prefetch::Prefetch;
 
-use crate::inspect::LoopSite;
 use crate::parallel::Uncancellable;
 use crate::query::run::{QueryRun, Settings};
+use crate::recording::LoopSite;
 use std::fmt;
 use std::marker::PhantomData;
 

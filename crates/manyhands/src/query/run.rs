@@ -5,9 +5,9 @@
 use crate::cancel::{Cancelled, Token};
 use crate::engine::consumer::{Cancellable, Consumer, Ending, Grouping, Watch};
 use crate::engine::{HelperPolicy, Plan, SharingPlan};
-use crate::inspect::LoopSite;
 use crate::parallel::options::Options;
 use crate::query::consumer_adapter::AdaptItem;
+use crate::recording::LoopSite;
 use crate::runtime::Runtime;
 use std::ops::Range;
 

@@ -9,8 +9,8 @@
 //!
 //! Unsafe: a thread occupies a slot.
 
-use crate::inspect;
 use crate::job::{RunPermit, abort};
+use crate::recording;
 use crate::runtime::fork_join::caller_threads;
 use crate::runtime::io::tokio_context::{TokioContext, TokioContextGuard};
 use crate::runtime::settings::Settings;
@@ -243,7 +243,7 @@ impl WorkerGuard {
         let slot = unsafe { slot.occupy() };
         if THREAD.get() == 0 {
             THREAD.set(thread_state::current_thread());
-            inspect::thread_begins();
+            recording::thread_begins();
         }
         let before = WORKER.get();
         if slot.is_worker() {

@@ -5,10 +5,10 @@
 //!
 //! Unsafe: slots are kept as pointers to leaked memory; jobs are dropped by pointer.
 
-use crate::inspect::{self, RuntimeNumber};
 use crate::job::{Action, Job, JobKind, RunPermit, TaskRegistry};
 use crate::probe::{Ring, SharedCounter};
 use crate::queue::{ShardedQueue, TaskQueue};
+use crate::recording::{self, RuntimeNumber};
 use crate::runtime::ending::{self, Ending, Joined};
 use crate::runtime::fork_join::helper_slot::HelperSlot;
 use crate::runtime::fork_join::passed_on::PassedOn;
@@ -137,7 +137,8 @@ impl RuntimeInner {
             this: Weak::clone(this),
             _aliased: PhantomPinned,
         });
-        inspect::runtime_made(&shared);
+        recording::runtime_made(&shared);
+        crate::first_runtime::note_runtime();
         shared
     }
 

@@ -1,8 +1,8 @@
 //! What a snapshot shows of a runtime.
 
 #[cfg(unix)]
-use crate::inspect::ObservedThread;
-use crate::inspect::{NoMoreThreads, Observed, RuntimeSnapshot, WorkerSnapshot, WorkerState};
+use crate::recording::ObservedThread;
+use crate::recording::{NoMoreThreads, Observed, RuntimeSnapshot, WorkerSnapshot, WorkerState};
 use crate::runtime::metrics::QUEUED_MAX;
 use crate::runtime::worker::priority::PriorityQueues;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};

@@ -5,8 +5,8 @@
 //!
 //! Unsafe: a waker is a pointer to a slot.
 
-use crate::inspect::{self, WaitSite};
 use crate::job::ExecutionId;
+use crate::recording::{self, WaitSite};
 use crate::runtime::current;
 use crate::runtime::fork_join::wait;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
@@ -71,7 +71,7 @@ fn poll_on<F: Future>(
     let waker = waker_of(slot);
     let mut context = Context::from_waker(&waker);
     let _outer = RaiseOnDrop(slot);
-    let recorded = inspect::thread_polls_any(&waker);
+    let recorded = recording::thread_polls_any(&waker);
     budget::unlimited(|| {
         let poll = || recorded.poll(|| site.around(|| future.as_mut().poll(&mut context)));
         slot.signal.drive(poll, |signal| {

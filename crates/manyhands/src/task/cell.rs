@@ -9,9 +9,9 @@
 //!
 //! Unsafe: the cell is reached through a pointer to its header, and freed by its last holder.
 
-use crate::inspect::{self, Running, TaskRecord, WorkType};
 use crate::integrations::tracing_events::{self, TaskSpan};
 use crate::job::{Job, JobKind, PanicPayload, Payload, SlotNumber, block, contain};
+use crate::recording::{self, Running, TaskRecord, WorkType};
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{Priority, current};
 use crate::sync::atomic::AtomicU32;
@@ -259,7 +259,7 @@ pub(super) fn allocate<W: Work>(
         }),
     });
     let cell = cell.cast();
-    if inspect::is_open() {
+    if recording::is_open() {
         // SAFETY: the caller holds the new cell.
         unsafe { record_spawn(cell) };
     }

@@ -4,8 +4,8 @@
 //!
 //! Unsafe: cells are reached by pointer.
 
-use crate::inspect::{self, WorkType};
 use crate::job::{Action, Job, JobKind, PanicPayload, catch, contain};
+use crate::recording::{self, WorkType};
 use crate::task::cell::{self, Cell, Failure, Header, Kind, Name, TaskKind, Work};
 use crate::task::steps::{self, HeldClosure, Step};
 use std::marker::PhantomData;
@@ -86,7 +86,7 @@ unsafe fn perform(job: *mut Job, action: Action<'_>) -> bool {
 impl HeldClosure for NonNull<Header> {
     #[inline]
     unsafe fn run(self, step: Step) {
-        if inspect::is_open() {
+        if recording::is_open() {
             // SAFETY: claimed by the caller.
             return unsafe { run_recorded(self, step) };
         }

@@ -1,9 +1,9 @@
 //! Results that are set by hand: they connect callbacks and events to tasks.
 
-#[cfg(not(loom))]
-use crate::inspect::WaitSite;
-use crate::inspect::{self, SetWait, TaskSet, WaitKind};
 use crate::job::wake;
+#[cfg(not(loom))]
+use crate::recording::WaitSite;
+use crate::recording::{self, SetWait, TaskSet, WaitKind};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, OnceLock, lock};
 #[cfg(not(loom))]
@@ -400,9 +400,9 @@ impl<T: Clone> Completion<T> {
                 drop(stale);
                 let resource = Arc::as_ptr(&self.shared).addr();
                 match scope {
-                    Some(end) => inspect::waits_for_set(self, context.waker(), resource, end),
+                    Some(end) => recording::waits_for_set(self, context.waker(), resource, end),
                     None => {
-                        inspect::waits(self, context.waker(), WaitKind::Completion, resource);
+                        recording::waits(self, context.waker(), WaitKind::Completion, resource);
                     }
                 }
                 return Poll::Pending;
@@ -424,7 +424,7 @@ impl<T: Clone> FusedFuture for Completion<T> {
 
 impl<T> Drop for Completion<T> {
     fn drop(&mut self) {
-        inspect::forget(self);
+        recording::forget(self);
         let waker = lock(&self.shared.waiters).remove(&mut self.key);
         drop::<Option<Waker>>(waker);
     }

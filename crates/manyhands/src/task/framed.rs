@@ -1,10 +1,10 @@
 //! Frames: names and lines for parts of a task, for `inspect`.
 //!
-//! Without the feature a frame is its future and nothing else. Not here: what is recorded of it (`inspect/frame_mark.rs`).
+//! Without the feature a frame is its future and nothing else. Not here: what is recorded of it (`recording/enabled/waits/frame_mark.rs`).
 //!
 //! Unsafe: the future is reached through the pinned frame.
 
-use crate::inspect::{self, FrameMark};
+use crate::recording::{self, FrameMark};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -60,7 +60,7 @@ impl<F: Future> Future for Framed<F> {
         let this = unsafe { self.get_unchecked_mut() };
         // SAFETY: pinned with the whole: nothing moves it, and there is no `Drop`.
         let future = unsafe { Pin::new_unchecked(&mut this.future) };
-        if inspect::is_recorded() {
+        if recording::is_recorded() {
             return poll_recorded(future, &mut this.mark, context);
         }
         future.poll(context)

@@ -8,8 +8,8 @@
 //!
 //! Unsafe: cells are reached by pointer, and a future in a cell is pinned.
 
-use crate::inspect::{self, WorkType};
 use crate::job::{Action, Job, JobKind, PanicPayload, catch, contain};
+use crate::recording::{self, WorkType};
 use crate::task::budget;
 use crate::task::cell::{self, Cell, Failure, Header, Kind, Name, TaskKind, Work};
 use crate::task::schedule;
@@ -134,7 +134,7 @@ unsafe fn perform(job: *mut Job, action: Action<'_>) -> bool {
 impl HeldFuture for NonNull<Header> {
     #[inline]
     unsafe fn poll(self) -> bool {
-        if inspect::is_open() {
+        if recording::is_open() {
             // SAFETY: the caller is the runner.
             return unsafe { poll_recorded(self) };
         }

@@ -2,7 +2,7 @@
 //!
 //! Not here: scopes, whose futures may borrow because the call waits for them (`scope.rs`, `try_scope.rs`).
 
-use crate::inspect::WaitSite;
+use crate::recording::WaitSite;
 use crate::task::{JoinError, JoinHandle, WhenEach, builder};
 use futures_core::Stream;
 use std::error::Error;

@@ -2,7 +2,7 @@
 //!
 //! Unsafe: the handle holds its part of the cell by pointer.
 
-use crate::inspect::{self, TaskRecord};
+use crate::recording::{self, TaskRecord};
 use crate::runtime::current;
 use crate::runtime::fork_join::wait;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
@@ -205,7 +205,7 @@ impl<T> JoinHandle<T> {
         let pool_slot = current::slot_of_runtime();
         let record = &self.header().record;
         // Before it is run in place, because the calling task waits for it then, too.
-        let _recorded = inspect::thread_waits_for_task(record, self.cell.addr().get());
+        let _recorded = recording::thread_waits_for_task(record, self.cell.addr().get());
         // If the system keeps refusing threads, perhaps no other thread will run it.
         let in_place = (pool_slot.is_some() || refused_starts::must_help_itself(|| self.joiner().is_final()))
             && self.header().kind().sort == TaskKind::Closure
@@ -274,7 +274,7 @@ impl<T> Future for JoinHandle<T> {
         let joiner = self.joiner();
         if !joiner.is_final() && joiner.register(context.waker()) {
             let (record, id) = (&self.header().record, self.cell.addr().get());
-            inspect::waits_for_task(&*self, context.waker(), record, id);
+            recording::waits_for_task(&*self, context.waker(), record, id);
             return Poll::Pending;
         }
         permit.charge();
@@ -295,7 +295,7 @@ impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
         // A copy: the call below has the handle's address, so the cell's would be read again after it.
         let own = self.cell;
-        inspect::forget_task(self, own.addr().get());
+        recording::forget_task(self, own.addr().get());
         // SAFETY: where it is called the future is done, so the outcome belongs to the handle; of the handle's type.
         let take_outcome = || unsafe { cell::take_outcome::<T>(own) };
         // SAFETY: the handle holds its part, and ends here.

@@ -10,8 +10,8 @@
 //!
 //! Unsafe: futures are spawned that borrow; a wrapped future is pinned where its wrapper is.
 
-use crate::inspect::{SetWait, TaskSet};
 use crate::job::{AbortOnUnwind, Payload, catch, value_or_resume};
+use crate::recording::{SetWait, TaskSet};
 use crate::runtime::fork_join::wait;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, lock, process};

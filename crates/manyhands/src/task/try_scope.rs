@@ -2,8 +2,8 @@
 //!
 //! Not here: why borrowing is sound (`scope.rs`, whose scope this one is made of).
 
-use crate::inspect::SetWait;
 use crate::job::{PanicPayload, catch};
+use crate::recording::SetWait;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, lock};
 use crate::task::cell::Failure;

@@ -1,10 +1,10 @@
 //! A wake by who holds no part of the task's cell, and only knows that it is there: for `inspect`.
 //!
-//! Not here: what guarantees that the cell is there (`inspect/recorded_task.rs`), and wakers (`waker.rs`).
+//! Not here: what guarantees that the cell is there (`inspect/serve/wake_by_record.rs`), and wakers (`waker.rs`).
 //!
 //! Unsafe: the cell is reached by pointer.
 
-use crate::inspect::Waking;
+use crate::recording::Waking;
 use crate::task::cell::Header;
 use crate::task::state::AfterWake;
 use crate::task::steps::Held;

@@ -2,8 +2,8 @@
 //!
 //! Unsafe: the futures are pinned in one allocation, and each is dropped in place when it has ended.
 
-use crate::inspect::{self, SetWait, TaskSet, WaitSite};
 use crate::job::contain;
+use crate::recording::{self, SetWait, TaskSet, WaitSite};
 use crate::task::budget;
 use crate::task::ready_set::ReadySet;
 use futures_core::future::FusedFuture;
@@ -146,7 +146,7 @@ impl<F: Future> Future for WhenAll<F> {
             match this.ready.next() {
                 Some(index) => this.poll_one(index, site),
                 None => {
-                    inspect::waits_for_set(this, context.waker(), 0, (&this.set, SetWait::Each));
+                    recording::waits_for_set(this, context.waker(), 0, (&this.set, SetWait::Each));
                     return Poll::Pending;
                 }
             }
@@ -165,7 +165,7 @@ impl<F: Future> FusedFuture for WhenAll<F> {
 
 impl<F: Future> Drop for WhenAll<F> {
     fn drop(&mut self) {
-        inspect::forget_set(self, &self.set);
+        recording::forget_set(self, &self.set);
         // After the end there are no results here, and no futures.
         for index in 0..self.results.len() {
             if self.results[index].is_none() {

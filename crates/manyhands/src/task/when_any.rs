@@ -1,6 +1,6 @@
 //! Waiting for the first of several tasks.
 
-use crate::inspect::WaitSite;
+use crate::recording::WaitSite;
 use crate::task::{JoinError, JoinHandle};
 use futures_core::future::FusedFuture;
 use std::pin::Pin;

@@ -1,7 +1,7 @@
 //! The results of several tasks, as they end.
 
-use crate::inspect::{self, GroupName, SetWait, TaskSet, WaitSite};
 use crate::job::wake;
+use crate::recording::{self, GroupName, SetWait, TaskSet, WaitSite};
 use crate::sync::{Mutex, lock};
 use crate::task::budget;
 use crate::task::{JoinError, JoinHandle};
@@ -159,7 +159,7 @@ impl<T> Future for Next<'_, T> {
 
 impl<T> Drop for Next<'_, T> {
     fn drop(&mut self) {
-        inspect::forget_set(&*self.each, &self.each.set);
+        recording::forget_set(&*self.each, &self.each.set);
     }
 }
 
@@ -180,7 +180,7 @@ impl<T> Unpin for WhenEach<T> {}
 
 impl<T> Drop for WhenEach<T> {
     fn drop(&mut self) {
-        inspect::forget_set(self, &self.set);
+        recording::forget_set(self, &self.set);
     }
 }
 
@@ -196,7 +196,7 @@ impl<T> Stream for WhenEach<T> {
             let Some(place) = this.ended.next_or_register(context.waker()) else {
                 let resource = this.name.resource();
                 let one = SetWait::OneOf(u32::try_from(this.waiting()).unwrap_or(u32::MAX));
-                inspect::waits_for_set(this, context.waker(), resource, (&this.set, one));
+                recording::waits_for_set(this, context.waker(), resource, (&this.set, one));
                 return Poll::Pending;
             };
             let notice = Waker::from(Arc::new(Notice {
@@ -212,7 +212,7 @@ impl<T> Stream for WhenEach<T> {
                 this.handles[place] = None;
                 this.free.push(place);
                 // The next task is another wait.
-                inspect::forget(this);
+                recording::forget(this);
                 return Poll::Ready(Some((index, result)));
             }
         }

@@ -1,6 +1,6 @@
 //! Periodic ticks.
 
-use crate::inspect::{self, WaitSite};
+use crate::recording::{self, WaitSite};
 use crate::runtime::sleep::timers;
 use crate::task::budget;
 use crate::time::sleep::Sleep;
@@ -184,7 +184,7 @@ impl Interval {
             ready!(self.sleep.as_mut().poll_elapsed(context));
         }
         // The next tick is another wait.
-        inspect::forget(&*self.sleep);
+        recording::forget(&*self.sleep);
         permit.charge();
         let next = self.behavior.next(due, timers::now(), self.period);
         self.set_next(next);

@@ -2,7 +2,7 @@
 //!
 //! Unsafe: the timer is reached through the pinned future.
 
-use crate::inspect::{self, WaitKind};
+use crate::recording::{self, WaitKind};
 use crate::runtime::sleep::timers;
 use crate::task::budget;
 use crate::timer::{Entry, EntryState, Moment};
@@ -143,7 +143,7 @@ impl Sleep {
     pub(super) fn poll_elapsed(mut self: Pin<&mut Self>, context: &Context<'_>) -> Poll<()> {
         let polled = self.as_mut().poll_entry(context);
         if polled.is_pending() {
-            inspect::waits(&*self, context.waker(), WaitKind::Timer, 0);
+            recording::waits(&*self, context.waker(), WaitKind::Timer, 0);
         }
         polled
     }
@@ -198,7 +198,7 @@ impl FusedFuture for Sleep {
 
 impl Drop for Sleep {
     fn drop(&mut self) {
-        inspect::forget(self);
+        recording::forget(self);
     }
 }
 

@@ -17,7 +17,6 @@ mod groups;
 mod lines;
 mod loops;
 mod outside;
-mod packed;
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
@@ -37,3 +36,4 @@ mod support;
 mod tasks;
 mod users;
 mod waits;
+mod woken_at_random;

@@ -56,22 +56,8 @@ pub(crate) fn run() -> Result<(), Failure> {
         let [d, e, f] = nanos.map(|time| format!("{time:7.1}"));
         table += &format!("{operation:16}  {a} {b} {c}   {d} {e} {f}\n");
     }
-    let bytes = each(|recording| bytes(&folder, recording))?;
-    let [a, b, c] = bytes.map(|bytes| format!("{bytes:7.1}"));
-    print!("{table}\nbytes of a task that waits for a completion: {a} {b} {c}\n");
+    print!("{table}");
     Ok(())
-}
-
-/// Memory of one task that waits: what many more of them add to that of many, so that nothing counts that a program has once.
-fn bytes(folder: &Path, recording: Recording) -> Result<f64, Failure> {
-    let measured = |count| {
-        let program = Invocation::program(program(folder, recording));
-        let text = with_words(program, recording, "memory", count).stdout()?;
-        let bytes = text.trim().parse::<f64>();
-        bytes.map_err(|_| Failure::new(format!("the program said `{text}`")))
-    };
-    let (few, many) = (measured(TASKS)?, measured(3 * TASKS)?);
-    Ok((many - few) / f64::from(2 * TASKS))
 }
 
 /// What a page at 60 updates a second costs the program that it shows.
@@ -192,8 +178,6 @@ fn nanos(folder: &Path, operation: &str) -> Result<[f64; 3], Failure> {
 }
 
 const COUNTED: u32 = 1_000;
-/// Tasks whose memory is measured, and three times as many.
-const TASKS: u32 = 300_000;
 const TIMED: u32 = 200_000;
 const ROUNDS: usize = 15;
 

@@ -1,14 +1,13 @@
 //! Does one operation a number of times on the calling thread: `program OPERATION COUNT [open]`. Prints how many
-//! nanoseconds that took. `program memory COUNT [open]` has as many tasks wait, and prints by how many bytes that makes
-//! the process larger.
+//! nanoseconds that took.
 //!
 //! The tasks run in a simulation, whose one worker is the caller: so the number of instructions does not depend on when
 //! other threads wake.
 
 use manyhands::simulation::Simulation;
-use manyhands::{channel, parallel, task, time};
+use manyhands::{channel, diagnostics, parallel, task};
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A task is spawned and awaited.
 fn spawn_and_join(count: u64) {
@@ -70,29 +69,6 @@ fn measured_loop(count: u64) {
     }
 }
 
-/// Bytes of memory that the process has, where Linux says so.
-fn resident() -> u64 {
-    let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
-    4096 * pages.split(' ').nth(1).unwrap().parse::<u64>().unwrap()
-}
-
-/// Tasks that wait for the same completion. Not for a channel: where a future is used twice it is not inlined, and the other
-/// use is one whose instructions are counted.
-fn memory(count: u64) -> u64 {
-    let tasks = async move {
-        let (_completer, completion) = task::completion::<u64>();
-        let before = resident();
-        for _ in 0..count {
-            let completion = completion.clone();
-            drop(task::spawn(async move { completion.await.is_ok() }));
-        }
-        // The virtual clock goes on when all of them wait.
-        time::sleep(Duration::from_millis(1)).await;
-        resident() - before
-    };
-    Simulation::new(7).run(tasks).unwrap()
-}
-
 fn main() {
     let words: Vec<String> = std::env::args().collect();
     let [_, operation, count, rest @ ..] = words.as_slice() else {
@@ -101,12 +77,9 @@ fn main() {
     let count = count.parse().unwrap();
     match rest {
         #[cfg(feature = "inspect")]
-        [open] if open == "open" => manyhands::diagnostics::open(),
+        [open] if open == "open" => diagnostics::open(),
         [] => {}
         other => panic!("what is {other:?}?"),
-    }
-    if operation == "memory" {
-        return println!("{}", memory(count));
     }
     let begun = Instant::now();
     match operation.as_str() {

@@ -5,7 +5,7 @@ use crate::channel::broadcast::{RecvError, RecvStream, RecvTimeoutError, TryRecv
 use crate::channel::future::note_wait;
 use crate::channel::thread;
 use crate::channel::wait_list::WaiterKey;
-use crate::inspect::{self, WaitKind};
+use crate::recording::{self, WaitKind};
 use crate::sync::ShortLock;
 use crate::task::budget;
 use futures_core::future::FusedFuture;
@@ -290,7 +290,7 @@ impl<T: Clone> FusedFuture for RecvFuture<'_, T> {
 
 impl<T: Clone> Drop for RecvFuture<'_, T> {
     fn drop(&mut self) {
-        inspect::forget(self);
+        recording::forget(self);
         self.receiver.cancel_recv(&mut self.waiter);
     }
 }

@@ -3,7 +3,7 @@
 use crate::channel::broadcast::{Lagged, Receiver, RecvError};
 use crate::channel::future::{note_end, note_wait};
 use crate::channel::wait_list::WaiterKey;
-use crate::inspect::{self, WaitKind};
+use crate::recording::{self, WaitKind};
 use futures_core::stream::{FusedStream, Stream};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -65,7 +65,7 @@ impl<T: Clone> FusedStream for RecvStream<T> {
 
 impl<T> Drop for RecvStream<T> {
     fn drop(&mut self) {
-        inspect::forget(self);
+        recording::forget(self);
         self.receiver.cancel_recv(&mut self.waiter);
     }
 }

@@ -4,7 +4,7 @@ use crate::channel::RecvError;
 use crate::channel::future::{note_end, note_wait};
 use crate::channel::wait_list::WaiterKey;
 use crate::channel::watch::Receiver;
-use crate::inspect::{self, WaitKind};
+use crate::recording::{self, WaitKind};
 use futures_core::future::FusedFuture;
 use futures_core::stream::{FusedStream, Stream};
 use std::fmt;
@@ -62,7 +62,7 @@ impl<T> FusedFuture for ChangedFuture<'_, T> {
 
 impl<T> Drop for ChangedFuture<'_, T> {
     fn drop(&mut self) {
-        inspect::forget(self);
+        recording::forget(self);
         self.receiver.cancel_changed(&mut self.waiter);
     }
 }
@@ -149,7 +149,7 @@ impl<T, F: FnMut(&T) -> bool> FusedFuture for WaitForFuture<'_, T, F> {
 
 impl<T, F> Drop for WaitForFuture<'_, T, F> {
     fn drop(&mut self) {
-        inspect::forget(self);
+        recording::forget(self);
         self.receiver.cancel_changed(&mut self.waiter);
     }
 }
@@ -210,7 +210,7 @@ impl<T> FusedStream for ChangedStream<T> {
 
 impl<T> Drop for ChangedStream<T> {
     fn drop(&mut self) {
-        inspect::forget(self);
+        recording::forget(self);
         self.receiver.cancel_changed(&mut self.waiter);
     }
 }

@@ -21,8 +21,8 @@
 //! tokio. That sees each earlier wake; a later one goes through the waker, which makes tokio poll again. A worker never
 //! waits for the thread inside tokio, because it enters only while there is no poller.
 
-use crate::inspect;
 use crate::job::AbortOnUnwind;
+use crate::recording;
 use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use crate::sync::poller::{self, IoDriver, NEVER, Poller, PollerSleep};
 use crate::sync::{
@@ -140,7 +140,7 @@ impl Driver {
         let waiting = AbortOnUnwind::new(
             "a waker has panicked where tokio waits for events, and tokio cannot wait any more",
         );
-        inspect::in_tokio(|| self.tokio.block_on(poll_fn(poll)));
+        recording::in_tokio(|| self.tokio.block_on(poll_fn(poll)));
         waiting.disarm();
     }
 

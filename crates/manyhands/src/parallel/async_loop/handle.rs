@@ -1,8 +1,8 @@
 //! A handle to an async loop while it runs, which can change its limits.
 
-use crate::inspect;
 use crate::job::wake;
 use crate::parallel::concurrency::{Concurrency, ConcurrencyError};
+use crate::recording;
 use crate::sync::{Mutex, lock};
 use std::sync::Arc;
 use std::task::Waker;
@@ -141,7 +141,7 @@ impl LoopControl {
         let limits = state.new_limits.take();
         drop(state);
         drop(before);
-        inspect::keeps(waker);
+        recording::keeps(waker);
         limits
     }
 

@@ -17,8 +17,8 @@
 //! later ones more. So if the earliest ends are far apart, and are not those of the items that began first, four times
 //! as many items may run at once.
 
-use crate::inspect::{CallLimit, FoundConcurrency, LevelTrial};
 use crate::parallel::concurrency::Concurrency;
+use crate::recording::{CallLimit, FoundConcurrency, LevelTrial};
 use std::time::{Duration, Instant};
 
 /// The state machine.

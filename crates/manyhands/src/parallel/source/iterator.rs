@@ -14,10 +14,10 @@ use crate::engine::{
     BLOCK_NANOS_MAX, HelperPolicy, PROBE_NANOS, Plan, RUNNERS_SPARE_AT_ONCE, Rate, Runner,
     SharingPlan,
 };
-use crate::inspect::{self, AloneBecause, LoopObserver, RunnerObserver, Unobserved};
 use crate::job::{Payload, catch};
 use crate::parallel::source::turns::Turns;
 use crate::parallel::source::{Feed, Source};
+use crate::recording::{self, AloneBecause, LoopObserver, RunnerObserver, Unobserved};
 use crate::runtime::sleep::blocking;
 use crate::runtime::sleep::policy::{self, Offer};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
@@ -167,8 +167,8 @@ impl<I: Iterator<Item: Send> + Send> Pull<I> {
 
     /// Runs all items, recorded if recording is open.
     fn observe<C: Consumer<I::Item>>(self, consumer: &C, plan: &Plan<'_>, how: (First, Chunk)) {
-        if inspect::is_open() {
-            inspect::during_loop::<C>(None, plan.site, |record| {
+        if recording::is_open() {
+            recording::during_loop::<C>(None, plan.site, |record| {
                 self.run(consumer, &plan.sharing, how, record);
             });
         } else {

@@ -6,12 +6,12 @@
 //! ahead.
 
 use crate::engine::consumer::Ending;
-use crate::inspect::WaitSite;
 use crate::job::Payload;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
 use crate::query::terminal::steps::{Given, Steps};
 use crate::query::{FromIter, Query, from_iter};
+use crate::recording::WaitSite;
 use crate::task::{self, JoinHandle};
 use crate::{cancel, channel};
 use std::fmt;

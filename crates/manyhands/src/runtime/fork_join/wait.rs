@@ -9,8 +9,8 @@
 //!
 //! Not here: the steps of a wait (`waiting.rs`), and the deque's and the slots' own protocols.
 
-use crate::inspect;
 use crate::job::{ExecutionId, Job, Latch, RunPermit, abort};
+use crate::recording;
 use crate::runtime::Rest;
 use crate::runtime::current;
 use crate::runtime::fork_join::executions::{Extent, Taken};
@@ -252,7 +252,7 @@ fn declare_blocked<R>(slot: &'static OccupiedSlot, sleep: impl FnOnce() -> R) ->
         shared.discard_queued(RunPermit::new());
     }
     let _region = BlockingRegion::begin(slot);
-    let _recorded = inspect::thread_blocks();
+    let _recorded = recording::thread_blocks();
     sleep()
 }
 

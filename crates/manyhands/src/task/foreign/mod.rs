@@ -11,8 +11,8 @@
 
 mod work;
 
-use crate::inspect;
 use crate::job::{Action, ExecutionId, block, catch, contain};
+use crate::recording;
 use crate::task::cell::{self, Cell, Failure, Header};
 use crate::task::joiner::Joiner;
 use crate::task::steps::{self, Held};
@@ -275,7 +275,7 @@ impl<T, M> ForeignTask<T, M> {
         if !joiner.is_final() && joiner.register(context.waker()) {
             // SAFETY: the handle holds the cell.
             let record = &unsafe { self.cell.as_ref() }.record;
-            inspect::waits_for_task(&*self, context.waker(), record, self.cell.addr().get());
+            recording::waits_for_task(&*self, context.waker(), record, self.cell.addr().get());
             return Poll::Pending;
         }
         // SAFETY: 1. the joiner is final, the handle held; 2. the handle was made with the cell's type.
@@ -295,7 +295,7 @@ impl<T, M> ForeignTask<T, M> {
 
 impl<T, M> Drop for ForeignTask<T, M> {
     fn drop(&mut self) {
-        inspect::forget_task(self, self.cell.addr().get());
+        recording::forget_task(self, self.cell.addr().get());
         // SAFETY: where it is called the future is done, so the outcome belongs to the handle; of the handle's type.
         let take_outcome = || unsafe { cell::take_outcome::<T>(self.cell) };
         // SAFETY: the handle holds its part, and ends here.

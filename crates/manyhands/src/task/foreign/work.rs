@@ -5,8 +5,8 @@
 //! Unsafe: cells are reached by pointer.
 
 use super::{ForeignRunnable, OnPanic, WokenWhilePolled};
-use crate::inspect::{self, WorkType};
 use crate::job::{Action, Job, JobKind, PanicPayload, Payload, SlotNumber, catch, contain};
+use crate::recording::{self, WorkType};
 use crate::runtime::Priority;
 use crate::task::budget;
 use crate::task::cell::{self, Cell, Failure, ForeignKind, Header, Kind, TaskKind, Work};
@@ -202,7 +202,7 @@ impl HeldFuture for Run<'_> {
         let mut panic = None;
         // SAFETY: as above.
         let mut poll = || budget::during_poll(|| unsafe { (kind.poll)(self.0, &mut panic) });
-        let is_over = if inspect::is_open() {
+        let is_over = if recording::is_open() {
             // SAFETY: as above.
             let wakers = || unsafe { self.state() }.wakers();
             // SAFETY: as above.

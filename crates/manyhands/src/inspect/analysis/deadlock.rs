@@ -1,0 +1,532 @@
+//! Deadlocks: tasks each of which waits only for others of them.
+//!
+//! Which tasks these are is found by `stuck.rs`; here is how they are reported: as rings.
+//!
+//! The records of different tasks are read at different moments. A wait counts only if neither it nor anything else of
+//! its task has changed from one snapshot to a later one: then it was there at every moment in between, and all such
+//! waits were there at the same time.
+//!
+//! Pure functions of snapshots.
+
+use crate::inspect::analysis::stuck::{Stuck, Unknown, first_direct};
+use crate::inspect::printable::Printable;
+use crate::inspect::tasks::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
+use crate::recording::enabled::tasks::task_number::TaskNumber;
+use crate::recording::enabled::tasks::task_state::TaskKind;
+use crate::recording::enabled::waits::awaited_set::SetWait;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// Tasks that wait for each other; found by [`Snapshot::deadlocks`].
+///
+/// Its text names each task with the line on which it waits.
+///
+/// Example: see [`Snapshot::deadlocks`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Deadlock {
+    /// The ring: each task waits for the next one, and the last for the first.
+    pub tasks: Vec<TaskSnapshot>,
+    /// How many other tasks can never go on because of it.
+    pub behind: usize,
+    /// None of the tasks can wait for anything else. If it is false, something that is not recorded, such as a
+    /// socket, may let one of them go on, or a task of a scope may cancel the others of it.
+    pub is_certain: bool,
+}
+
+impl Snapshot {
+    /// The deadlocks in this snapshot. `earlier` is one that was taken before, by some ten milliseconds best: only
+    /// waits that both contain and that have not changed count, so there are no false ones among tasks that go on.
+    ///
+    /// A deadlock lasts until a task of it is cancelled. Waits are followed to tasks: for a task, for the end of a
+    /// [`task::scope`](crate::task::scope()), for the next task of a [`TaskGroup`](crate::task::TaskGroup) or of
+    /// [`when_each`](crate::task::when_each()), for all handles of [`when_all`](crate::task::when_all()), if these were made
+    /// while recording was open. A `when_all` of other futures leads to no task, because these may wait for anything. A wait
+    /// for a channel or a completion leads to none, because it is not known who will serve it: each end can be cloned, and
+    /// moved into any task, thread or callback, of which the library learns nothing.
+    ///
+    /// # Examples
+    /// Two closures that join each other:
+    /// ```
+    /// # #[cfg(feature = "inspect-unstable")] {
+    /// use manyhands::{channel, inspect, task};
+    /// use std::time::{Duration, Instant};
+    ///
+    /// manyhands::diagnostics::open();
+    /// let pass = || channel::bounded::<task::JoinHandle<()>>(1);
+    /// let ((to_a, from_b), (to_b, from_a)) = (pass(), pass());
+    /// let a = task::Builder::new().name("a").run(move || drop(from_b.recv_blocking().unwrap().join()));
+    /// let b = task::Builder::new().name("b").run(move || drop(from_a.recv_blocking().unwrap().join()));
+    /// to_a.send_blocking(b)?;
+    /// to_b.send_blocking(a)?;
+    ///
+    /// let deadline = Instant::now() + Duration::from_secs(30);
+    /// let mut earlier = inspect::snapshot();
+    /// let deadlock = loop {
+    ///     assert!(Instant::now() < deadline);
+    ///     let now = inspect::snapshot();
+    ///     if let Some(deadlock) = now.deadlocks(&earlier).pop() {
+    ///         break deadlock;
+    ///     }
+    ///     earlier = now;
+    /// };
+    /// let names: Vec<_> = deadlock.tasks.iter().filter_map(|task| task.name.as_deref()).collect();
+    /// assert!(deadlock.is_certain && names.len() == 2 && names.contains(&"a"));
+    /// println!("{deadlock}");
+    /// # std::process::exit(0); // the two wait for ever
+    /// # }
+    /// # Ok::<(), manyhands::channel::SendError<manyhands::task::JoinHandle<()>>>(())
+    /// ```
+    #[must_use]
+    pub fn deadlocks(&self, earlier: &Self) -> Vec<Deadlock> {
+        let stuck_perhaps = Stuck::find(self, earlier, Unknown::LetsNothingGoOn);
+        let stuck_certainly = Stuck::find(self, earlier, Unknown::MayLetGoOn).tasks;
+        let mut rings = rings(&stuck_perhaps);
+        for ring in &mut rings {
+            let mut tasks = ring.tasks.iter();
+            ring.is_certain = tasks.all(|task| stuck_certainly.contains_key(&task.number));
+        }
+        rings
+    }
+}
+
+/// The rings among tasks that are stuck. Each of them waits for one, so following the first wait of each leads into a
+/// ring.
+fn rings(stuck: &Stuck<'_>) -> Vec<Deadlock> {
+    let mut seen = BTreeSet::new();
+    let mut ring_of = BTreeMap::new();
+    let mut rings: Vec<Deadlock> = Vec::new();
+    for &start in stuck.tasks.keys() {
+        let mut path = Vec::new();
+        let mut next = start;
+        while seen.insert(next) {
+            path.push(next);
+            next = stuck.awaited_by(stuck.tasks[&next]).unwrap_or(next);
+        }
+        let ring = match path.iter().position(|&number| number == next) {
+            Some(from) => {
+                rings.push(ring(&stuck.tasks, &path[from..]));
+                rings.len() - 1
+            }
+            None => ring_of[&next],
+        };
+        for number in path {
+            ring_of.insert(number, ring);
+        }
+    }
+    for ring in ring_of.values() {
+        rings[*ring].behind += 1;
+    }
+    for ring in &mut rings {
+        ring.behind -= ring.tasks.len();
+    }
+    rings
+}
+
+fn ring(stuck: &BTreeMap<TaskNumber, &TaskSnapshot>, numbers: &[TaskNumber]) -> Deadlock {
+    let mut tasks: Vec<TaskSnapshot> = numbers.iter().map(|number| stuck[number].clone()).collect();
+    // So that a ring looks the same whatever leads into it.
+    let first = (0..tasks.len()).min_by_key(|&index| tasks[index].number);
+    tasks.rotate_left(first.unwrap_or(0));
+    Deadlock {
+        is_certain: false,
+        behind: 0,
+        tasks,
+    }
+}
+
+impl fmt::Display for Deadlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = if self.is_certain {
+            "deadlock"
+        } else {
+            "possible deadlock"
+        };
+        match self.tasks.len() {
+            1 => write!(f, "{kind}: a task waits for itself")?,
+            count => write!(f, "{kind}: {count} tasks wait for each other in a ring")?,
+        }
+        for (index, task) in self.tasks.iter().enumerate() {
+            let next = &self.tasks[(index + 1) % self.tasks.len()];
+            write!(f, "\n  {} waits for ", Named(task))?;
+            if let Some(wait) = first_direct(task) {
+                write!(f, "{}{}", Around(wait), Named(next))?;
+                write!(f, " at {}", Printable(&wait.at.to_string()))?;
+            }
+            if let Some(spawned_at) = task.spawned_at {
+                write!(f, " (spawned at {})", Printable(&spawned_at.to_string()))?;
+            }
+        }
+        match self.behind {
+            0 => Ok(()),
+            1 => write!(f, "\n  1 more task cannot go on because of these"),
+            more => write!(f, "\n  {more} more tasks cannot go on because of these"),
+        }
+    }
+}
+
+/// The scope or group that the task belongs to that is waited for.
+struct Around<'snapshot>(&'snapshot WaitSnapshot);
+
+impl fmt::Display for Around<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.0.set.map(|set| set.until), &self.0.name) {
+            (None, _) => Ok(()),
+            (Some(SetWait::All | SetWait::AllOrFailure), _) => f.write_str("a scope with "),
+            (Some(SetWait::OneOf(_)), None) => f.write_str("a group with "),
+            (Some(SetWait::OneOf(_)), Some(name)) => {
+                write!(f, "the group '{}' with ", Printable(name))
+            }
+            (Some(SetWait::Each), _) => f.write_str("all of several tasks with "),
+        }
+    }
+}
+
+/// A task in a sentence.
+struct Named<'snapshot>(&'snapshot TaskSnapshot);
+
+impl fmt::Display for Named<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let task = self.0;
+        let noun = match task.kind {
+            TaskKind::Future | TaskKind::Closure => "task",
+            TaskKind::Thread => "thread",
+        };
+        write!(f, "{noun} {}", task.number)?;
+        match &task.name {
+            Some(name) => write!(f, " '{}'", Printable(name)),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(in crate::inspect) mod tests {
+    use super::Deadlock;
+    use crate::inspect::tasks::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
+    use crate::recording::WaitKind;
+    use crate::recording::enabled::tasks::record::Record;
+    use crate::recording::enabled::tasks::task_number::TaskNumber;
+    use crate::recording::enabled::tasks::task_state::{TaskKind, TaskState};
+    use crate::recording::enabled::waits::awaited_set::{AwaitedSet, SetWait};
+    use std::collections::BTreeMap;
+    use std::num::NonZeroU32;
+    use std::panic::Location;
+    use std::time::Duration;
+
+    pub(in crate::inspect) fn number(place: u64) -> TaskNumber {
+        TaskNumber::from_bits(1 << 32 | place).unwrap()
+    }
+
+    /// A task that waits for these; 0 stands for something that is no task.
+    pub(in crate::inspect) fn task(place: u64, owners: &[u64]) -> TaskSnapshot {
+        let wait = |&owner: &u64| WaitSnapshot {
+            kind: WaitKind::Task,
+            name: None,
+            resource: 0,
+            owner: (owner > 0).then(|| number(owner)),
+            set: None,
+            at: Location::caller(),
+            waiting_for: Duration::ZERO,
+            is_direct: true,
+            frame: None,
+        };
+        TaskSnapshot {
+            kind: TaskKind::Future,
+            state: TaskState::Waiting,
+            polls: 1,
+            waits: owners.iter().map(wait).collect(),
+            may_wait_for_more: false,
+            changes: 1,
+            ..TaskSnapshot::of(number(place), &Record::new(0))
+        }
+    }
+
+    pub(in crate::inspect) fn snapshot_of(tasks: Vec<TaskSnapshot>) -> Snapshot {
+        let mut set_sizes = BTreeMap::new();
+        for set in tasks.iter().filter_map(|task| task.set) {
+            *set_sizes.entry(set).or_default() += 1;
+        }
+        Snapshot {
+            set_sizes,
+            runtimes: Vec::new(),
+            tasks,
+            loops: Vec::new(),
+            channels: Vec::new(),
+        }
+    }
+
+    /// The rings of one snapshot taken twice, each as its numbers and how many tasks are behind it.
+    fn rings(tasks: Vec<TaskSnapshot>) -> Vec<(Vec<u64>, usize)> {
+        let snapshot = snapshot_of(tasks);
+        let numbers = |ring: &Deadlock| {
+            let tasks = ring.tasks.iter();
+            tasks.map(|task| task.number.to_bits() & 0xffff).collect()
+        };
+        let found = snapshot.deadlocks(&snapshot);
+        found
+            .iter()
+            .map(|ring| (numbers(ring), ring.behind))
+            .collect()
+    }
+
+    #[test]
+    fn a_ring_is_found_whatever_its_length_with_the_tasks_behind_it() {
+        assert_eq!(rings(vec![task(1, &[1])]), [(vec![1], 0)]);
+        assert_eq!(
+            rings(vec![task(1, &[3]), task(2, &[1]), task(3, &[2])]),
+            [(vec![1, 3, 2], 0)]
+        );
+        let lasso = vec![task(1, &[2]), task(2, &[3]), task(3, &[4]), task(4, &[3])];
+        assert_eq!(rings(lasso), [(vec![3, 4], 2)]);
+        let two = vec![
+            task(1, &[2]),
+            task(2, &[1]),
+            task(3, &[4]),
+            task(4, &[3]),
+            task(5, &[4]),
+        ];
+        assert_eq!(rings(two), [(vec![1, 2], 0), (vec![3, 4], 1)]);
+    }
+
+    #[test]
+    fn a_chain_that_ends_at_a_task_that_goes_on_is_no_deadlock() {
+        assert!(rings(vec![task(1, &[2]), task(2, &[3])]).is_empty());
+        assert!(rings(vec![task(1, &[2]), task(2, &[0])]).is_empty());
+        let mut running = task(3, &[1]);
+        running.state = TaskState::Running;
+        assert!(rings(vec![task(1, &[2]), task(2, &[3]), running]).is_empty());
+    }
+
+    #[test]
+    fn a_task_with_another_way_on_is_not_stuck() {
+        // As a wait with a time limit has.
+        assert!(rings(vec![task(1, &[2, 0]), task(2, &[1])]).is_empty());
+        // The second way leads to a task that goes on.
+        assert!(rings(vec![task(1, &[2, 3]), task(2, &[1]), task(3, &[0])]).is_empty());
+        // Both ways lead into the ring.
+        let both = vec![task(1, &[2, 3]), task(2, &[1]), task(3, &[1])];
+        assert_eq!(rings(both), [(vec![1, 2], 1)]);
+        let mut more = task(1, &[2]);
+        more.waits_left_out = 1;
+        more.direct_waits_left_out = 1;
+        assert!(rings(vec![more, task(2, &[1])]).is_empty());
+        let mut inside = task(1, &[2]);
+        inside.waits[0].is_direct = false;
+        assert!(rings(vec![inside, task(2, &[1])]).is_empty());
+    }
+
+    #[test]
+    fn a_wait_that_has_changed_in_between_does_not_count() {
+        let now = snapshot_of(vec![task(1, &[2]), task(2, &[1])]);
+        let mut changed = task(2, &[1]);
+        changed.changes += 1;
+        let earlier = snapshot_of(vec![task(1, &[2]), changed]);
+        assert!(now.deadlocks(&earlier).is_empty());
+        assert!(
+            now.deadlocks(&snapshot_of(vec![task(1, &[2])])).is_empty(),
+            "the second task was not there yet"
+        );
+        assert_eq!(now.deadlocks(&now).len(), 1);
+    }
+
+    #[test]
+    fn a_ring_with_an_unknown_waker_is_only_possible() {
+        let mut perhaps = task(2, &[1]);
+        perhaps.may_wait_for_more = true;
+        let snapshot = snapshot_of(vec![task(1, &[2]), perhaps]);
+        let [ring] = &snapshot.deadlocks(&snapshot)[..] else {
+            panic!("one ring");
+        };
+        assert!(!ring.is_certain);
+        let mut aside = task(3, &[1]);
+        aside.may_wait_for_more = true;
+        let both = snapshot_of(vec![task(1, &[2, 3]), task(2, &[1]), aside]);
+        assert!(!both.deadlocks(&both)[0].is_certain, "by the second way");
+        assert!(ring.to_string().starts_with("possible deadlock: 2 tasks"));
+    }
+
+    /// In the scope or group with this number.
+    fn member(set: u32, mut task: TaskSnapshot) -> TaskSnapshot {
+        task.set = NonZeroU32::new(set);
+        task
+    }
+
+    /// A task that waits for such a scope or group.
+    fn awaits(place: u64, number: u32, until: SetWait) -> TaskSnapshot {
+        let mut task = task(place, &[0]);
+        task.waits[0].kind = match until {
+            SetWait::OneOf(_) | SetWait::Each => WaitKind::Group,
+            SetWait::All | SetWait::AllOrFailure => WaitKind::Scope,
+        };
+        let number = NonZeroU32::new(number).unwrap();
+        task.waits[0].set = Some(AwaitedSet { number, until });
+        task
+    }
+
+    /// The certainties of the rings.
+    fn certainties(tasks: Vec<TaskSnapshot>) -> Vec<bool> {
+        let snapshot = snapshot_of(tasks);
+        let found = snapshot.deadlocks(&snapshot);
+        found.iter().map(|ring| ring.is_certain).collect()
+    }
+
+    #[test]
+    fn a_scope_waits_for_each_of_its_tasks_and_one_of_them_may_cancel_the_others() {
+        for (until, with_one_that_goes_on) in [
+            (SetWait::All, &[false][..]),
+            (SetWait::AllOrFailure, &[][..]),
+        ] {
+            let stuck = || vec![awaits(1, 7, until), member(7, task(2, &[1]))];
+            assert_eq!(rings(stuck()), [(vec![1, 2], 0)]);
+            assert_eq!(certainties(stuck()), [true]);
+            let mut both = stuck();
+            both.push(member(7, task(3, &[0])));
+            assert_eq!(certainties(both), with_one_that_goes_on, "{until:?}");
+            let mut other = stuck();
+            other.push(member(8, task(3, &[0])));
+            assert_eq!(certainties(other), [true], "a task of another scope");
+            let empty = vec![awaits(1, 7, until), task(2, &[1])];
+            assert!(rings(empty).is_empty(), "no task of the scope is known");
+            let mut timed = awaits(1, 7, until);
+            timed.waits.push(task(1, &[0]).waits[0].clone());
+            assert!(rings(vec![timed, member(7, task(2, &[1]))]).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_task_that_was_in_a_scope_at_the_first_look_only_may_have_cancelled_the_others() {
+        let stuck = || {
+            vec![
+                awaits(1, 7, SetWait::AllOrFailure),
+                member(7, task(2, &[1])),
+            ]
+        };
+        let mut earlier = stuck();
+        earlier.push(member(7, task(3, &[0])));
+        let found = snapshot_of(stuck()).deadlocks(&snapshot_of(earlier));
+        assert!(found.is_empty());
+    }
+
+    #[test]
+    fn who_waits_for_the_next_of_a_group_is_stuck_with_all_that_it_waits_for() {
+        let waits_for = |count| {
+            let members = [task(2, &[1]), task(3, &[1])].map(|task| member(7, task));
+            [&[awaits(1, 7, SetWait::OneOf(count))], &members[..]].concat()
+        };
+        assert_eq!(rings(waits_for(2)), [(vec![1, 2], 1)]);
+        assert_eq!(certainties(waits_for(2)), [true]);
+        assert!(
+            rings(waits_for(3)).is_empty(),
+            "one of the three is not known"
+        );
+        let mut one_goes_on = waits_for(2);
+        one_goes_on[2] = member(7, task(3, &[0]));
+        assert!(rings(one_goes_on).is_empty());
+        // The group's own waits for its tasks are listed as well, and others inside a combinator.
+        let mut with_inner = waits_for(2);
+        for (owner, is_ring) in [(2, true), (3, true), (1, false)] {
+            let mut inner = task(1, &[owner]).waits[0].clone();
+            inner.is_direct = false;
+            with_inner[0].waits.push(inner);
+            assert_eq!(!rings(with_inner.clone()).is_empty(), is_ring);
+        }
+        with_inner[0].wakers = Some(1);
+        assert_eq!(rings(with_inner).len(), 1, "only the group has a waker");
+    }
+
+    #[test]
+    fn who_waits_for_each_of_several_tasks_is_stuck_with_one_of_them() {
+        let waits_for = |others: &[u64]| {
+            let members = others.iter().zip(2..);
+            let members = members.map(|(&other, place)| member(7, task(place, &[other])));
+            let mut tasks = vec![awaits(1, 7, SetWait::Each)];
+            tasks.extend(members);
+            tasks
+        };
+        assert_eq!(rings(waits_for(&[0, 1])), [(vec![1, 3], 0)]);
+        assert_eq!(
+            certainties(waits_for(&[0, 1])),
+            [true],
+            "none of them cancels the others"
+        );
+        assert_eq!(rings(waits_for(&[1, 1])), [(vec![1, 2], 1)]);
+        assert!(rings(waits_for(&[0, 0])).is_empty());
+        assert!(rings(waits_for(&[])).is_empty(), "no task of them is known");
+        assert!(
+            rings(waits_for(&[0, 2])).is_empty(),
+            "behind one that goes on"
+        );
+        let mut perhaps = waits_for(&[0, 1]);
+        perhaps[2].may_wait_for_more = true;
+        assert_eq!(certainties(perhaps), [false]);
+        let mut timed = waits_for(&[0, 1]);
+        timed[0].waits.push(task(1, &[0]).waits[0].clone());
+        assert!(rings(timed).is_empty());
+        // Its own waits for the tasks are listed as well.
+        let mut with_inner = waits_for(&[0, 1]);
+        with_inner[0].waits.push(task(1, &[3]).waits[0].clone());
+        with_inner[0].waits[1].is_direct = false;
+        assert_eq!(rings(with_inner).len(), 1);
+        let earlier = snapshot_of(vec![awaits(1, 7, SetWait::Each), task(2, &[0])]);
+        assert!(
+            snapshot_of(waits_for(&[0, 1]))
+                .deadlocks(&earlier)
+                .is_empty()
+        );
+        let snapshot = snapshot_of(waits_for(&[0, 1]));
+        let text = snapshot.deadlocks(&snapshot)[0].to_string();
+        assert!(
+            text.contains("task 1 waits for all of several tasks with task 3 at "),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_ring_through_a_scope_inside_a_group_goes_on_with_one_task() {
+        let nested = |last| {
+            let scope = member(5, awaits(2, 6, SetWait::All));
+            vec![
+                awaits(1, 5, SetWait::OneOf(1)),
+                scope,
+                member(6, task(3, &[last])),
+            ]
+        };
+        assert_eq!(rings(nested(1)), [(vec![1, 2, 3], 0)]);
+        assert!(rings(nested(4)).is_empty());
+        let snapshot = snapshot_of(nested(1));
+        let text = snapshot.deadlocks(&snapshot)[0].to_string();
+        assert!(
+            text.contains("task 1 waits for a group with task 2 at "),
+            "{text}"
+        );
+        assert!(
+            text.contains("task 2 waits for a scope with task 3 at "),
+            "{text}"
+        );
+        assert!(text.contains("task 3 waits for task 1 at "), "{text}");
+    }
+
+    #[test]
+    fn the_text_names_tasks_and_lines_and_is_safe_to_print() {
+        let mut named = task(1, &[2]);
+        named.name = Some("evil\x1b[2J".to_owned());
+        named.spawned_at = Some(Location::caller());
+        let line = named.waits[0].at.line();
+        let snapshot = snapshot_of(vec![named, task(2, &[1]), task(3, &[1])]);
+        let text = snapshot.deadlocks(&snapshot)[0].to_string();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "deadlock: 2 tasks wait for each other in a ring");
+        assert!(lines[1].starts_with("  task 1 'evil\\u{1b}[2J' waits for task 2 at "));
+        assert!(lines[1].contains(&format!("deadlock.rs:{line}:")) && lines[1].contains("spawned"));
+        assert!(lines[2].starts_with("  task 2 waits for task 1 'evil"));
+        assert_eq!(lines[3], "  1 more task cannot go on because of these");
+    }
+
+    #[test]
+    fn a_hundred_thousand_tasks_in_one_ring_are_found_without_recursion() {
+        let count = if cfg!(miri) { 100 } else { 100_000 };
+        let tasks = (0..count).map(|place| task(place + 1, &[(place + 1) % count + 1]));
+        assert_eq!(rings(tasks.collect())[0].0.len() as u64, count);
+    }
+}

@@ -1,0 +1,158 @@
+//! A thread that looks for deadlocks and starved runtimes, and reports each once on standard error.
+
+use crate::inspect::analysis::deadlock::Deadlock;
+use crate::inspect::analysis::starvation_looks::{Look, ReportedStarvations, StarvationLooks};
+use crate::inspect::tasks::snapshot::Snapshot;
+use crate::inspect::tasks::take::snapshot_of_waits_for_tasks;
+use crate::recording::enabled::opening;
+use crate::recording::enabled::tasks::table;
+use crate::recording::enabled::tasks::task_number::TaskNumber;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{global, thread};
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// Opens the recording, and reports each deadlock once on standard error, with its tasks and lines, at most `period` after
+/// it has come about; also each runtime that is [starved](Snapshot::starvations) for 0.4 s or longer, once until it goes on.
+/// A second call does nothing.
+///
+/// # Cost
+/// A thread that looks twice in each `period`, which is at least 20 ms, at what is recorded of all tasks, and copies that of
+/// those that wait for tasks; and at all workers. Does not block.
+///
+/// # Errors
+/// When the system starts no thread.
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "inspect-unstable")]
+/// manyhands::diagnostics::watch(std::time::Duration::from_secs(1))?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn watch(period: Duration) -> io::Result<()> {
+    opening::open();
+    // Relaxed: only one call finds it unset.
+    if IS_WATCHED.swap(true, Ordering::Relaxed) {
+        return Ok(());
+    }
+    let between_looks = between_looks(period);
+    let builder = thread::Builder::new().name("manyhands-watchdog".to_owned());
+    builder
+        .spawn(move || look_for_ever(between_looks))
+        .map(drop)
+}
+
+/// The time between two looks. A deadlock is found by the second look after it has come about, and both fit into a period,
+/// with some time for looking.
+fn between_looks(period: Duration) -> Duration {
+    period.max(PERIOD_MIN) * 9 / 20
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "between two looks; waits that both see are the same however long it is"
+)]
+fn look_for_ever(between_looks: Duration) {
+    let mut watchdog = Watchdog::new(snapshot_of_waits_for_tasks());
+    let mut looks = StarvationLooks::default();
+    let mut reported = ReportedStarvations::default();
+    loop {
+        if let Some(found) = looks.compare(Look::now()) {
+            for starvation in reported.news(found) {
+                // As below.
+                let _ = writeln!(io::stderr(), "manyhands: {starvation}");
+            }
+        }
+        thread::sleep(between_looks);
+        for deadlock in watchdog.look(snapshot_of_waits_for_tasks(), table::is_there) {
+            // Standard error is all there is, and it may be closed.
+            let _ = writeln!(io::stderr(), "manyhands: {deadlock}");
+        }
+    }
+}
+
+/// What was seen before.
+struct Watchdog {
+    earlier: Snapshot,
+    reported: BTreeSet<Vec<TaskNumber>>,
+}
+
+impl Watchdog {
+    fn new(earlier: Snapshot) -> Self {
+        Self {
+            earlier,
+            reported: BTreeSet::new(),
+        }
+    }
+
+    /// The deadlocks that have not been returned before. One that was, but is not found this time, as when something that
+    /// is not recorded has polled one of its tasks, is remembered as long as all its tasks are there.
+    fn look(&mut self, now: Snapshot, is_there: impl Fn(TaskNumber) -> bool) -> Vec<Deadlock> {
+        let found = now.deadlocks(&self.earlier);
+        self.earlier = now;
+        self.reported
+            .retain(|ring| ring.iter().all(|&task| is_there(task)));
+        let is_news = |ring: &Deadlock| {
+            let numbers = ring.tasks.iter().map(|task| task.number);
+            self.reported.insert(numbers.collect())
+        };
+        found.into_iter().filter(is_news).collect()
+    }
+}
+
+global! {
+    static IS_WATCHED: AtomicBool = AtomicBool::new(false);
+}
+
+/// If nothing else was asked for.
+pub(crate) const PERIOD: Duration = Duration::from_secs(1);
+const PERIOD_MIN: Duration = Duration::from_millis(20);
+
+#[cfg(test)]
+mod tests {
+    use super::{PERIOD, PERIOD_MIN, Watchdog, between_looks};
+    use crate::inspect::analysis::deadlock::tests::{snapshot_of, task};
+    use crate::inspect::tasks::snapshot::TaskSnapshot;
+    use std::time::Duration;
+
+    /// How many rings of these tasks are news.
+    fn news(watchdog: &mut Watchdog, tasks: &[TaskSnapshot]) -> usize {
+        watchdog.look(snapshot_of(tasks.to_vec()), |_| true).len()
+    }
+
+    #[test]
+    fn a_ring_is_news_once_and_a_later_one_is_news_again() {
+        let ring = [task(1, &[2]), task(2, &[3]), task(3, &[1])];
+        let mut watchdog = Watchdog::new(snapshot_of(ring.to_vec()));
+        let looks: Vec<usize> = (0..3).map(|_| news(&mut watchdog, &ring)).collect();
+        assert_eq!(looks, [1, 0, 0], "three looks at the same ring");
+        let two = [&ring[..], &[task(4, &[5]), task(5, &[4])]].concat();
+        let looks: Vec<usize> = (0..3).map(|_| news(&mut watchdog, &two)).collect();
+        assert_eq!(
+            looks,
+            [0, 1, 0],
+            "of the second ring, which begins with the first of these looks"
+        );
+    }
+
+    #[test]
+    fn a_ring_is_no_news_after_a_look_that_has_missed_it_unless_a_task_of_it_has_ended() {
+        let ring = [task(1, &[2]), task(2, &[1])];
+        let mut watchdog = Watchdog::new(snapshot_of(ring.to_vec()));
+        assert_eq!(news(&mut watchdog, &ring), 1);
+        let polled = [&ring[..1], &[task(2, &[])]].concat();
+        for tasks in [&polled[..], &ring, &ring] {
+            assert_eq!(news(&mut watchdog, tasks), 0);
+        }
+        let ended = watchdog.look(snapshot_of(Vec::new()), |_| false);
+        assert!(ended.is_empty() && watchdog.reported.is_empty());
+    }
+
+    #[test]
+    fn two_looks_fit_into_a_period() {
+        let longest = between_looks(PERIOD) * 2;
+        assert!(longest < PERIOD && longest > PERIOD / 2, "{longest:?}");
+        assert_eq!(between_looks(Duration::ZERO), between_looks(PERIOD_MIN));
+    }
+}

@@ -1,0 +1,184 @@
+//! What kept an async loop from being faster, and the sentences about it.
+//!
+//! All the time of a loop belongs to one of four states: as many calls as may were in flight; the source had no item ready;
+//! results waited for who takes them; or there were no more items, and the last calls ran. That which lasted longest is the
+//! cause. If it is the first one, the limit on the number of calls is, and where that came from says what to do.
+//!
+//! Not here: loops of threads (`verdict.rs`, `sentences.rs`).
+
+use crate::inspect::loops::report::{plural, ratio};
+use crate::inspect::loops::verdict::{Verdict, WORTH_SHARING};
+use crate::recording::CallLimit;
+use crate::recording::enabled::loops::calls_report::CallsReport;
+use crate::recording::enabled::loops::report::LoopReport;
+use std::fmt;
+use std::time::Duration;
+
+impl CallsReport {
+    /// What kept the loop of this report from being faster.
+    pub(in crate::inspect) fn verdict(&self, report: &LoopReport) -> Verdict {
+        if self.is_stopped {
+            return Verdict::Stopped;
+        }
+        if report.items <= 1 {
+            return Verdict::TooFewItems;
+        }
+        if report.elapsed < WORTH_SHARING {
+            return Verdict::TooShort;
+        }
+        let causes = [
+            (self.waited_for_source, Verdict::SourceSlow),
+            (self.waited_for_consumer, Verdict::ConsumerSlow),
+            (self.without_items_for, self.why_the_last_ran(report)),
+        ];
+        let mut greatest = (self.full_for, self.why_no_more());
+        for cause in causes {
+            if cause.0 > greatest.0 {
+                greatest = cause;
+            }
+        }
+        greatest.1
+    }
+
+    fn why_no_more(&self) -> Verdict {
+        match self.limit {
+            CallLimit::Set => Verdict::ConcurrencySet,
+            CallLimit::Found => Verdict::BodiesSlowEachOther,
+            CallLimit::Highest => Verdict::Scaled,
+            CallLimit::NotFound => Verdict::TooFewItems,
+        }
+    }
+
+    /// Its list ended, and for most of the time the last calls ran.
+    fn why_the_last_ran(&self, report: &LoopReport) -> Verdict {
+        let others = self.in_flight.saturating_sub(self.longest);
+        let mean = others.as_secs_f64() / report.items.saturating_sub(1).max(1) as f64;
+        let is_long = ratio(self.longest, report.elapsed) > 0.5;
+        if is_long && self.longest.as_secs_f64() > mean * LONG {
+            Verdict::LongItem
+        } else {
+            Verdict::TooFewItems
+        }
+    }
+
+    /// How the loop ran.
+    pub(in crate::inspect) fn describe(
+        &self,
+        report: &LoopReport,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        let (items, elapsed) = (report.items, report.elapsed);
+        write!(
+            f,
+            "{items} call{} ended in {elapsed:.1?}, {:.1} at a time on average and {} at most; one took {:.1?} at first \
+             and {:.1?} at the end.",
+            plural(items),
+            report.mean_runners(),
+            self.most_at_once,
+            self.took_first,
+            self.took_last
+        )
+    }
+
+    /// What kept it from being faster.
+    pub(in crate::inspect) fn explain(
+        &self,
+        report: &LoopReport,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        match self.verdict(report) {
+            Verdict::Stopped => f.write_str(
+                "It was stopped before its end: a call failed, or the loop was cancelled or dropped.",
+            ),
+            Verdict::TooShort => {
+                f.write_str("It was too short: beginning a call takes about as long.")
+            }
+            Verdict::SourceSlow => write!(
+                f,
+                "The source gave items slower than they were handled: {:.1} of {} calls in flight on average.",
+                report.mean_runners(),
+                report.threads
+            ),
+            Verdict::ConsumerSlow => write!(
+                f,
+                "Results were taken slower than they came: for {:.0} % of the time the loop waited for that.",
+                ratio(self.waited_for_consumer, report.elapsed) * 100.0
+            ),
+            Verdict::LongItem => write!(
+                f,
+                "The others had ended when one call still ran, which took {:.1?}.",
+                self.longest
+            ),
+            Verdict::ConcurrencySet => self.explain_setting(report, f),
+            Verdict::BodiesSlowEachOther => self.explain_found(f),
+            Verdict::TooFewItems => self.explain_few(report, f),
+            _ => write!(
+                f,
+                "{} calls at a time are the most that a loop tries by itself; a higher degree of parallelism can be set.",
+                report.threads
+            ),
+        }
+    }
+
+    fn explain_setting(&self, report: &LoopReport, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Calls take {:.1?} each; with the setting of {} at a time this list cannot take less than {:.1?}.",
+            self.mean(report),
+            report.threads,
+            self.in_flight / u32::try_from(report.threads.max(1)).unwrap_or(u32::MAX)
+        )
+    }
+
+    fn explain_found(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(trial) = self.trial else {
+            return f.write_str("The calls slow each other down.");
+        };
+        write!(f, "{} calls at a time were ", trial.more)?;
+        let times = trial.times_faster();
+        if times < FASTER {
+            write!(f, "no faster than {}", trial.fewer)?;
+        } else {
+            write!(f, "only {times:.1} × as fast as {}", trial.fewer)?;
+        }
+        f.write_str(": the calls slow each other down, at a server, a lock or the processors.")
+    }
+
+    fn explain_few(&self, report: &LoopReport, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let items = report.items;
+        if items <= self.first_at_once as u64 {
+            return write!(
+                f,
+                "It had too few items: all {items} call{} ran at once.",
+                plural(items)
+            );
+        }
+        match self.limit {
+            CallLimit::NotFound if self.allowed_most > self.allowed_first => write!(
+                f,
+                "It had too few items: the list ended while the number of calls still rose, from {} to {}.",
+                self.allowed_first, self.allowed_most
+            ),
+            CallLimit::NotFound => write!(
+                f,
+                "It had too few items: the list ended before the loop had found how many calls at a time are fastest; it \
+                 ran {}.",
+                self.most_at_once
+            ),
+            CallLimit::Set | CallLimit::Found | CallLimit::Highest => write!(
+                f,
+                "It had too few items: for {:.0} % of the time the list had ended and the last calls ran.",
+                ratio(self.without_items_for, report.elapsed) * 100.0
+            ),
+        }
+    }
+
+    fn mean(&self, report: &LoopReport) -> Duration {
+        self.in_flight / u32::try_from(report.items.max(1)).unwrap_or(u32::MAX)
+    }
+}
+
+/// A call that takes this many times as long as the others is long.
+const LONG: f64 = 3.0;
+/// Less than this is no faster.
+const FASTER: f64 = 1.1;

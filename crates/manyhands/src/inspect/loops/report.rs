@@ -1,0 +1,173 @@
+//! The numbers that follow from what the runners of a loop did.
+//!
+//! Not here: what is kept of a loop (`recording/enabled/loops/report.rs`), and what kept it from being faster (`verdict.rs`).
+
+use crate::recording::LevelTrial;
+use crate::recording::enabled::loops::report::{
+    BlockReport, LoopReport, RunnerReport, TrialReport,
+};
+use std::time::Duration;
+
+impl LoopReport {
+    /// The time of the runner that worked longest, divided by the mean time of all; 1 is balanced.
+    ///
+    /// Example: see [`last_loop`](crate::inspect::last_loop).
+    #[must_use]
+    pub fn imbalance(&self) -> f64 {
+        let longest = self.runners.iter().map(|runner| runner.worked).max();
+        let mean = self.worked().as_secs_f64() / self.runners.len().max(1) as f64;
+        match longest {
+            Some(longest) if mean > 0.0 => longest.as_secs_f64() / mean,
+            _ => 1.0,
+        }
+    }
+
+    /// The part of the time, between 0 and 1, in which the caller was alone: until the first helper joined, or all of it; 0 of
+    /// an async loop.
+    ///
+    /// Example: see [`last_loop`](crate::inspect::last_loop).
+    #[must_use]
+    pub fn alone_share(&self) -> f64 {
+        if self.elapsed.is_zero() {
+            return 1.0;
+        }
+        ratio(self.alone_for(), self.elapsed)
+    }
+
+    /// How many threads ran items on average: the time of all runners, divided by the time of the call. Of an async loop, how
+    /// many calls were in flight on average.
+    ///
+    /// Example: see [`last_loop`](crate::inspect::last_loop).
+    #[must_use]
+    pub fn mean_runners(&self) -> f64 {
+        ratio(self.worked(), self.elapsed)
+    }
+
+    /// How many rounds it takes to run items of the same length on all threads; no loop of such items ends earlier.
+    ///
+    /// Example: see [`last_loop`](crate::inspect::last_loop).
+    #[must_use]
+    pub fn rounds(&self) -> u64 {
+        self.items.div_ceil(self.threads.max(1) as u64)
+    }
+
+    /// The part of the runners' time, between 0 and 1, in which they were not on a processor; `None` if the system does not
+    /// say, and of an async loop. The time from when the last of them had left to the end counts too: there was nothing left to do.
+    ///
+    /// Example: see [`last_loop`](crate::inspect::last_loop).
+    #[must_use]
+    pub fn off_processor_share(&self) -> Option<f64> {
+        if self.calls.is_some() {
+            return None;
+        }
+        let off = self.runners.iter().map(|runner| runner.off_processor);
+        let off: Option<Duration> = off.sum();
+        let after = self.after_last();
+        Some(ratio(off? + after, self.worked() + self.took_items() + after).min(1.0))
+    }
+
+    /// The time of all runners, the last of which had left: their threads had lost their processors, or the loop would
+    /// have ended.
+    pub(in crate::inspect) fn after_last(&self) -> Duration {
+        let runners = u32::try_from(self.runners.len()).unwrap_or(u32::MAX);
+        self.last_left()
+            .map_or(Duration::ZERO, |end| self.elapsed.saturating_sub(end))
+            * runners
+    }
+
+    /// When the last runner left that has done anything.
+    pub(in crate::inspect) fn last_left(&self) -> Option<Duration> {
+        let runners = self.runners.iter();
+        let busy = runners.filter(|runner| !(runner.worked + runner.took_items).is_zero());
+        busy.map(|runner| runner.left_after).max()
+    }
+
+    /// How long the caller was alone.
+    pub(in crate::inspect) fn alone_for(&self) -> Duration {
+        if self.calls.is_some() {
+            return Duration::ZERO;
+        }
+        let first = self.helpers().map(|helper| helper.joined_after).min();
+        first.map_or(self.elapsed, |first| first.min(self.elapsed))
+    }
+
+    /// The time of all runners, or of all calls.
+    pub(in crate::inspect) fn worked(&self) -> Duration {
+        match &self.calls {
+            Some(calls) => calls.in_flight,
+            None => self.runners.iter().map(|runner| runner.worked).sum(),
+        }
+    }
+
+    /// How long its runners took items, or waited for that.
+    pub(in crate::inspect) fn took_items(&self) -> Duration {
+        self.runners.iter().map(|runner| runner.took_items).sum()
+    }
+
+    pub(in crate::inspect) fn blocks(&self) -> u64 {
+        self.runners.iter().map(|runner| runner.blocks).sum()
+    }
+
+    pub(in crate::inspect) fn helpers(&self) -> impl Iterator<Item = &RunnerReport> {
+        self.runners.iter().filter(|runner| !runner.is_caller)
+    }
+
+    /// The longest block of all runners.
+    pub(in crate::inspect) fn longest_block(&self) -> Option<BlockReport> {
+        let blocks = self.runners.iter().map(|runner| runner.longest_block);
+        blocks.max_by_key(|block| block.took)
+    }
+}
+
+impl BlockReport {
+    /// How many times as long an item of this block takes as one before it; 1 if there is none before.
+    ///
+    /// Example: see [`last_loop`](crate::inspect::last_loop).
+    #[must_use]
+    pub fn times_heavier(&self) -> f64 {
+        if self.items_before == 0 || self.items == 0 || self.took_before.is_zero() {
+            return 1.0;
+        }
+        let before = self.took_before.as_secs_f64() / self.items_before as f64;
+        self.took.as_secs_f64() / self.items as f64 / before
+    }
+}
+
+impl TrialReport {
+    /// How many times as long an item takes beside others as alone.
+    ///
+    /// Example: see [`last_loop`](crate::inspect::last_loop).
+    #[must_use]
+    pub fn times_slower(&self) -> f64 {
+        if self.alone.is_zero() {
+            return 1.0;
+        }
+        ratio(self.shared, self.alone)
+    }
+}
+
+impl LevelTrial {
+    /// How many times as many calls end in the same time with the greater number.
+    ///
+    /// Example: see [`last_loop`](crate::inspect::last_loop).
+    #[must_use]
+    pub fn times_faster(&self) -> f64 {
+        if self.more_every.is_zero() {
+            return 1.0;
+        }
+        ratio(self.fewer_every, self.more_every)
+    }
+}
+
+/// What makes a word that of several.
+pub(in crate::inspect) fn plural(count: u64) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+/// 0 if the whole is.
+pub(in crate::inspect) fn ratio(part: Duration, whole: Duration) -> f64 {
+    if whole.is_zero() {
+        return 0.0;
+    }
+    part.as_secs_f64() / whole.as_secs_f64()
+}

@@ -1,0 +1,225 @@
+//! Freezing and thawing tasks, for one connection: what it has frozen is thawed when it ends.
+//!
+//! A program whose task stays frozen may hang, and who froze it may be gone: a terminal was closed, a client was killed. The
+//! system closes the connections of a process that ends, however it ends, so a task is frozen no longer than the
+//! connection lasts that asked for it last.
+//!
+//! Not here: what being frozen does (`recording/enabled/tasks/frozen.rs`), and whether the program allows it at all (`control.rs`).
+
+use crate::recording::enabled::tasks::frozen::{self, FreezerNumber, TakenOut};
+use crate::recording::enabled::tasks::table;
+use crate::recording::enabled::tasks::task_number::TaskNumber;
+use crate::recording::enabled::tasks::task_state::TaskState;
+
+/// Freezes tasks, and thaws them when it is dropped.
+#[derive(Debug)]
+pub(super) struct Freezer(FreezerNumber);
+
+/// A task was frozen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Freezing {
+    /// It is not polled from now on.
+    Now,
+    /// It is being polled. It is not polled again after that.
+    AfterThisPoll,
+}
+
+/// Why a task was not frozen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NotFrozen {
+    /// No task that exists has this number.
+    NoSuchTask,
+    /// It is a closure or a thread, or another library's executor polls it.
+    NotFreezable,
+}
+
+/// Why a task was not thawed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NotThawed {
+    /// No task that exists has this number.
+    NoSuchTask,
+    /// It is not frozen.
+    NotFrozen,
+}
+
+impl Freezer {
+    /// Has frozen nothing yet.
+    pub(super) fn new() -> Self {
+        Self(FreezerNumber::next())
+    }
+
+    /// Freezes a task. One that another freezer has frozen is this one's from now on.
+    pub(super) fn freeze(&self, number: TaskNumber) -> Result<Freezing, NotFrozen> {
+        let mut frozen = Err(NotFrozen::NoSuchTask);
+        table::change(number, |record| {
+            let waking = record.origin.and_then(|origin| origin.work.waking);
+            if waking.is_none() {
+                frozen = Err(NotFrozen::NotFreezable);
+                return;
+            }
+            frozen::mark(number, self.0);
+            let is_polled = matches!(record.state, TaskState::Running | TaskState::Blocked);
+            frozen = Ok(if is_polled {
+                Freezing::AfterThisPoll
+            } else {
+                Freezing::Now
+            });
+        });
+        frozen
+    }
+}
+
+impl Drop for Freezer {
+    fn drop(&mut self) {
+        for number in frozen::all_of(self.0) {
+            let mut taken_out = None;
+            table::change(number, |_| {
+                // Another one may have frozen it meanwhile.
+                if frozen::is_frozen_by(number, self.0) {
+                    taken_out = frozen::take(number);
+                }
+            });
+            taken_out.into_iter().for_each(TakenOut::wake);
+        }
+    }
+}
+
+/// Thaws a task, also one that another connection has frozen.
+pub(super) fn thaw(number: TaskNumber) -> Result<(), NotThawed> {
+    let mut thawed = Err(NotThawed::NoSuchTask);
+    table::change(number, |_| {
+        thawed = frozen::take(number).ok_or(NotThawed::NotFrozen);
+    });
+    thawed.map(TakenOut::wake)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::{Freezer, Freezing, NotFrozen, NotThawed, thaw};
+    use crate::priority::Priority;
+    use crate::recording::enabled::tasks::frozen;
+    use crate::recording::enabled::tasks::record::{Origin, Record};
+    use crate::recording::enabled::tasks::table;
+    use crate::recording::enabled::tasks::task_number::TaskNumber;
+    use crate::recording::enabled::tasks::task_state::TaskState;
+    use crate::recording::enabled::tasks::work_type::{Waking, WorkType};
+    use std::panic::Location;
+    use std::ptr::NonNull;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Wake, Waker};
+
+    /// How often a task was woken.
+    #[derive(Debug, Default)]
+    struct Woken(AtomicUsize);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            // Relaxed: a count.
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    impl Woken {
+        fn count(&self) -> usize {
+            // Relaxed: as above.
+            self.0.load(Ordering::Relaxed)
+        }
+    }
+
+    /// A record of a future, or of a closure, whose task is nowhere else.
+    fn record_of(work: &'static WorkType, state: TaskState) -> TaskNumber {
+        let origin = Origin {
+            work,
+            spawned_at: Location::caller(),
+            priority: Priority::Normal,
+        };
+        let record = Record {
+            origin: Some(origin),
+            state,
+            ..Record::new(0)
+        };
+        table::insert(0, record).unwrap()
+    }
+
+    pub(in crate::inspect) fn future(state: TaskState) -> TaskNumber {
+        fn is_waiting(_cell: NonNull<()>) -> bool {
+            false
+        }
+        fn queue(_cell: NonNull<()>) {}
+        static FUTURE: WorkType = WorkType::future::<()>(Some(Waking::new(is_waiting, queue)));
+        record_of(&FUTURE, state)
+    }
+
+    /// What the worker asks that takes the task from a queue.
+    fn is_held(number: TaskNumber, woken: &Arc<Woken>) -> bool {
+        let mut is_held = false;
+        table::change(number, |_| {
+            is_held = frozen::hold(number, None, || Some(Waker::from(Arc::clone(woken))));
+        });
+        is_held
+    }
+
+    #[test]
+    fn a_task_is_held_from_its_freeze_to_its_thaw_and_woken_once_if_a_poll_was_held_back() {
+        let (freezer, woken) = (Freezer::new(), Arc::default());
+        let number = future(TaskState::Queued);
+        assert!(!is_held(number, &woken));
+        assert_eq!(thaw(number), Err(NotThawed::NotFrozen));
+        for held in [0, 1, 3] {
+            assert_eq!(freezer.freeze(number), Ok(Freezing::Now));
+            assert!(frozen::is_frozen(number));
+            for _ in 0..held {
+                assert!(is_held(number, &woken));
+            }
+            let before = woken.count();
+            assert_eq!(thaw(number), Ok(()));
+            assert_eq!(woken.count() - before, held.min(1));
+            assert!(!frozen::is_frozen(number));
+            assert!(!is_held(number, &woken));
+        }
+        assert_eq!(Arc::strong_count(&woken), 1, "no waker is left");
+        table::remove(number);
+    }
+
+    #[test]
+    fn who_has_frozen_a_task_last_thaws_it_at_its_end_and_nobody_thaws_one_that_has_ended() {
+        let (first, second) = (Freezer::new(), Freezer::new());
+        let woken = Arc::default();
+        let [one, other, ended] = [TaskState::Waiting; 3].map(future);
+        for number in [one, other, ended] {
+            assert_eq!(first.freeze(number), Ok(Freezing::Now));
+            assert!(is_held(number, &woken));
+        }
+        assert_eq!(second.freeze(other), Ok(Freezing::Now));
+        table::remove(ended);
+        frozen::forget(ended);
+        assert_eq!(thaw(ended), Err(NotThawed::NoSuchTask));
+        drop(first);
+        assert!(woken.count() == 1 && !frozen::is_frozen(one) && frozen::is_frozen(other));
+        drop(second);
+        assert!(woken.count() == 2 && !frozen::is_frozen(other));
+        assert_eq!(Arc::strong_count(&woken), 1);
+        [one, other].into_iter().for_each(table::remove);
+    }
+
+    #[test]
+    fn a_task_that_is_polled_is_frozen_after_that_and_only_futures_of_this_library_are() {
+        static CLOSURE: WorkType = WorkType::closure::<()>();
+        static FOREIGN: WorkType = WorkType::future::<()>(None);
+        let freezer = Freezer::new();
+        let polled = [TaskState::Running, TaskState::Blocked].map(future);
+        for number in polled {
+            assert_eq!(freezer.freeze(number), Ok(Freezing::AfterThisPoll));
+        }
+        let others = [&CLOSURE, &FOREIGN].map(|work| record_of(work, TaskState::Queued));
+        for number in others {
+            assert_eq!(freezer.freeze(number), Err(NotFrozen::NotFreezable));
+            assert!(!frozen::is_frozen(number));
+        }
+        for number in polled.into_iter().chain(others) {
+            table::remove(number);
+            assert_eq!(freezer.freeze(number), Err(NotFrozen::NoSuchTask));
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Tasks that are in the same place, counted: what a million waiting tasks come down to.
+//!
+//! Two tasks are in the same place if they are of the same type, were spawned on the same line, are in the same state, and
+//! wait for something of the same kind on the same line, in the same frames, and, if that is a group of tasks, of the same
+//! name. Counted while the table of tasks is read, so no list of all tasks is made.
+
+use crate::inspect::serve::json::Object;
+use crate::inspect::serve::wire;
+use crate::inspect::tasks::outside;
+use crate::inspect::tasks::rows::Rows;
+use crate::recording::WaitKind;
+use crate::recording::enabled::tasks::record::Record;
+use crate::recording::enabled::tasks::table;
+use crate::recording::enabled::tasks::task_number::TaskNumber;
+use crate::recording::enabled::tasks::task_state::{TaskKind, TaskState};
+use crate::recording::enabled::waits::frames::Frames;
+use crate::recording::enabled::waits::group_names;
+use crate::recording::enabled::waits::task_waits::WaitRecord;
+use crate::sync::clock;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+use std::io;
+use std::panic::Location;
+use std::ptr;
+
+/// Where tasks are.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    kind: TaskKind,
+    type_name: &'static str,
+    spawned_at: Option<&'static Location<'static>>,
+    state: TaskState,
+    /// The first of its waits that wakes it itself; if there is none, the first one; if none is recorded, what is outside.
+    waits: Option<(WaitKind, &'static Location<'static>)>,
+    /// The name of what it waits for, if that is a group of tasks that has one.
+    awaited: Option<String>,
+    /// Those around this wait, or if there is none around the last thing that was polled; the outermost first.
+    frames: Vec<(&'static str, &'static Location<'static>)>,
+}
+
+/// As [`Key`], but texts are the same only if they are at the same address. Most are, and a million are compared sooner.
+#[derive(Debug)]
+struct ByAddress(Key);
+
+/// The tasks there.
+#[derive(Debug, Default)]
+struct Group {
+    tasks: u64,
+    examples: Vec<TaskNumber>,
+    /// The earliest time since when one of them has been there, in ticks.
+    since: u64,
+}
+
+/// Passes to `say` a line for each group, that with the most tasks first, and the last line.
+pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()> {
+    clock::calibrate();
+    let mut counted = Rows::new(Group::add_all);
+    table::for_each(|number, record| {
+        counted.change(ByAddress(key(record)), |group| {
+            group.add(number, record.since);
+        });
+    });
+    let groups = by_text(counted.done());
+    let sent = groups.len().min(GROUPS_MAX);
+    for (key, group) in &groups[..sent] {
+        say(&wire::line_of("group", line(key, group)))?;
+    }
+    say(&wire::end_of_groups(sent, groups.len() - sent))
+}
+
+/// The groups with the same texts together, that with the most tasks first.
+fn by_text(by_address: HashMap<ByAddress, Group>) -> Vec<(Key, Group)> {
+    let mut groups: HashMap<Key, Group> = HashMap::new();
+    for (ByAddress(key), group) in by_address {
+        groups.entry(key).or_default().add_all(group);
+    }
+    let mut groups: Vec<(Key, Group)> = groups.into_iter().collect();
+    groups.sort_by_key(|(_, group)| (Reverse(group.tasks), group.examples.first().copied()));
+    groups
+}
+
+fn key(record: &Record) -> Key {
+    let mut direct = record.waits.current().filter(|wait| wait.is_direct);
+    let recorded = direct.next().or_else(|| record.waits.current().next());
+    let outside = match recorded {
+        Some(_) => Vec::new(),
+        None => outside::waits_outside(record),
+    };
+    let wait = recorded.or(outside.last().copied());
+    let chain = |frames: &Frames| match &wait {
+        Some(wait) => frames.chain(wait.frame),
+        None => frames.last_chain(),
+    };
+    let frames = record.waits.frames();
+    let chain = frames.map_or_else(Vec::new, chain);
+    Key {
+        kind: record.kind(),
+        type_name: record.type_name(),
+        spawned_at: record.spawned_at(),
+        state: record.state,
+        waits: wait.map(|wait| (wait.kind, record.line_of(&wait))),
+        awaited: wait.and_then(|wait| awaited(&wait)),
+        frames: chain.iter().map(|frame| (frame.name, frame.at)).collect(),
+    }
+}
+
+fn awaited(wait: &WaitRecord) -> Option<String> {
+    match wait.kind {
+        WaitKind::Group => group_names::name_of(wait.resource),
+        _ => None,
+    }
+}
+
+impl ByAddress {
+    fn addresses(&self) -> impl Eq + Hash {
+        let key = &self.0;
+        let waits = key.waits.map(|(kind, at)| (kind, ptr::from_ref(at)));
+        let spawned_at = key.spawned_at.map(ptr::from_ref);
+        (
+            key.kind,
+            key.type_name.as_ptr(),
+            spawned_at,
+            key.state,
+            waits,
+        )
+    }
+
+    fn frames(&self) -> impl Iterator<Item = impl Eq + Hash> {
+        let frames = self.0.frames.iter();
+        frames.map(|&(name, at)| (name.as_ptr(), ptr::from_ref(at)))
+    }
+}
+
+impl PartialEq for ByAddress {
+    fn eq(&self, other: &Self) -> bool {
+        self.addresses() == other.addresses()
+            && self.0.awaited == other.0.awaited
+            && self.frames().eq(other.frames())
+    }
+}
+
+impl Eq for ByAddress {}
+
+impl Hash for ByAddress {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.addresses().hash(state);
+        self.0.awaited.hash(state);
+        self.frames().for_each(|frame| frame.hash(state));
+    }
+}
+
+impl Group {
+    fn add(&mut self, number: TaskNumber, since: u64) {
+        self.since = match self.tasks {
+            0 => since,
+            _ => self.since.min(since),
+        };
+        self.tasks += 1;
+        if self.examples.len() < EXAMPLES_MAX {
+            self.examples.push(number);
+        }
+    }
+
+    fn add_all(&mut self, other: Self) {
+        self.since = match self.tasks {
+            0 => other.since,
+            _ => self.since.min(other.since),
+        };
+        self.tasks += other.tasks;
+        self.examples.extend(other.examples);
+        self.examples.sort_unstable();
+        self.examples.truncate(EXAMPLES_MAX);
+    }
+}
+
+fn line(key: &Key, group: &Group) -> Object {
+    let longest = clock::ticks().saturating_sub(group.since);
+    Object::new()
+        .with("kind", wire::task_kind(key.kind))
+        .with("type", wire::text(key.type_name))
+        .with("spawned_at", key.spawned_at.map(wire::place))
+        .with("state", wire::task_state(key.state))
+        .with(
+            "waits_for",
+            key.waits.map(|(kind, _)| wire::wait_kind(kind)),
+        )
+        .with("name", key.awaited.as_deref().map(wire::text))
+        .with("at", key.waits.map(|(_, at)| wire::place(at)))
+        .with_list("frames", key.frames.iter().map(frame_line))
+        .with("tasks", group.tasks)
+        .with_list("examples", group.examples.iter().map(TaskNumber::to_string))
+        .with("longest_us", clock::nanos_in(longest) / 1_000)
+}
+
+fn frame_line(&(name, at): &(&str, &Location<'_>)) -> Object {
+    Object::new()
+        .with("name", wire::text(name))
+        .with("at", wire::place(at))
+}
+
+/// More lines say no more.
+const GROUPS_MAX: usize = 2_000;
+const EXAMPLES_MAX: usize = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::{ByAddress, Group, Key, by_text};
+    use crate::inspect::tasks::rows::Rows;
+    use crate::recording::enabled::tasks::task_number::TaskNumber;
+    use crate::recording::enabled::tasks::task_state::{TaskKind, TaskState};
+    use std::collections::HashMap;
+
+    fn key(type_name: &'static str) -> ByAddress {
+        ByAddress(Key {
+            kind: TaskKind::Future,
+            type_name,
+            spawned_at: None,
+            state: TaskState::Waiting,
+            waits: None,
+            awaited: None,
+            frames: Vec::new(),
+        })
+    }
+
+    fn number(of_task: u64) -> TaskNumber {
+        TaskNumber::from_bits(1 << 32 | of_task).unwrap()
+    }
+
+    fn group(tasks: u64, since: u64, example: u64) -> Group {
+        Group {
+            tasks,
+            examples: vec![number(example)],
+            since,
+        }
+    }
+
+    #[test]
+    fn tasks_that_are_not_side_by_side_are_counted_together() {
+        let mut counted = Rows::new(Group::add_all);
+        for (of_task, type_name) in ["Reader", "Reader", "Writer", "Reader"].iter().enumerate() {
+            let of_task = of_task as u64 + 1;
+            counted.change(key(type_name), |group| {
+                group.add(number(of_task), 100 - of_task);
+            });
+        }
+        let groups = by_text(counted.done());
+        let seen: Vec<_> = groups
+            .iter()
+            .map(|(key, it)| (key.type_name, it.tasks, it.since, it.examples.len()))
+            .collect();
+        assert_eq!(seen, [("Reader", 3, 96, 3), ("Writer", 1, 97, 1)]);
+    }
+
+    #[test]
+    fn texts_at_different_addresses_are_the_same_in_the_end() {
+        let copy = || -> &'static str { Box::leak("Reader".to_owned().into_boxed_str()) };
+        let (one, other) = (copy(), copy());
+        assert_ne!(key(one), key(other));
+        assert_eq!(key(one), key(one));
+        let groups = HashMap::from([
+            (key(one), group(2, 70, 9)),
+            (key("Writer"), group(3, 60, 4)),
+            (key(other), group(2, 50, 8)),
+        ]);
+        let groups = by_text(groups);
+        let seen: Vec<_> = groups
+            .iter()
+            .map(|(key, it)| (key.type_name, it.tasks, it.since))
+            .collect();
+        assert_eq!(seen, [("Reader", 4, 50), ("Writer", 3, 60)]);
+        let examples: Vec<_> = groups[0]
+            .1
+            .examples
+            .iter()
+            .map(TaskNumber::to_string)
+            .collect();
+        assert_eq!(examples, ["8", "9"]);
+    }
+}

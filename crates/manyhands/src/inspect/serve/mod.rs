@@ -1,0 +1,20 @@
+//! The socket: who may connect, what is asked and answered, and what a client may do to the program.
+
+mod changes;
+pub(crate) mod control;
+mod freezer;
+mod groups;
+mod json;
+mod mappings;
+mod poll_once;
+mod reports;
+mod sent;
+pub(crate) mod server;
+mod socket;
+mod stacks;
+#[expect(
+    unsafe_code,
+    reason = "tasks are woken by their cells; see the file's header"
+)]
+mod wake_by_record;
+mod wire;

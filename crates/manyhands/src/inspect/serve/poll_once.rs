@@ -1,0 +1,84 @@
+//! One poll of a waiting task because somebody asks for it.
+//!
+//! The task is woken as by a waker of its own, and polled in its turn by a worker. For its future that is a wake without a
+//! reason, which every future has to expect. It is asked for only where the program has allowed it (`control.rs`).
+//!
+//! Not here: what the poll leaves (`recording/enabled/tasks/leaf_stacks.rs`), and the wake (`wake_by_record.rs`).
+
+use crate::inspect::serve::control;
+use crate::inspect::serve::wake_by_record::{self, NotWoken};
+use crate::inspect::tasks::snapshot::TaskSnapshot;
+use crate::inspect::tasks::take;
+use crate::recording::enabled::tasks::leaf_stacks::{self, Left};
+use crate::recording::enabled::tasks::task_number::TaskNumber;
+use crate::sync::stack_copy::{self, NoCopies, NotCopied, StackCopy};
+use crate::sync::{Mutex, clock, global, lock};
+use std::time::Duration;
+
+/// What was seen of a task that was polled.
+#[derive(Debug)]
+pub(super) struct Polled {
+    /// The task at the end of the poll; `None`: with that it has ended.
+    pub(super) task: Option<TaskSnapshot>,
+    /// The stacks at its waits, each with the place of that wait in the task's list.
+    pub(super) stacks: Vec<(usize, Result<StackCopy, NotCopied>)>,
+}
+
+/// Why a task was not polled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NotPolled {
+    /// The program has not allowed it.
+    NotAllowed,
+    /// Stacks cannot be copied.
+    NoCopies(NoCopies),
+    NotWoken(NotWoken),
+    /// No worker has polled it in time. It will be polled when one gets to it.
+    Late,
+}
+
+/// Has a task polled that waits. Takes at most [`LIMIT`].
+pub(super) fn poll_once(number: TaskNumber) -> Result<Polled, NotPolled> {
+    if !control::is_allowed() {
+        return Err(NotPolled::NotAllowed);
+    }
+    stack_copy::prepare().map_err(NotPolled::NoCopies)?;
+    clock::calibrate();
+    let _one_at_a_time = lock(&ASKING);
+    let deadline = clock::now() + LIMIT;
+    let ticket = leaf_stacks::ask(number);
+    let woken = wake_by_record::wake_waiting(number).map_err(NotPolled::NotWoken);
+    let deadline = if woken.is_ok() {
+        deadline
+    } else {
+        clock::now()
+    };
+    let left = leaf_stacks::wait(ticket, deadline);
+    woken?;
+    left.map(|left| polled(number, left)).ok_or(NotPolled::Late)
+}
+
+fn polled(number: TaskNumber, left: Left) -> Polled {
+    let waits = left.record.iter();
+    let waits = waits.flat_map(|record| record.waits.current());
+    let leaves: Vec<usize> = waits.map(|wait| wait.leaf).collect();
+    let place_of = |leaf| leaves.iter().position(|known| *known == leaf);
+    // A future that was dropped in the same poll does not wait.
+    let stacks = left.stacks.into_iter();
+    let mut stacks: Vec<_> = stacks
+        .filter_map(|(leaf, stack)| Some((place_of(leaf)?, stack)))
+        .collect();
+    stacks.sort_unstable_by_key(|(place, _)| *place);
+    let task = left.record.as_ref();
+    Polled {
+        task: task.map(|record| take::task_with_owners(number, record)),
+        stacks,
+    }
+}
+
+global! {
+    /// Held by the thread that asks.
+    static ASKING: Mutex<()> = Mutex::new(());
+}
+
+/// A task that is woken is polled after all that was queued before it.
+const LIMIT: Duration = Duration::from_secs(2);

@@ -1,0 +1,61 @@
+//! The report of a loop as a line of JSON.
+//!
+//! Not here: the other lines (`wire.rs`).
+
+use crate::inspect::serve::json::Object;
+use crate::inspect::serve::wire::{line_of, micros, place, text};
+use crate::recording::CallLimit;
+use crate::recording::enabled::loops::report::LoopReport;
+use std::time::Duration;
+
+/// The last report of a place that calls loops; the loop has ended so long ago.
+pub(super) fn report(report: &LoopReport, calls: u64, ended: Duration) -> String {
+    let in_flight = report.calls.as_ref().map(|calls| {
+        Object::new()
+            .with("first", calls.first_at_once)
+            .with("most", calls.most_at_once)
+            .with("mean_percent", percent(report.mean_runners()))
+            .with("limit", call_limit(calls.limit))
+            .with("first_us", micros(calls.took_first))
+            .with("last_us", micros(calls.took_last))
+    });
+    let report = Object::new()
+        .with("body", text(report.body))
+        .with("called_at", place(report.called_at))
+        .with("verdict", report.verdict().word())
+        .with("ran", report.ran())
+        .with("why", report.why())
+        .with("items", report.items)
+        .with("blocks", report.blocks())
+        .with(
+            "runners",
+            match &report.calls {
+                Some(calls) => calls.most_at_once,
+                None => report.runners.len(),
+            },
+        )
+        .with("threads", report.threads)
+        .with("elapsed_us", micros(report.elapsed))
+        .with("busy_us", micros(report.worked()))
+        .with("alone_us", micros(report.alone_for()))
+        .with("imbalance_percent", percent(report.imbalance()))
+        .with("in_flight", in_flight)
+        .with("calls", calls)
+        .with("ended_us", micros(ended));
+    line_of("report", report)
+}
+
+/// A ratio, which is not negative.
+fn percent(ratio: f64) -> u64 {
+    // A hundred milliseconds for a ratio of one.
+    micros(Duration::from_millis(100).mul_f64(ratio)) / 1_000
+}
+
+fn call_limit(limit: CallLimit) -> &'static str {
+    match limit {
+        CallLimit::Set => "set",
+        CallLimit::Found => "found",
+        CallLimit::Highest => "highest",
+        CallLimit::NotFound => "not_found",
+    }
+}

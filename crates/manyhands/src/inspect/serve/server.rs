@@ -1,0 +1,599 @@
+//! Listening on a Unix socket, on threads of its own: it answers when the pool is stuck.
+//!
+//! A connection gets one line about the program and then, for each request, lines that end with one that says so. See
+//! `docs/inspect-protocol.md`.
+//!
+//! Not here: the lines (`wire.rs`), and where the socket is (`socket.rs`).
+
+use crate::inspect::analysis::starvation_looks::{Look, StarvationLooks};
+use crate::inspect::serve::changes::{Changes, SentOfProgram};
+use crate::inspect::serve::freezer::{Freezer, Freezing, NotFrozen, NotThawed};
+use crate::inspect::serve::poll_once::NotPolled;
+use crate::inspect::serve::wake_by_record::NotWoken;
+use crate::inspect::serve::{control, freezer, groups, poll_once, reports, socket, stacks, wire};
+use crate::inspect::tasks::take::{snapshot_of_oldest, snapshot_of_waits_for_tasks};
+use crate::recording::enabled::loops::last_reports as loop_reports;
+use crate::recording::enabled::loops::running::elapsed;
+use crate::recording::enabled::opening;
+use crate::recording::enabled::tasks::task_number::TaskNumber;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Mutex, clock, global, lock, peer, thread};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Opens the recording, and answers `manyhands inspect` of the same user. Returns the path of the socket:
+/// `manyhands/PID.sock` in `$XDG_RUNTIME_DIR`, else in the folder for temporary files `manyhands-UID/PID.sock`.
+///
+/// A second call does nothing more. The socket stays when the process ends; the next program that listens there removes
+/// it.
+///
+/// # Cost
+/// One thread, and one for each connection, of which there may be eight at a time.
+///
+/// # Errors
+/// If the folder is not one of this user's that no other may enter, and those of the system.
+///
+/// # Examples
+/// ```
+/// # #[cfg(all(feature = "inspect", unix))] {
+/// let path = manyhands::diagnostics::serve()?;
+/// assert!(path.exists());
+/// # }
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn serve() -> io::Result<PathBuf> {
+    let path = socket::default_path(std::process::id());
+    let mut served = lock(&SERVED);
+    if !served.contains(&path) {
+        socket::prepare_folder(&path)?;
+        // Left by an earlier process of this number, in a folder that is ours.
+        let _ = std::fs::remove_file(&path);
+        listen(&path)?;
+        served.push(path.clone());
+    }
+    Ok(path)
+}
+
+/// As [`serve`], at another path, where there may be nothing yet. Only this user may open the socket; who may enter its
+/// folder is up to the caller.
+///
+/// # Errors
+/// Those of the system.
+///
+/// # Examples
+/// ```
+/// # #[cfg(all(feature = "inspect", unix))] {
+/// let folder = std::env::temp_dir().join(format!("example-{}", std::process::id()));
+/// std::fs::create_dir_all(&folder)?;
+/// let path = folder.join("inspect.sock");
+/// manyhands::diagnostics::serve_at(&path)?;
+/// assert!(path.exists());
+/// # std::fs::remove_dir_all(&folder)?;
+/// # }
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn serve_at(path: impl AsRef<Path>) -> io::Result<()> {
+    listen(path.as_ref())
+}
+
+fn listen(path: &Path) -> io::Result<()> {
+    let listener = socket::bind(path)?;
+    opening::open();
+    let accept = move || accept(&listener);
+    start("manyhands-inspect", accept)
+}
+
+fn start(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let builder = thread::Builder::new().name(name.to_owned());
+    builder.stack_size(STACK_BYTES).spawn(run).map(drop)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "nothing rests on it but the load of a failing system"
+)]
+fn accept(listener: &UnixListener) {
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) => serve_connection(stream),
+            // Too many open files, perhaps, and no reason to spin.
+            Err(_) => thread::sleep(AFTER_FAILURE),
+        }
+    }
+}
+
+/// Serves a connection on a thread of its own, or closes it.
+fn serve_connection(stream: UnixStream) {
+    // Relaxed: a count.
+    if CONNECTIONS.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS_MAX {
+        // Relaxed: as above.
+        CONNECTIONS.fetch_sub(1, Ordering::Relaxed);
+        let full = wire::error("busy", "eight connections are open already");
+        let _ = stream.set_write_timeout(Some(WRITE_LIMIT));
+        let _ = writeln!(&stream, "{full}");
+        return;
+    }
+    let serve = move || {
+        // Whether it ended well does not matter to anybody here.
+        let _ = converse(&stream, is_allowed);
+        // Relaxed: as above.
+        CONNECTIONS.fetch_sub(1, Ordering::Relaxed);
+    };
+    if start("manyhands-inspect", serve).is_err() {
+        // Relaxed: as above.
+        CONNECTIONS.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Whether a process of this user may look.
+fn is_allowed(user: u32) -> bool {
+    may_look(user, peer::own_user())
+}
+
+fn may_look(user: u32, own: u32) -> bool {
+    user == own || user == ROOT
+}
+
+/// Greets who may look, and answers requests.
+fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Result<()> {
+    stream.set_read_timeout(Some(READ_LIMIT))?;
+    stream.set_write_timeout(Some(WRITE_LIMIT))?;
+    let mut answers = BufWriter::new(stream);
+    if !is_allowed(peer::user_of(stream)?) {
+        say(
+            &mut answers,
+            &wire::error("refused", "only the user of this process may look"),
+        )?;
+        return answers.flush();
+    }
+    say(&mut answers, &wire::hello())?;
+    answers.flush()?;
+    answer_all(stream, answers, Memory::new())
+}
+
+/// Answers requests until the other side is done, or has asked nothing for too long. Then what it has frozen is thawed.
+fn answer_all(
+    stream: &UnixStream,
+    mut answers: BufWriter<&UnixStream>,
+    mut memory: Memory,
+) -> io::Result<()> {
+    let mut requests = BufReader::new(stream);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let mut bounded = requests.by_ref().take(REQUEST_BYTES_MAX);
+        if bounded.read_until(b'\n', &mut line)? == 0 {
+            return Ok(());
+        }
+        if line.last() != Some(&b'\n') {
+            let oversized = line.len() as u64 == REQUEST_BYTES_MAX;
+            let error = if oversized {
+                wire::error("oversized", "a request has at most 4096 bytes")
+            } else {
+                wire::error("malformed", "a request ends with a line feed")
+            };
+            say(&mut answers, &error)?;
+            return answers.flush();
+        }
+        answer(&mut answers, &line, &mut memory)?;
+        answers.flush()?;
+    }
+}
+
+/// What was sent, seen and done over a connection so far.
+struct Memory {
+    sent: SentOfProgram,
+    looks: StarvationLooks,
+    freezer: Freezer,
+}
+
+impl Memory {
+    fn new() -> Self {
+        Self {
+            sent: SentOfProgram::nothing(),
+            looks: StarvationLooks::default(),
+            freezer: Freezer::new(),
+        }
+    }
+}
+
+fn answer(answers: &mut impl Write, request: &[u8], memory: &mut Memory) -> io::Result<()> {
+    let Some(request) = wire::Request::parse(request) else {
+        let message = "a request is an object of JSON with a text `get` and a number `tasks_max`, \
+                       or with a text `poll`, `freeze` or `thaw`";
+        return say(answers, &wire::error("malformed", message));
+    };
+    if let Some(task) = request.poll {
+        return send_polled(answers, &task);
+    }
+    if let Some(task) = request.freeze {
+        return say(answers, &freeze(&memory.freezer, &task));
+    }
+    if let Some(task) = request.thaw {
+        return say(answers, &thaw(&task));
+    }
+    let tasks_max = request.tasks_max.unwrap_or(TASKS_DEFAULT);
+    let tasks_max = usize::try_from(tasks_max).unwrap_or(usize::MAX);
+    match request.get.as_deref() {
+        Some("snapshot") => send_snapshot(answers, tasks_max),
+        Some("changes") => send_changes(answers, memory.sent.changes(tasks_max)),
+        Some("deadlocks") => send_deadlocks(answers, &mut memory.looks),
+        Some("reports") => send_reports(answers),
+        Some("groups") => groups::send(|line| say(answers, line)),
+        Some("stacks") => stacks::send(|line| {
+            say(answers, line)?;
+            // A thread that does not answer keeps the others' lines waiting.
+            answers.flush()
+        }),
+        _ => {
+            let message = "`get` is \"snapshot\", \"changes\", \"deadlocks\", \"reports\", \"groups\" or \
+                           \"stacks\", or `poll`, `freeze` or `thaw` is the number of a task";
+            say(answers, &wire::error("unknown_request", message))
+        }
+    }
+}
+
+fn send_snapshot(answers: &mut impl Write, tasks_max: usize) -> io::Result<()> {
+    let (snapshot, tasks_left_out) = snapshot_of_oldest(tasks_max);
+    for runtime in &snapshot.runtimes {
+        say(answers, &wire::runtime(runtime))?;
+    }
+    for task in &snapshot.tasks {
+        say(answers, &wire::task(task))?;
+    }
+    for running in &snapshot.loops {
+        say(answers, &wire::running_loop(running))?;
+    }
+    let channels = snapshot.channels.len().min(tasks_max);
+    for channel in &snapshot.channels[..channels] {
+        say(answers, &wire::channel(channel))?;
+    }
+    let channels_left_out = snapshot.channels.len() - channels;
+    say(
+        answers,
+        &wire::end_of_snapshot(
+            "snapshot",
+            snapshot.tasks.len(),
+            (tasks_left_out, channels_left_out),
+        ),
+    )
+}
+
+fn send_changes(answers: &mut impl Write, changes: Changes) -> io::Result<()> {
+    for runtime in &changes.runtimes {
+        say(answers, &wire::runtime(runtime))?;
+    }
+    for task in &changes.tasks {
+        say(answers, &wire::task(task))?;
+    }
+    for running in &changes.loops {
+        say(answers, &wire::running_loop(running))?;
+    }
+    for channel in &changes.channels {
+        say(answers, &wire::channel(channel))?;
+    }
+    if !changes.tasks_gone.is_empty() || !changes.channels_gone.is_empty() {
+        let gone = wire::gone(&changes.tasks_gone, changes.channels_gone);
+        say(answers, &gone)?;
+    }
+    let left_out = (changes.tasks_left_out, changes.channels_left_out);
+    say(
+        answers,
+        &wire::end_of_snapshot("changes", changes.tasks.len(), left_out),
+    )
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "between two looks; waits that both see are the same however long it is"
+)]
+fn send_deadlocks(answers: &mut impl Write, looks: &mut StarvationLooks) -> io::Result<()> {
+    let look = Look::now();
+    let earlier = snapshot_of_waits_for_tasks();
+    thread::sleep(STABLE_FOR);
+    let deadlocks = snapshot_of_waits_for_tasks().deadlocks(&earlier);
+    for deadlock in &deadlocks {
+        say(answers, &wire::deadlock(deadlock))?;
+    }
+    let starvations = looks.search(look, thread::sleep);
+    for starvation in &starvations {
+        say(answers, &wire::starvation(starvation))?;
+    }
+    say(
+        answers,
+        &wire::end_of_deadlocks(deadlocks.len(), starvations.len()),
+    )
+}
+
+/// Sends the last report of each place that has called a loop.
+fn send_reports(answers: &mut impl Write) -> io::Result<()> {
+    let kept = loop_reports::read();
+    let now = clock::ticks();
+    for kept in &kept {
+        let ended = elapsed(now.saturating_sub(kept.ended));
+        say(answers, &reports::report(&kept.report, kept.calls, ended))?;
+    }
+    say(answers, &wire::end_of_reports(kept.len()))
+}
+
+/// Has a task polled, and sends what was seen of it.
+fn send_polled(answers: &mut impl Write, task: &str) -> io::Result<()> {
+    let polled = match TaskNumber::from_text(task) {
+        Some(number) => poll_once::poll_once(number),
+        None => Err(NotPolled::NotWoken(NotWoken::NoSuchTask)),
+    };
+    match polled {
+        Ok(polled) => stacks::send_polled(&polled, |line| say(answers, line)),
+        Err(reason) => say(answers, &not_polled(reason)),
+    }
+}
+
+fn not_polled(reason: NotPolled) -> String {
+    let (code, message) = match reason {
+        NotPolled::NotAllowed => return not_allowed(),
+        NotPolled::NoCopies(reason) => return stacks::no_copies(reason),
+        NotPolled::NotWoken(NotWoken::NoSuchTask) => return no_such_task(),
+        NotPolled::NotWoken(NotWoken::NotWaiting) => (
+            "not_waiting",
+            "only a future that waits, and that this library polls, can be polled on request",
+        ),
+        NotPolled::NotWoken(NotWoken::Frozen) => (
+            "frozen",
+            "the task is frozen, so it is not polled before it is thawed",
+        ),
+        NotPolled::Late => (
+            "late",
+            "no worker has polled the task within two seconds; it is queued",
+        ),
+    };
+    wire::error(code, message)
+}
+
+/// Freezes a task for this connection. Returns the answer.
+fn freeze(freezer: &Freezer, task: &str) -> String {
+    act_on(task, |number| match freezer.freeze(number) {
+        Ok(freezing) => wire::end_of_freeze(freezing == Freezing::AfterThisPoll),
+        Err(NotFrozen::NoSuchTask) => no_such_task(),
+        Err(NotFrozen::NotFreezable) => wire::error(
+            "not_freezable",
+            "only a future that this library polls can be frozen",
+        ),
+    })
+}
+
+/// Thaws a task, also one of another connection. Returns the answer.
+fn thaw(task: &str) -> String {
+    act_on(task, |number| match freezer::thaw(number) {
+        Ok(()) => wire::end_of_thaw(),
+        Err(NotThawed::NoSuchTask) => no_such_task(),
+        Err(NotThawed::NotFrozen) => wire::error("not_frozen", "the task is not frozen"),
+    })
+}
+
+/// Does what a client may do to this task where that is allowed. Returns the answer.
+fn act_on(task: &str, act: impl FnOnce(TaskNumber) -> String) -> String {
+    if !control::is_allowed() {
+        return not_allowed();
+    }
+    TaskNumber::from_text(task).map_or_else(no_such_task, act)
+}
+
+fn not_allowed() -> String {
+    wire::error(
+        "not_allowed",
+        "this program does not let others act on it; it allows that by \
+         `diagnostics::allow_control()`, or when it is started with MANYHANDS_INSPECT=control",
+    )
+}
+
+fn no_such_task() -> String {
+    wire::error("no_such_task", "there is no such task")
+}
+
+fn say(answers: &mut impl Write, line: &str) -> io::Result<()> {
+    writeln!(answers, "{line}")
+}
+
+global! {
+    /// The default paths that this process listens at.
+    static SERVED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+}
+
+global! {
+    static CONNECTIONS: AtomicUsize = AtomicUsize::new(0);
+}
+
+const CONNECTIONS_MAX: usize = 8;
+const REQUEST_BYTES_MAX: u64 = 4096;
+/// Tasks in a snapshot unless more are asked for.
+const TASKS_DEFAULT: u64 = 10_000;
+/// How long a connection may be idle.
+const READ_LIMIT: Duration = Duration::from_secs(60);
+const WRITE_LIMIT: Duration = Duration::from_secs(10);
+/// Between the two snapshots of a search for deadlocks.
+const STABLE_FOR: Duration = Duration::from_millis(50);
+const AFTER_FAILURE: Duration = Duration::from_millis(100);
+const STACK_BYTES: usize = 256 << 10;
+/// May look at everything anyway.
+const ROOT: u32 = 0;
+
+#[cfg(test)]
+mod tests {
+    use super::{Memory, READ_LIMIT, REQUEST_BYTES_MAX, answer_all, converse, may_look};
+    use crate::inspect::serve::freezer;
+    use crate::recording::enabled::tasks::task_state::TaskState;
+    use crate::recording::enabled::tasks::{frozen, table};
+    use miniserde::json::{self, Value};
+    use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Write};
+    use std::os::unix::net::UnixStream;
+    use std::thread;
+    use std::time::Duration;
+
+    /// What a connection says to these bytes, after which this end says nothing more.
+    fn answers(request: &[u8], is_allowed: bool) -> Vec<String> {
+        let (here, there) = UnixStream::pair().unwrap();
+        let server = thread::spawn(move || drop(converse(&there, |_| is_allowed)));
+        here.set_read_timeout(Some(Duration::from_secs(60)))
+            .unwrap();
+        // It may have been refused already.
+        let _ = (&here).write_all(request);
+        let _ = here.shutdown(std::net::Shutdown::Write);
+        // What was refused may be reset once its answer is read.
+        let lines = BufReader::new(&here).lines().map_while(Result::ok);
+        let lines = lines.collect();
+        server.join().unwrap();
+        lines
+    }
+
+    /// A field of a line, and a field of what is in it, and so on.
+    fn field(line: &str, path: &[&str]) -> Option<Value> {
+        let mut value = json::from_str(line).unwrap();
+        for name in path {
+            let Value::Object(mut fields) = value else {
+                return None;
+            };
+            value = fields.remove(*name)?;
+        }
+        Some(value)
+    }
+
+    fn text(line: &str, path: &[&str]) -> Option<String> {
+        match field(line, path)? {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn error_of(line: &str) -> String {
+        text(line, &["error", "code"]).unwrap()
+    }
+
+    #[test]
+    fn a_process_of_another_user_is_refused_before_it_is_asked_for_anything() {
+        let lines = answers(b"{\"get\":\"snapshot\"}\n", false);
+        assert_eq!(lines.len(), 1);
+        assert_eq!(error_of(&lines[0]), "refused");
+    }
+
+    #[test]
+    fn the_same_user_and_root_may_look_and_no_other() {
+        let cases = [
+            (7, 7, true),
+            (0, 7, true),
+            (7, 0, false),
+            (8, 7, false),
+            (0, 0, true),
+        ];
+        for (user, own, may) in cases {
+            assert_eq!(may_look(user, own), may, "{user} at {own}");
+        }
+    }
+
+    #[test]
+    fn a_connection_says_what_it_is_and_answers_one_request_after_the_other() {
+        let lines = answers(
+            b"{\"get\":\"snapshot\",\"tasks_max\":0}\n{\"get\":\"deadlocks\"}\n",
+            true,
+        );
+        let number = |name| match field(&lines[0], &[name]) {
+            Some(Value::Number(number)) => number.to_string(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(number("manyhands_inspect"), "1");
+        assert_eq!(number("process"), std::process::id().to_string());
+        let ends: Vec<_> = lines
+            .iter()
+            .filter_map(|line| text(line, &["end"]))
+            .collect();
+        assert_eq!(ends, ["snapshot", "deadlocks"]);
+    }
+
+    #[test]
+    fn bad_requests_get_an_error_and_the_connection_goes_on() {
+        let lines = answers(
+            b"what\n[]\n{}\n{\"get\":\"all\"}\n{\"get\":\"snapshot\",\"tasks_max\":\"x\"}\n\
+              {\"get\":\"snapshot\",\"tasks_max\":0}\n",
+            true,
+        );
+        let codes: Vec<_> = lines[1..6].iter().map(|line| error_of(line)).collect();
+        assert_eq!(
+            codes,
+            [
+                "malformed",
+                "malformed",
+                "unknown_request",
+                "unknown_request",
+                "malformed"
+            ]
+        );
+        assert_eq!(text(lines.last().unwrap(), &["end"]).unwrap(), "snapshot");
+    }
+
+    #[test]
+    fn what_acts_is_refused_where_the_program_has_not_allowed_it_and_is_asked_for_by_a_text() {
+        for what in ["poll", "freeze", "thaw"] {
+            let requests = format!(
+                "{{\"{what}\":\"1\"}}\n{{\"{what}\":1}}\n{{\"get\":\"snapshot\",\"tasks_max\":0}}\n"
+            );
+            let lines = answers(requests.as_bytes(), true);
+            let codes: Vec<_> = lines[1..3].iter().map(|line| error_of(line)).collect();
+            assert_eq!(codes, ["not_allowed", "malformed"], "{what}");
+            assert_eq!(text(lines.last().unwrap(), &["end"]).unwrap(), "snapshot");
+        }
+    }
+
+    #[test]
+    fn what_a_client_has_frozen_is_thawed_when_it_stays_and_asks_nothing_more() {
+        let (client, stream) = UnixStream::pair().unwrap();
+        converse(&stream, |_| false).unwrap();
+        assert_eq!(stream.read_timeout().unwrap(), Some(READ_LIMIT));
+        // Time is the system's here, so the limit is shortened.
+        stream
+            .set_read_timeout(Some(Duration::from_millis(1)))
+            .unwrap();
+        let number = freezer::tests::future(TaskState::Waiting);
+        let memory = Memory::new();
+        assert!(memory.freezer.freeze(number).is_ok() && frozen::is_frozen(number));
+        let ended = answer_all(&stream, BufWriter::new(&stream), memory);
+        assert_eq!(ended.unwrap_err().kind(), ErrorKind::WouldBlock);
+        assert!(!frozen::is_frozen(number));
+        drop(client);
+        table::remove(number);
+    }
+
+    #[test]
+    fn a_request_of_many_opened_brackets_is_refused_and_the_connection_goes_on() {
+        let size = usize::try_from(REQUEST_BYTES_MAX).unwrap();
+        for bracket in ["[", "{\"x\":"] {
+            let mut request = b"{\"get\":\"snapshot\",\"deep\":".to_vec();
+            while request.len() + bracket.len() < size {
+                request.extend(bracket.as_bytes());
+            }
+            request.extend(b"\n{\"get\":\"snapshot\",\"tasks_max\":0}\n");
+            let lines = answers(&request, true);
+            assert_eq!(error_of(&lines[1]), "malformed");
+            assert_eq!(text(lines.last().unwrap(), &["end"]).unwrap(), "snapshot");
+        }
+    }
+
+    #[test]
+    fn an_oversized_request_is_refused_and_ends_the_connection() {
+        let size = usize::try_from(REQUEST_BYTES_MAX).unwrap();
+        let mut fits = vec![b' '; size - 1];
+        fits.push(b'\n');
+        assert_eq!(error_of(&answers(&fits, true)[1]), "malformed");
+        let too_long = vec![b' '; size + 1];
+        let lines = answers(&too_long, true);
+        assert_eq!(
+            (lines.len(), error_of(&lines[1])),
+            (2, "oversized".to_owned())
+        );
+        let unfinished = answers(b"{\"get\":\"snapshot\"}", true);
+        assert_eq!(
+            (unfinished.len(), error_of(&unfinished[1])),
+            (2, "malformed".to_owned())
+        );
+    }
+}

@@ -1,0 +1,205 @@
+//! What the threads of all runtimes run now: a copy of the stack of each, as lines of JSON. And the stacks at which a task
+//! waits that was polled on request.
+//!
+//! One thread at a time is asked for its copy, and goes on at once. Of the copy only addresses are passed on: of code, and
+//! of the stack itself. That is what an unwinder follows, and what else lies on a stack may be nobody's business. Neither
+//! an unwinder nor a reader of symbols is needed here: who asks has them.
+//!
+//! Not here: copying a stack (`stack_signal.rs`). The lines are described in `docs/inspect-protocol.md`.
+
+use crate::inspect::serve::json::Object;
+use crate::inspect::serve::mappings::{self, Mapping};
+use crate::inspect::serve::poll_once::Polled;
+use crate::inspect::serve::wire;
+use crate::recording::enabled::runtimes::{self, ObservedThread};
+use crate::sync::stack_copy::{self, NoCopies, NotCopied, Registers, StackCopy};
+use std::io;
+
+/// Passes to `say` a line about the code of the process, one for each thread, and the last one.
+pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()> {
+    match stack_copy::prepare() {
+        Ok(()) => {}
+        Err(reason) => return say(&no_copies(reason)),
+    }
+    let code = mappings::read();
+    say(&wire::line_of("code", code_line(&code)))?;
+    let threads = runtimes::threads();
+    for (runtime, thread) in &threads {
+        let copy = stack_copy::copy_of(thread.number);
+        let line = thread_line(*runtime, thread, copy.as_ref(), &code);
+        say(&wire::line_of("stack", line))?;
+    }
+    say(&wire::end_of_stacks(threads.len()))
+}
+
+/// The line that says why there are no stacks.
+pub(super) fn no_copies(reason: NoCopies) -> String {
+    match reason {
+        NoCopies::SignalInUse => {
+            let message = "this program handles SIGURG itself, which stacks are asked for with";
+            wire::error("signal_in_use", message)
+        }
+        NoCopies::Unsupported => {
+            let message = "stacks need Linux on x86-64 or aarch64";
+            wire::error("unsupported", message)
+        }
+    }
+}
+
+/// Passes to `say` a line about the code of the process, one for the task, one for each stack at one of its waits, and the
+/// last one.
+pub(super) fn send_polled(
+    polled: &Polled,
+    mut say: impl FnMut(&str) -> io::Result<()>,
+) -> io::Result<()> {
+    let code = mappings::read();
+    say(&wire::line_of("code", code_line(&code)))?;
+    if let Some(task) = &polled.task {
+        say(&wire::task(task))?;
+    }
+    for (wait, copy) in &polled.stacks {
+        let line = leaf_line(*wait, copy.as_ref(), &code);
+        say(&wire::line_of("leaf", line))?;
+    }
+    say(&wire::end_of_poll(polled.task.is_none()))
+}
+
+fn leaf_line(wait: usize, copy: Result<&StackCopy, &NotCopied>, code: &[Mapping]) -> Object {
+    Object::new()
+        .with("wait", wait)
+        .with("missing", copy.err().map(missing))
+        .with("registers", copy.ok().map(|copy| saved(&copy.registers)))
+        .with("length", copy.map_or(0, |copy| 8 * copy.words.len()))
+        .with_list(
+            "words",
+            copy.map_or(Vec::new(), |copy| addresses(copy, code)),
+        )
+        .with("cut", copy.is_ok_and(|copy| copy.is_cut))
+}
+
+fn missing(reason: &NotCopied) -> &'static str {
+    match reason {
+        NotCopied::Ended => "ended",
+        NotCopied::Silent => "silent",
+    }
+}
+
+fn code_line(code: &[Mapping]) -> Object {
+    let mapping = |mapping: &Mapping| {
+        Object::new()
+            .with("start", hex(mapping.start))
+            .with("end", hex(mapping.end))
+            .with("offset", hex(mapping.offset))
+            .with("path", wire::text(&mapping.path))
+    };
+    Object::new()
+        .with("architecture", std::env::consts::ARCH)
+        .with_list("mappings", code.iter().map(mapping))
+}
+
+fn thread_line(
+    runtime: u32,
+    thread: &ObservedThread,
+    copy: Result<&StackCopy, &NotCopied>,
+    code: &[Mapping],
+) -> Object {
+    Object::new()
+        .with("runtime", runtime)
+        .with("worker", thread.worker)
+        .with("thread", thread.number)
+        .with("name", wire::text(&name_of(thread.number)))
+        .with("state", wire::worker_state(thread.state))
+        .with("task_spawned_at", thread.task_spawned_at.map(wire::place))
+        .with("missing", copy.err().map(missing))
+        .with("registers", copy.ok().map(|copy| saved(&copy.registers)))
+        .with("length", copy.map_or(0, |copy| 8 * copy.words.len()))
+        .with_list(
+            "words",
+            copy.map_or(Vec::new(), |copy| addresses(copy, code)),
+        )
+        .with("cut", copy.is_ok_and(|copy| copy.is_cut))
+}
+
+/// As the system knows it, cut to 15 bytes.
+fn name_of(thread: i32) -> String {
+    let name = std::fs::read(format!("/proc/self/task/{thread}/comm")).unwrap_or_default();
+    String::from_utf8_lossy(&name).trim_end().to_owned()
+}
+
+fn saved(registers: &Registers) -> Object {
+    Object::new()
+        .with("instruction", hex(registers.instruction))
+        .with("stack", hex(registers.stack))
+        .with("frame", hex(registers.frame))
+        .with("link", hex(registers.link))
+}
+
+/// The words that are addresses of code or of the stack, each with its distance in bytes from the stack pointer.
+fn addresses(copy: &StackCopy, code: &[Mapping]) -> Vec<(usize, String)> {
+    let low = copy.registers.stack;
+    let high = low + 8 * copy.words.len() as u64;
+    let is_address = |word: u64| {
+        let address = word & ADDRESS_BITS;
+        let of_code = || {
+            let before = code.partition_point(|mapping| mapping.start <= address);
+            let mapping = before.checked_sub(1).map(|last| &code[last]);
+            mapping.is_some_and(|mapping| mapping.returns().contains(&address))
+        };
+        (low..=high).contains(&address) || of_code()
+    };
+    let words = copy.words.iter().enumerate();
+    words
+        .filter(|(_, word)| is_address(**word))
+        .map(|(idx, word)| (8 * idx, hex(*word)))
+        .collect()
+}
+
+fn hex(number: u64) -> String {
+    format!("{number:x}")
+}
+
+/// What is an address in a word: a processor may keep a signature of a return address in the bits above.
+const ADDRESS_BITS: u64 = (1 << 48) - 1;
+
+#[cfg(test)]
+mod tests {
+    use super::addresses;
+    use crate::inspect::serve::mappings::Mapping;
+    use crate::sync::stack_copy::{Registers, StackCopy};
+
+    #[test]
+    fn of_a_stack_only_addresses_of_code_and_of_the_stack_are_passed_on() {
+        let code = [(0x40_0000, 0x41_0000), (0x7000_0000, 0x7001_0000)].map(|(start, end)| {
+            let path = String::new();
+            Mapping {
+                start,
+                end,
+                offset: 0,
+                path,
+            }
+        });
+        let copy = StackCopy {
+            registers: Registers {
+                instruction: 0x40_0010,
+                stack: 0x9000_0000,
+                frame: 0,
+                link: 0,
+            },
+            // A secret, a return address, the frame above, one with a signature, one behind a last call, and others.
+            words: vec![
+                0x6472_6f77_7373_6170,
+                0x40_0123,
+                0x9000_0028,
+                0x00ab_0000_7000_0004,
+                0x41_0000,
+                0x3f_ffff,
+                0x41_0001,
+                0x8fff_ffff,
+                0,
+            ],
+            is_cut: false,
+        };
+        let kept: Vec<usize> = addresses(&copy, &code).iter().map(|(at, _)| *at).collect();
+        assert_eq!(kept, [8, 16, 24, 32]);
+    }
+}

@@ -1,0 +1,50 @@
+//! How a task is woken by its record: by who holds no part of the task's cell.
+//!
+//! A record is taken out of the table before its task's cell is freed. So who has found it there has the cell too, as long as
+//! the shard of the table stays locked. That is long enough to get the right to queue the task, which is itself a part of
+//! the cell.
+//!
+//! Not here: where the cell is (`recording/enabled/tasks/recorded_cell.rs`), the table (`recording/enabled/tasks/table.rs`), what such a task runs (`recording/enabled/tasks/work_type.rs`), and the
+//! steps of a wake (`task/steps.rs`).
+//!
+//! Unsafe: the cell is reached by pointer.
+
+use crate::recording::enabled::tasks::task_number::TaskNumber;
+use crate::recording::enabled::tasks::task_state::TaskState;
+use crate::recording::enabled::tasks::{frozen, table};
+
+/// Why a task is not woken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NotWoken {
+    /// No task that exists has this number.
+    NoSuchTask,
+    /// It does not wait without a thread, or another library's executor polls it.
+    NotWaiting,
+    /// It is not polled before it is thawed.
+    Frozen,
+}
+
+/// Wakes a task that waits, as one of its wakers would.
+pub(super) fn wake_waiting(number: TaskNumber) -> Result<(), NotWoken> {
+    let mut found = Err(NotWoken::NoSuchTask);
+    table::change(number, |record| {
+        let waking = record.origin.and_then(|origin| origin.work.waking);
+        let cell = record.cell.map(|cell| cell.pointer());
+        found = match cell.zip(waking) {
+            Some(_) if frozen::is_frozen(number) => Err(NotWoken::Frozen),
+            Some((cell, waking)) if record.state == TaskState::Waiting => {
+                // SAFETY: the record is in the table, whose shard is locked, so the cell is there. Held by
+                // `tests/inspect/polls.rs::tasks_that_end_while_they_are_asked_for_are_polled_or_gone`.
+                let must_queue = unsafe { (waking.request)(cell) };
+                Ok(must_queue.then_some((cell, waking)))
+            }
+            _ => Err(NotWoken::NotWaiting),
+        };
+    });
+    if let Some((cell, waking)) = found? {
+        // SAFETY: the first step has asked for this one, which is done here and now. The lock is let go: the task's record
+        // is changed when it is queued.
+        unsafe { (waking.queue)(cell) };
+    }
+    Ok(())
+}

@@ -1,0 +1,372 @@
+//! A snapshot as lines of JSON, for the socket. Their fields are described in `docs/inspect-protocol.md`.
+//!
+//! Not here: how an object is written (`json.rs`), loops that have ended (`reports.rs`), and stacks (`stacks.rs`).
+
+use crate::inspect::analysis::deadlock::Deadlock;
+use crate::inspect::analysis::starvation::Starvation;
+use crate::inspect::printable::Printable;
+use crate::inspect::serve::json::Object;
+use crate::inspect::tasks::snapshot::{FrameSnapshot, TaskSnapshot, WaitSnapshot};
+use crate::priority::Priority;
+use crate::recording::WaitKind;
+use crate::recording::enabled::channel_snapshot::ChannelSnapshot;
+use crate::recording::enabled::loops::snapshot::LoopSnapshot;
+use crate::recording::enabled::no_more_threads::NoMoreThreads;
+use crate::recording::enabled::runtime_snapshot::{RuntimeSnapshot, WorkerSnapshot, WorkerState};
+use crate::recording::enabled::tasks::last_waker::LastWaker;
+use crate::recording::enabled::tasks::task_number::TaskNumber;
+use crate::recording::enabled::tasks::task_state::{TaskKind, TaskState};
+use miniserde::{Deserialize, json};
+use std::panic::Location;
+use std::time::Duration;
+
+/// What a client asks for. Fields that are not known are ignored.
+#[derive(Debug, Deserialize)]
+pub(super) struct Request {
+    pub(super) get: Option<String>,
+    pub(super) tasks_max: Option<u64>,
+    /// The number of the task that is to be polled.
+    pub(super) poll: Option<String>,
+    /// The number of the task that is to be frozen.
+    pub(super) freeze: Option<String>,
+    /// The number of the task that is to be thawed.
+    pub(super) thaw: Option<String>,
+}
+
+impl Request {
+    /// Reads a line; `None` if it is no object of JSON, or if a field has a value of another kind.
+    pub(super) fn parse(line: &[u8]) -> Option<Self> {
+        json::from_str(str::from_utf8(line).ok()?).ok()
+    }
+}
+
+/// The first line of each connection.
+pub(super) fn hello() -> String {
+    Object::new()
+        .with("manyhands_inspect", PROTOCOL)
+        .with("process", std::process::id())
+        .with("library", env!("CARGO_PKG_VERSION"))
+        .line()
+}
+
+/// A runtime.
+pub(super) fn runtime(runtime: &RuntimeSnapshot) -> String {
+    let runtime = Object::new()
+        .with("number", runtime.number)
+        .with("name", text(&runtime.name))
+        .with("limit", runtime.limit)
+        .with("threads", runtime.threads)
+        .with("threads_max", runtime.threads_max)
+        .with(
+            "no_more_threads",
+            runtime.no_more_threads.map(no_more_threads),
+        )
+        .with("queued_outside", runtime.queued_outside)
+        .with("queued_with_priority", runtime.queued_with_priority)
+        .with("started_for_declared", runtime.started_for_declared)
+        .with("started_for_detected", runtime.started_for_detected)
+        .with("started_for_starved", runtime.started_for_starved)
+        .with_list("workers", runtime.workers.iter().map(worker));
+    line_of("runtime", runtime)
+}
+
+fn worker(worker: &WorkerSnapshot) -> Object {
+    Object::new()
+        .with("index", worker.index)
+        .with("state", worker_state(worker.state))
+        .with("sleeps_in_kernel", worker.sleeps_in_kernel)
+        .with("task_spawned_at", worker.task_spawned_at.map(place))
+        .with("queued", worker.queued)
+        .with("forks", worker.forks)
+        .with("completed", worker.completed)
+        .with("steals", worker.steals)
+        .with("parks", worker.parks)
+}
+
+/// What a worker does, in a word.
+pub(super) fn worker_state(state: WorkerState) -> &'static str {
+    match state {
+        WorkerState::Running => "running",
+        WorkerState::Idle => "idle",
+        WorkerState::Blocked => "blocked",
+    }
+}
+
+/// A task.
+pub(super) fn task(task: &TaskSnapshot) -> String {
+    line_of("task", task_fields(task))
+}
+
+fn task_fields(task: &TaskSnapshot) -> Object {
+    Object::new()
+        .with("number", task.number.to_string())
+        .with("kind", task_kind(task.kind))
+        .with("id", format!("{:x}", task.id))
+        .with("name", task.name.as_deref().map(text))
+        .with("type", text(task.type_name))
+        .with("priority", task.priority.map(priority))
+        .with("spawned_at", task.spawned_at.map(place))
+        .with("parent", task.parent.map(|parent| parent.to_string()))
+        .with("runtime", task.ran_on.map(|(runtime, _)| runtime))
+        .with("worker", task.ran_on.map(|(_, worker)| worker))
+        .with("state", task_state(task.state))
+        .with("frozen", task.is_frozen)
+        .with("in_state_us", micros(task.in_state))
+        .with("age_us", micros(task.age))
+        .with("busy_us", micros(task.busy))
+        .with("polls", task.polls)
+        .with("wakes", task.wakes)
+        .with("last_waker", task.last_waker.map(last_waker))
+        .with_list("waits", task.waits.iter().map(wait))
+        .with("waits_left_out", task.waits_left_out)
+        .with_list("frames", task.frames.iter().map(frame))
+        .with("frames_left_out", task.frames_left_out)
+        .with("may_wait_for_more", task.may_wait_for_more)
+        .with("changes", task.changes)
+}
+
+/// What a task is, in a word.
+pub(super) fn task_kind(kind: TaskKind) -> &'static str {
+    match kind {
+        TaskKind::Future => "future",
+        TaskKind::Closure => "closure",
+        TaskKind::Thread => "thread",
+    }
+}
+
+/// What a task does, in a word.
+pub(super) fn task_state(state: TaskState) -> &'static str {
+    match state {
+        TaskState::Queued => "queued",
+        TaskState::Running => "running",
+        TaskState::Waiting => "waiting",
+        TaskState::Blocked => "blocked",
+        TaskState::Frozen => "frozen",
+    }
+}
+
+/// What is waited for, in a word.
+pub(super) fn wait_kind(kind: WaitKind) -> &'static str {
+    match kind {
+        WaitKind::Task => "task",
+        WaitKind::Group => "group",
+        WaitKind::Receive => "receive",
+        WaitKind::Send => "send",
+        WaitKind::ChannelEnd => "channel_end",
+        WaitKind::Completion => "completion",
+        WaitKind::Scope => "scope",
+        WaitKind::Timer => "timer",
+        WaitKind::Cancellation => "cancellation",
+        WaitKind::Outside => "outside",
+    }
+}
+
+fn last_waker(waker: LastWaker) -> &'static str {
+    match waker {
+        LastWaker::Tokio => "tokio",
+        LastWaker::Other => "other",
+    }
+}
+
+fn priority(priority: Priority) -> &'static str {
+    match priority {
+        Priority::Interactive => "interactive",
+        Priority::Normal => "normal",
+        Priority::Background => "background",
+    }
+}
+
+fn no_more_threads(because: NoMoreThreads) -> &'static str {
+    match because {
+        NoMoreThreads::Limit => "limit",
+        NoMoreThreads::Memory => "memory",
+        NoMoreThreads::Refused => "refused",
+    }
+}
+
+fn wait(wait: &WaitSnapshot) -> Object {
+    Object::new()
+        .with("kind", wait_kind(wait.kind))
+        .with("name", wait.name.as_deref().map(text))
+        .with("resource", format!("{:x}", wait.resource))
+        .with("owner", wait.owner.map(|owner| owner.to_string()))
+        .with("at", place(wait.at))
+        .with("waiting_us", micros(wait.waiting_for))
+        .with("direct", wait.is_direct)
+        .with("frame", wait.frame)
+}
+
+fn frame(frame: &FrameSnapshot) -> Object {
+    Object::new()
+        .with("name", text(frame.name))
+        .with("at", place(frame.at))
+        .with("outer", frame.outer)
+}
+
+/// A loop.
+pub(super) fn running_loop(running: &LoopSnapshot) -> String {
+    let running = Object::new()
+        .with("body", text(running.body))
+        .with("called_at", place(running.called_at))
+        .with("items", running.items)
+        .with("done", running.done)
+        .with("runners", running.runners)
+        .with("threads", running.threads)
+        .with("task", running.task.map(|task| task.to_string()))
+        .with("age_us", micros(running.age));
+    line_of("loop", running)
+}
+
+/// A channel.
+pub(super) fn channel(channel: &ChannelSnapshot) -> String {
+    let channel = Object::new()
+        .with("number", channel.number)
+        .with("name", channel.name.as_deref().map(text))
+        .with("item_type", text(channel.item_type))
+        .with("made_at", place(channel.made_at))
+        .with("capacity", channel.capacity)
+        .with("resource", format!("{:x}", channel.resource))
+        .with("age_us", micros(channel.age))
+        .with(
+            "load",
+            channel.load.map(|load| {
+                Object::new()
+                    .with("len", load.len)
+                    .with("senders", load.senders)
+                    .with("receivers", load.receivers)
+                    .with("senders_waiting", load.senders_waiting)
+                    .with("receivers_waiting", load.receivers_waiting)
+                    .with("closed", load.is_closed)
+            }),
+        );
+    line_of("channel", channel)
+}
+
+/// A deadlock.
+pub(super) fn deadlock(deadlock: &Deadlock) -> String {
+    let ring = Object::new()
+        .with("certain", deadlock.is_certain)
+        .with("behind", deadlock.behind)
+        .with_list("tasks", deadlock.tasks.iter().map(task_fields))
+        .with("text", deadlock.to_string());
+    line_of("deadlock", ring)
+}
+
+/// A starved runtime.
+pub(super) fn starvation(starvation: &Starvation) -> String {
+    let starved = Object::new()
+        .with("runtime", starvation.runtime.number)
+        .with("name", text(&starvation.runtime.name))
+        .with("queued", starvation.queued)
+        .with("because", no_more_threads(starvation.because))
+        .with("text", starvation.to_string());
+    line_of("starvation", starved)
+}
+
+/// Tasks and channels that are not there any more.
+pub(super) fn gone(tasks: &[TaskNumber], channels: Vec<u64>) -> String {
+    let gone = Object::new()
+        .with_list("tasks", tasks.iter().map(TaskNumber::to_string))
+        .with_list("channels", channels);
+    line_of("gone", gone)
+}
+
+/// The last line of a snapshot, or of the changes since another one: what it is, how many tasks are in it, and how many tasks
+/// and channels are left out.
+pub(super) fn end_of_snapshot(
+    end: &'static str,
+    tasks: usize,
+    (tasks_left_out, channels_left_out): (usize, usize),
+) -> String {
+    Object::new()
+        .with("end", end)
+        .with("tasks", tasks)
+        .with("tasks_left_out", tasks_left_out)
+        .with("channels_left_out", channels_left_out)
+        .line()
+}
+
+/// The last line of a list of deadlocks and of starved runtimes.
+pub(super) fn end_of_deadlocks(deadlocks: usize, starvations: usize) -> String {
+    Object::new()
+        .with("end", "deadlocks")
+        .with("deadlocks", deadlocks)
+        .with("starvations", starvations)
+        .line()
+}
+
+/// The last line of a list of stacks.
+pub(super) fn end_of_stacks(threads: usize) -> String {
+    Object::new()
+        .with("end", "stacks")
+        .with("threads", threads)
+        .line()
+}
+
+/// The last line about a task that was polled on request. `ended`: with that it has ended.
+pub(super) fn end_of_poll(ended: bool) -> String {
+    Object::new()
+        .with("end", "poll")
+        .with("ended", ended)
+        .line()
+}
+
+/// The last line about a task that was frozen. `running`: it is being polled, and is held before its next poll.
+pub(super) fn end_of_freeze(running: bool) -> String {
+    Object::new()
+        .with("end", "freeze")
+        .with("running", running)
+        .line()
+}
+
+/// The last line about a task that was thawed.
+pub(super) fn end_of_thaw() -> String {
+    Object::new().with("end", "thaw").line()
+}
+
+/// The last line of a list of groups.
+pub(super) fn end_of_groups(groups: usize, groups_left_out: usize) -> String {
+    Object::new()
+        .with("end", "groups")
+        .with("groups", groups)
+        .with("groups_left_out", groups_left_out)
+        .line()
+}
+
+/// The last line of a list of reports.
+pub(super) fn end_of_reports(reports: usize) -> String {
+    Object::new()
+        .with("end", "reports")
+        .with("reports", reports)
+        .line()
+}
+
+/// What is wrong with a request, or with who makes it.
+pub(super) fn error(code: &str, message: &str) -> String {
+    line_of(
+        "error",
+        Object::new().with("code", code).with("message", message),
+    )
+}
+
+/// An object with one field.
+pub(super) fn line_of(kind: &str, fields: Object) -> String {
+    Object::new().with(kind, fields).line()
+}
+
+/// A place in the source.
+pub(super) fn place(at: &Location<'_>) -> String {
+    text(&at.to_string())
+}
+
+/// Text of the program, made safe to show.
+pub(super) fn text(text: &str) -> String {
+    Printable(text).to_string()
+}
+
+pub(super) fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// Raised by each change that a reader of the version before would misunderstand. New fields are no such change.
+const PROTOCOL: u32 = 1;

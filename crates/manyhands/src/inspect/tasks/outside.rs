@@ -1,0 +1,87 @@
+//! What a task waits for outside this library, as far as that is known: the task was pending at the end of its last poll,
+//! and more of its wakers exist than it has recorded waits.
+//!
+//! It is not recorded but derived. A waker does not say who keeps it, nor in which frame of the task; a frame in which
+//! nothing that is recorded waits must have something else in it.
+//!
+//! Not here: what is recorded (`recording/enabled/tasks/hooks.rs`).
+
+use crate::recording::WaitKind;
+use crate::recording::enabled::tasks::record::Record;
+use crate::recording::enabled::tasks::task_state::TaskState;
+use crate::recording::enabled::waits::frames::Frames;
+use crate::recording::enabled::waits::task_waits::WaitRecord;
+use std::panic::Location;
+
+/// Whether more wakers of the task exist than waits, or if that is not known.
+pub(in crate::inspect) fn may_wait_for_more(record: &Record) -> bool {
+    unlisted_wakers(record).is_none_or(|unlisted| unlisted > 0)
+}
+
+/// How many wakers of the task are neither those of recorded waits nor kept by this library for something else.
+fn unlisted_wakers(record: &Record) -> Option<usize> {
+    let waits = &record.waits;
+    // What `when_all` or a group polls has wakers of theirs.
+    let is_of_group =
+        |wait: WaitRecord| wait.is_direct && (wait.kind == WaitKind::Group || wait.set.is_some());
+    let (among, left_out) = if waits.current().any(is_of_group) {
+        let direct = waits.current().filter(|wait| wait.is_direct);
+        (direct.count(), waits.direct_left_out())
+    } else {
+        (waits.current().count(), waits.left_out())
+    };
+    let listed = among + (left_out + waits.kept()) as usize;
+    record
+        .wakers()
+        .map(|wakers| (wakers as usize).saturating_sub(listed))
+}
+
+/// Its waits outside: one for each frame in which nothing that is recorded waits, or else one, if it has more wakers than
+/// waits; no more than there are such wakers.
+///
+/// Of a thread there are none: its wakers are not counted, and it was spawned nowhere.
+pub(in crate::inspect) fn waits_outside(record: &Record) -> Vec<WaitRecord> {
+    let may_wait = matches!(record.state, TaskState::Waiting | TaskState::Blocked);
+    let Some(spawned_at) = record.spawned_at().filter(|_| may_wait) else {
+        return Vec::new();
+    };
+    // If nobody counts them, a wait that is recorded may be the only one.
+    let is_uncounted = || usize::from(record.waits.current().next().is_none());
+    let unlisted = unlisted_wakers(record).unwrap_or_else(is_uncounted);
+    if unlisted == 0 {
+        return Vec::new();
+    }
+    let wait = |at, frame| wait_outside(record, at, frame);
+    let frames = record.waits.frames();
+    let empty = frames.map_or_else(Vec::new, |frames| empty_frames(frames, record));
+    if empty.is_empty() {
+        return vec![wait(spawned_at, 0)];
+    }
+    // Those that were polled last.
+    let skipped = empty.len().saturating_sub(unlisted);
+    let empty = empty[skipped..].iter();
+    empty.map(|&(frame, at)| wait(at, frame)).collect()
+}
+
+/// The frames with no other inside in which nothing that is recorded waits.
+fn empty_frames(frames: &Frames, record: &Record) -> Vec<(usize, &'static Location<'static>)> {
+    let waits = |frame| record.waits.current().any(|wait| wait.frame == frame);
+    let innermost = frames.innermost();
+    let empty = innermost.filter(|frame| !waits(frame.address));
+    empty.map(|frame| (frame.address, frame.at)).collect()
+}
+
+fn wait_outside(record: &Record, at: &'static Location<'static>, frame: usize) -> WaitRecord {
+    WaitRecord {
+        leaf: 0,
+        kind: WaitKind::Outside,
+        resource: 0,
+        owner: None,
+        set: None,
+        at,
+        // The poll has ended then, or the thread was blocked.
+        since: record.since,
+        is_direct: true,
+        frame,
+    }
+}

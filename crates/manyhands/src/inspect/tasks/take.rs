@@ -1,0 +1,188 @@
+//! Opening the recording, and taking a snapshot.
+
+use crate::inspect::tasks::rows::Rows;
+use crate::inspect::tasks::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
+use crate::recording::WaitKind;
+use crate::recording::enabled::channels;
+use crate::recording::enabled::loops::running as loops;
+use crate::recording::enabled::tasks::record::Record;
+#[cfg(unix)]
+use crate::recording::enabled::tasks::shard::Entry;
+use crate::recording::enabled::tasks::table;
+use crate::recording::enabled::tasks::task_number::TaskNumber;
+use crate::recording::enabled::waits::task_waits::WaitRecord;
+use crate::recording::enabled::{opening, runtimes};
+use crate::sync::clock;
+use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroU32;
+
+/// Records from now on what tasks do and wait for. Opening again does nothing.
+///
+/// Example: see [`snapshot`].
+pub fn open() {
+    opening::open();
+}
+
+/// What the program does now. Without [`open`] before it there are no tasks in it.
+///
+/// # Cost
+/// A copy of what is recorded, up to 512 tasks at a time. A task that is among those that are being copied waits until that
+/// is done before it runs, waits or ends.
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "inspect-unstable")] {
+/// use manyhands::{inspect, task};
+/// manyhands::diagnostics::open();
+/// let task = task::spawn(std::future::pending::<()>());
+/// assert!(!inspect::snapshot().tasks.is_empty());
+/// task.cancel();
+/// # }
+/// ```
+#[must_use]
+pub fn snapshot() -> Snapshot {
+    clock::calibrate();
+    let mut tasks = Vec::new();
+    let mut set_sizes = SetSizes::none_yet();
+    table::for_each(|number, record| {
+        set_sizes.count(record);
+        tasks.push(TaskSnapshot::of(number, record));
+    });
+    tasks.sort_unstable_by_key(|task| task.number);
+    find_owners(&mut tasks);
+    Snapshot {
+        runtimes: runtimes::read(),
+        tasks,
+        loops: loops::read(),
+        channels: channels::read(),
+        set_sizes: set_sizes.done(),
+    }
+}
+
+/// As [`snapshot`], with at most `tasks_max` tasks, those with the lowest numbers; and how many there are besides.
+#[cfg(unix)]
+pub(in crate::inspect) fn snapshot_of_oldest(tasks_max: usize) -> (Snapshot, usize) {
+    clock::calibrate();
+    let mut tasks = Vec::new();
+    let left_out = for_each_of_oldest(tasks_max, |entry| {
+        tasks.push(TaskSnapshot::of(entry.number, entry.record()));
+    });
+    tasks.sort_unstable_by_key(|task| task.number);
+    find_owners(&mut tasks);
+    let snapshot = Snapshot {
+        runtimes: runtimes::read(),
+        tasks,
+        loops: loops::read(),
+        channels: channels::read(),
+        set_sizes: BTreeMap::new(),
+    };
+    (snapshot, left_out)
+}
+
+/// Calls `see` for the `tasks_max` tasks that have the lowest numbers, in the order of [`table::for_each_entry`]. Returns how many
+/// others there are: they are only counted, so a million tasks that nobody asked for cost little.
+#[cfg(unix)]
+pub(in crate::inspect) fn for_each_of_oldest(
+    tasks_max: usize,
+    mut see: impl FnMut(&Entry<'_>),
+) -> usize {
+    let count = table::len();
+    if tasks_max == 0 {
+        return count;
+    }
+    let last = (count > tasks_max).then(|| last_of_oldest(tasks_max));
+    let last = last.flatten();
+    let (mut seen, mut left_out) = (0, 0);
+    table::for_each_entry(|entry| {
+        // Others may have begun meanwhile.
+        if seen == tasks_max || last.is_some_and(|last| entry.number > last) {
+            left_out += 1;
+        } else {
+            seen += 1;
+            see(entry);
+        }
+    });
+    left_out
+}
+
+/// The highest of the `tasks_max` lowest numbers; `None` if there is no task any more.
+#[cfg(unix)]
+fn last_of_oldest(tasks_max: usize) -> Option<TaskNumber> {
+    let mut numbers = Vec::new();
+    table::for_each_entry(|entry| numbers.push(entry.number));
+    let place = tasks_max.min(numbers.len()).checked_sub(1)?;
+    Some(*numbers.select_nth_unstable(place).1)
+}
+
+/// The tasks that a deadlock can be of, and nothing else: those that wait, and only for tasks, scopes and groups of tasks.
+pub(in crate::inspect) fn snapshot_of_waits_for_tasks() -> Snapshot {
+    let mut tasks = Vec::new();
+    let mut set_sizes = SetSizes::none_yet();
+    table::for_each(|number, record| {
+        set_sizes.count(record);
+        let mut direct = record.waits.current().filter(|wait| wait.is_direct);
+        let is_for_tasks = |wait: WaitRecord| wait.kind == WaitKind::Task || wait.set.is_some();
+        if direct.next().is_some_and(is_for_tasks) && direct.all(is_for_tasks) {
+            tasks.push(TaskSnapshot::of(number, record));
+        }
+    });
+    find_owners(&mut tasks);
+    tasks.sort_unstable_by_key(|task| task.number);
+    Snapshot {
+        runtimes: Vec::new(),
+        tasks,
+        loops: Vec::new(),
+        channels: Vec::new(),
+        set_sizes: set_sizes.done(),
+    }
+}
+
+/// How many tasks each scope or group has.
+struct SetSizes(Rows<NonZeroU32, usize>);
+
+impl SetSizes {
+    fn none_yet() -> Self {
+        Self(Rows::new(|tasks, others| *tasks += others))
+    }
+
+    fn count(&mut self, record: &Record) {
+        if let Some(set) = record.set {
+            self.0.change(set, |tasks| *tasks += 1);
+        }
+    }
+
+    fn done(self) -> BTreeMap<NonZeroU32, usize> {
+        self.0.done().into_iter().collect()
+    }
+}
+
+/// Names the owners of waits that are older than the record of the task waited for. One that was spawned before the
+/// recording was opened is recorded when it first runs.
+pub(in crate::inspect) fn find_owners(tasks: &mut [TaskSnapshot]) {
+    let waits = tasks.iter_mut().flat_map(|task| &mut task.waits);
+    let lacks_owner =
+        |wait: &&mut WaitSnapshot| wait.kind == WaitKind::Task && wait.owner.is_none();
+    let waits: Vec<&mut WaitSnapshot> = waits.filter(lacks_owner).collect();
+    let mut owners: HashMap<usize, Option<TaskNumber>> =
+        waits.iter().map(|wait| (wait.resource, None)).collect();
+    if owners.is_empty() {
+        return;
+    }
+    // The handle that is waited on keeps the task's cell, so no other task has its address.
+    table::for_each_entry(|entry| {
+        if let Some(owner) = owners.get_mut(&entry.record().id()) {
+            *owner = Some(entry.number);
+        }
+    });
+    for wait in waits {
+        wait.owner = owners[&wait.resource];
+    }
+}
+
+/// A task by its record, with the tasks that it waits for.
+#[cfg(unix)]
+pub(in crate::inspect) fn task_with_owners(number: TaskNumber, record: &Record) -> TaskSnapshot {
+    let mut task = TaskSnapshot::of(number, record);
+    find_owners(std::slice::from_mut(&mut task));
+    task
+}

@@ -1,0 +1,165 @@
+//! With the feature: the list of channels. Same functions as in `recording/disabled.rs`.
+//!
+//! A channel that is made while recording is open is put into the list with its address, and taken out when its last end
+//! is dropped.
+//!
+//! # Access
+//! Who reads the list looks at channels by their addresses while it holds the list's lock. An end of a channel is dropped
+//! before the memory that it shares with the others is freed, and the last one takes the channel out of the list first,
+//! which needs the lock. So a channel in the list is in place.
+//!
+//! A channel whose own lock is held is not waited for: the holder may be about to make or drop another channel, in a
+//! closure of the user.
+//!
+//! Unsafe: channels are looked at by their addresses.
+
+use crate::recording::enabled::channel_snapshot::{ChannelLoad, ChannelSnapshot};
+use crate::recording::enabled::opening::is_open;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Mutex, clock, global, lock};
+use std::any::type_name;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::panic::Location;
+use std::ptr;
+use std::time::Duration;
+
+/// A channel, as far as it can be looked at from any thread.
+pub(crate) trait ObservedChannel {
+    /// What is in it; `None` if it is in use.
+    fn load(&self) -> Option<ChannelLoad>;
+}
+
+global! {
+    static CHANNELS: Mutex<BTreeMap<u64, Entry>> = Mutex::new(BTreeMap::new());
+}
+
+/// What a channel knows of its place in the list: its number there, or 0.
+#[derive(Debug)]
+pub(crate) struct ChannelRecord(AtomicU64);
+
+/// An end is being removed; at its end the channel leaves the list if that was the last one.
+#[must_use]
+pub(crate) struct RemovedEnd<'a> {
+    record: &'a ChannelRecord,
+    is_last: Cell<bool>,
+}
+
+struct Entry {
+    channel: *const (),
+    /// Reads the channel at the address `channel`, which is of the type that this function was made for.
+    load: unsafe fn(*const ()) -> Option<ChannelLoad>,
+    name: Option<Box<str>>,
+    item_type: &'static str,
+    made_at: &'static Location<'static>,
+    capacity: Option<usize>,
+    made: u64,
+}
+
+// SAFETY: the address is used under the list's lock only, and by `load`, which reads counts and no items under the
+// channel's own lock, from whichever thread.
+unsafe impl Send for Entry {}
+
+impl ChannelRecord {
+    /// Not in the list.
+    pub(crate) const fn none() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// `channel`, which contains this, was made and has its ends.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn made<T, C: ObservedChannel>(
+        &self,
+        channel: &C,
+        name: Option<Box<str>>,
+        capacity: Option<usize>,
+    ) {
+        if is_open() {
+            let entry = Entry {
+                channel: ptr::from_ref(channel).cast(),
+                load: load_of::<C>,
+                name,
+                item_type: type_name::<T>(),
+                made_at: Location::caller(),
+                capacity,
+                made: clock::ticks(),
+            };
+            self.add(entry);
+        }
+    }
+
+    #[cold]
+    fn add(&self, entry: Entry) {
+        global! {
+            static NEXT: AtomicU64 = AtomicU64::new(1);
+        }
+        // Relaxed: a count.
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        // Relaxed: written before the channel is shared.
+        self.0.store(number, Ordering::Relaxed);
+        lock(&CHANNELS).insert(number, entry);
+    }
+
+    /// An end is about to be removed.
+    #[inline]
+    pub(crate) fn removing_an_end(&self) -> RemovedEnd<'_> {
+        RemovedEnd {
+            record: self,
+            is_last: Cell::new(false),
+        }
+    }
+
+    #[cold]
+    fn remove(number: u64) {
+        let entry = lock(&CHANNELS).remove(&number);
+        drop(entry);
+    }
+}
+
+impl RemovedEnd<'_> {
+    /// Says whether it was the last one.
+    #[inline]
+    pub(crate) fn note_last(&self, is_last: bool) {
+        self.is_last.set(is_last);
+    }
+}
+
+impl Drop for RemovedEnd<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        // Relaxed: written before the channel was shared.
+        let number = self.record.0.load(Ordering::Relaxed);
+        if self.is_last.get() && number != 0 {
+            ChannelRecord::remove(number);
+        }
+    }
+}
+
+/// Looks at a channel of the type `C`.
+///
+/// # Safety
+/// `channel` is the address of one, which stays in place meanwhile.
+unsafe fn load_of<C: ObservedChannel>(channel: *const ()) -> Option<ChannelLoad> {
+    // SAFETY: as promised by the caller.
+    let channel = unsafe { &*channel.cast::<C>() };
+    channel.load()
+}
+
+/// The channels that exist, the oldest first.
+pub(crate) fn read() -> Vec<ChannelSnapshot> {
+    let channels = lock(&CHANNELS);
+    let now = clock::ticks();
+    let snapshot = |(number, entry): (&u64, &Entry)| ChannelSnapshot {
+        number: *number,
+        name: entry.name.as_deref().map(str::to_owned),
+        item_type: entry.item_type,
+        made_at: entry.made_at,
+        capacity: entry.capacity,
+        resource: entry.channel.addr(),
+        age: Duration::from_nanos(clock::nanos_in(now.saturating_sub(entry.made))),
+        // SAFETY: the channel is in the list, whose lock is held, so it is in place; the function is the one for its type.
+        load: unsafe { (entry.load)(entry.channel) },
+    };
+    channels.iter().map(snapshot).collect()
+}

@@ -1,0 +1,242 @@
+//! The report of an async loop, as far as it differs from that of other loops: the calls that ran at once, and what their
+//! number waited for.
+//!
+//! Not here: what kept the loop from being faster (`inspect/loops/calls_verdict.rs`).
+
+use crate::recording::{BeginsNoMore, CallLimit, FoundConcurrency, LevelTrial};
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// The calls of an async loop: its items, each from when it begins to its end, also while it waits for a worker.
+///
+/// Example: see [`last_loop`](crate::inspect::last_loop).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CallsReport {
+    /// How many were in flight when the first one ended.
+    pub first_at_once: usize,
+    /// How many were in flight at most.
+    pub most_at_once: usize,
+    /// The time of all, summed.
+    pub in_flight: Duration,
+    /// How many could run at once at first.
+    pub allowed_first: usize,
+    /// How many could run at once at most.
+    pub allowed_most: usize,
+    /// Where the number that could run at once at the end came from.
+    pub limit: CallLimit,
+    /// The last comparison that kept the number from rising; `None` if there was none.
+    pub trial: Option<LevelTrial>,
+    /// What a call took at first: the median of the first ones that ended, at most 32.
+    pub took_first: Duration,
+    /// What a call took at the end: the median of the last ones that ended, at most 32.
+    pub took_last: Duration,
+    /// The longest call.
+    pub longest: Duration,
+    /// How long as many were in flight as could be.
+    pub full_for: Duration,
+    /// How long more could have begun, but the source had no item ready.
+    pub waited_for_source: Duration,
+    /// How long no more began because results waited for who takes them.
+    pub waited_for_consumer: Duration,
+    /// How long the last ones ran, when there were no more items.
+    pub without_items_for: Duration,
+    /// It was stopped by a failure or a cancellation, or dropped, before all its items had ended.
+    pub is_stopped: bool,
+}
+
+/// What is counted while the loop runs.
+#[derive(Debug)]
+pub(crate) struct CallsAccount {
+    begun: Instant,
+    /// Until when time has been counted.
+    counted: Instant,
+    /// Why it begins no more since then.
+    because: BeginsNoMore,
+    ended: u64,
+    first: Vec<Duration>,
+    last: VecDeque<Duration>,
+    report: CallsReport,
+}
+
+impl CallsAccount {
+    /// Of a loop that is polled for the first time.
+    pub(crate) fn begin(now: Instant) -> Self {
+        Self {
+            begun: now,
+            counted: now,
+            because: BeginsNoMore::SourcePending,
+            ended: 0,
+            first: Vec::new(),
+            last: VecDeque::new(),
+            report: CallsReport {
+                first_at_once: 0,
+                most_at_once: 0,
+                in_flight: Duration::ZERO,
+                allowed_first: 0,
+                allowed_most: 0,
+                limit: CallLimit::NotFound,
+                trial: None,
+                took_first: Duration::ZERO,
+                took_last: Duration::ZERO,
+                longest: Duration::ZERO,
+                full_for: Duration::ZERO,
+                waited_for_source: Duration::ZERO,
+                waited_for_consumer: Duration::ZERO,
+                without_items_for: Duration::ZERO,
+                is_stopped: false,
+            },
+        }
+    }
+
+    /// What passed until now was for the reason that is known.
+    pub(crate) fn pass(&mut self, now: Instant) {
+        let passed = now.saturating_duration_since(self.counted);
+        self.counted = now;
+        let report = &mut self.report;
+        *match self.because {
+            BeginsNoMore::Full => &mut report.full_for,
+            BeginsNoMore::SourcePending | BeginsNoMore::SourceBusy => &mut report.waited_for_source,
+            BeginsNoMore::Consumer => &mut report.waited_for_consumer,
+            BeginsNoMore::SourceEnded => &mut report.without_items_for,
+        } += passed;
+    }
+
+    /// From now on for this reason.
+    pub(crate) fn begins_no_more(&mut self, because: BeginsNoMore) {
+        self.because = because;
+    }
+
+    /// This number runs of those that may.
+    pub(crate) fn runs(&mut self, running: usize, allowed: usize) {
+        let report = &mut self.report;
+        if report.allowed_most == 0 {
+            report.allowed_first = allowed;
+        }
+        report.allowed_most = report.allowed_most.max(allowed);
+        report.most_at_once = report.most_at_once.max(running);
+    }
+
+    /// One of `running` calls has ended, and has taken this time.
+    pub(crate) fn end_call(&mut self, running: usize, taken: Duration) {
+        let report = &mut self.report;
+        if self.ended == 0 {
+            report.first_at_once = running;
+        }
+        report.most_at_once = report.most_at_once.max(running);
+        report.in_flight += taken;
+        report.longest = report.longest.max(taken);
+        self.ended += 1;
+        if self.first.len() < CALLS_COMPARED {
+            self.first.push(taken);
+        }
+        if self.last.len() == CALLS_COMPARED {
+            self.last.pop_front();
+        }
+        self.last.push_back(taken);
+    }
+
+    /// The loop is over: with what it knows of the number of calls, or because it was stopped.
+    pub(crate) fn end(mut self, now: Instant, known: Option<FoundConcurrency>) -> Ended {
+        self.pass(now);
+        let report = &mut self.report;
+        match known {
+            Some(known) => (report.limit, report.trial) = (known.limit, known.trial),
+            None => report.is_stopped = true,
+        }
+        report.took_first = median(self.first);
+        report.took_last = median(self.last.into());
+        Ended {
+            items: self.ended,
+            elapsed: now.saturating_duration_since(self.begun),
+            calls: self.report,
+        }
+    }
+
+    pub(crate) fn stop(&mut self) {
+        self.report.is_stopped = true;
+    }
+
+    /// Until when time has been counted.
+    pub(crate) fn counted(&self) -> Instant {
+        self.counted
+    }
+}
+
+/// What is known of a loop that is over.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) items: u64,
+    pub(crate) elapsed: Duration,
+    pub(crate) calls: CallsReport,
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+/// Calls whose times are compared, at the beginning and at the end.
+const CALLS_COMPARED: usize = 32;
+
+#[cfg(test)]
+mod tests {
+    use super::{CALLS_COMPARED, CallsAccount, Ended};
+    use crate::recording::{BeginsNoMore, CallLimit, FoundConcurrency};
+    use crate::sync::clock;
+    use std::time::Duration;
+
+    const fn ms(count: u64) -> Duration {
+        Duration::from_millis(count)
+    }
+
+    #[test]
+    fn time_is_counted_for_the_reason_for_which_no_more_began() {
+        let start = clock::now();
+        let mut account = CallsAccount::begin(start);
+        for (until, because) in [
+            (10, BeginsNoMore::Full),
+            (30, BeginsNoMore::Consumer),
+            (60, BeginsNoMore::SourceBusy),
+            (100, BeginsNoMore::SourceEnded),
+        ] {
+            account.begins_no_more(because);
+            account.pass(start + ms(until));
+        }
+        let Ended { calls, elapsed, .. } = account.end(start + ms(150), None);
+        assert_eq!(
+            (calls.full_for, calls.waited_for_consumer),
+            (ms(10), ms(20))
+        );
+        assert_eq!(calls.waited_for_source, ms(30));
+        assert_eq!((calls.without_items_for, elapsed), (ms(90), ms(150)));
+        assert!(calls.is_stopped, "it knows nothing at its end");
+    }
+
+    #[test]
+    fn calls_are_counted_with_their_first_and_their_last_times() {
+        let start = clock::now();
+        let mut account = CallsAccount::begin(start);
+        account.runs(3, 4);
+        account.runs(7, 8);
+        for call in 0..100 {
+            account.end_call(5, ms(call));
+        }
+        let known = FoundConcurrency {
+            limit: CallLimit::Found,
+            trial: None,
+        };
+        let ended = account.end(start, Some(known));
+        let calls = ended.calls;
+        assert_eq!((ended.items, calls.in_flight), (100, ms(4_950)));
+        assert_eq!((calls.first_at_once, calls.most_at_once), (5, 7));
+        assert_eq!((calls.allowed_first, calls.allowed_most), (4, 8));
+        let half = CALLS_COMPARED as u64 / 2;
+        assert_eq!(
+            (calls.took_first, calls.took_last),
+            (ms(half), ms(100 - half))
+        );
+        assert_eq!((calls.longest, calls.limit), (ms(99), CallLimit::Found));
+        assert!(!calls.is_stopped);
+    }
+}

@@ -1,0 +1,203 @@
+//! With the feature: the last report of each place that calls loops.
+//!
+//! Loops that have ended are kept until a later one is called from the same place. Beyond [`REPORTS_MAX`] places, that whose
+//! last loop ended first gives way.
+//!
+//! # Threads
+//! The caller of a loop changes the list when the loop ends, behind one lock that is held for a search among few places. It
+//! shares the report with the list, so nothing is copied there.
+//!
+//! Not here: what a report says (`report.rs`, `inspect/loops/verdict.rs`, `inspect/loops/sentences.rs`).
+
+use crate::recording::enabled::loops::report::LoopReport;
+use crate::sync::{Mutex, clock, global, lock};
+use std::panic::Location;
+use std::sync::Arc;
+
+global! {
+    static KEPT: Mutex<Kept> = Mutex::new(Kept::none(REPORTS_MAX));
+}
+
+/// The last report of each place in the program that has called a loop since recording was opened, that of the loop that ended
+/// last first. Of at most 64 places, those that have called one last.
+///
+/// Where [`last_loop`](crate::inspect::last_loop) answers a thread about its own loop, these are of all threads.
+/// Which loops are reported on is said there.
+///
+/// # Cost
+/// A copy of the reports.
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "inspect-unstable")] {
+/// use manyhands::{inspect, parallel};
+/// manyhands::diagnostics::open();
+/// let other = std::thread::spawn(|| {
+///     parallel::options().degree_of_parallelism(1).unwrap().for_each(0..4_321_u64, |i| {
+///         std::hint::black_box(i);
+///     });
+/// });
+/// other.join().unwrap();
+/// let reports = inspect::loop_reports();
+/// let its = reports.iter().find(|report| report.items == 4_321).unwrap();
+/// assert_eq!((its.called_at.file(), its.verdict()), (file!(), inspect::Verdict::OneRunner));
+/// # }
+/// ```
+#[must_use]
+pub fn loop_reports() -> Vec<LoopReport> {
+    let kept = read();
+    kept.iter()
+        .map(|kept| LoopReport::clone(&kept.report))
+        .collect()
+}
+
+/// A loop has ended.
+pub(crate) fn keep(report: &Arc<LoopReport>) {
+    let now = clock::ticks();
+    let replaced = lock(&KEPT).keep(Arc::clone(report), now);
+    // Freed outside the lock.
+    drop(replaced);
+}
+
+/// What is kept, that of the loop that ended last first.
+pub(crate) fn read() -> Vec<KeptReport> {
+    lock(&KEPT).newest_first()
+}
+
+/// The last report of a place.
+#[derive(Debug, Clone)]
+pub(crate) struct KeptReport {
+    pub(crate) report: Arc<LoopReport>,
+    /// When the loop ended, in ticks.
+    pub(crate) ended: u64,
+    /// How many loops of this place have ended, since the place is kept.
+    pub(crate) calls: u64,
+}
+
+/// In no order.
+#[derive(Debug)]
+struct Kept {
+    reports: Vec<KeptReport>,
+    reports_max: usize,
+}
+
+impl Kept {
+    const fn none(reports_max: usize) -> Self {
+        assert!(reports_max > 0, "a full list has an oldest report");
+        Self {
+            reports: Vec::new(),
+            reports_max,
+        }
+    }
+
+    /// Returns the report that gives way.
+    fn keep(&mut self, report: Arc<LoopReport>, ended: u64) -> Option<KeptReport> {
+        let is_same = |kept: &&mut KeptReport| is_same(kept.report.called_at, report.called_at);
+        if let Some(kept) = self.reports.iter_mut().find(is_same) {
+            let calls = kept.calls + 1;
+            return Some(std::mem::replace(
+                kept,
+                KeptReport {
+                    report,
+                    ended,
+                    calls,
+                },
+            ));
+        }
+        let first = KeptReport {
+            report,
+            ended,
+            calls: 1,
+        };
+        if self.reports.len() < self.reports_max {
+            self.reports.push(first);
+            return None;
+        }
+        let oldest = self.reports.iter_mut().min_by_key(|kept| kept.ended)?;
+        Some(std::mem::replace(oldest, first))
+    }
+
+    fn newest_first(&self) -> Vec<KeptReport> {
+        let mut kept = self.reports.clone();
+        kept.sort_by_key(|kept| std::cmp::Reverse(kept.ended));
+        kept
+    }
+}
+
+/// Whether it is the same place. One place may have several addresses, so these only save the comparison of texts.
+fn is_same(one: &'static Location<'static>, other: &'static Location<'static>) -> bool {
+    std::ptr::eq(one, other)
+        || ((one.line(), one.column()) == (other.line(), other.column())
+            && one.file() == other.file())
+}
+
+/// Places of which a report is kept: more than a person reads, and few enough to be searched for each loop that ends.
+const REPORTS_MAX: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::{Kept, is_same};
+    use crate::recording::enabled::loops::report::LoopReport;
+    use std::panic::Location;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    fn report(called_at: &'static Location<'static>, items: u64) -> Arc<LoopReport> {
+        Arc::new(LoopReport {
+            body: "shop::main::{{closure}}",
+            called_at,
+            items,
+            elapsed: Duration::from_millis(1),
+            runners: Vec::new(),
+            threads: 1,
+            opened_after: None,
+            before_opening: None,
+            alone_because: None,
+            trial: None,
+            calls: None,
+        })
+    }
+
+    #[track_caller]
+    fn here() -> &'static Location<'static> {
+        Location::caller()
+    }
+
+    /// Items and calls of each.
+    fn listed(kept: &Kept) -> Vec<(u64, u64)> {
+        let newest_first = kept.newest_first().into_iter();
+        newest_first
+            .map(|kept| (kept.report.items, kept.calls))
+            .collect()
+    }
+
+    #[test]
+    fn a_place_keeps_its_last_report_and_counts_its_calls() {
+        let mut kept = Kept::none(9);
+        let (one, other) = (here(), here());
+        assert!(is_same(one, one) && !is_same(one, other));
+        assert!(kept.keep(report(one, 1), 10).is_none());
+        assert!(kept.keep(report(other, 2), 20).is_none());
+        assert_eq!(listed(&kept), [(2, 1), (1, 1)]);
+        let replaced = kept.keep(report(one, 3), 30);
+        assert_eq!(replaced.map(|kept| kept.report.items), Some(1));
+        assert_eq!(listed(&kept), [(3, 2), (2, 1)]);
+    }
+
+    #[test]
+    fn beyond_the_limit_the_place_whose_last_loop_ended_first_gives_way() {
+        let mut kept = Kept::none(3);
+        let places = [here(), here(), here(), here()];
+        for (at, items) in (0..3).zip(1..) {
+            assert!(kept.keep(report(places[at], items), items).is_none());
+        }
+        // The first place calls again, so the second one is the oldest.
+        kept.keep(report(places[0], 4), 4);
+        let replaced = kept.keep(report(places[3], 5), 5);
+        assert_eq!(replaced.map(|kept| kept.report.items), Some(2));
+        assert_eq!(listed(&kept), [(5, 1), (4, 2), (3, 1)]);
+        // Its calls are counted from the beginning when it comes back.
+        kept.keep(report(places[1], 6), 6);
+        assert_eq!(listed(&kept), [(6, 1), (5, 1), (4, 2)]);
+    }
+}

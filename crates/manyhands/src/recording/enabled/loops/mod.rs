@@ -1,0 +1,9 @@
+//! Loops: what is recorded of each while it runs, and the reports of those that have ended.
+
+pub(crate) mod async_loops;
+pub(crate) mod calls_report;
+pub(crate) mod last_reports;
+pub(crate) mod report;
+pub(crate) mod running;
+pub(crate) mod site;
+pub(crate) mod snapshot;

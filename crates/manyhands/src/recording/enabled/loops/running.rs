@@ -1,0 +1,582 @@
+//! With the feature: what is recorded of a parallel loop, the list of those that run, and the report of the last one.
+//! Same functions as in `recording/disabled.rs`.
+//!
+//! A loop is recorded while it runs; each runner counts for itself and adds its part when it ends. When the loop is over
+//! its report is kept for the thread that called it, and for the place.
+//!
+//! # Threads
+//! Runners add to two counts that only the list of running loops reads, and put their parts into one list behind a lock.
+//!
+//! Not here: what a report says (`report.rs`, `inspect/loops/verdict.rs`, `inspect/loops/sentences.rs`), and those of all places
+//! (`last_reports.rs`).
+
+use crate::recording::AloneBecause;
+use crate::recording::enabled::loops::async_loops;
+use crate::recording::enabled::loops::last_reports as loop_reports;
+use crate::recording::enabled::loops::report::{
+    BlockReport, LoopReport, RunnerReport, TrialReport,
+};
+use crate::recording::enabled::loops::site::LoopSite;
+use crate::recording::enabled::loops::snapshot::LoopSnapshot;
+use crate::recording::enabled::tasks::current;
+use crate::recording::enabled::tasks::task_number::TaskNumber;
+use crate::recording::loop_observer::{LoopObserver, RunnerObserver};
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{Mutex, clock, global, lock, thread_state};
+use std::any::type_name;
+use std::cell::RefCell;
+use std::ptr;
+use std::sync::Arc;
+use std::time::Duration;
+
+crate::sync::thread_local! {
+    /// The last loop that this thread has called.
+    static LAST: RefCell<Option<Arc<LoopReport>>> = const { RefCell::new(None) };
+}
+
+global! {
+    static RUNNING: Mutex<Vec<Arc<Running>>> = Mutex::new(Vec::new());
+}
+
+/// A loop that runs.
+struct RecordedLoop(Arc<Running>);
+
+/// What the parts of a loop know of its record.
+#[derive(Clone, Copy)]
+pub(crate) struct LoopRecord<'a>(&'a Running);
+
+#[derive(Debug)]
+struct Running {
+    begun: u64,
+    /// `None` if that is known only at the end.
+    items: Option<u64>,
+    consumer: &'static str,
+    site: LoopSite,
+    caller: Option<TaskNumber>,
+    /// How many items have been run.
+    done: AtomicU64,
+    /// How many runners it has now.
+    runners: AtomicUsize,
+    parts: Mutex<Parts>,
+}
+
+#[derive(Debug, Default)]
+struct Parts {
+    runners: Vec<Part>,
+    /// What the caller did before others could join.
+    alone: Option<Part>,
+    opened: Option<Opened>,
+    alone_because: Option<AloneBecause>,
+    trial: Option<TrialReport>,
+}
+
+/// When the loop was opened to helpers, and how many threads could have run it.
+#[derive(Debug, Clone, Copy)]
+struct Opened {
+    at: u64,
+    threads: usize,
+}
+
+/// What one runner did. Times in ticks, but for those in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    is_caller: bool,
+    worker: Option<usize>,
+    joined: u64,
+    left: u64,
+    worked: u64,
+    taking: u64,
+    off_processor_nanos: Option<u64>,
+    items: u64,
+    blocks: u64,
+    longest: Block,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Block {
+    ticks: u64,
+    items: u64,
+    items_before: u64,
+    ticks_before: u64,
+}
+
+/// The part of one runner.
+pub(crate) struct Recording<'a> {
+    running: &'a Running,
+    part: Part,
+    phase: Phase,
+    thread: thread_state::ThreadName,
+    /// Its processor time when it began.
+    processor_nanos: Option<u64>,
+}
+
+/// Whether others can join.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Alone,
+    Shared,
+}
+
+/// Runs a loop of `items` items, or of an unknown number, that was called at `site`, and whose items go to a consumer of
+/// the type `C`, with its record. The record ends also when a body panics.
+pub(crate) fn during_loop<C>(items: Option<u64>, site: LoopSite, run: impl FnOnce(LoopRecord<'_>)) {
+    let recorded = RecordedLoop(Running::begin(items, type_name::<C>(), site));
+    run(LoopRecord(&recorded.0));
+}
+
+impl Drop for RecordedLoop {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+impl Running {
+    fn begin(items: Option<u64>, consumer: &'static str, site: LoopSite) -> Arc<Self> {
+        let running = Arc::new(Self {
+            begun: clock::ticks(),
+            items,
+            consumer,
+            site,
+            caller: current::get().number,
+            done: AtomicU64::new(0),
+            runners: AtomicUsize::new(0),
+            parts: Mutex::new(Parts::default()),
+        });
+        lock(&RUNNING).push(Arc::clone(&running));
+        running
+    }
+
+    fn end(&self) {
+        let ended = clock::ticks();
+        lock(&RUNNING).retain(|other| !ptr::eq(&raw const **other, self));
+        clock::calibrate();
+        keep(self.report(ended));
+    }
+
+    fn report(&self, ended: u64) -> LoopReport {
+        let parts = lock(&self.parts);
+        let since = |ticks: u64| elapsed(ticks.saturating_sub(self.begun));
+        let of = |part: &Part| part.report(self.begun);
+        LoopReport {
+            body: body_name(self.consumer),
+            called_at: self.site.0,
+            items: self.items.unwrap_or_else(|| parts.items()),
+            elapsed: since(ended),
+            runners: parts.runners.iter().map(of).collect(),
+            threads: parts.opened.map_or(1, |opened| opened.threads.max(1)),
+            opened_after: parts.opened.map(|opened| since(opened.at)),
+            before_opening: parts.alone.as_ref().map(of),
+            alone_because: match parts.opened {
+                // None at all: there was no item, or a body has panicked.
+                None => parts.alone_because.or(Some(AloneBecause::TooShort)),
+                Some(_) => None,
+            },
+            trial: parts.trial,
+            calls: None,
+        }
+    }
+}
+
+/// A loop of `items` items, too short to be looked at, has run in one block, while recording is open.
+pub(crate) fn short_loop<C>(items: u64, ticks: u64, site: LoopSite) {
+    keep_short(items, type_name::<C>(), elapsed(ticks), site);
+}
+
+fn keep_short(items: u64, consumer: &'static str, elapsed: Duration, site: LoopSite) {
+    let caller = RunnerReport {
+        is_caller: true,
+        worker: None,
+        joined_after: Duration::ZERO,
+        left_after: elapsed,
+        worked: elapsed,
+        took_items: Duration::ZERO,
+        off_processor: None,
+        items,
+        blocks: 1,
+        longest_block: BlockReport {
+            took: elapsed,
+            items,
+            items_before: 0,
+            took_before: Duration::ZERO,
+        },
+    };
+    keep(LoopReport {
+        body: body_name(consumer),
+        called_at: site.0,
+        items,
+        elapsed,
+        runners: vec![caller.clone()],
+        threads: 1,
+        opened_after: None,
+        before_opening: Some(caller),
+        alone_because: Some(AloneBecause::AlwaysShort),
+        trial: None,
+        calls: None,
+    });
+}
+
+pub(crate) fn keep(report: LoopReport) {
+    let report = Arc::new(report);
+    loop_reports::keep(&report);
+    // A thread that is ending has no place for it any more.
+    let before = LAST.try_with(|last| last.replace(Some(report)));
+    drop(before);
+}
+
+/// How the last loop of the calling thread ran, and what kept it from being faster: who joined when, what each did, a
+/// verdict, and as text two sentences. `None` before the first loop, and for those that ended before
+/// [`open`](crate::diagnostics::open).
+///
+/// Loops and queries are recorded, `invoke`, and async loops. A query may be several loops, of which this is the last. A
+/// loop inside another one is the last until the outer one ends. An async loop is one of the thread that polls it last: ask in
+/// the next line after its `await`. It has calls in place of runners. Those of all threads, by the places that call them, are
+/// given by [`loop_reports`](super::loop_reports).
+///
+/// # Cost
+/// A copy of the report. A loop takes a short lock for each runner, and one for its report, while recording is open.
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "inspect-unstable")] {
+/// use manyhands::inspect::{self, AloneBecause, Verdict};
+/// use manyhands::{diagnostics, parallel};
+/// diagnostics::open();
+/// parallel::options().degree_of_parallelism(1).unwrap().for_each(0..1_000_u64, |i| {
+///     std::hint::black_box(i);
+/// });
+/// let report = inspect::last_loop().unwrap();
+/// assert_eq!((report.items, report.rounds()), (1_000, 1_000));
+/// assert!(report.runners.iter().all(|runner| runner.is_caller && runner.blocks > 0));
+/// assert_eq!(report.alone_because, Some(AloneBecause::OneAllowed));
+/// assert_eq!(report.verdict(), Verdict::OneRunner);
+/// assert!(report.alone_share() == 1.0 && report.imbalance() == 1.0);
+/// assert!(report.mean_runners() <= 1.0);
+/// assert!(report.off_processor_share().is_none_or(|share| share <= 1.0));
+/// assert!(report.runners[0].longest_block.times_heavier() > 0.0);
+/// assert!(report.trial.is_none_or(|trial| trial.times_slower() > 1.0));
+/// assert!(report.to_string().ends_with("alone. No more than one runner was allowed."));
+/// # }
+/// ```
+///
+/// An async loop, by a virtual clock:
+/// ```
+/// # #[cfg(feature = "inspect-unstable")] {
+/// use manyhands::inspect::{self, CallLimit, Verdict};
+/// use manyhands::simulation::Simulation;
+/// use manyhands::{diagnostics, parallel, time};
+/// use std::time::Duration;
+/// diagnostics::open();
+/// let report = Simulation::new(1).run(async {
+///     let eight = parallel::async_options().degree_of_parallelism(8).unwrap();
+///     eight.for_each_async(0..100, |_| time::sleep(Duration::from_millis(40))).await;
+///     inspect::last_loop().unwrap()
+/// });
+/// let report = report.unwrap();
+/// assert_eq!(report.verdict(), Verdict::ConcurrencySet);
+/// assert!(report.to_string().ends_with(
+///     "with the setting of 8 at a time this list cannot take less than 500.0ms."
+/// ));
+/// let calls = report.calls.unwrap();
+/// assert_eq!((calls.first_at_once, calls.limit), (8, CallLimit::Set));
+/// assert!(calls.trial.is_none_or(|trial| trial.times_faster() < 2.0));
+/// # }
+/// ```
+#[must_use]
+pub fn last_loop() -> Option<LoopReport> {
+    let last = LAST.try_with(|last| last.borrow().clone());
+    last.ok().flatten().map(|last| LoopReport::clone(&last))
+}
+
+/// The loops that run now, the oldest first; then the async ones.
+pub(crate) fn read() -> Vec<LoopSnapshot> {
+    let running = lock(&RUNNING).clone();
+    let now = clock::ticks();
+    let snapshot = |running: &Arc<Running>| LoopSnapshot {
+        body: body_name(running.consumer),
+        called_at: running.site.0,
+        items: running.items,
+        // Relaxed, both: counts.
+        done: running.done.load(Ordering::Relaxed),
+        runners: running.runners.load(Ordering::Relaxed),
+        threads: lock(&running.parts)
+            .opened
+            .map_or(1, |opened| opened.threads),
+        task: running.caller,
+        age: elapsed(now.saturating_sub(running.begun)),
+    };
+    let running = running.iter().map(snapshot);
+    running.chain(async_loops::read()).collect()
+}
+
+impl<'a> LoopObserver for LoopRecord<'a> {
+    type Runner = Recording<'a>;
+
+    fn alone(self, because: AloneBecause) {
+        lock(&self.0.parts).alone_because = Some(because);
+    }
+
+    fn opens(self, threads: usize) {
+        let at = clock::ticks();
+        let mut parts = lock(&self.0.parts);
+        parts.opened.get_or_insert(Opened { at, threads });
+    }
+
+    fn compared(self, alone: u64, shared: u64, runners: u64, is_contended: bool) {
+        lock(&self.0.parts).trial = Some(TrialReport {
+            alone: elapsed(alone),
+            shared: elapsed(shared),
+            runners: usize::try_from(runners).unwrap_or(usize::MAX),
+            is_contended,
+        });
+    }
+
+    fn caller_alone(self) -> Recording<'a> {
+        Recording::begin(self.0, true, None, Phase::Alone)
+    }
+
+    fn caller(self, worker: Option<usize>) -> Recording<'a> {
+        Recording::begin(self.0, true, worker, Phase::Shared)
+    }
+
+    fn helper(self, worker: Option<usize>) -> Recording<'a> {
+        Recording::begin(self.0, false, worker, Phase::Shared)
+    }
+}
+
+impl<'a> Recording<'a> {
+    fn begin(running: &'a Running, is_caller: bool, worker: Option<usize>, phase: Phase) -> Self {
+        // Relaxed: a count.
+        running.runners.fetch_add(1, Ordering::Relaxed);
+        let thread = thread_state::current_thread();
+        let now = clock::ticks();
+        Self {
+            running,
+            part: Part {
+                is_caller,
+                worker,
+                joined: now,
+                left: now,
+                worked: 0,
+                taking: 0,
+                off_processor_nanos: None,
+                items: 0,
+                blocks: 0,
+                longest: Block::default(),
+            },
+            phase,
+            thread,
+            processor_nanos: thread_state::cpu_nanos(thread),
+        }
+    }
+}
+
+impl RunnerObserver for Recording<'_> {
+    fn block(&mut self, items: u64) {
+        let now = clock::ticks();
+        self.part.block(items, now);
+        // Relaxed: a count.
+        self.running.done.fetch_add(items, Ordering::Relaxed);
+    }
+
+    fn took_items(&mut self) {
+        self.part.took_items(clock::ticks());
+    }
+}
+
+impl Drop for Recording<'_> {
+    fn drop(&mut self) {
+        let span = clock::ticks().saturating_sub(self.part.joined);
+        let used = thread_state::cpu_nanos(self.thread).zip(self.processor_nanos);
+        let off = used
+            .map(|(now, before)| clock::nanos_in(span).saturating_sub(now.saturating_sub(before)));
+        self.part.off_processor_nanos = off;
+        // Relaxed: a count.
+        self.running.runners.fetch_sub(1, Ordering::Relaxed);
+        lock(&self.running.parts).add(self.part, self.phase);
+    }
+}
+
+impl Parts {
+    fn items(&self) -> u64 {
+        self.runners.iter().map(|part| part.items).sum()
+    }
+
+    fn add(&mut self, part: Part, phase: Phase) {
+        if phase == Phase::Alone {
+            match &mut self.alone {
+                Some(known) => known.add(&part),
+                None => self.alone = Some(part),
+            }
+        }
+        let is_same = |known: &&mut Part| {
+            known.is_caller == part.is_caller && (part.is_caller || known.worker == part.worker)
+        };
+        match self.runners.iter_mut().find(is_same) {
+            Some(known) => known.add(&part),
+            None => self.runners.push(part),
+        }
+    }
+}
+
+impl Part {
+    fn block(&mut self, items: u64, now: u64) {
+        let ticks = now.saturating_sub(self.left);
+        self.left = now;
+        if ticks > self.longest.ticks {
+            self.longest = Block {
+                ticks,
+                items,
+                items_before: self.items,
+                ticks_before: self.worked,
+            };
+        }
+        self.worked += ticks;
+        self.items += items;
+        self.blocks += 1;
+    }
+
+    fn took_items(&mut self, now: u64) {
+        self.taking += now.saturating_sub(self.left);
+        self.left = now;
+    }
+
+    /// Adds a later part of the same runner.
+    fn add(&mut self, later: &Self) {
+        self.worker = self.worker.or(later.worker);
+        self.left = later.left;
+        if later.longest.ticks > self.longest.ticks {
+            self.longest = Block {
+                items_before: later.longest.items_before + self.items,
+                ticks_before: later.longest.ticks_before + self.worked,
+                ..later.longest
+            };
+        }
+        self.worked += later.worked;
+        self.taking += later.taking;
+        self.items += later.items;
+        self.blocks += later.blocks;
+        let both = self.off_processor_nanos.zip(later.off_processor_nanos);
+        self.off_processor_nanos = both.map(|(one, other)| one + other);
+    }
+
+    fn report(&self, begun: u64) -> RunnerReport {
+        let since = |ticks: u64| elapsed(ticks.saturating_sub(begun));
+        RunnerReport {
+            is_caller: self.is_caller,
+            worker: self.worker,
+            joined_after: since(self.joined),
+            left_after: since(self.left),
+            worked: elapsed(self.worked),
+            took_items: elapsed(self.taking),
+            off_processor: self.off_processor_nanos.map(Duration::from_nanos),
+            items: self.items,
+            blocks: self.blocks,
+            longest_block: BlockReport {
+                took: elapsed(self.longest.ticks),
+                items: self.longest.items,
+                items_before: self.longest.items_before,
+                took_before: elapsed(self.longest.ticks_before),
+            },
+        }
+    }
+}
+
+/// The body in a consumer's type: its first closure or function that is not of this library, else the whole type.
+pub(crate) fn body_name(consumer: &'static str) -> &'static str {
+    let is_of_path = |c: char| c.is_alphanumeric() || "_:{}#".contains(c);
+    let paths = consumer.split(|c: char| !is_of_path(c));
+    let mut others = paths.filter(|path| {
+        let of_library = ["manyhands::", "core::", "alloc::", "std::"];
+        path.contains("::") && !of_library.iter().any(|start| path.starts_with(start))
+    });
+    let closure = others.clone().find(|path| path.ends_with("{{closure}}"));
+    closure.or_else(|| others.next()).unwrap_or(consumer)
+}
+
+pub(crate) fn elapsed(ticks: u64) -> Duration {
+    Duration::from_nanos(clock::nanos_in(ticks))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Block, Part, Parts, Phase, body_name};
+
+    fn part(worker: Option<usize>, joined: u64, blocks: &[(u64, u64)]) -> Part {
+        let mut part = Part {
+            is_caller: worker.is_none(),
+            worker,
+            joined,
+            left: joined,
+            worked: 0,
+            taking: 0,
+            off_processor_nanos: Some(1),
+            items: 0,
+            blocks: 0,
+            longest: Block::default(),
+        };
+        for &(items, ticks) in blocks {
+            part.block(items, part.left + ticks);
+        }
+        part
+    }
+
+    #[test]
+    fn the_longest_block_is_kept_with_what_came_before_it() {
+        let part = part(None, 100, &[(1, 5), (8, 3), (64, 900), (7, 50)]);
+        assert_eq!((part.items, part.blocks, part.worked), (80, 4, 958));
+        let longest = part.longest;
+        assert_eq!((longest.items, longest.ticks), (64, 900));
+        assert_eq!((longest.items_before, longest.ticks_before), (9, 8));
+        assert_eq!(part.left, 1_058);
+    }
+
+    #[test]
+    fn the_time_in_which_items_are_taken_is_no_time_of_a_block() {
+        let mut part = part(None, 100, &[(1, 5)]);
+        part.took_items(135);
+        part.block(2, 139);
+        part.took_items(140);
+        assert_eq!((part.worked, part.taking, part.left), (9, 31, 140));
+        assert_eq!((part.longest.ticks, part.longest.items), (5, 1));
+        let mut twice = part;
+        twice.add(&part);
+        assert_eq!((twice.worked, twice.taking), (18, 62));
+    }
+
+    #[test]
+    fn parts_of_the_same_runner_are_added_and_those_of_others_are_not() {
+        let mut parts = Parts::default();
+        parts.add(part(None, 0, &[(2, 10)]), Phase::Alone);
+        parts.add(part(None, 20, &[(3, 30)]), Phase::Shared);
+        parts.add(part(Some(1), 25, &[(4, 10)]), Phase::Shared);
+        parts.add(part(Some(1), 60, &[(1, 5)]), Phase::Shared);
+        parts.add(part(Some(2), 60, &[(1, 5)]), Phase::Shared);
+        let items: Vec<u64> = parts.runners.iter().map(|part| part.items).collect();
+        assert_eq!(items, [5, 5, 1]);
+        assert_eq!(parts.alone.unwrap().items, 2);
+        let caller = parts.runners[0];
+        assert_eq!((caller.longest.items_before, caller.left), (2, 50));
+        assert_eq!(parts.runners[1].off_processor_nanos, Some(2));
+    }
+
+    #[test]
+    fn a_body_is_named_by_the_function_that_it_stands_in() {
+        for (consumer, name) in [
+            (
+                "manyhands::parallel::for_each::ForEach<shop::main::{{closure}}, manyhands::engine::consumer::Uncancellable>",
+                "shop::main::{{closure}}",
+            ),
+            (
+                "manyhands::parallel::map::Map<alloc::vec::Vec<shop::Item>, shop::price::{{closure}}>",
+                "shop::price::{{closure}}",
+            ),
+            (
+                "manyhands::parallel::for_each::ForEach<shop::price, ()>",
+                "shop::price",
+            ),
+            ("manyhands::Sum<u64>", "manyhands::Sum<u64>"),
+        ] {
+            assert_eq!(body_name(consumer), name);
+        }
+    }
+}

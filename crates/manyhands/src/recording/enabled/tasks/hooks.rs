@@ -1,0 +1,520 @@
+//! With the feature: the hooks by which tasks and waits are recorded. Same functions as in `recording/disabled.rs`.
+//!
+//! A thread knows the task that it runs, so that a future that is about to wait can record that in the task's record.
+//! While recording is not open it knows none, and the hooks of a wait are a comparison with that and a branch. The other
+//! hooks load whether recording is open, and branch.
+//!
+//! # Threads
+//! A task is spawned and woken by any thread, and runs on one at a time. The order of its changes is that in which the
+//! task's queue hands it from thread to thread.
+//!
+//! Not here: the records (`table.rs`), and how a task is woken by its record (`inspect/serve/wake_by_record.rs`).
+
+use crate::priority::Priority;
+use crate::recording::WaitKind;
+use crate::recording::enabled::opening::is_open;
+use crate::recording::enabled::tasks::current::{self, Current, is_recorded};
+use crate::recording::enabled::tasks::frozen;
+use crate::recording::enabled::tasks::last_waker::LastWaker;
+use crate::recording::enabled::tasks::leaf_stacks;
+use crate::recording::enabled::tasks::record::{Origin, Record};
+use crate::recording::enabled::tasks::recorded_cell::RecordedCell;
+use crate::recording::enabled::tasks::table;
+use crate::recording::enabled::tasks::task_number::TaskNumber;
+use crate::recording::enabled::tasks::task_state::TaskState;
+use crate::recording::enabled::tasks::work_type::WorkType;
+use crate::recording::enabled::waits::lines::Lines;
+use crate::recording::enabled::waits::task_set;
+use crate::recording::enabled::waits::task_waits::{WaitRecord, Waits};
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{clock, global, thread};
+use std::cell::Cell;
+use std::num::NonZeroU32;
+use std::panic::Location;
+use std::ptr::{self, NonNull};
+use std::task::{Poll, Waker};
+
+/// What a task's cell knows of its record: a [`TaskNumber`], or 0.
+#[derive(Debug)]
+pub(crate) struct TaskRecord(AtomicU64);
+
+crate::sync::thread_local! {
+    /// The shard that gets what this thread spawns, plus 1; 0: not chosen yet.
+    static SPREAD: Cell<usize> = const { Cell::new(0) };
+}
+
+impl TaskRecord {
+    /// Not recorded.
+    pub(crate) const fn none() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// Whether the task is not recorded.
+    pub(crate) fn is_none(&self) -> bool {
+        self.number().is_none()
+    }
+
+    /// Of its record.
+    pub(crate) fn number(&self) -> Option<TaskNumber> {
+        // Relaxed: written before the task is shared, or by its runner, and a number that is missed is none.
+        TaskNumber::from_bits(self.0.load(Ordering::Relaxed))
+    }
+
+    /// Who runs the task has not spawned it: that was before recording was opened, and nobody saw it.
+    pub(crate) fn clear_parent(&self) {
+        if let Some(number) = self.number() {
+            table::change(number, |record| record.parent = None);
+        }
+    }
+
+    /// The task is about to be queued, or, if it was spawned before recording was opened, to run.
+    ///
+    /// `cell` is the task's, and is not freed before this has [`ended`](Self::ended), or a [`run`](Self::run) that was the
+    /// last.
+    #[cold]
+    pub(crate) fn spawned(
+        &self,
+        cell: NonNull<()>,
+        (name, priority): (Option<&str>, Priority),
+        work: &'static WorkType,
+        spawned_at: &'static Location<'static>,
+    ) {
+        let record = Record {
+            cell: Some(RecordedCell::new(cell)),
+            origin: Some(Origin {
+                work,
+                spawned_at,
+                priority,
+            }),
+            name: name.map(Box::from),
+            parent: current::get().number,
+            ..Record::new(clock::ticks())
+        };
+        let number = table::insert(spread(), record);
+        // Relaxed: as in `number`.
+        self.0
+            .store(number.map_or(0, TaskNumber::to_bits), Ordering::Relaxed);
+    }
+
+    /// The calling thread begins to run or poll the task. `None`: it must not, because the task is frozen; `waker` was then
+    /// asked for a waker of it.
+    #[cold]
+    pub(crate) fn run(
+        &self,
+        id: usize,
+        worker: Option<(usize, &RuntimeNumber)>,
+        waker: impl FnOnce() -> Option<Waker>,
+    ) -> Option<Running> {
+        let Some(number) = self.number() else {
+            return Some(Running::none());
+        };
+        let now = clock::ticks();
+        let mut is_held = false;
+        table::change(number, |record| {
+            is_held = frozen::hold(number, worker.map(|(_, runtime)| runtime.0), waker);
+            if is_held {
+                record.enter(TaskState::Frozen, now);
+                record.note_change();
+                return;
+            }
+            record.enter(TaskState::Running, now);
+            record.begin_poll();
+            record.set_wakers(Some(0));
+            record.polls = record.polls.saturating_add(1);
+            record.ran_on = worker.and_then(|(worker, runtime)| {
+                Some((NonZeroU32::new(runtime.0)?, u32::try_from(worker).ok()?))
+            });
+        });
+        if is_held {
+            return None;
+        }
+        let mut current = Current::of(Some(number), id);
+        current.asked = leaf_stacks::begin(number);
+        let before = current::replace(current);
+        if let Some(outer) = before.number {
+            set_state(outer, TaskState::Running, TaskState::Blocked, now);
+        }
+        Some(Running(Some((number, before))))
+    }
+
+    /// The task was queued again.
+    #[inline]
+    pub(crate) fn woken(&self) {
+        if is_open() {
+            self.note_wake();
+        }
+    }
+
+    #[cold]
+    fn note_wake(&self) {
+        let Some(number) = self.number() else { return };
+        let now = clock::ticks();
+        table::change(number, |record| {
+            record.enter(TaskState::Queued, now);
+            record.wakes = record.wakes.saturating_add(1);
+            record.last_waker = Some(LastWaker::current());
+            record.note_change();
+        });
+    }
+
+    /// The task ends, or was dropped.
+    #[inline]
+    pub(crate) fn ended(&self) {
+        if let Some(number) = self.number() {
+            end(number);
+        }
+    }
+}
+
+/// One run of a closure, or one poll of a future.
+#[must_use]
+pub(crate) struct Running(Option<(TaskNumber, Current)>);
+
+impl Running {
+    /// Of a task that is not recorded.
+    #[inline]
+    pub(crate) const fn none() -> Self {
+        Self(None)
+    }
+
+    /// Ends the run. `is_over`: so does the task.
+    #[inline]
+    pub(crate) fn end(self, is_over: bool, wakers: impl FnOnce() -> Option<u32>) {
+        let Some((number, before)) = self.0 else {
+            return;
+        };
+        let asked = current::replace(before).asked;
+        let now = clock::ticks();
+        if let Some(outer) = before.number {
+            set_state(outer, TaskState::Blocked, TaskState::Running, now);
+        }
+        if is_over {
+            end(number);
+            if let Some(ticket) = asked {
+                leaf_stacks::end(ticket, None);
+            }
+            return;
+        }
+        let wakers = wakers();
+        table::change(number, |record| {
+            record.enter(TaskState::Waiting, now);
+            record.waits.end_poll(now);
+            record.set_wakers(wakers);
+            record.note_change();
+        });
+        if let Some(ticket) = asked {
+            leaf_stacks::end(ticket, Some(number));
+        }
+    }
+}
+
+/// The task has ended. Who calls this holds a part of its cell.
+fn end(number: TaskNumber) {
+    table::remove(number);
+    frozen::forget(number);
+}
+
+/// Changes the state of a task whose thread runs another one in its frame, or has done so.
+fn set_state(number: TaskNumber, from: TaskState, to: TaskState, now: u64) {
+    table::change(number, |record| {
+        if record.state == from {
+            record.enter(to, now);
+        }
+    });
+}
+
+/// A future of this library is about to be pending.
+///
+/// `leaf` is the future, `resource` the address of what it waits for.
+#[inline]
+#[track_caller]
+pub(crate) fn waits<L>(leaf: &L, waker: &Waker, kind: WaitKind, resource: usize) {
+    if is_recorded() {
+        waits_recorded(ptr::from_ref(leaf).addr(), waker, kind, resource);
+    }
+}
+
+#[cold]
+#[track_caller]
+fn waits_recorded(leaf: usize, waker: &Waker, kind: WaitKind, resource: usize) {
+    note_wait(new_wait(leaf, kind, resource, None), waker.data().addr());
+}
+
+/// As [`waits`], for the end of the task `task`.
+#[inline]
+#[track_caller]
+pub(crate) fn waits_for_task<L>(leaf: &L, waker: &Waker, task: &TaskRecord, id: usize) {
+    if is_recorded() {
+        waits_for_task_recorded(ptr::from_ref(leaf).addr(), waker, task, id);
+    }
+}
+
+#[cold]
+#[track_caller]
+fn waits_for_task_recorded(leaf: usize, waker: &Waker, task: &TaskRecord, id: usize) {
+    let wait = new_wait(leaf, WaitKind::Task, id, task.number());
+    wait.owner.into_iter().for_each(task_set::note_polled);
+    note_wait(wait, waker.data().addr());
+}
+
+/// The library keeps this waker, though the task does not wait for what would wake it.
+#[inline]
+pub(crate) fn keeps(waker: &Waker) {
+    if is_recorded() {
+        keeps_recorded(waker.data().addr());
+    }
+}
+
+#[cold]
+fn keeps_recorded(waker: usize) {
+    let current = current::get();
+    if let Some(number) = current.number.filter(|_| waker == current.waker) {
+        table::change(number, |record| record.waits.keep());
+    }
+}
+
+#[track_caller]
+pub(crate) fn new_wait(
+    leaf: usize,
+    kind: WaitKind,
+    resource: usize,
+    owner: Option<TaskNumber>,
+) -> WaitRecord {
+    WaitRecord {
+        leaf,
+        kind,
+        resource,
+        owner,
+        set: None,
+        at: current::get().lines.of(Location::caller()),
+        since: 0,
+        is_direct: true,
+        frame: 0,
+    }
+}
+
+/// Records a wait in the task that the calling thread runs.
+pub(crate) fn note_wait(mut wait: WaitRecord, waker: usize) {
+    let current = current::get();
+    let Some(number) = current.number else { return };
+    wait.is_direct = waker == current.waker;
+    wait.at = current.lines.of_all.unwrap_or(wait.at);
+    wait.frame = current.frame;
+    table::change(number, |record| {
+        if let Some(leaf) = current.over() {
+            record.waits.remove(leaf);
+        }
+        record.add_wait(wait);
+    });
+    current::has_recorded_wait();
+    if let Some(ticket) = current.asked {
+        leaf_stacks::note(ticket, wait.leaf);
+    }
+}
+
+/// The calling thread waits for the end of the task `task`, until this is dropped.
+#[inline]
+#[track_caller]
+pub(crate) fn thread_waits_for_task(task: &TaskRecord, id: usize) -> ThreadWait {
+    if !is_open() {
+        return ThreadWait(None);
+    }
+    thread_waits_recorded(task, id)
+}
+
+#[cold]
+#[track_caller]
+fn thread_waits_recorded(task: &TaskRecord, id: usize) -> ThreadWait {
+    let mut wait = new_wait(0, WaitKind::Task, id, task.number());
+    wait.since = clock::ticks();
+    let begun = ThreadWait::begin(0, Some(wait.at), Some(0));
+    note_wait(wait, 0);
+    begun
+}
+
+/// The calling thread polls a future with this waker until it is ready. Any future: it may wait for several things, and
+/// for what is not recorded.
+#[inline]
+pub(crate) fn thread_polls_any(waker: &Waker) -> ThreadWait {
+    if !is_open() {
+        return ThreadWait(None);
+    }
+    ThreadWait::begin(waker.data().addr(), None, None)
+}
+
+/// As [`thread_polls_any`], a future that waits for one thing.
+#[inline]
+#[track_caller]
+pub(crate) fn thread_polls_one(waker: &Waker) -> ThreadWait {
+    if !is_open() {
+        return ThreadWait(None);
+    }
+    ThreadWait::begin_one(waker)
+}
+
+/// What a thread waits for, until this is dropped: as the task that it runs, or else as a thread.
+#[must_use]
+pub(crate) struct ThreadWait(Option<Waiting>);
+
+struct Waiting {
+    number: TaskNumber,
+    before: Current,
+    /// What the task has recorded in this poll, and its wakers.
+    outer: (Waits, Option<u32>),
+    is_thread: bool,
+}
+
+impl ThreadWait {
+    #[cold]
+    #[track_caller]
+    fn begin_one(waker: &Waker) -> Self {
+        Self::begin(waker.data().addr(), Some(Location::caller()), Some(0))
+    }
+
+    #[cold]
+    fn begin(waker: usize, at: Option<&'static Location<'static>>, wakers: Option<u32>) -> Self {
+        let before = current::get();
+        let (number, is_thread) = match before.number {
+            Some(number) => (number, false),
+            None => match table::insert(spread(), thread_record()) {
+                Some(number) => (number, true),
+                None => return Self(None),
+            },
+        };
+        let mut outer = (Waits::default(), None);
+        table::change(number, |record| {
+            let frames = record.waits.frames();
+            let frames = frames.and_then(|frames| frames.around(before.frame));
+            outer = record.replace_waits(Waits::none_yet(frames), wakers);
+        });
+        let mut current = Current::of(Some(number), waker);
+        current.lines = Lines {
+            of_all: at,
+            ..before.lines
+        };
+        current.frame = before.frame;
+        current::replace(current);
+        Self(Some(Waiting {
+            number,
+            before,
+            outer,
+            is_thread,
+        }))
+    }
+
+    /// Polls once.
+    #[inline]
+    pub(crate) fn poll<R>(&self, poll: impl FnOnce() -> Poll<R>) -> Poll<R> {
+        let Some(waiting) = &self.0 else {
+            return poll();
+        };
+        table::change(waiting.number, Record::begin_poll);
+        current::poll_begins();
+        let polled = poll();
+        if polled.is_pending() {
+            let now = clock::ticks();
+            table::change(waiting.number, |record| record.waits.end_poll(now));
+        }
+        polled
+    }
+}
+
+impl Drop for ThreadWait {
+    fn drop(&mut self) {
+        let Some(waiting) = self.0.take() else { return };
+        current::replace(waiting.before);
+        if waiting.is_thread {
+            table::remove(waiting.number);
+        } else {
+            table::change(waiting.number, |record| {
+                record.replace_waits(waiting.outer.0, waiting.outer.1);
+            });
+        }
+    }
+}
+
+/// The calling thread is blocked, until this is dropped.
+#[inline]
+pub(crate) fn thread_blocks() -> Blocked {
+    let is_recorded = is_recorded();
+    Blocked(if is_recorded { Blocked::begin() } else { None })
+}
+
+/// See [`thread_blocks`].
+#[must_use]
+pub(crate) struct Blocked(Option<TaskNumber>);
+
+impl Blocked {
+    #[cold]
+    fn begin() -> Option<TaskNumber> {
+        let number = current::get().number?;
+        let now = clock::ticks();
+        let mut is_outermost = false;
+        table::change(number, |record| {
+            is_outermost = record.state == TaskState::Running;
+            if is_outermost {
+                record.enter(TaskState::Blocked, now);
+            }
+        });
+        is_outermost.then_some(number)
+    }
+}
+
+impl Drop for Blocked {
+    fn drop(&mut self) {
+        if let Some(number) = self.0 {
+            let now = clock::ticks();
+            table::change(number, |record| record.enter(TaskState::Running, now));
+        }
+    }
+}
+
+/// Names a runtime of this process.
+#[derive(Debug)]
+pub(crate) struct RuntimeNumber(u32);
+
+impl RuntimeNumber {
+    /// The next one.
+    pub(crate) fn new() -> Self {
+        global! {
+            static NEXT: AtomicU64 = AtomicU64::new(1);
+        }
+        // Relaxed: a count.
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self(u32::try_from(number).unwrap_or(u32::MAX))
+    }
+
+    /// As a plain number.
+    pub(crate) fn get(&self) -> u32 {
+        self.0
+    }
+
+    /// Simulation: waits until one of its tasks is thawed. False, at once, if none of them is due and frozen.
+    pub(crate) fn wait_for_thaw(&self) -> bool {
+        is_open() && frozen::wait_for_thaw(self.0)
+    }
+}
+
+/// The calling thread, in place of a task.
+fn thread_record() -> Record {
+    Record {
+        name: thread::current().name().map(Box::from),
+        state: TaskState::Running,
+        ..Record::new(clock::ticks())
+    }
+}
+
+/// The shard for what this thread records.
+fn spread() -> usize {
+    global! {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+    }
+    let chosen = SPREAD.get();
+    if chosen > 0 {
+        return chosen - 1;
+    }
+    // Relaxed: any number will do.
+    let next = NEXT.fetch_add(1, Ordering::Relaxed);
+    SPREAD.set(next.wrapping_add(1).max(1));
+    next
+}

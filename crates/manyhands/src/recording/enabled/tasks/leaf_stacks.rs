@@ -1,0 +1,167 @@
+//! What one poll of a task leaves behind that was asked for: the stack of its thread at each place where a future of this
+//! library was about to be pending.
+//!
+//! The poll is an ordinary one, and the futures do what they always do. The thread that polls copies its own stack wherever it
+//! records a wait. One task at a time is asked for.
+//!
+//! # Threads
+//! Who asks, and the thread that then polls the task, meet in `ANSWER`, under its lock. A poll that ends late finds that its
+//! ticket is another one's, and leaves nothing.
+//!
+//! Not here: how the task comes to be polled (`inspect/serve/poll_once.rs`).
+
+use crate::recording::enabled::tasks::record::Record;
+use crate::recording::enabled::tasks::table;
+use crate::recording::enabled::tasks::task_number::TaskNumber;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::stack_copy::{self, NotCopied, StackCopy};
+use crate::sync::{Condvar, Mutex, global, lock};
+#[cfg(unix)]
+use std::{
+    sync::PoisonError,
+    time::{Duration, Instant},
+};
+
+/// Names one request; 0 none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Ticket(u64);
+
+/// What the poll has left.
+#[derive(Debug)]
+pub(crate) struct Left {
+    /// The task's record at the end of the poll; `None`: with that the task has ended.
+    pub(crate) record: Option<Record>,
+    /// Where a wait begins, by its future, and the stack there.
+    pub(crate) stacks: Vec<(usize, Result<StackCopy, NotCopied>)>,
+}
+
+#[derive(Debug)]
+struct Answer {
+    ticket: Ticket,
+    stacks: Vec<(usize, Result<StackCopy, NotCopied>)>,
+    /// The poll has ended, with this record of its task.
+    ended_with: Option<Option<Record>>,
+}
+
+/// A task is about to be polled: the ticket, if this is the poll that was asked for.
+#[inline]
+pub(crate) fn begin(number: TaskNumber) -> Option<Ticket> {
+    // Relaxed: it is written before the wake that leads to this poll, which publishes it.
+    if ASKED.load(Ordering::Relaxed) == number.to_bits() {
+        begin_asked(number)
+    } else {
+        None
+    }
+}
+
+#[cold]
+fn begin_asked(number: TaskNumber) -> Option<Ticket> {
+    let answer = lock(&ANSWER);
+    // Relaxed, both: all changes are made under the lock.
+    let is_first = ASKED.load(Ordering::Relaxed) == number.to_bits();
+    ASKED.store(0, Ordering::Relaxed);
+    is_first.then_some(answer.ticket)
+}
+
+/// In such a poll the future `leaf` is about to be pending, somewhere above in the calling thread's stack.
+#[cold]
+pub(crate) fn note(ticket: Ticket, leaf: usize) {
+    let is_wanted = |answer: &Answer| {
+        let is_known = || answer.stacks.iter().any(|(known, _)| *known == leaf);
+        answer.ticket == ticket && (answer.stacks.len() < STACKS_MAX || is_known())
+    };
+    if !is_wanted(&lock(&ANSWER)) {
+        return;
+    }
+    // Not under the lock: it may have to wait for another copy. Only this thread adds to this ticket's.
+    let copy = stack_copy::copy_of_own();
+    let mut answer = lock(&ANSWER);
+    if is_wanted(&answer) {
+        // The last one is that of the future that is there at the end.
+        answer.stacks.retain(|(known, _)| *known != leaf);
+        answer.stacks.push((leaf, copy));
+    }
+}
+
+/// Such a poll has ended, of the task with this number, or with the task.
+#[cold]
+pub(crate) fn end(ticket: Ticket, number: Option<TaskNumber>) {
+    let mut record = None;
+    if let Some(number) = number {
+        table::change(number, |found| record = Some(found.clone()));
+    }
+    let mut answer = lock(&ANSWER);
+    if answer.ticket == ticket {
+        answer.ended_with = Some(record);
+        drop(answer);
+        ENDED.notify_all();
+    }
+}
+
+/// Asks the next thread that polls this task, after it has been woken. Only one at a time may ask.
+#[cfg(unix)]
+pub(crate) fn ask(number: TaskNumber) -> Ticket {
+    let mut answer = lock(&ANSWER);
+    let ticket = Ticket(answer.ticket.0 + 1);
+    *answer = Answer {
+        ticket,
+        ..Answer::none()
+    };
+    // Relaxed: as in `begin`.
+    ASKED.store(number.to_bits(), Ordering::Relaxed);
+    ticket
+}
+
+/// Waits until the poll has ended, at most until then; `None`: it has not. Nothing is asked any more after this.
+#[cfg(unix)]
+pub(crate) fn wait(ticket: Ticket, deadline: Instant) -> Option<Left> {
+    let mut answer = lock(&ANSWER);
+    while answer.ticket == ticket && answer.ended_with.is_none() {
+        let left = deadline.saturating_duration_since(crate::sync::clock::now());
+        if left == Duration::ZERO {
+            break;
+        }
+        let waited = ENDED.wait_timeout(answer, left);
+        (answer, _) = waited.unwrap_or_else(PoisonError::into_inner);
+    }
+    // Relaxed: changed under the lock.
+    ASKED.store(0, Ordering::Relaxed);
+    let next = Ticket(answer.ticket.0 + 1);
+    let seen = std::mem::replace(
+        &mut *answer,
+        Answer {
+            ticket: next,
+            ..Answer::none()
+        },
+    );
+    let record = seen.ended_with?;
+    let stacks = seen.stacks;
+    Some(Left { record, stacks })
+}
+
+impl Answer {
+    const fn none() -> Self {
+        Self {
+            ticket: Ticket(0),
+            stacks: Vec::new(),
+            ended_with: None,
+        }
+    }
+}
+
+global! {
+    /// The number of the task that is asked for and has not been polled since, or 0. Changed under the lock of `ANSWER`.
+    static ASKED: AtomicU64 = AtomicU64::new(0);
+}
+
+global! {
+    static ANSWER: Mutex<Answer> = Mutex::new(Answer::none());
+}
+
+global! {
+    /// A poll that was asked for has ended.
+    static ENDED: Condvar = Condvar::new();
+}
+
+/// As many as a task's waits are kept.
+const STACKS_MAX: usize = 8;

@@ -1,0 +1,21 @@
+//! Tasks: what is recorded of each, and the table of all.
+
+pub(crate) mod current;
+pub(crate) mod frozen;
+pub(crate) mod hooks;
+#[cfg(feature = "tokio")]
+pub(crate) mod in_tokio;
+pub(crate) mod last_waker;
+pub(crate) mod leaf_stacks;
+pub(crate) mod record;
+#[expect(
+    unsafe_code,
+    reason = "where a cell is, any thread may know; see the file's header"
+)]
+pub(crate) mod recorded_cell;
+pub(crate) mod shard;
+mod shared_shard;
+pub(crate) mod table;
+pub(crate) mod task_number;
+pub(crate) mod task_state;
+pub(crate) mod work_type;

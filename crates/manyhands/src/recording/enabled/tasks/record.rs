@@ -1,0 +1,176 @@
+//! What is recorded of one task.
+//!
+//! Not here: where records are (`table.rs`), and what is recorded when (`hooks.rs`).
+
+use crate::priority::Priority;
+use crate::recording::enabled::tasks::last_waker::LastWaker;
+use crate::recording::enabled::tasks::recorded_cell::RecordedCell;
+use crate::recording::enabled::tasks::task_number::TaskNumber;
+use crate::recording::enabled::tasks::task_state::{TaskKind, TaskState};
+use crate::recording::enabled::tasks::work_type::WorkType;
+use crate::recording::enabled::waits::lines::is_of_library;
+use crate::recording::enabled::waits::task_waits::{WaitRecord, Waits};
+use std::mem;
+use std::num::NonZeroU32;
+use std::panic::Location;
+
+/// What is recorded of one task. Times are readings of the tick counter.
+#[derive(Debug, Clone)]
+pub(crate) struct Record {
+    /// `None` of a thread.
+    pub(crate) cell: Option<RecordedCell>,
+    /// `None` of a thread.
+    pub(crate) origin: Option<Origin>,
+    pub(crate) name: Option<Box<str>>,
+    pub(crate) parent: Option<TaskNumber>,
+    /// The scope or group that it belongs to.
+    pub(crate) set: Option<NonZeroU32>,
+    /// The runtime and the worker that ran it last.
+    pub(crate) ran_on: Option<(NonZeroU32, u32)>,
+    pub(crate) state: TaskState,
+    /// When it was spawned, or first seen.
+    pub(crate) spawned: u64,
+    /// When it got into this state.
+    pub(crate) since: u64,
+    /// How long it has run.
+    pub(crate) busy: u64,
+    /// No further than it can be counted.
+    pub(crate) polls: u32,
+    /// No further than it can be counted.
+    pub(crate) wakes: u32,
+    /// `None` if it was never woken.
+    pub(crate) last_waker: Option<LastWaker>,
+    /// Raised by each poll, each wake, and each change of its waits; goes on with 0 behind the highest number.
+    pub(crate) changes: u32,
+    /// How many of its wakers exist, or [`UNKNOWN`].
+    pub(crate) wakers: u32,
+    pub(crate) waits: Waits,
+}
+
+/// What a task runs, where it was spawned, and its priority.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Origin {
+    pub(crate) work: &'static WorkType,
+    pub(crate) spawned_at: &'static Location<'static>,
+    pub(crate) priority: Priority,
+}
+
+impl Record {
+    /// Of a thread that was first seen now; a task has more to say.
+    pub(crate) fn new(now: u64) -> Self {
+        Self {
+            cell: None,
+            origin: None,
+            name: None,
+            parent: None,
+            set: None,
+            ran_on: None,
+            state: TaskState::Queued,
+            spawned: now,
+            since: now,
+            busy: 0,
+            polls: 0,
+            wakes: 0,
+            last_waker: None,
+            changes: 0,
+            wakers: UNKNOWN,
+            waits: Waits::default(),
+        }
+    }
+
+    /// Which task this is for its handle and for `tracing`; 0: it is none.
+    pub(crate) fn id(&self) -> usize {
+        self.cell.map_or(0, RecordedCell::id)
+    }
+
+    /// The type of its closure or future; empty of a thread.
+    pub(crate) fn type_name(&self) -> &'static str {
+        self.origin.map_or("", |origin| origin.work.type_name())
+    }
+
+    /// Where it was spawned; `None` of a thread.
+    pub(crate) fn spawned_at(&self) -> Option<&'static Location<'static>> {
+        self.origin.map(|origin| origin.spawned_at)
+    }
+
+    /// The line of one of its waits: that of its spawning if it is nothing but a future of this library.
+    pub(crate) fn line_of(&self, wait: &WaitRecord) -> &'static Location<'static> {
+        let spawned_at = is_of_library(wait.at).then(|| self.spawned_at());
+        spawned_at.flatten().unwrap_or(wait.at)
+    }
+
+    /// What a snapshot shows of it is not what it was.
+    pub(crate) fn note_change(&mut self) {
+        self.changes = self.changes.wrapping_add(1);
+    }
+
+    /// Changes its state. A thread that waits may wake up to look, and sleep again: that alone is no change of what it
+    /// waits for.
+    pub(crate) fn enter(&mut self, state: TaskState, now: u64) {
+        if self.state == TaskState::Running {
+            self.busy += now.saturating_sub(self.since);
+        }
+        self.state = state;
+        self.since = now;
+    }
+
+    /// What it is.
+    pub(crate) fn kind(&self) -> TaskKind {
+        self.origin
+            .map_or(TaskKind::Thread, |origin| origin.work.kind())
+    }
+
+    /// `None` of a thread.
+    pub(crate) fn priority(&self) -> Option<Priority> {
+        self.origin.map(|origin| origin.priority)
+    }
+
+    /// How many of its wakers exist, as far as that is known.
+    pub(crate) fn wakers(&self) -> Option<u32> {
+        (self.wakers != UNKNOWN).then_some(self.wakers)
+    }
+
+    pub(crate) fn set_wakers(&mut self, wakers: Option<u32>) {
+        self.wakers = wakers.map_or(UNKNOWN, |wakers| wakers.min(UNKNOWN - 1));
+    }
+
+    /// The task is about to be polled: what it waited for so far counts only for since when it waits for the same again.
+    pub(crate) fn begin_poll(&mut self) {
+        self.waits.begin_poll();
+        self.note_change();
+    }
+
+    /// Puts other waits and wakers in, and returns these.
+    pub(crate) fn replace_waits(
+        &mut self,
+        waits: Waits,
+        wakers: Option<u32>,
+    ) -> (Waits, Option<u32>) {
+        self.note_change();
+        let before = self.wakers();
+        self.set_wakers(wakers);
+        (mem::replace(&mut self.waits, waits), before)
+    }
+
+    /// Adds a wait; see [`Waits::add`].
+    pub(crate) fn add_wait(&mut self, wait: WaitRecord) {
+        self.note_change();
+        self.waits.add(wait);
+    }
+
+    /// A task was added to a scope or group that this one may wait for.
+    pub(crate) fn grow_awaited_set(&mut self, number: NonZeroU32) {
+        self.waits.grow_set(number);
+        self.note_change();
+    }
+
+    /// Takes out the wait of a future that is dropped, or whose wait is over.
+    pub(crate) fn remove_wait(&mut self, leaf: usize, is_same: impl Fn(&WaitRecord) -> bool) {
+        if self.waits.remove(leaf) || self.waits.remove_same(is_same) {
+            self.note_change();
+        }
+    }
+}
+
+/// Of wakers: nobody has counted them.
+const UNKNOWN: u32 = u32::MAX;

@@ -1,0 +1,96 @@
+//! The table of recorded tasks: sharded, each shard behind a lock.
+//!
+//! A task keeps its number, not a pointer. A number names a place in the table and how often that place was used
+//! before, so one that outlives its task finds nothing. A reader copies records under their shard's lock, so no record is
+//! torn; different ones are read a moment apart.
+//!
+//! Not here: a record (`record.rs`), a shard (`shard.rs`) and its lock (`shared_shard.rs`), what is recorded when
+//! (`hooks.rs`), and what is made of it (`inspect/tasks/snapshot.rs`).
+
+use crate::recording::enabled::tasks::record::Record;
+use crate::recording::enabled::tasks::shard::Entry;
+use crate::recording::enabled::tasks::shared_shard::SharedShard;
+use crate::recording::enabled::tasks::task_number::{SHARDS, TaskNumber};
+use crate::sync::{Padded, global};
+
+/// Adds a record. `spread` chooses the shard. `None` if the shard is full.
+pub(crate) fn insert(spread: usize, record: Record) -> Option<TaskNumber> {
+    let shard = spread % SHARDS;
+    TABLE[shard].lock().insert(shard, record)
+}
+
+/// Changes a record, if the task is still there.
+pub(crate) fn change(number: TaskNumber, change: impl FnOnce(&mut Record)) {
+    TABLE[number.shard()].lock().change(number, change);
+}
+
+/// Whether the task has not ended.
+pub(crate) fn is_there(number: TaskNumber) -> bool {
+    TABLE[number.shard()].lock().is_there(number)
+}
+
+/// Takes a record out.
+pub(crate) fn remove(number: TaskNumber) {
+    let mut shard = TABLE[number.shard()].lock();
+    let removed = shard.take(number);
+    drop(shard);
+    drop(removed);
+}
+
+/// How many records there are.
+#[cfg(unix)]
+pub(crate) fn len() -> usize {
+    TABLE.iter().map(|shard| shard.lock().len()).sum()
+}
+
+/// Calls `see` with each record; see [`for_each_entry`].
+pub(crate) fn for_each(mut see: impl FnMut(TaskNumber, &Record)) {
+    for_each_entry(|entry| see(entry.number, entry.record()));
+}
+
+/// Calls `see` for each record, one shard after the other. The lock of a shard is let go from time to time, and who
+/// waits for it has it then, so that no task waits for long.
+pub(crate) fn for_each_entry(mut see: impl FnMut(&Entry<'_>)) {
+    for (number, shard) in TABLE.iter().enumerate() {
+        shard.for_each_entry(number, &mut see);
+    }
+}
+
+global! {
+    static TABLE: [Padded<SharedShard>; SHARDS] =
+        [const { Padded(SharedShard::empty()) }; SHARDS];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Record, SHARDS, TaskNumber, insert, is_there, remove};
+
+    fn record() -> Record {
+        Record::new(0)
+    }
+
+    #[test]
+    fn a_number_that_outlives_its_task_finds_nothing() {
+        // No other test of this process fills this shard.
+        let first = insert(SHARDS - 1, record()).unwrap();
+        assert!(is_there(first));
+        remove(first);
+        assert!(!is_there(first));
+        let mut again = insert(SHARDS - 1, record()).unwrap();
+        while again.place() != first.place() {
+            again = insert(SHARDS - 1, record()).unwrap();
+        }
+        assert_ne!(first, again);
+        assert!(is_there(again) && !is_there(first));
+        remove(first);
+        assert!(is_there(again), "an old number removes nothing");
+        assert_eq!(again.to_string(), format!("{first}.{}", again.uses()));
+        assert_eq!(TaskNumber::from_bits(again.to_bits()), Some(again));
+        for number in [first, again] {
+            assert_eq!(TaskNumber::from_text(&number.to_string()), Some(number));
+        }
+        for text in ["", "x", "1.0", "1.x", "-1", "1.2.3", "4294967296"] {
+            assert_eq!(TaskNumber::from_text(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The number of a recorded task: it names a place in the table and how often that place was used.
+//!
+//! Not here: the table (`table.rs`).
+
+use std::fmt;
+use std::num::NonZeroU64;
+
+/// Where a record is: rises from one record to the next of [`for_each_entry`].
+#[cfg(unix)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    shard: usize,
+    place: usize,
+}
+
+/// Names a recorded task. No two tasks of a process have the same number.
+///
+/// # Examples
+/// ```
+/// # #[cfg(feature = "inspect-unstable")] {
+/// use manyhands::{inspect, task};
+/// manyhands::diagnostics::open();
+/// let tasks = [1, 2].map(|_| task::spawn(std::future::pending::<()>()));
+/// let numbers: Vec<inspect::TaskNumber> =
+///     inspect::snapshot().tasks.iter().map(|task| task.number).collect();
+/// assert!(numbers.len() >= 2 && numbers[0] != numbers[1]);
+/// tasks.iter().for_each(task::JoinHandle::cancel);
+/// # }
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TaskNumber(NonZeroU64);
+
+impl TaskNumber {
+    /// Of what is in this place when it is used for the `uses`-th time, from 1.
+    pub(crate) fn new(uses: u32, place: usize, shard: usize) -> Self {
+        let bits = u64::from(uses) << 32 | ((place << SHARD_BITS) | shard) as u64;
+        Self(NonZeroU64::new(bits).expect("a place that is in use was used"))
+    }
+
+    /// As a word that is not 0.
+    pub(crate) fn to_bits(self) -> u64 {
+        self.0.get()
+    }
+
+    /// The number that is shown as this text.
+    #[cfg(unix)]
+    pub(crate) fn from_text(text: &str) -> Option<Self> {
+        let (low, uses) = match text.split_once('.') {
+            Some((low, uses)) => (low.parse::<u32>().ok()?, uses.parse::<u32>().ok()?),
+            None => (text.parse::<u32>().ok()?, 1),
+        };
+        Self::from_bits(u64::from(uses) << 32 | u64::from(low)).filter(|_| uses > 0)
+    }
+
+    /// The number that became this word, or `None` of 0.
+    pub(crate) fn from_bits(bits: u64) -> Option<Self> {
+        NonZeroU64::new(bits).map(Self)
+    }
+
+    /// Where its record is.
+    #[cfg(unix)]
+    pub(crate) fn in_table(self) -> Place {
+        Place {
+            shard: self.shard(),
+            place: self.place(),
+        }
+    }
+
+    /// How often its place was used, with this time.
+    pub(crate) fn uses(self) -> u32 {
+        (self.0.get() >> 32) as u32
+    }
+
+    fn low(self) -> usize {
+        usize::try_from(self.0.get() & u64::from(u32::MAX)).expect("32 bits are an index")
+    }
+
+    /// The place in its shard.
+    pub(crate) fn place(self) -> usize {
+        self.low() >> SHARD_BITS
+    }
+
+    pub(crate) fn shard(self) -> usize {
+        self.low() % SHARDS
+    }
+}
+
+/// Short: the place, and from its second use on how often it was used.
+impl fmt::Display for TaskNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.low())?;
+        match self.uses() {
+            1 => Ok(()),
+            uses => write!(f, ".{uses}"),
+        }
+    }
+}
+
+impl fmt::Debug for TaskNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+const SHARD_BITS: u32 = 4;
+/// This number of threads can record tasks without contention for one lock.
+pub(crate) const SHARDS: usize = 1 << SHARD_BITS;
+/// Places of a shard: what a number has bits for.
+pub(crate) const PLACES_MAX: usize = 1 << (32 - SHARD_BITS);

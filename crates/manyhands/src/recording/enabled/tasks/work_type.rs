@@ -1,0 +1,65 @@
+//! What a task runs: the type of its closure or future, and how such a future is woken by who holds no part of its cell.
+//!
+//! Not here: who wakes it so (`inspect/serve/wake_by_record.rs`).
+
+use crate::recording::enabled::tasks::task_state::TaskKind;
+use std::ptr::NonNull;
+
+/// The type of a task's closure or future, and how a future is woken.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WorkType {
+    name: fn() -> &'static str,
+    kind: TaskKind,
+    #[cfg_attr(not(unix), expect(dead_code, reason = "nobody can ask for a wake"))]
+    pub(crate) waking: Option<Waking>,
+}
+
+/// The two steps of a wake by who holds no part of the task's cell. The first one needs only that the cell is there; if it
+/// returns true, the caller must do the second one, and has the cell until then.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Waking {
+    #[cfg_attr(not(unix), expect(dead_code, reason = "nobody can ask for a wake"))]
+    pub(crate) request: unsafe fn(NonNull<()>) -> bool,
+    #[cfg_attr(not(unix), expect(dead_code, reason = "nobody can ask for a wake"))]
+    pub(crate) queue: unsafe fn(NonNull<()>),
+}
+
+impl WorkType {
+    /// Of a closure.
+    pub(crate) const fn closure<F>() -> Self {
+        Self {
+            name: std::any::type_name::<F>,
+            kind: TaskKind::Closure,
+            waking: None,
+        }
+    }
+
+    /// Of a future. `waking`: how any thread may wake it.
+    pub(crate) const fn future<F>(waking: Option<Waking>) -> Self {
+        Self {
+            name: std::any::type_name::<F>,
+            kind: TaskKind::Future,
+            waking,
+        }
+    }
+
+    /// What such work is.
+    pub(crate) fn kind(&self) -> TaskKind {
+        self.kind
+    }
+
+    /// The type of the closure or future.
+    pub(crate) fn type_name(&self) -> &'static str {
+        (self.name)()
+    }
+}
+
+impl Waking {
+    /// Of these two steps.
+    pub(crate) const fn new(
+        request: unsafe fn(NonNull<()>) -> bool,
+        queue: unsafe fn(NonNull<()>),
+    ) -> Self {
+        Self { request, queue }
+    }
+}

@@ -1,0 +1,117 @@
+//! With the feature: a future's mark as an annotated frame, by which a task knows where it is polled and where it waits.
+//! Same functions as in `recording/disabled.rs`.
+//!
+//! A frame is known by the address of its mark, which lies in a pinned future. It is recorded where that future is polled,
+//! forgotten when it is ready or dropped, and with all others when its task is next polled. So a task shows the frames
+//! that it went through in its last poll.
+//!
+//! Not here: the future that has a mark (`task/framed.rs`), and the frames of a task (`frames.rs`).
+
+use crate::recording::enabled::tasks::{current, table};
+use crate::recording::enabled::waits::frames::Frame;
+use std::panic::Location;
+use std::ptr;
+use std::task::Poll;
+
+/// What a future needs to be a frame.
+#[derive(Debug)]
+pub(crate) struct FrameMark {
+    name: &'static str,
+    at: &'static Location<'static>,
+    /// It may be in a task's list.
+    is_listed: bool,
+}
+
+/// One poll of a frame's future.
+#[must_use]
+pub(crate) struct InFrame<'mark> {
+    mark: &'mark mut FrameMark,
+    /// The frame around it, if it is recorded.
+    outer: Option<usize>,
+}
+
+impl FrameMark {
+    /// Named so, and on the caller's line.
+    #[track_caller]
+    pub(crate) const fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            at: Location::caller(),
+            is_listed: false,
+        }
+    }
+
+    /// The future is about to be polled, in a task that is recorded.
+    pub(crate) fn enter(&mut self) -> InFrame<'_> {
+        let outer = self.record();
+        InFrame { mark: self, outer }
+    }
+
+    fn record(&mut self) -> Option<usize> {
+        let current = current::get();
+        let (number, outer) = (current.number?, current.frame);
+        let frame = Frame {
+            address: self.address(),
+            outer,
+            name: self.name,
+            at: self.at,
+        };
+        let mut is_kept = false;
+        table::change(number, |record| {
+            is_kept = record.waits.frames_to_enter().enter(frame);
+        });
+        self.is_listed |= is_kept;
+        is_kept.then(|| {
+            current::set_frame(frame.address);
+            outer
+        })
+    }
+
+    #[inline]
+    fn forget(&mut self) {
+        if self.is_listed {
+            self.forget_listed();
+        }
+    }
+
+    #[cold]
+    fn forget_listed(&mut self) {
+        self.is_listed = false;
+        let address = self.address();
+        if let Some(number) = current::get().number {
+            table::change(number, |record| {
+                if let Some(frames) = record.waits.frames_mut() {
+                    frames.remove(address);
+                }
+            });
+        }
+    }
+
+    /// Of no other frame, as long as this one is pinned: a mark is not empty.
+    fn address(&self) -> usize {
+        ptr::from_ref(self).addr()
+    }
+}
+
+impl Drop for FrameMark {
+    fn drop(&mut self) {
+        self.forget();
+    }
+}
+
+impl InFrame<'_> {
+    /// The poll has ended with this.
+    pub(crate) fn leave<R>(self, polled: &Poll<R>) {
+        if polled.is_ready() {
+            self.mark.forget();
+        }
+    }
+}
+
+impl Drop for InFrame<'_> {
+    fn drop(&mut self) {
+        if let Some(outer) = self.outer {
+            current::set_frame(outer);
+        }
+    }
+}

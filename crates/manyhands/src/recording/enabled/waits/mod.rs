@@ -1,0 +1,11 @@
+//! Waits: what a task waits for, on which line and in which frames.
+
+pub(crate) mod awaited_set;
+pub(crate) mod forget;
+pub(crate) mod frame_mark;
+pub(crate) mod frames;
+pub(crate) mod group_names;
+pub(crate) mod lines;
+pub(crate) mod task_set;
+pub(crate) mod task_waits;
+pub(crate) mod wait_site;

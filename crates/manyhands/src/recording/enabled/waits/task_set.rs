@@ -1,0 +1,161 @@
+//! With the feature: which tasks belong to one scope or group, so that a wait for them is known to be one. Same functions as
+//! in `recording/disabled.rs`.
+//!
+//! A scope or group that was made while recording was open has a number. The record of each of its tasks has it, and so has
+//! a wait for them. `when_all` has a number if it was made of handles; which tasks these are it learns while it polls them.
+//!
+//! # Threads
+//! Any thread adds tasks, one at a time waits for them. What is added while somebody waits changes that wait, so of two
+//! looks that see the same wait no task was added in between.
+
+use crate::recording::WaitKind;
+use crate::recording::enabled::opening::is_open;
+use crate::recording::enabled::tasks::current::{self, is_recorded};
+use crate::recording::enabled::tasks::hooks::{TaskRecord, new_wait, note_wait};
+use crate::recording::enabled::tasks::table;
+use crate::recording::enabled::tasks::task_number::TaskNumber;
+use crate::recording::enabled::waits::awaited_set::{AwaitedSet, SetWait};
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::global;
+use std::cell::Cell;
+use std::num::NonZeroU32;
+use std::ptr;
+use std::task::Waker;
+
+/// The tasks of a scope or of a group.
+#[derive(Debug)]
+pub(crate) struct TaskSet {
+    /// `None`: it was made while recording was not open.
+    number: Option<NonZeroU32>,
+    /// Who waits for it, or has done so last: a [`TaskNumber`], or 0.
+    waiter: AtomicU64,
+}
+
+impl TaskSet {
+    /// Of a new scope or group.
+    pub(crate) fn new() -> Self {
+        Self {
+            number: if is_open() { next_number() } else { None },
+            waiter: AtomicU64::new(0),
+        }
+    }
+
+    /// Of futures that are awaited together. Others than handles are no tasks.
+    pub(crate) fn of_futures(are_handles: impl FnOnce() -> bool) -> Self {
+        if is_open() && are_handles() {
+            return Self::new();
+        }
+        Self {
+            number: None,
+            waiter: AtomicU64::new(0),
+        }
+    }
+
+    /// Polls one of these futures. If it is pending, the task that it waits for belongs to the set from now on.
+    #[inline]
+    pub(crate) fn poll<R>(&self, poll: impl FnOnce() -> R) -> R {
+        if self.number.is_none() {
+            return poll();
+        }
+        let _polled = PolledFor(POLLED_FOR.replace(self.number));
+        poll()
+    }
+
+    /// `None` if it was made before recording was opened, or of other futures than handles.
+    pub(crate) fn number(&self) -> Option<NonZeroU32> {
+        self.number
+    }
+
+    /// The task was spawned in the scope, or put into the group.
+    #[inline]
+    pub(crate) fn add(&self, task: &TaskRecord) {
+        if let Some(number) = self.number {
+            self.add_recorded(number, task);
+        }
+    }
+
+    #[cold]
+    fn add_recorded(&self, number: NonZeroU32, task: &TaskRecord) {
+        if let Some(task) = task.number() {
+            table::change(task, |record| record.set = Some(number));
+        }
+        // Relaxed: who misses the waiter adds a task while the wait begins, so before the first of two looks that see it.
+        if let Some(waiter) = TaskNumber::from_bits(self.waiter.load(Ordering::Relaxed)) {
+            table::change(waiter, |record| record.grow_awaited_set(number));
+        }
+    }
+}
+
+/// Puts back what a thread polled handles for before.
+struct PolledFor(Option<NonZeroU32>);
+
+impl Drop for PolledFor {
+    fn drop(&mut self) {
+        POLLED_FOR.set(self.0);
+    }
+}
+
+crate::sync::thread_local! {
+    /// The set of the handle that the thread polls.
+    static POLLED_FOR: Cell<Option<NonZeroU32>> = const { Cell::new(None) };
+}
+
+/// A handle was polled and waits for this task.
+pub(crate) fn note_polled(task: TaskNumber) {
+    let Some(set) = POLLED_FOR.get() else { return };
+    table::change(task, |record| {
+        if record.set != Some(set) {
+            record.set = Some(set);
+            // So of two looks that see the same record, both see the task in the set.
+            record.note_change();
+        }
+    });
+}
+
+/// A future of this library is about to be pending until tasks of `set` end; else as [`waits`](record::waits). The future of
+/// a scope is all that its thread polls.
+#[inline]
+#[track_caller]
+pub(crate) fn waits_for_set<L>(
+    leaf: &L,
+    waker: &Waker,
+    resource: usize,
+    (set, until): (&TaskSet, SetWait),
+) {
+    if is_recorded() {
+        waits_for_set_recorded(ptr::from_ref(leaf).addr(), waker, resource, (set, until));
+    }
+}
+
+#[cold]
+#[track_caller]
+fn waits_for_set_recorded(
+    leaf: usize,
+    waker: &Waker,
+    resource: usize,
+    (set, until): (&TaskSet, SetWait),
+) {
+    let waiter = current::get().number;
+    // Relaxed: see `add_recorded`.
+    set.waiter
+        .store(waiter.map_or(0, TaskNumber::to_bits), Ordering::Relaxed);
+    let mut wait = new_wait(leaf, until.kind(), resource, None);
+    wait.set = set.number.map(|number| AwaitedSet { number, until });
+    note_wait(wait, waker.data().addr());
+    if until.kind() == WaitKind::Scope
+        && let Some(waiter) = waiter
+    {
+        table::change(waiter, |record| record.set_wakers(Some(1)));
+    }
+}
+
+/// `None` when all numbers have been used.
+fn next_number() -> Option<NonZeroU32> {
+    global! {
+        static NEXT: AtomicU32 = AtomicU32::new(1);
+    }
+    // Relaxed, both: a count.
+    let next = |number: u32| number.checked_add(1);
+    let number = NEXT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+    number.ok().and_then(NonZeroU32::new)
+}

@@ -1,0 +1,338 @@
+//! What a task waits for, as its record keeps it.
+//!
+//! Not here: the other parts of a record (`tasks/record.rs`), and what is recorded when (`tasks/hooks.rs`).
+
+use crate::recording::WaitKind;
+use crate::recording::enabled::tasks::task_number::TaskNumber;
+use crate::recording::enabled::waits::awaited_set::AwaitedSet;
+use crate::recording::enabled::waits::frames::Frames;
+use std::num::NonZeroU32;
+use std::panic::Location;
+
+/// What a task waits for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Waits {
+    /// While the task is polled, the first ones are those of the poll before.
+    list: Vec<WaitRecord>,
+    /// How many these are.
+    earlier: usize,
+    /// Waits that were not kept.
+    left_out: u32,
+    /// How many of those were direct.
+    direct_left_out: u32,
+    /// How many of the task's wakers this library keeps besides those of its waits.
+    kept: u32,
+    /// The frames in which it waits; few tasks have any.
+    frames: Option<Box<Frames>>,
+}
+
+/// One wait of a task.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WaitRecord {
+    /// Where the future that waits is.
+    pub(crate) leaf: usize,
+    pub(crate) kind: WaitKind,
+    /// What it waits for: an address.
+    pub(crate) resource: usize,
+    /// The task that it waits for.
+    pub(crate) owner: Option<TaskNumber>,
+    /// The scope or group whose tasks it waits for.
+    pub(crate) set: Option<AwaitedSet>,
+    pub(crate) at: &'static Location<'static>,
+    /// When it began; 0 until the poll has ended in which it did.
+    pub(crate) since: u64,
+    /// The end of the wait wakes the task itself, not something inside it that may wait for more.
+    pub(crate) is_direct: bool,
+    /// The frame that waits, or 0.
+    pub(crate) frame: usize,
+}
+
+impl Waits {
+    /// Of a task that is in these frames.
+    pub(crate) fn none_yet(frames: Option<Frames>) -> Self {
+        Self {
+            frames: frames.map(Box::new),
+            ..Self::default()
+        }
+    }
+
+    /// What the task waits for; while it is polled, those of this poll.
+    pub(crate) fn current(&self) -> impl Iterator<Item = WaitRecord> + '_ {
+        self.list[self.earlier..].iter().copied()
+    }
+
+    /// Waits that were not kept.
+    pub(crate) fn left_out(&self) -> u32 {
+        self.left_out
+    }
+
+    /// How many of those were direct.
+    pub(crate) fn direct_left_out(&self) -> u32 {
+        self.direct_left_out
+    }
+
+    /// How many of the task's wakers this library keeps besides those of its waits.
+    pub(crate) fn kept(&self) -> u32 {
+        self.kept
+    }
+
+    /// The library keeps one more.
+    pub(crate) fn keep(&mut self) {
+        self.kept += 1;
+    }
+
+    /// The frames in which the task waits.
+    pub(crate) fn frames(&self) -> Option<&Frames> {
+        self.frames.as_deref()
+    }
+
+    /// The same, to take one out.
+    pub(crate) fn frames_mut(&mut self) -> Option<&mut Frames> {
+        self.frames.as_deref_mut()
+    }
+
+    /// The same, to add one.
+    pub(crate) fn frames_to_enter(&mut self) -> &mut Frames {
+        self.frames.get_or_insert_default()
+    }
+
+    /// The task is about to be polled: what it waited for so far counts only for since when it waits for the same again.
+    pub(crate) fn begin_poll(&mut self) {
+        self.forget_earlier();
+        self.earlier = self.list.len();
+        self.left_out = 0;
+        self.direct_left_out = 0;
+        self.kept = 0;
+        if let Some(frames) = &mut self.frames {
+            frames.forget();
+        }
+    }
+
+    /// The poll has ended: waits that it began begin now.
+    pub(crate) fn end_poll(&mut self, now: u64) {
+        self.forget_earlier();
+        let begun = self.list.iter_mut().filter(|wait| wait.since == 0);
+        begun.for_each(|wait| wait.since = now);
+    }
+
+    /// Adds a wait; one of the same future takes the place of the earlier one. If that was for the same thing, this one goes
+    /// on with it. Direct waits are kept rather than others.
+    pub(crate) fn add(&mut self, mut wait: WaitRecord) {
+        let known = self.list.iter().position(|known| known.leaf == wait.leaf);
+        if let Some(place) = known {
+            wait.go_on_with(&self.list[place]);
+            if place >= self.earlier {
+                self.list[place] = wait;
+                return;
+            }
+            self.remove_at(place);
+        }
+        if self.list.len() - self.earlier < WAITS_MAX {
+            // Few tasks have more waits than this one.
+            self.list.reserve_exact(1);
+            self.list.push(wait);
+        } else {
+            self.left_out += 1;
+            let current = &mut self.list[self.earlier..];
+            let other = current.iter_mut().rfind(|known| !known.is_direct);
+            match other.filter(|_| wait.is_direct) {
+                Some(other) => *other = wait,
+                None => self.direct_left_out += u32::from(wait.is_direct),
+            }
+        }
+    }
+
+    /// Takes out the wait of a future that is dropped, or whose wait is over. False: there is none.
+    pub(crate) fn remove(&mut self, leaf: usize) -> bool {
+        self.remove_same(|wait| wait.leaf == leaf)
+    }
+
+    /// Takes out a wait that is the same as that of a future which was moved. False: there is none.
+    pub(crate) fn remove_same(&mut self, is_same: impl Fn(&WaitRecord) -> bool) -> bool {
+        let place = self.list.iter().position(is_same);
+        place.map(|place| self.remove_at(place)).is_some()
+    }
+
+    /// A task was added to a scope or group that this one may wait for.
+    pub(crate) fn grow_set(&mut self, number: NonZeroU32) {
+        let sets = self.list.iter_mut().flat_map(|wait| &mut wait.set);
+        sets.filter(|set| set.number == number)
+            .for_each(AwaitedSet::grow);
+    }
+
+    fn forget_earlier(&mut self) {
+        self.list.drain(..self.earlier);
+        self.earlier = 0;
+    }
+
+    fn remove_at(&mut self, place: usize) {
+        self.list.remove(place);
+        self.earlier -= usize::from(place < self.earlier);
+    }
+}
+
+impl WaitRecord {
+    /// Takes the beginning of an earlier wait of the same future, if that was for the same thing.
+    fn go_on_with(&mut self, earlier: &Self) {
+        if (earlier.kind, earlier.resource) == (self.kind, self.resource) {
+            self.since = earlier.since;
+        }
+    }
+}
+
+/// Waits of one task that are kept.
+const WAITS_MAX: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::{WAITS_MAX, WaitRecord, Waits};
+    use crate::recording::WaitKind;
+    use crate::recording::enabled::tasks::task_number::TaskNumber;
+    use crate::recording::enabled::waits::awaited_set::{AwaitedSet, SetWait};
+    use std::num::NonZeroU32;
+    use std::panic::Location;
+
+    #[test]
+    fn waits_beyond_the_limit_are_counted_and_a_future_has_one() {
+        let mut waits = Waits::default();
+        let wait = |leaf| WaitRecord {
+            leaf,
+            kind: WaitKind::Timer,
+            resource: 0,
+            owner: None,
+            set: None,
+            at: Location::caller(),
+            since: 0,
+            is_direct: true,
+            frame: 0,
+        };
+        (0..WAITS_MAX + 3).for_each(|leaf| waits.add(wait(leaf)));
+        waits.add(wait(0));
+        assert_eq!(waits.current().count(), WAITS_MAX);
+        assert_eq!(waits.left_out(), 3);
+        waits.remove(0);
+        assert_eq!(waits.current().count(), WAITS_MAX - 1);
+        waits.begin_poll();
+        assert_eq!((waits.current().count(), waits.left_out()), (0, 0));
+        (0..WAITS_MAX + 3).for_each(|leaf| waits.add(wait(leaf + 9)));
+        assert_eq!(waits.current().count(), WAITS_MAX);
+        waits.end_poll(99);
+        assert_eq!(waits.list.len(), WAITS_MAX);
+        waits.begin_poll();
+        waits.end_poll(99);
+        // Direct waits come in place of others.
+        let inside = |leaf| WaitRecord {
+            is_direct: false,
+            ..wait(leaf)
+        };
+        (0..WAITS_MAX).for_each(|leaf| waits.add(inside(leaf)));
+        waits.add(wait(WAITS_MAX));
+        waits.add(inside(WAITS_MAX + 1));
+        let direct = waits.current().filter(|wait| wait.is_direct);
+        assert_eq!((direct.count(), waits.current().count()), (1, WAITS_MAX));
+        assert_eq!((waits.left_out(), waits.direct_left_out()), (2, 0));
+        (100..100 + WAITS_MAX).for_each(|leaf| waits.add(wait(leaf)));
+        assert_eq!(waits.direct_left_out(), 1);
+    }
+
+    #[test]
+    fn a_wait_for_the_same_goes_on_in_the_next_poll_unless_it_was_over_or_left_out_in_between() {
+        let mut waits = Waits::default();
+        let wait = |leaf, resource, since| WaitRecord {
+            leaf,
+            kind: WaitKind::Receive,
+            resource,
+            owner: None,
+            set: None,
+            at: Location::caller(),
+            since,
+            is_direct: true,
+            frame: 0,
+        };
+        let poll = |kept: &mut Waits, waits: &[WaitRecord]| {
+            kept.begin_poll();
+            waits.iter().for_each(|wait| kept.add(*wait));
+            kept.end_poll(99);
+            let current = kept.current();
+            current
+                .map(|wait| (wait.leaf, wait.since))
+                .collect::<Vec<_>>()
+        };
+        let first = [wait(1, 7, 10), wait(2, 8, 11)];
+        assert_eq!(poll(&mut waits, &first), [(1, 10), (2, 11)]);
+        // In another order, and one of them for something else.
+        let second = [wait(2, 8, 20), wait(1, 9, 21), wait(1, 9, 22)];
+        assert_eq!(poll(&mut waits, &second), [(2, 11), (1, 21)]);
+        waits.remove(2);
+        let third = [wait(1, 9, 30), wait(2, 8, 31)];
+        assert_eq!(poll(&mut waits, &third), [(1, 21), (2, 31)]);
+        assert_eq!(poll(&mut waits, &[wait(1, 9, 40)]), [(1, 21)]);
+        let fifth = [wait(2, 8, 50), wait(1, 9, 51)];
+        assert_eq!(poll(&mut waits, &fifth), [(2, 50), (1, 21)]);
+        let sixth = [wait(2, 8, 0), wait(3, 9, 0)];
+        assert_eq!(poll(&mut waits, &sixth), [(2, 50), (3, 99)]);
+        assert_eq!(poll(&mut waits, &fifth), [(2, 50), (1, 51)]);
+        waits.begin_poll();
+        waits.remove(1);
+        waits.add(wait(1, 9, 60));
+        waits.end_poll(99);
+        let current: Vec<_> = waits.current().collect();
+        assert_eq!((current.len(), current[0].since), (1, 60));
+    }
+
+    #[test]
+    fn a_set_grows_while_it_is_waited_for() {
+        let mut waits = Waits::default();
+        let set = AwaitedSet {
+            number: NonZeroU32::MIN,
+            until: SetWait::OneOf(3),
+        };
+        waits.add(WaitRecord {
+            set: Some(set),
+            ..wait(1)
+        });
+        waits.grow_set(NonZeroU32::MIN);
+        waits.grow_set(NonZeroU32::MAX);
+        let grown = waits.current().next().and_then(|wait| wait.set);
+        assert_eq!(grown.map(|set| set.until), Some(SetWait::OneOf(4)));
+    }
+
+    #[test]
+    fn an_earlier_wait_is_none_of_this_poll_and_its_beginning_outlives_others_beside_it() {
+        let mut waits = Waits::default();
+        waits.add(wait(1));
+        waits.end_poll(10);
+        waits.begin_poll();
+        assert!(waits.current().next().is_none());
+        waits.add(wait(2));
+        let leaves = |waits: &Waits| waits.current().map(|wait| wait.leaf).collect::<Vec<_>>();
+        assert_eq!(leaves(&waits), [2]);
+        waits.add(wait(1));
+        assert_eq!(leaves(&waits), [2, 1]);
+        assert!(waits.remove(2));
+        waits.end_poll(20);
+        assert_eq!(waits.current().next().unwrap().since, 10);
+        waits.begin_poll();
+        waits.add(wait(1));
+        waits.end_poll(25);
+        assert_eq!(waits.current().next().unwrap().since, 10, "it goes on");
+        waits.begin_poll();
+        waits.end_poll(30);
+        assert!(waits.current().next().is_none() && waits.list.is_empty());
+    }
+
+    /// A wait of the future at `leaf`.
+    fn wait(leaf: usize) -> WaitRecord {
+        WaitRecord {
+            leaf,
+            kind: WaitKind::Completion,
+            resource: 7,
+            owner: TaskNumber::from_bits(9),
+            set: None,
+            at: Location::caller(),
+            since: 0,
+            is_direct: true,
+            frame: 0,
+        }
+    }
+}

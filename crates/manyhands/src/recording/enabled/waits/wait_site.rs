@@ -1,0 +1,68 @@
+//! With the feature: the line of the program with which waits inside this library's own futures are shown. Same functions as
+//! in `recording/disabled.rs`.
+//!
+//! A future that waits itself takes the line from who polls it. If that is code of this library, the line would say nothing
+//! to the program's author; such code knows the line that has called it, and says so around the poll. Where it polls any
+//! future of the program, the lines inside that one are better, unless it is itself one of this library.
+
+use crate::recording::enabled::loops::site::LoopSite;
+use crate::recording::enabled::tasks::current;
+use crate::recording::enabled::waits::lines::Lines;
+use std::panic::Location;
+
+/// A line of the program that waits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WaitSite(&'static Location<'static>);
+
+impl WaitSite {
+    /// The caller's.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) const fn here() -> Self {
+        Self(Location::caller())
+    }
+
+    /// That of a loop.
+    #[inline(always)]
+    pub(crate) const fn of_loop(site: LoopSite) -> Self {
+        Self(site.0)
+    }
+
+    /// Polls what waits on this line, unless a call around this has said another one.
+    #[inline]
+    pub(crate) fn during<R>(self, poll: impl FnOnce() -> R) -> R {
+        let _said = current::is_recorded().then(|| {
+            let said = Said(current::get().lines);
+            current::set_lines(Lines {
+                of_all: said.0.of_all.or(Some(self.0)),
+                ..said.0
+            });
+            said
+        });
+        poll()
+    }
+
+    /// Polls any future. What it waits for is on this line where that would be one of this library; if this is one, too, on
+    /// that of the call around this.
+    #[inline]
+    pub(crate) fn around<R>(self, poll: impl FnOnce() -> R) -> R {
+        let _said = current::is_recorded().then(|| {
+            let said = Said(current::get().lines);
+            current::set_lines(Lines {
+                of_library: Some(said.0.of(self.0)),
+                ..said.0
+            });
+            said
+        });
+        poll()
+    }
+}
+
+/// The calling thread has said other lines, until this is dropped. It has those from before.
+struct Said(Lines);
+
+impl Drop for Said {
+    fn drop(&mut self) {
+        current::set_lines(self.0);
+    }
+}

@@ -1,0 +1,81 @@
+//! Who observes how a loop runs: its record, while recording is open, or nobody.
+//!
+//! The engine is generic over this, so a loop that is not recorded has no trace of it but the choice at its beginning.
+//!
+//! Not here: the record (`recording/enabled/loops/running.rs`).
+
+use crate::recording::AloneBecause;
+
+/// Observes how a loop runs.
+pub(crate) trait LoopObserver: Copy + Sync {
+    /// Observes what one runner does, whose part ends when this is dropped; a second part of the same runner is added to the
+    /// first.
+    type Runner: RunnerObserver;
+
+    /// The whole loop runs on its caller.
+    fn alone(self, because: AloneBecause);
+
+    /// The rest is open to helpers; this number of threads can run it.
+    fn opens(self, threads: usize);
+
+    /// The time of an item alone and on each of several runners was compared, in ticks.
+    fn compared(self, alone: u64, shared: u64, runners: u64, is_contended: bool);
+
+    /// The caller begins by itself.
+    fn caller_alone(self) -> Self::Runner;
+
+    /// The caller begins as one of several runners.
+    fn caller(self, worker: Option<usize>) -> Self::Runner;
+
+    /// A helper begins.
+    fn helper(self, worker: Option<usize>) -> Self::Runner;
+}
+
+/// Observes what one runner of a loop does.
+pub(crate) trait RunnerObserver {
+    /// It has run a block.
+    fn block(&mut self, items: u64);
+
+    /// It has waited for items, and taken some, or has found that there are no more.
+    fn took_items(&mut self);
+}
+
+/// Nobody observes it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Unobserved;
+
+impl LoopObserver for Unobserved {
+    type Runner = Self;
+
+    #[inline(always)]
+    fn alone(self, _because: AloneBecause) {}
+
+    #[inline(always)]
+    fn opens(self, _threads: usize) {}
+
+    #[inline(always)]
+    fn compared(self, _alone: u64, _shared: u64, _runners: u64, _is_contended: bool) {}
+
+    #[inline(always)]
+    fn caller_alone(self) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn caller(self, _worker: Option<usize>) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn helper(self, _worker: Option<usize>) -> Self {
+        self
+    }
+}
+
+impl RunnerObserver for Unobserved {
+    #[inline(always)]
+    fn block(&mut self, _items: u64) {}
+
+    #[inline(always)]
+    fn took_items(&mut self) {}
+}

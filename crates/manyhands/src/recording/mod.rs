@@ -1,0 +1,27 @@
+//! What is recorded of a running program, and the hooks by which the layers above report it: what tasks do and wait for, the
+//! loops, the channels and the runtimes.
+//!
+//! It is low because everything reports to it. With the feature `inspect` the hooks are those of `enabled`; without it, and in
+//! models and explorations, those of `disabled`, which have no code.
+//!
+//! Not here: what is made of it (`inspect`).
+
+mod alone;
+mod concurrency;
+#[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
+mod disabled;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub(crate) mod enabled;
+mod loop_observer;
+mod wait_kind;
+
+#[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
+pub(crate) use disabled::*;
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+pub(crate) use enabled::*;
+
+pub use alone::AloneBecause;
+pub(crate) use concurrency::{BeginsNoMore, FoundConcurrency};
+pub use concurrency::{CallLimit, LevelTrial};
+pub(crate) use loop_observer::{LoopObserver, RunnerObserver, Unobserved};
+pub use wait_kind::WaitKind;
