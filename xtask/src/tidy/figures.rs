@@ -29,7 +29,7 @@ const FIGURES: &[Figure] = &[
     Figure {
         name: "library, lines of code without comments and tests",
         count: |tree| lines_of(tree).sum(),
-        at_most: 46_500,
+        at_most: 45_500,
         step: 500,
         aim: 33_000,
     },
@@ -64,7 +64,7 @@ const FIGURES: &[Figure] = &[
     Figure {
         name: "named numbers in runtime, engine, call_site",
         count: named_numbers,
-        at_most: 175,
+        at_most: 160,
         step: 5,
         aim: 90,
     },
