@@ -6,7 +6,7 @@
 //! A key that has the mark keeps it, also where another site takes the profile: that reads the key and writes it in one step.
 //! So who calls a loop after recording has begun finds no key without the mark. Recording does not end.
 //!
-//! Not here: where a site's profile is (`mod.rs`), and who records (`inspect`).
+//! Not here: where a site's profile is (`mod.rs`), and who records (`recording`).
 
 use crate::sync::atomic::{AtomicUsize, Ordering};
 

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 /// What a field can be.
 pub(super) trait Json {
-    fn write(&self, to: &mut String);
+    fn write(self, to: &mut String);
 }
 
 /// An object, up to its last field.
@@ -64,32 +64,32 @@ impl Object {
 }
 
 impl Json for Object {
-    fn write(&self, to: &mut String) {
+    fn write(self, to: &mut String) {
         to.push_str(&self.0);
         to.push('}');
     }
 }
 
 impl Json for bool {
-    fn write(&self, to: &mut String) {
-        to.push_str(if *self { "true" } else { "false" });
+    fn write(self, to: &mut String) {
+        to.push_str(if self { "true" } else { "false" });
     }
 }
 
 impl Json for &str {
-    fn write(&self, to: &mut String) {
-        to.push_str(&json::to_string(*self));
+    fn write(self, to: &mut String) {
+        to.push_str(&json::to_string(self));
     }
 }
 
 impl Json for String {
-    fn write(&self, to: &mut String) {
+    fn write(self, to: &mut String) {
         self.as_str().write(to);
     }
 }
 
 impl<T: Json> Json for Option<T> {
-    fn write(&self, to: &mut String) {
+    fn write(self, to: &mut String) {
         match self {
             Some(value) => value.write(to),
             None => to.push_str("null"),
@@ -98,7 +98,7 @@ impl<T: Json> Json for Option<T> {
 }
 
 impl<A: Json, B: Json> Json for (A, B) {
-    fn write(&self, to: &mut String) {
+    fn write(self, to: &mut String) {
         to.push('[');
         self.0.write(to);
         to.push(',');
@@ -110,7 +110,7 @@ impl<A: Json, B: Json> Json for (A, B) {
 macro_rules! numbers {
     ($($number:ty)*) => {
         $(impl Json for $number {
-            fn write(&self, to: &mut String) {
+            fn write(self, to: &mut String) {
                 let _never_fails = write!(to, "{self}");
             }
         })*
