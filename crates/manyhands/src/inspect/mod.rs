@@ -36,10 +36,10 @@ pub(crate) use concurrency::{CallLimit, LevelTrial};
 pub(crate) use disabled::in_tokio;
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 pub(crate) use disabled::{
-    AsyncLoopRecord, ChannelRecord, FrameMark, GroupName, LoopSite, Running, RuntimeNumber,
-    SetWait, TaskRecord, TaskSet, WaitSite, Waking, WorkType, during_loop, forget, forget_set,
-    forget_task, is_open, is_recorded, keeps, runtime_made, short_loop, thread_begins,
-    thread_blocks, thread_polls_any, thread_polls_one, thread_waits_for_task, waits, waits_for_set,
+    AsyncLoopRecord, ChannelRecord, FrameMark, GroupName, LoopSite, RuntimeNumber, SetWait,
+    TaskRecord, TaskSet, WaitSite, Waking, WorkType, during_loop, forget, forget_set, forget_task,
+    is_open, is_recorded, keeps, runtime_made, short_loop, thread_begins, thread_blocks,
+    thread_polls_any, thread_polls_one, thread_waits_for_task, waits, waits_for_set,
     waits_for_task,
 };
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
@@ -222,7 +222,7 @@ pub(crate) use loops::{during_loop, short_loop};
 pub(crate) use opening::is_open;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use record::{
-    Running, RuntimeNumber, TaskRecord, keeps, thread_blocks, thread_polls_any, thread_polls_one,
+    RuntimeNumber, TaskRecord, keeps, thread_blocks, thread_polls_any, thread_polls_one,
     thread_waits_for_task, waits, waits_for_task,
 };
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
