@@ -424,7 +424,7 @@ fn step_for(claimed: Claimed) -> Step {
 }
 
 /// Future: see [`Job::perform`](crate::job::Job::perform).
-#[inline]
+#[inline(always)]
 pub(super) fn perform_future<C: FutureCell>(
     part: QueuePart<C>,
     executor: &impl Executor<C>,
@@ -432,42 +432,41 @@ pub(super) fn perform_future<C: FutureCell>(
 ) {
     let begin = part.state().begin_poll();
     let runner = part.turn();
-    match (action, begin) {
+    let ended = match (action, begin) {
         (Action::Run(_), Begin::Poll) => match executor.poll(runner) {
-            Polled::Ended(runner) => finish(runner, executor, action),
-            Polled::Pending(runner) => end_poll(runner, executor, action),
+            Polled::Ended(runner) => runner,
+            Polled::Pending(runner) => match end_poll(runner, executor) {
+                Some(runner) => C::drop_future(runner),
+                None => return,
+            },
         },
-        _ => drop_and_finish(runner, executor, action),
-    }
+        _ => C::drop_future(runner),
+    };
+    finish(ended, executor, action);
 }
 
-/// Releases a pending future.
-#[inline]
+/// Releases a pending future. Returns the part instead if the future must be dropped.
+#[inline(always)]
 fn end_poll<C: FutureCell>(
     mut runner: RunnerPart<C>,
     executor: &impl Executor<C>,
-    action: Action<'_>,
-) {
+) -> Option<RunnerPart<C>> {
+    // Closed: the runtime ends, and no task may wait any more.
     if executor.prepare_to_wait(&mut runner).is_err() {
-        // The runtime ends: no task may wait any more.
-        return drop_and_finish(runner, executor, action);
+        return Some(runner);
     }
     match runner.state().end_poll() {
-        AfterPoll::Wait => {}
-        AfterPoll::Queue => executor.queue_polled(runner.turn()),
-        AfterPoll::Drop => drop_and_finish(runner, executor, action),
+        AfterPoll::Wait => None,
+        AfterPoll::Queue => {
+            executor.queue_polled(runner.turn());
+            None
+        }
+        AfterPoll::Drop => Some(runner),
     }
 }
 
-fn drop_and_finish<C: FutureCell>(
-    runner: RunnerPart<C>,
-    executor: &impl Executor<C>,
-    action: Action<'_>,
-) {
-    finish(C::drop_future(runner), executor, action);
-}
-
-/// Passes the outcome on and releases the part.
+/// Passes the outcome on and releases the part. A function of its own, because most polls do not end the future.
+#[inline(never)]
 fn finish<C: FutureCell>(
     mut runner: EndedPart<C>,
     executor: &impl Executor<C>,
