@@ -258,9 +258,9 @@ where
 
 #[track_caller]
 fn queue_new_in<W: Work<Extra = ()>>(handle: &Handle, work: W) -> JoinHandle<W::Result> {
-    let (queued, of_task) = cell::allocate(work, (), Location::caller());
+    let (queued, join) = cell::allocate(work, (), Location::caller());
     handle.queue(queued);
-    JoinHandle::new(of_task)
+    JoinHandle::new(join)
 }
 
 #[track_caller]

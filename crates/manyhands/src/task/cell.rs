@@ -354,6 +354,13 @@ impl<'part> CellRef<'part> {
     }
 }
 
+impl QueuePart {
+    /// The part as a queue has it.
+    pub(super) fn into_job(self) -> *mut Job {
+        self.into_raw().as_ptr().cast()
+    }
+}
+
 /// The cell that a queue or a registry holds.
 pub(super) fn from_job(job: *mut Job) -> NonNull<Header> {
     NonNull::new(job.cast()).expect("a queue holds no null")

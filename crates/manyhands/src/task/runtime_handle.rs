@@ -175,7 +175,7 @@ impl Handle {
 
     /// Queues a new task.
     pub(super) fn queue(&self, part: QueuePart) {
-        let job = part.cell().job();
+        let job = part.into_job();
         match self.shared.upgrade() {
             // SAFETY: the part is that of a queue.
             Some(shared) => unsafe { enqueue_in(&shared, job, Priority::Normal) },

@@ -81,7 +81,7 @@ fn requeue(part: QueuePart, by: WokenBy) {
 #[inline(always)]
 fn give(part: QueuePart, origin: Origin) {
     // SAFETY: the part is that of a queue, and the task is new or registered where its origin says.
-    unsafe { enqueue(part.cell().job(), origin) };
+    unsafe { enqueue(part.into_job(), origin) };
 }
 
 /// Prepares a pending future to wait: registers it and sets its link. The caller is a worker.
