@@ -11,6 +11,7 @@ use crate::engine::consumer::{Cancellable, Ending, Watch};
 use crate::parallel::options::{Options, options};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::task::{self, AbortHandle, JoinHandle};
+use futures_core::future::FusedFuture;
 use std::fmt;
 use std::panic::resume_unwind;
 use std::pin::Pin;
@@ -210,6 +211,12 @@ impl<T> Future for SpawnedLoop<T> {
                 Err(_) => panic!("the runtime was shut down before a spawned loop began on it"),
             },
         }
+    }
+}
+
+impl<T> FusedFuture for SpawnedLoop<T> {
+    fn is_terminated(&self) -> bool {
+        self.task.is_terminated()
     }
 }
 

@@ -4,13 +4,12 @@
 //!
 //! Not here: the handle that waits (`handle.rs`).
 //!
-//! Unsafe: the handle holds its part of the cell by pointer.
+//! Unsafe: the handle goes to other threads with its part of the cell.
 
-use crate::task::cell::{self, Header};
-use crate::task::{TaskId, steps};
+use crate::task::TaskId;
+use crate::task::cell::{CellRef, WakerPart};
 use std::fmt;
 use std::panic::Location;
-use std::ptr::NonNull;
 
 /// Cancels a task, from wherever it is needed, while somebody else waits for it; made by
 /// [`JoinHandle::abort_handle`](crate::task::JoinHandle::abort_handle).
@@ -30,8 +29,9 @@ use std::ptr::NonNull;
 /// assert!(waiter.join().unwrap().unwrap_err().is_cancelled());
 /// assert!(abort.is_finished());
 /// ```
+#[derive(Clone)]
 pub struct AbortHandle {
-    cell: NonNull<Header>,
+    part: WakerPart,
 }
 
 // SAFETY: the pointer forbids it. The cell is shared by the state word's rules. What it drops with the cell may be
@@ -42,13 +42,10 @@ unsafe impl Sync for AbortHandle {}
 
 impl AbortHandle {
     /// For the task in this cell.
-    ///
-    /// # Safety
-    /// The caller holds the cell.
-    pub(super) unsafe fn of(cell: NonNull<Header>) -> Self {
-        // SAFETY: by the caller's promise.
-        unsafe { cell.as_ref() }.state.add_waker();
-        Self { cell }
+    pub(super) fn of(cell: CellRef<'_>) -> Self {
+        Self {
+            part: cell.new_waker(),
+        }
     }
 
     /// Requests that the task end without a result, as [`JoinHandle::cancel`](crate::task::JoinHandle::cancel) does.
@@ -56,8 +53,7 @@ impl AbortHandle {
     /// Example: see [`AbortHandle`].
     #[doc(alias = "abort")]
     pub fn cancel(&self) {
-        // SAFETY: the handle holds the cell.
-        unsafe { steps::cancel(self.cell) };
+        self.part.cell().cancel();
     }
 
     /// Whether the task has ended: finished, panicked or cancelled.
@@ -65,8 +61,7 @@ impl AbortHandle {
     /// Example: see [`AbortHandle`].
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        let header = self.header();
-        header.joiner.is_final() || header.state.is_done()
+        self.part.joiner.is_final() || self.part.state.is_done()
     }
 
     /// The task's number.
@@ -74,7 +69,7 @@ impl AbortHandle {
     /// Example: see [`AbortHandle`].
     #[must_use]
     pub fn id(&self) -> TaskId {
-        TaskId::of(self.cell)
+        TaskId::of(self.part.cell())
     }
 
     /// The name that the task was given by [`Builder::name`](crate::task::Builder::name).
@@ -82,8 +77,7 @@ impl AbortHandle {
     /// Example: see [`AbortHandle`].
     #[must_use]
     pub fn name(&self) -> Option<&str> {
-        // SAFETY: the handle holds the cell.
-        unsafe { cell::name(&self.cell) }
+        self.part.cell().label().name
     }
 
     /// Where the task was spawned.
@@ -91,26 +85,7 @@ impl AbortHandle {
     /// Example: see [`AbortHandle`].
     #[must_use]
     pub fn location(&self) -> &'static Location<'static> {
-        self.header().location
-    }
-
-    fn header(&self) -> &Header {
-        // SAFETY: valid, because the handle holds its part.
-        unsafe { self.cell.as_ref() }
-    }
-}
-
-impl Clone for AbortHandle {
-    fn clone(&self) -> Self {
-        // SAFETY: this handle holds the cell.
-        unsafe { Self::of(self.cell) }
-    }
-}
-
-impl Drop for AbortHandle {
-    fn drop(&mut self) {
-        // SAFETY: the handle holds its part, and ends here.
-        unsafe { steps::release_waker(self.cell) };
+        self.part.location
     }
 }
 

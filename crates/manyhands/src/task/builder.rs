@@ -1,10 +1,9 @@
 //! Spawning tasks with options.
 //!
-//! Unsafe: a new task's cell is passed to a queue by pointer.
+//! Unsafe: a task of a scope borrows from it.
 
-use crate::runtime::enqueue::{Origin, enqueue};
 use crate::runtime::{Priority, current};
-use crate::task::cell::{self, Bound, Label, Name, Work};
+use crate::task::cell::{self, Bound, Name, Prioritized, Work};
 use crate::task::closure::Closure;
 use crate::task::future::{AnyWorker, Async, BoundWorker};
 use crate::task::runtime_handle::Handle;
@@ -93,7 +92,7 @@ impl Builder {
                 name: Some(name),
                 priority: Priority::Normal,
             } => spawn(name, future),
-            Self { name, priority } => spawn(Label { name, priority }, future),
+            Self { name, priority } => spawn(Prioritized { name, priority }, future),
         }
     }
 
@@ -150,7 +149,7 @@ impl Builder {
                 name: Some(name),
                 priority: Priority::Normal,
             } => run(name, closure),
-            Self { name, priority } => run(Label { name, priority }, closure),
+            Self { name, priority } => run(Prioritized { name, priority }, closure),
         }
     }
 }
@@ -183,16 +182,15 @@ where
         name,
         home: slot.number,
     };
-    let cell = if const { is_large::<F>() } {
+    let (queued, handle) = if const { is_large::<F>() } {
         let work = Async::<_, _, BoundWorker>::new(Box::pin(future));
         cell::allocate(work, at, caller)
     } else {
         cell::allocate(Async::<_, _, BoundWorker>::new(future), at, caller)
     };
     slot.hosts_tasks.set(true);
-    // SAFETY: the caller, which is the worker, holds a new cell's queue part.
-    unsafe { enqueue(cell::as_job(cell), Origin::Bound(slot)) };
-    JoinHandle::new(cell)
+    schedule::queue_bound(queued, slot);
+    JoinHandle::new(handle)
 }
 
 /// As [`spawn`], of a future that borrows.
@@ -260,19 +258,17 @@ where
 
 #[track_caller]
 fn queue_new_in<W: Work<Extra = ()>>(handle: &Handle, work: W) -> JoinHandle<W::Result> {
-    let cell = cell::allocate(work, (), Location::caller());
-    // SAFETY: the caller holds a new cell's queue part.
-    unsafe { handle.queue(cell::as_job(cell)) };
-    JoinHandle::new(cell)
+    let (queued, join) = cell::allocate(work, (), Location::caller());
+    handle.queue(queued);
+    JoinHandle::new(join)
 }
 
 #[track_caller]
 fn queue_new<W: Work<Extra: Name>>(work: W, name: W::Extra) -> JoinHandle<W::Result> {
     let priority = name.priority();
-    let cell = cell::allocate(work, name, Location::caller());
-    // SAFETY: the caller holds a new cell's queue part.
-    unsafe { schedule::queue_new(cell::as_job(cell), priority) };
-    JoinHandle::new(cell)
+    let (queued, handle) = cell::allocate(work, name, Location::caller());
+    schedule::queue_new(queued, priority);
+    JoinHandle::new(handle)
 }
 
 /// Whether work is moved to the heap before its cell is made: without optimization each function that it passes through

@@ -11,7 +11,7 @@
 
 use crate::integrations::tracing_events::{self, TaskSpan};
 use crate::job::{Job, JobKind, PanicPayload, Payload, SlotNumber, block, contain};
-use crate::recording::{self, Running, TaskRecord, WorkType};
+use crate::recording::{self, TaskRecord, WorkType};
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{Priority, current};
 use crate::sync::atomic::AtomicU32;
@@ -19,13 +19,26 @@ use crate::sync::lock;
 use crate::task::joiner::Joiner;
 use crate::task::schedule;
 use crate::task::state::State;
-use crate::task::steps::{Held, Step};
+use crate::task::steps::{self, Step, TaskCell};
 use std::cell::UnsafeCell;
 use std::mem::ManuallyDrop;
+use std::ops::Deref;
 use std::panic::Location;
+use std::pin::Pin;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::Waker;
+
+/// See [`steps`].
+pub(super) type CellRef<'part> = steps::CellRef<'part, Header>;
+/// See [`steps`].
+pub(super) type QueuePart = steps::QueuePart<Header>;
+/// See [`steps`].
+pub(super) type LastPart = steps::LastPart<Header>;
+/// See [`steps`].
+pub(super) type HandlePart<T> = steps::HandlePart<Header, T>;
+/// See [`steps`].
+pub(super) type WakerPart = steps::WakerPart<Header>;
 
 /// The first part of every cell, whatever it runs.
 #[derive(Debug)]
@@ -42,38 +55,36 @@ pub(super) struct Header {
     pub(super) record: TaskRecord,
 }
 
-/// The operations that depend on the work's and the outcome's type.
+/// The operations that depend on the work's and the outcome's type. All of them want a cell of that type.
 #[derive(Debug)]
 #[repr(C)]
-pub(super) struct Kind {
+pub(super) struct VTable {
     /// First, because a header's job points to it.
     pub(super) job: JobKind,
     /// Closure: runs or drops the closure and writes the outcome. Future: polls it, or drops it and writes
-    /// the outcome. Returns whether the outcome is there.
-    pub(super) run: unsafe fn(NonNull<Header>, Step) -> bool,
-    pub(super) take_outcome: unsafe fn(NonNull<Header>, *mut ()),
-    pub(super) drop_outcome: unsafe fn(NonNull<Header>),
-    pub(super) free: unsafe fn(NonNull<Header>),
-    pub(super) name: unsafe fn(NonNull<Header>) -> Option<NonNull<str>>,
-    /// The task's priority.
-    pub(super) priority: unsafe fn(NonNull<Header>) -> Priority,
-    /// The slot of the worker that alone may run the task, if it is bound to one.
-    pub(super) home: unsafe fn(NonNull<Header>) -> Option<SlotNumber>,
-    pub(super) sort: TaskKind,
+    /// the outcome. Returns whether the outcome is there. The caller has the right to the closure or future.
+    pub(super) run: unsafe fn(CellRef<'_>, Step) -> bool,
+    /// Moves the outcome, which is the caller's, to a place of its type.
+    pub(super) take_outcome: unsafe fn(CellRef<'_>, *mut ()),
+    /// Drops the outcome, which is the caller's.
+    pub(super) drop_outcome: unsafe fn(CellRef<'_>),
+    pub(super) free: unsafe fn(LastPart),
+    pub(super) label: unsafe fn(CellRef<'_>) -> Label<'_>,
+    pub(super) kind: TaskKind,
     /// The type of the work.
     pub(super) work_type: WorkType,
     /// What another library's executor needs, if that runs the task.
-    pub(super) foreign: Option<&'static ForeignKind>,
+    pub(super) foreign: Option<&'static ForeignVTable>,
 }
 
 /// The operations for a future that another library's executor runs; see `foreign/`.
 #[derive(Debug)]
-pub(super) struct ForeignKind {
+pub(super) struct ForeignVTable {
     /// Hands the queue's part to the executor.
-    pub(super) schedule: unsafe fn(NonNull<Header>, WokenWhilePolled),
-    /// Polls the future. Returns whether it was dropped and the outcome written.
-    pub(super) poll: unsafe fn(NonNull<Header>, &mut Option<Payload>) -> bool,
-    pub(super) metadata: unsafe fn(NonNull<Header>) -> NonNull<()>,
+    pub(super) schedule: unsafe fn(QueuePart, WokenWhilePolled),
+    /// Polls the future, to which the caller has the right. Returns whether it was dropped and the outcome written.
+    pub(super) poll: unsafe fn(CellRef<'_>, &mut Option<Payload>) -> bool,
+    pub(super) metadata: unsafe fn(CellRef<'_>) -> NonNull<()>,
 }
 
 /// Whether a task is queued because it was woken while it was polled.
@@ -96,7 +107,7 @@ pub(super) enum TaskKind {
     Future,
     /// A future that only the worker that spawned it polls.
     LocalFuture,
-    /// A future with a priority of its own: see [`Kind::priority`].
+    /// A future with a priority of its own: see [`VTable::priority`].
     PrioritizedFuture,
 }
 
@@ -136,10 +147,19 @@ pub(super) trait Work: Sized {
     type Extra;
 
     /// The operations for cells with this work.
-    const KIND: &'static Kind;
+    const VTABLE: &'static VTable;
 }
 
-/// The name and the priority of a task; zero-sized for a task without a name and with the normal priority.
+/// What a task is called, and where and when it runs.
+#[derive(Debug, Default)]
+pub(super) struct Label<'task> {
+    pub(super) name: Option<&'task str>,
+    pub(super) priority: Priority,
+    /// The slot of the worker that alone may run it, if it is bound to one.
+    pub(super) home: Option<SlotNumber>,
+}
+
+/// What a task keeps of its [`Label`]; zero-sized for a task without a name and with the normal priority.
 pub(super) trait Name: Send + Sync + 'static {
     /// Whether the priority may differ from the normal one.
     const HAS_PRIORITY: bool = false;
@@ -161,7 +181,7 @@ pub(super) trait Name: Send + Sync + 'static {
         Priority::Normal
     }
 
-    /// The slot of the worker that alone may run the task, if it is bound to one.
+    /// See [`Label::home`].
     fn home(&self) -> Option<SlotNumber> {
         None
     }
@@ -169,12 +189,12 @@ pub(super) trait Name: Send + Sync + 'static {
 
 /// A priority, and perhaps a name.
 #[derive(Debug)]
-pub(super) struct Label {
+pub(super) struct Prioritized {
     pub(super) name: Option<Arc<str>>,
     pub(super) priority: Priority,
 }
 
-impl Name for Label {
+impl Name for Prioritized {
     const HAS_PRIORITY: bool = true;
 
     fn shared(&self) -> Option<&Arc<str>> {
@@ -231,22 +251,30 @@ fn show<R>(name: &Arc<str>, spawned_at: &'static Location<'static>, f: impl FnOn
 
 impl Header {
     /// The operations of this cell.
-    pub(super) fn kind(&self) -> &'static Kind {
-        // SAFETY: `allocate` made the job with a pointer to a whole kind, whose first field it is.
-        unsafe { &*self.job.kind().cast::<Kind>() }
+    pub(super) fn vtable(&self) -> &'static VTable {
+        // SAFETY: `allocate` made the job with a pointer to a whole table, whose first field it is.
+        unsafe { &*self.job.kind().cast::<VTable>() }
+    }
+
+    /// Shows the monitor that the calling worker runs this task.
+    #[inline]
+    pub(super) fn show(&self) {
+        if let Some((slot, _)) = current::worker() {
+            slot.set_task(Some(self.location));
+        }
     }
 }
 
-/// A new cell, held by a queue and by a handle.
+/// The queue's and the handle's part of a new cell.
 pub(super) fn allocate<W: Work>(
     work: W,
     extra: W::Extra,
     location: &'static Location<'static>,
-) -> NonNull<Header> {
+) -> (QueuePart, HandlePart<W::Result>) {
     let cell: NonNull<Cell<W>> = block::allocate(Cell {
         header: Header {
-            // SAFETY: a kind begins with that of its jobs.
-            job: unsafe { Job::with_more(W::KIND) },
+            // SAFETY: a table begins with the kind of its jobs.
+            job: unsafe { Job::with_more(W::VTABLE) },
             state: State::new(),
             place: AtomicU32::new(0),
             joiner: Joiner::new(),
@@ -258,276 +286,242 @@ pub(super) fn allocate<W: Work>(
             work: ManuallyDrop::new(work),
         }),
     });
-    let cell = cell.cast();
+    // SAFETY: the cell is new, and the state begins with this part.
+    let queued = unsafe { QueuePart::from_raw(cell.cast()) };
+    // SAFETY: as above; of this type.
+    let handle = unsafe { HandlePart::from_raw(cell.cast()) };
     if recording::is_open() {
-        // SAFETY: the caller holds the new cell.
-        unsafe { record_spawn(cell) };
+        queued.cell().record_spawn();
     }
-    cell
+    (queued, handle)
 }
 
-/// Records that the task exists.
-///
-/// # Safety
-/// The caller holds the cell.
-#[cold]
-unsafe fn record_spawn(cell: NonNull<Header>) {
-    // SAFETY: by the caller's promise.
-    let header = unsafe { cell.as_ref() };
-    let kind = header.kind();
-    // SAFETY: by the caller's promise.
-    let name = unsafe { name(&cell) };
-    // SAFETY: by the caller's promise.
-    let priority = unsafe { (kind.priority)(cell) };
-    let (work, location) = (&kind.work_type, header.location);
-    header
-        .record
-        .spawned(cell.cast(), (name, priority), work, location);
-}
-
-/// Runs or polls the task by `run`, which says whether it is over, and records that. `wakers`: how many there are of a task
-/// that is not over. If the task is frozen, it is not run, and not over; `waker` is then asked for a waker of it, and a task
-/// that has none is never frozen.
-///
-/// For who has seen that recording is open: it has a path of its own, on which nothing is kept while the task runs.
-///
-/// # Safety
-/// The caller holds the cell, and runs it.
-pub(super) unsafe fn recorded(
-    cell: NonNull<Header>,
-    run: impl FnOnce() -> bool,
-    wakers: impl FnOnce() -> Option<u32>,
-    waker: impl FnOnce() -> Option<Waker>,
-) -> bool {
-    // SAFETY: by the caller's promise.
-    let Some(running) = (unsafe { record_run(cell, waker) }) else {
-        return false;
-    };
-    let is_over = run();
-    running.end(is_over, wakers);
-    is_over
-}
-
-/// Records that the calling thread begins to run or poll the task. `None`: it must not; see [`recorded`].
-///
-/// # Safety
-/// As for [`recorded`].
-unsafe fn record_run(
-    cell: NonNull<Header>,
-    waker: impl FnOnce() -> Option<Waker>,
-) -> Option<Running> {
-    // SAFETY: by the caller's promise.
-    let header = unsafe { cell.as_ref() };
-    if header.record.is_none() {
-        // SAFETY: by the caller's promise.
-        unsafe { record_spawn(cell) };
-        header.record.clear_parent();
+impl<'part> CellRef<'part> {
+    /// The name, the priority and the home of the task.
+    pub(super) fn label(self) -> Label<'part> {
+        // SAFETY: from the cell's own table.
+        unsafe { (self.vtable().label)(self) }
     }
-    let worker =
-        current::worker().and_then(|(slot, shared)| Some((slot.worker()?, &shared.number)));
-    header.record.run(cell.addr().get(), worker, waker)
+
+    /// The number of the task for its handle, `tracing` and `inspect`.
+    pub(super) fn id(self) -> usize {
+        self.as_ptr().addr().get()
+    }
+
+    /// The span of one run or poll for the subscriber of `tracing`, until it is dropped.
+    pub(super) fn span(self) -> TaskSpan {
+        tracing_events::task_span(self.id(), || self.label().name, self.location)
+    }
+
+    /// Records that the task exists.
+    #[cold]
+    fn record_spawn(self) {
+        let (label, work) = (self.label(), &self.vtable().work_type);
+        let name_and_priority = (label.name, label.priority);
+        self.record
+            .spawned(self.as_ptr().cast(), name_and_priority, work, self.location);
+    }
+
+    /// Runs or polls the task by `run`, which says whether it is over, and records that. `wakers`: how many there are of a
+    /// task that is not over. If the task is frozen, it is not run, and not over; `waker` is then asked for a waker of it,
+    /// and a task that has none is never frozen.
+    ///
+    /// For who has seen that recording is open: it has a path of its own, on which nothing is kept while the task runs.
+    pub(super) fn recorded(
+        self,
+        run: impl FnOnce() -> bool,
+        wakers: impl FnOnce() -> Option<u32>,
+        waker: impl FnOnce() -> Option<Waker>,
+    ) -> bool {
+        if self.record.is_none() {
+            self.record_spawn();
+            self.record.clear_parent();
+        }
+        let worker =
+            current::worker().and_then(|(slot, shared)| Some((slot.worker()?, &shared.number)));
+        // None: it must not run.
+        let Some(running) = self.record.run(self.id(), worker, waker) else {
+            return false;
+        };
+        let is_over = run();
+        running.end(is_over, wakers);
+        is_over
+    }
+
+    /// The cell as a job.
+    pub(super) fn job(self) -> *mut Job {
+        self.as_ptr().as_ptr().cast()
+    }
 }
 
-/// The span of one run or poll for the subscriber of `tracing`, until it is dropped.
-///
-/// # Safety
-/// The caller holds the cell.
-pub(super) unsafe fn span(cell: NonNull<Header>) -> TaskSpan {
-    // SAFETY: by the caller's promise.
-    let header = unsafe { cell.as_ref() };
-    // SAFETY: by the caller's promise.
-    let name = || unsafe { name(&cell) };
-    tracing_events::task_span(cell.addr().get(), name, header.location)
+impl QueuePart {
+    /// The part as a queue has it.
+    pub(super) fn into_job(self) -> *mut Job {
+        self.into_raw().as_ptr().cast()
+    }
 }
 
-/// The name of the task.
-///
-/// # Safety
-/// The caller holds the cell as long as the reference lives.
-pub(super) unsafe fn name(cell: &NonNull<Header>) -> Option<&str> {
-    // SAFETY: by the caller's promise.
-    let name = unsafe { cell.as_ref() }.kind().name;
-    // SAFETY: by the caller's promise.
-    let name = unsafe { name(*cell) };
-    // SAFETY: the name is valid as long as the cell.
-    name.map(|name| unsafe { name.as_ref() })
-}
-
-/// The cell as a queue holds it.
-pub(super) fn as_job(cell: NonNull<Header>) -> *mut Job {
-    cell.as_ptr().cast()
-}
-
-/// The cell that a queue holds.
+/// The cell that a queue or a registry holds.
 pub(super) fn from_job(job: *mut Job) -> NonNull<Header> {
     NonNull::new(job.cast()).expect("a queue holds no null")
 }
 
-/// Takes the outcome, which must be there.
-///
-/// # Safety
-/// 1. The state gives the outcome to the caller. 2. `T` is the cell's result type.
-pub(super) unsafe fn take_outcome<T>(cell: NonNull<Header>) -> Outcome<T> {
-    let mut place: Outcome<T> = Err(Failure::Taken);
-    // SAFETY: valid by 1.
-    let take_outcome = unsafe { cell.as_ref() }.kind().take_outcome;
-    // SAFETY: 1. and 2. by the caller's promise.
-    unsafe { take_outcome(cell, (&raw mut place).cast()) };
-    place
-}
+impl TaskCell for Header {
+    type Outcome<T> = Outcome<T>;
 
-impl Held for NonNull<Header> {
     #[inline]
-    unsafe fn state(&self) -> &State {
-        // SAFETY: held by the caller.
-        unsafe { &self.as_ref().state }
+    fn state(&self) -> &State {
+        &self.state
     }
 
     #[inline]
-    unsafe fn joiner(&self) -> &Joiner {
-        // SAFETY: held by the caller.
-        unsafe { &self.as_ref().joiner }
+    fn joiner(&self) -> &Joiner {
+        &self.joiner
     }
 
-    #[inline]
-    unsafe fn show(&self) {
-        if let Some((slot, _)) = current::worker() {
-            // SAFETY: held by the caller.
-            slot.set_task(Some(unsafe { self.as_ref() }.location));
-        }
-    }
-
-    fn wake_slot(self, slot: SlotNumber) {
+    fn wake_slot(slot: SlotNumber) {
         WorkerSlot::wake(slot);
     }
 
-    unsafe fn queue(self) {
-        // SAFETY: the queue's part is the caller's.
-        match unsafe { self.as_ref() }.kind().foreign {
-            // SAFETY: as above; a cell of this kind.
-            Some(foreign) => unsafe { (foreign.schedule)(self, WokenWhilePolled::No) },
-            // SAFETY: as above.
-            None => unsafe { schedule::queue(self) },
+    fn queue(part: QueuePart) {
+        match part.vtable().foreign {
+            // SAFETY: from the cell's own table.
+            Some(foreign) => unsafe { (foreign.schedule)(part, WokenWhilePolled::No) },
+            None => schedule::queue(part),
         }
     }
 
     #[inline]
-    unsafe fn free(self) {
-        // SAFETY: still valid, because nobody else frees it.
-        let free = unsafe { self.as_ref() }.kind().free;
-        // SAFETY: nobody else holds the cell.
-        unsafe { free(self) };
+    fn free(cell: LastPart) {
+        // SAFETY: from the cell's own table.
+        unsafe { (cell.vtable().free)(cell) };
+    }
+
+    unsafe fn take_outcome<T>(cell: CellRef<'_>) -> Outcome<T> {
+        let mut place: Outcome<T> = Err(Failure::Taken);
+        // SAFETY: the caller's, and of the cell's type, as promised.
+        unsafe { (cell.vtable().take_outcome)(cell, (&raw mut place).cast()) };
+        place
+    }
+}
+
+/// The right to the work in a cell, which is there.
+pub(super) struct WorkInCell<'part, W: Work>(steps::CellRef<'part, Cell<W>>);
+
+/// The place of the outcome in a cell, whose work is gone.
+pub(super) struct EmptyStage<'part, W: Work>(steps::CellRef<'part, Cell<W>>);
+
+impl<'part, W: Work> WorkInCell<'part, W> {
+    /// # Safety
+    /// 1. It is a cell of this type. 2. The work is there, and only the caller accesses it.
+    pub(super) unsafe fn of(cell: CellRef<'part>) -> Self {
+        // SAFETY: by 1.
+        Self(unsafe { Cell::of(cell) })
+    }
+
+    /// The work, to be polled.
+    pub(super) fn pinned(&mut self) -> Pin<&mut W> {
+        // SAFETY: only this has it. Both variants begin where the stage does.
+        let work = unsafe { &mut *self.stage.get().cast() };
+        // SAFETY: the cell is on the heap, and pinned work is dropped in place.
+        unsafe { Pin::new_unchecked(work) }
+    }
+
+    /// Moves the work, which was not pinned, out of the cell.
+    pub(super) fn take(self) -> (W, EmptyStage<'part, W>) {
+        // SAFETY: the work is there, and is not used again.
+        let work = unsafe { self.stage.get().cast::<W>().read() };
+        (work, EmptyStage(self.0))
+    }
+
+    /// Drops the work in place.
+    pub(super) fn drop_in_place(self) -> EmptyStage<'part, W> {
+        let work: *mut W = self.stage.get().cast();
+        // SAFETY: the work is there, and is not used again.
+        contain(|| unsafe { work.drop_in_place() });
+        EmptyStage(self.0)
+    }
+}
+
+impl<'part, W: Work> Deref for WorkInCell<'part, W> {
+    type Target = steps::CellRef<'part, Cell<W>>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl<W: Work> EmptyStage<'_, W> {
+    /// Writes the outcome.
+    pub(super) fn fill(self, outcome: Outcome<W::Result>) {
+        let place = self.0.stage.get().cast::<Outcome<W::Result>>();
+        // SAFETY: nothing is there, and only this has the place.
+        unsafe { place.write(outcome) };
     }
 }
 
 impl<W: Work> Cell<W> {
-    /// A pointer to the work or the outcome.
-    ///
     /// # Safety
-    /// The header is that of a valid cell of this type.
-    unsafe fn stage(header: NonNull<Header>) -> *mut Stage<W, W::Result> {
-        // SAFETY: by the caller's promise.
-        unsafe { header.cast::<Self>().as_ref() }.stage.get()
+    /// It is a cell of this type.
+    pub(super) unsafe fn of(cell: CellRef<'_>) -> steps::CellRef<'_, Self> {
+        // SAFETY: valid as long as the other one; of this type, as promised.
+        unsafe { steps::CellRef::new(cell.as_ptr().cast()) }
     }
 
-    /// A pointer to the work.
-    ///
-    /// # Safety
-    /// Only the caller accesses the stage, and it holds the work.
-    pub(super) unsafe fn work(header: NonNull<Header>) -> *mut W {
-        // SAFETY: by the caller's promise. Both variants begin where the stage does.
-        unsafe { Self::stage(header) }.cast()
+    /// Where the task was spawned.
+    pub(super) fn location(&self) -> &'static Location<'static> {
+        self.header.location
     }
 
-    /// Writes the outcome where the work was.
-    ///
-    /// # Safety
-    /// Only the caller accesses the stage, and the work is gone.
-    pub(super) unsafe fn write_outcome(header: NonNull<Header>, outcome: Outcome<W::Result>) {
-        // SAFETY: by the caller's promise.
-        let place = unsafe { Self::stage(header) }.cast();
-        // SAFETY: exclusive.
-        unsafe { std::ptr::write(place, outcome) };
+    /// What the cell holds beside the work. Written once, before any other thread saw the cell.
+    pub(super) fn extra(&self) -> &W::Extra {
+        &self.extra
     }
 
-    /// Moves the outcome to `place`.
-    ///
-    /// # Safety
-    /// 1. The state gives the outcome to the caller. 2. `place` is an `Outcome` of this type.
-    pub(super) unsafe fn take_outcome(header: NonNull<Header>, place: *mut ()) {
-        // SAFETY: held by 1.
-        let outcome = unsafe { Self::stage(header) }.cast::<Outcome<W::Result>>();
-        // SAFETY: by 1. only the caller accesses it, and it is an outcome.
+    /// See [`VTable::take_outcome`].
+    pub(super) unsafe fn take_outcome(cell: CellRef<'_>, place: *mut ()) {
+        // SAFETY: as promised.
+        let cell = unsafe { Self::of(cell) };
+        let outcome = cell.stage.get().cast::<Outcome<W::Result>>();
+        // SAFETY: it is an outcome, and the caller's.
         let outcome = unsafe { outcome.replace(Err(Failure::Taken)) };
-        // SAFETY: a valid outcome by 2.
+        // SAFETY: a valid outcome of this type, as promised.
         unsafe { *place.cast() = outcome };
     }
 
-    /// Drops the outcome.
-    ///
-    /// # Safety
-    /// The state gives the outcome to the caller.
-    pub(super) unsafe fn drop_outcome(header: NonNull<Header>) {
+    /// See [`VTable::drop_outcome`].
+    pub(super) unsafe fn drop_outcome(cell: CellRef<'_>) {
         let mut outcome: Outcome<W::Result> = Err(Failure::Taken);
-        // SAFETY: 1. by the caller's promise; 2. an outcome of this type.
-        unsafe { Self::take_outcome(header, (&raw mut outcome).cast()) };
+        // SAFETY: as promised; to a place of this type.
+        unsafe { Self::take_outcome(cell, (&raw mut outcome).cast()) };
         if let Err(Failure::Panicked(payload)) = &outcome {
-            // SAFETY: by the caller's promise.
-            let spawned_at = unsafe { header.as_ref() }.location;
-            tracing_events::panic_ignored(payload.message(), Some(spawned_at));
+            tracing_events::panic_ignored(payload.message(), Some(cell.location));
         }
         // A panic of the outcome's drop must not unwind into the worker.
         contain(|| drop(outcome));
     }
 
-    /// # Safety
-    /// Only the caller holds the cell, and it holds an outcome.
-    pub(super) unsafe fn free(header: NonNull<Header>) {
-        // SAFETY: only the caller holds the cell.
-        unsafe { Self::drop_outcome(header) };
+    /// See [`VTable::free`].
+    pub(super) unsafe fn free(cell: LastPart) {
+        // SAFETY: nobody else has the cell, which holds an outcome.
+        unsafe { Self::drop_outcome(cell.cell()) };
         // SAFETY: allocated with this type, and this is its last use. The outcome is gone, and what is left
         // does not unwind when dropped.
-        unsafe { block::dispose(header.cast::<Self>()) };
-    }
-
-    /// What the cell holds beside the work. Written once, before any other thread saw the cell.
-    ///
-    /// # Safety
-    /// The header is that of a valid cell of this type, which lives as long as the reference.
-    pub(super) unsafe fn extra<'a>(header: NonNull<Header>) -> &'a W::Extra {
-        let cell = header.cast::<Self>().as_ptr();
-        // SAFETY: by the caller's promise.
-        unsafe { &(*cell).extra }
+        unsafe { block::dispose(cell.into_raw().cast::<Self>()) };
     }
 }
 
 impl<W: Work<Extra: Name>> Cell<W> {
-    /// The name.
-    ///
-    /// # Safety
-    /// The header is that of a valid cell of this type.
-    pub(super) unsafe fn name(header: NonNull<Header>) -> Option<NonNull<str>> {
-        // SAFETY: by the caller's promise.
-        let name = unsafe { Self::extra(header) };
-        name.shared().map(|name| NonNull::from(&**name))
-    }
-
-    /// The priority.
-    ///
-    /// # Safety
-    /// As for `name`.
-    pub(super) unsafe fn priority(header: NonNull<Header>) -> Priority {
-        // SAFETY: as for `name`.
-        unsafe { Self::extra(header) }.priority()
-    }
-
-    /// The slot of the worker that alone may run it.
-    ///
-    /// # Safety
-    /// As for `name`.
-    pub(super) unsafe fn home(header: NonNull<Header>) -> Option<SlotNumber> {
-        // SAFETY: as for `name`.
-        unsafe { Self::extra(header) }.home()
+    /// See [`VTable::label`].
+    pub(super) unsafe fn label(cell: CellRef<'_>) -> Label<'_> {
+        let cell = cell.as_ptr().cast::<Self>().as_ptr();
+        // SAFETY: of this type, as promised, and valid as long as the label.
+        let extra = unsafe { &(*cell).extra };
+        Label {
+            name: extra.shared().map(|name| &**name),
+            priority: extra.priority(),
+            home: extra.home(),
+        }
     }
 }
 

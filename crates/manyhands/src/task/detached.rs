@@ -6,7 +6,7 @@
 
 use crate::job::{Action, Job, JobKind, block, contain};
 use crate::runtime::Priority;
-use crate::task::schedule;
+use crate::runtime::enqueue::{Origin, enqueue};
 use std::ptr::NonNull;
 
 /// The cell.
@@ -23,7 +23,7 @@ pub(super) fn run<F: FnOnce() + Send + 'static>(closure: F) {
         closure,
     });
     // SAFETY: a new cell, valid until it is performed.
-    unsafe { schedule::queue_new(cell.as_ptr().cast(), Priority::Normal) };
+    unsafe { enqueue(cell.as_ptr().cast(), Origin::New(Priority::Normal)) };
 }
 
 impl<F: FnOnce()> Detached<F> {

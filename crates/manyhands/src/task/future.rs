@@ -6,19 +6,18 @@
 //! Not here: closures (`closure.rs`), the order in which a cell is polled, finished and released (`steps.rs`), and where
 //! a woken task is queued (`schedule.rs`).
 //!
-//! Unsafe: cells are reached by pointer, and a future in a cell is pinned.
+//! Unsafe: a task is taken from its queue, and polled, by pointer, and a future in a cell is pinned.
 
-use crate::job::{Action, Job, JobKind, PanicPayload, catch, contain};
+use crate::job::{Action, Job, JobKind, PanicPayload, catch};
 use crate::recording::{self, WorkType};
 use crate::task::budget;
-use crate::task::cell::{self, Cell, Failure, Header, Kind, Name, TaskKind, Work};
+use crate::task::cell::{self, Cell, CellRef, Failure, Header, Name, QueuePart, TaskKind, VTable};
+use crate::task::cell::{Work, WorkInCell};
 use crate::task::schedule;
-use crate::task::steps::{self, Closed, HeldFuture, Step};
+use crate::task::steps::{self, Closed, EndedPart, Executor, FutureCell, Polled, RunnerPart, Step};
 use crate::task::wake_by_record::WAKING;
 use crate::task::waker::Borrowed;
 use std::marker::PhantomData;
-use std::pin::Pin;
-use std::ptr::NonNull;
 use std::task::{Context, Poll};
 
 /// A future in a cell; `R` says which workers may poll it.
@@ -27,7 +26,7 @@ pub(super) struct Async<F, N, R>(F, PhantomData<(N, R)>);
 /// Which workers may poll a future.
 pub(super) trait Affinity {
     /// The kind of task that such a future is.
-    const SORT: TaskKind;
+    const KIND: TaskKind;
 }
 
 /// Any worker.
@@ -37,11 +36,11 @@ pub(super) struct AnyWorker;
 pub(super) struct BoundWorker;
 
 impl Affinity for AnyWorker {
-    const SORT: TaskKind = TaskKind::Future;
+    const KIND: TaskKind = TaskKind::Future;
 }
 
 impl Affinity for BoundWorker {
-    const SORT: TaskKind = TaskKind::LocalFuture;
+    const KIND: TaskKind = TaskKind::LocalFuture;
 }
 
 impl<F, N, R> Async<F, N, R> {
@@ -54,160 +53,125 @@ impl<F: Future, N: Name, R: Affinity> Work for Async<F, N, R> {
     type Result = F::Output;
     type Extra = N;
 
-    const KIND: &'static Kind = &Kind {
+    const VTABLE: &'static VTable = &VTable {
         job: JobKind::cancellable(perform, cancel_registered),
         run: run::<F, N, R>,
         take_outcome: Cell::<Self>::take_outcome,
         drop_outcome: Cell::<Self>::drop_outcome,
         free: Cell::<Self>::free,
-        name: Cell::<Self>::name,
-        priority: Cell::<Self>::priority,
-        home: Cell::<Self>::home,
-        sort: match R::SORT {
+        label: Cell::<Self>::label,
+        kind: match R::KIND {
             TaskKind::Future if N::HAS_PRIORITY => TaskKind::PrioritizedFuture,
-            sort => sort,
+            kind => kind,
         },
         work_type: WorkType::future::<F>(Some(WAKING)),
         foreign: None,
     };
 }
 
-/// Polls the future once, or drops it. Returns whether the outcome is written.
-///
-/// # Safety
-/// The caller is the runner of a cell of this type.
-unsafe fn run<F: Future, N: Name, R: Affinity>(cell: NonNull<Header>, step: Step) -> bool {
+/// See [`VTable::run`].
+unsafe fn run<F: Future, N: Name, R: Affinity>(cell: CellRef<'_>, step: Step) -> bool {
+    // SAFETY: as promised.
+    let mut work = unsafe { WorkInCell::<Async<F, N, R>>::of(cell) };
+    let (name, spawned_at) = (work.get().extra(), cell.location);
     let outcome = match step {
-        // SAFETY: as promised.
-        Step::Run => match unsafe { poll::<F, N, R>(cell) } {
-            None => return false,
-            Some(outcome) => outcome,
-        },
+        Step::Run => {
+            let waker = Borrowed::of(cell);
+            // SAFETY: pinned with the work.
+            let future = unsafe { work.pinned().map_unchecked_mut(|work| &mut work.0) };
+            let poll = || catch(|| future.poll(&mut Context::from_waker(&waker)));
+            match name.shown(spawned_at, poll) {
+                Ok(Poll::Pending) => return false,
+                Ok(Poll::Ready(value)) => Ok(value),
+                Err(payload) => Err(Failure::Panicked(PanicPayload::new(payload))),
+            }
+        }
         Step::Drop => Err(Failure::Cancelled),
     };
-    // SAFETY: as promised.
-    let work = unsafe { Cell::<Async<F, N, R>>::work(cell) };
-    // SAFETY: as promised.
-    let name = unsafe { Cell::<Async<F, N, R>>::extra(cell) };
-    // SAFETY: as promised.
-    let spawned_at = unsafe { cell.as_ref() }.location;
-    // SAFETY: the future is there, and is not used again; the outcome takes its place below.
-    name.shown(spawned_at, || contain(|| unsafe { work.drop_in_place() }));
-    // SAFETY: the caller is the runner, and the future was dropped above.
-    unsafe { Cell::<Async<F, N, R>>::write_outcome(cell, outcome) };
+    let place = name.shown(spawned_at, || work.drop_in_place());
+    place.fill(outcome);
     true
-}
-
-/// # Safety
-/// The caller is the runner of a cell of this type.
-unsafe fn poll<F: Future, N: Name, R: Affinity>(
-    cell: NonNull<Header>,
-) -> Option<cell::Outcome<F::Output>> {
-    // SAFETY: as promised.
-    let waker = unsafe { Borrowed::of(cell) };
-    // SAFETY: as promised.
-    let work = unsafe { Cell::<Async<F, N, R>>::work(cell) };
-    // SAFETY: the caller is the runner, and the future is there until it has been ready.
-    let Async(future, _) = unsafe { &mut *work };
-    // SAFETY: the cell is on the heap, and the future is dropped in place.
-    let future = unsafe { Pin::new_unchecked(future) };
-    // SAFETY: the cell is held while it is polled.
-    let name = unsafe { Cell::<Async<F, N, R>>::extra(cell) };
-    // SAFETY: as above.
-    let spawned_at = unsafe { cell.as_ref() }.location;
-    match name.shown(spawned_at, || {
-        catch(|| future.poll(&mut Context::from_waker(&waker)))
-    }) {
-        Ok(Poll::Pending) => None,
-        Ok(Poll::Ready(value)) => Some(Ok(value)),
-        Err(payload) => Some(Err(Failure::Panicked(PanicPayload::new(payload)))),
-    }
 }
 
 /// What a worker does with a future from a queue; see [`Job::perform`].
 unsafe fn perform(job: *mut Job, action: Action<'_>) -> bool {
-    // SAFETY: the caller holds the queue's part of a future's cell.
-    unsafe { steps::perform_future(cell::from_job(job), action) };
+    // SAFETY: the caller has taken it from a queue.
+    let part = unsafe { QueuePart::from_raw(cell::from_job(job)) };
+    if let Action::Run(_) = action {
+        part.show();
+    }
+    steps::perform_future(part, &Workers, action);
     true
-}
-
-impl HeldFuture for NonNull<Header> {
-    #[inline]
-    unsafe fn poll(self) -> bool {
-        if recording::is_open() {
-            // SAFETY: the caller is the runner.
-            return unsafe { poll_recorded(self) };
-        }
-        // SAFETY: as above.
-        unsafe { poll_once(self) }
-    }
-
-    unsafe fn drop_future(self) {
-        // SAFETY: the caller is the runner.
-        let header = unsafe { self.as_ref() };
-        // SAFETY: as above.
-        unsafe { (header.kind().run)(self, Step::Drop) };
-        header.record.ended();
-    }
-
-    #[inline]
-    unsafe fn drop_outcome(self) {
-        // SAFETY: the caller is the runner.
-        let drop_outcome = unsafe { self.as_ref() }.kind().drop_outcome;
-        // SAFETY: the outcome is the runner's.
-        unsafe { drop_outcome(self) };
-    }
-
-    #[inline]
-    unsafe fn prepare_to_wait(self) -> Result<(), Closed> {
-        // SAFETY: the caller is the runner.
-        unsafe { schedule::prepare_to_wait(self) }
-    }
-
-    #[inline]
-    unsafe fn take_out(&self, action: Action<'_>) {
-        // SAFETY: the caller holds the cell.
-        schedule::take_out(unsafe { self.as_ref() }, action);
-    }
-
-    #[inline]
-    unsafe fn queue_polled(self) {
-        // SAFETY: the caller has polled it, and must queue it.
-        unsafe { schedule::queue_polled(self) };
-    }
-}
-
-/// # Safety
-/// The caller is the runner.
-#[inline(always)]
-unsafe fn poll_once(cell: NonNull<Header>) -> bool {
-    // SAFETY: the caller is the runner.
-    let _span = unsafe { cell::span(cell) };
-    // SAFETY: as above.
-    let run = unsafe { cell.as_ref() }.kind().run;
-    // SAFETY: as above.
-    budget::during_poll(|| unsafe { run(cell, Step::Run) })
-}
-
-/// A function of its own, so that a poll that is not recorded is a load and a branch beside [`poll_once`].
-///
-/// # Safety
-/// The caller is the runner.
-#[cold]
-#[inline(never)]
-unsafe fn poll_recorded(cell: NonNull<Header>) -> bool {
-    // SAFETY: the caller is the runner.
-    let wakers = || unsafe { cell.as_ref() }.state.wakers();
-    // SAFETY: as above.
-    let poll = || unsafe { poll_once(cell) };
-    // SAFETY: as above.
-    let waker = || Some(unsafe { Borrowed::of(cell) }.clone());
-    // SAFETY: as above.
-    unsafe { cell::recorded(cell, poll, wakers, waker) }
 }
 
 /// What the end of the runtime does to a task that waits; see [`Job::cancel`].
 unsafe fn cancel_registered(job: *mut Job) {
     // SAFETY: a registered task is not freed.
-    unsafe { steps::cancel(cell::from_job(job)) };
+    unsafe { CellRef::new(cell::from_job(job)) }.cancel();
+}
+
+impl FutureCell for Header {
+    fn drop_future(runner: RunnerPart<Self>) -> EndedPart<Self> {
+        // SAFETY: from the cell's own table; the future is there.
+        unsafe { (runner.vtable().run)(runner.cell(), Step::Drop) };
+        runner.record.ended();
+        // SAFETY: done just now.
+        unsafe { runner.ended() }
+    }
+
+    #[inline]
+    fn drop_outcome(runner: &mut EndedPart<Self>) {
+        // SAFETY: from the cell's own table; the outcome is there, or what is left of it.
+        unsafe { (runner.vtable().drop_outcome)(runner.cell()) };
+    }
+}
+
+/// This library's workers.
+struct Workers;
+
+impl Executor<Header> for Workers {
+    #[inline]
+    fn poll(&self, runner: RunnerPart<Header>) -> Polled<Header> {
+        let cell = runner.cell();
+        // SAFETY: from the cell's own table; the future is there.
+        let run = || unsafe { (cell.vtable().run)(cell, Step::Run) };
+        let is_over = if recording::is_open() {
+            poll_recorded(cell, run)
+        } else {
+            let _span = cell.span();
+            budget::during_poll(run)
+        };
+        if is_over {
+            // SAFETY: the poll has done so.
+            return Polled::Ended(unsafe { runner.ended() });
+        }
+        Polled::Pending(runner)
+    }
+
+    #[inline]
+    fn prepare_to_wait(&self, runner: &mut RunnerPart<Header>) -> Result<(), Closed> {
+        schedule::prepare_to_wait(runner)
+    }
+
+    #[inline]
+    fn take_out(&self, runner: &EndedPart<Header>, action: Action<'_>) {
+        schedule::take_out(runner, action);
+    }
+
+    #[inline]
+    fn queue_polled(&self, part: QueuePart) {
+        schedule::queue_polled(part);
+    }
+}
+
+/// A function of its own, so that a poll that is not recorded is a load and a branch beside it.
+#[cold]
+#[inline(never)]
+fn poll_recorded(cell: CellRef<'_>, run: impl FnOnce() -> bool) -> bool {
+    let poll = || {
+        let _span = cell.span();
+        budget::during_poll(run)
+    };
+    let waker = || Some(Borrowed::of(cell).clone());
+    cell.recorded(poll, || cell.state.wakers(), waker)
 }

@@ -1,6 +1,6 @@
 //! The handle of a task.
 //!
-//! Unsafe: the handle holds its part of the cell by pointer.
+//! Unsafe: the handle goes to other threads with its part of the cell.
 
 use crate::recording::{self, TaskRecord};
 use crate::runtime::current;
@@ -10,20 +10,17 @@ use crate::runtime::worker::refused_starts;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::task::abort_handle::AbortHandle;
 use crate::task::budget;
-use crate::task::cell::{self, Failure, Header, TaskKind};
-use crate::task::joiner::Joiner;
-use crate::task::{closure, steps};
+use crate::task::cell::{CellRef, Failure, HandlePart, TaskKind};
+use crate::task::closure;
 use futures_core::future::FusedFuture;
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
 use std::io;
-use std::marker::PhantomData;
 use std::num::NonZeroUsize;
 use std::panic::Location;
 use std::pin::Pin;
-use std::ptr::NonNull;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 
 /// Waits for the result of a task: blocking, by [`join`](Self::join), or as a future.
 ///
@@ -43,8 +40,7 @@ use std::task::{Context, Poll, ready};
 /// As a future, when it is polled again after it has given its result.
 #[doc(alias = "Task")]
 pub struct JoinHandle<T> {
-    cell: NonNull<Header>,
-    result: PhantomData<T>,
+    part: HandlePart<T>,
 }
 
 /// Identifies a task. No two existing tasks have the same id. The id of a task that has ended and whose handle is
@@ -65,8 +61,8 @@ pub struct TaskId(NonZeroUsize);
 
 impl TaskId {
     /// Of the task in this cell.
-    pub(super) fn of(cell: NonNull<Header>) -> Self {
-        Self(cell.addr())
+    pub(super) fn of(cell: CellRef<'_>) -> Self {
+        Self(cell.as_ptr().addr())
     }
 }
 
@@ -86,11 +82,8 @@ unsafe impl<T: Send> Sync for JoinHandle<T> {}
 impl<T> Unpin for JoinHandle<T> {}
 
 impl<T> JoinHandle<T> {
-    pub(super) fn new(cell: NonNull<Header>) -> Self {
-        Self {
-            cell,
-            result: PhantomData,
-        }
+    pub(super) fn new(part: HandlePart<T>) -> Self {
+        Self { part }
     }
 
     /// Whether the task has ended: finished, panicked or cancelled.
@@ -107,7 +100,7 @@ impl<T> JoinHandle<T> {
     #[doc(alias = "IsCompleted")]
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.joiner().is_final()
+        self.part.joiner.is_final()
     }
 
     /// The task's number.
@@ -115,7 +108,7 @@ impl<T> JoinHandle<T> {
     /// Example: see [`TaskId`].
     #[must_use]
     pub fn id(&self) -> TaskId {
-        TaskId::of(self.cell)
+        TaskId::of(self.part.cell())
     }
 
     /// The name it was given by [`Builder::name`](super::Builder::name).
@@ -123,8 +116,7 @@ impl<T> JoinHandle<T> {
     /// Example: see [`Builder`](super::Builder).
     #[must_use]
     pub fn name(&self) -> Option<&str> {
-        // SAFETY: the handle holds the cell.
-        unsafe { cell::name(&self.cell) }
+        self.part.cell().label().name
     }
 
     /// Where the task was spawned.
@@ -137,7 +129,7 @@ impl<T> JoinHandle<T> {
     /// ```
     #[must_use]
     pub fn location(&self) -> &'static Location<'static> {
-        self.header().location
+        self.part.location
     }
 
     /// Asks the task to end without a result, and returns at once.
@@ -155,8 +147,7 @@ impl<T> JoinHandle<T> {
     /// ```
     #[doc(alias = "abort")]
     pub fn cancel(&self) {
-        // SAFETY: the handle holds the cell.
-        unsafe { steps::cancel(self.cell) };
+        self.part.cell().cancel();
     }
 
     /// What can cancel the task while somebody else has this handle.
@@ -164,8 +155,7 @@ impl<T> JoinHandle<T> {
     /// Example: see [`AbortHandle`].
     #[must_use]
     pub fn abort_handle(&self) -> AbortHandle {
-        // SAFETY: the handle holds the cell.
-        unsafe { AbortHandle::of(self.cell) }
+        AbortHandle::of(self.part.cell())
     }
 
     /// Waits for the task and returns its result.
@@ -197,71 +187,48 @@ impl<T> JoinHandle<T> {
     #[doc(alias = "Wait")]
     #[doc(alias = "Result")]
     #[cfg_attr(feature = "inspect", track_caller)]
-    pub fn join(self) -> Result<T, JoinError> {
+    pub fn join(mut self) -> Result<T, JoinError> {
         assert!(
             !self.waits_for_caller(),
             "`join` was called on the worker that alone can run this local task: await the handle instead"
         );
         let pool_slot = current::slot_of_runtime();
-        let record = &self.header().record;
         // Before it is run in place, because the calling task waits for it then, too.
-        let _recorded = recording::thread_waits_for_task(record, self.cell.addr().get());
+        let _recorded = recording::thread_waits_for_task(self.record(), self.part.cell().id());
         // If the system keeps refusing threads, perhaps no other thread will run it.
-        let in_place = (pool_slot.is_some() || refused_starts::must_help_itself(|| self.joiner().is_final()))
-            && self.header().kind().sort == TaskKind::Closure
-            // SAFETY: the handle is held, of a closure.
-            && unsafe { closure::run_in_place(self.cell) };
+        let in_place = (pool_slot.is_some()
+            || refused_starts::must_help_itself(|| self.is_finished()))
+            && self.part.vtable().kind == TaskKind::Closure
+            && closure::run_in_place(&mut self.part);
         if !in_place {
             match pool_slot {
                 Some((slot, _)) => self.wait_on(slot),
                 None => WorkerSlot::borrow_to_wait(|slot| self.wait_on(slot)),
             }
         }
-        // SAFETY: the task has ended.
-        unsafe { self.take_outcome() }
+        let Poll::Ready(outcome) = self.part.poll_outcome(Waker::noop()) else {
+            unreachable!("the task has ended");
+        };
+        outcome.map_err(JoinError)
     }
 
     /// Whether only the calling thread can run what is left of the task.
     fn waits_for_caller(&self) -> bool {
-        let kind = self.header().kind();
-        kind.sort == TaskKind::LocalFuture && !self.joiner().is_final() && {
-            // SAFETY: the handle holds the cell.
-            let home = unsafe { (kind.home)(self.cell) };
-            home == current::worker().map(|(slot, _)| slot.number)
-        }
+        self.part.vtable().kind == TaskKind::LocalFuture
+            && !self.is_finished()
+            && self.part.cell().label().home == current::worker().map(|(slot, _)| slot.number)
     }
 
     fn wait_on(&self, slot: &'static OccupiedSlot) {
-        let joiner = self.joiner();
+        let joiner = &self.part.joiner;
         wait::for_task(slot, &|| joiner.is_final(), &|| joiner.runner(), &|| {
             joiner.fall_asleep(slot.number)
         });
     }
 
-    /// # Safety
-    /// The task has ended.
-    unsafe fn take_outcome(&self) -> Result<T, JoinError> {
-        // SAFETY: 1. the joiner is final, the handle held; 2. the handle was made with the cell's type.
-        let outcome = unsafe { cell::take_outcome::<T>(self.cell) };
-        assert!(
-            !matches!(outcome, Err(Failure::Taken)),
-            "a task's handle was polled after it had given its result"
-        );
-        outcome.map_err(JoinError)
-    }
-
     /// What is recorded of the task.
     pub(super) fn record(&self) -> &TaskRecord {
-        &self.header().record
-    }
-
-    fn joiner(&self) -> &Joiner {
-        &self.header().joiner
-    }
-
-    fn header(&self) -> &Header {
-        // SAFETY: valid, because the handle holds its part.
-        unsafe { self.cell.as_ref() }
+        &self.part.record
     }
 }
 
@@ -269,37 +236,31 @@ impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
     #[cfg_attr(feature = "inspect", track_caller)]
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let permit = ready!(budget::poll_proceed(context));
-        let joiner = self.joiner();
-        if !joiner.is_final() && joiner.register(context.waker()) {
-            let (record, id) = (&self.header().record, self.cell.addr().get());
-            recording::waits_for_task(&*self, context.waker(), record, id);
+        let Poll::Ready(outcome) = self.part.poll_outcome(context.waker()) else {
+            let id = self.part.cell().id();
+            recording::waits_for_task(&*self, context.waker(), self.record(), id);
             return Poll::Pending;
-        }
+        };
         permit.charge();
-        // SAFETY: the task has ended.
-        let outcome = unsafe { self.take_outcome() };
-        joiner.note_taken();
-        Poll::Ready(outcome)
+        assert!(
+            !matches!(outcome, Err(Failure::Taken)),
+            "a task's handle was polled after it had given its result"
+        );
+        Poll::Ready(outcome.map_err(JoinError))
     }
 }
 
 impl<T> FusedFuture for JoinHandle<T> {
     fn is_terminated(&self) -> bool {
-        self.joiner().is_taken()
+        self.part.joiner.is_taken()
     }
 }
 
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
-        // A copy: the call below has the handle's address, so the cell's would be read again after it.
-        let own = self.cell;
-        recording::forget_task(self, own.addr().get());
-        // SAFETY: where it is called the future is done, so the outcome belongs to the handle; of the handle's type.
-        let take_outcome = || unsafe { cell::take_outcome::<T>(own) };
-        // SAFETY: the handle holds its part, and ends here.
-        unsafe { steps::drop_handle(own, take_outcome) };
+        recording::forget_task(self, self.part.cell().id());
     }
 }
 

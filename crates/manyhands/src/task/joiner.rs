@@ -15,7 +15,8 @@
 //! the task calls `start` and then, once, `finish`. Any thread may read.
 //!
 //! # Ordering
-//! Every change is an exchange. `finish` releases the outcome; a thread that reads `FINAL` acquires it. A waker goes
+//! Every change is an exchange, but for the last one, which only the handle makes. `finish` releases the outcome, and
+//! `note_taken` what the task did; a thread that reads `FINAL` or `TAKEN` acquires it. A waker goes
 //! from its registrar (Release) to the finisher or back to the registrar (Acquire), whichever exchanges first.
 //!
 //! Unsafe: wakers are kept as raw pointers.
@@ -49,14 +50,15 @@ impl Joiner {
     /// Whether the task has ended; if so, its outcome is visible.
     #[inline]
     pub(super) fn is_final(&self) -> bool {
-        // Acquire: pairs with the Release in `finish`.
+        // Acquire: pairs with the Release in `finish` and in `note_taken`.
         has_ended(self.0.load(Ordering::Acquire))
     }
 
     /// The holder has seen the end, and has given the outcome.
     pub(super) fn note_taken(&self) {
-        // Relaxed: nobody else writes after the end, and only the holder asks.
-        self.0.store(TAKEN, Ordering::Relaxed);
+        // Release: an abort handle that reads this instead of FINAL sees the end's effects, too, which `is_final` has acquired
+        // here. Nobody else writes after the end.
+        self.0.store(TAKEN, Ordering::Release);
     }
 
     /// Whether the outcome was given.

@@ -4,10 +4,10 @@
 //!
 //! Unsafe: a new task's cell is passed to a queue by pointer.
 
-use crate::job::Job;
 use crate::runtime::enqueue::{discard_new, enqueue_in};
 use crate::runtime::{EnterGuard, Metrics, Priority, Runtime, RuntimeInner, TokioContext, current};
 use crate::sync::process;
+use crate::task::cell::QueuePart;
 use crate::task::{JoinHandle, block_on, builder};
 use std::fmt;
 use std::sync::Weak;
@@ -174,12 +174,10 @@ impl Handle {
     }
 
     /// Queues a new task.
-    ///
-    /// # Safety
-    /// `job` is in no queue, the caller's to queue, and valid until it is performed.
-    pub(super) unsafe fn queue(&self, job: *mut Job) {
+    pub(super) fn queue(&self, part: QueuePart) {
+        let job = part.into_job();
         match self.shared.upgrade() {
-            // SAFETY: by the caller's promise.
+            // SAFETY: the part is that of a queue.
             Some(shared) => unsafe { enqueue_in(&shared, job, Priority::Normal) },
             // SAFETY: as above.
             None => unsafe { discard_new(job) },

@@ -14,106 +14,93 @@ use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{Priority, current};
 use crate::sync::atomic::Ordering;
 use crate::task::budget;
-use crate::task::cell::{self, Header, TaskKind};
-use crate::task::steps::Closed;
-use std::ptr::{self, NonNull};
+use crate::task::cell::{Header, QueuePart, TaskKind};
+use crate::task::steps::{Closed, EndedPart, RunnerPart};
+use std::ptr;
 
 /// Queues a new task.
-///
-/// # Safety
-/// As for [`enqueue`].
-pub(super) unsafe fn queue_new(job: *mut Job, priority: Priority) {
-    // SAFETY: by the caller's promise.
-    unsafe { enqueue(job, Origin::New(priority)) };
+pub(super) fn queue_new(part: QueuePart, priority: Priority) {
+    give(part, Origin::New(priority));
 }
 
-/// Queues a task that was woken or is to be dropped.
-///
-/// # Safety
-/// The caller holds the queue's part of a task that has been prepared to wait.
-pub(super) unsafe fn queue(cell: NonNull<Header>) {
+/// Queues a new task that only the calling worker may run.
+pub(super) fn queue_bound(part: QueuePart, worker: &'static WorkerSlot) {
+    give(part, Origin::Bound(worker));
+}
+
+/// Queues a task that was woken or is to be dropped, and has been prepared to wait.
+pub(super) fn queue(part: QueuePart) {
     let by = if budget::is_in_poll() {
         WokenBy::Poll
     } else {
         WokenBy::Other
     };
-    // SAFETY: by the caller's promise.
-    unsafe { requeue(cell, by) };
+    requeue(part, by);
 }
 
-/// Queues a task that was woken while it was polled.
-///
-/// # Safety
-/// As for [`queue`]; the caller has polled it.
-pub(super) unsafe fn queue_polled(cell: NonNull<Header>) {
+/// As [`queue`], of a task that was woken while the caller polled it.
+pub(super) fn queue_polled(part: QueuePart) {
     let by = if budget::was_spent_quickly() {
         WokenBy::SpentTask
     } else {
         WokenBy::PolledTask
     };
-    // SAFETY: by the caller's promise.
-    unsafe { requeue(cell, by) };
+    requeue(part, by);
 }
 
-/// # Safety
-/// As for [`queue`].
-unsafe fn requeue(cell: NonNull<Header>, by: WokenBy) {
-    let job = cell::as_job(cell);
+fn requeue(part: QueuePart, by: WokenBy) {
     // SAFETY: in no queue, and the caller's to queue.
-    let word = unsafe { Job::spare_word(job) };
+    let word = unsafe { Job::spare_word(part.cell().job()) };
     // Relaxed: the state's exchange has acquired what `prepare_to_wait` wrote.
     let kept = word.load(Ordering::Relaxed);
-    // SAFETY: the caller holds the queue's part.
-    let header = unsafe { cell.as_ref() };
-    header.record.woken();
-    let sort = header.kind().sort;
-    if sort == TaskKind::LocalFuture {
+    part.record.woken();
+    let kind = part.vtable().kind;
+    let origin = if kind == TaskKind::LocalFuture {
         // SAFETY: written by `prepare_to_wait`; slots are never freed. Held by
         // `callers.rs`.
-        let owner: &'static WorkerSlot = unsafe { &*kept.cast() };
-        // SAFETY: the task is registered and the caller's to queue, valid until taken.
-        return unsafe { enqueue(job, Origin::Bound(owner)) };
-    }
-    let priority = if sort == TaskKind::PrioritizedFuture {
-        // SAFETY: held by the caller, and of the kind that the header names.
-        unsafe { (header.kind().priority)(cell) }
+        Origin::Bound(unsafe { &*kept.cast() })
     } else {
-        Priority::Normal
+        let priority = if kind == TaskKind::PrioritizedFuture {
+            part.cell().label().priority
+        } else {
+            Priority::Normal
+        };
+        Origin::Woken {
+            // SAFETY: written by `prepare_to_wait`; registries are never freed. Held by `callers.rs`
+            // and `models/task_registry.rs`.
+            registry: unsafe { &*kept.cast() },
+            key: place_of(&part).expect("who waits is registered"),
+            priority,
+            by,
+        }
     };
-    let origin = Origin::Woken {
-        // SAFETY: written by `prepare_to_wait`; registries are never freed. Held by `callers.rs`
-        // and `models/task_registry.rs`.
-        registry: unsafe { &*kept.cast() },
-        key: place_of(header).expect("who waits is registered"),
-        priority,
-        by,
-    };
-    // SAFETY: the task is registered and the caller's to queue, valid until taken.
-    unsafe { enqueue(job, origin) };
+    give(part, origin);
 }
 
-/// Prepares a pending future to wait: registers it and sets its link.
+/// Gives a task to a queue.
+#[inline(always)]
+fn give(part: QueuePart, origin: Origin) {
+    // SAFETY: the part is that of a queue, and the task is new or registered where its origin says.
+    unsafe { enqueue(part.into_job(), origin) };
+}
+
+/// Prepares a pending future to wait: registers it and sets its link. The caller is a worker.
 ///
 /// # Errors
 /// [`Closed`] when it must be dropped instead.
-///
-/// # Safety
-/// The caller is the future's runner, on a worker.
 #[inline]
-pub(super) unsafe fn prepare_to_wait(cell: NonNull<Header>) -> Result<(), Closed> {
+pub(super) fn prepare_to_wait(runner: &mut RunnerPart<Header>) -> Result<(), Closed> {
     let (slot, shared) = current::worker().expect("futures are polled by workers");
     let registry = shared.registry();
-    let job = cell::as_job(cell);
-    // SAFETY: held by the runner.
-    let header = unsafe { cell.as_ref() };
-    if place_of(header).is_none() {
+    let job = runner.cell().job();
+    if place_of(runner).is_none() {
         let place = registry.register(job, slot.number.into()).ok_or(Closed)?;
         // Relaxed: the next runner reads it through the state.
-        header.place.store(place.to_bits(), Ordering::Relaxed);
+        runner.place.store(place.to_bits(), Ordering::Relaxed);
     }
     // SAFETY: a running task is in no queue, and only its runner uses the link.
     let word = unsafe { Job::spare_word(job) };
-    let kept = match header.kind().sort {
+    let kept = match runner.vtable().kind {
         TaskKind::LocalFuture => ptr::from_ref::<WorkerSlot>(slot).cast_mut().cast(),
         TaskKind::Future | TaskKind::PrioritizedFuture | TaskKind::Closure => {
             ptr::from_ref(registry).cast_mut().cast()
@@ -124,9 +111,9 @@ pub(super) unsafe fn prepare_to_wait(cell: NonNull<Header>) -> Result<(), Closed
     Ok(())
 }
 
-/// Takes a finished task out of its registry, if it is in one. The caller is the runner.
-pub(super) fn take_out(header: &Header, action: Action<'_>) {
-    let Some(place) = place_of(header) else {
+/// Takes a finished task out of its registry, if it is in one.
+pub(super) fn take_out(runner: &EndedPart<Header>, action: Action<'_>) {
+    let Some(place) = place_of(runner) else {
         return;
     };
     if let Action::Drop(registry) = action {

@@ -1,6 +1,10 @@
-//! What each holder of a task's cell does with it, in which order: perform it, finish it, wake it, release it.
+//! The parts of a task's cell, and what the holder of each does with it, in which order: perform the task, finish it, wake
+//! it, release the part.
 //!
-//! The runtime and the models run these same steps: both have cells that are [`Held`].
+//! A part keeps the cell. It cannot be copied, and is consumed by the step that releases it. It is made where the state word
+//! says that there is one more: in this file, or from the pointer into which it was turned for a queue or a waker.
+//!
+//! The runtime and the models run these same steps, on parts of a [`TaskCell`] of their own.
 //!
 //! Not here: the words (`state.rs`, `joiner.rs`), what is in a cell and how that runs (`closure.rs`, `future.rs`), the
 //! memory (`cell.rs`).
@@ -10,59 +14,119 @@
 use super::joiner::{Joiner, Sleeper};
 use super::state::{AfterFinish, AfterPoll, AfterRelease, AfterWake, Begin, Claimed, State};
 use crate::job::{Action, ExecutionId, SlotNumber, contain, discard, wake as wake_waker};
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::task::{Poll, Waker};
 
-/// A cell, as its holders see it.
-pub(super) trait Held: Copy {
+/// What every cell begins with, as the steps see it.
+pub(super) trait TaskCell: Sized {
+    /// How a task with the result `T` ended.
+    type Outcome<T>;
+
     /// The first word.
-    ///
-    /// # Safety
-    /// The caller holds a part of the cell; so for all functions below.
-    unsafe fn state(&self) -> &State;
+    fn state(&self) -> &State;
 
     /// The second word.
-    unsafe fn joiner(&self) -> &Joiner;
+    fn joiner(&self) -> &Joiner;
 
-    /// Shows the monitor which task the calling worker runs.
-    unsafe fn show(&self);
+    /// Wakes the thread on this slot, which waits for a task. The cell may be gone.
+    fn wake_slot(slot: SlotNumber);
 
-    /// Wakes the thread on this slot, which waits for the task. The cell may be gone.
-    fn wake_slot(self, slot: SlotNumber);
+    /// Queues a task that has been prepared to wait.
+    fn queue(part: QueuePart<Self>);
 
-    /// Queues the task, which has been prepared to wait. The caller has the queue's part.
-    unsafe fn queue(self);
+    /// Frees the cell, with an outcome that is still there.
+    fn free(cell: LastPart<Self>);
 
-    /// Frees the cell, with an outcome that is still there. No other thread holds it.
-    unsafe fn free(self);
+    /// Takes the outcome, or what is left of it.
+    ///
+    /// # Safety
+    /// 1. One of the words gives the outcome to the handle, whose holder calls this. 2. `T` is the task's result.
+    unsafe fn take_outcome<T>(cell: CellRef<'_, Self>) -> Self::Outcome<T>;
 }
 
 /// A cell with a closure.
-pub(super) trait HeldClosure: Held {
-    /// Runs or drops the closure, which the caller has claimed, and writes the outcome.
-    unsafe fn run(self, step: Step);
+pub(super) trait ClosureCell: TaskCell {
+    /// Shows the monitor which task the calling worker runs.
+    fn show(&self);
+
+    /// Runs or drops the closure, and writes the outcome.
+    fn run(work: ClaimedWork<'_, Self>, step: Step);
 }
 
 /// A cell with a future.
-pub(super) trait HeldFuture: Held {
-    /// Runner: polls the future. Returns whether it was dropped and the outcome written.
-    unsafe fn poll(self) -> bool;
+pub(super) trait FutureCell: TaskCell {
+    /// Drops the future, and writes the outcome.
+    fn drop_future(runner: RunnerPart<Self>) -> EndedPart<Self>;
 
-    /// Runner: drops the future, and writes the outcome.
-    unsafe fn drop_future(self);
+    /// Drops the outcome, or what is left of it.
+    fn drop_outcome(runner: &mut EndedPart<Self>);
+}
 
-    /// Runner: drops the outcome, which is its own.
-    unsafe fn drop_outcome(self);
+/// What polls a future: this library's workers, or another library's executor.
+pub(super) trait Executor<C: FutureCell> {
+    /// Polls it.
+    fn poll(&self, runner: RunnerPart<C>) -> Polled<C>;
 
-    /// Runner: prepares a pending future to wait.
+    /// Prepares a pending future to wait.
     ///
     /// # Errors
     /// [`Closed`] when it must be dropped instead.
-    unsafe fn prepare_to_wait(self) -> Result<(), Closed>;
+    fn prepare_to_wait(&self, runner: &mut RunnerPart<C>) -> Result<(), Closed>;
 
-    /// Runner: takes the finished task out of its registry, if it is in one.
-    unsafe fn take_out(&self, action: Action<'_>);
+    /// Takes the finished task out of its registry, if it is in one.
+    fn take_out(&self, runner: &EndedPart<C>, action: Action<'_>);
 
     /// Queues a task that was woken while the caller polled it.
-    unsafe fn queue_polled(self);
+    fn queue_polled(&self, part: QueuePart<C>);
+}
+
+/// A part of a cell, which keeps it.
+#[must_use = "a part is released by a step"]
+pub(super) struct Part<C, Role>(NonNull<C>, PhantomData<Role>);
+
+/// Of the queue that the task is in, or of the thread that has taken it from there.
+pub(super) type QueuePart<C> = Part<C, Queued>;
+/// Of the thread that runs the future, which is there.
+pub(super) type RunnerPart<C> = Part<C, Running>;
+/// Of the thread that has run the future. The outcome is there.
+pub(super) type EndedPart<C> = Part<C, Ended>;
+/// Of the only holder. The outcome is there.
+pub(super) type LastPart<C> = Part<C, Last>;
+
+/// See [`QueuePart`].
+pub(super) enum Queued {}
+/// See [`RunnerPart`].
+pub(super) enum Running {}
+/// See [`EndedPart`].
+pub(super) enum Ended {}
+/// See [`LastPart`].
+pub(super) enum Last {}
+/// See [`HandlePart`].
+pub(super) enum Handle {}
+/// See [`WakerPart`].
+pub(super) enum Waking {}
+
+/// Of the handle of a task with the result `T`. Dropped, it is released, and what is left of the outcome is dropped.
+pub(super) struct HandlePart<C: TaskCell, T>(Part<C, Handle>, PhantomData<T>);
+
+/// Of a waker or an abort handle. Dropped, it is released.
+pub(super) struct WakerPart<C: TaskCell>(Part<C, Waking>);
+
+/// A cell, borrowed from a part that keeps it. Other than a reference, it leads to all of the cell.
+pub(super) struct CellRef<'part, C>(NonNull<C>, PhantomData<&'part C>);
+
+/// The right to a closure that is there, of the thread that has claimed it.
+pub(super) struct ClaimedWork<'part, C>(CellRef<'part, C>);
+
+/// A future after a poll.
+pub(super) enum Polled<C> {
+    /// It waits.
+    Pending(RunnerPart<C>),
+    /// It was dropped, and the outcome written.
+    Ended(EndedPart<C>),
 }
 
 /// What is done with a closure or a future.
@@ -78,67 +142,274 @@ pub(super) enum Step {
 #[derive(Debug)]
 pub(super) struct Closed;
 
-/// Closure, the queue's part: see [`Job::perform`](crate::job::Job::perform). Returns whether it was run or dropped.
-///
-/// # Safety
-/// The caller has taken the task from its queue, and does not use the cell again.
+impl<C, Role> Part<C, Role> {
+    /// A part that was a pointer, or is that of a new cell.
+    ///
+    /// # Safety
+    /// The caller has this part of a valid cell, and gives it away.
+    pub(super) unsafe fn from_raw(cell: NonNull<C>) -> Self {
+        Self(cell, PhantomData)
+    }
+
+    /// The part as a pointer.
+    pub(super) fn into_raw(self) -> NonNull<C> {
+        self.0
+    }
+
+    /// The cell.
+    #[inline]
+    pub(super) fn cell(&self) -> CellRef<'_, C> {
+        CellRef(self.0, PhantomData)
+    }
+
+    /// The part that the state word has made of this one.
+    fn turn<NewRole>(self) -> Part<C, NewRole> {
+        Part(self.0, PhantomData)
+    }
+}
+
+impl<C, Role> Deref for Part<C, Role> {
+    type Target = C;
+
+    #[inline]
+    fn deref(&self) -> &C {
+        self.cell().get()
+    }
+}
+
+impl<C> RunnerPart<C> {
+    /// The part after the end of the future.
+    ///
+    /// # Safety
+    /// The caller has dropped the future and written the outcome.
+    pub(super) unsafe fn ended(self) -> EndedPart<C> {
+        self.turn()
+    }
+}
+
+impl<C: TaskCell, T> HandlePart<C, T> {
+    /// The handle's part of a new cell.
+    ///
+    /// # Safety
+    /// The caller has this part of a valid cell with the result `T`, and gives it away.
+    pub(super) unsafe fn from_raw(cell: NonNull<C>) -> Self {
+        Self(Part(cell, PhantomData), PhantomData)
+    }
+
+    /// The outcome, once the task has ended; `waker` is woken then.
+    #[inline]
+    pub(super) fn poll_outcome(&mut self, waker: &Waker) -> Poll<C::Outcome<T>> {
+        let joiner = self.joiner();
+        if !joiner.is_final() && joiner.register(waker) {
+            return Poll::Pending;
+        }
+        // SAFETY: 1. the task has ended; 2. by the promise in `from_raw`.
+        let outcome = unsafe { C::take_outcome(self.cell()) };
+        self.joiner().note_taken();
+        Poll::Ready(outcome)
+    }
+}
+
+impl<C: TaskCell, T> Deref for HandlePart<C, T> {
+    type Target = Part<C, Handle>;
+
+    #[inline]
+    fn deref(&self) -> &Part<C, Handle> {
+        &self.0
+    }
+}
+
+impl<C: TaskCell, T> DerefMut for HandlePart<C, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Part<C, Handle> {
+        &mut self.0
+    }
+}
+
+impl<C: TaskCell, T> Drop for HandlePart<C, T> {
+    #[inline]
+    fn drop(&mut self) {
+        // A copy, which needs not be read again after a call that could have changed this part.
+        let part: Part<C, Handle> = Part(self.0.0, PhantomData);
+        part.joiner().clear();
+        let mut after = part.state().release_handle();
+        if after == AfterRelease::DropOutcome {
+            // SAFETY: 1. the state says so; 2. by the promise in `from_raw`.
+            let outcome: C::Outcome<T> = unsafe { C::take_outcome(part.cell()) };
+            after = part.state().release_finished_handle();
+            contain(|| drop(outcome));
+        }
+        after_release(part, after);
+    }
+}
+
+impl<C: TaskCell> WakerPart<C> {
+    /// A part that was a pointer.
+    ///
+    /// # Safety
+    /// It is from [`into_raw`](Self::into_raw), and used once.
+    pub(super) unsafe fn from_raw(cell: NonNull<C>) -> Self {
+        Self(Part(cell, PhantomData))
+    }
+
+    /// The part as a pointer.
+    pub(super) fn into_raw(self) -> NonNull<C> {
+        ManuallyDrop::new(self).0.0
+    }
+
+    /// Requests a poll, and releases the part.
+    #[inline]
+    pub(super) fn wake(self) {
+        let part: Part<C, Waking> = Part(self.into_raw(), PhantomData);
+        let after = part.state().wake_and_release();
+        after_release(part, after);
+    }
+}
+
+impl<C: TaskCell> Deref for WakerPart<C> {
+    type Target = Part<C, Waking>;
+
+    #[inline]
+    fn deref(&self) -> &Part<C, Waking> {
+        &self.0
+    }
+}
+
+impl<C: TaskCell> Clone for WakerPart<C> {
+    #[inline]
+    fn clone(&self) -> Self {
+        self.cell().new_waker()
+    }
+}
+
+impl<C: TaskCell> Drop for WakerPart<C> {
+    #[inline]
+    fn drop(&mut self) {
+        let part: Part<C, Waking> = Part(self.0.0, PhantomData);
+        let after = part.state().release_waker();
+        after_release(part, after);
+    }
+}
+
+impl<'part, C> CellRef<'part, C> {
+    /// A cell that something else than a part keeps.
+    ///
+    /// # Safety
+    /// The cell is valid as long as this is used.
+    pub(super) unsafe fn new(cell: NonNull<C>) -> Self {
+        Self(cell, PhantomData)
+    }
+
+    /// The cell's address.
+    pub(super) fn as_ptr(self) -> NonNull<C> {
+        self.0
+    }
+
+    /// What the cell begins with.
+    #[inline]
+    pub(super) fn get(self) -> &'part C {
+        // SAFETY: the part that it is borrowed from keeps the cell.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl<C: TaskCell> CellRef<'_, C> {
+    /// One more waker.
+    #[inline]
+    pub(super) fn new_waker(self) -> WakerPart<C> {
+        self.state().add_waker();
+        WakerPart(Part(self.0, PhantomData))
+    }
+
+    /// Requests a poll.
+    #[inline]
+    pub(super) fn wake(self) {
+        let after = self.state().wake();
+        self.after_wake(after);
+    }
+
+    /// Requests that the task be dropped.
+    #[inline]
+    pub(super) fn cancel(self) {
+        let after = self.state().cancel();
+        self.after_wake(after);
+    }
+
+    #[inline]
+    fn after_wake(self, after: AfterWake) {
+        if after == AfterWake::Queue {
+            C::queue(Part(self.0, PhantomData));
+        }
+    }
+}
+
+impl<C> Clone for CellRef<'_, C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C> Copy for CellRef<'_, C> {}
+
+impl<C> Deref for CellRef<'_, C> {
+    type Target = C;
+
+    #[inline]
+    fn deref(&self) -> &C {
+        self.get()
+    }
+}
+
+impl<'part, C> ClaimedWork<'part, C> {
+    /// The cell.
+    pub(super) fn cell(&self) -> CellRef<'part, C> {
+        self.0
+    }
+}
+
+/// Closure: see [`Job::perform`](crate::job::Job::perform). Returns whether it was run or dropped.
 #[inline]
-pub(super) unsafe fn perform_closure(cell: impl HeldClosure, action: Action<'_>) -> bool {
-    // SAFETY: the queue's part is held.
-    let claimed = unsafe { cell.state() }.claim_queued();
+pub(super) fn perform_closure<C: ClosureCell>(part: QueuePart<C>, action: Action<'_>) -> bool {
+    let claimed = part.state().claim_queued();
     if let Some(claimed) = claimed {
-        // SAFETY: claimed just now.
-        unsafe { run_queued(cell, action, claimed) };
+        run_queued(&part, action, claimed);
         if !claimed.is_shared {
-            // SAFETY: nobody has a handle, and the queue's part is ours.
-            unsafe { after_release(cell, AfterRelease::Free) };
+            C::free(part.turn());
             return true;
         }
-        // SAFETY: the queue's part is held until below.
-        unsafe { announce_end(cell) };
+        wake_sleeper::<C>(part.joiner().finish());
     }
-    // SAFETY: as above.
-    let after = unsafe { cell.state() }.release_queue();
-    // SAFETY: released just now.
-    unsafe { after_release(cell, after) };
+    let after = part.state().release_queue();
+    after_release(part, after);
     claimed.is_some()
 }
 
-/// # Safety
-/// The caller has claimed the closure, and holds the queue's part.
+/// Runs or drops a closure that was claimed just now.
 #[inline]
-unsafe fn run_queued(cell: impl HeldClosure, action: Action<'_>, claimed: Claimed) {
+fn run_queued<C: ClosureCell>(part: &QueuePart<C>, action: Action<'_>, claimed: Claimed) {
     let step = match action {
         Action::Run(execution) => {
-            // SAFETY: held by the caller.
-            unsafe { cell.show() };
+            part.show();
             if claimed.is_shared && execution != ExecutionId::UNKNOWN {
-                // The waiter may help this execution. SAFETY: as above.
-                unsafe { cell.joiner() }.start(execution);
+                // The waiter may help this execution.
+                part.joiner().start(execution);
             }
             step_for(claimed)
         }
         Action::Discard | Action::Drop(_) => Step::Drop,
     };
-    // SAFETY: claimed by the caller.
-    unsafe { cell.run(step) };
+    C::run(ClaimedWork(part.cell()), step);
 }
 
-/// Closure, the handle's part: claims it and runs it in place. Returns whether it did.
-///
-/// # Safety
-/// The caller holds the handle's part, and waits here.
+/// Closure: the handle's holder, which waits here, claims it and runs it in place. Returns whether it did.
 #[inline]
-pub(super) unsafe fn run_in_place(cell: impl HeldClosure) -> bool {
-    // SAFETY: the handle is held.
-    let Some(claimed) = (unsafe { cell.state() }).claim() else {
+pub(super) fn run_in_place<C: ClosureCell>(part: &mut Part<C, Handle>) -> bool {
+    let Some(claimed) = part.state().claim() else {
         return false;
     };
-    // SAFETY: claimed just now.
-    unsafe { cell.run(step_for(claimed)) };
+    C::run(ClaimedWork(part.cell()), step_for(claimed));
     // The handle waits here, so no thread sleeps; but it may have been polled before, and have left a waker.
-    // SAFETY: the handle is held.
-    if let Some(Sleeper::Waker(waker)) = unsafe { cell.joiner() }.finish() {
+    if let Some(Sleeper::Waker(waker)) = part.joiner().finish() {
         discard(Some(waker));
     }
     true
@@ -152,221 +423,100 @@ fn step_for(claimed: Claimed) -> Step {
     }
 }
 
-/// Future, the queue's part, which becomes the runner's: see [`Job::perform`](crate::job::Job::perform).
-///
-/// # Safety
-/// The caller has taken the task from its queue, and does not use the cell again.
-#[inline]
-pub(super) unsafe fn perform_future(cell: impl HeldFuture, action: Action<'_>) {
-    // SAFETY: the queue's part is held.
-    let begin = unsafe { cell.state() }.begin_poll();
-    match (action, begin) {
-        (Action::Run(_), Begin::Poll) => {
-            // SAFETY: held by the runner.
-            unsafe { cell.show() };
-            // SAFETY: the caller is the runner now.
-            if unsafe { cell.poll() } {
-                // SAFETY: the outcome is written.
-                unsafe { finish(cell, action) };
-            } else {
-                // SAFETY: the caller is still the runner.
-                unsafe { end_poll(cell, action) };
-            }
+/// Future: see [`Job::perform`](crate::job::Job::perform).
+#[inline(always)]
+pub(super) fn perform_future<C: FutureCell>(
+    part: QueuePart<C>,
+    executor: &impl Executor<C>,
+    action: Action<'_>,
+) {
+    let begin = part.state().begin_poll();
+    let runner = part.turn();
+    let ended = match (action, begin) {
+        (Action::Run(_), Begin::Poll) => match executor.poll(runner) {
+            Polled::Ended(runner) => runner,
+            Polled::Pending(runner) => match end_poll(runner, executor) {
+                Some(runner) => C::drop_future(runner),
+                None => return,
+            },
+        },
+        _ => C::drop_future(runner),
+    };
+    finish(ended, executor, action);
+}
+
+/// Releases a pending future. Returns the part instead if the future must be dropped.
+#[inline(always)]
+fn end_poll<C: FutureCell>(
+    mut runner: RunnerPart<C>,
+    executor: &impl Executor<C>,
+) -> Option<RunnerPart<C>> {
+    // Closed: the runtime ends, and no task may wait any more.
+    if executor.prepare_to_wait(&mut runner).is_err() {
+        return Some(runner);
+    }
+    match runner.state().end_poll() {
+        AfterPoll::Wait => None,
+        AfterPoll::Queue => {
+            executor.queue_polled(runner.turn());
+            None
         }
-        _ => {
-            if let Action::Run(_) = action {
-                // SAFETY: held by the runner.
-                unsafe { cell.show() };
-            }
-            // SAFETY: the caller is the runner now.
-            unsafe { drop_and_finish(cell, action) };
-        }
+        AfterPoll::Drop => Some(runner),
     }
 }
 
-/// Releases a pending future.
-///
-/// # Safety
-/// The caller is the runner, and does not use the cell again.
-#[inline]
-unsafe fn end_poll(cell: impl HeldFuture, action: Action<'_>) {
-    // SAFETY: the caller is the runner.
-    if unsafe { cell.prepare_to_wait() }.is_err() {
-        // The runtime ends: no task may wait any more. SAFETY: the caller is still the runner.
-        return unsafe { drop_and_finish(cell, action) };
-    }
-    // SAFETY: held by the runner.
-    match unsafe { cell.state() }.end_poll() {
-        AfterPoll::Wait => {}
-        // SAFETY: the state says that this thread must queue it.
-        AfterPoll::Queue => unsafe { cell.queue_polled() },
-        // SAFETY: the caller is still the runner.
-        AfterPoll::Drop => unsafe { drop_and_finish(cell, action) },
-    }
-}
-
-/// # Safety
-/// The caller is the runner, and does not use the cell again.
-unsafe fn drop_and_finish(cell: impl HeldFuture, action: Action<'_>) {
-    // SAFETY: the caller is the runner.
-    unsafe { cell.drop_future() };
-    // SAFETY: the outcome is written.
-    unsafe { finish(cell, action) };
-}
-
-/// The future is dropped: passes the outcome on and releases the cell.
-///
-/// # Safety
-/// The caller is the runner, the outcome is written, and it does not use the cell again.
-unsafe fn finish(cell: impl HeldFuture, action: Action<'_>) {
-    // SAFETY: held by the runner.
-    unsafe { cell.take_out(action) };
-    // SAFETY: as above.
-    let after = match unsafe { cell.state() }.finish() {
-        AfterFinish::Sole => AfterRelease::Free,
+/// Passes the outcome on and releases the part. A function of its own, because most polls do not end the future.
+#[inline(never)]
+fn finish<C: FutureCell>(
+    mut runner: EndedPart<C>,
+    executor: &impl Executor<C>,
+    action: Action<'_>,
+) {
+    executor.take_out(&runner, action);
+    match runner.state().finish() {
+        AfterFinish::Sole => C::free(runner.turn()),
         AfterFinish::Detached => {
-            // SAFETY: the outcome belongs to the runner.
-            unsafe { cell.drop_outcome() };
-            // SAFETY: held by the runner, until this.
-            unsafe { cell.state() }.release_runner()
+            C::drop_outcome(&mut runner);
+            release_runner(runner);
         }
         AfterFinish::Awaited => {
-            // SAFETY: held by the runner.
-            let sleeper = unsafe { cell.joiner() }.finish();
-            // SAFETY: held by the runner, until this.
-            let after = unsafe { cell.state() }.release_runner();
-            // SAFETY: released just now.
-            unsafe { after_release(cell, after) };
+            let sleeper = runner.joiner().finish();
+            release_runner(runner);
             // Last: see K8. The cell may be gone.
-            return wake_sleeper(cell, sleeper);
+            wake_sleeper::<C>(sleeper);
         }
-    };
-    // SAFETY: released just now.
-    unsafe { after_release(cell, after) };
+    }
 }
 
-/// The outcome is there: wakes the waiter.
-///
-/// # Safety
-/// The caller holds the cell.
-unsafe fn announce_end(cell: impl Held) {
-    // SAFETY: held by the caller.
-    let sleeper = unsafe { cell.joiner() }.finish();
-    wake_sleeper(cell, sleeper);
+fn release_runner<C: TaskCell>(runner: EndedPart<C>) {
+    let after = runner.state().release_runner();
+    after_release(runner, after);
 }
 
 /// Wakes the waiter of a task that has ended. The caller need not hold the cell any more.
-fn wake_sleeper(cell: impl Held, sleeper: Option<Sleeper>) {
+fn wake_sleeper<C: TaskCell>(sleeper: Option<Sleeper>) {
     match sleeper {
-        Some(Sleeper::WorkerSlot(slot)) => cell.wake_slot(slot),
+        Some(Sleeper::WorkerSlot(slot)) => C::wake_slot(slot),
         Some(Sleeper::Waker(waker)) => wake_waker(waker),
         None => {}
     }
 }
 
-/// Releases the handle. `take_outcome` takes the outcome, if that belongs to the handle, or what is left of it; the
-/// caller drops nothing in the cell.
-///
-/// # Safety
-/// The caller holds the handle's part, and does not use the cell again.
-#[inline]
-pub(super) unsafe fn drop_handle<R>(cell: impl Held, take_outcome: impl FnOnce() -> R) {
-    // SAFETY: the handle is held.
-    unsafe { cell.joiner() }.clear();
-    // SAFETY: held until this, or below if the outcome is the handle's.
-    let mut after = unsafe { cell.state() }.release_handle();
-    if after == AfterRelease::DropOutcome {
-        let outcome = take_outcome();
-        // SAFETY: held until this.
-        after = unsafe { cell.state() }.release_finished_handle();
-        contain(|| drop(outcome));
-    }
-    // SAFETY: released just now.
-    unsafe { after_release(cell, after) };
+/// Gives a part away by a function that lies in the cell, and so keeps the cell until that has returned or panicked.
+pub(super) fn give_by_own_function<C: TaskCell>(
+    part: QueuePart<C>,
+    give: impl FnOnce(CellRef<'_, C>, QueuePart<C>),
+) {
+    let kept = part.cell().new_waker();
+    give(kept.cell(), part);
 }
 
-/// Gives the queue's part away by a function that lies in the cell, and so keeps the cell until that has returned or
-/// panicked.
-///
-/// # Safety
-/// The caller holds the queue's part, which `give` gives away.
-pub(super) unsafe fn give_by_own_function<H: Held>(cell: H, give: impl FnOnce()) {
-    struct Kept<H: Held>(H);
-
-    impl<H: Held> Drop for Kept<H> {
-        fn drop(&mut self) {
-            // SAFETY: a waker's part was added for this.
-            unsafe { release_waker(self.0) };
-        }
-    }
-
-    // SAFETY: the queue's part is held.
-    unsafe { cell.state() }.add_waker();
-    let _kept = Kept(cell);
-    give();
-}
-
-/// Requests that the task be dropped.
-///
-/// # Safety
-/// The caller holds the cell.
+/// Does what must follow the release of a part, by the state word's answer.
 #[inline]
-pub(super) unsafe fn cancel(cell: impl Held) {
-    // SAFETY: held by the caller.
-    if unsafe { cell.state() }.cancel() == AfterWake::Queue {
-        // SAFETY: the state says that this thread must queue it.
-        unsafe { cell.queue() };
-    }
-}
-
-/// Requests a poll.
-///
-/// # Safety
-/// The caller holds the cell.
-#[inline]
-pub(super) unsafe fn wake(cell: impl Held) {
-    // SAFETY: held by the caller.
-    if unsafe { cell.state() }.wake() == AfterWake::Queue {
-        // SAFETY: the state says that this thread must queue it.
-        unsafe { cell.queue() };
-    }
-}
-
-/// As [`wake`], and releases the waker's part.
-///
-/// # Safety
-/// The caller holds a waker's part, and does not use the cell again.
-#[inline]
-pub(super) unsafe fn wake_and_release(cell: impl Held) {
-    // SAFETY: held until this.
-    let after = unsafe { cell.state() }.wake_and_release();
-    // SAFETY: released just now.
-    unsafe { after_release(cell, after) };
-}
-
-/// Releases a waker's part.
-///
-/// # Safety
-/// The caller holds a waker's part, and does not use the cell again.
-#[inline]
-pub(super) unsafe fn release_waker(cell: impl Held) {
-    // SAFETY: held until this.
-    let after = unsafe { cell.state() }.release_waker();
-    // SAFETY: released just now.
-    unsafe { after_release(cell, after) };
-}
-
-/// Does what must follow the release of a part of the cell.
-///
-/// # Safety
-/// The caller has just released the part, and `after` is the result.
-#[inline]
-unsafe fn after_release(cell: impl Held, after: AfterRelease) {
+fn after_release<C: TaskCell, Role>(released: Part<C, Role>, after: AfterRelease) {
     match after {
         AfterRelease::Keep | AfterRelease::DropOutcome => {}
-        // SAFETY: the state says that this thread must queue it.
-        AfterRelease::Queue => unsafe { cell.queue() },
-        // SAFETY: nobody else holds the cell.
-        AfterRelease::Free => unsafe { cell.free() },
+        AfterRelease::Queue => C::queue(released.turn()),
+        AfterRelease::Free => C::free(released.turn()),
     }
 }

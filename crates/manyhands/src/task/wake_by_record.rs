@@ -5,9 +5,9 @@
 //! Unsafe: the cell is reached by pointer.
 
 use crate::recording::Waking;
-use crate::task::cell::Header;
+use crate::task::cell::{CellRef, Header, QueuePart};
 use crate::task::state::AfterWake;
-use crate::task::steps::Held;
+use crate::task::steps::TaskCell;
 use std::ptr::NonNull;
 
 /// Of every future that this library's workers poll.
@@ -19,13 +19,13 @@ pub(super) const WAKING: Waking = Waking::new(request, queue);
 /// The cell is not freed during the call.
 unsafe fn request(cell: NonNull<()>) -> bool {
     // SAFETY: by the caller's promise; a wake needs no part of its own.
-    let state = &unsafe { cell.cast::<Header>().as_ref() }.state;
-    state.wake() == AfterWake::Queue
+    let cell = unsafe { CellRef::new(cell.cast()) };
+    cell.state.wake() == AfterWake::Queue
 }
 
 /// # Safety
 /// The caller has the queue's part, from [`request`].
 unsafe fn queue(cell: NonNull<()>) {
     // SAFETY: by the caller's promise.
-    unsafe { cell.cast::<Header>().queue() };
+    Header::queue(unsafe { QueuePart::from_raw(cell.cast()) });
 }

@@ -2,10 +2,10 @@
 //!
 //! Not here: what a wake does to the state (`state.rs`) and where the task is queued (`schedule.rs`).
 //!
-//! Unsafe: a waker is a raw pointer to a cell, and holds a part of it.
+//! Unsafe: a waker is a part of a cell as a raw pointer.
 
-use crate::task::cell::Header;
-use crate::task::steps;
+use crate::task::cell::{CellRef, WakerPart};
+use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
@@ -13,25 +13,28 @@ use std::task::{RawWaker, RawWakerVTable, Waker};
 
 /// The waker of a task while it is polled. Holds no part of the cell; its clones do.
 #[derive(Debug)]
-pub(super) struct Borrowed(ManuallyDrop<Waker>);
+pub(super) struct Borrowed<'part>(ManuallyDrop<Waker>, PhantomData<CellRef<'part>>);
 
-impl Borrowed {
-    /// # Safety
-    /// The caller is the runner of `cell` as long as this exists.
-    pub(super) unsafe fn of(cell: NonNull<Header>) -> Self {
+impl<'part> Borrowed<'part> {
+    pub(super) fn of(cell: CellRef<'part>) -> Self {
         // SAFETY: never dropped, so it needs no part of its own.
-        Self(ManuallyDrop::new(unsafe {
-            from_task(cell.as_ptr().cast())
-        }))
+        let waker = unsafe { from_task(cell.as_ptr().as_ptr().cast()) };
+        Self(ManuallyDrop::new(waker), PhantomData)
     }
 }
 
-impl Deref for Borrowed {
+impl Deref for Borrowed<'_> {
     type Target = Waker;
 
     fn deref(&self) -> &Waker {
         &self.0
     }
+}
+
+/// A waker that has this part.
+pub(super) fn from_part(part: WakerPart) -> Waker {
+    // SAFETY: the part is the waker's now.
+    unsafe { from_task(part.into_raw().as_ptr().cast()) }
 }
 
 /// The task that `waker` wakes, if it is one of this library.
@@ -48,31 +51,27 @@ pub(super) unsafe fn from_task(task: *mut ()) -> Waker {
     unsafe { Waker::new(task, &VTABLE) }
 }
 
-static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, release);
+static VTABLE: RawWakerVTable = RawWakerVTable::new(
+    |data| {
+        // SAFETY: the waker has the part, and keeps it.
+        let part = ManuallyDrop::new(unsafe { part_of(data) });
+        let _clone = ManuallyDrop::new(WakerPart::clone(&part));
+        RawWaker::new(data, &VTABLE)
+    },
+    // SAFETY: the waker has the part, and ends here.
+    |data| unsafe { part_of(data) }.wake(),
+    |data| {
+        // SAFETY: the waker has the part, and keeps it.
+        ManuallyDrop::new(unsafe { part_of(data) }).cell().wake();
+    },
+    // SAFETY: the waker has the part, and ends here.
+    |data| drop(unsafe { part_of(data) }),
+);
 
 /// # Safety
-/// `data` is that of a valid waker from this file; so for the functions below.
-unsafe fn clone(data: *const ()) -> RawWaker {
-    // SAFETY: the waker holds the cell.
-    unsafe { cell_of(data).as_ref() }.state.add_waker();
-    RawWaker::new(data, &VTABLE)
-}
-
-unsafe fn wake(data: *const ()) {
-    // SAFETY: the waker holds the cell, and ends here.
-    unsafe { steps::wake_and_release(cell_of(data)) };
-}
-
-unsafe fn wake_by_ref(data: *const ()) {
-    // SAFETY: the waker holds the cell.
-    unsafe { steps::wake(cell_of(data)) };
-}
-
-unsafe fn release(data: *const ()) {
-    // SAFETY: the waker holds the cell, and ends here.
-    unsafe { steps::release_waker(cell_of(data)) };
-}
-
-fn cell_of(data: *const ()) -> NonNull<Header> {
-    NonNull::new(data.cast_mut().cast()).expect("a waker's cell is not null")
+/// `data` is that of a waker of this file, which has the part.
+unsafe fn part_of(data: *const ()) -> WakerPart {
+    let cell = NonNull::new(data.cast_mut()).expect("a waker's cell is not null");
+    // SAFETY: as promised.
+    unsafe { WakerPart::from_raw(cell.cast()) }
 }

@@ -5,7 +5,7 @@ use crate::recording::{self, GroupName, SetWait, TaskSet, WaitSite};
 use crate::sync::{Mutex, lock};
 use crate::task::budget;
 use crate::task::{JoinError, JoinHandle};
-use futures_core::Stream;
+use futures_core::stream::{FusedStream, Stream};
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -221,6 +221,12 @@ impl<T> Stream for WhenEach<T> {
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         (self.waiting(), Some(self.waiting()))
+    }
+}
+
+impl<T> FusedStream for WhenEach<T> {
+    fn is_terminated(&self) -> bool {
+        self.waiting() == 0
     }
 }
 

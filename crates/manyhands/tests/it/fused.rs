@@ -5,7 +5,7 @@ use futures::future::{FusedFuture, FutureExt};
 use futures::select;
 use futures::stream::{FusedStream, StreamExt};
 use manyhands::simulation::Simulation;
-use manyhands::{cancel, channel, task, time};
+use manyhands::{cancel, channel, parallel, task, time};
 use std::pin::pin;
 use std::time::Duration;
 
@@ -52,6 +52,10 @@ fn what_is_ready_at_its_first_poll_is_over_after_it() {
             assert!(!handle.is_terminated());
             assert!(task::block_on(&mut *handle).is_ok() && handle.is_terminated());
         }
+        let mut loops = parallel::spawn(|options| options.map(0..4, |n| n * n));
+        assert!(!loops.is_terminated());
+        assert_eq!(task::block_on(&mut loops), Ok(vec![0, 1, 4, 9]));
+        assert!(loops.is_terminated());
         let mut first = task::when_any([task::spawn(async { 3 })]);
         assert!(!first.is_terminated());
         assert_eq!(task::block_on(&mut first).result.unwrap(), 3);
@@ -119,6 +123,26 @@ fn a_loop_selects_over_each_of_them_until_all_are_over() {
         "producer true",
     ];
     assert_eq!(turns.unwrap(), all);
+}
+
+#[test]
+fn the_results_of_tasks_are_selected_over_until_all_were_given() {
+    let turns = Simulation::new(0).run(async {
+        let sleeps = [2, 1].map(|seconds| task::spawn(time::sleep(Duration::from_secs(seconds))));
+        let mut results = task::when_each(sleeps);
+        let mut end = pin!(time::sleep(Duration::from_secs(3)));
+        let mut turns = Vec::new();
+        loop {
+            select! {
+                (index, result) = results.select_next_some() => turns.push((index, result.is_ok())),
+                () = end => assert!(results.is_terminated()),
+                complete => break,
+            }
+        }
+        assert!(results.next().await.is_none());
+        turns
+    });
+    assert_eq!(turns, Ok(vec![(1, true), (0, true)]));
 }
 
 #[test]

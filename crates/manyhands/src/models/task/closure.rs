@@ -8,12 +8,14 @@
 
 use super::joiner::Joiner;
 use super::state::State;
-use super::steps::{self, Held, HeldClosure, Step};
+use super::steps::{self, CellRef, ClaimedWork, ClosureCell, HandlePart, LastPart, QueuePart};
+use super::steps::{Step, TaskCell};
+use super::{Kept, PARKER, SLOT};
 use crate::job::{Action, ExecutionId, SlotNumber};
 use crate::models::{Flag, Memory, Work, check, wait_asleep};
-use crate::sync::Parker;
 use loom::sync::Arc;
 use loom::thread;
+use std::ptr::NonNull;
 
 struct Model {
     state: State,
@@ -24,99 +26,111 @@ struct Model {
     has_outcome: Work,
     /// The closure was run, not dropped.
     has_run: Flag,
-    /// Not part of the cell.
-    parker: Parker,
+    /// These are not in the cell.
+    queued: Kept<QueuePart<Self>>,
+    handle: Kept<HandlePart<Self, ()>>,
 }
-
-const SLOT: u16 = 7;
 
 impl Model {
     fn new() -> Arc<Self> {
-        Arc::new(Self {
+        let model = Arc::new(Self {
             state: State::new(),
             joiner: Joiner::new(),
             cell: Memory::new(),
             closure: Work::new(0),
             has_outcome: Work::new(1),
             has_run: Flag::new(),
-            parker: Parker::new(),
-        })
-    }
-
-    /// The queue's part.
-    fn perform(&self, action: Action<'_>) {
+            queued: Kept::none(),
+            handle: Kept::none(),
+        });
+        let cell = NonNull::from(&*model);
         // SAFETY: the model keeps the cell, and `cell` tells if it should not have.
-        unsafe { steps::perform_closure(self, action) };
+        model.queued.put(unsafe { QueuePart::from_raw(cell) });
+        // SAFETY: as above.
+        model.handle.put(unsafe { HandlePart::from_raw(cell) });
+        model
     }
 
-    /// The handle's part, waiting on a thread of the pool, which may run the task itself.
+    fn perform(&self, action: Action<'_>) {
+        steps::perform_closure(self.queued.take(), action);
+    }
+
+    /// The handle's holder, waiting on a thread of the pool, which may run the task itself.
     fn join_in_place(&self) {
-        // SAFETY: as above.
-        if !unsafe { steps::run_in_place(self) } {
-            self.wait();
+        let mut handle = self.handle.take();
+        if !steps::run_in_place(&mut handle) {
+            self.wait_and_drop(handle);
         }
-        self.drop_handle();
     }
 
-    /// The handle's part, waiting elsewhere.
+    /// The handle's holder, waiting elsewhere.
     fn join(&self) {
-        self.wait();
-        self.drop_handle();
+        self.wait_and_drop(self.handle.take());
     }
 
-    fn wait(&self) {
-        // SAFETY: as above.
-        let is_over = || unsafe { Held::joiner(&self) }.is_final();
-        let fall_asleep = || self.joiner.fall_asleep(SLOT);
-        wait_asleep(&self.parker, is_over, fall_asleep);
+    fn wait_and_drop(&self, handle: HandlePart<Self, ()>) {
+        let joiner = || TaskCell::joiner(&**handle);
+        let fall_asleep = || joiner().fall_asleep(SLOT);
+        wait_asleep(&PARKER, || joiner().is_final(), fall_asleep);
         assert!(self.has_outcome.is_done(), "the outcome is not there");
     }
 
+    fn cancel_and_join_in_place(&self) {
+        let handle = self.handle.take();
+        handle.cell().cancel();
+        self.handle.put(handle);
+        self.join_in_place();
+    }
+
     fn drop_handle(&self) {
-        let take_outcome = || -> () { unreachable!("a closure's state is never done") };
-        // SAFETY: as above.
-        unsafe { steps::drop_handle(self, take_outcome) };
+        drop(self.handle.take());
     }
 }
 
-impl Held for &Model {
-    unsafe fn state(&self) -> &State {
+impl TaskCell for Model {
+    type Outcome<T> = ();
+
+    fn state(&self) -> &State {
         self.cell.touch();
         &self.state
     }
 
-    unsafe fn joiner(&self) -> &Joiner {
+    fn joiner(&self) -> &Joiner {
         self.cell.touch();
         &self.joiner
     }
 
-    unsafe fn show(&self) {
-        self.cell.touch();
+    fn wake_slot(slot: SlotNumber) {
+        super::wake_slot(slot);
     }
 
-    fn wake_slot(self, slot: SlotNumber) {
-        assert_eq!(slot, SLOT);
-        self.parker.unpark();
-    }
-
-    unsafe fn queue(self) {
+    fn queue(_: QueuePart<Self>) {
         unreachable!("a closure is queued once");
     }
 
-    unsafe fn free(self) {
-        assert!(self.has_outcome.is_done(), "a cell is freed unperformed");
-        self.cell.free();
+    fn free(cell: LastPart<Self>) {
+        assert!(cell.has_outcome.is_done(), "a cell is freed unperformed");
+        cell.cell.free();
+    }
+
+    unsafe fn take_outcome<T>(_: CellRef<'_, Self>) {
+        unreachable!("a closure's state is never done");
     }
 }
 
-impl HeldClosure for &Model {
-    unsafe fn run(self, step: Step) {
+impl ClosureCell for Model {
+    fn show(&self) {
         self.cell.touch();
-        self.closure.run();
+    }
+
+    fn run(work: ClaimedWork<'_, Self>, step: Step) {
+        let model = work.cell();
+        model.cell.touch();
+        model.closure.run();
         if step == Step::Run {
-            self.has_run.set();
+            model.has_run.set();
         }
-        self.has_outcome.run();
+        model.has_outcome.run();
     }
 }
 
@@ -162,12 +176,7 @@ fn a_join_of_a_discarded_task_wakes_too() {
 #[test]
 fn a_cancelled_task_is_run_or_dropped_once() {
     check(|| {
-        let cancel_and_join = |model: &Model| {
-            // SAFETY: the handle holds the cell.
-            unsafe { steps::cancel(model) };
-            model.join_in_place();
-        };
-        model(RUN, cancel_and_join);
+        model(RUN, Model::cancel_and_join_in_place);
     });
 }
 
@@ -175,16 +184,13 @@ fn a_cancelled_task_is_run_or_dropped_once() {
 fn an_abort_handle_keeps_the_cell_beside_a_dropped_handle() {
     check(|| {
         let model = Model::new();
-        model.state.add_waker();
-        let (taker, aborter) = (Arc::clone(&model), Arc::clone(&model));
+        let abort = Kept::none();
+        let handle = model.handle.take();
+        abort.put(handle.cell().new_waker());
+        let taker = Arc::clone(&model);
         let taker = thread::spawn(move || taker.perform(RUN));
-        let aborter = thread::spawn(move || {
-            // SAFETY: the abort handle holds the cell until it is released.
-            unsafe { steps::cancel(&*aborter) };
-            // SAFETY: as above; not used again.
-            unsafe { steps::release_waker(&*aborter) };
-        });
-        model.drop_handle();
+        let aborter = thread::spawn(move || abort.take().cell().cancel());
+        drop(handle);
         for thread in [taker, aborter] {
             thread.join().expect("the model fails at once");
         }

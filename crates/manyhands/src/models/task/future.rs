@@ -11,13 +11,15 @@
 
 use super::joiner::Joiner;
 use super::state::State;
-use super::steps::{self, Closed, Held, HeldFuture};
+use super::steps::{self, CellRef, Closed, EndedPart, Executor, FutureCell, HandlePart, LastPart};
+use super::steps::{Polled, QueuePart, RunnerPart, TaskCell, WakerPart};
+use super::{Kept, PARKER, SLOT};
 use crate::job::{Action, ExecutionId, SlotNumber};
 use crate::models::{Flag, Memory, Work, check, wait_asleep};
 use crate::queue::TaskQueue;
-use crate::sync::Parker;
 use loom::sync::Arc;
 use loom::thread;
+use std::ptr::NonNull;
 use std::task::{Wake, Waker};
 
 struct Model {
@@ -30,7 +32,6 @@ struct Model {
     outcome: Work,
     /// What the future waits for.
     event: Flag,
-    is_queued: Flag,
     /// The runtime ends: the task may wait no more.
     is_closed: bool,
     /// Another library's executor runs it, whose schedule function lies in the cell.
@@ -38,11 +39,11 @@ struct Model {
     queue: TaskQueue<Work>,
     /// The task as the queue has it.
     link: Work,
-    /// Not part of the cell.
-    parker: Parker,
+    /// These are not in the cell.
+    queued: Kept<QueuePart<Self>>,
+    handle: Kept<HandlePart<Self, ()>>,
+    waker: Kept<WakerPart<Self>>,
 }
-
-const SLOT: u16 = 7;
 
 impl Model {
     /// A task in the queue, with a handle and a waker that somebody already has.
@@ -61,91 +62,83 @@ impl Model {
     }
 
     fn with(is_closed: bool, is_foreign: bool) -> Arc<Self> {
-        let model = Self {
+        let model = Arc::new(Self {
             state: State::new(),
             joiner: Joiner::new(),
             cell: Memory::new(),
             future: Memory::new(),
             outcome: Work::new(0),
             event: Flag::new(),
-            is_queued: Flag::new(),
             is_closed,
             is_foreign,
             queue: TaskQueue::new(),
             link: Work::new(0),
-            parker: Parker::new(),
-        };
-        model.state.add_waker();
-        let model = Arc::new(model);
-        model.push();
+            queued: Kept::none(),
+            handle: Kept::none(),
+            waker: Kept::none(),
+        });
+        let cell = NonNull::from(&*model);
+        // SAFETY: the model keeps the cell, and `cell` tells if it should not have.
+        model.handle.put(unsafe { HandlePart::from_raw(cell) });
+        // SAFETY: as above.
+        let queued = unsafe { QueuePart::from_raw(cell) };
+        model.waker.put(queued.cell().new_waker());
+        model.push(queued);
         model
     }
 
-    /// Queues the task, by the thread that must.
-    fn push(&self) {
-        self.cell.touch();
-        assert!(!self.is_queued.set(), "the task is queued twice");
-        // SAFETY: 1. the model keeps it; 2. it is in no queue, says the flag.
-        unsafe { self.queue.push(self.link.as_ptr()) };
+    /// The model that has this cell.
+    fn of<'a>(cell: CellRef<'_, Self>) -> &'a Self {
+        // SAFETY: the model exists until all its threads have ended.
+        unsafe { &*cell.as_ptr().as_ptr() }
     }
 
-    /// As [`push`](Self::push); a schedule function that lies in the cell must not be freed before it returns.
-    fn schedule(&self) {
-        if !self.is_foreign {
-            return self.push();
-        }
-        // Touches the cell when the queue's part is already another's: so does a function that lies in the cell.
-        let give = || {
-            self.push();
-            self.cell.touch();
-        };
-        // SAFETY: the queue's part is this thread's, and is pushed.
-        unsafe { steps::give_by_own_function(self, give) };
+    /// Queues the task, by the thread that must.
+    fn push(&self, part: QueuePart<Self>) {
+        self.cell.touch();
+        self.queued.put(part);
+        // SAFETY: 1. the model keeps it; 2. it is in no queue, says the part.
+        unsafe { self.queue.push(self.link.as_ptr()) };
     }
 
     /// A worker: runs the task as often as it finds it in the queue. Returns whether it did.
     fn work(&self) -> bool {
         let mut has_run = false;
         while self.queue.take(1).is_some() {
-            self.is_queued.take();
             has_run = true;
-            // SAFETY: the model keeps the cell, and `cell` tells if it should not have; here and below.
-            unsafe { steps::perform_future(self, Action::Run(ExecutionId::UNKNOWN)) };
+            let action = Action::Run(ExecutionId::UNKNOWN);
+            steps::perform_future(self.queued.take(), &Worker, action);
         }
         has_run
     }
 
-    /// The waker's part: what is waited for happens.
+    /// The waker's holder: what is waited for happens.
     fn wake(&self) {
         // Published by the wake.
         self.event.set();
-        // SAFETY: as above.
-        unsafe { steps::wake_and_release(self) };
+        self.waker.take().wake();
     }
 
-    /// The waker's part, by reference first.
+    /// The waker's holder, by reference first.
     fn wake_by_ref_and_drop(&self) {
         // Published by the wake.
         self.event.set();
-        // SAFETY: as above.
-        unsafe { steps::wake(self) };
-        self.drop_waker();
+        self.waker.take().cell().wake();
     }
 
-    /// The waker's part: nothing happens.
+    /// The waker's holder: nothing happens.
     fn drop_waker(&self) {
-        // SAFETY: as above.
-        unsafe { steps::release_waker(self) };
+        drop(self.waker.take());
     }
 
     fn cancel(&self) {
-        // SAFETY: as above.
-        unsafe { steps::cancel(self) };
+        let handle = self.handle.take();
+        handle.cell().cancel();
+        self.handle.put(handle);
     }
 
     fn drop_handle(&self) {
-        // SAFETY: as above.
-        unsafe { steps::drop_handle(self, || self.take_outcome()) };
+        drop(self.handle.take());
     }
 
     fn cancel_and_drop_handle(&self) {
@@ -160,23 +153,21 @@ impl Model {
         self.outcome.prepare();
     }
 
-    /// What is left of the outcome, by whose it is.
-    fn take_outcome(&self) {
+    /// Drops what is left of the outcome, by whose it is.
+    fn drop_outcome(&self) {
         self.cell.touch();
         if !self.outcome.is_done() {
             self.outcome.run();
         }
     }
 
-    /// The handle's part: polls once with a waker of `wake_seen`, and is dropped.
+    /// The handle's holder: polls with a waker of `wake_seen`, perhaps twice, and drops it.
     fn poll_and_drop_handle(&self, wake_seen: &Arc<WakeSeen>) {
-        self.cell.touch();
+        let mut handle = self.handle.take();
         let waker = Waker::from(std::sync::Arc::new(SeenWaker(Arc::clone(wake_seen))));
-        if self.joiner.register(&waker) {
-            assert!(self.joiner.register(&waker) || self.joiner.is_final());
+        if handle.poll_outcome(&waker).is_pending() {
+            let _ = handle.poll_outcome(&waker);
         }
-        drop(waker);
-        self.drop_handle();
     }
 
     /// All threads have ended: what is still queued runs, and then all is over.
@@ -194,66 +185,85 @@ fn is_freed(memory: &Memory) -> bool {
     memory.freed.with(|freed| unsafe { *freed })
 }
 
-impl Held for &Model {
-    unsafe fn state(&self) -> &State {
+impl TaskCell for Model {
+    type Outcome<T> = ();
+
+    fn state(&self) -> &State {
         self.cell.touch();
         &self.state
     }
 
-    unsafe fn joiner(&self) -> &Joiner {
+    fn joiner(&self) -> &Joiner {
         self.cell.touch();
         &self.joiner
     }
 
-    unsafe fn show(&self) {
-        self.cell.touch();
+    fn wake_slot(slot: SlotNumber) {
+        super::wake_slot(slot);
     }
 
-    fn wake_slot(self, slot: SlotNumber) {
-        assert_eq!(slot, SLOT);
-        self.parker.unpark();
+    fn queue(part: QueuePart<Self>) {
+        let model = Self::of(part.cell());
+        if !model.is_foreign {
+            return model.push(part);
+        }
+        steps::give_by_own_function(part, |cell, part| {
+            model.push(part);
+            // A function that lies in the cell uses it also when the queue's part is already another's.
+            cell.cell.touch();
+        });
     }
 
-    unsafe fn queue(self) {
-        self.schedule();
+    fn free(cell: LastPart<Self>) {
+        cell.drop_outcome();
+        cell.cell.free();
     }
 
-    unsafe fn free(self) {
-        self.take_outcome();
-        self.cell.free();
+    unsafe fn take_outcome<T>(cell: CellRef<'_, Self>) {
+        cell.drop_outcome();
     }
 }
 
-impl HeldFuture for &Model {
-    unsafe fn poll(self) -> bool {
-        self.future.touch();
+impl FutureCell for Model {
+    fn drop_future(runner: RunnerPart<Self>) -> EndedPart<Self> {
+        runner.end();
+        // SAFETY: done just now.
+        unsafe { runner.ended() }
+    }
+
+    fn drop_outcome(runner: &mut EndedPart<Self>) {
+        (**runner).drop_outcome();
+    }
+}
+
+struct Worker;
+
+impl Executor<Model> for Worker {
+    fn poll(&self, runner: RunnerPart<Model>) -> Polled<Model> {
+        runner.future.touch();
         // The wake before it orders the event.
-        let is_over = self.event.is_set();
-        if is_over {
-            self.end();
+        if runner.event.is_set() {
+            Polled::Ended(Model::drop_future(runner))
+        } else {
+            Polled::Pending(runner)
         }
-        is_over
     }
 
-    unsafe fn drop_future(self) {
-        self.end();
+    fn prepare_to_wait(&self, runner: &mut RunnerPart<Model>) -> Result<(), Closed> {
+        runner.cell.touch();
+        if runner.is_closed {
+            Err(Closed)
+        } else {
+            Ok(())
+        }
     }
 
-    unsafe fn drop_outcome(self) {
-        self.take_outcome();
+    fn take_out(&self, runner: &EndedPart<Model>, _: Action<'_>) {
+        runner.cell.touch();
     }
 
-    unsafe fn prepare_to_wait(self) -> Result<(), Closed> {
-        self.cell.touch();
-        if self.is_closed { Err(Closed) } else { Ok(()) }
-    }
-
-    unsafe fn take_out(&self, _: Action<'_>) {
-        self.cell.touch();
-    }
-
-    unsafe fn queue_polled(self) {
-        self.schedule();
+    fn queue_polled(&self, part: QueuePart<Model>) {
+        Model::queue(part);
     }
 }
 
@@ -268,18 +278,23 @@ impl Wake for SeenWaker {
     }
 }
 
-/// Drops the handle as soon as it is woken, on the thread that has ended the task.
+/// Drops the handle as soon as it is woken, on the thread that has ended the task, if the handle is not just being polled.
 struct DropsHandle {
     model: Arc<Model>,
+    /// Whether it did so.
+    has_dropped: Arc<Flag>,
     /// Whether nobody else had a part of the cell then. Noted here, because a wake's panic is contained.
     was_last: Arc<Flag>,
 }
 
 impl Wake for DropsHandle {
     fn wake(self: std::sync::Arc<Self>) {
-        self.model.drop_handle();
-        if is_freed(&self.model.cell) {
-            self.was_last.set();
+        if let Some(handle) = self.model.handle.try_take() {
+            drop(handle);
+            self.has_dropped.set();
+            if is_freed(&self.model.cell) {
+                self.was_last.set();
+            }
         }
     }
 }
@@ -385,10 +400,11 @@ fn an_outcome_is_read_by_the_handle_that_waits_for_it() {
     check(|| {
         let model = Model::new();
         let worker = wake_and_work(&model);
-        let fall_asleep = || model.joiner.fall_asleep(SLOT);
-        wait_asleep(&model.parker, || model.joiner.is_final(), fall_asleep);
-        model.take_outcome();
-        model.drop_handle();
+        let mut handle = model.handle.take();
+        let fall_asleep = || handle.joiner.fall_asleep(SLOT);
+        wait_asleep(&PARKER, || handle.joiner.is_final(), fall_asleep);
+        assert!(handle.poll_outcome(Waker::noop()).is_ready());
+        drop(handle);
         worker.join().expect("the model fails at once");
         assert!(is_freed(&model.cell), "the cell is never freed");
     });
@@ -412,18 +428,23 @@ fn a_waiter_that_is_woken_is_the_last_holder() {
     check(|| {
         let model = Model::new();
         let worker = wake_and_work(&model);
-        let was_last = Arc::new(Flag::new());
+        let (has_dropped, was_last) = (Arc::new(Flag::new()), Arc::new(Flag::new()));
         let waker = Waker::from(std::sync::Arc::new(DropsHandle {
             model: Arc::clone(&model),
+            has_dropped: Arc::clone(&has_dropped),
             was_last: Arc::clone(&was_last),
         }));
-        let is_registered = model.joiner.register(&waker);
-        if !is_registered {
-            model.drop_handle();
-        }
+        let mut handle = model.handle.take();
+        let _ = handle.poll_outcome(&waker);
+        model.handle.put(handle);
         drop(waker);
         worker.join().expect("the model fails at once");
-        assert_eq!(was_last.is_set(), is_registered, "the runner still held it");
+        drop(model.handle.try_take());
+        assert_eq!(
+            was_last.is_set(),
+            has_dropped.is_set(),
+            "the runner still held it"
+        );
         model.settle();
     });
 }
@@ -435,11 +456,42 @@ fn the_waiter_of_a_handle_is_woken() {
         let wake_seen = Arc::new(WakeSeen(Flag::new()));
         let worker = wake_and_work(&model);
         let waker = Waker::from(std::sync::Arc::new(SeenWaker(Arc::clone(&wake_seen))));
-        let is_registered = model.joiner.register(&waker);
+        let mut handle = model.handle.take();
+        let is_pending = handle.poll_outcome(&waker).is_pending();
         worker.join().expect("the model fails at once");
-        assert_eq!(wake_seen.0.is_set(), is_registered);
-        assert!(model.joiner.is_final());
-        model.drop_handle();
+        assert_eq!(wake_seen.0.is_set(), is_pending);
+        assert!(handle.joiner.is_final());
+        drop(handle);
+        model.settle();
+    });
+}
+
+#[test]
+fn an_end_stays_one_beside_a_handle_that_gives_the_outcome() {
+    check(|| {
+        let model = Model::new();
+        let worker = wake_and_work(&model);
+        let mut handle = model.handle.take();
+        let abort = Kept::none();
+        abort.put(handle.cell().new_waker());
+        let observer = thread::spawn({
+            let model = Arc::clone(&model);
+            move || {
+                let abort = abort.take();
+                if abort.joiner.is_final() {
+                    assert!(is_freed(&model.future), "the end came before the future's");
+                    assert!(abort.joiner.is_final(), "the end was taken back");
+                }
+            }
+        });
+        for _ in 0..2 {
+            let is_ready = handle.poll_outcome(Waker::noop()).is_ready();
+            assert_eq!(handle.joiner.is_taken(), is_ready);
+        }
+        drop(handle);
+        for thread in [worker, observer] {
+            thread.join().expect("the model fails at once");
+        }
         model.settle();
     });
 }

@@ -28,7 +28,7 @@ pub(crate) use runtimes::ObservedThread;
 pub(crate) use runtimes::{Observed, runtime_made};
 pub(crate) use tasks::current::is_recorded;
 pub(crate) use tasks::hooks::{
-    Running, RuntimeNumber, TaskRecord, keeps, thread_blocks, thread_polls_any, thread_polls_one,
+    RuntimeNumber, TaskRecord, keeps, thread_blocks, thread_polls_any, thread_polls_one,
     thread_waits_for_task, waits, waits_for_task,
 };
 #[cfg(feature = "tokio")]

@@ -7,15 +7,15 @@
 //! Not here: what lies in such a cell, and how it is run (`work.rs`); the interface of such a library (the façades in
 //! `compat`).
 //!
-//! Unsafe: cells are reached by pointer, and what a future borrows is the executor's business.
+//! Unsafe: the parts go to other threads, and what a future borrows is the executor's business.
 
 mod work;
 
 use crate::job::{Action, ExecutionId, block, catch, contain};
 use crate::recording;
-use crate::task::cell::{self, Cell, Failure, Header};
-use crate::task::joiner::Joiner;
-use crate::task::steps::{self, Held};
+use crate::task::cell::{self, Cell, Failure, HandlePart, Header, QueuePart};
+use crate::task::steps::{self, TaskCell};
+use crate::task::waker;
 use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
@@ -23,7 +23,7 @@ use std::mem::ManuallyDrop;
 use std::panic::{Location, resume_unwind};
 use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker};
-use work::{EndOfRun, Extra, Foreign, Run, metadata_of, new_waker};
+use work::{EndOfRun, Extra, Foreign, metadata_of};
 
 pub use crate::task::cell::WokenWhilePolled;
 
@@ -44,7 +44,8 @@ pub enum OnPanic {
 ///
 /// Example: see [`spawn_foreign`].
 pub struct ForeignRunnable<M> {
-    cell: NonNull<Header>,
+    /// Until it is run, dropped or given away.
+    part: Option<QueuePart>,
     metadata: PhantomData<M>,
 }
 
@@ -52,8 +53,8 @@ pub struct ForeignRunnable<M> {
 ///
 /// Example: see [`spawn_foreign`].
 pub struct ForeignTask<T, M> {
-    cell: NonNull<Header>,
-    types: PhantomData<(T, M)>,
+    part: HandlePart<T>,
+    metadata: PhantomData<M>,
 }
 
 // SAFETY: the pointer forbids it; the cell is shared by the state word's rules. That the future is polled and dropped
@@ -129,37 +130,35 @@ where
         schedule,
         on_panic,
     };
-    let cell = cell::allocate(Foreign::<F, S, M>::new(), extra, Location::caller());
+    let work = Foreign::<F, S, M>::new();
+    let (queued, handle) = cell::allocate(work, extra, Location::caller());
     // SAFETY: a new cell of this type. The future, which alone has the reference, is dropped before the cell is freed.
-    let metadata: &'a M = unsafe { metadata_of(cell) };
+    let metadata: &'a M = unsafe { metadata_of(queued.cell()) };
     let future = match catch(|| generate(metadata)) {
         Ok(future) => future,
         Err(payload) => {
-            // SAFETY: allocated above.
-            unsafe { cell.as_ref() }.record.ended();
+            queued.record.ended();
+            let _released = ManuallyDrop::new(handle);
+            let cell = queued.into_raw().cast::<Cell<Foreign<F, S, M>>>();
             // SAFETY: allocated above, with this type; nobody else has it, and neither future nor outcome are there.
-            contain(|| unsafe { block::dispose(cell.cast::<Cell<Foreign<F, S, M>>>()) });
+            contain(|| unsafe { block::dispose(cell) });
             resume_unwind(payload)
         }
     };
-    // SAFETY: only this thread has the cell.
-    let place = unsafe { Foreign::<F, S, M>::place(cell) };
-    // SAFETY: as above; room for the future, and empty.
-    unsafe { place.write(future) };
+    // SAFETY: only this thread has the cell, which is of this type and has no future yet.
+    unsafe { Foreign::<F, S, M>::place(queued.cell(), future) };
     let task = ForeignTask {
-        cell,
-        types: PhantomData,
+        part: handle,
+        metadata: PhantomData,
     };
-    // SAFETY: a new cell is held by a queue and by a handle.
-    (unsafe { ForeignRunnable::of(cell) }, task)
+    (ForeignRunnable::of(queued), task)
 }
 
 impl<M> ForeignRunnable<M> {
-    /// # Safety
-    /// The caller has the queue's part of a cell with this type of metadata, and gives it away.
-    unsafe fn of(cell: NonNull<Header>) -> Self {
+    /// Of a cell with this type of metadata.
+    fn of(part: QueuePart) -> Self {
         Self {
-            cell,
+            part: Some(part),
             metadata: PhantomData,
         }
     }
@@ -168,17 +167,15 @@ impl<M> ForeignRunnable<M> {
     ///
     /// Example: see [`spawn_foreign`].
     pub fn metadata(&self) -> &M {
-        // SAFETY: the queue's part is held, of a cell with this type of metadata.
-        unsafe { metadata_of(self.cell) }
+        // SAFETY: of a cell with this type of metadata.
+        unsafe { metadata_of(self.part().cell()) }
     }
 
     /// Gives the task to its schedule function.
     ///
     /// Example: see [`spawn_foreign`].
-    pub fn schedule(self) {
-        let cell = self.into_cell();
-        // SAFETY: the queue's part was this runnable's.
-        unsafe { cell.queue() };
+    pub fn schedule(mut self) {
+        Header::queue(self.take());
     }
 
     /// Polls the future, or drops it if the task was cancelled. Returns whether the task was woken meanwhile, and has
@@ -188,11 +185,10 @@ impl<M> ForeignRunnable<M> {
     /// If the future does, and [`OnPanic::Unwind`] was asked for; the task has ended then.
     ///
     /// Example: see [`spawn_foreign`].
-    pub fn run(self) -> bool {
+    pub fn run(mut self) -> bool {
         let end = EndOfRun::default();
         let action = Action::Run(ExecutionId::UNKNOWN);
-        // SAFETY: the queue's part was this runnable's.
-        unsafe { steps::perform_future(Run(self.into_cell(), &end), action) };
+        steps::perform_future(self.take(), &end, action);
         if let Some(payload) = end.panic.take() {
             resume_unwind(payload);
         }
@@ -203,15 +199,14 @@ impl<M> ForeignRunnable<M> {
     ///
     /// Example: see [`spawn_foreign`].
     pub fn waker(&self) -> Waker {
-        // SAFETY: the queue's part is held.
-        unsafe { new_waker(self.cell) }
+        waker::from_part(self.part().cell().new_waker())
     }
 
     /// The task as a pointer, which must get back to [`from_raw`](Self::from_raw).
     ///
     /// Example: see [`spawn_foreign`].
-    pub fn into_raw(self) -> NonNull<()> {
-        self.into_cell().cast()
+    pub fn into_raw(mut self) -> NonNull<()> {
+        self.take().into_raw().cast()
     }
 
     /// The task that [`into_raw`](Self::into_raw) has returned.
@@ -222,19 +217,25 @@ impl<M> ForeignRunnable<M> {
     /// Example: see [`spawn_foreign`].
     pub unsafe fn from_raw(pointer: NonNull<()>) -> Self {
         // SAFETY: by the caller's promise.
-        unsafe { Self::of(pointer.cast()) }
+        Self::of(unsafe { QueuePart::from_raw(pointer.cast()) })
     }
 
-    fn into_cell(self) -> NonNull<Header> {
-        ManuallyDrop::new(self).cell
+    fn part(&self) -> &QueuePart {
+        self.part
+            .as_ref()
+            .expect("taken only where the runnable ends")
+    }
+
+    fn take(&mut self) -> QueuePart {
+        self.part.take().expect("taken once")
     }
 }
 
 impl<M> Drop for ForeignRunnable<M> {
     fn drop(&mut self) {
-        let end = EndOfRun::default();
-        // SAFETY: the queue's part is held, and ends here.
-        unsafe { steps::perform_future(Run(self.cell, &end), Action::Discard) };
+        if let Some(part) = self.part.take() {
+            steps::perform_future(part, &EndOfRun::default(), Action::Discard);
+        }
     }
 }
 
@@ -243,23 +244,22 @@ impl<T, M> ForeignTask<T, M> {
     ///
     /// Example: see [`spawn_foreign`].
     pub fn metadata(&self) -> &M {
-        // SAFETY: the handle holds the cell, which has this type of metadata.
-        unsafe { metadata_of(self.cell) }
+        // SAFETY: of a cell with this type of metadata.
+        unsafe { metadata_of(self.part.cell()) }
     }
 
     /// Whether the future is dropped, and the outcome is there, or was taken.
     ///
     /// Example: see [`spawn_foreign`].
     pub fn is_finished(&self) -> bool {
-        self.joiner().is_final()
+        self.part.joiner.is_final()
     }
 
     /// Asks the task to end without an outcome. Unless it has a runnable, it is scheduled once more, to be dropped.
     ///
     /// Example: see [`spawn_foreign`].
     pub fn cancel(&self) {
-        // SAFETY: the handle holds the cell.
-        unsafe { steps::cancel(self.cell) };
+        self.part.cell().cancel();
     }
 
     /// The outcome, once the future is dropped: the value, or its panic. `None` if the task was cancelled, its panic
@@ -271,35 +271,22 @@ impl<T, M> ForeignTask<T, M> {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<T, Box<dyn Any + Send>>>> {
-        let joiner = self.joiner();
-        if !joiner.is_final() && joiner.register(context.waker()) {
-            // SAFETY: the handle holds the cell.
-            let record = &unsafe { self.cell.as_ref() }.record;
-            recording::waits_for_task(&*self, context.waker(), record, self.cell.addr().get());
-            return Poll::Pending;
-        }
-        // SAFETY: 1. the joiner is final, the handle held; 2. the handle was made with the cell's type.
-        let outcome = unsafe { cell::take_outcome::<T>(self.cell) };
-        Poll::Ready(match outcome {
-            Ok(value) => Some(Ok(value)),
-            Err(Failure::Panicked(payload)) => Some(Err(payload.into_inner())),
-            Err(Failure::Cancelled | Failure::Taken) => None,
+        Poll::Ready(match self.part.poll_outcome(context.waker()) {
+            Poll::Ready(Ok(value)) => Some(Ok(value)),
+            Poll::Ready(Err(Failure::Panicked(payload))) => Some(Err(payload.into_inner())),
+            Poll::Ready(Err(Failure::Cancelled | Failure::Taken)) => None,
+            Poll::Pending => {
+                let id = self.part.cell().id();
+                recording::waits_for_task(&*self, context.waker(), &self.part.record, id);
+                return Poll::Pending;
+            }
         })
-    }
-
-    fn joiner(&self) -> &Joiner {
-        // SAFETY: the handle holds the cell.
-        &unsafe { self.cell.as_ref() }.joiner
     }
 }
 
 impl<T, M> Drop for ForeignTask<T, M> {
     fn drop(&mut self) {
-        recording::forget_task(self, self.cell.addr().get());
-        // SAFETY: where it is called the future is done, so the outcome belongs to the handle; of the handle's type.
-        let take_outcome = || unsafe { cell::take_outcome::<T>(self.cell) };
-        // SAFETY: the handle holds its part, and ends here.
-        unsafe { steps::drop_handle(self.cell, take_outcome) };
+        recording::forget_task(self, self.part.cell().id());
     }
 }
 
