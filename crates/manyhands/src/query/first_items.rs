@@ -17,15 +17,24 @@ use crate::sync::{Mutex, into_inner, lock};
 use std::mem;
 use std::ops::Range;
 
-/// The first `most` items, in order.
+/// The first `most` items, in order. The source is run in steps, each twice as long as the one before, so that no runner
+/// begins far behind the last item that is wanted.
 pub(crate) fn first_items<P: Pipeline, E: Ending>(
     mut pipeline: P,
     most: usize,
     run: &QueryRun<'_, E>,
 ) -> Vec<P::Item> {
-    let first = FirstItems::new(Wanted::All, most);
-    pipeline.drive(u64::MAX, &first, run);
-    first.into_vec()
+    let mut items = Vec::new();
+    let mut step = most as u64;
+    loop {
+        let first = FirstItems::new(Wanted::All, most - items.len());
+        let count = pipeline.drive(step, &first, run);
+        items.append(&mut first.into_vec());
+        if count < step || items.len() == most || run.is_cancelled() {
+            return items;
+        }
+        step = step.saturating_mul(2);
+    }
 }
 
 /// Which items are wanted, with regard to the first one that fails a test.
