@@ -1,29 +1,40 @@
 //! The first few items of a query that knows no positions, with regard to a test if there is one: blocks below the last
 //! one needed still run, blocks above stop.
 //!
-//! A runner continues the run that ends where its block begins, so that most items are not moved again.
+//! A runner continues the run that ends where its block begins, so that most items are not moved again. While it is alone it
+//! keeps that run to itself, without a lock for each block.
 //!
 //! # Ordering
-//! The end only says what runners need not start, hence Relaxed; the lock publishes the items.
+//! The end only says what runners need not start, and the number of runners is a hint, hence Relaxed; the lock publishes the
+//! items.
 
 use crate::engine::consumer::{Consumer, Ending};
 use crate::parallel::adjacent::{AdjacentRuns, Run};
 use crate::query::pipeline::Pipeline;
 use crate::query::run::QueryRun;
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, into_inner, lock};
 use std::mem;
 use std::ops::Range;
 
-/// The first `most` items, in order.
+/// The first `most` items, in order. The source is run in steps, each twice as long as the one before, so that no runner
+/// begins far behind the last item that is wanted.
 pub(crate) fn first_items<P: Pipeline, E: Ending>(
     mut pipeline: P,
     most: usize,
     run: &QueryRun<'_, E>,
 ) -> Vec<P::Item> {
-    let first = FirstItems::new(Wanted::All, most);
-    pipeline.drive(u64::MAX, &first, run);
-    first.into_vec()
+    let mut items = Vec::new();
+    let mut step = most as u64;
+    loop {
+        let first = FirstItems::new(Wanted::All, most - items.len());
+        let count = pipeline.drive(step, &first, run);
+        items.append(&mut first.into_vec());
+        if count < step || items.len() == most || run.is_cancelled() {
+            return items;
+        }
+        step = step.saturating_mul(2);
+    }
 }
 
 /// Which items are wanted, with regard to the first one that fails a test.
@@ -42,8 +53,13 @@ pub(crate) struct FirstItems<T> {
     wanted: Wanted,
     most: usize,
     end: AtomicU64,
+    /// How many runners are at work.
+    runners: AtomicUsize,
     runs: Mutex<AdjacentRuns<Kept<T>>>,
 }
+
+/// The run that a runner keeps to itself.
+pub(crate) type OwnRun<T> = Option<Run<Kept<T>>>;
 
 /// The items of a run, as far as they may be wanted.
 pub(crate) struct Kept<T> {
@@ -58,12 +74,41 @@ impl<T> FirstItems<T> {
             wanted,
             most,
             end: AtomicU64::new(if most == 0 { 0 } else { u64::MAX }),
+            runners: AtomicUsize::new(0),
             runs: Mutex::new(AdjacentRuns::new()),
         }
     }
 
+    /// As [`Consumer::start`].
+    pub(crate) fn start(&self) -> OwnRun<T> {
+        // Relaxed: see the file's header.
+        self.runners.fetch_add(1, Ordering::Relaxed);
+        None
+    }
+
+    /// As [`Consumer::finish`].
+    pub(crate) fn finish(&self, own: OwnRun<T>) {
+        // Relaxed: see the file's header.
+        self.runners.fetch_sub(1, Ordering::Relaxed);
+        if let Some(run) = own {
+            self.share(run);
+        }
+    }
+
     /// The run that a block at `start` continues, or a new one.
-    pub(crate) fn run_before(&self, start: u64) -> Run<Kept<T>> {
+    #[inline]
+    pub(crate) fn resume(&self, own: &mut OwnRun<T>, start: u64) -> Run<Kept<T>> {
+        match own.take() {
+            Some(run) if run.positions.end == start => run,
+            other => self.run_before(other, start),
+        }
+    }
+
+    #[inline(never)]
+    fn run_before(&self, own: OwnRun<T>, start: u64) -> Run<Kept<T>> {
+        if let Some(run) = own {
+            self.share(run);
+        }
         let before = lock(&self.runs).take_before(start);
         before.unwrap_or_else(|| Run {
             positions: start..start,
@@ -94,9 +139,22 @@ impl<T> FirstItems<T> {
         }
     }
 
-    /// Keeps a run that now ends at `end`, joined with its neighbours.
-    pub(crate) fn keep(&self, mut run: Run<Kept<T>>, end: u64) {
+    /// Keeps a run that now ends at `end`.
+    #[inline]
+    pub(crate) fn keep(&self, own: &mut OwnRun<T>, mut run: Run<Kept<T>>, end: u64) {
         run.positions.end = end;
+        // Relaxed: see the file's header.
+        let is_alone = self.runners.load(Ordering::Relaxed) == 1;
+        if is_alone && self.needs(&run.value) > 0 {
+            *own = Some(run);
+        } else {
+            self.share(run);
+        }
+    }
+
+    /// Joins a run with its neighbours, so that others can continue it.
+    #[inline(never)]
+    fn share(&self, mut run: Run<Kept<T>>) {
         while !run.positions.is_empty() {
             let mut runs = lock(&self.runs);
             let Some(neighbour) = runs.take_beside(&run.positions) else {
@@ -177,18 +235,28 @@ impl<T> FirstItems<T> {
 }
 
 impl<T: Send> Consumer<T> for FirstItems<T> {
-    type Runner = ();
+    type Runner = OwnRun<T>;
 
-    fn start(&self) {}
-
-    fn consume<I: Iterator<Item = T>>(&self, _runner: &mut (), positions: Range<u64>, items: I) {
-        let mut run = self.run_before(positions.start);
-        let needs = self.needs(&run.value);
-        run.value.items.extend(items.take(needs));
-        self.keep(run, positions.end);
+    fn start(&self) -> OwnRun<T> {
+        self.start()
     }
 
-    fn finish(&self, _runner: ()) {}
+    #[inline]
+    fn consume<I: Iterator<Item = T>>(
+        &self,
+        own: &mut OwnRun<T>,
+        positions: Range<u64>,
+        items: I,
+    ) {
+        let mut run = self.resume(own, positions.start);
+        let needs = self.needs(&run.value);
+        run.value.items.extend(items.take(needs));
+        self.keep(own, run, positions.end);
+    }
+
+    fn finish(&self, own: OwnRun<T>) {
+        self.finish(own);
+    }
 
     fn end(&self) -> u64 {
         self.end()
@@ -206,8 +274,11 @@ mod tests {
     use crate::sync::lock;
     use std::ops::Range;
 
+    /// A runner's only block.
     fn consume(first: &FirstItems<u64>, positions: Range<u64>) {
-        first.consume(&mut (), positions.clone(), positions);
+        let mut own = first.start();
+        first.consume(&mut own, positions.clone(), positions);
+        first.finish(own);
     }
 
     fn count_runs(first: &FirstItems<u64>) -> usize {
@@ -233,6 +304,25 @@ mod tests {
     }
 
     #[test]
+    fn a_runner_keeps_its_run_to_itself_until_another_begins() {
+        let first = FirstItems::new(Wanted::All, 10);
+        let mut own = first.start();
+        first.consume(&mut own, 0..2, 0..2);
+        first.consume(&mut own, 2..4, 2..4);
+        assert_eq!(count_runs(&first), 0);
+        let mut other = first.start();
+        first.consume(&mut other, 4..9, 4..9);
+        assert_eq!(count_runs(&first), 1);
+        first.consume(&mut own, 20..21, 20..21);
+        assert_eq!(count_runs(&first), 2);
+        first.consume(&mut own, 9..11, 9..11);
+        assert_eq!(first.end(), 11, "both have shown what they have");
+        first.finish(other);
+        first.finish(own);
+        assert_eq!(first.into_vec(), (0..10).collect::<Vec<_>>());
+    }
+
+    #[test]
     fn the_end_is_where_a_run_has_enough_items() {
         let first = FirstItems::new(Wanted::All, 5);
         consume(&first, 4..8);
@@ -249,7 +339,9 @@ mod tests {
     fn positions_that_were_passed_need_no_block() {
         let first = FirstItems::new(Wanted::All, 4);
         consume(&first, 2..4);
-        first.consume(&mut (), 4..9, 4..5);
+        let mut own = first.start();
+        first.consume(&mut own, 4..9, 4..5);
+        first.finish(own);
         first.pass(5);
         assert_eq!(first.end(), u64::MAX);
         consume(&first, 5..7);

@@ -1,19 +1,25 @@
-//! Whether a slice is worth sorting in parallel: a few comparisons are made and timed.
+//! Whether a slice is worth sorting in parallel: a few of its items are sorted, and that is timed.
 
 use crate::engine::pays_to_share;
 use crate::runtime::current;
 use crate::sync::clock;
+use std::array;
 use std::cmp::Ordering;
 
 /// Whether a sort is expected to be faster when it is shared.
 ///
-/// Slices that look sorted, forwards or backwards, are not: one thread sorts them in one pass.
-pub(super) fn sorting_pays<T>(items: &[T], compare: &impl Fn(&T, &T) -> Ordering) -> bool {
+/// Slices that look sorted, forwards or backwards, are not: one thread sorts them in one pass. `passes_alone` are those that
+/// one thread makes also then.
+pub(super) fn sorting_pays<T>(
+    items: &[T],
+    passes_alone: u32,
+    compare: &impl Fn(&T, &T) -> Ordering,
+) -> bool {
     let Some(look) = Look::at(items, compare) else {
         return false;
     };
-    let sorted = look.falling < UNSORTED_MIN || COMPARISONS - look.falling < UNSORTED_MIN;
-    !sorted && look.pays(items.len() as u64 * u64::from(items.len().ilog2()))
+    let passes = look.passes(items.len()).saturating_sub(passes_alone);
+    !look.is_sorted() && look.pays(items.len() as u64 * u64::from(passes))
 }
 
 /// Whether selecting an item by its rank is expected to be faster when it is shared.
@@ -21,10 +27,13 @@ pub(super) fn selecting_pays<T>(items: &[T], compare: &impl Fn(&T, &T) -> Orderi
     Look::at(items, compare).is_some_and(|look| look.pays(items.len() as u64 * 2))
 }
 
-/// The result of a few comparisons of neighbours.
+/// A sample of a slice, each item a stride behind the one before.
 struct Look {
-    /// Pairs out of order.
+    /// How many of its items are below the one before, in the sample or in the slice.
     falling: usize,
+    /// How many different values it has.
+    values: usize,
+    /// How long it took to sort it.
     ticks: u64,
 }
 
@@ -33,17 +42,42 @@ impl Look {
         if items.len() < LEN_MIN || size_of::<T>() == 0 {
             return None;
         }
-        let stride = items.len() / COMPARISONS;
+        let stride = items.len() / SAMPLE_LEN;
+        let mut sample: [&T; SAMPLE_LEN] = array::from_fn(|number| &items[number * stride]);
+        let falls = |before: &T, item: &T| usize::from(compare(item, before).is_lt());
+        let apart: usize = sample.windows(2).map(|pair| falls(pair[0], pair[1])).sum();
+        let neighbours = (0..SAMPLE_LEN).map(|number| &items[number * stride + 1]);
+        let beside: usize = sample
+            .iter()
+            .zip(neighbours)
+            .map(|(a, b)| falls(a, b))
+            .sum();
         let begun = clock::ticks();
-        let falling = (0..COMPARISONS)
-            .filter(|pair| compare(&items[pair * stride + 1], &items[pair * stride]).is_lt())
-            .count();
+        sample.sort_unstable_by(|a, b| compare(a, b));
         let ticks = clock::ticks().saturating_sub(begun);
-        Some(Self { falling, ticks })
+        let rises = sample.windows(2).map(|pair| falls(pair[1], pair[0]));
+        Some(Self {
+            falling: apart + beside,
+            values: 1 + rises.sum::<usize>(),
+            ticks,
+        })
+    }
+
+    /// Whether no pair shows that the slice is not sorted, forwards or backwards.
+    fn is_sorted(&self) -> bool {
+        self.falling == 0 || self.falling == 2 * SAMPLE_LEN - 1
+    }
+
+    /// How often a sort goes through `len` items: not more often than it takes to tell their values apart.
+    fn passes(&self, len: usize) -> u32 {
+        let is_each_different = self.values == SAMPLE_LEN;
+        let values = if is_each_different { len } else { self.values };
+        values.ilog2()
     }
 
     fn pays(&self, comparisons: u64) -> bool {
-        let expected = self.ticks.saturating_mul(comparisons) / COMPARISONS as u64;
+        let sorted = SAMPLE_LEN as u64 * u64::from(SAMPLE_LEN.ilog2());
+        let expected = self.ticks.saturating_mul(comparisons) / sorted;
         expected > clock::ticks_in(SHARED_NANOS_MIN) && pays_to_share(expected) && workers() > 1
     }
 }
@@ -55,9 +89,43 @@ pub(in crate::parallel) fn workers() -> usize {
 
 /// Shorter slices are sorted before a helper has joined.
 const LEN_MIN: usize = 256;
-/// Neighbours compared to measure what a comparison costs.
-const COMPARISONS: usize = 32;
-/// At least this many of those are out of order, and as many in order, unless the slice looks sorted.
-const UNSORTED_MIN: usize = 2;
+/// Sorting them takes much less than a microsecond where comparisons are cheap.
+const SAMPLE_LEN: usize = 32;
 /// A shorter sort gains less than its extra passes take.
 const SHARED_NANOS_MIN: u64 = 60_000;
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{LEN_MIN, Look};
+
+    fn look(items: &[u64]) -> Look {
+        Look::at(items, &u64::cmp).expect("the slice is long enough")
+    }
+
+    #[test]
+    fn only_one_run_looks_sorted() {
+        let len = 100_000;
+        assert!(look(&(0..len).collect::<Vec<_>>()).is_sorted());
+        assert!(look(&(0..len).rev().collect::<Vec<_>>()).is_sorted());
+        assert!(look(&vec![7; LEN_MIN]).is_sorted());
+        for runs in [2, 8, 100, 1_000, 10_000] {
+            let run = len / runs;
+            let ascending: Vec<_> = (0..len).map(|i| i % run * runs + i / run).collect();
+            assert!(!look(&ascending).is_sorted(), "{runs} runs");
+            let descending: Vec<_> = ascending.into_iter().rev().collect();
+            assert!(!look(&descending).is_sorted(), "{runs} runs backwards");
+        }
+    }
+
+    #[test]
+    fn few_values_need_few_passes() {
+        let passes = |values: u64| {
+            let items: Vec<_> = (0..30_000)
+                .map(|i: u64| i * 7_919 % 30_011 % values)
+                .collect();
+            look(&items).passes(items.len())
+        };
+        assert_eq!((passes(1), passes(2), passes(30_011)), (0, 1, 14));
+        assert!((2..=3).contains(&passes(8)));
+    }
+}

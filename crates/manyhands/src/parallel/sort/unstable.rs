@@ -16,7 +16,8 @@ pub(super) fn sort<T: Send, E: Ending>(
     compare: &(impl Fn(&T, &T) -> Ordering + Sync),
     options: &Options<'_, E>,
 ) {
-    if !options.may_share() || !estimate::sorting_pays(items, compare) {
+    // The first partition is one thread's.
+    if !options.may_share() || !estimate::sorting_pays(items, 1, compare) {
         return items.sort_unstable_by(compare);
     }
     let runners = options.runners(estimate::workers());

@@ -2,7 +2,8 @@
 //!
 //! Each runner begins with a table of its own ([`local`](crate::query::hash::local)). When that is full, or hardly
 //! reduces the number of items, and the runner is not alone, it distributes its items by hash instead
-//! ([`spread`](crate::query::hash::spread)).
+//! ([`spread`](crate::query::hash::spread)), unless there are known to be so few items that the runners' own tables can hold
+//! a group for each.
 
 use crate::engine::consumer::Consumer;
 use crate::parallel::one_or_many::OneOrMany;
@@ -23,6 +24,8 @@ pub(crate) struct Groups<K, V, F, A: Gather<V>> {
     split: F,
     gather: A,
     secret: Secret,
+    /// About how many items there are, if that is known.
+    items: Option<u64>,
     /// How many runners have begun.
     runners: AtomicUsize,
     /// Tables of runners that have never distributed items.
@@ -45,11 +48,13 @@ pub(crate) struct Runner<K, V, G> {
 }
 
 impl<K: Hash + Eq + Send, V: Send, F, A: Gather<V>> Groups<K, V, F, A> {
-    pub(crate) fn new(split: F, gather: A) -> Self {
+    /// About `items` will come, if that is known.
+    pub(crate) fn new(split: F, gather: A, items: Option<u64>) -> Self {
         Self {
             split,
             gather,
             secret: Secret::new(),
+            items,
             runners: AtomicUsize::new(0),
             whole: Mutex::new(OneOrMany::new()),
             parts: Mutex::new(None),
@@ -98,7 +103,11 @@ impl<K: Hash + Eq + Send, V: Send, F, A: Gather<V>> Groups<K, V, F, A> {
         // Relaxed: a hint.
         let may_grow = match self.runners.load(Ordering::Relaxed) {
             1 => len < ALONE_LEN_MAX,
-            _ => len < Local::<K, A::Group>::len_max() && !runner.has_many_keys(),
+            runners => {
+                let len_max = Local::<K, A::Group>::len_max();
+                let all_fit = |items| items <= (runners * len_max) as u64;
+                self.items.is_some_and(all_fit) || len < len_max && !runner.has_many_keys()
+            }
         };
         if may_grow {
             runner.local.grow();
@@ -206,3 +215,38 @@ const ALONE_LEN_MAX: usize = 1 << 28;
 const ITEMS_PER_GROUP_MIN: usize = 4;
 /// With fewer groups a runner does not begin to distribute: few items may remain.
 const SPREAD_LEN_MIN: usize = 8_192;
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::Groups;
+    use crate::engine::consumer::Consumer;
+    use crate::query::hash::local::Gather;
+    use crate::sync::lock;
+
+    struct Once;
+
+    impl Gather<()> for Once {
+        type Group = ();
+
+        fn begin(&self, (): (), _run: u64) {}
+
+        fn add(&self, (): &mut (), (): (), _run: u64, _earlier: bool) {}
+
+        fn merge(&self, (): &mut (), (): (), _earlier: bool) {}
+    }
+
+    #[test]
+    fn two_runners_distribute_many_keys_unless_their_tables_can_hold_all_items() {
+        for (items, distribute) in [(Some(30_000), false), (Some(1 << 30), true), (None, true)] {
+            let groups = Groups::new(|key: u64| Some((key, ())), Once, items);
+            let mut runners = [groups.start(), groups.start()];
+            for (start, runner) in [0, 15_000].into_iter().zip(&mut runners) {
+                groups.consume(runner, start..start + 15_000, start..start + 15_000);
+            }
+            runners.into_iter().for_each(|runner| groups.finish(runner));
+            assert_eq!(lock(&groups.parts).is_some(), distribute, "{items:?}");
+            let in_order = groups.conclude(true).into_iter().map(|(key, ())| key);
+            assert!(in_order.eq(0..30_000));
+        }
+    }
+}

@@ -44,6 +44,7 @@ impl<P: Pipeline, A: Apply<P::Item>> Pipeline for Applied<P, A> {
     type Item = A::Output;
     type Positions = Applied<P::Positions, A>;
     const IS_POSITIONAL: bool = P::IS_POSITIONAL;
+    const IS_GATHERED: bool = P::IS_GATHERED;
 
     #[inline]
     fn drive<C: Consumer<A::Output>, E: Ending>(

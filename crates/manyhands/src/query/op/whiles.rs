@@ -5,7 +5,7 @@ use crate::parallel::source::owned::OwnedItems;
 use crate::parallel::source::slice::to_usize;
 use crate::query::Query;
 use crate::query::explain::Explanation;
-use crate::query::first_items::{FirstItems, Wanted};
+use crate::query::first_items::{FirstItems, OwnRun, Wanted};
 use crate::query::gather::into_vec;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
@@ -89,12 +89,20 @@ struct BeforeFailure<'a, F, R> {
 }
 
 impl<T, F: Test<T>> Consumer<T> for BeforeFailure<'_, F, F::Output> {
-    type Runner = ();
+    type Runner = OwnRun<F::Output>;
 
-    fn start(&self) {}
+    fn start(&self) -> Self::Runner {
+        self.first.start()
+    }
 
-    fn consume<I: Iterator<Item = T>>(&self, _runner: &mut (), positions: Range<u64>, items: I) {
-        let mut run = self.first.run_before(positions.start);
+    #[inline]
+    fn consume<I: Iterator<Item = T>>(
+        &self,
+        own: &mut Self::Runner,
+        positions: Range<u64>,
+        items: I,
+    ) {
+        let mut run = self.first.resume(own, positions.start);
         let kept = &mut run.value;
         let mut has_failed = false;
         let passing = items.map_while(|item| {
@@ -107,10 +115,12 @@ impl<T, F: Test<T>> Consumer<T> for BeforeFailure<'_, F, F::Output> {
         if has_failed {
             kept.failed_at = Some(kept.items.len());
         }
-        self.first.keep(run, positions.end);
+        self.first.keep(own, run, positions.end);
     }
 
-    fn finish(&self, _runner: ()) {}
+    fn finish(&self, own: Self::Runner) {
+        self.first.finish(own);
+    }
 
     fn end(&self) -> u64 {
         self.first.end()
@@ -188,17 +198,20 @@ struct FromFailure<'a, F, T> {
 }
 
 impl<T: Send, F: Fn(&T) -> bool + Sync> Consumer<T> for FromFailure<'_, F, T> {
-    type Runner = ();
+    type Runner = OwnRun<T>;
 
-    fn start(&self) {}
+    fn start(&self) -> Self::Runner {
+        self.first.start()
+    }
 
+    #[inline]
     fn consume<I: Iterator<Item = T>>(
         &self,
-        _runner: &mut (),
+        own: &mut Self::Runner,
         positions: Range<u64>,
         mut items: I,
     ) {
-        let mut run = self.first.run_before(positions.start);
+        let mut run = self.first.resume(own, positions.start);
         let mut needs_passing = self.first.needs_passing(&run);
         let kept = &mut run.value;
         while self.first.needs(kept) > 0
@@ -215,10 +228,12 @@ impl<T: Send, F: Fn(&T) -> bool + Sync> Consumer<T> for FromFailure<'_, F, T> {
             }
             kept.items.push(item);
         }
-        self.first.keep(run, positions.end);
+        self.first.keep(own, run, positions.end);
     }
 
-    fn finish(&self, _runner: ()) {}
+    fn finish(&self, own: Self::Runner) {
+        self.first.finish(own);
+    }
 
     fn end(&self) -> u64 {
         self.first.end()
