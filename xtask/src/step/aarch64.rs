@@ -53,7 +53,7 @@ const EXCEPTIONS: &[Exception] = &[
     Exception {
         tests: &[
             "engine::many_cores::",
-            "inspect::deadlock::tests::a_hundred_thousand_tasks_in_one_ring_are_found_without_recursion",
+            "inspect::analysis::deadlock::tests::a_hundred_thousand_tasks_in_one_ring_are_found_without_recursion",
             "query::hash::",
             "query::source::text::",
         ],

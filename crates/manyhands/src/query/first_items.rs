@@ -242,12 +242,7 @@ impl<T: Send> Consumer<T> for FirstItems<T> {
     }
 
     #[inline]
-    fn consume<I: Iterator<Item = T>>(
-        &self,
-        own: &mut OwnRun<T>,
-        positions: Range<u64>,
-        items: I,
-    ) {
+    fn consume<I: Iterator<Item = T>>(&self, own: &mut OwnRun<T>, positions: Range<u64>, items: I) {
         let mut run = self.resume(own, positions.start);
         let needs = self.needs(&run.value);
         run.value.items.extend(items.take(needs));
