@@ -8,8 +8,6 @@ use super::tree::Tree;
 const FILE_LINES_MAX: usize = 600;
 const DECISIONS: &str = "docs/decisions/";
 const DECISION_LINES_MAX: usize = 60;
-/// How long decisions are that were longer before the rule came.
-const LONG_DECISIONS: &[(&str, usize)] = &[("19-", 73), ("20-", 81), ("24-", 159)];
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings: Vec<Finding> = tree.files().filter_map(long_decision).collect();
@@ -24,15 +22,12 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 fn long_decision((path, text): (&str, &str)) -> Option<Finding> {
-    let name = path.strip_prefix(DECISIONS)?;
-    let known = LONG_DECISIONS
-        .iter()
-        .find(|(head, _)| name.starts_with(head));
-    let len_max = known.map_or(DECISION_LINES_MAX, |(_, len)| *len);
     let len = text.lines().count();
-    let message =
-        format!("{len} lines, {len_max} are allowed: the rule, its figures, what was rejected");
-    (len > len_max).then(|| Finding::in_file(path, message))
+    let message = format!(
+        "{len} lines, {DECISION_LINES_MAX} are allowed: the rule, its figures, what was rejected"
+    );
+    let is_long = path.starts_with(DECISIONS) && len > DECISION_LINES_MAX;
+    is_long.then(|| Finding::in_file(path, message))
 }
 
 #[cfg(test)]
@@ -56,11 +51,6 @@ mod tests {
         assert_eq!(count(page, DECISION_LINES_MAX + 1), 1);
         assert_eq!(count(page, DECISION_LINES_MAX), 0);
         assert_eq!(count("docs/from-rayon.md", DECISION_LINES_MAX + 1), 0);
-        for (head, len) in LONG_DECISIONS {
-            let page = format!("{DECISIONS}{head}long.md");
-            assert_eq!(count(&page, len + 1), 1);
-            assert_eq!(count(&page, *len), 0);
-        }
     }
 
     #[test]
