@@ -7,7 +7,7 @@ use std::panic::Location;
 
 /// A runtime.
 ///
-/// Example: see [`Snapshot`].
+/// Example: see [`Snapshot`](crate::inspect::Snapshot).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RuntimeSnapshot {
@@ -39,7 +39,7 @@ pub struct RuntimeSnapshot {
 
 /// A worker, or an external thread that takes part in a runtime.
 ///
-/// Example: see [`Snapshot`].
+/// Example: see [`Snapshot`](crate::inspect::Snapshot).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerSnapshot {
@@ -65,7 +65,7 @@ pub struct WorkerSnapshot {
 
 /// What a worker does.
 ///
-/// Example: see [`Snapshot`].
+/// Example: see [`Snapshot`](crate::inspect::Snapshot).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WorkerState {

@@ -230,7 +230,7 @@ pub(crate) fn keep(report: LoopReport) {
 /// Loops and queries are recorded, `invoke`, and async loops. A query may be several loops, of which this is the last. A
 /// loop inside another one is the last until the outer one ends. An async loop is one of the thread that polls it last: ask in
 /// the next line after its `await`. It has calls in place of runners. Those of all threads, by the places that call them, are
-/// given by [`loop_reports`](super::loop_reports).
+/// given by [`loop_reports`](crate::inspect::loop_reports).
 ///
 /// # Cost
 /// A copy of the report. A loop takes a short lock for each runner, and one for its report, while recording is open.
