@@ -8,6 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
+/// Long computations of one type that may begin on two workers: one each, and one on the thread beyond the limit, before
+/// the type is known to be long.
+const BEGUN_MAX: usize = 3;
+
 /// Long computations: how many have begun, and whether they may end.
 #[derive(Default)]
 struct Long {
@@ -39,9 +43,10 @@ impl Long {
         loop_until(&self.may_end, || ());
     }
 
+    /// Waits until this number have begun, or more.
     fn has_begun(&self, count: usize) {
         wait_until("long computations", || {
-            self.begun.load(Ordering::SeqCst) == count
+            self.begun.load(Ordering::SeqCst) >= count
         });
     }
 
@@ -76,7 +81,8 @@ fn short_tasks_pass_long_ones_that_hold_every_place_and_more_that_wait() {
         };
         let begun: Vec<_> = (0..100).map(|_| begun_before_short()).collect();
         long.end();
-        assert_eq!(begun, [2; 100], "no long one came first");
+        let came_first = begun.iter().any(|begun| *begun > BEGUN_MAX);
+        assert!(!came_first, "long ones came first: {begun:?}");
         tasks.into_iter().for_each(|task| task.join().unwrap());
         assert_eq!(long.begun.load(Ordering::SeqCst), 8);
     });
@@ -150,7 +156,8 @@ fn a_short_task_passes_any_number_of_long_ones() {
         long.has_begun(2);
         let short = task::run(|| ());
         wait_until("the short task", || short.is_finished());
-        assert_eq!(long.begun.load(Ordering::SeqCst), 2);
+        let begun = long.begun.load(Ordering::SeqCst);
+        assert!(begun <= BEGUN_MAX, "{begun} long ones have begun");
         long.end();
         tasks.into_iter().for_each(|task| task.join().unwrap());
         assert_eq!(long.begun.load(Ordering::SeqCst), MANY);
@@ -180,7 +187,8 @@ fn short_tasks_that_block_let_no_more_long_ones_begin() {
                 for _ in 0..100 {
                     task::run(|| ()).join().unwrap();
                 }
-                assert_eq!(long.begun.load(Ordering::SeqCst), 2, "{count} are blocked");
+                let begun = long.begun.load(Ordering::SeqCst);
+                assert!(begun <= BEGUN_MAX, "{begun} with {count} blocked");
                 task
             })
             .collect();
