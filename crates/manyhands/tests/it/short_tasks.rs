@@ -8,10 +8,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-/// Long computations of one type that may begin on two workers: one each, and one on the thread beyond the limit, before
-/// the type is known to be long.
-const BEGUN_MAX: usize = 3;
-
 /// Long computations: how many have begun, and whether they may end.
 #[derive(Default)]
 struct Long {
@@ -43,10 +39,9 @@ impl Long {
         loop_until(&self.may_end, || ());
     }
 
-    /// Waits until this number have begun, or more.
     fn has_begun(&self, count: usize) {
         wait_until("long computations", || {
-            self.begun.load(Ordering::SeqCst) >= count
+            self.begun.load(Ordering::SeqCst) == count
         });
     }
 
@@ -81,8 +76,7 @@ fn short_tasks_pass_long_ones_that_hold_every_place_and_more_that_wait() {
         };
         let begun: Vec<_> = (0..100).map(|_| begun_before_short()).collect();
         long.end();
-        let came_first = begun.iter().any(|begun| *begun > BEGUN_MAX);
-        assert!(!came_first, "long ones came first: {begun:?}");
+        assert_eq!(begun, [2; 100], "no long one came first");
         tasks.into_iter().for_each(|task| task.join().unwrap());
         assert_eq!(long.begun.load(Ordering::SeqCst), 8);
     });
@@ -156,8 +150,7 @@ fn a_short_task_passes_any_number_of_long_ones() {
         long.has_begun(2);
         let short = task::run(|| ());
         wait_until("the short task", || short.is_finished());
-        let begun = long.begun.load(Ordering::SeqCst);
-        assert!(begun <= BEGUN_MAX, "{begun} long ones have begun");
+        assert_eq!(long.begun.load(Ordering::SeqCst), 2);
         long.end();
         tasks.into_iter().for_each(|task| task.join().unwrap());
         assert_eq!(long.begun.load(Ordering::SeqCst), MANY);
@@ -187,8 +180,7 @@ fn short_tasks_that_block_let_no_more_long_ones_begin() {
                 for _ in 0..100 {
                     task::run(|| ()).join().unwrap();
                 }
-                let begun = long.begun.load(Ordering::SeqCst);
-                assert!(begun <= BEGUN_MAX, "{begun} with {count} blocked");
+                assert_eq!(long.begun.load(Ordering::SeqCst), 2, "{count} are blocked");
                 task
             })
             .collect();
