@@ -65,9 +65,12 @@ pub(super) fn send_polled(
 }
 
 fn leaf_line(wait: usize, copy: Result<&StackCopy, &NotCopied>, code: &[Mapping]) -> Object {
-    Object::new()
-        .with("wait", wait)
-        .with("missing", copy.err().map(missing))
+    with_stack(Object::new().with("wait", wait), copy, code)
+}
+
+/// A line, with the copy of a stack or why there is none.
+fn with_stack(line: Object, copy: Result<&StackCopy, &NotCopied>, code: &[Mapping]) -> Object {
+    line.with("missing", copy.err().map(missing))
         .with("registers", copy.ok().map(|copy| saved(&copy.registers)))
         .with("length", copy.map_or(0, |copy| 8 * copy.words.len()))
         .with_list(
@@ -103,21 +106,14 @@ fn thread_line(
     copy: Result<&StackCopy, &NotCopied>,
     code: &[Mapping],
 ) -> Object {
-    Object::new()
+    let line = Object::new()
         .with("runtime", runtime)
         .with("worker", thread.worker)
         .with("thread", thread.number)
         .with("name", wire::text(&name_of(thread.number)))
         .with("state", wire::worker_state(thread.state))
-        .with("task_spawned_at", thread.task_spawned_at.map(wire::place))
-        .with("missing", copy.err().map(missing))
-        .with("registers", copy.ok().map(|copy| saved(&copy.registers)))
-        .with("length", copy.map_or(0, |copy| 8 * copy.words.len()))
-        .with_list(
-            "words",
-            copy.map_or(Vec::new(), |copy| addresses(copy, code)),
-        )
-        .with("cut", copy.is_ok_and(|copy| copy.is_cut))
+        .with("task_spawned_at", thread.task_spawned_at.map(wire::place));
+    with_stack(line, copy, code)
 }
 
 /// As the system knows it, cut to 15 bytes.
