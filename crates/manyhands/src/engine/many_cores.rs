@@ -8,8 +8,8 @@
 //! The bound is ⌈items / workers⌉ times an item's time where all are equal, else the larger of the longest item and an
 //! equal share of the sum.
 
-use super::Rate;
-use super::shared_call::{SHARE_NANOS_WORTH_A_WAKE, WAKES_EACH, block_at, smoothed};
+use super::rate::{Rate, block_at, smoothed};
+use super::shared_call::{SHARE_NANOS_WORTH_A_WAKE, WAKES_EACH};
 use super::sharing::{OWNER, Sharing};
 use crate::runtime::HelperSlot;
 use crate::sync::{Parker, clock};

@@ -3,9 +3,8 @@
 //! The sizes of blocks are the engine's own. Looks of the monitor and wakes take what they take at most on a quiet machine.
 //! Beside this, `tests/it/opened.rs` runs such calls.
 
-use crate::engine::shared_call::{block_at, first_block_at, smoothed};
+use crate::engine::rate::{Rate, block_at, brief_block, first_block_at, smoothed};
 use crate::engine::unshared::next_block;
-use crate::engine::{Rate, brief_block};
 use crate::sync::clock;
 
 /// The time between two looks of the monitor; a call is opened at the second.

@@ -23,12 +23,15 @@
 mod any_loop;
 pub(crate) mod consumer;
 mod contention;
+#[cfg(test)]
+pub(crate) mod ending;
 pub(crate) mod helped;
 #[cfg(all(test, not(loom), not(shuttle)))]
 mod many_cores;
 #[cfg(all(test, not(loom), not(shuttle)))]
 mod mixes;
 mod ranges;
+mod rate;
 mod shared_call;
 mod sharing;
 mod unshared;
@@ -36,6 +39,8 @@ mod unshared;
 use crate::call_site::CallSiteProfile;
 use crate::engine::any_loop::{AnyLoop, BlockRunner, Loop, LoopRunner};
 use crate::engine::consumer::Consumer;
+pub(crate) use crate::engine::rate::{BLOCK_NANOS_MAX, PROBE_NANOS, Rate};
+use crate::engine::rate::{RateProbe, brief_block};
 use crate::engine::shared_call::Begun;
 pub(crate) use crate::engine::shared_call::RUNNERS_SPARE_AT_ONCE;
 use crate::engine::unshared::{AfterAlone, Alone, Frame, Whole};
@@ -244,13 +249,6 @@ fn run_short<S: Indexed, C: Consumer<S::Item>>(
 fn is_sampled(number: u64) -> bool {
     // Multiplying spreads the bits (Fibonacci hashing, Knuth vol. 3).
     number.wrapping_mul(0x9E37_79B9_7F4A_7C15) < u64::MAX / 8
-}
-
-/// As many items of this cost as take about a tenth of a microsecond, at least one.
-#[inline]
-fn brief_block(cost: u64) -> u64 {
-    let excess = BRIEF_COST_LOG2.saturating_sub(cost.max(1).ilog2());
-    1 << excess
 }
 
 /// Corrects the site's estimate if `len` items took more than twice or less than half of it.
@@ -468,91 +466,6 @@ fn drive_alone<O: LoopObserver>(
     }
 }
 
-/// Ticks for each item, in 1,024ths. 0 is unknown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Rate(pub(crate) u64);
-
-impl Rate {
-    pub(crate) const UNKNOWN: Self = Self(0);
-    /// Almost no time: everything fits into one block.
-    const ZERO: Self = Self(1);
-
-    pub(crate) fn of(ticks: u64, items: u64) -> Self {
-        Self((ticks.saturating_mul(1024) / items.max(1)).max(1))
-    }
-
-    /// The ticks that `items` items take.
-    pub(crate) fn ticks_for(self, items: u64) -> u64 {
-        u64::try_from((u128::from(self.0) * u128::from(items)) >> 10).unwrap_or(u64::MAX)
-    }
-
-    /// The number of items that take about `ticks`, at least one.
-    pub(crate) fn items_in(self, ticks: u64) -> u64 {
-        (ticks.saturating_mul(1024) / self.0.max(1)).max(1)
-    }
-}
-
-/// The measurements of a caller that runs alone.
-struct RateProbe {
-    begun: u64,
-    last: u64,
-    rate: Rate,
-    /// The number of items to run next.
-    block: u64,
-}
-
-impl RateProbe {
-    fn begin(expected: Rate) -> Self {
-        let block = match expected {
-            Rate::UNKNOWN => 1,
-            rate => rate.items_in(clock::ticks_in(PROBE_NANOS)),
-        };
-        let now = clock::ticks();
-        Self {
-            begun: now,
-            last: now,
-            rate: expected,
-            block,
-        }
-    }
-
-    /// `done` items are done and `left` are left; returns how many ticks the latter will take.
-    fn measure(&mut self, done: u64, left: u64) -> u64 {
-        let now = clock::ticks();
-        let spent = now.saturating_sub(self.last);
-        self.last = now;
-        self.rate = Rate::of(spent, done);
-        self.block = if is_brief(spent) {
-            done.saturating_mul(PROBE_GROWTH)
-        } else {
-            let total = now.saturating_sub(self.begun);
-            let longest = clock::ticks_in(BLOCK_NANOS_MAX);
-            self.rate.items_in((total / 2).min(longest))
-        };
-        if !is_telling(spent, done) {
-            return 0;
-        }
-        self.rate.ticks_for(left)
-    }
-
-    /// The rate over the whole run.
-    fn end(&self, items: u64) -> Rate {
-        let now = clock::ticks();
-        series::note_end(now);
-        Rate::of(now.saturating_sub(self.begun), items)
-    }
-}
-
-/// Whether a block was so short that reading the counter may be most of it.
-fn is_brief(ticks: u64) -> bool {
-    ticks < clock::ticks_in(PROBE_NANOS) / 2
-}
-
-/// Whether the time of a block says what its items take.
-fn is_telling(ticks: u64, items: u64) -> bool {
-    items >= PROBE_ITEMS_TRUSTED || !is_brief(ticks)
-}
-
 /// Whether the remaining work, `left` ticks long, is better shared.
 pub(crate) fn pays_to_share(left: u64) -> bool {
     if left < clock::ticks_in(SHARE_NANOS_MIN) {
@@ -569,17 +482,8 @@ fn pays_on_this_runtime(left: u64) -> bool {
     current::with_runtime(|runtime| series::offer(runtime, Some(left)).is_some())
 }
 
-/// A block of items that cost more takes longer than a tenth of a microsecond, if a tick is at most half a nanosecond.
-const BRIEF_COST_LOG2: u32 = 18;
 /// Positions driven in one segment: they fit a range's 32 bits, and no sum of two overflows.
 const SEGMENT_MAX: u64 = 1 << 31;
-/// A first block this long gives a reliable rate.
-pub(crate) const PROBE_NANOS: u64 = 1_000;
-const PROBE_GROWTH: u64 = 8;
-/// A block of this many items gives a reliable rate even if it was short.
-const PROBE_ITEMS_TRUSTED: u64 = 512;
-/// The longest time between two decisions.
-pub(crate) const BLOCK_NANOS_MAX: u64 = 10_000;
 /// A loop that is expected to take at most this many ticks, in 1,024ths, runs without further checks: 1 to 2.5 microseconds,
 /// depending on the tick. Not calibrated, which saves a read of the calibration.
 const SHORT_COST_MAX: u64 = if cfg!(all(target_arch = "x86_64", not(miri))) {
@@ -595,34 +499,6 @@ const SPINNING_NANOS_MAX: u64 = 100_000;
 const SHARE_NANOS_MIN: u64 = 2_500;
 /// Three times the quickest wake that was measured on any machine.
 const WAKE_PAYS_NEVER_BELOW_NANOS: u64 = 30_000;
-
-/// Code that ends the process is tested in a process of its own.
-#[cfg(test)]
-pub(crate) mod ending {
-    use std::env;
-    use std::process::Command;
-
-    const CHILD: &str = "MANYHANDS_TEST_ENDS";
-
-    /// Runs `work` in another process, which it must end with the message `sentence`. `test` is the full name of the
-    /// test that calls this.
-    pub(crate) fn assert_ends_process(test: &str, sentence: &str, work: impl FnOnce()) {
-        if env::var_os(CHILD).is_some() {
-            return work();
-        }
-        let program = env::current_exe().expect("a test has a program");
-        let child = Command::new(program)
-            .args(["--exact", "--nocapture", test])
-            .env(CHILD, "1")
-            .output()
-            .expect("the program can be started again");
-        let said = String::from_utf8_lossy(&child.stderr);
-        let ran = String::from_utf8_lossy(&child.stdout);
-        assert!(ran.contains("running 1 test"), "there is no test {test}");
-        assert!(!child.status.success(), "it has not ended the process");
-        assert!(said.contains(sentence), "{said}");
-    }
-}
 
 #[cfg(all(test, not(shuttle)))]
 mod tests {

@@ -10,10 +10,9 @@ use crate::engine::any_loop::{AnyLoop, BlockRunner};
 use crate::engine::contention::{Advice, Contention};
 use crate::engine::helped::{Helped, HelpedWork, Panics};
 use crate::engine::ranges::Claim;
+use crate::engine::rate::{Rate, RateOfBlocks, block_at, first_block_at, smoothed};
 use crate::engine::sharing::{After, OWNER, Sharing};
-use crate::engine::{
-    BLOCK_NANOS_MAX, HelperPolicy, Rate, Rest, SharingPlan, brief_block, is_telling,
-};
+use crate::engine::{HelperPolicy, Rest, SharingPlan};
 use crate::job::{Payload, catch};
 use crate::recording::{AloneBecause, LoopObserver, RunnerObserver};
 use crate::runtime::fork_join::{series, wait};
@@ -388,75 +387,6 @@ impl<O: LoopObserver> HelpedWork for SharedRest<'_, O> {
     }
 }
 
-/// What one runner's blocks took. The last blocks of a range have few items, and if these are short, claiming them takes
-/// longer than running them: what such a block takes says nothing about its items.
-#[derive(Debug)]
-struct RateOfBlocks {
-    /// Blocks long enough, or with enough items, that the rest does not matter.
-    telling: Spent,
-    others: Spent,
-}
-
-#[derive(Debug, Default)]
-struct Spent {
-    ticks: u64,
-    items: u64,
-}
-
-impl RateOfBlocks {
-    fn new() -> Self {
-        Self {
-            telling: Spent::default(),
-            others: Spent::default(),
-        }
-    }
-
-    fn add(&mut self, ticks: u64, items: u64) {
-        let spent = if is_telling(ticks, items) {
-            &mut self.telling
-        } else {
-            &mut self.others
-        };
-        spent.ticks += ticks;
-        spent.items += items;
-    }
-
-    /// That of the telling blocks, or, without any, of all.
-    fn rate(&self) -> Rate {
-        let spent = if self.telling.items > 0 {
-            &self.telling
-        } else {
-            &self.others
-        };
-        match spent.items {
-            0 => Rate::UNKNOWN,
-            items => Rate::of(spent.ticks, items),
-        }
-    }
-}
-
-pub(super) fn block_at(rate: Rate) -> u32 {
-    if rate == Rate::UNKNOWN {
-        return 1;
-    }
-    u32::try_from(rate.items_in(clock::ticks_in(BLOCK_NANOS_MAX))).unwrap_or(u32::MAX)
-}
-
-pub(super) fn first_block_at(rate: Rate) -> u32 {
-    match rate {
-        Rate::UNKNOWN => 1,
-        Rate(cost) => u32::try_from(brief_block(cost)).unwrap_or(u32::MAX),
-    }
-}
-
-/// Follows a change of the rate; a rise faster than a fall.
-pub(super) fn smoothed(before: Rate, now: Rate) -> Rate {
-    if before == Rate::UNKNOWN || now.0 > before.0 {
-        return Rate(before.0 / 2 + now.0 - now.0 / 2);
-    }
-    Rate(before.0 - before.0 / 4 + now.0 / 4)
-}
-
 /// Runners beyond the number of workers: those that compensate for blocked ones.
 const RUNNERS_SPARE: usize = 6;
 /// The same, where bodies may wait for one another, or for the next item.
@@ -467,39 +397,3 @@ pub(super) const SHARE_NANOS_WORTH_A_WAKE: u64 = 25_000;
 pub(super) const WAKES_EACH: u32 = 4;
 /// Shorter shared runs do not show whether sharing pays.
 const LEARN_NANOS_MIN: u64 = 2_000;
-
-#[cfg(test)]
-mod tests {
-    use super::{Rate, RateOfBlocks};
-    use crate::sync::clock;
-
-    /// Blocks of a quarter of what is left, down to single items, each with `claiming` ticks beside its items.
-    fn run(items: u64, ticks_each_1024: u64, claiming: u64) -> RateOfBlocks {
-        let mut measured = RateOfBlocks::new();
-        let mut left = items;
-        while left > 0 {
-            let block = left.div_ceil(4);
-            measured.add(claiming + block * ticks_each_1024 / 1024, block);
-            left -= block;
-        }
-        measured
-    }
-
-    #[test]
-    fn claims_of_the_last_items_are_no_cost_of_short_items() {
-        let claiming = clock::ticks_in(60);
-        // A third of a nanosecond each, and then a microsecond.
-        for nanos_1024 in [300, 1024 * 1_000] {
-            let each = clock::ticks_in(nanos_1024);
-            let Rate(found) = run(10_000, each, claiming).rate();
-            assert!((each..each * 3 / 2).contains(&found), "{found} for {each}");
-        }
-    }
-
-    #[test]
-    fn a_few_short_items_are_all_that_is_known_and_none_are_unknown() {
-        assert_eq!(RateOfBlocks::new().rate(), Rate::UNKNOWN);
-        // Blocks of 2, 2, 1, 1, 1, 1.
-        assert_eq!(run(8, 1024, 2).rate(), Rate::of(8 + 6 * 2, 8));
-    }
-}

@@ -15,8 +15,9 @@
 
 use crate::call_site::CallSiteProfile;
 use crate::engine::any_loop::{AnyLoop, BlockRunner};
+use crate::engine::rate::{Rate, brief_block};
 use crate::engine::shared_call::{self, Begun};
-use crate::engine::{Rate, Rest, SharingPlan, brief_block, drive_alone};
+use crate::engine::{Rest, SharingPlan, drive_alone};
 use crate::job::{
     Action, AggregatePanic, Job, JobKind, Latch, Payload, abort, catch, contain, value_or_resume,
 };

@@ -1,0 +1,213 @@
+//! What items cost: the rate of a loop, how it is measured, and how many items make a block of a given time.
+//!
+//! Not here: what follows from a rate (`mod.rs`, `shared_call.rs`), and what a call site remembers (`call_site`).
+
+use crate::runtime::fork_join::series;
+use crate::sync::clock;
+
+/// Ticks for each item, in 1,024ths. 0 is unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rate(pub(crate) u64);
+
+impl Rate {
+    pub(crate) const UNKNOWN: Self = Self(0);
+    /// Almost no time: everything fits into one block.
+    pub(super) const ZERO: Self = Self(1);
+
+    pub(crate) fn of(ticks: u64, items: u64) -> Self {
+        Self((ticks.saturating_mul(1024) / items.max(1)).max(1))
+    }
+
+    /// The ticks that `items` items take.
+    pub(crate) fn ticks_for(self, items: u64) -> u64 {
+        u64::try_from((u128::from(self.0) * u128::from(items)) >> 10).unwrap_or(u64::MAX)
+    }
+
+    /// The number of items that take about `ticks`, at least one.
+    pub(crate) fn items_in(self, ticks: u64) -> u64 {
+        (ticks.saturating_mul(1024) / self.0.max(1)).max(1)
+    }
+}
+
+/// The measurements of a caller that runs alone.
+pub(super) struct RateProbe {
+    pub(super) begun: u64,
+    last: u64,
+    pub(super) rate: Rate,
+    /// The number of items to run next.
+    pub(super) block: u64,
+}
+
+impl RateProbe {
+    pub(super) fn begin(expected: Rate) -> Self {
+        let block = match expected {
+            Rate::UNKNOWN => 1,
+            rate => rate.items_in(clock::ticks_in(PROBE_NANOS)),
+        };
+        let now = clock::ticks();
+        Self {
+            begun: now,
+            last: now,
+            rate: expected,
+            block,
+        }
+    }
+
+    /// `done` items are done and `left` are left; returns how many ticks the latter will take.
+    pub(super) fn measure(&mut self, done: u64, left: u64) -> u64 {
+        let now = clock::ticks();
+        let spent = now.saturating_sub(self.last);
+        self.last = now;
+        self.rate = Rate::of(spent, done);
+        self.block = if is_brief(spent) {
+            done.saturating_mul(PROBE_GROWTH)
+        } else {
+            let total = now.saturating_sub(self.begun);
+            let longest = clock::ticks_in(BLOCK_NANOS_MAX);
+            self.rate.items_in((total / 2).min(longest))
+        };
+        if !is_telling(spent, done) {
+            return 0;
+        }
+        self.rate.ticks_for(left)
+    }
+
+    /// The rate over the whole run.
+    pub(super) fn end(&self, items: u64) -> Rate {
+        let now = clock::ticks();
+        series::note_end(now);
+        Rate::of(now.saturating_sub(self.begun), items)
+    }
+}
+
+/// Whether a block was so short that reading the counter may be most of it.
+fn is_brief(ticks: u64) -> bool {
+    ticks < clock::ticks_in(PROBE_NANOS) / 2
+}
+
+/// Whether the time of a block says what its items take.
+fn is_telling(ticks: u64, items: u64) -> bool {
+    items >= PROBE_ITEMS_TRUSTED || !is_brief(ticks)
+}
+
+/// What one runner's blocks took. The last blocks of a range have few items, and if these are short, claiming them takes
+/// longer than running them: what such a block takes says nothing about its items.
+#[derive(Debug)]
+pub(super) struct RateOfBlocks {
+    /// Blocks long enough, or with enough items, that the rest does not matter.
+    telling: Spent,
+    others: Spent,
+}
+
+#[derive(Debug, Default)]
+struct Spent {
+    ticks: u64,
+    items: u64,
+}
+
+impl RateOfBlocks {
+    pub(super) fn new() -> Self {
+        Self {
+            telling: Spent::default(),
+            others: Spent::default(),
+        }
+    }
+
+    pub(super) fn add(&mut self, ticks: u64, items: u64) {
+        let spent = if is_telling(ticks, items) {
+            &mut self.telling
+        } else {
+            &mut self.others
+        };
+        spent.ticks += ticks;
+        spent.items += items;
+    }
+
+    /// That of the telling blocks, or, without any, of all.
+    pub(super) fn rate(&self) -> Rate {
+        let spent = if self.telling.items > 0 {
+            &self.telling
+        } else {
+            &self.others
+        };
+        match spent.items {
+            0 => Rate::UNKNOWN,
+            items => Rate::of(spent.ticks, items),
+        }
+    }
+}
+
+pub(super) fn block_at(rate: Rate) -> u32 {
+    if rate == Rate::UNKNOWN {
+        return 1;
+    }
+    u32::try_from(rate.items_in(clock::ticks_in(BLOCK_NANOS_MAX))).unwrap_or(u32::MAX)
+}
+
+pub(super) fn first_block_at(rate: Rate) -> u32 {
+    match rate {
+        Rate::UNKNOWN => 1,
+        Rate(cost) => u32::try_from(brief_block(cost)).unwrap_or(u32::MAX),
+    }
+}
+
+/// Follows a change of the rate; a rise faster than a fall.
+pub(super) fn smoothed(before: Rate, now: Rate) -> Rate {
+    if before == Rate::UNKNOWN || now.0 > before.0 {
+        return Rate(before.0 / 2 + now.0 - now.0 / 2);
+    }
+    Rate(before.0 - before.0 / 4 + now.0 / 4)
+}
+
+/// As many items of this cost as take about a tenth of a microsecond, at least one.
+#[inline]
+pub(super) fn brief_block(cost: u64) -> u64 {
+    let excess = BRIEF_COST_LOG2.saturating_sub(cost.max(1).ilog2());
+    1 << excess
+}
+
+/// A block of items that cost more takes longer than a tenth of a microsecond, if a tick is at most half a nanosecond.
+const BRIEF_COST_LOG2: u32 = 18;
+/// A first block this long gives a reliable rate.
+pub(crate) const PROBE_NANOS: u64 = 1_000;
+const PROBE_GROWTH: u64 = 8;
+/// A block of this many items gives a reliable rate even if it was short.
+const PROBE_ITEMS_TRUSTED: u64 = 512;
+/// The longest time between two decisions.
+pub(crate) const BLOCK_NANOS_MAX: u64 = 10_000;
+
+#[cfg(test)]
+mod tests {
+    use super::{Rate, RateOfBlocks};
+    use crate::sync::clock;
+
+    /// Blocks of a quarter of what is left, down to single items, each with `claiming` ticks beside its items.
+    fn run(items: u64, ticks_each_1024: u64, claiming: u64) -> RateOfBlocks {
+        let mut measured = RateOfBlocks::new();
+        let mut left = items;
+        while left > 0 {
+            let block = left.div_ceil(4);
+            measured.add(claiming + block * ticks_each_1024 / 1024, block);
+            left -= block;
+        }
+        measured
+    }
+
+    #[test]
+    fn claims_of_the_last_items_are_no_cost_of_short_items() {
+        let claiming = clock::ticks_in(60);
+        // A third of a nanosecond each, and then a microsecond.
+        for nanos_1024 in [300, 1024 * 1_000] {
+            let each = clock::ticks_in(nanos_1024);
+            let Rate(found) = run(10_000, each, claiming).rate();
+            assert!((each..each * 3 / 2).contains(&found), "{found} for {each}");
+        }
+    }
+
+    #[test]
+    fn a_few_short_items_are_all_that_is_known_and_none_are_unknown() {
+        assert_eq!(RateOfBlocks::new().rate(), Rate::UNKNOWN);
+        // Blocks of 2, 2, 1, 1, 1, 1.
+        assert_eq!(run(8, 1024, 2).rate(), Rate::of(8 + 6 * 2, 8));
+    }
+}
