@@ -29,9 +29,9 @@ usage: cargo xtask <command>
                           beside a changed changelog
   package                 checks each crate as its archive has it
   examples                builds and runs every example of the library, and those of the cluster
-  compat                  all of the following with the façades in compat; renews their tables
+  compat                  all of the following with the façade in compat; renews their tables
   compat --suites | --short
-                          the tests that rayon, rayon-core, async-task and async-executor publish; in short, without
+                          the tests that rayon and rayon-core publish; in short, without
                           what takes long and without a table, as in `ci`
   compat --programs       the tests of published programs, with rayon's own core and with ours
   compat --speed          a benchmark of each of these programs, and small ones, with both cores by turns

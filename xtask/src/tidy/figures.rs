@@ -29,7 +29,7 @@ const FIGURES: &[Figure] = &[
     Figure {
         name: "library, lines of code without comments and tests",
         count: |tree| lines_of(tree).sum(),
-        at_most: 45_500,
+        at_most: 45_000,
         step: 500,
         aim: 33_000,
     },
@@ -50,7 +50,7 @@ const FIGURES: &[Figure] = &[
     Figure {
         name: "unsafe blocks in the library",
         count: |tree| unsafe_blocks(tree, |_| true),
-        at_most: 420,
+        at_most: 400,
         step: 10,
         aim: 350,
     },
@@ -71,7 +71,7 @@ const FIGURES: &[Figure] = &[
     Figure {
         name: "xtask, lines in all",
         count: |tree| in_all(tree, "xtask/src/"),
-        at_most: 11_400,
+        at_most: 11_200,
         step: 200,
         aim: 7_000,
     },

@@ -11,11 +11,10 @@ use super::source::Source;
 pub(crate) const LIBRARY: &str = "crates/manyhands/src/";
 
 /// Code that may be unsafe: the library's, the laboratory's, which has an allocator to count
-/// allocations with, and that of façades, whose jobs and futures may borrow.
+/// allocations with, and that of the façade, whose jobs may borrow.
 pub(crate) const MAY_BE_UNSAFE: &[&str] = &[
     LIBRARY,
     "crates/manyhands-lab/src/",
-    "compat/async-task/src/",
     "compat/rayon-core/src/",
 ];
 

@@ -61,7 +61,6 @@ mod closure;
 mod completion;
 mod continuation;
 mod detached;
-pub(crate) mod foreign;
 pub(crate) mod framed;
 mod future;
 mod group;

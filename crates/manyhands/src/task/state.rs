@@ -250,13 +250,6 @@ impl State {
         self.0.load(Ordering::Acquire) & DONE != 0
     }
 
-    /// Runner: whether the task is to be dropped. A request that comes now may be seen by the next transition only.
-    #[cfg(not(loom))]
-    pub(super) fn is_cancelled(&self) -> bool {
-        // Relaxed: nothing is read that the request would have published.
-        self.0.load(Ordering::Relaxed) & CANCELLED != 0
-    }
-
     /// One more waker or abort handle, made from an existing one, by the runner, by the handle, or by the holder of the
     /// queue's part.
     pub(super) fn add_waker(&self) {

@@ -1,19 +1,18 @@
 //! Short tasks where long computations hold every place.
 
-use crate::support::{loop_until, on_runtime, wait_until};
+use crate::support::{Stopwatch, loop_until, on_runtime, wait_until};
 use manyhands::channel;
 use manyhands::task::{self, Priority};
 use std::hint;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::Instant;
 
 /// Long computations: how many have begun, and whether they may end.
 struct Long {
     begun: AtomicUsize,
     may_end: AtomicBool,
-    created: Instant,
+    created: Stopwatch,
 }
 
 impl Long {
@@ -21,7 +20,7 @@ impl Long {
         Self {
             begun: AtomicUsize::new(0),
             may_end: AtomicBool::new(false),
-            created: Instant::now(),
+            created: Stopwatch::start(),
         }
     }
 

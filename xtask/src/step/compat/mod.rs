@@ -1,6 +1,6 @@
-//! The façades under the names of rayon-core and async-task: their own checks, then the test suites that rayon,
-//! rayon-core, async-task and async-executor publish, run against them. Then the tests of published programs
-//! (`programs.rs`), and how fast these and small ones are (`speed.rs`), with rayon's core and with ours.
+//! The façade under the name of rayon-core: its own checks, then the test suites that rayon and rayon-core publish, run
+//! against it. Then the tests of published programs (`programs.rs`), and how fast these and small ones are (`speed.rs`),
+//! with rayon's core and with ours.
 //!
 //! What is published is downloaded by cargo and unpacked below the build output; nothing of it is in this repository.
 //!
@@ -24,9 +24,8 @@ mod suite;
 
 use suite::{Count, Row};
 
-/// The façades, and what is measured with one of them; workspaces of their own, relative to the root.
+/// The façade, and what is measured with it; workspaces of their own, relative to the root.
 const RAYON_CORE: &str = "compat/rayon-core";
-const ASYNC_TASK: &str = "compat/async-task";
 const SPEED: &str = "compat/speed";
 
 /// What is run.
@@ -86,7 +85,7 @@ fn run_each(
 }
 
 fn run_suites(extent: Extent) -> Result<(), Failure> {
-    for workspace in [RAYON_CORE, ASYNC_TASK, SPEED] {
+    for workspace in [RAYON_CORE, SPEED] {
         check_workspace(workspace)?;
     }
     let packages = published::prepare()?;
@@ -96,14 +95,12 @@ fn run_suites(extent: Extent) -> Result<(), Failure> {
     }
     print!("{}", table(&rows));
     if extent == Extent::Full {
-        for (facade, packages) in TABLES {
-            let text = format!(
-                "Run {}.\n\n{}",
-                section::conditions(),
-                page_table(&rows, packages)
-            );
-            section::renew(&format!("{facade}/README.md"), "suites", &text)?;
-        }
+        let text = format!(
+            "Run {}.\n\n{}",
+            section::conditions(),
+            page_table(&rows, &["rayon", "rayon-core"])
+        );
+        section::renew(&format!("{RAYON_CORE}/README.md"), "suites", &text)?;
     }
     let failed: usize = rows.iter().map(|row| row.count.failed.len()).sum();
     if failed > 0 {
@@ -116,12 +113,6 @@ fn run_suites(extent: Extent) -> Result<(), Failure> {
 fn build_folder() -> PathBuf {
     workspace::target_subdir("compat").join("build")
 }
-
-/// A façade's page has the suites of these packages.
-const TABLES: [(&str, &[&str]); 2] = [
-    (RAYON_CORE, &["rayon", "rayon-core"]),
-    (ASYNC_TASK, &["async-task", "async-executor"]),
-];
 
 /// A workspace's own lints and tests.
 fn check_workspace(workspace: &str) -> Result<(), Failure> {
@@ -170,9 +161,6 @@ fn table(rows: &[Row]) -> String {
         sum.add(count);
     }
     row("total", &sum);
-    for name in &sum.repeated {
-        let _ = writeln!(table, "passed when run again: {name}");
-    }
     for name in &sum.failed {
         let _ = writeln!(table, "failed: {name}");
     }
@@ -194,9 +182,6 @@ fn page_table(rows: &[Row], packages: &[&str]) -> String {
         );
         for test in &count.failed {
             let _ = writeln!(remarks, "\nFailed: `{test}` of {name}.");
-        }
-        for test in &count.repeated {
-            let _ = writeln!(remarks, "\nPassed when run again: `{test}` of {name}.");
         }
     };
     for package in packages {
@@ -234,7 +219,6 @@ mod tests {
                 passed,
                 ignored: 1,
                 failed: failed.iter().map(|&name| name.to_owned()).collect(),
-                repeated: Vec::new(),
             },
         }
     }

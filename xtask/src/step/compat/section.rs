@@ -1,4 +1,4 @@
-//! Tables in the façades' pages: a section stands between two comments, and a command replaces it.
+//! Tables in the façade's page: a section stands between two comments, and a command replaces it.
 
 use std::fs;
 use std::path::Path;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::published::{Package, Timing};
+use super::published::Package;
 use super::{Extent, build_folder};
 use crate::command::Invocation;
 use crate::failure::Failure;
@@ -26,8 +26,6 @@ pub(crate) struct Count {
     pub(crate) passed: usize,
     pub(crate) ignored: usize,
     pub(crate) failed: Vec<String>,
-    /// Of those that have passed: the ones that have failed at first.
-    pub(crate) repeated: Vec<String>,
 }
 
 impl Count {
@@ -35,7 +33,6 @@ impl Count {
         self.passed += more.passed;
         self.ignored += more.ignored;
         self.failed.extend_from_slice(&more.failed);
-        self.repeated.extend_from_slice(&more.repeated);
     }
 }
 
@@ -75,10 +72,7 @@ pub(crate) fn run_all(package: &Package, extent: Extent) -> Result<Vec<Row>, Fai
             continue;
         }
         let module = package.module.filter(|_| suite == UNIT_TESTS);
-        let mut count = run_program(&package.folder, program, module)?;
-        if package.timing == Timing::Sleeps {
-            count = repeat_failed(&package.folder, program, count)?;
-        }
+        let count = run_program(&package.folder, program, module)?;
         if count != Count::default() {
             row(suite, count);
         }
@@ -108,24 +102,6 @@ pub(super) fn run_program<'a>(
         .limit(LIMIT);
     let (text, ended) = invocation.stdout_even_if_it_fails()?;
     count(&text, ended)
-}
-
-/// Runs each test that has failed once more, alone: on a busy machine a thread may have overslept.
-fn repeat_failed(folder: &Path, program: &str, first: Count) -> Result<Count, Failure> {
-    let mut count = Count {
-        failed: Vec::new(),
-        ..first
-    };
-    for name in first.failed {
-        let again = run_program(folder, program, ["--exact", &name])?;
-        if again.failed.is_empty() {
-            count.passed += 1;
-            count.repeated.push(name);
-        } else {
-            count.failed.push(name);
-        }
-    }
-    Ok(count)
 }
 
 /// The programs in cargo's messages.
@@ -210,7 +186,6 @@ mod tests {
             passed: 1,
             ignored: 2,
             failed: vec!["b".to_owned()],
-            repeated: Vec::new(),
         };
         assert_eq!(
             count(text, Err(Failure::new("exit 101"))).unwrap(),

@@ -35,11 +35,11 @@ impl WorkType {
     }
 
     /// Of a future. `waking`: how any thread may wake it.
-    pub(crate) const fn future<F>(waking: Option<Waking>) -> Self {
+    pub(crate) const fn future<F>(waking: Waking) -> Self {
         Self {
             name: std::any::type_name::<F>,
             kind: TaskKind::Future,
-            waking,
+            waking: Some(waking),
         }
     }
 
