@@ -98,7 +98,7 @@ impl Contention {
         if cfg!(shuttle) {
             return self.fixed_course();
         }
-        if cost::is_brief(ticks) {
+        if !cost::tells(ticks) {
             return Advice::Continue;
         }
         self.window.add(ticks, items);

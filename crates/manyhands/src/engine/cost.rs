@@ -38,8 +38,9 @@ pub(super) fn next_probe(done: u64, spent: u64, total: u64) -> u64 {
 /// becomes the largest number.
 #[inline]
 pub(super) fn is_short(cost: u64, len: u64) -> bool {
-    // The first is implied. The compiler knows then that the number is small: ten items take 60 instructions less.
-    len < SHORT_COST_MAX && cost.saturating_mul(len).wrapping_sub(1) < SHORT_COST_MAX
+    // The first is implied. It tells the compiler that the number is small: a call of ten items then takes 75 instructions
+    // less.
+    len <= SHORT_COST_MAX && cost.saturating_mul(len).wrapping_sub(1) < SHORT_COST_MAX
 }
 
 /// Whether a thread measures its short call of this number: of any eight in a row about one, and which one varies.
@@ -119,7 +120,7 @@ pub(super) fn may_pay(left: u64, since_last_end: impl FnOnce() -> u64) -> bool {
         && (left > worth_a_wake() || since_last_end() < clock::ticks_in(SPINNING_NANOS_MAX))
 }
 
-/// One more worker is woken for each of these ticks that is left to do.
+/// For each of these ticks that is left to do one more worker is woken.
 pub(super) fn worth_a_wake() -> u64 {
     clock::ticks_in(WAKE_NANOS)
 }
@@ -164,7 +165,8 @@ pub(super) fn trial_pause(ran_for: u64) -> u64 {
     ran_for.saturating_mul(ONE_IN)
 }
 
-/// Whether a shared call that took this long shows whether sharing pays.
+/// Whether a shared call, or a block of one, that took this long shows whether sharing pays. Shorter blocks, at the end of a
+/// range, take longer for each item, because a block itself takes time.
 pub(super) fn tells(elapsed: u64) -> bool {
     elapsed >= clock::ticks_in(SHARE_NANOS_MIN)
 }
@@ -240,14 +242,14 @@ const PROBE_GROWTH: u64 = 8;
 const BLOCK_NANOS: u64 = 10_000;
 /// Less work than this takes less time than handing it over, even to a spinning worker.
 const SHARE_NANOS_MIN: u64 = 2_500;
-/// That, in 1,024ths of ticks, where these are not calibrated, which saves a read of the calibration. A step of the time-stamp
-/// counter takes a quarter to a half of a nanosecond.
+/// That as a cost, in 1,024ths of ticks; not calibrated, which saves a read of the calibration. A step of the time-stamp counter
+/// takes a quarter to a half of a nanosecond.
 const SHORT_COST_MAX: u64 = if cfg!(all(target_arch = "x86_64", not(miri))) {
     (2 * SHARE_NANOS_MIN) << 10
 } else {
     SHARE_NANOS_MIN << 10
 };
-/// Twice the quickest wake that was measured on any machine, or a little less.
+/// Less work than this has never been worth a wake, on any machine that was measured.
 const WAKE_NANOS: u64 = 25_000;
 /// A worker that has had no work for this long has stopped spinning.
 const SPINNING_NANOS_MAX: u64 = 100_000;
@@ -302,7 +304,8 @@ mod tests {
             (1, 1, true),
             (SHORT_COST_MAX, 1, true),
             (SHORT_COST_MAX + 1, 1, false),
-            (1, SHORT_COST_MAX - 1, true),
+            (1, SHORT_COST_MAX, true),
+            (1, SHORT_COST_MAX + 1, false),
             (u64::MAX, 2, false),
         ] {
             assert_eq!(is_short(cost, len), expected, "{len} of {cost}");
