@@ -1,10 +1,10 @@
 //! Whether the bodies of a shared loop slow each other down so much that one runner is faster.
 //!
 //! The owner times its blocks. When an item takes it so much longer than alone that all runners together are slower
-//! than one, and once at each call site, it sends the helpers away, times a few blocks alone, and compares: items that are merely longer than the
-//! first ones take as long alone. If one runner is faster, the loop stays with it for about a millisecond, then twice as long
-//! each time, and is shared again in between, because later items may differ. If not, the next such trial comes when
-//! the loop has run eight times as long.
+//! than one, and once at each call site, it sends the helpers away, times a few blocks alone, and compares: items that are
+//! merely longer than the first ones take as long alone. If one runner is faster, the loop stays with it for about a
+//! millisecond, then twice as long each time, and is shared again in between, because later items may differ. If not, the
+//! next such trial comes when the loop has run eight times as long.
 //!
 //! Blocks vary where items differ, where a lock goes to and fro, and where the thread loses its processor. What differs
 //! between items must not be taken for what runners do to each other: where a few items are heavy, most blocks without one
