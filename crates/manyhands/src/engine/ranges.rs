@@ -22,6 +22,7 @@
 //! over a range must see all that the last runner did: Release and Acquire. The same pair makes the count of spent
 //! positions a plain number of the runner.
 
+use crate::engine::cost::LEAVE_BEHIND;
 use crate::job::abort;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Padded, thread};
@@ -274,8 +275,6 @@ fn unpack(word: u64) -> (u32, u32) {
 
 /// Ranges kept in the loop's own frame; more are allocated.
 const INLINE: usize = if cfg!(loom) { 2 } else { 8 };
-/// A claim takes at most this fraction of what the runner has left.
-const LEAVE_BEHIND: u32 = 4;
 
 #[cfg(all(test, not(loom)))]
 mod tests {
