@@ -3,7 +3,7 @@
 //! Threads: an owner, one or two helpers. Operations, all of them the
 //! runtime's own: those of `Closures`, of the slot and of the owner's waits. The owner opens, spawns, settles the body, runs what is
 //! queued, and sleeps; then it closes and waits for the helpers. A helper pins, runs what is queued, perhaps
-//! leaves although there is more, and unpins.
+//! leaves although there is more.
 //! Property: every closure is run exactly once before the scope ends, what it wrote is visible then, the last
 //! access of the thread that finished last comes before the end, and the owner does not sleep while it could run
 //! something.

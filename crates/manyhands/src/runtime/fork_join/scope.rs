@@ -7,8 +7,8 @@
 //! Not here: how closures are counted, and waking an owner that sleeps (`scope_closures.rs`).
 //!
 //! # Access to the call
-//! The owner may touch the call until `scope` returns, and helpers while they hold a pin. The performer of a closure
-//! is one of these. When the last closure has finished, the owner closes the helper slot and waits for the pins.
+//! The owner may touch the call until `scope` returns, and helpers while they are in its helper slot. The performer of a closure
+//! is one of these. When the last closure has finished, the owner closes the helper slot and waits for those inside.
 //!
 //! Unsafe: closures borrow for `'scope`, which is erased in the queue.
 
@@ -253,9 +253,9 @@ impl<'scope> Scope<'scope> {
 /// Helper: runs closures until none is left.
 ///
 /// # Safety
-/// `open` heads a scope that the caller has pinned.
+/// `open` heads a scope whose helper slot the caller has entered.
 unsafe fn help(open: *const SharedCall) {
-    // SAFETY: the pointer is to the whole scope, and the pin keeps it in place.
+    // SAFETY: the pointer is to the whole scope, and the entered slot keeps it in place.
     let scope = unsafe { &*open.cast::<Scope<'_>>() };
     let slot = current::slot();
     let mut yield_check = slot.and_then(YieldCheck::of);

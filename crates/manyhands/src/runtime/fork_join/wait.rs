@@ -335,8 +335,8 @@ fn help(slot: &'static OccupiedSlot, execution: ExecutionId) -> bool {
 /// Takes a call or a job from `runner`, at or above the given extent.
 fn steal_from(slot: &OccupiedSlot, runner: &'static WorkerSlot, from: Extent) -> Option<FoundWork> {
     let slots = runner.slots.get(from.slots_from..).unwrap_or_default();
-    if let Some(pin) = slots.iter().find_map(HelperSlot::try_enter) {
-        return Some(FoundWork::Call(pin, runner));
+    if let Some(guard) = slots.iter().find_map(HelperSlot::try_enter) {
+        return Some(FoundWork::Call(guard, runner));
     }
     if let Some(job) = runner.deque.steal(from.deque_from) {
         slot.counters.stolen.bump();
@@ -360,8 +360,8 @@ fn pass_on(owner: &WorkerSlot, found: FoundWork) {
             owner.parker.unpark();
             shared.wake_if_nobody_searches();
         }
-        FoundWork::Call(pin, owner) => {
-            if pin.unpin() {
+        FoundWork::Call(guard, owner) => {
+            if guard.leave() {
                 owner.parker.unpark();
             }
         }

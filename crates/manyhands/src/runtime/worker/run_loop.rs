@@ -270,9 +270,9 @@ pub(crate) fn perform(slot: &OccupiedSlot, found: FoundWork, permit: RunPermit<'
             unsafe { Job::perform(job, Action::Run(execution), permit) };
             slot.end_execution();
         }
-        FoundWork::Call(pin, owner) => {
+        FoundWork::Call(guard, owner) => {
             let wake = || owner.parker.unpark();
-            pin.take_part(execution, || slot.end_execution(), wake);
+            guard.take_part(execution, || slot.end_execution(), wake);
         }
     }
     slot.counters.finished.bump();
@@ -401,8 +401,8 @@ fn look_at(
     other: &'static WorkerSlot,
     tasks_max: usize,
 ) -> Option<FoundWork> {
-    if let Some(pin) = other.slots.iter().find_map(|slot| slot.try_enter()) {
-        return Some(FoundWork::Call(pin, other));
+    if let Some(guard) = other.slots.iter().find_map(|slot| slot.try_enter()) {
+        return Some(FoundWork::Call(guard, other));
     }
     if let Some(job) = other.deque.steal(0) {
         slot.counters.stolen.bump();
