@@ -127,7 +127,7 @@ impl Model {
             model: self,
             sleeps,
             announced,
-            hold: StealGrace::new(),
+            steal_grace: StealGrace::new(),
             in_short_task: CountedFlag::new(),
         };
         let _ = waking::sleep(self, 0, &mut sleeper);
@@ -193,7 +193,7 @@ struct Sleeper<'model, F> {
     model: &'model Model,
     sleeps: Sleeps,
     announced: F,
-    hold: StealGrace,
+    steal_grace: StealGrace,
     in_short_task: CountedFlag,
 }
 
@@ -239,8 +239,8 @@ impl<F: FnMut()> waking::Worker for Sleeper<'_, F> {
         false
     }
 
-    fn hold(&self) -> &StealGrace {
-        &self.hold
+    fn steal_grace(&self) -> &StealGrace {
+        &self.steal_grace
     }
 
     fn announced(&mut self) {

@@ -146,7 +146,7 @@ unsafe fn to_own(shared: &RuntimeInner, slot: &OccupiedSlot, job: *mut Job, noti
         notify
     };
     // SAFETY: by the caller's promise.
-    unsafe { waking::queue(shared, &slot.hold, &slot.tasks, job, notify) };
+    unsafe { waking::queue(shared, &slot.steal_grace, &slot.tasks, job, notify) };
 }
 
 /// Whether a thread beyond the limit may be woken for this job, which is about to be queued.
@@ -286,7 +286,7 @@ fn notify_for(slot: &OccupiedSlot, by: WokenBy) -> Notify {
     // Only this thread pushes: if the queue is empty the task will be the first.
     let queue = if slot.tasks.is_empty() {
         OwnQueue::Empty
-    } else if by == WokenBy::SpentTask && slot.hold.is_on() {
+    } else if by == WokenBy::SpentTask && slot.steal_grace.is_on() {
         OwnQueue::InGrace
     } else {
         OwnQueue::Tasks

@@ -198,7 +198,7 @@ impl RuntimeInner {
             || self.all_slots().any(|other| {
                 let has_tasks = match slot {
                     None => !other.tasks.is_empty(),
-                    Some(_) => waking::has_tasks_for_others(&other.hold, &other.tasks),
+                    Some(_) => waking::has_tasks_for_others(&other.steal_grace, &other.tasks),
                 };
                 has_tasks
                     || (slot.is_none_or(|slot| !ptr::eq(slot, other))

@@ -267,7 +267,7 @@ impl BlockingRegion {
             // First, so that the monitor does not detect it as blocked as well.
             slot.set_occupant(SlotState::Waiting);
             slot.is_not_blocked();
-            slot.hold.end();
+            slot.steal_grace.end();
             if let Some(shared) = slot.runtime_or_none() {
                 // Before it counts as blocked: the worker that runs in its place reads this.
                 shared.note_blocking_kind(slot);

@@ -264,7 +264,7 @@ pub(crate) trait Worker {
     fn has_more(&self) -> bool;
 
     /// The steal grace of its own queue.
-    fn hold(&self) -> &StealGrace;
+    fn steal_grace(&self) -> &StealGrace;
 
     /// Called when it has announced sleep.
     fn announced(&mut self);
@@ -398,7 +398,7 @@ pub(crate) enum Slept {
 /// Sleeps until claimed, until there is work after all or a timer is due, or until the runtime has ended.
 pub(crate) fn sleep(pool: &impl Pool, index: usize, sleeper: &mut impl Worker) -> Slept {
     // Before it announces sleep: searching workers must not leave its tasks alone any longer.
-    sleeper.hold().end();
+    sleeper.steal_grace().end();
     pool.idle().announce(index);
     sleeper.announced();
     let mut slept = Slept::NotAtAll;

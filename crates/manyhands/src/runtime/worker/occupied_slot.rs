@@ -41,7 +41,7 @@ pub(crate) struct OccupiedSlot {
     /// Inside a join that is being timed.
     pub(crate) in_timed_join: Cell<bool>,
     /// The steal graces of others.
-    patience: GraceCache,
+    seen_graces: GraceCache,
     /// Ticks of the last heartbeat that woke a worker.
     pub(crate) last_wake: Cell<u64>,
     /// The shard of the tasks from outside whose turn it was last.
@@ -74,7 +74,7 @@ impl OccupiedSlot {
             is_turning: Cell::new(false),
             is_polling: Cell::new(false),
             in_timed_join: Cell::new(false),
-            patience: GraceCache::new(),
+            seen_graces: GraceCache::new(),
             last_wake: Cell::new(0),
             shard: Cell::new(usize::from(number)),
             random: Cell::new(u32::from(number) * 2 + 1),
@@ -190,10 +190,10 @@ impl OccupiedSlot {
     }
 
     /// Whether to leave the tasks of `other` alone for a moment.
-    pub(crate) fn is_patient_with(&self, other: &WorkerSlot) -> bool {
-        self.patience.lasts(
+    pub(crate) fn is_in_grace(&self, other: &WorkerSlot) -> bool {
+        self.seen_graces.lasts(
             other.number,
-            &other.hold,
+            &other.steal_grace,
             clock::ticks,
             clock::ticks_in(GRACE_RESPECTED_NANOS),
         )

@@ -179,8 +179,8 @@ impl waking::Worker for AtWork<'_> {
             || !self.shared.passed_on.is_empty()
     }
 
-    fn hold(&self) -> &StealGrace {
-        &self.slot.hold
+    fn steal_grace(&self) -> &StealGrace {
+        &self.slot.steal_grace
     }
 
     fn announced(&mut self) {
@@ -411,7 +411,7 @@ fn look_at(
     if other.deque.has_private(0) {
         other.deque.demand();
     }
-    if shared.is_closing() || slot.is_patient_with(other) {
+    if shared.is_closing() || slot.is_in_grace(other) {
         None
     } else {
         let run = other.tasks.take(tasks_max)?;
@@ -453,7 +453,7 @@ fn keep(
     if run.len > 1 {
         // SAFETY: the run is fresh from `take`.
         unsafe { run.drop_first() };
-        slot.hold.end();
+        slot.steal_grace.end();
         // SAFETY: taken from a queue of this type, untouched but for the step above.
         unsafe { slot.tasks.append(run) };
     }
@@ -467,7 +467,7 @@ pub(crate) fn fetch_tasks(slot: &OccupiedSlot, other: &WorkerSlot) -> bool {
         return false;
     };
     slot.counters.stolen.bump();
-    slot.hold.end();
+    slot.steal_grace.end();
     // SAFETY: taken from a queue of this type just now.
     unsafe { slot.tasks.append(run) };
     true

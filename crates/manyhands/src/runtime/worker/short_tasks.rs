@@ -29,7 +29,7 @@ pub(crate) fn find(shared: &RuntimeInner, slot: &'static OccupiedSlot) -> Option
     let random = slot.next_random() as usize;
     let mut others = shared
         .other_slots(slot, random)
-        .filter(|other| !slot.is_patient_with(other));
+        .filter(|other| !slot.is_in_grace(other));
     let interactive = &shared.priority_queues.interactive;
     let interactive = interactive.take(|| slot.home_shard(), 1);
     let found = interactive.map(|run| run.first).or_else(|| {
@@ -96,7 +96,7 @@ fn split(
     if run.len > 1 {
         // SAFETY: as above, with more than one task.
         unsafe { run.drop_first() };
-        slot.hold.end();
+        slot.steal_grace.end();
         // SAFETY: as above.
         unsafe { slot.tasks.append(run) };
     }

@@ -38,7 +38,7 @@ pub(crate) struct WorkerSlot {
     /// Tasks the occupant has spawned or taken a run of.
     pub(crate) tasks: TaskQueue<Job>,
     /// Others leave `tasks` alone for a moment.
-    pub(crate) hold: StealGrace,
+    pub(crate) steal_grace: StealGrace,
     /// What waits for a time and was first polled by the occupant, a worker.
     pub(crate) timers: Padded<Timers>,
     /// Tasks that only the occupant may run, a worker.
@@ -107,7 +107,7 @@ impl WorkerSlot {
             deque: Padded(Deque::new()),
             slots: Padded(std::array::from_fn(|_| HelperSlot::new())),
             tasks: TaskQueue::new(),
-            hold: StealGrace::new(),
+            steal_grace: StealGrace::new(),
             timers: Padded(Timers::new()),
             local: TaskQueue::new(),
             parker: Parker::new(),

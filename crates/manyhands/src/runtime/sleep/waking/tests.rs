@@ -48,7 +48,7 @@ impl Pool for Place {
 
 /// One for which there is always a task of each kind.
 struct Laborer<'pool> {
-    hold: StealGrace,
+    steal_grace: StealGrace,
     in_short_task: CountedFlag,
     has_place: bool,
     /// If it watches sockets in its sleep: a short task is all that there is, from its first sleep on.
@@ -59,7 +59,7 @@ struct Laborer<'pool> {
 impl Laborer<'_> {
     fn new() -> Self {
         Self {
-            hold: StealGrace::new(),
+            steal_grace: StealGrace::new(),
             in_short_task: CountedFlag::new(),
             has_place: false,
             sockets: None,
@@ -103,8 +103,8 @@ impl Worker for Laborer<'_> {
         false
     }
 
-    fn hold(&self) -> &StealGrace {
-        &self.hold
+    fn steal_grace(&self) -> &StealGrace {
+        &self.steal_grace
     }
 
     fn announced(&mut self) {}
