@@ -177,7 +177,15 @@ impl<const TASKS: usize> Pool<TASKS> {
         let task = &self.tasks[number];
         task.prepare();
         // SAFETY: 1. the task lives as long as the model; 2. each number is pushed once.
-        unsafe { waking::queue(self, &self.steal_grace, self.first_shard(), task.as_ptr(), notify) };
+        unsafe {
+            waking::queue(
+                self,
+                &self.steal_grace,
+                self.first_shard(),
+                task.as_ptr(),
+                notify,
+            )
+        };
     }
 
     /// Queues a task from outside, as pusher number `pusher`.

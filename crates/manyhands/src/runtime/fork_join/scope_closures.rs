@@ -5,7 +5,7 @@
 //!
 //! # Threads
 //! The owner calls `settle_body`, `is_over`, `fall_asleep` and `is_asleep`. A thread that runs closures, or is inside
-//! one of them, calls the rest. The thread that lowers the count to zero is the owner or has entered the helper slot of the scope's
+//! one of them, calls the rest. The thread that lowers the count to zero is the owner, or has entered the scope's
 //! helper slot, which keeps the scope in place.
 //!
 //! # Counting
