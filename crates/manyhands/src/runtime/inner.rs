@@ -53,7 +53,7 @@ pub(crate) struct RuntimeInner {
     /// Slots of workers, by worker, then of external threads, by place.
     slots: Box<[AtomicPtr<WorkerSlot>]>,
     /// One bit an external thread place, set while it is taken.
-    external_threads: [AtomicU64; GUESTS_MAX / 64],
+    external_threads: [AtomicU64; EXTERNAL_THREADS_MAX / 64],
     /// ExternalThread places ever taken, counted from the first.
     external_end: AtomicUsize,
     /// How long a woken worker takes to run, in ticks, smoothed. Every woken worker writes it.
@@ -112,10 +112,10 @@ impl RuntimeInner {
             passed_on: PassedOn::new(),
             priority_queues: PriorityQueues::new(workers),
             registry: TaskRegistry::take(this.as_ptr().cast()),
-            slots: (0..threads_max + GUESTS_MAX)
+            slots: (0..threads_max + EXTERNAL_THREADS_MAX)
                 .map(|_| AtomicPtr::new(ptr::null_mut()))
                 .collect(),
-            external_threads: [const { AtomicU64::new(0) }; GUESTS_MAX / 64],
+            external_threads: [const { AtomicU64::new(0) }; EXTERNAL_THREADS_MAX / 64],
             external_end: AtomicUsize::new(0),
             wake_latency: Padded(AtomicU64::new(clock::ticks_in(WAKE_NANOS_FIRST))),
             blocking_kind: AtomicPtr::new(ptr::null_mut()),
@@ -327,7 +327,7 @@ impl RuntimeInner {
     /// Whether half of the external thread places are taken, or were a moment ago: the lowest are taken first.
     pub(crate) fn has_many_externals(&self) -> bool {
         // Relaxed: advice.
-        self.external_threads[GUESTS_MAX / 64 / 2].load(Ordering::Relaxed) != 0
+        self.external_threads[EXTERNAL_THREADS_MAX / 64 / 2].load(Ordering::Relaxed) != 0
     }
 
     /// Leaves an external thread place.
@@ -527,7 +527,7 @@ impl Drop for RuntimeInner {
 }
 
 /// Outside threads that can take part at once; the next one runs its calls alone.
-const GUESTS_MAX: usize = 1024;
+const EXTERNAL_THREADS_MAX: usize = 1024;
 
 /// The latest are enough to find where they come from.
 const LONG_JOBS_KEPT: usize = 64;

@@ -51,7 +51,7 @@ pub(crate) struct WorkerSlot {
     pub(crate) counters: Padded<SlotCounters>,
     /// Names the occupant's thread, or 0. Written by it, read by the monitor.
     pub(super) thread: AtomicU64,
-    /// How many external threads have sat down here: the number of the occupant's call, if it is one.
+    /// How many external threads have occupied it: the number of the occupant's call, if it is one.
     pub(super) calls: AtomicU64,
     /// Where the occupant, a worker, wakes up.
     pub(crate) placement: Placement,

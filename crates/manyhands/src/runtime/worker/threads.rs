@@ -139,8 +139,8 @@ fn work(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) -> 
     let surrounded = shared.settings.tokio_context.enter();
     // SAFETY: this thread was started for the worker, and no other one is until it vacates its place, after the guard
     // is dropped. Held by `models/spare.rs`.
-    let stay = unsafe { current::WorkerGuard::begin(Arc::clone(shared), slot) };
-    let slot = stay.slot();
+    let guard = unsafe { current::WorkerGuard::begin(Arc::clone(shared), slot) };
+    let slot = guard.slot();
     run_start_hook(shared, slot, index);
     slot.begin_placement();
     // The thread that has started this one may have been refused the monitor's.
@@ -152,7 +152,7 @@ fn work(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) -> 
     // The thread does not count as one that runs any more, so none of its waits may make room.
     slot.run_undeclared(|| Settings::run_hook(shared.settings.on_stop.as_ref(), index));
     slot.placement.end();
-    drop(stay);
+    drop(guard);
     // Tokio's guard panics if a task has entered tokio here and has forgotten to leave it. The thread ends anyway.
     contain(|| {
         let _left = surrounded;
