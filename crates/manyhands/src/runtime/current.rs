@@ -118,7 +118,7 @@ pub(crate) fn entries() -> usize {
 /// local task that waits may keep some.
 #[inline]
 pub(crate) fn abort_if_left_entered(slot: &OccupiedSlot, own: usize) {
-    if entries() != own && !slot.hosts_tasks.get() {
+    if entries() != own && !slot.has_bound_tasks.get() {
         abort("a task has ended without dropping its guard of `Runtime::enter`");
     }
 }
@@ -275,7 +275,7 @@ impl Drop for WorkerGuard {
             self.slot
                 .runtime()
                 .discard_local(self.slot, RunPermit::new());
-            self.slot.hosts_tasks.set(false);
+            self.slot.has_bound_tasks.set(false);
         }
         remove(self.id);
         if self.slot.is_worker() {

@@ -273,12 +273,12 @@ fn notify_for(slot: &OccupiedSlot, by: WokenBy) -> Notify {
     if !slot.is_worker() {
         return Notify::Others;
     }
-    let pusher = if by != WokenBy::Other && slot.times_away.get() == 0 {
+    let pusher = if by != WokenBy::Other && slot.blocking_depth.get() == 0 {
         match by {
             WokenBy::SpentTask => Pusher::PollsSpent,
             _ => Pusher::Polls,
         }
-    } else if slot.is_turning.get() {
+    } else if slot.advances_timers.get() {
         Pusher::FiresTimers
     } else {
         Pusher::IsAway

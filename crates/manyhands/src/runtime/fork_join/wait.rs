@@ -261,8 +261,8 @@ struct BlockingRegion(&'static OccupiedSlot);
 
 impl BlockingRegion {
     fn begin(slot: &'static OccupiedSlot) -> Self {
-        let times = slot.times_away.get();
-        slot.times_away.set(times + 1);
+        let times = slot.blocking_depth.get();
+        slot.blocking_depth.set(times + 1);
         if times == 0 {
             // First, so that the monitor does not detect it as blocked as well.
             slot.set_occupant(SlotState::Waiting);
@@ -282,8 +282,8 @@ impl BlockingRegion {
 impl Drop for BlockingRegion {
     fn drop(&mut self) {
         let slot = self.0;
-        let times = slot.times_away.get() - 1;
-        slot.times_away.set(times);
+        let times = slot.blocking_depth.get() - 1;
+        slot.blocking_depth.set(times);
         if times == 0 {
             slot.set_occupant(SlotState::Running);
             if let Some(shared) = slot.runtime_or_none() {

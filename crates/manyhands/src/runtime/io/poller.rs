@@ -74,11 +74,11 @@ impl RuntimeInner {
 
 /// Runs `poll` with the slot marked: the tasks that sockets wake meanwhile are for this worker.
 fn while_polling<R>(slot: &OccupiedSlot, poll: impl FnOnce() -> R) -> R {
-    slot.is_turning.set(true);
+    slot.advances_timers.set(true);
     slot.is_polling.set(true);
     let polled = poll();
     slot.is_polling.set(false);
-    slot.is_turning.set(false);
+    slot.advances_timers.set(false);
     polled
 }
 

@@ -150,9 +150,9 @@ impl TimerPoll {
         {
             self.last_poll = now.max(1);
             // A woken task waits in this worker's queue, which the worker looks at next.
-            slot.is_turning.set(true);
+            slot.advances_timers.set(true);
             slot.fire_timers();
-            slot.is_turning.set(false);
+            slot.advances_timers.set(false);
         }
     }
 }

@@ -25,9 +25,9 @@ use std::ptr;
 pub(crate) struct OccupiedSlot {
     shared: WorkerSlot,
     /// Has had tasks that only the occupant may run.
-    pub(crate) hosts_tasks: Cell<bool>,
+    pub(crate) has_bound_tasks: Cell<bool>,
     /// How often the occupant has declared, one region inside the other, that it is blocked; or that a hook runs.
-    pub(crate) times_away: Cell<u32>,
+    pub(crate) blocking_depth: Cell<u32>,
     /// Helper slots in use.
     pub(crate) open_depth: Cell<usize>,
     /// Pushes until the next heartbeat.
@@ -35,7 +35,7 @@ pub(crate) struct OccupiedSlot {
     /// A worker: which priority comes next.
     pub(crate) turns: Cell<PriorityTurns>,
     /// Advances its wheel between two jobs.
-    pub(crate) is_turning: Cell<bool>,
+    pub(crate) advances_timers: Cell<bool>,
     /// Polls the I/O driver, whose sockets wake tasks.
     pub(crate) is_polling: Cell<bool>,
     /// Inside a join that is being timed.
@@ -66,12 +66,12 @@ impl OccupiedSlot {
     pub(super) fn new(number: SlotNumber) -> Self {
         Self {
             shared: WorkerSlot::new(number),
-            hosts_tasks: Cell::new(false),
-            times_away: Cell::new(0),
+            has_bound_tasks: Cell::new(false),
+            blocking_depth: Cell::new(0),
             open_depth: Cell::new(0),
             pushes_to_beat: Cell::new(1),
             turns: Cell::new(PriorityTurns::default()),
-            is_turning: Cell::new(false),
+            advances_timers: Cell::new(false),
             is_polling: Cell::new(false),
             in_timed_join: Cell::new(false),
             seen_graces: GraceCache::new(),
@@ -98,10 +98,10 @@ impl OccupiedSlot {
 
     /// Runs a hook of the user's, in which no wait is declared.
     pub(super) fn run_undeclared(&self, hook: impl FnOnce()) {
-        let times = self.times_away.get();
-        self.times_away.set(times + 1);
+        let times = self.blocking_depth.get();
+        self.blocking_depth.set(times + 1);
         hook();
-        self.times_away.set(times);
+        self.blocking_depth.set(times);
     }
 
     /// Names the occupant's thread.
@@ -131,9 +131,9 @@ impl OccupiedSlot {
     }
 
     /// Says whether the occupant helps with something that it leaves between two blocks when tasks wait.
-    pub(crate) fn set_attentive(&self, is_attentive: bool) {
+    pub(crate) fn set_may_yield(&self, may_yield: bool) {
         // Relaxed: a hint to the monitor.
-        self.is_attentive.store(is_attentive, Ordering::Relaxed);
+        self.may_yield.store(may_yield, Ordering::Relaxed);
     }
 
     /// Says where the task was spawned that the occupant runs; `None` if it runs none any more.

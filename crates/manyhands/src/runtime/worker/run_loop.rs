@@ -504,7 +504,7 @@ impl SpareTime {
 
     /// The worker on `slot` falls asleep.
     fn begin(shared: &RuntimeInner, slot: &OccupiedSlot) -> Self {
-        if slot.hosts_tasks.get() || !shared.idle.has_spare_threads() {
+        if slot.has_bound_tasks.get() || !shared.idle.has_spare_threads() {
             return Self::NEVER_OVER;
         }
         Self {

@@ -64,7 +64,7 @@ pub(crate) struct WorkerSlot {
     /// The runtime that holds the slot, or null; see `slot_runtime.rs`.
     runtime: AtomicPtr<()>,
     /// The occupant helps, and looks after each block whether tasks wait.
-    pub(super) is_attentive: AtomicBool,
+    pub(super) may_yield: AtomicBool,
     /// What the occupant does, for the monitor and for dumps.
     pub(super) occupant: AtomicU32,
     /// The monitor found the occupant blocked.
@@ -120,7 +120,7 @@ impl WorkerSlot {
             awaiting: AtomicU64::new(0),
             executions: Executions::new(),
             runtime: AtomicPtr::new(ptr::null_mut()),
-            is_attentive: AtomicBool::new(false),
+            may_yield: AtomicBool::new(false),
             occupant: AtomicU32::new(SlotState::None as u32),
             detected_blocked: CountedFlag::new(),
             in_short_task: CountedFlag::new(),
@@ -226,7 +226,7 @@ impl WorkerSlot {
             // One job, whatever it runs in its call: it leaves its place to nobody before the end.
             return Some(self.calls.load(Ordering::Relaxed) | OWN_NUMBER);
         }
-        if self.is_attentive.load(Ordering::Relaxed) {
+        if self.may_yield.load(Ordering::Relaxed) {
             // It can leave after each block.
             return Some(self.counters.finished.read() | OWN_NUMBER);
         }
