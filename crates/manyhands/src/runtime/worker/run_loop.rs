@@ -452,7 +452,7 @@ fn keep(
     let first = run.first;
     if run.len > 1 {
         // SAFETY: the run is fresh from `take`.
-        unsafe { run.drop_first() };
+        unsafe { run.advance() };
         slot.steal_grace.end();
         // SAFETY: taken from a queue of this type, untouched but for the step above.
         unsafe { slot.tasks.append(run) };

@@ -95,7 +95,7 @@ fn split(
     let first = run.first;
     if run.len > 1 {
         // SAFETY: as above, with more than one task.
-        unsafe { run.drop_first() };
+        unsafe { run.advance() };
         slot.steal_grace.end();
         // SAFETY: as above.
         unsafe { slot.tasks.append(run) };
