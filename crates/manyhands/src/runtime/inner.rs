@@ -203,7 +203,7 @@ impl RuntimeInner {
                 has_tasks
                     || (slot.is_none_or(|slot| !ptr::eq(slot, other))
                         && (other.deque.has_public(0)
-                            || other.slots.iter().any(HelperSlot::is_inviting)))
+                            || other.open_calls.iter().any(HelperSlot::is_inviting)))
             })
     }
 

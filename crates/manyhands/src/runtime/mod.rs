@@ -39,16 +39,16 @@ pub(crate) mod simulator;
 #[cfg(not(loom))]
 mod topology;
 
+pub(crate) use fork_join::{CallHeader, HelperSlot, Rest};
 #[cfg(loom)]
 pub(crate) use fork_join::{Closures, Spawner};
-pub(crate) use fork_join::{HelperSlot, Rest, SharedCall};
 
 #[cfg(not(loom))]
 pub use builder::{BuildError, RuntimeBuilder};
 #[cfg(not(loom))]
 pub use current::EnterGuard;
 #[cfg(not(loom))]
-pub(crate) use fork_join::{OpenCall, YieldCheck, keep_open};
+pub(crate) use fork_join::{OpenCall, YieldCheck, with_helper_slot};
 #[cfg(not(loom))]
 pub use fork_join::{Scope, join, scope};
 #[cfg(not(loom))]

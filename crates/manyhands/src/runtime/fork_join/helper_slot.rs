@@ -9,7 +9,7 @@
 //! The owner alone sets `OPEN`, in `open` and `reopen`, and clears it, in `close`. After `close` the count only falls.
 //!
 //! # Threads
-//! The owner calls `keep_open`, and in it `reopen`, `is_drained`, `is_released`, `fall_asleep`; helpers that hold a
+//! The owner calls `open_during`, and in it `reopen`, `is_drained`, `is_released`, `fall_asleep`; helpers that hold a
 //! pin call `recall`. Any thread calls the rest.
 //!
 //! Unsafe: the opened call is reached by pointer; the pin is what keeps it valid.
@@ -21,11 +21,11 @@ use std::ptr;
 /// The head of a call that helpers can join. Comes first in the call's frame.
 #[derive(Debug)]
 #[repr(C)]
-pub(crate) struct SharedCall {
+pub(crate) struct CallHeader {
     help: unsafe fn(*const Self),
 }
 
-impl SharedCall {
+impl CallHeader {
     /// A call with the function that helpers run. `help` gets the pointer with which the call was opened, and must
     /// not unwind.
     pub(crate) const fn new(help: unsafe fn(*const Self)) -> Self {
@@ -37,7 +37,7 @@ impl SharedCall {
 #[derive(Debug)]
 pub(crate) struct HelperSlot {
     state: AtomicU32,
-    shared: AtomicPtr<SharedCall>,
+    shared: AtomicPtr<CallHeader>,
     /// Executions of some of the helpers, so that the owner can help them in turn; 0 is none.
     helpers: [AtomicU64; HELPERS_RECORDED],
 }
@@ -47,7 +47,7 @@ pub(crate) struct HelperSlot {
 #[must_use]
 pub(crate) struct HelperGuard<'slot> {
     slot: &'slot HelperSlot,
-    shared: *const SharedCall,
+    shared: *const CallHeader,
 }
 
 impl HelperSlot {
@@ -65,7 +65,7 @@ impl HelperSlot {
     /// # Safety
     /// `shared` is made of a pointer to the whole call, and stays valid until `is_drained` has returned true
     /// after a `close`.
-    unsafe fn open(&self, shared: *const SharedCall) {
+    unsafe fn open(&self, shared: *const CallHeader) {
         // Relaxed: published by the store below.
         self.shared.store(shared.cast_mut(), Ordering::Relaxed);
         // Release: publishes the call; pairs with the Acquire in `try_enter`.
@@ -78,9 +78,9 @@ impl HelperSlot {
     /// # Safety
     /// `shared` is made of a pointer to the whole call, and stays valid until this returns; no panic leaves this
     /// function.
-    pub(crate) unsafe fn keep_open<R>(
+    pub(crate) unsafe fn open_during<R>(
         &self,
-        shared: *const SharedCall,
+        shared: *const CallHeader,
         work: impl FnOnce() -> R,
         wait: impl FnOnce(),
     ) -> R {

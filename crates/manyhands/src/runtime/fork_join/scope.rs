@@ -15,13 +15,13 @@
 use crate::job::{
     Action, ExecutionId, Job, JobKind, Payload, RunPermit, block, catch, value_or_resume,
 };
-use crate::runtime::fork_join::helper_slot::{HelperSlot, SharedCall};
+use crate::runtime::fork_join::helper_slot::{CallHeader, HelperSlot};
 use crate::runtime::fork_join::scope_closures::{Closures, Spawner};
 use crate::runtime::fork_join::wait;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::run_loop::{self, FoundWork};
 use crate::runtime::worker::slot::WorkerSlot;
-use crate::runtime::{OpenCall, YieldCheck, current, keep_open};
+use crate::runtime::{OpenCall, YieldCheck, current, with_helper_slot};
 use crate::sync::{Backoff, Mutex, into_inner, lock, spin_loop};
 use std::fmt;
 use std::marker::PhantomData;
@@ -32,7 +32,7 @@ use std::ptr::{self, NonNull};
 /// Example: see [`scope`].
 #[repr(C)]
 pub struct Scope<'scope> {
-    open: SharedCall,
+    open: CallHeader,
     closures: Closures<Job>,
     /// The owner's slot.
     owner: Option<&'static WorkerSlot>,
@@ -101,7 +101,7 @@ fn run_scope<'scope, R>(
 ) -> R {
     let place = slot.and_then(OpenCall::next);
     let scope = Scope {
-        open: SharedCall::new(help),
+        open: CallHeader::new(help),
         closures: Closures::new(),
         owner: slot.map(|slot| &**slot),
         place: place.map(|OpenCall { slot, helper_slot }| (&**slot, helper_slot)),
@@ -110,7 +110,7 @@ fn run_scope<'scope, R>(
     };
     // SAFETY: `scope` stays in place, here and below.
     let value = unsafe {
-        keep_open(place, (&raw const scope).cast(), || {
+        with_helper_slot(place, (&raw const scope).cast(), || {
             scope.run_to_end(slot, place, body)
         })
     };
@@ -254,7 +254,7 @@ impl<'scope> Scope<'scope> {
 ///
 /// # Safety
 /// `open` heads a scope whose helper slot the caller has entered.
-unsafe fn help(open: *const SharedCall) {
+unsafe fn help(open: *const CallHeader) {
     // SAFETY: the pointer is to the whole scope, and the entered slot keeps it in place.
     let scope = unsafe { &*open.cast::<Scope<'_>>() };
     let slot = current::slot();

@@ -334,7 +334,7 @@ fn help(slot: &'static OccupiedSlot, execution: ExecutionId) -> bool {
 
 /// Takes a call or a job from `runner`, at or above the given extent.
 fn steal_from(slot: &OccupiedSlot, runner: &'static WorkerSlot, from: Extent) -> Option<FoundWork> {
-    let slots = runner.slots.get(from.slots_from..).unwrap_or_default();
+    let slots = runner.open_calls.get(from.slots_from..).unwrap_or_default();
     if let Some(guard) = slots.iter().find_map(HelperSlot::try_enter) {
         return Some(FoundWork::Call(guard, runner));
     }

@@ -401,7 +401,7 @@ fn look_at(
     other: &'static WorkerSlot,
     tasks_max: usize,
 ) -> Option<FoundWork> {
-    if let Some(guard) = other.slots.iter().find_map(|slot| slot.try_enter()) {
+    if let Some(guard) = other.open_calls.iter().find_map(HelperSlot::try_enter) {
         return Some(FoundWork::Call(guard, other));
     }
     if let Some(job) = other.deque.steal(0) {

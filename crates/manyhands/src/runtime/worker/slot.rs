@@ -34,7 +34,7 @@ pub(crate) struct WorkerSlot {
     /// The occupant's fork-join work.
     pub(crate) deque: Padded<Deque<Job>>,
     /// Calls of the occupant that others may join, outermost first.
-    pub(crate) slots: Padded<[HelperSlot; OPEN_DEPTH]>,
+    pub(crate) open_calls: Padded<[HelperSlot; OPEN_DEPTH]>,
     /// Tasks the occupant has spawned or taken a run of.
     pub(crate) tasks: TaskQueue<Job>,
     /// Others leave `tasks` alone for a moment.
@@ -105,7 +105,7 @@ impl WorkerSlot {
         Self {
             number,
             deque: Padded(Deque::new()),
-            slots: Padded(std::array::from_fn(|_| HelperSlot::new())),
+            open_calls: Padded(std::array::from_fn(|_| HelperSlot::new())),
             tasks: TaskQueue::new(),
             steal_grace: StealGrace::new(),
             timers: Padded(Timers::new()),
