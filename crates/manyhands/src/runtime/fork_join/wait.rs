@@ -334,8 +334,8 @@ fn help(slot: &'static OccupiedSlot, execution: ExecutionId) -> bool {
 
 /// Takes a call or a job from `runner`, at or above the given extent.
 fn steal_from(slot: &OccupiedSlot, runner: &'static WorkerSlot, from: Extent) -> Option<FoundWork> {
-    let slots = runner.open_calls.get(from.slots_from..).unwrap_or_default();
-    if let Some(guard) = slots.iter().find_map(HelperSlot::try_enter) {
+    let calls = runner.open_calls.get(from.calls_from..).unwrap_or_default();
+    if let Some(guard) = calls.iter().find_map(HelperSlot::try_enter) {
         return Some(FoundWork::Call(guard, runner));
     }
     if let Some(job) = runner.deque.steal(from.deque_from) {

@@ -168,7 +168,7 @@ impl OccupiedSlot {
     pub(crate) fn begin_execution(&self) -> ExecutionId {
         let from = Extent {
             deque_from: self.deque.len(),
-            slots_from: self.open_depth.get(),
+            calls_from: self.open_depth.get(),
         };
         self.executions.begin(&self.nesting, self.number, from)
     }

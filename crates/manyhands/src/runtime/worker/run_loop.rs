@@ -10,7 +10,7 @@
 
 use crate::job::{Action, Job, JobKind, RunPermit, abort};
 use crate::queue::{Run, ShardedQueue};
-use crate::runtime::fork_join::helper_slot::HelperGuard;
+use crate::runtime::fork_join::helper_slot::{HelperGuard, HelperSlot};
 use crate::runtime::sleep::counted_flag::CountedFlag;
 use crate::runtime::sleep::timers::TimerPoll;
 use crate::runtime::sleep::waking::{self, Next, Slept};
