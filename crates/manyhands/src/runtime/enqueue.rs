@@ -155,7 +155,7 @@ unsafe fn to_own(shared: &RuntimeInner, slot: &OccupiedSlot, job: *mut Job, noti
 /// `job` is valid.
 #[inline]
 unsafe fn is_favoured(shared: &RuntimeInner, job: *mut Job, priority: Priority) -> bool {
-    (shared.idle.favours_short_tasks() || shared.finds_places_held())
+    (shared.idle.favours_short_tasks() || shared.sees_saturation())
         && match priority {
             Priority::Interactive => true,
             // SAFETY: by the caller's promise.

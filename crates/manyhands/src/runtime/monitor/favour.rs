@@ -28,7 +28,7 @@ struct On {
 
 /// What a sweep saw.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Held {
+pub(super) struct SaturationSample {
     /// When.
     pub(super) now: Instant,
     /// Threads in long jobs.
@@ -55,28 +55,28 @@ impl Favour {
     }
 
     /// Takes a sweep into account. Returns how many threads beyond the limit may run short tasks.
-    pub(super) fn update(&mut self, held: Held) -> usize {
+    pub(super) fn update(&mut self, sample: SaturationSample) -> usize {
         // One long job after the other: at most looks one of the threads has just begun the next.
-        let goes_on = self.is_on() && held.long > 0;
-        let begun_long = if goes_on { held.begun_long } else { 0 };
-        if held.by_kinds || held.long + begun_long >= held.running.max(held.limit) {
+        let goes_on = self.is_on() && sample.long > 0;
+        let begun_long = if goes_on { sample.begun_long } else { 0 };
+        if sample.by_kinds || sample.long + begun_long >= sample.running.max(sample.limit) {
             let on = self.on.get_or_insert(On {
-                until: held.now,
+                until: sample.now,
                 threads: 0,
-                look_at: held.now,
+                look_at: sample.now,
                 pause: LOOKS_APART,
                 found: 0,
             });
-            on.until = held.now + LASTS;
+            on.until = sample.now + LASTS;
             // One, and one more for each that turned out to be long, but no more than the workers, until such a one has
             // gone on for some time. They come on top of long jobs that go on after they were blocked, in whose place others
             // have begun.
-            let others = held.running.saturating_sub(held.in_short_tasks);
-            let others = others.max(held.limit);
-            let turned_out_long = (held.long + begun_long).saturating_sub(others);
-            let made_up_for = (turned_out_long + 1).min(held.limit);
-            on.threads = others - held.limit + made_up_for.max(held.outlasting + 1);
-        } else if self.on.is_some_and(|on| held.now >= on.until) {
+            let others = sample.running.saturating_sub(sample.in_short_tasks);
+            let others = others.max(sample.limit);
+            let turned_out_long = (sample.long + begun_long).saturating_sub(others);
+            let made_up_for = (turned_out_long + 1).min(sample.limit);
+            on.threads = others - sample.limit + made_up_for.max(sample.outlasting + 1);
+        } else if self.on.is_some_and(|on| sample.now >= on.until) {
             self.on = None;
         }
         self.on.map_or(0, |on| on.threads)
@@ -145,16 +145,21 @@ const LOOKS_APART_MAX: Duration = Duration::from_millis(64);
 #[cfg(test)]
 mod tests {
     use super::{
-        Favour, Held, LASTS, LONG, LONG_BY_KIND, LOOKS_APART, LOOKS_APART_MAX, OUTLASTS, is_long,
-        outlasting,
+        Favour, LASTS, LONG, LONG_BY_KIND, LOOKS_APART, LOOKS_APART_MAX, OUTLASTS,
+        SaturationSample, is_long, outlasting,
     };
     use crate::runtime::worker::long_kinds::LongKinds;
     use crate::sync::clock;
     use std::ptr;
     use std::time::{Duration, Instant};
 
-    fn held(now: Instant, long: usize, running: usize, in_short_tasks: usize) -> Held {
-        Held {
+    fn sample(
+        now: Instant,
+        long: usize,
+        running: usize,
+        in_short_tasks: usize,
+    ) -> SaturationSample {
+        SaturationSample {
             now,
             long,
             begun_long: 0,
@@ -186,7 +191,7 @@ mod tests {
         let start = clock::now();
         let mut favour = Favour::default();
         let mut threads =
-            |after, long, running| favour.update(held(start + after, long, running, 0));
+            |after, long, running| favour.update(sample(start + after, long, running, 0));
         assert_eq!(threads(Duration::ZERO, 1, 2), 0);
         assert_eq!(threads(Duration::ZERO, 2, 2), 1);
         assert_eq!(threads(LASTS / 2, 1, 2), 1);
@@ -203,8 +208,8 @@ mod tests {
         let start = clock::now();
         let mut favour = Favour::default();
         let mut threads = |after, by_kinds, running| {
-            let held = held(start + after, 0, running, 0);
-            favour.update(Held { by_kinds, ..held })
+            let sample = sample(start + after, 0, running, 0);
+            favour.update(SaturationSample { by_kinds, ..sample })
         };
         assert_eq!(threads(Duration::ZERO, true, 2), 1);
         assert_eq!(threads(LASTS / 2, false, 1), 1);
@@ -217,8 +222,11 @@ mod tests {
     fn long_jobs_one_after_the_other_hold_their_places_also_at_looks_when_some_have_just_begun() {
         let start = clock::now();
         let threads = |favour: &mut Favour, after, long, begun_long| {
-            let held = held(start + after, long, 2, 0);
-            favour.update(Held { begun_long, ..held })
+            let sample = sample(start + after, long, 2, 0);
+            favour.update(SaturationSample {
+                begun_long,
+                ..sample
+            })
         };
         let mut favour = Favour::default();
         assert_eq!(
@@ -241,9 +249,9 @@ mod tests {
     fn each_thread_that_turns_out_to_be_long_is_made_up_for_up_to_the_workers() {
         let now = clock::now();
         let mut favour = Favour::default();
-        assert_eq!(favour.update(held(now, 3, 3, 1)), 2);
-        assert_eq!(favour.update(held(now, 4, 4, 2)), 2);
-        assert_eq!(favour.update(held(now, 3, 4, 2)), 2, "as before");
+        assert_eq!(favour.update(sample(now, 3, 3, 1)), 2);
+        assert_eq!(favour.update(sample(now, 4, 4, 2)), 2);
+        assert_eq!(favour.update(sample(now, 3, 4, 2)), 2, "as before");
     }
 
     #[test]
@@ -252,8 +260,11 @@ mod tests {
         let mut favour = Favour::default();
         let mut threads = |in_short_tasks, outlasting| {
             let long = 2 + in_short_tasks;
-            let held = held(now, long, long, in_short_tasks);
-            favour.update(Held { outlasting, ..held })
+            let sample = sample(now, long, long, in_short_tasks);
+            favour.update(SaturationSample {
+                outlasting,
+                ..sample
+            })
         };
         assert_eq!(threads(1, 1), 2, "as for any that is long");
         assert_eq!(threads(2, 1), 2);
@@ -285,16 +296,16 @@ mod tests {
         let now = clock::now();
         let mut favour = Favour::default();
         assert_eq!(
-            favour.update(held(now, 6, 6, 0)),
+            favour.update(sample(now, 6, 6, 0)),
             5,
             "four too many, and one"
         );
         assert_eq!(
-            favour.update(held(now, 7, 7, 1)),
+            favour.update(sample(now, 7, 7, 1)),
             6,
             "which turned out to be long"
         );
-        assert_eq!(favour.update(held(now, 9, 9, 3)), 6);
+        assert_eq!(favour.update(sample(now, 9, 9, 3)), 6);
     }
 
     #[test]
@@ -302,7 +313,7 @@ mod tests {
         let start = clock::now();
         let mut favour = Favour::default();
         assert!(!favour.wakes(start, 0), "not while it is off");
-        favour.update(held(start, 2, 2, 0));
+        favour.update(sample(start, 2, 2, 0));
         // Whether one is woken after this number of pauses, with these tasks found until then.
         let mut wakes = |pauses, found| favour.wakes(start + LOOKS_APART * pauses, found);
         assert!(wakes(0, 0));
@@ -319,7 +330,7 @@ mod tests {
     fn pauses_do_not_grow_for_ever() {
         let mut now = clock::now();
         let mut favour = Favour::default();
-        favour.update(held(now, 2, 2, 0));
+        favour.update(sample(now, 2, 2, 0));
         for _ in 0..20 {
             now += LOOKS_APART_MAX;
             assert!(favour.wakes(now, 0));

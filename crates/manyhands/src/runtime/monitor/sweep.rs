@@ -9,12 +9,12 @@
 use crate::runtime::RuntimeInner;
 use crate::runtime::monitor::blocked::{Found, Threads};
 use crate::runtime::monitor::burst::BurstMode;
-use crate::runtime::monitor::favour::{Favour, Held, outlasting};
+use crate::runtime::monitor::favour::{Favour, SaturationSample, outlasting};
 use crate::runtime::monitor::hill_climbing_sampler::HillClimbingSampler;
 use crate::runtime::monitor::memory;
 use crate::runtime::monitor::stalled::Stalls;
 use crate::runtime::sleep::{policy, waking};
-use crate::runtime::worker::held_places::Places;
+use crate::runtime::worker::saturation::Saturation;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::sync::clock;
 use std::time::{Duration, Instant};
@@ -45,7 +45,7 @@ pub(crate) enum Sweep {
     /// Work waits, and some of the running threads are blocked, or may be.
     Watch,
     /// Long jobs hold every place, or did a moment ago. Who brings a short task wakes a thread for it.
-    Held,
+    Saturated,
     /// A thread needed help, or may need it at the next sweep.
     Trouble,
     /// The next sweep must follow after this time.
@@ -87,7 +87,7 @@ impl Sweeper {
                 return if is_open {
                     Sweep::Watch
                 } else if self.favour.is_on() {
-                    Sweep::Held
+                    Sweep::Saturated
                 } else if found.long.threads > 0 {
                     Sweep::Watch
                 } else {
@@ -131,7 +131,7 @@ impl Sweeper {
         };
         self.favour_short_tasks(shared, now, &mut found);
         if !shared.idle.has_room() && self.favour.is_on() {
-            return Sweep::Held;
+            return Sweep::Saturated;
         }
         if !shared.idle.has_room() && found.at_same_job == 0 {
             return Sweep::Busy;
@@ -173,11 +173,11 @@ impl Sweeper {
     fn favour_short_tasks(&mut self, shared: &RuntimeInner, now: Instant, found: &mut Found) {
         let was_on = self.favour.is_on();
         let is_new = !was_on && shared.idle.favours_short_tasks();
-        let threads = self.favour.update(Held {
+        let threads = self.favour.update(SaturationSample {
             now,
             long: found.long.threads,
             begun_long: found.long.begun,
-            by_kinds: is_new || matches!(shared.places_of_long_kinds(), Places::Held(_)),
+            by_kinds: is_new || matches!(shared.saturation(), Saturation::Full(_)),
             running: shared.idle.running(),
             in_short_tasks: shared.idle.in_short_tasks(),
             outlasting: outlasting(&mut found.long.taken_for_short),

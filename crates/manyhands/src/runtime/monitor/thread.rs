@@ -183,7 +183,7 @@ impl Pace {
             Sweep::Burst(pause) => pause,
             Sweep::Trouble => (self.interval / 2).max(INTERVAL_MIN),
             Sweep::Watch => (self.interval * 2).clamp(INTERVAL_MIN, INTERVAL_SLOW),
-            Sweep::Held => (self.interval * 2).clamp(INTERVAL_MIN, INTERVAL_HELD),
+            Sweep::Saturated => (self.interval * 2).clamp(INTERVAL_MIN, INTERVAL_SATURATED),
             Sweep::Inactive | Sweep::Nothing | Sweep::Busy => {
                 (self.interval * 2).clamp(INTERVAL_MIN, INTERVAL_MAX)
             }
@@ -204,7 +204,7 @@ impl Pace {
     /// Whether a thread that brings work may alert the monitor. Not where the running threads make progress:
     /// there each thread that brings work would alert it.
     fn is_slow_after(&self, sweep: Sweep) -> bool {
-        self.interval >= INTERVAL_SLOW && !matches!(sweep, Sweep::Busy | Sweep::Held)
+        self.interval >= INTERVAL_SLOW && !matches!(sweep, Sweep::Busy | Sweep::Saturated)
     }
 }
 
@@ -215,7 +215,7 @@ const INTERVAL_SLOW: Duration = Duration::from_millis(1);
 /// While threads run calls alone. One that goes on is opened at the second look.
 const INTERVAL_BESIDE_CALLS: Duration = Duration::from_micros(400);
 /// While long jobs hold every place; their end, or that one of them blocks, is seen that much later.
-const INTERVAL_HELD: Duration = Duration::from_millis(2);
+const INTERVAL_SATURATED: Duration = Duration::from_millis(2);
 const INTERVAL_MAX: Duration = Duration::from_millis(10);
 /// The monitor sleeps after this long without a thread that takes part. The thread that wakes it again pays a system
 /// call.
@@ -223,7 +223,7 @@ const INACTIVE_MIN: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
 mod tests {
-    use super::{INTERVAL_HELD, INTERVAL_MAX, INTERVAL_SLOW, Pace};
+    use super::{INTERVAL_MAX, INTERVAL_SATURATED, INTERVAL_SLOW, Pace};
     use crate::runtime::monitor::sweep::Sweep;
     use std::time::Duration;
 
@@ -239,6 +239,6 @@ mod tests {
         assert_eq!(settled(Sweep::Nothing), (INTERVAL_MAX, true));
         assert_eq!(settled(Sweep::Busy), (INTERVAL_MAX, false));
         assert_eq!(settled(Sweep::Watch), (INTERVAL_SLOW, true));
-        assert_eq!(settled(Sweep::Held), (INTERVAL_HELD, false));
+        assert_eq!(settled(Sweep::Saturated), (INTERVAL_SATURATED, false));
     }
 }

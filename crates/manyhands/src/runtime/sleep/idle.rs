@@ -47,7 +47,7 @@
 mod bits;
 mod counts;
 #[cfg(not(loom))]
-mod held;
+mod saturation;
 mod searching;
 
 pub(crate) use crate::runtime::sleep::idle::counts::{Activity, ThreadCounts};
@@ -68,7 +68,7 @@ pub(crate) struct Idle {
     /// How many more than those may run short tasks, for a while.
     extra_for_short_tasks: AtomicU32,
     /// Who brings a short task is to look whether long jobs hold every place.
-    may_find_places_held: AtomicBool,
+    may_be_saturated: AtomicBool,
     /// Threads beyond the limit that look for a short task, or run one: the number of slots with that flag.
     in_short_tasks: AtomicU32,
     /// Set when a short task was queued and no thread could be claimed for it.
@@ -122,7 +122,7 @@ impl Idle {
             detected_blocked: AtomicU32::new(0),
             extra: AtomicU32::new(0),
             extra_for_short_tasks: AtomicU32::new(0),
-            may_find_places_held: AtomicBool::new(false),
+            may_be_saturated: AtomicBool::new(false),
             in_short_tasks: AtomicU32::new(0),
             short_task_waits: AtomicBool::new(false),
             sleepers: bits(),

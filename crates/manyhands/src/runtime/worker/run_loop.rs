@@ -252,7 +252,7 @@ fn perform_in_place(
         return Kind::Other;
     }
     slot.begin_long_kind();
-    shared.idle.set_may_find_places_held(true);
+    shared.idle.set_may_be_saturated(true);
     perform(slot, found, permit);
     slot.end_long_kind();
     Kind::Long

@@ -2,7 +2,7 @@
 //!
 //! Beside the number of threads that may run short tasks, because who brings a task reads both.
 //!
-//! Not here: the look (`worker/held_places.rs`), and how long short tasks stay favoured (`monitor/favour.rs`).
+//! Not here: the look (`worker/saturation.rs`), and how long short tasks stay favoured (`monitor/favour.rs`).
 
 use crate::runtime::sleep::idle::Idle;
 use crate::sync::atomic::Ordering;
@@ -10,16 +10,16 @@ use crate::sync::atomic::Ordering;
 impl Idle {
     /// Whether a job of a kind that is known to be long has begun since somebody looked.
     #[inline]
-    pub(crate) fn may_find_places_held(&self) -> bool {
+    pub(crate) fn may_be_saturated(&self) -> bool {
         // Relaxed: advice.
-        self.may_find_places_held.load(Ordering::Relaxed)
+        self.may_be_saturated.load(Ordering::Relaxed)
     }
 
     /// Says that such a job has begun, or that somebody looks. Writes only what is not so yet.
-    pub(crate) fn set_may_find_places_held(&self, may: bool) {
-        if self.may_find_places_held() != may {
+    pub(crate) fn set_may_be_saturated(&self, may: bool) {
+        if self.may_be_saturated() != may {
             // Relaxed: advice.
-            self.may_find_places_held.store(may, Ordering::Relaxed);
+            self.may_be_saturated.store(may, Ordering::Relaxed);
         }
     }
 

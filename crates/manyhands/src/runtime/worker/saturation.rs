@@ -6,7 +6,7 @@
 //! time, it favours short tasks from then on, and the monitor takes over at its next sweep.
 //!
 //! # Cost
-//! A task that is brought costs two loads of one line that is seldom written. Places come to be held only when such a job
+//! A task that is brought costs two loads of one line that is seldom written. Saturation come to be held only when such a job
 //! begins, so there is one look for each begin at most, or as many as there are tasks until the last of them has lasted long
 //! enough. A look ends at the first worker in something else.
 //!
@@ -23,36 +23,36 @@ use crate::sync::clock;
 
 /// What a look at all places found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Places {
+pub(crate) enum Saturation {
     /// Some are free, or in other hands.
-    Open,
+    Free,
     /// Jobs of long kinds have them all, but one has just begun.
-    JustTaken,
+    Pending,
     /// Jobs of long kinds have held them all for some time. This many threads run them.
-    Held(usize),
+    Full(usize),
 }
 
 impl RuntimeInner {
     /// Who brings a task, while short ones are not favoured: whether they are from now on.
     #[inline]
-    pub(crate) fn finds_places_held(&self) -> bool {
-        self.idle.may_find_places_held() && self.look_at_places()
+    pub(crate) fn sees_saturation(&self) -> bool {
+        self.idle.may_be_saturated() && self.look_for_saturation()
     }
 
     #[cold]
     #[inline(never)]
-    fn look_at_places(&self) -> bool {
+    fn look_for_saturation(&self) -> bool {
         if self.idle.has_room() {
             return false;
         }
-        self.idle.set_may_find_places_held(false);
-        match self.places_of_long_kinds() {
-            Places::Open => false,
-            Places::JustTaken => {
-                self.idle.set_may_find_places_held(true);
+        self.idle.set_may_be_saturated(false);
+        match self.saturation() {
+            Saturation::Free => false,
+            Saturation::Pending => {
+                self.idle.set_may_be_saturated(true);
                 false
             }
-            Places::Held(threads) => {
+            Saturation::Full(threads) => {
                 self.idle.begin_favour(threads);
                 true
             }
@@ -60,7 +60,7 @@ impl RuntimeInner {
     }
 
     /// Looks at all places.
-    pub(crate) fn places_of_long_kinds(&self) -> Places {
+    pub(crate) fn saturation(&self) -> Saturation {
         let (now, least) = (clock::ticks(), clock::ticks_in(LONG_BY_KIND_NANOS));
         let (mut threads, mut has_just_begun) = (0, false);
         for slot in self.worker_slots() {
@@ -71,24 +71,24 @@ impl RuntimeInner {
                 continue;
             }
             let Some(since) = slot.in_long_kind_since() else {
-                return Places::Open;
+                return Saturation::Free;
             };
             threads += 1;
             has_just_begun |= now.saturating_sub(since) < least;
         }
         if threads < self.idle.running_others().max(self.idle.limit()) {
-            Places::Open
+            Saturation::Free
         } else if has_just_begun {
-            Places::JustTaken
+            Saturation::Pending
         } else {
-            Places::Held(threads)
+            Saturation::Full(threads)
         }
     }
 }
 
 #[cfg(all(test, not(loom), not(shuttle)))]
 mod tests {
-    use super::Places;
+    use super::Saturation;
     use crate::sync::wait_until;
     use crate::{Runtime, task};
     use std::hint;
@@ -148,14 +148,14 @@ mod tests {
         let (shared, _entered) = (runtime.shared(), runtime.enter());
         // Nothing here is seen by sweeps.
         shared.monitor.close();
-        let places = || shared.places_of_long_kinds();
+        let places = || shared.saturation();
 
         let unknown = Computing::begin();
-        assert_eq!(places(), Places::Open, "they may be short");
+        assert_eq!(places(), Saturation::Free, "they may be short");
         let kind = shared.worker_slots().next().expect("it computes").kind();
         shared.long_kinds.note(kind);
         unknown.end(&runtime);
-        assert_eq!(places(), Places::Open);
+        assert_eq!(places(), Saturation::Free);
 
         let long = Computing::begin();
         let short = Arc::new(AtomicUsize::new(0));
@@ -166,9 +166,9 @@ mod tests {
             shared.short_tasks_found.read() > 0
         });
         wait_until("the thread beyond the limit sleeps", || {
-            places() == Places::Held(2)
+            places() == Saturation::Full(2)
         });
         long.end(&runtime);
-        assert_eq!(places(), Places::Open, "both have ended");
+        assert_eq!(places(), Saturation::Free, "both have ended");
     }
 }
