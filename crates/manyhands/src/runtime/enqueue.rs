@@ -139,7 +139,7 @@ fn own_queue(priority: Priority) -> Option<(&'static OccupiedSlot, &'static Runt
 unsafe fn to_own(shared: &RuntimeInner, slot: &OccupiedSlot, job: *mut Job, notify: Notify) {
     // SAFETY: by the caller's promise.
     let is_short =
-        notify == Notify::Others && unsafe { is_favoured(shared, job, Priority::Normal) };
+        notify == Notify::Others && unsafe { gets_extra_thread(shared, job, Priority::Normal) };
     let notify = if is_short {
         Notify::OthersOfShort
     } else {
@@ -154,8 +154,8 @@ unsafe fn to_own(shared: &RuntimeInner, slot: &OccupiedSlot, job: *mut Job, noti
 /// # Safety
 /// `job` is valid.
 #[inline]
-unsafe fn is_favoured(shared: &RuntimeInner, job: *mut Job, priority: Priority) -> bool {
-    (shared.idle.favours_short_tasks() || shared.sees_saturation())
+unsafe fn gets_extra_thread(shared: &RuntimeInner, job: *mut Job, priority: Priority) -> bool {
+    (shared.idle.overcommits() || shared.sees_saturation())
         && match priority {
             Priority::Interactive => true,
             // SAFETY: by the caller's promise.
@@ -194,7 +194,7 @@ unsafe fn back_to(
 /// As for [`enqueue`].
 unsafe fn to_runtime(shared: &RuntimeInner, job: *mut Job, priority: Priority) {
     // SAFETY: by the caller's promise.
-    let is_short = unsafe { is_favoured(shared, job, priority) };
+    let is_short = unsafe { gets_extra_thread(shared, job, priority) };
     let queue = shared.priority_queues.lane(priority);
     let queue = queue.unwrap_or(&shared.injector);
     match queue.only() {

@@ -15,8 +15,6 @@ pub(crate) mod control;
 #[cfg(not(loom))]
 mod detector;
 #[cfg(not(loom))]
-pub(crate) mod favour;
-#[cfg(not(loom))]
 mod hill_climbing;
 #[cfg(not(loom))]
 mod hill_climbing_sampler;
@@ -24,6 +22,8 @@ mod hill_climbing_sampler;
 mod long_job;
 #[cfg(not(loom))]
 mod memory;
+#[cfg(not(loom))]
+pub(crate) mod overcommit;
 #[cfg(not(loom))]
 mod stall;
 #[cfg(not(loom))]

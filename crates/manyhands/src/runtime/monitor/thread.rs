@@ -214,7 +214,7 @@ const INTERVAL_MIN: Duration = Duration::from_micros(200);
 const INTERVAL_SLOW: Duration = Duration::from_millis(1);
 /// While threads run calls alone. One that goes on is opened at the second look.
 const INTERVAL_BESIDE_CALLS: Duration = Duration::from_micros(400);
-/// While long jobs hold every place; their end, or that one of them blocks, is seen that much later.
+/// While long jobs occupy every worker; their end, or that one of them blocks, is seen that much later.
 const INTERVAL_SATURATED: Duration = Duration::from_millis(2);
 const INTERVAL_MAX: Duration = Duration::from_millis(10);
 /// The monitor sleeps after this long without a thread that takes part. The thread that wakes it again pays a system

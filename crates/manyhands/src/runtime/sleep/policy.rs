@@ -7,7 +7,7 @@
 //! somebody must come for it (`waking::wake_if_nobody_searches`). Everything else is decided here.
 //!
 //! Not here: the steps (`waking.rs`), the memory of a thread's series of calls (`fork_join/series.rs`), and which threads
-//! beyond the limit run short tasks (`monitor/favour.rs`).
+//! beyond the limit run short tasks (`monitor/overcommit.rs`).
 
 use crate::runtime::sleep::waking::Notify;
 use std::time::Duration;

@@ -153,7 +153,7 @@ pub(crate) fn begin_block(pool: &impl Pool) {
 
 /// Running thread: is blocked, perhaps in a short task; another one may be run in its place.
 pub(crate) fn block_in_short_task(pool: &impl Pool, flag: &CountedFlag) {
-    if pool.idle().end_short_task(flag) && pool.idle().favours_short_tasks() {
+    if pool.idle().end_short_task(flag) && pool.idle().overcommits() {
         wake_for_short_task(pool);
     }
 }

@@ -1,9 +1,9 @@
-//! Whether jobs of kinds that are known to be long hold every place, as any thread can see it at one look.
+//! Saturation: whether slow jobs occupy every worker, as any thread can see it at one look.
 //!
-//! The monitor needs two looks at a job to see that it is long, and it looks seldom. Where requests of one kind come and
-//! go, most of the time that they hold every place was over before. So a worker that begins a job of a kind that is known to
-//! be long notes when, in its slot, and who brings a short task looks at the slots. If such jobs hold every place for some
-//! time, it favours short tasks from then on, and the monitor takes over at its next sweep.
+//! The monitor needs two looks at a job to see that it is slow, and it looks seldom. Where slow requests come and go, it
+//! would miss most of the time that they occupy every worker. So a worker stores in its slot when it began a job of a slow
+//! type. A push of a short task reads the slots. If slow jobs have occupied every worker for some time, the push starts
+//! overcommit, and the monitor takes over at its next sweep.
 //!
 //! # Cost
 //! A task that is brought costs two loads of one line that is seldom written. Saturation come to be held only when such a job
@@ -14,26 +14,26 @@
 //! All is advice, as everything about short tasks is: no task depends on it. A look that misses what a worker has just noted
 //! leaves it to the monitor, whose sweeps are made whether or not anybody looks here.
 //!
-//! Not here: what follows from it (`monitor/favour.rs`).
+//! Not here: what follows from it (`monitor/overcommit.rs`).
 
 use crate::runtime::RuntimeInner;
-use crate::runtime::monitor::favour::LONG_BY_KIND_NANOS;
+use crate::runtime::monitor::overcommit::LONG_BY_KIND_NANOS;
 use crate::runtime::worker::slot::SlotState;
 use crate::sync::clock;
 
-/// What a look at all places found.
+/// What a look at all workers found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Saturation {
-    /// Some are free, or in other hands.
+    /// A worker is free, or runs something else.
     Free,
-    /// Jobs of long kinds have them all, but one has just begun.
+    /// Slow jobs occupy every worker, but one has just begun.
     Pending,
-    /// Jobs of long kinds have held them all for some time. This many threads run them.
+    /// Slow jobs have occupied every worker for some time, on this number of threads.
     Full(usize),
 }
 
 impl RuntimeInner {
-    /// Who brings a task, while short ones are not favoured: whether they are from now on.
+    /// Push of a short task, while overcommit is off: whether it is on from now on.
     #[inline]
     pub(crate) fn sees_saturation(&self) -> bool {
         self.idle.may_be_saturated() && self.look_for_saturation()
@@ -53,13 +53,13 @@ impl RuntimeInner {
                 false
             }
             Saturation::Full(threads) => {
-                self.idle.begin_favour(threads);
+                self.idle.begin_overcommit(threads);
                 true
             }
         }
     }
 
-    /// Looks at all places.
+    /// Looks at all workers.
     pub(crate) fn saturation(&self) -> Saturation {
         let (now, least) = (clock::ticks(), clock::ticks_in(LONG_BY_KIND_NANOS));
         let (mut threads, mut has_just_begun) = (0, false);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn who_brings_a_short_task_sees_jobs_of_long_kinds_in_all_places() {
+    fn a_push_of_a_short_task_sees_slow_jobs_in_all_workers() {
         let runtime = Runtime::builder().workers(2).build();
         let runtime = runtime.expect("the number is right");
         let (shared, _entered) = (runtime.shared(), runtime.enter());

@@ -1,4 +1,4 @@
-//! Short tasks where long ones hold every place: where a thread beyond the limit finds one.
+//! Short tasks while long ones occupy every worker: where a thread beyond the limit finds one.
 //!
 //! When every thread that may run is inside a job for long, a task that waits has to wait for the end of one of them. The
 //! monitor sees that and lets a thread beyond the limit run, for *short tasks* only: those whose kind, the type of
@@ -11,7 +11,7 @@
 //! the long ones aside, in a queue of their own: the next search does not meet them again, and workers take from there
 //! before they take newer tasks. What another worker has taken for itself is older than all of these, and stays with it.
 //!
-//! Not here: seeing that every place is held (`monitor/favour.rs`), which kinds are long (`long_kinds.rs`), and waking the
+//! Not here: seeing that every worker is occupied (`monitor/overcommit.rs`), which kinds are long (`long_kinds.rs`), and waking the
 //! thread (`sleep/waking.rs`).
 //!
 //! Unsafe: jobs are reached by pointer.

@@ -65,19 +65,19 @@ fn sweep(runtime: &Runtime) {
 }
 
 #[test]
-fn favour_that_began_between_two_sweeps_lasts_as_any_other() {
+fn overcommit_that_began_between_two_sweeps_lasts_as_any_other() {
     let runtime = without_monitor();
     let shared = runtime.shared();
     let mut sweeper = Sweeper::default();
-    let mut is_favoured_after = |time| {
+    let mut overcommits_after = |time| {
         let _ = sweeper.sweep_at(shared, clock::now() + time);
-        shared.idle.favours_short_tasks()
+        shared.idle.overcommits()
     };
-    assert!(!is_favoured_after(Duration::ZERO));
-    shared.idle.begin_favour(2);
-    assert!(is_favoured_after(Duration::ZERO));
-    assert!(is_favoured_after(Duration::ZERO));
-    assert!(!is_favoured_after(LIMIT));
+    assert!(!overcommits_after(Duration::ZERO));
+    shared.idle.begin_overcommit(2);
+    assert!(overcommits_after(Duration::ZERO));
+    assert!(overcommits_after(Duration::ZERO));
+    assert!(!overcommits_after(LIMIT));
 }
 
 #[test]

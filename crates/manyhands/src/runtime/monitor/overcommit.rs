@@ -1,4 +1,4 @@
-//! Short tasks are favoured while long jobs hold every place: for how long, and by how many threads beyond the limit.
+//! Overcommit for short tasks while long jobs occupy every worker: for how long, and by how many threads beyond the limit.
 //!
 //! A pure function of what the sweeps saw, with tests by table.
 //!
@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 /// What the monitor remembers of it from sweep to sweep.
 #[derive(Debug, Default)]
-pub(super) struct Favour {
+pub(super) struct OvercommitForShort {
     on: Option<On>,
 }
 
-/// While short tasks are favoured.
+/// While it is on.
 #[derive(Debug, Clone, Copy)]
 struct On {
     until: Instant,
@@ -42,14 +42,14 @@ pub(super) struct SaturationSample {
     pub(super) running: usize,
     /// Those of them beyond the limit that run short tasks, or what was taken for one.
     pub(super) in_short_tasks: usize,
-    /// Those of them whose task will not end soon; see [`outlasting`].
-    pub(super) outlasting: usize,
+    /// Those of them whose task will not end soon; see [`count_overrunning`].
+    pub(super) overrunning: usize,
     /// Threads that may run.
     pub(super) limit: usize,
 }
 
-impl Favour {
-    /// Whether short tasks are favoured now.
+impl OvercommitForShort {
+    /// Whether threads beyond the limit may run short tasks now.
     pub(super) fn is_on(&self) -> bool {
         self.on.is_some()
     }
@@ -67,7 +67,7 @@ impl Favour {
                 pause: LOOKS_APART,
                 found: 0,
             });
-            on.until = sample.now + LASTS;
+            on.until = sample.now + OVERCOMMIT_LASTS;
             // One, and one more for each that turned out to be long, but no more than the workers, until such a one has
             // gone on for some time. They come on top of long jobs that go on after they were blocked, in whose place others
             // have begun.
@@ -75,7 +75,7 @@ impl Favour {
             let others = others.max(sample.limit);
             let turned_out_long = (sample.long + begun_long).saturating_sub(others);
             let made_up_for = (turned_out_long + 1).min(sample.limit);
-            on.threads = others - sample.limit + made_up_for.max(sample.outlasting + 1);
+            on.threads = others - sample.limit + made_up_for.max(sample.overrunning + 1);
         } else if self.on.is_some_and(|on| sample.now >= on.until) {
             self.on = None;
         }
@@ -118,13 +118,13 @@ pub(super) fn is_long(
     }
 }
 
-/// How many of the tasks that were taken for short ones, and have computed for these times, will not end soon: one if it has
-/// computed for [`OUTLASTS`], two if each has for twice that, three if each has for three times that, and so on. So each of
-/// any number of endless tasks is made up for, and of tasks that end only about the root of what they take by [`OUTLASTS`]:
-/// were the time the same for each, nearly all of many tasks that take a second would be run at once, and none would end.
-pub(super) fn outlasting(computed_for: &mut [Duration]) -> usize {
+/// How many of the tasks that were taken for short ones will not end soon. The k-th of them, in the order of the time that they
+/// have computed, counts if that is at least k times [`OVERRUN_STEP`]. So each of any number of endless tasks is made up for. Of
+/// n tasks that each take t and then end, about t / `OVERRUN_STEP` are made up for at once. Were the time the same for each,
+/// nearly all of many tasks that take a second would be run at once, and none would end.
+pub(super) fn count_overrunning(computed_for: &mut [Duration]) -> usize {
     computed_for.sort_unstable_by(|one, other| other.cmp(one));
-    let least = (1..).map(|count| OUTLASTS * count);
+    let least = (1..).map(|count| OVERRUN_STEP * count);
     let pairs = computed_for.iter().zip(least);
     pairs.take_while(|(time, least)| *time >= least).count()
 }
@@ -136,17 +136,17 @@ pub(crate) const LONG_BY_KIND_NANOS: u64 = 100_000;
 /// A task that was taken for a short one, and has computed for this long, is made up for beyond the number of workers. Were
 /// each made up for at once, a program that mixes more kinds of long task than are remembered would run most of them at the
 /// same time.
-const OUTLASTS: Duration = Duration::from_millis(20);
-/// How long short tasks are favoured after long jobs were seen to hold every place.
-const LASTS: Duration = Duration::from_millis(20);
+const OVERRUN_STEP: Duration = Duration::from_millis(20);
+/// How long overcommit lasts after long jobs were seen in every worker.
+const OVERCOMMIT_LASTS: Duration = Duration::from_millis(20);
 const LOOKS_APART: Duration = Duration::from_millis(1);
 const LOOKS_APART_MAX: Duration = Duration::from_millis(64);
 
 #[cfg(test)]
 mod tests {
     use super::{
-        Favour, LASTS, LONG, LONG_BY_KIND, LOOKS_APART, LOOKS_APART_MAX, OUTLASTS,
-        SaturationSample, is_long, outlasting,
+        LONG, LONG_BY_KIND, LOOKS_APART, LOOKS_APART_MAX, OVERCOMMIT_LASTS, OVERRUN_STEP,
+        OvercommitForShort, SaturationSample, count_overrunning, is_long,
     };
     use crate::runtime::worker::long_kinds::LongKinds;
     use crate::sync::clock;
@@ -166,7 +166,7 @@ mod tests {
             by_kinds: false,
             running,
             in_short_tasks,
-            outlasting: 0,
+            overrunning: 0,
             limit: 2,
         }
     }
@@ -189,15 +189,15 @@ mod tests {
     #[test]
     fn threads_are_allowed_while_every_place_is_held_and_for_a_while_after() {
         let start = clock::now();
-        let mut favour = Favour::default();
+        let mut overcommit = OvercommitForShort::default();
         let mut threads =
-            |after, long, running| favour.update(sample(start + after, long, running, 0));
+            |after, long, running| overcommit.update(sample(start + after, long, running, 0));
         assert_eq!(threads(Duration::ZERO, 1, 2), 0);
         assert_eq!(threads(Duration::ZERO, 2, 2), 1);
-        assert_eq!(threads(LASTS / 2, 1, 2), 1);
-        assert_eq!(threads(LASTS, 0, 2), 0);
+        assert_eq!(threads(OVERCOMMIT_LASTS / 2, 1, 2), 1);
+        assert_eq!(threads(OVERCOMMIT_LASTS, 0, 2), 0);
         assert_eq!(
-            threads(LASTS, 2, 1),
+            threads(OVERCOMMIT_LASTS, 2, 1),
             1,
             "a thread has just been counted as blocked"
         );
@@ -206,40 +206,51 @@ mod tests {
     #[test]
     fn one_look_that_finds_long_kinds_in_all_places_is_enough() {
         let start = clock::now();
-        let mut favour = Favour::default();
+        let mut overcommit = OvercommitForShort::default();
         let mut threads = |after, by_kinds, running| {
             let sample = sample(start + after, 0, running, 0);
-            favour.update(SaturationSample { by_kinds, ..sample })
+            overcommit.update(SaturationSample { by_kinds, ..sample })
         };
         assert_eq!(threads(Duration::ZERO, true, 2), 1);
-        assert_eq!(threads(LASTS / 2, false, 1), 1);
-        assert_eq!(threads(LASTS, true, 4), 3, "two too many, and one");
-        assert_eq!(threads(LASTS + LASTS / 2, false, 2), 3);
-        assert_eq!(threads(LASTS * 2, false, 2), 0);
+        assert_eq!(threads(OVERCOMMIT_LASTS / 2, false, 1), 1);
+        assert_eq!(
+            threads(OVERCOMMIT_LASTS, true, 4),
+            3,
+            "two too many, and one"
+        );
+        assert_eq!(
+            threads(OVERCOMMIT_LASTS + OVERCOMMIT_LASTS / 2, false, 2),
+            3
+        );
+        assert_eq!(threads(OVERCOMMIT_LASTS * 2, false, 2), 0);
     }
 
     #[test]
     fn long_jobs_one_after_the_other_hold_their_places_also_at_looks_when_some_have_just_begun() {
         let start = clock::now();
-        let threads = |favour: &mut Favour, after, long, begun_long| {
+        let threads = |overcommit: &mut OvercommitForShort, after, long, begun_long| {
             let sample = sample(start + after, long, 2, 0);
-            favour.update(SaturationSample {
+            overcommit.update(SaturationSample {
                 begun_long,
                 ..sample
             })
         };
-        let mut favour = Favour::default();
+        let mut overcommit = OvercommitForShort::default();
         assert_eq!(
-            threads(&mut favour, Duration::ZERO, 1, 1),
+            threads(&mut overcommit, Duration::ZERO, 1, 1),
             0,
             "not at first"
         );
-        assert_eq!(threads(&mut favour, Duration::ZERO, 2, 0), 1);
-        assert_eq!(threads(&mut favour, LASTS / 2, 1, 1), 1);
-        assert_eq!(threads(&mut favour, LASTS, 0, 2), 1, "goes on since then");
-        let later = LASTS + LASTS / 2;
+        assert_eq!(threads(&mut overcommit, Duration::ZERO, 2, 0), 1);
+        assert_eq!(threads(&mut overcommit, OVERCOMMIT_LASTS / 2, 1, 1), 1);
         assert_eq!(
-            threads(&mut favour, later, 0, 2),
+            threads(&mut overcommit, OVERCOMMIT_LASTS, 0, 2),
+            1,
+            "goes on since then"
+        );
+        let later = OVERCOMMIT_LASTS + OVERCOMMIT_LASTS / 2;
+        assert_eq!(
+            threads(&mut overcommit, later, 0, 2),
             0,
             "none was seen to be long"
         );
@@ -248,21 +259,21 @@ mod tests {
     #[test]
     fn each_thread_that_turns_out_to_be_long_is_made_up_for_up_to_the_workers() {
         let now = clock::now();
-        let mut favour = Favour::default();
-        assert_eq!(favour.update(sample(now, 3, 3, 1)), 2);
-        assert_eq!(favour.update(sample(now, 4, 4, 2)), 2);
-        assert_eq!(favour.update(sample(now, 3, 4, 2)), 2, "as before");
+        let mut overcommit = OvercommitForShort::default();
+        assert_eq!(overcommit.update(sample(now, 3, 3, 1)), 2);
+        assert_eq!(overcommit.update(sample(now, 4, 4, 2)), 2);
+        assert_eq!(overcommit.update(sample(now, 3, 4, 2)), 2, "as before");
     }
 
     #[test]
     fn each_thread_that_outlasts_the_others_is_made_up_for_whatever_their_number() {
         let now = clock::now();
-        let mut favour = Favour::default();
-        let mut threads = |in_short_tasks, outlasting| {
+        let mut overcommit = OvercommitForShort::default();
+        let mut threads = |in_short_tasks, overrunning| {
             let long = 2 + in_short_tasks;
             let sample = sample(now, long, long, in_short_tasks);
-            favour.update(SaturationSample {
-                outlasting,
+            overcommit.update(SaturationSample {
+                overrunning,
                 ..sample
             })
         };
@@ -276,10 +287,10 @@ mod tests {
     #[test]
     fn each_task_that_will_not_end_soon_has_computed_for_longer_the_more_there_are() {
         let of = |times: &[u32]| {
-            outlasting(&mut times.iter().map(|n| OUTLASTS * *n).collect::<Vec<_>>())
+            count_overrunning(&mut times.iter().map(|n| OVERRUN_STEP * *n).collect::<Vec<_>>())
         };
         assert_eq!(of(&[]), 0);
-        assert_eq!(outlasting(&mut [OUTLASTS - LONG]), 0);
+        assert_eq!(count_overrunning(&mut [OVERRUN_STEP - LONG]), 0);
         assert_eq!(of(&[1]), 1);
         assert_eq!(of(&[1, 9]), 1);
         assert_eq!(of(&[2, 9]), 2);
@@ -294,28 +305,28 @@ mod tests {
     #[test]
     fn long_jobs_that_go_on_after_they_were_blocked_leave_room_for_short_tasks() {
         let now = clock::now();
-        let mut favour = Favour::default();
+        let mut overcommit = OvercommitForShort::default();
         assert_eq!(
-            favour.update(sample(now, 6, 6, 0)),
+            overcommit.update(sample(now, 6, 6, 0)),
             5,
             "four too many, and one"
         );
         assert_eq!(
-            favour.update(sample(now, 7, 7, 1)),
+            overcommit.update(sample(now, 7, 7, 1)),
             6,
             "which turned out to be long"
         );
-        assert_eq!(favour.update(sample(now, 9, 9, 3)), 6);
+        assert_eq!(overcommit.update(sample(now, 9, 9, 3)), 6);
     }
 
     #[test]
     fn a_look_that_finds_nothing_makes_the_next_pause_longer() {
         let start = clock::now();
-        let mut favour = Favour::default();
-        assert!(!favour.wakes(start, 0), "not while it is off");
-        favour.update(sample(start, 2, 2, 0));
+        let mut overcommit = OvercommitForShort::default();
+        assert!(!overcommit.wakes(start, 0), "not while it is off");
+        overcommit.update(sample(start, 2, 2, 0));
         // Whether one is woken after this number of pauses, with these tasks found until then.
-        let mut wakes = |pauses, found| favour.wakes(start + LOOKS_APART * pauses, found);
+        let mut wakes = |pauses, found| overcommit.wakes(start + LOOKS_APART * pauses, found);
         assert!(wakes(0, 0));
         assert!(!wakes(1, 0));
         assert!(wakes(2, 0));
@@ -329,11 +340,11 @@ mod tests {
     #[test]
     fn pauses_do_not_grow_for_ever() {
         let mut now = clock::now();
-        let mut favour = Favour::default();
-        favour.update(sample(now, 2, 2, 0));
+        let mut overcommit = OvercommitForShort::default();
+        overcommit.update(sample(now, 2, 2, 0));
         for _ in 0..20 {
             now += LOOKS_APART_MAX;
-            assert!(favour.wakes(now, 0));
+            assert!(overcommit.wakes(now, 0));
         }
     }
 }
