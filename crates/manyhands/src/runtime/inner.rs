@@ -18,6 +18,7 @@ use crate::runtime::settings::Settings;
 use crate::runtime::sleep::clock::Clock;
 use crate::runtime::sleep::idle::{Claim, Idle};
 use crate::runtime::sleep::policy::Seen;
+use crate::runtime::sleep::policy::WAKE_NANOS_FIRST;
 use crate::runtime::sleep::waking::{self, Waker};
 use crate::runtime::worker::long_kinds::LongKinds;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
@@ -240,7 +241,8 @@ impl RuntimeInner {
 
     /// Takes one measurement into account.
     pub(crate) fn learn_wake_latency(&self, ticks: u64) {
-        let ticks = ticks.min(clock::ticks_in(WAKE_NANOS_BELIEVED_MAX));
+        // More says that the machine was busy, not how long a wake takes.
+        let ticks = ticks.min(clock::ticks_in(2 * WAKE_NANOS_FIRST));
         let before = self.wake_latency();
         // Relaxed: advice.
         self.wake_latency
@@ -531,8 +533,3 @@ const EXTERNAL_THREADS_MAX: usize = 1024;
 
 /// The latest are enough to find where they come from.
 const LONG_JOBS_KEPT: usize = 64;
-
-/// Assumed until measured.
-const WAKE_NANOS_FIRST: u64 = 50_000;
-/// A sample above this says that the machine was busy, not how long a wake takes.
-const WAKE_NANOS_BELIEVED_MAX: u64 = 100_000;

@@ -18,6 +18,7 @@ use crate::job::{
 use crate::runtime::fork_join::helper_slot::{CallHeader, HelperSlot};
 use crate::runtime::fork_join::scope_closures::{Closures, Spawner};
 use crate::runtime::fork_join::wait;
+use crate::runtime::sleep::policy::{EMPTY_LOOKS_MAX, SPINS_BETWEEN_LOOKS};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::run_loop::{self, FoundWork};
 use crate::runtime::worker::slot::WorkerSlot;
@@ -280,10 +281,6 @@ unsafe fn help(open: *const CallHeader) {
 
 /// Closures that are run between two yield checks, which spreads the cost of the check.
 const RUN_TOGETHER_MAX: usize = if cfg!(shuttle) { 2 } else { 64 };
-/// Looks at the empty queue before a helper leaves.
-const EMPTY_LOOKS_MAX: u32 = 4;
-/// About half a microsecond: the helper empties a queue that fills up meanwhile without contention for each closure.
-const SPINS_BETWEEN_LOOKS: u32 = 32;
 
 /// A spawned closure in its cell.
 #[repr(C)]

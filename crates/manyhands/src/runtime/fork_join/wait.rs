@@ -18,6 +18,7 @@ use crate::runtime::fork_join::helper_slot::HelperSlot;
 use crate::runtime::fork_join::scope_closures::Closures;
 use crate::runtime::fork_join::waiting::{self, Waiter};
 pub(crate) use crate::runtime::fork_join::waiting::{AfterWait, Stolen};
+use crate::runtime::sleep::policy::{SPIN_NANOS, SPINS_BEFORE_HELPING};
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::refused_starts;
@@ -368,10 +369,6 @@ fn pass_on(owner: &WorkerSlot, found: FoundWork) {
     }
 }
 
-/// Rounds of a plain spin before anything more expensive: most waits of a balanced split end here.
-const SPINS_BEFORE_HELPING: u32 = 64;
-/// How long a waiter that finds nothing to help with stays awake.
-const SPIN_NANOS: u64 = 25_000;
 /// The sleep of a thread that waits for another one between two instructions, which takes no longer unless that thread
 /// has lost its processor.
 const BRIEF: Duration = Duration::from_micros(200);

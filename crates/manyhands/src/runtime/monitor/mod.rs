@@ -24,6 +24,7 @@ mod long_job;
 mod memory;
 #[cfg(not(loom))]
 pub(crate) mod overcommit;
+pub(crate) mod policy;
 #[cfg(not(loom))]
 mod stall;
 #[cfg(not(loom))]
@@ -42,6 +43,6 @@ pub use changes::{ThreadChange, ThreadChangeReason};
 #[cfg(not(loom))]
 pub use long_job::LongJob;
 #[cfg(not(loom))]
-pub use stall::{Stall, StalledThread, Wait};
+pub(crate) use policy::STALLED_AFTER;
 #[cfg(not(loom))]
-pub(crate) use stalled::STALLED_AFTER;
+pub use stall::{Stall, StalledThread, Wait};

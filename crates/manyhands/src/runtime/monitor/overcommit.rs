@@ -5,6 +5,9 @@
 //! Not here: which tasks are short (`worker/long_kinds.rs`), and where they are found (`worker/short_tasks.rs`).
 
 use crate::job::JobKind;
+use crate::runtime::monitor::policy::{
+    LONG, LONG_BY_KIND_NANOS, LOOKS_APART_MAX, OVERCOMMIT_LASTS,
+};
 use crate::runtime::worker::long_kinds::LongKinds;
 use std::time::{Duration, Instant};
 
@@ -64,7 +67,7 @@ impl OvercommitForShort {
                 until: sample.now,
                 threads: 0,
                 look_at: sample.now,
-                pause: LOOKS_APART,
+                pause: LONG,
                 found: 0,
             });
             on.until = sample.now + OVERCOMMIT_LASTS;
@@ -91,7 +94,7 @@ impl OvercommitForShort {
         on.pause = if found == on.found {
             (on.pause * 2).min(LOOKS_APART_MAX)
         } else {
-            LOOKS_APART
+            LONG
         };
         on.found = found;
         on.look_at = now + on.pause;
@@ -114,44 +117,33 @@ pub(super) fn is_long(
     if kind.is_null() {
         running_for >= LONG
     } else {
-        running_for >= LONG_BY_KIND && known.has(kind)
+        running_for >= Duration::from_nanos(LONG_BY_KIND_NANOS) && known.has(kind)
     }
 }
 
 /// How many of the tasks that were taken for short ones will not end soon. The k-th of them, in the order of the time that they
-/// have computed, counts if that is at least k times [`OVERRUN_STEP`]. So each of any number of endless tasks is made up for. Of
-/// n tasks that each take t and then end, about t / `OVERRUN_STEP` are made up for at once. Were the time the same for each,
+/// have computed, counts if that is at least k times [`OVERCOMMIT_LASTS`]. So each of any number of endless tasks is made up for. Of
+/// n tasks that each take t and then end, about t / `OVERCOMMIT_LASTS` are made up for at once. Were the time the same for each,
 /// nearly all of many tasks that take a second would be run at once, and none would end.
 pub(super) fn count_overrunning(computed_for: &mut [Duration]) -> usize {
     computed_for.sort_unstable_by(|one, other| other.cmp(one));
-    let least = (1..).map(|count| OVERRUN_STEP * count);
+    let least = (1..).map(|count| OVERCOMMIT_LASTS * count);
     let pairs = computed_for.iter().zip(least);
     pairs.take_while(|(time, least)| *time >= least).count()
 }
 
-const LONG: Duration = Duration::from_millis(1);
-const LONG_BY_KIND: Duration = Duration::from_nanos(LONG_BY_KIND_NANOS);
-/// A job of a kind that is known to be long counts as such after this time, because jobs of that kind may often be short.
-pub(crate) const LONG_BY_KIND_NANOS: u64 = 100_000;
-/// A task that was taken for a short one, and has computed for this long, is made up for beyond the number of workers. Were
-/// each made up for at once, a program that mixes more kinds of long task than are remembered would run most of them at the
-/// same time.
-const OVERRUN_STEP: Duration = Duration::from_millis(20);
-/// How long overcommit lasts after long jobs were seen in every worker.
-const OVERCOMMIT_LASTS: Duration = Duration::from_millis(20);
-const LOOKS_APART: Duration = Duration::from_millis(1);
-const LOOKS_APART_MAX: Duration = Duration::from_millis(64);
-
 #[cfg(test)]
 mod tests {
     use super::{
-        LONG, LONG_BY_KIND, LOOKS_APART, LOOKS_APART_MAX, OVERCOMMIT_LASTS, OVERRUN_STEP,
-        OvercommitForShort, SaturationSample, count_overrunning, is_long,
+        LONG, LONG_BY_KIND_NANOS, LOOKS_APART_MAX, OVERCOMMIT_LASTS, OvercommitForShort,
+        SaturationSample, count_overrunning, is_long,
     };
     use crate::runtime::worker::long_kinds::LongKinds;
     use crate::sync::clock;
     use std::ptr;
     use std::time::{Duration, Instant};
+
+    const LONG_BY_KIND: Duration = Duration::from_nanos(LONG_BY_KIND_NANOS);
 
     fn sample(
         now: Instant,
@@ -287,10 +279,15 @@ mod tests {
     #[test]
     fn each_task_that_will_not_end_soon_has_computed_for_longer_the_more_there_are() {
         let of = |times: &[u32]| {
-            count_overrunning(&mut times.iter().map(|n| OVERRUN_STEP * *n).collect::<Vec<_>>())
+            count_overrunning(
+                &mut times
+                    .iter()
+                    .map(|n| OVERCOMMIT_LASTS * *n)
+                    .collect::<Vec<_>>(),
+            )
         };
         assert_eq!(of(&[]), 0);
-        assert_eq!(count_overrunning(&mut [OVERRUN_STEP - LONG]), 0);
+        assert_eq!(count_overrunning(&mut [OVERCOMMIT_LASTS - LONG]), 0);
         assert_eq!(of(&[1]), 1);
         assert_eq!(of(&[1, 9]), 1);
         assert_eq!(of(&[2, 9]), 2);
@@ -326,7 +323,7 @@ mod tests {
         assert!(!overcommit.wakes(start, 0), "not while it is off");
         overcommit.update(sample(start, 2, 2, 0));
         // Whether one is woken after this number of pauses, with these tasks found until then.
-        let mut wakes = |pauses, found| overcommit.wakes(start + LOOKS_APART * pauses, found);
+        let mut wakes = |pauses, found| overcommit.wakes(start + LONG * pauses, found);
         assert!(wakes(0, 0));
         assert!(!wakes(1, 0));
         assert!(wakes(2, 0));

@@ -10,6 +10,7 @@ use crate::integrations::tracing_events;
 use crate::job::{JobKind, SlotNumber};
 use crate::runtime::monitor::detector::{ThreadVerdict, Watch};
 use crate::runtime::monitor::overcommit::is_long;
+use crate::runtime::monitor::policy::NOTED_AFTER;
 use crate::runtime::sleep::policy;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{LongJob, RuntimeInner};
@@ -133,6 +134,3 @@ fn note(shared: &RuntimeInner, slot: &WorkerSlot, at: Instant, running_for: Dura
         task,
     });
 }
-
-/// A computation of this length is noted.
-const NOTED_AFTER: Duration = Duration::from_millis(10);

@@ -14,6 +14,7 @@ use crate::runtime::monitor::memory;
 use crate::runtime::monitor::overcommit::{
     OvercommitForShort, SaturationSample, count_overrunning,
 };
+use crate::runtime::monitor::policy::STALLED_AFTER;
 use crate::runtime::monitor::stalled::Stalls;
 use crate::runtime::sleep::{policy, waking};
 use crate::runtime::worker::saturation::Saturation;
@@ -146,7 +147,7 @@ impl Sweeper {
     }
 
     fn look(&mut self, shared: &RuntimeInner, now: Instant) -> Found {
-        self.threads.look(shared, now, self.burst.patience())
+        self.threads.look(shared, now, self.burst.blocked_after())
     }
 
     /// Makes room, and wakes or starts workers that use it.
@@ -217,7 +218,7 @@ impl Sweeper {
     ) {
         let is_due = self
             .memory_checked
-            .is_none_or(|last| now.saturating_duration_since(last) >= MEMORY_CHECKS_APART);
+            .is_none_or(|last| now.saturating_duration_since(last) >= STALLED_AFTER);
         if is_due && (shared.idle.has_spare_threads() || shared.idle.is_scarce()) {
             self.memory_checked = Some(now);
             shared.idle.set_scarce(is_scarce());
@@ -238,8 +239,6 @@ fn help_if_stuck(slot: &WorkerSlot) -> bool {
     }
     true
 }
-
-const MEMORY_CHECKS_APART: Duration = Duration::from_millis(100);
 
 #[cfg(all(test, not(loom), not(shuttle)))]
 mod tests;

@@ -15,6 +15,7 @@
 //! In a simulation the clock is virtual, and the simulator advances the only wheel; see `simulation`.
 
 use crate::job::RunPermit;
+use crate::runtime::sleep::policy::POLL_NANOS_APART;
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::SlotState;
@@ -164,5 +165,3 @@ fn until(tick: u64, now: impl FnOnce() -> Moment) -> Option<Duration> {
 
 /// The monitor advances the wheel of a worker that is this late.
 const TICKS_OVERDUE: u64 = 1;
-/// Time between two timer polls of a busy worker: short beside a tick.
-const POLL_NANOS_APART: u64 = 200_000;

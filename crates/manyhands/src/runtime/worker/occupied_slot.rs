@@ -10,6 +10,7 @@
 use crate::job::{ExecutionId, Job, JobKind, SlotNumber};
 use crate::queue::ShardedQueue;
 use crate::runtime::fork_join::executions::{Extent, Nesting};
+use crate::runtime::sleep::policy::GRACE_RESPECTED_NANOS;
 use crate::runtime::worker::priority::PriorityTurns;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::worker::steal_grace::GraceCache;
@@ -227,7 +228,3 @@ impl OccupiedSlot {
         x
     }
 }
-
-/// How long a worker's hold is respected: longer than two tasks take to pass on as much as one poll may, and short
-/// beside what a second worker is worth.
-const GRACE_RESPECTED_NANOS: u64 = 8_000;

@@ -10,6 +10,9 @@
 //!
 //! Not here: the looking (`run_loop.rs`).
 
+use crate::runtime::sleep::policy::{
+    GLOBAL_QUEUE_INTERVAL_MAX, GLOBAL_QUEUE_INTERVAL_MIN, ROUND_NANOS,
+};
 use crate::sync::clock;
 
 /// Where a worker looks first.
@@ -89,13 +92,6 @@ impl Rounds {
         self.piece = 0;
     }
 }
-
-/// Prime, so that it does not beat with what tasks do in rounds.
-const GLOBAL_QUEUE_INTERVAL_MAX: u32 = 61;
-/// One for each place to look at.
-const GLOBAL_QUEUE_INTERVAL_MIN: u32 = 3;
-/// Short beside what a person notices, long beside a look.
-const ROUND_NANOS: u64 = 500_000;
 
 #[cfg(test)]
 mod tests {

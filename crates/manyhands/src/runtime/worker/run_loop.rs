@@ -12,6 +12,9 @@ use crate::job::{Action, Job, JobKind, RunPermit, abort};
 use crate::queue::{Run, ShardedQueue};
 use crate::runtime::fork_join::helper_slot::{HelperGuard, HelperSlot};
 use crate::runtime::sleep::counted_flag::CountedFlag;
+use crate::runtime::sleep::policy::{
+    SERIES_GAP_NANOS, SPIN_NANOS_MIN, TASKS_TAKEN_MAX, WAKE_NANOS_FIRST,
+};
 use crate::runtime::sleep::timers::TimerPoll;
 use crate::runtime::sleep::waking::{self, Next, Slept};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
@@ -65,7 +68,7 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
         rounds: Rounds::new(),
         turn: Turn::Own,
         has_place: false,
-        spin_nanos: SPIN_NANOS_MAX,
+        spin_nanos: WAKE_NANOS_FIRST,
         spare: SpareTime::NEVER_OVER,
     };
     let mut permit = RunPermit::new();
@@ -97,7 +100,7 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
                 shared.idle.end_short_task(&slot.in_short_task);
             }
             Next::Searched(found) => {
-                at_work.spin_nanos = (spin_nanos * 2).min(SPIN_NANOS_MAX);
+                at_work.spin_nanos = (spin_nanos * 2).min(WAKE_NANOS_FIRST);
                 backoff.reset();
                 let _ = perform_in_place(shared, slot, found, permit.again());
             }
@@ -105,7 +108,7 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
             Next::Slept(slept) => {
                 at_work.spin_nanos = (spin_nanos / 2).max(SPIN_NANOS_MIN);
                 if slept == Slept::Woken {
-                    at_work.spin_nanos = at_work.spin_nanos.max(SPIN_NANOS_WOKEN);
+                    at_work.spin_nanos = at_work.spin_nanos.max(SERIES_GAP_NANOS);
                 }
                 if slept == Slept::NotAtAll {
                     // What is there cannot be taken yet: its pusher, or another taker, is between two steps.
@@ -522,12 +525,5 @@ impl SpareTime {
     }
 }
 
-/// Most tasks moved in one go: enough to share the price of a steal, few enough to leave some behind.
-pub(super) const TASKS_TAKEN_MAX: usize = 32;
 /// Spin-loop hints between two looks.
 const LOOKS_APART: u32 = 4;
-/// A worker that keeps finding work by spinning spins this long, one that never does the least.
-const SPIN_NANOS_MAX: u64 = 50_000;
-const SPIN_NANOS_MIN: u64 = 2_000;
-/// After it was woken on purpose: long enough to meet the next of a series of short loops.
-const SPIN_NANOS_WOKEN: u64 = 30_000;

@@ -6,9 +6,9 @@
 //! overcommit, and the monitor takes over at its next sweep.
 //!
 //! # Cost
-//! A task that is brought costs two loads of one line that is seldom written. Saturation come to be held only when such a job
-//! begins, so there is one look for each begin at most, or as many as there are tasks until the last of them has lasted long
-//! enough. A look ends at the first worker in something else.
+//! A push costs two loads of one line that is seldom written. Saturation only begins
+//! when such a job begins. So there is at most one look for each begin, or one for each task until the last such job has
+//! lasted long enough. A look ends at the first worker that runs something else.
 //!
 //! # Ordering
 //! All is advice, as everything about short tasks is: no task depends on it. A look that misses what a worker has just noted
@@ -17,7 +17,7 @@
 //! Not here: what follows from it (`monitor/overcommit.rs`).
 
 use crate::runtime::RuntimeInner;
-use crate::runtime::monitor::overcommit::LONG_BY_KIND_NANOS;
+use crate::runtime::monitor::policy::LONG_BY_KIND_NANOS;
 use crate::runtime::worker::slot::SlotState;
 use crate::sync::clock;
 

@@ -19,9 +19,9 @@
 use crate::job::Job;
 use crate::queue::{Run, TaskQueue};
 use crate::runtime::RuntimeInner;
+use crate::runtime::sleep::policy::TASKS_TAKEN_MAX;
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::worker::run_loop::TASKS_TAKEN_MAX;
 use crate::runtime::worker::slot::WorkerSlot;
 
 /// Worker beyond the limit: takes a short task that waits anywhere, but for those bound to other workers.
@@ -67,7 +67,8 @@ fn take_short_of(
     slot: &OccupiedSlot,
     other: &WorkerSlot,
 ) -> Option<*mut Job> {
-    let run = other.tasks.take(TASKS_LEFT_MAX)?;
+    // More than that worker takes for itself, also if it takes some meanwhile.
+    let run = other.tasks.take(4 * TASKS_TAKEN_MAX)?;
     if other.tasks.is_empty() {
         return split(shared, slot, run, &other.tasks);
     }
@@ -102,6 +103,3 @@ fn split(
     }
     Some(first)
 }
-
-/// More than a worker takes for itself, also if it takes some while others are looked at.
-const TASKS_LEFT_MAX: usize = 4 * TASKS_TAKEN_MAX;

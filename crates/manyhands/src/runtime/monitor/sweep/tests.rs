@@ -1,10 +1,9 @@
 //! Unit tests of `sweep.rs`: when a sweep wakes or starts a worker for a task that waits.
 
-use super::{MEMORY_CHECKS_APART, Sweep, Sweeper};
+use super::{Sweep, Sweeper};
 use crate::job::RunPermit;
 use crate::runtime::current;
-use crate::runtime::monitor::detector::IN_DOUBT;
-use crate::runtime::monitor::stalled::STALLED_AFTER;
+use crate::runtime::monitor::policy::{IN_DOUBT, STALLED_AFTER};
 use crate::runtime::monitor::starved::Long;
 use crate::runtime::sleep::idle::{Activity, Claim};
 use crate::runtime::sleep::waking::{Pool, Waker};
@@ -287,7 +286,7 @@ fn memory_that_was_scarce_is_looked_at_until_it_is_not_though_no_thread_is_spare
         });
         assert_eq!((has_looked, idle.is_scarce()), (looks, then));
     };
-    let (soon, later) = (Duration::from_millis(1), MEMORY_CHECKS_APART);
+    let (soon, later) = (Duration::from_millis(1), STALLED_AFTER);
     step(later, true, false, false);
     idle.begin(Activity::Blocked);
     let claimed = [idle.claim(), idle.claim(), idle.claim()];
