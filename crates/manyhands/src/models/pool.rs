@@ -9,7 +9,7 @@ use crate::queue::{ShardedQueue, TaskQueue};
 use crate::runtime::ending::{self, Ending, Ends};
 use crate::runtime::sleep::counted_flag::CountedFlag;
 use crate::runtime::sleep::idle::{Activity, Claim, Idle};
-use crate::runtime::sleep::waking::{self, Next, Notify, Slept, Waker, Wheel};
+use crate::runtime::sleep::waking::{self, CallerNext, Next, Notify, Slept, Wheel};
 use crate::runtime::worker::steal_grace::StealGrace;
 use crate::sync::Parker;
 use loom::sync::Arc;
@@ -36,11 +36,11 @@ pub(super) struct Pool<const TASKS: usize> {
     bound_to: Option<usize>,
     /// That worker's own queue.
     bound: TaskQueue<Work>,
-    /// Who drops the first task brings the second one, and sleeps here until that has been run or dropped.
+    /// The thread that drops the first task brings the second one, and sleeps here until that has been run or dropped.
     dropper: Option<Parker>,
     /// Somebody has the right to queue the first task; stands for the task's state.
     woken: Flag,
-    /// Every task has been run. Unused where one waits, or who drops one: such a pool must be closed.
+    /// Every task has been run. Unused where a task waits, or one is dropped: such a pool must be closed.
     over: Flag,
     run: Count,
 }
@@ -372,7 +372,7 @@ impl<const TASKS: usize> waking::Pool for Pool<TASKS> {
         self.has_tasks()
     }
 
-    fn unpark(&self, worker: usize, _: Waker) {
+    fn unpark(&self, worker: usize, _: CallerNext) {
         self.places[worker].parker.unpark();
     }
 

@@ -1,4 +1,4 @@
-//! Where a task is queued, and who is notified.
+//! Where a task is queued, and which worker is notified.
 //!
 //! # Order
 //! A worker queues a task at the back of its own queue, any other thread at the back of the runtime's, which has

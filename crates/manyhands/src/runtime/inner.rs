@@ -11,7 +11,7 @@ use crate::queue::{ShardedQueue, TaskQueue};
 use crate::recording::{self, RuntimeNumber};
 use crate::runtime::ending::{self, Ending, Joined};
 use crate::runtime::fork_join::helper_slot::HelperSlot;
-use crate::runtime::fork_join::passed_on::PassedOn;
+use crate::runtime::fork_join::unowned_forks::UnownedForks;
 use crate::runtime::monitor::changes::Changes;
 use crate::runtime::monitor::control::Monitor;
 use crate::runtime::settings::Settings;
@@ -19,7 +19,7 @@ use crate::runtime::sleep::clock::Clock;
 use crate::runtime::sleep::idle::{Claim, Idle};
 use crate::runtime::sleep::policy::Seen;
 use crate::runtime::sleep::policy::WAKE_NANOS_FIRST;
-use crate::runtime::sleep::waking::{self, Waker};
+use crate::runtime::sleep::waking::{self, CallerNext};
 use crate::runtime::worker::long_kinds::LongKinds;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::priority::PriorityQueues;
@@ -46,7 +46,7 @@ pub(crate) struct RuntimeInner {
     /// Long tasks that were met in the search for short ones; older than those from outside. See `worker/short_tasks.rs`.
     pub(crate) set_aside: Padded<TaskQueue<Job>>,
     /// Forks that their thieves must not run.
-    pub(crate) passed_on: PassedOn<Job>,
+    pub(crate) unowned_forks: UnownedForks<Job>,
     /// Tasks that are not of the usual priority.
     pub(crate) priority_queues: PriorityQueues,
     /// Tasks that wait, and through which they come back.
@@ -110,7 +110,7 @@ impl RuntimeInner {
             idle: Idle::new(workers, threads_max),
             injector: ShardedQueue::new(workers),
             set_aside: Padded(TaskQueue::new()),
-            passed_on: PassedOn::new(),
+            unowned_forks: UnownedForks::new(),
             priority_queues: PriorityQueues::new(workers),
             registry: TaskRegistry::take(this.as_ptr().cast()),
             slots: (0..threads_max + EXTERNAL_THREADS_MAX)
@@ -188,14 +188,14 @@ impl RuntimeInner {
 
     /// Wakes a worker, or starts one, if one more may run. Returns whether one is coming.
     pub(crate) fn wake_one(&self) -> bool {
-        waking::wake(self, Waker::GoesOn)
+        waking::wake(self, CallerNext::GoesOn)
     }
 
     /// Whether a worker that looks around now may find something, beside on `slot`, whose occupant is about to
     /// sleep and need not wait for what others hold.
     pub(crate) fn has_visible_work(&self, slot: Option<&WorkerSlot>) -> bool {
         self.has_tasks_outside()
-            || !self.passed_on.is_empty()
+            || !self.unowned_forks.is_empty()
             || self.all_slots().any(|other| {
                 let has_tasks = match slot {
                     None => !other.tasks.is_empty(),
@@ -434,7 +434,7 @@ impl RuntimeInner {
         let slot = WorkerSlot::take(ptr::from_ref(self).cast())?;
         // Release: pairs with the Acquire in `slot_at`.
         self.slots[index].store(ptr::from_ref(slot).cast_mut(), Ordering::Release);
-        // AcqRel: who sees the new end sees the slot.
+        // AcqRel: a thread that sees the new end sees the slot.
         self.external_end.fetch_max(place + 1, Ordering::AcqRel);
         Some(slot)
     }
@@ -516,7 +516,7 @@ impl Drop for RuntimeInner {
         if self.is_the_parent_s() {
             return;
         }
-        // The last thread is out: nobody sits. Who wakes a task from elsewhere may still visit, until `discard_rest`
+        // The last thread is out: no slot is occupied. A thread that wakes a task from elsewhere may still visit, until `discard_rest`
         // finds the registry deserted; see `_aliased`.
         self.monitor.close();
         self.close_timers();

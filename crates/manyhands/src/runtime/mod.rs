@@ -1,6 +1,6 @@
 //! The runtime: workers, external threads, and how they share work.
 //!
-//! `worker` is a worker and its queues, `sleep` decides who runs, sleeps and is woken, `fork_join` is calls that
+//! `worker` is a worker and its queues, `sleep` decides which threads run, sleep and are woken, `fork_join` is calls that
 //! share their work and wait for it, `monitor` sees what no worker can, `io` is what stands around threads.
 //!
 //! Not here: loops (`engine`, `parallel`) and tasks (`task`), which are built on it.

@@ -8,7 +8,7 @@
 //! # Access to the job
 //! The owner may touch the job until it has pushed it, and again after `pop` returned `Mine`. The thief may touch it
 //! from its steal until it sets the latch, and the owner after the latch is set. A thief that must not run it passes it
-//! on instead, and another thief or the owner has it next (`passed_on.rs`).
+//! on instead, and another thief or the owner has it next (`unowned_forks.rs`).
 //!
 //! Unsafe: the job lives on the owner's stack and is reached by pointer.
 

@@ -4,8 +4,8 @@
 
 pub(crate) mod executions;
 pub(crate) mod helper_slot;
-pub(crate) mod passed_on;
 mod scope_closures;
+pub(crate) mod unowned_forks;
 pub(crate) mod unshared_calls;
 pub(crate) mod waiting;
 

@@ -60,13 +60,13 @@ pub(crate) fn for_task(
 
 /// Owner of a stolen fork, on `slot`: waits until it was run, and `latch` is final, helping with it; or takes it back.
 pub(crate) fn for_fork(slot: &'static OccupiedSlot, latch: &Latch, fork: *mut Job) -> AfterWait {
-    let passed_on = &slot.runtime().passed_on;
+    let unowned_forks = &slot.runtime().unowned_forks;
     for_stolen(
         slot,
         &Stolen {
             fork,
             latch,
-            passed_on,
+            unowned_forks,
         },
     )
 }
@@ -83,13 +83,13 @@ pub(crate) fn for_fork_idly(
     latch: &Latch,
     fork: *mut Job,
 ) -> AfterWait {
-    let passed_on = &slot.runtime().passed_on;
+    let unowned_forks = &slot.runtime().unowned_forks;
     for_stolen_idly(
         slot,
         &Stolen {
             fork,
             latch,
-            passed_on,
+            unowned_forks,
         },
     )
 }
@@ -349,7 +349,7 @@ fn steal_from(slot: &OccupiedSlot, runner: &'static WorkerSlot, from: Extent) ->
     None
 }
 
-/// Passes on work of `owner` that turned out not to belong to the awaited execution; see `passed_on.rs`.
+/// Passes on work of `owner` that turned out not to belong to the awaited execution; see `unowned_forks.rs`.
 fn pass_on(owner: &WorkerSlot, found: FoundWork) {
     match found {
         FoundWork::Job(fork) => {
@@ -357,7 +357,7 @@ fn pass_on(owner: &WorkerSlot, found: FoundWork) {
             // push the owner stays where it is; after that, only this keeps the runtime.
             let shared = owner.runtime().this();
             let shared = shared.expect("a runtime outlives those who call it");
-            shared.passed_on.push(fork);
+            shared.unowned_forks.push(fork);
             owner.parker.unpark();
             shared.wake_if_nobody_searches();
         }
@@ -452,7 +452,7 @@ mod tests {
                 let take = || {
                     take_by_mistake(owner);
                     let slot = current::slot().expect("a worker has one");
-                    slot.runtime().passed_on.is_empty()
+                    slot.runtime().unowned_forks.is_empty()
                 };
                 other.install(|| task::run(take).join())
             };

@@ -119,7 +119,7 @@ pub(crate) enum WantedFor {
     Sleep,
 }
 
-/// Helper of a call: whether it leaves. Not if somebody searches, who takes the tasks or is one thread too many itself; but
+/// Helper of a call: whether it leaves. Not if a worker searches: it takes the tasks, or is the one thread too many. But
 /// nobody else can take its own tasks.
 pub(crate) fn gives_way(wanted: Option<WantedFor>, is_anyone_searching: bool) -> bool {
     match wanted {
@@ -129,8 +129,8 @@ pub(crate) fn gives_way(wanted: Option<WantedFor>, is_anyone_searching: bool) ->
     }
 }
 
-/// Sweep that sees work which nobody runs, while `running` threads run: whether somebody who searches comes for it. Where
-/// nobody runs, who counts as one that searches is blocked.
+/// Sweep that sees work which nobody runs, while `running` threads run: whether a searching worker comes for it. Where
+/// nobody runs, the worker that counts as searching is blocked.
 pub(crate) fn searcher_comes(running: usize, is_anyone_searching: bool) -> bool {
     is_anyone_searching && running > 0
 }

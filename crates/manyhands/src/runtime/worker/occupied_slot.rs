@@ -186,7 +186,7 @@ impl OccupiedSlot {
 
     /// Says which execution the occupant waits for.
     pub(crate) fn set_awaiting(&self, id: ExecutionId) {
-        // Release: the record that the id names is visible to who reads it.
+        // Release: the record that the id names is visible to a thread that reads it.
         self.awaiting.store(id.to_bits(), Ordering::Release);
     }
 
@@ -207,7 +207,7 @@ impl OccupiedSlot {
     }
 
     /// Worker: the shard at which it looks first in its round's turn for tasks from outside, another one in each round. So
-    /// no shard waits for ever, although all who look at it first may be busy.
+    /// no shard waits for ever, although all workers that look at it first may be busy.
     pub(crate) fn shard_of_round(&self) -> usize {
         self.shard.get()
     }

@@ -90,7 +90,7 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
         match waking::next(shared, index, &mut at_work, permit.again()) {
             Next::FoundWork(found) => {
                 backoff.reset();
-                if perform_in_place(shared, slot, found, permit.again()) == Kind::Long {
+                if perform_in_place(shared, slot, found, permit.again()) == Pace::Slow {
                     at_work.rounds.shorten();
                 }
             }
@@ -179,7 +179,7 @@ impl waking::Worker for AtWork<'_> {
     fn has_more(&self) -> bool {
         !self.slot.tasks.is_empty()
             || self.shared.has_tasks_outside()
-            || !self.shared.passed_on.is_empty()
+            || !self.shared.unowned_forks.is_empty()
     }
 
     fn steal_grace(&self) -> &StealGrace {
@@ -236,29 +236,29 @@ impl waking::Worker for AtWork<'_> {
 
 /// Whether a kind of job was known to be long when one began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Long,
+enum Pace {
+    Slow,
     Other,
 }
 
-/// Worker that has a place: runs what was found. If it is of a kind that is known to be long, who brings a short task
-/// meanwhile can see that.
+/// Worker within the limit: runs what was found. If it is of a kind that is known to be long, a push of a short task
+/// can see that meanwhile.
 #[inline]
 fn perform_in_place(
     shared: &RuntimeInner,
     slot: &OccupiedSlot,
     found: FoundWork,
     permit: RunPermit<'_>,
-) -> Kind {
+) -> Pace {
     if !shared.long_kinds.has(found.kind()) {
         perform(slot, found, permit);
-        return Kind::Other;
+        return Pace::Other;
     }
     slot.begin_long_kind();
     shared.idle.set_may_be_saturated(true);
     perform(slot, found, permit);
     slot.end_long_kind();
-    Kind::Long
+    Pace::Slow
 }
 
 /// Runs what was found, as an execution of `slot`.
@@ -331,7 +331,7 @@ fn find_by_priority(
     found
 }
 
-/// Takes a task that has a priority. Another worker is to come for what is left, of whichever priority.
+/// Takes a task that has a priority. Wakes another worker if any priority queue is not empty.
 #[inline]
 fn take_one(
     shared: &RuntimeInner,
@@ -387,7 +387,7 @@ fn find_elsewhere(
     slot: &'static OccupiedSlot,
     tasks_max: usize,
 ) -> Option<FoundWork> {
-    if let Some(fork) = shared.passed_on.take() {
+    if let Some(fork) = shared.unowned_forks.take() {
         return Some(FoundWork::Job(fork));
     }
     let random = slot.next_random() as usize;
@@ -476,7 +476,7 @@ pub(crate) fn fetch_tasks(slot: &OccupiedSlot, other: &WorkerSlot) -> bool {
     true
 }
 
-/// Looks again and again for `nanos` nanoseconds, as one who searches. Not while it could watch sockets instead;
+/// Looks again and again for `nanos` nanoseconds, as a searching worker. Not while it could watch sockets instead;
 /// and not for long while another worker does, from which it would only take what a socket has woken there.
 fn spin(shared: &RuntimeInner, slot: &'static OccupiedSlot, nanos: u64) -> Option<FoundWork> {
     let since = clock::ticks();

@@ -6,7 +6,7 @@
 //! by its number (`slot_pool.rs`), the way to its runtime (`slot_runtime.rs`), and what is done with the work found (`run_loop.rs`, `join.rs`, `scope.rs`).
 //!
 //! # Threads
-//! The occupant alone writes what it says about itself, through `OccupiedSlot`. Methods say who else may call them.
+//! The occupant alone writes what it says about itself, through `OccupiedSlot`. Methods say which other threads may call them.
 //!
 //! Unsafe: a slot keeps by pointer where its occupant's task was spawned.
 

@@ -3,7 +3,7 @@
 //! A thread starts when a worker is claimed that has none. Those beyond the limit stand in for blocked ones;
 //! one that has slept for the keep-alive time ends, until as many are left as may run. Its slot keeps its
 //! place, queues and timers: the queues are empty or others take from them, the monitor turns its wheel. Only
-//! who hosts tasks that no other worker may run stays for ever.
+//! one with tasks that no other worker may run stays for ever.
 //!
 //! # Who may touch the slot
 //! The thread until it vacates its place (`idle.rs`), then the next thread that is started there.

@@ -6,7 +6,7 @@ use crate::runtime::current;
 use crate::runtime::monitor::policy::{IN_DOUBT, STALLED_AFTER};
 use crate::runtime::monitor::starved::Long;
 use crate::runtime::sleep::idle::{Activity, Claim};
-use crate::runtime::sleep::waking::{Pool, Waker};
+use crate::runtime::sleep::waking::{CallerNext, Pool};
 use crate::runtime::{Stall, ThreadChangeReason};
 use crate::sync::{clock, wait_until};
 use crate::{Runtime, task};
@@ -33,7 +33,7 @@ impl Occupying {
         Self { end, worker }
     }
 
-    /// One for which no worker is woken: who brings a task relies on a worker that searches.
+    /// One for which no worker is woken: the push relies on a worker that searches.
     fn begin_unnoticed(runtime: &Runtime) -> Self {
         let _searching = runtime.shared().idle.search(RunPermit::new());
         Self::begin(runtime)
@@ -110,7 +110,7 @@ fn a_sweep_wakes_nobody_while_a_worker_that_was_woken_has_not_run_yet() {
     let occupying = Occupying::begin_unnoticed(&runtime);
     sweep(&runtime);
     let threads = shared.idle.threads();
-    shared.unpark(0, Waker::GoesOn);
+    shared.unpark(0, CallerNext::GoesOn);
     assert_eq!((threads, occupying.end()), (1, Some(0)));
 }
 

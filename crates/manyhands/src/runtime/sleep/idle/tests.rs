@@ -1,4 +1,4 @@
-//! Unit tests of `idle.rs`: who is claimed, who may leave, and when there is room.
+//! Unit tests of `idle.rs`: which worker is claimed, which may leave, and when there is room.
 
 use super::{Activity, Claim, CountedFlag, Idle};
 
