@@ -64,7 +64,7 @@ const FIGURES: &[Figure] = &[
     Figure {
         name: "named numbers in runtime, engine, call_site",
         count: named_numbers,
-        at_most: 160,
+        at_most: 150,
         step: 5,
         aim: 90,
     },

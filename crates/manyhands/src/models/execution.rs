@@ -52,7 +52,7 @@ impl WorkerSlot {
     fn begin(&self, nesting: &Nesting) -> ExecutionId {
         let from = Extent {
             deque_from: self.deque.len(),
-            slots_from: 0,
+            calls_from: 0,
         };
         self.executions.begin(nesting, SLOT, from)
     }

@@ -189,7 +189,7 @@ impl Waiter for OnSlot {
         declare_blocked(slot, || {
             rest.while_asleep(is_asleep, || {
                 slot.counters.parked.bump();
-                slot.park_until_timer(limit.into_iter().chain(refused_starts::patience()).min());
+                slot.park_until_timer(limit.into_iter().chain(refused_starts::retry_pause()).min());
                 refused_starts::try_again();
                 if slot.fire_timers()
                     && let Some(shared) = shared

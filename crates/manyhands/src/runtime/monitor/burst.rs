@@ -1,7 +1,7 @@
 //! Burst mode: how closely sweeps follow each other while one thread after the other is detected as blocked.
 //!
 //! Jobs that block often come in crowds, and each thread that is added then blocks in the same way. When a sweep
-//! detects threads that were just added, burst mode begins: sweeps follow each other closely, the patience is short,
+//! detects threads that were just added, burst mode begins: sweeps follow each other closely, a thread counts as blocked sooner,
 //! and two threads more may run than otherwise (`sleep/policy.rs`). So a crowd of 64 is detected four at a time. Burst mode
 //! ends when sweeps detect no more threads. The longer it lasts, the longer the pauses between its sweeps become.
 //!

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_sleeps_inside_a_job_is_blocked_after_the_patience() {
+    fn a_thread_that_sleeps_inside_a_job_is_blocked_after_the_least_time() {
         let trace = [
             (0, Some(1), Some(50), Some(Asleep)),
             (200, Some(1), Some(50), Some(Asleep)),
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn with_one_sign_the_patience_is_longer_and_without_any_no_thread_is_detected() {
+    fn with_one_sign_it_takes_longer_and_without_any_no_thread_is_detected() {
         let steps = |time: Duration| u64::try_from(time.as_micros()).expect("short") / 200;
         let soon = steps(IN_DOUBT) - 2;
         let late = steps(IN_DOUBT) + 2;

@@ -6,8 +6,10 @@
 //! Work that is simply there, such as a task, a closure of a scope or an entry that a thief has asked for, has one rule:
 //! somebody must come for it (`waking::wake_if_nobody_searches`). Everything else is decided here.
 //!
-//! Not here: the steps (`waking.rs`), the memory of a thread's series of calls (`fork_join/series.rs`), and which threads
-//! beyond the limit run short tasks (`monitor/overcommit.rs`).
+//! The numbers of searching, waking and sharing forks are here, too.
+//!
+//! Not here: the steps (`waking.rs`), the numbers of the monitor (`monitor/policy.rs`), the memory of a thread's series of
+//! calls (`fork_join/series.rs`), and which threads beyond the limit run short tasks (`monitor/overcommit.rs`).
 
 use crate::runtime::sleep::waking::Notify;
 use std::time::Duration;

@@ -373,8 +373,8 @@ fn search<W: Worker>(
     worker.spin()
 }
 
-/// Whether this worker is one that more than may run. Of a thread that was woken for a short task and the worker that has
-/// just ended a long one, the former is: were it the latter, both would change places, and wake on each other's processor.
+/// True if this worker exceeds the limit. If the excess is the thread woken for a short task, that thread sleeps, not the worker
+/// that has just ended a long task: else both would change places, and wake on each other's processor.
 #[inline]
 fn is_beyond_limit(pool: &impl Pool, worker: &impl Worker) -> bool {
     pool.idle().is_overfull() && !(worker.has_place() && pool.idle().is_full_of_short_tasks())

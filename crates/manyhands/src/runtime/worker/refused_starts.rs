@@ -143,7 +143,7 @@ fn is_any() -> bool {
 }
 
 /// How long a thread may sleep before it tries again; `None` where nothing was refused.
-pub(crate) fn patience() -> Option<Duration> {
+pub(crate) fn retry_pause() -> Option<Duration> {
     is_any().then_some(TRIES_APART)
 }
 
