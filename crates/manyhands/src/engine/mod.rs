@@ -383,7 +383,7 @@ fn drive_segment<O: LoopObserver>(
     };
     // Helpers of other calls leave this one a processor only if it counts as a thread that runs.
     let counts = because == AloneBecause::SharingHurt && plan.pays_to_share(expected);
-    let _stay = counts.then(current::stay);
+    let _running = counts.then(current::enter_as_running);
     drive_alone(rest, runner, plan, (site, observer), because);
 }
 

@@ -448,11 +448,11 @@ impl<O: LoopObserver> Fork<'_, O> {
             return AfterWait::TakenBack;
         }
         let fork = ptr::from_ref(&self.job).cast_mut();
-        let passed_on = &self.runtime.passed_on;
+        let unowned_forks = &self.runtime.unowned_forks;
         let stolen = Stolen {
             fork,
             latch: &self.latch,
-            passed_on,
+            unowned_forks,
         };
         current::with_slot(|slot| {
             if let Some(slot) = slot {
@@ -460,7 +460,7 @@ impl<O: LoopObserver> Fork<'_, O> {
             }
             let mut backoff = Backoff::default();
             loop {
-                if passed_on.take_back(fork) {
+                if unowned_forks.take_back(fork) {
                     return AfterWait::TakenBack;
                 }
                 if self.latch.is_final() {

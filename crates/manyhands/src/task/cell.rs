@@ -303,7 +303,7 @@ impl<'part> CellRef<'part> {
     /// task that is not over. If the task is frozen, it is not run, and not over; `waker` is then asked for a waker of it,
     /// and a task that has none is never frozen.
     ///
-    /// For who has seen that recording is open: it has a path of its own, on which nothing is kept while the task runs.
+    /// For a thread that has seen that recording is open: it has a path of its own, on which nothing is kept while the task runs.
     pub(super) fn recorded(
         self,
         run: impl FnOnce() -> bool,

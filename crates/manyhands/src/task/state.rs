@@ -138,7 +138,7 @@ impl State {
 
     /// Closure: claims it. `None`: another thread was first.
     pub(super) fn claim(&self) -> Option<Claimed> {
-        // AcqRel: Acquire pairs with the release of the handle, whose bit decides who frees the cell;
+        // AcqRel: Acquire pairs with the release of the handle, whose bit decides which of them frees the cell;
         // Release orders the claim before the result.
         let before = self.0.fetch_or(CLAIMED, Ordering::AcqRel);
         (before & CLAIMED == 0).then_some(Claimed {

@@ -1,5 +1,5 @@
-//! The state word of a task that is a future, with its joiner: who polls it, who queues it, who drops it,
-//! who reads the outcome and who frees the cell.
+//! The state word of a task that is a future, with its joiner: which thread polls it, queues it, drops it,
+//! reads the outcome and frees the cell.
 //!
 //! Threads: up to three of: the worker that polls, one that wakes, one that cancels or joins or drops the
 //! handle. Operations: those of `task/steps.rs`, and of the joiner asking and registering. The queue is the

@@ -1,66 +1,66 @@
-//! Whether jobs of kinds that are known to be long hold every place, as any thread can see it at one look.
+//! Saturation: whether slow jobs occupy every worker, as any thread can see it at one look.
 //!
-//! The monitor needs two looks at a job to see that it is long, and it looks seldom. Where requests of one kind come and
-//! go, most of the time that they hold every place was over before. So a worker that begins a job of a kind that is known to
-//! be long notes when, in its slot, and who brings a short task looks at the slots. If such jobs hold every place for some
-//! time, it favours short tasks from then on, and the monitor takes over at its next sweep.
+//! The monitor needs two looks at a job to see that it is slow, and it looks seldom. Where slow requests come and go, it
+//! would miss most of the time that they occupy every worker. So a worker stores in its slot when it began a job of a slow
+//! type. A push of a short task reads the slots. If slow jobs have occupied every worker for some time, the push starts
+//! overcommit, and the monitor takes over at its next sweep.
 //!
 //! # Cost
-//! A task that is brought costs two loads of one line that is seldom written. Places come to be held only when such a job
-//! begins, so there is one look for each begin at most, or as many as there are tasks until the last of them has lasted long
-//! enough. A look ends at the first worker in something else.
+//! A push costs two loads of one line that is seldom written. Saturation only begins
+//! when such a job begins. So there is at most one look for each begin, or one for each task until the last such job has
+//! lasted long enough. A look ends at the first worker that runs something else.
 //!
 //! # Ordering
 //! All is advice, as everything about short tasks is: no task depends on it. A look that misses what a worker has just noted
 //! leaves it to the monitor, whose sweeps are made whether or not anybody looks here.
 //!
-//! Not here: what follows from it (`monitor/favour.rs`).
+//! Not here: what follows from it (`monitor/overcommit.rs`).
 
 use crate::runtime::RuntimeInner;
-use crate::runtime::monitor::favour::LONG_BY_KIND_NANOS;
+use crate::runtime::monitor::policy::LONG_BY_KIND_NANOS;
 use crate::runtime::worker::slot::SlotState;
 use crate::sync::clock;
 
-/// What a look at all places found.
+/// What a look at all workers found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Places {
-    /// Some are free, or in other hands.
-    Open,
-    /// Jobs of long kinds have them all, but one has just begun.
-    JustTaken,
-    /// Jobs of long kinds have held them all for some time. This many threads run them.
-    Held(usize),
+pub(crate) enum Saturation {
+    /// A worker is free, or runs something else.
+    Free,
+    /// Slow jobs occupy every worker, but one has just begun.
+    Pending,
+    /// Slow jobs have occupied every worker for some time, on this number of threads.
+    Full(usize),
 }
 
 impl RuntimeInner {
-    /// Who brings a task, while short ones are not favoured: whether they are from now on.
+    /// Push of a short task, while overcommit is off: whether it is on from now on.
     #[inline]
-    pub(crate) fn finds_places_held(&self) -> bool {
-        self.idle.may_find_places_held() && self.look_at_places()
+    pub(crate) fn sees_saturation(&self) -> bool {
+        self.idle.may_be_saturated() && self.look_for_saturation()
     }
 
     #[cold]
     #[inline(never)]
-    fn look_at_places(&self) -> bool {
+    fn look_for_saturation(&self) -> bool {
         if self.idle.has_room() {
             return false;
         }
-        self.idle.set_may_find_places_held(false);
-        match self.places_of_long_kinds() {
-            Places::Open => false,
-            Places::JustTaken => {
-                self.idle.set_may_find_places_held(true);
+        self.idle.set_may_be_saturated(false);
+        match self.saturation() {
+            Saturation::Free => false,
+            Saturation::Pending => {
+                self.idle.set_may_be_saturated(true);
                 false
             }
-            Places::Held(threads) => {
-                self.idle.begin_favour(threads);
+            Saturation::Full(threads) => {
+                self.idle.begin_overcommit(threads);
                 true
             }
         }
     }
 
-    /// Looks at all places.
-    pub(crate) fn places_of_long_kinds(&self) -> Places {
+    /// Looks at all workers.
+    pub(crate) fn saturation(&self) -> Saturation {
         let (now, least) = (clock::ticks(), clock::ticks_in(LONG_BY_KIND_NANOS));
         let (mut threads, mut has_just_begun) = (0, false);
         for slot in self.worker_slots() {
@@ -71,24 +71,24 @@ impl RuntimeInner {
                 continue;
             }
             let Some(since) = slot.in_long_kind_since() else {
-                return Places::Open;
+                return Saturation::Free;
             };
             threads += 1;
             has_just_begun |= now.saturating_sub(since) < least;
         }
         if threads < self.idle.running_others().max(self.idle.limit()) {
-            Places::Open
+            Saturation::Free
         } else if has_just_begun {
-            Places::JustTaken
+            Saturation::Pending
         } else {
-            Places::Held(threads)
+            Saturation::Full(threads)
         }
     }
 }
 
 #[cfg(all(test, not(loom), not(shuttle)))]
 mod tests {
-    use super::Places;
+    use super::Saturation;
     use crate::sync::wait_until;
     use crate::{Runtime, task};
     use std::hint;
@@ -142,20 +142,20 @@ mod tests {
     }
 
     #[test]
-    fn who_brings_a_short_task_sees_jobs_of_long_kinds_in_all_places() {
+    fn a_push_of_a_short_task_sees_slow_jobs_in_all_workers() {
         let runtime = Runtime::builder().workers(2).build();
         let runtime = runtime.expect("the number is right");
         let (shared, _entered) = (runtime.shared(), runtime.enter());
         // Nothing here is seen by sweeps.
         shared.monitor.close();
-        let places = || shared.places_of_long_kinds();
+        let places = || shared.saturation();
 
         let unknown = Computing::begin();
-        assert_eq!(places(), Places::Open, "they may be short");
+        assert_eq!(places(), Saturation::Free, "they may be short");
         let kind = shared.worker_slots().next().expect("it computes").kind();
         shared.long_kinds.note(kind);
         unknown.end(&runtime);
-        assert_eq!(places(), Places::Open);
+        assert_eq!(places(), Saturation::Free);
 
         let long = Computing::begin();
         let short = Arc::new(AtomicUsize::new(0));
@@ -166,9 +166,9 @@ mod tests {
             shared.short_tasks_found.read() > 0
         });
         wait_until("the thread beyond the limit sleeps", || {
-            places() == Places::Held(2)
+            places() == Saturation::Full(2)
         });
         long.end(&runtime);
-        assert_eq!(places(), Places::Open, "both have ended");
+        assert_eq!(places(), Saturation::Free, "both have ended");
     }
 }

@@ -10,7 +10,7 @@
 //! - the owner takes it back when it waits for it, because it may hold a lock that all other threads wait for.
 //!
 //! # Threads
-//! Any thread calls everything. Who takes a fork has it alone. The owner of a fork does not leave its frame before the
+//! Any thread calls everything. The thread that takes a fork has it alone. The owner of a fork does not leave its frame before the
 //! fork was run or taken back.
 //!
 //! # Ordering
@@ -22,13 +22,13 @@ use crate::sync::{Mutex, MutexGuard, lock};
 
 /// The forks of one runtime.
 #[derive(Debug)]
-pub(crate) struct PassedOn<T> {
+pub(crate) struct UnownedForks<T> {
     /// The length of the list.
     count: AtomicUsize,
     forks: Mutex<Vec<AtomicPtr<T>>>,
 }
 
-impl<T> PassedOn<T> {
+impl<T> UnownedForks<T> {
     /// None.
     pub(crate) fn new() -> Self {
         Self {
@@ -44,7 +44,7 @@ impl<T> PassedOn<T> {
         self.count.load(Ordering::SeqCst) == 0
     }
 
-    /// Passes on a fork. The caller wakes its owner, who may sleep, and a worker.
+    /// Passes on a fork. The caller wakes its owner, which may sleep, and a worker.
     pub(crate) fn push(&self, fork: *mut T) {
         let mut forks = lock(&self.forks);
         forks.push(AtomicPtr::new(fork));

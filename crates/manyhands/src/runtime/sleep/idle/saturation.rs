@@ -1,8 +1,8 @@
-//! Whether it is worth a look if long jobs hold every place, and the beginning of favour for short tasks by who has seen it.
+//! Whether a push of a short task should look for saturation, and the start of overcommit by a push that sees it.
 //!
-//! Beside the number of threads that may run short tasks, because who brings a task reads both.
+//! Beside the number of threads that may run short tasks, because a push reads both.
 //!
-//! Not here: the look (`worker/held_places.rs`), and how long short tasks stay favoured (`monitor/favour.rs`).
+//! Not here: the look (`worker/saturation.rs`), and how long overcommit lasts (`monitor/overcommit.rs`).
 
 use crate::runtime::sleep::idle::Idle;
 use crate::sync::atomic::Ordering;
@@ -10,22 +10,22 @@ use crate::sync::atomic::Ordering;
 impl Idle {
     /// Whether a job of a kind that is known to be long has begun since somebody looked.
     #[inline]
-    pub(crate) fn may_find_places_held(&self) -> bool {
+    pub(crate) fn may_be_saturated(&self) -> bool {
         // Relaxed: advice.
-        self.may_find_places_held.load(Ordering::Relaxed)
+        self.may_be_saturated.load(Ordering::Relaxed)
     }
 
     /// Says that such a job has begun, or that somebody looks. Writes only what is not so yet.
-    pub(crate) fn set_may_find_places_held(&self, may: bool) {
-        if self.may_find_places_held() != may {
+    pub(crate) fn set_may_be_saturated(&self, may: bool) {
+        if self.may_be_saturated() != may {
             // Relaxed: advice.
-            self.may_find_places_held.store(may, Ordering::Relaxed);
+            self.may_be_saturated.store(may, Ordering::Relaxed);
         }
     }
 
-    /// Favours short tasks, because long jobs on this many threads hold every place, unless they are favoured already. The
+    /// Starts overcommit, unless it is on: slow jobs on this number of threads occupy every worker. The
     /// monitor ends that, and does not touch it before.
-    pub(crate) fn begin_favour(&self, threads: usize) {
+    pub(crate) fn begin_overcommit(&self, threads: usize) {
         let extra = (threads + 1).saturating_sub(self.limit());
         let extra = u32::try_from(extra).unwrap_or(1);
         // Relaxed, both: advice. An exchange, so that what the monitor has set is not lowered.
