@@ -62,6 +62,8 @@ pub(crate) enum Comparison {
     Keys(Settings),
     /// Queries: nine chains of operators and five hashes, n = 1 … 10⁶
     Queries(Settings),
+    /// Shapes of work, drawn at random: in which manyhands wins and loses
+    Shapes(ShapesArguments),
     /// CPU time a pool uses in ten idle seconds after work
     Idle(Settings),
     /// Loops on 2 to 192 workers, by simulation, beside what was published for .NET
@@ -89,6 +91,9 @@ impl Comparison {
             Self::Saturation(settings) => ("saturation", settings),
             Self::Keys(settings) => ("keys", settings),
             Self::Queries(settings) => ("queries", settings),
+            Self::Shapes(ShapesArguments { settings, search }) => {
+                ("shapes", Settings { search, ..settings })
+            }
             Self::Idle(settings) => ("idle", settings),
             Self::Cores(settings) => ("cores", settings),
         }
@@ -109,7 +114,7 @@ pub(crate) struct Settings {
     /// Rounds per case; in a round every contender measures once
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) rounds: Option<u16>,
-    /// Seed of the order of contenders within the rounds [default: drawn]
+    /// Seed of the order of contenders within the rounds, and of what is drawn [default: drawn]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// Compare this build's manyhands with that of another build of this program
@@ -122,6 +127,9 @@ pub(crate) struct Settings {
     /// Of `timers` alone.
     #[arg(skip)]
     pub(crate) size: TimerSize,
+    /// Of `shapes` alone.
+    #[arg(skip)]
+    pub(crate) search: Search,
     /// Whether the page of results gets what is measured.
     #[arg(skip)]
     is_for_results: bool,
@@ -206,6 +214,27 @@ pub(crate) struct TimerSize {
     /// How long each is, in milliseconds [default: 10000, or 500 with --quick]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=60_000))]
     pub(crate) millis: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShapesArguments {
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+    #[command(flatten)]
+    pub(crate) search: Search,
+}
+
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Search {
+    /// How many shapes [default: 100, or 10 with --quick; with --seconds, as many as there is time for]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) count: Option<u32>,
+    /// Begin no other shape after this time
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    pub(crate) seconds: Option<u32>,
+    /// Also write all medians to this file
+    #[arg(long, value_name = "FILE.csv")]
+    pub(crate) csv: Option<PathBuf>,
 }
 
 /// Parses the arguments; the error is the process's exit code after the answer was printed.

@@ -28,6 +28,7 @@ mod report;
 mod results;
 mod saturation;
 mod server;
+mod shapes;
 mod sized;
 mod starvation;
 mod tally;

@@ -42,6 +42,11 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// What decides the order of contenders, and what is drawn.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// The first lines of every report.
     pub(crate) fn describe(&self, title: &str, report: &mut Report) {
         let (rounds, seed) = (self.rounds, Some(self.seed));

@@ -6,7 +6,7 @@ use crate::cli::Settings;
 use crate::report::{Outcome, Report};
 use crate::{
     channels, climbing, contended, cores, dotnet, idle, io, items, joins, keys, loops, mixed,
-    queries, saturation, server, starvation, tasks, timers,
+    queries, saturation, server, shapes, starvation, tasks, timers,
 };
 
 /// One comparison.
@@ -53,7 +53,7 @@ macro_rules! problem {
     };
 }
 
-const ALL: [Problem; 17] = [
+const ALL: [Problem; 18] = [
     problem!(loops),
     problem!(contended),
     problem!(joins),
@@ -69,6 +69,7 @@ const ALL: [Problem; 17] = [
     problem!(saturation),
     problem!(queries),
     problem!(keys),
+    problem!(shapes),
     problem!(idle),
     problem!(cores),
 ];

@@ -36,9 +36,11 @@ fn compared_with(program: &Path) -> Printed {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || sender.send(peers.output()));
     let output = receiver.recv_timeout(DEADLINE);
-    let output = output.expect("the comparison hangs").unwrap();
+    let output = output
+        .expect("the comparison ends in time")
+        .expect("it runs");
     Printed {
-        text: String::from_utf8(output.stdout).unwrap(),
+        text: String::from_utf8(output.stdout).expect("it prints text"),
         is_success: output.status.success(),
     }
 }
@@ -46,8 +48,8 @@ fn compared_with(program: &Path) -> Printed {
 /// A program that does what these lines of a shell do.
 fn script(name: &str, lines: &str) -> PathBuf {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    fs::write(&path, format!("#!/bin/sh\n{lines}\n")).unwrap();
-    fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+    fs::write(&path, format!("#!/bin/sh\n{lines}\n")).expect("the folder is there");
+    fs::set_permissions(&path, Permissions::from_mode(0o755)).expect("the file is ours");
     path
 }
 

@@ -23,6 +23,7 @@ use crate::sized::{self, Comparison};
 use data::Data;
 
 pub(crate) use case::Task;
+pub(crate) use chunks::merged;
 
 /// A row of the table that is joined with.
 pub(crate) type Row = (u64, u64);
