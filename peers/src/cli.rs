@@ -102,9 +102,8 @@ impl Comparison {
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct Settings {
-    /// Short windows and few rounds: shows that everything works, not who wins
-    #[arg(long)]
-    pub(crate) quick: bool,
+    #[command(flatten)]
+    pub(crate) extent: Extent,
     /// Only these contenders (the base of the ratios always runs)
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
@@ -141,7 +140,7 @@ impl Settings {
         // Where contenders run at the same time there is no order.
         let has_order = problem != "idle";
         Self {
-            quick: arguments.quick,
+            extent: arguments.extent,
             rounds: arguments.rounds,
             seed: arguments.seed.filter(|_| has_order),
             is_for_results: true,
@@ -152,10 +151,10 @@ impl Settings {
     /// What to type for the same measurement, with its rounds and the seed of their order if it has one.
     pub(crate) fn command(&self, problem: &str, rounds: usize, seed: Option<u64>) -> String {
         if self.is_for_results {
-            let quick = if self.quick { " --quick" } else { "" };
+            let extent = self.extent.option();
             let seed = seed.map(|seed| format!(" --seed {seed}"));
             return format!(
-                "cargo xtask results {problem}{quick} --rounds {rounds}{}",
+                "cargo xtask results {problem}{extent} --rounds {rounds}{}",
                 seed.unwrap_or_default()
             );
         }
@@ -179,6 +178,39 @@ impl Settings {
     }
 }
 
+/// How much is measured.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct Extent {
+    /// Short windows and few rounds: shows that everything works, not who wins
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Short windows, every other size, less of what takes long, and seven rounds: all problems in about half an hour
+    #[arg(long, conflicts_with = "quick")]
+    pub(crate) short: bool,
+}
+
+impl Extent {
+    /// Whether nothing is left out.
+    pub(crate) fn is_full(self) -> bool {
+        !self.quick && !self.short
+    }
+
+    /// Whether inputs of this size are measured: where it is to be short, every other power of ten.
+    pub(crate) fn has_size(self, len: usize) -> bool {
+        let power = len.max(1).ilog10();
+        !self.short || (power.is_multiple_of(2) && len == 10_usize.pow(power))
+    }
+
+    /// What to type for it, with the space before.
+    fn option(self) -> &'static str {
+        match (self.quick, self.short) {
+            (true, _) => " --quick",
+            (_, true) => " --short",
+            _ => "",
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct TimerArguments {
     #[command(flatten)]
@@ -198,9 +230,8 @@ pub(crate) struct ResultsArguments {
     /// Seed of the order of contenders within the rounds [default: drawn]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Short windows and few rounds: shows that everything works, not who wins
-    #[arg(long)]
-    pub(crate) quick: bool,
+    #[command(flatten)]
+    pub(crate) extent: Extent,
     /// The page
     #[arg(long, value_name = "FILE.md", default_value = "peers/RESULTS.md")]
     pub(crate) page: PathBuf,
@@ -208,10 +239,10 @@ pub(crate) struct ResultsArguments {
 
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct TimerSize {
-    /// How many sleeps [default: a million, or a hundred thousand with --quick]
+    /// How many sleeps [default: a million, or a hundred thousand with --quick and --short]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     pub(crate) count: Option<u32>,
-    /// How long each is, in milliseconds [default: 10000, or 500 with --quick]
+    /// How long each is, in milliseconds [default: 10000, or 500 with --quick and --short]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=60_000))]
     pub(crate) millis: Option<u32>,
 }
@@ -226,7 +257,7 @@ pub(crate) struct ShapesArguments {
 
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Search {
-    /// How many shapes [default: 100, or 10 with --quick; with --seconds, as many as there is time for]
+    /// How many shapes [default: 100, or 40 with --short, 10 with --quick; with --seconds, as many as there is time for]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) count: Option<u32>,
     /// Begin no other shape after this time
@@ -263,4 +294,40 @@ pub(crate) fn parse() -> Result<Cli, ExitCode> {
 pub(crate) fn refuse(message: &str) -> ExitCode {
     eprintln!("error: {message}");
     ExitCode::from(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::{Cli, Extent};
+
+    #[test]
+    fn the_options_fit_together() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_comparison_is_full_quick_or_short() {
+        let parse = |words: &str| Cli::try_parse_from(words.split(' '));
+        assert!(parse("peers results joins --short --rounds 9").is_ok());
+        assert!(parse("peers joins --quick").is_ok());
+        assert!(parse("peers joins --quick --short").is_err());
+        assert!(Extent::default().is_full());
+    }
+
+    #[test]
+    fn a_short_comparison_has_every_other_size() {
+        let short = Extent {
+            short: true,
+            ..Extent::default()
+        };
+        let lens = [1, 10, 43, 100, 200, 1_000, 10_000, 1_000_000, 10_000_000];
+        let left: Vec<usize> = lens
+            .into_iter()
+            .filter(|&len| short.has_size(len))
+            .collect();
+        assert_eq!(left, [1, 100, 10_000, 1_000_000]);
+        assert!(lens.iter().all(|&len| Extent::default().has_size(len)));
+    }
 }

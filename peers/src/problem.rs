@@ -35,6 +35,11 @@ impl Problem {
         (self.serve)(contender)
     }
 
+    /// Whether anything is timed, so that results are of a kind of processor.
+    pub(crate) fn is_timed(&self) -> bool {
+        !self.arms.is_empty()
+    }
+
     /// All names, in the order of the results.
     pub(crate) fn names() -> impl Iterator<Item = &'static str> {
         ALL.iter().map(|problem| problem.name)

@@ -17,10 +17,11 @@ use crate::shapes::{ARMS, OURS};
 pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Result<Outcome, String> {
     let search = &settings.search;
     let plan = Plan::new("shapes", settings, ROUNDS, WINDOW);
-    let usual = match (search.seconds, settings.quick) {
-        (Some(_), _) => MOST,
-        (None, true) => QUICK,
-        (None, false) => USUAL,
+    let usual = match search.seconds {
+        Some(_) => MOST,
+        None if settings.extent.quick => QUICK,
+        None if settings.extent.short => SHORT,
+        None => USUAL,
     };
     let count = search.count.unwrap_or(usual) as usize;
     let shapes = Draw::new(plan.seed()).take(count);
@@ -63,6 +64,7 @@ const ROUNDS: usize = 9;
 const WINDOW: Duration = Duration::from_millis(5);
 /// Shapes of a usual search, about a second each.
 const USUAL: u32 = 100;
+const SHORT: u32 = 40;
 const QUICK: u32 = 10;
 /// Shapes of a search that ends by the clock.
 const MOST: u32 = 100_000;
