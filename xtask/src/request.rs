@@ -54,9 +54,11 @@ usage: cargo xtask <command>
   against REVISION <peers command>
                           measures this library and that of an earlier revision by turns,
                           such as `against v0.1.0 joins --rounds 9`
-  results [PROBLEM...] [--rounds N]
+  results [PROBLEM...] [--rounds N] [--short]
                           measures this library beside its peers, problem by problem (default: all), and renews
-                          their sections of peers/RESULTS.md; `results --help` names the problems
+                          their sections of peers/RESULTS.md for this kind of processor; `results --help` names the
+                          problems, --short takes about half an hour for all
+  results --older         lists the sections of that page that are older than the code they measure
   lab-results [tour|loops|waits...] [--minutes N]
                           measures experiments of the laboratory for N minutes (default 23) and renews its page
                           of results with the charts, and the tour in the README of its command; or only parts
@@ -246,6 +248,7 @@ mod tests {
                 "cluster-costs",
                 "inspect-pictures",
                 "against",
+                "results",
                 "results",
                 "lab-results"
             ]

@@ -3,12 +3,22 @@
 //!
 //! Not here: what is measured, and how a section is replaced (`peers`).
 
+mod older;
+
 use crate::command::Invocation;
 use crate::failure::Failure;
 use crate::workspace::{PEERS_MANIFEST, target_subdir};
 
-/// Measures; `words` are problems and options, as for `peers results`.
+/// Measures, then says which tables are older than their code, or with `--older` alone only that; `words` are problems
+/// and options, as for `peers results`.
 pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
+    if !words.iter().eq([OLDER]) {
+        measure(words)?;
+    }
+    older::print()
+}
+
+fn measure(words: &[String]) -> Result<(), Failure> {
     let measure = Invocation::cargo("run --locked --release --manifest-path")
         .arg(PEERS_MANIFEST)
         .arg("--")
@@ -49,6 +59,7 @@ fn with_data_frames(words: &[String]) -> Result<Option<String>, Failure> {
     Ok(Some(python.display().to_string()))
 }
 
+const OLDER: &str = "--older";
 /// The newest when they were first measured.
 const PACKAGES: [&str; 4] = [
     "polars==2.1.0",
