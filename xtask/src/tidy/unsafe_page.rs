@@ -3,7 +3,7 @@
 
 use super::finding::Finding;
 use super::source::{Source, find_word};
-use super::tree::Tree;
+use super::tree::{LIBRARY, Tree};
 
 pub(crate) const PATH: &str = "UNSAFE.md";
 
@@ -18,21 +18,27 @@ says why in a header line `//! Unsafe: reason`; test code is not counted.
 |---|--:|--:|--:|--:|---|
 ";
 
+/// Code that may be unsafe: the library's, the laboratory's, which has an allocator to count
+/// allocations with, and that of the façade, whose jobs may borrow.
+const MAY_BE_UNSAFE: &[&str] = &[
+    LIBRARY,
+    "crates/manyhands-lab/src/",
+    "compat/rayon-core/src/",
+];
+
+/// Blocks, impls, fns, and the rest: traits, extern blocks and attributes.
+type Counts = [usize; 4];
+
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (path, source) in tree.may_be_unsafe() {
-        let has_reason = reason(&source).is_some();
-        match (count(&source).total() > 0, has_reason) {
-            (true, false) => findings.push(Finding::in_file(
-                path,
-                "has unsafe code but no header line `//! Unsafe: reason`",
-            )),
-            (false, true) => findings.push(Finding::in_file(
-                path,
-                "gives a reason for unsafe code but has none",
-            )),
-            _ => {}
-        }
+    for (path, source) in tree.sources() {
+        let complaint = match (may_be_unsafe(path), is_unsafe(source), reason(source)) {
+            (true, true, None) => "has unsafe code but no header line `//! Unsafe: reason`",
+            (true, false, Some(_)) => "gives a reason for unsafe code but has none",
+            (false, true, _) if is_policed(path) => "is no place for unsafe code",
+            _ => continue,
+        };
+        findings.push(Finding::in_file(path, complaint));
     }
     if tree.text(PATH) != Some(&render(tree)) {
         let message = "out of date; `cargo xtask tidy --write` renews it";
@@ -41,69 +47,58 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+fn may_be_unsafe(path: &str) -> bool {
+    MAY_BE_UNSAFE.iter().any(|folder| path.starts_with(folder))
+}
+
+/// Programs of ours; not the peers, nor tests.
+fn is_policed(path: &str) -> bool {
+    let ours = ["crates/", "compat/", "xtask/"];
+    ours.iter().any(|folder| path.starts_with(folder)) && path.contains("/src/")
+}
+
 /// The page as it should be.
 pub(crate) fn render(tree: &Tree) -> String {
-    let mut page = INTRO.to_owned();
-    let mut sum = Count::default();
-    for (path, source) in tree.may_be_unsafe() {
-        let count = count(&source);
-        if count.total() > 0 {
-            let reason = reason(&source).unwrap_or_default().replace('|', "\\|");
-            page += &count.row(path, &reason);
-            sum.add(&count);
-        }
-    }
-    page + &sum.row("total", "")
-}
-
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Count {
-    blocks: usize,
-    impls: usize,
-    fns: usize,
-    /// Traits, extern blocks and attributes.
-    other: usize,
-}
-
-impl Count {
-    fn total(&self) -> usize {
-        self.blocks + self.impls + self.fns + self.other
-    }
-
-    fn add(&mut self, more: &Self) {
-        self.blocks += more.blocks;
-        self.impls += more.impls;
-        self.fns += more.fns;
-        self.other += more.other;
-    }
-
-    fn row(&self, name: &str, reason: &str) -> String {
-        let Self {
-            blocks,
-            impls,
-            fns,
-            other,
-        } = self;
+    let row = |name: &str, [blocks, impls, fns, other]: Counts, reason: &str| {
         format!("| {name} | {blocks} | {impls} | {fns} | {other} | {reason} |\n")
+    };
+    let mut page = INTRO.to_owned();
+    let mut sum = Counts::default();
+    let files = tree.sources().filter(|(path, _)| may_be_unsafe(path));
+    for (path, source) in files.filter(|(_, source)| is_unsafe(source)) {
+        let counts = count(source);
+        let reason = reason(source).unwrap_or_default().replace('|', "\\|");
+        page += &row(path, counts, &reason);
+        sum.iter_mut()
+            .zip(counts)
+            .for_each(|(sum, more)| *sum += more);
     }
+    page + &row("total", sum, "")
 }
 
-fn count(source: &Source) -> Count {
+fn is_unsafe(source: &Source) -> bool {
+    count(source).iter().sum::<usize>() > 0
+}
+
+pub(crate) fn count(source: &Source) -> Counts {
     let code = source.shipped_code();
-    let mut count = Count::default();
+    let mut counts = Counts::default();
     for at in find_word(&code, "unsafe") {
         let after = code[at + "unsafe".len()..].trim_start();
-        if after.starts_with('{') {
-            count.blocks += 1;
+        let kind = if after.starts_with('{') {
+            0
         } else if after.starts_with("impl") {
-            count.impls += 1;
+            1
         } else if is_fn_declaration(after) {
-            count.fns += 1;
-        } else if !is_fn_type(after) {
-            count.other += 1;
-        }
+            2
+        } else if is_fn_type(after) {
+            continue;
+        } else {
+            3
+        };
+        counts[kind] += 1;
     }
-    count
+    counts
 }
 
 fn is_fn_declaration(after: &str) -> bool {
@@ -143,7 +138,6 @@ fn reason(source: &Source) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::tree::LIBRARY;
 
     const DEQUE: &str = "//! A deque.\n//!\n//! Unsafe: slots are raw\n//! memory | words.\n\n\
         unsafe impl Send for A {}\n\
@@ -167,23 +161,10 @@ mod tests {
 
     #[test]
     fn blocks_impls_and_fns_are_counted_apart() {
-        let found = count(&Source::parse(DEQUE));
-        let expected = Count {
-            blocks: 1,
-            impls: 1,
-            fns: 1,
-            other: 0,
-        };
-        assert_eq!(found, expected);
+        assert_eq!(count(&Source::parse(DEQUE)), [1, 1, 1, 0]);
         let rest = "unsafe trait A {}\nunsafe extern \"C\" fn f() {}\nunsafe extern \"C\" {}\n\
             #[unsafe(no_mangle)]\ntype F = unsafe extern \"C\" fn(u8);";
-        let expected = Count {
-            blocks: 0,
-            impls: 0,
-            fns: 1,
-            other: 3,
-        };
-        assert_eq!(count(&Source::parse(rest)), expected);
+        assert_eq!(count(&Source::parse(rest)), [0, 0, 1, 3]);
     }
 
     #[test]
@@ -218,5 +199,16 @@ mod tests {
     #[test]
     fn a_reason_without_unsafe_code_is_found() {
         assert_eq!(findings_with_current_page("//! Unsafe: once.\n").len(), 1);
+    }
+
+    #[test]
+    fn unsafe_code_elsewhere_is_found() {
+        let page = render(&Tree::default());
+        let tree = |path| Tree::of(&[(path, "unsafe impl Send for A {}"), (PATH, &page)]);
+        assert_eq!(check(&tree("crates/manyhands-cli/src/main.rs")).len(), 1);
+        assert_eq!(check(&tree("xtask/src/main.rs")).len(), 1);
+        for path in ["peers/src/main.rs", "crates/manyhands/tests/it/main.rs"] {
+            assert!(check(&tree(path)).is_empty(), "{path}");
+        }
     }
 }

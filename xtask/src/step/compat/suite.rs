@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::published::Package;
-use super::{Extent, build_folder};
+use super::{Part, build_folder};
 use crate::command::Invocation;
 use crate::failure::Failure;
 
@@ -34,6 +34,12 @@ impl Count {
         self.ignored += more.ignored;
         self.failed.extend_from_slice(&more.failed);
     }
+
+    /// How many tests there are, and how many of them passed, failed and were ignored.
+    pub(crate) fn cells(&self) -> [String; 4] {
+        let (passed, failed, ignored) = (self.passed, self.failed.len(), self.ignored);
+        [passed + failed + ignored, passed, failed, ignored].map(|count| count.to_string())
+    }
 }
 
 /// A suite of a package.
@@ -45,7 +51,7 @@ pub(crate) struct Row {
 }
 
 /// Builds and runs the package's tests. Each suite is a row.
-pub(crate) fn run_all(package: &Package, extent: Extent) -> Result<Vec<Row>, Failure> {
+pub(crate) fn run_all(package: &Package, part: Part) -> Result<Vec<Row>, Failure> {
     let cargo_test = |options: &str| {
         Invocation::cargo(&format!("test {options} --manifest-path"))
             .arg(package.folder.join("Cargo.toml"))
@@ -68,16 +74,16 @@ pub(crate) fn run_all(package: &Package, extent: Extent) -> Result<Vec<Row>, Fai
     };
     for program in programs {
         let suite = suite_name(program, package.name);
-        if extent == Extent::Short && suite == LONG {
+        if part == Part::Short && suite == LONG {
             continue;
         }
         let module = package.module.filter(|_| suite == UNIT_TESTS);
-        let count = run_program(&package.folder, program, module)?;
+        let count = run_program(&package.folder, program, module.as_slice())?;
         if count != Count::default() {
             row(suite, count);
         }
     }
-    if package.module.is_some() || extent == Extent::Full {
+    if package.module.is_some() || part == Part::Suites {
         let examples = cargo_test("--quiet --doc").arg("--");
         let examples = package.module.into_iter().fold(examples, Invocation::arg);
         let (text, ended) = examples.stdout_even_if_it_fails()?;
@@ -88,14 +94,13 @@ pub(crate) fn run_all(package: &Package, extent: Extent) -> Result<Vec<Row>, Fai
 }
 
 /// Runs a test program in its package's folder, or those of its tests that `options` choose.
-pub(super) fn run_program<'a>(
+pub(super) fn run_program(
     folder: &Path,
     program: &str,
-    options: impl IntoIterator<Item = &'a str>,
+    options: &[&str],
 ) -> Result<Count, Failure> {
-    let invocation = options
-        .into_iter()
-        .fold(Invocation::program(program), Invocation::arg)
+    let invocation = Invocation::program(program)
+        .args(options)
         .folder(folder)
         // To print the stack of each expected panic takes long.
         .env("RUST_BACKTRACE", "0")

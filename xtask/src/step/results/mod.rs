@@ -20,10 +20,8 @@ pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
 
 fn measure(words: &[String]) -> Result<(), Failure> {
     let measure = Invocation::cargo("run --locked --release --manifest-path")
-        .arg(PEERS_MANIFEST)
-        .arg("--")
-        .arg("results");
-    let measure = words.iter().fold(measure, Invocation::arg);
+        .args(&[PEERS_MANIFEST, "--", "results"])
+        .args(words);
     match with_data_frames(words) {
         Ok(Some(python)) => measure.env("PEERS_PYTHON", python).run(),
         Ok(None) => measure.run(),
@@ -45,17 +43,16 @@ fn with_data_frames(words: &[String]) -> Result<Option<String>, Failure> {
     if !python.exists() {
         Invocation::new("python3 -m venv").arg(&folder).run()?;
     }
-    let install = Invocation::program(&python);
-    let install = [
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-    ]
-    .iter()
-    .fold(install, Invocation::arg);
-    PACKAGES.iter().fold(install, Invocation::arg).run()?;
+    Invocation::program(&python)
+        .args(&[
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+        ])
+        .args(&PACKAGES)
+        .run()?;
     Ok(Some(python.display().to_string()))
 }
 

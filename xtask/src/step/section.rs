@@ -1,4 +1,4 @@
-//! Tables in the façade's page: a section stands between two comments, and a command replaces it.
+//! What commands write into pages: a section stands between two comments, and a command replaces it.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::workspace;
 
 /// Puts `text` between the comments `begin name` and `end name` of the page, whose path is relative to the root.
-pub(super) fn renew(page: &str, name: &str, text: &str) -> Result<(), Failure> {
+pub(in crate::step) fn renew(page: &str, name: &str, text: &str) -> Result<(), Failure> {
     let path = workspace::root().join(page);
     let cannot = |verb: &str, error| Failure::new(format!("cannot {verb} {page}: {error}"));
     let old = fs::read_to_string(&path).map_err(|error| cannot("read", error))?;
@@ -25,7 +25,7 @@ fn replaced(page: &str, name: &str, text: &str) -> Option<String> {
 }
 
 /// When and on what something was run, as a sentence without its end. Which code it was, the page's history says.
-pub(super) fn conditions() -> String {
+pub(in crate::step) fn conditions() -> String {
     let first_line = |line: &str| {
         let text = Invocation::new(line).stdout().unwrap_or_default();
         text.lines().next().unwrap_or("unknown").trim().to_owned()
