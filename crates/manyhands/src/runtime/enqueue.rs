@@ -29,7 +29,7 @@ use std::ptr;
 pub(crate) enum Origin {
     /// It is new, and goes to the current runtime.
     New(Priority),
-    /// It was woken or is to be dropped, and goes back to the runtime whose registry it is in, under this key.
+    /// It was woken or must be dropped, and goes back to the runtime whose registry it is in, under this key.
     Woken {
         registry: &'static TaskRegistry,
         key: TaskKey,

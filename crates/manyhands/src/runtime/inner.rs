@@ -181,7 +181,7 @@ impl RuntimeInner {
     }
 
     /// Wakes a worker for new work, unless one is already looking. Where as many run as may, the monitor
-    /// is to look whether they do.
+    /// must look whether they do.
     pub(crate) fn wake_if_nobody_searches(&self) {
         waking::wake_if_nobody_searches(self);
     }

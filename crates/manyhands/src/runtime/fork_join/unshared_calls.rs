@@ -73,7 +73,7 @@ pub(crate) struct UnsharedCall<J, R> {
     end: AtomicU64,
 }
 
-/// Makes a fork of the positions of a call from this one on. Null: one that only the owner is to run.
+/// Makes a fork of the positions of a call from this one on. Null: only the owner may run it.
 type Open<J, R> = unsafe fn(*mut UnsharedCall<J, R>, u64, &R) -> *mut J;
 
 /// The positions of a call.

@@ -85,7 +85,7 @@ impl OvercommitForShort {
         self.on.map_or(0, |on| on.threads)
     }
 
-    /// Whether a thread is to be woken now for tasks that wait and no thread was woken for; `found` counts the short
+    /// Whether to wake a thread now for tasks that wait and no thread was woken for; `found` counts the short
     /// ones found so far. Seldom while nothing is found: all that wait may be long ones.
     pub(super) fn wakes(&mut self, now: Instant, found: u64) -> bool {
         let Some(on) = self.on.as_mut().filter(|on| now >= on.look_at) else {

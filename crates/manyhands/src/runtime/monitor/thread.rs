@@ -199,7 +199,7 @@ impl Pace {
         };
     }
 
-    /// Threads run calls alone: one that goes on is to be opened soon.
+    /// Threads run calls alone: one that goes on must be opened soon.
     fn stay_close(&mut self) {
         self.interval = self.interval.min(BLOCKED_AFTER);
         self.inactive_for = Duration::ZERO;

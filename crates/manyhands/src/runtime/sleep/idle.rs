@@ -370,7 +370,7 @@ impl Idle {
         self.claim_below(|| self.running_max())
     }
 
-    /// Claims a worker that is to run a short task, if one more may do so. Else the next one that falls asleep looks again.
+    /// Claims a worker to run a short task, if one more may do so. Else the next one that falls asleep looks again.
     pub(crate) fn claim_for_short_task(&self) -> Option<Claim> {
         let claim = || self.claim_below(|| self.running_short_max());
         claim().or_else(|| {

@@ -109,7 +109,7 @@ impl OccupiedSlot {
         next_timer.into_iter().chain(limit).min()
     }
 
-    /// Whether the occupant's wheel is to be advanced.
+    /// Whether the occupant's wheel must be advanced.
     pub(crate) fn is_timer_due(&self) -> bool {
         until(self.timers.next_due(), Moment::now) == Some(Duration::ZERO)
     }

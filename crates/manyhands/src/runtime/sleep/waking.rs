@@ -317,7 +317,7 @@ pub(crate) fn link_outside(
 pub(crate) enum Next<R> {
     /// Work, at the first look.
     FoundWork(R),
-    /// A short task, for a worker beyond the limit. `Idle::end_short_task` is to be called when it has been run.
+    /// A short task, for a worker beyond the limit. `Idle::end_short_task` must be called when it has been run.
     FoundShort(R),
     /// Work, after it has spun.
     Searched(R),

@@ -439,7 +439,7 @@ fn take_outside(
 
 /// Keeps the first task of a run in hand and the rest as the worker's own. While threads are blocked, those of the kind
 /// that blocked come last: each costs another thread, and what does not block need not wait for all of these. If there
-/// is more left where the run was taken, or now in the worker's own queue, another worker is to come for it.
+/// is more left where the run was taken, or now in the worker's own queue, another worker must come for it.
 fn keep(
     shared: &RuntimeInner,
     slot: &OccupiedSlot,

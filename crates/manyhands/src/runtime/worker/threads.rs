@@ -160,9 +160,9 @@ fn work(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) -> 
     end
 }
 
-/// Runs the start hook. A thread that waits there has not come to the work yet for which it was started. Were the wait
-/// declared, another thread would be started for that work at once, wait in the same way, and so on. So the monitor detects
-/// the wait, if it is long (`monitor/blocked.rs`).
+/// Runs the start hook. A thread that waits there has not come to the work yet for which it was started. If the wait
+/// were declared, another thread would be started for that work at once, wait in the same way, and so on. So the
+/// monitor detects the wait, if it is long (`monitor/blocked.rs`).
 fn run_start_hook(shared: &RuntimeInner, slot: &OccupiedSlot, index: usize) {
     slot.set_occupant(SlotState::Starting);
     slot.run_undeclared(|| Settings::run_hook(shared.settings.on_start.as_ref(), index));
