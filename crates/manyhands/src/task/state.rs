@@ -12,7 +12,7 @@
 //! Marks, which are only ever set, except for `NOTIFIED`:
 //! - `CLAIMED`: a thread runs the closure, ran it or dropped it.
 //! - `NOTIFIED`: the future was woken while it was polled.
-//! - `CANCELLED`: the task is to be dropped.
+//! - `CANCELLED`: the task must be dropped.
 //! - `DONE`: the future is dropped, and the outcome is stored where it was.
 //!
 //! # A future's life
@@ -79,7 +79,7 @@ pub(super) enum AfterWake {
 pub(super) struct Claimed {
     /// The handle exists, or an abort handle. If not, and the caller also holds the queue's part, only the caller has the cell.
     pub(super) is_shared: bool,
-    /// The closure is to be dropped, not run.
+    /// The closure must be dropped, not run.
     pub(super) is_cancelled: bool,
 }
 
@@ -109,7 +109,7 @@ pub(super) enum AfterPoll {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum AfterFinish {
-    /// The handle; its waiter is to be woken.
+    /// The handle; its waiter must be woken.
     Awaited,
     /// The runner; but wakers still hold the cell.
     Detached,
@@ -348,7 +348,7 @@ fn after_wake(before: u32, after: u32) -> AfterWake {
     }
 }
 
-/// The word after a release: a future with neither wakers nor a handle is to be dropped.
+/// The word after a release: a future with neither wakers nor a handle must be dropped.
 fn orphaned(word: u32) -> u32 {
     if released(word) == AfterRelease::Queue {
         word | QUEUED | CANCELLED
