@@ -140,7 +140,7 @@ impl<T> State<T> {
         self.closed.as_ref()
     }
 
-    /// The item that is to be received next.
+    /// The item that will be received next.
     pub(super) fn first(&self) -> Option<&T> {
         let first = self.batch_items.front().or_else(|| self.buffer.first());
         first.or_else(|| self.senders.first_data())
