@@ -95,7 +95,7 @@ struct Tasks {
     left: u64,
 }
 
-/// A task that was taken out. Its waker, if it was held, is to be woken or dropped without the lock of the shard.
+/// A task that was taken out. Its waker, if it was held, must be woken or dropped without the lock of the shard.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct TakenOut(Option<Waker>);

@@ -15,7 +15,7 @@ pub(crate) struct SharedShard {
     shard: Mutex<Shard>,
     /// Threads that found it locked.
     came: AtomicU32,
-    /// Those of them that have had it.
+    /// How many of these threads have locked it since.
     went: AtomicU32,
 }
 
