@@ -1,8 +1,8 @@
 //! Freezing and thawing tasks, for one connection: what it has frozen is thawed when it ends.
 //!
-//! A program whose task stays frozen may hang, and who froze it may be gone: a terminal was closed, a client was killed. The
-//! system closes the connections of a process that ends, however it ends, so a task is frozen no longer than the
-//! connection lasts that asked for it last.
+//! A program whose task stays frozen may hang, and the client that froze it may be gone: a terminal was closed, a
+//! client was killed. The system closes the connections of a process that ends, however it ends, so a task is frozen no
+//! longer than the connection lasts that asked for it last.
 //!
 //! Not here: what being frozen does (`recording/enabled/tasks/frozen.rs`), and whether the program allows it at all (`control.rs`).
 
