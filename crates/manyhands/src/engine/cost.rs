@@ -9,6 +9,7 @@
 
 use crate::call_site::History;
 use crate::engine::HelperPolicy;
+use crate::engine::ranges::LEAVE_BEHIND;
 use crate::engine::rate::Rate;
 use crate::sync::clock;
 
@@ -255,8 +256,6 @@ const WAKE_NANOS: u64 = 25_000;
 const SPINNING_NANOS_MAX: u64 = 100_000;
 /// As many items that take about a nanosecond or two fit in a block of a caller alone.
 const TINY_ITEMS: u64 = 64;
-/// What is left is at least three of these parts: of a range after a claim, of the places after one that nobody may need.
-pub(super) const LEAVE_BEHIND: u32 = 4;
 /// Runners beyond the number of workers: those that compensate for blocked ones. With two workers their ranges fit in the frame.
 const RUNNERS_SPARE: usize = 6;
 /// The same, where bodies may wait for one another, or for the next item.

@@ -22,7 +22,6 @@
 //! over a range must see all that the last runner did: Release and Acquire. The same pair makes the count of spent
 //! positions a plain number of the runner.
 
-use crate::engine::cost::LEAVE_BEHIND;
 use crate::job::abort;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Padded, thread};
@@ -275,6 +274,10 @@ fn unpack(word: u64) -> (u32, u32) {
 
 /// Ranges kept in the loop's own frame; more are allocated.
 const INLINE: usize = if cfg!(loom) { 2 } else { 8 };
+
+/// What is left is at least three of these parts: of a range after a claim, of the places after one that nobody may need.
+/// Here, because the models have no `cost.rs`.
+pub(super) const LEAVE_BEHIND: u32 = 4;
 
 #[cfg(all(test, not(loom)))]
 mod tests {
