@@ -25,6 +25,8 @@ pub(crate) enum Command {
     Compare(Comparison),
     /// Measures problems, all by default, and renews their sections of the page of results
     Results(ResultsArguments),
+    /// The main cases on 1, 2, 4, 8 … CPUs of this machine, with a table and a chart in a folder
+    Scale { folder: PathBuf },
     /// One contender in a process of its own, driven over its standard streams
     #[command(hide = true)]
     Child { problem: String, contender: String },

@@ -27,6 +27,7 @@ mod queries;
 mod report;
 mod results;
 mod saturation;
+mod scale;
 mod server;
 mod shapes;
 mod sized;
@@ -52,14 +53,19 @@ fn main() -> ExitCode {
     match arguments.command {
         Command::Compare(comparison) => {
             let (problem, settings) = comparison.meant();
-            match compare(problem, &settings) {
-                Ok(Outcome::Agreed) => ExitCode::SUCCESS,
-                Ok(Outcome::Failed) => ExitCode::FAILURE,
-                Err(message) => cli::refuse(&message),
-            }
+            ended(compare(problem, &settings))
         }
+        Command::Scale { folder } => ended(scale::run(&folder)),
         Command::Results(arguments) => results::run(&arguments),
         Command::Child { problem, contender } => child(&problem, &contender),
+    }
+}
+
+fn ended(outcome: Result<Outcome, String>) -> ExitCode {
+    match outcome {
+        Ok(Outcome::Agreed) => ExitCode::SUCCESS,
+        Ok(Outcome::Failed) => ExitCode::FAILURE,
+        Err(message) => cli::refuse(&message),
     }
 }
 

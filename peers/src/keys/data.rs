@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::marker::PhantomData;
 
-use crate::keys::{Keys, Row, Task};
+use crate::keys::{Keys, Order, Row, Task};
 use crate::mix::mix;
 use crate::sized::{self, Case, Stopwatch, in_order};
 
@@ -20,44 +20,82 @@ impl<C: Keys> sized::Data for Data<C> {
     type Task = Task;
 
     fn new(case: Case<Task>) -> Self {
-        let rows = (case.len as u64 / 10).max(1);
-        let below = match case.task {
-            Task::CountFew => 1_000,
-            Task::CountMany => 1_000_000,
-            Task::Join => 2 * rows,
-            Task::Sort | Task::SortStable => u64::MAX,
+        let len = case.len as u64;
+        let rows = (len / 10).max(1);
+        let value = |number| match case.task {
+            Task::CountFew => mix(number) % 1_000,
+            Task::CountMany => mix(number) % 1_000_000,
+            Task::CountSpread => spread(mix(number) % 1_000_000),
+            Task::Join => mix(number) % (2 * rows),
+            Task::JoinSpread => spread(mix(number) % (2 * rows)),
+            Task::JoinClustered => clustered(mix(number) % (2 * rows)),
+            Task::Sort(order) | Task::SortStable(order) => number_at(number, len, order),
         };
-        let numbers = 0..case.len as u64;
+        let key = |row| match case.task {
+            Task::JoinSpread => spread(row),
+            Task::JoinClustered => clustered(row),
+            _ => row,
+        };
         Self {
             task: case.task,
-            values: numbers.map(|number| mix(number) % below).collect(),
-            table: (0..rows).map(|row| (row, mix(row))).collect(),
+            values: (0..len).map(value).collect(),
+            table: (0..rows).map(|row| (key(row), mix(row))).collect(),
             contender: PhantomData,
         }
     }
 
     fn check(&self) -> u64 {
         match self.task {
-            Task::CountFew | Task::CountMany => {
+            Task::CountFew | Task::CountMany | Task::CountSpread => {
                 let counts = C::count(&self.values).into_iter();
                 counts.fold(0, |sum: u64, (key, count)| {
                     sum.wrapping_add(mix(mix(key) ^ count as u64))
                 })
             }
-            Task::Join => C::join(&self.values, &self.table),
-            Task::Sort => in_order(&self.sorted(C::sort)),
-            Task::SortStable => in_order(&self.sorted(C::sort_stable)),
+            Task::Join | Task::JoinSpread | Task::JoinClustered => {
+                C::join(&self.values, &self.table)
+            }
+            Task::Sort(_) => in_order(&self.sorted(C::sort)),
+            Task::SortStable(_) => in_order(&self.sorted(C::sort_stable)),
         }
     }
 
     fn measure(&self, stopwatch: Stopwatch) -> f64 {
         let (values, table) = (&self.values[..], &self.table[..]);
         match self.task {
-            Task::CountFew | Task::CountMany => stopwatch.time(|| C::count(black_box(values))),
-            Task::Join => stopwatch.time(|| C::join(black_box(values), black_box(table))),
-            Task::Sort => stopwatch.time(|| self.sorted(C::sort)),
-            Task::SortStable => stopwatch.time(|| self.sorted(C::sort_stable)),
+            Task::CountFew | Task::CountMany | Task::CountSpread => {
+                stopwatch.time(|| C::count(black_box(values)))
+            }
+            Task::Join | Task::JoinSpread | Task::JoinClustered => {
+                stopwatch.time(|| C::join(black_box(values), black_box(table)))
+            }
+            Task::Sort(_) => stopwatch.time(|| self.sorted(C::sort)),
+            Task::SortStable(_) => stopwatch.time(|| self.sorted(C::sort_stable)),
         }
+    }
+}
+
+/// A key from the whole range for each number; different ones for different numbers.
+fn spread(number: u64) -> u64 {
+    mix(number ^ 0x9e37_79b9_7f4a_7c15)
+}
+
+/// Groups of 64 that follow one another, each far from the next.
+fn clustered(number: u64) -> u64 {
+    ((number / 64) << 32) | (number % 64)
+}
+
+/// The number at one of `len` places.
+fn number_at(place: u64, len: u64, order: Order) -> u64 {
+    match order {
+        Order::Random => mix(place) % u64::MAX,
+        Order::Sorted => place,
+        Order::Reversed => len - place,
+        Order::Runs => {
+            let run = len.div_ceil(100);
+            place % run * 100 + place / run
+        }
+        Order::Few => mix(place) % 8,
     }
 }
 

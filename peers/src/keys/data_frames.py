@@ -90,6 +90,42 @@ class DuckDB:
         return [column.to_numpy().astype(U64) for column in table.columns]
 
 
+def spread(numbers):
+    return mix(numbers ^ U64(0x9E3779B97F4A7C15))
+
+
+def clustered(numbers):
+    return ((numbers // U64(64)) << U64(32)) | (numbers % U64(64))
+
+
+def ordered(order, count):
+    """The numbers that are to be sorted, as `number_at` in `data.rs`."""
+    places = np.arange(count, dtype=U64)
+    if order == "sorted":
+        return places
+    if order == "reversed":
+        return U64(count) - places
+    if order == "runs":
+        run = U64(-(-count // 100))
+        return places % run * U64(100) + places // run
+    return mix(places) % U64(8 if order == "few" else 2**64 - 1)
+
+
+def data(name, count, rows):
+    """The method of a case, its values and the keys of its table."""
+    random = mix(np.arange(count, dtype=U64))
+    keys = np.arange(rows, dtype=U64)
+    kind, _, drawn = name.partition("-")
+    draw = {"spread": spread, "clustered": clustered}.get(drawn, lambda numbers: numbers)
+    if kind == "count":
+        return "count", draw(random % U64(1_000 if drawn == "few" else 1_000_000)), keys
+    if kind == "join":
+        return "join", draw(random % U64(2 * rows)), draw(keys)
+    if drawn == "stable" or drawn.startswith("stable-"):
+        return "sort_stable", ordered(drawn.removeprefix("stable").removeprefix("-"), count), keys
+    return "sort", ordered(drawn, count), keys
+
+
 class Case:
     """The data of one case, its checksum, and the call that is timed."""
 
@@ -97,11 +133,9 @@ class Case:
         task, count = text.split(" ")
         count = int(count)
         rows = max(count // 10, 1)
-        below = {"count-few": 1_000, "count-many": 1_000_000, "join": 2 * rows}
-        values = mix(np.arange(count, dtype=U64)) % U64(below.get(task, 2**64 - 1))
-        keys = np.arange(rows, dtype=U64)
-        engine = (Polars if ENGINE == "polars" else DuckDB)(values, keys, mix(keys))
-        task = "count" if task.startswith("count") else task.replace("-", "_")
+        task, values, keys = data(task, count, rows)
+        payloads = mix(np.arange(rows, dtype=U64))
+        engine = (Polars if ENGINE == "polars" else DuckDB)(values, keys, payloads)
         self.text = text
         self.call = getattr(engine, task)
         self.checksum = self.check(task, engine)

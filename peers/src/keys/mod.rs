@@ -1,8 +1,11 @@
 //! Keys: counting, joining and sorting numbers, at most ten million of them.
 //!
-//! - `count-few`, `count-many`: how often each of a thousand or a million keys occurs.
-//! - `join`: the sum over all numbers with a partner in a table of a tenth as many rows; half have one.
-//! - `sort`, `sort-stable`: random numbers; each call sorts a copy.
+//! - `count-few`, `count-many`: how often each of a thousand or a million keys occurs, all from 0 on; `count-spread`: of a
+//!   million keys from the whole range.
+//! - `join`: the sum over all numbers with a partner in a table of a tenth as many rows, with keys from 0 on; half have one.
+//!   `join-spread`, `join-clustered`: with keys from the whole range, and in groups far from each other.
+//! - `sort`, `sort-stable`: random numbers; each call sorts a copy. Behind the name stands another order before:
+//!   `sorted`, `reversed`, `runs` (a hundred ascending ones) and `few` (eight different numbers).
 //!
 //! Not here: chains without keys (`queries`).
 
@@ -22,7 +25,7 @@ use crate::report::{Outcome, Report};
 use crate::sized::{self, Comparison};
 use data::Data;
 
-pub(crate) use case::Task;
+pub(crate) use case::{Order, Task};
 pub(crate) use chunks::merged;
 
 /// A row of the table that is joined with.
@@ -57,17 +60,20 @@ fn left_out<T>() -> T {
 pub(crate) const ARMS: [Arm; 12] = [
     Arm::base("sequential", "sequential"),
     Arm::base("sequential again", "sequential"),
-    Arm::contender("std-map").of(&["count-few", "count-many"]),
+    Arm::contender("std-map").of(&["count-few", "count-many", "count-spread"]),
     Arm::contender("manyhands"),
     Arm::contender("manyhands-unordered"),
     Arm::contender("rayon"),
     Arm::contender("chunks"),
     Arm::contender("polars"),
     Arm::contender("duckdb"),
-    Arm::contender("dotnet-sequential"),
-    Arm::contender("dotnet-plinq"),
+    Arm::contender("dotnet-sequential").of(DOTNET),
+    Arm::contender("dotnet-plinq").of(DOTNET),
     Arm::contender("dotnet-plinq-aggregate").of(&["count-few", "count-many", "join"]),
 ];
+
+/// The cases that .NET's program has.
+const DOTNET: &[&str] = &["count-few", "count-many", "join", "sort", "sort-stable"];
 
 const COMPARISON: Comparison = Comparison {
     problem: "keys",
