@@ -35,7 +35,7 @@
 //! one receiver too many. A receive takes from the buffer, or begins to wait, only while the batch is empty (C6).
 //!
 //! Not here: the lock, and the waking, which happens after the lock is released (`inner.rs`); waiters that neither send nor
-//! receiving (`until.rs`).
+//! receive (`until.rs`).
 
 mod until;
 

@@ -27,7 +27,7 @@ pub enum WhenFull {
     Wait,
     /// It drops the item that would be received last, to make room.
     DropNewest,
-    /// It drops the item that would be received next, to make room.
+    /// It drops the item that would be received next, to make room: the oldest of a channel that is first in, first out.
     DropOldest,
     /// It drops the item that it was given.
     #[doc(alias = "DropWrite")]

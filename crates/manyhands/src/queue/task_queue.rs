@@ -174,7 +174,8 @@ impl<T: Linked> TaskQueue<T> {
         self.front.load(Ordering::Relaxed).addr()
     }
 
-    /// How many tasks are queued, counted up to `max`; 0 while another thread takes. Meanwhile [`take`](Self::take) gives up.
+    /// How many tasks are queued, counted up to `max`; 0 while another thread takes. Meanwhile [`take`](Self::take) gives
+    /// up, so a push does not ask, nor does a model.
     #[cfg(not(loom))]
     pub(crate) fn count(&self, max: usize) -> usize {
         if self.is_empty() || !self.try_lock() {

@@ -5,9 +5,10 @@
 //!
 //! Unsafe: calls of the C library.
 
-/// Names a thread of this process to the functions below. 0 names none.
+/// Names a thread of this process to the functions below. 0 names none. Nothing is called when a thread ends, so a name must
+/// not hold a resource.
 ///
-/// The lower half is its processor-time clock, the upper half its number in `/proc`.
+/// On Linux the lower half is its processor-time clock, the upper half its number in `/proc`.
 pub(crate) type ThreadName = u64;
 
 /// Names the calling thread.

@@ -1,6 +1,6 @@
 //! Opening a call to helpers: the owner opens it in a helper slot, runs it, closes it, and waits for the last helper.
 //!
-//! Not here: the helper slot's own protocol (`helper_slot.rs`), and what helpers do (`scope.rs`, `parallel`).
+//! Not here: the helper slot's own protocol (`helper_slot.rs`), and what helpers do (`scope.rs`, `engine/helped.rs`).
 //!
 //! Unsafe: the call is handed to its helpers by pointer.
 

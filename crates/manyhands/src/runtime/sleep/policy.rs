@@ -4,7 +4,8 @@
 //! the counts before ([`Seen`]), and takes a step of `waking.rs` afterwards, which looks at the counts once more.
 //!
 //! Work that is simply there, such as a task, a closure of a scope or an entry that a thief has asked for, has one rule:
-//! somebody must come for it (`waking::wake_if_nobody_searches`). Everything else is decided here.
+//! somebody must come for it (`waking::wake_if_nobody_searches`). Whether a worker notifies others of a task
+//! that it has woken itself (`notify`), and everything else, is decided here.
 //!
 //! The numbers of searching, waking and sharing forks are here, too.
 //!
