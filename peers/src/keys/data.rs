@@ -86,7 +86,7 @@ fn clustered(number: u64) -> u64 {
 }
 
 /// The number at one of `len` places.
-fn number_at(place: u64, len: u64, order: Order) -> u64 {
+pub(crate) fn number_at(place: u64, len: u64, order: Order) -> u64 {
     match order {
         Order::Random => mix(place) % u64::MAX,
         Order::Sorted => place,

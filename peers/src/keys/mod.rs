@@ -27,6 +27,7 @@ use data::Data;
 
 pub(crate) use case::{Order, Task};
 pub(crate) use chunks::merged;
+pub(crate) use data::number_at;
 
 /// A row of the table that is joined with.
 pub(crate) type Row = (u64, u64);

@@ -4,9 +4,10 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::keys::number_at;
 use crate::mix::mix;
 use crate::shapes::Shapes;
-use crate::shapes::shape::{Body, Costs, Form, Order, Shape};
+use crate::shapes::shape::{Body, Costs, Form, Shape};
 use crate::sized::in_order;
 use crate::window;
 
@@ -34,7 +35,8 @@ impl Data {
             wanted: 0,
         };
         if let Form::Sort(order) = shape.form {
-            data.values = values(order, shape.len as u64);
+            let len = shape.len as u64;
+            data.values = (0..len).map(|place| number_at(place, len, order)).collect();
             return data;
         }
         let of = |index| steps_of(shape, index);
@@ -165,21 +167,6 @@ fn steps_of(shape: Shape, index: usize) -> u32 {
     };
     let steps = (u64::from(shape.steps) * part + whole / 2) / whole;
     u32::try_from(steps).unwrap_or(u32::MAX)
-}
-
-fn values(order: Order, len: u64) -> Vec<u64> {
-    match order {
-        Order::Spread => (0..len).map(mix).collect(),
-        Order::Sorted => (0..len).collect(),
-        Order::Reversed => (0..len).rev().collect(),
-        Order::Runs => {
-            let run = len.div_ceil(100);
-            (0..len)
-                .map(|index| index % run * 100 + index / run)
-                .collect()
-        }
-        Order::Few => (0..len).map(|index| mix(index) % 8).collect(),
-    }
 }
 
 const FACTOR: u64 = 0x5851_f42d_4c95_7f2d;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::keys::Order;
 use crate::mix::mix;
 
 /// One shape. Its words are the case of a request.
@@ -40,18 +41,6 @@ pub(crate) enum Form {
     Sort(Order),
     /// Counts by one of this many keys.
     Group(u32),
-}
-
-/// The order of numbers that are to be sorted.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Order {
-    Spread,
-    Sorted,
-    Reversed,
-    /// A hundred ascending runs, one behind the other.
-    Runs,
-    /// Eight different numbers.
-    Few,
 }
 
 /// How what items cost is spread over them.
@@ -246,7 +235,7 @@ const CALLERS: [(&str, Caller); 3] = [
     ("two", Caller::TwoThreads),
 ];
 const ORDERS: [(&str, Order); 5] = [
-    ("spread", Order::Spread),
+    ("spread", Order::Random),
     ("sorted", Order::Sorted),
     ("reversed", Order::Reversed),
     ("runs", Order::Runs),
