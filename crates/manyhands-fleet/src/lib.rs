@@ -28,6 +28,7 @@ pub mod engine;
 mod enrol;
 mod error;
 pub mod export;
+mod file_lock;
 mod measured;
 pub mod page;
 pub mod plan;

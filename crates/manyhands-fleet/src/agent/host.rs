@@ -1,10 +1,9 @@
 //! The machine an agent is on: its name, and the file that its agents lock in turn.
 
 use super::spool::open_lock;
-use crate::{FleetError, Name, wire};
+use crate::{FleetError, Name, file_lock::FileLock, wire};
 use std::{
     env,
-    fs::{File, TryLockError},
     path::{Path, PathBuf},
 };
 
@@ -45,13 +44,8 @@ pub fn default_host_lock() -> Result<PathBuf, FleetError> {
 }
 
 /// Takes the machine's lock; `None` if another agent has it.
-pub(super) fn lock_host(path: &Path) -> Result<Option<File>, FleetError> {
-    let file = open_lock(path)?;
-    match file.try_lock() {
-        Ok(()) => Ok(Some(file)),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(FleetError::file("lock", path)(error)),
-    }
+pub(super) fn lock_host(path: &Path) -> Result<Option<FileLock>, FleetError> {
+    FileLock::try_of(open_lock(path)?, path)
 }
 
 #[cfg(unix)]

@@ -3,12 +3,13 @@
 use super::host::make_own;
 use crate::{
     FleetError, Name,
+    file_lock::FileLock,
     wire::{self, Job},
 };
 use serde::{Deserialize, Serialize};
 use std::{
     cell::RefCell,
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File, OpenOptions},
     io::{self, Read, Write},
     mem,
     path::{Path, PathBuf},
@@ -21,7 +22,7 @@ pub(super) struct Spool {
     /// Why runs were set aside, until they are reported.
     unreported: RefCell<Vec<String>>,
     /// Held for as long as the spool is open.
-    _lock: File,
+    _lock: FileLock,
 }
 
 /// A run.
@@ -47,17 +48,15 @@ impl Spool {
         let runs = folder.join("runs");
         fs::create_dir_all(&runs).map_err(FleetError::file("create", &runs))?;
         let path = folder.join("agent.lock");
-        let lock = open_lock(&path)?;
-        match lock.try_lock() {
-            Ok(()) => Ok(Self {
+        match FileLock::try_of(open_lock(&path)?, &path)? {
+            Some(lock) => Ok(Self {
                 runs,
                 unreported: RefCell::default(),
                 _lock: lock,
             }),
-            Err(TryLockError::WouldBlock) => Err(FleetError::FolderInUse {
+            None => Err(FleetError::FolderInUse {
                 path: folder.to_owned(),
             }),
-            Err(TryLockError::Error(error)) => Err(FleetError::file("lock", &path)(error)),
         }
     }
 

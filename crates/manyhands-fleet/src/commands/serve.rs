@@ -10,6 +10,7 @@ use crate::{
         nats_server::{self, NatsServer},
     },
     enrol,
+    file_lock::FileLock,
     server::{Database, KeyRow, Server},
     time::pause,
 };
@@ -196,15 +197,12 @@ fn users(database: &Path) -> Result<Vec<User>, FleetError> {
 }
 
 /// One server at a time writes a folder.
-fn lock(folder: &Path) -> Result<fs::File, FleetError> {
+fn lock(folder: &Path) -> Result<FileLock, FleetError> {
     let path = folder.join("server.lock");
     let file = fs::File::create(&path).map_err(FleetError::file("create", &path))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(_) => Err(FleetError::FolderInUse {
-            path: folder.to_owned(),
-        }),
-    }
+    FileLock::try_of(file, &path)?.ok_or_else(|| FleetError::FolderInUse {
+        path: folder.to_owned(),
+    })
 }
 
 const TENDING: Duration = Duration::from_millis(300);
