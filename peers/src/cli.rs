@@ -62,6 +62,8 @@ pub(crate) enum Comparison {
     Keys(Settings),
     /// Queries: nine chains of operators and five hashes, n = 1 … 10⁶
     Queries(Settings),
+    /// Shapes of work, drawn at random: in which manyhands wins and loses
+    Shapes(ShapesArguments),
     /// CPU time a pool uses in ten idle seconds after work
     Idle(Settings),
     /// Loops on 2 to 192 workers, by simulation, beside what was published for .NET
@@ -89,6 +91,9 @@ impl Comparison {
             Self::Saturation(settings) => ("saturation", settings),
             Self::Keys(settings) => ("keys", settings),
             Self::Queries(settings) => ("queries", settings),
+            Self::Shapes(ShapesArguments { settings, search }) => {
+                ("shapes", Settings { search, ..settings })
+            }
             Self::Idle(settings) => ("idle", settings),
             Self::Cores(settings) => ("cores", settings),
         }
@@ -97,9 +102,8 @@ impl Comparison {
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct Settings {
-    /// Short windows and few rounds: shows that everything works, not who wins
-    #[arg(long)]
-    pub(crate) quick: bool,
+    #[command(flatten)]
+    pub(crate) extent: Extent,
     /// Only these contenders (the base of the ratios always runs)
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
@@ -109,7 +113,7 @@ pub(crate) struct Settings {
     /// Rounds per case; in a round every contender measures once
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) rounds: Option<u16>,
-    /// Seed of the order of contenders within the rounds [default: drawn]
+    /// Seed of the order of contenders within the rounds, and of what is drawn [default: drawn]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// Compare this build's manyhands with that of another build of this program
@@ -122,6 +126,9 @@ pub(crate) struct Settings {
     /// Of `timers` alone.
     #[arg(skip)]
     pub(crate) size: TimerSize,
+    /// Of `shapes` alone.
+    #[arg(skip)]
+    pub(crate) search: Search,
     /// Whether the page of results gets what is measured.
     #[arg(skip)]
     is_for_results: bool,
@@ -133,7 +140,7 @@ impl Settings {
         // Where contenders run at the same time there is no order.
         let has_order = problem != "idle";
         Self {
-            quick: arguments.quick,
+            extent: arguments.extent,
             rounds: arguments.rounds,
             seed: arguments.seed.filter(|_| has_order),
             is_for_results: true,
@@ -144,10 +151,10 @@ impl Settings {
     /// What to type for the same measurement, with its rounds and the seed of their order if it has one.
     pub(crate) fn command(&self, problem: &str, rounds: usize, seed: Option<u64>) -> String {
         if self.is_for_results {
-            let quick = if self.quick { " --quick" } else { "" };
+            let extent = self.extent.option();
             let seed = seed.map(|seed| format!(" --seed {seed}"));
             return format!(
-                "cargo xtask results {problem}{quick} --rounds {rounds}{}",
+                "cargo xtask results {problem}{extent} --rounds {rounds}{}",
                 seed.unwrap_or_default()
             );
         }
@@ -171,6 +178,39 @@ impl Settings {
     }
 }
 
+/// How much is measured.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(crate) struct Extent {
+    /// Short windows and few rounds: shows that everything works, not who wins
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Short windows, every other size, less of what takes long, and seven rounds: all problems in about half an hour
+    #[arg(long, conflicts_with = "quick")]
+    pub(crate) short: bool,
+}
+
+impl Extent {
+    /// Whether nothing is left out.
+    pub(crate) fn is_full(self) -> bool {
+        !self.quick && !self.short
+    }
+
+    /// Whether inputs of this size are measured: where it is to be short, every other power of ten.
+    pub(crate) fn has_size(self, len: usize) -> bool {
+        let power = len.max(1).ilog10();
+        !self.short || (power.is_multiple_of(2) && len == 10_usize.pow(power))
+    }
+
+    /// What to type for it, with the space before.
+    fn option(self) -> &'static str {
+        match (self.quick, self.short) {
+            (true, _) => " --quick",
+            (_, true) => " --short",
+            _ => "",
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct TimerArguments {
     #[command(flatten)]
@@ -190,9 +230,8 @@ pub(crate) struct ResultsArguments {
     /// Seed of the order of contenders within the rounds [default: drawn]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Short windows and few rounds: shows that everything works, not who wins
-    #[arg(long)]
-    pub(crate) quick: bool,
+    #[command(flatten)]
+    pub(crate) extent: Extent,
     /// The page
     #[arg(long, value_name = "FILE.md", default_value = "peers/RESULTS.md")]
     pub(crate) page: PathBuf,
@@ -200,12 +239,33 @@ pub(crate) struct ResultsArguments {
 
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct TimerSize {
-    /// How many sleeps [default: a million, or a hundred thousand with --quick]
+    /// How many sleeps [default: a million, or a hundred thousand with --quick and --short]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     pub(crate) count: Option<u32>,
-    /// How long each is, in milliseconds [default: 10000, or 500 with --quick]
+    /// How long each is, in milliseconds [default: 10000, or 500 with --quick and --short]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=60_000))]
     pub(crate) millis: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShapesArguments {
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+    #[command(flatten)]
+    pub(crate) search: Search,
+}
+
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct Search {
+    /// How many shapes [default: 100, or 40 with --short, 10 with --quick; with --seconds, as many as there is time for]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) count: Option<u32>,
+    /// Begin no other shape after this time
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    pub(crate) seconds: Option<u32>,
+    /// Also write all medians to this file
+    #[arg(long, value_name = "FILE.csv")]
+    pub(crate) csv: Option<PathBuf>,
 }
 
 /// Parses the arguments; the error is the process's exit code after the answer was printed.
@@ -234,4 +294,40 @@ pub(crate) fn parse() -> Result<Cli, ExitCode> {
 pub(crate) fn refuse(message: &str) -> ExitCode {
     eprintln!("error: {message}");
     ExitCode::from(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::{Cli, Extent};
+
+    #[test]
+    fn the_options_fit_together() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_comparison_is_full_quick_or_short() {
+        let parse = |words: &str| Cli::try_parse_from(words.split(' '));
+        assert!(parse("peers results joins --short --rounds 9").is_ok());
+        assert!(parse("peers joins --quick").is_ok());
+        assert!(parse("peers joins --quick --short").is_err());
+        assert!(Extent::default().is_full());
+    }
+
+    #[test]
+    fn a_short_comparison_has_every_other_size() {
+        let short = Extent {
+            short: true,
+            ..Extent::default()
+        };
+        let lens = [1, 10, 43, 100, 200, 1_000, 10_000, 1_000_000, 10_000_000];
+        let left: Vec<usize> = lens
+            .into_iter()
+            .filter(|&len| short.has_size(len))
+            .collect();
+        assert_eq!(left, [1, 100, 10_000, 1_000_000]);
+        assert!(lens.iter().all(|&len| Extent::default().has_size(len)));
+    }
 }

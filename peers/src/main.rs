@@ -10,6 +10,8 @@ mod cli;
 mod climbing;
 mod contended;
 mod cores;
+mod dotnet;
+mod foreign;
 mod idle;
 mod io;
 mod items;
@@ -26,6 +28,7 @@ mod report;
 mod results;
 mod saturation;
 mod server;
+mod shapes;
 mod sized;
 mod starvation;
 mod tally;
@@ -72,7 +75,7 @@ fn compare(problem: &str, settings: &Settings) -> Result<Outcome, String> {
 fn child(problem: &str, contender: &str) -> ExitCode {
     contest::end_with_parent();
     match Problem::named(problem) {
-        Some(problem) if (problem.serve)(contender) => ExitCode::SUCCESS,
+        Some(problem) if problem.serves(contender) => ExitCode::SUCCESS,
         _ => cli::refuse(&format!("no contender '{contender}' for '{problem}'")),
     }
 }

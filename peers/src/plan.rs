@@ -3,7 +3,9 @@
 use std::io::{IsTerminal, Write, stderr};
 use std::time::Duration;
 
-use manyhands_lab::contest::{Arm, CaseResult, Conditions, Contest, Lifetime, Request, Role};
+use manyhands_lab::contest::{
+    Arm, CaseResult, Conditions, Contest, Lifetime, MIN_ROUNDS, Request, Role,
+};
 use manyhands_lab::record;
 
 use crate::against;
@@ -28,11 +30,13 @@ impl<'a> Plan<'a> {
         rounds: usize,
         window: Duration,
     ) -> Self {
-        let (rounds, window) = if settings.quick {
-            (rounds.min(QUICK_ROUNDS), window / 4)
-        } else {
-            (rounds, window)
+        let extent = settings.extent;
+        let rounds = match (extent.quick, extent.short) {
+            (true, _) => rounds.min(QUICK_ROUNDS),
+            (_, true) => rounds.min(MIN_ROUNDS),
+            _ => rounds,
         };
+        let window = if extent.is_full() { window } else { window / 4 };
         Self {
             problem,
             settings,
@@ -40,6 +44,11 @@ impl<'a> Plan<'a> {
             window,
             seed: settings.seed.unwrap_or_else(record::Settings::drawn_seed),
         }
+    }
+
+    /// What decides the order of contenders, and what is drawn.
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
     }
 
     /// The first lines of every report.

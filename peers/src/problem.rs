@@ -5,8 +5,8 @@ use manyhands_lab::contest::Arm;
 use crate::cli::Settings;
 use crate::report::{Outcome, Report};
 use crate::{
-    channels, climbing, contended, cores, idle, io, items, joins, keys, loops, mixed, queries,
-    saturation, server, starvation, tasks, timers,
+    channels, climbing, contended, cores, dotnet, idle, io, items, joins, keys, loops, mixed,
+    queries, saturation, server, shapes, starvation, tasks, timers,
 };
 
 /// One comparison.
@@ -16,13 +16,28 @@ pub(crate) struct Problem {
     pub(crate) arms: &'static [Arm],
     /// The parent's side; the error says why the arguments are refused.
     pub(crate) compare: fn(&Settings, &mut Report) -> Result<Outcome, String>,
-    /// The child's side; `false` if there is no contender of this name.
-    pub(crate) serve: fn(&str) -> bool,
+    /// The child's side of the contenders in Rust; `false` if there is none of this name.
+    serve: fn(&str) -> bool,
 }
 
 impl Problem {
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
         ALL.iter().find(|problem| problem.name == name)
+    }
+
+    /// The child's side: serves one contender; `false` if there is none of this name.
+    pub(crate) fn serves(&self, contender: &str) -> bool {
+        let is_dotnet = dotnet::serves(contender);
+        if is_dotnet && self.arms.iter().any(|arm| arm.contender == contender) {
+            dotnet::serve(self.name, contender);
+            return true;
+        }
+        (self.serve)(contender)
+    }
+
+    /// Whether anything is timed, so that results are of a kind of processor.
+    pub(crate) fn is_timed(&self) -> bool {
+        !self.arms.is_empty()
     }
 
     /// All names, in the order of the results.
@@ -43,7 +58,7 @@ macro_rules! problem {
     };
 }
 
-const ALL: [Problem; 17] = [
+const ALL: [Problem; 18] = [
     problem!(loops),
     problem!(contended),
     problem!(joins),
@@ -59,6 +74,7 @@ const ALL: [Problem; 17] = [
     problem!(saturation),
     problem!(queries),
     problem!(keys),
+    problem!(shapes),
     problem!(idle),
     problem!(cores),
 ];

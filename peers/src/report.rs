@@ -19,6 +19,8 @@ pub(crate) struct Report {
     file: Option<File>,
     /// The folder of the page that the tables go to.
     folder: Option<PathBuf>,
+    /// What the names of charts begin with there.
+    charts: String,
     text: String,
 }
 
@@ -40,22 +42,29 @@ impl Report {
         Ok(Self {
             file: path.map(open).transpose()?,
             folder: path.map(folder_of),
+            charts: String::new(),
             text: String::new(),
         })
     }
 
-    /// For a section of this page, which the caller writes.
-    pub(crate) fn for_page(page: &Path) -> Self {
+    /// For the section of this name on a page, which the caller writes.
+    pub(crate) fn for_page(page: &Path, section: &str) -> Self {
         Self {
             file: None,
             folder: Some(folder_of(page)),
+            charts: file_name(section),
             text: String::new(),
         }
     }
 
-    /// Draws a chart into `charts` beside the page, and shows it there. Nothing where the tables go to no file.
+    /// Draws a chart into `charts` beside the page, and shows it there; on a page with sections it has its section's name.
+    /// Nothing where the tables go to no file.
     pub(crate) fn chart(&mut self, name: &str, spec: &ChartSpec) {
         let Some(folder) = &self.folder else { return };
+        let name = match self.charts.as_str() {
+            "" => name.to_owned(),
+            section => section.to_owned(),
+        };
         let charts = folder.join("charts");
         let path = charts.join(format!("{name}.svg"));
         let drawn = chart::svg(spec).map_err(|error| error.to_string());
@@ -114,6 +123,16 @@ impl Report {
     }
 }
 
+/// Small letters and digits, with dashes between the words.
+fn file_name(section: &str) -> String {
+    let words = section.split(|c: char| !c.is_ascii_alphanumeric());
+    let words: Vec<String> = words
+        .filter(|word| !word.is_empty())
+        .map(str::to_ascii_lowercase)
+        .collect();
+    words.join("-")
+}
+
 fn folder_of(page: &Path) -> PathBuf {
     page.parent().unwrap_or(Path::new("")).to_owned()
 }
@@ -165,7 +184,16 @@ pub(crate) fn ratio_cell(
 
 #[cfg(test)]
 mod tests {
-    use super::title_of;
+    use super::{file_name, title_of};
+
+    #[test]
+    fn a_section_s_chart_has_its_name() {
+        assert_eq!(
+            file_name("saturation on AMD EPYC, Zen 3"),
+            "saturation-on-amd-epyc-zen-3"
+        );
+        assert_eq!(file_name("cores"), "cores");
+    }
 
     #[test]
     fn a_case_is_titled_by_its_whole_words() {

@@ -14,99 +14,38 @@ use std::time::Duration;
 
 use crate::clock::Stopwatch;
 use crate::failure::Failure;
-use crate::step::compat::{Extent as Published, Part};
-use crate::step::{self, explore::Extent, loom::PREEMPTIONS_DEFAULT, miri::SEEDS_DEFAULT};
+use crate::step::compat::Part;
+use crate::step::{
+    self, commands, explore::Extent, loom::PREEMPTIONS_DEFAULT, miri::SEEDS_DEFAULT,
+};
 use crate::tidy;
 use crate::workspace;
 
-struct Step {
-    name: &'static str,
-    run: fn() -> Result<(), Failure>,
-}
+type Step = (&'static str, fn() -> Result<(), Failure>);
 
 const STEPS: &[Step] = &[
-    Step {
-        name: "format",
-        run: step::format::run,
-    },
-    Step {
-        name: "tidy",
-        run: || tidy::run(tidy::Mode::Check),
-    },
-    Step {
-        name: "clippy",
-        run: step::clippy::run,
-    },
-    Step {
-        name: "docs",
-        run: step::docs::run,
-    },
-    Step {
-        name: "surface",
-        run: || step::surface::run(step::surface::Mode::Check),
-    },
-    Step {
-        name: "depends",
-        run: step::dependencies::run,
-    },
-    Step {
-        name: "package",
-        run: step::package::run,
-    },
-    Step {
-        name: "test build",
-        run: step::test::build,
-    },
-    Step {
-        name: "examples",
-        run: step::examples::run,
-    },
-    Step {
-        name: "cluster",
-        run: step::examples::run_of_cluster,
-    },
-    Step {
-        name: "mpi",
-        run: step::mpi::run,
-    },
+    ("format", commands::format),
+    ("tidy", tidy::run),
+    ("clippy", commands::clippy),
+    ("docs", commands::docs),
+    ("surface", step::surface::run),
+    ("depends", step::dependencies::run),
+    ("package", step::package::run),
+    ("test build", commands::test_build),
+    ("examples", step::examples::run),
+    ("cluster", step::examples::run_of_cluster),
+    ("mpi", step::mpi::run),
 ];
 
-const STEPS_ALONE: &[Step] = &[
-    Step {
-        name: "tour",
-        run: step::tour::run,
-    },
-    Step {
-        name: "test",
-        run: step::test::run,
-    },
-];
+const STEPS_ALONE: &[Step] = &[("tour", step::tour::run), ("test", commands::test)];
 
 const STEPS_BESIDE: &[Step] = &[
-    Step {
-        name: "peers",
-        run: step::peers::run,
-    },
-    Step {
-        name: "compat",
-        run: || step::compat::run(Part::Suites(Published::Short)),
-    },
-    Step {
-        name: "loom",
-        run: || step::loom::run(PREEMPTIONS_DEFAULT),
-    },
-    Step {
-        name: "miri",
-        run: || step::miri::run(SEEDS_DEFAULT),
-    },
-    Step {
-        name: "explore",
-        run: || step::explore::run(&Extent::Ci),
-    },
-    Step {
-        name: "tour build",
-        run: step::tour::build,
-    },
+    ("peers", commands::peers),
+    ("compat", || step::compat::run(&[Part::Short])),
+    ("loom", || step::loom::run(PREEMPTIONS_DEFAULT)),
+    ("miri", || step::miri::run(SEEDS_DEFAULT)),
+    ("explore", || step::explore::run(&Extent::default())),
+    ("tour build", step::tour::build),
 ];
 
 /// The steps of the first process, with the second beside it, and then those that want the machine for themselves.
@@ -180,52 +119,38 @@ impl Drop for Beside {
 /// The time of every step that was started, and how the last of them ended.
 fn run_in_order(steps: &[Step]) -> (Vec<Duration>, Result<(), Failure>) {
     let mut times = Vec::new();
-    for (idx, step) in steps.iter().enumerate() {
-        println!("\n==> {} ({} of {})", step.name, idx + 1, steps.len());
+    for (idx, (name, run)) in steps.iter().enumerate() {
+        println!("\n==> {name} ({} of {})", idx + 1, steps.len());
         let watch = Stopwatch::start();
-        let outcome = (step.run)();
+        let outcome = run();
         let elapsed = watch.elapsed();
         times.push(elapsed);
         if let Err(failure) = outcome {
-            let failure = Failure::new(format!("step `{}`: {failure}", step.name));
+            let failure = Failure::new(format!("step `{name}`: {failure}"));
             return (times, Err(failure));
         }
-        println!(
-            "<== {}: passed in {:.1} s",
-            step.name,
-            elapsed.as_secs_f64()
-        );
+        println!("<== {name}: passed in {:.1} s", elapsed.as_secs_f64());
     }
     (times, Ok(()))
 }
 
 fn summary(steps: &[Step], times: &[Duration], outcome: &Result<(), Failure>) -> String {
     let mut table = String::from("\nstep        seconds  result\n");
-    for (idx, step) in steps.iter().enumerate() {
+    let seconds = |time: &Duration| format!("{:.1}", time.as_secs_f64());
+    for (idx, (name, _)) in steps.iter().enumerate() {
         let last = idx + 1 == times.len();
         let result = match outcome {
+            _ if idx >= times.len() => "not run",
             Err(_) if last => "FAILED",
             _ => "passed",
         };
+        let time = times.get(idx).map_or("-".to_owned(), seconds);
         // Writing to a `String` cannot fail.
-        let _ = match times.get(idx) {
-            Some(time) => writeln!(
-                table,
-                "{:10} {:8.1}  {result}",
-                step.name,
-                time.as_secs_f64()
-            ),
-            None => writeln!(table, "{:10} {:>8}  not run", step.name, "-"),
-        };
+        let _ = writeln!(table, "{name:10} {time:>8}  {result}");
     }
-    let total: Duration = times.iter().sum();
+    let total = seconds(&times.iter().sum());
     let result = if outcome.is_ok() { "passed" } else { "FAILED" };
-    let _ = writeln!(
-        table,
-        "{:10} {:8.1}  {result}",
-        "total",
-        total.as_secs_f64()
-    );
+    let _ = writeln!(table, "{:10} {total:>8}  {result}", "total");
     table
 }
 
@@ -234,18 +159,9 @@ mod tests {
     use super::*;
 
     const BROKEN: &[Step] = &[
-        Step {
-            name: "good",
-            run: || Ok(()),
-        },
-        Step {
-            name: "bad",
-            run: || Err(Failure::new("the lamp is out")),
-        },
-        Step {
-            name: "never",
-            run: || panic!("started after a failure"),
-        },
+        ("good", || Ok(())),
+        ("bad", || Err(Failure::new("the lamp is out"))),
+        ("never", || panic!("started after a failure")),
     ];
 
     #[test]

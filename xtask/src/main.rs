@@ -13,6 +13,8 @@
 
 use std::process::ExitCode;
 
+use clap::Parser;
+
 mod ci;
 mod clock;
 mod command;
@@ -22,45 +24,8 @@ mod step;
 mod tidy;
 mod workspace;
 
-use request::Request;
-
 fn main() -> ExitCode {
-    let request = match Request::parse(std::env::args().skip(1)) {
-        Ok(request) => request,
-        Err(complaint) => {
-            eprintln!("xtask: {complaint}; `cargo xtask help` lists the commands");
-            return ExitCode::from(2);
-        }
-    };
-    let outcome = match request {
-        Request::Help => {
-            print!("{}", request::HELP);
-            Ok(())
-        }
-        Request::Ci => ci::run(),
-        Request::CiBeside => ci::run_beside(),
-        Request::Loom { preemptions_max } => step::loom::run(preemptions_max),
-        Request::Explore(extent) => step::explore::run(&extent),
-        Request::Miri { seeds } => step::miri::run(seeds),
-        Request::Tidy(mode) => tidy::run(mode),
-        Request::Docs => step::docs::run(),
-        Request::Surface(mode) => step::surface::run(mode),
-        Request::Package => step::package::run(),
-        Request::Examples => step::examples::run().and_then(|()| step::examples::run_of_cluster()),
-        Request::Soak(plan) => step::soak::run(plan),
-        Request::Aarch64 => step::aarch64::run(),
-        Request::Sanitize => step::sanitize::run(),
-        Request::Compat(part) => step::compat::run(part),
-        Request::CompileTime(how) => step::compile_time::run(how),
-        Request::InspectCosts => step::inspect_costs::run(),
-        Request::InspectPageCosts => step::inspect_costs::run_page(),
-        Request::ClusterCosts => step::cluster_costs::run(),
-        Request::InspectPictures => step::inspect_pictures::run(),
-        Request::Against { revision, words } => step::against::run(&revision, &words),
-        Request::Results(words) => step::results::run(&words),
-        Request::LabResults { parts, minutes } => step::lab_results::run(&parts, minutes),
-    };
-    match outcome {
+    match request::Request::parse().run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("xtask: {failure}");

@@ -52,7 +52,7 @@
 //! thread that does so copies its stack at each place where the task is about to wait again.
 //!
 //! # Freezing
-//! Where the program allows it, who looks at it on the page of `manyhands inspect --control` can freeze a future that this
+//! Where the program allows it, a user of the page of `manyhands inspect --control` can freeze a future that this
 //! library polls: it is not polled until it is thawed, which is at the latest when the command ends. What waits for it waits. A
 //! cancelled task is dropped all the same.
 //!

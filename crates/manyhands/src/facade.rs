@@ -4,10 +4,6 @@
 
 use crate::sync::thread_state::{self, Activity};
 
-pub use crate::task::foreign::{
-    ForeignRunnable, ForeignTask, OnPanic, WokenWhilePolled, spawn_foreign,
-};
-
 /// Names a thread of this process, to ask what it does.
 ///
 /// # Examples

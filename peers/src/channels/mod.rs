@@ -51,7 +51,7 @@ pub(crate) trait Async: Ends {
 }
 
 /// The rows of the tables; the first is the base of the ratios, the second its control.
-pub(crate) const ARMS: [Arm; 21] = [
+pub(crate) const ARMS: [Arm; 24] = [
     Arm::base("crossbeam", "crossbeam"),
     Arm::base("crossbeam again", "crossbeam"),
     Arm::contender("manyhands"),
@@ -73,6 +73,9 @@ pub(crate) const ARMS: [Arm; 21] = [
     Arm::contender("kanal-pool-tasks"),
     Arm::contender("async-channel-pool-tasks"),
     Arm::contender("tokio-pool-tasks"),
+    Arm::contender("dotnet-collection"),
+    Arm::contender("dotnet-pool-tasks"),
+    Arm::contender("dotnet-declared-pool-tasks"),
 ];
 
 /// Those whose receiver cannot be shared.

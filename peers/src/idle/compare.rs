@@ -14,7 +14,7 @@ pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Result<Outcom
     if !settings.cases.is_empty() || settings.seed.is_some() {
         return Err("idle has no cases, and no order that a seed could draw".to_owned());
     }
-    let (window, rounds) = if settings.quick { QUICK } else { USUAL };
+    let (window, rounds) = if settings.extent.quick { QUICK } else { USUAL };
     let rounds = settings.rounds.map_or(rounds, usize::from);
     let request = Request {
         case: "idle".to_owned(),

@@ -13,7 +13,7 @@ use crate::report::{Outcome, Report};
 /// The comparison, as the command line asks for it.
 pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Result<Outcome, String> {
     let mut cases = vec![format!("outside {MILLION}"), format!("inside {MILLION}")];
-    if !settings.quick {
+    if settings.extent.is_full() {
         cases.extend([
             format!("outside {TEN_MILLION}"),
             format!("inside {TEN_MILLION}"),

@@ -33,7 +33,7 @@ pub(crate) trait Items {
 }
 
 /// The rows of the tables; the first is the base of the ratios, the second its control.
-pub(crate) const ARMS: [Arm; 9] = [
+pub(crate) const ARMS: [Arm; 12] = [
     Arm::base("crossbeam-2", "crossbeam-2"),
     Arm::base("crossbeam-2 again", "crossbeam-2"),
     Arm::contender("manyhands-detached"),
@@ -43,6 +43,9 @@ pub(crate) const ARMS: [Arm; 9] = [
     Arm::contender("threadpool"),
     Arm::contender("rayon"),
     Arm::contender("tokio"),
+    Arm::contender("dotnet-queue"),
+    Arm::contender("dotnet-queue-unsafe"),
+    Arm::contender("dotnet-run"),
 ];
 
 /// Serves one contender; `false` if there is none of this name.

@@ -32,14 +32,20 @@ pub(crate) trait Joins {
 }
 
 /// The rows of the tables; the first is the base of the ratios, the second its control.
-pub(crate) const ARMS: [Arm; 6] = [
+pub(crate) const ARMS: [Arm; 9] = [
     Arm::base("plain", "plain"),
     Arm::base("plain again", "plain"),
     Arm::contender("manyhands"),
     Arm::contender("chili"),
     Arm::contender("forte"),
     Arm::contender("rayon"),
+    Arm::contender("dotnet-plain"),
+    Arm::contender("dotnet-invoke").of(LITTLE),
+    Arm::contender("dotnet-run").of(LITTLE),
 ];
+
+/// Those that .NET's joins do within seconds.
+const LITTLE: &[&str] = &["fib", "tree-small"];
 
 /// The cases, in the order they are run.
 pub(crate) const CASES: [&str; 3] = ["fib", "tree-small", "tree-big"];

@@ -23,6 +23,7 @@ use crate::sized::{self, Comparison};
 use data::Data;
 
 pub(crate) use case::Task;
+pub(crate) use chunks::merged;
 
 /// A row of the table that is joined with.
 pub(crate) type Row = (u64, u64);
@@ -53,7 +54,7 @@ fn left_out<T>() -> T {
 }
 
 /// The rows of the tables; the first is the base of the ratios, the second its control.
-pub(crate) const ARMS: [Arm; 9] = [
+pub(crate) const ARMS: [Arm; 12] = [
     Arm::base("sequential", "sequential"),
     Arm::base("sequential again", "sequential"),
     Arm::contender("std-map").of(&["count-few", "count-many"]),
@@ -63,6 +64,9 @@ pub(crate) const ARMS: [Arm; 9] = [
     Arm::contender("chunks"),
     Arm::contender("polars"),
     Arm::contender("duckdb"),
+    Arm::contender("dotnet-sequential"),
+    Arm::contender("dotnet-plinq"),
+    Arm::contender("dotnet-plinq-aggregate").of(&["count-few", "count-many", "join"]),
 ];
 
 const COMPARISON: Comparison = Comparison {

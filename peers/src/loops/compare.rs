@@ -19,7 +19,12 @@ pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Result<Outcom
         .filter(|case| !cases.contains(case))
         .collect();
     cases.extend(extra);
-    let names = cases.iter().map(Case::to_string).collect();
+    let is_measured = |case: &&Case| settings.extent.has_size(case.len);
+    let names = cases
+        .iter()
+        .filter(is_measured)
+        .map(Case::to_string)
+        .collect();
     let plan = Plan::new("loops", settings, ROUNDS, WINDOW);
     let names = plan.select(names)?;
     plan.describe("Loops", report);

@@ -59,7 +59,7 @@ pub(crate) trait Loops: Sized {
 }
 
 /// The rows of the tables; the first is the base of the ratios, the second its control.
-pub(crate) const ARMS: [Arm; 10] = [
+pub(crate) const ARMS: [Arm; 14] = [
     Arm::base("sequential", "sequential"),
     Arm::base("sequential again", "sequential"),
     Arm::contender("manyhands"),
@@ -70,6 +70,10 @@ pub(crate) const ARMS: [Arm; 10] = [
     Arm::contender("orx-parallel"),
     Arm::contender("paralight"),
     Arm::contender("openmp"),
+    Arm::contender("dotnet-sequential"),
+    Arm::contender("dotnet-for"),
+    Arm::contender("dotnet-ranges"),
+    Arm::contender("dotnet-plinq"),
 ];
 
 /// Serves one contender; `false` if there is none of this name.

@@ -59,7 +59,7 @@ impl Hashing {
 }
 
 /// The rows of the table; the first is the base of the ratios, the second its control.
-pub(crate) const ARMS: [Arm; 7] = [
+pub(crate) const ARMS: [Arm; 10] = [
     Arm::base("tokio-yield", "tokio-yield"),
     Arm::base("tokio-yield again", "tokio-yield"),
     Arm::contender("manyhands"),
@@ -67,6 +67,9 @@ pub(crate) const ARMS: [Arm; 7] = [
     Arm::contender("tokio-spawn-blocking"),
     Arm::contender("rayon+tokio"),
     Arm::contender("rayon"),
+    Arm::contender("dotnet"),
+    Arm::contender("dotnet-outside"),
+    Arm::contender("dotnet-yield"),
 ];
 
 /// Serves one contender; `false` if there is none of this name.

@@ -94,7 +94,7 @@ fn left_out<T>() -> T {
 }
 
 /// The rows of the tables; the first is the base of the ratios, the second its control.
-pub(crate) const ARMS: [Arm; 9] = [
+pub(crate) const ARMS: [Arm; 12] = [
     Arm::base("sequential", "sequential"),
     Arm::base("sequential again", "sequential"),
     Arm::contender("manyhands"),
@@ -104,6 +104,9 @@ pub(crate) const ARMS: [Arm; 9] = [
     Arm::contender("orx-parallel").of(ORX),
     Arm::contender("itertools").of(&["sort", "least"]),
     Arm::contender("std-cached-key").of(&["sort", "least"]),
+    Arm::contender("dotnet-linq"),
+    Arm::contender("dotnet-plinq").of(UNORDERED),
+    Arm::contender("dotnet-plinq-ordered"),
 ];
 
 const UNORDERED: &[&str] = ORX;

@@ -12,7 +12,12 @@ use crate::saturation::{ARMS, THREADS, chart};
 /// The comparison, as the command line asks for it.
 pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Result<Outcome, String> {
     let closed = CLOSED.iter().map(|(case, _)| (*case).to_owned());
-    let open = LOADS.iter().map(|load| format!("load {load}"));
+    let loads: &[u32] = if settings.extent.short {
+        &SHORT_LOADS
+    } else {
+        &LOADS
+    };
+    let open = loads.iter().map(|load| format!("load {load}"));
     let plan = Plan::new("saturation", settings, ROUNDS, WINDOW);
     let cases = plan.select(closed.chain(open).collect())?;
     plan.describe("A service at saturation", report);
@@ -68,6 +73,7 @@ const CLOSED: [(&str, &str); 4] = [
 ];
 /// Percent of the capacity.
 const LOADS: [u32; 12] = [10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120];
+const SHORT_LOADS: [u32; 3] = [10, 50, 90];
 /// The columns, by place among a sample's values.
 const CLOSED_COLUMNS: [Column; 6] = [
     Column::time("cheap: half within", 2),

@@ -64,7 +64,7 @@ pub(crate) enum Way {
 
 /// The rows of the tables; the first is the base of the ratios, the second its control. Throughput is
 /// compared with `threads`.
-pub(crate) const ARMS: [Arm; 7] = [
+pub(crate) const ARMS: [Arm; 9] = [
     Arm::base("manyhands", "manyhands"),
     Arm::base("manyhands again", "manyhands"),
     Arm::contender("tokio-block-in-place"),
@@ -72,6 +72,8 @@ pub(crate) const ARMS: [Arm; 7] = [
     Arm::contender("tokio+rayon"),
     Arm::contender("smol-unblock"),
     Arm::base(THREADS, THREADS).of(&CLOSED),
+    Arm::contender("dotnet"),
+    Arm::contender("dotnet-threads").of(&CLOSED),
 ];
 
 /// Serves one contender; `false` if there is none of this name.

@@ -26,7 +26,8 @@ impl Comparison {
         settings: &Settings,
         report: &mut Report,
     ) -> Result<Outcome, String> {
-        let names = Case::<T>::grid().map(|case| case.to_string()).collect();
+        let cases = Case::<T>::grid().filter(|case| settings.extent.has_size(case.len));
+        let names = cases.map(|case| case.to_string()).collect();
         let plan = Plan::new(self.problem, settings, self.rounds, WINDOW);
         let names = plan.select(names)?;
         plan.describe(self.title, report);

@@ -31,7 +31,7 @@ pub(crate) trait Pool {
 }
 
 /// The rows of the tables; the first is the base of the ratios, the second its control.
-pub(crate) const ARMS: [Arm; 9] = [
+pub(crate) const ARMS: [Arm; 11] = [
     Arm::base("tokio-spawn-blocking", "tokio-spawn-blocking"),
     Arm::base("tokio-spawn-blocking again", "tokio-spawn-blocking"),
     Arm::contender("manyhands"),
@@ -41,6 +41,8 @@ pub(crate) const ARMS: [Arm; 9] = [
     Arm::contender("smol-unblock"),
     Arm::contender("rayon"),
     Arm::contender("rayon+tokio"),
+    Arm::contender("dotnet"),
+    Arm::contender("dotnet-long-running"),
 ];
 
 /// Serves one contender; `false` if there is none of this name.

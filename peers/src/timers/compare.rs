@@ -12,7 +12,11 @@ use crate::timers::ARMS;
 
 /// The comparison, as the command line asks for it.
 pub(crate) fn compare(settings: &Settings, report: &mut Report) -> Result<Outcome, String> {
-    let (sleeps, millis) = if settings.quick { QUICK } else { USUAL };
+    let (sleeps, millis) = if settings.extent.is_full() {
+        USUAL
+    } else {
+        SHORT
+    };
     let size = settings.size;
     let (sleeps, millis) = (size.count.unwrap_or(sleeps), size.millis.unwrap_or(millis));
     let cases = SHAPES
@@ -54,5 +58,5 @@ const SHAPES: [(&str, &str); 3] = [
 ];
 /// Sleeps, and milliseconds of each.
 const USUAL: (u32, u32) = (1_000_000, 10_000);
-const QUICK: (u32, u32) = (100_000, 500);
+const SHORT: (u32, u32) = (100_000, 500);
 const ROUNDS: usize = 7;

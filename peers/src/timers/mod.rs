@@ -30,11 +30,12 @@ pub(crate) trait Timers: Pool {
 }
 
 /// The rows of the tables; the first is the base of the ratios, the second its control.
-pub(crate) const ARMS: [Arm; 4] = [
+pub(crate) const ARMS: [Arm; 5] = [
     Arm::base("tokio", "tokio"),
     Arm::base("tokio again", "tokio"),
     Arm::contender("manyhands"),
     Arm::contender("smol"),
+    Arm::contender("dotnet"),
 ];
 
 /// Serves one contender; `false` if there is none of this name.

@@ -79,16 +79,12 @@ struct Exception {
 pub(crate) fn run() -> Result<(), Failure> {
     install_target()?;
     install_packages()?;
-    cargo("clippy", "")
-        .arg("--")
-        .arg("-D")
-        .arg("warnings")
-        .run()?;
+    cargo("clippy", "").args(&["--", "-D", "warnings"]).run()?;
     cargo("test", "--no-run").run()?;
-    let test = cargo("test", "").arg("--").arg("--quiet");
+    let test = cargo("test", "").args(&["--", "--quiet"]);
     let skipped = EXCEPTIONS.iter().flat_map(|exception| exception.tests);
     let outcome = skipped
-        .fold(test, |test, name| test.arg("--skip").arg(name))
+        .fold(test, |test, name| test.args(&["--skip", name]))
         .run();
     println!("Not run under the emulator:");
     EXCEPTIONS
@@ -109,10 +105,12 @@ fn install_packages() -> Result<(), Failure> {
     if [LINKER, EMULATOR].into_iter().all(is_on_the_path) {
         return Ok(());
     }
-    let installed = ["update -qq", "install -y -qq --no-install-recommends"]
-        .into_iter()
-        .zip(["", PACKAGES])
-        .try_for_each(|(verb, packages)| as_root(&format!("apt-get {verb} {packages}"))?.run());
+    let installed = [
+        "update -qq",
+        &format!("install -y -qq --no-install-recommends {PACKAGES}"),
+    ]
+    .iter()
+    .try_for_each(|words| as_root(&format!("apt-get {words}"))?.run());
     installed.map_err(|failure| {
         Failure::new(format!(
             "aarch64 needs the packages {PACKAGES}, and they could not be installed: {failure}"
@@ -162,7 +160,7 @@ impl fmt::Display for Exception {
 
 #[cfg(test)]
 mod tests {
-    use super::{EXCEPTIONS, Exception};
+    use super::EXCEPTIONS;
     use crate::workspace;
     use std::fs;
 
@@ -174,28 +172,15 @@ mod tests {
             let path = modules.trim_end_matches("::tests").replace("::", "/");
             let places = ["src", "tests/inspect"].map(|folder| library.join(folder).join(&path));
             let files = places.iter().flat_map(|place| {
-                [
-                    place.with_extension("rs"),
-                    place.join("mod.rs"),
-                    place.join("tests.rs"),
-                ]
+                let inner = ["mod.rs", "tests.rs"].map(|file| place.join(file));
+                inner.into_iter().chain([place.with_extension("rs")])
             });
-            let texts: Vec<String> = files
-                .filter_map(|file| fs::read_to_string(file).ok())
-                .collect();
+            let texts = files.filter_map(|file| fs::read_to_string(file).ok());
+            let texts: Vec<String> = texts.collect();
             let head = format!("fn {test}(");
             let is_there = !texts.is_empty()
                 && (test.is_empty() || texts.iter().any(|text| text.contains(&head)));
             assert!(is_there, "{name} names no test and no module");
         }
-    }
-
-    #[test]
-    fn an_exception_is_printed_with_its_reason() {
-        let exception = Exception {
-            tests: &["area::name"],
-            reason: "it forks",
-        };
-        assert_eq!(exception.to_string(), "  it forks:\n    area::name");
     }
 }

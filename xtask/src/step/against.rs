@@ -37,9 +37,10 @@ pub(crate) fn run(revision: &str, words: &[String]) -> Result<(), Failure> {
     let program = folder.join("peers-program");
     fs::copy(built.join("release/peers"), &program)
         .map_err(|error| Failure::new(format!("cannot copy the other build: {error}")))?;
-    let measure = Invocation::cargo("run --locked --release --manifest-path")
-        .arg(PEERS_MANIFEST)
-        .arg("--");
-    let measure = words.iter().fold(measure, Invocation::arg);
-    measure.arg("--against").arg(program).run()
+    Invocation::cargo("run --locked --release --manifest-path")
+        .args(&[PEERS_MANIFEST, "--"])
+        .args(words)
+        .arg("--against")
+        .arg(program)
+        .run()
 }

@@ -12,36 +12,21 @@ use crate::command::Invocation;
 use crate::failure::Failure;
 use crate::workspace;
 
-/// How much to explore.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
-    /// The same schedules each time, this many of each program.
-    Ci,
-    /// Schedules that were never run before, until the time is over.
-    Minutes(u64),
-    /// One schedule of one program, with the stacks of those who are blocked when it fails.
-    Again { program: String, seed: String },
-}
-
-impl Extent {
-    pub(crate) fn parse(options: &[&str]) -> Result<Self, String> {
-        match options {
-            [] => Ok(Self::Ci),
-            ["--minutes", count] => match count.parse() {
-                Ok(minutes) => Ok(Self::Minutes(minutes)),
-                Err(_) => Err(format!("`--minutes` wants a number, not `{count}`")),
-            },
-            ["--program", program, "--seed", seed] => Ok(Self::Again {
-                program: (*program).to_owned(),
-                seed: (*seed).to_owned(),
-            }),
-            options => Err(format!("cannot read `explore {}`", options.join(" "))),
-        }
-    }
+/// How much to explore: without options the same schedules each time, this many of each program.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct Extent {
+    /// Schedules that were never run before, until the time is over
+    #[arg(long, conflicts_with = "program")]
+    minutes: Option<u64>,
+    /// One schedule of one program, with the stacks of those who are blocked when it fails
+    #[arg(long, requires = "seed")]
+    program: Option<String>,
+    #[arg(long, requires = "program")]
+    seed: Option<String>,
 }
 
 pub(crate) fn run(extent: &Extent) -> Result<(), Failure> {
-    let list = explorations().arg("--").arg("--list").stdout()?;
+    let list = explorations().args(&["--", "--list"]).stdout()?;
     let programs: Vec<&str> = list
         .lines()
         .filter_map(|line| line.strip_suffix(": test"))
@@ -49,28 +34,24 @@ pub(crate) fn run(extent: &Extent) -> Result<(), Failure> {
     if programs.is_empty() {
         return Err(Failure::new("no programs to explore found in the library"));
     }
-    match extent {
-        Extent::Ci => {
-            println!("{} programs, {SCHEDULES} schedules each", programs.len());
-            explorations()
-                .env("EXPLORE_SCHEDULES", SCHEDULES.to_string())
-                .run()
-        }
-        Extent::Minutes(minutes) => in_rounds(Duration::from_secs(60 * minutes), programs.len()),
-        Extent::Again { program, seed } => {
-            let suffix = format!("::{program}");
-            let Some(path) = programs.iter().find(|path| path.ends_with(&suffix)) else {
-                return Err(Failure::new(format!("there is no program `{program}`")));
-            };
-            explorations()
-                .arg("--")
-                .arg("--exact")
-                .arg(path)
-                .env("EXPLORE_SEED", seed)
-                .env("EXPLORE_TRACES", "1")
-                .run()
-        }
+    if let Some(minutes) = extent.minutes {
+        return in_rounds(Duration::from_secs(60 * minutes), programs.len());
     }
+    let (Some(program), Some(seed)) = (&extent.program, &extent.seed) else {
+        println!("{} programs, {SCHEDULES} schedules each", programs.len());
+        return explorations()
+            .env("EXPLORE_SCHEDULES", SCHEDULES.to_string())
+            .run();
+    };
+    let suffix = format!("::{program}");
+    let Some(path) = programs.iter().find(|path| path.ends_with(&suffix)) else {
+        return Err(Failure::new(format!("there is no program `{program}`")));
+    };
+    explorations()
+        .args(&["--", "--exact", path])
+        .env("EXPLORE_SEED", seed)
+        .env("EXPLORE_TRACES", "1")
+        .run()
 }
 
 /// One round of all programs after the other, a few seconds for each.

@@ -71,13 +71,11 @@ impl Scene {
         self.program.id()
     }
 
-    /// `127.0.0.1:PORT`.
-    pub(in crate::step) fn host(&self) -> &str {
-        let address = self
-            .address
-            .strip_prefix("http://")
-            .unwrap_or(&self.address);
-        address.split('/').next().unwrap_or(address)
+    /// `127.0.0.1:PORT`, and what a request to it has to know.
+    pub(in crate::step) fn host_and_token(&self) -> Result<(&str, &str), Failure> {
+        let parts = self.address.strip_prefix("http://");
+        let parts = parts.and_then(|parts| parts.split_once("/#"));
+        parts.ok_or_else(|| Failure::new(format!("`{}` has no token", self.address)))
     }
 }
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::command::Invocation;
 use crate::failure::Failure;
+use crate::step::section;
 use crate::workspace;
 
 /// Time for the runs of the page in minutes: with the tour and a build it stays below half an hour.
@@ -33,18 +34,13 @@ pub(crate) fn run(parts: &[String], minutes: u32) -> Result<(), Failure> {
             .run()?;
         let folder = workspace::root().join(measured.out());
         let report = read(&folder.join("report.md"))?;
-        sections.put(measured, &format!("{line}`\n\n{}", section(&report)));
+        sections.put(measured, &format!("{line}`\n\n{}", as_section(&report)));
         let shown = linked_charts(&report, "charts").into_iter();
         charts.extend(shown.map(|name| folder.join("charts").join(name)));
     }
     let text = sections.page();
     renew_charts(&lab.join(CHARTS), &text, &charts)?;
     write(&page, &text)
-}
-
-/// Names of the parts that can be renewed one by one.
-pub(crate) fn parts() -> impl Iterator<Item = &'static str> {
-    std::iter::once(THE_TOUR).chain(RUNS.iter().map(|run| run.name))
 }
 
 /// What the page says of each run; nothing of a run that was never made.
@@ -79,13 +75,13 @@ impl Sections {
 struct Measured {
     name: &'static str,
     what: &'static str,
-    /// Of all minutes, in parts of [`PARTS`].
+    /// Of all minutes, in parts of [`SHARES`].
     parts: u32,
 }
 
 impl Measured {
     fn line(&self, minutes: u32) -> String {
-        let seconds = minutes * 60 * self.parts / PARTS;
+        let seconds = minutes * 60 * self.parts / SHARES;
         let budget = match (seconds / 60, seconds % 60) {
             (minutes, 0) => format!("{minutes}m"),
             (0, seconds) => format!("{seconds}s"),
@@ -107,8 +103,8 @@ impl Measured {
 fn manyhands(line: &str) -> Invocation {
     let name = format!("manyhands{}", std::env::consts::EXE_SUFFIX);
     let binary = workspace::target_subdir("release").join(name);
-    let words = line.split_whitespace();
-    words.fold(Invocation::program(binary), Invocation::arg)
+    let words: Vec<&str> = line.split_whitespace().collect();
+    Invocation::program(binary).args(&words)
 }
 
 /// Puts what the tour printed in its place in the README of the command.
@@ -119,27 +115,13 @@ fn renew_tour(printed: &str) -> Result<(), Failure> {
             "the tour prints {lines} lines, at most {TOUR_LINES_MAX}"
         )));
     }
-    let path = workspace::root().join(CLI_README);
-    let text = read(&path)?;
-    let block = format!("```text\n$ manyhands {TOUR}\n{}\n```", printed.trim_end());
-    let renewed = replaced(&text, &block).ok_or_else(|| {
-        Failure::new(format!(
-            "{CLI_README} has no place for the tour: {BEGIN} and {END}"
-        ))
-    })?;
-    write(&path, &renewed)
-}
-
-/// The text with this between the two comments.
-fn replaced(text: &str, block: &str) -> Option<String> {
-    let (before, rest) = text.split_once(BEGIN)?;
-    let (_, after) = rest.split_once(END)?;
-    Some(format!("{before}{BEGIN}\n{block}\n{END}{after}"))
+    let block = format!("```text\n$ manyhands {TOUR}\n{}\n```\n", printed.trim_end());
+    section::renew(CLI_README, THE_TOUR, &block)
 }
 
 /// A report without its headline, with its other headlines one level deeper, and links to the charts where they
 /// are copied to.
-fn section(report: &str) -> String {
+fn as_section(report: &str) -> String {
     let lines = report
         .lines()
         .skip_while(|line| line.starts_with("# ") || line.is_empty());
@@ -190,6 +172,8 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
         .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))
 }
 
+/// What can be renewed one by one.
+pub(crate) const PARTS: [&str; 3] = [THE_TOUR, RUNS[0].name, RUNS[1].name];
 const THE_TOUR: &str = "tour";
 const TOUR: &str = "tour --seed 7 --out target/tour --replace";
 const RUNS: [Measured; 2] = [
@@ -204,7 +188,7 @@ const RUNS: [Measured; 2] = [
         parts: 13,
     },
 ];
-const PARTS: u32 = 23;
+const SHARES: u32 = 23;
 const HEAD: &str = "\
 # Results of the laboratory
 
@@ -217,8 +201,6 @@ const SECTION: &str = "\n## `manyhands ";
 const LAB: &str = "crates/manyhands-lab";
 const CHARTS: &str = "results";
 const CLI_README: &str = "crates/manyhands-cli/README.md";
-const BEGIN: &str = "<!-- begin tour -->";
-const END: &str = "<!-- end tour -->";
 /// What fits on one screen.
 const TOUR_LINES_MAX: usize = 40;
 /// The exit code on a machine where other things run: the report says so, too.
@@ -239,21 +221,11 @@ mod tests {
     }
 
     #[test]
-    fn only_what_stands_between_the_comments_is_replaced() {
-        let text = format!("a\n{BEGIN}\nold\n{END}\nb\n");
-        let expected = format!("a\n{BEGIN}\nnew\n{END}\nb\n");
-        assert_eq!(replaced(&text, "new"), Some(expected));
-        assert_eq!(replaced("a\nb\n", "new"), None);
-        let readme = read(&workspace::root().join(CLI_README)).unwrap();
-        assert!(replaced(&readme, "new").is_some());
-    }
-
-    #[test]
     fn a_report_becomes_a_section_with_its_charts() {
         let report =
             "# Measured\n\nHere.\n\n## E3: x\n\n![a](charts/one.svg)\n![b](charts/two.svg)\n";
         let expected = "Here.\n\n### E3: x\n\n![a](results/one.svg)\n![b](results/two.svg)\n";
-        assert_eq!(section(report), expected);
+        assert_eq!(as_section(report), expected);
         assert_eq!(linked_charts(report, "charts"), ["one.svg", "two.svg"]);
     }
 

@@ -12,7 +12,7 @@ use crate::workspace;
 pub(crate) const PREEMPTIONS_DEFAULT: u32 = 2;
 
 pub(crate) fn run(preemptions_max: u32) -> Result<(), Failure> {
-    let list = models(preemptions_max).arg("--").arg("--list").stdout()?;
+    let list = models(preemptions_max).args(&["--", "--list"]).stdout()?;
     let count = list.lines().filter(|line| line.ends_with(": test")).count();
     if count == 0 {
         return Err(Failure::new("no loom models found in the library"));

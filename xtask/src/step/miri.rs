@@ -43,17 +43,15 @@ pub(crate) fn run(seeds: u32) -> Result<(), Failure> {
             ))
         })?;
     tests("", 1)
-        .arg("--lib")
-        .arg("--test")
-        .arg("pool")
-        .arg("--no-run")
+        .args(&["--lib", "--test", "pool", "--no-run"])
         .run()?;
     // Memory of small cells, slots and registries is kept for as long as the process lives.
-    let units = tests("-Zmiri-ignore-leaks", 1).arg("--lib").arg("--");
-    let units = UNIT_TESTS.iter().fold(units, Invocation::arg);
+    let units = tests("-Zmiri-ignore-leaks", 1)
+        .args(&["--lib", "--"])
+        .args(UNIT_TESTS);
     let pools = MODELS
         .iter()
-        .map(|flag| tests(flag, seeds).arg("--test").arg("pool"));
+        .map(|flag| tests(flag, seeds).args(&["--test", "pool"]));
     // At the same time, because Miri interprets on one thread.
     thread::scope(|scope| {
         let started: Vec<_> = pools

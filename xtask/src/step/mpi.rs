@@ -3,7 +3,7 @@
 
 use std::env;
 use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 
 use crate::command::Invocation;
 use crate::failure::Failure;
@@ -14,20 +14,17 @@ pub(crate) fn run() -> Result<(), Failure> {
         println!("skipped: there is no {absent}");
         return Ok(());
     }
-    for line in [
-        "clippy --all-targets --manifest-path",
-        "doc --no-deps --manifest-path",
-        "test --manifest-path",
+    for (verb, more) in [
+        ("clippy --all-targets", &["--", "-D", "warnings"][..]),
+        ("doc --no-deps", &[]),
+        ("test", &[]),
     ] {
-        let mut invocation = Invocation::cargo(line)
-            .arg(MPI_MANIFEST)
-            .arg("--target-dir")
+        Invocation::cargo(verb)
+            .args(&["--manifest-path", MPI_MANIFEST, "--target-dir"])
             .arg(workspace::target())
-            .env("RUSTDOCFLAGS", "-D warnings");
-        if line.starts_with("clippy") {
-            invocation = invocation.arg("--").arg("-D").arg("warnings");
-        }
-        invocation.run()?;
+            .args(more)
+            .env("RUSTDOCFLAGS", "-D warnings")
+            .run()?;
     }
     Ok(())
 }
@@ -43,24 +40,12 @@ fn absent() -> Option<&'static str> {
 
 /// Whether it is where Debian's packages have it, or where the variable says that it is.
 fn has_libclang() -> bool {
-    let versions = fs::read_dir("/usr/lib").into_iter().flatten().flatten();
-    let versions = versions.map(|entry| entry.path());
-    let is_llvm = |path: &Path| {
-        let name = path.file_name().unwrap_or_default();
-        name.to_string_lossy().starts_with("llvm-")
+    let entries = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
+    let is = |entry: &fs::DirEntry, start, part| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        name.starts_with(start) && name.contains(part)
     };
-    let has_it = |folder: &Path| {
-        let files = fs::read_dir(folder).into_iter().flatten().flatten();
-        let names = files.map(|entry| entry.file_name());
-        let names: Vec<_> = names
-            .map(|name| name.to_string_lossy().into_owned())
-            .collect();
-        names
-            .iter()
-            .any(|name| name.starts_with("libclang") && name.contains(".so"))
-    };
-    env::var_os("LIBCLANG_PATH").is_some()
-        || versions
-            .filter(|path| is_llvm(path))
-            .any(|path| has_it(&path.join("lib")))
+    let versions = entries("/usr/lib".into()).filter(|entry| is(entry, "llvm-", ""));
+    let mut files = versions.flat_map(|version| entries(version.path().join("lib")));
+    env::var_os("LIBCLANG_PATH").is_some() || files.any(|file| is(&file, "libclang", ".so"))
 }

@@ -114,10 +114,10 @@ impl Nightly {
         }
         let sanitizer = by.name();
         PROGRAMS.iter().try_for_each(|program| {
-            let test = self.program(sanitizer, program).arg("--").arg("--exact");
+            let test = self.program(sanitizer, program).args(&["--", "--exact"]);
             let skipped = EXCEPTIONS.iter().flat_map(|it| it.skipped_tests(by));
             skipped
-                .fold(test, |test, name| test.arg("--skip").arg(name))
+                .fold(test, |test, name| test.args(&["--skip", name]))
                 .run()
         })
     }
@@ -127,12 +127,8 @@ impl Nightly {
         let test = Invocation::new("rustup run nightly cargo test -p manyhands --release");
         let test = BUILD
             .iter()
-            .fold(test, |test, setting| test.arg("--config").arg(setting))
-            .arg("--test")
-            .arg(program)
-            .arg("--target")
-            .arg(&self.host)
-            .arg("--target-dir")
+            .fold(test, |test, setting| test.args(&["--config", setting]))
+            .args(&["--test", program, "--target", &self.host, "--target-dir"])
             .arg(workspace::target_subdir(&format!("sanitize-{sanitizer}")));
         let test = if self.has_std_source {
             test.arg("-Zbuild-std")

@@ -12,19 +12,15 @@ use crate::failure::Failure;
 use crate::workspace;
 
 /// How long, from which seed, in how many processes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct Plan {
-    pub(crate) minutes: u64,
-    pub(crate) seed: u64,
-    pub(crate) jobs: u64,
-}
-
-impl Plan {
-    pub(crate) const DEFAULT: Self = Self {
-        minutes: 10,
-        seed: 0,
-        jobs: 1,
-    };
+    #[arg(long, default_value_t = 10)]
+    minutes: u64,
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Processes
+    #[arg(long, default_value_t = 1)]
+    jobs: u64,
 }
 
 pub(crate) fn run(plan: Plan) -> Result<(), Failure> {
@@ -85,8 +81,7 @@ fn turns(plan: Plan, job: u64) -> (Counts, Result<(), Failure>) {
                 "MANYHANDS_SOAK_SECONDS",
                 (plan.minutes * 60 / turns).to_string(),
             )
-            .arg("--")
-            .arg("--nocapture");
+            .args(&["--", "--nocapture"]);
         match invocation.stdout_even_if_it_fails() {
             Ok((text, result)) => {
                 counts.read(&text);

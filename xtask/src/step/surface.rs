@@ -1,6 +1,10 @@
 //! The written public surface of the library, one line for each item: it changes only together with the changelog.
 //!
+//! Each item is shown by an example, and named as it waits (`surface/documentation.rs`).
+//!
 //! Not written: what is hidden, and what the feature `inspect-unstable` shows, because neither is a promise.
+
+mod documentation;
 
 use std::fmt::Write;
 use std::fs;
@@ -12,38 +16,38 @@ use crate::command::Invocation;
 use crate::failure::Failure;
 use crate::workspace;
 
-/// What to do where the surface is not as it is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
-    Check,
-    Write,
-}
-
-pub(crate) fn run(mode: Mode) -> Result<(), Failure> {
+pub(crate) fn run() -> Result<(), Failure> {
     let found = surface()?;
-    let changelog = read(CHANGELOG)?;
     let written = read(SURFACE).unwrap_or_default();
     println!("{}", Counts::of(&found));
     if body(&written) == found {
         return Ok(());
     }
     let changes = changes(body(&written), &found);
-    match mode {
-        Mode::Check => Err(Failure::new(format!(
-            "{changes}\nthe public surface is not the one in {SURFACE}: add a line to {CHANGELOG}, then \
-             `cargo xtask surface --write`"
-        ))),
-        Mode::Write if is_of(&written, &changelog) => Err(Failure::new(format!(
-            "{changes}\nthe public surface changes, and {CHANGELOG} does not say so"
-        ))),
-        Mode::Write => {
-            print!("{changes}");
-            let text = format!("{HEAD}{CHANGELOG_MARK}{}\n\n{found}", digest(&changelog));
-            let path = workspace::root().join(SURFACE);
-            fs::write(path, text)
-                .map_err(|error| Failure::new(format!("cannot write {SURFACE}: {error}")))
-        }
+    Err(Failure::new(format!(
+        "{changes}\nthe public surface is not the one in {SURFACE}: add a line to {CHANGELOG}, then \
+         `cargo xtask surface --write`"
+    )))
+}
+
+/// Renews what is written.
+pub(crate) fn write() -> Result<(), Failure> {
+    let found = surface()?;
+    let changelog = read(CHANGELOG)?;
+    let written = read(SURFACE).unwrap_or_default();
+    let changes = changes(body(&written), &found);
+    if changes.is_empty() {
+        return Ok(());
     }
+    if is_of(&written, &changelog) {
+        return Err(Failure::new(format!(
+            "{changes}\nthe public surface changes, and {CHANGELOG} does not say so"
+        )));
+    }
+    print!("{changes}");
+    let text = format!("{HEAD}{CHANGELOG_MARK}{}\n\n{found}", digest(&changelog));
+    fs::write(workspace::root().join(SURFACE), text)
+        .map_err(|error| Failure::new(format!("cannot write {SURFACE}: {error}")))
 }
 
 /// The surface as rustdoc and its reader see it. Both go by the form of one compiler, which is the oldest one supported.
@@ -58,12 +62,18 @@ fn surface() -> Result<String, Failure> {
     let cargo = cargo.env("CARGO_TARGET_DIR", folder.display().to_string());
     // The form is not a stable one, so a stable compiler writes it on request only.
     cargo.env("RUSTC_BOOTSTRAP", "1").run()?;
-    let api = Builder::from_rustdoc_json(folder.join("doc/manyhands.json"))
+    let json = folder.join("doc/manyhands.json");
+    let unreadable = |error: String| Failure::new(format!("cannot read the surface: {error}"));
+    let api = Builder::from_rustdoc_json(&json)
         .omit_auto_derived_impls(true)
         .omit_auto_trait_impls(true)
         .omit_blanket_impls(true)
         .build()
-        .map_err(|error| Failure::new(format!("cannot read the surface: {error}")))?;
+        .map_err(|error| unreadable(error.to_string()))?;
+    let rustdoc = fs::read(json).map_err(|error| unreadable(error.to_string()))?;
+    let rustdoc =
+        serde_json::from_slice(&rustdoc).map_err(|error| unreadable(error.to_string()))?;
+    documentation::check(&api, &rustdoc)?;
     Ok(text(&api))
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, source) in tree.library() {
         if library_module(path) != Some("models") {
-            for claim in claims(&source) {
+            for claim in claims(source) {
                 findings.extend(judge(tree, path, &claim));
             }
         }

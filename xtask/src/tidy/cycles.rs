@@ -168,15 +168,7 @@ mod tests {
     use super::*;
 
     fn findings(files: &[(&str, &str)]) -> Vec<String> {
-        let files: Vec<(String, &str)> = files
-            .iter()
-            .map(|(inside, text)| (format!("{LIBRARY}{inside}"), *text))
-            .collect();
-        let files: Vec<(&str, &str)> = files
-            .iter()
-            .map(|(path, text)| (path.as_str(), *text))
-            .collect();
-        let findings = check(&Tree::of(&files));
+        let findings = check(&Tree::of_library(files));
         findings.iter().map(ToString::to_string).collect()
     }
 

@@ -61,8 +61,8 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
                 format!("module `{module}` has no place among the layers of `xtask tidy`"),
             )),
             Some(own) => {
-                findings.extend(upward_paths(path, &source, own));
-                findings.extend(paths_over_super(path, &source));
+                findings.extend(upward_paths(path, source, own));
+                findings.extend(paths_over_super(path, source));
             }
         }
     }
@@ -142,8 +142,7 @@ mod tests {
     use super::*;
 
     fn findings(inside: &str, text: &str) -> Vec<String> {
-        let path = format!("{LIBRARY}{inside}");
-        let found = check(&Tree::of(&[(path.as_str(), text)]));
+        let found = check(&Tree::of_library_file(inside, text));
         found.iter().map(ToString::to_string).collect()
     }
 

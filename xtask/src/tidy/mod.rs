@@ -10,149 +10,54 @@ use crate::failure::Failure;
 use crate::workspace;
 
 mod callers;
-mod changelog;
 mod claims;
 mod cycles;
-mod denied;
-mod doc_examples;
+mod documents;
 mod door;
-mod examples;
 mod figures;
+mod files;
 mod finding;
-mod forbid;
-mod header;
 mod layers;
-mod leftovers;
 mod links;
 mod ordering;
 mod paths;
 mod pointers;
-mod presence;
-mod public_items;
-mod size;
 mod source;
 mod steps;
 mod tree;
 mod unsafe_page;
-mod waits;
 mod words;
 
 use finding::Finding;
 use tree::Tree;
 
-struct Rule {
-    name: &'static str,
-    check: fn(&Tree) -> Vec<Finding>,
-}
+type Check = fn(&Tree) -> Vec<Finding>;
 
-const RULES: &[Rule] = &[
-    Rule {
-        name: "header",
-        check: header::check,
-    },
-    Rule {
-        name: "layers",
-        check: layers::check,
-    },
-    Rule {
-        name: "door",
-        check: door::check,
-    },
-    Rule {
-        name: "ordering",
-        check: ordering::check,
-    },
-    Rule {
-        name: "steps",
-        check: steps::check,
-    },
-    Rule {
-        name: "callers",
-        check: callers::check,
-    },
-    Rule {
-        name: "claims",
-        check: claims::check,
-    },
-    Rule {
-        name: "size",
-        check: size::check,
-    },
-    Rule {
-        name: "figures",
-        check: figures::check,
-    },
-    Rule {
-        name: "leftovers",
-        check: leftovers::check,
-    },
-    Rule {
-        name: "forbid",
-        check: forbid::check,
-    },
-    Rule {
-        name: "unsafe-page",
-        check: unsafe_page::check,
-    },
-    Rule {
-        name: "presence",
-        check: presence::check,
-    },
-    Rule {
-        name: "changelog",
-        check: changelog::check,
-    },
-    Rule {
-        name: "denied",
-        check: denied::check,
-    },
-    Rule {
-        name: "examples",
-        check: examples::check,
-    },
-    Rule {
-        name: "doc-examples",
-        check: doc_examples::check,
-    },
-    Rule {
-        name: "waits",
-        check: waits::check,
-    },
-    Rule {
-        name: "words",
-        check: words::check,
-    },
-    Rule {
-        name: "cycles",
-        check: cycles::check,
-    },
-    Rule {
-        name: "links",
-        check: links::check,
-    },
-    Rule {
-        name: "pointers",
-        check: pointers::check,
-    },
+const RULES: &[(&str, Check)] = &[
+    ("files", files::check),
+    ("layers", layers::check),
+    ("door", door::check),
+    ("ordering", ordering::check),
+    ("steps", steps::check),
+    ("callers", callers::check),
+    ("claims", claims::check),
+    ("figures", figures::check),
+    ("unsafe-page", unsafe_page::check),
+    ("documents", documents::check),
+    ("words", words::check),
+    ("cycles", cycles::check),
+    ("links", links::check),
+    ("pointers", pointers::check),
 ];
 
-/// What to do about the generated page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
-    /// Say that it is out of date.
-    Check,
-    /// Renew it, then check everything.
-    Write,
+/// Renews the page that is generated.
+pub(crate) fn write() -> Result<(), Failure> {
+    let path = workspace::root().join(unsafe_page::PATH);
+    fs::write(path, unsafe_page::render(&load()?))
+        .map_err(|error| Failure::new(format!("cannot write {}: {error}", unsafe_page::PATH)))
 }
 
-pub(crate) fn run(mode: Mode) -> Result<(), Failure> {
-    if mode == Mode::Write {
-        let page = unsafe_page::render(&load()?);
-        let path = workspace::root().join(unsafe_page::PATH);
-        fs::write(path, page).map_err(|error| {
-            Failure::new(format!("cannot write {}: {error}", unsafe_page::PATH))
-        })?;
-    }
+pub(crate) fn run() -> Result<(), Failure> {
     let tree = load()?;
     print!("{}", figures::table(&tree));
     let complaints = complaints(&tree);
@@ -176,12 +81,12 @@ fn load() -> Result<Tree, Failure> {
 
 /// Every finding of every rule, as a line that starts with the place.
 fn complaints(tree: &Tree) -> Vec<String> {
-    let of = |rule: &Rule| {
-        let findings = (rule.check)(tree).into_iter();
-        let name = rule.name;
-        findings.map(move |finding| format!("{finding} [{name}]"))
-    };
-    RULES.iter().flat_map(of).collect()
+    let mut complaints = Vec::new();
+    for (name, check) in RULES {
+        let findings = check(tree).into_iter();
+        complaints.extend(findings.map(|finding| format!("{finding} [{name}]")));
+    }
+    complaints
 }
 
 #[cfg(test)]
@@ -199,7 +104,7 @@ mod tests {
         let tree = Tree::of(&[("crates/manyhands/src/lib.rs", "fn f() {}\n")]);
         let complaints = complaints(&tree);
         let found = complaints.iter().any(|line| {
-            line.starts_with("crates/manyhands/src/lib.rs:1: ") && line.ends_with("[header]")
+            line.starts_with("crates/manyhands/src/lib.rs:1: ") && line.ends_with("[files]")
         });
         assert!(found, "{complaints:?}");
     }

@@ -1,7 +1,7 @@
 //! Rule: beside every memory ordering stands a comment that argues for it.
 
 use super::finding::Finding;
-use super::source::{Line, Scope, Source, find_word};
+use super::source::{Line, Scope, find_word};
 use super::tree::Tree;
 
 const ORDERINGS: &[&str] = &["Relaxed", "Acquire", "Release", "AcqRel", "SeqCst"];
@@ -10,8 +10,10 @@ const ORDERINGS: &[&str] = &["Relaxed", "Acquire", "Release", "AcqRel", "SeqCst"
 const LINES_ABOVE_MAX: usize = 6;
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let of_file = |(path, source): (&str, Source)| of_lines(path, source.lines());
-    tree.library().flat_map(of_file).collect()
+    let files = tree.library();
+    files
+        .flat_map(|(path, source)| of_lines(path, source.lines()))
+        .collect()
 }
 
 fn of_lines(path: &str, lines: &[Line]) -> Vec<Finding> {
@@ -67,7 +69,7 @@ fn is_fence(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::tree::LIBRARY;
+    use crate::tidy::source::Source;
 
     const STORE: &str = "fn f() {\n    word.store(1, Ordering::Release);\n}\n";
 
@@ -133,7 +135,6 @@ mod tests {
     fn comparisons_and_tests_pass() {
         assert!(lines_found("fn f() { Ordering::Less }").is_empty());
         assert!(lines_found(&format!("#[cfg(test)]\nmod tests {{\n{STORE}}}")).is_empty());
-        let model = format!("{LIBRARY}models/latch.rs");
-        assert!(check(&Tree::of(&[(model.as_str(), STORE)])).is_empty());
+        assert!(check(&Tree::of_library_file("models/latch.rs", STORE)).is_empty());
     }
 }

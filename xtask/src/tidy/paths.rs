@@ -1,6 +1,6 @@
 //! Paths named in code, with the groups of `use` declarations spelled out.
 
-use super::source::is_name;
+use super::source::{find_word, is_name};
 
 /// A path as written from its root, and where its last part stands.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,92 +18,70 @@ impl NamedPath {
 /// Every path in `code` that starts with `root`: `use a::{b, c::d}` gives `a::b` and `a::c::d`.
 /// Code is text without comments and strings.
 pub(crate) fn paths_from(code: &str, root: &str) -> Vec<NamedPath> {
-    let mut reader = Reader {
-        chars: code.chars().collect(),
-        at: 0,
-        line_number: 1,
-        found: Vec::new(),
-    };
-    while let Some(c) = reader.peek() {
-        if !is_name(c) {
-            reader.advance();
-            continue;
-        }
-        let continues = reader.continues_a_path();
-        let word = reader.name();
-        if word == root && !continues {
-            reader.tree(&[word]);
+    let mut found = Vec::new();
+    let (mut line_number, mut counted) = (1, 0);
+    for at in find_word(code, root) {
+        line_number += code[counted..at].matches('\n').count();
+        counted = at;
+        if !continues_a_path(&code[..at]) {
+            let mut reader = Reader {
+                code: &code[at..],
+                at: root.len(),
+                line_number,
+                found: &mut found,
+            };
+            reader.tree(&[root.to_owned()]);
         }
     }
-    reader.found.retain(|path| path.parts.len() > 1);
-    reader.found
+    found.retain(|path: &NamedPath| path.parts.len() > 1);
+    found
 }
 
-struct Reader {
-    chars: Vec<char>,
+/// Whether the next name is a later part of a path, as in `a::std`; `::std` is a first.
+fn continues_a_path(before: &str) -> bool {
+    match before.strip_suffix("::") {
+        Some(first) => first.ends_with(|c| is_name(c) || c == '>'),
+        None => before.ends_with('.'),
+    }
+}
+
+struct Reader<'code> {
+    code: &'code str,
     at: usize,
     line_number: usize,
-    found: Vec<NamedPath>,
+    found: &'code mut Vec<NamedPath>,
 }
 
-impl Reader {
-    fn peek(&self) -> Option<char> {
-        self.chars.get(self.at).copied()
+impl<'code> Reader<'code> {
+    /// The next name, pair of colons, or mark; "" at the end.
+    fn next(&mut self) -> &'code str {
+        let rest = &self.code[self.at..];
+        let token = rest.trim_start();
+        let blank = &rest[..rest.len() - token.len()];
+        let name = token.find(|c| !is_name(c)).unwrap_or(token.len());
+        let mark = token.chars().next().map_or(0, char::len_utf8);
+        let mark = if token.starts_with("::") { 2 } else { mark };
+        let token = &token[..name.max(mark)];
+        self.line_number += blank.matches('\n').count();
+        self.at += blank.len() + token.len();
+        token
     }
 
-    /// Whether the next name is a later part of a path, as in `a::std`; `::std` is a first.
-    fn continues_a_path(&self) -> bool {
-        match &self.chars[..self.at] {
-            [.., before, ':', ':'] => is_name(*before) || *before == '>',
-            [.., before] => *before == '.',
-            [] => false,
-        }
-    }
-
-    fn advance(&mut self) {
-        if self.peek() == Some('\n') {
-            self.line_number += 1;
-        }
-        self.at += 1;
-    }
-
-    fn skip_blank(&mut self) {
-        while self.peek().is_some_and(char::is_whitespace) {
-            self.advance();
-        }
-    }
-
-    fn name(&mut self) -> String {
-        let start = self.at;
-        while self.peek().is_some_and(is_name) {
-            self.advance();
-        }
-        self.chars[start..self.at].iter().collect()
-    }
-
-    /// Takes the text if it comes next, blanks aside.
     fn eat(&mut self, text: &str) -> bool {
-        self.skip_blank();
-        let len = text.chars().count();
-        let next = self.chars[self.at..].iter().take(len);
-        let matches = next.copied().eq(text.chars());
-        if matches {
-            self.at += len;
+        let place = (self.at, self.line_number);
+        let is_next = self.next() == text;
+        if !is_next {
+            (self.at, self.line_number) = place;
         }
-        matches
+        is_next
     }
 
     /// What follows a path so far: `::name…`, `::{…}`, `::*` or nothing.
     fn tree(&mut self, prefix: &[String]) {
-        let line_number = self.line_number;
-        let rewind = (self.at, self.line_number);
         if !self.eat("::") {
-            (self.at, self.line_number) = rewind;
-            self.push(prefix, line_number);
-            return;
-        }
-        if self.eat("{") {
-            while !self.eat("}") && self.peek().is_some() {
+            self.push(prefix);
+        } else if self.eat("{") {
+            while !self.eat("}") && !self.eat("") {
                 self.branch(prefix);
             }
         } else {
@@ -113,43 +91,23 @@ impl Reader {
 
     /// One name, star or nested group under a prefix, and the comma after it.
     fn branch(&mut self, prefix: &[String]) {
-        self.skip_blank();
-        let line_number = self.line_number;
-        let name = self.name();
-        if name == "self" {
-            self.push(prefix, line_number);
-        } else if !name.is_empty() {
-            self.tree(&[prefix, &[name]].concat());
-        } else if self.eat("*") {
-            self.push(&[prefix, &["*".to_owned()]].concat(), line_number);
-        } else {
+        match self.next() {
+            "*" => self.push(&[prefix, &["*".to_owned()]].concat()),
+            name if name != "self" && name.starts_with(is_name) => {
+                self.tree(&[prefix, &[name.to_owned()]].concat());
+            }
             // `Vec::<u8>`: what follows is no part of the path.
-            self.push(prefix, line_number);
-            self.advance();
+            _ => self.push(prefix),
         }
-        if self.eat_rename() {
-            self.name();
+        if self.eat("as") {
+            self.next();
         }
-        let rewind = (self.at, self.line_number);
-        if !self.eat(",") {
-            (self.at, self.line_number) = rewind;
-        }
+        self.eat(",");
     }
 
-    fn eat_rename(&mut self) -> bool {
-        let rewind = (self.at, self.line_number);
-        let renamed = self.eat("as ");
-        if renamed {
-            self.skip_blank();
-        } else {
-            (self.at, self.line_number) = rewind;
-        }
-        renamed
-    }
-
-    fn push(&mut self, parts: &[String], line_number: usize) {
+    fn push(&mut self, parts: &[String]) {
         self.found.push(NamedPath {
-            line_number,
+            line_number: self.line_number,
             parts: parts.to_vec(),
         });
     }

@@ -1,4 +1,4 @@
-//! Rule: a file that a comment names is there.
+//! Rule: a file that a comment of the library, or a page beside its code, names is there.
 //!
 //! "Not here: waiting (`wait.rs`)" sends its reader to another file. When that file is renamed or split, the comment
 //! goes stale and nothing else fails. A name may begin with any part of the path: `wait.rs`, `fork_join/wait.rs`.
@@ -10,28 +10,26 @@ use super::tree::{LIBRARY, Tree};
 const ROOTS: &[&str] = &[LIBRARY, "crates/manyhands/tests/", "xtask/src/tidy/"];
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for (path, source) in tree.library() {
-        for line in source.shipped() {
-            for name in named_files(&line.comment) {
-                if !is_there(tree, name) {
-                    let message = format!("`{name}` is not there");
-                    findings.push(Finding::on_line(path, line.number, message));
-                }
-            }
-        }
-    }
-    for (path, text) in tree.files() {
-        if path.starts_with(LIBRARY) && path.ends_with(".md") {
-            for (idx, line) in text.lines().enumerate() {
-                for name in named_files(line).filter(|name| !is_there(tree, name)) {
-                    let message = format!("`{name}` is not there");
-                    findings.push(Finding::on_line(path, idx + 1, message));
-                }
-            }
-        }
-    }
-    findings
+    let comments = tree.library().flat_map(|(path, source)| {
+        let lines = source.shipped();
+        lines.map(move |line| (path, line.number, line.comment.as_str()))
+    });
+    let pages = tree
+        .files()
+        .filter(|(path, _)| path.starts_with(LIBRARY) && path.ends_with(".md"));
+    let pages = pages.flat_map(|(path, text)| {
+        let lines = text.lines().enumerate();
+        lines.map(move |(idx, line)| (path, idx + 1, line))
+    });
+    let named = comments.chain(pages).flat_map(|(path, line_number, text)| {
+        named_files(text).map(move |name| (path, line_number, name))
+    });
+    named
+        .filter(|(_, _, name)| !is_there(tree, name))
+        .map(|(path, line_number, name)| {
+            Finding::on_line(path, line_number, format!("`{name}` is not there"))
+        })
+        .collect()
 }
 
 /// What stands in backticks and is a file of Rust, perhaps with a function behind it.
@@ -43,10 +41,9 @@ fn named_files(comment: &str) -> impl Iterator<Item = &str> {
 
 fn is_there(tree: &Tree, name: &str) -> bool {
     let end = format!("/{name}");
-    tree.files().any(|(path, _)| {
-        let is_inside = ROOTS.iter().any(|root| path.starts_with(root));
-        is_inside && path.ends_with(&end)
-    })
+    let is_inside = |path: &str| ROOTS.iter().any(|root| path.starts_with(root));
+    tree.files()
+        .any(|(path, _)| path.ends_with(&end) && is_inside(path))
 }
 
 #[cfg(test)]
@@ -54,10 +51,8 @@ mod tests {
     use super::*;
 
     fn count(inside: &str, text: &str) -> usize {
-        let path = format!("{LIBRARY}{inside}");
-        let wait = (format!("{LIBRARY}runtime/fork_join/wait.rs"), String::new());
-        let files = [(path.as_str(), text), (wait.0.as_str(), wait.1.as_str())];
-        check(&Tree::of(&files)).len()
+        let files = [(inside, text), ("runtime/fork_join/wait.rs", "")];
+        check(&Tree::of_library(&files)).len()
     }
 
     #[test]

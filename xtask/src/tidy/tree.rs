@@ -10,23 +10,14 @@ use super::source::Source;
 /// The folder with the code of the library.
 pub(crate) const LIBRARY: &str = "crates/manyhands/src/";
 
-/// Code that may be unsafe: the library's, the laboratory's, which has an allocator to count
-/// allocations with, and that of façades, whose jobs and futures may borrow.
-pub(crate) const MAY_BE_UNSAFE: &[&str] = &[
-    LIBRARY,
-    "crates/manyhands-lab/src/",
-    "compat/async-task/src/",
-    "compat/rayon-core/src/",
-];
-
 /// Build output and other folders that are not ours.
 const SKIPPED: &[&str] = &["target", ".git", "manyhands-tour"];
 /// Files whose text some rule reads; of the others only the existence matters.
 const READ: &[&str] = &["rs", "md", "toml"];
 
-/// Path (with `/`, relative to the root) to text, in order of path.
+/// Path (with `/`, relative to the root) to text, and what is code in it, in order of path.
 #[derive(Debug, Default)]
-pub(crate) struct Tree(BTreeMap<String, String>);
+pub(crate) struct Tree(BTreeMap<String, (String, Source)>);
 
 impl Tree {
     pub(crate) fn load(root: &Path) -> io::Result<Self> {
@@ -38,14 +29,27 @@ impl Tree {
     /// A repository with these files.
     #[cfg(test)]
     pub(crate) fn of(files: &[(&str, &str)]) -> Self {
-        let owned = |(path, text): &(&str, &str)| ((*path).to_owned(), (*text).to_owned());
-        Self(files.iter().map(owned).collect())
+        let mut tree = Self::default();
+        for (path, text) in files {
+            tree.add((*path).to_owned(), (*text).to_owned());
+        }
+        tree
+    }
+
+    /// A library with these files.
+    #[cfg(test)]
+    pub(crate) fn of_library(files: &[(&str, &str)]) -> Self {
+        let mut tree = Self::default();
+        for (inside, text) in files {
+            tree.add(format!("{LIBRARY}{inside}"), (*text).to_owned());
+        }
+        tree
     }
 
     /// A repository with nothing but this file of the library.
     #[cfg(test)]
     pub(crate) fn of_library_file(inside: &str, text: &str) -> Self {
-        Self::of(&[(format!("{LIBRARY}{inside}").as_str(), text)])
+        Self::of_library(&[(inside, text)])
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -53,7 +57,7 @@ impl Tree {
     }
 
     pub(crate) fn text(&self, path: &str) -> Option<&str> {
-        self.0.get(path).map(String::as_str)
+        self.0.get(path).map(|(text, _)| text.as_str())
     }
 
     /// Whether a file or a folder is there.
@@ -63,32 +67,26 @@ impl Tree {
     }
 
     pub(crate) fn files(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0
-            .iter()
-            .map(|(path, text)| (path.as_str(), text.as_str()))
+        let files = self.0.iter();
+        files.map(|(path, (text, _))| (path.as_str(), text.as_str()))
     }
 
-    pub(crate) fn rust_files(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.files().filter(|(path, _)| path.ends_with(".rs"))
+    /// The files of Rust, read; models and files of tests are marked as test code.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = (&str, &Source)> {
+        let files = self.0.iter().filter(|(path, _)| path.ends_with(".rs"));
+        files.map(|(path, (_, source))| (path.as_str(), source))
     }
 
-    /// The library's files, read; tests and models are in it, marked as test code.
-    pub(crate) fn library(&self) -> impl Iterator<Item = (&str, Source)> {
-        self.sources(&[LIBRARY])
+    pub(crate) fn library(&self) -> impl Iterator<Item = (&str, &Source)> {
+        self.sources().filter(|(path, _)| path.starts_with(LIBRARY))
     }
 
-    /// Files that may have unsafe code, read as the library's are.
-    pub(crate) fn may_be_unsafe(&self) -> impl Iterator<Item = (&str, Source)> {
-        self.sources(MAY_BE_UNSAFE)
-    }
-
-    fn sources<'tree>(
-        &'tree self,
-        folders: &'tree [&str],
-    ) -> impl Iterator<Item = (&'tree str, Source)> {
-        self.rust_files()
-            .filter(|(path, _)| folders.iter().any(|folder| path.starts_with(folder)))
-            .map(|(path, text)| (path, source_of(path, text)))
+    fn add(&mut self, path: String, text: String) {
+        let source = match path.ends_with(".rs") {
+            true => source_of(&path, &text),
+            false => Source::default(),
+        };
+        self.0.insert(path, (text, source));
     }
 
     fn add_folder(&mut self, folder: &Path, prefix: &str) -> io::Result<()> {
@@ -97,7 +95,7 @@ impl Tree {
             let name = entry.file_name().to_string_lossy().into_owned();
             let path = format!("{prefix}{name}");
             if !entry.file_type()?.is_dir() {
-                self.0.insert(path, text_of(&entry.path())?);
+                self.add(path, text_of(&entry.path())?);
             } else if !SKIPPED.contains(&name.as_str()) {
                 self.add_folder(&entry.path(), &format!("{path}/"))?;
             }

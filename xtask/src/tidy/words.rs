@@ -3,7 +3,7 @@
 //! `docs/glossary.md` says what the terms mean and what other libraries call them.
 
 use super::finding::Finding;
-use super::source::{Source, find_word};
+use super::source::find_word;
 use super::tree::Tree;
 
 /// A retired word, and what to write instead.
@@ -52,6 +52,10 @@ const RETIRED_NAMES: &[&str] = &[
     "Lookout",
     "ToldBlocked",
     "FoundBlocked",
+    // Clippy refuses the macros; what is to be done is an issue.
+    "TODO",
+    "FIXME",
+    "XXX",
 ];
 
 /// Phrases in which such a word has its usual meaning.
@@ -68,24 +72,21 @@ const EXEMPT: &[(&str, &str)] = &[
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (path, text) in tree.files() {
-        if EXEMPT.iter().any(|(exempt, _)| *exempt == path) {
-            continue;
+    let is_exempt = |path: &str| EXEMPT.iter().any(|(exempt, _)| *exempt == path);
+    for (path, source) in tree.sources().filter(|(path, _)| !is_exempt(path)) {
+        for line in source.lines() {
+            let comment = line.comment.to_lowercase();
+            let code = line.code.replace('_', " ");
+            findings.extend(retired_in(path, line.number, &comment));
+            findings.extend(retired_in(path, line.number, &code));
+            findings.extend(names_in(path, line.number, &line.code));
+            findings.extend(names_in(path, line.number, &line.comment));
         }
-        if path.ends_with(".rs") {
-            for line in Source::parse(text).lines() {
-                let comment = line.comment.to_lowercase();
-                let code = line.code.replace('_', " ");
-                findings.extend(retired_in(path, line.number, &comment));
-                findings.extend(retired_in(path, line.number, &code));
-                findings.extend(names_in(path, line.number, &line.code));
-                findings.extend(names_in(path, line.number, &line.comment));
-            }
-        } else if path.ends_with(".md") {
-            for (idx, line) in text.lines().enumerate() {
-                findings.extend(retired_in(path, idx + 1, &line.to_lowercase()));
-                findings.extend(names_in(path, idx + 1, line));
-            }
+    }
+    for (path, text) in tree.files().filter(|(path, _)| path.ends_with(".md")) {
+        for (idx, line) in text.lines().enumerate() {
+            findings.extend(retired_in(path, idx + 1, &line.to_lowercase()));
+            findings.extend(names_in(path, idx + 1, line));
         }
     }
     findings
@@ -131,6 +132,7 @@ mod tests {
             ("docs/a.md", "Whoever waits is woken."),
             ("README.md", "so many threads"),
             ("xtask/src/a.rs", "/// Tried in vain."),
+            ("peers/a.rs", "#[cfg(test)]\nmod tests {} // TODO: faster"),
         ] {
             assert_eq!(count(path, text), 1, "{text}");
         }
@@ -140,7 +142,10 @@ mod tests {
     fn longer_words_strings_and_the_list_itself_pass() {
         for (path, text) in [
             ("crates/manyhands/src/a.rs", "// Seated hastens."),
-            ("crates/manyhands/src/a.rs", "const A: &str = \"seat\";"),
+            (
+                "crates/manyhands/src/a.rs",
+                "const A: &str = \"seat TODO\"; // TODOS",
+            ),
             ("xtask/src/tidy/words.rs", "// whoever"),
             ("docs/a.md", "They are told apart."),
             ("crates/a/templates/x.html", "whoever"),

@@ -2,13 +2,14 @@
 //! the others stay as they are.
 //!
 //! A section stands between two comments that name it: `<!-- begin NAME -->` and
-//! `<!-- end NAME -->`. Not here: what is in a section.
+//! `<!-- end NAME -->`. Sections whose names have the same first word stay together. Not here: what
+//! is in a section.
 
 use crate::{LabError, store};
 use std::{fs, io, path::Path};
 
 /// Puts `section` in the place of the one with this name in the file. A section that the file
-/// does not have is added at its end; a file that does not exist begins with `head`.
+/// does not have is added behind the last one of the same first word, or at the end; a file that does not exist begins with `head`.
 ///
 /// # Errors
 /// [`LabError::File`] if the file cannot be read or written; [`LabError::Damaged`] if its comments
@@ -43,7 +44,7 @@ pub fn replaced(page: &str, name: &str, section: &str) -> Result<String, (usize,
             .collect()
     };
     let (before, after) = match (&places(&begin)[..], &places(&end)[..]) {
-        ([], []) => (&lines[..], &lines[lines.len()..]),
+        ([], []) => lines.split_at(end_of_group(&lines, name)),
         ([from], [to]) if from < to => (&lines[..*from], &lines[to + 1..]),
         ([_, second, ..], _) | (_, [_, second, ..]) => {
             return Err((second + 1, format!("a second comment of section '{name}'")));
@@ -60,6 +61,21 @@ pub fn replaced(page: &str, name: &str, section: &str) -> Result<String, (usize,
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     Ok(parts.join("\n\n") + "\n")
+}
+
+/// Behind the last section whose name has the same first word, or behind all lines.
+fn end_of_group(lines: &[&str], name: &str) -> usize {
+    let is_of_group = |line: &&str| {
+        let ended = line.trim().strip_prefix("<!-- end ");
+        let ended = ended.and_then(|rest| rest.strip_suffix(" -->"));
+        ended.is_some_and(|ended| first_word(ended) == first_word(name))
+    };
+    let last = lines.iter().rposition(is_of_group);
+    last.map_or(lines.len(), |place| place + 1)
+}
+
+fn first_word(name: &str) -> &str {
+    name.split(' ').next().unwrap_or(name)
 }
 
 #[cfg(test)]
@@ -91,6 +107,21 @@ mod tests {
             page,
             format!("{PAGE}\n<!-- begin b -->\nnew\n\n<!-- end b -->\n")
         );
+    }
+
+    #[test]
+    fn a_new_section_comes_behind_the_last_of_its_first_word() {
+        let page = replaced(PAGE, "a on b", "new").unwrap();
+        let section = "<!-- begin a on b -->\nnew\n\n<!-- end a on b -->\n\n";
+        let place = "<!-- begin ab -->";
+        assert_eq!(page, PAGE.replace(place, &format!("{section}{place}")));
+        let again = replaced(&page, "a on c", "newer").unwrap();
+        let places = ["a on b", "a on c", "ab"].map(|name| again.find(&format!("begin {name} ")));
+        assert!(
+            places.is_sorted() && places.iter().all(Option::is_some),
+            "{again}"
+        );
+        assert_eq!(replaced(&again, "a on b", "new").unwrap(), again);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod build;
 mod files;
 mod host;
 mod limits;
+mod microarchitecture;
 mod noise;
 mod pin;
 mod power;
@@ -32,6 +33,8 @@ use std::{env, thread};
 pub struct Machine {
     /// Processor model, or the architecture if the system does not say.
     pub cpu: String,
+    /// The processor's design, such as "Zen 3", or the numbers that stand for it.
+    pub microarchitecture: Option<String>,
     /// CPUs this process may use, by affinity and quota.
     pub cpus: usize,
     /// Operating system and kernel.
@@ -73,6 +76,7 @@ impl Machine {
         let has_sha = |flags| host::has_word(flags, "sha_ni") || host::has_word(flags, "sha2");
         Self {
             cpu: model.unwrap_or_else(|| env::consts::ARCH.to_owned()),
+            microarchitecture: microarchitecture::of(&cpuinfo),
             cpus,
             system: system_line(&files.text("/proc/sys/kernel/osrelease").unwrap_or_default()),
             sha_instructions: flags.is_some_and(has_sha),
@@ -84,18 +88,25 @@ impl Machine {
         }
     }
 
+    /// The kind of processor: model and design. Times of two kinds do not compare.
+    #[must_use]
+    pub fn processor(&self) -> String {
+        let parts = [Some(self.cpu.clone()), self.microarchitecture.clone()];
+        join(parts).unwrap_or_default()
+    }
+
     /// One line: processor, CPUs, system.
     #[must_use]
     pub fn line(&self) -> String {
         let cpus = self.cpus_line();
-        format!("{} · {cpus} · {}", self.cpu, self.system)
+        format!("{} · {cpus} · {}", self.processor(), self.system)
     }
 
     /// The whole card, a line for each part of which something is known.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let sha = self.sha_instructions.then(|| "SHA instructions".to_owned());
-        let cpu = Some(self.cpu.clone());
+        let cpu = Some(self.processor());
         let usable = [Some(self.cpus_line()), self.limits.line()];
         let commit = self.build.commit.clone();
         let parts = [
@@ -181,6 +192,19 @@ mod tests {
         assert_eq!(machine.cpu, "Intel Xeon CPU @ 2.50GHz");
         assert!(machine.sha_instructions);
         assert!(machine.line().contains("· 2 CPUs ·"));
+    }
+
+    #[test]
+    fn a_kind_of_processor_is_its_model_and_its_design() {
+        let mut machine = Machine::read(&Recorded(SERVER), 2, Some(3));
+        assert_eq!(machine.processor(), "Intel Xeon CPU @ 2.50GHz");
+        machine.microarchitecture = Some("Ice Lake".to_owned());
+        assert_eq!(machine.processor(), "Intel Xeon CPU @ 2.50GHz, Ice Lake");
+        assert!(
+            machine
+                .line()
+                .starts_with("Intel Xeon CPU @ 2.50GHz, Ice Lake · 2 CPUs")
+        );
     }
 
     #[test]

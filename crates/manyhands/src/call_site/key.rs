@@ -1,12 +1,12 @@
 //! The key of a call site's profile, and its mark: while loops are recorded, all keys have it.
 //!
-//! So a loop learns that it is to be recorded from a comparison that it makes in any case, and that costs no instruction while
-//! none is.
+//! So a loop learns that it must be recorded from a comparison that it makes in any case, and that costs no instruction
+//! while none is.
 //!
 //! A key that has the mark keeps it, also where another site takes the profile: that reads the key and writes it in one step.
-//! So who calls a loop after recording has begun finds no key without the mark. Recording does not end.
+//! So a caller of a loop, after recording has begun, finds no key without the mark. Recording does not end.
 //!
-//! Not here: where a site's profile is (`mod.rs`), and who records (`recording`).
+//! Not here: where a site's profile is (`mod.rs`), and what records (`recording`).
 
 use crate::sync::atomic::{AtomicUsize, Ordering};
 

@@ -59,7 +59,7 @@ impl<T> ItemBuffer<T> {
         Ok(())
     }
 
-    /// Takes the item that is to be received next.
+    /// Takes the item that comes next.
     #[inline]
     pub(super) fn pop_first(&mut self) -> Option<T> {
         match self {
@@ -76,7 +76,7 @@ impl<T> ItemBuffer<T> {
         }
     }
 
-    /// The item that is to be received next.
+    /// The item that comes next.
     pub(super) fn first(&self) -> Option<&T> {
         match self {
             Self::Fifo(items) => items.front(),

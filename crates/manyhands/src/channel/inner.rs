@@ -289,7 +289,7 @@ impl<T> ChannelInner<T> {
     }
 
     /// Whether the state was locked since `seen` was noted, by a thread that has let it go: an empty channel may have an item
-    /// now. A look that does not take the cache line away from who sends.
+    /// now. A look that does not take the cache line away from senders.
     #[inline]
     pub(super) fn may_have_changed(&self, seen: &Seen) -> bool {
         let version = self.state.version();

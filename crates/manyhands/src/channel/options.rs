@@ -100,7 +100,7 @@ impl<T> ChannelOptions<T> {
         }
     }
 
-    /// A name, for who looks at the running program with the feature `inspect`. Otherwise it is not kept.
+    /// A name, for a look at the running program with the feature `inspect`. Otherwise it is not kept.
     ///
     /// # Examples
     /// ```

@@ -34,7 +34,7 @@
 //! may be higher than the true one but never lower (C5). So a fast send may see less room than there is, and may notify
 //! one receiver too many. A receive takes from the buffer, or begins to wait, only while the batch is empty (C6).
 //!
-//! Not here: the lock, and the waking, which happens after the lock is released (`inner.rs`); who waits without sending or
+//! Not here: the lock, and the waking, which happens after the lock is released (`inner.rs`); waiters that neither send nor
 //! receiving (`until.rs`).
 
 mod until;
@@ -59,7 +59,7 @@ pub(super) struct State<T> {
     /// Somebody waits until the channel is readable or writable.
     is_watched: bool,
     when_full: WhenFull,
-    /// A receive needs no full step while there are more items than this: nobody who waits for room or for the drain has
+    /// A receive needs no full step while there are more items than this: no waiter for room or for the drain has
     /// to be notified, and no notified receiver loses an item for which others are put off.
     fast_recv_above: usize,
     /// How many items the buffer may have beside the batch, as far as is known; it may be more.
@@ -140,7 +140,7 @@ impl<T> State<T> {
         self.closed.as_ref()
     }
 
-    /// The item that is to be received next.
+    /// The item that will be received next.
     pub(super) fn first(&self) -> Option<&T> {
         let first = self.batch_items.front().or_else(|| self.buffer.first());
         first.or_else(|| self.senders.first_data())

@@ -121,7 +121,7 @@ pub(super) fn wait_for<R>(
 /// Parks for `limit` at most. While threads are refused it returns early, and tries to start them.
 #[cfg(not(loom))]
 fn park(parker: &Parker, limit: Option<Duration>) {
-    match limit.into_iter().chain(refused_starts::patience()).min() {
+    match limit.into_iter().chain(refused_starts::retry_pause()).min() {
         None => parker.park(),
         Some(limit) => parker.park_timeout(limit),
     }

@@ -11,7 +11,7 @@
 //! A notified waiter may find nothing: it tries again, and either leaves, or waits again as the first of the list.
 //!
 //! # Nobody waits for ever
-//! One that was not notified may be there before a notified waiter: a newcomer, who was never in the list, or a waiter that
+//! One that was not notified may be there before a notified waiter: a newcomer, which was never in the list, or a waiter that
 //! is polled for another reason. One that always is would keep the waiter waiting for good. So a waiter that came too late
 //! several times is owed some of the others' turns when it is notified: as many polls of those that were not notified do
 //! nothing but wake themselves, so that their executor comes to the waiter first.

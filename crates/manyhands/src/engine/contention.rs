@@ -1,21 +1,22 @@
 //! Whether the bodies of a shared loop slow each other down so much that one runner is faster.
 //!
 //! The owner times its blocks. When an item takes it so much longer than alone that all runners together are slower
-//! than one, and once at each call site, it sends the helpers away, times a few blocks alone, and compares: items that are merely longer than the
-//! first ones take as long alone. If one runner is faster, the loop stays with it for a millisecond, then twice as long
-//! each time, and is shared again in between, because later items may differ. If not, the next such trial comes when
-//! the loop has run eight times as long.
+//! than one, and once at each call site, it sends the helpers away, times a few blocks alone, and compares: items that are
+//! merely longer than the first ones take as long alone. If one runner is faster, the loop stays with it for about a
+//! millisecond, then twice as long each time, and is shared again in between, because later items may differ. If not, the
+//! next such trial comes when the loop has run eight times as long.
 //!
 //! Blocks vary where items differ, where a lock goes to and fro, and where the thread loses its processor. What differs
 //! between items must not be taken for what runners do to each other: where a few items are heavy, most blocks without one
 //! come and go by chance. Bodies that slow each other down do so in every block. So a trial finds that only if the blocks of
 //! both kinds are apart: nearly all that were shared took longer, for each item, than nearly all that ran alone.
 //!
-//! Not here: how helpers leave and come back (`sharing.rs`), and what the call site remembers (`call_site`).
+//! Not here: what its numbers say (`cost.rs`), how helpers leave and come back (`sharing.rs`), and what the call site remembers
+//! (`call_site`).
 
 use crate::engine::Rate;
+use crate::engine::cost::{self, TRIAL_BLOCKS};
 use crate::recording::LoopObserver;
-use crate::sync::clock;
 use std::mem;
 
 /// What the owner knows about the present loop.
@@ -42,7 +43,7 @@ pub(super) struct Contention {
 enum Phase {
     Shared,
     /// Helpers have been sent away.
-    Leaving(Suspicion, u32),
+    Leaving(Suspicion, usize),
     /// The owner times blocks alone.
     Measuring(Suspicion),
     Alone {
@@ -81,7 +82,7 @@ impl Contention {
             window: Window::default(),
             begun: now,
             next_trial: now,
-            alone_ticks: clock::ticks_in(ALONE_NANOS_FIRST),
+            alone_ticks: cost::trial_pause(cost::trial_ticks()),
         }
     }
 
@@ -97,19 +98,18 @@ impl Contention {
         if cfg!(shuttle) {
             return self.fixed_course();
         }
-        if ticks < clock::ticks_in(BLOCK_NANOS_MIN) {
+        if !cost::tells(ticks) {
             return Advice::Continue;
         }
         self.window.add(ticks, items);
-        if self.is_on_trial() && is_long(Rate::of(ticks, items)) {
-            // Each of these would keep all helpers away.
+        if self.is_on_trial() && cost::is_long(Rate::of(ticks, items)) {
             self.enter(Phase::Shared);
             return Advice::ShareAgain;
         }
         match self.phase {
             Phase::Shared if self.window.is_full() => self.judge(now, runners),
             Phase::Leaving(suspicion, blocks) => {
-                if runners() == 1 || blocks == BLOCKS_LEAVING {
+                if runners() == 1 || blocks == TRIAL_BLOCKS {
                     self.enter(Phase::Measuring(suspicion));
                 } else {
                     self.phase = Phase::Leaving(suspicion, blocks + 1);
@@ -166,10 +166,8 @@ impl Contention {
     fn judge(&mut self, now: u64, runners: impl FnOnce() -> usize) -> Advice {
         let window = mem::take(&mut self.window);
         let (shared, fastest) = (window.median(), window.lowest_but_one());
-        let is_slow =
-            |runners| self.alone.ticks_for(runners * SLOWER.0) < shared.ticks_for(SLOWER.1);
-        let is_first =
-            !self.is_certain && now.saturating_sub(self.begun) > clock::ticks_in(FIRST_TRIAL_NANOS);
+        let is_slow = |runners| cost::contends(self.alone, shared, runners);
+        let is_first = !self.is_certain && now.saturating_sub(self.begun) > cost::trial_ticks();
         let is_suspicious = is_first || is_slow(2);
         if !is_suspicious && self.is_contended != Some(true) {
             return Advice::Continue;
@@ -183,7 +181,7 @@ impl Contention {
             self.is_contended = self.is_contended.and(Some(false));
             return Advice::Continue;
         }
-        if now < self.next_trial || is_long(shared) {
+        if now < self.next_trial || cost::is_long(shared) {
             return Advice::Continue;
         }
         let suspicion = Suspicion {
@@ -204,8 +202,7 @@ impl Contention {
         let Suspicion {
             fastest, runners, ..
         } = suspicion;
-        let is_contended =
-            slowest.ticks_for(runners * FASTER_ALONE.0) < fastest.ticks_for(FASTER_ALONE.1);
+        let is_contended = cost::contends(slowest, fastest, runners);
         self.is_contended = Some(is_contended);
         self.is_certain = true;
         if is_contended {
@@ -215,34 +212,27 @@ impl Contention {
             return Advice::Continue;
         }
         let elapsed = now.saturating_sub(self.begun);
-        self.next_trial = now.saturating_add(elapsed.saturating_mul(TRIALS_APART));
+        self.next_trial = now.saturating_add(cost::trial_pause(elapsed));
         self.enter(Phase::Shared);
         Advice::ShareAgain
     }
 }
 
-/// Whether items take too long to be tried.
-fn is_long(item: Rate) -> bool {
-    item.ticks_for(1) > clock::ticks_in(ITEM_NANOS_MAX)
-}
-
 /// The last blocks that were timed.
 #[derive(Debug, Default)]
 struct Window {
-    rates: [u64; BLOCKS],
+    rates: [u64; TRIAL_BLOCKS],
     blocks: usize,
-    items: u64,
 }
 
 impl Window {
     fn add(&mut self, ticks: u64, items: u64) {
-        self.rates[self.blocks % BLOCKS] = Rate::of(ticks, items).0;
+        self.rates[self.blocks % TRIAL_BLOCKS] = Rate::of(ticks, items).0;
         self.blocks += 1;
-        self.items += items;
     }
 
     fn is_full(&self) -> bool {
-        self.blocks >= BLOCKS && self.items >= ITEMS_MIN
+        self.blocks >= TRIAL_BLOCKS
     }
 
     fn median(&self) -> Rate {
@@ -261,31 +251,11 @@ impl Window {
 
     fn ranked(&self, rank: impl FnOnce(&[u64]) -> usize) -> Rate {
         let mut rates = self.rates;
-        let rates = &mut rates[..self.blocks.min(BLOCKS)];
+        let rates = &mut rates[..self.blocks.min(TRIAL_BLOCKS)];
         rates.sort_unstable();
         Rate(rates[rank(rates)])
     }
 }
-
-/// Shorter blocks, at the end of a range, take longer for each item, because a block itself takes time.
-const BLOCK_NANOS_MIN: u64 = 2_000;
-/// This number of blocks is judged at once, and timed alone,
-const BLOCKS: usize = 8;
-/// and they have this number of items at least. Where items are few, the last blocks are judged.
-const ITEMS_MIN: u64 = 16;
-/// A helper that has not left after this number of blocks has lost its processor, and disturbs nobody.
-const BLOCKS_LEAVING: u32 = 8;
-/// A trial begins when one runner would take less than 4/5 of the time of all,
-const SLOWER: (u64, u64) = (5, 4);
-/// and it is alone if that takes less than 10/11.
-const FASTER_ALONE: (u64, u64) = (11, 10);
-/// Longer items are not tried: so few of them say little. A trial that comes to one ends there.
-const ITEM_NANOS_MAX: u64 = 10_000;
-/// The first trial at a call site comes after this, whatever the rates.
-const FIRST_TRIAL_NANOS: u64 = 200_000;
-const ALONE_NANOS_FIRST: u64 = 1_000_000;
-/// After a trial that was for nothing the loop is shared for this many times as long as it has run.
-const TRIALS_APART: u64 = 8;
 
 #[cfg(all(test, not(loom)))]
 mod tests {

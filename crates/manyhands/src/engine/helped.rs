@@ -11,7 +11,7 @@
 
 use crate::job::{Payload, catch, resume_all};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::{OpenCall, SharedCall, current, keep_open};
+use crate::runtime::{CallHeader, OpenCall, current, with_helper_slot};
 use crate::sync::{Mutex, lock};
 use std::mem;
 
@@ -27,7 +27,7 @@ pub(crate) trait HelpedWork: Sync {
 /// A call with its work.
 #[repr(C)]
 pub(crate) struct Helped<W> {
-    open: SharedCall,
+    open: CallHeader,
     pub(crate) work: W,
 }
 
@@ -35,7 +35,7 @@ impl<W: HelpedWork> Helped<W> {
     #[inline]
     pub(crate) fn new(work: W) -> Self {
         Self {
-            open: SharedCall::new(help::<W>),
+            open: CallHeader::new(help::<W>),
             work,
         }
     }
@@ -46,7 +46,7 @@ impl<W: HelpedWork> Helped<W> {
     pub(crate) fn keep_open(&self, place: Option<OpenCall>, own: impl FnOnce(&W)) {
         let call = &raw const *self;
         // SAFETY: made of a pointer to the whole call, which is borrowed until this returns.
-        unsafe { keep_open(place, call.cast(), || own(&self.work)) };
+        unsafe { with_helper_slot(place, call.cast(), || own(&self.work)) };
     }
 }
 
@@ -54,7 +54,7 @@ impl<W: HelpedWork> Helped<W> {
 ///
 /// # Safety
 /// `open` is the head of a call of exactly this type, for which the caller holds a guard.
-unsafe fn help<W: HelpedWork>(open: *const SharedCall) {
+unsafe fn help<W: HelpedWork>(open: *const CallHeader) {
     // SAFETY: the pointer is to the whole call, and the guard keeps it in place.
     let call = unsafe { &*open.cast::<Helped<W>>() };
     let Some(slot) = current::slot() else { return };

@@ -8,8 +8,8 @@
 //! The bound is ⌈items / workers⌉ times an item's time where all are equal, else the larger of the longest item and an
 //! equal share of the sum.
 
-use super::rate::{Rate, block_at, smoothed};
-use super::shared_call::{SHARE_NANOS_WORTH_A_WAKE, WAKES_EACH};
+use super::cost::{WAKES_EACH, block_at, worth_a_wake};
+use super::rate::{Rate, smoothed};
 use super::sharing::{OWNER, Sharing};
 use crate::runtime::HelperSlot;
 use crate::sync::{Parker, clock};
@@ -102,7 +102,7 @@ impl Simulation<'_> {
             events: BinaryHeap::from([Reverse((0, OWNER))]),
             stages: vec![Stage::Joins; workers],
             woken: 1,
-            to_wake: usize::try_from(sum / SHARE_NANOS_WORTH_A_WAKE).unwrap_or(workers),
+            to_wake: usize::try_from(clock::ticks_in(sum) / worth_a_wake()).unwrap_or(workers),
             costs,
             free_at: [0; 4],
             begun_at: Vec::new(),

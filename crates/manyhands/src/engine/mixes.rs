@@ -3,8 +3,8 @@
 //! The sizes of blocks are the engine's own. Looks of the monitor and wakes take what they take at most on a quiet machine.
 //! Beside this, `tests/it/opened.rs` runs such calls.
 
-use crate::engine::rate::{Rate, block_at, brief_block, first_block_at, smoothed};
-use crate::engine::unshared::next_block;
+use crate::engine::cost::{brief_block, first_block, next_block, next_claim};
+use crate::engine::rate::{Rate, smoothed};
 use crate::sync::clock;
 
 /// The time between two looks of the monitor; a call is opened at the second.
@@ -26,7 +26,7 @@ impl Runner {
             now,
             range,
             rate: Rate::UNKNOWN,
-            block_max: first_block_at(Rate::UNKNOWN),
+            block_max: first_block(Rate::UNKNOWN),
         }
     }
 
@@ -43,7 +43,7 @@ impl Runner {
         self.now += nanos;
         let found = Rate::of(clock::ticks_in(nanos).max(1), count as u64);
         self.rate = smoothed(self.rate, found);
-        self.block_max = block_at(self.rate).min(self.block_max * 2);
+        self.block_max = next_block(self.rate, self.block_max);
     }
 }
 
@@ -76,7 +76,7 @@ fn opened(items: &[u64], known: Rate, phase: u64, workers: usize) -> u64 {
     let opens = phase + LOOKS_APART;
     let (mut now, mut next) = (0, 0);
     while next < items.len() && now < opens {
-        let block = next_block(next as u64, brief_block(known.0));
+        let block = next_claim(next as u64, brief_block(known.0));
         let until = items
             .len()
             .min(next + usize::try_from(block).expect("a block fits"));

@@ -9,7 +9,7 @@
 //!    other down the caller continues alone (`contention.rs`).
 //! 4. *Learn.* The call site remembers its rate, and whether sharing made it faster at all.
 //!
-//! Not here: what a loop does with the items (`consumer.rs`).
+//! Not here: what the measured numbers say (`cost.rs`), and what a loop does with the items (`consumer.rs`).
 //!
 //! Unsafe: positions are handed to sources, each exactly once.
 #![cfg_attr(
@@ -23,6 +23,7 @@
 mod any_loop;
 pub(crate) mod consumer;
 mod contention;
+pub(crate) mod cost;
 #[cfg(test)]
 pub(crate) mod ending;
 pub(crate) mod helped;
@@ -39,10 +40,8 @@ mod unshared;
 use crate::call_site::CallSiteProfile;
 use crate::engine::any_loop::{AnyLoop, BlockRunner, Loop, LoopRunner};
 use crate::engine::consumer::Consumer;
-pub(crate) use crate::engine::rate::{BLOCK_NANOS_MAX, PROBE_NANOS, Rate};
-use crate::engine::rate::{RateProbe, brief_block};
+pub(crate) use crate::engine::rate::{Rate, RateProbe};
 use crate::engine::shared_call::Begun;
-pub(crate) use crate::engine::shared_call::RUNNERS_SPARE_AT_ONCE;
 use crate::engine::unshared::{AfterAlone, Alone, Frame, Whole};
 use crate::recording::{self, AloneBecause, LoopObserver, LoopSite, RunnerObserver, Unobserved};
 use crate::runtime::current;
@@ -186,11 +185,7 @@ fn is_short<S: Indexed, C: Consumer<S::Item>>(
     site: &CallSiteProfile,
 ) -> bool {
     let len = source.len();
-    // A cost of 0 is that of no item, or not known; it becomes the largest number.
-    plan.is_plain()
-        && len < SHORT_LEN_MAX
-        && site.cost().saturating_mul(len).wrapping_sub(1) < SHORT_COST_MAX
-        && consumer.end() >= len
+    plan.is_plain() && cost::is_short(site.cost(), len) && consumer.end() >= len
 }
 
 /// Whether a short call is measured.
@@ -213,7 +208,7 @@ fn run_short<S: Indexed, C: Consumer<S::Item>>(
     let len = source.len();
     let thread = CallerThread::current();
     let number = thread.map_or(0, |thread| thread.calls.next_number());
-    let is_measured = sampling == Sampling::All || is_sampled(number);
+    let is_measured = sampling == Sampling::All || cost::is_sampled(number);
     let start = if is_measured { clock::ticks() } else { 0 };
     let mut runner = LoopRunner::new(source, consumer);
     let whole = Whole {
@@ -244,20 +239,19 @@ fn run_short<S: Indexed, C: Consumer<S::Item>>(
     Some(ticks)
 }
 
-/// Whether a thread measures its call of this number: of any eight in a row about one, and which one varies.
-#[inline]
-fn is_sampled(number: u64) -> bool {
-    // Multiplying spreads the bits (Fibonacci hashing, Knuth vol. 3).
-    number.wrapping_mul(0x9E37_79B9_7F4A_7C15) < u64::MAX / 8
-}
-
-/// Corrects the site's estimate if `len` items took more than twice or less than half of it.
+/// Corrects the site's estimate if `len` items took much more or less.
 #[inline]
 fn learn_short(site: &CallSiteProfile, ticks: u64, len: u64) {
-    let (expected, found) = (site.cost().saturating_mul(len), ticks << 10);
-    if found > expected * 2 || found < expected / 2 {
-        site.learn_item(Rate::of(ticks, len).0);
+    let expected = site.cost().saturating_mul(len);
+    if cost::corrects(expected, ticks << 10) {
+        learn_item(site, Rate::of(ticks, len));
     }
+}
+
+/// The site learns what an item of one call cost.
+#[inline]
+fn learn_item(site: &CallSiteProfile, found: Rate) {
+    site.learn(cost::credible(site.cost(), found.0));
 }
 
 /// [`drive`] where the call site's profile has to be looked up: at its first call, and while recording is open.
@@ -389,7 +383,7 @@ fn drive_segment<O: LoopObserver>(
     };
     // Helpers of other calls leave this one a processor only if it counts as a thread that runs.
     let counts = because == AloneBecause::SharingHurt && plan.pays_to_share(expected);
-    let _stay = counts.then(current::stay);
+    let _running = counts.then(current::enter_as_running);
     drive_alone(rest, runner, plan, (site, observer), because);
 }
 
@@ -410,11 +404,11 @@ fn drive_alone<O: LoopObserver>(
     let openable = end - start > 1 && because != AloneBecause::OneAllowed;
     let thread = CallerThread::current().filter(|_| openable);
     let number = thread.map_or(0, |thread| thread.calls.next_number());
-    // Sharing has hurt: not before it has taken twice as long as it should.
     let patience = match because {
-        AloneBecause::SharingHurt => probe
-            .begun
-            .saturating_add(2 * site.ticks_alone(end - start)),
+        AloneBecause::SharingHurt => {
+            let alone = Rate(site.cost_alone().max(site.cost()));
+            cost::opens_at(probe.begun, alone.ticks_for(end - start))
+        }
         _ => 0,
     };
     let extent = Extent {
@@ -435,7 +429,7 @@ fn drive_alone<O: LoopObserver>(
         let from = caller.reached();
         let to = end.min(from.saturating_add(probe.block));
         let rate = if may_share { probe.rate } else { known };
-        caller.run_to(to, brief_block(rate.0), runner);
+        caller.run_to(to, cost::brief_block(rate.0), runner);
         part.block(caller.reached() - from);
         if caller.reached() < to || to == end {
             break;
@@ -460,7 +454,7 @@ fn drive_alone<O: LoopObserver>(
     }
     observer.alone(because);
     let whole = probe.end(reached - start);
-    site.learn_item(whole.0);
+    learn_item(site, whole);
     if !may_share {
         site.learn_alone(whole.0);
     }
@@ -468,13 +462,7 @@ fn drive_alone<O: LoopObserver>(
 
 /// Whether the remaining work, `left` ticks long, is better shared.
 pub(crate) fn pays_to_share(left: u64) -> bool {
-    if left < clock::ticks_in(SHARE_NANOS_MIN) {
-        return false;
-    }
-    // If this thread has run no such call lately, no worker is spinning for its next one, and a wake has never been
-    // cheap enough for so little work: skip the check.
-    let recently = series::since_last_end() < clock::ticks_in(SPINNING_NANOS_MAX);
-    (recently || left > clock::ticks_in(WAKE_PAYS_NEVER_BELOW_NANOS)) && pays_on_this_runtime(left)
+    cost::may_pay(left, series::since_last_end) && pays_on_this_runtime(left)
 }
 
 #[cold]
@@ -484,26 +472,11 @@ fn pays_on_this_runtime(left: u64) -> bool {
 
 /// Positions driven in one segment: they fit a range's 32 bits, and no sum of two overflows.
 const SEGMENT_MAX: u64 = 1 << 31;
-/// A loop that is expected to take at most this many ticks, in 1,024ths, runs without further checks: 1 to 2.5 microseconds,
-/// depending on the tick. Not calibrated, which saves a read of the calibration.
-const SHORT_COST_MAX: u64 = if cfg!(all(target_arch = "x86_64", not(miri))) {
-    5_000 << 10
-} else {
-    2_000 << 10
-};
-/// More items than this are measured again, however short they were.
-const SHORT_LEN_MAX: u64 = 1 << 20;
-/// A worker that has had no work for this long has stopped spinning.
-const SPINNING_NANOS_MAX: u64 = 100_000;
-/// Less work than this takes less time than handing it over, even to a spinning worker.
-const SHARE_NANOS_MIN: u64 = 2_500;
-/// Three times the quickest wake that was measured on any machine.
-const WAKE_PAYS_NEVER_BELOW_NANOS: u64 = 30_000;
 
 #[cfg(all(test, not(shuttle)))]
 mod tests {
     use super::{CallSiteProfile, Consumer, HelperPolicy, Indexed, LoopSite, Plan, SharingPlan};
-    use super::{current, drive, key_of};
+    use super::{Rate, cost as model, current, drive, key_of};
     use crate::Runtime;
     use std::ops::Range;
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -554,7 +527,7 @@ mod tests {
     fn counts_alone<const SITE: u32>(cost: u64, degree: Option<usize>) -> [usize; 2] {
         let site = CallSiteProfile::of(key_of::<Numbers, Counting<SITE>>());
         site.learn(cost);
-        site.learn_contended(ITEMS);
+        site.set_history(model::after_contention(site.history(), ITEMS));
         let plan = Plan {
             sharing: SharingPlan {
                 degree,
@@ -576,6 +549,29 @@ mod tests {
         assert_eq!(counts_alone::<0>(long, None), [1_000, 1_000]);
         assert_eq!(counts_alone::<1>(long, Some(1)), [1_000, 0]);
         assert_eq!(counts_alone::<2>(1, None), [1_000, 0], "it is short");
+    }
+
+    #[test]
+    fn a_call_that_was_interrupted_raises_the_cost_of_an_item_by_little() {
+        let site = CallSiteProfile::of(0x7000);
+        let learn = |cost| super::learn_item(site, Rate(cost));
+        learn(5_000_000);
+        assert_eq!(site.cost(), 5_000_000, "the first one is all that is known");
+        while site.cost() > 115 {
+            learn(100);
+        }
+        let before = site.cost();
+        learn(before * 5_000);
+        assert_eq!(site.cost(), 4 * before);
+        learn(5 * before);
+        assert_eq!(site.cost(), 4 * before + before / 2);
+        let mut calls = 0;
+        while site.cost() < 1_000_000 {
+            learn(2_000_000);
+            calls += 1;
+        }
+        assert!(calls <= 10, "what does take longer is learnt, {calls}");
+        learn(u64::MAX);
     }
 
     #[test]

@@ -1,7 +1,9 @@
-//! What items cost: the rate of a loop, how it is measured, and how many items make a block of a given time.
+//! What items cost: the rate of a loop, and how it is measured.
 //!
-//! Not here: what follows from a rate (`mod.rs`, `shared_call.rs`), and what a call site remembers (`call_site`).
+//! Not here: what follows from a rate (`cost.rs`), and what a call site remembers (`call_site`).
 
+use crate::call_site;
+use crate::engine::cost;
 use crate::runtime::fork_join::series;
 use crate::sync::clock;
 
@@ -30,20 +32,17 @@ impl Rate {
 }
 
 /// The measurements of a caller that runs alone.
-pub(super) struct RateProbe {
+pub(crate) struct RateProbe {
     pub(super) begun: u64,
     last: u64,
     pub(super) rate: Rate,
     /// The number of items to run next.
-    pub(super) block: u64,
+    pub(crate) block: u64,
 }
 
 impl RateProbe {
-    pub(super) fn begin(expected: Rate) -> Self {
-        let block = match expected {
-            Rate::UNKNOWN => 1,
-            rate => rate.items_in(clock::ticks_in(PROBE_NANOS)),
-        };
+    pub(crate) fn begin(expected: Rate) -> Self {
+        let block = cost::first_probe(expected);
         let now = clock::ticks();
         Self {
             begun: now,
@@ -53,48 +52,37 @@ impl RateProbe {
         }
     }
 
-    /// `done` items are done and `left` are left; returns how many ticks the latter will take.
-    pub(super) fn measure(&mut self, done: u64, left: u64) -> u64 {
+    /// `done` items are done and `left` are left; returns how many ticks the latter will take, 0 if nobody knows yet.
+    pub(crate) fn measure(&mut self, done: u64, left: u64) -> u64 {
         let now = clock::ticks();
         let spent = now.saturating_sub(self.last);
         self.last = now;
         self.rate = Rate::of(spent, done);
-        self.block = if is_brief(spent) {
-            done.saturating_mul(PROBE_GROWTH)
-        } else {
-            let total = now.saturating_sub(self.begun);
-            let longest = clock::ticks_in(BLOCK_NANOS_MAX);
-            self.rate.items_in((total / 2).min(longest))
-        };
-        if !is_telling(spent, done) {
+        self.block = cost::next_probe(done, spent, self.spent());
+        if cost::is_brief(spent) {
             return 0;
         }
         self.rate.ticks_for(left)
     }
 
+    /// The ticks until the last block was measured.
+    pub(crate) fn spent(&self) -> u64 {
+        self.last.saturating_sub(self.begun)
+    }
+
     /// The rate over the whole run.
-    pub(super) fn end(&self, items: u64) -> Rate {
+    pub(crate) fn end(&self, items: u64) -> Rate {
         let now = clock::ticks();
         series::note_end(now);
         Rate::of(now.saturating_sub(self.begun), items)
     }
 }
 
-/// Whether a block was so short that reading the counter may be most of it.
-fn is_brief(ticks: u64) -> bool {
-    ticks < clock::ticks_in(PROBE_NANOS) / 2
-}
-
-/// Whether the time of a block says what its items take.
-fn is_telling(ticks: u64, items: u64) -> bool {
-    items >= PROBE_ITEMS_TRUSTED || !is_brief(ticks)
-}
-
 /// What one runner's blocks took. The last blocks of a range have few items, and if these are short, claiming them takes
 /// longer than running them: what such a block takes says nothing about its items.
 #[derive(Debug)]
 pub(super) struct RateOfBlocks {
-    /// Blocks long enough, or with enough items, that the rest does not matter.
+    /// Blocks long enough that the rest does not matter.
     telling: Spent,
     others: Spent,
 }
@@ -114,10 +102,10 @@ impl RateOfBlocks {
     }
 
     pub(super) fn add(&mut self, ticks: u64, items: u64) {
-        let spent = if is_telling(ticks, items) {
-            &mut self.telling
-        } else {
+        let spent = if cost::is_brief(ticks) {
             &mut self.others
+        } else {
+            &mut self.telling
         };
         spent.ticks += ticks;
         spent.items += items;
@@ -137,44 +125,10 @@ impl RateOfBlocks {
     }
 }
 
-pub(super) fn block_at(rate: Rate) -> u32 {
-    if rate == Rate::UNKNOWN {
-        return 1;
-    }
-    u32::try_from(rate.items_in(clock::ticks_in(BLOCK_NANOS_MAX))).unwrap_or(u32::MAX)
-}
-
-pub(super) fn first_block_at(rate: Rate) -> u32 {
-    match rate {
-        Rate::UNKNOWN => 1,
-        Rate(cost) => u32::try_from(brief_block(cost)).unwrap_or(u32::MAX),
-    }
-}
-
 /// Follows a change of the rate; a rise faster than a fall.
 pub(super) fn smoothed(before: Rate, now: Rate) -> Rate {
-    if before == Rate::UNKNOWN || now.0 > before.0 {
-        return Rate(before.0 / 2 + now.0 - now.0 / 2);
-    }
-    Rate(before.0 - before.0 / 4 + now.0 / 4)
+    Rate(call_site::followed(before.0, now.0))
 }
-
-/// As many items of this cost as take about a tenth of a microsecond, at least one.
-#[inline]
-pub(super) fn brief_block(cost: u64) -> u64 {
-    let excess = BRIEF_COST_LOG2.saturating_sub(cost.max(1).ilog2());
-    1 << excess
-}
-
-/// A block of items that cost more takes longer than a tenth of a microsecond, if a tick is at most half a nanosecond.
-const BRIEF_COST_LOG2: u32 = 18;
-/// A first block this long gives a reliable rate.
-pub(crate) const PROBE_NANOS: u64 = 1_000;
-const PROBE_GROWTH: u64 = 8;
-/// A block of this many items gives a reliable rate even if it was short.
-const PROBE_ITEMS_TRUSTED: u64 = 512;
-/// The longest time between two decisions.
-pub(crate) const BLOCK_NANOS_MAX: u64 = 10_000;
 
 #[cfg(test)]
 mod tests {

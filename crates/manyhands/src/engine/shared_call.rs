@@ -8,11 +8,12 @@
 use crate::call_site::CallSiteProfile;
 use crate::engine::any_loop::{AnyLoop, BlockRunner};
 use crate::engine::contention::{Advice, Contention};
+use crate::engine::cost::{self, SharedCallTimes};
 use crate::engine::helped::{Helped, HelpedWork, Panics};
 use crate::engine::ranges::Claim;
-use crate::engine::rate::{Rate, RateOfBlocks, block_at, first_block_at, smoothed};
+use crate::engine::rate::{Rate, RateOfBlocks, smoothed};
 use crate::engine::sharing::{After, OWNER, Sharing};
-use crate::engine::{HelperPolicy, Rest, SharingPlan};
+use crate::engine::{HelperPolicy, Rest, SharingPlan, learn_item};
 use crate::job::{Payload, catch};
 use crate::recording::{AloneBecause, LoopObserver, RunnerObserver};
 use crate::runtime::fork_join::{series, wait};
@@ -87,10 +88,7 @@ pub(super) fn share<O: LoopObserver>(
         let (base, end) = rest.take(u64::MAX);
         let len = u32::try_from(end - base).expect("a segment fits 32 bits");
         let workers = place.slot.runtime().idle.limit();
-        let runners_max = plan.degree.unwrap_or(match plan.helpers {
-            HelperPolicy::WhenItPays => workers + RUNNERS_SPARE,
-            HelperPolicy::AtOnce => workers + RUNNERS_SPARE_AT_ONCE,
-        });
+        let runners_max = cost::runners_max(plan.degree, workers, plan.helpers);
         observer.opens(runners_max.min(workers));
         let runners_max = runners_max.min(len as usize);
         let call = Helped::new(SharedRest {
@@ -186,7 +184,7 @@ impl<O: LoopObserver> SharedRest<'_, O> {
             if site.cost() == 0 || rate.0 < site.cost() {
                 site.learn(rate.0);
             } else if self.begun.rate == Rate::UNKNOWN {
-                site.learn_item(rate.0);
+                learn_item(site, rate);
             }
         }
     }
@@ -195,17 +193,16 @@ impl<O: LoopObserver> SharedRest<'_, O> {
     fn plan_wakes(&self, slot: &OccupiedSlot) {
         let (runtime, rate) = (slot.runtime(), self.begun.rate);
         let left = (rate != Rate::UNKNOWN).then(|| rate.ticks_for(self.sharing.left()));
-        let share = clock::ticks_in(SHARE_NANOS_WORTH_A_WAKE);
         let most = self.runners_max.min(runtime.idle.limit()).saturating_sub(1);
         let most = u32::try_from(most).unwrap_or(u32::MAX);
-        let count = policy::wakes(left, share, most, runtime.seen());
+        let count = policy::wakes(left, cost::worth_a_wake(), most, runtime.seen());
         // Relaxed: a count of hints.
         self.to_wake.store(count, Ordering::Relaxed);
     }
 
-    /// Wakes up to [`WAKES_EACH`] of those still to be woken; each of them does the same when it joins.
+    /// Wakes some of those still to be woken; each of them does the same when it joins.
     fn wake_more(&self, slot: &OccupiedSlot) {
-        for _ in 0..WAKES_EACH {
+        for _ in 0..cost::WAKES_EACH {
             // Relaxed, both: a count of hints.
             let claimed =
                 self.to_wake
@@ -244,8 +241,7 @@ impl<O: LoopObserver> SharedRest<'_, O> {
         let mut rate = self.begun.rate;
         let mut measured = RateOfBlocks::new();
         let mut last = clock::ticks();
-        // The rate may be that of other items, so the first blocks are small.
-        let mut max = block_max.min(first_block_at(rate));
+        let mut max = block_max.min(cost::first_block(rate));
         self.sharing.run(me, max, |claim| {
             if self.base + u64::from(claim.start()) >= self.end() {
                 self.discard(me, claim);
@@ -281,7 +277,7 @@ impl<O: LoopObserver> SharedRest<'_, O> {
                 }
                 Role::Bound => {}
             }
-            max = block_at(rate).min(max.saturating_mul(2)).min(block_max);
+            max = cost::next_block(rate, max).min(block_max);
             After::GoOn { max }
         });
         drop(part);
@@ -348,16 +344,24 @@ impl<O: LoopObserver> SharedRest<'_, O> {
         if !is_telling || self.end() != u64::MAX {
             return;
         }
-        if elapsed < clock::ticks_in(LEARN_NANOS_MIN) {
+        if !cost::tells(elapsed) {
             return;
         }
-        match contention.is_contended() {
-            Some(true) => site.learn_contended(items),
-            Some(false) => site.learn_helped(),
-            // Without a rate nothing was expected.
-            None if self.begun.rate == Rate::UNKNOWN => {}
-            None => site.learn_shared(self.begun.rate.ticks_for(items), elapsed, items),
-        }
+        let before = site.history();
+        site.set_history(match contention.is_contended() {
+            Some(true) => cost::after_contention(before, items),
+            Some(false) => cost::after_help(before),
+            // Nothing was expected.
+            None if self.begun.rate == Rate::UNKNOWN => return,
+            None => {
+                let times = SharedCallTimes {
+                    expected: self.begun.rate.ticks_for(items),
+                    alone: Rate(site.cost_alone()).ticks_for(items),
+                    elapsed,
+                };
+                cost::after_shared(before, times, items)
+            }
+        });
     }
 }
 
@@ -386,14 +390,3 @@ impl<O: LoopObserver> HelpedWork for SharedRest<'_, O> {
         self.work.note_panic();
     }
 }
-
-/// Runners beyond the number of workers: those that compensate for blocked ones.
-const RUNNERS_SPARE: usize = 6;
-/// The same, where bodies may wait for one another, or for the next item.
-pub(crate) const RUNNERS_SPARE_AT_ONCE: usize = 126;
-/// One more worker is woken for each of these that is left to do.
-pub(super) const SHARE_NANOS_WORTH_A_WAKE: u64 = 25_000;
-/// Each runner wakes this number of others when it joins; `many_cores.rs` compares.
-pub(super) const WAKES_EACH: u32 = 4;
-/// Shorter shared runs do not show whether sharing pays.
-const LEARN_NANOS_MIN: u64 = 2_000;

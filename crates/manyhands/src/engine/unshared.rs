@@ -15,7 +15,8 @@
 
 use crate::call_site::CallSiteProfile;
 use crate::engine::any_loop::{AnyLoop, BlockRunner};
-use crate::engine::rate::{Rate, brief_block};
+use crate::engine::cost;
+use crate::engine::rate::Rate;
 use crate::engine::shared_call::{self, Begun};
 use crate::engine::{Rest, SharingPlan, drive_alone};
 use crate::job::{
@@ -53,7 +54,7 @@ pub(super) fn run<L: AnyLoop>(
     (thread, number): (&'static CallerThread, u64),
     runner: &mut impl BlockRunner,
 ) -> bool {
-    let block_max = brief_block(whole.site.cost());
+    let block_max = cost::brief_block(whole.site.cost());
     let extent = Extent {
         start: 0,
         end: len,
@@ -218,18 +219,6 @@ impl<L, O> Drop for Frame<'_, L, O> {
     }
 }
 
-/// How many items a caller claims that has run `done`: few beside those, whatever the items were expected to take. Where that
-/// was next to nothing, claiming would take longer than the items, so there it is three times as many.
-#[inline]
-pub(super) fn next_block(done: u64, block_max: u64) -> u64 {
-    let more = if block_max < TINY_ITEMS {
-        done / 4
-    } else {
-        3 * done
-    };
-    block_max.min(1 + more)
-}
-
 /// Makes the monitor of the current runtime watch the calling thread, whose call of this number begins. Returns whether it
 /// does. The first calls of a thread make no runtime for that.
 #[cold]
@@ -240,7 +229,7 @@ fn begin_watch(thread: &'static CallerThread, number: u64) -> bool {
         return false;
     }
     let watch = |runtime: &RuntimeInner| thread.begin_watch(runtime);
-    if number > CALLS_WITHOUT_RUNTIME {
+    if number > cost::CALLS_WITHOUT_RUNTIME {
         current::with_runtime(watch)
     } else {
         current::with_existing_runtime(watch) == Some(true)
@@ -310,7 +299,7 @@ impl<'f, 'a, L: AnyLoop + 'a, O: LoopObserver> Alone<'f, 'a, L, O> {
             let from = self.next;
             let mut until = to;
             if let Some(thread) = self.thread {
-                until = to.min(from + next_block(from - self.start, block_max));
+                until = to.min(from + cost::next_claim(from - self.start, block_max));
                 until = thread.calls.claim(&self.frame.call, from, until);
                 if until == from {
                     return;
@@ -388,9 +377,9 @@ impl<O: LoopObserver> Fork<'_, O> {
     }
 
     /// Whether a worker may run it while the caller is in the middle of an item. It then leaves a place to the caller, also
-    /// when that has done its item: so where few may run at once it pays to wait for the caller.
+    /// when that has done its item.
     fn is_passed_on(&self) -> bool {
-        self.whole.degree.is_none_or(|degree| degree >= DEGREE_MIN)
+        cost::spares_a_place(self.whole.degree)
     }
 
     fn work(&self) -> &dyn AnyLoop {
@@ -459,11 +448,11 @@ impl<O: LoopObserver> Fork<'_, O> {
             return AfterWait::TakenBack;
         }
         let fork = ptr::from_ref(&self.job).cast_mut();
-        let passed_on = &self.runtime.passed_on;
+        let unowned_forks = &self.runtime.unowned_forks;
         let stolen = Stolen {
             fork,
             latch: &self.latch,
-            passed_on,
+            unowned_forks,
         };
         current::with_slot(|slot| {
             if let Some(slot) = slot {
@@ -471,7 +460,7 @@ impl<O: LoopObserver> Fork<'_, O> {
             }
             let mut backoff = Backoff::default();
             loop {
-                if passed_on.take_back(fork) {
+                if unowned_forks.take_back(fork) {
                     return AfterWait::TakenBack;
                 }
                 if self.latch.is_final() {
@@ -488,11 +477,3 @@ impl<O: LoopObserver> Fork<'_, O> {
         unsafe { (*self.panic.get()).take() }
     }
 }
-
-/// As many items that take about a nanosecond or two fit in a block.
-const TINY_ITEMS: u64 = 64;
-/// A program that makes a few short loops may still fork, or build its default runtime; one that makes many is better off
-/// with one.
-const CALLS_WITHOUT_RUNTIME: u64 = 1_000;
-/// A fork leaves one place of this number or more to its caller.
-const DEGREE_MIN: usize = 4;

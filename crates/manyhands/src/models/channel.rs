@@ -4,7 +4,7 @@
 //! the futures driven by a parker; waits until the channel is ready; futures that are polled once and dropped; closing by
 //! hand and by dropping; a weak sender that becomes one again.
 //! Property: each item is received once, or comes back to its sender, or is dropped with the channel; those
-//! of one sender in order. No receiver sleeps while there is an item, no sender while there is room, and nobody who waits
+//! of one sender in order. No receiver sleeps while there is an item, no sender while there is room, and no waiter
 //! for either: that would be a deadlock here. A channel is closed when its last sender is gone, and not before.
 
 use super::check;
@@ -110,7 +110,7 @@ fn two_senders_of_a_rendezvous_channel_meet_the_receiver() {
     serves_two_senders(channel::rendezvous);
 }
 
-/// Two places of sixteen are free: so little room calls for one sender only, who sees to the other.
+/// Two places of sixteen are free: so little room calls for one sender only, which sees to the other.
 #[test]
 fn a_sender_that_gets_room_tells_the_next() {
     check(|| {

@@ -107,7 +107,7 @@ fn a_waiter_that_goes_away_leaves_the_others_and_no_waker() {
         let leaver = thread::spawn(move || {
             let waiter = Waiter::new();
             poll_once(other, &waiter);
-            // Else who completes may have taken the waker before.
+            // Else the completing thread may have taken the waker before.
             if !witness.is_completed() {
                 assert_eq!(std::sync::Arc::strong_count(&waiter), 1, "a waker is kept");
             }

@@ -1,7 +1,7 @@
 //! The deque with its exposure by the owner, its growth, and stealing.
 //!
 //! Threads: an owner, one or two thieves. Operations: push, expose, pop; demand, steal.
-//! Property: each entry is taken exactly once, by the owner or by one thief; who takes it sees all that
+//! Property: each entry is taken exactly once, by the owner or by one thief; the taker sees all that
 //! was written to it before the push, also when its address was used for an earlier entry.
 
 use super::{Work, check};

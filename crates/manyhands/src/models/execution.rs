@@ -11,7 +11,7 @@ use super::{Asleep, Work, check, check_deeper, wait_asleep};
 use crate::job::{ExecutionId, Latch};
 use crate::queue::{Deque, Popped};
 use crate::runtime::fork_join::executions::{Executions, Extent, Nesting, Taken};
-use crate::runtime::fork_join::passed_on::PassedOn;
+use crate::runtime::fork_join::unowned_forks::UnownedForks;
 use crate::runtime::fork_join::waiting::{self, AfterWait, Stolen};
 use crate::sync::Parker;
 use loom::sync::Arc;
@@ -21,7 +21,7 @@ use loom::thread;
 struct WorkerSlot {
     deque: Deque<Fork>,
     executions: Executions,
-    passed_on: PassedOn<Fork>,
+    unowned_forks: UnownedForks<Fork>,
     parker: Parker,
     /// Below both executions, of the first, of the second.
     forks: [Fork; 3],
@@ -40,7 +40,7 @@ impl WorkerSlot {
         Arc::new(Self {
             deque: Deque::new(),
             executions: Executions::new(),
-            passed_on: PassedOn::new(),
+            unowned_forks: UnownedForks::new(),
             parker: Parker::new(),
             forks: [0, 1, 2].map(|number| Fork {
                 work: Work::new(number),
@@ -52,7 +52,7 @@ impl WorkerSlot {
     fn begin(&self, nesting: &Nesting) -> ExecutionId {
         let from = Extent {
             deque_from: self.deque.len(),
-            slots_from: 0,
+            calls_from: 0,
         };
         self.executions.begin(nesting, SLOT, from)
     }
@@ -76,7 +76,7 @@ impl WorkerSlot {
         let stolen = Stolen {
             fork: std::ptr::from_ref(fork).cast_mut(),
             latch: &fork.latch,
-            passed_on: &self.passed_on,
+            unowned_forks: &self.unowned_forks,
         };
         let waiter = &mut Asleep(&self.parker);
         if waiting::for_fork(waiter, SLOT, &stolen, &|| false) == AfterWait::TakenBack {
@@ -114,10 +114,10 @@ impl WorkerSlot {
                 unsafe { Latch::set(&raw const fork.latch) }
             }
             Taken::Foreign(fork) => {
-                self.passed_on.push(fork);
+                self.unowned_forks.push(fork);
                 self.parker.unpark();
                 // As a worker, for which this thread stands in.
-                self.passed_on.take().and_then(|fork| {
+                self.unowned_forks.take().and_then(|fork| {
                     let fork = fork_at(fork);
                     fork.work.run();
                     // SAFETY: as above.

@@ -8,7 +8,7 @@
 use super::{Asleep, Flag, Memory, Work, check};
 use crate::job::ExecutionId;
 use crate::runtime::fork_join::waiting;
-use crate::runtime::{HelperSlot, SharedCall};
+use crate::runtime::{CallHeader, HelperSlot};
 use crate::sync::Parker;
 use loom::sync::Arc;
 use loom::thread;
@@ -16,7 +16,7 @@ use loom::thread;
 /// One open call: a single piece of work, for the first thread that takes it.
 #[repr(C)]
 struct Call {
-    open: SharedCall,
+    open: CallHeader,
     frame: Memory,
     taken: Flag,
     work: Work,
@@ -25,7 +25,7 @@ struct Call {
 impl Call {
     fn new() -> Self {
         Self {
-            open: SharedCall::new(Self::help),
+            open: CallHeader::new(Self::help),
             frame: Memory::new(),
             taken: Flag::new(),
             work: Work::new(0),
@@ -40,7 +40,7 @@ impl Call {
         self.frame.touch();
     }
 
-    unsafe fn help(open: *const SharedCall) {
+    unsafe fn help(open: *const CallHeader) {
         // SAFETY: the pointer is to the whole call, and the model keeps calls to its end.
         unsafe { &*open.cast::<Self>() }.take_part();
     }
@@ -71,7 +71,7 @@ impl<const CALLS: usize> Model<CALLS> {
         };
         let wait = || waiting::for_helpers(&mut Asleep(&self.parker), &self.slot, &|| false);
         // SAFETY: the model keeps calls to its end, and `frame` tells if it should not have.
-        unsafe { self.slot.keep_open((&raw const *call).cast(), work, wait) };
+        unsafe { self.slot.open_during((&raw const *call).cast(), work, wait) };
         if takes_part {
             assert!(call.work.is_done());
         }

@@ -50,7 +50,7 @@ fn two_tasks_pushed_one_after_the_other_are_run() {
 }
 
 #[test]
-fn a_hold_does_not_hide_the_task_that_is_pushed_next() {
+fn a_grace_does_not_hide_the_task_that_is_pushed_next() {
     check_deeper(4, || {
         let model = one_worker::<2>();
         let pusher = thread::spawn({

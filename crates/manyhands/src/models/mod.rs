@@ -222,7 +222,7 @@ impl Memory {
 // SAFETY: loom's cell forbids it, but finds every unordered pair of accesses.
 unsafe impl Sync for Memory {}
 
-/// A piece of work that is to be done once: a job, a task, an entry of a deque.
+/// A piece of work that must be done once: a job, a task, an entry of a deque.
 #[derive(Debug)]
 struct Work {
     link: AtomicPtr<Self>,

@@ -9,7 +9,7 @@ use crate::queue::{ShardedQueue, TaskQueue};
 use crate::runtime::ending::{self, Ending, Ends};
 use crate::runtime::sleep::counted_flag::CountedFlag;
 use crate::runtime::sleep::idle::{Activity, Claim, Idle};
-use crate::runtime::sleep::waking::{self, Next, Notify, Slept, Waker, Wheel};
+use crate::runtime::sleep::waking::{self, CallerNext, Next, Notify, Slept, Wheel};
 use crate::runtime::worker::steal_grace::StealGrace;
 use crate::sync::Parker;
 use loom::sync::Arc;
@@ -23,7 +23,7 @@ pub(super) struct Pool<const TASKS: usize> {
     /// That of interactive tasks, where a model has these.
     interactive: Option<ShardedQueue<Work>>,
     /// That of the queue's owner.
-    pub(super) hold: StealGrace,
+    pub(super) steal_grace: StealGrace,
     pub(super) tasks: [Work; TASKS],
     places: Vec<Place>,
     starts: Starts,
@@ -36,11 +36,11 @@ pub(super) struct Pool<const TASKS: usize> {
     bound_to: Option<usize>,
     /// That worker's own queue.
     bound: TaskQueue<Work>,
-    /// Who drops the first task brings the second one, and sleeps here until that has been run or dropped.
+    /// The thread that drops the first task brings the second one, and sleeps here until that has been run or dropped.
     dropper: Option<Parker>,
     /// Somebody has the right to queue the first task; stands for the task's state.
     woken: Flag,
-    /// Every task has been run. Unused where one waits, or who drops one: such a pool must be closed.
+    /// Every task has been run. Unused where a task waits, or one is dropped: such a pool must be closed.
     over: Flag,
     run: Count,
 }
@@ -119,7 +119,7 @@ impl<const TASKS: usize> Pool<TASKS> {
             idle: Idle::new(limit, workers + more),
             queue: ShardedQueue::new(1),
             interactive: None,
-            hold: StealGrace::new(),
+            steal_grace: StealGrace::new(),
             tasks: Work::some(),
             places: (0..workers + more).map(|_| Place::new()).collect(),
             starts,
@@ -177,7 +177,15 @@ impl<const TASKS: usize> Pool<TASKS> {
         let task = &self.tasks[number];
         task.prepare();
         // SAFETY: 1. the task lives as long as the model; 2. each number is pushed once.
-        unsafe { waking::queue(self, &self.hold, self.first_shard(), task.as_ptr(), notify) };
+        unsafe {
+            waking::queue(
+                self,
+                &self.steal_grace,
+                self.first_shard(),
+                task.as_ptr(),
+                notify,
+            )
+        };
     }
 
     /// Queues a task from outside, as pusher number `pusher`.
@@ -213,7 +221,7 @@ impl<const TASKS: usize> Pool<TASKS> {
         let mut worker = Worker {
             pool: self,
             index,
-            hold: StealGrace::new(),
+            steal_grace: StealGrace::new(),
             has_place: false,
             in_short_task: CountedFlag::new(),
             sleeps,
@@ -242,7 +250,7 @@ impl<const TASKS: usize> Pool<TASKS> {
         let mut worker = Worker {
             pool: self,
             index,
-            hold: StealGrace::new(),
+            steal_grace: StealGrace::new(),
             has_place: false,
             in_short_task: CountedFlag::new(),
             sleeps: Sleeps::Shortly,
@@ -364,7 +372,7 @@ impl<const TASKS: usize> waking::Pool for Pool<TASKS> {
         self.has_tasks()
     }
 
-    fn unpark(&self, worker: usize, _: Waker) {
+    fn unpark(&self, worker: usize, _: CallerNext) {
         self.places[worker].parker.unpark();
     }
 
@@ -430,7 +438,7 @@ struct Worker<'pool, const TASKS: usize> {
     pool: &'pool Pool<TASKS>,
     index: usize,
     /// On a queue of its own, where nothing comes.
-    hold: StealGrace,
+    steal_grace: StealGrace,
     has_place: bool,
     in_short_task: CountedFlag,
     sleeps: Sleeps,
@@ -476,8 +484,8 @@ impl<'pool, const TASKS: usize> waking::Worker for Worker<'pool, TASKS> {
         self.pool.has_tasks()
     }
 
-    fn hold(&self) -> &StealGrace {
-        &self.hold
+    fn steal_grace(&self) -> &StealGrace {
+        &self.steal_grace
     }
 
     fn announced(&mut self) {}
@@ -495,7 +503,7 @@ impl<'pool, const TASKS: usize> waking::Worker for Worker<'pool, TASKS> {
         if self.pool.is_sharded() {
             self.pool.has_tasks()
         } else {
-            waking::has_tasks_for_others(&self.pool.hold, self.pool.first_shard())
+            waking::has_tasks_for_others(&self.pool.steal_grace, self.pool.first_shard())
         }
     }
 

@@ -22,7 +22,7 @@ use crate::engine::ranges::Claim;
 use crate::engine::sharing::{After, OWNER, Sharing};
 use crate::job::ExecutionId;
 use crate::runtime::fork_join::waiting;
-use crate::runtime::{HelperSlot, SharedCall};
+use crate::runtime::{CallHeader, HelperSlot};
 use crate::sync::Parker;
 use loom::sync::Arc;
 use loom::thread;
@@ -30,7 +30,7 @@ use loom::thread;
 /// A loop with two ranges: the owner's, and one that its helpers use in turn.
 #[repr(C)]
 struct Call<const LEN: usize> {
-    open: SharedCall,
+    open: CallHeader,
     frame: Memory,
     sharing: Sharing<'static>,
     work: [Work; LEN],
@@ -57,7 +57,7 @@ impl<const LEN: usize> Call<LEN> {
         }
     }
 
-    unsafe fn help(open: *const SharedCall) {
+    unsafe fn help(open: *const CallHeader) {
         // SAFETY: a pointer to the whole call, and the model keeps calls to its end.
         let call = unsafe { &*open.cast::<Self>() };
         let Some(me) = call.sharing.attach() else {
@@ -112,7 +112,7 @@ impl<const LEN: usize> Model<LEN> {
         let place: &'static Place = unsafe { &*place_owned };
         let len = u32::try_from(LEN).unwrap();
         let call = Call {
-            open: SharedCall::new(Call::<LEN>::help),
+            open: CallHeader::new(Call::<LEN>::help),
             frame: Memory::new(),
             sharing: Sharing::new(&place.slot, &place.parker, 2, len),
             work: Work::some(),
@@ -156,7 +156,7 @@ impl<const LEN: usize> Model<LEN> {
             });
         };
         // SAFETY: the model keeps the call to its end, and `frame` tells if it should not have.
-        unsafe { slot.keep_open((&raw const *call).cast(), work, wait) };
+        unsafe { slot.open_during((&raw const *call).cast(), work, wait) };
         if call.helpers != Helpers::Stop {
             assert_eq!(
                 rest.now(),

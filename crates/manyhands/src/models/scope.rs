@@ -3,7 +3,7 @@
 //! Threads: an owner, one or two helpers. Operations, all of them the
 //! runtime's own: those of `Closures`, of the slot and of the owner's waits. The owner opens, spawns, settles the body, runs what is
 //! queued, and sleeps; then it closes and waits for the helpers. A helper pins, runs what is queued, perhaps
-//! leaves although there is more, and unpins.
+//! leaves although there is more.
 //! Property: every closure is run exactly once before the scope ends, what it wrote is visible then, the last
 //! access of the thread that finished last comes before the end, and the owner does not sleep while it could run
 //! something.
@@ -11,7 +11,7 @@
 use super::{Asleep, Flag, Memory, Work, check};
 use crate::job::ExecutionId;
 use crate::runtime::fork_join::waiting;
-use crate::runtime::{Closures, HelperSlot, SharedCall, Spawner};
+use crate::runtime::{CallHeader, Closures, HelperSlot, Spawner};
 use crate::sync::Parker;
 use loom::sync::Arc;
 use loom::thread;
@@ -19,7 +19,7 @@ use std::ptr;
 
 #[repr(C)]
 struct Model<const COUNT: usize> {
-    open: SharedCall,
+    open: CallHeader,
     frame: Memory,
     closures: Closures<Work>,
     works: [Work; COUNT],
@@ -56,7 +56,7 @@ impl<const COUNT: usize> Model<COUNT> {
 
     fn with_spawns(helper: Helper, spawns_inside: bool) -> Arc<Self> {
         Arc::new(Self {
-            open: SharedCall::new(Self::help),
+            open: CallHeader::new(Self::help),
             frame: Memory::new(),
             closures: Closures::new(),
             works: Work::some(),
@@ -74,7 +74,7 @@ impl<const COUNT: usize> Model<COUNT> {
         let mut waiter = Asleep(&self.parker);
         // SAFETY: the model keeps the call to its end, and `frame` tells if it should not have.
         unsafe {
-            self.slot.keep_open(
+            self.slot.open_during(
                 (&raw const *self).cast(),
                 || self.run_to_end(),
                 || waiting::for_helpers(&mut waiter, &self.slot, &|| false),
@@ -130,7 +130,7 @@ impl<const COUNT: usize> Model<COUNT> {
 
     /// Where the queue is in another's hands the real helper spins; this one leaves, because loom lets two
     /// that spin take turns for ever.
-    unsafe fn help(open: *const SharedCall) {
+    unsafe fn help(open: *const CallHeader) {
         // SAFETY: the head is the model's first field.
         let scope = unsafe { &*open.cast::<Self>() };
         if scope.helper == Helper::Leaves {

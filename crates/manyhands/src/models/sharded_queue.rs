@@ -1,4 +1,4 @@
-//! The queues of tasks from outside and of interactive ones in several shards: I1 where those who push and workers meet in
+//! The queues of tasks from outside and of interactive ones in several shards: I1 where pushers and workers meet in
 //! different ones.
 //!
 //! Threads: a worker and two pushers, or one pusher beside a second worker that sleeps. Operations, of

@@ -141,7 +141,7 @@ fn a_run_without_its_first_task_may_be_moved_on() {
             let first = Work::at(run.first);
             if run.len > 1 {
                 // SAFETY: the run is fresh from `take`.
-                unsafe { run.drop_first() };
+                unsafe { run.advance() };
                 // SAFETY: taken from a queue of this type, untouched but for the step above.
                 unsafe { model.to.append(run) };
             }

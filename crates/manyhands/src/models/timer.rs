@@ -21,7 +21,7 @@ fn timers() -> &'static Timers {
     Box::leak(Box::new(Timers::new()))
 }
 
-/// Someone to be woken. What is done before a wake is to be visible after it.
+/// A task to wake. What is done before a wake must be visible after it.
 struct Sleeper {
     parker: Parker,
     woken: Count,

@@ -1,7 +1,7 @@
 //! The tracker of tasks beside its close.
 //!
 //! Threads: two that end a task, one that closes and waits. Operations: those of `task/tracker.rs`.
-//! Property: the wait ends, and who waited sees what both tasks did.
+//! Property: the wait ends, and the waiter sees what both tasks did.
 
 use super::{Waiter, Work, check};
 use crate::task::TaskTracker;

@@ -1,7 +1,7 @@
 //! Turns at an iterator, from which helpers stay away that would wait for long.
 //!
 //! Threads: an owner, one or two helpers. Operations, all of them the library's: a runner begins and ends a turn; a
-//! helper that finds it taken dismisses others and leaves; who ends a turn invites helpers that have left.
+//! helper that finds it taken dismisses others and leaves; the thread that ends a turn invites helpers that have left.
 //! Property: turns exclude each other; when all turns have ended, helpers are invited, also if all have left.
 
 use super::check;

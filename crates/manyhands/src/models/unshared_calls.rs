@@ -7,7 +7,7 @@
 
 use super::{Asleep, Count, Flag, Memory, Work, check, check_deeper};
 use crate::job::Latch;
-use crate::runtime::fork_join::passed_on::PassedOn;
+use crate::runtime::fork_join::unowned_forks::UnownedForks;
 use crate::runtime::fork_join::unshared_calls::{Extent, UnsharedCall, UnsharedCalls};
 use crate::runtime::fork_join::waiting::{self, AfterWait, Stolen};
 use crate::sync::Parker;
@@ -20,7 +20,7 @@ type Call = UnsharedCall<Fork, Model>;
 struct Model {
     calls: UnsharedCalls<Fork, Self>,
     frames: [Frame; 2],
-    passed_on: PassedOn<Fork>,
+    unowned_forks: UnownedForks<Fork>,
     parker: Parker,
 }
 
@@ -54,7 +54,7 @@ impl Model {
                     latch: Latch::new(),
                 },
             }),
-            passed_on: PassedOn::new(),
+            unowned_forks: UnownedForks::new(),
             parker: Parker::new(),
         })
     }
@@ -91,7 +91,7 @@ impl Model {
         let stolen = Stolen {
             fork: std::ptr::from_ref(fork).cast_mut(),
             latch: &fork.latch,
-            passed_on: &self.passed_on,
+            unowned_forks: &self.unowned_forks,
         };
         let waiter = &mut Asleep(&self.parker);
         if waiting::for_fork(waiter, SLOT, &stolen, &|| false) == AfterWait::TakenBack {
@@ -105,8 +105,9 @@ impl Model {
 
     /// Monitor: looks, and then runs what it has opened.
     fn look(&self) {
-        self.calls.look(1, self, |fork| self.passed_on.push(fork));
-        if let Some(fork) = self.passed_on.take() {
+        self.calls
+            .look(1, self, |fork| self.unowned_forks.push(fork));
+        if let Some(fork) = self.unowned_forks.take() {
             // SAFETY: the model keeps forks to its end.
             let fork = unsafe { &*fork };
             self.run(fork);

@@ -127,7 +127,7 @@ impl Model {
             model: self,
             sleeps,
             announced,
-            hold: StealGrace::new(),
+            steal_grace: StealGrace::new(),
             in_short_task: CountedFlag::new(),
         };
         let _ = waking::sleep(self, 0, &mut sleeper);
@@ -135,7 +135,7 @@ impl Model {
 
     /// A thread that wakes the worker.
     fn waker(&'static self) -> thread::JoinHandle<bool> {
-        thread::spawn(|| waking::wake(self, waking::Waker::GoesOn))
+        thread::spawn(|| waking::wake(self, waking::CallerNext::GoesOn))
     }
 
     /// The worker runs the task when its timer has queued it.
@@ -159,7 +159,7 @@ impl Pool for Model {
         !self.queue.is_empty()
     }
 
-    fn unpark(&self, _: usize, _: waking::Waker) {
+    fn unpark(&self, _: usize, _: waking::CallerNext) {
         self.worker.unpark();
     }
 
@@ -193,7 +193,7 @@ struct Sleeper<'model, F> {
     model: &'model Model,
     sleeps: Sleeps,
     announced: F,
-    hold: StealGrace,
+    steal_grace: StealGrace,
     in_short_task: CountedFlag,
 }
 
@@ -239,8 +239,8 @@ impl<F: FnMut()> waking::Worker for Sleeper<'_, F> {
         false
     }
 
-    fn hold(&self) -> &StealGrace {
-        &self.hold
+    fn steal_grace(&self) -> &StealGrace {
+        &self.steal_grace
     }
 
     fn announced(&mut self) {
@@ -314,7 +314,7 @@ impl Wake for Queues {
         model.task.prepare();
         // SAFETY: 1. the model lives for ever; 2. its one timer fires once.
         unsafe { model.queue.push(model.task.as_ptr()) };
-        waking::wake(model, waking::Waker::GoesOn);
+        waking::wake(model, waking::CallerNext::GoesOn);
     }
 }
 

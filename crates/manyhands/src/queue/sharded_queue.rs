@@ -1,9 +1,9 @@
-//! Task queues that are used as one: those who push are spread over them, and each taker has one that it looks at first.
+//! Task queues that are used as one: pushes are spread over them, and each taker has one that it looks at first.
 //!
 //! First in, first out for what one thread pushes; between threads only where there is one shard. That is so for up to
-//! [`TAKERS_EACH`] takers. With more, one queue's two ends would be written by all of them, and by all who push.
+//! [`TAKERS_EACH`] takers. With more, one queue's two ends would be written by all of them, and by all pushers.
 //!
-//! Not here: who begins where (`runtime/enqueue.rs` for those who push, `runtime/worker/run_loop.rs` for takers).
+//! Not here: which thread begins where (`runtime/enqueue.rs` for pushers, `runtime/worker/run_loop.rs` for takers).
 //!
 //! # Ordering
 //! A task is in one shard, and a taker that looks whether there is anything looks at each shard. So the idle protocol's

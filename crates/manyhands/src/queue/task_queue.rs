@@ -53,11 +53,11 @@ pub(crate) struct Run<T> {
 }
 
 impl<T: Linked> Run<T> {
-    /// Drops the first task from the run; the caller has taken it out.
+    /// Moves the run on to its second task; the caller has taken the first.
     ///
     /// # Safety
     /// The run is fresh from [`TaskQueue::take`] and holds more than one task.
-    pub(crate) unsafe fn drop_first(&mut self) {
+    pub(crate) unsafe fn advance(&mut self) {
         debug_assert!(self.len > 1, "a run keeps at least one task");
         // SAFETY: every task of a fresh run is valid.
         let link = unsafe { T::link(self.first) };
@@ -77,7 +77,7 @@ impl<T: Linked> Run<T> {
         let parts = unsafe { Self { first, last, len }.partition(goes_last) };
         if let [Some(first), Some(last)] = parts {
             // SAFETY: valid, and only this thread has it.
-            unsafe { Self::put_behind(first.last, last.first) };
+            unsafe { Self::link_after(first.last, last.first) };
             (self.first, self.last) = (first.first, last.last);
         }
     }
@@ -101,7 +101,7 @@ impl<T: Linked> Run<T> {
             match part {
                 Some(run) => {
                     // SAFETY: as above.
-                    unsafe { Self::put_behind(run.last, task) };
+                    unsafe { Self::link_after(run.last, task) };
                     run.last = task;
                     run.len += 1;
                 }
@@ -123,7 +123,7 @@ impl<T: Linked> Run<T> {
     /// # Safety
     /// `before` is valid, and only the caller has it.
     #[cfg(not(loom))]
-    unsafe fn put_behind(before: *mut T, task: *mut T) {
+    unsafe fn link_after(before: *mut T, task: *mut T) {
         // SAFETY: valid by the caller's promise.
         let link = unsafe { T::link(before) };
         // Relaxed: only this thread has it; the push into a queue publishes it.

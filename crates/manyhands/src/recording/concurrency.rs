@@ -13,7 +13,7 @@ pub(crate) enum BeginsNoMore {
     SourcePending,
     /// The source takes long for each.
     SourceBusy,
-    /// As many results wait for who takes them as may.
+    /// As many results wait to be taken as may.
     Consumer,
     /// There are no more.
     SourceEnded,

@@ -101,7 +101,7 @@ impl WorkType {
     }
 
     #[inline(always)]
-    pub(crate) const fn future<F>(_waking: Option<Waking>) -> Self {
+    pub(crate) const fn future<F>(_waking: Waking) -> Self {
         Self
     }
 }

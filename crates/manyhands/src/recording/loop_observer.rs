@@ -1,4 +1,4 @@
-//! Who observes how a loop runs: its record, while recording is open, or nobody.
+//! What observes how a loop runs: its record, while recording is open, or nothing.
 //!
 //! The engine is generic over this, so a loop that is not recorded has no trace of it but the choice at its beginning.
 //!

@@ -1,6 +1,6 @@
 //! Which slot the calling thread occupies, and which runtime its calls go to.
 //!
-//! Each thread has a stack of what it has entered and where it has sat down. Guards may be dropped in any
+//! Each thread has a stack of what it has entered and which slots it occupies. Guards may be dropped in any
 //! order: each takes its own entry out, and an entry keeps its runtime's memory alive. Only tokio's,
 //! which a guard may hold, insists on the order. A worker ends the process if a task has forgotten a guard
 //! ([`abort_if_left_entered`]): later tasks on its thread would go to the other runtime.
@@ -28,7 +28,7 @@ use std::sync::{Arc, OnceLock};
 
 crate::sync::thread_local! {
     /// The slot that calls use now: what [`recompute`] found in the stack.
-    static SEAT: Cell<Option<&'static OccupiedSlot>> = const { Cell::new(None) };
+    static CURRENT_SLOT: Cell<Option<&'static OccupiedSlot>> = const { Cell::new(None) };
     /// The slot of a worker thread, whatever it has entered since.
     static WORKER: Cell<Option<&'static OccupiedSlot>> = const { Cell::new(None) };
     static STACK: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
@@ -42,14 +42,14 @@ crate::sync::thread_local! {
 struct Frame {
     id: u64,
     shared: Arc<RuntimeInner>,
-    /// The slot, if the thread has sat down and not only entered.
+    /// The slot, if the thread occupies one and has not only entered.
     slot: Option<&'static OccupiedSlot>,
 }
 
 /// The slot of the calling thread, if it is a worker or an external thread of the runtime that is current.
 #[inline(always)]
 pub(crate) fn slot() -> Option<&'static OccupiedSlot> {
-    SEAT.get()
+    CURRENT_SLOT.get()
 }
 
 /// The slot of the calling thread, if it is a worker, with its runtime; whatever it has entered since.
@@ -118,7 +118,7 @@ pub(crate) fn entries() -> usize {
 /// local task that waits may keep some.
 #[inline]
 pub(crate) fn abort_if_left_entered(slot: &OccupiedSlot, own: usize) {
-    if entries() != own && !slot.hosts_tasks.get() {
+    if entries() != own && !slot.has_bound_tasks.get() {
         abort("a task has ended without dropping its guard of `Runtime::enter`");
     }
 }
@@ -154,7 +154,7 @@ fn recompute(stack: &[Frame]) {
         let same = |frame: &&Frame| Arc::ptr_eq(&frame.shared, &newest.shared);
         stack.iter().rev().filter(same).find_map(|frame| frame.slot)
     });
-    SEAT.set(slot);
+    CURRENT_SLOT.set(slot);
     ENTRIES.set(stack.len());
     let runtime = match stack.last() {
         Some(newest) => Arc::as_ptr(&newest.shared),
@@ -224,7 +224,7 @@ impl Drop for EnterGuard<'_> {
     }
 }
 
-/// A thread's stay on a slot: a worker's for life, an external thread's for one outermost call.
+/// A thread as the occupant of a slot: a worker's for life, an external thread's for one outermost call.
 #[derive(Debug)]
 pub(crate) struct WorkerGuard {
     slot: &'static OccupiedSlot,
@@ -234,7 +234,7 @@ pub(crate) struct WorkerGuard {
 }
 
 impl WorkerGuard {
-    /// Sits the calling thread down.
+    /// Occupies the slot.
     ///
     /// # Safety
     /// As for [`WorkerSlot::occupy`]; the slot is left when the guard is dropped.
@@ -275,7 +275,7 @@ impl Drop for WorkerGuard {
             self.slot
                 .runtime()
                 .discard_local(self.slot, RunPermit::new());
-            self.slot.hosts_tasks.set(false);
+            self.slot.has_bound_tasks.set(false);
         }
         remove(self.id);
         if self.slot.is_worker() {
@@ -286,40 +286,40 @@ impl Drop for WorkerGuard {
     }
 }
 
-/// An outside thread's stay, as one of the threads that run.
+/// An outside thread as one of the threads that run.
 #[derive(Debug)]
 pub(crate) struct ExternalThread {
     shared: Arc<RuntimeInner>,
     /// Its place among the external threads of the runtime.
     place: usize,
-    stay: Option<WorkerGuard>,
+    guard: Option<WorkerGuard>,
 }
 
 impl ExternalThread {
-    /// Sits down. `None` when every external thread slot is taken: then the call is the thread's alone.
+    /// Occupies a slot. `None` when every external thread slot is taken: then the call is the thread's alone.
     pub(crate) fn enter(shared: &RuntimeInner) -> Option<Self> {
         process::refuse_forked();
         let (place, slot) = shared.take_external_slot()?;
         shared.idle.begin(Activity::ExternalThread);
         let shared = shared.to_arc();
         // SAFETY: the place is this thread's until `drop` gives it back, after the guard.
-        let stay = unsafe { WorkerGuard::begin(Arc::clone(&shared), slot) };
+        let guard = unsafe { WorkerGuard::begin(Arc::clone(&shared), slot) };
         Some(Self {
             shared,
             place,
-            stay: Some(stay),
+            guard: Some(guard),
         })
     }
 
     /// The slot.
     pub(crate) fn slot(&self) -> Option<&'static OccupiedSlot> {
-        self.stay.as_ref().map(WorkerGuard::slot)
+        self.guard.as_ref().map(WorkerGuard::slot)
     }
 }
 
 impl Drop for ExternalThread {
     fn drop(&mut self) {
-        self.stay = None;
+        self.guard = None;
         self.shared.give_external_slot_back(self.place);
         // A child that was forked in the call has nobody to wake.
         if !process::is_forked() {
@@ -331,7 +331,7 @@ impl Drop for ExternalThread {
 /// The calling thread is one of those that run, until this is dropped. `None` when it is in any case, or when half of
 /// the external thread slots are taken: the others are for those that cannot do without, such as a loop whose bodies wait
 /// for one another.
-pub(crate) fn stay() -> Option<ExternalThread> {
+pub(crate) fn enter_as_running() -> Option<ExternalThread> {
     // A forked child has no pool; alone the loop needs none.
     if slot().is_some() || process::is_forked() {
         return None;

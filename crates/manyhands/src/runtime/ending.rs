@@ -11,7 +11,7 @@
 //! # Destructors
 //! What is dropped runs code of the user, which may spawn, and wait for what it has spawned. The closing thread takes part
 //! in the runtime while it drops, so that this goes to the runtime that ends, and is dropped too; and what drops asks for a
-//! permit, which a worker that searches does not have. Were it to search, nobody would be woken to drop what it waits for.
+//! permit, which a worker that searches does not have. If it searched, nobody would be woken to drop what it waits for.
 //!
 //! # Ordering
 //! E1: all three words are SeqCst, as the steps of I1 (`idle.rs`). A worker looks at them after it has announced sleep;

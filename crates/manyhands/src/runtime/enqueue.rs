@@ -1,4 +1,4 @@
-//! Where a task is queued, and who is notified.
+//! Where a task is queued, and which worker is notified.
 //!
 //! # Order
 //! A worker queues a task at the back of its own queue, any other thread at the back of the runtime's, which has
@@ -29,7 +29,7 @@ use std::ptr;
 pub(crate) enum Origin {
     /// It is new, and goes to the current runtime.
     New(Priority),
-    /// It was woken or is to be dropped, and goes back to the runtime whose registry it is in, under this key.
+    /// It was woken or must be dropped, and goes back to the runtime whose registry it is in, under this key.
     Woken {
         registry: &'static TaskRegistry,
         key: TaskKey,
@@ -139,14 +139,14 @@ fn own_queue(priority: Priority) -> Option<(&'static OccupiedSlot, &'static Runt
 unsafe fn to_own(shared: &RuntimeInner, slot: &OccupiedSlot, job: *mut Job, notify: Notify) {
     // SAFETY: by the caller's promise.
     let is_short =
-        notify == Notify::Others && unsafe { is_favoured(shared, job, Priority::Normal) };
+        notify == Notify::Others && unsafe { gets_extra_thread(shared, job, Priority::Normal) };
     let notify = if is_short {
         Notify::OthersOfShort
     } else {
         notify
     };
     // SAFETY: by the caller's promise.
-    unsafe { waking::queue(shared, &slot.hold, &slot.tasks, job, notify) };
+    unsafe { waking::queue(shared, &slot.steal_grace, &slot.tasks, job, notify) };
 }
 
 /// Whether a thread beyond the limit may be woken for this job, which is about to be queued.
@@ -154,8 +154,8 @@ unsafe fn to_own(shared: &RuntimeInner, slot: &OccupiedSlot, job: *mut Job, noti
 /// # Safety
 /// `job` is valid.
 #[inline]
-unsafe fn is_favoured(shared: &RuntimeInner, job: *mut Job, priority: Priority) -> bool {
-    (shared.idle.favours_short_tasks() || shared.finds_places_held())
+unsafe fn gets_extra_thread(shared: &RuntimeInner, job: *mut Job, priority: Priority) -> bool {
+    (shared.idle.overcommits() || shared.sees_saturation())
         && match priority {
             Priority::Interactive => true,
             // SAFETY: by the caller's promise.
@@ -194,7 +194,7 @@ unsafe fn back_to(
 /// As for [`enqueue`].
 unsafe fn to_runtime(shared: &RuntimeInner, job: *mut Job, priority: Priority) {
     // SAFETY: by the caller's promise.
-    let is_short = unsafe { is_favoured(shared, job, priority) };
+    let is_short = unsafe { gets_extra_thread(shared, job, priority) };
     let queue = shared.priority_queues.lane(priority);
     let queue = queue.unwrap_or(&shared.injector);
     match queue.only() {
@@ -273,12 +273,12 @@ fn notify_for(slot: &OccupiedSlot, by: WokenBy) -> Notify {
     if !slot.is_worker() {
         return Notify::Others;
     }
-    let pusher = if by != WokenBy::Other && slot.times_away.get() == 0 {
+    let pusher = if by != WokenBy::Other && slot.blocking_depth.get() == 0 {
         match by {
             WokenBy::SpentTask => Pusher::PollsSpent,
             _ => Pusher::Polls,
         }
-    } else if slot.is_turning.get() {
+    } else if slot.advances_timers.get() {
         Pusher::FiresTimers
     } else {
         Pusher::IsAway
@@ -286,7 +286,7 @@ fn notify_for(slot: &OccupiedSlot, by: WokenBy) -> Notify {
     // Only this thread pushes: if the queue is empty the task will be the first.
     let queue = if slot.tasks.is_empty() {
         OwnQueue::Empty
-    } else if by == WokenBy::SpentTask && slot.hold.is_on() {
+    } else if by == WokenBy::SpentTask && slot.steal_grace.is_on() {
         OwnQueue::InGrace
     } else {
         OwnQueue::Tasks

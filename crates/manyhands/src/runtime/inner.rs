@@ -11,14 +11,15 @@ use crate::queue::{ShardedQueue, TaskQueue};
 use crate::recording::{self, RuntimeNumber};
 use crate::runtime::ending::{self, Ending, Joined};
 use crate::runtime::fork_join::helper_slot::HelperSlot;
-use crate::runtime::fork_join::passed_on::PassedOn;
+use crate::runtime::fork_join::unowned_forks::UnownedForks;
 use crate::runtime::monitor::changes::Changes;
 use crate::runtime::monitor::control::Monitor;
 use crate::runtime::settings::Settings;
 use crate::runtime::sleep::clock::Clock;
 use crate::runtime::sleep::idle::{Claim, Idle};
 use crate::runtime::sleep::policy::Seen;
-use crate::runtime::sleep::waking::{self, Waker};
+use crate::runtime::sleep::policy::WAKE_NANOS_FIRST;
+use crate::runtime::sleep::waking::{self, CallerNext};
 use crate::runtime::worker::long_kinds::LongKinds;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::priority::PriorityQueues;
@@ -45,7 +46,7 @@ pub(crate) struct RuntimeInner {
     /// Long tasks that were met in the search for short ones; older than those from outside. See `worker/short_tasks.rs`.
     pub(crate) set_aside: Padded<TaskQueue<Job>>,
     /// Forks that their thieves must not run.
-    pub(crate) passed_on: PassedOn<Job>,
+    pub(crate) unowned_forks: UnownedForks<Job>,
     /// Tasks that are not of the usual priority.
     pub(crate) priority_queues: PriorityQueues,
     /// Tasks that wait, and through which they come back.
@@ -53,7 +54,7 @@ pub(crate) struct RuntimeInner {
     /// Slots of workers, by worker, then of external threads, by place.
     slots: Box<[AtomicPtr<WorkerSlot>]>,
     /// One bit an external thread place, set while it is taken.
-    external_threads: [AtomicU64; GUESTS_MAX / 64],
+    external_threads: [AtomicU64; EXTERNAL_THREADS_MAX / 64],
     /// ExternalThread places ever taken, counted from the first.
     external_end: AtomicUsize,
     /// How long a woken worker takes to run, in ticks, smoothed. Every woken worker writes it.
@@ -109,13 +110,13 @@ impl RuntimeInner {
             idle: Idle::new(workers, threads_max),
             injector: ShardedQueue::new(workers),
             set_aside: Padded(TaskQueue::new()),
-            passed_on: PassedOn::new(),
+            unowned_forks: UnownedForks::new(),
             priority_queues: PriorityQueues::new(workers),
             registry: TaskRegistry::take(this.as_ptr().cast()),
-            slots: (0..threads_max + GUESTS_MAX)
+            slots: (0..threads_max + EXTERNAL_THREADS_MAX)
                 .map(|_| AtomicPtr::new(ptr::null_mut()))
                 .collect(),
-            external_threads: [const { AtomicU64::new(0) }; GUESTS_MAX / 64],
+            external_threads: [const { AtomicU64::new(0) }; EXTERNAL_THREADS_MAX / 64],
             external_end: AtomicUsize::new(0),
             wake_latency: Padded(AtomicU64::new(clock::ticks_in(WAKE_NANOS_FIRST))),
             blocking_kind: AtomicPtr::new(ptr::null_mut()),
@@ -180,30 +181,30 @@ impl RuntimeInner {
     }
 
     /// Wakes a worker for new work, unless one is already looking. Where as many run as may, the monitor
-    /// is to look whether they do.
+    /// must look whether they do.
     pub(crate) fn wake_if_nobody_searches(&self) {
         waking::wake_if_nobody_searches(self);
     }
 
     /// Wakes a worker, or starts one, if one more may run. Returns whether one is coming.
     pub(crate) fn wake_one(&self) -> bool {
-        waking::wake(self, Waker::GoesOn)
+        waking::wake(self, CallerNext::GoesOn)
     }
 
     /// Whether a worker that looks around now may find something, beside on `slot`, whose occupant is about to
     /// sleep and need not wait for what others hold.
     pub(crate) fn has_visible_work(&self, slot: Option<&WorkerSlot>) -> bool {
         self.has_tasks_outside()
-            || !self.passed_on.is_empty()
+            || !self.unowned_forks.is_empty()
             || self.all_slots().any(|other| {
                 let has_tasks = match slot {
                     None => !other.tasks.is_empty(),
-                    Some(_) => waking::has_tasks_for_others(&other.hold, &other.tasks),
+                    Some(_) => waking::has_tasks_for_others(&other.steal_grace, &other.tasks),
                 };
                 has_tasks
                     || (slot.is_none_or(|slot| !ptr::eq(slot, other))
                         && (other.deque.has_public(0)
-                            || other.slots.iter().any(HelperSlot::is_inviting)))
+                            || other.open_calls.iter().any(HelperSlot::is_inviting)))
             })
     }
 
@@ -240,7 +241,8 @@ impl RuntimeInner {
 
     /// Takes one measurement into account.
     pub(crate) fn learn_wake_latency(&self, ticks: u64) {
-        let ticks = ticks.min(clock::ticks_in(WAKE_NANOS_BELIEVED_MAX));
+        // More says that the machine was busy, not how long a wake takes.
+        let ticks = ticks.min(clock::ticks_in(2 * WAKE_NANOS_FIRST));
         let before = self.wake_latency();
         // Relaxed: advice.
         self.wake_latency
@@ -327,7 +329,7 @@ impl RuntimeInner {
     /// Whether half of the external thread places are taken, or were a moment ago: the lowest are taken first.
     pub(crate) fn has_many_externals(&self) -> bool {
         // Relaxed: advice.
-        self.external_threads[GUESTS_MAX / 64 / 2].load(Ordering::Relaxed) != 0
+        self.external_threads[EXTERNAL_THREADS_MAX / 64 / 2].load(Ordering::Relaxed) != 0
     }
 
     /// Leaves an external thread place.
@@ -432,7 +434,7 @@ impl RuntimeInner {
         let slot = WorkerSlot::take(ptr::from_ref(self).cast())?;
         // Release: pairs with the Acquire in `slot_at`.
         self.slots[index].store(ptr::from_ref(slot).cast_mut(), Ordering::Release);
-        // AcqRel: who sees the new end sees the slot.
+        // AcqRel: a thread that sees the new end sees the slot.
         self.external_end.fetch_max(place + 1, Ordering::AcqRel);
         Some(slot)
     }
@@ -514,7 +516,7 @@ impl Drop for RuntimeInner {
         if self.is_the_parent_s() {
             return;
         }
-        // The last thread is out: nobody sits. Who wakes a task from elsewhere may still visit, until `discard_rest`
+        // The last thread is out: no slot is occupied. A thread that wakes a task from elsewhere may still visit, until `discard_rest`
         // finds the registry deserted; see `_aliased`.
         self.monitor.close();
         self.close_timers();
@@ -527,12 +529,7 @@ impl Drop for RuntimeInner {
 }
 
 /// Outside threads that can take part at once; the next one runs its calls alone.
-const GUESTS_MAX: usize = 1024;
+const EXTERNAL_THREADS_MAX: usize = 1024;
 
 /// The latest are enough to find where they come from.
 const LONG_JOBS_KEPT: usize = 64;
-
-/// Assumed until measured.
-const WAKE_NANOS_FIRST: u64 = 50_000;
-/// A sample above this says that the machine was busy, not how long a wake takes.
-const WAKE_NANOS_BELIEVED_MAX: u64 = 100_000;

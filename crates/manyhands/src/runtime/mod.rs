@@ -1,6 +1,6 @@
 //! The runtime: workers, external threads, and how they share work.
 //!
-//! `worker` is a worker and its queues, `sleep` decides who runs, sleeps and is woken, `fork_join` is calls that
+//! `worker` is a worker and its queues, `sleep` decides which threads run, sleep and are woken, `fork_join` is calls that
 //! share their work and wait for it, `monitor` sees what no worker can, `io` is what stands around threads.
 //!
 //! Not here: loops (`engine`, `parallel`) and tasks (`task`), which are built on it.
@@ -39,16 +39,16 @@ pub(crate) mod simulator;
 #[cfg(not(loom))]
 mod topology;
 
+pub(crate) use fork_join::{CallHeader, HelperSlot, Rest};
 #[cfg(loom)]
 pub(crate) use fork_join::{Closures, Spawner};
-pub(crate) use fork_join::{HelperSlot, Rest, SharedCall};
 
 #[cfg(not(loom))]
 pub use builder::{BuildError, RuntimeBuilder};
 #[cfg(not(loom))]
 pub use current::EnterGuard;
 #[cfg(not(loom))]
-pub(crate) use fork_join::{OpenCall, YieldCheck, keep_open};
+pub(crate) use fork_join::{OpenCall, YieldCheck, with_helper_slot};
 #[cfg(not(loom))]
 pub use fork_join::{Scope, join, scope};
 #[cfg(not(loom))]

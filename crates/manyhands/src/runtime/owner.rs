@@ -341,7 +341,7 @@ impl fmt::Debug for Runtime {
                 } else {
                     "none"
                 },
-                *slot.slots,
+                *slot.open_calls,
                 waiting(slot.tasks.is_empty()),
                 *slot.counters,
             )?;

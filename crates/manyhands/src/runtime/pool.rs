@@ -5,7 +5,7 @@
 use crate::job::{RunPermit, TaskRegistry};
 use crate::runtime::ending::{self, Ending, Ends};
 use crate::runtime::sleep::idle::Idle;
-use crate::runtime::sleep::waking::{Pool, Waker};
+use crate::runtime::sleep::waking::{CallerNext, Pool};
 use crate::runtime::{RuntimeInner, current};
 use crate::sync::atomic::Ordering;
 use crate::sync::{clock, process};
@@ -19,7 +19,7 @@ impl Pool for RuntimeInner {
         self.has_visible_work(None)
     }
 
-    fn unpark(&self, worker: usize, waker: Waker) {
+    fn unpark(&self, worker: usize, next: CallerNext) {
         if process::is_forked() {
             // The worker is a thread of the parent, which is not to be moved from here.
             return;
@@ -32,7 +32,7 @@ impl Pool for RuntimeInner {
             .store(clock::ticks().max(1), Ordering::Relaxed);
         let is_polling = current::worker().is_some_and(|(own, _)| own.is_polling.get());
         // Sockets wake workers far more often than loops do, and for less than it costs to move one.
-        if !is_polling && let Some(busy) = self.busy_beside_woken(waker) {
+        if !is_polling && let Some(busy) = self.busy_beside_woken(next) {
             slot.placement.steer_away(busy);
         }
         slot.parker.unpark();
@@ -60,18 +60,18 @@ impl Pool for RuntimeInner {
 }
 
 impl RuntimeInner {
-    /// How many threads have processors that a worker must not be steered to, if it is to be steered.
-    fn busy_beside_woken(&self, waker: Waker) -> Option<usize> {
-        match waker {
-            Waker::GoesOn => {
+    /// Number of busy processors to avoid. `None`: leave placement to the kernel.
+    fn busy_beside_woken(&self, next: CallerNext) -> Option<usize> {
+        match next {
+            CallerNext::GoesOn => {
                 let is_outside = current::slot().is_none();
                 // The woken one is counted as running already.
                 Some(self.idle.running().saturating_sub(1) + usize::from(is_outside))
             }
             // The woken one takes its place, but not its processor: rather one that is taken by another thread of the pool,
             // which it relieves.
-            Waker::HasLeft => Some(0),
-            Waker::Leaves => None,
+            CallerNext::HasLeft => Some(0),
+            CallerNext::Leaves => None,
         }
     }
 }
@@ -104,22 +104,22 @@ impl Ends for RuntimeInner {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use super::Waker;
+    use super::CallerNext;
     use crate::Runtime;
 
     #[test]
-    fn who_has_left_keeps_its_processor_however_many_threads_run() {
+    fn a_thread_that_has_left_keeps_its_processor_however_many_threads_run() {
         let runtime = Runtime::builder().workers(2).build().unwrap();
         let shared = runtime.shared();
         runtime.install(|| {
             let running = shared.idle.running();
             assert!(running > 0, "this thread is one of them");
-            let busy = [Waker::GoesOn, Waker::HasLeft, Waker::Leaves];
-            let busy = busy.map(|waker| shared.busy_beside_woken(waker));
+            let busy = [CallerNext::GoesOn, CallerNext::HasLeft, CallerNext::Leaves];
+            let busy = busy.map(|next| shared.busy_beside_woken(next));
             assert_eq!(busy, [Some(running - 1), Some(0), None]);
         });
         // This one has none of their places, but a processor.
-        let busy = shared.busy_beside_woken(Waker::GoesOn).unwrap();
+        let busy = shared.busy_beside_woken(CallerNext::GoesOn).unwrap();
         assert!((1..=2).contains(&busy), "{busy}");
     }
 }

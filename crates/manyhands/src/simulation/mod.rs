@@ -112,7 +112,7 @@ impl Simulation {
 /// The main future.
 #[derive(Debug)]
 struct Main {
-    /// Set when the main future is to be polled.
+    /// Set when the main future must be polled.
     signal: Signal,
 }
 

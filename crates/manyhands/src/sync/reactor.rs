@@ -1,7 +1,7 @@
 //! The I/O driver as a runtime sees it: one worker at a time may sleep there and poll it.
 //!
 //! A worker that sleeps there is woken by its [`Parker`](crate::sync::Parker), like any other, and wakes by itself when
-//! the sockets have woken tasks that it is to run. Not here: the polling (`tokio_driver`).
+//! the sockets have woken tasks that it must run. Not here: the polling (`tokio_driver`).
 
 use std::fmt::Debug;
 use std::task::{Context, Poll};
@@ -42,7 +42,7 @@ pub(crate) trait Sleeper: Debug + Sync {
     /// Wakes it.
     fn wake(&self);
 
-    /// Whether the sockets have woken a task that it is to run.
+    /// Whether the sockets have woken a task that it must run.
     fn has_work(&self) -> bool;
 }
 

@@ -88,7 +88,7 @@ impl<T> ShortLock<T> {
     /// A number that changes each time the lock is held; `None` while it is held.
     #[inline]
     pub(crate) fn version(&self) -> Option<u32> {
-        // Relaxed, both: a hint. Who acts on it takes the lock.
+        // Relaxed, both: a hint. A thread that acts on it takes the lock.
         let is_held = self.held.load(Ordering::Relaxed);
         (!is_held).then(|| self.version.load(Ordering::Relaxed))
     }
@@ -100,7 +100,7 @@ impl<T> ShortLock<T> {
         guard.lock.version.load(Ordering::Relaxed).wrapping_add(1)
     }
 
-    /// Locks if the lock is free soon: for who looks at it from outside and must not wait for what its holder does.
+    /// Locks if the lock is free soon: for a look from outside, which must not wait for what its holder does.
     #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
     pub(crate) fn try_lock(&self) -> Option<ShortGuard<'_, T>> {
         let is_free_soon = (0..LOOKS).any(|_| {
@@ -191,7 +191,7 @@ impl<T> Drop for ShortGuard<'_, T> {
     }
 }
 
-/// Attempts of who only looks: some ten microseconds.
+/// Attempts of a look from outside: some ten microseconds.
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 const LOOKS: u32 = 1_000;
 

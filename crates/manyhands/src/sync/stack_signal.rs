@@ -208,7 +208,7 @@ extern "C" fn copy_own_stack(
     // SAFETY: takes nothing, returns a number, and cannot fail, so `errno` stays as it is.
     let own = unsafe { libc::gettid() };
     let own = u64::from(own.cast_unsigned());
-    // Acquire on success: the place has been read, pairs with the Release of who asks. Relaxed on failure: nothing is done.
+    // Acquire on success: the place has been read, pairs with the Release of the thread that asks. Relaxed on failure: nothing is done.
     let begun = REQUEST.compare_exchange(
         ASKED | own,
         COPYING | own,
@@ -239,7 +239,7 @@ extern "C" fn copy_own_stack(
     // 1. The words lie between the stack pointer and the upper end of this thread's stack, all of which is in use.
     // 2. `len` is at most the length of `words`, which is borrowed here.
     unsafe { copy_words(registers.stack, to, len) };
-    // Release: what was copied is read after this; pairs with the Acquire of who asks.
+    // Release: what was copied is read after this; pairs with the Acquire of the thread that asks.
     REQUEST.store(COPIED | own, Ordering::Release);
 }
 

@@ -188,7 +188,7 @@ where
     } else {
         cell::allocate(Async::<_, _, BoundWorker>::new(future), at, caller)
     };
-    slot.hosts_tasks.set(true);
+    slot.has_bound_tasks.set(true);
     schedule::queue_bound(queued, slot);
     JoinHandle::new(handle)
 }

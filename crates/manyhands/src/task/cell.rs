@@ -10,7 +10,7 @@
 //! Unsafe: the cell is reached through a pointer to its header, and freed by its last holder.
 
 use crate::integrations::tracing_events::{self, TaskSpan};
-use crate::job::{Job, JobKind, PanicPayload, Payload, SlotNumber, block, contain};
+use crate::job::{Job, JobKind, PanicPayload, SlotNumber, block, contain};
 use crate::recording::{self, TaskRecord, WorkType};
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{Priority, current};
@@ -73,29 +73,6 @@ pub(super) struct VTable {
     pub(super) kind: TaskKind,
     /// The type of the work.
     pub(super) work_type: WorkType,
-    /// What another library's executor needs, if that runs the task.
-    pub(super) foreign: Option<&'static ForeignVTable>,
-}
-
-/// The operations for a future that another library's executor runs; see `foreign/`.
-#[derive(Debug)]
-pub(super) struct ForeignVTable {
-    /// Hands the queue's part to the executor.
-    pub(super) schedule: unsafe fn(QueuePart, WokenWhilePolled),
-    /// Polls the future, to which the caller has the right. Returns whether it was dropped and the outcome written.
-    pub(super) poll: unsafe fn(CellRef<'_>, &mut Option<Payload>) -> bool,
-    pub(super) metadata: unsafe fn(CellRef<'_>) -> NonNull<()>,
-}
-
-/// Whether a task is queued because it was woken while it was polled.
-///
-/// Example: see [`spawn_foreign`](crate::facade::spawn_foreign).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WokenWhilePolled {
-    /// It was: by itself, or by another thread.
-    Yes,
-    /// It waited, or is queued for the first time.
-    No,
 }
 
 /// What runs in a cell, and on which workers.
@@ -326,7 +303,7 @@ impl<'part> CellRef<'part> {
     /// task that is not over. If the task is frozen, it is not run, and not over; `waker` is then asked for a waker of it,
     /// and a task that has none is never frozen.
     ///
-    /// For who has seen that recording is open: it has a path of its own, on which nothing is kept while the task runs.
+    /// For a thread that has seen that recording is open: it has a path of its own, on which nothing is kept while the task runs.
     pub(super) fn recorded(
         self,
         run: impl FnOnce() -> bool,
@@ -384,11 +361,7 @@ impl TaskCell for Header {
     }
 
     fn queue(part: QueuePart) {
-        match part.vtable().foreign {
-            // SAFETY: from the cell's own table.
-            Some(foreign) => unsafe { (foreign.schedule)(part, WokenWhilePolled::No) },
-            None => schedule::queue(part),
-        }
+        schedule::queue(part);
     }
 
     #[inline]

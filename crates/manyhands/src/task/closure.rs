@@ -33,7 +33,6 @@ impl<F: FnOnce() -> T, T, N: Name> Work for Closure<F, N> {
         label: Cell::<Self>::label,
         kind: TaskKind::Closure,
         work_type: WorkType::closure::<F>(),
-        foreign: None,
     };
 }
 

@@ -8,7 +8,7 @@ use crate::recording::{self, FrameMark};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Makes `future` an annotated frame: who looks at the program with the feature `inspect` sees for each task in which
+/// Makes `future` an annotated frame: a look at the program with the feature `inspect` shows for each task in which
 /// frames it is, from the outer to the inner ones, by name and by the line of this call, also while the task waits.
 ///
 /// An async function is annotated by a frame around its body. Frames inside frames, also of functions that are called,

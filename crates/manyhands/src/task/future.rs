@@ -14,7 +14,7 @@ use crate::task::budget;
 use crate::task::cell::{self, Cell, CellRef, Failure, Header, Name, QueuePart, TaskKind, VTable};
 use crate::task::cell::{Work, WorkInCell};
 use crate::task::schedule;
-use crate::task::steps::{self, Closed, EndedPart, Executor, FutureCell, Polled, RunnerPart, Step};
+use crate::task::steps::{self, Closed, EndedPart, FutureCell, Polled, RunnerPart, Step};
 use crate::task::wake_by_record::WAKING;
 use crate::task::waker::Borrowed;
 use std::marker::PhantomData;
@@ -64,8 +64,7 @@ impl<F: Future, N: Name, R: Affinity> Work for Async<F, N, R> {
             TaskKind::Future if N::HAS_PRIORITY => TaskKind::PrioritizedFuture,
             kind => kind,
         },
-        work_type: WorkType::future::<F>(Some(WAKING)),
-        foreign: None,
+        work_type: WorkType::future::<F>(WAKING),
     };
 }
 
@@ -100,7 +99,7 @@ unsafe fn perform(job: *mut Job, action: Action<'_>) -> bool {
     if let Action::Run(_) = action {
         part.show();
     }
-    steps::perform_future(part, &Workers, action);
+    steps::perform_future(part, action);
     true
 }
 
@@ -111,27 +110,8 @@ unsafe fn cancel_registered(job: *mut Job) {
 }
 
 impl FutureCell for Header {
-    fn drop_future(runner: RunnerPart<Self>) -> EndedPart<Self> {
-        // SAFETY: from the cell's own table; the future is there.
-        unsafe { (runner.vtable().run)(runner.cell(), Step::Drop) };
-        runner.record.ended();
-        // SAFETY: done just now.
-        unsafe { runner.ended() }
-    }
-
     #[inline]
-    fn drop_outcome(runner: &mut EndedPart<Self>) {
-        // SAFETY: from the cell's own table; the outcome is there, or what is left of it.
-        unsafe { (runner.vtable().drop_outcome)(runner.cell()) };
-    }
-}
-
-/// This library's workers.
-struct Workers;
-
-impl Executor<Header> for Workers {
-    #[inline]
-    fn poll(&self, runner: RunnerPart<Header>) -> Polled<Header> {
+    fn poll(runner: RunnerPart<Self>) -> Polled<Self> {
         let cell = runner.cell();
         // SAFETY: from the cell's own table; the future is there.
         let run = || unsafe { (cell.vtable().run)(cell, Step::Run) };
@@ -149,18 +129,32 @@ impl Executor<Header> for Workers {
     }
 
     #[inline]
-    fn prepare_to_wait(&self, runner: &mut RunnerPart<Header>) -> Result<(), Closed> {
+    fn prepare_to_wait(runner: &mut RunnerPart<Self>) -> Result<(), Closed> {
         schedule::prepare_to_wait(runner)
     }
 
     #[inline]
-    fn take_out(&self, runner: &EndedPart<Header>, action: Action<'_>) {
-        schedule::take_out(runner, action);
+    fn queue_polled(part: QueuePart) {
+        schedule::queue_polled(part);
     }
 
     #[inline]
-    fn queue_polled(&self, part: QueuePart) {
-        schedule::queue_polled(part);
+    fn take_out(runner: &EndedPart<Self>, action: Action<'_>) {
+        schedule::take_out(runner, action);
+    }
+
+    fn drop_future(runner: RunnerPart<Self>) -> EndedPart<Self> {
+        // SAFETY: from the cell's own table; the future is there.
+        unsafe { (runner.vtable().run)(runner.cell(), Step::Drop) };
+        runner.record.ended();
+        // SAFETY: done just now.
+        unsafe { runner.ended() }
+    }
+
+    #[inline]
+    fn drop_outcome(runner: &mut EndedPart<Self>) {
+        // SAFETY: from the cell's own table; the outcome is there, or what is left of it.
+        unsafe { (runner.vtable().drop_outcome)(runner.cell()) };
     }
 }
 

@@ -51,7 +51,7 @@ impl<T: Send + 'static> TaskGroup<T> {
         }
     }
 
-    /// An empty group with a name, for who looks at the running program with the feature `inspect`: a task that waits for the
+    /// An empty group with a name, for a look at the running program with the feature `inspect`: a task that waits for the
     /// group waits for this name. Otherwise it is not kept.
     ///
     /// # Examples

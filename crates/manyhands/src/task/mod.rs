@@ -17,7 +17,7 @@
 //!
 //! # Order
 //! A task that is spawned or woken on a worker goes to the back of that worker's queue, from outside to the back of the
-//! runtime's. Both are first in, first out; in a runtime with more than 16 workers the latter only for what one thread
+//! runtime's. Both are first in, first out; in a runtime with more than 16 workers the second only for what one thread
 //! brings. Idle workers take from the queues of others, oldest first. Once in a round of 61 tasks, or of about half a
 //! millisecond where tasks are longer, a worker checks the queue for tasks from outside first, and once the queues of
 //! other workers, so no source starves another.
@@ -61,7 +61,6 @@ mod closure;
 mod completion;
 mod continuation;
 mod detached;
-pub(crate) mod foreign;
 pub(crate) mod framed;
 mod future;
 mod group;

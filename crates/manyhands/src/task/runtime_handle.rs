@@ -1,6 +1,6 @@
 //! The handle of a runtime that others keep: it brings tasks to the runtime, and keeps nothing alive.
 //!
-//! Not here: the owner of a runtime, who ends it (`runtime/owner.rs`).
+//! Not here: the owner of a runtime, which ends it (`runtime/owner.rs`).
 //!
 //! Unsafe: a new task's cell is passed to a queue by pointer.
 

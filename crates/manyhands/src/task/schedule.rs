@@ -28,7 +28,7 @@ pub(super) fn queue_bound(part: QueuePart, worker: &'static WorkerSlot) {
     give(part, Origin::Bound(worker));
 }
 
-/// Queues a task that was woken or is to be dropped, and has been prepared to wait.
+/// Queues a task that was woken or must be dropped, and has been prepared to wait.
 pub(super) fn queue(part: QueuePart) {
     let by = if budget::is_in_poll() {
         WokenBy::Poll

@@ -12,7 +12,7 @@
 //! Marks, which are only ever set, except for `NOTIFIED`:
 //! - `CLAIMED`: a thread runs the closure, ran it or dropped it.
 //! - `NOTIFIED`: the future was woken while it was polled.
-//! - `CANCELLED`: the task is to be dropped.
+//! - `CANCELLED`: the task must be dropped.
 //! - `DONE`: the future is dropped, and the outcome is stored where it was.
 //!
 //! # A future's life
@@ -79,7 +79,7 @@ pub(super) enum AfterWake {
 pub(super) struct Claimed {
     /// The handle exists, or an abort handle. If not, and the caller also holds the queue's part, only the caller has the cell.
     pub(super) is_shared: bool,
-    /// The closure is to be dropped, not run.
+    /// The closure must be dropped, not run.
     pub(super) is_cancelled: bool,
 }
 
@@ -109,7 +109,7 @@ pub(super) enum AfterPoll {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub(super) enum AfterFinish {
-    /// The handle; its waiter is to be woken.
+    /// The handle; its waiter must be woken.
     Awaited,
     /// The runner; but wakers still hold the cell.
     Detached,
@@ -138,7 +138,7 @@ impl State {
 
     /// Closure: claims it. `None`: another thread was first.
     pub(super) fn claim(&self) -> Option<Claimed> {
-        // AcqRel: Acquire pairs with the release of the handle, whose bit decides who frees the cell;
+        // AcqRel: Acquire pairs with the release of the handle, whose bit decides which of them frees the cell;
         // Release orders the claim before the result.
         let before = self.0.fetch_or(CLAIMED, Ordering::AcqRel);
         (before & CLAIMED == 0).then_some(Claimed {
@@ -250,13 +250,6 @@ impl State {
         self.0.load(Ordering::Acquire) & DONE != 0
     }
 
-    /// Runner: whether the task is to be dropped. A request that comes now may be seen by the next transition only.
-    #[cfg(not(loom))]
-    pub(super) fn is_cancelled(&self) -> bool {
-        // Relaxed: nothing is read that the request would have published.
-        self.0.load(Ordering::Relaxed) & CANCELLED != 0
-    }
-
     /// One more waker or abort handle, made from an existing one, by the runner, by the handle, or by the holder of the
     /// queue's part.
     pub(super) fn add_waker(&self) {
@@ -355,7 +348,7 @@ fn after_wake(before: u32, after: u32) -> AfterWake {
     }
 }
 
-/// The word after a release: a future with neither wakers nor a handle is to be dropped.
+/// The word after a release: a future with neither wakers nor a handle must be dropped.
 fn orphaned(word: u32) -> u32 {
     if released(word) == AfterRelease::Queue {
         word | QUEUED | CANCELLED

@@ -58,29 +58,26 @@ pub(super) trait ClosureCell: TaskCell {
 
 /// A cell with a future.
 pub(super) trait FutureCell: TaskCell {
-    /// Drops the future, and writes the outcome.
-    fn drop_future(runner: RunnerPart<Self>) -> EndedPart<Self>;
-
-    /// Drops the outcome, or what is left of it.
-    fn drop_outcome(runner: &mut EndedPart<Self>);
-}
-
-/// What polls a future: this library's workers, or another library's executor.
-pub(super) trait Executor<C: FutureCell> {
-    /// Polls it.
-    fn poll(&self, runner: RunnerPart<C>) -> Polled<C>;
+    /// Polls the future.
+    fn poll(runner: RunnerPart<Self>) -> Polled<Self>;
 
     /// Prepares a pending future to wait.
     ///
     /// # Errors
     /// [`Closed`] when it must be dropped instead.
-    fn prepare_to_wait(&self, runner: &mut RunnerPart<C>) -> Result<(), Closed>;
-
-    /// Takes the finished task out of its registry, if it is in one.
-    fn take_out(&self, runner: &EndedPart<C>, action: Action<'_>);
+    fn prepare_to_wait(runner: &mut RunnerPart<Self>) -> Result<(), Closed>;
 
     /// Queues a task that was woken while the caller polled it.
-    fn queue_polled(&self, part: QueuePart<C>);
+    fn queue_polled(part: QueuePart<Self>);
+
+    /// Takes the finished task out of its registry, if it is in one.
+    fn take_out(runner: &EndedPart<Self>, action: Action<'_>);
+
+    /// Drops the future, and writes the outcome.
+    fn drop_future(runner: RunnerPart<Self>) -> EndedPart<Self>;
+
+    /// Drops the outcome, or what is left of it.
+    fn drop_outcome(runner: &mut EndedPart<Self>);
 }
 
 /// A part of a cell, which keeps it.
@@ -425,40 +422,33 @@ fn step_for(claimed: Claimed) -> Step {
 
 /// Future: see [`Job::perform`](crate::job::Job::perform).
 #[inline(always)]
-pub(super) fn perform_future<C: FutureCell>(
-    part: QueuePart<C>,
-    executor: &impl Executor<C>,
-    action: Action<'_>,
-) {
+pub(super) fn perform_future<C: FutureCell>(part: QueuePart<C>, action: Action<'_>) {
     let begin = part.state().begin_poll();
     let runner = part.turn();
     let ended = match (action, begin) {
-        (Action::Run(_), Begin::Poll) => match executor.poll(runner) {
+        (Action::Run(_), Begin::Poll) => match C::poll(runner) {
             Polled::Ended(runner) => runner,
-            Polled::Pending(runner) => match end_poll(runner, executor) {
+            Polled::Pending(runner) => match end_poll(runner) {
                 Some(runner) => C::drop_future(runner),
                 None => return,
             },
         },
         _ => C::drop_future(runner),
     };
-    finish(ended, executor, action);
+    finish(ended, action);
 }
 
 /// Releases a pending future. Returns the part instead if the future must be dropped.
 #[inline(always)]
-fn end_poll<C: FutureCell>(
-    mut runner: RunnerPart<C>,
-    executor: &impl Executor<C>,
-) -> Option<RunnerPart<C>> {
+fn end_poll<C: FutureCell>(mut runner: RunnerPart<C>) -> Option<RunnerPart<C>> {
     // Closed: the runtime ends, and no task may wait any more.
-    if executor.prepare_to_wait(&mut runner).is_err() {
+    if C::prepare_to_wait(&mut runner).is_err() {
         return Some(runner);
     }
     match runner.state().end_poll() {
         AfterPoll::Wait => None,
         AfterPoll::Queue => {
-            executor.queue_polled(runner.turn());
+            C::queue_polled(runner.turn());
             None
         }
         AfterPoll::Drop => Some(runner),
@@ -467,12 +457,8 @@ fn end_poll<C: FutureCell>(
 
 /// Passes the outcome on and releases the part. A function of its own, because most polls do not end the future.
 #[inline(never)]
-fn finish<C: FutureCell>(
-    mut runner: EndedPart<C>,
-    executor: &impl Executor<C>,
-    action: Action<'_>,
-) {
-    executor.take_out(&runner, action);
+fn finish<C: FutureCell>(mut runner: EndedPart<C>, action: Action<'_>) {
+    C::take_out(&runner, action);
     match runner.state().finish() {
         AfterFinish::Sole => C::free(runner.turn()),
         AfterFinish::Detached => {
@@ -500,15 +486,6 @@ fn wake_sleeper<C: TaskCell>(sleeper: Option<Sleeper>) {
         Some(Sleeper::Waker(waker)) => wake_waker(waker),
         None => {}
     }
-}
-
-/// Gives a part away by a function that lies in the cell, and so keeps the cell until that has returned or panicked.
-pub(super) fn give_by_own_function<C: TaskCell>(
-    part: QueuePart<C>,
-    give: impl FnOnce(CellRef<'_, C>, QueuePart<C>),
-) {
-    let kept = part.cell().new_waker();
-    give(kept.cell(), part);
 }
 
 /// Does what must follow the release of a part, by the state word's answer.

@@ -5,7 +5,7 @@
 //! those that find the word at "closed and none" complete the completion, which takes the first.
 //!
 //! # Ordering
-//! Release and acquire on every change, so that who waits sees what all tasks did.
+//! Release and acquire on every change, so that the waiter sees what all tasks did.
 //!
 //! Not here: groups, which gather results (`group.rs`), and scopes, whose futures may borrow (`scope.rs`).
 

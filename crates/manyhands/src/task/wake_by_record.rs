@@ -1,4 +1,4 @@
-//! A wake by who holds no part of the task's cell, and only knows that it is there: for `inspect`.
+//! A wake by a thread that holds no part of the task's cell, and only knows that it is there: for `inspect`.
 //!
 //! Not here: what guarantees that the cell is there (`inspect/serve/wake_by_record.rs`), and wakers (`waker.rs`).
 //!

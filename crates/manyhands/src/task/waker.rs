@@ -31,12 +31,6 @@ impl Deref for Borrowed<'_> {
     }
 }
 
-/// A waker that has this part.
-pub(super) fn from_part(part: WakerPart) -> Waker {
-    // SAFETY: the part is the waker's now.
-    unsafe { from_task(part.into_raw().as_ptr().cast()) }
-}
-
 /// The task that `waker` wakes, if it is one of this library.
 pub(super) fn task_of(waker: &Waker) -> Option<*mut ()> {
     ptr::eq(waker.vtable(), &raw const VTABLE).then(|| waker.data().cast_mut())

@@ -10,7 +10,7 @@
 //! # Who may touch what
 //! The *owner* is the thread that has the entry by `Pin<&mut _>`: one thread at a time. In `IDLE` and `FIRED` only the
 //! owner touches the entry. In `LINKED(timers)` node and waker belong to the holder of the lock of those timers. That
-//! may be the owner, who then checks whether the entry is still linked, or the thread that advances the wheel. Only the
+//! may be the owner, which then checks whether the entry is still linked, or the thread that advances the wheel. Only the
 //! owner sets the deadline, and only in `IDLE`, so the owner may always read it.
 //!
 //! # Ordering

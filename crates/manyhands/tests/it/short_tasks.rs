@@ -1,6 +1,6 @@
 //! Short tasks where long computations hold every place.
 
-use crate::support::{loop_until, on_runtime, wait_until};
+use crate::support::{Stopwatch, loop_until, on_runtime, wait_until};
 use manyhands::channel;
 use manyhands::task::{self, Priority};
 use std::hint;
@@ -9,13 +9,21 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 /// Long computations: how many have begun, and whether they may end.
-#[derive(Default)]
 struct Long {
     begun: AtomicUsize,
     may_end: AtomicBool,
+    created: Stopwatch,
 }
 
 impl Long {
+    fn new() -> Self {
+        Self {
+            begun: AtomicUsize::new(0),
+            may_end: AtomicBool::new(false),
+            created: Stopwatch::start(),
+        }
+    }
+
     /// A long computation, of the same type each time.
     fn compute(self: &Arc<Self>) -> impl FnOnce() + Send + use<> {
         let long = Arc::clone(self);
@@ -39,10 +47,23 @@ impl Long {
         loop_until(&self.may_end, || ());
     }
 
+    fn begun(&self) -> usize {
+        self.begun.load(Ordering::SeqCst)
+    }
+
     fn has_begun(&self, count: usize) {
-        wait_until("long computations", || {
-            self.begun.load(Ordering::SeqCst) == count
-        });
+        wait_until("long computations", || self.begun() >= count);
+    }
+
+    /// Where all `begun` have begun on `workers` workers, none passed a short task. A thread is added for the tasks that
+    /// wait once long ones have held every place for half a second: then one more may begin.
+    fn assert_has_place(&self, begun: usize, workers: usize) {
+        let half_seconds = self.created.elapsed().as_millis() / 500;
+        let places = workers + usize::try_from(half_seconds).unwrap();
+        assert!(
+            begun <= places,
+            "{begun} have begun, {places} may have begun"
+        );
     }
 
     fn end(&self) {
@@ -65,20 +86,20 @@ impl Long {
 fn short_tasks_pass_long_ones_that_hold_every_place_and_more_that_wait() {
     on_runtime(2, |runtime| {
         let _entered = runtime.enter();
-        let long = Arc::new(Long::default());
+        let long = Arc::new(Long::new());
         let _ending = long.ends_with_test();
         let tasks: Vec<_> = (0..8).map(|_| task::run(long.compute())).collect();
         long.has_begun(2);
         let begun_before_short = || {
             let long = Arc::clone(&long);
-            let begun = task::run(move || long.begun.load(Ordering::SeqCst));
-            begun.join().unwrap()
+            task::run(move || long.begun()).join().unwrap()
         };
-        let begun: Vec<_> = (0..100).map(|_| begun_before_short()).collect();
+        for _ in 0..100 {
+            long.assert_has_place(begun_before_short(), 2);
+        }
         long.end();
-        assert_eq!(begun, [2; 100], "no long one came first");
         tasks.into_iter().for_each(|task| task.join().unwrap());
-        assert_eq!(long.begun.load(Ordering::SeqCst), 8);
+        assert_eq!(long.begun(), 8);
     });
 }
 
@@ -87,7 +108,7 @@ fn short_tasks_are_run_while_loops_of_threads_outside_hold_every_place() {
     on_runtime(2, |runtime| {
         // Workers that have run something sleep, and are there.
         runtime.install(|| task::run(|| ())).join().unwrap();
-        let long = Long::default();
+        let long = Long::new();
         thread::scope(|scope| {
             let _ending = long.ends_with_test();
             for _ in 0..2 {
@@ -125,14 +146,14 @@ fn short_tasks_of_a_long_one_that_goes_on_computing_are_run() {
 fn an_interactive_task_passes_long_ones_of_its_own_type() {
     on_runtime(1, |runtime| {
         let _entered = runtime.enter();
-        let (long, interactive) = (Arc::new(Long::default()), Arc::new(Long::default()));
+        let (long, interactive) = (Arc::new(Long::new()), Arc::new(Long::new()));
         let _endings = (long.ends_with_test(), interactive.ends_with_test());
         let tasks = [task::run(long.compute()), task::run(long.compute())];
         long.has_begun(1);
         let passing = task::Builder::new().priority(Priority::Interactive);
         let passing = passing.run(interactive.compute());
         interactive.has_begun(1);
-        assert_eq!(long.begun.load(Ordering::SeqCst), 1);
+        long.assert_has_place(long.begun(), 1);
         interactive.end();
         passing.join().unwrap();
         long.end();
@@ -144,16 +165,16 @@ fn an_interactive_task_passes_long_ones_of_its_own_type() {
 fn a_short_task_passes_any_number_of_long_ones() {
     on_runtime(2, |runtime| {
         let _entered = runtime.enter();
-        let long = Arc::new(Long::default());
+        let long = Arc::new(Long::new());
         let _ending = long.ends_with_test();
         let tasks: Vec<_> = (0..MANY).map(|_| task::run(long.compute())).collect();
         long.has_begun(2);
         let short = task::run(|| ());
         wait_until("the short task", || short.is_finished());
-        assert_eq!(long.begun.load(Ordering::SeqCst), 2);
+        long.assert_has_place(long.begun(), 2);
         long.end();
         tasks.into_iter().for_each(|task| task.join().unwrap());
-        assert_eq!(long.begun.load(Ordering::SeqCst), MANY);
+        assert_eq!(long.begun(), MANY);
     });
 }
 
@@ -161,7 +182,7 @@ fn a_short_task_passes_any_number_of_long_ones() {
 fn short_tasks_that_block_let_no_more_long_ones_begin() {
     on_runtime(2, |runtime| {
         let _entered = runtime.enter();
-        let long = Arc::new(Long::default());
+        let long = Arc::new(Long::new());
         let _ending = long.ends_with_test();
         let tasks: Vec<_> = (0..8).map(|_| task::run(long.compute())).collect();
         long.has_begun(2);
@@ -180,7 +201,7 @@ fn short_tasks_that_block_let_no_more_long_ones_begin() {
                 for _ in 0..100 {
                     task::run(|| ()).join().unwrap();
                 }
-                assert_eq!(long.begun.load(Ordering::SeqCst), 2, "{count} are blocked");
+                long.assert_has_place(long.begun(), 2);
                 task
             })
             .collect();
@@ -197,7 +218,7 @@ fn short_tasks_that_block_let_no_more_long_ones_begin() {
 fn short_tasks_are_run_however_many_before_them_turned_out_to_be_long() {
     for workers in [1, 2] {
         on_runtime(workers, move |runtime| {
-            let long = Arc::new(Long::default());
+            let long = Arc::new(Long::new());
             thread::scope(|scope| {
                 let _ending = long.ends_with_test();
                 for _ in 0..workers {

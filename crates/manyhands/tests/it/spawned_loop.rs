@@ -11,6 +11,7 @@ use manyhands::simulation::Simulation;
 use manyhands::task::{self, Builder, Priority};
 use manyhands::{Runtime, time};
 use std::future::poll_fn;
+use std::iter;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -241,27 +242,40 @@ fn awaiting_a_loop_whose_runtime_was_shut_down_before_it_began_panics() {
     });
 }
 
+/// A worker runs eight interactive tasks for each four usual ones and each one of the background.
 #[test]
-fn a_spawned_loop_begins_by_its_priority() {
+fn spawned_loops_begin_by_their_priority() {
+    const EACH: usize = 26;
+    const PRIORITIES: [Priority; 3] = [
+        Priority::Background,
+        Priority::Normal,
+        Priority::Interactive,
+    ];
     on(of_threads(1), |runtime| {
         let _entered = runtime.enter();
-        let order = task::run(|| {
+        let spawning = task::run(|| {
             let (note, noted) = mpsc::channel();
-            let spawn = |name, priority| {
+            let spawn = |priority| {
                 let note = note.clone();
-                let builder = Builder::new().name(name).priority(priority);
+                let builder = Builder::new().priority(priority);
                 builder.spawn_loop(move |_| note.send(priority).unwrap())
             };
-            let loops = [
-                spawn("later", Priority::Background),
-                spawn("soon", Priority::Normal),
-                spawn("now", Priority::Interactive),
-            ];
+            let each = |priority| iter::repeat_n(priority, EACH);
+            let loops: Vec<_> = PRIORITIES.into_iter().flat_map(each).map(spawn).collect();
             (loops, noted)
         });
-        let (loops, noted) = order.join().unwrap();
-        let order = [0; 3].map(|_| receive(&noted));
-        assert_eq!(order[0], Priority::Interactive);
+        let (loops, noted) = spawning.join().unwrap();
+        let order: Vec<_> = loops.iter().map(|_| receive(&noted)).collect();
+        let places = |priority| -> usize {
+            let places = order.iter().enumerate();
+            let of_it = places.filter(|(_, other)| **other == priority);
+            of_it.map(|(place, _)| place).sum()
+        };
+        let sums = PRIORITIES.map(places);
+        assert!(
+            sums.is_sorted_by(|later, earlier| later > earlier),
+            "{sums:?}"
+        );
         loops.into_iter().for_each(task::block_on);
     });
 }

@@ -108,6 +108,20 @@ impl Deadline {
     }
 }
 
+/// The time since it was started.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stopwatch(Instant);
+
+impl Stopwatch {
+    pub(crate) fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    pub(crate) fn elapsed(self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
 /// Waits until `condition` holds; fails after the time limit.
 pub(crate) fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let holds = holds_within(Duration::from_secs(LIMIT_SECS - 5), condition);

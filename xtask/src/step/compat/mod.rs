@@ -1,64 +1,85 @@
-//! The façades under the names of rayon-core and async-task: their own checks, then the test suites that rayon,
-//! rayon-core, async-task and async-executor publish, run against them. Then the tests of published programs
-//! (`programs.rs`), and how fast these and small ones are (`speed.rs`), with rayon's core and with ours.
+//! The façade under the name of rayon-core: its own checks, then the test suites that rayon and rayon-core publish, run
+//! against it. Then the tests of published programs (`programs.rs`), and how fast these and small ones are (`speed.rs`),
+//! with rayon's core and with ours.
 //!
 //! What is published is downloaded by cargo and unpacked below the build output; nothing of it is in this repository.
 //!
-//! Not here: how the suites are put together (`published.rs`), how one is built and run (`suite.rs`), how two builds of a
-//! benchmark are compared (`pairs.rs`), and how a table gets into its page (`section.rs`).
+//! Not here: how the suites are put together (`published.rs`), how one is built and run (`suite.rs`), and how two builds
+//! of a benchmark are compared (`pairs.rs`).
 
-use std::fmt::Write;
 use std::path::PathBuf;
 
 use crate::clock::Stopwatch;
 use crate::command::Invocation;
 use crate::failure::Failure;
+use crate::step::section;
 use crate::workspace;
 
 mod pairs;
 mod programs;
 mod published;
-mod section;
 mod speed;
 mod suite;
 
 use suite::{Count, Row};
 
-/// The façades, and what is measured with one of them; workspaces of their own, relative to the root.
+/// The façade, and what is measured with it; workspaces of their own, relative to the root.
 const RAYON_CORE: &str = "compat/rayon-core";
-const ASYNC_TASK: &str = "compat/async-task";
 const SPEED: &str = "compat/speed";
 
-/// What is run.
+/// What is run: all, one after the other, where none is named.
+#[derive(Debug, clap::Args)]
+#[group(multiple = false)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "options of the command line, of which at most one is given"
+)]
+pub(crate) struct Parts {
+    /// The tests that rayon and rayon-core publish
+    #[arg(long)]
+    suites: bool,
+    /// In short, without what takes long and without a table, as in `ci`
+    #[arg(long)]
+    short: bool,
+    /// The tests of published programs, with rayon's own core and with ours
+    #[arg(long)]
+    programs: bool,
+    /// A benchmark of each of these programs, and small ones, with both cores by turns
+    #[arg(long)]
+    speed: bool,
+}
+
+impl Parts {
+    pub(crate) fn chosen(&self) -> &'static [Part] {
+        match (self.suites, self.short, self.programs, self.speed) {
+            (true, ..) => &[Part::Suites],
+            (_, true, ..) => &[Part::Short],
+            (_, _, true, _) => &[Part::Programs],
+            (.., true) => &[Part::Speed],
+            _ => WHOLE,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// All that follows, one after the other.
-    Whole,
-    Suites(Extent),
-    /// The tests of published programs.
+    Suites,
+    /// All suites but one that takes long, and the examples in the packages' documentation, each of which is a program
+    /// of its own. No table is renewed.
+    Short,
     Programs,
     Speed,
 }
 
-/// How much of the suites is run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Extent {
-    /// All but one suite that takes long, and the examples in the packages' documentation, each of which is a program
-    /// of its own. No table is renewed.
-    Short,
-    Full,
-}
+const WHOLE: &[Part] = &[Part::Suites, Part::Programs, Part::Speed];
 
-pub(crate) fn run(part: Part) -> Result<(), Failure> {
-    match part {
-        Part::Whole => run_each(WHOLE, run),
-        Part::Suites(extent) => run_suites(extent),
+pub(crate) fn run(parts: &[Part]) -> Result<(), Failure> {
+    run_each(parts, |part| match part {
+        Part::Suites | Part::Short => run_suites(part),
         Part::Programs => programs::run(),
         Part::Speed => speed::run(),
-    }
+    })
 }
-
-const WHOLE: &[Part] = &[Part::Suites(Extent::Full), Part::Programs, Part::Speed];
 
 /// Runs all parts, whether or not one before has failed, because each renews a table of its own.
 fn run_each(
@@ -66,18 +87,12 @@ fn run_each(
     mut run: impl FnMut(Part) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut failures = Vec::new();
-    for (index, &part) in parts.iter().enumerate() {
-        println!("\n--> {part:?} ({} of {})", index + 1, parts.len());
+    for &part in parts {
         let watch = Stopwatch::start();
         let outcome = run(part);
         let seconds = watch.elapsed().as_secs_f64();
-        match outcome {
-            Ok(()) => println!("<-- {part:?}: passed in {seconds:.1} s"),
-            Err(failure) => {
-                println!("<-- {part:?}: FAILED after {seconds:.1} s: {failure}");
-                failures.push(failure.to_string());
-            }
-        }
+        println!("{part:?}: {outcome:?} after {seconds:.1} s");
+        failures.extend(outcome.err().map(|failure| failure.to_string()));
     }
     match failures.is_empty() {
         true => Ok(()),
@@ -85,25 +100,20 @@ fn run_each(
     }
 }
 
-fn run_suites(extent: Extent) -> Result<(), Failure> {
-    for workspace in [RAYON_CORE, ASYNC_TASK, SPEED] {
+fn run_suites(part: Part) -> Result<(), Failure> {
+    for workspace in [RAYON_CORE, SPEED] {
         check_workspace(workspace)?;
     }
     let packages = published::prepare()?;
     let mut rows = Vec::new();
     for package in &packages {
-        rows.extend(suite::run_all(package, extent)?);
+        rows.extend(suite::run_all(package, part)?);
     }
     print!("{}", table(&rows));
-    if extent == Extent::Full {
-        for (facade, packages) in TABLES {
-            let text = format!(
-                "Run {}.\n\n{}",
-                section::conditions(),
-                page_table(&rows, packages)
-            );
-            section::renew(&format!("{facade}/README.md"), "suites", &text)?;
-        }
+    if part == Part::Suites {
+        let text = page_table(&rows, &["rayon", "rayon-core"]);
+        let text = format!("Run {}.\n\n{text}", section::conditions());
+        section::renew(&format!("{RAYON_CORE}/README.md"), "suites", &text)?;
     }
     let failed: usize = rows.iter().map(|row| row.count.failed.len()).sum();
     if failed > 0 {
@@ -117,64 +127,40 @@ fn build_folder() -> PathBuf {
     workspace::target_subdir("compat").join("build")
 }
 
-/// A façade's page has the suites of these packages.
-const TABLES: [(&str, &[&str]); 2] = [
-    (RAYON_CORE, &["rayon", "rayon-core"]),
-    (ASYNC_TASK, &["async-task", "async-executor"]),
-];
-
 /// A workspace's own lints and tests.
 fn check_workspace(workspace: &str) -> Result<(), Failure> {
     let manifest = format!("{workspace}/Cargo.toml");
+    let cargo = |line| {
+        let command = Invocation::cargo(line).args(&["--manifest-path", &manifest]);
+        command.arg("--target-dir").arg(build_folder())
+    };
     Invocation::cargo("fmt --check --manifest-path")
         .arg(&manifest)
         .run()?;
-    Invocation::cargo("clippy --locked --all-targets --manifest-path")
-        .arg(&manifest)
-        .arg("--target-dir")
-        .arg(build_folder())
-        .arg("--")
-        .arg("-D")
-        .arg("warnings")
-        .run()?;
-    Invocation::cargo("test --locked --quiet --manifest-path")
-        .arg(&manifest)
-        .arg("--target-dir")
-        .arg(build_folder())
-        .run()
+    let clippy = cargo("clippy --locked --all-targets");
+    clippy.args(&["--", "-D", "warnings"]).run()?;
+    cargo("test --locked --quiet").run()
 }
 
 /// The counts by suite, with their sum and the names of what failed.
 fn table(rows: &[Row]) -> String {
-    let mut table = format!(
-        "\n{:42} {:>6} {:>7} {:>7} {:>8}\n",
-        "suite", "tests", "passed", "failed", "ignored"
-    );
-    let mut sum = Count::default();
-    let mut row = |name: &str, count: &Count| {
-        let (passed, failed, ignored) = (count.passed, count.failed.len(), count.ignored);
-        let tests = passed + failed + ignored;
-        // Writing to a `String` cannot fail.
-        let _ = writeln!(
-            table,
-            "{name:42} {tests:>6} {passed:>7} {failed:>7} {ignored:>8}"
-        );
+    let line = |name: &str, cells: [String; 4]| {
+        let [tests, passed, failed, ignored] = cells;
+        format!("{name:42} {tests:>6} {passed:>7} {failed:>7} {ignored:>8}\n")
     };
-    for Row {
-        package,
-        suite,
-        count,
-    } in rows
-    {
-        row(&format!("{package}: {suite}"), count);
-        sum.add(count);
+    let head = ["tests", "passed", "failed", "ignored"].map(str::to_owned);
+    let mut table = format!("\n{}", line("suite", head));
+    let mut sum = Count::default();
+    for row in rows {
+        table += &line(
+            &format!("{}: {}", row.package, row.suite),
+            row.count.cells(),
+        );
+        sum.add(&row.count);
     }
-    row("total", &sum);
-    for name in &sum.repeated {
-        let _ = writeln!(table, "passed when run again: {name}");
-    }
+    table += &line("total", sum.cells());
     for name in &sum.failed {
-        let _ = writeln!(table, "failed: {name}");
+        table += &format!("failed: {name}\n");
     }
     table
 }
@@ -185,18 +171,9 @@ fn page_table(rows: &[Row], packages: &[&str]) -> String {
         String::from("| suite | tests | passed | failed | ignored |\n|---|--:|--:|--:|--:|\n");
     let mut remarks = String::new();
     let mut line = |name: &str, count: &Count| {
-        let (passed, failed, ignored) = (count.passed, count.failed.len(), count.ignored);
-        let tests = passed + failed + ignored;
-        // Writing to a `String` cannot fail.
-        let _ = writeln!(
-            table,
-            "| {name} | {tests} | {passed} | {failed} | {ignored} |"
-        );
+        table += &format!("| {name} | {} |\n", count.cells().join(" | "));
         for test in &count.failed {
-            let _ = writeln!(remarks, "\nFailed: `{test}` of {name}.");
-        }
-        for test in &count.repeated {
-            let _ = writeln!(remarks, "\nPassed when run again: `{test}` of {name}.");
+            remarks += &format!("\nFailed: `{test}` of {name}.\n");
         }
     };
     for package in packages {
@@ -234,7 +211,6 @@ mod tests {
                 passed,
                 ignored: 1,
                 failed: failed.iter().map(|&name| name.to_owned()).collect(),
-                repeated: Vec::new(),
             },
         }
     }
@@ -251,7 +227,7 @@ mod tests {
         });
         assert_eq!(ran, WHOLE);
         let failure = outcome.unwrap_err().to_string();
-        assert_eq!(failure, "no Suites(Full); no Speed");
+        assert_eq!(failure, "no Suites; no Speed");
     }
 
     #[test]

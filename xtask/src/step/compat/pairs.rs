@@ -15,6 +15,7 @@ use super::published::replace;
 use super::{RAYON_CORE, SPEED};
 use crate::command::Invocation;
 use crate::failure::Failure;
+use crate::step::spread::{Spread, median};
 use crate::workspace;
 
 /// For one process.
@@ -57,12 +58,8 @@ pub(super) fn compare(comparison: &Comparison) -> Result<String, Failure> {
                 Side::Original | Side::Control => &original,
                 Side::Facade => &facade,
             };
-            let invocation = Invocation::program(program).limit(LIMIT);
-            let text = comparison
-                .arguments
-                .iter()
-                .fold(invocation, Invocation::arg)
-                .stdout()?;
+            let invocation = Invocation::program(program).args(&comparison.arguments);
+            let text = invocation.limit(LIMIT).stdout()?;
             times.read(&text, side)?;
         }
     }
@@ -126,10 +123,12 @@ fn build(comparison: &Comparison, core: Core) -> Result<PathBuf, Failure> {
         |error: io::Error| Failure::new(format!("cannot prepare {}: {error}", folder.display()));
     put(core, &folder).map_err(failed)?;
     Invocation::cargo("build --release --bin")
-        .arg(comparison.program)
-        .arg("--features")
-        .arg(comparison.features)
-        .arg("--manifest-path")
+        .args(&[
+            comparison.program,
+            "--features",
+            comparison.features,
+            "--manifest-path",
+        ])
         .arg(folder.join("Cargo.toml"))
         .arg("--target-dir")
         .arg(builds.join("build"))
@@ -203,15 +202,15 @@ impl Times {
                 times.cloned().unwrap_or_default()
             };
             let [original, facade, control] = SIDES.map(times);
-            let ratio = Interval::of_ratios(&facade, &original);
+            let ratio = ratios(&facade, &original);
             // Writing to a `String` cannot fail.
             let _ = writeln!(
                 table,
                 "| {name} | {} | {} | {ratio} | {} | {} |",
                 milliseconds(original.clone()),
                 milliseconds(facade),
-                Interval::of_ratios(&control, &original),
-                ratio.verdict()
+                ratios(&control, &original),
+                verdict(ratio)
             );
         }
         table
@@ -230,67 +229,19 @@ fn milliseconds(mut nanos: Vec<f64>) -> String {
     format!("{:.2} ms", median(&mut nanos) / 1e6)
 }
 
-/// A median ratio, and where it lies with at least 95 % confidence by the sign test.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Interval {
-    low: f64,
-    median: f64,
-    high: f64,
+/// Of the ratios within each round.
+fn ratios(ours: &[f64], theirs: &[f64]) -> Spread {
+    let pairs = ours.iter().zip(theirs);
+    Spread::of(pairs.map(|(ours, theirs)| ours / theirs).collect())
 }
 
-impl Interval {
-    /// Of the ratios within each round.
-    fn of_ratios(ours: &[f64], theirs: &[f64]) -> Self {
-        let pairs = ours.iter().zip(theirs);
-        let mut ratios: Vec<f64> = pairs.map(|(ours, theirs)| ours / theirs).collect();
-        let median = median(&mut ratios);
-        let cut = cut_off(ratios.len());
-        let at = |index: usize| ratios.get(index).copied().unwrap_or(f64::NAN);
-        Self {
-            low: at(cut),
-            median,
-            high: at(ratios.len().wrapping_sub(cut + 1)),
-        }
+fn verdict(ratio: Spread) -> &'static str {
+    match ratio {
+        Spread { low, .. } if low > ALLOWED => "**slower**",
+        Spread { high, .. } if high < 1.0 => "faster",
+        Spread { high, .. } if high <= ALLOWED => "alike",
+        _ => "undecided",
     }
-
-    fn verdict(self) -> &'static str {
-        if self.low > ALLOWED {
-            "**slower**"
-        } else if self.high < 1.0 {
-            "faster"
-        } else if self.high <= ALLOWED {
-            "alike"
-        } else {
-            "undecided"
-        }
-    }
-}
-
-impl std::fmt::Display for Interval {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { low, median, high } = self;
-        write!(f, "{median:.2} ({low:.2} … {high:.2})")
-    }
-}
-
-/// How many of the smallest and of the largest of `count` values may be cut off: the chance that more lie on one side of
-/// the median by luck is at most 2.5 %.
-fn cut_off(count: usize) -> usize {
-    let mut term = 0.5_f64.powi(i32::try_from(count).unwrap_or(i32::MAX));
-    let mut chance = 0.0;
-    for below in 0..count {
-        chance += term;
-        if chance > 0.025 {
-            return below.saturating_sub(1);
-        }
-        term *= (count - below) as f64 / (below + 1) as f64;
-    }
-    0
-}
-
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]
@@ -324,28 +275,10 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_leaves_out_what_the_sign_test_allows() {
-        let expected = [
-            (1, 0),
-            (5, 0),
-            (6, 0),
-            (7, 0),
-            (8, 0),
-            (9, 1),
-            (11, 1),
-            (12, 2),
-            (15, 3),
-        ];
-        for (count, cut) in expected {
-            assert_eq!(cut_off(count), cut, "{count}");
-        }
-    }
-
-    #[test]
     fn verdicts_follow_the_interval() {
         let verdict = |low, high| {
             let median = 1.0;
-            Interval { low, median, high }.verdict()
+            verdict(Spread { low, median, high })
         };
         assert_eq!(verdict(1.06, 1.2), "**slower**");
         assert_eq!(verdict(0.8, 0.99), "faster");

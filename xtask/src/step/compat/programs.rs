@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use super::pairs::Core;
 use super::published::{replace, without_benchmarks};
 use super::suite::{self, Count};
-use super::{RAYON_CORE, SPEED, section};
+use super::{RAYON_CORE, SPEED};
 use crate::command::Invocation;
 use crate::failure::Failure;
+use crate::step::section;
 use crate::workspace;
 
 /// A program, and how its tests are built.
@@ -29,60 +30,38 @@ struct Program {
     reason: &'static str,
 }
 
+impl Program {
+    const fn new(name: &'static str, options: &'static str) -> Self {
+        Self {
+            name,
+            options,
+            examples: None,
+            absent: None,
+            reason: "",
+        }
+    }
+}
+
 const PROGRAMS: &[Program] = &[
     // A data frame. Its pool is one of its own, a `ThreadPool`.
+    Program::new("polars-core", ""),
+    Program::new("tokei", ""),
+    Program::new("oxipng", ""),
     Program {
-        name: "polars-core",
-        options: "",
-        examples: None,
-        absent: None,
-        reason: "",
-    },
-    Program {
-        name: "tokei",
-        options: "",
-        examples: None,
-        absent: None,
-        reason: "",
-    },
-    Program {
-        name: "oxipng",
-        options: "",
-        examples: None,
-        absent: None,
-        reason: "",
-    },
-    Program {
-        name: "ndarray",
-        options: "--features rayon",
         examples: Some("parallel"),
-        absent: None,
-        reason: "",
+        ..Program::new("ndarray", "--features rayon")
     },
-    Program {
-        name: "hashbrown",
-        options: "--features rayon",
-        examples: None,
-        absent: None,
-        reason: "",
-    },
-    Program {
-        name: "indexmap",
-        options: "--features rayon",
-        examples: None,
-        absent: None,
-        reason: "",
-    },
+    Program::new("hashbrown", "--features rayon"),
+    Program::new("indexmap", "--features rayon"),
     // Without AVIF, whose encoder takes longer to build than all the rest.
     Program {
-        name: "image",
-        options: "--no-default-features --features \
-                  rayon,bmp,dds,exr,ff,gif,hdr,ico,jpeg,png,pnm,qoi,tga,tiff,webp",
-        examples: None,
         absent: Some("tests/images/jpg/portrait_2.jpg"),
         reason: ", because they read pictures that are not in the package",
+        ..Program::new("image", PICTURES)
     },
 ];
+const PICTURES: &str = "--no-default-features --features \
+                        rayon,bmp,dds,exr,ff,gif,hdr,ico,jpeg,png,pnm,qoi,tga,tiff,webp";
 
 pub(super) fn run() -> Result<(), Failure> {
     let page = format!("{RAYON_CORE}/README.md");
@@ -230,7 +209,7 @@ fn run_tests(program: &Program, folder: &Path) -> Result<Count, Failure> {
             continue;
         }
         let name = suite::suite_name(test, program.name);
-        sum.add(&ended(&name, suite::run_program(folder, test, [])));
+        sum.add(&ended(&name, suite::run_program(folder, test, &[])));
     }
     if let Some(word) = program.examples {
         let (text, result) = cargo_test("--doc")
@@ -296,28 +275,18 @@ fn table(rows: &[Row]) -> String {
          |---|--:|--:|--:|---|\n",
     );
     for row in rows {
-        let Count {
-            passed,
-            ignored,
-            failed,
-            ..
-        } = &row.original;
-        let tests = passed + ignored + failed.len();
+        let [tests, passed, ..] = row.original.cells();
         let only_ours = row.only_ours();
         let both = row.ours.failed.len() - only_ours.len();
-        let mut remark = match (tests, both) {
-            (0, _) => "it publishes none".to_owned(),
+        let mut remark = match (tests.as_str(), both) {
+            ("0", _) => "it publishes none".to_owned(),
             (_, 0) => String::new(),
             (_, both) => format!("{both} with both{}", row.reason),
         };
         // Writing to a `String` cannot fail.
         if both > 0 {
-            let _ = writeln!(
-                below,
-                "\nWith both, of {}: {}.",
-                row.name,
-                failed.join(", ")
-            );
+            let failed = row.original.failed.join(", ");
+            let _ = writeln!(below, "\nWith both, of {}: {failed}.", row.name);
         }
         if !only_ours.is_empty() {
             remark += &format!(" **with ours only**: {}", only_ours.join(", "));

@@ -1,25 +1,19 @@
-//! The published packages of rayon and smol, and what is made of them below the build output.
+//! The published packages of rayon, and what is made of them below the build output.
 //!
-//! rayon and async-executor are taken as they are, with a façade patched in. The integration tests of rayon-core and of
-//! async-task run against the façades. rayon-core's unit tests reach into the crate, so they are added to a copy of its
-//! façade.
+//! rayon is taken as it is, with the façade patched in. The integration tests of rayon-core run against the façade. Its
+//! unit tests reach into the crate, so they are added to a copy of the façade.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{ASYNC_TASK, RAYON_CORE};
+use super::RAYON_CORE;
 use crate::command::Invocation;
 use crate::failure::Failure;
 use crate::workspace;
 
-/// The newest releases when the façades were written.
-const RELEASES: &[(&str, &str)] = &[
-    ("rayon", "1.12.0"),
-    ("rayon-core", "1.13.0"),
-    ("async-task", "4.7.1"),
-    ("async-executor", "1.14.1"),
-];
+/// The newest releases when the façade was written.
+const RELEASES: &[(&str, &str)] = &[("rayon", "1.12.0"), ("rayon-core", "1.13.0")];
 
 /// A package with tests.
 #[derive(Debug)]
@@ -28,16 +22,6 @@ pub(crate) struct Package {
     pub(crate) folder: PathBuf,
     /// The module that has all that is the published package's, where that is not the whole.
     pub(crate) module: Option<&'static str>,
-    pub(crate) timing: Timing,
-}
-
-/// How the tests order what their threads do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Timing {
-    /// By events.
-    Events,
-    /// By sleeps of some hundred milliseconds, which are too short when the machine is busy.
-    Sleeps,
 }
 
 /// Downloads the packages and puts the suites together.
@@ -46,30 +30,16 @@ pub(crate) fn prepare() -> Result<Vec<Package>, Failure> {
     let failed =
         |error: io::Error| Failure::new(format!("cannot prepare {}: {error}", folder.display()));
     let vendor = download(&folder).map_err(failed)??;
-    let package = |name, module, timing| Package {
+    let package = |name, module| Package {
         name,
         folder: folder.join(name),
         module,
-        timing,
     };
-    let packages = vec![
-        package("rayon", None, Timing::Events),
-        package("rayon-core", Some("original"), Timing::Events),
-        package("async-task", None, Timing::Sleeps),
-        package("async-executor", None, Timing::Events),
-    ];
-    for package in &packages {
-        let original = vendor.join(versioned(package.name));
-        let to = &package.folder;
-        let put = match package.name {
-            "rayon" => put_patched(&original, to, RAYON_CORE),
-            "rayon-core" => put_core(&original, to),
-            "async-task" => put_task(&original, to),
-            _ => put_patched(&original, to, ASYNC_TASK),
-        };
-        put.map_err(failed)?;
-    }
-    Ok(packages)
+    let rayon = package("rayon", None);
+    put_patched(&vendor.join(versioned("rayon")), &rayon.folder).map_err(failed)?;
+    let core = package("rayon-core", Some("original"));
+    put_core(&vendor.join(versioned("rayon-core")), &core.folder).map_err(failed)?;
+    Ok(vec![rayon, core])
 }
 
 /// `rayon-1.12.0` for `rayon`.
@@ -100,16 +70,15 @@ fn download(folder: &Path) -> io::Result<Result<PathBuf, Failure>> {
     Ok(vendored.map(|_configuration| vendor))
 }
 
-/// A published package with a façade patched in.
-fn put_patched(original: &Path, to: &Path, facade: &str) -> io::Result<()> {
+/// A published package with the façade patched in.
+fn put_patched(original: &Path, to: &Path) -> io::Result<()> {
     replace(&original.join("src"), &to.join("src"))?;
     replace(&original.join("tests"), &to.join("tests"))?;
     let manifest = fs::read_to_string(original.join("Cargo.toml"))?;
     let mut manifest = without_benchmarks(&manifest);
-    let name = facade.rsplit('/').next().unwrap_or(facade);
     manifest += &format!(
-        "\n[workspace]\n{PROFILE}\n[patch.crates-io]\n{name} = {{ path = {:?} }}\n",
-        workspace::root().join(facade).display().to_string()
+        "\n[workspace]\n{PROFILE}\n[patch.crates-io]\nrayon-core = {{ path = {:?} }}\n",
+        workspace::root().join(RAYON_CORE).display().to_string()
     );
     fs::write(to.join("Cargo.toml"), manifest)?;
     fs::copy(original.join("README.md"), to.join("README.md"))?;
@@ -130,15 +99,6 @@ pub(super) fn without_benchmarks(manifest: &str) -> String {
         }
     }
     kept
-}
-
-/// The façade's code with async-task's tests.
-fn put_task(original: &Path, to: &Path) -> io::Result<()> {
-    let facade = workspace::root().join(ASYNC_TASK);
-    replace(&facade.join("src"), &to.join("src"))?;
-    replace(&original.join("tests"), &to.join("tests"))?;
-    let manifest = test_manifest(&facade, TASK_TEST_DEPENDENCIES)?;
-    fs::write(to.join("Cargo.toml"), manifest)
 }
 
 /// The façade's code with rayon-core's tests.
@@ -169,12 +129,12 @@ fn put_core(original: &Path, to: &Path) -> io::Result<()> {
     // The published tests have no such rules.
     let code = fs::read_to_string(&root)?.replace("#![deny(unsafe_code)]", "");
     fs::write(root, code + "\n#[allow(warnings)]\nmod original;\n")?;
-    let manifest = test_manifest(&facade, CORE_TEST_DEPENDENCIES)?;
+    let manifest = test_manifest(&facade)?;
     fs::write(to.join("Cargo.toml"), manifest)
 }
 
-/// A façade's manifest, with the library's path made absolute and what the tests depend on.
-fn test_manifest(facade: &Path, dependencies: &str) -> io::Result<String> {
+/// The façade's manifest, with the library's path made absolute and what the tests depend on.
+fn test_manifest(facade: &Path) -> io::Result<String> {
     let manifest = fs::read_to_string(facade.join("Cargo.toml"))?;
     let until_tests = manifest.split("[dev-dependencies]").next();
     let library = workspace::root().join("crates/manyhands");
@@ -182,7 +142,7 @@ fn test_manifest(facade: &Path, dependencies: &str) -> io::Result<String> {
         "\"../../crates/manyhands\"",
         &format!("{:?}", library.display().to_string()),
     );
-    Ok(manifest + dependencies + PROFILE)
+    Ok(manifest + TEST_DEPENDENCIES + PROFILE)
 }
 
 /// Modules with unit tests, and what these expect beside them.
@@ -196,7 +156,7 @@ const UNIT_TESTS: &[(&str, &str)] = &[
 ];
 
 /// As in rayon-core's manifest.
-const CORE_TEST_DEPENDENCIES: &str = "\
+const TEST_DEPENDENCIES: &str = "\
 [dev-dependencies]
 crossbeam-utils = \"0.8\"
 libc = \"0.2\"
@@ -205,23 +165,7 @@ rand_xorshift = \"0.4\"
 scoped-tls = \"1.0\"
 ";
 
-/// As in async-task's manifest; smol, too, gets the façade.
-const TASK_TEST_DEPENDENCIES: &str = "\
-[dev-dependencies]
-atomic-waker = \"1\"
-easy-parallel = \"3\"
-flaky_test = \"0.2\"
-flume = { version = \"0.11\", default-features = false }
-futures-lite = \"2.0.0\"
-once_cell = \"1\"
-pin-project-lite = \"0.2.10\"
-smol = \"2\"
-
-[patch.crates-io]
-async-task = { path = \".\" }
-";
-
-/// As the façades', so that the library is built once.
+/// As the façade's, so that the library is built once.
 const PROFILE: &str = "
 [profile.dev]
 debug = \"line-tables-only\"
@@ -276,15 +220,10 @@ mod tests {
 
     #[test]
     fn a_copy_s_manifest_has_the_façade_s_name_and_no_relative_path() {
-        for (facade, dependencies, name, other) in [
-            (RAYON_CORE, CORE_TEST_DEPENDENCIES, "rayon-core", "rayon = "),
-            (ASYNC_TASK, TASK_TEST_DEPENDENCIES, "async-task", "clippy"),
-        ] {
-            let manifest = test_manifest(&workspace::root().join(facade), dependencies).unwrap();
-            assert!(manifest.contains(&format!("name = \"{name}\"")));
-            assert!(!manifest.contains("\"../"), "{manifest}");
-            assert!(!manifest.contains(other), "{manifest}");
-        }
+        let manifest = test_manifest(&workspace::root().join(RAYON_CORE)).unwrap();
+        assert!(manifest.contains("name = \"rayon-core\""));
+        assert!(!manifest.contains("\"../"), "{manifest}");
+        assert!(!manifest.contains("rayon = "), "{manifest}");
     }
 
     #[test]
@@ -300,6 +239,5 @@ mod tests {
     #[test]
     fn a_package_has_its_release() {
         assert_eq!(versioned("rayon"), "rayon-1.12.0");
-        assert_eq!(versioned("async-executor"), "async-executor-1.14.1");
     }
 }

@@ -5,8 +5,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::pairs::{Comparison, compare};
-use super::{RAYON_CORE, programs, section};
+use super::{RAYON_CORE, programs};
 use crate::failure::Failure;
+use crate::step::section;
 use crate::workspace;
 
 /// How often each side of the small programs is run; some minutes, because the times of a process differ by half of them from one to the next.

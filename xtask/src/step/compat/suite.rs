@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::published::{Package, Timing};
-use super::{Extent, build_folder};
+use super::published::Package;
+use super::{Part, build_folder};
 use crate::command::Invocation;
 use crate::failure::Failure;
 
@@ -26,8 +26,6 @@ pub(crate) struct Count {
     pub(crate) passed: usize,
     pub(crate) ignored: usize,
     pub(crate) failed: Vec<String>,
-    /// Of those that have passed: the ones that have failed at first.
-    pub(crate) repeated: Vec<String>,
 }
 
 impl Count {
@@ -35,7 +33,12 @@ impl Count {
         self.passed += more.passed;
         self.ignored += more.ignored;
         self.failed.extend_from_slice(&more.failed);
-        self.repeated.extend_from_slice(&more.repeated);
+    }
+
+    /// How many tests there are, and how many of them passed, failed and were ignored.
+    pub(crate) fn cells(&self) -> [String; 4] {
+        let (passed, failed, ignored) = (self.passed, self.failed.len(), self.ignored);
+        [passed + failed + ignored, passed, failed, ignored].map(|count| count.to_string())
     }
 }
 
@@ -48,7 +51,7 @@ pub(crate) struct Row {
 }
 
 /// Builds and runs the package's tests. Each suite is a row.
-pub(crate) fn run_all(package: &Package, extent: Extent) -> Result<Vec<Row>, Failure> {
+pub(crate) fn run_all(package: &Package, part: Part) -> Result<Vec<Row>, Failure> {
     let cargo_test = |options: &str| {
         Invocation::cargo(&format!("test {options} --manifest-path"))
             .arg(package.folder.join("Cargo.toml"))
@@ -71,19 +74,16 @@ pub(crate) fn run_all(package: &Package, extent: Extent) -> Result<Vec<Row>, Fai
     };
     for program in programs {
         let suite = suite_name(program, package.name);
-        if extent == Extent::Short && suite == LONG {
+        if part == Part::Short && suite == LONG {
             continue;
         }
         let module = package.module.filter(|_| suite == UNIT_TESTS);
-        let mut count = run_program(&package.folder, program, module)?;
-        if package.timing == Timing::Sleeps {
-            count = repeat_failed(&package.folder, program, count)?;
-        }
+        let count = run_program(&package.folder, program, module.as_slice())?;
         if count != Count::default() {
             row(suite, count);
         }
     }
-    if package.module.is_some() || extent == Extent::Full {
+    if package.module.is_some() || part == Part::Suites {
         let examples = cargo_test("--quiet --doc").arg("--");
         let examples = package.module.into_iter().fold(examples, Invocation::arg);
         let (text, ended) = examples.stdout_even_if_it_fails()?;
@@ -94,38 +94,19 @@ pub(crate) fn run_all(package: &Package, extent: Extent) -> Result<Vec<Row>, Fai
 }
 
 /// Runs a test program in its package's folder, or those of its tests that `options` choose.
-pub(super) fn run_program<'a>(
+pub(super) fn run_program(
     folder: &Path,
     program: &str,
-    options: impl IntoIterator<Item = &'a str>,
+    options: &[&str],
 ) -> Result<Count, Failure> {
-    let invocation = options
-        .into_iter()
-        .fold(Invocation::program(program), Invocation::arg)
+    let invocation = Invocation::program(program)
+        .args(options)
         .folder(folder)
         // To print the stack of each expected panic takes long.
         .env("RUST_BACKTRACE", "0")
         .limit(LIMIT);
     let (text, ended) = invocation.stdout_even_if_it_fails()?;
     count(&text, ended)
-}
-
-/// Runs each test that has failed once more, alone: on a busy machine a thread may have overslept.
-fn repeat_failed(folder: &Path, program: &str, first: Count) -> Result<Count, Failure> {
-    let mut count = Count {
-        failed: Vec::new(),
-        ..first
-    };
-    for name in first.failed {
-        let again = run_program(folder, program, ["--exact", &name])?;
-        if again.failed.is_empty() {
-            count.passed += 1;
-            count.repeated.push(name);
-        } else {
-            count.failed.push(name);
-        }
-    }
-    Ok(count)
 }
 
 /// The programs in cargo's messages.
@@ -210,7 +191,6 @@ mod tests {
             passed: 1,
             ignored: 2,
             failed: vec!["b".to_owned()],
-            repeated: Vec::new(),
         };
         assert_eq!(
             count(text, Err(Failure::new("exit 101"))).unwrap(),

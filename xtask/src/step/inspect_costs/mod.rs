@@ -11,11 +11,12 @@
 mod page;
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::command::Invocation;
 use crate::failure::Failure;
+use crate::step::scratch::Scratch;
+use crate::step::spread::median;
 use crate::workspace;
 
 const PROGRAM: &str = include_str!("program.rs");
@@ -41,9 +42,9 @@ enum Recording {
 const ALL: [Recording; 3] = [Recording::Without, Recording::Closed, Recording::Open];
 
 pub(crate) fn run() -> Result<(), Failure> {
-    let folder = workspace::target_subdir("inspect-costs");
-    for (name, features) in [("without", ""), ("with", "\"inspect\"")] {
-        build(&folder, name, features, PROGRAM)?;
+    let folder = folder();
+    for recording in [Recording::Without, Recording::Closed] {
+        build(&package(&folder, recording))?;
     }
     let mut table = String::from(
         "\n                     instructions            nanoseconds\n\
@@ -63,7 +64,7 @@ pub(crate) fn run() -> Result<(), Failure> {
 /// What a page at 60 updates a second costs the program that it shows.
 pub(crate) fn run_page() -> Result<(), Failure> {
     Invocation::cargo("build --release --package manyhands-cli").run()?;
-    let sockets = workspace::target_subdir("inspect-costs").join("sockets");
+    let sockets = folder().join("sockets");
     fs::create_dir_all(&sockets)
         .map_err(|error| Failure::new(format!("cannot use {}: {error}", sockets.display())))?;
     page::run(&build_waiting()?, &sockets)
@@ -71,20 +72,35 @@ pub(crate) fn run_page() -> Result<(), Failure> {
 
 /// Builds a program with many tasks that wait: `program COUNT`. Returns its path.
 pub(super) fn build_waiting() -> Result<PathBuf, Failure> {
-    let folder = workspace::target_subdir("inspect-costs");
-    build(&folder, "waiting", "\"inspect\"", WAITING)
+    build(&Scratch {
+        name: "waiting",
+        source: WAITING,
+        ..package(&folder(), Recording::Closed)
+    })
 }
 
-/// Builds a package of a program.
-fn build(folder: &Path, name: &str, features: &str, program: &str) -> Result<PathBuf, Failure> {
-    write(&folder.join(name), name, features, program)
-        .map_err(|error| Failure::new(format!("cannot use {}: {error}", folder.display())))?;
-    Invocation::cargo("build --release --manifest-path")
-        .arg(folder.join(name).join("Cargo.toml"))
-        .arg("--target-dir")
-        .arg(folder.join("target"))
-        .run()?;
-    Ok(path_of(folder, name))
+fn build(package: &Scratch<'_>) -> Result<PathBuf, Failure> {
+    package.write()?;
+    package.cargo("build --release").run()?;
+    Ok(package.program())
+}
+
+fn folder() -> PathBuf {
+    workspace::target_subdir("inspect-costs")
+}
+
+fn package(folder: &Path, recording: Recording) -> Scratch<'_> {
+    let (name, features): (_, &[&str]) = match recording {
+        Recording::Without => ("without", &[]),
+        Recording::Closed | Recording::Open => ("with", &["inspect"]),
+    };
+    Scratch {
+        folder,
+        name,
+        source: PROGRAM,
+        features,
+        profile: "[profile.release]\nlto = \"fat\"\ncodegen-units = 1\n",
+    }
 }
 
 fn each<T>(mut of: impl FnMut(Recording) -> Result<T, Failure>) -> Result<[T; 3], Failure> {
@@ -92,55 +108,22 @@ fn each<T>(mut of: impl FnMut(Recording) -> Result<T, Failure>) -> Result<[T; 3]
     Ok([without?, closed?, open?])
 }
 
-/// Makes a package of a program.
-fn write(package: &Path, name: &str, features: &str, program: &str) -> io::Result<()> {
-    fs::create_dir_all(package.join("src"))?;
-    let root = workspace::root();
-    let manifest = format!(
-        "[workspace]\n\n[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
-         [features]\ndefault = [{features}]\ninspect = [\"manyhands/inspect\"]\n\n\
-         [dependencies]\nmanyhands = {{ path = {:?} }}\n\n\
-         [profile.release]\nlto = \"fat\"\ncodegen-units = 1\n",
-        root.join("crates/manyhands")
-    );
-    fs::write(package.join("Cargo.toml"), manifest)?;
-    fs::copy(root.join("Cargo.lock"), package.join("Cargo.lock"))?;
-    fs::write(package.join("src/main.rs"), program)
-}
-
-fn program(folder: &Path, recording: Recording) -> PathBuf {
-    let name = match recording {
-        Recording::Without => "without",
-        Recording::Closed | Recording::Open => "with",
-    };
-    path_of(folder, name)
-}
-
-fn path_of(folder: &Path, name: &str) -> PathBuf {
-    folder.join("target/release").join(name)
-}
-
-fn with_words(
-    invocation: Invocation,
-    recording: Recording,
-    operation: &str,
-    count: u32,
-) -> Invocation {
-    let invocation = invocation.arg(operation).arg(count.to_string());
-    match recording {
-        Recording::Without | Recording::Closed => invocation,
-        Recording::Open => invocation.arg("open"),
-    }
+/// The words after the program.
+fn words(recording: Recording, operation: &str, count: u32) -> Vec<String> {
+    let open = (recording == Recording::Open).then_some("open");
+    let words = [operation, &count.to_string()].map(str::to_owned);
+    words.into_iter().chain(open.map(str::to_owned)).collect()
 }
 
 /// Instructions of one operation.
 fn instructions(folder: &Path, recording: Recording, operation: &str) -> Result<f64, Failure> {
     let counted = |count| {
         let out = folder.join("callgrind.out");
-        let valgrind = Invocation::new("valgrind --quiet --tool=callgrind")
+        Invocation::new("valgrind --quiet --tool=callgrind")
             .arg(format!("--callgrind-out-file={}", out.display()))
-            .arg(program(folder, recording));
-        with_words(valgrind, recording, operation, count).stdout()?;
+            .arg(package(folder, recording).program())
+            .args(&words(recording, operation, count))
+            .stdout()?;
         let text = fs::read_to_string(&out)
             .map_err(|error| Failure::new(format!("valgrind wrote no counts: {error}")))?;
         total(&text).ok_or_else(|| Failure::new("valgrind's counts have no total"))
@@ -162,8 +145,8 @@ fn nanos(folder: &Path, operation: &str) -> Result<[f64; 3], Failure> {
     let mut rounds = [const { Vec::new() }; 3];
     for _ in 0..ROUNDS {
         let round = each(|recording| {
-            let program = Invocation::program(program(folder, recording));
-            let text = with_words(program, recording, operation, TIMED).stdout()?;
+            let program = Invocation::program(package(folder, recording).program());
+            let text = program.args(&words(recording, operation, TIMED)).stdout()?;
             let nanos = text.trim().parse::<f64>();
             nanos.map_err(|_| Failure::new(format!("the program said `{text}`")))
         })?;
@@ -171,10 +154,7 @@ fn nanos(folder: &Path, operation: &str) -> Result<[f64; 3], Failure> {
             times.push(nanos / f64::from(TIMED));
         }
     }
-    Ok(rounds.map(|mut times| {
-        times.sort_by(f64::total_cmp);
-        times[times.len() / 2]
-    }))
+    Ok(rounds.map(|mut times| median(&mut times)))
 }
 
 const COUNTED: u32 = 1_000;

@@ -1,25 +1,20 @@
 //! What a page costs the program that it shows: the processor time of the program's process while a page gets 60 updates
 //! a second, less that while nobody looks.
 //!
-//! The program is `waiting.rs`. The page is the server of `manyhands inspect` and somebody who reads its events as a browser
-//! does. Both halves of a round, looked at and left alone, come one after the other, in an order that changes from round to
-//! round, and the difference is taken in each. A round is short, because the speed of a processor changes within seconds; and
-//! after some rounds the program is started anew, because one that runs has its tasks where they happen to be. Linux only: the
-//! time is read in `/proc`.
+//! The program is `waiting.rs`. The page is the server of `manyhands inspect`, whose events curl reads. Both halves of a round,
+//! looked at and left alone, come one after the other, in an order that changes from round to round, and the difference is
+//! taken in each. A round is short, because the speed of a processor changes within seconds; and after some rounds the program
+//! is started anew, because one that runs has its tasks where they happen to be. Linux only: the time is read in `/proc`.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::net::{Shutdown, TcpStream};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use crate::clock::Stopwatch;
+use crate::command::Invocation;
 use crate::failure::Failure;
 use crate::step::inspect_scene::Scene;
+use crate::step::spread::Spread;
 
 /// Measures with each number of tasks, and prints a table.
 pub(super) fn run(program: &Path, sockets: &Path) -> Result<(), Failure> {
@@ -27,17 +22,11 @@ pub(super) fn run(program: &Path, sockets: &Path) -> Result<(), Failure> {
         "\n  tasks   updates   % of one core for the page   without it   µs for an update\n",
     );
     for tasks in TASKS {
-        let count = tasks.to_string();
         let mut rounds = Vec::new();
         for _ in 0..STARTS {
-            let scene = Scene::start(program, &[count.as_str()], sockets, PER_SECOND)?;
+            let scene = Scene::start(program, &[&tasks.to_string()], sockets, PER_SECOND)?;
             for number in 0..ROUNDS / STARTS {
-                let round = round(&scene, number % 2 == 0)?;
-                println!(
-                    "{count} tasks: {:.3} % with {:.1} updates/s, {:.3} % without",
-                    round.looked_at.percent, round.looked_at.updates, round.alone.percent
-                );
-                rounds.push(round);
+                rounds.push(round(&scene, number % 2 == 0)?);
             }
         }
         table += &line(tasks, &rounds);
@@ -63,14 +52,19 @@ struct Window {
 }
 
 fn round(scene: &Scene, is_looked_at_first: bool) -> Result<Round, Failure> {
-    let looked_at = || {
-        let page = Page::open(&scene.address)?;
-        page.wait_for(UPDATES_BEFORE)?;
-        let window = window(scene.process(), &page.updates);
-        page.close()?;
-        window
+    let (host, token) = scene.host_and_token()?;
+    let page = || {
+        Invocation::new("curl --silent --show-error --no-buffer --max-time")
+            .args(&[
+                SECONDS,
+                "--header",
+                &format!("Authorization: Bearer {token}"),
+            ])
+            .arg(format!("http://{host}/events"))
+            .accept(CURL_TIMED_OUT)
     };
-    let alone = || window(scene.process(), &AtomicUsize::new(0));
+    let looked_at = || window(scene.process(), &page());
+    let alone = || window(scene.process(), &Invocation::new("sleep").arg(SECONDS));
     let (looked_at, alone) = if is_looked_at_first {
         let looked_at = looked_at()?;
         (looked_at, alone()?)
@@ -78,13 +72,28 @@ fn round(scene: &Scene, is_looked_at_first: bool) -> Result<Round, Failure> {
         let alone = alone()?;
         (looked_at()?, alone)
     };
-    Ok(Round { looked_at, alone })
+    match looked_at.updates > 0.0 {
+        true => Ok(Round { looked_at, alone }),
+        false => Err(Failure::new("the page gets no updates")),
+    }
 }
 
-fn window(process: u32, updates: &AtomicUsize) -> Result<Window, Failure> {
+/// What the process does while this command runs, which has to go without the ends of its threads: workers end that have
+/// been without work for some seconds.
+fn window(process: u32, meanwhile: &Invocation) -> Result<Window, Failure> {
     for _ in 0..TRIES {
-        if let Some(window) = try_window(process, updates)? {
-            return Ok(window);
+        // Who looked before is still about to go.
+        Invocation::new("sleep").arg(SECONDS_BEFORE).stdout()?;
+        let begun = Stopwatch::start();
+        let used_before = used(process)?;
+        let text = meanwhile.stdout()?;
+        let used_after = used(process)?;
+        let seconds = begun.elapsed().as_secs_f64();
+        if let Some(nanos) = passed(&used_before, &used_after) {
+            return Ok(Window {
+                percent: to_float(nanos) / 1e9 / seconds * 100.0,
+                updates: to_float(updates(&text)) / seconds,
+            });
         }
     }
     Err(Failure::new(
@@ -92,24 +101,12 @@ fn window(process: u32, updates: &AtomicUsize) -> Result<Window, Failure> {
     ))
 }
 
-/// Nothing if a thread has ended in between, as workers do that have been without work for some seconds.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the while for which processor time is counted; how long it was is measured"
-)]
-fn try_window(process: u32, updates: &AtomicUsize) -> Result<Option<Window>, Failure> {
-    // Who looked before is still about to go. Relaxed: what is read below is a count.
-    thread::sleep(BEFORE_WINDOW);
-    let begun = Stopwatch::start();
-    let (used_before, seen_before) = (used(process)?, updates.load(Ordering::Relaxed));
-    thread::sleep(WINDOW);
-    let (used_after, seen_after) = (used(process)?, updates.load(Ordering::Relaxed));
-    let seconds = begun.elapsed().as_secs_f64();
-    let nanos = passed(&used_before, &used_after);
-    Ok(nanos.map(|nanos| Window {
-        percent: to_float(nanos) / 1e9 / seconds * 100.0,
-        updates: to_float((seen_after - seen_before) as u64) / seconds,
-    }))
+/// The events of a page.
+fn updates(stream: &str) -> u64 {
+    stream
+        .lines()
+        .filter(|line| line.starts_with("data:"))
+        .count() as u64
 }
 
 #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
@@ -141,72 +138,6 @@ fn passed(before: &BTreeMap<String, u64>, after: &BTreeMap<String, u64>) -> Opti
     Some(after.iter().map(of).sum())
 }
 
-/// Somebody who reads the events of a page.
-struct Page {
-    stream: TcpStream,
-    updates: Arc<AtomicUsize>,
-    reader: JoinHandle<()>,
-}
-
-impl Page {
-    /// At an address as `manyhands inspect` prints it.
-    fn open(address: &str) -> Result<Self, Failure> {
-        let cannot = |error| Failure::new(format!("cannot open the page: {error}"));
-        let parts = address.strip_prefix("http://");
-        let Some((host, token)) = parts.and_then(|parts| parts.split_once("/#")) else {
-            return Err(Failure::new(format!("`{address}` has no token")));
-        };
-        let mut stream = TcpStream::connect(host).map_err(cannot)?;
-        stream.set_read_timeout(Some(LIMIT)).map_err(cannot)?;
-        let request = format!(
-            "GET /events HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n\r\n"
-        );
-        stream.write_all(request.as_bytes()).map_err(cannot)?;
-        let updates = Arc::new(AtomicUsize::new(0));
-        let lines = BufReader::with_capacity(1 << 16, stream.try_clone().map_err(cannot)?);
-        let counted = Arc::clone(&updates);
-        let reader = thread::spawn(move || count(lines, &counted));
-        Ok(Self {
-            stream,
-            updates,
-            reader,
-        })
-    }
-
-    /// Waits until there were this many updates.
-    #[expect(clippy::disallowed_methods, reason = "looking again after a while")]
-    fn wait_for(&self, updates: usize) -> Result<(), Failure> {
-        let begun = Stopwatch::start();
-        // Relaxed: a count.
-        while self.updates.load(Ordering::Relaxed) < updates {
-            if begun.elapsed() > LIMIT || self.reader.is_finished() {
-                return Err(Failure::new("the page gets no updates"));
-            }
-            thread::sleep(BEFORE_WINDOW / 10);
-        }
-        Ok(())
-    }
-
-    fn close(self) -> Result<(), Failure> {
-        // The reader comes to the end by it.
-        let _ = self.stream.shutdown(Shutdown::Both);
-        let ended = self.reader.join();
-        ended.map_err(|_| Failure::new("who read the page has panicked"))
-    }
-}
-
-/// Counts the events until there are no more.
-fn count(mut lines: impl BufRead, updates: &AtomicUsize) {
-    let mut line = Vec::new();
-    while matches!(lines.read_until(b'\n', &mut line), Ok(1..)) {
-        if line.starts_with(b"data:") {
-            // Relaxed: a count.
-            updates.fetch_add(1, Ordering::Relaxed);
-        }
-        line.clear();
-    }
-}
-
 /// A line of the table.
 fn line(tasks: usize, rounds: &[Round]) -> String {
     let cost = |round: &Round| round.looked_at.percent - round.alone.percent;
@@ -222,57 +153,27 @@ fn line(tasks: usize, rounds: &[Round]) -> String {
     )
 }
 
-/// A median, and what it lies between with a certainty of 97 % if rounds do not depend on each other.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Spread {
-    low: f64,
-    median: f64,
-    high: f64,
-}
-
-impl Spread {
-    /// Of [`ROUNDS`] values.
-    fn of(mut values: Vec<f64>) -> Self {
-        values.sort_by(f64::total_cmp);
-        let middle = ROUNDS / 2;
-        Self {
-            low: values[LEFT_OUT],
-            median: f64::midpoint(values[middle - 1], values[middle]),
-            high: values[ROUNDS - 1 - LEFT_OUT],
-        }
-    }
-}
-
 /// Tasks that wait.
 const TASKS: [usize; 3] = [20, 100, 1_000];
 const ROUNDS: usize = 48;
-/// At each end of the rounds, in the order of what they say. Of 48 fair coins at most 16 show heads with a probability of
-/// 1.5 %: so often is the median below the seventeenth smallest.
-const LEFT_OUT: usize = 16;
 /// How often the program is started, for the same number of rounds each time.
 const STARTS: usize = 4;
 const PER_SECOND: u8 = 60;
-/// As long as it takes from one search for deadlocks to the next.
-const WINDOW: Duration = Duration::from_millis(500);
-const BEFORE_WINDOW: Duration = Duration::from_millis(300);
+/// Several times as long as it takes from one search for deadlocks to the next, and until the page has begun.
+const SECONDS: &str = "2";
+const SECONDS_BEFORE: &str = "0.3";
 /// Of a while in which no thread ends.
 const TRIES: u32 = 5;
-/// Until the page has begun.
-const UPDATES_BEFORE: usize = 5;
-const LIMIT: Duration = Duration::from_secs(20);
+const CURL_TIMED_OUT: i32 = 28;
 
 #[cfg(test)]
 mod tests {
-    use super::{LEFT_OUT, ROUNDS, Round, Spread, Window, count, line, passed};
+    use super::{ROUNDS, Round, Window, line, passed, updates};
     use std::collections::BTreeMap;
-    use std::sync::atomic::AtomicUsize;
 
     #[test]
     fn updates_are_the_lines_with_data() {
-        let updates = AtomicUsize::new(0);
-        let stream = "HTTP/1.1 200 OK\r\n\r\n2c\r\ndata: {\"data:\":1}\n\n\r\n5\r\n:\n\n\r\n9\r\ndata: {}\n\n\r\n";
-        count(stream.as_bytes(), &updates);
-        assert_eq!(updates.into_inner(), 2);
+        assert_eq!(updates("data: {\"data:\":1}\n\n:\n\ndata: {}\n\n"), 2);
     }
 
     #[test]
@@ -285,35 +186,6 @@ mod tests {
         let after = threads(&[("1", 17), ("2", 5), ("3", 2)]);
         assert_eq!(passed(&before, &after), Some(9));
         assert_eq!(passed(&after, &before), None);
-    }
-
-    #[test]
-    fn the_spread_leaves_out_as_many_rounds_at_each_end() {
-        // Each number once, in another order.
-        let values = (0_u32..).take(ROUNDS).map(|n| f64::from(n * 7 % 48));
-        let expected = Spread {
-            low: 16.0,
-            median: 23.5,
-            high: 31.0,
-        };
-        assert_eq!(Spread::of(values.collect()), expected);
-    }
-
-    /// Of how many fair coins, of [`ROUNDS`], show heads.
-    fn probability_of_at_most(heads: usize) -> f64 {
-        let mut ways = 1.0;
-        let mut sum = 1.0;
-        for n in 1..=heads {
-            ways *= (ROUNDS - n + 1) as f64 / n as f64;
-            sum += ways;
-        }
-        sum / 2.0_f64.powi(48)
-    }
-
-    #[test]
-    fn the_median_is_within_the_spread_with_the_certainty_that_is_said() {
-        let outside = 2.0 * probability_of_at_most(LEFT_OUT);
-        assert!((0.025..0.03).contains(&outside), "{outside}");
     }
 
     #[test]

@@ -14,13 +14,6 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 
-/// The light or the dark page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Theme {
-    Light,
-    Dark,
-}
-
 /// A browser with one page. It ends when this is dropped.
 pub(super) struct Browser {
     child: Child,
@@ -98,21 +91,17 @@ impl Browser {
             .map(drop)
     }
 
-    /// Opens an address in the light or the dark form, in a tab that knows nothing of others.
-    pub(super) fn open(&mut self, address: &str, theme: Theme) -> Result<(), Failure> {
-        self.wear(theme)?;
-        self.call("Page.navigate", &json!({"url": "about:blank"}))?;
-        self.call("Page.navigate", &json!({"url": address}))
-            .map(drop)
+    /// Opens an address, in a tab that knows nothing of others.
+    pub(super) fn open(&mut self, address: &str) -> Result<(), Failure> {
+        for address in ["about:blank", address] {
+            self.call("Page.navigate", &json!({"url": address}))?;
+        }
+        Ok(())
     }
 
-    /// Changes what the system is said to prefer.
-    pub(super) fn wear(&mut self, theme: Theme) -> Result<(), Failure> {
-        let value = match theme {
-            Theme::Light => "light",
-            Theme::Dark => "dark",
-        };
-        let features = json!({"features": [{"name": "prefers-color-scheme", "value": value}]});
+    /// Changes what the system is said to prefer: `light` or `dark`.
+    pub(super) fn wear(&mut self, theme: &str) -> Result<(), Failure> {
+        let features = json!({"features": [{"name": "prefers-color-scheme", "value": theme}]});
         self.call("Emulation.setEmulatedMedia", &features).map(drop)
     }
 
@@ -148,6 +137,14 @@ impl Browser {
         self.call("DOM.setFileInputFiles", &given).map(drop)
     }
 
+    /// Chooses a value of a list; "" is all.
+    pub(super) fn choose(&mut self, select: &str, value: &str) -> Result<(), Failure> {
+        let choose = format!(
+            "(() => {{ const select = document.querySelector('{select}'); select.value = '{value}'; select.dispatchEvent(new Event('change')); }})()"
+        );
+        self.value(&choose).map(drop)
+    }
+
     /// The value of an expression in the page.
     pub(super) fn value(&mut self, expression: &str) -> Result<Value, Failure> {
         let given = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
@@ -161,11 +158,6 @@ impl Browser {
     /// Waits until an expression is true.
     pub(super) fn wait_until(&mut self, expression: &str) -> Result<(), Failure> {
         self.wait_at_most(expression, WAIT_MILLIS)
-    }
-
-    /// Fails unless an expression is true now.
-    pub(super) fn must(&mut self, expression: &str) -> Result<(), Failure> {
-        self.wait_at_most(expression, 0)
     }
 
     /// Waits until an expression is true, but not longer than this.

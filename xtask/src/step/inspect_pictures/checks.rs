@@ -7,13 +7,6 @@ use serde_json::Value;
 use super::browser::Browser;
 use crate::failure::Failure;
 
-/// Fails unless the ring of three tasks is named soon after the page has shown anything of the program.
-pub(super) fn deadlock_is_named(browser: &mut Browser) -> Result<(), Failure> {
-    browser.wait_until("document.querySelectorAll('#panel-tasks tbody tr').length > 0")?;
-    let named = "['Anna', 'Bert', 'Carl'].every((name) => document.querySelector('#deadlocks pre').textContent.includes(name))";
-    browser.wait_at_most(named, NAMED_MILLIS_MAX)
-}
-
 /// How many milliseconds after it was opened a page had its first row of tasks drawn. It was opened after [`NOTE_FIRST_ROW`]
 /// was run.
 pub(super) fn first_row(browser: &mut Browser) -> Result<u64, Failure> {
@@ -78,48 +71,12 @@ pub(super) fn hostile_name_is_text(browser: &mut Browser, panel: &str) -> Result
     browser.wait_until(&format!(
         "{texts}.some((text) => {parts}.every((part) => text.includes(part)))"
     ))?;
-    browser.must("window.obeyed === undefined")?;
-    browser.must("document.querySelectorAll('body script, body img, body [onerror], body [onload]').length === 0")?;
-    browser.must(
+    browser.wait_at_most("window.obeyed === undefined", 0)?;
+    browser.wait_at_most("document.querySelectorAll('body script, body img, body [onerror], body [onload]').length === 0", 0)?;
+    browser.wait_at_most(
         "!/[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069]/.test(document.body.textContent)",
+        0,
     )
-}
-
-/// A chosen state and flags are those of the rows and of the nodes. Ends on the page of tasks, with all of them.
-pub(super) fn states_and_flags_choose(browser: &mut Browser) -> Result<(), Failure> {
-    browser.press("s")?;
-    browser.wait_until("document.activeElement.id === 'state'")?;
-    choose_state(browser, "waiting")?;
-    browser.wait_until(
-        "[...document.querySelectorAll('.graph .node[data-state]')].every((node) => node.classList.contains('faint') === (node.dataset.state !== 'waiting'))",
-    )?;
-    browser
-        .wait_until("document.querySelectorAll('.graph .node.channel:not(.faint)').length === 0")?;
-    choose_state(browser, "deadlocked")?;
-    browser.wait_until("document.querySelectorAll('.graph .node:not(.faint)').length === 0")?;
-    choose_state(browser, "waiting")?;
-    browser.press("Escape")?;
-    browser.press("1")?;
-    browser.wait_until(
-        "[...document.querySelectorAll('#panel-tasks tbody tr')].every((row) => row.textContent.includes('waiting'))",
-    )?;
-    browser.press("ArrowDown")?;
-    browser.press("f")?;
-    browser.wait_until("document.querySelectorAll('.flag [aria-pressed=true]').length === 1")?;
-    browser.press("g")?;
-    browser.press("5")?;
-    browser.wait_until("document.querySelectorAll('.graph .node:not(.faint)').length === 1")?;
-    browser.press("g")?;
-    browser.press("1")?;
-    choose_state(browser, "")
-}
-
-/// Chooses the state of the tasks that are shown; "" is all of them.
-pub(super) fn choose_state(browser: &mut Browser, state: &str) -> Result<(), Failure> {
-    let choose = format!(
-        "(() => {{ const select = document.querySelector('#state'); select.value = '{state}'; select.dispatchEvent(new Event('change')); }})()"
-    );
-    browser.value(&choose).map(drop)
 }
 
 /// Notes in a page how many milliseconds after it was opened the first row of tasks was drawn.
@@ -142,7 +99,6 @@ const VIEW_BYTES_MAX: u64 = 1_000_000;
 const OTHERS_MIN: u64 = 999_000;
 const VIEW_MILLIS_MAX: u64 = 1_000;
 const FIRST_ROW_MILLIS_MAX: u64 = 1_000;
-const NAMED_MILLIS_MAX: u32 = 1_000;
 
 #[cfg(test)]
 mod tests {

@@ -6,8 +6,17 @@ use std::path::{Path, PathBuf};
 use super::browser::Browser;
 use crate::failure::Failure;
 
+/// Saves one of these, and looks at it.
+pub(super) fn check(what: &str, browser: &mut Browser, downloads: &Path) -> Result<(), Failure> {
+    match what {
+        "pictures" => pictures(browser, downloads),
+        "snapshot" => snapshot(browser, downloads),
+        _ => timeline(browser, downloads),
+    }
+}
+
 /// Saves the picture in both forms.
-pub(super) fn pictures(browser: &mut Browser, downloads: &Path) -> Result<(), Failure> {
+fn pictures(browser: &mut Browser, downloads: &Path) -> Result<(), Failure> {
     let svg = save(browser, downloads, "save-svg", "parallel-stacks.svg")?;
     let svg = String::from_utf8_lossy(&svg);
     // With its own colours and all text, and nothing of the page's.
@@ -28,7 +37,7 @@ pub(super) fn pictures(browser: &mut Browser, downloads: &Path) -> Result<(), Fa
 }
 
 /// Saves a snapshot and compares with it.
-pub(super) fn snapshot(browser: &mut Browser, downloads: &Path) -> Result<(), Failure> {
+fn snapshot(browser: &mut Browser, downloads: &Path) -> Result<(), Failure> {
     let lines = save(browser, downloads, "save-snapshot", SNAPSHOT)?;
     let lines = String::from_utf8_lossy(&lines);
     let read = lines.lines().map(serde_json::from_str::<serde_json::Value>);
@@ -57,7 +66,7 @@ pub(super) fn snapshot(browser: &mut Browser, downloads: &Path) -> Result<(), Fa
 }
 
 /// Saves a timeline, which takes some seconds.
-pub(super) fn timeline(browser: &mut Browser, downloads: &Path) -> Result<(), Failure> {
+fn timeline(browser: &mut Browser, downloads: &Path) -> Result<(), Failure> {
     let trace = save(browser, downloads, "timeline", "timeline.json")?;
     let trace: serde_json::Value = serde_json::from_slice(&trace)
         .map_err(|error| Failure::new(format!("the timeline is not JSON: {error}")))?;

@@ -1,4 +1,4 @@
-//! Unit tests of `inner.rs`: who is notified, what moves into the batch, and what a look without the lock sees.
+//! Unit tests of `inner.rs`: which waiter is notified, what moves into the batch, and what a look without the lock sees.
 
 use super::{ChannelInner, Seen};
 use crate::channel::buffer::ItemBuffer;

@@ -1,4 +1,4 @@
-//! Those who wait for something of a channel and neither send nor receive: its close or its drain, an item, room.
+//! Waiters for something of a channel that neither send nor receive: its close or its drain, an item, room.
 //!
 //! All of them are notified together, and take nothing from anybody (C9).
 

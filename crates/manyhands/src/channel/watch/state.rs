@@ -7,7 +7,7 @@ use crate::sync::thread::ThreadId;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
-/// The value and who waits for the next one.
+/// The value and those waiting for the next one.
 #[derive(Debug)]
 pub(super) struct State<T> {
     pub(super) value: Arc<T>,

@@ -1,4 +1,4 @@
-//! What follows from a snapshot: deadlocks and starved runtimes; and who looks for them again and again.
+//! What follows from a snapshot: deadlocks and starved runtimes; and the thread that looks for them again and again.
 
 pub(crate) mod deadlock;
 pub(crate) mod starvation;

@@ -1,8 +1,8 @@
 //! What kept an async loop from being faster, and the sentences about it.
 //!
 //! All the time of a loop belongs to one of four states: as many calls as may were in flight; the source had no item ready;
-//! results waited for who takes them; or there were no more items, and the last calls ran. That which lasted longest is the
-//! cause. If it is the first one, the limit on the number of calls is, and where that came from says what to do.
+//! results waited for their consumer; or there were no more items, and the last calls ran. That which lasted longest is
+//! the cause. If it is the first one, the limit on the number of calls is, and where that came from says what to do.
 //!
 //! Not here: loops of threads (`verdict.rs`, `sentences.rs`).
 

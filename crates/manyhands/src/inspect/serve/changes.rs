@@ -1,4 +1,4 @@
-//! What has changed since it was sent last: for who looks at a program again and again.
+//! What has changed since it was sent last: for a client that asks again and again.
 //!
 //! All tasks are looked through each time, but only those that have changed become text.
 //!

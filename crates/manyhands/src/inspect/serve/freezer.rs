@@ -1,8 +1,8 @@
 //! Freezing and thawing tasks, for one connection: what it has frozen is thawed when it ends.
 //!
-//! A program whose task stays frozen may hang, and who froze it may be gone: a terminal was closed, a client was killed. The
-//! system closes the connections of a process that ends, however it ends, so a task is frozen no longer than the
-//! connection lasts that asked for it last.
+//! A program whose task stays frozen may hang, and the client that froze it may be gone: a terminal was closed, a
+//! client was killed. The system closes the connections of a process that ends, however it ends, so a task is frozen no
+//! longer than the connection lasts that asked for it last.
 //!
 //! Not here: what being frozen does (`recording/enabled/tasks/frozen.rs`), and whether the program allows it at all (`control.rs`).
 
@@ -147,7 +147,7 @@ pub(super) mod tests {
             false
         }
         fn queue(_cell: NonNull<()>) {}
-        static FUTURE: WorkType = WorkType::future::<()>(Some(Waking::new(is_waiting, queue)));
+        static FUTURE: WorkType = WorkType::future::<()>(Waking::new(is_waiting, queue));
         record_of(&FUTURE, state)
     }
 
@@ -204,20 +204,17 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_task_that_is_polled_is_frozen_after_that_and_only_futures_of_this_library_are() {
+    fn a_task_that_is_polled_is_frozen_after_that_and_a_closure_is_not() {
         static CLOSURE: WorkType = WorkType::closure::<()>();
-        static FOREIGN: WorkType = WorkType::future::<()>(None);
         let freezer = Freezer::new();
         let polled = [TaskState::Running, TaskState::Blocked].map(future);
         for number in polled {
             assert_eq!(freezer.freeze(number), Ok(Freezing::AfterThisPoll));
         }
-        let others = [&CLOSURE, &FOREIGN].map(|work| record_of(work, TaskState::Queued));
-        for number in others {
-            assert_eq!(freezer.freeze(number), Err(NotFrozen::NotFreezable));
-            assert!(!frozen::is_frozen(number));
-        }
-        for number in polled.into_iter().chain(others) {
+        let closure = record_of(&CLOSURE, TaskState::Queued);
+        assert_eq!(freezer.freeze(closure), Err(NotFrozen::NotFreezable));
+        assert!(!frozen::is_frozen(closure));
+        for number in polled.into_iter().chain([closure]) {
             table::remove(number);
             assert_eq!(freezer.freeze(number), Err(NotFrozen::NoSuchTask));
         }

@@ -8,7 +8,7 @@ use crate::recording::CallLimit;
 use crate::recording::enabled::loops::report::LoopReport;
 use std::time::Duration;
 
-/// The last report of a place that calls loops; the loop has ended so long ago.
+/// The last report of a place that calls loops, with the time since the loop ended.
 pub(super) fn report(report: &LoopReport, calls: u64, ended: Duration) -> String {
     let in_flight = report.calls.as_ref().map(|calls| {
         Object::new()

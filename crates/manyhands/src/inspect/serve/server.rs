@@ -136,7 +136,7 @@ fn may_look(user: u32, own: u32) -> bool {
     user == own || user == ROOT
 }
 
-/// Greets who may look, and answers requests.
+/// Greets a client that may look, and answers its requests.
 fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Result<()> {
     stream.set_read_timeout(Some(READ_LIMIT))?;
     stream.set_write_timeout(Some(WRITE_LIMIT))?;

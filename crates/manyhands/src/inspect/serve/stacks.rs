@@ -3,7 +3,7 @@
 //!
 //! One thread at a time is asked for its copy, and goes on at once. Of the copy only addresses are passed on: of code, and
 //! of the stack itself. That is what an unwinder follows, and what else lies on a stack may be nobody's business. Neither
-//! an unwinder nor a reader of symbols is needed here: who asks has them.
+//! an unwinder nor a reader of symbols is needed here: the client has them.
 //!
 //! Not here: copying a stack (`stack_signal.rs`). The lines are described in `docs/inspect-protocol.md`.
 

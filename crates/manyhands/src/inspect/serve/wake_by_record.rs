@@ -1,8 +1,8 @@
-//! How a task is woken by its record: by who holds no part of the task's cell.
+//! How a caller that holds no part of a task's cell wakes the task, by its record.
 //!
-//! A record is taken out of the table before its task's cell is freed. So who has found it there has the cell too, as long as
-//! the shard of the table stays locked. That is long enough to get the right to queue the task, which is itself a part of
-//! the cell.
+//! A record is taken out of the table before its task's cell is freed. So a caller that has found it there has the cell
+//! too, as long as the shard of the table stays locked. That is long enough to get the right to queue the task, which
+//! is itself a part of the cell.
 //!
 //! Not here: where the cell is (`recording/enabled/tasks/recorded_cell.rs`), the table (`recording/enabled/tasks/table.rs`), what such a task runs (`recording/enabled/tasks/work_type.rs`), and the
 //! steps of a wake (`task/steps.rs`).

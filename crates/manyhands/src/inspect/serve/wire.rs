@@ -25,11 +25,11 @@ use std::time::Duration;
 pub(super) struct Request {
     pub(super) get: Option<String>,
     pub(super) tasks_max: Option<u64>,
-    /// The number of the task that is to be polled.
+    /// The number of the task to be polled.
     pub(super) poll: Option<String>,
-    /// The number of the task that is to be frozen.
+    /// The number of the task to be frozen.
     pub(super) freeze: Option<String>,
-    /// The number of the task that is to be thawed.
+    /// The number of the task to be thawed.
     pub(super) thaw: Option<String>,
 }
 
@@ -341,7 +341,7 @@ pub(super) fn end_of_reports(reports: usize) -> String {
         .line()
 }
 
-/// What is wrong with a request, or with who makes it.
+/// What is wrong with a request, or with its client.
 pub(super) fn error(code: &str, message: &str) -> String {
     line_of(
         "error",

@@ -1,7 +1,7 @@
 //! What a task waits for outside this library, as far as that is known: the task was pending at the end of its last poll,
 //! and more of its wakers exist than it has recorded waits.
 //!
-//! It is not recorded but derived. A waker does not say who keeps it, nor in which frame of the task; a frame in which
+//! It is not recorded but derived. A waker does not say what keeps it, nor in which frame of the task; a frame in which
 //! nothing that is recorded waits must have something else in it.
 //!
 //! Not here: what is recorded (`recording/enabled/tasks/hooks.rs`).

@@ -1,5 +1,5 @@
-//! The state word of a task that is a future, with its joiner: who polls it, who queues it, who drops it,
-//! who reads the outcome and who frees the cell.
+//! The state word of a task that is a future, with its joiner: which thread polls it, queues it, drops it,
+//! reads the outcome and frees the cell.
 //!
 //! Threads: up to three of: the worker that polls, one that wakes, one that cancels or joins or drops the
 //! handle. Operations: those of `task/steps.rs`, and of the joiner asking and registering. The queue is the
@@ -11,7 +11,7 @@
 
 use super::joiner::Joiner;
 use super::state::State;
-use super::steps::{self, CellRef, Closed, EndedPart, Executor, FutureCell, HandlePart, LastPart};
+use super::steps::{self, CellRef, Closed, EndedPart, FutureCell, HandlePart, LastPart};
 use super::steps::{Polled, QueuePart, RunnerPart, TaskCell, WakerPart};
 use super::{Kept, PARKER, SLOT};
 use crate::job::{Action, ExecutionId, SlotNumber};
@@ -34,8 +34,6 @@ struct Model {
     event: Flag,
     /// The runtime ends: the task may wait no more.
     is_closed: bool,
-    /// Another library's executor runs it, whose schedule function lies in the cell.
-    is_foreign: bool,
     queue: TaskQueue<Work>,
     /// The task as the queue has it.
     link: Work,
@@ -48,20 +46,15 @@ struct Model {
 impl Model {
     /// A task in the queue, with a handle and a waker that somebody already has.
     fn new() -> Arc<Self> {
-        Self::with(false, false)
+        Self::with(false)
     }
 
     /// As [`new`](Self::new), of a runtime that ends.
     fn of_closed_runtime() -> Arc<Self> {
-        Self::with(true, false)
+        Self::with(true)
     }
 
-    /// As [`new`](Self::new), of another library's executor.
-    fn foreign() -> Arc<Self> {
-        Self::with(false, true)
-    }
-
-    fn with(is_closed: bool, is_foreign: bool) -> Arc<Self> {
+    fn with(is_closed: bool) -> Arc<Self> {
         let model = Arc::new(Self {
             state: State::new(),
             joiner: Joiner::new(),
@@ -70,7 +63,6 @@ impl Model {
             outcome: Work::new(0),
             event: Flag::new(),
             is_closed,
-            is_foreign,
             queue: TaskQueue::new(),
             link: Work::new(0),
             queued: Kept::none(),
@@ -107,7 +99,7 @@ impl Model {
         while self.queue.take(1).is_some() {
             has_run = true;
             let action = Action::Run(ExecutionId::UNKNOWN);
-            steps::perform_future(self.queued.take(), &Worker, action);
+            steps::perform_future(self.queued.take(), action);
         }
         has_run
     }
@@ -203,15 +195,7 @@ impl TaskCell for Model {
     }
 
     fn queue(part: QueuePart<Self>) {
-        let model = Self::of(part.cell());
-        if !model.is_foreign {
-            return model.push(part);
-        }
-        steps::give_by_own_function(part, |cell, part| {
-            model.push(part);
-            // A function that lies in the cell uses it also when the queue's part is already another's.
-            cell.cell.touch();
-        });
+        Self::of(part.cell()).push(part);
     }
 
     fn free(cell: LastPart<Self>) {
@@ -225,31 +209,17 @@ impl TaskCell for Model {
 }
 
 impl FutureCell for Model {
-    fn drop_future(runner: RunnerPart<Self>) -> EndedPart<Self> {
-        runner.end();
-        // SAFETY: done just now.
-        unsafe { runner.ended() }
-    }
-
-    fn drop_outcome(runner: &mut EndedPart<Self>) {
-        (**runner).drop_outcome();
-    }
-}
-
-struct Worker;
-
-impl Executor<Model> for Worker {
-    fn poll(&self, runner: RunnerPart<Model>) -> Polled<Model> {
+    fn poll(runner: RunnerPart<Self>) -> Polled<Self> {
         runner.future.touch();
         // The wake before it orders the event.
         if runner.event.is_set() {
-            Polled::Ended(Model::drop_future(runner))
+            Polled::Ended(Self::drop_future(runner))
         } else {
             Polled::Pending(runner)
         }
     }
 
-    fn prepare_to_wait(&self, runner: &mut RunnerPart<Model>) -> Result<(), Closed> {
+    fn prepare_to_wait(runner: &mut RunnerPart<Self>) -> Result<(), Closed> {
         runner.cell.touch();
         if runner.is_closed {
             Err(Closed)
@@ -258,12 +228,22 @@ impl Executor<Model> for Worker {
         }
     }
 
-    fn take_out(&self, runner: &EndedPart<Model>, _: Action<'_>) {
+    fn queue_polled(part: QueuePart<Self>) {
+        Self::queue(part);
+    }
+
+    fn take_out(runner: &EndedPart<Self>, _: Action<'_>) {
         runner.cell.touch();
     }
 
-    fn queue_polled(&self, part: QueuePart<Model>) {
-        Model::queue(part);
+    fn drop_future(runner: RunnerPart<Self>) -> EndedPart<Self> {
+        runner.end();
+        // SAFETY: done just now.
+        unsafe { runner.ended() }
+    }
+
+    fn drop_outcome(runner: &mut EndedPart<Self>) {
+        (**runner).drop_outcome();
     }
 }
 
@@ -357,26 +337,6 @@ fn a_dropped_handle_beside_a_poll_and_a_wake_leaves_the_cell_to_the_last() {
 #[test]
 fn a_future_that_nobody_can_wake_is_dropped() {
     model([Model::drop_handle, Model::drop_waker], |_| {});
-}
-
-#[test]
-fn a_task_of_another_executor_is_there_until_its_schedule_function_returns() {
-    let ends = |model: &Model| {
-        assert!(model.joiner.is_final(), "the last poll came too early");
-        model.drop_handle();
-    };
-    model_of(Model::foreign, [Model::wake], ends);
-    model_of(Model::foreign, [Model::wake_by_ref_and_drop], ends);
-    model_of(
-        Model::foreign,
-        [Model::cancel_and_drop_handle, Model::wake],
-        |_| {},
-    );
-    model_of(
-        Model::foreign,
-        [Model::drop_handle, Model::drop_waker],
-        |_| {},
-    );
 }
 
 #[test]

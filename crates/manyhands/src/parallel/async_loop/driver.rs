@@ -166,7 +166,7 @@ where
         polled
     }
 
-    /// The loop's results are given to who takes them, who polls again when there is time for the next.
+    /// The loop's results are given to their consumer, which polls again when there is time for the next.
     pub(super) fn give_result(&mut self) {
         self.record.gives_result();
     }

@@ -35,7 +35,7 @@ impl<L, Init: Fn() -> L, Finish: Fn(L), F> Lending<L, Init, Finish, F> {
         })
     }
 
-    /// Runs the body for an item. `part` gives its result, and the state if it is to be used again.
+    /// Runs the body for an item. `part` gives its result, and the state if it will be used again.
     async fn run<T, Fut: Future, R>(
         self: Arc<Self>,
         item: T,

@@ -22,7 +22,8 @@ pub struct Stages<S>(S);
 /// pipelines share, let the bodies take a permit of a semaphore, such as tokio's.
 ///
 /// # Panics
-/// As [`stream_async`](super::stream_async): a panic in any stage comes to who takes the results, and cancels the rest.
+/// As [`stream_async`](super::stream_async): a panic in any stage reaches the consumer of the results, and cancels the
+/// rest.
 ///
 /// # Examples
 /// Forty downloads at a time, four conversions, and the results in the order of the pages:

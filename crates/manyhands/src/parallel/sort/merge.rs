@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// Two sorted runs, and where they are to be merged to. The copies own the items once all of them are made.
+/// Two sorted runs, and where they are merged to. The copies own the items once all of them are made.
 pub(super) struct Merge<'a, T> {
     pub(super) left: &'a mut [T],
     pub(super) right: &'a mut [T],

@@ -11,15 +11,15 @@
 use crate::engine::consumer::Consumer;
 use crate::engine::helped::{Helped, HelpedWork, Panics};
 use crate::engine::{
-    BLOCK_NANOS_MAX, HelperPolicy, PROBE_NANOS, Plan, RUNNERS_SPARE_AT_ONCE, Rate, Runner,
-    SharingPlan,
+    HelperPolicy, Plan, Rate, RateProbe, Runner, SharingPlan, cost, pays_to_share,
 };
 use crate::job::{Payload, catch};
 use crate::parallel::source::turns::Turns;
 use crate::parallel::source::{Feed, Source};
 use crate::recording::{self, AloneBecause, LoopObserver, RunnerObserver, Unobserved};
+use crate::runtime::fork_join::series;
 use crate::runtime::sleep::blocking;
-use crate::runtime::sleep::policy::{self, Offer};
+use crate::runtime::sleep::policy;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::{HelperSlot, OpenCall, YieldCheck, current};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -114,7 +114,8 @@ impl<I: Iterator<Item: Send> + Send> Feed for FromIter<I> {
             (true, None | Some(2..)) => First::Share,
             _ => First::Probe,
         };
-        let chunk = (1, if at_once { 1 } else { self.chunk_max });
+        let chunk_max = u32::try_from(self.chunk_max).unwrap_or(u32::MAX);
+        let chunk = (1, if at_once { 1 } else { chunk_max });
         Pull::of(self.iterator).observe(consumer, plan, (first, chunk));
     }
 
@@ -146,7 +147,7 @@ enum First {
 }
 
 /// First and largest number of items pulled at once.
-type Chunk = (usize, usize);
+type Chunk = (u32, u32);
 
 /// The outcome for a caller that ran alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -199,17 +200,19 @@ impl<I: Iterator> Pull<I> {
         &mut self,
         runner: &mut Runner<'_, I::Item, C>,
         alone: bool,
-        chunk_max: usize,
+        chunk_max: u32,
         observer: impl LoopObserver,
     ) -> After {
         let consumer = runner.consumer;
         let mut part = observer.caller_alone();
-        let begun = clock::ticks();
-        let mut block = 1;
+        let mut probe = RateProbe::begin(Rate::UNKNOWN);
+        let chunk_max = chunk_max as usize;
         let Some(iterator) = &mut self.iterator else {
             return After::Done;
         };
         while self.next < consumer.end() {
+            let block =
+                usize::try_from(probe.block).map_or(chunk_max, |block| block.min(chunk_max));
             let mut taken = 0;
             let counted = iterator.by_ref().take(block).inspect(|_| taken += 1);
             let positions = self.next..self.next + block as u64;
@@ -219,18 +222,14 @@ impl<I: Iterator> Pull<I> {
             if taken < block {
                 break;
             }
-            let spent = clock::ticks().saturating_sub(begun);
-            if !alone && is_worthwhile(spent) {
+            probe.measure(taken as u64, 0);
+            // Nobody knows how much is left: as much again is assumed.
+            if !alone && pays_to_share(probe.spent()) {
                 return After::Worthwhile;
             }
-            let per_item = Rate::of(spent, self.next);
-            let wanted = per_item.items_in((spent / 2).max(clock::ticks_in(PROBE_NANOS)));
-            block = usize::try_from(wanted)
-                .unwrap_or(chunk_max)
-                .clamp(1, block * 8)
-                .min(chunk_max);
         }
         drop(part);
+        probe.end(self.next);
         observer.alone(if alone {
             AloneBecause::OneAllowed
         } else {
@@ -254,15 +253,6 @@ impl<I: Iterator> Pull<I> {
         self.next += chunk.len() as u64;
         Ok(first)
     }
-}
-
-/// Whether a caller that has spent this number of ticks should let helpers join. The remaining work is unknown, so it
-/// is assumed to be as much again.
-fn is_worthwhile(spent: u64) -> bool {
-    spent > clock::ticks_in(PROBE_NANOS * 5)
-        && current::with_runtime(|runtime| {
-            policy::offer(Some(spent), runtime.seen()) != Offer::InSeries
-        })
 }
 
 /// The remaining items of an iterator.
@@ -302,7 +292,7 @@ fn share<I, C, O>(
             pull: Turns::new(pull),
             chunk,
             runners: AtomicUsize::new(1),
-            runners_max: plan.degree.unwrap_or(workers + RUNNERS_SPARE_AT_ONCE),
+            runners_max: cost::runners_max(plan.degree, workers, HelperPolicy::AtOnce),
             stopped: AtomicBool::new(false),
             panics: Panics::new(),
             observer,
@@ -320,6 +310,7 @@ fn share<I, C, O>(
             let part = observer.caller(slot.and_then(|slot| slot.worker()));
             shared.work(slot, runner, Leave::Never, part);
         });
+        series::note_end(clock::ticks());
         call.work.panics.resume();
     });
 }
@@ -356,7 +347,7 @@ where
             };
             // Beyond the end nothing is pulled: the iterator may wait for an item that will never be sent.
             let filled = if pull.next < self.consumer.end() {
-                pull.fill(&mut chunk, size)
+                pull.fill(&mut chunk, size as usize)
             } else {
                 Ok(pull.next)
             };
@@ -383,12 +374,8 @@ where
             }
             part.block(pulled as u64);
             let rate = Rate::of(clock::ticks().saturating_sub(begun), pulled as u64);
-            let wanted = rate.items_in(clock::ticks_in(BLOCK_NANOS_MAX));
             if self.chunk.0 < size_max {
-                size = usize::try_from(wanted)
-                    .unwrap_or(size_max)
-                    .clamp(1, size * 2)
-                    .min(size_max);
+                size = cost::next_block(rate, size).min(size_max);
             }
             if let Some(slot) = slot {
                 slot.counters.finished.bump();
@@ -508,6 +495,6 @@ where
 /// Most items pulled at once.
 const CHUNK_MAX: usize = 1024;
 /// Items in each leaf of a deterministic reduction.
-const LEAF_LEN: usize = 256;
+const LEAF_LEN: u32 = 256;
 /// A look at the iterator's lock would disturb its holder.
 const SPINS_BETWEEN_LOOKS: usize = 16;

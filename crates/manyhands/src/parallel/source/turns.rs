@@ -51,8 +51,8 @@ impl<T> Turns<T> {
         }
     }
 
-    /// Helper: leaves because somebody has a turn, who will call `invite`; `dismiss` tells other helpers to stay away.
-    /// False if the turn has ended, so that the helper may try again; then `invite` was called.
+    /// Helper: leaves because another runner has a turn and will call `invite`; `dismiss` tells other helpers to stay
+    /// away. False if the turn has ended, so that the helper may try again; then `invite` was called.
     pub(crate) fn leave(&self, dismiss: impl FnOnce(), invite: impl FnOnce()) -> bool {
         dismiss();
         let missed = |state| (state != FREE).then_some(MISSED);

@@ -23,11 +23,11 @@ pub struct ChannelSnapshot {
     pub resource: usize,
     /// How long ago it was made.
     pub age: Duration,
-    /// What is in it and who waits; `None` if it was in use and could not be looked at.
+    /// What is in it and what waits; `None` if it was in use and could not be looked at.
     pub load: Option<ChannelLoad>,
 }
 
-/// What is in a channel, and who waits at it.
+/// What is in a channel, and what waits at it.
 ///
 /// Example: see [`channel::ChannelOptions::name`](crate::channel::ChannelOptions::name).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //! is dropped.
 //!
 //! # Access
-//! Who reads the list looks at channels by their addresses while it holds the list's lock. An end of a channel is dropped
+//! A reader of the list looks at channels by their addresses while it holds the list's lock. An end of a channel is dropped
 //! before the memory that it shares with the others is freed, and the last one takes the channel out of the list first,
 //! which needs the lock. So a channel in the list is in place.
 //!

@@ -140,7 +140,7 @@ impl RuntimeInner {
         {
             is_active |= thread.calls.look(now, self, |fork| {
                 // Its owner is not asleep yet: it learns of the fork under a lock that is held here.
-                self.passed_on.push(fork);
+                self.unowned_forks.push(fork);
                 has_opened = true;
             });
         }

@@ -36,14 +36,14 @@ struct Record {
     /// Which execution holds the record, or 0.
     id: AtomicU64,
     deque_from: AtomicUsize,
-    slots_from: AtomicUsize,
+    calls_from: AtomicUsize,
 }
 
 /// Where the work of an execution begins in its slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub(crate) deque_from: usize,
-    pub(crate) slots_from: usize,
+    pub(crate) calls_from: usize,
 }
 
 /// The result of an attempt to take a part of an execution.
@@ -67,7 +67,7 @@ impl Executions {
             records: std::array::from_fn(|_| Record {
                 id: AtomicU64::new(0),
                 deque_from: AtomicUsize::new(0),
-                slots_from: AtomicUsize::new(0),
+                calls_from: AtomicUsize::new(0),
             }),
         }
     }
@@ -83,7 +83,7 @@ impl Executions {
         let id = ExecutionId::new(slot, level, nesting.sequence.get());
         // Relaxed, both: published by the store of the id.
         record.deque_from.store(from.deque_from, Ordering::Relaxed);
-        record.slots_from.store(from.slots_from, Ordering::Relaxed);
+        record.calls_from.store(from.calls_from, Ordering::Relaxed);
         // A thread that reads the id sees the two numbers above.
         record.publish(id.to_bits());
         id
@@ -129,7 +129,7 @@ impl Executions {
         let extent = Extent {
             // Relaxed, both: checked by `is_running` below.
             deque_from: record.deque_from.load(Ordering::Relaxed),
-            slots_from: record.slots_from.load(Ordering::Relaxed),
+            calls_from: record.calls_from.load(Ordering::Relaxed),
         };
         self.is_running(id).then_some(extent)
     }

@@ -1,7 +1,7 @@
 //! A slot in which the owner of a call opens it to helpers, and closes it again.
 //!
-//! The call is on the owner's stack; the slot is never freed. A helper *pins* the slot before it touches the call, and
-//! the owner does not leave its frame before the last pin is gone.
+//! The call is on the owner's stack; the slot is never freed. A helper *enters* the slot before it touches the call, and
+//! the owner does not leave its frame before the last helper has left.
 //!
 //! # States
 //! `OPEN`: helpers may enter. `WORK`: the call has work for them. `ASLEEP`: the owner parks until the pins are gone or
@@ -9,7 +9,7 @@
 //! The owner alone sets `OPEN`, in `open` and `reopen`, and clears it, in `close`. After `close` the count only falls.
 //!
 //! # Threads
-//! The owner calls `keep_open`, and in it `reopen`, `is_drained`, `is_released`, `fall_asleep`; helpers that hold a
+//! The owner calls `open_during`, and in it `reopen`, `is_drained`, `is_released`, `fall_asleep`; helpers that hold a
 //! pin call `recall`. Any thread calls the rest.
 //!
 //! Unsafe: the opened call is reached by pointer; the pin is what keeps it valid.
@@ -21,11 +21,11 @@ use std::ptr;
 /// The head of a call that helpers can join. Comes first in the call's frame.
 #[derive(Debug)]
 #[repr(C)]
-pub(crate) struct SharedCall {
+pub(crate) struct CallHeader {
     help: unsafe fn(*const Self),
 }
 
-impl SharedCall {
+impl CallHeader {
     /// A call with the function that helpers run. `help` gets the pointer with which the call was opened, and must
     /// not unwind.
     pub(crate) const fn new(help: unsafe fn(*const Self)) -> Self {
@@ -37,7 +37,7 @@ impl SharedCall {
 #[derive(Debug)]
 pub(crate) struct HelperSlot {
     state: AtomicU32,
-    shared: AtomicPtr<SharedCall>,
+    shared: AtomicPtr<CallHeader>,
     /// Executions of some of the helpers, so that the owner can help them in turn; 0 is none.
     helpers: [AtomicU64; HELPERS_RECORDED],
 }
@@ -47,7 +47,7 @@ pub(crate) struct HelperSlot {
 #[must_use]
 pub(crate) struct HelperGuard<'slot> {
     slot: &'slot HelperSlot,
-    shared: *const SharedCall,
+    shared: *const CallHeader,
 }
 
 impl HelperSlot {
@@ -65,7 +65,7 @@ impl HelperSlot {
     /// # Safety
     /// `shared` is made of a pointer to the whole call, and stays valid until `is_drained` has returned true
     /// after a `close`.
-    unsafe fn open(&self, shared: *const SharedCall) {
+    unsafe fn open(&self, shared: *const CallHeader) {
         // Relaxed: published by the store below.
         self.shared.store(shared.cast_mut(), Ordering::Relaxed);
         // Release: publishes the call; pairs with the Acquire in `try_enter`.
@@ -78,9 +78,9 @@ impl HelperSlot {
     /// # Safety
     /// `shared` is made of a pointer to the whole call, and stays valid until this returns; no panic leaves this
     /// function.
-    pub(crate) unsafe fn keep_open<R>(
+    pub(crate) unsafe fn open_during<R>(
         &self,
-        shared: *const SharedCall,
+        shared: *const CallHeader,
         work: impl FnOnce() -> R,
         wait: impl FnOnce(),
     ) -> R {
@@ -114,7 +114,7 @@ impl HelperSlot {
             // Acquire: pairs with the Release in `open`. Relaxed on failure: tried again.
             let pinned = self.state.compare_exchange_weak(
                 state,
-                state + PIN,
+                state + ENTERED,
                 Ordering::Acquire,
                 Ordering::Relaxed,
             );
@@ -178,8 +178,8 @@ impl HelperSlot {
 
     /// Owner: whether no helper is inside; if so, all their writes are visible.
     pub(crate) fn is_drained(&self) -> bool {
-        // Acquire: pairs with the Release in `unpin`; later changes of the word keep its release sequence.
-        self.state.load(Ordering::Acquire) & PIN_MASK == 0
+        // Acquire: pairs with the Release in `leave`; later changes of the word keep its release sequence.
+        self.state.load(Ordering::Acquire) & ENTERED_MASK == 0
     }
 
     /// Owner: whether its wait is over: no helper is inside, or one has recalled it.
@@ -190,7 +190,7 @@ impl HelperSlot {
 
     /// Owner: announces that it is about to park; `false` means that its wait is over.
     pub(crate) fn fall_asleep(&self) -> bool {
-        // AcqRel: Acquire as in `is_released`. One word, so either the helper that unpins last or recalls the owner
+        // AcqRel: Acquire as in `is_released`. One word, so either the helper that leaves last or recalls the owner
         // sees ASLEEP, or the owner sees what that helper did.
         !is_released(self.state.fetch_or(ASLEEP, Ordering::AcqRel))
     }
@@ -211,7 +211,7 @@ impl HelperGuard<'_> {
             &self.slot.helpers[usize::from(execution.slot().unwrap_or(0)) % HELPERS_RECORDED];
         // Release: pairs with the Acquire in `helpers`. Two helpers may share an entry; the later one is visible.
         helper.store(execution.to_bits(), Ordering::Release);
-        // SAFETY: the pin keeps the call valid.
+        // SAFETY: the guard keeps the call valid.
         let help = unsafe { (*self.shared).help };
         // SAFETY: `help` was stored for this very call.
         unsafe { help(self.shared) };
@@ -229,28 +229,28 @@ impl HelperGuard<'_> {
     ) {
         self.help(execution);
         helped();
-        if self.unpin() {
+        if self.leave() {
             wake();
         }
     }
 
     /// Leaves. Returns true when the owner sleeps and must be woken by the caller.
-    pub(crate) fn unpin(self) -> bool {
+    pub(crate) fn leave(self) -> bool {
         // Release: publishes all writes of this helper; pairs with the Acquire in `is_drained`.
         // Acquire is not needed: this thread reads nothing of the other helpers.
-        let before = self.slot.state.fetch_sub(PIN, Ordering::Release);
-        before & PIN_MASK == PIN && before & ASLEEP != 0
+        let before = self.slot.state.fetch_sub(ENTERED, Ordering::Release);
+        before & ENTERED_MASK == ENTERED && before & ASLEEP != 0
     }
 }
 
 fn is_released(state: u32) -> bool {
-    state & PIN_MASK == 0 || state & RECALLED != 0
+    state & ENTERED_MASK == 0 || state & RECALLED != 0
 }
 
 const HELPERS_RECORDED: usize = 4;
 
-const PIN: u32 = 1;
-const PIN_MASK: u32 = 0xFFFF;
+const ENTERED: u32 = 1;
+const ENTERED_MASK: u32 = 0xFFFF;
 const OPEN: u32 = 1 << 16;
 const WORK: u32 = 1 << 17;
 const ASLEEP: u32 = 1 << 18;

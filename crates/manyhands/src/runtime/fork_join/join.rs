@@ -8,7 +8,7 @@
 //! # Access to the job
 //! The owner may touch the job until it has pushed it, and again after `pop` returned `Mine`. The thief may touch it
 //! from its steal until it sets the latch, and the owner after the latch is set. A thief that must not run it passes it
-//! on instead, and another thief or the owner has it next (`passed_on.rs`).
+//! on instead, and another thief or the owner has it next (`unowned_forks.rs`).
 //!
 //! Unsafe: the job lives on the owner's stack and is reached by pointer.
 
@@ -18,6 +18,7 @@ use crate::queue::Popped;
 use crate::runtime::fork_join::series;
 use crate::runtime::fork_join::wait::{self, AfterWait};
 use crate::runtime::sleep::policy::{self, Offer};
+use crate::runtime::sleep::policy::{LEVELS_APART, OFFER_NANOS_MIN, PUSHES_PER_BEAT};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{RuntimeInner, current};
@@ -208,7 +209,7 @@ fn offer(slot: &OccupiedSlot, shared: &RuntimeInner, cost: u64) {
         return;
     };
     // Without waiting for a demand: the first half may be long, and fork nothing.
-    slot.deque.expose(EXPOSED_AT_ONCE);
+    slot.deque.expose(1);
     if offer == Offer::Wake {
         shared.wake_if_nobody_searches();
     }
@@ -234,7 +235,7 @@ impl Drop for Timed {
 #[cold]
 #[inline(never)]
 fn answer_demand(slot: &OccupiedSlot) {
-    slot.deque.expose(EXPOSED_AT_ONCE);
+    slot.deque.expose(1);
     slot.runtime().wake_if_nobody_searches();
 }
 
@@ -259,7 +260,7 @@ fn wake_if_worth_it(slot: &OccupiedSlot) {
     let since = now.abs_diff(slot.last_wake.get());
     if policy::wakes_again(since, shared.seen()) {
         slot.last_wake.set(now);
-        slot.deque.expose(EXPOSED_AT_ONCE);
+        slot.deque.expose(1);
         shared.wake_one();
     }
 }
@@ -397,13 +398,3 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
         contain(|| drop(closure));
     }
 }
-
-/// One level in this number counts towards the heartbeat; each recursion passes through the first of them.
-const LEVELS_APART: usize = 8;
-/// About a hundred joins pass between two reads of the clock.
-const PUSHES_PER_BEAT: u32 = 16;
-/// A join that takes less is faster done alone than with a thief, which costs about a microsecond or, when
-/// it loses its processor meanwhile, far more.
-const OFFER_NANOS_MIN: u64 = 10_000;
-/// The oldest entry is the largest part of the work; one is enough until a thief asks again.
-const EXPOSED_AT_ONCE: usize = 1;

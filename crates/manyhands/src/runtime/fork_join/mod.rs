@@ -4,8 +4,8 @@
 
 pub(crate) mod executions;
 pub(crate) mod helper_slot;
-pub(crate) mod passed_on;
 mod scope_closures;
+pub(crate) mod unowned_forks;
 pub(crate) mod unshared_calls;
 pub(crate) mod waiting;
 
@@ -24,7 +24,7 @@ pub(crate) mod wait;
 #[cfg(not(loom))]
 mod yield_check;
 
-pub(crate) use helper_slot::{HelperSlot, SharedCall};
+pub(crate) use helper_slot::{CallHeader, HelperSlot};
 pub(crate) use scope_closures::Rest;
 #[cfg(loom)]
 pub(crate) use scope_closures::{Closures, Spawner};
@@ -32,7 +32,7 @@ pub(crate) use scope_closures::{Closures, Spawner};
 #[cfg(not(loom))]
 pub use join::join;
 #[cfg(not(loom))]
-pub(crate) use open_call::{OpenCall, keep_open};
+pub(crate) use open_call::{OpenCall, with_helper_slot};
 #[cfg(not(loom))]
 pub use scope::{Scope, scope};
 #[cfg(not(loom))]

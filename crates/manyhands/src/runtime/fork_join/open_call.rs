@@ -5,7 +5,7 @@
 //! Unsafe: the call is handed to its helpers by pointer.
 
 use crate::job::AbortOnUnwind;
-use crate::runtime::fork_join::helper_slot::{HelperSlot, SharedCall};
+use crate::runtime::fork_join::helper_slot::{CallHeader, HelperSlot};
 use crate::runtime::fork_join::wait;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::OPEN_DEPTH;
@@ -21,7 +21,7 @@ impl OpenCall {
     /// The next helper slot of `slot`, whose occupant calls this; `None` if it has too many calls open.
     pub(crate) fn next(slot: &'static OccupiedSlot) -> Option<Self> {
         const { assert!(OPEN_DEPTH > 0, "a slot can open at least one call") };
-        let helper_slot = slot.slots.get(slot.open_depth.get())?;
+        let helper_slot = slot.open_calls.get(slot.open_depth.get())?;
         Some(Self { slot, helper_slot })
     }
 }
@@ -33,9 +33,9 @@ impl OpenCall {
 ///
 /// # Safety
 /// `call` is made of a pointer to the whole call, which stays valid until this returns.
-pub(crate) unsafe fn keep_open<R>(
+pub(crate) unsafe fn with_helper_slot<R>(
     place: Option<OpenCall>,
-    call: *const SharedCall,
+    call: *const CallHeader,
     work: impl FnOnce() -> R,
 ) -> R {
     let frame =
@@ -45,7 +45,7 @@ pub(crate) unsafe fn keep_open<R>(
             slot.open_depth.set(slot.open_depth.get() + 1);
             // SAFETY: valid until this returns, by the caller's promise; a panic aborts.
             let value = unsafe {
-                helper_slot.keep_open(call, work, || wait::for_helpers(slot, helper_slot))
+                helper_slot.open_during(call, work, || wait::for_helpers(slot, helper_slot))
             };
             slot.open_depth.set(slot.open_depth.get() - 1);
             value

@@ -7,21 +7,22 @@
 //! Not here: how closures are counted, and waking an owner that sleeps (`scope_closures.rs`).
 //!
 //! # Access to the call
-//! The owner may touch the call until `scope` returns, and helpers while they hold a pin. The performer of a closure
-//! is one of these. When the last closure has finished, the owner closes the helper slot and waits for the pins.
+//! The owner may touch the call until `scope` returns, and helpers while they are in its helper slot. The performer of a closure
+//! is one of these. When the last closure has finished, the owner closes the helper slot and waits for those inside.
 //!
 //! Unsafe: closures borrow for `'scope`, which is erased in the queue.
 
 use crate::job::{
     Action, ExecutionId, Job, JobKind, Payload, RunPermit, block, catch, value_or_resume,
 };
-use crate::runtime::fork_join::helper_slot::{HelperSlot, SharedCall};
+use crate::runtime::fork_join::helper_slot::{CallHeader, HelperSlot};
 use crate::runtime::fork_join::scope_closures::{Closures, Spawner};
 use crate::runtime::fork_join::wait;
+use crate::runtime::sleep::policy::{EMPTY_LOOKS_MAX, SPINS_BETWEEN_LOOKS};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::run_loop::{self, FoundWork};
 use crate::runtime::worker::slot::WorkerSlot;
-use crate::runtime::{OpenCall, YieldCheck, current, keep_open};
+use crate::runtime::{OpenCall, YieldCheck, current, with_helper_slot};
 use crate::sync::{Backoff, Mutex, into_inner, lock, spin_loop};
 use std::fmt;
 use std::marker::PhantomData;
@@ -32,7 +33,7 @@ use std::ptr::{self, NonNull};
 /// Example: see [`scope`].
 #[repr(C)]
 pub struct Scope<'scope> {
-    open: SharedCall,
+    open: CallHeader,
     closures: Closures<Job>,
     /// The owner's slot.
     owner: Option<&'static WorkerSlot>,
@@ -101,7 +102,7 @@ fn run_scope<'scope, R>(
 ) -> R {
     let place = slot.and_then(OpenCall::next);
     let scope = Scope {
-        open: SharedCall::new(help),
+        open: CallHeader::new(help),
         closures: Closures::new(),
         owner: slot.map(|slot| &**slot),
         place: place.map(|OpenCall { slot, helper_slot }| (&**slot, helper_slot)),
@@ -110,7 +111,7 @@ fn run_scope<'scope, R>(
     };
     // SAFETY: `scope` stays in place, here and below.
     let value = unsafe {
-        keep_open(place, (&raw const scope).cast(), || {
+        with_helper_slot(place, (&raw const scope).cast(), || {
             scope.run_to_end(slot, place, body)
         })
     };
@@ -253,9 +254,9 @@ impl<'scope> Scope<'scope> {
 /// Helper: runs closures until none is left.
 ///
 /// # Safety
-/// `open` heads a scope that the caller has pinned.
-unsafe fn help(open: *const SharedCall) {
-    // SAFETY: the pointer is to the whole scope, and the pin keeps it in place.
+/// `open` heads a scope whose helper slot the caller has entered.
+unsafe fn help(open: *const CallHeader) {
+    // SAFETY: the pointer is to the whole scope, and the entered slot keeps it in place.
     let scope = unsafe { &*open.cast::<Scope<'_>>() };
     let slot = current::slot();
     let mut yield_check = slot.and_then(YieldCheck::of);
@@ -280,10 +281,6 @@ unsafe fn help(open: *const SharedCall) {
 
 /// Closures that are run between two yield checks, which spreads the cost of the check.
 const RUN_TOGETHER_MAX: usize = if cfg!(shuttle) { 2 } else { 64 };
-/// Looks at the empty queue before a helper leaves.
-const EMPTY_LOOKS_MAX: u32 = 4;
-/// About half a microsecond: the helper empties a queue that fills up meanwhile without contention for each closure.
-const SPINS_BETWEEN_LOOKS: u32 = 32;
 
 /// A spawned closure in its cell.
 #[repr(C)]

@@ -5,7 +5,7 @@
 //!
 //! # Threads
 //! The owner calls `settle_body`, `is_over`, `fall_asleep` and `is_asleep`. A thread that runs closures, or is inside
-//! one of them, calls the rest. The thread that lowers the count to zero is the owner or holds a pin on the scope's
+//! one of them, calls the rest. The thread that lowers the count to zero is the owner, or has entered the scope's
 //! helper slot, which keeps the scope in place.
 //!
 //! # Counting
@@ -203,7 +203,7 @@ impl<J: Linked> Closures<J> {
         let latch = &raw const self.latch;
         // AcqRel: each finisher's writes reach the last one, which passes them on through the latch.
         if count > 0 && self.unfinished.fetch_sub(count, Ordering::AcqRel) == count {
-            // SAFETY: the last one to count off is the owner, or holds a pin that keeps the scope in place.
+            // SAFETY: the last one to count off is the owner, or has entered its helper slot, which keeps the scope in place.
             return unsafe { Latch::set(latch) };
         }
         None

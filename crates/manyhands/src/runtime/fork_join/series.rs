@@ -4,6 +4,7 @@
 //! Not here: the other reasons for a wake (`sleep/policy.rs`).
 
 use crate::runtime::RuntimeInner;
+use crate::runtime::sleep::policy::SERIES_GAP_NANOS;
 use crate::runtime::sleep::policy::{self, Offer};
 use crate::sync::clock;
 use std::cell::Cell;
@@ -45,7 +46,7 @@ pub(crate) fn offer(runtime: &RuntimeInner, left: Option<u64>) -> Option<Offer> 
 /// Whether the call that begins now, `ticks` long, belongs to a series for which a wake pays.
 fn is_worth_a_wake(runtime: &RuntimeInner, ticks: u64) -> bool {
     let mut series = SERIES.get();
-    let longest_gap = clock::ticks_in(GAP_NANOS_MAX) + ticks;
+    let longest_gap = clock::ticks_in(SERIES_GAP_NANOS) + ticks;
     series.saved = if since_last_end() < longest_gap {
         series.saved + ticks / 2
     } else {
@@ -58,6 +59,3 @@ fn is_worth_a_wake(runtime: &RuntimeInner, ticks: u64) -> bool {
     SERIES.set(series);
     pays
 }
-
-/// Calls that follow each other within this belong to a series.
-const GAP_NANOS_MAX: u64 = 30_000;

@@ -2,7 +2,7 @@
 //!
 //! A loop that is expected to be short runs on its caller alone, without a look at the clock. If it goes on nevertheless, the
 //! monitor takes the positions that the caller has not claimed yet, also while the caller is in the middle of an item. It
-//! makes a fork of them, which a worker runs or the caller takes back (`passed_on.rs`).
+//! makes a fork of them, which a worker runs or the caller takes back (`unowned_forks.rs`).
 //!
 //! Not here: which threads there are, and when the monitor looks (`caller_threads.rs`); what a call is, and what becomes of
 //! the positions that were taken (`engine/unshared.rs`).
@@ -73,7 +73,7 @@ pub(crate) struct UnsharedCall<J, R> {
     end: AtomicU64,
 }
 
-/// Makes a fork of the positions of a call from this one on. Null: one that only the owner is to run.
+/// Makes a fork of the positions of a call from this one on. Null: only the owner may run it.
 type Open<J, R> = unsafe fn(*mut UnsharedCall<J, R>, u64, &R) -> *mut J;
 
 /// The positions of a call.
@@ -112,7 +112,7 @@ impl<J, R> UnsharedCall<J, R> {
         self.number
     }
 
-    /// Where the call ends for its owner, who has left it, or whose last claim failed: lower than it was if it was opened.
+    /// Where the call ends for its owner, after it has left or its last claim failed: lower than it was if the call was opened.
     pub(crate) fn end(&self) -> u64 {
         // Relaxed: the owner has acquired what the monitor did, in `leave` or at the lock.
         self.end.load(Ordering::Relaxed)

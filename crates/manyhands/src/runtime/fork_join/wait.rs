@@ -18,6 +18,7 @@ use crate::runtime::fork_join::helper_slot::HelperSlot;
 use crate::runtime::fork_join::scope_closures::Closures;
 use crate::runtime::fork_join::waiting::{self, Waiter};
 pub(crate) use crate::runtime::fork_join::waiting::{AfterWait, Stolen};
+use crate::runtime::sleep::policy::{SPIN_NANOS, SPINS_BEFORE_HELPING};
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::refused_starts;
@@ -59,13 +60,13 @@ pub(crate) fn for_task(
 
 /// Owner of a stolen fork, on `slot`: waits until it was run, and `latch` is final, helping with it; or takes it back.
 pub(crate) fn for_fork(slot: &'static OccupiedSlot, latch: &Latch, fork: *mut Job) -> AfterWait {
-    let passed_on = &slot.runtime().passed_on;
+    let unowned_forks = &slot.runtime().unowned_forks;
     for_stolen(
         slot,
         &Stolen {
             fork,
             latch,
-            passed_on,
+            unowned_forks,
         },
     )
 }
@@ -82,13 +83,13 @@ pub(crate) fn for_fork_idly(
     latch: &Latch,
     fork: *mut Job,
 ) -> AfterWait {
-    let passed_on = &slot.runtime().passed_on;
+    let unowned_forks = &slot.runtime().unowned_forks;
     for_stolen_idly(
         slot,
         &Stolen {
             fork,
             latch,
-            passed_on,
+            unowned_forks,
         },
     )
 }
@@ -188,7 +189,7 @@ impl Waiter for OnSlot {
         declare_blocked(slot, || {
             rest.while_asleep(is_asleep, || {
                 slot.counters.parked.bump();
-                slot.park_until_timer(limit.into_iter().chain(refused_starts::patience()).min());
+                slot.park_until_timer(limit.into_iter().chain(refused_starts::retry_pause()).min());
                 refused_starts::try_again();
                 if slot.fire_timers()
                     && let Some(shared) = shared
@@ -261,13 +262,13 @@ struct BlockingRegion(&'static OccupiedSlot);
 
 impl BlockingRegion {
     fn begin(slot: &'static OccupiedSlot) -> Self {
-        let times = slot.times_away.get();
-        slot.times_away.set(times + 1);
+        let times = slot.blocking_depth.get();
+        slot.blocking_depth.set(times + 1);
         if times == 0 {
             // First, so that the monitor does not detect it as blocked as well.
             slot.set_occupant(SlotState::Waiting);
             slot.is_not_blocked();
-            slot.hold.end();
+            slot.steal_grace.end();
             if let Some(shared) = slot.runtime_or_none() {
                 // Before it counts as blocked: the worker that runs in its place reads this.
                 shared.note_blocking_kind(slot);
@@ -282,8 +283,8 @@ impl BlockingRegion {
 impl Drop for BlockingRegion {
     fn drop(&mut self) {
         let slot = self.0;
-        let times = slot.times_away.get() - 1;
-        slot.times_away.set(times);
+        let times = slot.blocking_depth.get() - 1;
+        slot.blocking_depth.set(times);
         if times == 0 {
             slot.set_occupant(SlotState::Running);
             if let Some(shared) = slot.runtime_or_none() {
@@ -334,9 +335,9 @@ fn help(slot: &'static OccupiedSlot, execution: ExecutionId) -> bool {
 
 /// Takes a call or a job from `runner`, at or above the given extent.
 fn steal_from(slot: &OccupiedSlot, runner: &'static WorkerSlot, from: Extent) -> Option<FoundWork> {
-    let slots = runner.slots.get(from.slots_from..).unwrap_or_default();
-    if let Some(pin) = slots.iter().find_map(HelperSlot::try_enter) {
-        return Some(FoundWork::Call(pin, runner));
+    let calls = runner.open_calls.get(from.calls_from..).unwrap_or_default();
+    if let Some(guard) = calls.iter().find_map(HelperSlot::try_enter) {
+        return Some(FoundWork::Call(guard, runner));
     }
     if let Some(job) = runner.deque.steal(from.deque_from) {
         slot.counters.stolen.bump();
@@ -348,7 +349,7 @@ fn steal_from(slot: &OccupiedSlot, runner: &'static WorkerSlot, from: Extent) ->
     None
 }
 
-/// Passes on work of `owner` that turned out not to belong to the awaited execution; see `passed_on.rs`.
+/// Passes on work of `owner` that turned out not to belong to the awaited execution; see `unowned_forks.rs`.
 fn pass_on(owner: &WorkerSlot, found: FoundWork) {
     match found {
         FoundWork::Job(fork) => {
@@ -356,22 +357,18 @@ fn pass_on(owner: &WorkerSlot, found: FoundWork) {
             // push the owner stays where it is; after that, only this keeps the runtime.
             let shared = owner.runtime().this();
             let shared = shared.expect("a runtime outlives those who call it");
-            shared.passed_on.push(fork);
+            shared.unowned_forks.push(fork);
             owner.parker.unpark();
             shared.wake_if_nobody_searches();
         }
-        FoundWork::Call(pin, owner) => {
-            if pin.unpin() {
+        FoundWork::Call(guard, owner) => {
+            if guard.leave() {
                 owner.parker.unpark();
             }
         }
     }
 }
 
-/// Rounds of a plain spin before anything more expensive: most waits of a balanced split end here.
-const SPINS_BEFORE_HELPING: u32 = 64;
-/// How long a waiter that finds nothing to help with stays awake.
-const SPIN_NANOS: u64 = 25_000;
 /// The sleep of a thread that waits for another one between two instructions, which takes no longer unless that thread
 /// has lost its processor.
 const BRIEF: Duration = Duration::from_micros(200);
@@ -455,7 +452,7 @@ mod tests {
                 let take = || {
                     take_by_mistake(owner);
                     let slot = current::slot().expect("a worker has one");
-                    slot.runtime().passed_on.is_empty()
+                    slot.runtime().unowned_forks.is_empty()
                 };
                 other.install(|| task::run(take).join())
             };

@@ -9,8 +9,8 @@
 use crate::job::{Latch, SlotNumber};
 use crate::queue::Linked;
 use crate::runtime::HelperSlot;
-use crate::runtime::fork_join::passed_on::PassedOn;
 use crate::runtime::fork_join::scope_closures::{Closures, Rest};
+use crate::runtime::fork_join::unowned_forks::UnownedForks;
 
 /// A thread that waits.
 pub(crate) trait Waiter {
@@ -53,7 +53,7 @@ pub(crate) struct Stolen<'a, T> {
     /// Final when a thief has run it.
     pub(crate) latch: &'a Latch,
     /// Where a thief puts it that must not run it.
-    pub(crate) passed_on: &'a PassedOn<T>,
+    pub(crate) unowned_forks: &'a UnownedForks<T>,
 }
 
 /// How the wait for a stolen fork has ended.
@@ -76,16 +76,16 @@ pub(crate) fn for_fork<T>(
     let Stolen {
         fork,
         latch,
-        passed_on,
+        unowned_forks,
     } = *stolen;
-    let is_over = || latch.is_final() || passed_on.has(fork);
+    let is_over = || latch.is_final() || unowned_forks.has(fork);
     loop {
         for_work(waiter, &is_over, help, &|| latch.fall_asleep(slot));
         if latch.is_final() {
             return AfterWait::Done;
         }
         // Else a worker was quicker.
-        if passed_on.take_back(fork) {
+        if unowned_forks.take_back(fork) {
             return AfterWait::TakenBack;
         }
     }
@@ -119,9 +119,9 @@ struct Wait<'a> {
     is_over: &'a dyn Fn() -> bool,
     /// Runs something that belongs to it; whether there was anything.
     help: &'a dyn Fn() -> bool,
-    /// Tells those who are waited for that the thread is about to sleep.
+    /// Announces to those waited for that the thread is about to sleep.
     fall_asleep: &'a dyn Fn() -> Rest,
-    /// Whether it is still to sleep: who is waited for wakes it when this has become false.
+    /// Whether it should still sleep. The thread that it waits for wakes it when this has become false.
     is_asleep: &'a dyn Fn() -> bool,
 }
 

@@ -35,7 +35,7 @@ impl YieldCheck {
         if !slot.is_outermost() {
             return None;
         }
-        slot.set_attentive(true);
+        slot.set_may_yield(true);
         Some(Self {
             slot,
             watched: slot.next_random() as usize,
@@ -97,6 +97,6 @@ impl YieldCheck {
 
 impl Drop for YieldCheck {
     fn drop(&mut self) {
-        self.slot.set_attentive(false);
+        self.slot.set_may_yield(false);
     }
 }

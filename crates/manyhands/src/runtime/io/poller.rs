@@ -49,7 +49,7 @@ impl RuntimeInner {
             && while_polling(slot, || reactor.sleep(&**slot, slot.time_to_sleep(limit)))
         {
             slot.parker.end_polls();
-            if self.idle.favours_short_tasks() && !slot.tasks.is_empty() {
+            if self.idle.overcommits() && !slot.tasks.is_empty() {
                 // Beyond the limit it would fall asleep again, though nobody else was notified.
                 self.idle.call_for_short_task();
             }
@@ -64,7 +64,7 @@ impl RuntimeInner {
         let Some(reactor) = self.reactor() else {
             return;
         };
-        if self.idle.favours_short_tasks() {
+        if self.idle.overcommits() {
             reactor.call_poller();
         } else {
             while_polling(slot, || reactor.poll_once(&**slot));
@@ -74,11 +74,11 @@ impl RuntimeInner {
 
 /// Runs `poll` with the slot marked: the tasks that sockets wake meanwhile are for this worker.
 fn while_polling<R>(slot: &OccupiedSlot, poll: impl FnOnce() -> R) -> R {
-    slot.is_turning.set(true);
+    slot.advances_timers.set(true);
     slot.is_polling.set(true);
     let polled = poll();
     slot.is_polling.set(false);
-    slot.is_turning.set(false);
+    slot.advances_timers.set(false);
     polled
 }
 

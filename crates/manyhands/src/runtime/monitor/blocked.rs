@@ -11,7 +11,8 @@
 
 use crate::job::SlotNumber;
 use crate::runtime::RuntimeInner;
-use crate::runtime::monitor::detector::{IN_DOUBT, Look, ThreadVerdict, Watch};
+use crate::runtime::monitor::detector::{Look, ThreadVerdict, Watch};
+use crate::runtime::monitor::policy::{IN_DOUBT, LONG};
 use crate::runtime::monitor::starved::{Long, LongJobs};
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
@@ -40,12 +41,12 @@ pub(super) struct Found {
 }
 
 impl Threads {
-    /// Looks at every thread that takes part, and flags those that are blocked: off the processor for `patience`.
+    /// Looks at every thread that takes part, and flags those that are blocked: off the processor for `blocked_after`.
     pub(super) fn look(
         &mut self,
         shared: &RuntimeInner,
         now: Instant,
-        patience: Duration,
+        blocked_after: Duration,
     ) -> Found {
         let recheck = self.begins_recheck(now);
         let mut found = Found::default();
@@ -63,7 +64,7 @@ impl Threads {
             }
             found.at_same_job += usize::from(is_same_job);
             self.long_jobs.see_kind(slot, is_same_job);
-            match look_at(watch, slot, now, patience) {
+            match look_at(watch, slot, now, blocked_after) {
                 ThreadVerdict::Blocked => {
                     asleep.push(slot);
                     continue;
@@ -97,7 +98,7 @@ impl Threads {
     fn begins_recheck(&mut self, now: Instant) -> bool {
         let is_due = self
             .rechecked
-            .is_none_or(|last| now.saturating_duration_since(last) >= RECHECKS_APART);
+            .is_none_or(|last| now.saturating_duration_since(last) >= LONG);
         if is_due {
             self.rechecked = Some(now);
         }
@@ -109,20 +110,20 @@ fn look_at(
     watch: &mut Watch,
     slot: &WorkerSlot,
     now: Instant,
-    patience: Duration,
+    blocked_after: Duration,
 ) -> ThreadVerdict {
     let look = Look {
         at: since_first(now),
         job: slot.job(),
         cpu_nanos: slot.cpu_nanos(),
     };
-    let patience = if slot.occupant() == SlotState::Starting {
+    let blocked_after = if slot.occupant() == SlotState::Starting {
         // It will come to the work that waits.
         IN_DOUBT
     } else {
-        patience
+        blocked_after
     };
-    watch.look(look, patience, || slot.activity())
+    watch.look(look, blocked_after, || slot.activity())
 }
 
 /// The time as the detector counts it.
@@ -137,6 +138,3 @@ fn count_as_blocked(shared: &RuntimeInner, slot: &WorkerSlot) -> bool {
     waking::block_in_short_task(shared, &slot.in_short_task);
     is_new
 }
-
-/// Time between two checks of a thread that was detected as blocked.
-const RECHECKS_APART: Duration = Duration::from_millis(1);

@@ -1,12 +1,15 @@
 //! Burst mode: how closely sweeps follow each other while one thread after the other is detected as blocked.
 //!
 //! Jobs that block often come in crowds, and each thread that is added then blocks in the same way. When a sweep
-//! detects threads that were just added, burst mode begins: sweeps follow each other closely, the patience is short,
+//! detects threads that were just added, burst mode begins: sweeps follow each other closely, a thread counts as blocked sooner,
 //! and two threads more may run than otherwise (`sleep/policy.rs`). So a crowd of 64 is detected four at a time. Burst mode
 //! ends when sweeps detect no more threads. The longer it lasts, the longer the pauses between its sweeps become.
 //!
 //! Not here: which threads are blocked (`blocked.rs`).
 
+use crate::runtime::monitor::policy::{
+    BLOCKED_AFTER, BLOCKED_AFTER_IN_BURST, BURST_ENDS_AFTER, BURST_PAUSE_MIN, BURST_PAUSE_SHARE,
+};
 use std::time::{Duration, Instant};
 
 /// Burst mode, on or off.
@@ -31,10 +34,9 @@ impl BurstMode {
             });
             burst.last_detected = now;
             burst.sweeps_that_detected += 1;
-        } else if self
-            .0
-            .is_some_and(|burst| now.saturating_duration_since(burst.last_detected) >= ENDS_AFTER)
-        {
+        } else if self.0.is_some_and(|burst| {
+            now.saturating_duration_since(burst.last_detected) >= BURST_ENDS_AFTER
+        }) {
             self.end();
         }
     }
@@ -56,11 +58,11 @@ impl BurstMode {
     /// After what time the next sweep must follow; `None` while it is off.
     pub(super) fn pause(&self, now: Instant) -> Option<Duration> {
         let lasted = now.saturating_duration_since(self.0?.since);
-        Some((lasted / PAUSE_SHARE).max(PAUSE_MIN))
+        Some((lasted / BURST_PAUSE_SHARE).max(BURST_PAUSE_MIN))
     }
 
     /// How long a thread must be off the processor inside a job to be blocked.
-    pub(super) fn patience(&self) -> Duration {
+    pub(super) fn blocked_after(&self) -> Duration {
         if self.is_on() {
             BLOCKED_AFTER_IN_BURST
         } else {
@@ -69,19 +71,11 @@ impl BurstMode {
     }
 }
 
-/// A thread that is off the processor for this long inside a job is blocked; shorter waits are not worth
-/// another thread.
-const BLOCKED_AFTER: Duration = Duration::from_micros(400);
-const BLOCKED_AFTER_IN_BURST: Duration = Duration::from_micros(50);
-const PAUSE_MIN: Duration = Duration::from_micros(60);
-/// A pause is this part of the time that the burst has lasted, so that it costs little in the long run.
-const PAUSE_SHARE: u32 = 64;
-const ENDS_AFTER: Duration = Duration::from_millis(2);
-
 #[cfg(test)]
 mod tests {
     use super::{
-        BLOCKED_AFTER, BLOCKED_AFTER_IN_BURST, BurstMode, ENDS_AFTER, PAUSE_MIN, PAUSE_SHARE,
+        BLOCKED_AFTER, BLOCKED_AFTER_IN_BURST, BURST_ENDS_AFTER, BURST_PAUSE_MIN,
+        BURST_PAUSE_SHARE, BurstMode,
     };
     use crate::sync::clock;
 
@@ -89,20 +83,23 @@ mod tests {
     fn it_lasts_while_threads_are_detected_and_its_pauses_grow() {
         let (mut mode, begun) = (BurstMode::default(), clock::now());
         mode.note(begun, 0);
-        assert_eq!((mode.pause(begun), mode.patience()), (None, BLOCKED_AFTER));
+        assert_eq!(
+            (mode.pause(begun), mode.blocked_after()),
+            (None, BLOCKED_AFTER)
+        );
         mode.note(begun, 1);
-        assert_eq!(mode.pause(begun), Some(PAUSE_MIN));
-        assert_eq!(mode.patience(), BLOCKED_AFTER_IN_BURST);
+        assert_eq!(mode.pause(begun), Some(BURST_PAUSE_MIN));
+        assert_eq!(mode.blocked_after(), BLOCKED_AFTER_IN_BURST);
         let mut at = begun;
         for sweeps in 2..100 {
-            at += ENDS_AFTER;
+            at += BURST_ENDS_AFTER;
             mode.note(at, 3);
             assert_eq!(mode.sweeps_that_detected(), sweeps);
         }
-        assert_eq!(mode.pause(at), Some((at - begun) / PAUSE_SHARE));
-        mode.note(at + ENDS_AFTER / 2, 0);
+        assert_eq!(mode.pause(at), Some((at - begun) / BURST_PAUSE_SHARE));
+        mode.note(at + BURST_ENDS_AFTER / 2, 0);
         assert!(mode.is_on());
-        mode.note(at + ENDS_AFTER, 0);
+        mode.note(at + BURST_ENDS_AFTER, 0);
         assert!(!mode.is_on());
     }
 }

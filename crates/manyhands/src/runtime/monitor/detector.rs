@@ -10,6 +10,7 @@
 //!
 //! Not here: reading clocks and states (`blocked.rs`), and adding threads (`sweep.rs`).
 
+use crate::runtime::monitor::policy::{IN_DOUBT, OFF_PROCESSOR_SHARE};
 use crate::sync::thread_state::Activity;
 use std::time::Duration;
 
@@ -57,12 +58,12 @@ pub(crate) struct Look {
 }
 
 impl Watch {
-    /// Takes one more look into account. A thread that was off the processor for `patience` is blocked, unless
+    /// Takes one more look into account. A thread that was off the processor for `blocked_after` is blocked, unless
     /// `activity`, which is called only if it matters, says that it is runnable.
     pub(crate) fn look(
         &mut self,
         look: Look,
-        patience: Duration,
+        blocked_after: Duration,
         activity: impl FnOnce() -> Option<Activity>,
     ) -> ThreadVerdict {
         if look.job.is_none() || look.job != self.job {
@@ -88,7 +89,7 @@ impl Watch {
         }
         let found = match used {
             Some(used) if is_much(used, elapsed) => ThreadVerdict::Runs,
-            Some(_) if elapsed < patience => return self.verdict,
+            Some(_) if elapsed < blocked_after => return self.verdict,
             Some(_) => match activity() {
                 Some(Activity::Runnable) => ThreadVerdict::Starved,
                 None if elapsed < IN_DOUBT => return self.verdict,
@@ -165,13 +166,6 @@ fn is_nearly_all(used_nanos: u64, elapsed: Duration) -> bool {
     u128::from(used_nanos) * 8 >= elapsed.as_nanos() * 7
 }
 
-/// A thread that used less than this part of the time was off the processor.
-const OFF_PROCESSOR_SHARE: u128 = 8;
-/// How long the monitor waits before it acts on what may have another reason: where all processors are taken, longer than
-/// the holder of a lock usually waits for one; where the system reports only processor time or only the state; and where a
-/// thread is on its way to work.
-pub(super) const IN_DOUBT: Duration = Duration::from_millis(50);
-
 #[cfg(test)]
 mod tests {
     use super::{IN_DOUBT, Look, ThreadVerdict, Watch};
@@ -211,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_sleeps_inside_a_job_is_blocked_after_the_patience() {
+    fn a_thread_that_sleeps_inside_a_job_is_blocked_after_the_least_time() {
         let trace = [
             (0, Some(1), Some(50), Some(Asleep)),
             (200, Some(1), Some(50), Some(Asleep)),
@@ -355,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn with_one_sign_the_patience_is_longer_and_without_any_no_thread_is_detected() {
+    fn with_one_sign_it_takes_longer_and_without_any_no_thread_is_detected() {
         let steps = |time: Duration| u64::try_from(time.as_micros()).expect("short") / 200;
         let soon = steps(IN_DOUBT) - 2;
         let late = steps(IN_DOUBT) + 2;

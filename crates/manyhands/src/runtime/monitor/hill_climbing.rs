@@ -31,7 +31,7 @@ pub(crate) struct Sample {
 /// The climber's answer to a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Advice {
-    /// How many threads are to run.
+    /// How many threads should run.
     pub(crate) threads: usize,
     /// Why the number changed.
     pub(crate) reason: Reason,

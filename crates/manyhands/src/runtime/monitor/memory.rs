@@ -2,6 +2,7 @@
 //!
 //! Not here: what the monitor does then (`sweep.rs`).
 
+use crate::runtime::monitor::policy::FULL_PERCENT;
 use crate::sync::files;
 use std::path::{Path, PathBuf};
 
@@ -77,9 +78,6 @@ fn statistic(text: &str, name: &str) -> Option<u64> {
         .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line?.trim().parse().ok()
 }
-
-/// From here on no threads are added in place of blocked ones.
-const FULL_PERCENT: u128 = 80;
 
 #[cfg(test)]
 mod tests {

@@ -15,8 +15,6 @@ pub(crate) mod control;
 #[cfg(not(loom))]
 mod detector;
 #[cfg(not(loom))]
-pub(crate) mod favour;
-#[cfg(not(loom))]
 mod hill_climbing;
 #[cfg(not(loom))]
 mod hill_climbing_sampler;
@@ -24,6 +22,9 @@ mod hill_climbing_sampler;
 mod long_job;
 #[cfg(not(loom))]
 mod memory;
+#[cfg(not(loom))]
+pub(crate) mod overcommit;
+pub(crate) mod policy;
 #[cfg(not(loom))]
 mod stall;
 #[cfg(not(loom))]
@@ -42,6 +43,6 @@ pub use changes::{ThreadChange, ThreadChangeReason};
 #[cfg(not(loom))]
 pub use long_job::LongJob;
 #[cfg(not(loom))]
-pub use stall::{Stall, StalledThread, Wait};
+pub(crate) use policy::STALLED_AFTER;
 #[cfg(not(loom))]
-pub(crate) use stalled::STALLED_AFTER;
+pub use stall::{Stall, StalledThread, Wait};

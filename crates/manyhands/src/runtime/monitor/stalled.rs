@@ -6,11 +6,11 @@
 //!
 //! Not here: the report (`stall.rs`).
 
-use crate::runtime::monitor::detector::IN_DOUBT;
+use crate::runtime::monitor::policy::{IN_DOUBT, STALLED_AFTER};
 use crate::runtime::sleep::policy;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::{RuntimeInner, Stall};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// What the monitor remembers of it from sweep to sweep.
 #[derive(Debug, Default)]
@@ -92,6 +92,3 @@ fn is_worker_on_its_way(shared: &RuntimeInner) -> bool {
         }
     })
 }
-
-/// Work that waits while nothing runs is reported after this time.
-pub(crate) const STALLED_AFTER: Duration = Duration::from_millis(100);

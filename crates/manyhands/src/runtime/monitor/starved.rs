@@ -1,6 +1,6 @@
 //! Work that starves behind long computations: which threads compute at one job for long.
 //!
-//! A sweep notes such jobs. When they hold every place, a thread beyond the limit may run short tasks (`favour.rs`,
+//! A sweep notes such jobs. When they occupy every worker, a thread beyond the limit may run short tasks (`overcommit.rs`,
 //! `worker/short_tasks.rs`). For other work a sweep adds a thread only when they have held every place for half a
 //! second, or for five seconds where other threads want the processors (`sleep/policy.rs`).
 //!
@@ -9,7 +9,8 @@
 use crate::integrations::tracing_events;
 use crate::job::{JobKind, SlotNumber};
 use crate::runtime::monitor::detector::{ThreadVerdict, Watch};
-use crate::runtime::monitor::favour::is_long;
+use crate::runtime::monitor::overcommit::is_long;
+use crate::runtime::monitor::policy::NOTED_AFTER;
 use crate::runtime::sleep::policy;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{LongJob, RuntimeInner};
@@ -45,7 +46,7 @@ pub(super) struct Long {
 }
 
 impl Long {
-    /// How many threads starve waiting work. One beyond the limit is made up for where short tasks are favoured, and counts
+    /// How many threads starve waiting work. One beyond the limit is made up for while overcommit lasts, and counts
     /// only where it has a place that nobody else has.
     pub(super) fn starving(&self, shared: &RuntimeInner) -> usize {
         let others = shared.idle.running_others();
@@ -133,6 +134,3 @@ fn note(shared: &RuntimeInner, slot: &WorkerSlot, at: Instant, running_for: Dura
         task,
     });
 }
-
-/// A computation of this length is noted.
-const NOTED_AFTER: Duration = Duration::from_millis(10);

@@ -9,12 +9,15 @@
 use crate::runtime::RuntimeInner;
 use crate::runtime::monitor::blocked::{Found, Threads};
 use crate::runtime::monitor::burst::BurstMode;
-use crate::runtime::monitor::favour::{Favour, Held, outlasting};
 use crate::runtime::monitor::hill_climbing_sampler::HillClimbingSampler;
 use crate::runtime::monitor::memory;
+use crate::runtime::monitor::overcommit::{
+    OvercommitForShort, SaturationSample, count_overrunning,
+};
+use crate::runtime::monitor::policy::STALLED_AFTER;
 use crate::runtime::monitor::stalled::Stalls;
 use crate::runtime::sleep::{policy, waking};
-use crate::runtime::worker::held_places::Places;
+use crate::runtime::worker::saturation::Saturation;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::sync::clock;
 use std::time::{Duration, Instant};
@@ -29,7 +32,7 @@ pub(crate) struct Sweeper {
     sampler: Option<HillClimbingSampler>,
     /// How many threads more than the workers may run, by hill climbing.
     climbed: usize,
-    favour: Favour,
+    overcommit: OvercommitForShort,
     memory_checked: Option<Instant>,
 }
 
@@ -44,8 +47,8 @@ pub(crate) enum Sweep {
     Busy,
     /// Work waits, and some of the running threads are blocked, or may be.
     Watch,
-    /// Long jobs hold every place, or did a moment ago. Who brings a short task wakes a thread for it.
-    Held,
+    /// Long jobs occupy every worker, or did a moment ago. A push of a short task wakes a thread for it.
+    Saturated,
     /// A thread needed help, or may need it at the next sweep.
     Trouble,
     /// The next sweep must follow after this time.
@@ -77,7 +80,7 @@ impl Sweeper {
         if looks {
             let mut found = self.look(shared, now);
             self.react(shared, now, &found);
-            self.favour_short_tasks(shared, now, &mut found);
+            self.overcommit_for_short_tasks(shared, now, &mut found);
             if let Some(pause) = self.burst.pause(now) {
                 return Sweep::Burst(pause);
             }
@@ -86,8 +89,8 @@ impl Sweeper {
                 let is_open = found.undecided > 0 || shared.idle.census().detected_blocked > 0;
                 return if is_open {
                     Sweep::Watch
-                } else if self.favour.is_on() {
-                    Sweep::Held
+                } else if self.overcommit.is_on() {
+                    Sweep::Saturated
                 } else if found.long.threads > 0 {
                     Sweep::Watch
                 } else {
@@ -129,9 +132,9 @@ impl Sweeper {
         } else {
             Found::default()
         };
-        self.favour_short_tasks(shared, now, &mut found);
-        if !shared.idle.has_room() && self.favour.is_on() {
-            return Sweep::Held;
+        self.overcommit_for_short_tasks(shared, now, &mut found);
+        if !shared.idle.has_room() && self.overcommit.is_on() {
+            return Sweep::Saturated;
         }
         if !shared.idle.has_room() && found.at_same_job == 0 {
             return Sweep::Busy;
@@ -144,7 +147,7 @@ impl Sweeper {
     }
 
     fn look(&mut self, shared: &RuntimeInner, now: Instant) -> Found {
-        self.threads.look(shared, now, self.burst.patience())
+        self.threads.look(shared, now, self.burst.blocked_after())
     }
 
     /// Makes room, and wakes or starts workers that use it.
@@ -169,26 +172,32 @@ impl Sweeper {
         }
     }
 
-    /// Lets threads beyond the limit run short tasks while long jobs hold every place.
-    fn favour_short_tasks(&mut self, shared: &RuntimeInner, now: Instant, found: &mut Found) {
-        let was_on = self.favour.is_on();
-        let is_new = !was_on && shared.idle.favours_short_tasks();
-        let threads = self.favour.update(Held {
+    /// Lets threads beyond the limit run short tasks while long jobs occupy every worker.
+    fn overcommit_for_short_tasks(
+        &mut self,
+        shared: &RuntimeInner,
+        now: Instant,
+        found: &mut Found,
+    ) {
+        let was_on = self.overcommit.is_on();
+        let is_new = !was_on && shared.idle.overcommits();
+        let threads = self.overcommit.update(SaturationSample {
             now,
             long: found.long.threads,
             begun_long: found.long.begun,
-            by_kinds: is_new || matches!(shared.places_of_long_kinds(), Places::Held(_)),
+            by_kinds: is_new || matches!(shared.saturation(), Saturation::Full(_)),
             running: shared.idle.running(),
             in_short_tasks: shared.idle.in_short_tasks(),
-            outlasting: outlasting(&mut found.long.taken_for_short),
+            overrunning: count_overrunning(&mut found.long.taken_for_short),
             limit: shared.idle.limit(),
         });
         let threads = u32::try_from(threads).unwrap_or(u32::MAX);
-        if was_on || self.favour.is_on() {
-            // Else who brings a task may just have begun it.
+        if was_on || self.overcommit.is_on() {
+            // Else a push may just have started it.
             shared.idle.set_extra_for_short_tasks(threads);
         }
-        if shared.has_waiting_tasks() && self.favour.wakes(now, shared.short_tasks_found.read()) {
+        if shared.has_waiting_tasks() && self.overcommit.wakes(now, shared.short_tasks_found.read())
+        {
             waking::wake_for_short_task(shared);
         }
     }
@@ -209,7 +218,7 @@ impl Sweeper {
     ) {
         let is_due = self
             .memory_checked
-            .is_none_or(|last| now.saturating_duration_since(last) >= MEMORY_CHECKS_APART);
+            .is_none_or(|last| now.saturating_duration_since(last) >= STALLED_AFTER);
         if is_due && (shared.idle.has_spare_threads() || shared.idle.is_scarce()) {
             self.memory_checked = Some(now);
             shared.idle.set_scarce(is_scarce());
@@ -230,8 +239,6 @@ fn help_if_stuck(slot: &WorkerSlot) -> bool {
     }
     true
 }
-
-const MEMORY_CHECKS_APART: Duration = Duration::from_millis(100);
 
 #[cfg(all(test, not(loom), not(shuttle)))]
 mod tests;

@@ -17,6 +17,10 @@
 
 use crate::job::contain;
 use crate::runtime::RuntimeInner;
+use crate::runtime::monitor::policy::{
+    BLOCKED_AFTER, INTERVAL_MAX, INTERVAL_MIN, INTERVAL_SATURATED, LONG, STALLED_AFTER,
+    TIMERS_APART,
+};
 use crate::runtime::monitor::sweep::{Sweep, Sweeper};
 use crate::runtime::monitor::switch::{AfterSwitch, State, Switch};
 use crate::sync::{lock, thread, thread_state};
@@ -150,7 +154,7 @@ fn watch(switch: &Switch, weak: &Weak<RuntimeInner>) {
         } else {
             switch.speed_up();
         }
-        if pace.inactive_for >= INACTIVE_MIN {
+        if pace.inactive_for >= STALLED_AFTER {
             switch.rest(|| {
                 !shared.idle.is_inactive()
                     || shared.has_visible_work(None)
@@ -182,8 +186,8 @@ impl Pace {
         self.interval = match sweep {
             Sweep::Burst(pause) => pause,
             Sweep::Trouble => (self.interval / 2).max(INTERVAL_MIN),
-            Sweep::Watch => (self.interval * 2).clamp(INTERVAL_MIN, INTERVAL_SLOW),
-            Sweep::Held => (self.interval * 2).clamp(INTERVAL_MIN, INTERVAL_HELD),
+            Sweep::Watch => (self.interval * 2).clamp(INTERVAL_MIN, LONG),
+            Sweep::Saturated => (self.interval * 2).clamp(INTERVAL_MIN, INTERVAL_SATURATED),
             Sweep::Inactive | Sweep::Nothing | Sweep::Busy => {
                 (self.interval * 2).clamp(INTERVAL_MIN, INTERVAL_MAX)
             }
@@ -195,35 +199,22 @@ impl Pace {
         };
     }
 
-    /// Threads run calls alone: one that goes on is to be opened soon.
+    /// Threads run calls alone: one that goes on must be opened soon.
     fn stay_close(&mut self) {
-        self.interval = self.interval.min(INTERVAL_BESIDE_CALLS);
+        self.interval = self.interval.min(BLOCKED_AFTER);
         self.inactive_for = Duration::ZERO;
     }
 
     /// Whether a thread that brings work may alert the monitor. Not where the running threads make progress:
     /// there each thread that brings work would alert it.
     fn is_slow_after(&self, sweep: Sweep) -> bool {
-        self.interval >= INTERVAL_SLOW && !matches!(sweep, Sweep::Busy | Sweep::Held)
+        self.interval >= LONG && !matches!(sweep, Sweep::Busy | Sweep::Saturated)
     }
 }
 
-/// The least time between two looks at the timers of busy workers.
-const TIMERS_APART: Duration = Duration::from_micros(500);
-const INTERVAL_MIN: Duration = Duration::from_micros(200);
-const INTERVAL_SLOW: Duration = Duration::from_millis(1);
-/// While threads run calls alone. One that goes on is opened at the second look.
-const INTERVAL_BESIDE_CALLS: Duration = Duration::from_micros(400);
-/// While long jobs hold every place; their end, or that one of them blocks, is seen that much later.
-const INTERVAL_HELD: Duration = Duration::from_millis(2);
-const INTERVAL_MAX: Duration = Duration::from_millis(10);
-/// The monitor sleeps after this long without a thread that takes part. The thread that wakes it again pays a system
-/// call.
-const INACTIVE_MIN: Duration = Duration::from_millis(100);
-
 #[cfg(test)]
 mod tests {
-    use super::{INTERVAL_HELD, INTERVAL_MAX, INTERVAL_SLOW, Pace};
+    use super::{INTERVAL_MAX, INTERVAL_SATURATED, LONG, Pace};
     use crate::runtime::monitor::sweep::Sweep;
     use std::time::Duration;
 
@@ -238,7 +229,7 @@ mod tests {
     fn sweeps_become_seldom_and_only_those_that_an_alert_could_help_can_be_hastened() {
         assert_eq!(settled(Sweep::Nothing), (INTERVAL_MAX, true));
         assert_eq!(settled(Sweep::Busy), (INTERVAL_MAX, false));
-        assert_eq!(settled(Sweep::Watch), (INTERVAL_SLOW, true));
-        assert_eq!(settled(Sweep::Held), (INTERVAL_HELD, false));
+        assert_eq!(settled(Sweep::Watch), (LONG, true));
+        assert_eq!(settled(Sweep::Saturated), (INTERVAL_SATURATED, false));
     }
 }

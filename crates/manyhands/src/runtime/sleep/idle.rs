@@ -36,7 +36,7 @@
 //! sleepers. So the order of bit and count does not matter. The bit comes first, which saves the start of a thread.
 //!
 //! I2: a worker beyond the limit finds no room when it has announced, so for short tasks the step above is not enough. The
-//! pusher of one who can claim nobody sets `short_task_waits` and tries once more. A worker that has announced and sees
+//! thread that pushes one, and can claim nobody, sets `short_task_waits` and tries once more. A worker that has announced and sees
 //! the limit for short tasks not reached takes the flag back, and looks again. All of this is SeqCst: if the flag is
 //! set after that, the pusher's second try finds the bit and the lowered count. A worker that watches sockets while it is
 //! announced sets the flag itself for what these put into its own queue.
@@ -47,7 +47,7 @@
 mod bits;
 mod counts;
 #[cfg(not(loom))]
-mod held;
+mod saturation;
 mod searching;
 
 pub(crate) use crate::runtime::sleep::idle::counts::{Activity, ThreadCounts};
@@ -67,8 +67,8 @@ pub(crate) struct Idle {
     extra: AtomicU32,
     /// How many more than those may run short tasks, for a while.
     extra_for_short_tasks: AtomicU32,
-    /// Who brings a short task is to look whether long jobs hold every place.
-    may_find_places_held: AtomicBool,
+    /// Set: a push of a short task checks whether slow jobs occupy every worker.
+    may_be_saturated: AtomicBool,
     /// Threads beyond the limit that look for a short task, or run one: the number of slots with that flag.
     in_short_tasks: AtomicU32,
     /// Set when a short task was queued and no thread could be claimed for it.
@@ -122,7 +122,7 @@ impl Idle {
             detected_blocked: AtomicU32::new(0),
             extra: AtomicU32::new(0),
             extra_for_short_tasks: AtomicU32::new(0),
-            may_find_places_held: AtomicBool::new(false),
+            may_be_saturated: AtomicBool::new(false),
             in_short_tasks: AtomicU32::new(0),
             short_task_waits: AtomicBool::new(false),
             sleepers: bits(),
@@ -193,7 +193,7 @@ impl Idle {
     /// Whether no more threads run than may with those in short tasks, or with one that may not have looked yet.
     pub(crate) fn is_full_of_short_tasks(&self) -> bool {
         let max = self.running_max() as usize + self.in_short_tasks().max(1);
-        self.favours_short_tasks() && self.running() <= max
+        self.overcommits() && self.running() <= max
     }
 
     /// Worker beyond the limit: looks for a short task, and runs it. Until it has ended or is blocked it keeps nobody from
@@ -205,7 +205,8 @@ impl Idle {
         }
     }
 
-    /// Its end, or it is blocked: were it counted then, one more could run long tasks. Returns whether it was counted.
+    /// Called when the task ends or blocks. A blocked thread must not count, or one more long task could run. Returns whether
+    /// it was counted.
     #[inline]
     pub(crate) fn end_short_task(&self, flag: &CountedFlag) -> bool {
         let is_end = flag.is_set() && flag.clear();
@@ -229,14 +230,14 @@ impl Idle {
 
     /// Whether threads beyond the limit may run short tasks now; see `worker/short_tasks.rs`.
     #[inline]
-    pub(crate) fn favours_short_tasks(&self) -> bool {
+    pub(crate) fn overcommits(&self) -> bool {
         // Relaxed: advice.
         self.extra_for_short_tasks.load(Ordering::Relaxed) > 0
     }
 
     /// Worker beyond the limit: whether it may run a short task.
     pub(crate) fn may_run_short_task(&self) -> bool {
-        self.favours_short_tasks() && self.running() <= self.running_short_max() as usize
+        self.overcommits() && self.running() <= self.running_short_max() as usize
     }
 
     /// Monitor: lets `count` threads beyond all others run short tasks.
@@ -295,7 +296,7 @@ impl Idle {
         if mark.is_set() {
             return false;
         }
-        // SeqCst: I1; as for who declares it. Counted first: a thread that clears the flag at once lowers what was raised.
+        // SeqCst: I1; as for a thread that declares it. Counted first: a thread that clears the flag at once lowers what was raised.
         self.detected_blocked.fetch_add(1, Ordering::SeqCst);
         let is_new = mark.set();
         if !is_new {
@@ -369,7 +370,7 @@ impl Idle {
         self.claim_below(|| self.running_max())
     }
 
-    /// Claims a worker that is to run a short task, if one more may do so. Else the next one that falls asleep looks again.
+    /// Claims a worker to run a short task, if one more may do so. Else the next one that falls asleep looks again.
     pub(crate) fn claim_for_short_task(&self) -> Option<Claim> {
         let claim = || self.claim_below(|| self.running_short_max());
         claim().or_else(|| {
@@ -389,7 +390,7 @@ impl Idle {
 
     /// Announced worker: whether it must look again for a short task that nobody was claimed for.
     pub(crate) fn takes_call_for_short_task(&self) -> bool {
-        self.favours_short_tasks()
+        self.overcommits()
             && self.running() < self.running_short_max() as usize
             // SeqCst: I2; read after the count was lowered.
             && self.short_task_waits.swap(false, Ordering::SeqCst)

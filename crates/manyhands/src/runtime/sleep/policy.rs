@@ -6,8 +6,10 @@
 //! Work that is simply there, such as a task, a closure of a scope or an entry that a thief has asked for, has one rule:
 //! somebody must come for it (`waking::wake_if_nobody_searches`). Everything else is decided here.
 //!
-//! Not here: the steps (`waking.rs`), the memory of a thread's series of calls (`fork_join/series.rs`), and which threads
-//! beyond the limit run short tasks (`monitor/favour.rs`).
+//! The numbers of searching, waking and sharing forks are here, too.
+//!
+//! Not here: the steps (`waking.rs`), the numbers of the monitor (`monitor/policy.rs`), the memory of a thread's series of
+//! calls (`fork_join/series.rs`), and which threads beyond the limit run short tasks (`monitor/overcommit.rs`).
 
 use crate::runtime::sleep::waking::Notify;
 use std::time::Duration;
@@ -119,7 +121,7 @@ pub(crate) enum WantedFor {
     Sleep,
 }
 
-/// Helper of a call: whether it leaves. Not if somebody searches, who takes the tasks or is one thread too many itself; but
+/// Helper of a call: whether it leaves. Not if a worker searches: it takes the tasks, or is the one thread too many. But
 /// nobody else can take its own tasks.
 pub(crate) fn gives_way(wanted: Option<WantedFor>, is_anyone_searching: bool) -> bool {
     match wanted {
@@ -129,8 +131,8 @@ pub(crate) fn gives_way(wanted: Option<WantedFor>, is_anyone_searching: bool) ->
     }
 }
 
-/// Sweep that sees work which nobody runs, while `running` threads run: whether somebody who searches comes for it. Where
-/// nobody runs, who counts as one that searches is blocked.
+/// Sweep that sees work which nobody runs, while `running` threads run: whether a searching worker comes for it. Where
+/// nobody runs, the worker that counts as searching is blocked.
 pub(crate) fn searcher_comes(running: usize, is_anyone_searching: bool) -> bool {
     is_anyone_searching && running > 0
 }
@@ -156,6 +158,46 @@ const BURST_HEADROOM: usize = 2;
 const STARVED_AFTER: Duration = Duration::from_millis(500);
 /// The same where other threads want the processors: the computations may wait for queued work.
 const STARVED_AFTER_ALL: Duration = Duration::from_secs(5);
+
+/// How long a wake takes, until it was measured. A worker that keeps finding work by spinning spins as long.
+pub(crate) const WAKE_NANOS_FIRST: u64 = 50_000;
+/// A worker that never finds work by spinning spins this long.
+pub(crate) const SPIN_NANOS_MIN: u64 = 2_000;
+/// Calls that follow each other within this belong to a series. A worker that was woken on purpose spins as long, to meet the
+/// next call of one.
+pub(crate) const SERIES_GAP_NANOS: u64 = 30_000;
+/// How long a waiter that finds nothing to help with stays awake.
+pub(crate) const SPIN_NANOS: u64 = 25_000;
+/// Rounds of a plain spin before anything more expensive: most waits of a balanced split end here.
+pub(crate) const SPINS_BEFORE_HELPING: u32 = 64;
+/// One level in this number counts towards the heartbeat; each recursion passes through the first of them.
+pub(crate) const LEVELS_APART: usize = 8;
+/// About a hundred joins pass between two reads of the clock.
+pub(crate) const PUSHES_PER_BEAT: u32 = 16;
+/// A join that takes less is faster done alone than with a thief, which costs about a microsecond or, when
+/// it loses its processor meanwhile, far more.
+pub(crate) const OFFER_NANOS_MIN: u64 = 10_000;
+/// Looks at a scope's empty queue before a helper leaves.
+pub(crate) const EMPTY_LOOKS_MAX: u32 = 4;
+/// About half a microsecond: the helper empties a queue that fills up meanwhile without contention for each closure.
+pub(crate) const SPINS_BETWEEN_LOOKS: u32 = 32;
+/// How long a worker's steal grace is respected: longer than two tasks take to pass on as much as one poll may, and short
+/// beside what a second worker is worth.
+pub(crate) const GRACE_RESPECTED_NANOS: u64 = 8_000;
+/// Pieces of work in a round. Prime, so that it does not beat with what tasks do in rounds.
+pub(crate) const GLOBAL_QUEUE_INTERVAL_MAX: u32 = 61;
+/// One for each place to look at.
+pub(crate) const GLOBAL_QUEUE_INTERVAL_MIN: u32 = 3;
+/// The length of a round: short beside what a person notices, long beside a look.
+pub(crate) const ROUND_NANOS: u64 = 500_000;
+/// A task of low priority that has waited for this long comes first,
+pub(crate) const OVERDUE_NANOS: u64 = 10_000_000;
+/// after this many turns of others.
+pub(crate) const OVERDUE_TURNS: usize = 4;
+/// Most tasks moved in one go: enough to share the price of a steal, few enough to leave some behind.
+pub(crate) const TASKS_TAKEN_MAX: usize = 32;
+/// Time between two timer polls of a busy worker: short beside a tick.
+pub(crate) const POLL_NANOS_APART: u64 = 200_000;
 
 #[cfg(test)]
 mod tests {

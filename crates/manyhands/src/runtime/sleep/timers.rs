@@ -15,6 +15,7 @@
 //! In a simulation the clock is virtual, and the simulator advances the only wheel; see `simulation`.
 
 use crate::job::RunPermit;
+use crate::runtime::sleep::policy::POLL_NANOS_APART;
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::SlotState;
@@ -108,7 +109,7 @@ impl OccupiedSlot {
         next_timer.into_iter().chain(limit).min()
     }
 
-    /// Whether the occupant's wheel is to be advanced.
+    /// Whether the occupant's wheel must be advanced.
     pub(crate) fn is_timer_due(&self) -> bool {
         until(self.timers.next_due(), Moment::now) == Some(Duration::ZERO)
     }
@@ -150,9 +151,9 @@ impl TimerPoll {
         {
             self.last_poll = now.max(1);
             // A woken task waits in this worker's queue, which the worker looks at next.
-            slot.is_turning.set(true);
+            slot.advances_timers.set(true);
             slot.fire_timers();
-            slot.is_turning.set(false);
+            slot.advances_timers.set(false);
         }
     }
 }
@@ -164,5 +165,3 @@ fn until(tick: u64, now: impl FnOnce() -> Moment) -> Option<Duration> {
 
 /// The monitor advances the wheel of a worker that is this late.
 const TICKS_OVERDUE: u64 = 1;
-/// Time between two timer polls of a busy worker: short beside a tick.
-const POLL_NANOS_APART: u64 = 200_000;

@@ -23,7 +23,7 @@ pub(crate) trait Pool {
     fn has_visible_work(&self) -> bool;
 
     /// Unparks a worker that was claimed.
-    fn unpark(&self, worker: usize, waker: Waker);
+    fn unpark(&self, worker: usize, next: CallerNext);
 
     /// Starts the thread of a worker that was claimed; false if there can be none.
     fn start(&self, worker: usize) -> bool;
@@ -42,9 +42,9 @@ pub(crate) trait Pool {
     fn look_for_end(&self);
 }
 
-/// What a waker does after the wake.
+/// What the thread that wakes does after the wake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Waker {
+pub(crate) enum CallerNext {
     /// It goes on running, and needs its processor itself.
     GoesOn,
     /// It has left the pool, and goes on with the program's code: it needs its processor, though its place is free.
@@ -56,14 +56,14 @@ pub(crate) enum Waker {
 /// Wakes a worker for new work, unless one is already searching. If no more may run, alerts the monitor, which checks
 /// whether the running threads are blocked.
 pub(crate) fn wake_if_nobody_searches(pool: &impl Pool) {
-    wake_unless_somebody_searches(pool, Waker::GoesOn);
+    wake_unless_somebody_searches(pool, CallerNext::GoesOn);
 }
 
-fn wake_unless_somebody_searches(pool: &impl Pool, waker: Waker) {
+fn wake_unless_somebody_searches(pool: &impl Pool, next: CallerNext) {
     if !pool.idle().has_room() {
         pool.alert_monitor();
     } else if !pool.idle().is_anyone_searching() {
-        wake(pool, waker);
+        wake(pool, next);
     }
 }
 
@@ -83,22 +83,22 @@ pub(crate) fn wake_for_task(pool: &impl Pool, is_short: bool) {
 /// Wakes a worker for a short task, or starts one, if one more may run such tasks. Returns whether it did.
 #[cold]
 pub(crate) fn wake_for_short_task(pool: &impl Pool) -> bool {
-    wake_claimed(pool, pool.idle().claim_for_short_task(), Waker::GoesOn)
+    wake_claimed(pool, pool.idle().claim_for_short_task(), CallerNext::GoesOn)
 }
 
 /// Wakes a worker, or starts one, if one more may run. Returns whether it did.
 #[cold]
-pub(crate) fn wake(pool: &impl Pool, waker: Waker) -> bool {
-    wake_claimed(pool, pool.idle().claim(), waker)
+pub(crate) fn wake(pool: &impl Pool, next: CallerNext) -> bool {
+    wake_claimed(pool, pool.idle().claim(), next)
 }
 
 /// Unparks or starts the worker that was claimed, or another one. Returns whether it did.
-fn wake_claimed(pool: &impl Pool, mut claim: Option<Claim>, waker: Waker) -> bool {
+fn wake_claimed(pool: &impl Pool, mut claim: Option<Claim>, next: CallerNext) -> bool {
     while let Some(claimed) = claim {
         pool.arm_monitor();
         match claimed {
             Claim::Asleep(worker) => {
-                pool.unpark(worker, waker);
+                pool.unpark(worker, next);
                 return true;
             }
             Claim::Unstarted(worker) if pool.start(worker) => return true,
@@ -114,7 +114,7 @@ pub(crate) fn wake_worker(pool: &impl Pool, worker: usize) {
     match pool.idle().claim_worker(worker) {
         WorkerClaim::Asleep => {
             pool.arm_monitor();
-            pool.unpark(worker, Waker::GoesOn);
+            pool.unpark(worker, CallerNext::GoesOn);
         }
         WorkerClaim::Awake => {}
         WorkerClaim::AwakeAfterRaise => {
@@ -126,19 +126,19 @@ pub(crate) fn wake_worker(pool: &impl Pool, worker: usize) {
 
 /// After room has become free: wakes a worker if work is visible.
 pub(crate) fn use_room(pool: &impl Pool) {
-    use_room_of(pool, Waker::GoesOn);
+    use_room_of(pool, CallerNext::GoesOn);
 }
 
-fn use_room_of(pool: &impl Pool, waker: Waker) {
+fn use_room_of(pool: &impl Pool, next: CallerNext) {
     if pool.idle().has_room() && pool.has_visible_work() {
-        wake_unless_somebody_searches(pool, waker);
+        wake_unless_somebody_searches(pool, next);
     }
 }
 
 /// External thread: leaves the runtime.
 pub(crate) fn leave_external(pool: &impl Pool) {
     pool.idle().end(Activity::ExternalThread);
-    use_room_of(pool, Waker::HasLeft);
+    use_room_of(pool, CallerNext::HasLeft);
 }
 
 /// Running thread: is about to block. If work is visible, another worker takes its place at once. Ended by
@@ -146,14 +146,14 @@ pub(crate) fn leave_external(pool: &impl Pool) {
 pub(crate) fn begin_block(pool: &impl Pool) {
     pool.idle().begin(Activity::Blocked);
     if pool.idle().has_room() && !pool.idle().is_anyone_searching() && pool.has_visible_work() {
-        wake(pool, Waker::Leaves);
+        wake(pool, CallerNext::Leaves);
     }
     pool.arm_monitor();
 }
 
 /// Running thread: is blocked, perhaps in a short task; another one may be run in its place.
 pub(crate) fn block_in_short_task(pool: &impl Pool, flag: &CountedFlag) {
-    if pool.idle().end_short_task(flag) && pool.idle().favours_short_tasks() {
+    if pool.idle().end_short_task(flag) && pool.idle().overcommits() {
         wake_for_short_task(pool);
     }
 }
@@ -219,7 +219,7 @@ pub(crate) unsafe fn queue_outside<T: Linked>(
 }
 
 /// Worker: has taken tasks, and `is_more_left` where they came from; in whichever shard of a queue that has several. Another
-/// worker is to come for the rest. Those who pushed it may have relied on this one: on its search, or on its look after it
+/// worker is to come for the rest. The threads that pushed it may have relied on this one: on its search, or on its look after it
 /// had announced sleep.
 #[inline]
 pub(crate) fn leave_rest(pool: &impl Pool, is_more_left: bool) {
@@ -264,7 +264,7 @@ pub(crate) trait Worker {
     fn has_more(&self) -> bool;
 
     /// The steal grace of its own queue.
-    fn hold(&self) -> &StealGrace;
+    fn steal_grace(&self) -> &StealGrace;
 
     /// Called when it has announced sleep.
     fn announced(&mut self);
@@ -317,7 +317,7 @@ pub(crate) fn link_outside(
 pub(crate) enum Next<R> {
     /// Work, at the first look.
     FoundWork(R),
-    /// A short task, for a worker beyond the limit. `Idle::end_short_task` is to be called when it has been run.
+    /// A short task, for a worker beyond the limit. `Idle::end_short_task` must be called when it has been run.
     FoundShort(R),
     /// Work, after it has spun.
     Searched(R),
@@ -363,7 +363,7 @@ pub(crate) fn next<W: Worker>(
     Next::Slept(sleep(pool, index, worker))
 }
 
-/// Looks for a while, as one who searches: wakers wake no other worker meanwhile.
+/// Looks for a while, as a searching worker: wakers wake no other worker meanwhile.
 fn search<W: Worker>(
     pool: &impl Pool,
     worker: &mut W,
@@ -373,8 +373,8 @@ fn search<W: Worker>(
     worker.spin()
 }
 
-/// Whether this worker is one that more than may run. Of a thread that was woken for a short task and the worker that has
-/// just ended a long one, the former is: were it the latter, both would change places, and wake on each other's processor.
+/// True if this worker exceeds the limit. If the excess is the thread woken for a short task, that thread sleeps, not the worker
+/// that has just ended a long task: else both would change places, and wake on each other's processor.
 #[inline]
 fn is_beyond_limit(pool: &impl Pool, worker: &impl Worker) -> bool {
     pool.idle().is_overfull() && !(worker.has_place() && pool.idle().is_full_of_short_tasks())
@@ -398,7 +398,7 @@ pub(crate) enum Slept {
 /// Sleeps until claimed, until there is work after all or a timer is due, or until the runtime has ended.
 pub(crate) fn sleep(pool: &impl Pool, index: usize, sleeper: &mut impl Worker) -> Slept {
     // Before it announces sleep: searching workers must not leave its tasks alone any longer.
-    sleeper.hold().end();
+    sleeper.steal_grace().end();
     pool.idle().announce(index);
     sleeper.announced();
     let mut slept = Slept::NotAtAll;

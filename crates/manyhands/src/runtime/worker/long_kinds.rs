@@ -1,6 +1,6 @@
 //! The kinds of job that were seen to compute for long: a task of such a kind is long, any other is short.
 //!
-//! Not here: seeing it (`monitor/favour.rs`), and what is done with short tasks (`short_tasks.rs`).
+//! Not here: seeing it (`monitor/overcommit.rs`), and what is done with short tasks (`short_tasks.rs`).
 
 use crate::job::JobKind;
 use crate::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};

@@ -6,8 +6,6 @@ pub(crate) mod signal;
 pub(crate) mod steal_grace;
 
 #[cfg(not(loom))]
-pub(crate) mod held_places;
-#[cfg(not(loom))]
 pub(crate) mod long_kinds;
 #[cfg(not(loom))]
 pub(crate) mod occupied_slot;
@@ -24,6 +22,8 @@ pub(crate) mod refused_starts;
 mod rounds;
 #[cfg(not(loom))]
 pub(crate) mod run_loop;
+#[cfg(not(loom))]
+pub(crate) mod saturation;
 #[cfg(not(loom))]
 mod short_tasks;
 #[cfg(not(loom))]

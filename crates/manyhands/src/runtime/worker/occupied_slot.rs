@@ -10,6 +10,7 @@
 use crate::job::{ExecutionId, Job, JobKind, SlotNumber};
 use crate::queue::ShardedQueue;
 use crate::runtime::fork_join::executions::{Extent, Nesting};
+use crate::runtime::sleep::policy::GRACE_RESPECTED_NANOS;
 use crate::runtime::worker::priority::PriorityTurns;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::worker::steal_grace::GraceCache;
@@ -25,9 +26,9 @@ use std::ptr;
 pub(crate) struct OccupiedSlot {
     shared: WorkerSlot,
     /// Has had tasks that only the occupant may run.
-    pub(crate) hosts_tasks: Cell<bool>,
+    pub(crate) has_bound_tasks: Cell<bool>,
     /// How often the occupant has declared, one region inside the other, that it is blocked; or that a hook runs.
-    pub(crate) times_away: Cell<u32>,
+    pub(crate) blocking_depth: Cell<u32>,
     /// Helper slots in use.
     pub(crate) open_depth: Cell<usize>,
     /// Pushes until the next heartbeat.
@@ -35,13 +36,13 @@ pub(crate) struct OccupiedSlot {
     /// A worker: which priority comes next.
     pub(crate) turns: Cell<PriorityTurns>,
     /// Advances its wheel between two jobs.
-    pub(crate) is_turning: Cell<bool>,
+    pub(crate) advances_timers: Cell<bool>,
     /// Polls the I/O driver, whose sockets wake tasks.
     pub(crate) is_polling: Cell<bool>,
     /// Inside a join that is being timed.
     pub(crate) in_timed_join: Cell<bool>,
     /// The steal graces of others.
-    patience: GraceCache,
+    seen_graces: GraceCache,
     /// Ticks of the last heartbeat that woke a worker.
     pub(crate) last_wake: Cell<u64>,
     /// The shard of the tasks from outside whose turn it was last.
@@ -66,15 +67,15 @@ impl OccupiedSlot {
     pub(super) fn new(number: SlotNumber) -> Self {
         Self {
             shared: WorkerSlot::new(number),
-            hosts_tasks: Cell::new(false),
-            times_away: Cell::new(0),
+            has_bound_tasks: Cell::new(false),
+            blocking_depth: Cell::new(0),
             open_depth: Cell::new(0),
             pushes_to_beat: Cell::new(1),
             turns: Cell::new(PriorityTurns::default()),
-            is_turning: Cell::new(false),
+            advances_timers: Cell::new(false),
             is_polling: Cell::new(false),
             in_timed_join: Cell::new(false),
-            patience: GraceCache::new(),
+            seen_graces: GraceCache::new(),
             last_wake: Cell::new(0),
             shard: Cell::new(usize::from(number)),
             random: Cell::new(u32::from(number) * 2 + 1),
@@ -98,10 +99,10 @@ impl OccupiedSlot {
 
     /// Runs a hook of the user's, in which no wait is declared.
     pub(super) fn run_undeclared(&self, hook: impl FnOnce()) {
-        let times = self.times_away.get();
-        self.times_away.set(times + 1);
+        let times = self.blocking_depth.get();
+        self.blocking_depth.set(times + 1);
         hook();
-        self.times_away.set(times);
+        self.blocking_depth.set(times);
     }
 
     /// Names the occupant's thread.
@@ -131,9 +132,9 @@ impl OccupiedSlot {
     }
 
     /// Says whether the occupant helps with something that it leaves between two blocks when tasks wait.
-    pub(crate) fn set_attentive(&self, is_attentive: bool) {
+    pub(crate) fn set_may_yield(&self, may_yield: bool) {
         // Relaxed: a hint to the monitor.
-        self.is_attentive.store(is_attentive, Ordering::Relaxed);
+        self.may_yield.store(may_yield, Ordering::Relaxed);
     }
 
     /// Says where the task was spawned that the occupant runs; `None` if it runs none any more.
@@ -168,7 +169,7 @@ impl OccupiedSlot {
     pub(crate) fn begin_execution(&self) -> ExecutionId {
         let from = Extent {
             deque_from: self.deque.len(),
-            slots_from: self.open_depth.get(),
+            calls_from: self.open_depth.get(),
         };
         self.executions.begin(&self.nesting, self.number, from)
     }
@@ -185,15 +186,15 @@ impl OccupiedSlot {
 
     /// Says which execution the occupant waits for.
     pub(crate) fn set_awaiting(&self, id: ExecutionId) {
-        // Release: the record that the id names is visible to who reads it.
+        // Release: the record that the id names is visible to a thread that reads it.
         self.awaiting.store(id.to_bits(), Ordering::Release);
     }
 
     /// Whether to leave the tasks of `other` alone for a moment.
-    pub(crate) fn is_patient_with(&self, other: &WorkerSlot) -> bool {
-        self.patience.lasts(
+    pub(crate) fn is_in_grace(&self, other: &WorkerSlot) -> bool {
+        self.seen_graces.lasts(
             other.number,
-            &other.hold,
+            &other.steal_grace,
             clock::ticks,
             clock::ticks_in(GRACE_RESPECTED_NANOS),
         )
@@ -206,7 +207,7 @@ impl OccupiedSlot {
     }
 
     /// Worker: the shard at which it looks first in its round's turn for tasks from outside, another one in each round. So
-    /// no shard waits for ever, although all who look at it first may be busy.
+    /// no shard waits for ever, although all workers that look at it first may be busy.
     pub(crate) fn shard_of_round(&self) -> usize {
         self.shard.get()
     }
@@ -227,7 +228,3 @@ impl OccupiedSlot {
         x
     }
 }
-
-/// How long a worker's hold is respected: longer than two tasks take to pass on as much as one poll may, and short
-/// beside what a second worker is worth.
-const GRACE_RESPECTED_NANOS: u64 = 8_000;

@@ -12,7 +12,7 @@
 //! Not for whom sockets have woken (see `RuntimeInner::unpark_claimed`).
 //!
 //! Only on Linux; elsewhere this does nothing. A worker's own mask is read once, after its start hook has
-//! run; who changes it later from outside may see it restored.
+//! run; a change made later from outside may be undone.
 
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) use linux::Placement;

@@ -12,6 +12,7 @@
 use crate::job::Job;
 use crate::priority::Priority;
 use crate::queue::{ShardedQueue, TaskQueue};
+use crate::runtime::sleep::policy::{OVERDUE_NANOS, OVERDUE_TURNS};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::clock;
 
@@ -118,9 +119,6 @@ impl PriorityTurns {
 use Priority::{Background as B, Interactive as I, Normal as N};
 /// Eight, four, one.
 const PATTERN: [Priority; 13] = [I, I, N, I, I, N, I, I, N, I, B, N, I];
-const OVERDUE_NANOS: u64 = 10_000_000;
-/// And this many turns of others.
-const OVERDUE_TURNS: usize = 4;
 
 #[cfg(all(test, not(loom)))]
 mod tests {

@@ -1,4 +1,4 @@
-//! Threads that the system has refused, and who tries again.
+//! Threads that the system has refused, and the tries to start them again.
 //!
 //! A start is refused for a moment where a limit of processes or of memory is reached. The monitor tries again at each
 //! sweep in which work waits, and so does new work, but not more often than once in a millisecond. Perhaps there is no
@@ -33,7 +33,7 @@ impl RuntimeInner {
     }
 
     fn list(&self) {
-        // SeqCst: who takes it from the list clears this before it tries again.
+        // SeqCst: the thread that takes it from the list clears this before it tries again.
         if self.refusal.is_listed.swap(true, Ordering::SeqCst) {
             return;
         }
@@ -143,7 +143,7 @@ fn is_any() -> bool {
 }
 
 /// How long a thread may sleep before it tries again; `None` where nothing was refused.
-pub(crate) fn patience() -> Option<Duration> {
+pub(crate) fn retry_pause() -> Option<Duration> {
     is_any().then_some(TRIES_APART)
 }
 
@@ -182,7 +182,7 @@ global! {
     static LIST: Mutex<Vec<Weak<RuntimeInner>>> = Mutex::new(Vec::new());
 }
 global! {
-    /// Held by who tries.
+    /// Locked by the thread that tries.
     static TRYING: Mutex<()> = Mutex::new(());
 }
 

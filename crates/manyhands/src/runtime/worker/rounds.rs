@@ -10,6 +10,9 @@
 //!
 //! Not here: the looking (`run_loop.rs`).
 
+use crate::runtime::sleep::policy::{
+    GLOBAL_QUEUE_INTERVAL_MAX, GLOBAL_QUEUE_INTERVAL_MIN, ROUND_NANOS,
+};
 use crate::sync::clock;
 
 /// Where a worker looks first.
@@ -42,7 +45,7 @@ impl Rounds {
     pub(super) fn new() -> Self {
         Self {
             piece: 0,
-            pieces: PIECES_MAX,
+            pieces: GLOBAL_QUEUE_INTERVAL_MAX,
             since: clock::ticks(),
             is_even: false,
         }
@@ -67,7 +70,7 @@ impl Rounds {
 
     /// What the worker has run was long: so may the others of this round be.
     pub(super) fn shorten(&mut self) {
-        self.pieces = PIECES_MIN;
+        self.pieces = GLOBAL_QUEUE_INTERVAL_MIN;
     }
 
     /// The time since the round began was not spent on pieces of work: the worker has slept.
@@ -82,24 +85,17 @@ impl Rounds {
         let fitting = clock::ticks_in(ROUND_NANOS) / a_piece.max(1);
         // Odd, so that a worker's own queues take turns.
         self.pieces = u32::try_from(fitting)
-            .unwrap_or(PIECES_MAX)
-            .clamp(PIECES_MIN, PIECES_MAX)
+            .unwrap_or(GLOBAL_QUEUE_INTERVAL_MAX)
+            .clamp(GLOBAL_QUEUE_INTERVAL_MIN, GLOBAL_QUEUE_INTERVAL_MAX)
             | 1;
         self.since = now;
         self.piece = 0;
     }
 }
 
-/// Prime, so that it does not beat with what tasks do in rounds.
-const PIECES_MAX: u32 = 61;
-/// One for each place to look at.
-const PIECES_MIN: u32 = 3;
-/// Short beside what a person notices, long beside a look.
-const ROUND_NANOS: u64 = 500_000;
-
 #[cfg(test)]
 mod tests {
-    use super::{PIECES_MAX, PIECES_MIN, ROUND_NANOS, Rounds, Turn};
+    use super::{GLOBAL_QUEUE_INTERVAL_MAX, GLOBAL_QUEUE_INTERVAL_MIN, ROUND_NANOS, Rounds, Turn};
     use crate::sync::clock;
 
     /// A round that has just begun after `pieces` of these nanoseconds.
@@ -118,10 +114,10 @@ mod tests {
     #[test]
     fn long_pieces_make_short_rounds_and_short_ones_long_rounds() {
         clock::calibrate();
-        assert_eq!(after(61, 50).pieces, PIECES_MAX);
-        assert_eq!(after(61, ROUND_NANOS).pieces, PIECES_MIN);
-        assert_eq!(after(3, ROUND_NANOS * 20).pieces, PIECES_MIN);
-        assert_eq!(after(3, 50).pieces, PIECES_MAX);
+        assert_eq!(after(61, 50).pieces, GLOBAL_QUEUE_INTERVAL_MAX);
+        assert_eq!(after(61, ROUND_NANOS).pieces, GLOBAL_QUEUE_INTERVAL_MIN);
+        assert_eq!(after(3, ROUND_NANOS * 20).pieces, GLOBAL_QUEUE_INTERVAL_MIN);
+        assert_eq!(after(3, 50).pieces, GLOBAL_QUEUE_INTERVAL_MAX);
         let between = after(61, ROUND_NANOS / 20).pieces;
         assert!((15..=25).contains(&between), "{between}");
         assert_eq!(between % 2, 1);
@@ -139,7 +135,9 @@ mod tests {
     #[test]
     fn after_a_long_piece_a_round_of_short_ones_ends() {
         let mut rounds = Rounds::new();
-        let short: Vec<_> = (0..PIECES_MIN).map(|_| rounds.next()).collect();
+        let short: Vec<_> = (0..GLOBAL_QUEUE_INTERVAL_MIN)
+            .map(|_| rounds.next())
+            .collect();
         assert!(!short.contains(&Turn::Outside));
         rounds.shorten();
         assert_eq!(rounds.next(), Turn::Outside);
@@ -150,9 +148,9 @@ mod tests {
         let mut rounds = after(3, ROUND_NANOS);
         let mut turns = Vec::new();
         for _ in 0..4 {
-            for _ in 0..PIECES_MIN {
+            for _ in 0..GLOBAL_QUEUE_INTERVAL_MIN {
                 turns.push(rounds.next());
-                rounds.pieces = PIECES_MIN;
+                rounds.pieces = GLOBAL_QUEUE_INTERVAL_MIN;
             }
         }
         for turn in [Turn::Outside, Turn::Others] {

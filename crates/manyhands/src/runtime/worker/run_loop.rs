@@ -10,8 +10,11 @@
 
 use crate::job::{Action, Job, JobKind, RunPermit, abort};
 use crate::queue::{Run, ShardedQueue};
-use crate::runtime::fork_join::helper_slot::HelperGuard;
+use crate::runtime::fork_join::helper_slot::{HelperGuard, HelperSlot};
 use crate::runtime::sleep::counted_flag::CountedFlag;
+use crate::runtime::sleep::policy::{
+    SERIES_GAP_NANOS, SPIN_NANOS_MIN, TASKS_TAKEN_MAX, WAKE_NANOS_FIRST,
+};
 use crate::runtime::sleep::timers::TimerPoll;
 use crate::runtime::sleep::waking::{self, Next, Slept};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
@@ -65,7 +68,7 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
         rounds: Rounds::new(),
         turn: Turn::Own,
         has_place: false,
-        spin_nanos: SPIN_NANOS_MAX,
+        spin_nanos: WAKE_NANOS_FIRST,
         spare: SpareTime::NEVER_OVER,
     };
     let mut permit = RunPermit::new();
@@ -87,7 +90,7 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
         match waking::next(shared, index, &mut at_work, permit.again()) {
             Next::FoundWork(found) => {
                 backoff.reset();
-                if perform_in_place(shared, slot, found, permit.again()) == Kind::Long {
+                if perform_in_place(shared, slot, found, permit.again()) == Pace::Slow {
                     at_work.rounds.shorten();
                 }
             }
@@ -97,7 +100,7 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
                 shared.idle.end_short_task(&slot.in_short_task);
             }
             Next::Searched(found) => {
-                at_work.spin_nanos = (spin_nanos * 2).min(SPIN_NANOS_MAX);
+                at_work.spin_nanos = (spin_nanos * 2).min(WAKE_NANOS_FIRST);
                 backoff.reset();
                 let _ = perform_in_place(shared, slot, found, permit.again());
             }
@@ -105,7 +108,7 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
             Next::Slept(slept) => {
                 at_work.spin_nanos = (spin_nanos / 2).max(SPIN_NANOS_MIN);
                 if slept == Slept::Woken {
-                    at_work.spin_nanos = at_work.spin_nanos.max(SPIN_NANOS_WOKEN);
+                    at_work.spin_nanos = at_work.spin_nanos.max(SERIES_GAP_NANOS);
                 }
                 if slept == Slept::NotAtAll {
                     // What is there cannot be taken yet: its pusher, or another taker, is between two steps.
@@ -176,11 +179,11 @@ impl waking::Worker for AtWork<'_> {
     fn has_more(&self) -> bool {
         !self.slot.tasks.is_empty()
             || self.shared.has_tasks_outside()
-            || !self.shared.passed_on.is_empty()
+            || !self.shared.unowned_forks.is_empty()
     }
 
-    fn hold(&self) -> &StealGrace {
-        &self.slot.hold
+    fn steal_grace(&self) -> &StealGrace {
+        &self.slot.steal_grace
     }
 
     fn announced(&mut self) {
@@ -233,29 +236,29 @@ impl waking::Worker for AtWork<'_> {
 
 /// Whether a kind of job was known to be long when one began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Long,
+enum Pace {
+    Slow,
     Other,
 }
 
-/// Worker that has a place: runs what was found. If it is of a kind that is known to be long, who brings a short task
-/// meanwhile can see that.
+/// Worker within the limit: runs what was found. If it is of a kind that is known to be long, a push of a short task
+/// can see that meanwhile.
 #[inline]
 fn perform_in_place(
     shared: &RuntimeInner,
     slot: &OccupiedSlot,
     found: FoundWork,
     permit: RunPermit<'_>,
-) -> Kind {
+) -> Pace {
     if !shared.long_kinds.has(found.kind()) {
         perform(slot, found, permit);
-        return Kind::Other;
+        return Pace::Other;
     }
     slot.begin_long_kind();
-    shared.idle.set_may_find_places_held(true);
+    shared.idle.set_may_be_saturated(true);
     perform(slot, found, permit);
     slot.end_long_kind();
-    Kind::Long
+    Pace::Slow
 }
 
 /// Runs what was found, as an execution of `slot`.
@@ -270,9 +273,9 @@ pub(crate) fn perform(slot: &OccupiedSlot, found: FoundWork, permit: RunPermit<'
             unsafe { Job::perform(job, Action::Run(execution), permit) };
             slot.end_execution();
         }
-        FoundWork::Call(pin, owner) => {
+        FoundWork::Call(guard, owner) => {
             let wake = || owner.parker.unpark();
-            pin.take_part(execution, || slot.end_execution(), wake);
+            guard.take_part(execution, || slot.end_execution(), wake);
         }
     }
     slot.counters.finished.bump();
@@ -328,7 +331,7 @@ fn find_by_priority(
     found
 }
 
-/// Takes a task that has a priority. Another worker is to come for what is left, of whichever priority.
+/// Takes a task that has a priority. Wakes another worker if any priority queue is not empty.
 #[inline]
 fn take_one(
     shared: &RuntimeInner,
@@ -384,7 +387,7 @@ fn find_elsewhere(
     slot: &'static OccupiedSlot,
     tasks_max: usize,
 ) -> Option<FoundWork> {
-    if let Some(fork) = shared.passed_on.take() {
+    if let Some(fork) = shared.unowned_forks.take() {
         return Some(FoundWork::Job(fork));
     }
     let random = slot.next_random() as usize;
@@ -401,8 +404,8 @@ fn look_at(
     other: &'static WorkerSlot,
     tasks_max: usize,
 ) -> Option<FoundWork> {
-    if let Some(pin) = other.slots.iter().find_map(|slot| slot.try_enter()) {
-        return Some(FoundWork::Call(pin, other));
+    if let Some(guard) = other.open_calls.iter().find_map(HelperSlot::try_enter) {
+        return Some(FoundWork::Call(guard, other));
     }
     if let Some(job) = other.deque.steal(0) {
         slot.counters.stolen.bump();
@@ -411,7 +414,7 @@ fn look_at(
     if other.deque.has_private(0) {
         other.deque.demand();
     }
-    if shared.is_closing() || slot.is_patient_with(other) {
+    if shared.is_closing() || slot.is_in_grace(other) {
         None
     } else {
         let run = other.tasks.take(tasks_max)?;
@@ -436,7 +439,7 @@ fn take_outside(
 
 /// Keeps the first task of a run in hand and the rest as the worker's own. While threads are blocked, those of the kind
 /// that blocked come last: each costs another thread, and what does not block need not wait for all of these. If there
-/// is more left where the run was taken, or now in the worker's own queue, another worker is to come for it.
+/// is more left where the run was taken, or now in the worker's own queue, another worker must come for it.
 fn keep(
     shared: &RuntimeInner,
     slot: &OccupiedSlot,
@@ -452,8 +455,8 @@ fn keep(
     let first = run.first;
     if run.len > 1 {
         // SAFETY: the run is fresh from `take`.
-        unsafe { run.drop_first() };
-        slot.hold.end();
+        unsafe { run.advance() };
+        slot.steal_grace.end();
         // SAFETY: taken from a queue of this type, untouched but for the step above.
         unsafe { slot.tasks.append(run) };
     }
@@ -467,13 +470,13 @@ pub(crate) fn fetch_tasks(slot: &OccupiedSlot, other: &WorkerSlot) -> bool {
         return false;
     };
     slot.counters.stolen.bump();
-    slot.hold.end();
+    slot.steal_grace.end();
     // SAFETY: taken from a queue of this type just now.
     unsafe { slot.tasks.append(run) };
     true
 }
 
-/// Looks again and again for `nanos` nanoseconds, as one who searches. Not while it could watch sockets instead;
+/// Looks again and again for `nanos` nanoseconds, as a searching worker. Not while it could watch sockets instead;
 /// and not for long while another worker does, from which it would only take what a socket has woken there.
 fn spin(shared: &RuntimeInner, slot: &'static OccupiedSlot, nanos: u64) -> Option<FoundWork> {
     let since = clock::ticks();
@@ -504,7 +507,7 @@ impl SpareTime {
 
     /// The worker on `slot` falls asleep.
     fn begin(shared: &RuntimeInner, slot: &OccupiedSlot) -> Self {
-        if slot.hosts_tasks.get() || !shared.idle.has_spare_threads() {
+        if slot.has_bound_tasks.get() || !shared.idle.has_spare_threads() {
             return Self::NEVER_OVER;
         }
         Self {
@@ -522,12 +525,5 @@ impl SpareTime {
     }
 }
 
-/// Most tasks moved in one go: enough to share the price of a steal, few enough to leave some behind.
-pub(super) const TASKS_TAKEN_MAX: usize = 32;
 /// Spin-loop hints between two looks.
 const LOOKS_APART: u32 = 4;
-/// A worker that keeps finding work by spinning spins this long, one that never does the least.
-const SPIN_NANOS_MAX: u64 = 50_000;
-const SPIN_NANOS_MIN: u64 = 2_000;
-/// After it was woken on purpose: long enough to meet the next of a series of short loops.
-const SPIN_NANOS_WOKEN: u64 = 30_000;

@@ -1,4 +1,4 @@
-//! Short tasks where long ones hold every place: where a thread beyond the limit finds one.
+//! Short tasks while long ones occupy every worker: where a thread beyond the limit finds one.
 //!
 //! When every thread that may run is inside a job for long, a task that waits has to wait for the end of one of them. The
 //! monitor sees that and lets a thread beyond the limit run, for *short tasks* only: those whose kind, the type of
@@ -11,7 +11,7 @@
 //! the long ones aside, in a queue of their own: the next search does not meet them again, and workers take from there
 //! before they take newer tasks. What another worker has taken for itself is older than all of these, and stays with it.
 //!
-//! Not here: seeing that every place is held (`monitor/favour.rs`), which kinds are long (`long_kinds.rs`), and waking the
+//! Not here: seeing that every worker is occupied (`monitor/overcommit.rs`), which kinds are long (`long_kinds.rs`), and waking the
 //! thread (`sleep/waking.rs`).
 //!
 //! Unsafe: jobs are reached by pointer.
@@ -19,9 +19,9 @@
 use crate::job::Job;
 use crate::queue::{Run, TaskQueue};
 use crate::runtime::RuntimeInner;
+use crate::runtime::sleep::policy::TASKS_TAKEN_MAX;
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::worker::run_loop::TASKS_TAKEN_MAX;
 use crate::runtime::worker::slot::WorkerSlot;
 
 /// Worker beyond the limit: takes a short task that waits anywhere, but for those bound to other workers.
@@ -29,7 +29,7 @@ pub(crate) fn find(shared: &RuntimeInner, slot: &'static OccupiedSlot) -> Option
     let random = slot.next_random() as usize;
     let mut others = shared
         .other_slots(slot, random)
-        .filter(|other| !slot.is_patient_with(other));
+        .filter(|other| !slot.is_in_grace(other));
     let interactive = &shared.priority_queues.interactive;
     let interactive = interactive.take(|| slot.home_shard(), 1);
     let found = interactive.map(|run| run.first).or_else(|| {
@@ -67,7 +67,8 @@ fn take_short_of(
     slot: &OccupiedSlot,
     other: &WorkerSlot,
 ) -> Option<*mut Job> {
-    let run = other.tasks.take(TASKS_LEFT_MAX)?;
+    // More than that worker takes for itself, also if it takes some meanwhile.
+    let run = other.tasks.take(4 * TASKS_TAKEN_MAX)?;
     if other.tasks.is_empty() {
         return split(shared, slot, run, &other.tasks);
     }
@@ -95,13 +96,10 @@ fn split(
     let first = run.first;
     if run.len > 1 {
         // SAFETY: as above, with more than one task.
-        unsafe { run.drop_first() };
-        slot.hold.end();
+        unsafe { run.advance() };
+        slot.steal_grace.end();
         // SAFETY: as above.
         unsafe { slot.tasks.append(run) };
     }
     Some(first)
 }
-
-/// More than a worker takes for itself, also if it takes some while others are looked at.
-const TASKS_LEFT_MAX: usize = 4 * TASKS_TAKEN_MAX;

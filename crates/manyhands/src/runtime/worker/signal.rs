@@ -1,6 +1,6 @@
 //! Says that whatever a thread waits for may have happened.
 //!
-//! Not a place to sleep: who raises it also unparks the thread, see [`wake`](Signal::wake).
+//! Not a place to sleep: the thread that raises it also unparks the sleeper, see [`wake`](Signal::wake).
 //!
 //! # Threads
 //! The waiter lowers it and looks; any thread raises it.
@@ -19,7 +19,7 @@ impl Signal {
         Self(AtomicBool::new(false))
     }
 
-    /// Raises it, and wakes who waits with this parker.
+    /// Raises it, and wakes the thread that waits with this parker.
     pub(crate) fn wake(&self, parker: &Parker) {
         if self.raise() {
             parker.unpark();

@@ -6,7 +6,7 @@
 //! by its number (`slot_pool.rs`), the way to its runtime (`slot_runtime.rs`), and what is done with the work found (`run_loop.rs`, `join.rs`, `scope.rs`).
 //!
 //! # Threads
-//! The occupant alone writes what it says about itself, through `OccupiedSlot`. Methods say who else may call them.
+//! The occupant alone writes what it says about itself, through `OccupiedSlot`. Methods say which other threads may call them.
 //!
 //! Unsafe: a slot keeps by pointer where its occupant's task was spawned.
 
@@ -34,11 +34,11 @@ pub(crate) struct WorkerSlot {
     /// The occupant's fork-join work.
     pub(crate) deque: Padded<Deque<Job>>,
     /// Calls of the occupant that others may join, outermost first.
-    pub(crate) slots: Padded<[HelperSlot; OPEN_DEPTH]>,
+    pub(crate) open_calls: Padded<[HelperSlot; OPEN_DEPTH]>,
     /// Tasks the occupant has spawned or taken a run of.
     pub(crate) tasks: TaskQueue<Job>,
     /// Others leave `tasks` alone for a moment.
-    pub(crate) hold: StealGrace,
+    pub(crate) steal_grace: StealGrace,
     /// What waits for a time and was first polled by the occupant, a worker.
     pub(crate) timers: Padded<Timers>,
     /// Tasks that only the occupant may run, a worker.
@@ -51,7 +51,7 @@ pub(crate) struct WorkerSlot {
     pub(crate) counters: Padded<SlotCounters>,
     /// Names the occupant's thread, or 0. Written by it, read by the monitor.
     pub(super) thread: AtomicU64,
-    /// How many external threads have sat down here: the number of the occupant's call, if it is one.
+    /// How many external threads have occupied it: the number of the occupant's call, if it is one.
     pub(super) calls: AtomicU64,
     /// Where the occupant, a worker, wakes up.
     pub(crate) placement: Placement,
@@ -64,7 +64,7 @@ pub(crate) struct WorkerSlot {
     /// The runtime that holds the slot, or null; see `slot_runtime.rs`.
     runtime: AtomicPtr<()>,
     /// The occupant helps, and looks after each block whether tasks wait.
-    pub(super) is_attentive: AtomicBool,
+    pub(super) may_yield: AtomicBool,
     /// What the occupant does, for the monitor and for dumps.
     pub(super) occupant: AtomicU32,
     /// The monitor found the occupant blocked.
@@ -105,9 +105,9 @@ impl WorkerSlot {
         Self {
             number,
             deque: Padded(Deque::new()),
-            slots: Padded(std::array::from_fn(|_| HelperSlot::new())),
+            open_calls: Padded(std::array::from_fn(|_| HelperSlot::new())),
             tasks: TaskQueue::new(),
-            hold: StealGrace::new(),
+            steal_grace: StealGrace::new(),
             timers: Padded(Timers::new()),
             local: TaskQueue::new(),
             parker: Parker::new(),
@@ -120,7 +120,7 @@ impl WorkerSlot {
             awaiting: AtomicU64::new(0),
             executions: Executions::new(),
             runtime: AtomicPtr::new(ptr::null_mut()),
-            is_attentive: AtomicBool::new(false),
+            may_yield: AtomicBool::new(false),
             occupant: AtomicU32::new(SlotState::None as u32),
             detected_blocked: CountedFlag::new(),
             in_short_task: CountedFlag::new(),
@@ -226,7 +226,7 @@ impl WorkerSlot {
             // One job, whatever it runs in its call: it leaves its place to nobody before the end.
             return Some(self.calls.load(Ordering::Relaxed) | OWN_NUMBER);
         }
-        if self.is_attentive.load(Ordering::Relaxed) {
+        if self.may_yield.load(Ordering::Relaxed) {
             // It can leave after each block.
             return Some(self.counters.finished.read() | OWN_NUMBER);
         }

@@ -34,7 +34,7 @@ impl WorkerSlot {
     /// Occupies the slot, and returns what only its occupant may use.
     ///
     /// # Safety
-    /// From now until the slot is left no other thread occupies it, and who did before has handed it over with
+    /// From now until the slot is left no other thread occupies it, and the one before has handed it over with
     /// synchronisation. What is returned is not used after the slot has been left.
     pub(crate) unsafe fn occupy(&self) -> &'static OccupiedSlot {
         // Relaxed: this thread has come by the slot, which is in the table since it was made.

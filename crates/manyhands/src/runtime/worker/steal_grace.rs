@@ -39,14 +39,14 @@ impl StealGrace {
         Self(Padded(AtomicU32::new(0)))
     }
 
-    /// Worker: begins another hold.
+    /// Worker: begins another grace.
     #[inline]
     pub(crate) fn begin(&self) {
         let number = self.number_now();
         self.publish(number.wrapping_add(if self.is_on() { 2 } else { 1 }));
     }
 
-    /// Worker: lets go.
+    /// Worker: ends the grace.
     #[inline]
     pub(crate) fn end(&self) {
         if self.is_on() {
@@ -54,7 +54,7 @@ impl StealGrace {
         }
     }
 
-    /// Whether the worker holds what is in its queue.
+    /// Whether a grace lasts.
     #[inline]
     pub(crate) fn is_on(&self) -> bool {
         self.number_now() % 2 == 1
@@ -71,14 +71,14 @@ impl StealGrace {
     }
 }
 
-/// What a worker remembers of others' holds that it has met.
+/// What a worker remembers of others' graces that it has met.
 #[derive(Debug)]
 pub(crate) struct GraceCache([Cell<SeenGrace>; GRACES_REMEMBERED]);
 
 #[derive(Debug, Clone, Copy)]
 struct SeenGrace {
     slot: SlotNumber,
-    hold: u32,
+    grace: u32,
     /// When, in ticks.
     at: u64,
 }
@@ -88,33 +88,33 @@ impl GraceCache {
     pub(crate) fn new() -> Self {
         let none = SeenGrace {
             slot: 0,
-            hold: 0,
+            grace: 0,
             at: 0,
         };
         Self(std::array::from_fn(|_| Cell::new(none)))
     }
 
-    /// Whether to leave alone what is in the queue of `slot`, because of its hold: for `duration` ticks after the
+    /// Whether to leave alone what is in the queue of `slot`, because of its grace: for `duration` ticks after the
     /// first look. Until then it is not even looked at, so that the word stays in the other's cache.
     pub(crate) fn lasts(
         &self,
         slot: SlotNumber,
-        hold: &StealGrace,
+        grace: &StealGrace,
         now: impl Fn() -> u64,
         duration: u64,
     ) -> bool {
         let place = &self.0[usize::from(slot) % GRACES_REMEMBERED];
         let met = place.get();
         // A counter that has jumped, back or forth, ends the moment.
-        if met.slot == slot && met.hold != 0 && now().abs_diff(met.at) < duration {
+        if met.slot == slot && met.grace != 0 && now().abs_diff(met.at) < duration {
             return true;
         }
-        let number = hold.number_now();
-        let is_new = number % 2 == 1 && (met.slot, met.hold) != (slot, number);
+        let number = grace.number_now();
+        let is_new = number % 2 == 1 && (met.slot, met.grace) != (slot, number);
         if is_new {
             place.set(SeenGrace {
                 slot,
-                hold: number,
+                grace: number,
                 at: now(),
             });
         }
@@ -131,24 +131,24 @@ mod tests {
 
     #[test]
     fn a_hold_is_respected_for_a_moment_and_the_next_one_again() {
-        let (hold, patience) = (StealGrace::new(), GraceCache::new());
-        let lasts = |now| patience.lasts(3, &hold, || now, 10);
+        let (grace, seen) = (StealGrace::new(), GraceCache::new());
+        let lasts = |now| seen.lasts(3, &grace, || now, 10);
         assert!(!lasts(100), "nothing is held");
-        hold.begin();
+        grace.begin();
         assert!(lasts(101) && lasts(110));
         assert!(!lasts(111) && !lasts(112), "the moment is over");
-        hold.begin();
-        assert!(lasts(113), "another hold, another moment");
-        hold.end();
+        grace.begin();
+        assert!(lasts(113), "another grace, another moment");
+        grace.end();
         assert!(lasts(122), "it is not looked at before the moment is over");
         assert!(!lasts(123));
     }
 
     #[test]
     fn who_shares_a_place_is_met_anew() {
-        let (hold, patience) = (StealGrace::new(), GraceCache::new());
-        hold.begin();
-        let lasts = |slot, now| patience.lasts(slot, &hold, || now, 10);
+        let (grace, seen) = (StealGrace::new(), GraceCache::new());
+        grace.begin();
+        let lasts = |slot, now| seen.lasts(slot, &grace, || now, 10);
         let other = u16::try_from(super::GRACES_REMEMBERED).unwrap() + 1;
         assert!(lasts(1, 100) && lasts(other, 101) && lasts(1, 102));
         assert!(!lasts(1, 112));
@@ -156,28 +156,28 @@ mod tests {
 
     #[test]
     fn a_counter_that_jumps_back_ends_the_moment() {
-        let (hold, patience) = (StealGrace::new(), GraceCache::new());
-        hold.begin();
-        let lasts = |now| patience.lasts(3, &hold, || now, 10);
+        let (grace, seen) = (StealGrace::new(), GraceCache::new());
+        grace.begin();
+        let lasts = |now| seen.lasts(3, &grace, || now, 10);
         assert!(lasts(u64::MAX - 1));
         assert!(lasts(u64::MAX - 4), "processors may differ a little");
         assert!(!lasts(1_000), "the machine has moved");
-        hold.begin();
+        grace.begin();
         assert!(lasts(1_001) && lasts(1_010) && !lasts(1_011));
     }
 
     #[test]
     fn a_hold_ends_once_and_begins_again() {
-        let hold = StealGrace::new();
-        hold.end();
-        assert!(!hold.is_on());
-        hold.begin();
-        hold.begin();
-        assert!(hold.is_on());
-        hold.end();
-        hold.end();
-        assert!(!hold.is_on());
-        hold.begin();
-        assert!(hold.is_on());
+        let grace = StealGrace::new();
+        grace.end();
+        assert!(!grace.is_on());
+        grace.begin();
+        grace.begin();
+        assert!(grace.is_on());
+        grace.end();
+        grace.end();
+        assert!(!grace.is_on());
+        grace.begin();
+        assert!(grace.is_on());
     }
 }

@@ -3,7 +3,7 @@
 //! A thread starts when a worker is claimed that has none. Those beyond the limit stand in for blocked ones;
 //! one that has slept for the keep-alive time ends, until as many are left as may run. Its slot keeps its
 //! place, queues and timers: the queues are empty or others take from them, the monitor turns its wheel. Only
-//! who hosts tasks that no other worker may run stays for ever.
+//! one with tasks that no other worker may run stays for ever.
 //!
 //! # Who may touch the slot
 //! The thread until it vacates its place (`idle.rs`), then the next thread that is started there.
@@ -139,8 +139,8 @@ fn work(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) -> 
     let surrounded = shared.settings.tokio_context.enter();
     // SAFETY: this thread was started for the worker, and no other one is until it vacates its place, after the guard
     // is dropped. Held by `models/spare.rs`.
-    let stay = unsafe { current::WorkerGuard::begin(Arc::clone(shared), slot) };
-    let slot = stay.slot();
+    let guard = unsafe { current::WorkerGuard::begin(Arc::clone(shared), slot) };
+    let slot = guard.slot();
     run_start_hook(shared, slot, index);
     slot.begin_placement();
     // The thread that has started this one may have been refused the monitor's.
@@ -152,7 +152,7 @@ fn work(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) -> 
     // The thread does not count as one that runs any more, so none of its waits may make room.
     slot.run_undeclared(|| Settings::run_hook(shared.settings.on_stop.as_ref(), index));
     slot.placement.end();
-    drop(stay);
+    drop(guard);
     // Tokio's guard panics if a task has entered tokio here and has forgotten to leave it. The thread ends anyway.
     contain(|| {
         let _left = surrounded;
@@ -160,9 +160,9 @@ fn work(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) -> 
     end
 }
 
-/// Runs the start hook. A thread that waits there has not come to the work yet for which it was started. Were the wait
-/// declared, another thread would be started for that work at once, wait in the same way, and so on. So the monitor detects
-/// the wait, if it is long (`monitor/blocked.rs`).
+/// Runs the start hook. A thread that waits there has not come to the work yet for which it was started. If the wait
+/// were declared, another thread would be started for that work at once, wait in the same way, and so on. So the
+/// monitor detects the wait, if it is long (`monitor/blocked.rs`).
 fn run_start_hook(shared: &RuntimeInner, slot: &OccupiedSlot, index: usize) {
     slot.set_occupant(SlotState::Starting);
     slot.run_undeclared(|| Settings::run_hook(shared.settings.on_start.as_ref(), index));

@@ -139,7 +139,7 @@ fn a_thread_that_ends_while_it_is_asked_is_copied_or_not_and_nobody_waits_for_it
         let number = said.recv_timeout(LIMIT).unwrap();
         let _ = copy_of(number);
         thread.join().unwrap();
-        // Who joins a thread goes on before the system has forgotten its number.
+        // A thread that joins another goes on before the system has forgotten its number.
         let begun = clock::now();
         while copy_of(number).unwrap_err() != NotCopied::Ended {
             assert!(

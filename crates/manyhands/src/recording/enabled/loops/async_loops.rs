@@ -84,7 +84,7 @@ impl AsyncLoopRecord {
         }
     }
 
-    /// A result is given away: until the next poll it is for who takes it.
+    /// A result is given away: until the next poll it is the taker's.
     #[inline]
     pub(crate) fn gives_result(&mut self) {
         if let Some(recorded) = &mut self.0 {

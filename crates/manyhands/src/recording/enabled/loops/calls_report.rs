@@ -37,7 +37,7 @@ pub struct CallsReport {
     pub full_for: Duration,
     /// How long more could have begun, but the source had no item ready.
     pub waited_for_source: Duration,
-    /// How long no more began because results waited for who takes them.
+    /// How long no more began because results waited to be taken.
     pub waited_for_consumer: Duration,
     /// How long the last ones ran, when there were no more items.
     pub without_items_for: Duration,

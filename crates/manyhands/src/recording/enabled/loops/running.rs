@@ -223,7 +223,7 @@ pub(crate) fn keep(report: LoopReport) {
     drop(before);
 }
 
-/// How the last loop of the calling thread ran, and what kept it from being faster: who joined when, what each did, a
+/// How the last loop of the calling thread ran, and what kept it from being faster: which threads joined when, what each did, a
 /// verdict, and as text two sentences. `None` before the first loop, and for those that ended before
 /// [`open`](crate::diagnostics::open).
 ///

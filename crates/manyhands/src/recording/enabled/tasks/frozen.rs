@@ -1,4 +1,4 @@
-//! Frozen tasks: who looks at a program may have a future held back instead of polled, until it is thawed.
+//! Frozen tasks: a client of `inspect` may have a future held back instead of polled, until it is thawed.
 //!
 //! # States
 //! A task is here or not, and with or without a waker:
@@ -44,14 +44,14 @@
 //! asks nobody here. So are the tasks of a runtime that ends: a held task is registered as waiting, and cancelled with the
 //! others. A held task that has lost its handle and all other wakers is not dropped: the waker here is one.
 //!
-//! Closures cannot be frozen: they have no wakers, and who joins one runs it in place.
+//! Closures cannot be frozen: they have no wakers, and a thread that joins one runs it in place.
 //!
 //! # Simulations
 //! A simulation with a held task could go on, as soon as that is thawed: it waits for that, and its clock stands still
 //! meanwhile. A thaw counts as under way until its waker was woken, so a simulation that finds none sees what earlier ones
 //! have queued.
 //!
-//! Not here: who may freeze (`inspect/serve/control.rs`, `inspect/serve/freezer.rs`), and the state word (`task/state.rs`).
+//! Not here: which client may freeze (`inspect/serve/control.rs`, `inspect/serve/freezer.rs`), and the state word (`task/state.rs`).
 
 use crate::recording::enabled::tasks::task_number::TaskNumber;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -77,7 +77,7 @@ impl FreezerNumber {
 /// A task that is here.
 #[derive(Debug)]
 struct Frozen {
-    /// Who asked for it last.
+    /// The client that asked for it last.
     by: FreezerNumber,
     /// Of a task that is held.
     waker: Option<Waker>,
@@ -95,7 +95,7 @@ struct Tasks {
     left: u64,
 }
 
-/// A task that was taken out. Its waker, if it was held, is to be woken or dropped without the lock of the shard.
+/// A task that was taken out. Its waker, if it was held, must be woken or dropped without the lock of the shard.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct TakenOut(Option<Waker>);
@@ -216,7 +216,7 @@ pub(crate) fn all_of(by: FreezerNumber) -> Vec<TaskNumber> {
 /// Whether any task is here.
 #[inline]
 fn is_any() -> bool {
-    // Relaxed: who asks about a task that was marked before has had the lock of its shard, or its record is gone, since
+    // Relaxed: a thread that asks about a task that was marked before has had the lock of its shard, or its record is gone, since
     // then; and each later count has that task in it until it is taken out.
     COUNT.load(Ordering::Relaxed) > 0
 }

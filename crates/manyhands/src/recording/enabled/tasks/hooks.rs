@@ -60,7 +60,7 @@ impl TaskRecord {
         TaskNumber::from_bits(self.0.load(Ordering::Relaxed))
     }
 
-    /// Who runs the task has not spawned it: that was before recording was opened, and nobody saw it.
+    /// The runner of the task has not spawned it: that was before recording was opened, and nobody saw it.
     pub(crate) fn clear_parent(&self) {
         if let Some(number) = self.number() {
             table::change(number, |record| record.parent = None);
@@ -208,7 +208,7 @@ impl Running {
     }
 }
 
-/// The task has ended. Who calls this holds a part of its cell.
+/// The task has ended. The caller holds a part of its cell.
 fn end(number: TaskNumber) {
     table::remove(number);
     frozen::forget(number);

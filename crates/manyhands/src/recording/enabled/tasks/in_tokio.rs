@@ -3,7 +3,7 @@
 //!
 //! While recording is not open, the mark is one load and a branch for each wait.
 //!
-//! Not here: who a waker can be (`last_waker.rs`), and the wait (`integrations::tokio_driver`).
+//! Not here: what a waker can be (`last_waker.rs`), and the wait (`integrations::tokio_driver`).
 
 use crate::recording::enabled::opening;
 use crate::recording::enabled::tasks::last_waker;

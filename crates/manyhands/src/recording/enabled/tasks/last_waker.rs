@@ -1,4 +1,4 @@
-//! With the feature: who has woken a task last, as far as that is known.
+//! With the feature: which task or thread has woken a task last, as far as that is known.
 //!
 //! Only a thread that waits in tokio is known as such; it says so (`in_tokio.rs`).
 //!
@@ -7,7 +7,7 @@
 use std::cell::Cell;
 use std::fmt;
 
-/// Who has woken a task.
+/// What has woken a task.
 ///
 /// # Examples
 /// ```
@@ -47,7 +47,7 @@ pub enum LastWaker {
 }
 
 impl LastWaker {
-    /// Who it is if the calling thread wakes a task now.
+    /// What it is if the calling thread wakes a task now.
     pub(crate) fn current() -> Self {
         if IS_IN_TOKIO.get() {
             Self::Tokio

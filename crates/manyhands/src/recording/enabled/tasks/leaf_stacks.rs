@@ -5,7 +5,7 @@
 //! records a wait. One task at a time is asked for.
 //!
 //! # Threads
-//! Who asks, and the thread that then polls the task, meet in `ANSWER`, under its lock. A poll that ends late finds that its
+//! The thread that asks and the one that then polls the task meet in `ANSWER`, under its lock. A poll that ends late finds that its
 //! ticket is another one's, and leaves nothing.
 //!
 //! Not here: how the task comes to be polled (`inspect/serve/poll_once.rs`).

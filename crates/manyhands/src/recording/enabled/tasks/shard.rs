@@ -7,7 +7,7 @@ use crate::recording::enabled::tasks::record::Record;
 use crate::recording::enabled::tasks::task_number::{PLACES_MAX, TaskNumber};
 use std::ops::Range;
 
-/// Who looks for changes reads one line of cache for eight places, and of records only those that have changed: others
+/// A scan for changes reads one line of cache for eight places, and of the records only the changed ones: others
 /// have left the caches since the last look.
 #[derive(Debug)]
 pub(crate) struct Shard {

@@ -1,6 +1,6 @@
-//! A shard of the table behind its lock. Who looks at all of its records lets those go first who wait for it.
+//! A shard of the table behind its lock. A full scan yields the lock to waiting writers.
 //!
-//! The lock is not fair: who lets it go and takes it again at once has it before a thread that waits for it is awake. So a
+//! The lock is not fair: a thread that releases it and takes it again at once has it before a thread that waits for it is awake. So a
 //! look that takes it for some records at a time would keep others out until it is through, which takes a fifth of a second
 //! for a million records.
 //!
@@ -15,7 +15,7 @@ pub(crate) struct SharedShard {
     shard: Mutex<Shard>,
     /// Threads that found it locked.
     came: AtomicU32,
-    /// Those of them that have had it.
+    /// How many of these threads have locked it since.
     went: AtomicU32,
 }
 

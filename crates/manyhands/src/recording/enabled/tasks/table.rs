@@ -48,7 +48,7 @@ pub(crate) fn for_each(mut see: impl FnMut(TaskNumber, &Record)) {
     for_each_entry(|entry| see(entry.number, entry.record()));
 }
 
-/// Calls `see` for each record, one shard after the other. The lock of a shard is let go from time to time, and who
+/// Calls `see` for each record, one shard after the other. The lock of a shard is released from time to time, and a thread that
 /// waits for it has it then, so that no task waits for long.
 pub(crate) fn for_each_entry(mut see: impl FnMut(&Entry<'_>)) {
     for (number, shard) in TABLE.iter().enumerate() {

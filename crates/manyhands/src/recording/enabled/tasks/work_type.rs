@@ -1,6 +1,6 @@
-//! What a task runs: the type of its closure or future, and how such a future is woken by who holds no part of its cell.
+//! What a task runs: the type of its closure or future, and how such a future is woken by a thread that holds no part of its cell.
 //!
-//! Not here: who wakes it so (`inspect/serve/wake_by_record.rs`).
+//! Not here: the caller of that wake (`inspect/serve/wake_by_record.rs`).
 
 use crate::recording::enabled::tasks::task_state::TaskKind;
 use std::ptr::NonNull;
@@ -14,7 +14,7 @@ pub(crate) struct WorkType {
     pub(crate) waking: Option<Waking>,
 }
 
-/// The two steps of a wake by who holds no part of the task's cell. The first one needs only that the cell is there; if it
+/// The two steps of a wake by a thread that holds no part of the task's cell. The first one needs only that the cell is there; if it
 /// returns true, the caller must do the second one, and has the cell until then.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Waking {
@@ -35,11 +35,11 @@ impl WorkType {
     }
 
     /// Of a future. `waking`: how any thread may wake it.
-    pub(crate) const fn future<F>(waking: Option<Waking>) -> Self {
+    pub(crate) const fn future<F>(waking: Waking) -> Self {
         Self {
             name: std::any::type_name::<F>,
             kind: TaskKind::Future,
-            waking,
+            waking: Some(waking),
         }
     }
 

@@ -1,6 +1,6 @@
 //! With which lines the waits of a thread are recorded, and which lines are of this library.
 //!
-//! Not here: who says a line (`wait_site.rs`).
+//! Not here: where a line comes from (`wait_site.rs`).
 
 use std::panic::Location;
 

@@ -27,7 +27,7 @@ use std::task::Waker;
 pub(crate) struct TaskSet {
     /// `None`: it was made while recording was not open.
     number: Option<NonZeroU32>,
-    /// Who waits for it, or has done so last: a [`TaskNumber`], or 0.
+    /// The task that waits for it, or has done so last: a [`TaskNumber`], or 0.
     waiter: AtomicU64,
 }
 
@@ -79,7 +79,7 @@ impl TaskSet {
         if let Some(task) = task.number() {
             table::change(task, |record| record.set = Some(number));
         }
-        // Relaxed: who misses the waiter adds a task while the wait begins, so before the first of two looks that see it.
+        // Relaxed: a thread that misses the waiter adds a task while the wait begins, so before the first of two looks that see it.
         if let Some(waiter) = TaskNumber::from_bits(self.waiter.load(Ordering::Relaxed)) {
             table::change(waiter, |record| record.grow_awaited_set(number));
         }

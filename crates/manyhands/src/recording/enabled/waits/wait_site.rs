@@ -1,7 +1,7 @@
 //! With the feature: the line of the program with which waits inside this library's own futures are shown. Same functions as
 //! in `recording/disabled.rs`.
 //!
-//! A future that waits itself takes the line from who polls it. If that is code of this library, the line would say nothing
+//! A future that waits itself takes the line from its caller. If that is code of this library, the line would say nothing
 //! to the program's author; such code knows the line that has called it, and says so around the poll. Where it polls any
 //! future of the program, the lines inside that one are better, unless it is itself one of this library.
 

@@ -1,13 +1,12 @@
 //! Unit tests of `sweep.rs`: when a sweep wakes or starts a worker for a task that waits.
 
-use super::{MEMORY_CHECKS_APART, Sweep, Sweeper};
+use super::{Sweep, Sweeper};
 use crate::job::RunPermit;
 use crate::runtime::current;
-use crate::runtime::monitor::detector::IN_DOUBT;
-use crate::runtime::monitor::stalled::STALLED_AFTER;
+use crate::runtime::monitor::policy::{IN_DOUBT, STALLED_AFTER};
 use crate::runtime::monitor::starved::Long;
 use crate::runtime::sleep::idle::{Activity, Claim};
-use crate::runtime::sleep::waking::{Pool, Waker};
+use crate::runtime::sleep::waking::{CallerNext, Pool};
 use crate::runtime::{Stall, ThreadChangeReason};
 use crate::sync::{clock, wait_until};
 use crate::{Runtime, task};
@@ -17,12 +16,12 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 /// A task that runs until `end`.
-struct Held {
+struct Occupying {
     end: Sender<()>,
     worker: Receiver<Option<usize>>,
 }
 
-impl Held {
+impl Occupying {
     fn begin(runtime: &Runtime) -> Self {
         let (end, ends) = mpsc::channel();
         let (send, worker) = mpsc::channel();
@@ -34,7 +33,7 @@ impl Held {
         Self { end, worker }
     }
 
-    /// One for which no worker is woken: who brings a task relies on a worker that searches.
+    /// One for which no worker is woken: the push relies on a worker that searches.
     fn begin_unnoticed(runtime: &Runtime) -> Self {
         let _searching = runtime.shared().idle.search(RunPermit::new());
         Self::begin(runtime)
@@ -65,19 +64,19 @@ fn sweep(runtime: &Runtime) {
 }
 
 #[test]
-fn favour_that_began_between_two_sweeps_lasts_as_any_other() {
+fn overcommit_that_began_between_two_sweeps_lasts_as_any_other() {
     let runtime = without_monitor();
     let shared = runtime.shared();
     let mut sweeper = Sweeper::default();
-    let mut is_favoured_after = |time| {
+    let mut overcommits_after = |time| {
         let _ = sweeper.sweep_at(shared, clock::now() + time);
-        shared.idle.favours_short_tasks()
+        shared.idle.overcommits()
     };
-    assert!(!is_favoured_after(Duration::ZERO));
-    shared.idle.begin_favour(2);
-    assert!(is_favoured_after(Duration::ZERO));
-    assert!(is_favoured_after(Duration::ZERO));
-    assert!(!is_favoured_after(LIMIT));
+    assert!(!overcommits_after(Duration::ZERO));
+    shared.idle.begin_overcommit(2);
+    assert!(overcommits_after(Duration::ZERO));
+    assert!(overcommits_after(Duration::ZERO));
+    assert!(!overcommits_after(LIMIT));
 }
 
 #[test]
@@ -108,11 +107,11 @@ fn a_sweep_wakes_nobody_while_a_worker_that_was_woken_has_not_run_yet() {
         slot.is_some_and(|slot| slot.parker.is_parked())
     });
     assert_eq!(shared.idle.claim(), Some(Claim::Asleep(0)));
-    let held = Held::begin_unnoticed(&runtime);
+    let occupying = Occupying::begin_unnoticed(&runtime);
     sweep(&runtime);
     let threads = shared.idle.threads();
-    shared.unpark(0, Waker::GoesOn);
-    assert_eq!((threads, held.end()), (1, Some(0)));
+    shared.unpark(0, CallerNext::GoesOn);
+    assert_eq!((threads, occupying.end()), (1, Some(0)));
 }
 
 #[test]
@@ -120,11 +119,11 @@ fn a_sweep_starts_no_thread_while_one_is_being_started() {
     let runtime = without_monitor();
     let shared = runtime.shared();
     assert_eq!(shared.idle.claim(), Some(Claim::Unstarted(0)));
-    let held = Held::begin_unnoticed(&runtime);
+    let occupying = Occupying::begin_unnoticed(&runtime);
     sweep(&runtime);
     let threads = shared.idle.threads();
     assert!(shared.start(0));
-    assert_eq!((threads, held.end()), (1, Some(0)));
+    assert_eq!((threads, occupying.end()), (1, Some(0)));
 }
 
 #[test]
@@ -132,13 +131,13 @@ fn a_sweep_starts_another_thread_where_one_has_been_on_its_way_for_long() {
     let runtime = without_monitor();
     let shared = runtime.shared();
     assert_eq!(shared.idle.claim(), Some(Claim::Unstarted(0)));
-    let held = Held::begin_unnoticed(&runtime);
+    let occupying = Occupying::begin_unnoticed(&runtime);
     let mut sweeper = Sweeper::default();
     let begun = clock::now();
     let _ = sweeper.sweep_at(shared, begun);
     let at_first = shared.idle.threads();
     let _ = sweeper.sweep_at(shared, begun + IN_DOUBT);
-    assert_eq!((at_first, held.end()), (1, Some(1)));
+    assert_eq!((at_first, occupying.end()), (1, Some(1)));
     assert!(shared.start(0));
 }
 
@@ -157,15 +156,15 @@ fn a_sweep_wakes_a_worker_while_the_hook_of_one_that_leaves_takes_long() {
     let runtime = builder.on_thread_stop(hook).build();
     let runtime = runtime.expect("the number is right");
     let shared = runtime.shared();
-    let two = [0, 1].map(|_| Held::begin(&runtime));
+    let two = [0, 1].map(|_| Occupying::begin(&runtime));
     wait_until("both run", || runtime.metrics().blocked == 2);
     two.into_iter()
-        .for_each(|held| assert!(held.end().is_some()));
+        .for_each(|occupying| assert!(occupying.end().is_some()));
     let left = left.recv_timeout(LIMIT).expect("one is not needed");
     wait_until("the other one sleeps", || shared.idle.is_inactive());
-    let held = Held::begin_unnoticed(&runtime);
+    let occupying = Occupying::begin_unnoticed(&runtime);
     sweep(&runtime);
-    assert_eq!(held.end(), Some(1 - left));
+    assert_eq!(occupying.end(), Some(1 - left));
     drop(end_hooks);
 }
 
@@ -194,10 +193,10 @@ fn a_stall_is_reported_once_after_a_time_and_again_when_the_pool_has_gone_on() {
         (sweep, stalls.try_iter().count())
     };
     let (moment, long) = (Duration::from_millis(1), STALLED_AFTER);
-    let blocked = Held::begin(&runtime);
+    let blocked = Occupying::begin(&runtime);
     wait_until("it is blocked", || runtime.metrics().blocked == 1);
     assert_eq!(reported_after(long), (Sweep::Nothing, 0), "nothing waits");
-    let behind = Held::begin(&runtime);
+    let behind = Occupying::begin(&runtime);
     for _ in 0..2 {
         assert_eq!(reported_after(long), (Sweep::Busy, 0), "it has just begun");
         assert_eq!(reported_after(long - moment), (Sweep::Busy, 0));
@@ -223,12 +222,12 @@ fn where_all_are_blocked_a_worker_is_woken_although_one_counts_as_searching() {
     assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
     let searching = idle.search(RunPermit::new());
     idle.begin(Activity::Blocked);
-    let held = Held::begin(&runtime);
+    let occupying = Occupying::begin(&runtime);
     let mut sweeper = Sweeper::default();
     let begun = clock::now();
     let _ = sweeper.sweep_at(runtime.shared(), begun);
     let _ = sweeper.sweep_at(runtime.shared(), begun + IN_DOUBT);
-    assert_eq!(held.end(), Some(1));
+    assert_eq!(occupying.end(), Some(1));
     idle.end(Activity::Blocked);
     drop(searching);
     assert!(runtime.shared().start(0));
@@ -247,7 +246,7 @@ fn a_thread_that_waits_in_its_start_hook_is_replaced_after_a_while() {
     let runtime = builder.build().expect("the number is right");
     let shared = runtime.shared();
     shared.monitor.close();
-    let held = Held::begin(&runtime);
+    let occupying = Occupying::begin(&runtime);
     let (mut sweeper, begun) = (Sweeper::default(), clock::now());
     wait_until("it is in the hook", || {
         shared.worker_slots().any(|slot| slot.job().is_some())
@@ -267,7 +266,7 @@ fn a_thread_that_waits_in_its_start_hook_is_replaced_after_a_while() {
         let _ = sweeper.sweep_at(shared, *at);
         shared.idle.threads() > 1
     });
-    assert_eq!(held.end(), Some(1));
+    assert_eq!(occupying.end(), Some(1));
     drop(let_go);
 }
 
@@ -287,7 +286,7 @@ fn memory_that_was_scarce_is_looked_at_until_it_is_not_though_no_thread_is_spare
         });
         assert_eq!((has_looked, idle.is_scarce()), (looks, then));
     };
-    let (soon, later) = (Duration::from_millis(1), MEMORY_CHECKS_APART);
+    let (soon, later) = (Duration::from_millis(1), STALLED_AFTER);
     step(later, true, false, false);
     idle.begin(Activity::Blocked);
     let claimed = [idle.claim(), idle.claim(), idle.claim()];

@@ -1,4 +1,4 @@
-//! Unit tests of `idle.rs`: who is claimed, who may leave, and when there is room.
+//! Unit tests of `idle.rs`: which worker is claimed, which may leave, and when there is room.
 
 use super::{Activity, Claim, CountedFlag, Idle};
 
@@ -81,15 +81,15 @@ fn a_thread_in_a_short_task_does_not_keep_a_worker_from_long_ones() {
 }
 
 #[test]
-fn favour_begins_with_one_thread_beyond_those_in_long_jobs_and_lowers_nothing() {
+fn overcommit_begins_with_one_thread_beyond_those_in_long_jobs_and_lowers_nothing() {
     let idle = Idle::new(2, 8);
-    idle.begin_favour(2);
+    idle.begin_overcommit(2);
     idle.begin(Activity::ExternalThread);
     idle.begin(Activity::ExternalThread);
     assert!(idle.claim_for_short_task().is_some());
     assert_eq!(idle.claim_for_short_task(), None);
     idle.set_extra_for_short_tasks(3);
-    idle.begin_favour(2);
+    idle.begin_overcommit(2);
     assert!(idle.claim_for_short_task().is_some());
 }
 

@@ -1,6 +1,6 @@
-//! Unit tests of `waking.rs`: what workers do where one more runs than may, and who alerts the monitor.
+//! Unit tests of `waking.rs`: what workers do where one more runs than may, and which alerts the monitor.
 
-use super::{Activity, Next, Pool, Slept, Waker, Worker, next, sleep, wake_for_task};
+use super::{Activity, CallerNext, Next, Pool, Slept, Worker, next, sleep, wake_for_task};
 use crate::job::RunPermit;
 use crate::runtime::sleep::counted_flag::CountedFlag;
 use crate::runtime::sleep::idle::{Claim, Idle};
@@ -29,7 +29,7 @@ impl Pool for Place {
         false
     }
 
-    fn unpark(&self, _worker: usize, _waker: Waker) {}
+    fn unpark(&self, _worker: usize, _next: CallerNext) {}
 
     fn start(&self, _worker: usize) -> bool {
         true
@@ -48,7 +48,7 @@ impl Pool for Place {
 
 /// One for which there is always a task of each kind.
 struct Laborer<'pool> {
-    hold: StealGrace,
+    steal_grace: StealGrace,
     in_short_task: CountedFlag,
     has_place: bool,
     /// If it watches sockets in its sleep: a short task is all that there is, from its first sleep on.
@@ -59,7 +59,7 @@ struct Laborer<'pool> {
 impl Laborer<'_> {
     fn new() -> Self {
         Self {
-            hold: StealGrace::new(),
+            steal_grace: StealGrace::new(),
             in_short_task: CountedFlag::new(),
             has_place: false,
             sockets: None,
@@ -103,8 +103,8 @@ impl Worker for Laborer<'_> {
         false
     }
 
-    fn hold(&self) -> &StealGrace {
-        &self.hold
+    fn steal_grace(&self) -> &StealGrace {
+        &self.steal_grace
     }
 
     fn announced(&mut self) {}
@@ -151,7 +151,7 @@ fn who_has_ended_a_long_task_goes_on_and_who_was_woken_for_a_short_one_runs_that
         next(&pool, 0, &mut first, RunPermit::new()),
         Next::FoundWork(())
     ));
-    // What it has run wakes a task, for which another is claimed, who has not looked yet.
+    // What it has run wakes a task, for which another is claimed, which has not looked yet.
     pool.0.set_extra_for_short_tasks(1);
     assert_eq!(pool.0.claim_for_short_task(), Some(Claim::Unstarted(1)));
     assert!(matches!(

@@ -44,7 +44,7 @@ impl World {
         lists.turn_end = TURN_MAX;
     }
 
-    /// The scheduler asks which thread is to run.
+    /// The scheduler asks which thread runs next.
     fn choose(&self, runnable: &[usize], yields: bool) -> usize {
         self.charge();
         let current = self.current.get();

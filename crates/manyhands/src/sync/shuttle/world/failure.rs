@@ -13,7 +13,7 @@ pub(crate) fn fail(what: &str) -> ! {
     });
     // Directly to the system: the test harness would capture the text and lose it.
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
-    // SAFETY: ends the process at once: no other code is to run, on this or another stack.
+    // SAFETY: ends the process at once: no other code may run, on this or another stack.
     unsafe { libc::_exit(101) }
 }
 

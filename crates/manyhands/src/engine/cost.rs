@@ -1,0 +1,512 @@
+//! The cost model of loops: what the numbers that a loop has measured say about how it goes on.
+//!
+//! Pure functions, with tests by table. What a call site has learnt chooses how a call begins: short, alone or shared.
+//! What the call itself shows decides how it goes on: the sizes of blocks, whether and with how many it is shared, whether its
+//! bodies contend. Every loop over positions or an iterator asks here. `docs/decisions/01` and `22` have the figures.
+//!
+//! Not here: the measuring (`rate.rs`, `contention.rs`), what a wake costs (`runtime/sleep/policy.rs`), and where a call
+//! site's numbers are kept (`call_site`).
+
+use crate::call_site::History;
+use crate::engine::HelperPolicy;
+use crate::engine::ranges::LEAVE_BEHIND;
+use crate::engine::rate::Rate;
+use crate::sync::clock;
+
+/// Whether a block was so short that reading the counter may be most of it: its time does not say what its items take.
+pub(super) fn is_brief(ticks: u64) -> bool {
+    ticks < clock::ticks_in(PROBE_NANOS) / 2
+}
+
+/// The first block of a caller that runs alone and measures.
+pub(super) fn first_probe(expected: Rate) -> u64 {
+    match expected {
+        Rate::UNKNOWN => 1,
+        rate => rate.items_in(clock::ticks_in(PROBE_NANOS)),
+    }
+}
+
+/// The block after one of `done` items in `spent` ticks, of a call that has taken `total`.
+pub(super) fn next_probe(done: u64, spent: u64, total: u64) -> u64 {
+    if is_brief(spent) {
+        return done.saturating_mul(PROBE_GROWTH);
+    }
+    let longest = clock::ticks_in(BLOCK_NANOS);
+    Rate::of(spent, done).items_in((total / 2).min(longest))
+}
+
+/// Whether `len` items of this cost are too short for any look at the clock. A cost of 0 is that of no item, or not known; it
+/// becomes the largest number.
+#[inline]
+pub(super) fn is_short(cost: u64, len: u64) -> bool {
+    // The first is implied. It tells the compiler that the number is small: a call of ten items then takes 75 instructions
+    // less.
+    len <= SHORT_COST_MAX && cost.saturating_mul(len).wrapping_sub(1) < SHORT_COST_MAX
+}
+
+/// Whether a thread measures its short call of this number: of any eight in a row about one, and which one varies.
+#[inline]
+pub(super) fn is_sampled(number: u64) -> bool {
+    // Multiplying spreads the bits (Fibonacci hashing, Knuth vol. 3).
+    number.wrapping_mul(0x9E37_79B9_7F4A_7C15) < u64::MAX / ONE_IN
+}
+
+/// Whether a short call that cost `found` corrects what was expected: it is more than twice or less than half of that.
+#[inline]
+pub(super) fn corrects(expected: u64, found: u64) -> bool {
+    found > expected * 2 || found < expected / 2
+}
+
+/// What a call that cost this much for each item teaches its site, which knew `known`. A call whose thread lost its processor
+/// for some milliseconds seems to cost thousands of times more. If items do, later calls find out while they run.
+#[inline]
+pub(super) fn credible(known: u64, cost: u64) -> u64 {
+    if known == 0 {
+        return cost;
+    }
+    // The site goes half of the way.
+    cost.min(known.saturating_mul(2 * SIMILAR - 1))
+}
+
+/// When a call that runs alone because sharing has hurt may be opened: when it has taken twice as long as it should.
+pub(super) fn opens_at(begun: u64, expected: u64) -> u64 {
+    begun.saturating_add(expected.saturating_mul(2))
+}
+
+/// As many items of this cost as take about a tenth of a microsecond, at least one.
+#[inline]
+pub(super) fn brief_block(cost: u64) -> u64 {
+    // A sixteenth of the longest short call.
+    const COST_LOG2: u32 = SHORT_COST_MAX.ilog2() - 4;
+    1 << COST_LOG2.saturating_sub(cost.max(1).ilog2())
+}
+
+/// How many items a caller that runs alone claims when it has run `done`: few beside those, whatever the items were expected
+/// to take. Where that was next to nothing, claiming would take longer than the items, so there it is three times as many.
+#[inline]
+pub(super) fn next_claim(done: u64, block_max: u64) -> u64 {
+    let more = if block_max < TINY_ITEMS {
+        done / 4
+    } else {
+        3 * done
+    };
+    block_max.min(1 + more)
+}
+
+/// The first block of a runner of a shared loop. The rate may be that of other items, so it is small.
+pub(super) fn first_block(rate: Rate) -> u32 {
+    match rate {
+        Rate::UNKNOWN => 1,
+        Rate(cost) => u32::try_from(brief_block(cost)).unwrap_or(u32::MAX),
+    }
+}
+
+/// The block after one of `before` items.
+pub(crate) fn next_block(rate: Rate, before: u32) -> u32 {
+    block_at(rate).min(before.saturating_mul(2))
+}
+
+/// The longest block at this rate.
+pub(super) fn block_at(rate: Rate) -> u32 {
+    if rate == Rate::UNKNOWN {
+        return 1;
+    }
+    u32::try_from(rate.items_in(clock::ticks_in(BLOCK_NANOS))).unwrap_or(u32::MAX)
+}
+
+/// Whether work of `left` ticks may be worth handing over, if the thread's last call that was long enough ended so long ago: if
+/// that was not lately, no worker spins for the next one, and a wake has never been cheap enough for so little work.
+pub(super) fn may_pay(left: u64, since_last_end: impl FnOnce() -> u64) -> bool {
+    left >= clock::ticks_in(SHARE_NANOS_MIN)
+        && (left > worth_a_wake() || since_last_end() < clock::ticks_in(SPINNING_NANOS_MAX))
+}
+
+/// For each of these ticks that is left to do one more worker is woken.
+pub(super) fn worth_a_wake() -> u64 {
+    clock::ticks_in(WAKE_NANOS)
+}
+
+/// The highest number of runners of a call on this number of workers.
+pub(crate) fn runners_max(degree: Option<usize>, workers: usize, helpers: HelperPolicy) -> usize {
+    degree.unwrap_or(match helpers {
+        HelperPolicy::WhenItPays => workers + RUNNERS_SPARE,
+        HelperPolicy::AtOnce => workers + RUNNERS_SPARE_AT_ONCE,
+    })
+}
+
+/// Whether a call of this degree that was opened may leave a place to its caller, who is in the middle of an item and may not
+/// need it for long. Where few may run at once it pays to wait for the caller.
+pub(super) fn spares_a_place(degree: Option<usize>) -> bool {
+    degree.is_none_or(|degree| degree >= LEAVE_BEHIND as usize)
+}
+
+/// Whether something that takes `ticks` is faster than what takes `than`, and not by chance.
+fn is_faster(ticks: u64, than: u64) -> bool {
+    u128::from(ticks) * 100 < u128::from(than) * FASTER_PERCENT
+}
+
+/// Whether one runner is faster than `runners`, if items take these times alone and on each of them.
+pub(super) fn contends(alone: Rate, shared: Rate, runners: u64) -> bool {
+    is_faster(alone.ticks_for(runners), shared.ticks_for(1))
+}
+
+/// Whether items take too long for a trial: so few of them say little, and each would keep all helpers away.
+pub(super) fn is_long(item: Rate) -> bool {
+    item.ticks_for(1) > clock::ticks_in(BLOCK_NANOS)
+}
+
+/// How long a trial takes, from the first block of its window until the owner has timed as many alone. A site's first one comes
+/// when a loop has been shared for this long, whatever the rates.
+pub(super) fn trial_ticks() -> u64 {
+    2 * TRIAL_BLOCKS as u64 * clock::ticks_in(BLOCK_NANOS)
+}
+
+/// For how long a loop is not tried again that has run for this long, or since its last trial.
+pub(super) fn trial_pause(ran_for: u64) -> u64 {
+    ran_for.saturating_mul(ONE_IN)
+}
+
+/// Whether a shared call, or a block of one, that took this long shows whether sharing pays. Shorter blocks, at the end of a
+/// range, take longer for each item, because a block itself takes time.
+pub(super) fn tells(elapsed: u64) -> bool {
+    elapsed >= clock::ticks_in(SHARE_NANOS_MIN)
+}
+
+/// What a shared call took, in ticks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SharedCallTimes {
+    /// Alone, as its first items let expect. It may be wrong where items differ.
+    pub(super) expected: u64,
+    /// Alone, at the rate of the last whole call that ran alone. 0: there was none.
+    pub(super) alone: u64,
+    pub(super) elapsed: u64,
+}
+
+/// What is known of sharing after a call of `items` items that was shared.
+///
+/// An expectation leads to only one call alone; the time of that call decides. One call that was slower than alone decides
+/// nothing either: its helper may have come too late, because it had to be woken. The next one finds the helper awake.
+pub(super) fn after_shared(before: History, times: SharedCallTimes, items: u64) -> History {
+    let SharedCallTimes {
+        expected,
+        alone,
+        elapsed,
+    } = times;
+    let by_itself = if alone == 0 { expected } else { alone };
+    if is_faster(elapsed, by_itself) {
+        return after_help(before);
+    }
+    let is_much = u128::from(elapsed) * 100 > u128::from(by_itself) * MUCH_SLOWER_PERCENT;
+    let longest = match clock::ticks_in(BACKOFF_NANOS_MAX) / elapsed.max(1) {
+        _ if is_much => BACKOFF_MAX,
+        calls => u32::try_from(calls).unwrap_or(u32::MAX),
+    };
+    if longest == 0 {
+        return before;
+    }
+    if before.hurt == 0 {
+        return History { hurt: 1, ..before };
+    }
+    backed_off(before, if alone == 0 { 1 } else { longest }, items)
+}
+
+/// Sharing has made a call faster.
+pub(super) fn after_help(before: History) -> History {
+    History {
+        backoff: 0,
+        hurt: 0,
+        ..before
+    }
+}
+
+/// One runner was found to be faster, during a call of `items`.
+pub(super) fn after_contention(before: History, items: u64) -> History {
+    backed_off(before, BACKOFF_MAX, items)
+}
+
+/// The next calls of about that size run alone, more of them each time, `longest` at most.
+fn backed_off(before: History, longest: u32, items: u64) -> History {
+    let backoff = (before.backoff * 2 + 1).min(longest).min(BACKOFF_MAX);
+    History {
+        alone: backoff,
+        backoff,
+        hurt: 0,
+        alone_below: items.saturating_mul(SIMILAR),
+    }
+}
+
+/// A first block this long gives a reliable rate.
+const PROBE_NANOS: u64 = 1_000;
+/// A block that was too short for that is followed by one this many times as long.
+const PROBE_GROWTH: u64 = 8;
+/// The longest time between two decisions.
+const BLOCK_NANOS: u64 = 10_000;
+/// Less work than this takes less time than handing it over, even to a spinning worker.
+const SHARE_NANOS_MIN: u64 = 2_500;
+/// That as a cost, in 1,024ths of ticks; not calibrated, which saves a read of the calibration. A step of the time-stamp counter
+/// takes a quarter to a half of a nanosecond.
+const SHORT_COST_MAX: u64 = if cfg!(all(target_arch = "x86_64", not(miri))) {
+    (2 * SHARE_NANOS_MIN) << 10
+} else {
+    SHARE_NANOS_MIN << 10
+};
+/// Less work than this has never been worth a wake, on any machine that was measured.
+const WAKE_NANOS: u64 = 25_000;
+/// A worker that has had no work for this long has stopped spinning.
+const SPINNING_NANOS_MAX: u64 = 100_000;
+/// As many items that take about a nanosecond or two fit in a block of a caller alone.
+const TINY_ITEMS: u64 = 64;
+/// Runners beyond the number of workers: those that compensate for blocked ones. With two workers their ranges fit in the frame.
+const RUNNERS_SPARE: usize = 6;
+/// The same, where bodies may wait for one another, or for the next item.
+const RUNNERS_SPARE_AT_ONCE: usize = 126;
+/// Each runner wakes this number of others when it joins; `many_cores.rs` compares.
+pub(super) const WAKES_EACH: u32 = 4;
+/// What is done only to measure is one part in this many: a sampled call, a trial.
+const ONE_IN: u64 = 8;
+/// This number of blocks is judged at once, and timed alone. A helper that has not left after as many has lost its processor,
+/// and disturbs nobody.
+pub(super) const TRIAL_BLOCKS: usize = 8;
+/// One way is faster if it takes less than this part of the other's time.
+const FASTER_PERCENT: u128 = 95;
+/// A call that takes more than this part of its time alone shows that the bodies contend with each other.
+const MUCH_SLOWER_PERCENT: u128 = 130;
+/// What one call has shown holds for calls of fewer items than this many times its own, and for costs up to as many times those
+/// known.
+const SIMILAR: u64 = 4;
+/// After this many calls alone, sharing is tried again,
+const BACKOFF_MAX: u32 = 64;
+/// and, where it was not much slower, after this time.
+const BACKOFF_NANOS_MAX: u64 = 5_000_000;
+/// A program that makes a few short loops may still fork, or build its default runtime; one that makes many is better off
+/// with one.
+pub(super) const CALLS_WITHOUT_RUNTIME: u64 = 1_000;
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn nanos(nanos: u64) -> u64 {
+        clock::ticks_in(nanos)
+    }
+
+    /// Items that take this number of nanoseconds.
+    fn each(nanos: u64) -> Rate {
+        Rate::of(clock::ticks_in(nanos * 1024), 1024)
+    }
+
+    #[test]
+    fn a_call_is_short_if_its_cost_is_known_and_small() {
+        for (cost, len, expected) in [
+            (0, 1, false),
+            (1, 0, false),
+            (1, 1, true),
+            (SHORT_COST_MAX, 1, true),
+            (SHORT_COST_MAX + 1, 1, false),
+            (1, SHORT_COST_MAX, true),
+            (1, SHORT_COST_MAX + 1, false),
+            (u64::MAX, 2, false),
+        ] {
+            assert_eq!(is_short(cost, len), expected, "{len} of {cost}");
+        }
+    }
+
+    #[test]
+    fn one_short_call_in_eight_is_measured() {
+        for first in [0, 1_000, 1 << 40] {
+            let sampled = (first..first + 8_000).filter(|&number| is_sampled(number));
+            assert!((990..=1_010).contains(&sampled.count()), "from {first}");
+        }
+    }
+
+    #[test]
+    fn only_a_short_call_that_differs_by_a_factor_of_two_corrects_its_site() {
+        for (expected, found, corrected) in [
+            (100, 200, false),
+            (100, 201, true),
+            (100, 50, false),
+            (100, 49, true),
+            (0, 1, true),
+        ] {
+            assert_eq!(corrects(expected, found), corrected, "{found}");
+        }
+    }
+
+    #[test]
+    fn a_cost_that_is_thousands_of_times_higher_is_believed_in_part() {
+        for (known, cost, expected) in [
+            (0, u64::MAX, u64::MAX),
+            (100, 50, 50),
+            (100, 700, 700),
+            (100, 500_000, 700),
+            (u64::MAX, u64::MAX, u64::MAX),
+        ] {
+            assert_eq!(credible(known, cost), expected, "{cost} after {known}");
+        }
+    }
+
+    #[test]
+    fn a_probe_grows_while_it_is_brief_and_then_by_half_of_the_call() {
+        assert_eq!(first_probe(Rate::UNKNOWN), 1);
+        assert!((9..=10).contains(&first_probe(each(100))));
+        assert_eq!(first_probe(each(5_000)), 1);
+        for (done, spent, total, expected) in [
+            (1, 100, 100, 8..=8),
+            (64, 100, 300, 512..=512),
+            (10, 1_000, 4_000, 19..=20),
+            (10, 1_000, 4_000_000, 99..=100),
+            (1, 1_000_000, 1_000_000, 1..=1),
+        ] {
+            let block = next_probe(done, nanos(spent), nanos(total));
+            assert!(expected.contains(&block), "{block} after {done} in {spent}");
+        }
+    }
+
+    #[test]
+    fn a_caller_alone_claims_a_part_of_what_it_has_run() {
+        let claims = |block_max| {
+            let mut done = 0;
+            [(); 6].map(|()| {
+                let claim = next_claim(done, block_max);
+                done += claim;
+                claim
+            })
+        };
+        assert_eq!(claims(1), [1; 6]);
+        assert_eq!(claims(TINY_ITEMS - 1), [1, 1, 1, 1, 2, 2]);
+        assert_eq!(claims(TINY_ITEMS), [1, 4, 16, 64, 64, 64]);
+    }
+
+    #[test]
+    fn blocks_of_a_shared_loop_double_up_to_ten_microseconds() {
+        assert_eq!(first_block(Rate::UNKNOWN), 1);
+        assert_eq!(block_at(Rate::UNKNOWN), 1);
+        assert_eq!(block_at(each(1_000_000)), 1);
+        for (before, expected) in [(1, 2..=2), (40, 80..=80), (80, 99..=100)] {
+            let block = next_block(each(100), before);
+            assert!(expected.contains(&block), "{block} after {before}");
+        }
+        let all = block_at(Rate::ZERO);
+        assert_eq!(next_block(Rate::ZERO, all), all);
+    }
+
+    #[test]
+    fn work_may_pay_if_it_is_worth_a_wake_or_follows_another_call() {
+        for (left, since_last_end, expected) in [
+            (SHARE_NANOS_MIN - 100, 0, false),
+            (SHARE_NANOS_MIN, 0, true),
+            (WAKE_NANOS, 2 * SPINNING_NANOS_MAX, false),
+            (WAKE_NANOS + 100, 2 * SPINNING_NANOS_MAX, true),
+        ] {
+            let pays = may_pay(nanos(left), || nanos(since_last_end));
+            assert_eq!(pays, expected, "{left} after {since_last_end}");
+        }
+    }
+
+    #[test]
+    fn a_call_has_a_few_more_runners_than_workers_unless_it_says_how_many() {
+        use HelperPolicy::{AtOnce, WhenItPays};
+        assert_eq!(runners_max(None, 2, WhenItPays), 8);
+        assert_eq!(runners_max(None, 2, AtOnce), 128);
+        assert_eq!(runners_max(Some(3), 2, AtOnce), 3);
+        let spares = [None, Some(2), Some(3), Some(4)].map(spares_a_place);
+        assert_eq!(spares, [true, false, false, true]);
+    }
+
+    #[test]
+    fn bodies_contend_if_one_runner_is_faster_than_all() {
+        for (alone, shared, runners, expected) in [
+            (100, 100, 2, false),
+            (100, 200, 2, false),
+            (100, 206, 2, false),
+            (100, 220, 2, true),
+            (100, 220, 8, false),
+            (100, 900, 8, true),
+        ] {
+            let found = contends(each(alone), each(shared), runners);
+            assert_eq!(found, expected, "{alone} or {shared} on {runners}");
+        }
+    }
+
+    /// After a shared call of ten items that took `elapsed`, and alone takes a thousand.
+    fn shared(before: History, elapsed: u64, is_certain: bool) -> History {
+        let times = SharedCallTimes {
+            expected: 1_000,
+            alone: if is_certain { 1_000 } else { 0 },
+            elapsed,
+        };
+        after_shared(before, times, 10)
+    }
+
+    #[test]
+    fn calls_that_sharing_has_hurt_twice_run_alone_for_longer_each_time() {
+        let new = History::default();
+        let hurt_twice = |before, is_certain| {
+            let once = shared(before, 2_000, is_certain);
+            assert_eq!(
+                once.alone, before.alone,
+                "its helper may have come too late"
+            );
+            shared(once, 2_000, is_certain)
+        };
+        let mut history = hurt_twice(new, false);
+        let why = "an expectation that was wrong leads to one call alone";
+        assert_eq!((history.alone, history.alone_below), (1, 40), "{why}");
+        for expected in [3, 7, 15, 31, 63, 64, 64] {
+            history = hurt_twice(
+                History {
+                    alone: 0,
+                    ..history
+                },
+                true,
+            );
+            assert_eq!(history.alone, expected);
+        }
+        history = shared(
+            History {
+                alone: 0,
+                ..history
+            },
+            600,
+            true,
+        );
+        assert_eq!(
+            history.backoff, 0,
+            "a call that was helped ends the backoff"
+        );
+        assert_eq!(hurt_twice(history, true).alone, 1);
+        let history = [2_000, 600, 2_000]
+            .into_iter()
+            .fold(new, |before, elapsed| shared(before, elapsed, true));
+        assert_eq!(history.alone, 0, "they were not hurt one after the other");
+    }
+
+    #[test]
+    fn calls_that_are_hurt_a_little_back_off_for_a_time_and_long_ones_not_at_all() {
+        for (alone, slower, expected) in [
+            (nanos(1_000_000), 110, [1, 3, 4]),
+            (nanos(10_000_000), 110, [0, 0, 0]),
+            (nanos(10_000_000), 140, [1, 3, 7]),
+        ] {
+            let times = SharedCallTimes {
+                expected: alone,
+                alone,
+                elapsed: alone / 100 * slower,
+            };
+            let mut history = History::default();
+            let backoffs = [(); 3].map(|()| {
+                history = after_shared(after_shared(history, times, 10), times, 10);
+                history.alone
+            });
+            assert_eq!(backoffs, expected, "{slower} % of {alone}");
+        }
+    }
+
+    #[test]
+    fn a_call_whose_bodies_contend_is_not_shared_the_next_time() {
+        let history = after_contention(History::default(), 10);
+        assert_eq!((history.alone, history.alone_below), (1, 40));
+        let helped = after_help(history);
+        assert_eq!(after_contention(helped, 10), history, "it begins anew");
+    }
+}

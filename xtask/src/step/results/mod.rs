@@ -1,0 +1,66 @@
+//! The page of results of the comparison programs: builds them as they are to be measured and has them renew
+//! the sections of the problems that are named.
+//!
+//! Not here: what is measured, and how a section is replaced (`peers`).
+
+mod older;
+
+use crate::command::Invocation;
+use crate::failure::Failure;
+use crate::workspace::{PEERS_MANIFEST, target_subdir};
+
+/// Measures, then says which tables are older than their code, or with `--older` alone only that; `words` are problems
+/// and options, as for `peers results`.
+pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
+    if !words.iter().eq([OLDER]) {
+        measure(words)?;
+    }
+    older::print()
+}
+
+fn measure(words: &[String]) -> Result<(), Failure> {
+    let measure = Invocation::cargo("run --locked --release --manifest-path")
+        .args(&[PEERS_MANIFEST, "--", "results"])
+        .args(words);
+    match with_data_frames(words) {
+        Ok(Some(python)) => measure.env("PEERS_PYTHON", python).run(),
+        Ok(None) => measure.run(),
+        Err(failure) => {
+            println!("without polars and DuckDB: {failure}");
+            measure.run()
+        }
+    }
+}
+
+/// The interpreter that has polars and DuckDB, with which `keys` is compared. They are installed below the build output.
+fn with_data_frames(words: &[String]) -> Result<Option<String>, Failure> {
+    let names_problems = words.first().is_some_and(|word| !word.starts_with("--"));
+    if names_problems && !words.iter().any(|word| word == "keys") {
+        return Ok(None);
+    }
+    let folder = target_subdir("peers-python");
+    let python = folder.join("bin/python");
+    if !python.exists() {
+        Invocation::new("python3 -m venv").arg(&folder).run()?;
+    }
+    Invocation::program(&python)
+        .args(&[
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+        ])
+        .args(&PACKAGES)
+        .run()?;
+    Ok(Some(python.display().to_string()))
+}
+
+const OLDER: &str = "--older";
+/// The newest when they were first measured.
+const PACKAGES: [&str; 4] = [
+    "polars==2.1.0",
+    "duckdb==2.0.0",
+    "numpy==2.4.6",
+    "pyarrow==26.0.1",
+];

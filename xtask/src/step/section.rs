@@ -1,0 +1,69 @@
+//! What commands write into pages: a section stands between two comments, and a command replaces it.
+
+use std::fs;
+use std::path::Path;
+
+use crate::command::Invocation;
+use crate::failure::Failure;
+use crate::workspace;
+
+/// Puts `text` between the comments `begin name` and `end name` of the page, whose path is relative to the root.
+pub(in crate::step) fn renew(page: &str, name: &str, text: &str) -> Result<(), Failure> {
+    let path = workspace::root().join(page);
+    let cannot = |verb: &str, error| Failure::new(format!("cannot {verb} {page}: {error}"));
+    let old = fs::read_to_string(&path).map_err(|error| cannot("read", error))?;
+    let new = replaced(&old, name, text)
+        .ok_or_else(|| Failure::new(format!("{page} has no section `{name}`")))?;
+    fs::write(&path, new).map_err(|error| cannot("write", error))
+}
+
+fn replaced(page: &str, name: &str, text: &str) -> Option<String> {
+    let begin = format!("<!-- begin {name} -->\n");
+    let inside = page.find(&begin)? + begin.len();
+    let end = inside + page[inside..].find(&format!("<!-- end {name} -->"))?;
+    Some(format!("{}{text}{}", &page[..inside], &page[end..]))
+}
+
+/// When and on what something was run, as a sentence without its end. Which code it was, the page's history says.
+pub(in crate::step) fn conditions() -> String {
+    let first_line = |line: &str| {
+        let text = Invocation::new(line).stdout().unwrap_or_default();
+        text.lines().next().unwrap_or("unknown").trim().to_owned()
+    };
+    let date = first_line("date -u +%F");
+    let compiler = first_line("rustc --version");
+    let cpus = std::thread::available_parallelism().map_or(0, usize::from);
+    let model = fs::read_to_string(Path::new("/proc/cpuinfo"))
+        .ok()
+        .and_then(|text| model_of(&text))
+        .unwrap_or_else(|| "processor unknown".to_owned());
+    format!("{date}, {model}, {cpus} CPUs, {compiler}")
+}
+
+fn model_of(cpuinfo: &str) -> Option<String> {
+    let line = cpuinfo
+        .lines()
+        .find(|line| line.starts_with("model name"))?;
+    let (_, model) = line.split_once(':')?;
+    Some(model.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_section_is_replaced_and_the_rest_stays() {
+        let page = "a\n<!-- begin x -->\nold\n<!-- end x -->\nb\n";
+        let new = replaced(page, "x", "new\n").unwrap();
+        assert_eq!(new, "a\n<!-- begin x -->\nnew\n<!-- end x -->\nb\n");
+        assert_eq!(replaced(page, "y", ""), None);
+    }
+
+    #[test]
+    fn the_processor_is_named() {
+        let cpuinfo = "processor\t: 0\nmodel name\t: A  B\nmodel name\t: C\n";
+        assert_eq!(model_of(cpuinfo).as_deref(), Some("A B"));
+        assert_eq!(model_of("processor\t: 0\n"), None);
+    }
+}
