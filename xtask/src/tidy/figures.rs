@@ -29,7 +29,7 @@ const FIGURES: &[Figure] = &[
     Figure {
         name: "library, lines of code without comments and tests",
         count: |tree| lines_of(tree).sum(),
-        at_most: 45_500,
+        at_most: 44_500,
         step: 500,
         aim: 33_000,
     },

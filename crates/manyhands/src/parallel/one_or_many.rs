@@ -22,10 +22,6 @@ impl<T> OneOrMany<T> {
         }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.first.iter().chain(&self.more)
-    }
-
     /// The only one, or all.
     #[inline]
     pub(crate) fn into_one(self) -> Result<T, Self> {
@@ -43,14 +39,6 @@ impl<T> OneOrMany<T> {
         let mut all = self.more;
         all.extend(self.first);
         all
-    }
-
-    /// Applies a function to each.
-    pub(crate) fn filter_map<R>(self, map: impl Fn(T) -> Option<R>) -> OneOrMany<R> {
-        OneOrMany {
-            first: self.first.and_then(&map),
-            more: self.more.into_iter().filter_map(map).collect(),
-        }
     }
 }
 

@@ -2,27 +2,22 @@
 //!
 //! - [`groups`] is for values of groups (lists, counts, sums, sets): each runner gathers by itself ([`local`]) as long
 //!   as there are few keys, and distributes its items by hash otherwise ([`spread`]).
-//! - [`scatter`] is for look-ups (the inner side of a join): each runner only lists its items, or distributes them by
-//!   hash, and the lists become [`buckets`] at the end.
+//! - [`buckets`] is for look-ups (the inner side of a join): a list of the items, and one table of them.
 //!
-//! Few items or keys on one runner are gathered and looked up as in a loop written by hand: in one table, with no
-//! other work for each item.
+//! Few items or keys on one runner are gathered as in a loop written by hand: in one table, with no other work for each
+//! item.
 //!
-//! In both, one thread at a time handles a part of the keys, and it may be any thread: nothing needs several runners
-//! at once. Hashes are 32 bits; the highest eight say which part a key belongs to.
+//! Of groups, one thread at a time handles a part of the keys, and it may be any thread: nothing needs several runners
+//! at once. Their hashes are 32 bits; the highest eight say which part a key belongs to.
 
 pub(crate) mod buckets;
 pub(crate) mod groups;
 pub(crate) mod hasher;
 pub(crate) mod local;
 pub(crate) mod ranking;
-pub(crate) mod scatter;
 pub(crate) mod spread;
 pub(crate) mod table;
 
-use crate::engine::consumer::Ending;
-use crate::parallel::map::collect;
-use crate::parallel::options::Options;
 use std::ops::Range;
 
 /// An item's position in the order: the first position of the run it came in, and its number there. A run is a sequence
@@ -99,18 +94,6 @@ impl ItemNumbering {
 /// The part that a hash belongs to.
 fn part_of(hash: u32) -> usize {
     (hash >> (u32::BITS - PART_BITS)) as usize
-}
-
-/// Processes each part, in order. After a cancellation some may be missing.
-pub(crate) fn map_parts<P: Send, R: Send, E: Ending>(
-    parts: Vec<P>,
-    options: &Options<'_, E>,
-    map: impl Fn(P) -> R + Sync,
-) -> Vec<R> {
-    if parts.len() <= 1 {
-        return parts.into_iter().map(map).collect();
-    }
-    collect(parts, options, options.ending(), |_, part| Some(map(part))).unwrap_or_default()
 }
 
 /// After this number of items a new run is begun with the next block.

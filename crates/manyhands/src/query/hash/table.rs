@@ -1,11 +1,7 @@
 //! A hash table for many groups: entries in a vector, and slots that hold their numbers.
 //!
 //! Linear probing, at most half full. The bits of a slot above those that a number needs hold part of the hash: most
-//! look-ups of missing keys read no entry. Slots and entries can be prefetched, which the standard library's tables do
-//! not offer.
-
-use crate::sync::prefetch_for_reading;
-use std::iter;
+//! look-ups of missing keys read no entry.
 
 /// Something with a key.
 pub(crate) trait Keyed {
@@ -48,19 +44,6 @@ pub(crate) struct Slots {
     slots: Vec<u32>,
 }
 
-/// One more than the number of an entry, or 0.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Candidate(u32);
-
-impl Candidate {
-    pub(crate) const NONE: Self = Self(0);
-
-    #[inline]
-    pub(crate) fn number(self) -> Option<usize> {
-        (self.0 as usize).checked_sub(1)
-    }
-}
-
 impl Slots {
     pub(crate) const fn new() -> Self {
         Self { slots: Vec::new() }
@@ -90,34 +73,6 @@ impl Slots {
     #[inline]
     pub(crate) fn find(&self, hash: u32, is_wanted: impl Fn(usize) -> bool) -> Option<usize> {
         find(&self.slots, hash, is_wanted)
-    }
-
-    /// Some entry that may have this hash. As many look-ups need no more than the first few slots, and no processor can
-    /// predict which slot ends a look-up, those are all read before the result is tested.
-    #[inline]
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "numbers and masks are below 2³², which is checked where slots are made"
-    )]
-    fn find_candidate(&self, hash: u32) -> Candidate {
-        let mask = self.mask() as u32;
-        let from = self.slots.get((hash & mask) as usize..);
-        if let Some(first) = from.and_then(<[u32]>::first_chunk::<SLOTS_AT_ONCE>) {
-            let mut found = UNDECIDED;
-            for &slot in first.iter().rev() {
-                let may_have_hash = (slot ^ hash) & !mask == 0;
-                if may_have_hash | (slot == 0) {
-                    found = slot & mask;
-                }
-            }
-            if found != UNDECIDED {
-                return Candidate(found);
-            }
-        }
-        match self.find(hash, |_| true) {
-            Some(number) => Candidate(number as u32 + 1),
-            None => Candidate::NONE,
-        }
     }
 
     /// Puts an entry's number into the first free slot from its hash on. There is room.
@@ -250,28 +205,6 @@ impl<E: Keyed> Table<E> {
         (&self.slots.slots, &mut self.entries)
     }
 
-    /// Begins to fetch the first slot of a hash.
-    #[inline]
-    pub(crate) fn prefetch_slot(&self, hash: u32) {
-        if let Some(slot) = self.slots.slots.get(hash as usize & self.slots.mask()) {
-            prefetch_for_reading(slot);
-        }
-    }
-
-    /// An entry whose slot says that it may have this hash, which it begins to fetch.
-    #[inline]
-    pub(crate) fn prefetch_candidate(&self, hash: u32) -> Candidate {
-        let candidate = self.slots.find_candidate(hash);
-        // Without a candidate the first entry: fetching what is there already costs less than a wrong prediction.
-        let number = candidate.number().unwrap_or(0);
-        let entry = self.entries.as_ptr().wrapping_add(number);
-        // It may begin in one cache line and end in the next.
-        let end = entry.wrapping_add(1).cast::<u8>();
-        prefetch_for_reading(entry);
-        prefetch_for_reading(end.wrapping_sub(1));
-        candidate
-    }
-
     /// Adds an entry, whose key is missing.
     #[inline]
     pub(crate) fn insert(&mut self, entry: E) {
@@ -284,51 +217,11 @@ impl<E: Keyed> Table<E> {
 }
 
 impl<E: Keyed<Key: Eq>> Table<E> {
-    /// The table of the entries before the first that repeats a key, in their place, and the other entries. It has room
-    /// for `len` entries at first; when they are full, `room` is asked how many it is to have room for.
-    pub(crate) fn of_distinct(
-        mut entries: Vec<E>,
-        len: usize,
-        mut room: impl FnMut(usize) -> usize,
-    ) -> (Self, Vec<E>) {
-        let mut slots = Slots::new();
-        slots.rebuild(len, iter::empty());
-        let mut distinct = 0;
-        while let Some(entry) = entries.get(distinct) {
-            if distinct == slots.capacity() {
-                let hashes = entries[..distinct].iter().map(Keyed::hash);
-                slots.rebuild(room(distinct), hashes);
-            }
-            let is_same = |number: usize| entries[number].key() == entry.key();
-            if slots.find(entry.hash(), is_same).is_some() {
-                break;
-            }
-            slots.occupy(entry.hash(), distinct);
-            distinct += 1;
-        }
-        let others = entries.split_off(distinct);
-        if !others.is_empty() {
-            // Most of the others may repeat keys.
-            entries.shrink_to_fit();
-        }
-        (Self { entries, slots }, others)
-    }
-
     /// The number of the entry of a key with this hash.
     #[inline]
     pub(crate) fn find(&self, hash: u32, key: &E::Key) -> Option<usize> {
         let entries = &self.entries[..];
         self.slots.find(hash, |number| entries[number].key() == key)
-    }
-
-    /// As [`find`](Self::find); the entry is most probably this [candidate](Self::prefetch_candidate).
-    #[inline]
-    pub(crate) fn find_from(&self, candidate: usize, hash: u32, key: &E::Key) -> Option<usize> {
-        if self.entries[candidate].key() == key {
-            Some(candidate)
-        } else {
-            self.find(hash, key)
-        }
     }
 
     /// The entry of a key with this hash.
@@ -339,10 +232,6 @@ impl<E: Keyed<Key: Eq>> Table<E> {
     }
 }
 
-/// Half full slots decide nine of ten look-ups by this number of them.
-const SLOTS_AT_ONCE: usize = 4;
-/// No entry has this number.
-const UNDECIDED: u32 = u32::MAX;
 const SLOTS_MIN: usize = 16;
 const SLOTS_PER_ENTRY: usize = 2;
 const GROWTH: usize = 4;
@@ -371,9 +260,6 @@ mod tests {
             for (key, &hash) in hashes.iter().enumerate() {
                 let expected = (key < added).then_some(key);
                 assert_eq!(table.find(hash, &key), expected);
-                let candidate = table.prefetch_candidate(hash).number();
-                let found = candidate.and_then(|number| table.find_from(number, hash, &key));
-                assert_eq!(found, expected);
             }
         }
     }

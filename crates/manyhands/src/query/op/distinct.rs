@@ -6,13 +6,11 @@ use crate::engine::consumer::Ending;
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
 use crate::query::explain::Explanation;
-use crate::query::hash::buckets::Buckets;
 use crate::query::hash::groups::Groups;
-use crate::query::hash::hasher::Secret;
 use crate::query::hash::local::Gather;
-use crate::query::hash::scatter::scattered;
 use crate::query::items::Items;
 use crate::query::op::chain::Chain;
+use crate::query::op::join::buckets_of;
 use crate::query::order::Order;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline};
 use crate::query::run::QueryRun;
@@ -162,10 +160,9 @@ where
     type Positions = OwnedItems<P::Item>;
 
     fn open<E: Ending>(self, _most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
-        let secret = Secret::new();
-        let others = scattered(self.other, |key| (key, ()), secret, run);
-        let others = Buckets::new(others, secret, &run.options());
-        let is_wanted = |key: &L::Key| others.contains(key) == (self.wanted == Wanted::InBoth);
+        let others = buckets_of(self.other, |key| (key, ()), run);
+        let is_wanted =
+            |key: &L::Key| (others.find(key).len() > 0) == (self.wanted == Wanted::InBoth);
         unique(self.base, &self.likeness, is_wanted, self.in_order, run)
     }
 

@@ -8,18 +8,15 @@ use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
 use crate::query::consumer_adapter::ConsumerAdapter;
 use crate::query::explain::Explanation;
-use crate::query::gather::gather;
-use crate::query::hash::buckets::{Buckets, Found, Many};
-use crate::query::hash::hasher::Secret;
-use crate::query::hash::scatter::scattered;
-use crate::query::hash::table::Candidate;
+use crate::query::gather::{gather, into_vec};
+use crate::query::hash::buckets::{Buckets, Found};
 use crate::query::items::Items;
+use crate::query::op::apply::{Applied, Apply};
 use crate::query::op::flat_op::{FlatAdapter, FlatOp};
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
 use crate::query::run::QueryRun;
 use crate::query::source::IntoParQuery;
-use std::collections::VecDeque;
 use std::hash::Hash;
 use std::iter;
 
@@ -46,7 +43,7 @@ enum Other<Q, G, K, U> {
 impl<Q, G, K, U> Other<Q, G, K, U>
 where
     Q: Pipeline<Item = U>,
-    G: Fn(&U) -> K + Sync,
+    G: Fn(&U) -> K + Send + Sync,
     K: Hash + Eq + Send,
     U: Send,
 {
@@ -55,9 +52,8 @@ where
         if let Self::Query(..) = self
             && let Self::Query(query, key) = std::mem::replace(self, Self::Failed)
         {
-            let secret = Secret::new();
-            let items = scattered(query, |item| (key(&item), item), secret, run);
-            *self = Self::Table(Buckets::new(items, secret, &run.options()));
+            let split = |item| (key(&item), item);
+            *self = Self::Table(buckets_of(query, split, run));
         }
         match self {
             Self::Table(table) => table,
@@ -68,6 +64,29 @@ where
     }
 }
 
+/// All items of a query, each divided into its key and the rest by `split`. After a cancellation some may be missing.
+pub(super) fn buckets_of<P: Pipeline, K: Hash + Eq + Send, V: Send, E: Ending>(
+    query: P,
+    split: impl Fn(P::Item) -> (K, V) + Send + Sync,
+    run: &QueryRun<'_, E>,
+) -> Buckets<K, V> {
+    let items = into_vec(Applied::new(query, Split(split)), &run.for_merging());
+    Buckets::new(items.unwrap_or_default())
+}
+
+/// Divides each item.
+struct Split<F>(F);
+
+impl<T, K: Send, V: Send, F: Fn(T) -> (K, V) + Send + Sync> Apply<T> for Split<F> {
+    type Output = (K, V);
+    const NAME: &'static str = "";
+
+    #[inline]
+    fn apply(&self, item: T) -> (K, V) {
+        (self.0)(item)
+    }
+}
+
 /// How an item and its partners are combined.
 pub trait Matching<T, U>: Send + Sync {
     /// The new item.
@@ -75,9 +94,6 @@ pub trait Matching<T, U>: Send + Sync {
 
     /// For the explanation.
     const NAME: &'static str;
-
-    /// Whether an item without a partner may make any.
-    const NEEDS_UNMATCHED: bool = true;
 
     /// Makes any number of items.
     fn results(&self, item: T, partners: Matches<'_, U>) -> impl Iterator<Item = Self::Output>;
@@ -121,7 +137,6 @@ where
 {
     type Output = R;
     const NAME: &'static str = "join";
-    const NEEDS_UNMATCHED: bool = false;
 
     #[inline]
     fn results(&self, item: T, partners: Matches<'_, U>) -> impl Iterator<Item = R> {
@@ -186,141 +201,12 @@ where
 
     #[inline]
     fn expand<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = M::Output> {
-        let lookups = Lookups {
-            items,
-            key: self.key,
-            table: self.table,
-            needs_unmatched: M::NEEDS_UNMATCHED,
-            sought: Vec::new(),
-            found: VecDeque::new(),
-        };
-        lookups.flat_map(|(item, partners)| self.matching.results(item, partners))
+        items.flat_map(|item| {
+            let partners = self.table.find(&(self.key)(&item));
+            self.matching.results(item, Matches(partners))
+        })
     }
 }
-
-/// Items with their partners. In a large table several look-ups run at the same time, so that their memory latencies
-/// overlap.
-struct Lookups<'a, I: Iterator, F, K, U> {
-    items: I,
-    key: &'a F,
-    table: &'a Buckets<K, U>,
-    /// Whether items without partners are wanted.
-    needs_unmatched: bool,
-    /// Empty between look-ups.
-    sought: Vec<Sought<I::Item, K>>,
-    found: VecDeque<(I::Item, Matches<'a, U>)>,
-}
-
-/// An item whose look-up has begun.
-struct Sought<T, K> {
-    item: T,
-    key: K,
-    hash: u32,
-    /// Where its partners most probably are.
-    candidate: Candidate,
-}
-
-impl<'a, I, F, K, U> Lookups<'a, I, F, K, U>
-where
-    I: Iterator,
-    F: Fn(&I::Item) -> K,
-    K: Hash + Eq,
-{
-    /// Begins the look-ups of some more items. Whether there were any.
-    fn seek_some(&mut self, many: &Many<K, U>) -> bool {
-        for item in self.items.by_ref().take(LOOKUPS_AT_ONCE) {
-            let key = (self.key)(&item);
-            let hash = many.hash(&key);
-            many.seek(hash);
-            self.sought.push(Sought {
-                item,
-                key,
-                hash,
-                candidate: Candidate::NONE,
-            });
-        }
-        let is_end = self.sought.is_empty();
-        for sought in &mut self.sought {
-            sought.candidate = many.approach(sought.hash);
-        }
-        if !self.needs_unmatched {
-            self.drop_unmatched();
-        }
-        !is_end
-    }
-
-    /// Keeps the items that may have a partner, in order. Each is moved, because no processor can predict which are kept.
-    fn drop_unmatched(&mut self) {
-        let mut kept = 0;
-        for number in 0..self.sought.len() {
-            let may_match = self.sought[number].candidate != Candidate::NONE;
-            self.sought.swap(kept, number);
-            kept += usize::from(may_match);
-        }
-        self.sought.truncate(kept);
-    }
-}
-
-impl<T, K: Hash + Eq> Sought<T, K> {
-    #[inline]
-    fn found<U>(self, many: &Many<K, U>) -> (T, Matches<'_, U>) {
-        let partners = Matches(many.find(self.candidate, self.hash, &self.key));
-        (self.item, partners)
-    }
-}
-
-impl<'a, I, F, K, U> Iterator for Lookups<'a, I, F, K, U>
-where
-    I: Iterator,
-    F: Fn(&I::Item) -> K,
-    K: Hash + Eq,
-{
-    type Item = (I::Item, Matches<'a, U>);
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        match self.table {
-            Buckets::Few(few) => {
-                let item = self.items.next()?;
-                let partners = few.find(&(self.key)(&item));
-                Some((item, Matches(partners)))
-            }
-            Buckets::Many(many) => {
-                while self.found.is_empty() && self.seek_some(many) {
-                    let found = self.sought.drain(..).map(|sought| sought.found(many));
-                    self.found.extend(found);
-                }
-                self.found.pop_front()
-            }
-        }
-    }
-
-    /// Decides once how the table is searched.
-    #[inline]
-    fn fold<A, G: FnMut(A, Self::Item) -> A>(mut self, mut value: A, mut fold: G) -> A {
-        match self.table {
-            Buckets::Few(few) => {
-                let key = self.key;
-                self.items.fold(value, |value, item| {
-                    let partners = few.find(&key(&item));
-                    fold(value, (item, Matches(partners)))
-                })
-            }
-            Buckets::Many(many) => {
-                value = self.found.drain(..).fold(value, &mut fold);
-                while self.seek_some(many) {
-                    for sought in self.sought.drain(..) {
-                        value = fold(value, sought.found(many));
-                    }
-                }
-                value
-            }
-        }
-    }
-}
-
-/// Enough look-ups to hide the latency of memory.
-const LOOKUPS_AT_ONCE: usize = 64;
 
 impl<P, Q, F, G, M, K, U> Pipeline for Joined<P, Q, F, G, M, K, U>
 where
