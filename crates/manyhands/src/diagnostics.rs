@@ -1,23 +1,26 @@
 //! Why a program waits, and why a loop was no faster.
 //!
-//! Always there is what a runtime says of itself: [`Metrics`] are its counters, [`Stall`] says which thread waits for what when
-//! a pool at its limit cannot go on, [`ThreadChange`] why it has more or fewer threads, [`LongJob`] what keeps a worker.
+//! Without any feature a runtime reports on itself: [`Metrics`] are its counters, [`Stall`] says which thread waits for what when
+//! a pool at its limit cannot go on, [`ThreadChange`] why a thread was added or ended, [`LongJob`] what occupies a worker.
 //!
-//! With the feature `inspect` a running program can be looked at: what its tasks do, what each of them waits for and where,
-//! its loops, its channels and its workers; and [`explain_last`] says what kept the last loop from being faster.
+//! With the feature `inspect` you can look at a running program: its tasks, what each of them waits for and where, its loops,
+//! channels and workers. [`explain_last`] says what kept the last loop from being faster.
 //!
-//! What is recorded can be read as values, too, in [`inspect`](crate::inspect), with the feature `inspect-unstable`. As its
-//! name says, those types are no promise: they change with what is recorded.
+//! With the feature `inspect-unstable` the recording can also be read as values, in [`inspect`](crate::inspect). These types may
+//! change in any release.
 //!
 //! # Recording
-//! Nothing is recorded until it is asked for: by [`open`], by [`serve`], which also listens on a socket for
-//! `manyhands inspect`, by [`watch`], which reports deadlocks and starved runtimes on standard error, or by the
-//! environment variable `MANYHANDS_INSPECT`: if that is neither empty nor `0` when the first runtime is made, the program does all three, and if
-//! it is `control`, also what `allow_control` does.
-//! What has been opened stays open.
+//! Nothing is recorded until the program calls one of these:
 //!
-//! Tasks are futures and closures with a handle, and futures of scopes; also threads that are no task's, as long as
-//! they wait for one. Closures of [`run_detached`](crate::task::run_detached) and of a scope, halves of a join and
+//! - [`open`] begins to record.
+//! - [`serve`] also listens on a socket for `manyhands inspect`.
+//! - [`watch`] also reports deadlocks and starved runtimes on standard error.
+//!
+//! The environment variable `MANYHANDS_INSPECT` does all three if it is neither empty nor `0` when the first runtime is made,
+//! and with the value `control` it calls `allow_control` as well. Recording does not end before the program does.
+//!
+//! Recorded as tasks are futures and closures with a handle, futures of scopes, and external threads while they wait for
+//! a task. Closures of [`run_detached`](crate::task::run_detached) and of a scope, halves of a join and
 //! blocks of loops are not tasks. A task that was spawned before recording was opened appears when it next runs.
 //!
 //! # What a task waits for
@@ -26,24 +29,24 @@
 //! not recorded. A task that has more wakers than recorded waits is said to wait for something
 //! [outside this library](crate::inspect::WaitKind::Outside), with the frame in which that is, if the program has named it.
 //!
-//! [`framed`] names a part of a task. A task shows the frames in which it waits, and each wait
-//! in which of them it is: those that the task went through when it was last polled.
+//! [`framed`] names a part of a task. A task shows the frames that it went through when it was last polled, and each wait
+//! shows its frame.
 //!
 //! A task that can be woken by any of several waits goes on with the first. So a deadlock is a set of tasks each of
 //! which waits only for tasks of the set, for scopes with one of them, or for groups of them; see [`Snapshot::deadlocks`](crate::inspect::Snapshot::deadlocks).
 //!
 //! # Starvation
-//! A runtime whose workers are all blocked, or at the same work for long, while tasks are queued and no thread can be added,
-//! is starved; see [`Snapshot::starvations`](crate::inspect::Snapshot::starvations).
+//! A runtime is starved if tasks are queued, all its workers are blocked or have been at the same work for long, and no
+//! thread can be added; see [`Snapshot::starvations`](crate::inspect::Snapshot::starvations).
 //!
 //! # Loops
-//! [`Snapshot::loops`](crate::inspect::Snapshot::loops) are the parallel loops and queries that run. What kept the last one of a thread from
-//! being faster is said by [`explain_last`], and of the last one of each place that calls loops by
-//! [`loop_reports`](crate::inspect::loop_reports). Async loops are listed only.
+//! [`Snapshot::loops`](crate::inspect::Snapshot::loops) are the parallel loops and queries that run. [`explain_last`] says what kept the
+//! last one of a thread from being faster, and [`loop_reports`](crate::inspect::loop_reports) does so for the last one of each line that
+//! calls loops.
 //!
 //! # Stacks
-//! What the threads of all runtimes run now, function by function, is shown by `manyhands inspect --stacks`, on Linux on
-//! x86-64 and aarch64. Each thread is interrupted by `SIGURG`, copies its registers and up to 64 KiB of its stack, and goes on;
+//! `manyhands inspect --stacks` shows what the threads of all runtimes run now, function by function, on Linux on x86-64 and
+//! aarch64. Each thread is interrupted by `SIGURG`, copies its registers and up to 64 KiB of its stack, and goes on;
 //! addresses are sent and followed elsewhere. The signal is handled from the first time on that stacks are asked for. If the
 //! program handles it itself, its handler stays, and there are no stacks. A system call that is never restarted, such as
 //! `nanosleep`, returns `EINTR` in a thread that is asked; the standard library calls it again.
@@ -59,7 +62,7 @@
 //! # Cost
 //! Without the feature nothing. With it, eight bytes for each task, and one load and a branch where a task is spawned,
 //! runs, waits and is woken, and where a loop begins. While recording is open, each of these takes a short lock and reads
-//! the tick counter, a task takes some 250 bytes more, and each runner of a loop asks the system twice for its processor
+//! the tick counter, a task takes some hundred bytes more, and each runner of a loop asks the system twice for its processor
 //! time. A thread that first takes part in a runtime asks the system for the place of its stack; one whose stack is asked
 //! for is interrupted for some microseconds.
 //!

@@ -74,7 +74,7 @@ impl Eq for RecvError {}
 
 impl fmt::Display for RecvError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("receive from a closed channel")
+        f.write_str("receiving on a closed channel")
     }
 }
 
@@ -108,7 +108,7 @@ pub enum TryRecvError {
 impl fmt::Display for TryRecvError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Empty => f.write_str("receive from an empty channel"),
+            Self::Empty => f.write_str("receiving on an empty channel"),
             Self::Closed(closed) => closed.fmt(f),
         }
     }
@@ -152,7 +152,7 @@ pub enum RecvTimeoutError {
 impl fmt::Display for RecvTimeoutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Timeout => f.write_str("receive from a channel timed out"),
+            Self::Timeout => f.write_str("timed out waiting on channel"),
             Self::Closed(closed) => closed.fmt(f),
         }
     }
@@ -201,7 +201,7 @@ impl<T> fmt::Debug for SendError<T> {
 
 impl<T> fmt::Display for SendError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("send into a closed channel")
+        f.write_str("sending on a closed channel")
     }
 }
 
@@ -266,8 +266,8 @@ impl<T> fmt::Debug for TrySendError<T> {
 impl<T> fmt::Display for TrySendError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Full(_) => "send into a full channel",
-            Self::Closed(_) => "send into a closed channel",
+            Self::Full(_) => "sending on a full channel",
+            Self::Closed(_) => "sending on a closed channel",
         })
     }
 }
@@ -325,8 +325,8 @@ impl<T> fmt::Debug for SendTimeoutError<T> {
 impl<T> fmt::Display for SendTimeoutError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Timeout(_) => "send into a channel timed out",
-            Self::Closed(_) => "send into a closed channel",
+            Self::Timeout(_) => "timed out waiting on send operation",
+            Self::Closed(_) => "sending on a closed channel",
         })
     }
 }

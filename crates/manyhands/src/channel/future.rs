@@ -433,7 +433,7 @@ pub(super) fn note_end<R, F>(polled: &Poll<R>, future: &F) {
 
 #[inline]
 fn refuse_another_poll(is_over: bool) {
-    assert!(!is_over, "a future of a channel was polled after its end");
+    assert!(!is_over, "channel future polled after completion");
 }
 
 macro_rules! debug {

@@ -66,7 +66,7 @@ impl<T> Sink<T> for SendSink<T> {
     fn start_send(mut self: Pin<&mut Self>, item: T) -> Result<(), Self::Error> {
         assert!(
             !self.sending.is_some(),
-            "a sink was sent to before it was ready"
+            "`start_send` called without a successful `poll_ready`"
         );
         if self.sender.is_none() {
             return Err(SendError(item));

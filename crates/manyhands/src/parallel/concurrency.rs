@@ -115,10 +115,10 @@ impl TryFrom<RangeInclusive<usize>> for Concurrency {
 /// use manyhands::parallel;
 /// let zero = parallel::options().degree_of_parallelism(0).unwrap_err();
 /// assert!(zero.is_zero() && !zero.is_reversed());
-/// assert_eq!(zero.to_string(), "a degree of parallelism is at least 1");
+/// assert_eq!(zero.to_string(), "degree of parallelism must be at least 1");
 /// let reversed = parallel::async_options().degree_of_parallelism(8..=4).unwrap_err();
 /// assert!(reversed.is_reversed());
-/// assert_eq!(reversed.to_string(), "the lower limit of 8 is above the higher one of 4");
+/// assert_eq!(reversed.to_string(), "lower limit 8 is above upper limit 4");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConcurrencyError(Fault);
@@ -150,12 +150,9 @@ impl ConcurrencyError {
 impl fmt::Display for ConcurrencyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Fault::Zero => f.write_str("a degree of parallelism is at least 1"),
+            Fault::Zero => f.write_str("degree of parallelism must be at least 1"),
             Fault::Reversed { min, max } => {
-                write!(
-                    f,
-                    "the lower limit of {min} is above the higher one of {max}"
-                )
+                write!(f, "lower limit {min} is above upper limit {max}")
             }
         }
     }

@@ -59,7 +59,7 @@ impl RuntimeBuilder {
     /// # Examples
     /// ```
     /// let refused = manyhands::Runtime::builder().workers(4).max_threads(2).build();
-    /// assert_eq!(refused.unwrap_err().to_string(), "the limit of 2 threads is below the 4 workers");
+    /// assert_eq!(refused.unwrap_err().to_string(), "`max_threads` is 2, which is less than the 4 workers");
     /// ```
     #[doc(alias = "max_blocking_threads")]
     #[doc(alias = "SetMaxThreads")]
@@ -443,7 +443,7 @@ impl fmt::Display for BuildError {
             } => {
                 write!(
                     f,
-                    "the limit of {threads_max} threads is below the {workers} workers"
+                    "`max_threads` is {threads_max}, which is less than the {workers} workers"
                 )
             }
             Fault::TooManyThreads(count) => {
@@ -486,7 +486,7 @@ mod tests {
         );
         assert_eq!(
             message(Runtime::builder().workers(4).max_threads(3)),
-            "the limit of 3 threads is below the 4 workers"
+            "`max_threads` is 3, which is less than the 4 workers"
         );
         assert!(message(Runtime::builder().workers(100_000)).contains("100256 threads are more"));
     }

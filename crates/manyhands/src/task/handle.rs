@@ -246,7 +246,7 @@ impl<T> Future for JoinHandle<T> {
         permit.charge();
         assert!(
             !matches!(outcome, Err(Failure::Taken)),
-            "a task's handle was polled after it had given its result"
+            "`JoinHandle` polled after completion"
         );
         Poll::Ready(outcome.map_err(JoinError))
     }

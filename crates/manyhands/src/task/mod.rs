@@ -1,5 +1,8 @@
 //! Tasks: futures and closures that run on the pool by themselves, with a handle to wait for their result.
 //!
+//! [`spawn`] takes a future, [`run`] a closure. Both return a [`JoinHandle`]: await it, or [`join`](JoinHandle::join) it on a
+//! thread. [`block_on`] waits for any future on the calling thread. [`blocking`] declares that a closure may block.
+//!
 //! # Waiting
 //! A future that waits occupies no thread: its worker continues with other tasks. [`JoinHandle::join`] and
 //! [`block_on`] block the thread and declare it, so that another worker runs in its place. Neither ever runs
@@ -25,8 +28,8 @@
 //! While long computations occupy all workers, one extra thread runs waiting tasks, except those of closure and future
 //! types that were observed to compute for a millisecond. Interactive tasks always qualify.
 //!
-//! While a thread is blocked, a worker that takes several tasks together runs those of the type that blocked last,
-//! because each of them may cost another thread.
+//! While a thread is blocked, a worker that takes several tasks together runs tasks of the type that blocked after
+//! the others, because each of them may cost another thread.
 //!
 //! # Examples
 //! ```

@@ -25,10 +25,7 @@ use std::task::{Context, Poll};
 #[doc(alias = "Task.WhenAny")]
 pub fn when_any<T>(handles: impl IntoIterator<Item = JoinHandle<T>>) -> WhenAny<T> {
     let handles: Vec<_> = handles.into_iter().collect();
-    assert!(
-        !handles.is_empty(),
-        "the first of no tasks was to be waited for"
-    );
+    assert!(!handles.is_empty(), "`when_any` needs at least one task");
     WhenAny { handles }
 }
 
@@ -74,7 +71,7 @@ impl<T> Future for WhenAny<T> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         assert!(
             !self.handles.is_empty(),
-            "`when_any` was polled after it was ready"
+            "`when_any` polled after completion"
         );
         let ended = WaitSite::here().around(|| {
             (0..self.handles.len()).find_map(|index| {

@@ -285,10 +285,7 @@ impl FusedStream for Interval {
 }
 
 fn refuse_zero(period: Duration) {
-    assert!(
-        !period.is_zero(),
-        "an interval's period is longer than zero"
-    );
+    assert!(!period.is_zero(), "`period` must be non-zero");
 }
 
 /// A tick that is later than this counts as missed; less is normal for a timer.

@@ -164,10 +164,7 @@ fn when_any_chooses_what_is_done_in_argument_order_and_refuses_none() {
         });
     });
     let panics = panics_of(|| task::when_any::<u8>([]));
-    assert_eq!(
-        message_of(&panics[0]),
-        "the first of no tasks was to be waited for"
-    );
+    assert_eq!(message_of(&panics[0]), "`when_any` needs at least one task");
 }
 
 #[test]

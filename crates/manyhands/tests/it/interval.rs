@@ -124,13 +124,13 @@ fn ticks_by_the_system_s_clock_are_never_early() {
 }
 
 #[test]
-#[should_panic(expected = "an interval's period is longer than zero")]
+#[should_panic(expected = "`period` must be non-zero")]
 fn a_period_of_zero_is_refused() {
     let _interval = time::interval(Duration::ZERO);
 }
 
 #[test]
-#[should_panic(expected = "an interval's period is longer than zero")]
+#[should_panic(expected = "`period` must be non-zero")]
 fn a_change_to_a_period_of_zero_is_refused() {
     time::interval(millis(1)).set_period(Duration::ZERO);
 }

@@ -14,8 +14,8 @@ use std::ops::RangeInclusive;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-const ZERO: &str = "a degree of parallelism is at least 1";
-const REVERSED: &str = "the lower limit of 5 is above the higher one of 2";
+const ZERO: &str = "degree of parallelism must be at least 1";
+const REVERSED: &str = "lower limit 5 is above upper limit 2";
 
 fn reversed() -> RangeInclusive<usize> {
     RangeInclusive::new(5, 2)
@@ -86,7 +86,7 @@ fn a_runtime_without_workers_is_a_typed_error() {
     );
     assert_eq!(
         refused(Runtime::builder().workers(2).max_threads(0)),
-        "the limit of 0 threads is below the 2 workers"
+        "`max_threads` is 0, which is less than the 2 workers"
     );
 }
 
@@ -146,7 +146,7 @@ fn a_source_whose_deadline_has_passed_is_cancelled_already() {
 
 #[test]
 fn a_period_of_zero_is_a_panic() {
-    let expected = "an interval's period is longer than zero";
+    let expected = "`period` must be non-zero";
     assert_panics(expected, || time::interval(Duration::ZERO));
     assert_panics(expected, || time::interval_at(time::now(), Duration::ZERO));
 }
@@ -158,7 +158,7 @@ fn a_capacity_of_zero_is_a_rendezvous_and_a_panic_of_a_broadcast() {
     let giver = std::thread::spawn(move || sender.send_blocking(2));
     assert_eq!(receiver.recv_blocking(), Ok(2));
     within(30, || giver.join().unwrap()).unwrap();
-    assert_panics("a broadcast channel holds at least one item", || {
+    assert_panics("broadcast channel capacity must be non-zero", || {
         broadcast::<u8>(0)
     });
 }
@@ -220,7 +220,7 @@ fn a_second_result_is_a_typed_error_or_a_panic() {
 
 #[test]
 fn the_first_of_no_tasks_is_a_panic_and_all_of_none_are_there() {
-    let expected = "the first of no tasks was to be waited for";
+    let expected = "`when_any` needs at least one task";
     assert_panics(expected, || task::when_any::<u8>([]));
     let none = || Vec::<task::JoinHandle<u8>>::new();
     assert!(task::block_on(task::when_all(none())).is_empty());

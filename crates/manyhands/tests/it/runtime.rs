@@ -96,7 +96,7 @@ fn impossible_configurations_are_refused() {
     let below = refused(Runtime::builder().workers(4).max_threads(3));
     assert_eq!(
         below.to_string(),
-        "the limit of 3 threads is below the 4 workers"
+        "`max_threads` is 3, which is less than the 4 workers"
     );
     let many = refused(Runtime::builder().workers(100_000));
     assert!(many.to_string().contains("more than"), "{many}");

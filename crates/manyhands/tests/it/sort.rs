@@ -185,6 +185,6 @@ fn a_rank_beyond_the_end_is_refused() {
     let panics = panics_of(|| *parallel::select_nth_unstable(&mut [1, 2], 2).1);
     assert_eq!(
         crate::support::message_of(&panics[0]),
-        "index 2 is not below the length 2"
+        "index out of bounds: the len is 2 but the index is 2"
     );
 }

@@ -104,7 +104,7 @@ impl fmt::Display for Lagged {
 impl fmt::Display for TryRecvError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Empty => f.write_str("receive from an empty channel"),
+            Self::Empty => f.write_str("receiving on an empty channel"),
             Self::Lagged(lost) => lagged(f, *lost),
             Self::Closed(closed) => closed.fmt(f),
         }
@@ -114,7 +114,7 @@ impl fmt::Display for TryRecvError {
 impl fmt::Display for RecvTimeoutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Timeout => f.write_str("receive from a channel timed out"),
+            Self::Timeout => f.write_str("timed out waiting on channel"),
             Self::Lagged(lost) => lagged(f, *lost),
             Self::Closed(closed) => closed.fmt(f),
         }

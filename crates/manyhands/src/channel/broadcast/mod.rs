@@ -40,7 +40,7 @@ use std::sync::Arc;
 
 /// See [`channel::broadcast`](crate::channel::broadcast()).
 pub(super) fn channel<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
-    assert!(capacity > 0, "a broadcast channel holds at least one item");
+    assert!(capacity > 0, "broadcast channel capacity must be non-zero");
     let shared = Arc::new(ShortLock::new(State::new(capacity)));
     (Sender::new(Arc::clone(&shared)), Receiver::new(shared, 0))
 }

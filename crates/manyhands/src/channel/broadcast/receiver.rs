@@ -271,7 +271,7 @@ impl<T: Clone> Future for RecvFuture<'_, T> {
 
     #[cfg_attr(feature = "inspect", track_caller)]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        assert!(!self.is_over, "a receive was polled after its end");
+        assert!(!self.is_over, "receive future polled after completion");
         let this = &mut *self;
         let polled = this.receiver.poll_recv_async(&mut this.waiter, cx);
         let channel = &*this.receiver.shared;

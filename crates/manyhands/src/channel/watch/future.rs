@@ -40,10 +40,7 @@ impl<T> Future for ChangedFuture<'_, T> {
 
     #[cfg_attr(feature = "inspect", track_caller)]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        assert!(
-            !self.is_over,
-            "a wait for a change was polled after its end"
-        );
+        assert!(!self.is_over, "`changed` polled after completion");
         let this = &mut *self;
         let polled = this.receiver.poll_changed(&mut this.waiter, cx);
         let channel = &*this.receiver.shared;
@@ -127,7 +124,7 @@ impl<T, F: FnMut(&T) -> bool> Future for WaitForFuture<'_, T, F> {
 
     #[cfg_attr(feature = "inspect", track_caller)]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        assert!(!self.is_over, "a wait for a value was polled after its end");
+        assert!(!self.is_over, "`wait_for` polled after completion");
         let this = &mut *self;
         let polled = this.poll_wanted(cx);
         let channel = &*this.receiver.shared;

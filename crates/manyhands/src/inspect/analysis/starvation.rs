@@ -150,8 +150,8 @@ impl fmt::Display for Starvation {
         )?;
         match workers.len() {
             0 => f.write_str("it has none")?,
-            1 => f.write_str("its only one has not ended what it does")?,
-            count => write!(f, "none of its {count} has ended what it does")?,
+            1 => f.write_str("its only worker is still busy with the same work")?,
+            count => write!(f, "all {count} workers are still busy with the same work")?,
         }
         write!(f, ", and none is added because {}", self.because)?;
         for worker in workers.iter().take(SHOWN_MAX) {
@@ -337,8 +337,8 @@ pub(in crate::inspect) mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             lines[0],
-            "runtime 'evil\\u{1b}[2J' is starved: 1 task waits for a thread, none of its 2 has ended \
-             what it does, and none is added because the limit is reached"
+            "runtime 'evil\\u{1b}[2J' is starved: 1 task waits for a thread, all 2 workers are \
+             still busy with the same work, and none is added because the limit is reached"
         );
         assert!(
             lines[1].starts_with("  worker 0 waits in the task spawned at "),

@@ -344,7 +344,10 @@ impl<E: Ending> Options<'_, E> {
         compare: impl Fn(&T, &T) -> Ordering + Sync,
     ) -> E::Output<Selected<'s, T>> {
         let len = items.len();
-        assert!(index < len, "index {index} is not below the length {len}");
+        assert!(
+            index < len,
+            "index out of bounds: the len is {len} but the index is {index}"
+        );
         let _entered = self.chosen_runtime().map(|runtime| runtime.enter());
         select::select(items, index, &compare, &self.called_here());
         let (smaller, rest) = items.split_at_mut(index);

@@ -52,7 +52,7 @@ pub struct Windows<'a, T> {
 /// ```
 #[doc(alias = "par_chunks")]
 pub fn chunks<T: Sync>(slice: &[T], size: usize) -> Chunks<'_, T> {
-    assert!(size > 0, "a chunk has at least one item");
+    assert!(size > 0, "chunk size must be non-zero");
     Chunks { slice, size }
 }
 
@@ -75,7 +75,7 @@ pub fn chunks<T: Sync>(slice: &[T], size: usize) -> Chunks<'_, T> {
 /// ```
 #[doc(alias = "par_chunks_mut")]
 pub fn chunks_mut<T: Send>(slice: &mut [T], size: usize) -> ChunksMut<'_, T> {
-    assert!(size > 0, "a chunk has at least one item");
+    assert!(size > 0, "chunk size must be non-zero");
     let items = MutableItems::of(slice);
     ChunksMut { items, size }
 }
@@ -95,7 +95,7 @@ pub fn chunks_mut<T: Send>(slice: &mut [T], size: usize) -> ChunksMut<'_, T> {
 /// ```
 #[doc(alias = "par_windows")]
 pub fn windows<T: Sync>(slice: &[T], size: usize) -> Windows<'_, T> {
-    assert!(size > 0, "a window has at least one item");
+    assert!(size > 0, "window size must be non-zero");
     Windows { slice, size }
 }
 

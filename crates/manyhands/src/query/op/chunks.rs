@@ -133,7 +133,7 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
     #[doc(alias = "par_chunks")]
     #[doc(alias = "Chunk")]
     pub fn chunks(self, size: usize) -> Query<'a, Materialized<Grouped<P, Chunks>>, Ordered, E> {
-        assert!(size > 0, "a chunk has at least one item");
+        assert!(size > 0, "chunk size must be non-zero");
         self.grouped(size, Chunks)
     }
 
@@ -148,7 +148,7 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
     /// assert_eq!((0..10).into_par_query().step_by(4).to_vec(), [0, 4, 8]);
     /// ```
     pub fn step_by(self, step: usize) -> Query<'a, Materialized<Grouped<P, StepBy>>, Ordered, E> {
-        assert!(step > 0, "a step is at least 1");
+        assert!(step > 0, "step must be non-zero");
         self.grouped(step, StepBy)
     }
 

@@ -82,7 +82,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
             assert_eq!(
                 items.len(),
                 places.len() as u64,
-                "a query writes a slice of just as many places as it has items"
+                "`collect_into` needs a slice as long as the query has items"
             );
         }
         let places = places.par_query_mut().pipeline;
