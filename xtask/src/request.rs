@@ -42,7 +42,7 @@ enum Command {
         #[arg(long)]
         write: bool,
     },
-    /// Builds the documentation with warnings denied
+    /// Builds the documentation with warnings denied, and the book, whose links are checked
     Docs,
     /// Compares the library's public surface with crates/manyhands/surface.txt, and checks that it is documented
     Surface {

@@ -51,8 +51,8 @@
 //! # Waiting
 //! A call that may wait is a future under its plain name ([`recv`](channel::Receiver::recv)), waits on the calling
 //! thread and declares it under that name with `_blocking` ([`recv_blocking`](channel::Receiver::recv_blocking)), and
-//! never waits with `try_` before it ([`try_recv`](channel::Receiver::try_recv)); exempt is what runs work on the calling
-//! thread until it is done, under the names that every Rust user knows: [`join`], [`scope`],
+//! never waits with `try_` before it ([`try_recv`](channel::Receiver::try_recv)). Calls that run work on the calling thread
+//! until it is done keep the names that every Rust user knows: [`join`], [`scope`],
 //! [`JoinHandle::join`](task::JoinHandle::join), [`block_on`](task::block_on), [`install`](Runtime::install),
 //! [`Simulation::run`](simulation::Simulation::run), loops, [`invoke`](parallel::invoke()), sorts, queries and
 //! iterators, with `try_` where bodies may fail. [`task::blocking`] declares a closure of your own that waits.
@@ -71,23 +71,23 @@
 //!   events of the crate `tracing`, and what a task does is in a span; `integrations::tracing_events` lists them.
 //!
 //! # Forking
-//! A child of `fork` has one thread, and none of a pool's. In a child of a process that has made a runtime before,
-//! every call that would use a pool panics. A wait that cannot panic any more, and a task that returns in the child,
-//! print an error and end the process. Dropping a runtime there does nothing. Starting another program in the
-//! child is fine, and so is forking before the first runtime is made.
+//! A child of `fork` has none of its parent's worker threads. So if the parent has made a runtime, every call in the child
+//! that would use a pool panics. Where a panic is not possible, in a wait during unwinding or where a task returns in the
+//! child, the process prints an error and ends. Dropping a runtime in the child does nothing. You may start another
+//! program in the child, and you may fork before the first runtime is made.
 //!
 //! # Threads and processes that end
-//! Everything works in destructors of thread-local values and in exit handlers, but for
-//! [`spawn_local`](task::spawn_local): a thread is no worker any more then.
+//! The library may be used in destructors of thread-local values and in exit handlers. Only
+//! [`spawn_local`](task::spawn_local) panics there, because the thread is no longer a worker.
 //!
 //! # Limits
-//! At most 65,536 threads are workers, take part in calls, or wait for tasks at once, in all runtimes together. One
-//! more runs its loops and forks alone, is not started if it would be a worker, and panics where it would wait.
+//! At most 65,536 threads can use the runtimes of a process at once. Any further thread runs its loops and forks alone, and
+//! panics if it waits for a task; no worker is started beyond that number.
 //!
 //! # Misuse
-//! A wrong value that may come from outside the program, such as a number from a configuration, is a typed error. Where
-//! only the caller's own code can be wrong, it is a panic that the function documents. A value whose meaning is plain,
-//! such as an empty range, is accepted.
+//! A wrong value that may come from outside the program, such as a number in a configuration file, gives a typed error. A
+//! value that only a bug can produce panics, and the function's documentation says so. A value with an obvious meaning, such
+//! as an empty range, is accepted.
 //!
 //! | what is wrong | what happens |
 //! |---|---|
@@ -272,6 +272,10 @@ mod guides {
     struct Readme;
     #[doc = include_str!("../README.md")]
     struct CrateReadme;
+    #[doc = include_str!("../../../docs/first-five-minutes.md")]
+    struct FirstFiveMinutes;
+    #[doc = include_str!("../../../docs/cookbook.md")]
+    struct Cookbook;
     #[doc = include_str!("../../../docs/from-rayon.md")]
     struct FromRayon;
     #[doc = include_str!("../../../docs/from-tokio.md")]

@@ -17,12 +17,13 @@ const TESTS: [&str; 3] = [
 ];
 const DOCUMENTATION_TESTS: &str = "test -p manyhands --all-features --doc";
 
-/// Formatting, here and in the workspaces of the peers and of the crate for MPI; nothing is rewritten.
+/// Formatting, here and in the workspaces of the peers, of the crate for MPI and of the book; nothing is rewritten.
 pub(crate) fn format() -> Result<(), Failure> {
     run(&[
         "fmt --all --check",
         "fmt --all --check --manifest-path peers/Cargo.toml",
         "fmt --all --check --manifest-path crates/manyhands-mpi/Cargo.toml",
+        "fmt --all --check --manifest-path docs/book/Cargo.toml",
     ])
 }
 
@@ -37,10 +38,13 @@ pub(crate) fn clippy() -> Result<(), Failure> {
     ])
 }
 
-/// Documentation of every crate; a broken link fails.
+/// Documentation of every crate, and the book; a broken link fails.
 pub(crate) fn docs() -> Result<(), Failure> {
     let docs = Invocation::cargo("doc --workspace --all-features --no-deps");
-    docs.env("RUSTDOCFLAGS", "-D warnings").run()
+    docs.env("RUSTDOCFLAGS", "-D warnings").run()?;
+    // mdBook is a dependency of its builder, so a fresh machine needs nothing for it.
+    run(&["test", "run"]
+        .map(|verb| format!("{verb} --quiet --locked --manifest-path docs/book/Cargo.toml")))
 }
 
 /// Builds all tests, but for those of documentation.
