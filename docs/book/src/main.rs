@@ -42,9 +42,15 @@ fn main() -> Outcome<()> {
             }
         }
     }
+    for page in files(&root.join("docs"), "md")? {
+        let page = page.strip_prefix(&root)?;
+        let is_known = pages.contains(page) || page.starts_with("docs/book");
+        if !is_known && page != Path::new("docs/SUMMARY.md") {
+            return Err(format!("docs/SUMMARY.md does not list {}", page.display()).into());
+        }
+    }
     put(&copy.join("SUMMARY.md"), from_the_root(&summary).as_bytes())?;
-    let config = Config::from_disk(root.join("docs/book/book.toml"))?;
-    let mut config = config;
+    let mut config = Config::from_disk(root.join("docs/book/book.toml"))?;
     config.book.src = copy;
     config.build.build_dir = book.clone();
     MDBook::load_with_config(&root, config)?.build()?;

@@ -1,7 +1,7 @@
 //! The profile of each call site: how long its work takes, and whether sharing it helped.
 //!
 //! Profiles are in a fixed table, keyed by the address of the function that was compiled for the call site's closure.
-//! Two sites that share an entry only take each other's advice. Advice never changes a result.
+//! Two sites that share an entry replace each other's advice, which never changes a result.
 //!
 //! Not here: how a loop learns from its key that it is to be recorded (`key.rs`), what a loop teaches its site
 //! (`engine/cost.rs`), and who does what the advice says (`engine`, `runtime/fork_join/join.rs`).

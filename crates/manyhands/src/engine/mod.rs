@@ -86,7 +86,7 @@ pub unsafe trait Indexed: Sync {
     unsafe fn discard(&self, _start: u64, _end: u64) {}
 }
 
-/// How a call is to be run, and the line that it stands on.
+/// A call's options, and its line in the source.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan<'a> {
     pub(crate) sharing: SharingPlan<'a>,

@@ -18,8 +18,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-/// Runs `body`, which calls loops, in a task, and returns a future of its result: so loops are awaited that would block
-/// the caller.
+/// Runs `body`, which calls loops, in a task, and returns a future of its result: async code awaits loops that
+/// would otherwise block it.
 ///
 /// The body owns its data. Loops that it calls on the options it gets can be cancelled and observed by
 /// [`handle`](SpawnedLoop::handle), and are cancelled when the future is dropped; so they return a `Result`. The body may

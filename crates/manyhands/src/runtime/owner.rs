@@ -241,7 +241,7 @@ impl Runtime {
         self.shared.close(None)
     }
 
-    /// As [`shutdown_blocking`](Self::shutdown_blocking), but after `limit` it returns all the same, and says what
+    /// As [`shutdown_blocking`](Self::shutdown_blocking), but returns after `limit` at the latest, and reports what
     /// still runs.
     ///
     /// That goes on, with the help of the threads that it needs, until it ends or the process does. A thread that blocks
@@ -278,8 +278,8 @@ impl Runtime {
         self.shared.close(Some(limit))
     }
 
-    /// As [`shutdown_timeout_blocking`](Self::shutdown_timeout_blocking) without any time: it may be called where
-    /// nobody may block, such as in a task of another runtime.
+    /// As [`shutdown_timeout_blocking`](Self::shutdown_timeout_blocking) with a limit of zero: it may be called
+    /// where blocking is not allowed, such as in a task of another runtime.
     ///
     /// # Examples
     /// ```

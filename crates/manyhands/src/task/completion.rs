@@ -19,7 +19,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 
-/// Makes a result that is set later, and the means to set it.
+/// Creates a completion, a future whose result is set by hand, and the completer that sets it.
 ///
 /// Any number of completers may try, and the first one wins; any number of clones of the completion may wait,
 /// as futures or blocking. When the last completer is dropped without a result, the completion is cancelled.

@@ -150,7 +150,7 @@ impl<T> JoinHandle<T> {
         self.part.cell().cancel();
     }
 
-    /// What can cancel the task while somebody else has this handle.
+    /// Returns a handle that can cancel the task while other code holds this one.
     ///
     /// Example: see [`AbortHandle`].
     #[must_use]

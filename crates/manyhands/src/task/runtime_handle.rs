@@ -46,8 +46,8 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Of the current runtime of the calling thread: the one that [`task::spawn`](crate::task::spawn) would use. If there
-    /// is none, the default one, which is made if need be.
+    /// Returns a handle of the calling thread's current runtime: the one that [`task::spawn`](crate::task::spawn)
+    /// would use. If there is none, the default one, which is made if need be.
     ///
     /// # Panics
     /// As [`Runtime::default_runtime`].

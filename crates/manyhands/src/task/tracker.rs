@@ -16,7 +16,7 @@ use crate::task::{JoinHandle, builder};
 use std::fmt;
 use std::sync::Arc;
 
-/// Waits until tasks have ended, without keeping anything of them: for a server that ends in an orderly way.
+/// Waits until tasks have ended, without keeping anything of them: for a graceful shutdown.
 ///
 /// Each clone can add tasks. After [`close`](Self::close), [`wait`](Self::wait) is ready as soon as none is left. A
 /// [`TaskGroup`](crate::task::TaskGroup) gathers results, and keeps each until it is asked for.
@@ -113,7 +113,7 @@ impl TaskTracker {
         })
     }
 
-    /// What counts as one more task until it is dropped: for work that another library runs.
+    /// Returns a token that counts as one more task until it is dropped, for work that another library runs.
     ///
     /// # Examples
     /// ```

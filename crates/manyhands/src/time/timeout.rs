@@ -114,7 +114,7 @@ impl<F: Future> FusedFuture for Timeout<F> {
     }
 }
 
-/// The time was over before the future was ready.
+/// The deadline elapsed before the future was ready.
 ///
 /// # Examples
 /// ```

@@ -130,8 +130,9 @@ impl<T: IntoIterator<Item: Send>> FlatOp<T> for Flatten {
 }
 
 impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
-    /// Makes any number of new items of each. One runner makes all items of one item, or as many as are wanted:
-    /// a query that ends early, is cancelled, or has panicked elsewhere needs no end of an iterator.
+    /// Maps each item to an iterator, and gives the items of all these iterators. One runner runs one such
+    /// iterator, and stops in the middle of it when the query ends early, is cancelled, or has panicked elsewhere;
+    /// so the iterator may be endless.
     ///
     /// # Examples
     /// ```
@@ -150,7 +151,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         self.unfold(FlatMap(map))
     }
 
-    /// Gives the items of each item, as [`flat_map`](Self::flat_map).
+    /// Gives the items of items that are iterators, as [`flat_map`](Self::flat_map) does.
     ///
     /// # Examples
     /// ```

@@ -93,7 +93,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         self.flat(Filter(predicate))
     }
 
-    /// Makes a new item of each, or none.
+    /// Maps each item, and keeps the results that are `Some`.
     ///
     /// # Examples
     /// ```
