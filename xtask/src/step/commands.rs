@@ -2,6 +2,7 @@
 
 use crate::command::Invocation;
 use crate::failure::Failure;
+use crate::step::section;
 
 /// What is tested besides the default.
 pub(crate) const TESTED_FEATURES: &str = "manyhands-cli/top";
@@ -63,10 +64,17 @@ pub(crate) fn peers() -> Result<(), Failure> {
 /// What the cluster's chunks cost: an example that measures itself, in release, with its own `nats-server`. It is built
 /// before it runs, so that one may stop what else the machine does in between.
 pub(crate) fn cluster_costs() -> Result<(), Failure> {
-    run(&[
-        "build --release -p manyhands-cluster --features nats --example costs",
+    run(&["build --release -p manyhands-cluster --features nats --example costs"])?;
+    let measured = Invocation::cargo(
         "run --release --quiet -p manyhands-cluster --features nats --example costs",
-    ])
+    );
+    let table = measured.stdout()?;
+    let text = format!(
+        "{}.\n\n```text\n{}\n```\n",
+        section::conditions(),
+        table.trim_end()
+    );
+    section::renew("crates/manyhands-cluster/README.md", "costs", &text)
 }
 
 /// Runs cargo with each of these lines.

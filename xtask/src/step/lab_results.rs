@@ -115,7 +115,11 @@ fn renew_tour(printed: &str) -> Result<(), Failure> {
             "the tour prints {lines} lines, at most {TOUR_LINES_MAX}"
         )));
     }
-    let block = format!("```text\n$ manyhands {TOUR}\n{}\n```\n", printed.trim_end());
+    let made = section::conditions();
+    let block = format!(
+        "{made}.\n\n```text\n$ manyhands {TOUR}\n{}\n```\n",
+        printed.trim_end()
+    );
     section::renew(CLI_README, THE_TOUR, &block)
 }
 

@@ -22,6 +22,7 @@ mod links;
 mod ordering;
 mod paths;
 mod pointers;
+mod quotes;
 mod source;
 mod steps;
 mod tree;
@@ -48,6 +49,7 @@ const RULES: &[(&str, Check)] = &[
     ("cycles", cycles::check),
     ("links", links::check),
     ("pointers", pointers::check),
+    ("quotes", quotes::check),
 ];
 
 /// Renews the page that is generated.

@@ -240,7 +240,7 @@ impl Drop for Own {
 
 /// Blocks in a magazine: the cost of a lock is spread over this number of operations.
 const MAGAZINE_LEN: usize = 128;
-/// How many allocations ahead a block is prefetched: a line comes from another core in about 50 ns.
+/// How many allocations ahead a block is prefetched: so that its line has come from another core by then.
 const FETCHED_AHEAD: usize = 4;
 
 #[cfg(test)]

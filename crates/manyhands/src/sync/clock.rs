@@ -2,7 +2,7 @@
 //!
 //! A tick is one step of the processor's time-stamp counter where there is one, else a nanosecond, as under Miri,
 //! whose clock counts what it has run.
-//! Reading it costs about 10 ns. It is never used for correctness: a counter that jumps only makes a
+//! Reading it is cheap, and it is never used for correctness: a counter that jumps only makes a
 //! loop choose a worse block size. Elapsed time is the distance of two readings (`abs_diff`): when the counter jumps
 //! back, after a migration of the machine or from one processor to another, a short wait ends early and is not
 //! prolonged.

@@ -105,8 +105,7 @@ pub use yield_now::{YieldNow, yield_now};
 /// has not finished is dropped. A task whose handle is dropped and that nothing can wake is dropped at once.
 ///
 /// # Cost
-/// One allocation, and about 100 ns in all for a future that is ready at once, on a 2025 server core.
-/// Does not block.
+/// One allocation, also for a future that is ready at once. Does not block.
 ///
 /// # Panics
 /// A panic of the future goes to the handle, as [`JoinError`]; the worker survives.
@@ -174,8 +173,7 @@ where
 /// cheaper.
 ///
 /// # Cost
-/// One allocation and a handful of atomic read-modify-writes: about 50 ns in all on a 2025 server core.
-/// Does not block.
+/// One allocation and a handful of atomic read-modify-writes. Does not block.
 ///
 /// # Panics
 /// A panic of `closure` goes to the handle, as [`JoinError`]; the worker survives.
@@ -210,8 +208,7 @@ where
 /// A runtime that is shut down drops the closures that it has not started.
 ///
 /// # Cost
-/// One allocation of 16 bytes more than the closure, and about 30 ns in all on a 2025 server core. Does not
-/// block.
+/// One allocation of 16 bytes more than the closure. Does not block.
 ///
 /// # Panics
 /// A panic of `closure` is reported by the panic hook and otherwise ignored; the worker survives.

@@ -35,8 +35,7 @@ use std::ptr;
 /// takes part as an external thread, one of the threads that run.
 ///
 /// # Cost
-/// No allocation, no atomic read-modify-write and no fence without a steal: about 2 ns on a 2025 server
-/// core. A steal costs about a microsecond.
+/// No allocation, no atomic read-modify-write and no fence without a steal. A steal costs about a microsecond.
 ///
 /// # Blocking
 /// If the second closure was stolen, the caller waits for it; meanwhile it runs only work that this closure

@@ -1,0 +1,169 @@
+//! Rule: a measured figure stands in the table that a command wrote, and a page links to it.
+//!
+//! A figure that is written into a sentence stays when its table is made again, and then contradicts it. So pages and
+//! documentation comments have ratios, intervals, shares of points and nanoseconds only between the comments `begin` and
+//! `end` of a section that a command renews. Not here: `docs/decisions`, whose figures are dated evidence, pages that a
+//! command writes as a whole, and aims, which nobody measured: the first cell of a row of `docs/goals.md`.
+//!
+//! The verdicts of that page are read from tables. Each names the date of its table, so that a table that is made again
+//! has its verdicts looked at. Whether a table is older than its code, `cargo xtask results --older` says.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::finding::Finding;
+use super::tree::Tree;
+
+const GOALS: &str = "docs/goals.md";
+const RESULTS: &str = "peers/RESULTS.md";
+/// Where figures stand, and pages about how they are measured.
+const TABLES: &[&str] = &["docs/decisions/", "peers/", "/RESULTS.md", "/tests/golden/"];
+static MEASURED: LazyLock<Regex> = LazyLock::new(|| {
+    let ratio = r"\d\.\d+ ?(×|times\b)";
+    let interval = r"\d \(\d[\d.]* … \d";
+    let share = r"\b\d+ of \d+ (points|rows)";
+    let cost = r"\b\d+(\.\d+)? ns\b|\btakes \d+ (B|bytes)\b";
+    let change = r"\d % (faster|slower)";
+    Regex::new(&[ratio, interval, share, cost, change].join("|")).expect("it is well formed")
+});
+/// A link to a table with its date: `[2026-11-26](../peers/RESULTS.md#loops)`.
+static DATED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\[([^\]]*)\]\(\.\./peers/RESULTS\.md#([\w-]+)\)").expect("it is well formed")
+});
+
+pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let is_page = |path: &str| {
+        path.ends_with(".md") && !TABLES.iter().any(|part| format!("/{path}").contains(part))
+    };
+    for (path, text) in tree.files().filter(|(path, _)| is_page(path)) {
+        let mut is_written = false;
+        for (idx, line) in text.lines().enumerate() {
+            is_written = line.starts_with("<!-- begin ") || is_written;
+            is_written = !line.starts_with("<!-- end ") && is_written;
+            let measured = match line.strip_prefix("| ").and_then(|row| row.split_once('|')) {
+                Some((_aim, rest)) if path == GOALS => rest,
+                _ => line,
+            };
+            if !is_written {
+                findings.extend(quote(path, idx + 1, measured));
+            }
+        }
+    }
+    for (path, source) in tree.library() {
+        let documentation =
+            |comment: &str| comment.starts_with("///") || comment.starts_with("//!");
+        for line in source
+            .shipped()
+            .filter(|line| documentation(line.comment.trim_start()))
+        {
+            findings.extend(quote(path, line.number, &line.comment));
+        }
+    }
+    findings.extend(stale_verdicts(tree));
+    findings
+}
+
+fn quote(path: &str, line_number: usize, text: &str) -> Option<Finding> {
+    let found = MEASURED.find(text)?.as_str();
+    let message = format!("`{found}` is measured: link to its table, or have its command write it");
+    Some(Finding::on_line(path, line_number, message))
+}
+
+/// Links of the verdicts to tables that have no such date.
+fn stale_verdicts(tree: &Tree) -> Vec<Finding> {
+    let results = tree.text(RESULTS).unwrap_or_default();
+    let goals = tree.text(GOALS).unwrap_or_default();
+    let mut findings = Vec::new();
+    for (idx, line) in goals.lines().enumerate() {
+        for link in DATED.captures_iter(line) {
+            let (date, table) = (&link[1], &link[2]);
+            if !dates_of(results, table).any(|made| made == date) {
+                let message =
+                    format!("the table `{table}` is not of {date}: look at the verdict again");
+                findings.push(Finding::on_line(GOALS, idx + 1, message));
+            }
+        }
+    }
+    findings
+}
+
+/// When the tables below this heading were made, one for each kind of processor.
+fn dates_of<'a>(results: &'a str, table: &'a str) -> impl Iterator<Item = &'a str> {
+    let sections = results.split("\n## ").skip(1);
+    let named = sections.filter(move |section| {
+        let heading = section.lines().next().unwrap_or_default();
+        heading.to_lowercase().replace(' ', "-") == table
+    });
+    named.filter_map(|section| section.split_once("Date: ")?.1.get(..DAY))
+}
+
+/// `2026-11-26`
+const DAY: usize = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(path: &str, text: &str) -> usize {
+        check(&Tree::of(&[(path, text)])).len()
+    }
+
+    /// Lines of the README of November 2026, which said otherwise than its tables.
+    #[test]
+    fn figures_in_sentences_are_found() {
+        for line in [
+            "thread during the call: 1.00 (0.99 … 1.01) × sequential, rayon 1.56 (1.51 … 1.57).",
+            "[Table](peers/RESULTS.md#contended). It is not free: 40 of 111 points",
+            "2. **Work items are cheap.** Of 10 million empty closures from outside the pool each takes 29 ns, with a",
+            "- several threads keep the same pool busy: such loops take 1.26 to 1.90 times as long here as with the",
+            "- one future awaits timers through `join_all`: with a million, 1.58 (1.31 … 1.99) times the processor time.",
+            "5. **A sleeping task takes 121 bytes.** A million tasks that each sleep take 121 MB, on tokio 455 MB, and 0.41",
+            "Corrections made detached tasks 9 to 11 % slower, measured",
+            "| loops of 1 ms and more | 0.62 to 1.80 × the best other | ≤ 1.05 ×: **missed at 5** |",
+        ] {
+            for page in ["README.md", "docs/from-rayon.md", "crates/a/README.md"] {
+                assert_eq!(count(page, line), 1, "{page}: {line}");
+            }
+        }
+        let in_code = "/// About 100 ns in all.\npub fn f() {}\n// 100 ns here.\n";
+        assert_eq!(
+            check(&Tree::of_library_file("task/mod.rs", in_code)).len(),
+            1
+        );
+    }
+
+    #[test]
+    fn tables_of_commands_evidence_and_what_is_set_pass() {
+        let row = "| a | 1.00 (0.99 … 1.01) |";
+        let written = format!("<!-- begin a -->\n{row}\n<!-- end a -->\n");
+        assert_eq!(count("README.md", &written), 0);
+        assert_eq!(count("README.md", &format!("{written}{row}")), 1);
+        for page in [
+            "docs/decisions/01-a.md",
+            "peers/README.md",
+            "crates/manyhands-lab/RESULTS.md",
+        ] {
+            assert_eq!(count(page, row), 0, "{page}");
+        }
+        let set = "Helpers look about every 10 µs. At most 8 of 12 loops; 3 × a thread.";
+        assert_eq!(count("README.md", set), 0);
+        assert_eq!(count(GOALS, "| at most 1.02 × and 50 ns | met |"), 0);
+        assert_eq!(count(GOALS, "| at most 1.02 × | 1.01 × |"), 1);
+    }
+
+    #[test]
+    fn a_verdict_of_a_table_that_was_made_again_is_found() {
+        let results = "# Results\n\n## Loops\n\nDate: 2026-11-26T05:53:46Z.\n\n## Loops\n\nDate: 2026-11-27T05:53:46Z.\n";
+        let verdict = |date: &str, table: &str| {
+            let goals = format!("| a | met: [{date}](../peers/RESULTS.md#{table}) |\n");
+            check(&Tree::of(&[(RESULTS, results), (GOALS, &goals)])).len()
+        };
+        assert_eq!(verdict("2026-11-26", "loops"), 0);
+        assert_eq!(verdict("2026-11-27", "loops"), 0);
+        assert_eq!(verdict("2026-11-25", "loops"), 1);
+        assert_eq!(verdict("loops", "loops"), 1);
+        assert_eq!(verdict("2026-11-26", "joins"), 1);
+    }
+}
