@@ -1,5 +1,6 @@
-//! Rule: documents agree with the code. The version has a heading in the changelog, each example of the library is named in
-//! the README of their folder, and what a guide says does not exist is no alias of a public item.
+//! Rule: the documents that every reader looks for are there and not empty, and agree with the code. The version has a
+//! heading in the changelog, each example of the library is named in the README of their folder, and what a guide says does not
+//! exist is no alias of a public item.
 
 use std::collections::BTreeSet;
 
@@ -7,6 +8,14 @@ use super::finding::Finding;
 use super::source::find_word;
 use super::tree::{LIBRARY, Tree};
 
+const DOCUMENTS: [&str; 6] = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    CHANGELOG,
+    "LICENSE-MIT",
+    "LICENSE-APACHE",
+];
 const CHANGELOG: &str = "CHANGELOG.md";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const EXAMPLES: &str = "crates/manyhands/examples/";
@@ -22,7 +31,15 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         let mut words = line.split([' ', '[', ']']);
         line.starts_with('#') && words.any(|word| word == VERSION)
     };
-    let mut findings = Vec::new();
+    // Of files that are no pages only the names are known.
+    let is_absent = |path: &&str| match tree.text(path) {
+        None => true,
+        Some(text) => path.ends_with(".md") && text.trim().is_empty(),
+    };
+    let absent = DOCUMENTS.into_iter().filter(is_absent);
+    let mut findings: Vec<Finding> = absent
+        .map(|path| Finding::in_file(path, "missing or empty"))
+        .collect();
     if !text(CHANGELOG).lines().any(is_heading) {
         let message = format!("no heading for version {VERSION}");
         findings.push(Finding::in_file(CHANGELOG, message));
@@ -94,6 +111,8 @@ mod tests {
             ),
             (GUIDES[1], guide),
         ];
+        let others = DOCUMENTS.into_iter().filter(|path| *path != CHANGELOG);
+        let files: Vec<_> = others.map(|path| (path, "x")).chain(files).collect();
         check(&Tree::of(&files)).len()
     }
 
@@ -107,7 +126,7 @@ mod tests {
     #[test]
     fn a_version_without_a_heading_and_an_example_without_a_name_are_found() {
         assert_eq!(count(LOG, INDEX, ""), 0);
-        for log in ["", "## 10.1.0\n", VERSION, "## 0.1.0-beta\n"] {
+        for log in ["# Changes\n", "## 10.1.0\n", VERSION, "## 0.1.0-beta\n"] {
             assert_eq!(count(log, INDEX, ""), 1, "{log}");
         }
         assert_eq!(count(LOG, "Try `02_joins`, not 101_loops.\n", ""), 1);
@@ -126,5 +145,23 @@ mod tests {
         ] {
             assert_eq!(count(LOG, INDEX, guide), found, "{guide}");
         }
+    }
+
+    #[test]
+    fn a_document_that_is_missing_or_empty_is_found() {
+        let documents = DOCUMENTS.map(|path| (path, LOG));
+        assert!(check(&Tree::of(&documents)).is_empty());
+        for idx in 0..documents.len() {
+            let mut fewer = documents.to_vec();
+            fewer.remove(idx);
+            assert!(!check(&Tree::of(&fewer)).is_empty(), "{}", DOCUMENTS[idx]);
+        }
+        assert_eq!(
+            check(&Tree::of(
+                &[&[("README.md", " \n")], &documents[1..]].concat()
+            ))
+            .len(),
+            1
+        );
     }
 }

@@ -1,5 +1,6 @@
 //! Rule: `UNSAFE.md` lists our unsafe code by file, with the reason each file gives
-//! in a header line `//! Unsafe: reason`. The page is generated, so growth shows in a diff.
+//! in a header line `//! Unsafe: reason`. The page is generated, so growth shows in a diff. The root of a crate
+//! denies unsafe code, which its files allow one by one; where there is no place for any, it forbids it.
 
 use super::finding::Finding;
 use super::source::{Source, find_word};
@@ -40,6 +41,15 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         };
         findings.push(Finding::in_file(path, complaint));
     }
+    for (path, source) in tree.sources().filter(|(path, _)| is_root(path)) {
+        let attribute = match may_be_unsafe(path) {
+            true => "#![deny(unsafe_code)]",
+            false => "#![forbid(unsafe_code)]",
+        };
+        if !source.shipped().any(|line| line.code.trim() == attribute) {
+            findings.push(Finding::in_file(path, format!("`{attribute}` is missing")));
+        }
+    }
     if tree.text(PATH) != Some(&render(tree)) {
         let message = "out of date; `cargo xtask tidy --write` renews it";
         findings.push(Finding::in_file(PATH, message));
@@ -55,6 +65,11 @@ fn may_be_unsafe(path: &str) -> bool {
 fn is_policed(path: &str) -> bool {
     let ours = ["crates/", "compat/", "xtask/"];
     ours.iter().any(|folder| path.starts_with(folder)) && path.contains("/src/")
+}
+
+fn is_root(path: &str) -> bool {
+    let is_named = path.ends_with("/src/lib.rs") || path.ends_with("/src/main.rs");
+    is_policed(path) && (is_named || path.contains("/src/bin/"))
 }
 
 /// The page as it should be.
@@ -205,10 +220,29 @@ mod tests {
     fn unsafe_code_elsewhere_is_found() {
         let page = render(&Tree::default());
         let tree = |path| Tree::of(&[(path, "unsafe impl Send for A {}"), (PATH, &page)]);
-        assert_eq!(check(&tree("crates/manyhands-cli/src/main.rs")).len(), 1);
-        assert_eq!(check(&tree("xtask/src/main.rs")).len(), 1);
+        assert_eq!(check(&tree("crates/manyhands-cli/src/a.rs")).len(), 1);
+        assert_eq!(check(&tree("xtask/src/a.rs")).len(), 1);
         for path in ["peers/src/main.rs", "crates/manyhands/tests/it/main.rs"] {
             assert!(check(&tree(path)).is_empty(), "{path}");
         }
+    }
+
+    #[test]
+    fn a_root_without_its_attribute_is_found() {
+        let page = render(&Tree::default());
+        let count = |path, text| check(&Tree::of(&[(path, text), (PATH, &page)])).len();
+        let (denies, forbids) = ("#![deny(unsafe_code)]\n", "#![forbid(unsafe_code)]\n");
+        for (path, right, wrong) in [
+            ("crates/manyhands/src/lib.rs", denies, forbids),
+            ("compat/rayon-core/src/lib.rs", denies, forbids),
+            ("crates/manyhands-cli/src/main.rs", forbids, denies),
+            ("crates/manyhands-lab/src/bin/x.rs", denies, forbids),
+            ("xtask/src/main.rs", forbids, denies),
+        ] {
+            assert_eq!(count(path, right), 0, "{path}");
+            assert_eq!(count(path, wrong), 1, "{path}");
+            assert_eq!(count(path, "// #![forbid(unsafe_code)]"), 1, "{path}");
+        }
+        assert_eq!(count("peers/joins/src/main.rs", ""), 0);
     }
 }
