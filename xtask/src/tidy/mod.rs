@@ -17,6 +17,7 @@ mod door;
 mod figures;
 mod files;
 mod finding;
+mod headlines;
 mod layers;
 mod links;
 mod ordering;
@@ -50,13 +51,22 @@ const RULES: &[(&str, Check)] = &[
     ("links", links::check),
     ("pointers", pointers::check),
     ("quotes", quotes::check),
+    ("headlines", headlines::check),
 ];
 
-/// Renews the page that is generated.
+/// Renews what is generated from other files.
 pub(crate) fn write() -> Result<(), Failure> {
-    let path = workspace::root().join(unsafe_page::PATH);
-    fs::write(path, unsafe_page::render(&load()?))
-        .map_err(|error| Failure::new(format!("cannot write {}: {error}", unsafe_page::PATH)))
+    let tree = load()?;
+    let page = headlines::renewed(&tree)
+        .map_err(|missing| Failure::new(format!("{}: {missing}", headlines::PAGE)))?;
+    for (path, text) in [
+        (unsafe_page::PATH, unsafe_page::render(&tree)),
+        (headlines::PAGE, page),
+    ] {
+        fs::write(workspace::root().join(path), text)
+            .map_err(|error| Failure::new(format!("cannot write {path}: {error}")))?;
+    }
+    Ok(())
 }
 
 pub(crate) fn run() -> Result<(), Failure> {

@@ -1,0 +1,198 @@
+//! Rule: the README's one table of results is what the tables of `peers/RESULTS.md` say: for some kinds of work ours and
+//! the best of the others. `cargo xtask tidy --write` renews it.
+
+use super::finding::Finding;
+use super::tree::Tree;
+
+pub(crate) const PAGE: &str = "README.md";
+const RESULTS: &str = "peers/RESULTS.md";
+const BEGIN: &str = "<!-- begin headlines -->\n";
+const END: &str = "<!-- end headlines -->";
+
+/// A kind of work in the words of a newcomer, the heading of its table, the column, and the row that is ours.
+type Headline = (&'static str, &'static str, &'static str, &'static str);
+
+const HEADLINES: &[Headline] = &[
+    (
+        "loop of 10 short hashes, × one thread",
+        "SHA-512 of 11 bytes, hot",
+        "10",
+        "manyhands",
+    ),
+    (
+        "loop of 1,000 short hashes, × one thread",
+        "SHA-512 of 11 bytes, hot",
+        "1,000",
+        "manyhands",
+    ),
+    (
+        "`fib(32)`, a `join` at each call",
+        "fib(32) without cut-off",
+        "time per call",
+        "manyhands",
+    ),
+    (
+        "a small closure, spawned from inside",
+        "1,000,000 empty closures from inside the pool",
+        "time per item",
+        "manyhands-detached",
+    ),
+    (
+        "a task, spawned and awaited",
+        "Spawned and awaited in batches of a thousand, from inside the pool",
+        "time",
+        "manyhands",
+    ),
+    (
+        "an item through a channel between two threads",
+        "1to1 unbounded",
+        "time",
+        "manyhands",
+    ),
+    (
+        "a short task behind 64 threads that sleep undeclared",
+        "A short task behind 64 sleeps of 50 ms",
+        "short task after",
+        "manyhands",
+    ),
+    (
+        "a round trip on one of 100 sockets",
+        "100 connections",
+        "time",
+        "manyhands",
+    ),
+    (
+        "`filter`, `collect` of a million, × one thread",
+        "Filter and collect",
+        "1,000,000",
+        "manyhands",
+    ),
+];
+
+pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+    let page = tree.text(PAGE).unwrap_or_default();
+    let message = match renewed(tree) {
+        Ok(new) if new == page => return Vec::new(),
+        Ok(_) => {
+            "its table of results is out of date; `cargo xtask tidy --write` renews it".to_owned()
+        }
+        Err(missing) => missing,
+    };
+    vec![Finding::in_file(PAGE, message)]
+}
+
+/// The page with the table as it should be.
+pub(crate) fn renewed(tree: &Tree) -> Result<String, String> {
+    let page = tree.text(PAGE).unwrap_or_default();
+    let (before, rest) = page.split_once(BEGIN).ok_or("has no table of results")?;
+    let (_, after) = rest
+        .split_once(END)
+        .ok_or("has no end of its table of results")?;
+    let results = tree.text(RESULTS).unwrap_or_default();
+    let mut table = "| work | manyhands | best other | on |\n|---|--:|--:|---|\n".to_owned();
+    for headline in HEADLINES {
+        let (work, heading, column, _) = headline;
+        let mut found = rows(results, headline).peekable();
+        if found.peek().is_none() {
+            return Err(format!("{RESULTS} has no `{column}` below `{heading}`"));
+        }
+        for (processor, ours, best) in found {
+            table += &format!("| {work} | {ours} | {best} | {processor} |\n");
+        }
+    }
+    Ok(format!("{before}{BEGIN}{table}{END}{after}"))
+}
+
+/// From each processor's table: its name, ours, and the best of the others with who it is.
+fn rows<'page>(
+    results: &'page str,
+    (_, heading, column, name): &Headline,
+) -> impl Iterator<Item = (&'page str, &'page str, String)> {
+    let mut processor = "";
+    let heading = format!("### {heading}");
+    let mut lines = results.lines();
+    std::iter::from_fn(move || {
+        loop {
+            let line = lines.next()?;
+            if let Some(section) = line.strip_prefix("<!-- begin ") {
+                processor = section.trim_end_matches(" -->").split_once(" on ")?.1;
+            }
+            if line != heading {
+                continue;
+            }
+            let table = lines.clone().skip_while(|line| !line.starts_with('|'));
+            let mut table = table.take_while(|line| line.starts_with('|')).map(cells);
+            let at = table.next()?.iter().position(|cell| cell == column)?;
+            // A figure has the interval behind it.
+            let figures = table
+                .map(|row| (row[0], row[at].split(" (").next().unwrap_or_default()))
+                .filter(|(_, figure)| value(figure).is_some());
+            let (own, others): (Vec<_>, Vec<_>) =
+                figures.partition(|(row, _)| row.starts_with("manyhands"));
+            let others = others.into_iter().filter(|(row, _)| is_peer(row));
+            let best =
+                others.min_by(|a, b| value(a.1).partial_cmp(&value(b.1)).expect("no NaN"))?;
+            let (_, ours) = own.into_iter().find(|(row, _)| row == name)?;
+            return Some((processor, ours, format!("{} ({})", best.1, best.0)));
+        }
+    })
+}
+
+/// Not the plain code that the others are compared with.
+fn is_peer(row: &str) -> bool {
+    !row.ends_with(" again") && !["sequential", "plain"].contains(&row)
+}
+
+fn cells(line: &str) -> Vec<&str> {
+    line.trim_matches('|').split('|').map(str::trim).collect()
+}
+
+/// A ratio, or a time in nanoseconds.
+fn value(figure: &str) -> Option<f64> {
+    let (number, unit) = figure.split_once(' ').unwrap_or((figure, "ns"));
+    let nanos = ["ns", "µs", "ms", "s"]
+        .iter()
+        .position(|one| *one == unit)?;
+    Some(number.parse::<f64>().ok()? * 1_000_f64.powi(i32::try_from(nanos).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "\n|  | time | ratio |\n| --- | ---: | ---: |\n| plain | 1 ns | 1.00 |\n\
+        | a | 1.50 µs | 2.0 (1.0 … 2.0) |\n| a again | 2 ns | 1 |\n| b | 900 ns | 1.1 |\n| manyhands | 950 ns | 1.2 |\n\
+        | manyhands-detached | 2 ns | 1 |\n";
+
+    #[test]
+    fn ours_stands_beside_the_best_of_the_others_for_each_processor() {
+        let results = format!(
+            "<!-- begin x on A B -->\n### T\n{TABLE}\n<!-- begin x on C -->\n### T\n\nWords.\n{TABLE}"
+        );
+        let found =
+            |column| -> Vec<_> { rows(&results, &("", "T", column, "manyhands")).collect() };
+        let row = |processor| (processor, "950 ns", "900 ns (b)".to_owned());
+        assert_eq!(found("time"), [row("A B"), row("C")]);
+        assert_eq!(found("ratio")[0].2, "1.1 (b)");
+        assert!(found("memory").is_empty());
+    }
+
+    #[test]
+    fn a_table_that_is_older_or_missing_is_found() {
+        let all = HEADLINES.iter().map(|(_, heading, column, name)| {
+            let row = |name| format!("| {name} | 1 ns |\n");
+            let head = format!("### {heading}\n\n|  | {column} |\n|---|---|\n");
+            format!("{head}{}{}", row(name), row("x"))
+        });
+        let results: String = all.collect();
+        let check = |page: &str| check(&Tree::of(&[(PAGE, page), (RESULTS, &results)]));
+        let page = format!("a\n{BEGIN}{END}\nb\n");
+        let tree = Tree::of(&[(PAGE, &page), (RESULTS, &results)]);
+        let new = renewed(&tree).unwrap();
+        assert!(new.starts_with("a\n") && new.ends_with("\nb\n"), "{new}");
+        assert!(check(&new).is_empty());
+        for old in [page.as_str(), "a\nb\n", &new.replace("1 ns", "2 ns")] {
+            assert_eq!(check(old).len(), 1, "{old}");
+        }
+    }
+}
