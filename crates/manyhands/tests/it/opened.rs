@@ -4,9 +4,10 @@
 //! calls take is printed, not asserted: `cargo test --release -p manyhands --test it opened::table -- --ignored --nocapture`.
 
 use crate::support::{Deadline, blow, panics_of, random_below, wait_until};
+use crate::which_runtime::{named, thread_name};
 use manyhands::query::prelude::*;
 use manyhands::{Runtime, parallel, task};
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 struct Threads {
     /// Items are short.
     is_short: AtomicBool,
-    seen: Mutex<HashSet<ThreadId>>,
+    seen: Mutex<HashMap<ThreadId, String>>,
     now: AtomicUsize,
     most: AtomicUsize,
 }
@@ -31,7 +32,10 @@ impl Threads {
         }
         let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(now, Ordering::SeqCst);
-        self.seen.lock().unwrap().insert(thread::current().id());
+        self.seen
+            .lock()
+            .unwrap()
+            .insert(thread::current().id(), thread_name());
         wait_until("another thread begins an item", || {
             self.seen.lock().unwrap().len() >= wanted
         });
@@ -175,39 +179,69 @@ fn the_outer_and_the_inner_call_are_opened() {
     });
 }
 
+/// That a call was run by its caller and threads of the runtime of this name only.
+fn assert_only(name: &str, threads: &Threads) {
+    let mut seen = threads.seen.lock().unwrap().clone();
+    seen.remove(&thread::current().id());
+    let is_named = |found: &String| found.starts_with(name);
+    assert!(seen.values().all(is_named), "{seen:?}");
+}
+
 #[test]
-fn a_call_is_not_opened_to_a_runtime_that_a_body_enters() {
-    let one = Runtime::builder().workers(2).build().unwrap();
-    one.install(|| {
-        let lock = Mutex::new(());
-        let elsewhere = AtomicUsize::new(0);
-        let owner = thread::current().id();
-        Threads::default().after_short_ones(|threads| {
-            parallel::for_each(0..8, |i| {
-                if threads.is_short.load(Ordering::SeqCst) {
-                    return;
-                }
-                let _held = lock.lock().unwrap();
-                if i == 0 {
-                    // Its end would wait for a worker that waits for the lock.
-                    let two = Runtime::builder().workers(2).build().unwrap();
-                    two.install(|| {
-                        let long = Deadline::after(Duration::from_millis(20));
-                        while !long.has_passed() {
-                            thread::yield_now();
-                        }
-                    });
-                }
-                let is_elsewhere = thread::current().id() != owner;
-                elsewhere.fetch_add(usize::from(is_elsewhere), Ordering::SeqCst);
+fn a_call_is_opened_where_it_began_while_a_body_is_in_another_runtime() {
+    let (one, two) = (named("one", 2), named("two", 2));
+    let ways: [&(dyn Fn(&dyn Fn()) + Sync); 3] = [
+        &|body| two.install(body),
+        &|body| two.install(|| task::block_on(async { body() })),
+        &|body| {
+            // It ends with the body.
+            let three = named("three", 1);
+            let _entered = three.enter();
+            body();
+        },
+    ];
+    for way in ways {
+        one.install(|| {
+            Threads::default().after_short_ones(|threads| {
+                parallel::for_each(0..16, |_| {
+                    if !threads.is_short.load(Ordering::SeqCst) {
+                        way(&|| threads.item(2));
+                    }
+                });
+                assert_only("one", threads);
             });
         });
-        assert_eq!(
-            elsewhere.load(Ordering::SeqCst),
-            0,
-            "it went to the other runtime"
-        );
-    });
+    }
+}
+
+#[test]
+fn nested_calls_in_two_runtimes_are_opened_each_where_it_began() {
+    /// A call whose first item goes inside, and whose others are to be run by others meanwhile.
+    fn call(threads: &Threads, inside: &(dyn Fn() + Sync)) {
+        threads.after_short_ones(|threads| {
+            parallel::for_each(0..4, |i| {
+                if i > 0 {
+                    threads.item(1);
+                } else if !threads.is_short.load(Ordering::SeqCst) {
+                    inside();
+                }
+            });
+        });
+    }
+    let (one, two) = (named("one", 2), named("two", 2));
+    let [outer, middle, inner] = [(); 3].map(|()| Threads::default());
+    let all = || {
+        wait_until("others run each call", || {
+            let is_opened = |threads: &&Threads| !threads.seen.lock().unwrap().is_empty();
+            [&outer, &middle, &inner].iter().all(is_opened)
+        });
+    };
+    let in_inner = || one.install(|| call(&inner, &all));
+    let in_middle = || two.install(|| call(&middle, &in_inner));
+    one.install(|| call(&outer, &in_middle));
+    assert_only("one", &outer);
+    assert_only("two", &middle);
+    assert_only("one", &inner);
 }
 
 /// An item that is to be dropped once.

@@ -49,7 +49,8 @@ pub struct FromIter<I> {
 ///
 /// An iterator may also wait for a task of the same pool, if there is a thread for that: it keeps the thread that pulls,
 /// and the caller when that has nothing else to run. The others do other work meanwhile. A loop ends only when `next`
-/// has returned.
+/// has returned. So of two threads at the limit of [`max_threads`](crate::RuntimeBuilder::max_threads) none may be left:
+/// the caller cannot leave its loop, and no thread runs tasks while it waits.
 ///
 /// # Cost
 /// The iterator's own, one lock for each chunk, and one move of each item.

@@ -1,7 +1,8 @@
 //! The threads that run calls alone, and the monitor's looks at them.
 //!
 //! Each thread has a record from its first such call on. It names the runtime that is current for the thread, whose monitor
-//! looks at the thread while it sweeps. When a monitor rests, the next call of the thread wakes it.
+//! looks at the thread while it sweeps. When a monitor rests, the next call of the thread wakes it. A thread that goes to
+//! another runtime in the middle of a call takes a further record for that: the call is opened where it began.
 //!
 //! Not here: the steps of both (`unshared_calls.rs`).
 
@@ -10,10 +11,10 @@ use crate::runtime::RuntimeInner;
 use crate::runtime::fork_join::unshared_calls::UnsharedCalls;
 use crate::sync::atomic::{AtomicPtr, Ordering, fence as full_fence};
 use crate::sync::{Mutex, Padded, clock, fence, global, leak, lock, process};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ptr;
 
-/// A thread that has run calls alone.
+/// A thread that has run calls alone, in one runtime at a time.
 #[derive(Debug)]
 pub(crate) struct CallerThread {
     pub(crate) calls: UnsharedCalls<Job, RuntimeInner>,
@@ -23,7 +24,7 @@ pub(crate) struct CallerThread {
 
 crate::sync::thread_local! {
     static CALLER: Cell<Option<&'static CallerThread>> = const { Cell::new(None) };
-    static RECORD: Record = const { Record(Cell::new(None)) };
+    static RECORDS: Records = const { Records(RefCell::new(Vec::new())) };
 }
 
 global! {
@@ -36,18 +37,37 @@ struct Threads {
     free: Vec<&'static CallerThread>,
 }
 
-/// Gives a thread's record back when the thread ends.
-struct Record(Cell<Option<&'static CallerThread>>);
+/// The records of a thread, which gets them back when it ends.
+struct Records(RefCell<Vec<&'static CallerThread>>);
 
-impl Drop for Record {
+impl Records {
+    /// The calling thread's record for calls in `runtime`: that in which calls of this runtime run, else one without calls.
+    fn of(&self, runtime: *const RuntimeInner) -> &'static CallerThread {
+        let mut records = self.0.borrow_mut();
+        let is_fit = |thread: &&&CallerThread| thread.is_of(runtime) || !thread.calls.has_calls();
+        let thread = records.iter().find(is_fit).copied().unwrap_or_else(|| {
+            let new = CallerThread::new();
+            records.push(new);
+            new
+        });
+        if !thread.calls.has_calls() {
+            thread.belongs_to(runtime);
+        }
+        thread
+    }
+}
+
+impl Drop for Records {
     fn drop(&mut self) {
         // Under the controlled scheduler it may be gone.
         let _ = CALLER.try_with(|caller| caller.set(None));
         // The lock may be the parent's.
-        let thread = self.0.take().filter(|_| !process::is_forked());
-        if let Some(thread) = thread {
-            thread.belongs_to(ptr::null());
-            lock(&THREADS).free.push(thread);
+        if !process::is_forked() {
+            let records = self.0.take();
+            records
+                .iter()
+                .for_each(|thread| thread.belongs_to(ptr::null()));
+            lock(&THREADS).free.extend(records);
         }
     }
 }
@@ -66,13 +86,14 @@ impl CallerThread {
         if process::is_forked() || fence::needs_fence() {
             return None;
         }
-        let set = |record: &Record| {
-            let thread = record.0.get().unwrap_or_else(Self::new);
-            record.0.set(Some(thread));
-            CALLER.set(Some(thread));
-            thread
-        };
-        RECORD.try_with(set).ok()
+        Self::take(ptr::null())
+    }
+
+    /// Makes the thread's record for calls in `runtime` the one that it uses.
+    fn take(runtime: *const RuntimeInner) -> Option<&'static Self> {
+        let thread = RECORDS.try_with(|records| records.of(runtime)).ok();
+        CALLER.set(thread);
+        thread
     }
 
     fn new() -> &'static Self {
@@ -87,9 +108,10 @@ impl CallerThread {
         })
     }
 
+    /// The record, which has no calls, is for those in `runtime` from now on.
     fn belongs_to(&self, runtime: *const RuntimeInner) {
-        self.calls.change_runtime();
-        // Release: a monitor that reads it knows which calls began before; pairs with the Acquire in `is_of`.
+        self.calls.unwatch();
+        // Release: a monitor that reads it sees none of the calls before; pairs with the Acquire in `is_of`.
         self.runtime.store(runtime.cast_mut(), Ordering::Release);
     }
 
@@ -123,8 +145,9 @@ impl CallerThread {
 pub(crate) fn set_runtime(runtime: *const RuntimeInner) {
     if let Some(thread) = CALLER.get()
         && !thread.is_of(runtime)
+        && !process::is_forked()
     {
-        thread.belongs_to(runtime);
+        CallerThread::take(runtime);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The calls that one thread runs alone, and how the monitor opens them to other threads.
+//! The calls that one thread runs alone in one runtime, and how the monitor opens them to other threads.
 //!
 //! A loop that is expected to be short runs on its caller alone, without a look at the clock. If it goes on nevertheless, the
 //! monitor takes the positions that the caller has not claimed yet, also while the caller is in the middle of an item. It
@@ -7,11 +7,11 @@
 //! Not here: which threads there are, and when the monitor looks (`caller_threads.rs`); what a call is, and what becomes of
 //! the positions that were taken (`engine/unshared.rs`).
 //!
-//! A call that ran while its thread went to another runtime is opened by nobody: its items belong to the runtime where it
-//! began.
+//! All of them have begun in one runtime, which has not changed while one ran: a thread has such a record for each runtime
+//! in which it is in a call.
 //!
 //! # Threads
-//! The owner calls `next_number`, `is_due`, `enter`, `claim`, `leave`, and makes calls. Any thread calls `watch`, `unwatch`
+//! The owner calls `next_number`, `enter`, `claim`, `leave`, and makes calls. Any thread calls `watch`, `unwatch`
 //! and `look`, and a monitor `unwatch_all`. Calls nest: a body may begin another one, which ends first.
 //!
 //! # States of a call
@@ -55,8 +55,6 @@ pub(crate) struct UnsharedCalls<J, R> {
     is_watched: AtomicBool,
     /// `begun`, when a monitor looked last.
     seen: AtomicU64,
-    /// `begun`, when the thread went from one runtime to another: calls up to this are not opened.
-    foreign: AtomicU64,
     lock: Mutex<()>,
 }
 
@@ -149,7 +147,6 @@ impl<J, R> UnsharedCalls<J, R> {
             is_frozen: AtomicBool::new(false),
             is_watched: AtomicBool::new(false),
             seen: AtomicU64::new(0),
-            foreign: AtomicU64::new(0),
             lock: Mutex::new(()),
         }
     }
@@ -247,14 +244,6 @@ impl<J, R> UnsharedCalls<J, R> {
         self.is_watched.store(true, Ordering::Relaxed);
     }
 
-    /// Owner: goes to another runtime, whose monitor opens only calls that begin from now on. The caller publishes that.
-    pub(crate) fn change_runtime(&self) {
-        // Relaxed, both: published with the runtime.
-        let begun = self.begun.load(Ordering::Relaxed);
-        self.foreign.store(begun, Ordering::Relaxed);
-        self.unwatch();
-    }
-
     /// Nobody watches the thread from now on.
     pub(crate) fn unwatch(&self) {
         // Relaxed: F4, in `unwatch_all`; else the thread does this itself.
@@ -272,8 +261,8 @@ impl<J, R> UnsharedCalls<J, R> {
     }
 
     /// Whether the thread is in a call.
-    fn has_calls(&self) -> bool {
-        // Relaxed: F4.
+    pub(crate) fn has_calls(&self) -> bool {
+        // Relaxed: F4 for a monitor; else the owner asks.
         !self.current.load(Ordering::Relaxed).is_null()
     }
 
@@ -300,13 +289,10 @@ impl<J, R> UnsharedCalls<J, R> {
         fence::heavy();
         // Acquire: pairs with the Release in `enter` and `leave`.
         let mut next = self.current.load(Ordering::Acquire);
-        // Relaxed: acquired with the runtime.
-        let foreign = self.foreign.load(Ordering::Relaxed);
         let mut found = None;
         // SAFETY: not null; in place by F3, as are those around it, which end later.
         while let Some(call) = unsafe { next.as_ref() } {
-            let is_known = call.number <= seen && call.number > foreign;
-            if is_known && call.opens_at <= now && call.has_rest() {
+            if call.number <= seen && call.opens_at <= now && call.has_rest() {
                 found = Some((call, next));
             }
             next = call.outer;
