@@ -110,17 +110,14 @@ where
     RB: Send,
 {
     let index = slot.deque.len();
-    if slot.deque.is_plain(index) {
-        if (index - 1).is_multiple_of(LEVELS_APART) {
-            heartbeat(slot);
-        }
+    if slot.deque.is_plain(index) && !is_beat(slot, index) {
         join_at(slot, index, a, b)
     } else {
         join_not_plain(slot, index, a, b)
     }
 }
 
-/// The deque is empty or full, or a thief has left a demand.
+/// The deque is empty or full, a thief has left a demand, or this push is a beat.
 #[cold]
 #[inline(never)]
 fn join_not_plain<A, B, RA, RB>(slot: &'static OccupiedSlot, index: usize, a: A, b: B) -> (RA, RB)
@@ -136,6 +133,10 @@ where
     }
     if index > 0 && slot.deque.is_demand_pending() {
         answer_demand(slot);
+    }
+    if slot.pushes_to_beat.get() == 0 {
+        slot.pushes_to_beat.set(PUSHES_PER_BEAT);
+        wake_if_worth_it(slot);
     }
     join_at(slot, index, a, b)
 }
@@ -238,16 +239,16 @@ fn answer_demand(slot: &OccupiedSlot) {
     slot.runtime().wake_if_nobody_searches();
 }
 
-/// At some levels of the recursion: counts the pushes, and wakes a worker when the call has run long enough that
-/// one pays.
+/// At some levels of the recursion: counts the pushes. At a beat, a worker is woken if the call has run long enough that
+/// one pays. That is not done here, so that a frame need not keep the first closure over a call before it runs it.
 #[inline]
-fn heartbeat(slot: &OccupiedSlot) {
+fn is_beat(slot: &OccupiedSlot, index: usize) -> bool {
+    if !(index - 1).is_multiple_of(LEVELS_APART) {
+        return false;
+    }
     let left = slot.pushes_to_beat.get() - 1;
     slot.pushes_to_beat.set(left);
-    if left == 0 {
-        slot.pushes_to_beat.set(PUSHES_PER_BEAT);
-        wake_if_worth_it(slot);
-    }
+    left == 0
 }
 
 #[cold]

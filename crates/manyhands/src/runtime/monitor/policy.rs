@@ -23,7 +23,8 @@ pub(crate) const BURST_ENDS_AFTER: Duration = INTERVAL_SATURATED;
 pub(crate) const OFF_PROCESSOR_SHARE: u128 = 8;
 /// How long the monitor waits before it acts on what may have another reason: where all processors are taken, longer than
 /// the holder of a lock usually waits for one; where the system reports only processor time or only the state; and where a
-/// thread is on its way to work.
+/// thread is on its way to work. After as long without a thread that takes part, the monitor sleeps: it has looked in vain
+/// about as often as it looks anew when it is woken, and the thread that wakes it pays a system call.
 pub(crate) const IN_DOUBT: Duration = Duration::from_millis(50);
 /// A job that has computed for this long is long. As seldom the monitor looks again at a thread that it has detected, at
 /// tasks that may be short, and at work that waits for threads which may be blocked.
@@ -46,8 +47,7 @@ pub(crate) const INTERVAL_MIN: Duration = Duration::from_micros(200);
 pub(crate) const INTERVAL_SATURATED: Duration = Duration::from_millis(2);
 /// While nothing waits, or the running threads make progress.
 pub(crate) const INTERVAL_MAX: Duration = Duration::from_millis(10);
-/// Work that waits while nothing runs is reported after this time. After as long without a thread that takes part, the
-/// monitor sleeps; the thread that wakes it pays a system call. As seldom it reads the memory's use.
+/// Work that waits while nothing runs is reported after this time. As seldom the monitor reads the memory's use.
 pub(crate) const STALLED_AFTER: Duration = Duration::from_millis(100);
 /// From this use of the memory on no threads are added in place of blocked ones.
 pub(crate) const FULL_PERCENT: u128 = 80;

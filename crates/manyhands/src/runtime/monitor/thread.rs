@@ -18,8 +18,7 @@
 use crate::job::contain;
 use crate::runtime::RuntimeInner;
 use crate::runtime::monitor::policy::{
-    BLOCKED_AFTER, INTERVAL_MAX, INTERVAL_MIN, INTERVAL_SATURATED, LONG, STALLED_AFTER,
-    TIMERS_APART,
+    BLOCKED_AFTER, IN_DOUBT, INTERVAL_MAX, INTERVAL_MIN, INTERVAL_SATURATED, LONG, TIMERS_APART,
 };
 use crate::runtime::monitor::sweep::{Sweep, Sweeper};
 use crate::runtime::monitor::switch::{AfterSwitch, State, Switch};
@@ -154,7 +153,7 @@ fn watch(switch: &Switch, weak: &Weak<RuntimeInner>) {
         } else {
             switch.speed_up();
         }
-        if pace.inactive_for >= STALLED_AFTER {
+        if pace.inactive_for >= IN_DOUBT {
             switch.rest(|| {
                 !shared.idle.is_inactive()
                     || shared.has_visible_work(None)
