@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn a_table_that_is_older_or_missing_is_found() {
         let all = HEADLINES.iter().map(|(_, heading, column, name)| {
-            let row = |name| format!("| {name} | 1 ns |\n");
+            let row = |name: &str| format!("| {name} | 1 ns |\n");
             let head = format!("### {heading}\n\n|  | {column} |\n|---|---|\n");
             format!("{head}{}{}", row(name), row("x"))
         });
