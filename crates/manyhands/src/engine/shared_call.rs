@@ -17,7 +17,7 @@ use crate::engine::{HelperPolicy, Rest, SharingPlan, learn_item};
 use crate::job::{Payload, catch};
 use crate::recording::{AloneBecause, LoopObserver, RunnerObserver};
 use crate::runtime::fork_join::{series, wait};
-use crate::runtime::sleep::policy;
+use crate::runtime::policy;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::{OpenCall, YieldCheck, current};
 use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};

@@ -12,8 +12,8 @@
 use crate::job::SlotNumber;
 use crate::runtime::RuntimeInner;
 use crate::runtime::monitor::detector::{Look, ThreadVerdict, Watch};
-use crate::runtime::monitor::policy::{IN_DOUBT, LONG};
 use crate::runtime::monitor::starved::{Long, LongJobs};
+use crate::runtime::policy::{IN_DOUBT, LONG};
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::sync::{clock, processor_load};

@@ -1,6 +1,6 @@
 //! The record of changes of the number of threads: the latest changes, and how often each reason occurred.
 //!
-//! Not here: starting and ending threads (`threads.rs`), and the decisions (`sweep.rs`, `sleep/policy.rs`).
+//! Not here: starting and ending threads (`threads.rs`), and the decisions (`sweep.rs`, `policy.rs`).
 
 use crate::probe::{Ring, SharedCounter};
 use crate::sync::clock;

@@ -5,9 +5,7 @@
 //! Not here: which tasks are short (`worker/long_kinds.rs`), and where they are found (`worker/short_tasks.rs`).
 
 use crate::job::JobKind;
-use crate::runtime::monitor::policy::{
-    LONG, LONG_BY_KIND_NANOS, LOOKS_APART_MAX, OVERCOMMIT_LASTS,
-};
+use crate::runtime::policy::{LONG, LONG_BY_KIND_NANOS, OVERCOMMIT_LASTS};
 use crate::runtime::worker::long_kinds::LongKinds;
 use std::time::{Duration, Instant};
 
@@ -92,7 +90,7 @@ impl OvercommitForShort {
             return false;
         };
         on.pause = if found == on.found {
-            (on.pause * 2).min(LOOKS_APART_MAX)
+            (on.pause * 2).min(OVERCOMMIT_LASTS)
         } else {
             LONG
         };
@@ -135,8 +133,8 @@ pub(super) fn count_overrunning(computed_for: &mut [Duration]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::{
-        LONG, LONG_BY_KIND_NANOS, LOOKS_APART_MAX, OVERCOMMIT_LASTS, OvercommitForShort,
-        SaturationSample, count_overrunning, is_long,
+        LONG, LONG_BY_KIND_NANOS, OVERCOMMIT_LASTS, OvercommitForShort, SaturationSample,
+        count_overrunning, is_long,
     };
     use crate::runtime::worker::long_kinds::LongKinds;
     use crate::sync::clock;
@@ -340,7 +338,7 @@ mod tests {
         let mut overcommit = OvercommitForShort::default();
         overcommit.update(sample(now, 2, 2, 0));
         for _ in 0..20 {
-            now += LOOKS_APART_MAX;
+            now += OVERCOMMIT_LASTS;
             assert!(overcommit.wakes(now, 0));
         }
     }

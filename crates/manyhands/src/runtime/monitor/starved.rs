@@ -2,7 +2,7 @@
 //!
 //! A sweep notes such jobs. When they occupy every worker, a thread beyond the limit may run short tasks (`overcommit.rs`,
 //! `worker/short_tasks.rs`). For other work a sweep adds a thread only when they have held every place for half a
-//! second, or for five seconds where other threads want the processors (`sleep/policy.rs`).
+//! second, or for five seconds where other threads want the processors (`policy.rs`).
 //!
 //! Not here: whether a thread computes (`detector.rs`, `blocked.rs`).
 
@@ -10,8 +10,8 @@ use crate::integrations::tracing_events;
 use crate::job::{JobKind, SlotNumber};
 use crate::runtime::monitor::detector::{ThreadVerdict, Watch};
 use crate::runtime::monitor::overcommit::is_long;
-use crate::runtime::monitor::policy::NOTED_AFTER;
-use crate::runtime::sleep::policy;
+use crate::runtime::policy;
+use crate::runtime::policy::INTERVAL_MAX;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{LongJob, RuntimeInner};
 use crate::sync::clock;
@@ -109,7 +109,7 @@ impl LongJobs {
             };
             *count += 1;
         }
-        if watch.verdict() == ThreadVerdict::Runs && running_for >= NOTED_AFTER {
+        if watch.verdict() == ThreadVerdict::Runs && running_for >= INTERVAL_MAX {
             let job = watch.job().unwrap_or(0);
             if self.noted.insert(slot.number, job) != Some(job) {
                 note(shared, slot, now, running_for);

@@ -14,9 +14,10 @@ use crate::runtime::monitor::memory;
 use crate::runtime::monitor::overcommit::{
     OvercommitForShort, SaturationSample, count_overrunning,
 };
-use crate::runtime::monitor::policy::STALLED_AFTER;
 use crate::runtime::monitor::stalled::Stalls;
-use crate::runtime::sleep::{policy, waking};
+use crate::runtime::policy;
+use crate::runtime::policy::STALLED_AFTER;
+use crate::runtime::sleep::waking;
 use crate::runtime::worker::saturation::Saturation;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::sync::clock;

@@ -15,7 +15,7 @@
 //! The flag is set (SeqCst) before every slot is unparked. A thread that is about to sleep on a slot reads it before it
 //! parks. Either it reads the flag, or it finds the wake.
 
-use crate::runtime::monitor::STALLED_AFTER;
+use crate::runtime::policy::{GIVEN_UP_AFTER, STALLED_AFTER, TRIES_APART, TRIES_BEFORE_HELPING};
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{RuntimeInner, Stall, current};
@@ -185,9 +185,3 @@ global! {
     /// Locked by the thread that tries.
     static TRYING: Mutex<()> = Mutex::new(());
 }
-
-/// More than the time between two askings.
-const TRIES_APART: Duration = Duration::from_millis(3);
-/// Before a thread that waits helps itself: 0.3 s.
-const TRIES_BEFORE_HELPING: u32 = 100;
-const GIVEN_UP_AFTER: Duration = Duration::from_secs(10);

@@ -11,10 +11,10 @@
 use crate::job::{Action, Job, JobKind, RunPermit, abort};
 use crate::queue::{Run, ShardedQueue};
 use crate::runtime::fork_join::helper_slot::{HelperGuard, HelperSlot};
-use crate::runtime::sleep::counted_flag::CountedFlag;
-use crate::runtime::sleep::policy::{
-    SERIES_GAP_NANOS, SPIN_NANOS_MIN, TASKS_TAKEN_MAX, WAKE_NANOS_FIRST,
+use crate::runtime::policy::{
+    SERIES_GAP_NANOS, SPIN_NANOS_MIN, SPINS, TASKS_TAKEN_MAX, WAKE_NANOS_FIRST,
 };
+use crate::runtime::sleep::counted_flag::CountedFlag;
 use crate::runtime::sleep::timers::TimerPoll;
 use crate::runtime::sleep::waking::{self, Next, Slept};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
@@ -490,7 +490,7 @@ fn spin(shared: &RuntimeInner, slot: &'static OccupiedSlot, nanos: u64) -> Optio
     };
     let mut found = None;
     while found.is_none() && !is_over() && !shared.idle.is_overfull() {
-        (0..LOOKS_APART).for_each(|_| spin_loop());
+        (0..SPINS / 16).for_each(|_| spin_loop());
         found = find(shared, slot, Turn::Own);
     }
     found
@@ -524,6 +524,3 @@ impl SpareTime {
         self.left() == Some(Duration::ZERO)
     }
 }
-
-/// Spin-loop hints between two looks.
-const LOOKS_APART: u32 = 4;

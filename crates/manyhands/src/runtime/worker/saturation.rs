@@ -17,7 +17,7 @@
 //! Not here: what follows from it (`monitor/overcommit.rs`).
 
 use crate::runtime::RuntimeInner;
-use crate::runtime::monitor::policy::LONG_BY_KIND_NANOS;
+use crate::runtime::policy::LONG_BY_KIND_NANOS;
 use crate::runtime::worker::slot::SlotState;
 use crate::sync::clock;
 

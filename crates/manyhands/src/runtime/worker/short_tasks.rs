@@ -19,7 +19,7 @@
 use crate::job::Job;
 use crate::queue::{Run, TaskQueue};
 use crate::runtime::RuntimeInner;
-use crate::runtime::sleep::policy::TASKS_TAKEN_MAX;
+use crate::runtime::policy::TASKS_TAKEN_MAX;
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::WorkerSlot;
