@@ -135,8 +135,8 @@ pub(crate) fn runners_max(degree: Option<usize>, workers: usize, helpers: Helper
     })
 }
 
-/// Whether a call of this degree that was opened may leave a place to its caller, who is in the middle of an item and may not
-/// need it for long. Where few may run at once it pays to wait for the caller.
+/// Whether a call of this degree that was opened may leave a place to its caller, which is in the middle of an item and may not
+/// need it for long. With few places it pays to wait for the caller.
 pub(super) fn spares_a_place(degree: Option<usize>) -> bool {
     degree.is_none_or(|degree| degree >= LEAVE_BEHIND as usize)
 }

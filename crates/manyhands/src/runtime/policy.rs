@@ -3,9 +3,9 @@
 //! Pure functions of what happened, what the counts say and what the work costs, with tests by table. A caller reads
 //! the counts before ([`Seen`]), and takes a step of `sleep/waking.rs` afterwards, which looks at the counts once more.
 //!
-//! Work that is simply there, such as a task, a closure of a scope or an entry that a thief has asked for, has one rule:
-//! somebody must come for it (`waking::wake_if_nobody_searches`). Whether a worker notifies others of a task
-//! that it has woken itself (`notify`), and everything else, is decided here.
+//! A task, a closure of a scope or an entry that a thief has asked for has one rule: a worker is woken unless one searches
+//! (`waking::wake_if_nobody_searches`). Whether a worker notifies others of a task that it has woken itself (`notify`), and
+//! everything else, is decided here.
 //!
 //! The numbers by which the runtime decides are here, too: what follows from another number is written as such. The tests by
 //! table of the files that use them try them, and the decision pages 02, 06, 07, 08 and 21 have the measurements.
@@ -44,7 +44,7 @@ pub(crate) enum Offer {
     InSeries,
 }
 
-/// Call whose remaining work takes `left` ticks, `None` if nobody knows: how it offers that.
+/// How a call offers its remaining work of `left` ticks, `None` if unknown.
 pub(crate) fn offer(left: Option<u64>, seen: Seen) -> Offer {
     if left.is_none_or(|left| pays(left, seen.wake_latency)) {
         Offer::Wake
@@ -55,9 +55,9 @@ pub(crate) fn offer(left: Option<u64>, seen: Seen) -> Offer {
     }
 }
 
-/// Call that is open to helpers: how many workers to wake for the `left` ticks of it, `None` if nobody knows, where a
-/// worker is woken for each `share` of them, up to `most`. For work that is not worth a wake it is one, unless somebody
-/// searches: a series of short calls wakes one worker for all of them.
+/// How many workers an open call wakes for its remaining `left` ticks, `None` if unknown: one for each `share` of them, up to
+/// `most`. For work that is not worth a wake it is one, unless a worker searches: a series of short calls wakes one worker for
+/// all of them.
 pub(crate) fn wakes(left: Option<u64>, share: u64, most: u32, seen: Seen) -> u32 {
     if !seen.has_room {
         return 0;
@@ -72,13 +72,13 @@ pub(crate) fn wakes(left: Option<u64>, share: u64, most: u32, seen: Seen) -> u32
     }
 }
 
-/// Recursion of joins that has gone on for this number of ticks since it last woke a worker: whether it wakes another one.
-/// It is expected to go on for as long again.
+/// Whether a recursion of joins wakes another worker, this number of ticks after the last one. It is expected to last as long
+/// again.
 pub(crate) fn wakes_again(ticks: u64, seen: Seen) -> bool {
     seen.has_room && !seen.is_anyone_searching && pays(ticks, seen.wake_latency)
 }
 
-/// What the worker is about that queues a task which it has woken, into its own queue.
+/// What a worker does that queues a task which it has woken into its own queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pusher {
     /// It polls a task, and soon looks for the next one.
@@ -249,8 +249,8 @@ pub(crate) const LONG_BY_KIND_NANOS: u64 = 100_000;
 /// tasks that may be short, and at work that waits for threads which may be blocked.
 pub(crate) const LONG: Duration = Duration::from_nanos(10 * LONG_BY_KIND_NANOS);
 /// How long overcommit lasts after long jobs were seen in every worker, and the longest pause between two looks for short tasks
-/// that find none. A task that was taken for a short one, and has computed for as long, is made up for beyond the number of
-/// workers. Were each made up for at once, a program that mixes more kinds of long task than are remembered would run most of
+/// that find none. A task that was taken for a short one, and has computed for as long, gets one more thread beyond the number of
+/// workers. If each got one at once, a program that mixes more kinds of long task than are remembered would run most of
 /// them at the same time.
 pub(crate) const OVERCOMMIT_LASTS: Duration = INTERVAL_SATURATED.saturating_mul(10);
 /// When computations, each with a processor of its own, occupy every running thread for this long, one thread is added.

@@ -1,4 +1,4 @@
-//! The worker: look for work, run it, spin a little, sleep.
+//! The worker: looks for work, runs it, spins a little, sleeps.
 //!
 //! Order of looking: own tasks, in turn with those that only this worker may run, tasks from outside, forks that were
 //! passed on, calls that others left open, their exposed jobs, their tasks. Once in a round tasks from outside come
@@ -67,7 +67,7 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
         slot,
         rounds: Rounds::new(),
         turn: Turn::Own,
-        has_place: false,
+        is_within_limit: false,
         spin_nanos: WAKE_NANOS_FIRST,
         spare: SpareTime::NEVER_OVER,
     };
@@ -134,8 +134,8 @@ struct AtWork<'pool> {
     slot: &'static OccupiedSlot,
     rounds: Rounds,
     turn: Turn,
-    /// See [`waking::Worker::has_place`].
-    has_place: bool,
+    /// See [`waking::Worker::is_within_limit`].
+    is_within_limit: bool,
     spin_nanos: u64,
     spare: SpareTime,
 }
@@ -144,13 +144,13 @@ impl waking::Worker for AtWork<'_> {
     type FoundWork = FoundWork;
 
     #[inline]
-    fn has_place(&self) -> bool {
-        self.has_place
+    fn is_within_limit(&self) -> bool {
+        self.is_within_limit
     }
 
     #[inline]
-    fn set_has_place(&mut self, has_place: bool) {
-        self.has_place = has_place;
+    fn set_within_limit(&mut self, is_within_limit: bool) {
+        self.is_within_limit = is_within_limit;
     }
 
     #[inline]
