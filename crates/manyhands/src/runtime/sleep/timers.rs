@@ -63,8 +63,8 @@ impl RuntimeInner {
         waking::link_outside(self, self.outside_timers, entry, now.tick(), waker)
     }
 
-    /// Monitor: advances every wheel that no other thread will advance in time, those of workers a tick late. Returns after what time it must
-    /// look again.
+    /// Monitor: advances every wheel that no other thread will advance in time, those of workers a tick late. Returns after
+    /// what time it must look again.
     pub(crate) fn fire_overdue_timers(&self) -> Option<Duration> {
         let now = Moment::now();
         let tick = now.tick();

@@ -11,8 +11,8 @@
 //! the long ones aside, in a queue of their own: the next search does not meet them again, and workers take from there
 //! before they take newer tasks. What another worker has taken for itself is older than all of these, and stays with it.
 //!
-//! Not here: seeing that every worker is occupied (`monitor/overcommit.rs`), which kinds are long (`job/long_kinds.rs`), and waking the
-//! thread (`sleep/waking.rs`).
+//! Not here: seeing that every worker is occupied (`monitor/overcommit.rs`), which kinds are long (`job/long_kinds.rs`), and
+//! waking the thread (`sleep/waking.rs`).
 //!
 //! Unsafe: jobs are reached by pointer.
 
