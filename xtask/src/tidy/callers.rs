@@ -5,46 +5,29 @@
 use super::finding::Finding;
 use super::tree::{LIBRARY, Tree};
 
-struct Limit {
-    called: &'static str,
-    by: &'static [&'static str],
-    claim: &'static str,
-}
-
-const LIMITS: &[Limit] = &[
-    Limit {
-        called: ".park(",
-        by: PARKING,
-        claim: PARKS,
-    },
-    Limit {
-        called: ".park_timeout(",
-        by: PARKING,
-        claim: PARKS,
-    },
-    Limit {
-        called: ".park_until_timer(",
-        by: &["runtime/fork_join/wait.rs", "runtime/io/poller.rs"],
-        claim: PARKS,
-    },
-    Limit {
-        called: ".sleep_until_timer(",
-        by: &["runtime/worker/run_loop.rs"],
-        claim: PARKS,
-    },
-    Limit {
-        called: ".poll_park(",
-        by: &["runtime/io/poller.rs"],
-        claim: PARKS,
-    },
-    Limit {
-        called: "idle.mark(",
-        by: &["runtime/monitor/blocked.rs"],
-        claim: "only the monitor's sweep flags a thread as blocked",
-    },
-    Limit {
-        called: "RunPermit::new(",
-        by: &[
+/// What is called, the files that may, and the claim.
+const LIMITS: &[(&str, &[&str], &str)] = &[
+    (".park(", PARKING, PARKS),
+    (".park_timeout(", PARKING, PARKS),
+    (
+        ".park_until_timer(",
+        &["runtime/fork_join/wait.rs", "runtime/io/poller.rs"],
+        PARKS,
+    ),
+    (
+        ".sleep_until_timer(",
+        &["runtime/worker/run_loop.rs"],
+        PARKS,
+    ),
+    (".poll_park(", &["runtime/io/poller.rs"], PARKS),
+    (
+        "idle.mark(",
+        &["runtime/monitor/blocked.rs"],
+        "only the monitor's sweep flags a thread as blocked",
+    ),
+    (
+        "RunPermit::new(",
+        &[
             "runtime/current.rs",
             "runtime/ending.rs",
             "runtime/enqueue.rs",
@@ -53,46 +36,46 @@ const LIMITS: &[Limit] = &[
             "runtime/simulator.rs",
             "runtime/worker/run_loop.rs",
         ],
-        claim: "a thread that counts as searching has no permit: one is made where a thread's life begins, or below code of the user",
-    },
-    Limit {
-        called: "WorkerSlot::take(",
-        by: &["runtime/inner.rs"],
-        claim: "a runtime's slots are taken and given back by its shared part, so none is occupied after its end",
-    },
-    Limit {
-        called: ".occupy()",
-        by: &["runtime/current.rs", "runtime/worker/slot_pool.rs"],
-        claim: "a thread occupies a slot through a guard that leaves it, or while it has borrowed it to wait",
-    },
-    Limit {
-        called: ".give_external_slot_back(",
-        by: &["runtime/current.rs"],
-        claim: "only the thread in a slot touches what is the occupant's: an external thread gives its slot back when its call has ended",
-    },
-    Limit {
-        called: "Box::from_raw(",
-        by: &["task/joiner.rs", "job/block.rs", "queue/deque.rs"],
-        claim: "worker slots, task registries and timers of a slot are never freed: only wakers, cells and slots of deques are, by pointer",
-    },
-    Limit {
-        called: "SharedCounter::default(",
-        by: &[
+        "a thread that counts as searching has no permit: one is made where a thread's life begins, or below code of the user",
+    ),
+    (
+        "WorkerSlot::take(",
+        &["runtime/inner.rs"],
+        "a runtime's slots are taken and given back by its shared part, so none is occupied after its end",
+    ),
+    (
+        ".occupy()",
+        &["runtime/current.rs", "runtime/worker/slot_pool.rs"],
+        "a thread occupies a slot through a guard that leaves it, or while it has borrowed it to wait",
+    ),
+    (
+        ".give_external_slot_back(",
+        &["runtime/current.rs"],
+        "only the thread in a slot touches what is the occupant's: an external thread gives its slot back when its call has ended",
+    ),
+    (
+        "Box::from_raw(",
+        &["task/joiner.rs", "job/block.rs", "queue/deque.rs"],
+        "worker slots, task registries and timers of a slot are never freed: only wakers, cells and slots of deques are, by pointer",
+    ),
+    (
+        "SharedCounter::default(",
+        &[
             "queue/task_queue.rs",
             "runtime/monitor/changes.rs",
             "runtime/inner.rs",
         ],
-        claim: "what is counted by read-modify-write is counted on paths that are slow anyway",
-    },
-    Limit {
-        called: "Moment::now()",
-        by: &[
+        "what is counted by read-modify-write is counted on paths that are slow anyway",
+    ),
+    (
+        "Moment::now()",
+        &[
             "runtime/sleep/clock.rs",
             "runtime/sleep/timers.rs",
             "timer/moment.rs",
         ],
-        claim: "whatever reads the clock for its meaning asks `runtime::timers::now`",
-    },
+        "whatever reads the clock for its meaning asks `runtime::timers::now`",
+    ),
 ];
 
 /// Files in which nothing is allocated, with the claim that rests on it.
@@ -145,12 +128,9 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             continue;
         }
         for line in source.shipped() {
-            for limit in LIMITS {
-                if line.code.contains(limit.called) && !limit.by.contains(&inside) {
-                    let message = format!(
-                        "`{}` is called elsewhere only: {}",
-                        limit.called, limit.claim
-                    );
+            for (called, by, claim) in LIMITS {
+                if line.code.contains(called) && !by.contains(&inside) {
+                    let message = format!("`{called}` is called elsewhere only: {claim}");
                     findings.push(Finding::on_line(path, line.number, message));
                 }
             }
@@ -217,15 +197,15 @@ mod tests {
     #[test]
     fn who_may_does() {
         let tree = Tree::load(&crate::workspace::root()).unwrap();
-        for limit in LIMITS {
-            for inside in limit.by {
+        for (called, by, claim) in LIMITS {
+            for inside in *by {
                 let path = format!("{LIBRARY}{inside}");
                 let text = tree.text(&path).unwrap_or("");
                 let calls = LIMITS
                     .iter()
-                    .filter(|other| other.claim == limit.claim)
-                    .any(|other| text.contains(other.called));
-                assert!(calls, "{inside} does not call `{}`", limit.called);
+                    .filter(|(_, _, other)| other == claim)
+                    .any(|(called, ..)| text.contains(called));
+                assert!(calls, "{inside} does not call `{called}`");
             }
         }
     }

@@ -115,27 +115,36 @@ fn rows<'page>(
         loop {
             let line = lines.next()?;
             if let Some(section) = line.strip_prefix("<!-- begin ") {
-                processor = section.trim_end_matches(" -->").split_once(" on ")?.1;
+                let name = section.trim_end_matches(" -->").split_once(" on ");
+                processor = name.map_or("", |(_, processor)| processor);
             }
-            if line != heading {
-                continue;
+            let found = (line == heading).then(|| compared(lines.clone(), column, name));
+            if let Some((ours, best)) = found.flatten() {
+                return Some((processor, ours, best));
             }
-            let table = lines.clone().skip_while(|line| !line.starts_with('|'));
-            let mut table = table.take_while(|line| line.starts_with('|')).map(cells);
-            let at = table.next()?.iter().position(|cell| cell == column)?;
-            // A figure has the interval behind it.
-            let figures = table
-                .map(|row| (row[0], row[at].split(" (").next().unwrap_or_default()))
-                .filter(|(_, figure)| value(figure).is_some());
-            let (own, others): (Vec<_>, Vec<_>) =
-                figures.partition(|(row, _)| row.starts_with("manyhands"));
-            let others = others.into_iter().filter(|(row, _)| is_peer(row));
-            let best =
-                others.min_by(|a, b| value(a.1).partial_cmp(&value(b.1)).expect("no NaN"))?;
-            let (_, ours) = own.into_iter().find(|(row, _)| row == name)?;
-            return Some((processor, ours, format!("{} ({})", best.1, best.0)));
         }
     })
+}
+
+/// From the next table: what stands in the column of our row, and the best of the others.
+fn compared<'page>(
+    lines: impl Iterator<Item = &'page str>,
+    column: &str,
+    name: &str,
+) -> Option<(&'page str, String)> {
+    let table = lines.skip_while(|line| !line.starts_with('|'));
+    let mut table = table.take_while(|line| line.starts_with('|')).map(cells);
+    let at = table.next()?.iter().position(|cell| *cell == column)?;
+    // A figure has the interval behind it.
+    let figures = table.filter_map(|row| {
+        let figure = row.get(at)?.split(" (").next()?;
+        value(figure).map(|value| (row[0], figure, value))
+    });
+    let (own, others): (Vec<_>, Vec<_>) = figures.partition(|row| row.0.starts_with("manyhands"));
+    let (_, ours, _) = own.into_iter().find(|row| row.0 == name)?;
+    let others = others.into_iter().filter(|row| is_peer(row.0));
+    let (peer, best, _) = others.min_by(|a, b| a.2.total_cmp(&b.2))?;
+    Some((ours, format!("{best} ({peer})")))
 }
 
 /// Not the plain code that the others are compared with.

@@ -54,15 +54,15 @@ impl Observer for Loud {
         reason = "the test that started this counts the lines"
     )]
     fn happened(&mut self, event: &Event, _: &Progress) -> Result<(), LabError> {
-        println!("{TOLD}{event:?}");
+        println!("{REPORTED}{event:?}");
         Ok(())
     }
 }
 
-const TOLD: &str = "reported of ";
+const REPORTED: &str = "reported of ";
 
 fn is_event(line: &str) -> bool {
-    line.starts_with(TOLD)
+    line.starts_with(REPORTED)
 }
 
 /// Starts the run of a case.

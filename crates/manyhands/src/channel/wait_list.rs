@@ -195,7 +195,7 @@ impl<D> WaitList<D> {
         waiter.waker.take()
     }
 
-    /// Whether those are put off that were not notified.
+    /// Whether polls of waiters that were not notified return `Pending`.
     pub(super) fn puts_off(&self) -> bool {
         self.owed > 0
     }
@@ -206,7 +206,7 @@ impl<D> WaitList<D> {
         self.puts_off() || self.waiters.get(self.front).is_some_and(came_too_late)
     }
 
-    /// Whether this poll of one that was not notified is put off. If so, it is one less that is owed.
+    /// Counts a poll of a waiter that was not notified. Returns whether it returns `Pending`.
     pub(super) fn put_off(&mut self) -> bool {
         let is_put_off = self.puts_off();
         self.owed = self.owed.saturating_sub(1);
@@ -273,7 +273,8 @@ impl<D> WaitList<D> {
     }
 }
 
-/// A waiter that was notified and found nothing as often is owed turns, each further time twice as many.
+/// A waiter that was notified this often and found nothing has precedence: polls of others return `Pending`, each further time
+/// twice as many.
 const FOUND_NOTHING_MAX: u32 = if cfg!(any(loom, shuttle)) { 1 } else { 4 };
 /// 1,024 polls that do nothing last about as long as waking a thread.
 const OWED_DOUBLINGS_MAX: u32 = if cfg!(loom) { 1 } else { 10 };

@@ -1,6 +1,6 @@
 //! What a loop does with its items: the interface between the engine and each kind of loop.
 //!
-//! Not here: where the items come from (`source/`) and who runs them (`engine/`).
+//! Not here: where the items come from (`source/`) and which thread runs them (`engine/`).
 
 use crate::cancel::{Cancelled, Token};
 use std::ops::Range;

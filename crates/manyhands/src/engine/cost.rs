@@ -4,13 +4,14 @@
 //! What the call itself shows decides how it goes on: the sizes of blocks, whether and with how many it is shared, whether its
 //! bodies contend. Every loop over positions or an iterator asks here. `docs/decisions/01` and `22` have the figures.
 //!
-//! Not here: the measuring (`rate.rs`, `contention.rs`), what a wake costs (`runtime/sleep/policy.rs`), and where a call
+//! Not here: the measuring (`rate.rs`, `contention.rs`), what a wake costs (`runtime/policy.rs`), and where a call
 //! site's numbers are kept (`call_site`).
 
 use crate::call_site::History;
 use crate::engine::HelperPolicy;
 use crate::engine::ranges::LEAVE_BEHIND;
 use crate::engine::rate::Rate;
+use crate::runtime::policy::{OFFER_NANOS_MIN, WAKE_NANOS_FIRST};
 use crate::sync::clock;
 
 /// Whether a block was so short that reading the counter may be most of it: its time does not say what its items take.
@@ -134,8 +135,8 @@ pub(crate) fn runners_max(degree: Option<usize>, workers: usize, helpers: Helper
     })
 }
 
-/// Whether a call of this degree that was opened may leave a place to its caller, who is in the middle of an item and may not
-/// need it for long. Where few may run at once it pays to wait for the caller.
+/// Whether a call of this degree that was opened may leave a place to its caller, which is in the middle of an item and may not
+/// need it for long. With few places it pays to wait for the caller.
 pub(super) fn spares_a_place(degree: Option<usize>) -> bool {
     degree.is_none_or(|degree| degree >= LEAVE_BEHIND as usize)
 }
@@ -239,8 +240,8 @@ fn backed_off(before: History, longest: u32, items: u64) -> History {
 const PROBE_NANOS: u64 = 1_000;
 /// A block that was too short for that is followed by one this many times as long.
 const PROBE_GROWTH: u64 = 8;
-/// The longest time between two decisions.
-const BLOCK_NANOS: u64 = 10_000;
+/// The longest time between two decisions: as much work is worth handing over.
+const BLOCK_NANOS: u64 = OFFER_NANOS_MIN;
 /// Less work than this takes less time than handing it over, even to a spinning worker.
 const SHARE_NANOS_MIN: u64 = 2_500;
 /// That as a cost, in 1,024ths of ticks; not calibrated, which saves a read of the calibration. A step of the time-stamp counter
@@ -251,9 +252,9 @@ const SHORT_COST_MAX: u64 = if cfg!(all(target_arch = "x86_64", not(miri))) {
     SHARE_NANOS_MIN << 10
 };
 /// Less work than this has never been worth a wake, on any machine that was measured.
-const WAKE_NANOS: u64 = 25_000;
+const WAKE_NANOS: u64 = WAKE_NANOS_FIRST / 2;
 /// A worker that has had no work for this long has stopped spinning.
-const SPINNING_NANOS_MAX: u64 = 100_000;
+const SPINNING_NANOS_MAX: u64 = 2 * WAKE_NANOS_FIRST;
 /// As many items that take about a nanosecond or two fit in a block of a caller alone.
 const TINY_ITEMS: u64 = 64;
 /// Runners beyond the number of workers: those that compensate for blocked ones. With two workers their ranges fit in the frame.

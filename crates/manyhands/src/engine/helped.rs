@@ -4,7 +4,7 @@
 //! The call lives on the owner's stack. Helpers touch it while they hold a guard of the owner's slot; the owner leaves
 //! only when the slot is closed and drained.
 //!
-//! Not here: what the work is, and which thread does which part of it: positions in `shared_call.rs`, an iterator's
+//! Not here: what the work is, and which thread does which part of it: positions in `shared_loop.rs`, an iterator's
 //! items in `source/iterator.rs`.
 //!
 //! Unsafe: helpers reach the call by pointer.

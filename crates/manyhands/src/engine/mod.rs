@@ -5,7 +5,7 @@
 //!    known to be long is shared from the start.
 //! 2. *Decide.* The engine compares the remaining work, at the measured rate, with the present cost of sharing: almost
 //!    nothing while another worker is spinning, a wake otherwise.
-//! 3. *Share.* Helpers may join the rest (`shared_call.rs`); the caller takes part to the end. Where the bodies slow each
+//! 3. *Share.* Helpers may join the rest (`shared_loop.rs`); the caller takes part to the end. Where the bodies slow each
 //!    other down the caller continues alone (`contention.rs`).
 //! 4. *Learn.* The call site remembers its rate, and whether sharing made it faster at all.
 //!
@@ -33,7 +33,7 @@ mod many_cores;
 mod mixes;
 mod ranges;
 mod rate;
-mod shared_call;
+mod shared_loop;
 mod sharing;
 mod unshared;
 
@@ -41,7 +41,7 @@ use crate::call_site::CallSiteProfile;
 use crate::engine::any_loop::{AnyLoop, BlockRunner, Loop, LoopRunner};
 use crate::engine::consumer::Consumer;
 pub(crate) use crate::engine::rate::{Rate, RateProbe};
-use crate::engine::shared_call::Begun;
+use crate::engine::shared_loop::Begun;
 use crate::engine::unshared::{AfterAlone, Alone, Frame, Whole};
 use crate::recording::{self, AloneBecause, LoopObserver, LoopSite, RunnerObserver, Unobserved};
 use crate::runtime::current;
@@ -369,7 +369,7 @@ fn drive_segment<O: LoopObserver>(
     let known = Rate(site.cost());
     let items = rest.end - rest.start;
     if plan.helpers == HelperPolicy::AtOnce && plan.degree != Some(1) && items > 1 {
-        return shared_call::share(rest, runner, plan, (site, observer), Begun::at(known));
+        return shared_loop::share(rest, runner, plan, (site, observer), Begun::at(known));
     }
     let expected = known.ticks_for(items);
     let because = if plan.degree == Some(1) {
@@ -377,7 +377,7 @@ fn drive_segment<O: LoopObserver>(
     } else if site.must_run_alone(items) {
         AloneBecause::SharingHurt
     } else if items > 1 && plan.pays_to_share(expected) {
-        return shared_call::share(rest, runner, plan, (site, observer), Begun::at(known));
+        return shared_loop::share(rest, runner, plan, (site, observer), Begun::at(known));
     } else {
         AloneBecause::TooShort
     };
@@ -450,7 +450,7 @@ fn drive_alone<O: LoopObserver>(
         end,
     };
     if let Some(begun) = begun {
-        return shared_call::share(rest, runner, plan, (site, observer), begun);
+        return shared_loop::share(rest, runner, plan, (site, observer), begun);
     }
     observer.alone(because);
     let whole = probe.end(reached - start);

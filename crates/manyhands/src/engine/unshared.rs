@@ -5,7 +5,7 @@
 //! a fork of them: the worker that runs it shares them as a loop of its own, and the caller helps it when it has done its own
 //! block.
 //!
-//! Not here: who takes what, and why neither loses a position (`runtime/fork_join/unshared_calls.rs`).
+//! Not here: which thread takes which positions, and why none is lost (`runtime/fork_join/unshared_calls.rs`).
 //!
 //! # Access to the fork
 //! The monitor writes it before it passes it on. Then it belongs to the worker that takes it until that sets the latch, or to
@@ -17,7 +17,7 @@ use crate::call_site::CallSiteProfile;
 use crate::engine::any_loop::{AnyLoop, BlockRunner};
 use crate::engine::cost;
 use crate::engine::rate::Rate;
-use crate::engine::shared_call::{self, Begun};
+use crate::engine::shared_loop::{self, Begun};
 use crate::engine::{Rest, SharingPlan, drive_alone};
 use crate::job::{
     Action, AggregatePanic, Job, JobKind, Latch, Payload, abort, catch, contain, value_or_resume,
@@ -408,7 +408,7 @@ impl<O: LoopObserver> Fork<'_, O> {
             rate: Rate::UNKNOWN,
             is_over: Some(&self.is_over),
         };
-        shared_call::share(rest, runner, &plan, (site, observer), begun);
+        shared_loop::share(rest, runner, &plan, (site, observer), begun);
     }
 
     /// Caller, when it has left the call: waits until a worker has run the fork, or runs it.

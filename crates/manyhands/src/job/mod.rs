@@ -9,6 +9,8 @@
 pub(crate) mod block;
 mod execution;
 mod latch;
+#[cfg(not(loom))]
+mod long_kinds;
 mod payload;
 mod run_permit;
 mod task_registry;
@@ -16,6 +18,8 @@ mod unwind;
 
 pub(crate) use execution::ExecutionId;
 pub(crate) use latch::{Latch, SlotNumber};
+#[cfg(not(loom))]
+pub(crate) use long_kinds::LongKinds;
 pub use payload::PanicPayload;
 pub(crate) use run_permit::RunPermit;
 pub(crate) use task_registry::{TaskKey, TaskRegistry};

@@ -248,8 +248,8 @@ fn a_receive_of_many_that_is_given_up_takes_nothing() {
     });
 }
 
-/// An item goes round between two threads that take it as newcomers, one of them more often: the other comes too late and
-/// is owed turns, and both end.
+/// An item goes round between two threads that take it as newcomers, one of them more often: the other comes too late
+/// until it has precedence, and both end.
 #[test]
 fn receivers_that_are_put_off_come_to_their_turn() {
     check(|| {

@@ -222,7 +222,7 @@ impl<const TASKS: usize> Pool<TASKS> {
             pool: self,
             index,
             steal_grace: StealGrace::new(),
-            has_place: false,
+            is_within_limit: false,
             in_short_task: CountedFlag::new(),
             sleeps,
         };
@@ -251,7 +251,7 @@ impl<const TASKS: usize> Pool<TASKS> {
             pool: self,
             index,
             steal_grace: StealGrace::new(),
-            has_place: false,
+            is_within_limit: false,
             in_short_task: CountedFlag::new(),
             sleeps: Sleeps::Shortly,
         };
@@ -439,7 +439,7 @@ struct Worker<'pool, const TASKS: usize> {
     index: usize,
     /// On a queue of its own, where nothing comes.
     steal_grace: StealGrace,
-    has_place: bool,
+    is_within_limit: bool,
     in_short_task: CountedFlag,
     sleeps: Sleeps,
 }
@@ -447,12 +447,12 @@ struct Worker<'pool, const TASKS: usize> {
 impl<'pool, const TASKS: usize> waking::Worker for Worker<'pool, TASKS> {
     type FoundWork = &'pool Work;
 
-    fn has_place(&self) -> bool {
-        self.has_place
+    fn is_within_limit(&self) -> bool {
+        self.is_within_limit
     }
 
-    fn set_has_place(&mut self, has_place: bool) {
-        self.has_place = has_place;
+    fn set_within_limit(&mut self, is_within_limit: bool) {
+        self.is_within_limit = is_within_limit;
     }
 
     fn find(&mut self) -> Option<&'pool Work> {

@@ -209,11 +209,11 @@ enum Sleeps {
 impl<F: FnMut()> waking::Worker for Sleeper<'_, F> {
     type FoundWork = ();
 
-    fn has_place(&self) -> bool {
+    fn is_within_limit(&self) -> bool {
         false
     }
 
-    fn set_has_place(&mut self, _: bool) {}
+    fn set_within_limit(&mut self, _: bool) {}
 
     fn find(&mut self) -> Option<()> {
         None

@@ -14,7 +14,7 @@
 
 use crate::job::{Action, Job, RunPermit, TaskKey, TaskRegistry};
 use crate::queue::ShardedQueue;
-use crate::runtime::sleep::policy::{self, OwnQueue, Pusher};
+use crate::runtime::policy::{self, OwnQueue, Pusher};
 use crate::runtime::sleep::waking::{self, Notify};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::WorkerSlot;

@@ -5,7 +5,7 @@
 //!
 //! Unsafe: slots are kept as pointers to leaked memory; jobs are dropped by pointer.
 
-use crate::job::{Action, Job, JobKind, RunPermit, TaskRegistry};
+use crate::job::{Action, Job, JobKind, LongKinds, RunPermit, TaskRegistry};
 use crate::probe::{Ring, SharedCounter};
 use crate::queue::{ShardedQueue, TaskQueue};
 use crate::recording::{self, RuntimeNumber};
@@ -14,13 +14,12 @@ use crate::runtime::fork_join::helper_slot::HelperSlot;
 use crate::runtime::fork_join::unowned_forks::UnownedForks;
 use crate::runtime::monitor::changes::Changes;
 use crate::runtime::monitor::control::Monitor;
+use crate::runtime::policy::Seen;
+use crate::runtime::policy::WAKE_NANOS_FIRST;
 use crate::runtime::settings::Settings;
 use crate::runtime::sleep::clock::Clock;
 use crate::runtime::sleep::idle::{Claim, Idle};
-use crate::runtime::sleep::policy::Seen;
-use crate::runtime::sleep::policy::WAKE_NANOS_FIRST;
 use crate::runtime::sleep::waking::{self, CallerNext};
-use crate::runtime::worker::long_kinds::LongKinds;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::priority::PriorityQueues;
 use crate::runtime::worker::refusal::Refusal;

@@ -1,7 +1,8 @@
 //! The runtime: workers, external threads, and how they share work.
 //!
 //! `worker` is a worker and its queues, `sleep` decides which threads run, sleep and are woken, `fork_join` is calls that
-//! share their work and wait for it, `monitor` sees what no worker can, `io` is what stands around threads.
+//! share their work and wait for it, `monitor` sees what no worker can, `io` is what stands around threads. `policy` has all
+//! decisions about wakes and threads, and their numbers.
 //!
 //! Not here: loops (`engine`, `parallel`) and tasks (`task`), which are built on it.
 
@@ -16,7 +17,6 @@ mod builder;
 #[cfg(not(loom))]
 pub(crate) mod current;
 #[cfg(not(loom))]
-#[cfg(not(loom))]
 pub(crate) mod enqueue;
 #[cfg(not(loom))]
 mod inner;
@@ -28,6 +28,8 @@ mod metrics;
 mod observed;
 #[cfg(not(loom))]
 mod owner;
+#[cfg(not(loom))]
+pub(crate) mod policy;
 #[cfg(not(loom))]
 mod pool;
 #[cfg(not(loom))]

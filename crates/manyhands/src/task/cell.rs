@@ -1,6 +1,6 @@
 //! The heap cell of a task: a header, and its closure or future, which its outcome replaces.
 //!
-//! # Who may touch what
+//! # Which thread may touch what
 //! `stage`: see `state.rs`; before the claim or the end of the future it holds the work, from then on the
 //! outcome, until the cell is freed. `place`: the runner, or the thread that drops a queued future. The
 //! header's atomics: every holder.

@@ -7,7 +7,7 @@
 //! - `LINKED(timers)`: in their wheel, with a waker.
 //! - `FIRED`: final until reset; it was due, and its waker was taken.
 //!
-//! # Who may touch what
+//! # Which thread may touch what
 //! The *owner* is the thread that has the entry by `Pin<&mut _>`: one thread at a time. In `IDLE` and `FIRED` only the
 //! owner touches the entry. In `LINKED(timers)` node and waker belong to the holder of the lock of those timers. That
 //! may be the owner, which then checks whether the entry is still linked, or the thread that advances the wheel. Only the

@@ -10,7 +10,7 @@
 //!
 //! Not here: the clock, locks, wakers. The caller passes the current tick, and locks the wheel.
 //!
-//! # Who may touch what
+//! # Which thread may touch what
 //! Only the wheel reads and writes a node's links, while the wheel's owner has locked it. The node's owner
 //! writes the deadline while the node is in no wheel, and never while it is in one; so both may read it. The thread
 //! that inserted a node keeps it valid and does not move it until it is removed or fired. The code makes no reference

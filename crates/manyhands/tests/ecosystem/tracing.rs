@@ -40,7 +40,7 @@ impl Visit for Fields {
 static RECEIVED_COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// On threads whose names begin with this the subscriber panics when it is asked whether it is interested.
-const ASKED_IN_VAIN: &str = "asked in vain";
+const PANICS_WHEN_ASKED: &str = "panics when asked";
 /// How often it has.
 static ASKED_COUNT: AtomicUsize = AtomicUsize::new(0);
 
@@ -60,7 +60,7 @@ where
         let thread = std::thread::current();
         if thread
             .name()
-            .is_some_and(|name| name.starts_with(ASKED_IN_VAIN))
+            .is_some_and(|name| name.starts_with(PANICS_WHEN_ASKED))
         {
             ASKED_COUNT.fetch_add(1, Ordering::SeqCst);
             panic!("a subscriber that panics when it is asked");
@@ -311,7 +311,7 @@ fn a_subscriber_that_panics_does_no_harm() {
 #[test]
 fn a_subscriber_that_panics_when_it_is_asked_does_no_harm() {
     in_time(|| {
-        let runtime = runtime(ASKED_IN_VAIN);
+        let runtime = runtime(PANICS_WHEN_ASKED);
         let _entered = runtime.enter();
         for round in 0..3 {
             let before = ASKED_COUNT.load(Ordering::SeqCst);

@@ -18,7 +18,7 @@ use crate::job::{
 use crate::runtime::fork_join::helper_slot::{CallHeader, HelperSlot};
 use crate::runtime::fork_join::scope_closures::{Closures, Spawner};
 use crate::runtime::fork_join::wait;
-use crate::runtime::sleep::policy::{EMPTY_LOOKS_MAX, SPINS_BETWEEN_LOOKS};
+use crate::runtime::policy::{GLOBAL_QUEUE_INTERVAL_MAX, SPINS};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::run_loop::{self, FoundWork};
 use crate::runtime::worker::slot::WorkerSlot;
@@ -260,18 +260,19 @@ unsafe fn help(open: *const CallHeader) {
     let scope = unsafe { &*open.cast::<Scope<'_>>() };
     let slot = current::slot();
     let mut yield_check = slot.and_then(YieldCheck::of);
-    let mut empty_looks = 0;
-    while empty_looks < EMPTY_LOOKS_MAX {
-        empty_looks = if scope.run_queued(slot) {
-            0
+    let mut spins_left = 2 * SPINS;
+    while spins_left > 0 {
+        spins_left = if scope.run_queued(slot) {
+            2 * SPINS
         } else {
-            empty_looks + 1
+            spins_left - SPINS / 2
         };
         if yield_check.as_mut().is_some_and(YieldCheck::is_wanted) {
             return scope.leave();
         }
-        // The spawner may be about to spawn more; looks at the queue would slow it down.
-        (0..SPINS_BETWEEN_LOOKS).for_each(|_| spin_loop());
+        // The spawner may be about to spawn more; looks at the queue would slow it down. After about half a microsecond the
+        // helper empties a queue that has filled up meanwhile without contention for each closure.
+        (0..SPINS / 2).for_each(|_| spin_loop());
     }
     if let Some((_, helper_slot)) = scope.place {
         helper_slot.dismiss();
@@ -280,7 +281,11 @@ unsafe fn help(open: *const CallHeader) {
 }
 
 /// Closures that are run between two yield checks, which spreads the cost of the check.
-const RUN_TOGETHER_MAX: usize = if cfg!(shuttle) { 2 } else { 64 };
+const RUN_TOGETHER_MAX: usize = if cfg!(shuttle) {
+    2
+} else {
+    GLOBAL_QUEUE_INTERVAL_MAX as usize
+};
 
 /// A spawned closure in its cell.
 #[repr(C)]

@@ -1,11 +1,11 @@
 //! Series of calls: each is too short to wake a worker for, but they are so close together that a worker woken for
 //! one finds the next. Their caller then wakes a worker once, for all of them.
 //!
-//! Not here: the other reasons for a wake (`sleep/policy.rs`).
+//! Not here: the other reasons for a wake (`policy.rs`).
 
 use crate::runtime::RuntimeInner;
-use crate::runtime::sleep::policy::SERIES_GAP_NANOS;
-use crate::runtime::sleep::policy::{self, Offer};
+use crate::runtime::policy::SERIES_GAP_NANOS;
+use crate::runtime::policy::{self, Offer};
 use crate::sync::clock;
 use std::cell::Cell;
 

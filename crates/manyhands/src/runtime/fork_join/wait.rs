@@ -18,14 +18,13 @@ use crate::runtime::fork_join::helper_slot::HelperSlot;
 use crate::runtime::fork_join::scope_closures::Closures;
 use crate::runtime::fork_join::waiting::{self, Waiter};
 pub(crate) use crate::runtime::fork_join::waiting::{AfterWait, Stolen};
-use crate::runtime::sleep::policy::{SPIN_NANOS, SPINS_BEFORE_HELPING};
+use crate::runtime::policy::{CHAIN_MAX, INTERVAL_MIN, SPIN_NANOS, SPINS};
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::refused_starts;
 use crate::runtime::worker::run_loop::{self, FoundWork};
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::sync::{clock, process, spin_loop};
-use std::time::Duration;
 
 /// Waits on `slot` until `is_over`, helping with the execution that `runner` names. `fall_asleep` is called
 /// before the slot is parked; false means that the wait is over.
@@ -148,7 +147,7 @@ impl Drop for OnSlot {
 impl Waiter for OnSlot {
     #[inline]
     fn spin(&mut self) -> bool {
-        let spins = self.spins < SPINS_BEFORE_HELPING;
+        let spins = self.spins < SPINS;
         if spins {
             self.spins += 1;
             spin_loop();
@@ -168,7 +167,7 @@ impl Waiter for OnSlot {
         // A counter that has jumped back ends the spin.
         let lingers = now.abs_diff(self.since) < clock::ticks_in(SPIN_NANOS);
         if lingers {
-            (0..16).for_each(|_| spin_loop());
+            (0..SPINS / 4).for_each(|_| spin_loop());
         } else {
             // A thread that was woken and finds nothing will soon be woken again, so it spins anew.
             self.since = 0;
@@ -184,7 +183,7 @@ impl Waiter for OnSlot {
     /// Parks. Meanwhile another worker may run in its place.
     fn sleep(&self, rest: Rest, is_asleep: &dyn Fn() -> bool) {
         let slot = self.slot;
-        let limit = (rest == Rest::Brief).then_some(BRIEF);
+        let limit = (rest == Rest::Brief).then_some(INTERVAL_MIN);
         let shared = slot.runtime_or_none();
         declare_blocked(slot, || {
             rest.while_asleep(is_asleep, || {
@@ -368,12 +367,6 @@ fn pass_on(owner: &WorkerSlot, found: FoundWork) {
         }
     }
 }
-
-/// The sleep of a thread that waits for another one between two instructions, which takes no longer unless that thread
-/// has lost its processor.
-const BRIEF: Duration = Duration::from_micros(200);
-/// How many waiting runners are followed.
-const CHAIN_MAX: u32 = 8;
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {

@@ -13,7 +13,7 @@
 //! Not here: which tasks come first (`run_loop.rs`), and owners without helpers, whose tasks the monitor takes care
 //! of.
 
-use crate::runtime::sleep::policy::{self, WantedFor};
+use crate::runtime::policy::{self, WantedFor};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::run_loop;
 use crate::runtime::{Priority, RuntimeInner};

@@ -1,6 +1,6 @@
 //! Blocked threads: a look at every thread that takes part.
 //!
-//! While work waits and the limit is reached, or no thread comes for the work although it is not, a sweep detects which of
+//! While work waits and the limit is reached, or no thread takes the work although it is not, a sweep detects which of
 //! the running threads are blocked (`detector.rs`) and flags their slots. Each flag is counted, and makes room for another
 //! thread. The worker clears its flag when its job ends, or a later sweep that sees the thread run does.
 //!
@@ -12,8 +12,8 @@
 use crate::job::SlotNumber;
 use crate::runtime::RuntimeInner;
 use crate::runtime::monitor::detector::{Look, ThreadVerdict, Watch};
-use crate::runtime::monitor::policy::{IN_DOUBT, LONG};
 use crate::runtime::monitor::starved::{Long, LongJobs};
+use crate::runtime::policy::{IN_DOUBT, LONG};
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::sync::{clock, processor_load};
@@ -118,7 +118,7 @@ fn look_at(
         cpu_nanos: slot.cpu_nanos(),
     };
     let blocked_after = if slot.occupant() == SlotState::Starting {
-        // It will come to the work that waits.
+        // It will soon run the work that waits.
         IN_DOUBT
     } else {
         blocked_after

@@ -2,13 +2,13 @@
 //!
 //! Jobs that block often come in crowds, and each thread that is added then blocks in the same way. When a sweep
 //! detects threads that were just added, burst mode begins: sweeps follow each other closely, a thread counts as blocked sooner,
-//! and two threads more may run than otherwise (`sleep/policy.rs`). So a crowd of 64 is detected four at a time. Burst mode
+//! and two threads more may run than otherwise (`policy.rs`). So a crowd of 64 is detected four at a time. Burst mode
 //! ends when sweeps detect no more threads. The longer it lasts, the longer the pauses between its sweeps become.
 //!
 //! Not here: which threads are blocked (`blocked.rs`).
 
-use crate::runtime::monitor::policy::{
-    BLOCKED_AFTER, BLOCKED_AFTER_IN_BURST, BURST_ENDS_AFTER, BURST_PAUSE_MIN, BURST_PAUSE_SHARE,
+use crate::runtime::policy::{
+    BLOCKED_AFTER, BLOCKED_AFTER_IN_BURST, BURST_PAUSE_SHARE, INTERVAL_SATURATED,
 };
 use std::time::{Duration, Instant};
 
@@ -35,7 +35,7 @@ impl BurstMode {
             burst.last_detected = now;
             burst.sweeps_that_detected += 1;
         } else if self.0.is_some_and(|burst| {
-            now.saturating_duration_since(burst.last_detected) >= BURST_ENDS_AFTER
+            now.saturating_duration_since(burst.last_detected) >= INTERVAL_SATURATED
         }) {
             self.end();
         }
@@ -58,7 +58,7 @@ impl BurstMode {
     /// After what time the next sweep must follow; `None` while it is off.
     pub(super) fn pause(&self, now: Instant) -> Option<Duration> {
         let lasted = now.saturating_duration_since(self.0?.since);
-        Some((lasted / BURST_PAUSE_SHARE).max(BURST_PAUSE_MIN))
+        Some((lasted / BURST_PAUSE_SHARE).max(BLOCKED_AFTER_IN_BURST))
     }
 
     /// How long a thread must be off the processor inside a job to be blocked.
@@ -74,8 +74,7 @@ impl BurstMode {
 #[cfg(test)]
 mod tests {
     use super::{
-        BLOCKED_AFTER, BLOCKED_AFTER_IN_BURST, BURST_ENDS_AFTER, BURST_PAUSE_MIN,
-        BURST_PAUSE_SHARE, BurstMode,
+        BLOCKED_AFTER, BLOCKED_AFTER_IN_BURST, BURST_PAUSE_SHARE, BurstMode, INTERVAL_SATURATED,
     };
     use crate::sync::clock;
 
@@ -88,18 +87,18 @@ mod tests {
             (None, BLOCKED_AFTER)
         );
         mode.note(begun, 1);
-        assert_eq!(mode.pause(begun), Some(BURST_PAUSE_MIN));
+        assert_eq!(mode.pause(begun), Some(BLOCKED_AFTER_IN_BURST));
         assert_eq!(mode.blocked_after(), BLOCKED_AFTER_IN_BURST);
         let mut at = begun;
         for sweeps in 2..100 {
-            at += BURST_ENDS_AFTER;
+            at += INTERVAL_SATURATED;
             mode.note(at, 3);
             assert_eq!(mode.sweeps_that_detected(), sweeps);
         }
         assert_eq!(mode.pause(at), Some((at - begun) / BURST_PAUSE_SHARE));
-        mode.note(at + BURST_ENDS_AFTER / 2, 0);
+        mode.note(at + INTERVAL_SATURATED / 2, 0);
         assert!(mode.is_on());
-        mode.note(at + BURST_ENDS_AFTER, 0);
+        mode.note(at + INTERVAL_SATURATED, 0);
         assert!(!mode.is_on());
     }
 }

@@ -1,6 +1,6 @@
 //! The record of changes of the number of threads: the latest changes, and how often each reason occurred.
 //!
-//! Not here: starting and ending threads (`threads.rs`), and the decisions (`sweep.rs`, `sleep/policy.rs`).
+//! Not here: starting and ending threads (`threads.rs`), and the decisions (`sweep.rs`, `policy.rs`).
 
 use crate::probe::{Ring, SharedCounter};
 use crate::sync::clock;
@@ -33,7 +33,7 @@ pub enum ThreadChangeReason {
     BlockingDeclared,
     /// The monitor detected that a thread is blocked: another one started in its place.
     BlockingDetected,
-    /// Long computations held every place: another thread started for the short tasks that waited. Or for other work,
+    /// Long computations occupied every worker: another thread started for the short tasks that waited. Or for other work,
     /// after half a second, or after five seconds where other threads of the system wanted the processors too.
     Starvation,
     /// Hill climbing: more threads raised throughput, or fewer kept it. `threads` says how many may run.

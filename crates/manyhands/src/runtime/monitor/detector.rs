@@ -10,7 +10,7 @@
 //!
 //! Not here: reading clocks and states (`blocked.rs`), and adding threads (`sweep.rs`).
 
-use crate::runtime::monitor::policy::{IN_DOUBT, OFF_PROCESSOR_SHARE};
+use crate::runtime::policy::{IN_DOUBT, OFF_PROCESSOR_SHARE};
 use crate::sync::thread_state::Activity;
 use std::time::Duration;
 
@@ -163,7 +163,7 @@ fn is_much(used_nanos: u64, elapsed: Duration) -> bool {
 
 /// Whether a thread that used `used_nanos` of `elapsed` had a processor for itself.
 fn is_nearly_all(used_nanos: u64, elapsed: Duration) -> bool {
-    u128::from(used_nanos) * 8 >= elapsed.as_nanos() * 7
+    u128::from(used_nanos) * OFF_PROCESSOR_SHARE >= elapsed.as_nanos() * (OFF_PROCESSOR_SHARE - 1)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! Not here: what the monitor does then (`sweep.rs`).
 
-use crate::runtime::monitor::policy::FULL_PERCENT;
+use crate::runtime::policy::FULL_PERCENT;
 use crate::sync::files;
 use std::path::{Path, PathBuf};
 

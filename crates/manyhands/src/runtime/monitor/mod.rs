@@ -24,7 +24,6 @@ mod long_job;
 mod memory;
 #[cfg(not(loom))]
 pub(crate) mod overcommit;
-pub(crate) mod policy;
 #[cfg(not(loom))]
 mod stall;
 #[cfg(not(loom))]
@@ -42,7 +41,5 @@ mod thread;
 pub use changes::{ThreadChange, ThreadChangeReason};
 #[cfg(not(loom))]
 pub use long_job::LongJob;
-#[cfg(not(loom))]
-pub(crate) use policy::STALLED_AFTER;
 #[cfg(not(loom))]
 pub use stall::{Stall, StalledThread, Wait};

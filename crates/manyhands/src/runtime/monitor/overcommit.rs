@@ -2,13 +2,10 @@
 //!
 //! A pure function of what the sweeps saw, with tests by table.
 //!
-//! Not here: which tasks are short (`worker/long_kinds.rs`), and where they are found (`worker/short_tasks.rs`).
+//! Not here: which tasks are short (`job/long_kinds.rs`), and where they are found (`worker/short_tasks.rs`).
 
-use crate::job::JobKind;
-use crate::runtime::monitor::policy::{
-    LONG, LONG_BY_KIND_NANOS, LOOKS_APART_MAX, OVERCOMMIT_LASTS,
-};
-use crate::runtime::worker::long_kinds::LongKinds;
+use crate::job::{JobKind, LongKinds};
+use crate::runtime::policy::{LONG, LONG_BY_KIND_NANOS, OVERCOMMIT_LASTS};
 use std::time::{Duration, Instant};
 
 /// What the monitor remembers of it from sweep to sweep.
@@ -38,7 +35,7 @@ pub(super) struct SaturationSample {
     pub(super) long: usize,
     /// Threads in jobs that have just begun, of kinds that are known to be long.
     pub(super) begun_long: usize,
-    /// Whether jobs of kinds that are known to be long have held every place for some time, as one look shows, or somebody
+    /// Whether jobs of kinds that are known to be long have occupied every worker for some time, as one look shows, or a push
     /// has seen that since the last sweep.
     pub(super) by_kinds: bool,
     /// Threads that run.
@@ -71,14 +68,14 @@ impl OvercommitForShort {
                 found: 0,
             });
             on.until = sample.now + OVERCOMMIT_LASTS;
-            // One, and one more for each that turned out to be long, but no more than the workers, until such a one has
-            // gone on for some time. They come on top of long jobs that go on after they were blocked, in whose place others
-            // have begun.
+            // One, and one more for each task that turned out to be long, up to the number of workers, and beyond that only
+            // for those that overrun. Long jobs that continue after they were blocked, while other jobs run in their place,
+            // come on top.
             let others = sample.running.saturating_sub(sample.in_short_tasks);
             let others = others.max(sample.limit);
             let turned_out_long = (sample.long + begun_long).saturating_sub(others);
-            let made_up_for = (turned_out_long + 1).min(sample.limit);
-            on.threads = others - sample.limit + made_up_for.max(sample.overrunning + 1);
+            let compensated = (turned_out_long + 1).min(sample.limit);
+            on.threads = others - sample.limit + compensated.max(sample.overrunning + 1);
         } else if self.on.is_some_and(|on| sample.now >= on.until) {
             self.on = None;
         }
@@ -92,7 +89,7 @@ impl OvercommitForShort {
             return false;
         };
         on.pause = if found == on.found {
-            (on.pause * 2).min(LOOKS_APART_MAX)
+            (on.pause * 2).min(OVERCOMMIT_LASTS)
         } else {
             LONG
         };
@@ -102,9 +99,8 @@ impl OvercommitForShort {
     }
 }
 
-/// Whether a job of this kind that has been at it for this long counts as long. If it has computed for long, its kind is
-/// noted. One whose kind is not known to be long does not count where it does not run: a thread beyond the limit would
-/// run more of that kind.
+/// Whether a job of this kind that has run for this long counts as long. If it has computed for long, its kind is
+/// noted. A job of another kind that does not run does not count: a thread beyond the limit would run more of that kind.
 pub(super) fn is_long(
     known: &LongKinds,
     kind: *const JobKind,
@@ -122,9 +118,9 @@ pub(super) fn is_long(
 }
 
 /// How many of the tasks that were taken for short ones will not end soon. The k-th of them, in the order of the time that they
-/// have computed, counts if that is at least k times [`OVERCOMMIT_LASTS`]. So each of any number of endless tasks is made up for. Of
-/// n tasks that each take t and then end, about t / `OVERCOMMIT_LASTS` are made up for at once. Were the time the same for each,
-/// nearly all of many tasks that take a second would be run at once, and none would end.
+/// have computed, counts if that is at least k times [`OVERCOMMIT_LASTS`]. So any number of endless tasks
+/// is compensated for. Of n tasks that each take t and then end, about t / `OVERCOMMIT_LASTS` are compensated for at once. With
+/// the same time for each, nearly all of many tasks that take a second would run at once, and none would end.
 pub(super) fn count_overrunning(computed_for: &mut [Duration]) -> usize {
     computed_for.sort_unstable_by(|one, other| other.cmp(one));
     let least = (1..).map(|count| OVERCOMMIT_LASTS * count);
@@ -135,10 +131,10 @@ pub(super) fn count_overrunning(computed_for: &mut [Duration]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::{
-        LONG, LONG_BY_KIND_NANOS, LOOKS_APART_MAX, OVERCOMMIT_LASTS, OvercommitForShort,
-        SaturationSample, count_overrunning, is_long,
+        LONG, LONG_BY_KIND_NANOS, OVERCOMMIT_LASTS, OvercommitForShort, SaturationSample,
+        count_overrunning, is_long,
     };
-    use crate::runtime::worker::long_kinds::LongKinds;
+    use crate::job::LongKinds;
     use crate::sync::clock;
     use std::ptr;
     use std::time::{Duration, Instant};
@@ -340,7 +336,7 @@ mod tests {
         let mut overcommit = OvercommitForShort::default();
         overcommit.update(sample(now, 2, 2, 0));
         for _ in 0..20 {
-            now += LOOKS_APART_MAX;
+            now += OVERCOMMIT_LASTS;
             assert!(overcommit.wakes(now, 0));
         }
     }

@@ -6,8 +6,8 @@
 //!
 //! Not here: the report (`stall.rs`).
 
-use crate::runtime::monitor::policy::{IN_DOUBT, STALLED_AFTER};
-use crate::runtime::sleep::policy;
+use crate::runtime::policy;
+use crate::runtime::policy::{IN_DOUBT, STALLED_AFTER};
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::{RuntimeInner, Stall};
 use std::time::Instant;

@@ -1,8 +1,8 @@
 //! Work that starves behind long computations: which threads compute at one job for long.
 //!
 //! A sweep notes such jobs. When they occupy every worker, a thread beyond the limit may run short tasks (`overcommit.rs`,
-//! `worker/short_tasks.rs`). For other work a sweep adds a thread only when they have held every place for half a
-//! second, or for five seconds where other threads want the processors (`sleep/policy.rs`).
+//! `worker/short_tasks.rs`). For other work a sweep adds a thread only when they have occupied every worker for half a
+//! second, or for five seconds where other threads want the processors (`policy.rs`).
 //!
 //! Not here: whether a thread computes (`detector.rs`, `blocked.rs`).
 
@@ -10,8 +10,8 @@ use crate::integrations::tracing_events;
 use crate::job::{JobKind, SlotNumber};
 use crate::runtime::monitor::detector::{ThreadVerdict, Watch};
 use crate::runtime::monitor::overcommit::is_long;
-use crate::runtime::monitor::policy::NOTED_AFTER;
-use crate::runtime::sleep::policy;
+use crate::runtime::policy;
+use crate::runtime::policy::INTERVAL_MAX;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{LongJob, RuntimeInner};
 use crate::sync::clock;
@@ -46,18 +46,18 @@ pub(super) struct Long {
 }
 
 impl Long {
-    /// How many threads starve waiting work. One beyond the limit is made up for while overcommit lasts, and counts
-    /// only where it has a place that nobody else has.
+    /// How many threads starve waiting work. One beyond the limit is compensated for while overcommit lasts, and counts
+    /// only where fewer other threads run than the limit.
     pub(super) fn starving(&self, shared: &RuntimeInner) -> usize {
         let others = shared.idle.running_others();
-        let places = shared.idle.limit().saturating_sub(others);
-        self.starving + self.starving_beyond.min(places)
+        let free = shared.idle.limit().saturating_sub(others);
+        self.starving + self.starving_beyond.min(free)
     }
 }
 
 impl LongJobs {
     /// Begins a look at the thread on `slot`. The kind of its job is null where another kind was seen at an earlier look at
-    /// the same job: the job ran others inside it, or the thread had just gone on to the next. An external thread's call is
+    /// the same job: the job ran others inside it, or the thread had just begun the next. An external thread's call is
     /// of no kind.
     pub(super) fn see_kind(&mut self, slot: &WorkerSlot, is_same_job: bool) {
         let now = if slot.is_worker() {
@@ -109,7 +109,7 @@ impl LongJobs {
             };
             *count += 1;
         }
-        if watch.verdict() == ThreadVerdict::Runs && running_for >= NOTED_AFTER {
+        if watch.verdict() == ThreadVerdict::Runs && running_for >= INTERVAL_MAX {
             let job = watch.job().unwrap_or(0);
             if self.noted.insert(slot.number, job) != Some(job) {
                 note(shared, slot, now, running_for);

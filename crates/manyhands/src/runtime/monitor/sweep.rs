@@ -1,7 +1,7 @@
 //! The monitor's sweeps: each looks at the whole runtime once, and helps where no worker can.
 //!
 //! Four detectors say what is wrong, each in its file: threads that are blocked (`blocked.rs`), crowds of them
-//! (`burst.rs`), work that starves behind long computations (`starved.rs`), and work for which nobody comes
+//! (`burst.rs`), work that starves behind long computations (`starved.rs`), and work that no worker takes
 //! (`stalled.rs`). A sweep asks them, and makes room, wakes and starts workers by what they say.
 //!
 //! Not here: when sweeps are made (`thread.rs`).
@@ -14,9 +14,10 @@ use crate::runtime::monitor::memory;
 use crate::runtime::monitor::overcommit::{
     OvercommitForShort, SaturationSample, count_overrunning,
 };
-use crate::runtime::monitor::policy::STALLED_AFTER;
 use crate::runtime::monitor::stalled::Stalls;
-use crate::runtime::sleep::{policy, waking};
+use crate::runtime::policy;
+use crate::runtime::policy::STALLED_AFTER;
+use crate::runtime::sleep::waking;
 use crate::runtime::worker::saturation::Saturation;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::sync::clock;
@@ -125,7 +126,7 @@ impl Sweeper {
         self.burst.end();
         self.stalls.end();
         self.set_extra(shared, 0);
-        // So that no thread counts as blocked for long after it has gone on, and long jobs are known.
+        // Clears the flag of a thread that runs again, and finds long jobs.
         let looks = !shared.idle.has_room() || shared.idle.census().detected_blocked > 0;
         let mut found = if looks {
             self.look(shared, now)

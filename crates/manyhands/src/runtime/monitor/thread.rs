@@ -17,11 +17,11 @@
 
 use crate::job::contain;
 use crate::runtime::RuntimeInner;
-use crate::runtime::monitor::policy::{
-    BLOCKED_AFTER, IN_DOUBT, INTERVAL_MAX, INTERVAL_MIN, INTERVAL_SATURATED, LONG, TIMERS_APART,
-};
 use crate::runtime::monitor::sweep::{Sweep, Sweeper};
 use crate::runtime::monitor::switch::{AfterSwitch, State, Switch};
+use crate::runtime::policy::{
+    BLOCKED_AFTER, IN_DOUBT, INTERVAL_MAX, INTERVAL_MIN, INTERVAL_SATURATED, LONG,
+};
 use crate::sync::{lock, thread, thread_state};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -122,7 +122,7 @@ fn watch(switch: &Switch, weak: &Weak<RuntimeInner>) {
             State::On | State::Slow => {
                 let timers = shared.fire_overdue_timers().unwrap_or(Duration::MAX);
                 drop(shared);
-                let interval = pace.interval.min(timers.max(TIMERS_APART));
+                let interval = pace.interval.min(timers.max(INTERVAL_MIN));
                 switch.parker.park_timeout(interval);
             }
             State::Off => {

@@ -10,8 +10,6 @@ pub(crate) mod waking;
 #[cfg(not(loom))]
 pub(crate) mod clock;
 #[cfg(not(loom))]
-pub(crate) mod policy;
-#[cfg(not(loom))]
 pub(crate) mod timers;
 
 pub(crate) use blocking::blocking;

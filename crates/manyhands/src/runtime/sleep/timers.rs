@@ -15,7 +15,7 @@
 //! In a simulation the clock is virtual, and the simulator advances the only wheel; see `simulation`.
 
 use crate::job::RunPermit;
-use crate::runtime::sleep::policy::POLL_NANOS_APART;
+use crate::runtime::policy::POLL_NANOS_APART;
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::SlotState;
@@ -63,19 +63,16 @@ impl RuntimeInner {
         waking::link_outside(self, self.outside_timers, entry, now.tick(), waker)
     }
 
-    /// Monitor: advances every wheel that no other thread will advance in time. Returns after what time it must
-    /// look again.
+    /// Monitor: advances every wheel that no other thread will advance in time, those of workers a tick late. Returns after
+    /// what time it must look again.
     pub(crate) fn fire_overdue_timers(&self) -> Option<Duration> {
         let now = Moment::now();
         let tick = now.tick();
         let outside = self.outside_timers.fire_by(tick, tick);
         let of_workers = self
             .worker_slots()
-            .map(|slot| {
-                slot.timers
-                    .fire_by(tick, tick.saturating_sub(TICKS_OVERDUE))
-            })
-            .map(|next| next.saturating_add(TICKS_OVERDUE));
+            .map(|slot| slot.timers.fire_by(tick, tick.saturating_sub(1)))
+            .map(|next| next.saturating_add(1));
         let next = of_workers.fold(outside, u64::min);
         until(next, || now)
     }
@@ -162,6 +159,3 @@ impl TimerPoll {
 fn until(tick: u64, now: impl FnOnce() -> Moment) -> Option<Duration> {
     (tick != NEVER).then(|| Moment::at_tick(tick).since(now()))
 }
-
-/// The monitor advances the wheel of a worker that is this late.
-const TICKS_OVERDUE: u64 = 1;

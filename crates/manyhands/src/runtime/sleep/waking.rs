@@ -239,11 +239,11 @@ pub(crate) trait Worker {
     /// Something to run.
     type FoundWork;
 
-    /// Whether what [`next`] last gave it was work of any kind, and not sleep or a short task beyond the limit.
-    fn has_place(&self) -> bool;
+    /// Whether [`next`] last gave it work of any kind, and not sleep or a short task beyond the limit.
+    fn is_within_limit(&self) -> bool;
 
-    /// Keeps that for the next time.
-    fn set_has_place(&mut self, has_place: bool);
+    /// Sets that.
+    fn set_within_limit(&mut self, is_within_limit: bool);
 
     /// Looks once at every queue, call and deque where work may be. Runs nothing.
     fn find(&mut self) -> Option<Self::FoundWork>;
@@ -336,7 +336,7 @@ pub(crate) fn next<W: Worker>(
     permit: RunPermit<'_>,
 ) -> Next<W::FoundWork> {
     if is_beyond_limit(pool, worker) && !worker.has_own_work() {
-        worker.set_has_place(false);
+        worker.set_within_limit(false);
         pool.idle().begin_short_task(worker.in_short_task());
         if let Some(found) = worker.find_short() {
             return Next::FoundShort(found);
@@ -344,8 +344,8 @@ pub(crate) fn next<W: Worker>(
         pool.idle().end_short_task(worker.in_short_task());
         return Next::SleptOverLimit(sleep(pool, index, worker));
     }
-    // Noted on each way, not from what is returned: to look into that again costs a task a tenth of its time.
-    worker.set_has_place(true);
+    // Set on each path: to look into what is returned would cost a task a tenth of its time.
+    worker.set_within_limit(true);
     if let Some(found) = worker.find() {
         return Next::FoundWork(found);
     }
@@ -359,7 +359,7 @@ pub(crate) fn next<W: Worker>(
         }
         return Next::Searched(found);
     }
-    worker.set_has_place(false);
+    worker.set_within_limit(false);
     Next::Slept(sleep(pool, index, worker))
 }
 
@@ -374,10 +374,10 @@ fn search<W: Worker>(
 }
 
 /// True if this worker exceeds the limit. If the excess is the thread woken for a short task, that thread sleeps, not the worker
-/// that has just ended a long task: else both would change places, and wake on each other's processor.
+/// that has just ended a long task: else each would sleep and wake in turn for the other, on the other's processor.
 #[inline]
 fn is_beyond_limit(pool: &impl Pool, worker: &impl Worker) -> bool {
-    pool.idle().is_overfull() && !(worker.has_place() && pool.idle().is_full_of_short_tasks())
+    pool.idle().is_overfull() && !(worker.is_within_limit() && pool.idle().is_full_of_short_tasks())
 }
 
 /// How a worker's sleep ended.

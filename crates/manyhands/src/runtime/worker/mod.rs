@@ -6,14 +6,11 @@ pub(crate) mod signal;
 pub(crate) mod steal_grace;
 
 #[cfg(not(loom))]
-pub(crate) mod long_kinds;
-#[cfg(not(loom))]
 pub(crate) mod occupied_slot;
 #[cfg(not(loom))]
 mod placement;
 #[cfg(not(loom))]
 pub(crate) mod priority;
-#[cfg(not(loom))]
 #[cfg(not(loom))]
 pub(crate) mod refusal;
 #[cfg(not(loom))]

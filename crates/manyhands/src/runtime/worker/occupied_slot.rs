@@ -10,7 +10,7 @@
 use crate::job::{ExecutionId, Job, JobKind, SlotNumber};
 use crate::queue::ShardedQueue;
 use crate::runtime::fork_join::executions::{Extent, Nesting};
-use crate::runtime::sleep::policy::GRACE_RESPECTED_NANOS;
+use crate::runtime::policy::GRACE_RESPECTED_NANOS;
 use crate::runtime::worker::priority::PriorityTurns;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::worker::steal_grace::GraceCache;

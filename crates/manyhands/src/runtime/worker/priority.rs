@@ -12,7 +12,7 @@
 use crate::job::Job;
 use crate::priority::Priority;
 use crate::queue::{ShardedQueue, TaskQueue};
-use crate::runtime::sleep::policy::{OVERDUE_NANOS, OVERDUE_TURNS};
+use crate::runtime::policy::{OVERDUE_NANOS, OVERDUE_TURNS};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::clock;
 

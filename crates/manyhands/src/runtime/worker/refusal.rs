@@ -2,6 +2,7 @@
 //!
 //! Not here: which thread tries again, and when (`refused_starts.rs`).
 
+use crate::runtime::policy::ASK_APART_NANOS;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Mutex, clock, lock};
 use std::time::{Duration, Instant};
@@ -70,6 +71,3 @@ impl Refusal {
         !self.is_reported.swap(true, Ordering::Relaxed)
     }
 }
-
-/// A refused start takes about ten microseconds.
-const ASK_APART_NANOS: u64 = 1_000_000;

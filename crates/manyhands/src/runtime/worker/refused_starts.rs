@@ -15,7 +15,7 @@
 //! The flag is set (SeqCst) before every slot is unparked. A thread that is about to sleep on a slot reads it before it
 //! parks. Either it reads the flag, or it finds the wake.
 
-use crate::runtime::monitor::STALLED_AFTER;
+use crate::runtime::policy::{GIVEN_UP_AFTER, STALLED_AFTER, TRIES_APART, TRIES_BEFORE_HELPING};
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{RuntimeInner, Stall, current};
@@ -111,8 +111,8 @@ pub(crate) fn is_given_up() -> bool {
         })
 }
 
-/// Whether a thread that waits had better run the work itself, because its runtime is refused threads. Waits for
-/// one for a while, unless `is_over`: what the thread runs may itself wait for a task.
+/// For a thread that waits, in a runtime that was refused threads: waits up to 0.3 s for a thread, or until `is_over`. True: no
+/// thread came, and the waiter should run the work itself, though that may in turn wait for a task.
 #[inline]
 pub(crate) fn must_help_itself(is_over: impl Fn() -> bool) -> bool {
     is_any() && gets_no_thread(&is_over)
@@ -147,7 +147,7 @@ pub(crate) fn retry_pause() -> Option<Duration> {
     is_any().then_some(TRIES_APART)
 }
 
-/// Tries again, if anything was refused and nobody else is about it.
+/// Tries again, if anything was refused and no other thread is trying.
 #[inline]
 pub(crate) fn try_again() {
     if is_any() {
@@ -185,9 +185,3 @@ global! {
     /// Locked by the thread that tries.
     static TRYING: Mutex<()> = Mutex::new(());
 }
-
-/// More than the time between two askings.
-const TRIES_APART: Duration = Duration::from_millis(3);
-/// Before a thread that waits helps itself: 0.3 s.
-const TRIES_BEFORE_HELPING: u32 = 100;
-const GIVEN_UP_AFTER: Duration = Duration::from_secs(10);

@@ -10,9 +10,7 @@
 //!
 //! Not here: the looking (`run_loop.rs`).
 
-use crate::runtime::sleep::policy::{
-    GLOBAL_QUEUE_INTERVAL_MAX, GLOBAL_QUEUE_INTERVAL_MIN, ROUND_NANOS,
-};
+use crate::runtime::policy::{GLOBAL_QUEUE_INTERVAL_MAX, GLOBAL_QUEUE_INTERVAL_MIN, ROUND_NANOS};
 use crate::sync::clock;
 
 /// Where a worker looks first.

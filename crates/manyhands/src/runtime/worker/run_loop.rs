@@ -1,4 +1,4 @@
-//! The worker: look for work, run it, spin a little, sleep.
+//! The worker: looks for work, runs it, spins a little, sleeps.
 //!
 //! Order of looking: own tasks, in turn with those that only this worker may run, tasks from outside, forks that were
 //! passed on, calls that others left open, their exposed jobs, their tasks. Once in a round tasks from outside come
@@ -11,10 +11,10 @@
 use crate::job::{Action, Job, JobKind, RunPermit, abort};
 use crate::queue::{Run, ShardedQueue};
 use crate::runtime::fork_join::helper_slot::{HelperGuard, HelperSlot};
-use crate::runtime::sleep::counted_flag::CountedFlag;
-use crate::runtime::sleep::policy::{
-    SERIES_GAP_NANOS, SPIN_NANOS_MIN, TASKS_TAKEN_MAX, WAKE_NANOS_FIRST,
+use crate::runtime::policy::{
+    SERIES_GAP_NANOS, SPIN_NANOS_MIN, SPINS, TASKS_TAKEN_MAX, WAKE_NANOS_FIRST,
 };
+use crate::runtime::sleep::counted_flag::CountedFlag;
 use crate::runtime::sleep::timers::TimerPoll;
 use crate::runtime::sleep::waking::{self, Next, Slept};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
@@ -67,7 +67,7 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
         slot,
         rounds: Rounds::new(),
         turn: Turn::Own,
-        has_place: false,
+        is_within_limit: false,
         spin_nanos: WAKE_NANOS_FIRST,
         spare: SpareTime::NEVER_OVER,
     };
@@ -134,8 +134,8 @@ struct AtWork<'pool> {
     slot: &'static OccupiedSlot,
     rounds: Rounds,
     turn: Turn,
-    /// See [`waking::Worker::has_place`].
-    has_place: bool,
+    /// See [`waking::Worker::is_within_limit`].
+    is_within_limit: bool,
     spin_nanos: u64,
     spare: SpareTime,
 }
@@ -144,13 +144,13 @@ impl waking::Worker for AtWork<'_> {
     type FoundWork = FoundWork;
 
     #[inline]
-    fn has_place(&self) -> bool {
-        self.has_place
+    fn is_within_limit(&self) -> bool {
+        self.is_within_limit
     }
 
     #[inline]
-    fn set_has_place(&mut self, has_place: bool) {
-        self.has_place = has_place;
+    fn set_within_limit(&mut self, is_within_limit: bool) {
+        self.is_within_limit = is_within_limit;
     }
 
     #[inline]
@@ -490,7 +490,7 @@ fn spin(shared: &RuntimeInner, slot: &'static OccupiedSlot, nanos: u64) -> Optio
     };
     let mut found = None;
     while found.is_none() && !is_over() && !shared.idle.is_overfull() {
-        (0..LOOKS_APART).for_each(|_| spin_loop());
+        (0..SPINS / 16).for_each(|_| spin_loop());
         found = find(shared, slot, Turn::Own);
     }
     found
@@ -524,6 +524,3 @@ impl SpareTime {
         self.left() == Some(Duration::ZERO)
     }
 }
-
-/// Spin-loop hints between two looks.
-const LOOKS_APART: u32 = 4;

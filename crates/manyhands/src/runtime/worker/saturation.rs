@@ -17,7 +17,7 @@
 //! Not here: what follows from it (`monitor/overcommit.rs`).
 
 use crate::runtime::RuntimeInner;
-use crate::runtime::monitor::policy::LONG_BY_KIND_NANOS;
+use crate::runtime::policy::LONG_BY_KIND_NANOS;
 use crate::runtime::worker::slot::SlotState;
 use crate::sync::clock;
 
@@ -148,14 +148,14 @@ mod tests {
         let (shared, _entered) = (runtime.shared(), runtime.enter());
         // Nothing here is seen by sweeps.
         shared.monitor.close();
-        let places = || shared.saturation();
+        let saturation = || shared.saturation();
 
         let unknown = Computing::begin();
-        assert_eq!(places(), Saturation::Free, "they may be short");
+        assert_eq!(saturation(), Saturation::Free, "they may be short");
         let kind = shared.worker_slots().next().expect("it computes").kind();
         shared.long_kinds.note(kind);
         unknown.end(&runtime);
-        assert_eq!(places(), Saturation::Free);
+        assert_eq!(saturation(), Saturation::Free);
 
         let long = Computing::begin();
         let short = Arc::new(AtomicUsize::new(0));
@@ -166,9 +166,9 @@ mod tests {
             shared.short_tasks_found.read() > 0
         });
         wait_until("the thread beyond the limit sleeps", || {
-            places() == Saturation::Full(2)
+            saturation() == Saturation::Full(2)
         });
         long.end(&runtime);
-        assert_eq!(places(), Saturation::Free, "both have ended");
+        assert_eq!(saturation(), Saturation::Free, "both have ended");
     }
 }

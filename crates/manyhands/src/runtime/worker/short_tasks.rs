@@ -11,15 +11,15 @@
 //! the long ones aside, in a queue of their own: the next search does not meet them again, and workers take from there
 //! before they take newer tasks. What another worker has taken for itself is older than all of these, and stays with it.
 //!
-//! Not here: seeing that every worker is occupied (`monitor/overcommit.rs`), which kinds are long (`long_kinds.rs`), and waking the
-//! thread (`sleep/waking.rs`).
+//! Not here: seeing that every worker is occupied (`monitor/overcommit.rs`), which kinds are long (`job/long_kinds.rs`), and
+//! waking the thread (`sleep/waking.rs`).
 //!
 //! Unsafe: jobs are reached by pointer.
 
 use crate::job::Job;
 use crate::queue::{Run, TaskQueue};
 use crate::runtime::RuntimeInner;
-use crate::runtime::sleep::policy::TASKS_TAKEN_MAX;
+use crate::runtime::policy::TASKS_TAKEN_MAX;
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::WorkerSlot;

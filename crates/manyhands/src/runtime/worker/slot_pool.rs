@@ -5,7 +5,7 @@
 //!
 //! Not here: what is in a slot (`slot.rs`, `occupied_slot.rs`).
 //!
-//! # Who occupies a slot
+//! # Which thread occupies a slot
 //! A slot is occupied by one thread at a time. It changes occupants only through the pool's lock, the runtime's mask of
 //! external threads, or the claim of a worker, which all order what the old occupant wrote before what the new one
 //! reads.

@@ -5,7 +5,7 @@
 //! place, queues and timers: the queues are empty or others take from them, the monitor turns its wheel. Only
 //! one with tasks that no other worker may run stays for ever.
 //!
-//! # Who may touch the slot
+//! # Which thread may touch the slot
 //! The thread until it vacates its place (`idle.rs`), then the next thread that is started there.
 //!
 //! Not here: when a thread is needed (`idle.rs`, `wait.rs`, `sweep.rs`).

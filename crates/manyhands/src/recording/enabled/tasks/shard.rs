@@ -7,8 +7,7 @@ use crate::recording::enabled::tasks::record::Record;
 use crate::recording::enabled::tasks::task_number::{PLACES_MAX, TaskNumber};
 use std::ops::Range;
 
-/// A scan for changes reads one line of cache for eight places, and of the records only the changed ones: others
-/// have left the caches since the last look.
+/// A scan for changes reads eight versions per cache line and only touches changed records.
 #[derive(Debug)]
 pub(crate) struct Shard {
     places: Vec<Usage>,

@@ -3,8 +3,8 @@
 use super::{Sweep, Sweeper};
 use crate::job::RunPermit;
 use crate::runtime::current;
-use crate::runtime::monitor::policy::{IN_DOUBT, STALLED_AFTER};
 use crate::runtime::monitor::starved::Long;
+use crate::runtime::policy::{IN_DOUBT, STALLED_AFTER};
 use crate::runtime::sleep::idle::{Activity, Claim};
 use crate::runtime::sleep::waking::{CallerNext, Pool};
 use crate::runtime::{Stall, ThreadChangeReason};

@@ -50,7 +50,7 @@ impl Pool for Place {
 struct Laborer<'pool> {
     steal_grace: StealGrace,
     in_short_task: CountedFlag,
-    has_place: bool,
+    is_within_limit: bool,
     /// If it watches sockets in its sleep: a short task is all that there is, from its first sleep on.
     sockets: Option<&'pool Place>,
     parks: u32,
@@ -61,7 +61,7 @@ impl Laborer<'_> {
         Self {
             steal_grace: StealGrace::new(),
             in_short_task: CountedFlag::new(),
-            has_place: false,
+            is_within_limit: false,
             sockets: None,
             parks: 0,
         }
@@ -71,12 +71,12 @@ impl Laborer<'_> {
 impl Worker for Laborer<'_> {
     type FoundWork = ();
 
-    fn has_place(&self) -> bool {
-        self.has_place
+    fn is_within_limit(&self) -> bool {
+        self.is_within_limit
     }
 
-    fn set_has_place(&mut self, has_place: bool) {
-        self.has_place = has_place;
+    fn set_within_limit(&mut self, is_within_limit: bool) {
+        self.is_within_limit = is_within_limit;
     }
 
     fn find(&mut self) -> Option<()> {

@@ -17,14 +17,14 @@ use crate::engine::{HelperPolicy, Rest, SharingPlan, learn_item};
 use crate::job::{Payload, catch};
 use crate::recording::{AloneBecause, LoopObserver, RunnerObserver};
 use crate::runtime::fork_join::{series, wait};
-use crate::runtime::sleep::policy;
+use crate::runtime::policy;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::{OpenCall, YieldCheck, current};
 use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::sync::clock;
 
 /// A loop's remaining positions.
-struct SharedRest<'a, O> {
+struct SharedLoop<'a, O> {
     work: &'a dyn AnyLoop,
     /// The loop's position of the sharing's 0.
     base: u64,
@@ -91,7 +91,7 @@ pub(super) fn share<O: LoopObserver>(
         let runners_max = cost::runners_max(plan.degree, workers, plan.helpers);
         observer.opens(runners_max.min(workers));
         let runners_max = runners_max.min(len as usize);
-        let call = Helped::new(SharedRest {
+        let call = Helped::new(SharedLoop {
             work: rest.work,
             base,
             sharing: Sharing::new(place.helper_slot, &place.slot.parker, runners_max, len),
@@ -144,7 +144,7 @@ fn run_alone(mut rest: Rest<'_>, runner: &mut dyn BlockRunner, observer: impl Lo
     part.block(to - from);
 }
 
-impl<O: LoopObserver> SharedRest<'_, O> {
+impl<O: LoopObserver> SharedLoop<'_, O> {
     /// The owner's part while the call is open.
     fn run(
         &self,
@@ -365,7 +365,7 @@ impl<O: LoopObserver> SharedRest<'_, O> {
     }
 }
 
-impl<O: LoopObserver> HelpedWork for SharedRest<'_, O> {
+impl<O: LoopObserver> HelpedWork for SharedLoop<'_, O> {
     fn help(&self, slot: &'static OccupiedSlot) {
         let Some(me) = self.sharing.attach() else {
             return;

@@ -1,16 +1,18 @@
 //! Whether a worker is woken, a thread is added, or one gives way: the place that decides.
 //!
 //! Pure functions of what happened, what the counts say and what the work costs, with tests by table. A caller reads
-//! the counts before ([`Seen`]), and takes a step of `waking.rs` afterwards, which looks at the counts once more.
+//! the counts before ([`Seen`]), and takes a step of `sleep/waking.rs` afterwards, which looks at the counts once more.
 //!
-//! Work that is simply there, such as a task, a closure of a scope or an entry that a thief has asked for, has one rule:
-//! somebody must come for it (`waking::wake_if_nobody_searches`). Whether a worker notifies others of a task
-//! that it has woken itself (`notify`), and everything else, is decided here.
+//! A task, a closure of a scope or an entry that a thief has asked for has one rule: a worker is woken unless one searches
+//! (`waking::wake_if_nobody_searches`). Whether a worker notifies others of a task that it has woken itself (`notify`), and
+//! everything else, is decided here.
 //!
-//! The numbers of searching, waking and sharing forks are here, too.
+//! The numbers by which the runtime decides are here, too: what follows from another number is written as such. The tests by
+//! table of the files that use them try them, and the decision pages 02, 06, 07, 08 and 21 have the measurements.
 //!
-//! Not here: the steps (`waking.rs`), the numbers of the monitor (`monitor/policy.rs`), the memory of a thread's series of
-//! calls (`fork_join/series.rs`), and which threads beyond the limit run short tasks (`monitor/overcommit.rs`).
+//! Not here: the steps (`sleep/waking.rs`), the memory of a thread's series of calls (`fork_join/series.rs`), which threads beyond
+//! the limit run short tasks (`monitor/overcommit.rs`), the costs of loops (`engine/cost.rs`), and hill climbing, which has its
+//! own numbers.
 
 use crate::runtime::sleep::waking::Notify;
 use std::time::Duration;
@@ -42,7 +44,7 @@ pub(crate) enum Offer {
     InSeries,
 }
 
-/// Call whose remaining work takes `left` ticks, `None` if nobody knows: how it offers that.
+/// How a call offers its remaining work of `left` ticks, `None` if unknown.
 pub(crate) fn offer(left: Option<u64>, seen: Seen) -> Offer {
     if left.is_none_or(|left| pays(left, seen.wake_latency)) {
         Offer::Wake
@@ -53,9 +55,9 @@ pub(crate) fn offer(left: Option<u64>, seen: Seen) -> Offer {
     }
 }
 
-/// Call that is open to helpers: how many workers to wake for the `left` ticks of it, `None` if nobody knows, where a
-/// worker is woken for each `share` of them, up to `most`. For work that is not worth a wake it is one, unless somebody
-/// searches: a series of short calls wakes one worker for all of them.
+/// How many workers an open call wakes for its remaining `left` ticks, `None` if unknown: one for each `share` of them, up to
+/// `most`. For work that is not worth a wake it is one, unless a worker searches: a series of short calls wakes one worker for
+/// all of them.
 pub(crate) fn wakes(left: Option<u64>, share: u64, most: u32, seen: Seen) -> u32 {
     if !seen.has_room {
         return 0;
@@ -70,13 +72,13 @@ pub(crate) fn wakes(left: Option<u64>, share: u64, most: u32, seen: Seen) -> u32
     }
 }
 
-/// Recursion of joins that has gone on for this number of ticks since it last woke a worker: whether it wakes another one.
-/// It is expected to go on for as long again.
+/// Whether a recursion of joins wakes another worker, this number of ticks after the last one. It is expected to last as long
+/// again.
 pub(crate) fn wakes_again(ticks: u64, seen: Seen) -> bool {
     seen.has_room && !seen.is_anyone_searching && pays(ticks, seen.wake_latency)
 }
 
-/// What the worker is about that queues a task which it has woken, into its own queue.
+/// What a worker does that queues a task which it has woken into its own queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pusher {
     /// It polls a task, and soon looks for the next one.
@@ -151,26 +153,30 @@ pub(crate) fn threads_beyond(limit: usize, starving: Option<usize>, burst_sweeps
     ahead.max(starved)
 }
 
+// Waking.
+
 /// A wake pays when what is left takes, or what it saves is, this many times as long as the wake.
 const WAKE_PAYS_FROM: u64 = 2;
-/// In burst mode this many threads more than the limit may run, in place of those not yet detected.
-const BURST_HEADROOM: usize = 2;
-/// When computations, each with a processor of its own, occupy every running thread for this long, one thread is added.
-const STARVED_AFTER: Duration = Duration::from_millis(500);
-/// The same where other threads want the processors: the computations may wait for queued work.
-const STARVED_AFTER_ALL: Duration = Duration::from_secs(5);
-
 /// How long a wake takes, until it was measured. A worker that keeps finding work by spinning spins as long.
 pub(crate) const WAKE_NANOS_FIRST: u64 = 50_000;
+
+// Searching and waiting.
+
 /// A worker that never finds work by spinning spins this long.
 pub(crate) const SPIN_NANOS_MIN: u64 = 2_000;
 /// Calls that follow each other within this belong to a series. A worker that was woken on purpose spins as long, to meet the
 /// next call of one.
 pub(crate) const SERIES_GAP_NANOS: u64 = 30_000;
 /// How long a waiter that finds nothing to help with stays awake.
-pub(crate) const SPIN_NANOS: u64 = 25_000;
-/// Rounds of a plain spin before anything more expensive: most waits of a balanced split end here.
-pub(crate) const SPINS_BEFORE_HELPING: u32 = 64;
+pub(crate) const SPIN_NANOS: u64 = WAKE_NANOS_FIRST / 2;
+/// Spin-loop hints of a plain spin, before anything more expensive: most waits of a balanced split end within them. Loops that
+/// spin between two looks do so for a part of it.
+pub(crate) const SPINS: u32 = 64;
+/// How many waiting runners a waiter follows to something that it can help with.
+pub(crate) const CHAIN_MAX: u32 = 8;
+
+// Forks.
+
 /// One level in this number counts towards the heartbeat; each recursion passes through the first of them.
 pub(crate) const LEVELS_APART: usize = 8;
 /// About a hundred joins pass between two reads of the clock.
@@ -178,14 +184,14 @@ pub(crate) const PUSHES_PER_BEAT: u32 = 16;
 /// A join that takes less is faster done alone than with a thief, which costs about a microsecond or, when
 /// it loses its processor meanwhile, far more.
 pub(crate) const OFFER_NANOS_MIN: u64 = 10_000;
-/// Looks at a scope's empty queue before a helper leaves.
-pub(crate) const EMPTY_LOOKS_MAX: u32 = 4;
-/// About half a microsecond: the helper empties a queue that fills up meanwhile without contention for each closure.
-pub(crate) const SPINS_BETWEEN_LOOKS: u32 = 32;
+
+// Taking turns.
+
 /// How long a worker's steal grace is respected: longer than two tasks take to pass on as much as one poll may, and short
 /// beside what a second worker is worth.
 pub(crate) const GRACE_RESPECTED_NANOS: u64 = 8_000;
-/// Pieces of work in a round. Prime, so that it does not beat with what tasks do in rounds.
+/// Pieces of work in a round. Prime, so that it does not beat with what tasks do in rounds. A helper runs as many closures of a
+/// scope between two looks at whether it must leave.
 pub(crate) const GLOBAL_QUEUE_INTERVAL_MAX: u32 = 61;
 /// One for each place to look at.
 pub(crate) const GLOBAL_QUEUE_INTERVAL_MIN: u32 = 3;
@@ -199,6 +205,69 @@ pub(crate) const OVERDUE_TURNS: usize = 4;
 pub(crate) const TASKS_TAKEN_MAX: usize = 32;
 /// Time between two timer polls of a busy worker: short beside a tick.
 pub(crate) const POLL_NANOS_APART: u64 = 200_000;
+
+// When the monitor looks.
+
+/// Time between two sweeps after a thread needed help, and the least time between two looks at the timers of busy workers. As
+/// long sleeps a thread that waits for another one between two instructions.
+pub(crate) const INTERVAL_MIN: Duration = Duration::from_nanos(POLL_NANOS_APART);
+/// While long jobs occupy every worker; their end, or that one of them blocks, is seen that much later. A burst ends when sweeps
+/// have detected no thread for as long.
+pub(crate) const INTERVAL_SATURATED: Duration = LONG.saturating_mul(2);
+/// While nothing waits, or the running threads make progress. A computation of this length is noted.
+pub(crate) const INTERVAL_MAX: Duration = Duration::from_nanos(OVERDUE_NANOS);
+
+// Blocked threads.
+
+/// A thread that is off the processor for this long inside a job is blocked; shorter waits are not worth
+/// another thread. While threads run calls alone, sweeps follow each other as closely: a call that goes on is opened at
+/// the second look.
+pub(crate) const BLOCKED_AFTER: Duration = INTERVAL_MIN.saturating_mul(2);
+/// The same in burst mode, and the first pause between two of its sweeps.
+pub(crate) const BLOCKED_AFTER_IN_BURST: Duration = Duration::from_nanos(WAKE_NANOS_FIRST);
+/// A pause is this part of the time that the burst has lasted, so that it costs little in the long run.
+pub(crate) const BURST_PAUSE_SHARE: u32 = 64;
+/// In burst mode this many threads more than the limit may run, in place of those not yet detected.
+const BURST_HEADROOM: usize = 2;
+/// A thread that used less than this part of the time was off the processor. One that used all but this part had it for itself.
+pub(crate) const OFF_PROCESSOR_SHARE: u128 = 8;
+/// How long the monitor waits before it acts on what may have another reason: where all processors are taken, longer than
+/// the holder of a lock usually waits for one; where the system reports only processor time or only the state; and where a
+/// thread is on its way to work. After as long without a thread that takes part, the monitor sleeps: it has then found nothing in as
+/// many looks as it begins with when it is woken. The thread that wakes it pays a system call.
+pub(crate) const IN_DOUBT: Duration = Duration::from_millis(50);
+/// Work that waits while nothing runs is reported after this time. As seldom the monitor reads the memory's use.
+pub(crate) const STALLED_AFTER: Duration = IN_DOUBT.saturating_mul(2);
+/// From this use of the memory on no threads are added in place of blocked ones.
+pub(crate) const FULL_PERCENT: u128 = 80;
+
+// Long computations.
+
+/// A job of a kind that is known to be long counts as such after this time, because jobs of that kind may often be short.
+pub(crate) const LONG_BY_KIND_NANOS: u64 = 100_000;
+/// A job that has computed for this long is long. As seldom the monitor looks again at a thread that it has detected, at
+/// tasks that may be short, and at work that waits for threads which may be blocked.
+pub(crate) const LONG: Duration = Duration::from_nanos(10 * LONG_BY_KIND_NANOS);
+/// How long overcommit lasts after long jobs were seen in every worker, and the longest pause between two looks for short tasks
+/// that find none. A task that was taken for a short one, and has computed for as long, gets one more thread beyond the number of
+/// workers. If each got one at once, a program that mixes more kinds of long task than are remembered would run most of
+/// them at the same time.
+pub(crate) const OVERCOMMIT_LASTS: Duration = INTERVAL_SATURATED.saturating_mul(10);
+/// When computations, each with a processor of its own, occupy every running thread for this long, one thread is added.
+const STARVED_AFTER: Duration = Duration::from_millis(500);
+/// The same where other threads want the processors: the computations may wait for queued work.
+const STARVED_AFTER_ALL: Duration = STARVED_AFTER.saturating_mul(10);
+
+// Threads that the system refuses.
+
+/// A refused start takes about ten microseconds.
+pub(crate) const ASK_APART_NANOS: u64 = 1_000_000;
+/// Threads that wait for one try again at this interval: more than the time between two askings.
+pub(crate) const TRIES_APART: Duration = Duration::from_nanos(3 * ASK_APART_NANOS);
+/// Before a thread that waits helps itself: 0.3 s.
+pub(crate) const TRIES_BEFORE_HELPING: u32 = 100;
+/// Before it panics.
+pub(crate) const GIVEN_UP_AFTER: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! The kinds of job that were seen to compute for long: a task of such a kind is long, any other is short.
 //!
-//! Not here: seeing it (`monitor/overcommit.rs`), and what is done with short tasks (`short_tasks.rs`).
+//! Not here: seeing it (`runtime/monitor/overcommit.rs`), and what is done with short tasks (`runtime/worker/short_tasks.rs`).
 
 use crate::job::JobKind;
 use crate::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
@@ -25,7 +25,7 @@ impl LongKinds {
     /// Whether tasks of this kind were seen to compute for long.
     #[inline]
     pub(crate) fn has(&self, kind: *const JobKind) -> bool {
-        // Relaxed: advice; kinds are only compared. The first place is filled first, and mostly none is.
+        // Relaxed: advice; kinds are only compared. The first entry is filled first, and in most programs none is.
         if kind.is_null() || self.kinds[0].load(Ordering::Relaxed).is_null() {
             return false;
         }
