@@ -8,6 +8,7 @@
 use crate::inspect::analysis::starvation_looks::{Look, StarvationLooks};
 use crate::inspect::serve::changes::{Changes, SentOfProgram};
 use crate::inspect::serve::freezer::{Freezer, Freezing, NotFrozen, NotThawed};
+use crate::inspect::serve::in_time::{InTime, WRITE_LIMIT};
 use crate::inspect::serve::poll_once::NotPolled;
 use crate::inspect::serve::wake_by_record::NotWoken;
 use crate::inspect::serve::{control, freezer, groups, poll_once, reports, socket, stacks, wire};
@@ -138,9 +139,8 @@ fn may_look(user: u32, own: u32) -> bool {
 
 /// Greets a client that may look, and answers its requests.
 fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Result<()> {
-    stream.set_read_timeout(Some(READ_LIMIT))?;
-    stream.set_write_timeout(Some(WRITE_LIMIT))?;
-    let mut answers = BufWriter::new(stream);
+    let connection = InTime::new(stream, REQUEST_LIMIT);
+    let mut answers = BufWriter::new(&connection);
     if !is_allowed(peer::user_of(stream)?) {
         say(
             &mut answers,
@@ -150,16 +150,16 @@ fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Re
     }
     say(&mut answers, &wire::hello())?;
     answers.flush()?;
-    answer_all(stream, answers, Memory::new())
+    answer_all(&connection, answers, Memory::new())
 }
 
 /// Answers requests until the other side is done, or has asked nothing for too long. Then what it has frozen is thawed.
 fn answer_all(
-    stream: &UnixStream,
-    mut answers: BufWriter<&UnixStream>,
+    connection: &InTime<'_>,
+    mut answers: BufWriter<&InTime<'_>>,
     mut memory: Memory,
 ) -> io::Result<()> {
-    let mut requests = BufReader::new(stream);
+    let mut requests = BufReader::new(connection);
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -177,6 +177,7 @@ fn answer_all(
             say(&mut answers, &error)?;
             return answers.flush();
         }
+        connection.renew();
         answer(&mut answers, &line, &mut memory)?;
         answers.flush()?;
     }
@@ -409,9 +410,8 @@ const CONNECTIONS_MAX: usize = 8;
 const REQUEST_BYTES_MAX: u64 = 4096;
 /// Tasks in a snapshot unless more are asked for.
 const TASKS_DEFAULT: u64 = 10_000;
-/// How long a connection may be idle.
-const READ_LIMIT: Duration = Duration::from_secs(60);
-const WRITE_LIMIT: Duration = Duration::from_secs(10);
+/// From one request to the next.
+const REQUEST_LIMIT: Duration = Duration::from_secs(60);
 /// Between the two snapshots of a search for deadlocks.
 const STABLE_FOR: Duration = Duration::from_millis(50);
 const AFTER_FAILURE: Duration = Duration::from_millis(100);
@@ -421,15 +421,19 @@ const ROOT: u32 = 0;
 
 #[cfg(test)]
 mod tests {
-    use super::{Memory, READ_LIMIT, REQUEST_BYTES_MAX, answer_all, converse, may_look};
+    use super::{Memory, REQUEST_BYTES_MAX, answer_all, converse, may_look};
     use crate::inspect::serve::freezer;
+    use crate::inspect::serve::in_time::InTime;
     use crate::recording::enabled::tasks::task_state::TaskState;
     use crate::recording::enabled::tasks::{frozen, table};
+    use crate::sync::clock;
     use miniserde::json::{self, Value};
+    use std::cell::Cell;
     use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Write};
+    use std::net::Shutdown;
     use std::os::unix::net::UnixStream;
     use std::thread;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     /// What a connection says to these bytes, after which this end says nothing more.
     fn answers(request: &[u8], is_allowed: bool) -> Vec<String> {
@@ -439,7 +443,7 @@ mod tests {
             .unwrap();
         // It may have been refused already.
         let _ = (&here).write_all(request);
-        let _ = here.shutdown(std::net::Shutdown::Write);
+        let _ = here.shutdown(Shutdown::Write);
         // What was refused may be reset once its answer is read.
         let lines = BufReader::new(&here).lines().map_while(Result::ok);
         let lines = lines.collect();
@@ -547,20 +551,36 @@ mod tests {
     #[test]
     fn what_a_client_has_frozen_is_thawed_when_it_stays_and_asks_nothing_more() {
         let (client, stream) = UnixStream::pair().unwrap();
-        converse(&stream, |_| false).unwrap();
-        assert_eq!(stream.read_timeout().unwrap(), Some(READ_LIMIT));
-        // Time is the system's here, so the limit is shortened.
-        stream
-            .set_read_timeout(Some(Duration::from_millis(1)))
-            .unwrap();
+        // Time is the system's here, so the limit is short.
+        let connection = InTime::new(&stream, Duration::from_millis(1));
         let number = freezer::tests::future(TaskState::Waiting);
         let memory = Memory::new();
         assert!(memory.freezer.freeze(number).is_ok() && frozen::is_frozen(number));
-        let ended = answer_all(&stream, BufWriter::new(&stream), memory);
-        assert_eq!(ended.unwrap_err().kind(), ErrorKind::WouldBlock);
+        let ended = answer_all(&connection, BufWriter::new(&connection), memory);
+        let kind = ended.unwrap_err().kind();
+        assert!(matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut));
         assert!(!frozen::is_frozen(number));
         drop(client);
         table::remove(number);
+    }
+
+    #[test]
+    fn a_connection_lasts_as_long_as_it_asks() {
+        thread_local! {
+            static READINGS: Cell<u32> = const { Cell::new(0) };
+        }
+        /// Ten seconds pass from one reading to the next.
+        fn now() -> Instant {
+            READINGS.set(READINGS.get() + 1);
+            clock::first() + READINGS.get() * Duration::from_secs(10)
+        }
+        let (mut client, stream) = UnixStream::pair().unwrap();
+        let request = b"{\"get\":\"snapshot\",\"tasks_max\":0}\n";
+        client.write_all(&request.repeat(50)).unwrap();
+        client.shutdown(Shutdown::Write).unwrap();
+        let connection = InTime::by(now, &stream, Duration::from_secs(60));
+        answer_all(&connection, BufWriter::new(&connection), Memory::new()).unwrap();
+        assert!(READINGS.get() > 50, "more than eight minutes");
     }
 
     #[test]
