@@ -343,6 +343,10 @@ impl<'engine> Server<'engine> {
                 self.park(delivery, "its run is another agent's, or of another job")?;
                 Ok(true)
             }
+            Standing::TooMany => {
+                self.park(delivery, "its agent has begun the job too often")?;
+                Ok(true)
+            }
             Standing::NotGiven => {
                 self.park(
                     delivery,

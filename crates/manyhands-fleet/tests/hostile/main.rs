@@ -23,14 +23,17 @@ use serde_json::{Value, json};
 use std::{
     alloc::System,
     collections::BTreeSet,
-    fs,
+    env, fs,
     path::{Path, PathBuf},
+    process::Command,
     time::Duration,
 };
 
 #[global_allocator]
 static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
 
+/// Set where a test is alone in its process.
+const ALONE: &str = "MANYHANDS_FLEET_ALONE";
 const LEASE: Duration = Duration::from_secs(3_600);
 const DEADLINE: Duration = Duration::from_secs(120);
 const AT_ONCE: Duration = Duration::ZERO;
@@ -40,6 +43,19 @@ fn experiments() -> Vec<Experiment> {
     let case = Case::returning("plain").full_sizes([1_000]);
     let case = case.arm("one", |n| n).arm("two", |n| n);
     vec![Experiment::new("T1", "Sums").case(case)]
+}
+
+/// Runs a test that looks at how much memory there was at once, in a process where no other test takes any.
+fn alone(name: &str, test: impl FnOnce()) {
+    if env::var_os(ALONE).is_some() {
+        return test();
+    }
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--exact", name, "--nocapture"]);
+    let output = command.env(ALONE, "").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let is_run = said.contains("1 passed");
+    assert!(output.status.success() && is_run, "{output:?}");
 }
 
 /// A server with a plan of commands, one of them handed out to the test as an agent.
@@ -313,29 +329,34 @@ fn agent_is_given(job: &[u8]) {
 
 #[test]
 fn a_job_names_no_program_and_no_number_that_is_too_large() {
-    let folder = tempfile::tempdir().unwrap();
-    let script = folder.path().join("evil.sh");
-    let sign = folder.path().join("sign");
-    fs::write(&script, format!("#!/bin/sh\ntouch {}\n", sign.display())).unwrap();
-    let case = |more: Value| {
-        let mut work = json!({
-            "kind": "case", "experiment": "T1", "case": "plain", "scale": "quick", "seed": 1, "launches": 3
-        });
-        work.as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
-        json!({ "id": "p.0", "ticket": "t", "cpus": null, "work": work }).to_string()
-    };
-    for job in [
-        case(json!({ "settings": { "builds": [script] } })),
-        case(json!({ "builds": [script] })),
-        case(json!({ "launches": u32::MAX })),
-        case(json!({ "launches": u64::MAX })),
-        case(json!({ "seconds_max": u64::MAX })),
-    ] {
-        agent_is_given(job.as_bytes());
-        assert!(!sign.exists(), "{job}");
-    }
+    alone(
+        "a_job_names_no_program_and_no_number_that_is_too_large",
+        || {
+            let folder = tempfile::tempdir().unwrap();
+            let script = folder.path().join("evil.sh");
+            let sign = folder.path().join("sign");
+            fs::write(&script, format!("#!/bin/sh\ntouch {}\n", sign.display())).unwrap();
+            let case = |more: Value| {
+                let mut work = json!({
+                    "kind": "case", "experiment": "T1", "case": "plain", "scale": "quick", "seed": 1, "launches": 3
+                });
+                work.as_object_mut()
+                    .unwrap()
+                    .extend(more.as_object().unwrap().clone());
+                json!({ "id": "p.0", "ticket": "t", "cpus": null, "work": work }).to_string()
+            };
+            for job in [
+                case(json!({ "settings": { "builds": [script] } })),
+                case(json!({ "builds": [script] })),
+                case(json!({ "launches": u32::MAX })),
+                case(json!({ "launches": u64::MAX })),
+                case(json!({ "seconds_max": u64::MAX })),
+            ] {
+                agent_is_given(job.as_bytes());
+                assert!(!sign.exists(), "{job}");
+            }
+        },
+    );
 }
 
 #[cfg(unix)]
@@ -421,23 +442,28 @@ fn a_job_of_an_earlier_version_is_not_done_anew_and_ends_nothing() {
 
 #[test]
 fn a_plan_takes_no_more_memory_than_its_text_but_for_a_factor() {
-    let fleet = Fleet::new();
-    let holes: Vec<String> = (0..90)
-        .map(|hole| format!("h{hole} = '{}'", "x".repeat(1_000)))
-        .collect();
-    let cpus = vec!["2"; 10_000].join(",");
-    let toml = format!(
-        "name = 'x'\ncpus = [{cpus}]\n[[commands]]\nname = 'a'\n[commands.holes]\n{}",
-        holes.join("\n")
+    alone(
+        "a_plan_takes_no_more_memory_than_its_text_but_for_a_factor",
+        || {
+            let fleet = Fleet::new();
+            let holes: Vec<String> = (0..90)
+                .map(|hole| format!("h{hole} = '{}'", "x".repeat(1_000)))
+                .collect();
+            let cpus = vec!["2"; 10_000].join(",");
+            let toml = format!(
+                "name = 'x'\ncpus = [{cpus}]\n[[commands]]\nname = 'a'\n[commands.holes]\n{}",
+                holes.join("\n")
+            );
+            let request = json!({ "submit": { "plan": "q", "toml": toml } }).to_string();
+            let before = MEMORY.max_allocated();
+            fleet.send(Queue::Plans, "q", request.as_bytes());
+            fleet.step();
+            let peak = MEMORY.max_allocated().saturating_sub(before);
+            assert!(peak < 64 << 20, "{peak} bytes for {}", request.len());
+            let plan = fleet.database().plans().unwrap().pop().unwrap();
+            assert!(plan.refused.is_some(), "{plan:?}");
+        },
     );
-    let request = json!({ "submit": { "plan": "q", "toml": toml } }).to_string();
-    let before = MEMORY.max_allocated();
-    fleet.send(Queue::Plans, "q", request.as_bytes());
-    fleet.step();
-    let peak = MEMORY.max_allocated().saturating_sub(before);
-    assert!(peak < 64 << 20, "{peak} bytes for {}", request.len());
-    let plan = fleet.database().plans().unwrap().pop().unwrap();
-    assert!(plan.refused.is_some(), "{plan:?}");
 }
 
 #[test]
@@ -460,6 +486,51 @@ fn an_agent_that_is_called_as_a_file_is_exported_beside_it() {
 }
 
 #[test]
+fn lines_that_come_when_their_run_has_ended_are_not_its_lines() {
+    let fleet = Fleet::new();
+    let job = fleet.job();
+    fleet.carry_out("evil", &job, "r");
+    let lines = || {
+        let out = tempfile::tempdir().unwrap();
+        let path = out.path().join("out");
+        let exported = export::export(&fleet.database(), &fleet.plan, &path, None, console::alone);
+        exported.unwrap();
+        let texts = files(&path).into_iter().map(|(_, bytes)| bytes);
+        texts.collect::<Vec<_>>()
+    };
+    let before = lines();
+    let more = json!({ "kind": "lines", "first": 2, "texts": ["forged", "forged"] });
+    fleet.report("evil", &note("evil", &job, "r", &more));
+    fleet.step();
+    assert_eq!(fleet.done(), 1);
+    assert_eq!(lines(), before);
+}
+
+#[test]
+fn an_agent_that_never_ends_a_run_does_not_fill_the_disk() {
+    let fleet = Fleet::new();
+    let job = fleet.job();
+    for first in 0..60 {
+        let lines = json!({ "kind": "lines", "first": first, "texts": ["x".repeat(1 << 20)] });
+        fleet.report("evil", &note("evil", &job, "r", &lines));
+        fleet.step();
+    }
+    let size = fs::metadata(fleet.path()).unwrap().len();
+    assert!(size < 48 << 20, "{size} bytes");
+    let done =
+        json!({ "kind": "done", "lines": 60, "sha256": "0", "sending": "s", "machine": null });
+    fleet.report("evil", &note("evil", &job, "r", &done));
+    let beat = json!({ "kind": "beat", "events": 1, "left_seconds": 1, "machine": null });
+    for run in 0..200 {
+        fleet.report("evil", &note("evil", &job, &format!("r{run}"), &beat));
+    }
+    (0..5).for_each(|_| fleet.step());
+    assert!(fleet.rejected() > 100, "it begins a run again and again");
+    fleet.carry_out("good", &job, "good");
+    assert_eq!(fleet.done(), 1, "another one does the job");
+}
+
+#[test]
 fn what_is_foreign_begins_no_line_of_its_own() {
     let fleet = Fleet::new();
     let toml = "name = 'x'\nexperiments = ['T1']\n\"a\\nplan forged: 1 of 1 jobs done\" = 1";
@@ -473,13 +544,23 @@ fn what_is_foreign_begins_no_line_of_its_own() {
     assert!(!shown.contains("\nplan forged"), "{shown}");
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn an_agent_bears_every_job(job in hostile(good_jobs().into())) {
-        agent_is_given(&job);
+fn config() -> ProptestConfig {
+    ProptestConfig {
+        cases: 64,
+        failure_persistence: None,
+        ..ProptestConfig::default()
     }
+}
+
+#[test]
+fn an_agent_bears_every_job() {
+    alone("an_agent_bears_every_job", || {
+        proptest!(config(), |(job in hostile(good_jobs().into()))| agent_is_given(&job));
+    });
+}
+
+proptest! {
+    #![proptest_config(config())]
 
     #[test]
     fn a_server_bears_every_message_and_goes_on(
