@@ -7,7 +7,7 @@
 mod limited;
 
 use crate::caught::caught;
-use limited::Limits;
+use limited::{Limits, Message};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
 use std::{
     cell::RefCell,
@@ -193,7 +193,7 @@ pub(crate) fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Strin
     read_within(bytes, &Limits::of(bytes, 0))
 }
 
-/// As [`decode`], for a vector of so many values.
+/// As [`decode`], for a vector of this many values.
 pub(crate) fn decode_items<'a, T: Deserialize<'a>>(
     bytes: &'a [u8],
     count: u64,
@@ -208,7 +208,7 @@ pub(crate) fn decode_items<'a, T: Deserialize<'a>>(
 fn read_within<'a, T: Deserialize<'a>>(bytes: &'a [u8], limits: &Limits) -> Result<T, String> {
     its_own(|| {
         let failed = |error: postcard::Error| error.to_string();
-        let mut reader = postcard::Deserializer::from_bytes(bytes);
+        let mut reader = postcard::Deserializer::from_flavor(Message::new(bytes));
         let value = T::deserialize(limits.around(&mut reader)).map_err(failed)?;
         match reader.finalize().map_err(failed)? {
             [] => Ok(value),

@@ -4,10 +4,37 @@
 //! Everything here wraps what it is named after, and passes it on; only [`Limits`] says no.
 
 use super::{FRAME_BYTES_MAX, said};
+use postcard::de_flavors::{Flavor, Slice};
 use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor,
 };
 use std::{cell::Cell, fmt};
+
+/// The bytes of a message. It does not say how many there are: with that, `postcard` would not pass on a claim that is larger.
+pub(super) struct Message<'bytes>(Slice<'bytes>);
+
+impl<'bytes> Message<'bytes> {
+    pub(super) fn new(bytes: &'bytes [u8]) -> Self {
+        Self(Slice::new(bytes))
+    }
+}
+
+impl<'bytes> Flavor<'bytes> for Message<'bytes> {
+    type Remainder = &'bytes [u8];
+    type Source = &'bytes [u8];
+
+    fn pop(&mut self) -> postcard::Result<u8> {
+        self.0.pop()
+    }
+
+    fn try_take_n(&mut self, count: usize) -> postcard::Result<&'bytes [u8]> {
+        self.0.try_take_n(count)
+    }
+
+    fn finalize(self) -> postcard::Result<&'bytes [u8]> {
+        self.0.finalize()
+    }
+}
 
 /// What a message may still have.
 pub(super) struct Limits {
@@ -16,7 +43,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// For so many bytes, in which an element that takes none counts as one, and these elements beside.
+    /// For a message of these bytes, in which an element that takes none counts as one, and these elements beside.
     pub(super) fn of(bytes: &[u8], beside: u64) -> Self {
         let elements = bytes.len() as u64 + u64::from(FRAME_BYTES_MAX);
         Self {
