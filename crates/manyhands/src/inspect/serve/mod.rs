@@ -4,7 +4,6 @@ mod changes;
 pub(crate) mod control;
 mod freezer;
 mod groups;
-mod in_time;
 mod json;
 mod mappings;
 mod poll_once;
