@@ -110,7 +110,7 @@ impl Address {
 /// let address = Address::parse("nats://127.0.0.1:4280", &Keys::default())?;
 /// let engine = Nats::connect(&address)?;
 /// engine.prepare(Duration::from_secs(60))?;
-/// assert!(engine.jobs_pending()?.is_empty());
+/// assert!(engine.jobs_pending(10)?.is_empty());
 /// # Ok::<(), manyhands_fleet::FleetError>(())
 /// ```
 #[derive(Clone)]
@@ -407,10 +407,14 @@ impl Engine for Nats {
         Ok(taken.into_iter().map(deliver).collect())
     }
 
-    fn jobs_pending(&self) -> Result<HashSet<(Queue, String)>, FleetError> {
+    fn jobs_pending(&self, most: usize) -> Result<HashSet<(Queue, String)>, FleetError> {
         let context = &self.0.context;
         let asking = async {
-            let stream = context.get_stream_no_info(JOBS).await?;
+            let stream = context.get_stream(JOBS).await?;
+            if stream.cached_info().state.messages > most as u64 {
+                stream.purge().await?;
+                return Ok(HashSet::new());
+            }
             let subjects = stream.info_with_subjects(format!("{JOBS}.>")).await?;
             subjects
                 .try_filter_map(|(subject, _)| std::future::ready(Ok(queued_at(&subject))))

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "an unwrap in a test is an assertion")]
 
+mod floods;
 mod messages;
 
 use cap::Cap;
@@ -287,20 +288,25 @@ fn an_export_stays_in_its_folder_and_replaces_nothing_but_an_export() {
     }
 }
 
-/// An agent whose list has nothing, and a folder beside which nothing may be written.
-fn agent_is_given(job: &[u8]) {
-    let folder = tempfile::tempdir().unwrap();
-    let engine = InProcess::new(LEASE);
+/// An agent whose list has nothing.
+fn agent<'engine>(folder: &Path, engine: &'engine InProcess) -> Agent<'engine> {
     let setup = Setup {
         name: "one".parse().unwrap(),
-        spool: folder.path().join("agent"),
-        host_lock: folder.path().join("agent.lock"),
+        spool: folder.join("agent"),
+        host_lock: folder.join("agent.lock"),
         cpus: 2,
         machine: None,
         allowed: Allowed::default(),
         launcher: Launcher::new("/does/not/exist", [""; 0]),
     };
-    let mut agent = Agent::new(setup, &engine, experiments()).unwrap();
+    Agent::new(setup, engine, experiments()).unwrap()
+}
+
+/// An agent, and a folder beside which nothing may be written.
+fn agent_is_given(job: &[u8]) {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = InProcess::new(LEASE);
+    let mut agent = agent(folder.path(), &engine);
     let message = Message {
         id: "1".to_owned(),
         body: job.to_owned(),
@@ -483,51 +489,6 @@ fn an_agent_that_is_called_as_a_file_is_exported_beside_it() {
     let exported = export::export(&fleet.database(), &plan, &out, None, console::alone).unwrap();
     assert_eq!(exported.folders, [out.join("agents").join("runs.csv")]);
     assert!(out.join("runs.csv").is_file());
-}
-
-#[test]
-fn lines_that_come_when_their_run_has_ended_are_not_its_lines() {
-    let fleet = Fleet::new();
-    let job = fleet.job();
-    fleet.carry_out("evil", &job, "r");
-    let lines = || {
-        let out = tempfile::tempdir().unwrap();
-        let path = out.path().join("out");
-        let exported = export::export(&fleet.database(), &fleet.plan, &path, None, console::alone);
-        exported.unwrap();
-        let texts = files(&path).into_iter().map(|(_, bytes)| bytes);
-        texts.collect::<Vec<_>>()
-    };
-    let before = lines();
-    let more = json!({ "kind": "lines", "first": 2, "texts": ["forged", "forged"] });
-    fleet.report("evil", &note("evil", &job, "r", &more));
-    fleet.step();
-    assert_eq!(fleet.done(), 1);
-    assert_eq!(lines(), before);
-}
-
-#[test]
-fn an_agent_that_never_ends_a_run_does_not_fill_the_disk() {
-    let fleet = Fleet::new();
-    let job = fleet.job();
-    for first in 0..60 {
-        let lines = json!({ "kind": "lines", "first": first, "texts": ["x".repeat(1 << 20)] });
-        fleet.report("evil", &note("evil", &job, "r", &lines));
-        fleet.step();
-    }
-    let size = fs::metadata(fleet.path()).unwrap().len();
-    assert!(size < 48 << 20, "{size} bytes");
-    let done =
-        json!({ "kind": "done", "lines": 60, "sha256": "0", "sending": "s", "machine": null });
-    fleet.report("evil", &note("evil", &job, "r", &done));
-    let beat = json!({ "kind": "beat", "events": 1, "left_seconds": 1, "machine": null });
-    for run in 0..200 {
-        fleet.report("evil", &note("evil", &job, &format!("r{run}"), &beat));
-    }
-    (0..5).for_each(|_| fleet.step());
-    assert!(fleet.rejected() > 100, "it begins a run again and again");
-    fleet.carry_out("good", &job, "good");
-    assert_eq!(fleet.done(), 1, "another one does the job");
 }
 
 #[test]
