@@ -13,7 +13,7 @@ use crate::{
     broadcast::{Received, with_received},
     caught::caught,
     run::{self, Stop},
-    wire::{self, FRAME_BYTES_MAX, Failure},
+    wire::{self, Bytes, FRAME_BYTES_MAX, Failure},
 };
 use manyhands::cancel::Token;
 use serde::{Serialize, de::DeserializeOwned};
@@ -22,8 +22,9 @@ use std::{
     collections::HashSet,
     fmt,
     hash::{DefaultHasher, Hash, Hasher},
+    mem,
     ops::Range,
-    sync::Arc,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 /// What goes to another process and comes back: captured values, results. It is implemented for all types that can.
@@ -255,8 +256,35 @@ pub fn prepare_combining<C: Value, R: Value>(
     }))
 }
 
+/// What the function of a call has captured. The program's own code reads it and drops it, and may take its time.
+#[derive(Debug)]
+pub(crate) struct Captures {
+    unread: Mutex<(String, Bytes, Received)>,
+    prepared: OnceLock<Result<Prepared, Failure>>,
+}
+
+impl Captures {
+    pub(crate) fn new(function: String, bytes: Bytes, values: Received) -> Arc<Self> {
+        Arc::new(Self {
+            unread: Mutex::new((function, bytes, values)),
+            prepared: OnceLock::new(),
+        })
+    }
+
+    /// The function with its captured values, which are read the first time.
+    pub(crate) fn prepared(&self) -> Result<Prepared, Failure> {
+        let prepared = self.prepared.get_or_init(|| {
+            let mut unread = self.unread.lock().unwrap_or_else(PoisonError::into_inner);
+            // The bytes are not needed any more.
+            let (name, bytes, values) = mem::take(&mut *unread);
+            find(&name, &bytes.0, &values)
+        });
+        prepared.clone()
+    }
+}
+
 /// The function of this name with its captured values.
-pub(crate) fn find(name: &str, captures: &[u8], received: &Received) -> Result<Prepared, Failure> {
+fn find(name: &str, captures: &[u8], received: &Received) -> Result<Prepared, Failure> {
     let mut table = inventory::iter::<Function>.into_iter();
     // The digest is made for the one at this place only.
     let found = table.find(|function| {

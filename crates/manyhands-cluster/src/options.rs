@@ -425,23 +425,18 @@ impl<'a> Options<'a> {
 
 /// The results of a part.
 pub(crate) fn read<R: DeserializeOwned>(part: &Part) -> Result<R, ClusterError> {
-    wire::decode(&part.bytes).map_err(|reason| ClusterError::Decode {
-        reason,
-        host: part.host.clone(),
-    })
+    wire::decode(&part.bytes).map_err(|reason| unread(part, reason))
 }
 
 /// The results of a part, one for each index.
 fn read_all<R: DeserializeOwned>(part: &Part) -> Result<Vec<R>, ClusterError> {
-    // Results that take no bytes are made as often as is claimed.
-    let claimed = wire::claimed_len(&part.bytes);
-    if claimed != Some(part.range.end - part.range.start) {
-        return Err(ClusterError::Decode {
-            reason: format!("{} results for {:?}", claimed.unwrap_or(0), part.range),
-            host: part.host.clone(),
-        });
-    }
-    read(part)
+    let count = part.range.end - part.range.start;
+    wire::decode_items(&part.bytes, count).map_err(|reason| unread(part, reason))
+}
+
+fn unread(part: &Part, reason: String) -> ClusterError {
+    let host = part.host.clone();
+    ClusterError::Decode { reason, host }
 }
 
 /// The range of a call that is one body.
@@ -462,7 +457,7 @@ mod tests {
             let bytes = wire::encode(&claimed).unwrap();
             let failed = read_all::<()>(&part(bytes));
             let expected = ClusterError::Decode {
-                reason: format!("{claimed} results for 3..5"),
+                reason: format!("{claimed} values, and not 2"),
                 host: "h".to_owned(),
             };
             assert_eq!(failed, Err(expected));

@@ -168,3 +168,84 @@ impl<S: FnMut(Vec<u8>)> Link for Saying<S> {
 
 /// There is one.
 const DRIVER: &str = "driver";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Broadcast, Cluster, remote};
+    use serde::{Deserialize, Deserializer, Serialize};
+    use std::{
+        sync::{Condvar, Mutex},
+        thread,
+    };
+
+    struct ToThread(Option<Sender<Vec<u8>>>);
+
+    impl Transport for ToThread {
+        fn send(&mut self, _: u64, frame: Vec<u8>) {
+            if let Some(sender) = &self.0 {
+                drop(sender.send(frame));
+            }
+        }
+
+        fn end(&mut self) {
+            self.0 = None;
+        }
+    }
+
+    /// Which threads have read values, and dropped what they have read.
+    static NOTED: (Mutex<Vec<(&str, String)>>, Condvar) = (Mutex::new(Vec::new()), Condvar::new());
+
+    fn note(what: &'static str) {
+        let thread = thread::current().name().unwrap_or("another").to_owned();
+        NOTED.0.lock().unwrap().push((what, thread));
+        NOTED.1.notify_all();
+    }
+
+    #[derive(Serialize)]
+    struct Slow {
+        #[serde(skip)]
+        is_read: bool,
+    }
+
+    impl<'de> Deserialize<'de> for Slow {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            note("read");
+            <()>::deserialize(deserializer).map(|()| Self { is_read: true })
+        }
+    }
+
+    impl Drop for Slow {
+        fn drop(&mut self) {
+            if self.is_read {
+                note("dropped");
+            }
+        }
+    }
+
+    #[test]
+    fn a_workers_main_thread_neither_reads_nor_drops_what_a_call_has_captured() {
+        let cluster = Cluster::over(|driver| {
+            let (sender, frames) = mpsc::channel();
+            thread::spawn(move || work(frames, move |frame| driver.heard(0, &frame)));
+            Ok(ToThread(Some(sender)))
+        });
+        let cluster = cluster.unwrap();
+        let table = Broadcast::new(Slow { is_read: false });
+        let value = Slow { is_read: false };
+        let both = remote!([value: Slow, &table: Broadcast<Slow>] || -> bool { value.is_read && table.is_read });
+        assert_eq!(cluster.call(both), Ok(true));
+        drop(table);
+        assert_eq!(cluster.call(remote!([] || -> u8 { 7 })), Ok(7));
+        let limit = Duration::from_secs(60);
+        let noted = NOTED.0.lock().unwrap();
+        let waited = NOTED
+            .1
+            .wait_timeout_while(noted, limit, |noted| noted.len() < 4);
+        let mut noted = waited.unwrap().0;
+        noted.sort();
+        let by_runner = |what| (what, "cluster runs".to_owned());
+        let all = ["dropped", "dropped", "read", "read"].map(by_runner);
+        assert_eq!(*noted, all);
+    }
+}

@@ -4,7 +4,10 @@
 //! What comes in is judged before it is believed: a frame that is too long is refused before there is room for it, and one
 //! that ends early, has bytes left over or is no message is an error.
 
+mod limited;
+
 use crate::caught::caught;
+use limited::{Limits, Message};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
 use std::{
     cell::RefCell,
@@ -187,17 +190,32 @@ pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, String
 
 /// The value that these bytes are, all of them. It may refer to them. A panic of its own code is an error as any other.
 pub(crate) fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, String> {
-    its_own(|| match postcard::take_from_bytes(bytes) {
-        Ok((value, [])) => Ok(value),
-        // Here the value is dropped, which may panic too.
-        Ok((_, rest)) => Err(format!("{} bytes are left over", rest.len())),
-        Err(error) => Err(error.to_string()),
-    })
+    read_within(bytes, &Limits::of(bytes, 0))
 }
 
-/// How many values these bytes say they are, where they are a vector.
-pub(crate) fn claimed_len(bytes: &[u8]) -> Option<u64> {
-    postcard::take_from_bytes(bytes).ok().map(|(len, _)| len)
+/// As [`decode`], for a vector of this many values.
+pub(crate) fn decode_items<'a, T: Deserialize<'a>>(
+    bytes: &'a [u8],
+    count: u64,
+) -> Result<Vec<T>, String> {
+    // Those that take no bytes are made as often as is claimed.
+    match postcard::take_from_bytes::<u64>(bytes) {
+        Ok((claimed, _)) if claimed != count => Err(format!("{claimed} values, and not {count}")),
+        _ => read_within(bytes, &Limits::of(bytes, count)),
+    }
+}
+
+fn read_within<'a, T: Deserialize<'a>>(bytes: &'a [u8], limits: &Limits) -> Result<T, String> {
+    its_own(|| {
+        let failed = |error: postcard::Error| error.to_string();
+        let mut reader = postcard::Deserializer::from_flavor(Message::new(bytes));
+        let value = T::deserialize(limits.around(&mut reader)).map_err(failed)?;
+        match reader.finalize().map_err(failed)? {
+            [] => Ok(value),
+            // Here the value is dropped, which may panic too.
+            rest => Err(format!("{} bytes are left over", rest.len())),
+        }
+    })
 }
 
 /// Runs code of a value's own.

@@ -26,7 +26,7 @@ pub struct Client {
 
 impl Client {
     /// Connects to the program that listens at `path`. Waits at most ten seconds for each answer, however many
-    /// pieces it comes in, and reads at most a gigabyte of it.
+    /// pieces it comes in, and reads no more of it than what was asked for can have, and at most a gigabyte.
     ///
     /// Whatever the program sends is safe to print: what a terminal would obey is replaced.
     ///
@@ -113,7 +113,7 @@ impl Client {
     pub(crate) fn changes(&mut self, tasks_max: usize) -> Result<Changes, Error> {
         let mut changes = Changes::default();
         let request = format!("{{\"get\":\"changes\",\"tasks_max\":{tasks_max}}}\n");
-        self.ask(&request, |_, line| {
+        self.ask_for(&request, bytes_of(tasks_max), |_, line| {
             match line {
                 Line::Runtime(runtime) => changes.runtimes.push(runtime),
                 Line::Task(task) => changes.tasks.push(*task),
@@ -206,7 +206,7 @@ impl Client {
     /// handles the signal itself by which they are.
     pub fn raw_stacks(&mut self) -> Result<RawStacks, Error> {
         let mut stacks = RawStacks::default();
-        self.ask("{\"get\":\"stacks\"}\n", |_, line| {
+        self.ask_for("{\"get\":\"stacks\"}\n", ANSWER_BYTES_MAX, |_, line| {
             match line {
                 Line::Code(code) => stacks.code = code,
                 Line::Stack(stack) => stacks.threads.push(*stack),
@@ -275,7 +275,7 @@ impl Client {
     ) -> Result<(), Error> {
         let mut tasks_left_out = 0;
         let tasks = format!("{{\"get\":\"snapshot\",\"tasks_max\":{tasks_max}}}\n");
-        self.ask(&tasks, |text, line| {
+        self.ask_for(&tasks, bytes_of(tasks_max), |text, line| {
             if let Line::End(end) = &line {
                 add(&mut tasks_left_out, end.tasks_left_out);
             }
@@ -300,10 +300,20 @@ impl Client {
         }
     }
 
-    /// Asks for one thing, and passes on the lines of the answer.
+    /// Asks for one thing that has little to do with how many tasks there are, and passes on the lines of the answer.
     fn ask(
         &mut self,
         request: &str,
+        see: impl FnMut(&str, Line) -> io::Result<()>,
+    ) -> Result<(), Asking> {
+        self.ask_for(request, bytes_of(0), see)
+    }
+
+    /// As [`ask`](Self::ask), for this many bytes at most.
+    fn ask_for(
+        &mut self,
+        request: &str,
+        bytes_max: u64,
         mut see: impl FnMut(&str, Line) -> io::Result<()>,
     ) -> Result<(), Asking> {
         let bounded = self.stream.get_mut();
@@ -314,8 +324,8 @@ impl Client {
         loop {
             let text = read_line(&mut self.stream)?;
             bytes += text.len() as u64;
-            if bytes > ANSWER_BYTES_MAX {
-                let message = format!("an answer has more than {ANSWER_BYTES_MAX} bytes");
+            if bytes > bytes_max {
+                let message = format!("an answer has more than {bytes_max} bytes");
                 return Err(Error::Protocol(message).into());
             }
             let line =
@@ -451,8 +461,22 @@ const PROTOCOL: u32 = 1;
 const LIMIT: Duration = Duration::from_secs(10);
 /// More than any line has, but that of a deadlock of many thousand tasks.
 const LINE_BYTES_MAX: u64 = 64 << 20;
+/// What an answer with this many tasks, and as many channels, may have. What is kept of it takes much more than that.
+fn bytes_of(tasks_max: usize) -> u64 {
+    let tasks = (tasks_max as u64).saturating_mul(TASK_BYTES_MAX);
+    tasks.saturating_add(OTHER_BYTES_MAX).min(ANSWER_BYTES_MAX)
+}
+
+/// Of a task and a channel, many taken together.
+const TASK_BYTES_MAX: u64 = 4 << 10;
+/// Of all that is in an answer beside tasks and channels.
+const OTHER_BYTES_MAX: u64 = if cfg!(test) {
+    1 << 20
+} else {
+    2 * LINE_BYTES_MAX
+};
 /// More than two million tasks take.
-const ANSWER_BYTES_MAX: u64 = if cfg!(test) { 1 << 20 } else { 1 << 30 };
+const ANSWER_BYTES_MAX: u64 = 1 << 30;
 
 #[cfg(test)]
 mod tests {
@@ -591,7 +615,12 @@ mod tests {
         );
         let long = format!("{{\"planet\":\"{}\"}}\n", "x".repeat(1 << 14)).leak();
         let error = endless(long.as_bytes(), Duration::ZERO, LIMIT);
-        assert!(error.contains("an answer has more than"), "{error}");
+        let most = super::bytes_of(0);
+        assert!(
+            error.contains(&format!("more than {most} bytes")),
+            "{error}"
+        );
+        assert!(most < super::bytes_of(1_000) && super::bytes_of(usize::MAX) == 1 << 30);
     }
 
     /// Longer than anything here takes.

@@ -188,7 +188,8 @@ impl World {
                 let Some(chunk) = running.take() else {
                     return;
                 };
-                let outcome = chunk.function.run(chunk.range, &Token::never());
+                let function = chunk.function.prepared().unwrap();
+                let outcome = function.run(chunk.range, &Token::never());
                 let steps = worker.ran(chunk.attempt, outcome, Duration::from_millis(1));
                 self.take(place, steps);
             }
@@ -262,7 +263,7 @@ impl World {
                         *running = Some(chunk);
                     }
                 }
-                Step::Stop | Step::Leave { .. } => {}
+                Step::Stop | Step::Drop(_) | Step::Leave { .. } => {}
             }
         }
     }

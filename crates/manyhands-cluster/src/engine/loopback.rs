@@ -307,7 +307,10 @@ impl Simulation {
             },
             Occasion::Ran(_, attempt, took) => {
                 let outcome = match node.running.take() {
-                    Some((chunk, token)) => chunk.function.run(chunk.range, &token),
+                    Some((chunk, token)) => {
+                        let function = chunk.function.prepared().map_err(Stop::Failed);
+                        function.and_then(|function| function.run(chunk.range, &token))
+                    }
                     None => Err(Stop::Cancelled),
                 };
                 node.state.ran(attempt, outcome, took)
@@ -347,7 +350,7 @@ impl Simulation {
                     *token = source.token();
                 }
             }
-            Step::Leave { .. } => {}
+            Step::Drop(_) | Step::Leave { .. } => {}
         }
     }
 

@@ -3,6 +3,8 @@
 //!
 //! A worker runs one chunk at a time, in the order in which they came, each on all of its pool. It keeps the captured values
 //! of a few calls, and asks for those that it does not have, so nothing here relies on messages that arrive or are in order.
+//!
+//! No code of captured values runs here, because it may take its time: who runs chunks reads them, and drops them.
 
 #[cfg(feature = "nats")]
 pub(crate) mod nats;
@@ -13,11 +15,11 @@ pub(crate) mod serve;
 
 use crate::{
     broadcast::{One, Received},
-    function::{self, Prepared},
+    function::Captures,
     run::Stop,
-    wire::{Attempt, Failure, FromWorker, Hello, JobId, ToWorker},
+    wire::{Attempt, FromWorker, Hello, JobId, ToWorker},
 };
-use std::{collections::VecDeque, ops::Range, time::Duration};
+use std::{any::Any, collections::VecDeque, ops::Range, sync::Arc, time::Duration};
 
 /// What is to be done.
 #[derive(Debug, Clone)]
@@ -27,6 +29,8 @@ pub(crate) enum Step {
     Run(Chunk),
     /// What runs is of no use any more; it is reported all the same.
     Stop,
+    /// Drop this where chunks run.
+    Drop(Arc<dyn Any + Send + Sync>),
     /// The driver has no work for this program.
     Leave {
         reason: String,
@@ -38,7 +42,7 @@ pub(crate) enum Step {
 pub(crate) struct Chunk {
     pub(crate) attempt: Attempt,
     pub(crate) range: Range<u64>,
-    pub(crate) function: Prepared,
+    pub(crate) function: Arc<Captures>,
 }
 
 /// What a worker knows.
@@ -49,7 +53,7 @@ pub(crate) struct Worker {
     running: Option<Attempt>,
     waiting: VecDeque<(Attempt, Range<u64>)>,
     /// Functions with what they captured, the latest last.
-    captures: VecDeque<(JobId, Result<Prepared, Failure>)>,
+    captures: VecDeque<(JobId, Arc<Captures>)>,
     /// Broadcast values.
     values: Received,
 }
@@ -95,19 +99,23 @@ impl Worker {
                 bytes,
                 values,
             } => {
-                let has_all = values.iter().all(|id| self.values.contains_key(id));
+                let there = |id| Some((id, Arc::clone(self.values.get(&id)?)));
+                let values: Option<Received> = values.into_iter().map(there).collect();
                 // Without all values it is asked for once more, with them.
-                if has_all && !self.has(job) {
-                    let prepared = function::find(&function, &bytes.0, &self.values);
-                    self.captures.push_back((job, prepared));
+                if let Some(values) = values
+                    && !self.has(job)
+                {
+                    let captures = Captures::new(function, bytes, values);
+                    self.captures.push_back((job, captures));
                 }
-                self.make_room();
+                self.make_room(&mut steps);
             }
             ToWorker::Value { id, bytes } => {
                 self.values.entry(id).or_insert_with(|| One::new(bytes));
             }
             ToWorker::Drop { id } => {
-                self.values.remove(&id);
+                let dropped = self.values.remove(&id);
+                steps.extend(dropped.map(|value| Step::Drop(value)));
             }
             ToWorker::Run { attempt, range } => {
                 let is_held = self.running == Some(attempt);
@@ -121,7 +129,8 @@ impl Worker {
             }
             ToWorker::Forget { job } => {
                 self.waiting.retain(|(attempt, _)| attempt.job != job);
-                self.captures.retain(|(of, _)| *of != job);
+                let at = self.captures.iter().position(|(of, _)| *of == job);
+                self.drop_captures(at, &mut steps);
                 if self.running.is_some_and(|attempt| attempt.job == job) {
                     steps.push(Step::Stop);
                 }
@@ -158,49 +167,49 @@ impl Worker {
 
     /// Begins the first chunk whose captured values are there.
     fn begin(&mut self, steps: &mut Vec<Step>) {
-        while self.running.is_none() {
-            let ready = |(attempt, _): &(Attempt, _)| self.has(attempt.job);
-            let at = self.waiting.iter().position(ready);
-            let next = at.and_then(|at| self.waiting.remove(at));
-            let Some((attempt, range)) = next else {
-                return;
-            };
-            match self.prepared(attempt.job) {
-                Some(Ok(function)) => {
-                    self.running = Some(attempt);
-                    steps.push(Step::Run(Chunk {
-                        attempt,
-                        range,
-                        function,
-                    }));
-                }
-                Some(Err(failure)) => {
-                    steps.push(Step::Say(FromWorker::Failed { attempt, failure }));
-                }
-                None => {}
-            }
+        if self.running.is_some() {
+            return;
+        }
+        let ready = |(attempt, _): &(Attempt, _)| self.has(attempt.job);
+        let at = self.waiting.iter().position(ready);
+        let next = at.and_then(|at| self.waiting.remove(at));
+        if let Some((attempt, range)) = next
+            && let Some(function) = self.captured(attempt.job).cloned()
+        {
+            self.running = Some(attempt);
+            steps.push(Step::Run(Chunk {
+                attempt,
+                range,
+                function,
+            }));
         }
     }
 
     fn has(&self, job: JobId) -> bool {
-        self.captures.iter().any(|(of, _)| *of == job)
+        self.captured(job).is_some()
     }
 
-    fn prepared(&self, job: JobId) -> Option<Result<Prepared, Failure>> {
+    fn captured(&self, job: JobId) -> Option<&Arc<Captures>> {
         let found = self.captures.iter().find(|(of, _)| *of == job);
-        found.map(|(_, prepared)| prepared.clone())
+        found.map(|(_, captures)| captures)
     }
 
     /// Drops the oldest captured values beyond the limit that no chunk here waits for.
-    fn make_room(&mut self) {
+    fn make_room(&mut self, steps: &mut Vec<Step>) {
         while self.captures.len() > CAPTURES_MAX {
             let is_idle =
                 |(job, _): &(JobId, _)| self.waiting.iter().all(|(attempt, _)| attempt.job != *job);
-            let Some(at) = self.captures.iter().position(is_idle) else {
+            let at = self.captures.iter().position(is_idle);
+            if at.is_none() {
                 return;
-            };
-            self.captures.remove(at);
+            }
+            self.drop_captures(at, steps);
         }
+    }
+
+    fn drop_captures(&mut self, at: Option<usize>, steps: &mut Vec<Step>) {
+        let dropped = at.and_then(|at| self.captures.remove(at));
+        steps.extend(dropped.map(|(_, captures)| Step::Drop(captures)));
     }
 }
 
@@ -210,7 +219,10 @@ const CAPTURES_MAX: usize = 16;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{remote, wire};
+    use crate::{
+        remote,
+        wire::{self, Failure},
+    };
     use manyhands::cancel::Token;
     use serde::{Deserialize, Serialize};
 
@@ -246,13 +258,18 @@ mod tests {
         }
     }
 
+    fn run_one(chunk: &Chunk) -> Result<Vec<u8>, Stop> {
+        let function = chunk.function.prepared().map_err(Stop::Failed)?;
+        function.run(chunk.range.clone(), &Token::never())
+    }
+
     /// The chunks that are begun, each run at once.
     fn run_all(worker: &mut Worker, mut steps: Vec<Step>) -> Vec<Attempt> {
         let mut ran = Vec::new();
         while let Some(step) = steps.pop() {
             if let Step::Run(chunk) = step {
                 ran.push(chunk.attempt);
-                let outcome = chunk.function.run(chunk.range, &Token::never());
+                let outcome = run_one(&chunk);
                 steps.extend(worker.ran(chunk.attempt, outcome, Duration::ZERO));
             }
         }
@@ -292,7 +309,8 @@ mod tests {
         worker.hear(run(1, 1));
         worker.hear(run(2, 0));
         let steps = worker.hear(ToWorker::Forget { job: JobId(1) });
-        assert!(matches!(steps[..], [Step::Stop]), "{steps:?}");
+        let ends = matches!(steps[..], [Step::Drop(_), Step::Stop]);
+        assert!(ends, "{steps:?}");
         let steps = worker.ran(attempt(1, 0), Err(Stop::Cancelled), Duration::ZERO);
         assert_eq!(run_all(&mut worker, steps), [attempt(2, 0)]);
     }
@@ -306,17 +324,19 @@ mod tests {
             bytes: wire::Bytes::default(),
             values: Vec::new(),
         });
-        let steps = worker.hear(run(1, 0));
-        let failed = |step: &Step| {
-            matches!(
-                step,
-                Step::Say(FromWorker::Failed {
-                    failure: Failure::UnknownFunction { .. },
-                    ..
-                })
-            )
-        };
-        assert!(steps.len() == 1 && failed(&steps[0]), "{steps:?}");
+        for chunk in 0..2 {
+            let steps = worker.hear(run(1, chunk));
+            let [Step::Run(chunk)] = &steps[..] else {
+                panic!("{steps:?}");
+            };
+            let outcome = run_one(chunk);
+            let said = worker.ran(chunk.attempt, outcome, Duration::ZERO);
+            let [Step::Say(FromWorker::Failed { failure, .. })] = &said[..] else {
+                panic!("{said:?}");
+            };
+            let id = "nowhere:1:1".to_owned();
+            assert_eq!(*failure, Failure::UnknownFunction { id });
+        }
     }
 
     #[test]

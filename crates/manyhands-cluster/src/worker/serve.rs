@@ -1,8 +1,8 @@
 //! What carries a worker out: its main loop, whatever connects it to its drivers.
 //!
 //! # Threads
-//! The main thread owns the worker's state for each driver. Readers report messages to it, and one thread runs one chunk
-//! after the other on the pool.
+//! The main thread owns the worker's state for each driver, and says in time what it holds. Readers report messages to it. One
+//! thread runs one chunk after the other on the pool, and is the only one that runs code of captured values.
 
 use super::{Chunk, Step, Worker};
 use crate::{
@@ -13,9 +13,13 @@ use crate::{
 };
 use manyhands::cancel;
 use std::{
+    any::Any,
     collections::HashMap,
     io, process,
-    sync::mpsc::{self, Receiver, RecvTimeoutError, Sender},
+    sync::{
+        Arc,
+        mpsc::{self, Receiver, RecvTimeoutError, Sender},
+    },
     thread,
     time::Duration,
 };
@@ -85,7 +89,13 @@ pub(crate) struct Serving<L> {
     hello: Hello,
     link: L,
     drivers: HashMap<String, Known>,
-    chunks: Sender<(String, Chunk, cancel::Token)>,
+    to_runner: Sender<Work>,
+}
+
+/// What the thread is to do that runs chunks.
+enum Work {
+    Run(String, Chunk, cancel::Token),
+    Drop(Arc<dyn Any + Send + Sync>),
 }
 
 /// What is known of a driver.
@@ -104,14 +114,14 @@ impl<L: Link> Serving<L> {
             host: build_id::this_process(),
             replaces,
         };
-        let (chunks, to_run) = mpsc::channel();
+        let (to_runner, work) = mpsc::channel();
         let runner = thread::Builder::new().name("cluster runs".to_owned());
-        runner.spawn(move || run(&to_run, &to))?;
+        runner.spawn(move || run(&work, &to))?;
         Ok(Self {
             hello,
             link,
             drivers: HashMap::new(),
-            chunks,
+            to_runner,
         })
     }
 
@@ -187,10 +197,9 @@ impl<L: Link> Serving<L> {
                     let source = cancel::TokenSource::new();
                     let token = source.token();
                     known.running = Some(source);
-                    let sent = self.chunks.send((driver.to_owned(), chunk, token));
-                    let ended = "the thread that runs chunks has ended";
-                    sent.map_err(|_| End::Failed(ended.to_owned()))?;
+                    order(&self.to_runner, Work::Run(driver.to_owned(), chunk, token))?;
                 }
+                Step::Drop(dropped) => order(&self.to_runner, Work::Drop(dropped))?,
                 Step::Stop => {
                     if let Some(running) = &known.running {
                         running.cancel();
@@ -209,6 +218,7 @@ impl<L: Link> Serving<L> {
                 if let Some(running) = gone.running {
                     running.cancel();
                 }
+                order(&self.to_runner, Work::Drop(Arc::new(gone.worker)))?;
             }
         }
         for (driver, known) in &self.drivers {
@@ -220,10 +230,25 @@ impl<L: Link> Serving<L> {
     }
 }
 
-fn run(chunks: &Receiver<(String, Chunk, cancel::Token)>, to_main: &Sender<Input>) {
-    for (driver, chunk, token) in chunks {
+fn order(to_runner: &Sender<Work>, work: Work) -> Result<(), End> {
+    let ended = "the thread that runs chunks has ended";
+    let sent = to_runner.send(work);
+    sent.map_err(|_| End::Failed(ended.to_owned()))
+}
+
+fn run(orders: &Receiver<Work>, to_main: &Sender<Input>) {
+    for work in orders {
+        let (driver, chunk, token) = match work {
+            Work::Run(driver, chunk, token) => (driver, chunk, token),
+            Work::Drop(dropped) => {
+                drop(dropped);
+                continue;
+            }
+        };
+        // How long it takes to read captured values says nothing about the bodies.
+        let function = chunk.function.prepared().map_err(Stop::Failed);
         let watch = Stopwatch::start();
-        let outcome = chunk.function.run(chunk.range, &token);
+        let outcome = function.and_then(|function| function.run(chunk.range, &token));
         let ran = Input::Ran(driver, chunk.attempt, outcome, watch.elapsed());
         if to_main.send(ran).is_err() {
             return;

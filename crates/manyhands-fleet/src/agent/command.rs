@@ -200,7 +200,7 @@ mod tests {
             stop: &stop,
         };
         let list = format!(
-            "[commands.shell]\nline = ['/bin/sh', '-c', '{words}', '{{folder}}']\nholes.folder = '/[A-Za-z0-9./]+'"
+            "[commands.shell]\nline = ['/bin/sh', '-c', '{words}', '{{folder}}']\nholes.folder = '/[A-Za-z0-9._/-]+'"
         );
         let allowed = Allowed::parse(&list).unwrap();
         let ended = run(&allowed, &session, &|| is_superseded(folder.path()));

@@ -111,6 +111,9 @@ impl fmt::Debug for Agent<'_> {
     }
 }
 
+/// A job and its message.
+type Taken = (Box<dyn Delivery>, Job);
+
 impl<'engine> Agent<'engine> {
     /// An agent that can measure these experiments.
     ///
@@ -196,15 +199,10 @@ impl<'engine> Agent<'engine> {
         if self.skew.is_none() {
             self.skew = Some(Skew::of(self.engine)?);
         }
-        let cpus = Some(self.setup.cpus);
-        let mut taken = self.engine.take(Queue::Jobs { cpus }, 1, Duration::ZERO)?;
-        if taken.is_empty() {
-            taken = self.engine.take(Queue::Jobs { cpus: None }, 1, wait)?;
-        }
-        let Some(delivery) = taken.pop() else {
+        let Some((delivery, job)) = self.take(wait, stop)? else {
             return Ok(false);
         };
-        match self.carry_out(delivery.as_ref(), stop) {
+        match self.carry_out((delivery.as_ref(), &job), stop) {
             Ok(()) => Ok(true),
             Err(error) => {
                 self.is_doubtful = !matches!(error, FleetError::Engine { .. });
@@ -213,6 +211,32 @@ impl<'engine> Agent<'engine> {
                 Err(error)
             }
         }
+    }
+
+    /// The next job. Nothing of ours has written what cannot be read, and it will not get better: it is thrown away at once,
+    /// however much of it there is.
+    fn take(&self, wait: Duration, stop: &Interrupt) -> Result<Option<Taken>, FleetError> {
+        let cpus = Some(self.setup.cpus);
+        let mut unread = None;
+        while !stop.is_set() {
+            let mut taken = self.engine.take(Queue::Jobs { cpus }, 1, Duration::ZERO)?;
+            if taken.is_empty() {
+                // What was unread is said before it waits.
+                let wait = unread.as_ref().map_or(wait, |_| Duration::ZERO);
+                taken = self.engine.take(Queue::Jobs { cpus: None }, 1, wait)?;
+            }
+            let Some(delivery) = taken.pop() else {
+                break;
+            };
+            match Job::read(delivery.body(), delivery.about(), self.setup.cpus) {
+                Ok(job) => return Ok(Some((delivery, job))),
+                Err(error) => {
+                    delivery.finish()?;
+                    unread = Some(error);
+                }
+            }
+        }
+        unread.map_or(Ok(None), Err)
     }
 
     /// Reports now and then that this agent is there.
@@ -248,20 +272,16 @@ impl<'engine> Agent<'engine> {
         }
     }
 
-    fn carry_out(&mut self, delivery: &dyn Delivery, stop: &Interrupt) -> Result<(), FleetError> {
-        let job = match Job::read(delivery.body(), delivery.about(), self.setup.cpus) {
-            Ok(job) => job,
-            Err(error) => {
-                // Nothing of ours wrote it, and it will not get better.
-                delivery.finish()?;
-                return Err(error);
-            }
-        };
+    fn carry_out(
+        &mut self,
+        (delivery, job): (&dyn Delivery, &Job),
+        stop: &Interrupt,
+    ) -> Result<(), FleetError> {
         if Over::of(self.engine, &job.id)?.is_some() {
             self.spool.drop_job(&job.id)?;
             return delivery.finish();
         }
-        let entry = self.spool.entry(&job)?;
+        let entry = self.spool.entry(job)?;
         // Without an answer the clocks are as far apart as they were.
         self.skew = Skew::of(self.engine).ok().or(self.skew);
         let session = Session {

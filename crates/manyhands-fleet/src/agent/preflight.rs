@@ -235,8 +235,8 @@ mod tests {
             self.inner.take(queue, count_max, wait)
         }
 
-        fn jobs_pending(&self) -> Result<HashSet<(Queue, String)>, FleetError> {
-            self.inner.jobs_pending()
+        fn jobs_pending(&self, most: usize) -> Result<HashSet<(Queue, String)>, FleetError> {
+            self.inner.jobs_pending(most)
         }
 
         fn forget(&self, key: &str) -> Result<(), FleetError> {

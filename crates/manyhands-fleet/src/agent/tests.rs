@@ -20,7 +20,7 @@ impl Engine for Gone {
         gone()
     }
 
-    fn jobs_pending(&self) -> Result<HashSet<(Queue, String)>, FleetError> {
+    fn jobs_pending(&self, _: usize) -> Result<HashSet<(Queue, String)>, FleetError> {
         gone()
     }
 
@@ -58,8 +58,8 @@ impl Engine for Clockless {
         self.0.take(queue, count_max, wait)
     }
 
-    fn jobs_pending(&self) -> Result<HashSet<(Queue, String)>, FleetError> {
-        self.0.jobs_pending()
+    fn jobs_pending(&self, most: usize) -> Result<HashSet<(Queue, String)>, FleetError> {
+        self.0.jobs_pending(most)
     }
 
     fn forget(&self, key: &str) -> Result<(), FleetError> {

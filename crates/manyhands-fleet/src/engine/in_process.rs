@@ -153,16 +153,22 @@ impl Engine for InProcess {
         }
     }
 
-    fn jobs_pending(&self) -> Result<HashSet<(Queue, String)>, FleetError> {
-        let state = self.0.lock();
+    fn jobs_pending(&self, most: usize) -> Result<HashSet<(Queue, String)>, FleetError> {
+        let mut state = self.0.lock();
         let is_job = |queue: &Queue| matches!(queue, Queue::Jobs { .. });
         let queued = state.queues.iter();
         let queued = queued.flat_map(|(queue, all)| all.iter().map(move |one| (queue, one)));
         let leased = state.leased.values().map(|(queue, one)| (queue, one));
         let jobs = queued.chain(leased).filter(|(queue, _)| is_job(queue));
-        Ok(jobs
+        let jobs: Vec<_> = jobs
             .map(|(queue, one)| (*queue, one.about.clone()))
-            .collect())
+            .collect();
+        if jobs.len() > most {
+            state.queues.retain(|queue, _| !is_job(queue));
+            state.leased.retain(|_, (queue, _)| !is_job(queue));
+            return Ok(HashSet::new());
+        }
+        Ok(jobs.into_iter().collect())
     }
 
     fn put(&self, key: &str, value: &[u8]) -> Result<(), FleetError> {
@@ -277,12 +283,12 @@ mod tests {
         late.finish().unwrap();
         assert!(
             engine
-                .jobs_pending()
+                .jobs_pending(usize::MAX)
                 .unwrap()
                 .contains(&(JOBS, "p.0".to_owned()))
         );
         second.finish().unwrap();
-        assert!(engine.jobs_pending().unwrap().is_empty());
+        assert!(engine.jobs_pending(usize::MAX).unwrap().is_empty());
     }
 
     #[test]
@@ -294,7 +300,7 @@ mod tests {
         assert!(engine.take(JOBS, 1, AT_ONCE).unwrap().is_empty());
         assert!(
             engine
-                .jobs_pending()
+                .jobs_pending(usize::MAX)
                 .unwrap()
                 .contains(&(JOBS, "p.0".to_owned()))
         );

@@ -40,11 +40,12 @@ pub trait Engine: Send + Sync {
         wait: Duration,
     ) -> Result<Vec<Box<dyn Delivery>>, FleetError>;
 
-    /// What the messages are about that are queued or leased, the ids of jobs, each with its queue.
+    /// What the messages are about that are queued or leased, the ids of jobs, each with its queue. More than `most` cannot
+    /// all be jobs: who has a key has ways to put messages there. Then all are thrown away, and none is queued or leased.
     ///
     /// # Errors
     /// [`FleetError::Engine`] if the engine cannot be asked.
-    fn jobs_pending(&self) -> Result<HashSet<(Queue, String)>, FleetError>;
+    fn jobs_pending(&self, most: usize) -> Result<HashSet<(Queue, String)>, FleetError>;
 
     /// Sets a key, for all to read.
     ///

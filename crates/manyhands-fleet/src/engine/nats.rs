@@ -21,7 +21,9 @@ use async_nats::{
         consumer::{PullConsumer, pull},
         context::{Context, PublishErrorKind},
         message::PublishMessage,
-        stream::{self, ConsumerErrorKind, LastRawMessageErrorKind, RetentionPolicy},
+        stream::{
+            self, ConsumerErrorKind, DiscardPolicy, LastRawMessageErrorKind, RetentionPolicy,
+        },
     },
 };
 use futures_util::{StreamExt, TryStreamExt};
@@ -108,7 +110,7 @@ impl Address {
 /// let address = Address::parse("nats://127.0.0.1:4280", &Keys::default())?;
 /// let engine = Nats::connect(&address)?;
 /// engine.prepare(Duration::from_secs(60))?;
-/// assert!(engine.jobs_pending()?.is_empty());
+/// assert!(engine.jobs_pending(10)?.is_empty());
 /// # Ok::<(), manyhands_fleet::FleetError>(())
 /// ```
 #[derive(Clone)]
@@ -169,20 +171,26 @@ impl Nats {
                 subjects: vec![format!("{name}.>")],
                 retention: RetentionPolicy::WorkQueue,
                 duplicate_window: DUPLICATES,
+                // An agent's reports have a subject of their own: it fills its own part, and nobody else's.
+                max_messages_per_subject: WAITING_MAX,
+                discard: DiscardPolicy::New,
+                discard_new_per_subject: true,
                 ..stream::Config::default()
             };
             self.0
-                .run("make a stream", context.get_or_create_stream(config))?;
+                .run("make a stream", context.create_or_update_stream(config))?;
         }
         let config = stream::Config {
             name: KEYS.to_owned(),
             subjects: vec![format!("{KEYS}.>")],
             max_messages_per_subject: 1,
             max_age: KEYS_AGE,
+            // What is lost is answered once more.
+            max_bytes: KEYS_BYTES_MAX,
             ..stream::Config::default()
         };
         self.0
-            .run("make the keys", context.get_or_create_stream(config))?;
+            .run("make the keys", context.create_or_update_stream(config))?;
         self.make_queue(Queue::Plans, lease.min(SERVER_LEASE))?;
         self.make_queue(Queue::Results, lease.min(SERVER_LEASE))?;
         self.make_queue(Queue::Enrolments, lease.min(SERVER_LEASE))?;
@@ -399,10 +407,14 @@ impl Engine for Nats {
         Ok(taken.into_iter().map(deliver).collect())
     }
 
-    fn jobs_pending(&self) -> Result<HashSet<(Queue, String)>, FleetError> {
+    fn jobs_pending(&self, most: usize) -> Result<HashSet<(Queue, String)>, FleetError> {
         let context = &self.0.context;
         let asking = async {
-            let stream = context.get_stream_no_info(JOBS).await?;
+            let stream = context.get_stream(JOBS).await?;
+            if stream.cached_info().state.messages > most as u64 {
+                stream.purge().await?;
+                return Ok(HashSet::new());
+            }
             let subjects = stream.info_with_subjects(format!("{JOBS}.>")).await?;
             subjects
                 .try_filter_map(|(subject, _)| std::future::ready(Ok(queued_at(&subject))))
@@ -546,6 +558,9 @@ fn consumer_of(queue: Queue) -> String {
 const PLANS: &str = "manyhands-plans";
 /// Answers are of no use when all agents have read them; an agent that comes back later sends its run again.
 const KEYS_AGE: Duration = Duration::from_hours(30 * 24);
+const KEYS_BYTES_MAX: i64 = 64 << 20;
+/// Messages about one job, or from one agent, that the server has not taken. One has at most a megabyte.
+const WAITING_MAX: i64 = 256;
 /// The server stores what it takes at once.
 const SERVER_LEASE: Duration = Duration::from_secs(10);
 /// Messages that are sent before the first of them is acknowledged: one megabyte of lines.

@@ -193,6 +193,13 @@ impl Database {
         Ok(())
     }
 
+    /// How many jobs are open and were handed out.
+    pub(super) fn jobs_out(&self) -> Result<usize, FleetError> {
+        let sql = format!("SELECT count(*) FROM job WHERE {UNDONE} AND handed_out > 0");
+        let count: i64 = self.0.query_row(&sql, [], |row| row.get(0))?;
+        Ok(usize::try_from(count).unwrap_or(usize::MAX))
+    }
+
     /// Open jobs that were handed out and are not among those that the engine has, each with the number of the time that
     /// it is handed out now.
     pub(super) fn hand_out_again(

@@ -287,7 +287,8 @@ impl<'engine> Server<'engine> {
 
     /// Jobs that are open and in no queue were lost by the engine.
     fn hand_out_again(&mut self) -> Result<(), FleetError> {
-        let pending = self.engine.jobs_pending()?;
+        let most = 2 * self.database.jobs_out()? + STRANGE_MAX;
+        let pending = self.engine.jobs_pending(most)?;
         for (job, time) in self.database.hand_out_again(&pending)? {
             self.hand_out(&job, time)?;
         }
@@ -341,6 +342,10 @@ impl<'engine> Server<'engine> {
         match standing {
             Standing::OfAnother => {
                 self.park(delivery, "its run is another agent's, or of another job")?;
+                Ok(true)
+            }
+            Standing::TooMany => {
+                self.park(delivery, "its agent has begun the job too often")?;
                 Ok(true)
             }
             Standing::NotGiven => {
@@ -421,6 +426,8 @@ const REPORTS_MAX: usize = 256;
 const WAIT: Duration = Duration::from_millis(500);
 const RETRY: Duration = Duration::from_millis(500);
 /// How often it is looked whether the queue has lost jobs, and what plans with a limit have cost.
+/// Messages that are no jobs and may be among them; a job is in its queue once, or twice for a moment.
+const STRANGE_MAX: usize = 256;
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// A plan that does not come within this number of seconds never does.
 const CANCEL_ATTEMPTS: u64 = 60;

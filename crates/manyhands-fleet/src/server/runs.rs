@@ -38,6 +38,8 @@ pub(super) enum Standing {
     NotGiven,
     /// The run is another agent's, or of another job.
     OfAnother,
+    /// The agent has begun the job too often.
+    TooMany,
 }
 
 impl Database {
@@ -86,7 +88,7 @@ impl Database {
             GOING_ON => {}
             _ => return Ok(Judgement::Refused),
         }
-        let sql = "SELECT count(*), coalesce(sum(octet_length(text)), 0) FROM line WHERE run = ?";
+        let sql = "SELECT (SELECT count(*) FROM line WHERE run = id), bytes FROM run WHERE id = ?";
         let (count, bytes): (i64, i64) =
             transaction.query_row(sql, [&*note.run], |row| Ok((row.get(0)?, row.get(1)?)))?;
         if bytes > RUN_BYTES_MAX {
@@ -130,8 +132,10 @@ impl Database {
 
     /// Drops a run's lines, before its agent sends them again.
     pub(super) fn forget_lines(&mut self, run: &Name) -> Result<(), FleetError> {
-        self.0.execute("DELETE FROM line WHERE run = ?", [&**run])?;
-        Ok(())
+        let transaction = self.0.transaction()?;
+        transaction.execute("DELETE FROM line WHERE run = ?", [&**run])?;
+        transaction.execute("UPDATE run SET bytes = 0 WHERE id = ?", [&**run])?;
+        Ok(transaction.commit()?)
     }
 
     /// Notes that a run of a job has failed; whether nobody should try the job again. It does not count while another
@@ -165,8 +169,19 @@ fn standing(transaction: &Transaction<'_>, note: &Note) -> Result<Standing, Flee
     let mut run = transaction.prepare("SELECT job, agent FROM run WHERE id = ?")?;
     let known = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
     let known: Option<(String, String)> = run.query_row([&*note.run], known).optional()?;
-    if known.is_some_and(|(job, agent)| job != *note.job || agent != *note.agent) {
-        return Ok(Standing::OfAnother);
+    match known {
+        Some((job, agent)) if job != *note.job || agent != *note.agent => {
+            return Ok(Standing::OfAnother);
+        }
+        Some(_) => {}
+        None => {
+            let sql = "SELECT count(*) FROM run WHERE job = ? AND agent = ?";
+            let of_both = params![&*note.job, &*note.agent];
+            let runs: i64 = transaction.query_row(sql, of_both, |row| row.get(0))?;
+            if runs >= RUNS_MAX {
+                return Ok(Standing::TooMany);
+            }
+        }
     }
     let mut job = transaction.prepare("SELECT ticket = ? FROM job WHERE id = ?")?;
     let is_given: Option<bool> = job
@@ -190,13 +205,7 @@ fn store_note(
         params![&*note.run, &*note.job, &*note.agent, utc_at(sent), GOING_ON],
     )?;
     match &note.news {
-        News::Lines { first, texts } => {
-            let sql = "INSERT OR IGNORE INTO line (run, number, text) VALUES (?, ?, ?)";
-            let mut insert = transaction.prepare(sql)?;
-            for (number, text) in (first.get()..LINES_MAX).zip(texts.iter()) {
-                insert.execute(params![&*note.run, integer(number), text])?;
-            }
-        }
+        News::Lines { first, texts } => store_lines(transaction, &note.run, first.get(), texts)?,
         News::Beat {
             events,
             left_seconds,
@@ -226,6 +235,28 @@ fn store_note(
             transaction.execute(sql, [&reason, &*note.job])?;
         }
         News::Failed { .. } => {}
+    }
+    Ok(())
+}
+
+/// Adds lines to a run that goes on, as long as they are not too many: nobody needs to say that a run is complete.
+fn store_lines(
+    transaction: &Transaction<'_>,
+    run: &Name,
+    first: u64,
+    texts: &[String],
+) -> Result<(), FleetError> {
+    let sql = "INSERT OR IGNORE INTO line (run, number, text) \
+               SELECT id, ?, ? FROM run WHERE id = ? AND state = ? AND bytes <= ?";
+    let mut insert = transaction.prepare(sql)?;
+    let sql = "UPDATE run SET bytes = bytes + ? WHERE id = ?";
+    let mut grow = transaction.prepare(sql)?;
+    for (number, text) in (first..LINES_MAX).zip(texts) {
+        let number = integer(number);
+        let added = insert.execute(params![number, text, &**run, GOING_ON, RUN_BYTES_MAX])?;
+        if added > 0 {
+            grow.execute(params![integer(text.len() as u64), &**run])?;
+        }
     }
     Ok(())
 }
@@ -315,3 +346,5 @@ const GOING_ON: &str = "going on";
 const SET_ASIDE: &str = "set aside";
 /// Of the lines of a run, which are read at once; the longest published runs have some megabytes.
 const RUN_BYTES_MAX: i64 = 32 << 20;
+/// Of an agent's runs of one job: each time that it has lost its disk there is one more.
+const RUNS_MAX: i64 = 64;

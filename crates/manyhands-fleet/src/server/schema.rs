@@ -15,10 +15,11 @@ pub(super) fn open(path: &Path) -> Result<Connection, FleetError> {
     let missing = match version {
         // What is there already stays as it is.
         0 => TABLES,
-        1 => &format!("{SINCE_1}{SINCE_2}{SINCE_4}{SINCE_5}{TABLES}"),
-        2 => &format!("{SINCE_2}{SINCE_4}{SINCE_5}{TABLES}"),
-        3 | 4 => &format!("{SINCE_4}{SINCE_5}{TABLES}"),
-        5 => SINCE_5,
+        1 => &format!("{SINCE_1}{SINCE_2}{SINCE_4}{SINCE_5}{SINCE_6}{TABLES}"),
+        2 => &format!("{SINCE_2}{SINCE_4}{SINCE_5}{SINCE_6}{TABLES}"),
+        3 | 4 => &format!("{SINCE_4}{SINCE_5}{SINCE_6}{TABLES}"),
+        5 => &format!("{SINCE_5}{SINCE_6}"),
+        6 => SINCE_6,
         VERSION => return Ok(connection),
         other => return Err(of_version(other)),
     };
@@ -79,6 +80,7 @@ CREATE TABLE IF NOT EXISTS run (
     heard TEXT,
     state TEXT NOT NULL DEFAULT 'going on',
     lines INTEGER,
+    bytes INTEGER NOT NULL DEFAULT 0,
     sha256 TEXT,
     machine TEXT,
     blocks INTEGER,
@@ -144,5 +146,10 @@ DROP TABLE agent;
 const SINCE_5: &str = "
 ALTER TABLE run ADD COLUMN heard TEXT;
 ";
-const VERSION: i64 = 6;
+/// What a file of version 6 lacks.
+const SINCE_6: &str = "
+ALTER TABLE run ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+UPDATE run SET bytes = (SELECT coalesce(sum(octet_length(text)), 0) FROM line WHERE run = run.id);
+";
+const VERSION: i64 = 7;
 const BUSY: Duration = Duration::from_secs(10);

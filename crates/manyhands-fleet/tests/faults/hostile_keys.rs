@@ -3,14 +3,15 @@
 use crate::{
     PLAN_OF_ONE,
     enrolment::write_token,
-    machines::{Machines, said, wait_until},
+    machines::{Machines, said, signal, wait_until},
     results,
 };
 use async_nats::{Client, ConnectOptions, jetstream};
 use manyhands_fleet::server::Database;
+use nix::sys::signal::Signal;
 use nkeys::KeyPair;
 use std::{fs, path::Path, time::Duration};
-use tokio::runtime::Runtime;
+use tokio::{runtime::Runtime, task::JoinHandle};
 
 pub(crate) fn a_key_opens_only_what_its_agent_needs() {
     let folder = tempfile::tempdir().unwrap();
@@ -44,6 +45,33 @@ pub(crate) fn a_key_opens_only_what_its_agent_needs() {
     machines.restart_server();
     write_token(folder, "late", "");
     machines.enrol("late", "late").wait_for_success();
+    let database = machines.database();
+    drop(machines);
+    results::check(&database, &folder.join("out"), 1, 1);
+    results::check_agents(&database, &["good"]);
+}
+
+pub(crate) fn an_agent_that_floods_stops_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let mut machines = guarded(folder);
+    machines.submit(PLAN_OF_ONE, "--nkey fleet/nats/server.nk");
+    for name in ["good", "evil"] {
+        write_token(folder, name, "");
+        machines.enrol(name, name).wait_for_success();
+    }
+    let evil = Evil::with(folder, machines.port, "evil.nk");
+    // While the server takes nothing.
+    signal(&machines.server, Signal::SIGSTOP);
+    let accepted = (0..600).filter(|_| evil.is_accepted()).count();
+    assert!((1..500).contains(&accepted), "{accepted} messages are kept");
+    let flood = evil.floods();
+    machines.add_agent("good", "--nkey good.nk");
+    signal(&machines.server, Signal::SIGCONT);
+    machines.wait_until_done(1);
+    machines.wait_until_sent();
+    assert!(!flood.is_finished());
+    flood.abort();
     let database = machines.database();
     drop(machines);
     results::check(&database, &folder.join("out"), 1, 1);
@@ -102,6 +130,23 @@ impl Evil {
         matches!(self.runtime.block_on(answer), Ok(Ok(_)))
     }
 
+    /// Whether JetStream keeps what is no report.
+    fn is_accepted(&self) -> bool {
+        let asking = self.client.request(EVIL_REPORTS, "garbage".into());
+        let answer = self.runtime.block_on(asking).unwrap();
+        !String::from_utf8_lossy(&answer.payload).contains("error")
+    }
+
+    /// Sends without an end.
+    fn floods(&self) -> JoinHandle<()> {
+        let client = self.client.clone();
+        self.runtime.spawn(async move {
+            while client.publish(EVIL_REPORTS, "garbage".into()).await.is_ok() {
+                client.flush().await.unwrap();
+            }
+        })
+    }
+
     fn tries_all(&self) {
         wait_until("the key is let in", || {
             self.is_answered(
@@ -109,7 +154,7 @@ impl Evil {
                 "{\"last_by_subj\":\"x\"}",
             )
         });
-        assert!(self.is_answered("manyhands-results.any.evil", "garbage"));
+        assert!(self.is_answered(EVIL_REPORTS, "garbage"));
         for subject in [
             "$JS.API.STREAM.PURGE.manyhands-results",
             "$JS.API.STREAM.DELETE.manyhands-plans",
@@ -138,8 +183,9 @@ impl Evil {
         for job in database.jobs(&plan.id).unwrap() {
             let key = format!("manyhands-answers.job.{}", job.id);
             let last = format!("{{\"last_by_subj\":\"{key}\"}}");
-            let subject = "manyhands-results.any.evil";
-            let sending = self.client.publish_with_reply(subject, key, "x".into());
+            let sending = self
+                .client
+                .publish_with_reply(EVIL_REPORTS, key, "x".into());
             self.runtime.block_on(sending).unwrap();
             wait_until("it is written", || {
                 let asking = "$JS.API.STREAM.MSG.GET.manyhands-answers";
@@ -168,5 +214,6 @@ impl Evil {
     }
 }
 
+const EVIL_REPORTS: &str = "manyhands-results.any.evil";
 /// What is refused gets no answer at all.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -80,7 +80,7 @@ pub(crate) fn a_cancelled_plan_ends_and_keeps_its_results() {
         let rows = database.plans().unwrap();
         rows.len() == 2
             && rows[1].cancelled.is_some()
-            && fleet.inner.jobs_pending().unwrap().len() as u64 == PLAN_JOBS
+            && fleet.inner.jobs_pending(usize::MAX).unwrap().len() as u64 == PLAN_JOBS
     });
     let database = Database::open_to_read(&fleet.database).unwrap();
     let rows = database.plans().unwrap();
@@ -117,7 +117,7 @@ pub(crate) fn a_plan_ends_when_its_money_does() {
     let reason = "1.00 of 1.50 USD are spent, and the next job may cost 1.00";
     assert_eq!(row.ended.as_deref(), Some(reason));
     assert!(watch::text(&database).unwrap().contains(reason));
-    assert!(fleet.inner.jobs_pending().unwrap().is_empty());
+    assert!(fleet.inner.jobs_pending(usize::MAX).unwrap().is_empty());
     results::check_plan(&database, &id, &fleet.folder.path().join("out"));
 }
 
@@ -173,7 +173,7 @@ pub(crate) fn a_job_that_was_lost_comes_again_beside_one_that_waits() {
     let lost = fleet.inner.take(jobs, 1, Duration::ZERO).unwrap().remove(0);
     lost.finish().unwrap();
     assert!(fleet.serve_until(&engine, |_| {
-        let pending = fleet.inner.jobs_pending().unwrap();
+        let pending = fleet.inner.jobs_pending(usize::MAX).unwrap();
         pending.contains(&(jobs, lost.about().to_owned()))
     }));
 }
@@ -394,8 +394,8 @@ impl Engine for Faulty {
         Ok(taken)
     }
 
-    fn jobs_pending(&self) -> Result<HashSet<(Queue, String)>, FleetError> {
-        self.inner.jobs_pending()
+    fn jobs_pending(&self, most: usize) -> Result<HashSet<(Queue, String)>, FleetError> {
+        self.inner.jobs_pending(most)
     }
 
     fn forget(&self, key: &str) -> Result<(), FleetError> {

@@ -169,6 +169,10 @@ fn run_those_of_systems() {
             hostile_keys::a_key_opens_only_what_its_agent_needs,
         ),
         (
+            "an agent that floods stops no other",
+            hostile_keys::an_agent_that_floods_stops_no_other,
+        ),
+        (
             "a token and results come encrypted",
             encryption::a_token_and_results_come_encrypted,
         ),

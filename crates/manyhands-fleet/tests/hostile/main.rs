@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "an unwrap in a test is an assertion")]
 
+mod floods;
 mod messages;
 
 use cap::Cap;
@@ -23,14 +24,17 @@ use serde_json::{Value, json};
 use std::{
     alloc::System,
     collections::BTreeSet,
-    fs,
+    env, fs,
     path::{Path, PathBuf},
+    process::Command,
     time::Duration,
 };
 
 #[global_allocator]
 static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
 
+/// Set where a test is alone in its process.
+const ALONE: &str = "MANYHANDS_FLEET_ALONE";
 const LEASE: Duration = Duration::from_secs(3_600);
 const DEADLINE: Duration = Duration::from_secs(120);
 const AT_ONCE: Duration = Duration::ZERO;
@@ -40,6 +44,19 @@ fn experiments() -> Vec<Experiment> {
     let case = Case::returning("plain").full_sizes([1_000]);
     let case = case.arm("one", |n| n).arm("two", |n| n);
     vec![Experiment::new("T1", "Sums").case(case)]
+}
+
+/// Runs a test that looks at how much memory there was at once, in a process where no other test takes any.
+fn alone(name: &str, test: impl FnOnce()) {
+    if env::var_os(ALONE).is_some() {
+        return test();
+    }
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--exact", name, "--nocapture"]);
+    let output = command.env(ALONE, "").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let is_run = said.contains("1 passed");
+    assert!(output.status.success() && is_run, "{output:?}");
 }
 
 /// A server with a plan of commands, one of them handed out to the test as an agent.
@@ -271,20 +288,25 @@ fn an_export_stays_in_its_folder_and_replaces_nothing_but_an_export() {
     }
 }
 
-/// An agent whose list has nothing, and a folder beside which nothing may be written.
-fn agent_is_given(job: &[u8]) {
-    let folder = tempfile::tempdir().unwrap();
-    let engine = InProcess::new(LEASE);
+/// An agent whose list has nothing.
+fn agent<'engine>(folder: &Path, engine: &'engine InProcess) -> Agent<'engine> {
     let setup = Setup {
         name: "one".parse().unwrap(),
-        spool: folder.path().join("agent"),
-        host_lock: folder.path().join("agent.lock"),
+        spool: folder.join("agent"),
+        host_lock: folder.join("agent.lock"),
         cpus: 2,
         machine: None,
         allowed: Allowed::default(),
         launcher: Launcher::new("/does/not/exist", [""; 0]),
     };
-    let mut agent = Agent::new(setup, &engine, experiments()).unwrap();
+    Agent::new(setup, engine, experiments()).unwrap()
+}
+
+/// An agent, and a folder beside which nothing may be written.
+fn agent_is_given(job: &[u8]) {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = InProcess::new(LEASE);
+    let mut agent = agent(folder.path(), &engine);
     let message = Message {
         id: "1".to_owned(),
         body: job.to_owned(),
@@ -313,29 +335,34 @@ fn agent_is_given(job: &[u8]) {
 
 #[test]
 fn a_job_names_no_program_and_no_number_that_is_too_large() {
-    let folder = tempfile::tempdir().unwrap();
-    let script = folder.path().join("evil.sh");
-    let sign = folder.path().join("sign");
-    fs::write(&script, format!("#!/bin/sh\ntouch {}\n", sign.display())).unwrap();
-    let case = |more: Value| {
-        let mut work = json!({
-            "kind": "case", "experiment": "T1", "case": "plain", "scale": "quick", "seed": 1, "launches": 3
-        });
-        work.as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
-        json!({ "id": "p.0", "ticket": "t", "cpus": null, "work": work }).to_string()
-    };
-    for job in [
-        case(json!({ "settings": { "builds": [script] } })),
-        case(json!({ "builds": [script] })),
-        case(json!({ "launches": u32::MAX })),
-        case(json!({ "launches": u64::MAX })),
-        case(json!({ "seconds_max": u64::MAX })),
-    ] {
-        agent_is_given(job.as_bytes());
-        assert!(!sign.exists(), "{job}");
-    }
+    alone(
+        "a_job_names_no_program_and_no_number_that_is_too_large",
+        || {
+            let folder = tempfile::tempdir().unwrap();
+            let script = folder.path().join("evil.sh");
+            let sign = folder.path().join("sign");
+            fs::write(&script, format!("#!/bin/sh\ntouch {}\n", sign.display())).unwrap();
+            let case = |more: Value| {
+                let mut work = json!({
+                    "kind": "case", "experiment": "T1", "case": "plain", "scale": "quick", "seed": 1, "launches": 3
+                });
+                work.as_object_mut()
+                    .unwrap()
+                    .extend(more.as_object().unwrap().clone());
+                json!({ "id": "p.0", "ticket": "t", "cpus": null, "work": work }).to_string()
+            };
+            for job in [
+                case(json!({ "settings": { "builds": [script] } })),
+                case(json!({ "builds": [script] })),
+                case(json!({ "launches": u32::MAX })),
+                case(json!({ "launches": u64::MAX })),
+                case(json!({ "seconds_max": u64::MAX })),
+            ] {
+                agent_is_given(job.as_bytes());
+                assert!(!sign.exists(), "{job}");
+            }
+        },
+    );
 }
 
 #[cfg(unix)]
@@ -421,23 +448,28 @@ fn a_job_of_an_earlier_version_is_not_done_anew_and_ends_nothing() {
 
 #[test]
 fn a_plan_takes_no_more_memory_than_its_text_but_for_a_factor() {
-    let fleet = Fleet::new();
-    let holes: Vec<String> = (0..90)
-        .map(|hole| format!("h{hole} = '{}'", "x".repeat(1_000)))
-        .collect();
-    let cpus = vec!["2"; 10_000].join(",");
-    let toml = format!(
-        "name = 'x'\ncpus = [{cpus}]\n[[commands]]\nname = 'a'\n[commands.holes]\n{}",
-        holes.join("\n")
+    alone(
+        "a_plan_takes_no_more_memory_than_its_text_but_for_a_factor",
+        || {
+            let fleet = Fleet::new();
+            let holes: Vec<String> = (0..90)
+                .map(|hole| format!("h{hole} = '{}'", "x".repeat(1_000)))
+                .collect();
+            let cpus = vec!["2"; 10_000].join(",");
+            let toml = format!(
+                "name = 'x'\ncpus = [{cpus}]\n[[commands]]\nname = 'a'\n[commands.holes]\n{}",
+                holes.join("\n")
+            );
+            let request = json!({ "submit": { "plan": "q", "toml": toml } }).to_string();
+            let before = MEMORY.max_allocated();
+            fleet.send(Queue::Plans, "q", request.as_bytes());
+            fleet.step();
+            let peak = MEMORY.max_allocated().saturating_sub(before);
+            assert!(peak < 64 << 20, "{peak} bytes for {}", request.len());
+            let plan = fleet.database().plans().unwrap().pop().unwrap();
+            assert!(plan.refused.is_some(), "{plan:?}");
+        },
     );
-    let request = json!({ "submit": { "plan": "q", "toml": toml } }).to_string();
-    let before = MEMORY.max_allocated();
-    fleet.send(Queue::Plans, "q", request.as_bytes());
-    fleet.step();
-    let peak = MEMORY.max_allocated().saturating_sub(before);
-    assert!(peak < 64 << 20, "{peak} bytes for {}", request.len());
-    let plan = fleet.database().plans().unwrap().pop().unwrap();
-    assert!(plan.refused.is_some(), "{plan:?}");
 }
 
 #[test]
@@ -473,13 +505,23 @@ fn what_is_foreign_begins_no_line_of_its_own() {
     assert!(!shown.contains("\nplan forged"), "{shown}");
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn an_agent_bears_every_job(job in hostile(good_jobs().into())) {
-        agent_is_given(&job);
+fn config() -> ProptestConfig {
+    ProptestConfig {
+        cases: 64,
+        failure_persistence: None,
+        ..ProptestConfig::default()
     }
+}
+
+#[test]
+fn an_agent_bears_every_job() {
+    alone("an_agent_bears_every_job", || {
+        proptest!(config(), |(job in hostile(good_jobs().into()))| agent_is_given(&job));
+    });
+}
+
+proptest! {
+    #![proptest_config(config())]
 
     #[test]
     fn a_server_bears_every_message_and_goes_on(

@@ -25,7 +25,8 @@ impl Allowed {
         Self::Mapped(maps.lines().filter_map(path).collect())
     }
 
-    /// Opens a file. Nothing but a regular one: opening others may wait, or be an order to a device.
+    /// Opens a file. Nothing but a regular one: opening others may wait, or be an order to a device. Of another user's program
+    /// none that memory may have no room for, such as one that is nearly all holes.
     pub(super) fn open(&self, path: &str) -> Option<File> {
         let is_allowed = match self {
             Self::All => path.starts_with('/'),
@@ -41,8 +42,10 @@ impl Allowed {
         };
         let place = is_allowed.then(place)??;
         // What was looked at is opened, whatever has been put there since.
-        let is_file = place.metadata().ok()?.is_file();
-        is_file.then(|| File::open(path_of(&place)).ok())?
+        let known = place.metadata().ok()?;
+        let has_room = matches!(self, Self::All) || known.len() <= FOREIGN_BYTES_MAX;
+        let is_fit = known.is_file() && has_room;
+        is_fit.then(|| File::open(path_of(&place)).ok())?
     }
 }
 
@@ -51,9 +54,12 @@ pub(super) fn path_of(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
+/// More than programs have with all that debuggers want to know.
+const FOREIGN_BYTES_MAX: u64 = 1 << 30;
+
 #[cfg(test)]
 mod tests {
-    use super::Allowed;
+    use super::{Allowed, FOREIGN_BYTES_MAX};
     use crate::stacks::record::Code;
     use nix::{sys::stat::Mode, unistd::mkfifo};
 
@@ -83,6 +89,15 @@ mod tests {
         ] {
             assert_eq!(of(None).open(path).is_some(), own, "{path}");
             assert_eq!(of(foreign).open(path).is_some(), others, "{path}");
+        }
+        let holes = folder.join("holes");
+        let file = std::fs::File::create(&holes).unwrap();
+        let path = holes.to_str().unwrap();
+        let mapped = Allowed::Mapped([path.to_owned()].into());
+        for (length, others) in [(FOREIGN_BYTES_MAX, true), (FOREIGN_BYTES_MAX + 1, false)] {
+            file.set_len(length).unwrap();
+            assert_eq!(mapped.open(path).is_some(), others);
+            assert!(of(None).open(path).is_some(), "one's own");
         }
         std::fs::remove_dir_all(&folder).unwrap();
     }

@@ -92,16 +92,21 @@ mod tests {
     #[test]
     fn work_has_all_three_costs() {
         const BYTES: usize = 32 << 20;
-        let Ok(meter) = CostMeter::start() else {
+        if CostMeter::start().is_err() {
             return;
-        };
-        let from = cpu_time().unwrap();
-        while cpu_time().unwrap() - from < Duration::from_millis(5) {
-            drop(std::hint::black_box(vec![1_u8; BYTES]));
         }
-        let cost = meter.stop().unwrap();
-        assert!(cost.cpu_nanos >= 5e6 && cost.nanos > 0.0, "{cost:?}");
-        assert!(cost.megabytes > BYTES as f64 / 2e6, "{cost:?}");
+        // Another test may begin a peak of its own meanwhile, which is the process's too.
+        let is_seen = |_| {
+            let meter = CostMeter::start().unwrap();
+            let from = cpu_time().unwrap();
+            while cpu_time().unwrap() - from < Duration::from_millis(5) {
+                drop(std::hint::black_box(vec![1_u8; BYTES]));
+            }
+            let cost = meter.stop().unwrap();
+            assert!(cost.cpu_nanos >= 5e6 && cost.nanos > 0.0, "{cost:?}");
+            cost.megabytes > BYTES as f64 / 2e6
+        };
+        assert!((0..100).any(is_seen));
     }
 
     #[test]

@@ -79,11 +79,15 @@ mod tests {
     #[test]
     fn memory_given_back_before_the_end_is_in_the_peak() {
         const BYTES: usize = 64 << 20;
-        let Some(peak) = PeakMemory::start() else {
+        if PeakMemory::start().is_none() {
             return;
+        }
+        // Another test may give back as much meanwhile, or begin a peak of its own, which is the process's too.
+        let is_seen = |_| {
+            let peak = PeakMemory::start().expect("it could be started");
+            drop(std::hint::black_box(vec![1_u8; BYTES]));
+            peak.bytes().expect("it could be started") > BYTES as u64 / 2
         };
-        drop(std::hint::black_box(vec![1_u8; BYTES]));
-        let bytes = peak.bytes().expect("it could be started");
-        assert!(bytes > BYTES as u64 / 2, "{bytes}");
+        assert!((0..100).any(is_seen));
     }
 }

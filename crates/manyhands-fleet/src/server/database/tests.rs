@@ -475,7 +475,7 @@ fn a_database_of_version_1_is_brought_up_to_date() {
                 ALTER TABLE job DROP COLUMN ticket; ALTER TABLE job DROP COLUMN attempts; \
                 ALTER TABLE job DROP COLUMN unable; ALTER TABLE run DROP COLUMN blocks; \
                 ALTER TABLE run DROP COLUMN disturbed; ALTER TABLE run DROP COLUMN answer; \
-                ALTER TABLE run DROP COLUMN heard; \
+                ALTER TABLE run DROP COLUMN heard; ALTER TABLE run DROP COLUMN bytes; \
                 PRAGMA user_version = 1;";
     database.0.execute_batch(back).unwrap();
     drop(database);

@@ -18,10 +18,11 @@ use crate::recording::enabled::opening;
 use crate::recording::enabled::tasks::task_number::TaskNumber;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, clock, global, lock, peer, thread};
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::cell::Cell;
+use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Opens the recording, and answers `manyhands inspect` of the same user. Returns the path of the socket:
 /// `manyhands/PID.sock` in `$XDG_RUNTIME_DIR`, else in the folder for temporary files `manyhands-UID/PID.sock`.
@@ -111,7 +112,7 @@ fn serve_connection(stream: UnixStream) {
         // Relaxed: as above.
         CONNECTIONS.fetch_sub(1, Ordering::Relaxed);
         let full = wire::error("busy", "eight connections are open already");
-        let _ = stream.set_write_timeout(Some(WRITE_LIMIT));
+        let _ = stream.set_write_timeout(Some(REQUEST_LIMIT));
         let _ = writeln!(&stream, "{full}");
         return;
     }
@@ -138,9 +139,9 @@ fn may_look(user: u32, own: u32) -> bool {
 
 /// Greets a client that may look, and answers its requests.
 fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Result<()> {
-    stream.set_read_timeout(Some(READ_LIMIT))?;
-    stream.set_write_timeout(Some(WRITE_LIMIT))?;
-    let mut answers = BufWriter::new(stream);
+    let since = Cell::new(clock::now());
+    let connection = InTime { stream, since };
+    let mut answers = BufWriter::new(&connection);
     if !is_allowed(peer::user_of(stream)?) {
         say(
             &mut answers,
@@ -150,16 +151,16 @@ fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Re
     }
     say(&mut answers, &wire::hello())?;
     answers.flush()?;
-    answer_all(stream, answers, Memory::new())
+    answer_all(&connection, answers, Memory::new())
 }
 
 /// Answers requests until the other side is done, or has asked nothing for too long. Then what it has frozen is thawed.
 fn answer_all(
-    stream: &UnixStream,
-    mut answers: BufWriter<&UnixStream>,
+    connection: &InTime<'_>,
+    mut answers: BufWriter<&InTime<'_>>,
     mut memory: Memory,
 ) -> io::Result<()> {
-    let mut requests = BufReader::new(stream);
+    let mut requests = BufReader::new(connection);
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -177,8 +178,43 @@ fn answer_all(
             say(&mut answers, &error)?;
             return answers.flush();
         }
+        connection.since.set(clock::now());
         answer(&mut answers, &line, &mut memory)?;
         answers.flush()?;
+    }
+}
+
+/// A connection over which each request has to come in time: whole, and after the answer to the one before has been taken. Bytes
+/// that come or go one by one win no time, so a client that has frozen tasks holds them only as long as it asks.
+struct InTime<'stream> {
+    stream: &'stream UnixStream,
+    /// When the time of the next request began.
+    since: Cell<Instant>,
+}
+
+impl InTime<'_> {
+    fn left(&self) -> io::Result<Option<Duration>> {
+        let left = REQUEST_LIMIT.checked_sub(clock::now() - self.since.get());
+        let left = left.filter(|left| !left.is_zero());
+        left.map(Some).ok_or_else(|| ErrorKind::TimedOut.into())
+    }
+}
+
+impl Read for &InTime<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(self.left()?)?;
+        (&mut &*self.stream).read(buffer)
+    }
+}
+
+impl Write for &InTime<'_> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(self.left()?)?;
+        (&mut &*self.stream).write(buffer)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -237,19 +273,14 @@ fn answer(answers: &mut impl Write, request: &[u8], memory: &mut Memory) -> io::
 
 fn send_snapshot(answers: &mut impl Write, tasks_max: usize) -> io::Result<()> {
     let (snapshot, tasks_left_out) = snapshot_of_oldest(tasks_max);
-    for runtime in &snapshot.runtimes {
-        say(answers, &wire::runtime(runtime))?;
-    }
-    for task in &snapshot.tasks {
-        say(answers, &wire::task(task))?;
-    }
-    for running in &snapshot.loops {
-        say(answers, &wire::running_loop(running))?;
-    }
+    say_all(answers, snapshot.runtimes.iter().map(wire::runtime))?;
+    say_all(answers, snapshot.tasks.iter().map(wire::task))?;
+    say_all(answers, snapshot.loops.iter().map(wire::running_loop))?;
     let channels = snapshot.channels.len().min(tasks_max);
-    for channel in &snapshot.channels[..channels] {
-        say(answers, &wire::channel(channel))?;
-    }
+    say_all(
+        answers,
+        snapshot.channels[..channels].iter().map(wire::channel),
+    )?;
     let channels_left_out = snapshot.channels.len() - channels;
     say(
         answers,
@@ -262,18 +293,10 @@ fn send_snapshot(answers: &mut impl Write, tasks_max: usize) -> io::Result<()> {
 }
 
 fn send_changes(answers: &mut impl Write, changes: Changes) -> io::Result<()> {
-    for runtime in &changes.runtimes {
-        say(answers, &wire::runtime(runtime))?;
-    }
-    for task in &changes.tasks {
-        say(answers, &wire::task(task))?;
-    }
-    for running in &changes.loops {
-        say(answers, &wire::running_loop(running))?;
-    }
-    for channel in &changes.channels {
-        say(answers, &wire::channel(channel))?;
-    }
+    say_all(answers, changes.runtimes.iter().map(wire::runtime))?;
+    say_all(answers, changes.tasks.iter().map(wire::task))?;
+    say_all(answers, changes.loops.iter().map(wire::running_loop))?;
+    say_all(answers, changes.channels.iter().map(wire::channel))?;
     if !changes.tasks_gone.is_empty() || !changes.channels_gone.is_empty() {
         let gone = wire::gone(&changes.tasks_gone, changes.channels_gone);
         say(answers, &gone)?;
@@ -294,13 +317,9 @@ fn send_deadlocks(answers: &mut impl Write, looks: &mut StarvationLooks) -> io::
     let earlier = snapshot_of_waits_for_tasks();
     thread::sleep(STABLE_FOR);
     let deadlocks = snapshot_of_waits_for_tasks().deadlocks(&earlier);
-    for deadlock in &deadlocks {
-        say(answers, &wire::deadlock(deadlock))?;
-    }
+    say_all(answers, deadlocks.iter().map(wire::deadlock))?;
     let starvations = looks.search(look, thread::sleep);
-    for starvation in &starvations {
-        say(answers, &wire::starvation(starvation))?;
-    }
+    say_all(answers, starvations.iter().map(wire::starvation))?;
     say(
         answers,
         &wire::end_of_deadlocks(deadlocks.len(), starvations.len()),
@@ -392,6 +411,10 @@ fn no_such_task() -> String {
     wire::error("no_such_task", "there is no such task")
 }
 
+fn say_all(answers: &mut impl Write, mut lines: impl Iterator<Item = String>) -> io::Result<()> {
+    lines.try_for_each(|line| say(answers, &line))
+}
+
 fn say(answers: &mut impl Write, line: &str) -> io::Result<()> {
     writeln!(answers, "{line}")
 }
@@ -409,9 +432,8 @@ const CONNECTIONS_MAX: usize = 8;
 const REQUEST_BYTES_MAX: u64 = 4096;
 /// Tasks in a snapshot unless more are asked for.
 const TASKS_DEFAULT: u64 = 10_000;
-/// How long a connection may be idle.
-const READ_LIMIT: Duration = Duration::from_secs(60);
-const WRITE_LIMIT: Duration = Duration::from_secs(10);
+/// From one request to the next.
+const REQUEST_LIMIT: Duration = Duration::from_secs(60);
 /// Between the two snapshots of a search for deadlocks.
 const STABLE_FOR: Duration = Duration::from_millis(50);
 const AFTER_FAILURE: Duration = Duration::from_millis(100);
@@ -421,12 +443,15 @@ const ROOT: u32 = 0;
 
 #[cfg(test)]
 mod tests {
-    use super::{Memory, READ_LIMIT, REQUEST_BYTES_MAX, answer_all, converse, may_look};
+    use super::{InTime, Memory, REQUEST_BYTES_MAX, REQUEST_LIMIT, answer_all, converse, may_look};
     use crate::inspect::serve::freezer;
     use crate::recording::enabled::tasks::task_state::TaskState;
     use crate::recording::enabled::tasks::{frozen, table};
+    use crate::sync::clock;
     use miniserde::json::{self, Value};
-    use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Write};
+    use std::cell::Cell;
+    use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
+    use std::net::Shutdown;
     use std::os::unix::net::UnixStream;
     use std::thread;
     use std::time::Duration;
@@ -439,7 +464,7 @@ mod tests {
             .unwrap();
         // It may have been refused already.
         let _ = (&here).write_all(request);
-        let _ = here.shutdown(std::net::Shutdown::Write);
+        let _ = here.shutdown(Shutdown::Write);
         // What was refused may be reset once its answer is read.
         let lines = BufReader::new(&here).lines().map_while(Result::ok);
         let lines = lines.collect();
@@ -546,21 +571,43 @@ mod tests {
 
     #[test]
     fn what_a_client_has_frozen_is_thawed_when_it_stays_and_asks_nothing_more() {
-        let (client, stream) = UnixStream::pair().unwrap();
-        converse(&stream, |_| false).unwrap();
-        assert_eq!(stream.read_timeout().unwrap(), Some(READ_LIMIT));
-        // Time is the system's here, so the limit is shortened.
-        stream
-            .set_read_timeout(Some(Duration::from_millis(1)))
-            .unwrap();
+        let (mut client, stream) = UnixStream::pair().unwrap();
+        let ago = |seconds| clock::now() - Duration::from_secs(seconds);
+        let connection = InTime {
+            stream: &stream,
+            since: Cell::new(ago(30)),
+        };
         let number = freezer::tests::future(TaskState::Waiting);
         let memory = Memory::new();
         assert!(memory.freezer.freeze(number).is_ok() && frozen::is_frozen(number));
-        let ended = answer_all(&stream, BufWriter::new(&stream), memory);
-        assert_eq!(ended.unwrap_err().kind(), ErrorKind::WouldBlock);
+        // Bytes win no time, neither those that come nor those that go.
+        client.write_all(&[b' '; 9]).unwrap();
+        let begun = connection.since.get();
+        assert_eq!((&connection).read(&mut [0]).unwrap(), 1);
+        assert_eq!((&connection).write(b" ").unwrap(), 1);
+        assert_eq!(connection.since.get(), begun);
+        connection.since.set(ago(REQUEST_LIMIT.as_secs()));
+        let late = (&connection).write(b" ").unwrap_err().kind();
+        assert_eq!(late, ErrorKind::TimedOut);
+        let ended = answer_all(&connection, BufWriter::new(&connection), memory);
+        assert_eq!(ended.unwrap_err().kind(), ErrorKind::TimedOut);
         assert!(!frozen::is_frozen(number));
-        drop(client);
         table::remove(number);
+    }
+
+    #[test]
+    fn a_connection_lasts_as_long_as_it_asks() {
+        let (mut client, stream) = UnixStream::pair().unwrap();
+        let request = b"{\"get\":\"snapshot\",\"tasks_max\":0}\n";
+        client.write_all(request).unwrap();
+        client.shutdown(Shutdown::Write).unwrap();
+        let begun = clock::now() - Duration::from_secs(30);
+        let connection = InTime {
+            stream: &stream,
+            since: Cell::new(begun),
+        };
+        answer_all(&connection, BufWriter::new(&connection), Memory::new()).unwrap();
+        assert!(connection.since.get() >= begun + Duration::from_secs(30));
     }
 
     #[test]
