@@ -89,7 +89,7 @@
 //! };
 //! assert_eq!((clerk.polls, clerk.waits.len()), (1, 0));
 //! assert_eq!(clerk.spawned_at, Some(task.location()));
-//! task.cancel();
+//! task.abort();
 //! # assert!(task.join().is_err());
 //! # }
 //! ```

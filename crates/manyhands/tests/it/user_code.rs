@@ -131,11 +131,11 @@ fn what_a_task_holds_waits_when_it_is_dropped() {
             let _drops = drops;
             let _ = completion.await;
         });
-        task.cancel();
+        task.abort();
         receive(&is_dropped);
         // A closure that is cancelled before it runs, or runs.
         let (drops, is_dropped) = waits_when_dropped();
-        task::run(move || drop(drops)).cancel();
+        task::run(move || drop(drops)).abort();
         receive(&is_dropped);
         // An outcome that nobody takes.
         let (drops, is_dropped) = waits_when_dropped();
