@@ -97,7 +97,7 @@
 pub use crate::runtime::{
     LongJob, Metrics, Stall, StalledThread, ThreadChange, ThreadChangeReason, Wait,
 };
-pub use crate::task::framed::{Framed, framed};
+pub use crate::task::framed::framed;
 
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 #[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]

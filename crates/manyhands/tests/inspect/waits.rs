@@ -131,7 +131,7 @@ fn receivers_of_broadcast_and_watch_wait_for_an_item_of_their_channel() {
     }
 }
 
-#[cfg(feature = "sink")]
+#[cfg(feature = "futures")]
 #[test]
 fn a_sink_that_has_an_item_waits_for_room_in_its_channel() {
     use futures::Sink;

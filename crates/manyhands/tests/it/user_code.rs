@@ -239,7 +239,7 @@ fn callbacks_of_a_cancellation_wait() {
 #[test]
 fn the_closures_of_channels_wait_for_what_does_not_use_them() {
     on_a_worker(|| {
-        let (sender, receiver) = channel::prioritized();
+        let (sender, receiver) = channel::options().prioritized();
         keys()
             .into_iter()
             .for_each(|key| sender.send_blocking(key).unwrap());
