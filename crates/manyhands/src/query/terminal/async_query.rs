@@ -256,8 +256,8 @@ impl<S: Source, P: Pipeline> AsyncQuery<S, P> {
     /// use manyhands::query::{self, ExecutionMode, Merge};
     /// use manyhands::{Runtime, task};
     /// let other = Runtime::builder().workers(1).thread_name(|i| format!("other-{i}")).build()?;
-    /// let here = || std::thread::current().name().unwrap_or_default().to_owned();
-    /// let query = query::from_stream(stream::iter(0..3)).map(|_| here()).runtime(&other);
+    /// let here = |_| std::thread::current().name().unwrap_or_default().to_owned();
+    /// let query = query::from_stream(stream::iter(0..3)).map(here).runtime(&other);
     /// let names = query.merge(Merge::NotBuffered).execution_mode(ExecutionMode::Sequential).stream();
     /// assert!(task::block_on(names.all(async |name| name.starts_with("other"))));
     /// # Ok::<(), manyhands::BuildError>(())
