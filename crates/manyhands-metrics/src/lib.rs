@@ -68,7 +68,7 @@ pub fn record(runtime: &Handle) {
 }
 
 /// Starts a task of the current runtime that records its metrics now and after each `period`, until it is
-/// [cancelled](JoinHandle::cancel) or the runtime is shut down.
+/// [cancelled](JoinHandle::abort) or the runtime is shut down.
 ///
 /// Like any task it waits for a worker. While all threads are blocked or run long jobs, it records nothing. To see that
 /// state as well, call [`record`] on a thread of the program's own.
@@ -80,7 +80,7 @@ pub fn record(runtime: &Handle) {
 /// ```
 /// use std::time::Duration;
 /// let recording = manyhands_metrics::record_every(Duration::from_secs(10));
-/// recording.cancel();
+/// recording.abort();
 /// ```
 #[track_caller]
 pub fn record_every(period: Duration) -> JoinHandle<()> {

@@ -155,7 +155,7 @@ fn a_task_records_the_current_runtime_again_and_again_until_it_is_cancelled() {
                 thread::yield_now();
             }
         }
-        recording.cancel();
+        recording.abort();
         assert!(recording.join().unwrap_err().is_cancelled());
     });
 }

@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
 
     // The most urgent first.
-    let (sender, receiver) = channel::prioritized();
+    let (sender, receiver) = channel::options().prioritized();
     for job in [(2, "sweep"), (1, "put out the fire"), (2, "mop")] {
         sender.send_blocking(job)?;
     }

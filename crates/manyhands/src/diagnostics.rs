@@ -92,7 +92,7 @@
 //! };
 //! assert_eq!((clerk.polls, clerk.waits.len()), (1, 0));
 //! assert_eq!(clerk.spawned_at, Some(task.location()));
-//! task.cancel();
+//! task.abort();
 //! # assert!(task.join().is_err());
 //! # }
 //! ```
@@ -100,7 +100,7 @@
 pub use crate::runtime::{
     LongJob, Metrics, Stall, StalledThread, ThreadChange, ThreadChangeReason, Wait,
 };
-pub use crate::task::framed::{Framed, framed};
+pub use crate::task::framed::framed;
 
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 #[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]

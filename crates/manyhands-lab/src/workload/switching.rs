@@ -2,7 +2,7 @@
 //!
 //! The post squares with `Math.Pow`; integers say the same, exactly, and can be hashed.
 
-use manyhands::query::prelude::*;
+use manyhands::query::{self, prelude::*};
 use std::ops::Range;
 
 /// LINQ: maps on the calling thread.
@@ -26,14 +26,17 @@ pub(crate) fn chain_without(n: usize, squares: &mut Vec<u64>) {
 pub(crate) fn chain_ordered(n: usize, squares: &mut Vec<u64>) {
     let large = numbers(n).into_par_query().filter(is_large);
     let middle = large.sequential().map(square);
-    *squares = middle.parallel().filter(is_even).to_vec();
+    *squares = query::from_iter(middle).filter(is_even).to_vec();
 }
 
 /// The same with the order given up, before the switches and after them.
 pub(crate) fn chain_unordered(n: usize, squares: &mut Vec<u64>) {
     let large = numbers(n).into_par_query().unordered().filter(is_large);
     let middle = large.sequential().map(square);
-    *squares = middle.parallel().unordered().filter(is_even).to_vec();
+    *squares = query::from_iter(middle)
+        .unordered()
+        .filter(is_even)
+        .to_vec();
 }
 
 fn numbers(n: usize) -> Range<u64> {

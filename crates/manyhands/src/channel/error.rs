@@ -87,7 +87,7 @@ impl Error for RecvError {
     }
 }
 
-/// Nothing could be received without waiting.
+/// Nothing could be received without waiting, or within a time.
 ///
 /// # Examples
 /// ```
@@ -99,7 +99,7 @@ impl Error for RecvError {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TryRecvError {
-    /// There is no item now.
+    /// There is no item now, or none came in time.
     Empty,
     /// There is none, and none will come.
     Closed(RecvError),
@@ -124,50 +124,6 @@ impl Error for TryRecvError {
 }
 
 impl From<RecvError> for TryRecvError {
-    fn from(closed: RecvError) -> Self {
-        Self::Closed(closed)
-    }
-}
-
-/// Nothing was received in time.
-///
-/// # Examples
-/// ```
-/// use manyhands::channel::{self, RecvTimeoutError};
-/// use std::time::Duration;
-/// let (sender, receiver) = channel::unbounded::<u32>();
-/// assert_eq!(receiver.recv_timeout_blocking(Duration::ZERO), Err(RecvTimeoutError::Timeout));
-/// drop(sender);
-/// let closed = receiver.recv_timeout_blocking(Duration::ZERO);
-/// assert!(matches!(closed, Err(RecvTimeoutError::Closed(_))));
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RecvTimeoutError {
-    /// The time is over.
-    Timeout,
-    /// There is no item, and none will come.
-    Closed(RecvError),
-}
-
-impl fmt::Display for RecvTimeoutError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Timeout => f.write_str("timed out waiting on channel"),
-            Self::Closed(closed) => closed.fmt(f),
-        }
-    }
-}
-
-impl Error for RecvTimeoutError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Timeout => None,
-            Self::Closed(closed) => closed.source(),
-        }
-    }
-}
-
-impl From<RecvError> for RecvTimeoutError {
     fn from(closed: RecvError) -> Self {
         Self::Closed(closed)
     }
@@ -207,7 +163,7 @@ impl<T> fmt::Display for SendError<T> {
 
 impl<T> Error for SendError<T> {}
 
-/// The item could not be sent without waiting; the error returns it.
+/// The item could not be sent without waiting, or within a time; the error returns it.
 ///
 /// # Examples
 /// ```
@@ -223,7 +179,7 @@ impl<T> Error for SendError<T> {}
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum TrySendError<T> {
-    /// There is no room now.
+    /// There is no room now, or there was none in time.
     Full(T),
     /// The channel is closed.
     Closed(T),
@@ -275,65 +231,6 @@ impl<T> fmt::Display for TrySendError<T> {
 impl<T> Error for TrySendError<T> {}
 
 impl<T> From<SendError<T>> for TrySendError<T> {
-    fn from(SendError(item): SendError<T>) -> Self {
-        Self::Closed(item)
-    }
-}
-
-/// The item could not be sent in time; the error returns it.
-///
-/// # Examples
-/// ```
-/// use manyhands::channel::{self, SendTimeoutError};
-/// use std::time::Duration;
-/// let (sender, receiver) = channel::bounded(1);
-/// sender.send_blocking("first").unwrap();
-/// let late = sender.send_timeout_blocking("second", Duration::ZERO).unwrap_err();
-/// assert_eq!(late, SendTimeoutError::Timeout("second"));
-/// drop(receiver);
-/// let closed = sender.send_timeout_blocking(late.into_inner(), Duration::ZERO).unwrap_err();
-/// assert_eq!(closed, SendTimeoutError::Closed("second"));
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum SendTimeoutError<T> {
-    /// The time is over.
-    Timeout(T),
-    /// The channel is closed.
-    Closed(T),
-}
-
-impl<T> SendTimeoutError<T> {
-    /// The item that was not sent.
-    ///
-    /// Example: see [`SendTimeoutError`].
-    pub fn into_inner(self) -> T {
-        match self {
-            Self::Timeout(item) | Self::Closed(item) => item,
-        }
-    }
-}
-
-impl<T> fmt::Debug for SendTimeoutError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Timeout(_) => "Timeout(..)",
-            Self::Closed(_) => "Closed(..)",
-        })
-    }
-}
-
-impl<T> fmt::Display for SendTimeoutError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Timeout(_) => "timed out waiting on send operation",
-            Self::Closed(_) => "sending on a closed channel",
-        })
-    }
-}
-
-impl<T> Error for SendTimeoutError<T> {}
-
-impl<T> From<SendError<T>> for SendTimeoutError<T> {
     fn from(SendError(item): SendError<T>) -> Self {
         Self::Closed(item)
     }

@@ -20,13 +20,7 @@ use std::ptr;
 use std::task::{Context, Poll, ready};
 
 /// Sends one item; made by [`Sender::send`](super::Sender::send).
-///
-/// Example: see [`Sender::send`](super::Sender::send).
-///
-/// # Panics
-/// When it is polled again after it was ready.
-#[must_use = "futures do nothing unless awaited"]
-pub struct SendFuture<'a, T> {
+pub(super) struct SendFuture<'a, T> {
     shared: &'a ChannelInner<T>,
     sending: Sending<T>,
     is_over: bool,
@@ -85,13 +79,7 @@ impl<T> Drop for SendFuture<'_, T> {
 impl<T> Unpin for SendFuture<'_, T> {}
 
 /// Sends many items; made by [`Sender::send_many`](super::Sender::send_many).
-///
-/// Example: see [`Sender::send_many`](super::Sender::send_many).
-///
-/// # Panics
-/// When it is polled again after it was ready.
-#[must_use = "futures do nothing unless awaited"]
-pub struct SendManyFuture<'a, T> {
+pub(super) struct SendManyFuture<'a, T> {
     shared: &'a ChannelInner<T>,
     items: &'a mut VecDeque<T>,
     /// The item that waits for room, if any.
@@ -161,13 +149,7 @@ impl<T> Drop for SendManyFuture<'_, T> {
 impl<T> Unpin for SendManyFuture<'_, T> {}
 
 /// Receives one item; made by [`Receiver::recv`](super::Receiver::recv).
-///
-/// Example: see [`Receiver::recv`](super::Receiver::recv).
-///
-/// # Panics
-/// When it is polled again after it was ready.
-#[must_use = "futures do nothing unless awaited"]
-pub struct RecvFuture<'a, T> {
+pub(super) struct RecvFuture<'a, T> {
     shared: &'a ChannelInner<T>,
     waiter: Option<WaiterKey>,
     is_over: bool,
@@ -216,13 +198,7 @@ impl<T> Drop for RecvFuture<'_, T> {
 }
 
 /// Receives many items; made by [`Receiver::recv_many`](super::Receiver::recv_many).
-///
-/// Example: see [`Receiver::recv_many`](super::Receiver::recv_many).
-///
-/// # Panics
-/// When it is polled again after it was ready.
-#[must_use = "futures do nothing unless awaited"]
-pub struct RecvManyFuture<'a, T> {
+pub(super) struct RecvManyFuture<'a, T> {
     shared: &'a ChannelInner<T>,
     items: &'a mut Vec<T>,
     max: usize,
@@ -276,13 +252,7 @@ impl<T> Drop for RecvManyFuture<'_, T> {
 
 /// Waits until a channel is closed, or drained as well; made by `wait_closed` and
 /// `wait_drained` of either end.
-///
-/// Example: see [`Sender::wait_closed`](super::Sender::wait_closed).
-///
-/// # Panics
-/// When it is polled again after it was ready.
-#[must_use = "futures do nothing unless awaited"]
-pub struct EndFuture<'a, T> {
+pub(super) struct EndFuture<'a, T> {
     shared: &'a ChannelInner<T>,
     until: Until,
     waiter: Option<WaiterKey>,
@@ -339,13 +309,7 @@ impl<T> Drop for EndFuture<'_, T> {
 }
 
 /// Waits until an item can be received, or sent; made by `wait_ready` of either end.
-///
-/// Example: see [`Receiver::wait_ready`](super::Receiver::wait_ready).
-///
-/// # Panics
-/// When it is polled again after it was ready.
-#[must_use = "futures do nothing unless awaited"]
-pub struct ReadyFuture<'a, T> {
+pub(super) struct ReadyFuture<'a, T> {
     shared: &'a ChannelInner<T>,
     until: Until,
     waiter: Option<WaiterKey>,

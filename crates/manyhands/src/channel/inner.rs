@@ -227,7 +227,7 @@ impl<T> ChannelInner<T> {
         }
     }
 
-    /// Inlined into the tasks that send, as the poll of [`SendFuture`](crate::channel::SendFuture) is.
+    /// Inlined into the tasks that send, as the poll of [`SendFuture`](crate::channel::future::SendFuture) is.
     #[inline(always)]
     pub(super) fn poll_send(
         &self,

@@ -4,8 +4,8 @@
 //! |---|---|
 //! | [`unbounded`] | takes any number of items |
 //! | [`bounded`] | takes `capacity` items, then senders wait |
-//! | [`rendezvous`] | takes none: a sender waits for a receiver |
-//! | [`prioritized`] | gives the smallest item first |
+//! | [`bounded(0)`](bounded) | takes none: a sender waits for a receiver |
+//! | [`options().prioritized()`](ChannelOptions::prioritized) | gives the smallest item first |
 //! | [`options`] | any of these, and what happens when full |
 //! | [`broadcast()`] | gives every item to every receiver |
 //! | [`watch()`] | has one value, and shows the latest |
@@ -65,7 +65,7 @@ mod receiver;
 mod receiver_batch;
 mod ring;
 mod sender;
-#[cfg(feature = "sink")]
+#[cfg(feature = "futures")]
 mod sink;
 mod state;
 mod step;
@@ -77,15 +77,11 @@ pub mod watch;
 mod weak_sender;
 mod when_full;
 
-pub use error::{
-    CloseReason, RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError,
-    TrySendError,
-};
-pub use future::{EndFuture, ReadyFuture, RecvFuture, RecvManyFuture, SendFuture, SendManyFuture};
+pub use error::{CloseReason, RecvError, SendError, TryRecvError, TrySendError};
 pub use options::{ChannelOptions, options};
 pub use receiver::Receiver;
 pub use sender::Sender;
-#[cfg(feature = "sink")]
+#[cfg(feature = "futures")]
 pub use sink::SendSink;
 pub use stream::{IntoIter, Iter, RecvStream};
 pub use weak_sender::WeakSender;
@@ -115,8 +111,8 @@ pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
     options().fifo()
 }
 
-/// A channel that holds at most `capacity` items; when it is full, sending waits. With a capacity of 0 it
-/// is a [`rendezvous`].
+/// A channel that holds at most `capacity` items; when it is full, sending waits. With a capacity of 0 it is a rendezvous,
+/// which holds none: a send completes when a receiver takes the item.
 ///
 /// # Examples
 /// ```
@@ -132,50 +128,11 @@ pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
 #[doc(alias = "mpsc")]
 #[doc(alias = "BlockingCollection")]
 #[doc(alias = "CreateBounded")]
+#[doc(alias = "rendezvous")]
 #[must_use]
 #[cfg_attr(feature = "inspect", track_caller)]
 pub fn bounded<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     options().capacity(capacity).fifo()
-}
-
-/// A channel that holds no items: a send completes when a receiver takes the item, or waits for one.
-///
-/// # Examples
-/// ```
-/// let (sender, receiver) = manyhands::channel::rendezvous();
-/// let giver = std::thread::spawn(move || sender.send_blocking("here"));
-/// assert_eq!(receiver.recv_blocking(), Ok("here"));
-/// giver.join().unwrap()?;
-/// # Ok::<(), manyhands::channel::SendError<&str>>(())
-/// ```
-#[must_use]
-#[cfg_attr(feature = "inspect", track_caller)]
-pub fn rendezvous<T>() -> (Sender<T>, Receiver<T>) {
-    bounded(0)
-}
-
-/// A channel that takes any number of items and gives the smallest first, the older of equals first.
-///
-/// For the greatest first, send [`std::cmp::Reverse`]. See [`ChannelOptions::prioritized`] on comparing.
-///
-/// # Cost
-/// The logarithm of the number of items, for each send and receive.
-///
-/// # Examples
-/// ```
-/// let (sender, receiver) = manyhands::channel::prioritized();
-/// for n in [3, 1, 2] {
-///     sender.send_blocking(n)?;
-/// }
-/// assert_eq!((receiver.recv_blocking(), receiver.recv_blocking()), (Ok(1), Ok(2)));
-/// # Ok::<(), manyhands::channel::SendError<u32>>(())
-/// ```
-#[doc(alias = "PriorityQueue")]
-#[doc(alias = "CreateUnboundedPrioritized")]
-#[must_use]
-#[cfg_attr(feature = "inspect", track_caller)]
-pub fn prioritized<T: Ord + Send + 'static>() -> (Sender<T>, Receiver<T>) {
-    options().prioritized()
 }
 
 /// A channel that gives every item to every receiver, and keeps the newest `capacity` items for receivers that lag. See

@@ -60,7 +60,7 @@ pub fn options<T>() -> ChannelOptions<T> {
 
 impl<T> ChannelOptions<T> {
     /// At most `count` items wait to be received. With 0 a sender passes its item to a waiting receiver, as in
-    /// [`rendezvous`](super::rendezvous).
+    /// rendezvous.
     ///
     /// Example: see [`ChannelOptions`].
     #[doc(alias = "BoundedCapacity")]
@@ -136,8 +136,11 @@ impl<T> ChannelOptions<T> {
 
     /// Makes a channel from which the smallest item is received first, and the older one of equals.
     ///
-    /// Items are compared under the channel's lock: a comparison must not use the channel. If it panics, the item
-    /// that was being sent is lost.
+    /// For the greatest first, send [`std::cmp::Reverse`]. Items are compared under the channel's lock: a comparison must
+    /// not use the channel. If it panics, the item that was being sent is lost.
+    ///
+    /// # Cost
+    /// The logarithm of the number of items, for each send and receive.
     ///
     /// # Examples
     /// ```
@@ -146,6 +149,8 @@ impl<T> ChannelOptions<T> {
     /// assert_eq!(receiver.recv_blocking(), Ok(1));
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
+    #[doc(alias = "PriorityQueue")]
+    #[doc(alias = "CreateUnboundedPrioritized")]
     #[must_use]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn prioritized(self) -> (Sender<T>, Receiver<T>)

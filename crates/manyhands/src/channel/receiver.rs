@@ -1,11 +1,12 @@
 //! The receiving end.
 
-use crate::channel::error::{CloseReason, RecvError, RecvTimeoutError, TryRecvError};
+use crate::channel::error::{CloseReason, RecvError, TryRecvError};
 use crate::channel::future::{EndFuture, ReadyFuture, RecvFuture, RecvManyFuture};
 use crate::channel::inner::{ChannelInner, Seen};
 use crate::channel::step::Until;
 use crate::channel::stream::{Iter, RecvStream};
 use crate::channel::thread;
+use futures_core::future::FusedFuture;
 use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
@@ -114,7 +115,7 @@ impl<T> Receiver<T> {
     #[doc(alias = "ReadAsync")]
     #[doc(alias = "recv_async")]
     #[must_use = "a future does nothing unless awaited; await it, or call `recv_blocking`"]
-    pub fn recv(&self) -> RecvFuture<'_, T> {
+    pub fn recv(&self) -> impl FusedFuture<Output = Result<T, RecvError>> + Unpin + fmt::Debug {
         RecvFuture::new(&self.shared)
     }
 
@@ -145,23 +146,23 @@ impl<T> Receiver<T> {
     /// As [`recv_blocking`](Self::recv_blocking), for as long as `limit`.
     ///
     /// # Errors
-    /// [`RecvTimeoutError`] when the time is over, or the channel is closed and empty.
+    /// [`TryRecvError`] when the time is over, or the channel is closed and empty.
     ///
     /// # Examples
     /// ```
-    /// use manyhands::channel::{self, RecvTimeoutError};
+    /// use manyhands::channel::{self, TryRecvError};
     /// use std::time::Duration;
     /// let (_sender, receiver) = channel::unbounded::<u32>();
     /// let late = receiver.recv_timeout_blocking(Duration::from_millis(1));
-    /// assert_eq!(late, Err(RecvTimeoutError::Timeout));
+    /// assert_eq!(late, Err(TryRecvError::Empty));
     /// ```
     #[cfg(not(loom))]
     #[cfg_attr(feature = "inspect", track_caller)]
-    pub fn recv_timeout_blocking(&self, limit: Duration) -> Result<T, RecvTimeoutError> {
+    pub fn recv_timeout_blocking(&self, limit: Duration) -> Result<T, TryRecvError> {
         let mut future = self.recv();
         match thread::wait_for(limit, |cx| Pin::new(&mut future).poll(cx)) {
             Some(result) => Ok(result?),
-            None => Err(RecvTimeoutError::Timeout),
+            None => Err(TryRecvError::Empty),
         }
     }
 
@@ -213,7 +214,11 @@ impl<T> Receiver<T> {
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
     #[must_use = "a future does nothing unless awaited; await it, or call `recv_many_blocking`"]
-    pub fn recv_many<'a>(&'a self, items: &'a mut Vec<T>, max: usize) -> RecvManyFuture<'a, T> {
+    pub fn recv_many<'a>(
+        &'a self,
+        items: &'a mut Vec<T>,
+        max: usize,
+    ) -> impl FusedFuture<Output = Result<usize, RecvError>> + Unpin + fmt::Debug {
         RecvManyFuture::new(&self.shared, items, max)
     }
 
@@ -419,7 +424,7 @@ impl<T> Receiver<T> {
     #[doc(alias = "WaitToReadAsync")]
     #[doc(alias = "readable")]
     #[must_use = "a future does nothing unless awaited; await it, or call `wait_ready_blocking`"]
-    pub fn wait_ready(&self) -> ReadyFuture<'_, T> {
+    pub fn wait_ready(&self) -> impl FusedFuture<Output = bool> + Unpin + fmt::Debug {
         ReadyFuture::new(&self.shared, Until::Readable)
     }
 
@@ -441,7 +446,7 @@ impl<T> Receiver<T> {
     #[must_use = "whether an item can be received"]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn wait_ready_blocking(&self) -> bool {
-        self.wait_ready().wait()
+        ReadyFuture::new(&self.shared, Until::Readable).wait()
     }
 
     /// Whether both receive from one channel.
@@ -473,7 +478,9 @@ impl<T> Receiver<T> {
     /// ```
     #[doc(alias = "Completion")]
     #[must_use = "a future does nothing unless awaited; await it, or call `wait_drained_blocking`"]
-    pub fn wait_drained(&self) -> EndFuture<'_, T> {
+    pub fn wait_drained(
+        &self,
+    ) -> impl FusedFuture<Output = Result<(), CloseReason>> + Unpin + fmt::Debug {
         EndFuture::new(&self.shared, Until::Drained)
     }
 

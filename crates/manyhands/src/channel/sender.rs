@@ -1,11 +1,12 @@
 //! The sending end.
 
-use crate::channel::error::{CloseReason, SendError, SendTimeoutError, TrySendError};
+use crate::channel::error::{CloseReason, SendError, TrySendError};
 use crate::channel::future::{EndFuture, ReadyFuture, SendFuture, SendManyFuture};
 use crate::channel::inner::{ChannelInner, Seen};
 use crate::channel::step::Until;
 use crate::channel::thread;
 use crate::channel::weak_sender::WeakSender;
+use futures_core::future::FusedFuture;
 use std::collections::VecDeque;
 use std::error::Error;
 use std::fmt;
@@ -132,7 +133,10 @@ impl<T> Sender<T> {
     #[doc(alias = "WriteAsync")]
     #[doc(alias = "send_async")]
     #[must_use = "a future does nothing unless awaited; await it, or call `send_blocking`"]
-    pub fn send(&self, item: T) -> SendFuture<'_, T> {
+    pub fn send(
+        &self,
+        item: T,
+    ) -> impl FusedFuture<Output = Result<(), SendError<T>>> + Unpin + fmt::Debug {
         SendFuture::new(&self.shared, Some(item))
     }
 
@@ -168,25 +172,21 @@ impl<T> Sender<T> {
     ///
     /// # Examples
     /// ```
-    /// use manyhands::channel::{self, SendTimeoutError};
+    /// use manyhands::channel::{self, TrySendError};
     /// use std::time::Duration;
-    /// let (sender, _receiver) = channel::rendezvous();
+    /// let (sender, _receiver) = channel::bounded(0);
     /// let late = sender.send_timeout_blocking("hello", Duration::from_millis(1));
-    /// assert_eq!(late, Err(SendTimeoutError::Timeout("hello")));
+    /// assert_eq!(late, Err(TrySendError::Full("hello")));
     /// ```
     #[cfg(not(loom))]
     #[cfg_attr(feature = "inspect", track_caller)]
-    pub fn send_timeout_blocking(
-        &self,
-        item: T,
-        limit: Duration,
-    ) -> Result<(), SendTimeoutError<T>> {
-        let mut future = self.send(item);
+    pub fn send_timeout_blocking(&self, item: T, limit: Duration) -> Result<(), TrySendError<T>> {
+        let mut future = SendFuture::new(&self.shared, Some(item));
         match thread::wait_for(limit, |cx| Pin::new(&mut future).poll(cx)) {
             Some(result) => Ok(result?),
             // `None`: a receiver took the item at the last moment.
             None => match future.cancel() {
-                Some(item) => Err(SendTimeoutError::Timeout(item)),
+                Some(item) => Err(TrySendError::Full(item)),
                 None => Ok(()),
             },
         }
@@ -241,11 +241,14 @@ impl<T> Sender<T> {
     /// # Ok::<(), channel::SendError<()>>(())
     /// ```
     #[must_use = "a future does nothing unless awaited; await it, or call `send_many_blocking`"]
-    pub fn send_many<'a>(&'a self, items: &'a mut VecDeque<T>) -> SendManyFuture<'a, T> {
+    pub fn send_many<'a>(
+        &'a self,
+        items: &'a mut VecDeque<T>,
+    ) -> impl FusedFuture<Output = Result<(), SendError<()>>> + Unpin + fmt::Debug {
         SendManyFuture::new(&self.shared, items)
     }
 
-    /// The channel as a [`Sink`](futures_sink::Sink), which is a sender of its own. Needs the feature `sink`.
+    /// The channel as a [`Sink`](futures_sink::Sink), which is a sender of its own. Needs the feature `futures`.
     ///
     /// # Examples
     /// ```
@@ -261,7 +264,7 @@ impl<T> Sender<T> {
     ///     )
     /// });
     /// ```
-    #[cfg(feature = "sink")]
+    #[cfg(feature = "futures")]
     pub fn into_sink(self) -> super::SendSink<T> {
         super::SendSink::new(self)
     }
@@ -282,7 +285,7 @@ impl<T> Sender<T> {
     /// assert_eq!((receiver.recv_blocking(), receiver.recv_blocking()), (Ok(1), Ok(2)));
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
-    #[cfg(feature = "sink")]
+    #[cfg(feature = "futures")]
     pub fn sink(&self) -> super::SendSink<T> {
         super::SendSink::new(self.clone())
     }
@@ -406,7 +409,7 @@ impl<T> Sender<T> {
     #[doc(alias = "writable")]
     #[doc(alias = "poll_ready")]
     #[must_use = "a future does nothing unless awaited; await it, or call `wait_ready_blocking`"]
-    pub fn wait_ready(&self) -> ReadyFuture<'_, T> {
+    pub fn wait_ready(&self) -> impl FusedFuture<Output = bool> + Unpin + fmt::Debug {
         ReadyFuture::new(&self.shared, Until::Writable)
     }
 
@@ -425,7 +428,7 @@ impl<T> Sender<T> {
     #[must_use = "whether an item can be sent"]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn wait_ready_blocking(&self) -> bool {
-        self.wait_ready().wait()
+        ReadyFuture::new(&self.shared, Until::Writable).wait()
     }
 
     /// Whether both send into one channel.
@@ -459,7 +462,9 @@ impl<T> Sender<T> {
     /// ```
     #[doc(alias = "closed")]
     #[must_use = "a future does nothing unless awaited; await it, or call `wait_closed_blocking`"]
-    pub fn wait_closed(&self) -> EndFuture<'_, T> {
+    pub fn wait_closed(
+        &self,
+    ) -> impl FusedFuture<Output = Result<(), CloseReason>> + Unpin + fmt::Debug {
         EndFuture::new(&self.shared, Until::Closed)
     }
 
@@ -499,7 +504,9 @@ impl<T> Sender<T> {
     /// ```
     #[doc(alias = "Completion")]
     #[must_use = "a future does nothing unless awaited; await it, or call `wait_drained_blocking`"]
-    pub fn wait_drained(&self) -> EndFuture<'_, T> {
+    pub fn wait_drained(
+        &self,
+    ) -> impl FusedFuture<Output = Result<(), CloseReason>> + Unpin + fmt::Debug {
         EndFuture::new(&self.shared, Until::Drained)
     }
 

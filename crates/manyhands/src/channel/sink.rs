@@ -1,4 +1,4 @@
-//! Sending as a `Sink` of `futures`; only with the feature `sink`.
+//! Sending as a `Sink` of `futures`; only with the feature `futures`.
 
 use crate::channel::future::{note_end, note_wait};
 use crate::channel::step::Sending;

@@ -43,7 +43,7 @@ programs! {
     rendezvous(NotNeeded) {
         let runtime = pool(2, 2);
         let _entered = runtime.enter();
-        let (sender, receiver) = channel::rendezvous::<u32>();
+        let (sender, receiver) = channel::bounded::<u32>(0);
         let giving_up = task::spawn({
             let receiver = receiver.clone();
             async move { receiver.recv().await }
@@ -106,7 +106,7 @@ programs! {
         let item = loop {
             match receiver.recv_timeout_blocking(Duration::from_millis(1)) {
                 Ok(item) => break item,
-                Err(channel::RecvTimeoutError::Timeout) => waits += 1,
+                Err(channel::TryRecvError::Empty) => waits += 1,
                 Err(error) => panic!("{error}"),
             }
             assert!(waits < 1000, "waits too long");

@@ -179,8 +179,8 @@ programs! {
         let (_never, never) = completion::<()>();
         let stuck = task::spawn(async move { never.await.is_ok() });
         compute(5_000);
-        task.cancel();
-        stuck.cancel();
+        task.abort();
+        stuck.abort();
         let outcome = task.join();
         assert!(outcome.is_ok() || outcome.is_err_and(|error| error.is_cancelled()));
         assert!(stuck.join().is_err_and(|error| error.is_cancelled()));

@@ -1,4 +1,4 @@
-//! The runtime as a spawner of `futures`; only with the feature `spawn`.
+//! The runtime as a spawner of `futures`; only with the feature `futures`.
 
 use crate::runtime::current;
 use crate::task;

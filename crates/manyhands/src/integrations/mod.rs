@@ -2,7 +2,7 @@
 //!
 //! - `tokio_driver` (feature `tokio`): tokio's sockets and timers in tasks of this library.
 //! - `hyper_runtime` (feature `hyper`): an executor and a timer for hyper.
-//! - `Spawner` (feature `spawn`): the runtime as a spawner of `futures`.
+//! - `Spawner` (feature `futures`): the runtime as a spawner of `futures`.
 //! - `tracing_events` (feature `tracing`): a runtime's events and spans for subscribers of the crate `tracing`.
 //!
 //! Not here: a channel's sender as a sink of `futures`, which is a part of the [channel](crate::channel); a runtime's
@@ -16,10 +16,10 @@ pub(crate) mod tracing_events;
 #[cfg(all(feature = "tokio", not(loom)))]
 pub mod tokio_driver;
 
-#[cfg(all(feature = "spawn", not(loom)))]
+#[cfg(all(feature = "futures", not(loom)))]
 mod futures_spawner;
 #[cfg(all(feature = "hyper", not(loom)))]
 pub mod hyper_runtime;
 
-#[cfg(all(feature = "spawn", not(loom)))]
+#[cfg(all(feature = "futures", not(loom)))]
 pub use futures_spawner::Spawner;

@@ -51,12 +51,12 @@ fn a_bounded_channel_passes_in_order() {
 
 #[test]
 fn a_rendezvous_channel_passes_in_order() {
-    passes_in_order(channel::rendezvous);
+    passes_in_order(|| channel::bounded(0));
 }
 
 #[test]
 fn a_prioritized_channel_passes_in_order() {
-    passes_in_order(channel::prioritized);
+    passes_in_order(|| channel::options().prioritized());
 }
 
 /// One thread sends to two, one item each.
@@ -82,7 +82,7 @@ fn two_receivers_of_a_bounded_channel_get_an_item_each() {
 
 #[test]
 fn two_receivers_of_a_rendezvous_channel_get_an_item_each() {
-    serves_two_receivers(channel::rendezvous);
+    serves_two_receivers(|| channel::bounded(0));
 }
 
 /// Two threads send to one.
@@ -107,7 +107,7 @@ fn two_senders_of_a_bounded_channel_get_room() {
 
 #[test]
 fn two_senders_of_a_rendezvous_channel_meet_the_receiver() {
-    serves_two_senders(channel::rendezvous);
+    serves_two_senders(|| channel::bounded(0));
 }
 
 /// Two places of sixteen are free: so little room calls for one sender only, which sees to the other.
@@ -349,7 +349,7 @@ fn a_bounded_channel_survives_a_receive_that_is_given_up() {
 
 #[test]
 fn a_rendezvous_channel_survives_a_receive_that_is_given_up() {
-    survives_a_receive_that_is_given_up(channel::rendezvous);
+    survives_a_receive_that_is_given_up(|| channel::bounded(0));
 }
 
 /// One sender gives up; its notification of room goes to the other, and its item is nowhere.
@@ -381,7 +381,7 @@ fn a_bounded_channel_survives_a_send_that_is_given_up() {
 #[test]
 fn a_rendezvous_with_a_sender_that_gives_up_takes_its_item_or_not() {
     check(|| {
-        let (sender, receiver) = channel::rendezvous();
+        let (sender, receiver) = channel::bounded(0);
         let giver = thread::spawn(move || {
             let _ = poll_once(sender.send(1));
         });
@@ -426,7 +426,7 @@ fn a_receiver_that_waits_hears_of_the_end() {
 
 #[test]
 fn the_last_receiver_that_goes_gives_a_waiting_sender_its_item_back() {
-    for ends in [|| channel::bounded(1), channel::rendezvous as fn() -> Ends] {
+    for ends in [|| channel::bounded(1), || channel::bounded(0)] {
         check(move || {
             let (sender, receiver) = ends();
             let _ = sender.try_send(0);
@@ -460,7 +460,7 @@ fn a_waiter_for_the_drain_is_notified_when_the_last_item_is_out() {
 #[test]
 fn an_item_handed_to_a_receiver_that_goes_waits_for_the_next() {
     check(|| {
-        let (sender, receiver) = channel::rendezvous();
+        let (sender, receiver) = channel::bounded(0);
         let giver = thread::spawn(move || match sender.try_send(1) {
             Ok(()) => true,
             Err(TrySendError::Full(1)) => false,
@@ -497,7 +497,7 @@ fn a_wait_for_an_item_takes_nothing_from_a_receiver_of_a_bounded_channel() {
 
 #[test]
 fn a_wait_for_an_item_takes_nothing_from_a_receiver_of_a_rendezvous_channel() {
-    tells_who_only_waits_for_an_item(channel::rendezvous);
+    tells_who_only_waits_for_an_item(|| channel::bounded(0));
 }
 
 /// Two threads wait for the item of a third, one of them as a future that gives up; nobody takes it.

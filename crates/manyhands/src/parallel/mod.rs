@@ -86,10 +86,9 @@ mod spawned;
 
 pub use crate::engine::consumer::{Cancellable, Ending, Uncancellable};
 pub use async_loop::{
-    AsyncLoop, AsyncOptions, AsyncResults, AsyncSource, FromStream, LoopHandle, Stages,
-    async_options, for_each_async, from_stream, map_async, pipeline, stream_async,
-    stream_async_unordered, try_for_each_async, try_map_async, try_stream_async,
-    try_stream_async_unordered,
+    AsyncLoop, AsyncOptions, AsyncResults, AsyncSource, LoopHandle, Stages, async_options,
+    for_each_async, from_stream, map_async, pipeline, stream_async, try_for_each_async,
+    try_map_async,
 };
 pub use concurrency::{Concurrency, ConcurrencyError};
 pub use control::{Control, Outcome};
@@ -101,10 +100,7 @@ pub use sort::{
     Selected, select_nth_unstable, select_nth_unstable_by, sort, sort_by, sort_by_cached_key,
     sort_by_key, sort_unstable, sort_unstable_by, sort_unstable_by_key,
 };
-pub use source::{
-    Chunks, ChunksMut, FromIter, Integer, Producer, Source, Windows, chunks, chunks_mut, from_iter,
-    windows,
-};
+pub use source::{FromIter, Integer, Producer, Source, chunks, chunks_mut, from_iter, windows};
 pub use spawned::{Spawned, SpawnedLoop, SpawnedLoopHandle, spawn};
 
 /// Calls `body` for each item of a source, in no particular order. A range that ends before it begins is empty, as in the

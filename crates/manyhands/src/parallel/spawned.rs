@@ -223,7 +223,7 @@ impl<T> FusedFuture for SpawnedLoop<T> {
 impl<T> Drop for SpawnedLoop<T> {
     fn drop(&mut self) {
         if !self.task.is_finished() {
-            self.task.cancel();
+            self.task.abort();
             self.progress.source.cancel();
         }
     }

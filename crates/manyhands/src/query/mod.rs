@@ -127,16 +127,14 @@ pub use order::{Order, Ordered, Unordered};
 pub use pipeline::Pipeline;
 pub use run::{Deterministic, ExecutionMode, Merge};
 pub use source::{
-    FromIter, IntoParQuery, ParQuery, ParQueryMut, ParText, Partitioned, empty, from_iter,
-    from_partitioned, once, repeat_n,
+    IntoParQuery, ParQuery, ParQueryMut, ParText, Partitioned, from_iter, from_partitioned,
 };
 
 pub use terminal::async_query::{AsyncQuery, from_stream};
 pub use terminal::find::SingleError;
 pub use terminal::from_query::FromQuery;
-pub use terminal::iterate::{Iter, Parallel, Stream, StreamIter};
+pub use terminal::iterate::{Iter, Stream};
 pub use terminal::numbers::Number;
-pub use terminal::prefetch::Prefetch;
 
 use crate::parallel::Uncancellable;
 use crate::query::run::{QueryRun, Settings};

@@ -1,4 +1,3 @@
 //! The traits that make queries of things.
 
 pub use crate::query::source::{IntoParQuery, ParQuery, ParQueryMut, ParText};
-pub use crate::query::terminal::iterate::Parallel;

@@ -25,7 +25,7 @@ use std::panic::Location;
 /// assert_eq!((abort.id(), abort.name()), (waits.id(), None));
 /// println!("may be cancelled: the task of {}", abort.location());
 /// let waiter = std::thread::spawn(|| waits.join());
-/// abort.cancel();
+/// abort.abort();
 /// assert!(waiter.join().unwrap().unwrap_err().is_cancelled());
 /// assert!(abort.is_finished());
 /// ```
@@ -48,11 +48,11 @@ impl AbortHandle {
         }
     }
 
-    /// Requests that the task end without a result, as [`JoinHandle::cancel`](crate::task::JoinHandle::cancel) does.
+    /// Requests that the task end without a result, as [`JoinHandle::abort`](crate::task::JoinHandle::abort) does.
     ///
     /// Example: see [`AbortHandle`].
-    #[doc(alias = "abort")]
-    pub fn cancel(&self) {
+    #[doc(alias = "cancel")]
+    pub fn abort(&self) {
         self.part.cell().cancel();
     }
 

@@ -33,19 +33,15 @@ use std::task::{Context, Poll};
 /// assert_eq!(task::block_on(shop), 9);
 /// ```
 #[track_caller]
-pub fn framed<F: Future>(name: &'static str, future: F) -> Framed<F> {
+pub fn framed<F: Future>(name: &'static str, future: F) -> impl Future<Output = F::Output> {
     Framed {
         future,
         mark: FrameMark::new(name),
     }
 }
 
-/// A future that is an annotated frame; made by [`framed`].
-///
-/// Example: see [`framed`].
-#[derive(Debug)]
-#[must_use = "futures do nothing unless awaited"]
-pub struct Framed<F> {
+/// A future that is an annotated frame.
+struct Framed<F> {
     // Dropped first: frames inside this one end before it does.
     future: F,
     mark: FrameMark,

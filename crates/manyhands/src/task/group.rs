@@ -17,7 +17,7 @@ use std::task::{Context, Poll};
 ///
 /// # Dropping
 /// The drop cancels the tasks that have not ended, and does not wait for them: a worker drops each of them, at its next
-/// suspension at the latest. To wait for that, call [`cancel`](Self::cancel) and then `wait`.
+/// suspension at the latest. To wait for that, call [`abort_all`](Self::abort_all) and then `wait`.
 ///
 /// # Examples
 /// ```
@@ -134,26 +134,26 @@ impl<T> TaskGroup<T> {
         self.tasks.waiting() == 0
     }
 
-    /// Asks all tasks to end without a result; see [`JoinHandle::cancel`].
+    /// Asks all tasks to end without a result; see [`JoinHandle::abort`].
     ///
     /// # Examples
     /// ```
     /// use manyhands::task::{self, TaskGroup};
     /// let mut group = TaskGroup::new();
     /// group.spawn(std::future::pending::<()>());
-    /// group.cancel();
+    /// group.abort_all();
     /// let results = task::block_on(group.wait());
     /// assert!(results[0].as_ref().unwrap_err().is_cancelled());
     /// ```
-    #[doc(alias = "abort_all")]
-    pub fn cancel(&self) {
-        self.cancel_from(0);
+    #[doc(alias = "cancel")]
+    pub fn abort_all(&self) {
+        self.abort_from(0);
     }
 
-    /// As [`cancel`](Self::cancel), of the tasks that were added `first`th or later.
-    pub(crate) fn cancel_from(&self, first: usize) {
+    /// As [`abort_all`](Self::abort_all), of the tasks that were added `first`th or later.
+    pub(crate) fn abort_from(&self, first: usize) {
         let later = self.tasks.handles().filter(|(index, _)| *index >= first);
-        later.for_each(|(_, handle)| handle.cancel());
+        later.for_each(|(_, handle)| handle.abort());
     }
 
     /// Waits for the next task that ends, and returns its result with its place in the order of spawning; `None` when
@@ -263,7 +263,7 @@ impl<T, E> TaskGroup<Result<T, E>> {
                 };
                 if first_failure.is_none() {
                     first_failure = Some(GroupError { index, failure });
-                    self.cancel();
+                    self.abort_all();
                 }
             }
             if let Some(failure) = first_failure {
@@ -315,7 +315,7 @@ impl<T: Send + 'static> Default for TaskGroup<T> {
 
 impl<T> Drop for TaskGroup<T> {
     fn drop(&mut self) {
-        self.cancel();
+        self.abort_all();
     }
 }
 

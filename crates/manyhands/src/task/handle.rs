@@ -24,7 +24,7 @@ use std::task::{Context, Poll, Waker, ready};
 
 /// Waits for the result of a task: blocking, by [`join`](Self::join), or as a future.
 ///
-/// Dropping it detaches the task, which runs all the same; [`cancel`](Self::cancel) asks the task to end.
+/// Dropping it detaches the task, which runs all the same; [`abort`](Self::abort) asks the task to end.
 ///
 /// # Examples
 /// ```
@@ -137,16 +137,18 @@ impl<T> JoinHandle<T> {
     /// A future is dropped where tasks run, at its next suspension at the latest; never while it is being
     /// polled, and never by this call. A closure that has not started is dropped; one that runs continues.
     /// The task ends with an error that [is cancelled](JoinError::is_cancelled), unless it ended first.
+    /// A [`TokenSource`](crate::cancel::TokenSource) only asks: its `cancel` drops nothing, and the code that looks at the
+    /// token ends by itself.
     ///
     /// # Examples
     /// ```
     /// use manyhands::task;
     /// let handle = task::spawn(std::future::pending::<()>());
-    /// handle.cancel();
+    /// handle.abort();
     /// assert!(handle.join().unwrap_err().is_cancelled());
     /// ```
-    #[doc(alias = "abort")]
-    pub fn cancel(&self) {
+    #[doc(alias = "cancel")]
+    pub fn abort(&self) {
         self.part.cell().cancel();
     }
 
@@ -303,7 +305,7 @@ impl JoinError {
     /// ```
     /// use manyhands::task;
     /// let handle = task::spawn(std::future::pending::<()>());
-    /// handle.cancel();
+    /// handle.abort();
     /// let error = handle.join().unwrap_err();
     /// assert!(error.is_cancelled() && !error.is_panic());
     /// ```

@@ -100,7 +100,7 @@ pub use try_scope::{TryTaskScope, try_scope};
 pub use when_all::{WhenAll, when_all};
 pub use when_any::{FirstEnded, WhenAny, when_any};
 pub use when_each::{WhenEach, when_each};
-pub use yield_now::{YieldNow, yield_now};
+pub use yield_now::yield_now;
 
 /// Runs `future` on the current runtime and returns a handle to its result.
 ///

@@ -125,7 +125,7 @@ impl TaskScope<'_, '_> {
         // Futures may borrow from below this frame: the frame must not be left before they are dropped.
         let frame = AbortOnUnwind::new("a scope has panicked while its futures borrow");
         if value.is_err() {
-            self.cancel();
+            self.abort_all();
         }
         self.state.member_leaves();
         let outcome = self.all_gone.wait_for_scope(&self.state.set, until);
@@ -174,22 +174,23 @@ impl<'scope> TaskScope<'scope, '_> {
         self.state.keep(handle);
     }
 
-    /// Asks all futures to end, also those that are spawned later; see [`JoinHandle::cancel`].
+    /// Asks all futures to end, also those that are spawned later; see [`JoinHandle::abort`].
     ///
     /// # Examples
     /// ```
     /// use manyhands::task;
     /// let ran = task::scope(|tasks| {
     ///     tasks.spawn(std::future::pending());
-    ///     tasks.cancel();
+    ///     tasks.abort_all();
     ///     "the end"
     /// });
     /// assert_eq!(ran, "the end");
     /// ```
-    pub fn cancel(&self) {
+    #[doc(alias = "cancel")]
+    pub fn abort_all(&self) {
         let mut tasks = lock(&self.state.tasks);
         tasks.is_cancelled = true;
-        tasks.handles.iter().for_each(JoinHandle::cancel);
+        tasks.handles.iter().for_each(JoinHandle::abort);
     }
 }
 
@@ -197,7 +198,7 @@ impl State {
     fn keep(&self, handle: JoinHandle<()>) {
         let mut tasks = lock(&self.tasks);
         if tasks.is_cancelled {
-            handle.cancel();
+            handle.abort();
         }
         if tasks.handles.len() >= tasks.tidied_at {
             tasks.handles.retain(|handle| !handle.is_finished());

@@ -30,7 +30,7 @@ pub struct TryTaskScope<'scope, 'env: 'scope, E> {
 ///
 /// # Errors
 /// [`GroupError`]: the first failure. A future that panics fails, as does one that is cancelled, by
-/// [`TryTaskScope::cancel`] or because the runtime is shut down.
+/// [`TryTaskScope::abort_all`] or because the runtime is shut down.
 ///
 /// # Panics
 /// If `body` does; the futures are cancelled and ended first. In a simulation, as [`scope`](super::scope()).
@@ -120,21 +120,22 @@ impl<'scope, E: Send> TryTaskScope<'scope, '_, E> {
 
 impl<E> TryTaskScope<'_, '_, E> {
     /// Asks all futures to end, also those that are spawned later; see
-    /// [`JoinHandle::cancel`](super::JoinHandle::cancel).
+    /// [`JoinHandle::abort`](super::JoinHandle::abort).
     ///
     /// # Examples
     /// ```
     /// use manyhands::task::{self, GroupFailure};
     /// let error = task::try_scope(|tasks| {
     ///     tasks.spawn(std::future::pending::<Result<(), ()>>());
-    ///     tasks.cancel();
+    ///     tasks.abort_all();
     /// })
     /// .unwrap_err();
     /// let GroupFailure::Ended(ended) = error.failure else { panic!("it never ends by itself") };
     /// assert!(ended.is_cancelled());
     /// ```
-    pub fn cancel(&self) {
-        self.scope.cancel();
+    #[doc(alias = "cancel")]
+    pub fn abort_all(&self) {
+        self.scope.abort_all();
     }
 }
 
@@ -162,7 +163,7 @@ impl<E> Drop for Member<'_, '_, E> {
             let index = self.index;
             *first_failure = Some(GroupError { index, failure });
             drop(first_failure);
-            self.scope.cancel();
+            self.scope.abort_all();
         }
     }
 }

@@ -49,7 +49,7 @@ pub struct WhenAny<T> {
 /// let tasks = [task::spawn(std::future::pending()), task::spawn(async { 7 })];
 /// let first = task::block_on(task::when_any(tasks));
 /// assert_eq!((first.index, first.result.unwrap()), (1, 7));
-/// first.others.iter().for_each(task::JoinHandle::cancel);
+/// first.others.iter().for_each(task::JoinHandle::abort);
 /// ```
 #[derive(Debug)]
 #[non_exhaustive]

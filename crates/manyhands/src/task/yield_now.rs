@@ -1,5 +1,6 @@
 //! Yielding to other tasks.
 
+use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -17,16 +18,12 @@ use std::task::{Context, Poll};
 /// assert_eq!(handle.join().unwrap(), "done");
 /// ```
 #[doc(alias = "Task.Yield")]
-pub fn yield_now() -> YieldNow {
+pub fn yield_now() -> impl Future<Output = ()> + Send + Unpin + fmt::Debug {
     YieldNow { has_yielded: false }
 }
 
-/// The future of [`yield_now`].
-///
-/// Example: see [`yield_now`].
 #[derive(Debug)]
-#[must_use = "futures do nothing unless awaited"]
-pub struct YieldNow {
+struct YieldNow {
     has_yielded: bool,
 }
 

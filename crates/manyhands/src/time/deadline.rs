@@ -84,7 +84,7 @@ struct Waiter(Mutex<Option<JoinHandle<()>>>);
 
 impl Drop for Waiter {
     fn drop(&mut self) {
-        lock(&self.0).iter().for_each(JoinHandle::cancel);
+        lock(&self.0).iter().for_each(JoinHandle::abort);
     }
 }
 

@@ -256,7 +256,7 @@ fn a_task_that_is_cancelled_while_it_waits_leaves_its_place_to_the_next() {
         let held = Arc::clone(&permits).acquire_many_owned(2).await.unwrap();
         let first = spawn_waiting(Arc::clone(&permits).acquire_many_owned(2)).await;
         let second = spawn_waiting(Arc::clone(&permits).acquire_owned()).await;
-        first.cancel();
+        first.abort();
         assert!(first.await.unwrap_err().is_cancelled());
         drop(held);
         drop(second.await.unwrap().unwrap());
@@ -266,7 +266,7 @@ fn a_task_that_is_cancelled_while_it_waits_leaves_its_place_to_the_next() {
         let held = Arc::clone(&mutex).lock_owned().await;
         let first = spawn_waiting(Arc::clone(&mutex).lock_owned()).await;
         let second = spawn_waiting(Arc::clone(&mutex).lock_owned()).await;
-        first.cancel();
+        first.abort();
         assert!(first.await.unwrap_err().is_cancelled());
         drop(held);
         drop(second.await.unwrap());
@@ -277,7 +277,7 @@ fn a_task_that_is_cancelled_while_it_waits_leaves_its_place_to_the_next() {
         let reads = Arc::clone(&lock).read_owned().await;
         let writer = spawn_waiting(Arc::clone(&lock).write_owned()).await;
         let reader = spawn_waiting(Arc::clone(&lock).read_owned()).await;
-        writer.cancel();
+        writer.abort();
         assert!(writer.await.unwrap_err().is_cancelled());
         drop(reader.await.unwrap());
         drop(reads);
@@ -294,7 +294,7 @@ fn what_was_given_to_a_task_that_is_cancelled_goes_to_the_next() {
             let second = spawn_waiting(Arc::clone(&permits).acquire_owned()).await;
             // The only worker has no time to poll it in between; one of two perhaps has.
             permits.add_permits(1);
-            first.cancel();
+            first.abort();
             drop(first.await);
             drop(second.await.unwrap().unwrap());
             assert_eq!(permits.available_permits(), 1);
@@ -303,7 +303,7 @@ fn what_was_given_to_a_task_that_is_cancelled_goes_to_the_next() {
             let first = spawn_waiting(Arc::clone(&notify).notified_owned()).await;
             let second = spawn_waiting(Arc::clone(&notify).notified_owned()).await;
             notify.notify_one();
-            first.cancel();
+            first.abort();
             if first.await.is_ok() {
                 notify.notify_one();
             }
@@ -425,7 +425,7 @@ fn a_task_that_is_cancelled_at_a_barrier_has_arrived() {
         let barrier = Arc::new(Barrier::new(2));
         let of_task = Arc::clone(&barrier);
         let gone = spawn_waiting(async move { of_task.wait().await.is_leader() }).await;
-        gone.cancel();
+        gone.abort();
         assert!(gone.await.unwrap_err().is_cancelled());
         assert!(barrier.wait().await.is_leader());
     });
@@ -452,7 +452,7 @@ fn a_cell_is_initialized_once_and_by_the_next_task_if_the_first_is_cancelled() {
         let others: Vec<_> = others.collect();
         task::yield_now().await;
         assert!(!others.iter().any(JoinHandle::is_finished));
-        first.cancel();
+        first.abort();
         assert!(first.await.unwrap_err().is_cancelled());
         assert_eq!(all(others).await, [42; 10]);
         assert_eq!(calls.load(Ordering::SeqCst), 1);

@@ -107,7 +107,7 @@ fn each_task_is_sent_once_and_again_when_it_has_changed_or_is_gone() {
         std::thread::yield_now();
     }
     assert_eq!(listener.ask("changes"), (vec![a.clone()], vec![]));
-    ends.cancel();
+    ends.abort();
     drop(ends.join());
     assert_eq!(listener.ask("changes"), (vec![], vec![b]));
     let mut other = Listener::connect("once: ");

@@ -446,7 +446,7 @@ fn a_future_that_was_moved_since_its_poll_leaves_no_wait_when_it_is_dropped() {
     });
     let kinds: Vec<_> = waits.iter().map(|wait| wait.kind).collect();
     assert_eq!(kinds, [WaitKind::Outside]);
-    task.cancel();
+    task.abort();
     gate.store(true, Ordering::SeqCst);
 }
 

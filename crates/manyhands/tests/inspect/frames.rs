@@ -41,7 +41,7 @@ fn a_waiting_task_shows_its_frames_with_their_lines_around_its_wait() {
     assert!(task.frames.iter().all(|frame| frame.at.file() == file!()));
     // The line of the wait is still that which awaits it, not one of this library.
     assert_eq!(task.waits[0].at.file(), file!());
-    outer.cancel();
+    outer.abort();
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn a_wait_that_is_not_recorded_shows_its_frames_and_one_that_has_ended_is_gone()
     let names: Vec<_> = task.frames.iter().map(|frame| frame.name).collect();
     assert_eq!(names, ["work", "second"]);
     assert!(task.waits.is_empty());
-    work.cancel();
+    work.abort();
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn futures_that_are_polled_side_by_side_have_frames_of_their_own_until_they_are_
         (chains(&task) == [["after"]]).then_some(task)
     });
     assert_eq!(task.frames.len(), 1);
-    select.cancel();
+    select.abort();
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn a_call_that_blocks_the_thread_shows_the_frames_around_it() {
         (chains(&task), task.frames.len()),
         (vec![vec!["around"]], 1)
     );
-    blocks.cancel();
+    blocks.abort();
 }
 
 #[test]

@@ -221,7 +221,7 @@ fn a_frozen_task_that_is_cancelled_is_dropped_without_another_poll() {
             sender.send_blocking(1).unwrap();
             held(&name);
         }
-        clerk.cancel();
+        clerk.abort();
         assert!(end_of(clerk).unwrap_err().is_cancelled());
         assert!(is_dropped.load(Ordering::SeqCst));
         let gone = client.thaw_task(&number).unwrap_err();
@@ -454,7 +454,7 @@ fn what_cannot_be_frozen_or_thawed_is_refused_and_the_connection_goes_on() {
         assert!(reason(&refused).contains(part), "{number}: {refused}");
     }
     assert!(client.view(0).is_ok());
-    pends.cancel();
+    pends.abort();
     drop(go);
     assert!(end_of(closure).unwrap());
 }

@@ -167,7 +167,7 @@ fn cancel(subjects: &[Subject]) {
             thread::yield_now();
         }
         subject.known.may_be_dropped.store(true, Ordering::SeqCst);
-        subject.task.cancel();
+        subject.task.abort();
     }
 }
 

@@ -79,5 +79,5 @@ fn tasks_that_wait_for_task_groups_are_counted_by_the_names_of_these_wherever_th
     });
     let named = |name: &str| Some(name.to_owned());
     assert_eq!(counted, [(1, named("mails")), (2, named("uploads"))]);
-    waiters.iter().for_each(task::JoinHandle::cancel);
+    waiters.iter().for_each(task::JoinHandle::abort);
 }

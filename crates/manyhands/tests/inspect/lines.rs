@@ -17,7 +17,7 @@ fn the_first_of_several_tasks_is_waited_for_on_the_line_of_its_await() {
     let listed = waiting("lines: any");
     assert_waits_at(&listed, HERE, &["first.await"; 2]);
     assert!(listed.waits.iter().all(|wait| wait.kind == WaitKind::Task));
-    waits.cancel();
+    waits.abort();
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn what_all_or_the_first_of_several_futures_wait_for_has_the_line_of_their_await
         HERE,
         &["run_until_cancelled(inner", "run_until_cancelled(inner"],
     );
-    tasks.iter().for_each(task::JoinHandle::cancel);
+    tasks.iter().for_each(task::JoinHandle::abort);
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn what_a_future_waits_for_inside_of_all_keeps_its_own_line() {
         at.file() == HERE.0 && line.contains("// the wait"),
         "{line}"
     );
-    waits.cancel();
+    waits.abort();
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn a_task_whose_waker_is_kept_elsewhere_waits_for_something_outside_on_the_line_
     let mut lines = text.lines().filter(|line| line.contains("outside: plain"));
     let line = lines.next().unwrap();
     assert!(line.contains("something outside this library"), "{line}");
-    task.cancel();
+    task.abort();
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_wait_outside_names_the_frame_in_which_nothing_recorded_waits_and_its_line()
     let view = client.view(usize::MAX).unwrap();
     let text = manyhands_inspect::text(&view);
     assert!(text.contains("serve › request"), "{text}");
-    task.cancel();
+    task.abort();
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn several_waits_outside_are_one_for_each_frame_but_no_more_than_there_are_waker
         (WaitKind::Outside, Some("two")),
     ];
     assert_eq!(frames(&waiting("outside: several")), expected);
-    task.cancel();
+    task.abort();
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn tasks_that_wait_outside_in_the_same_frame_are_one_group_with_its_line() {
     let text = manyhands_inspect::stacks::merged_text(&graph, "tasks", |_| String::new());
     let words = "waits for something outside this library";
     assert!(text.contains(words), "{text}");
-    tasks.iter().for_each(task::JoinHandle::cancel);
+    tasks.iter().for_each(task::JoinHandle::abort);
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn each_wait_of_a_task_has_a_stack_of_its_own_and_a_future_that_was_dropped_has_
     let places: Vec<usize> = raw.leaves.iter().map(|leaf| leaf.wait).collect();
     assert_eq!(places, [0, 1], "{raw:?}");
     assert!(raw.leaves.iter().all(|leaf| leaf.registers.is_some()));
-    several.cancel();
+    several.abort();
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn the_client_finds_the_socket_by_the_number_of_the_process_and_shows_its_tasks(
     );
     assert!(!text.contains('\x1b'));
     assert_eq!(client.view(1).unwrap().tasks.len(), 1);
-    waits.cancel();
+    waits.abort();
 }
 
 #[test]

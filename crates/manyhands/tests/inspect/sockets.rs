@@ -86,6 +86,6 @@ fn a_timer_of_tokio_is_outside_and_its_driver_ends_the_wait() {
     });
     assert_eq!(listed.waits[0].kind, WaitKind::Outside);
     assert_eq!(Some(listed.waits[0].at), listed.spawned_at);
-    sleeper.cancel();
+    sleeper.abort();
     drop(entered);
 }

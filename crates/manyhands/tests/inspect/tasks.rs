@@ -58,7 +58,7 @@ fn a_task_that_is_cancelled_or_panics_leaves_the_list() {
     diagnostics::open();
     let cancelled = spawn("left: cancelled", pending::<()>());
     waiting("left: cancelled");
-    cancelled.cancel();
+    cancelled.abort();
     assert!(cancelled.join().is_err());
     let failed = task::Builder::new().name("left: panicked");
     let failed = failed.run(|| std::panic::resume_unwind(Box::new("no")));
@@ -86,7 +86,7 @@ fn a_task_knows_which_one_has_spawned_it() {
     assert_eq!(child.parent, Some(listed.number));
     assert_eq!(listed.parent, None);
     assert_eq!(listed.waits[0].owner, Some(child.number));
-    parent.cancel();
+    parent.abort();
 }
 
 #[test]
@@ -210,5 +210,5 @@ fn a_task_shows_its_priority_also_over_the_socket_and_in_the_table() {
         let line = text.lines().find(|line| line.contains(name)).unwrap();
         assert_eq!(line.trim_end().ends_with(word), word != "normal", "{line}");
     }
-    tasks.iter().for_each(task::JoinHandle::cancel);
+    tasks.iter().for_each(task::JoinHandle::abort);
 }

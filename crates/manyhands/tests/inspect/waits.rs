@@ -27,7 +27,7 @@ fn a_task_that_awaits_another_names_it_and_its_own_line() {
     assert_eq!(format!("{:x}", wait.resource), handle_id.to_string());
     assert!(wait.is_direct && !listed.may_wait_for_more);
     assert!(slow.waits.is_empty(), "the library does not know");
-    waits.cancel();
+    waits.abort();
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn each_kind_of_wait_is_named_with_its_line() {
         );
         assert!(!task.may_wait_for_more, "{name}");
     }
-    tasks.iter().for_each(task::JoinHandle::cancel);
+    tasks.iter().for_each(task::JoinHandle::abort);
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn receivers_of_broadcast_and_watch_wait_for_an_item_of_their_channel() {
     }
 }
 
-#[cfg(feature = "sink")]
+#[cfg(feature = "futures")]
 #[test]
 fn a_sink_that_has_an_item_waits_for_room_in_its_channel() {
     use futures::Sink;
@@ -156,7 +156,7 @@ fn a_sink_that_has_an_item_waits_for_room_in_its_channel() {
     assert_eq!(wait.resource, end.waits[0].resource);
     assert_eq!(receiver.recv_blocking(), Ok(1));
     assert_eq!(sends.join().unwrap(), Ok(()));
-    closed.cancel();
+    closed.abort();
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn an_async_loop_that_can_get_other_limits_waits_for_its_items_only() {
     gates[1].cancel();
     let task = waits_for(None);
     assert!(!task.may_wait_for_more, "{task:?}");
-    waits.cancel();
+    waits.abort();
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn both_ends_of_a_channel_wait_for_the_same_resource() {
     assert_eq!(resource("ends: reader"), resource("ends: closed"));
     sender.send_blocking(1).unwrap();
     assert_eq!(reader.join().unwrap(), Ok(1));
-    closed.cancel();
+    closed.abort();
 }
 
 #[test]
@@ -273,7 +273,7 @@ fn a_wait_with_a_time_limit_is_two_waits() {
         .map(|wait| wait.kind)
         .collect();
     assert_eq!(kinds, [WaitKind::Task, WaitKind::Timer]);
-    limited.cancel();
+    limited.abort();
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn a_wait_that_was_given_up_in_the_same_poll_is_not_shown() {
         slow.await
     });
     assert_waits_at(&waiting("given up: waits"), HERE, &["slow.await"]);
-    waits.cancel();
+    waits.abort();
 }
 
 /// Polls it once.
@@ -314,7 +314,7 @@ fn timers_and_groups_that_were_given_up_in_the_same_poll_are_not_shown() {
         slow.await
     });
     assert_waits_at(&waiting("given up too: waits"), HERE, &["slow.await"]);
-    waits.cancel();
+    waits.abort();
 }
 
 #[test]
@@ -336,7 +336,7 @@ fn a_wait_for_something_unknown_beside_a_known_one_is_noticed() {
     let kinds: Vec<_> = listed.waits.iter().map(|wait| wait.kind).collect();
     assert_eq!(kinds, [WaitKind::Task, WaitKind::Outside]);
     assert!(listed.may_wait_for_more);
-    waits.cancel();
+    waits.abort();
 }
 
 #[test]
@@ -372,7 +372,7 @@ fn a_task_that_waits_for_a_group_waits_for_its_name() {
     let text = manyhands_inspect::text(&view.unwrap());
     assert!(text.contains("group 'requests\\u{1b}[2J'"), "{text}");
     for task in tasks {
-        task.cancel();
+        task.abort();
         assert!(task.join().is_err());
     }
 }
@@ -442,7 +442,7 @@ fn functions_of_the_library_that_wait_are_shown_on_the_line_that_calls_them() {
         let has_part = |line: &&str| parts.iter().any(|part| line.contains(*part));
         assert!(lines.iter().all(has_part), "{name}: {lines:?}");
     }
-    tasks.iter().for_each(task::JoinHandle::cancel);
+    tasks.iter().for_each(task::JoinHandle::abort);
 }
 
 #[test]
@@ -489,7 +489,7 @@ fn what_waits_inside_a_combinator_is_not_taken_for_all_there_is() {
     assert_eq!(direct.len(), 1);
     assert_eq!(direct[0].kind, WaitKind::Group);
     assert_eq!(listed.waits.len(), 3);
-    all.cancel();
+    all.abort();
 }
 
 /// Is polled again for each kick, and waits for an item all the time.
@@ -561,5 +561,5 @@ fn each_tick_of_an_interval_is_a_wait_of_its_own() {
         let wait = &task.waits[0];
         (task.polls > 3 && wait.waiting_for < task.in_state + GAP).then_some(())
     });
-    ticks.cancel();
+    ticks.abort();
 }

@@ -59,7 +59,7 @@ fn results_are_given_as_items_end() {
             time::sleep(Duration::from_millis(millis)).await;
             millis
         };
-        let mut results = parallel::stream_async_unordered([30, 10, 20], body);
+        let mut results = parallel::async_options().stream_async_unordered([30, 10, 20], body);
         let start = time::now();
         for expected in [10, 20, 30] {
             assert_eq!(results.next().await, Some(expected));
@@ -116,13 +116,14 @@ fn a_stream_that_is_dropped_cancels_its_items() {
 #[test]
 fn a_panic_comes_through_the_stream_and_ends_it() {
     for seed in 0..10 {
-        let mut results = parallel::stream_async_unordered(0..50, |i: u64| async move {
-            time::sleep(Duration::from_millis(i)).await;
-            if i == 20 {
-                blow("twenty");
-            }
-            i
-        });
+        let mut results =
+            parallel::async_options().stream_async_unordered(0..50, |i: u64| async move {
+                time::sleep(Duration::from_millis(i)).await;
+                if i == 20 {
+                    blow("twenty");
+                }
+                i
+            });
         let panics = panics_of(|| {
             simulate(seed, async { while results.next().await.is_some() {} });
         });

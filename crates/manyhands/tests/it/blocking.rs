@@ -247,7 +247,7 @@ fn every_wait_of_this_library_lets_another_thread_run() {
     on_runtime(1, |runtime| {
         let _entered = runtime.enter();
         // Each of these waits, on the only worker, for another thread.
-        let (sender, receiver) = channel::rendezvous::<u32>();
+        let (sender, receiver) = channel::bounded::<u32>(0);
         let received = task::run(move || receiver.recv_blocking().unwrap());
         let sent = task::run(move || sender.send_blocking(1).unwrap());
         sent.join().unwrap();

@@ -4,10 +4,7 @@ use crate::support::{on_runtime, receive, within};
 use futures::executor::block_on;
 use futures::future::{Either, FutureExt, select};
 use futures::{StreamExt, select_biased};
-use manyhands::channel::{
-    self, Receiver, RecvTimeoutError, SendError, SendTimeoutError, Sender, TryRecvError,
-    TrySendError, WhenFull,
-};
+use manyhands::channel::{self, Receiver, SendError, Sender, TryRecvError, TrySendError, WhenFull};
 use manyhands::task;
 use std::collections::VecDeque;
 use std::error::Error;
@@ -25,8 +22,8 @@ fn kinds() -> [(&'static str, Ends<u64>); 5] {
         ("unbounded", channel::unbounded()),
         ("bounded(1)", channel::bounded(1)),
         ("bounded(7)", channel::bounded(7)),
-        ("rendezvous", channel::rendezvous()),
-        ("prioritized", channel::prioritized()),
+        ("rendezvous", channel::bounded(0)),
+        ("prioritized", channel::options().prioritized()),
     ]
 }
 
@@ -293,7 +290,7 @@ fn the_callback_may_use_the_channel() {
 
 #[test]
 fn a_rendezvous_holds_nothing_and_skips_a_waiter_that_gave_up() {
-    let (sender, receiver) = channel::rendezvous();
+    let (sender, receiver) = channel::bounded(0);
     assert_eq!((sender.len(), sender.capacity()), (0, Some(0)));
     assert_eq!(sender.try_send(1), Err(TrySendError::Full(1)));
     let mut given_up = sender.send(1);
@@ -309,7 +306,7 @@ fn a_rendezvous_holds_nothing_and_skips_a_waiter_that_gave_up() {
 
 #[test]
 fn a_send_meets_a_receiver_that_waits() {
-    let (sender, receiver) = channel::rendezvous();
+    let (sender, receiver) = channel::bounded(0);
     let mut waiting = receiver.recv();
     assert!(is_pending(&mut waiting));
     assert_eq!(sender.try_send(1), Ok(()));
@@ -429,13 +426,13 @@ fn waiting_ends_when_the_time_is_over() {
             let (sender, receiver) = channel::bounded(capacity);
             let _ = sender.try_send(0);
             let late = sender.send_timeout_blocking(1, Duration::from_millis(2));
-            assert_eq!(late, Err(SendTimeoutError::Timeout(1)));
+            assert_eq!(late, Err(TrySendError::Full(1)));
             let _ = receiver.try_recv();
             let late = receiver.recv_timeout_blocking(Duration::from_millis(2));
-            assert_eq!(late, Err(RecvTimeoutError::Timeout));
+            assert_eq!(late, Err(TryRecvError::Empty));
             sender.close();
             let closed = receiver.recv_timeout_blocking(Duration::MAX);
-            assert!(matches!(closed, Err(RecvTimeoutError::Closed(_))));
+            assert!(matches!(closed, Err(TryRecvError::Closed(_))));
         }
     });
 }
@@ -553,7 +550,7 @@ fn a_dropped_task_may_own_an_end_of_the_channel_it_waits_for() {
 #[test]
 fn a_worker_that_blocks_in_a_channel_lets_another_run() {
     on_runtime(1, |runtime| {
-        let (sender, receiver) = channel::rendezvous();
+        let (sender, receiver) = channel::bounded(0);
         let (waiting, sending) = runtime.install(|| {
             (
                 task::run(move || receiver.recv_blocking()),

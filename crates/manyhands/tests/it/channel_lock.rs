@@ -63,7 +63,7 @@ fn drops(ends: fn() -> (Sender<Looks>, Receiver<Looks>)) {
 fn items_may_use_their_channel_when_they_are_dropped() {
     drops(|| channel::bounded(3));
     drops(channel::unbounded);
-    drops(channel::prioritized);
+    drops(|| channel::options().prioritized());
 }
 
 /// A waker that reads the channel when it is woken and when it is dropped.
@@ -90,7 +90,7 @@ fn wakers_may_use_the_channel_when_they_are_woken_and_when_they_are_dropped() {
     within(LIMIT_SECS, || {
         for ends in [
             || channel::bounded(1),
-            channel::rendezvous,
+            || channel::bounded(0),
             channel::unbounded,
         ] {
             let (sender, receiver) = ends();

@@ -52,7 +52,7 @@ fn a_channel_is_writable_while_it_has_room_and_until_it_is_closed() {
 
 #[test]
 fn a_rendezvous_is_met_only_by_who_receives_or_sends() {
-    let (sender, receiver) = channel::rendezvous();
+    let (sender, receiver) = channel::bounded(0);
     let mut readable = receiver.wait_ready();
     let mut writable = sender.wait_ready();
     assert!((&mut readable).now_or_never().is_none());
@@ -179,11 +179,11 @@ fn passes_everything(ends: fn() -> (Sender<u64>, Receiver<u64>)) {
 #[test]
 fn everything_passes_although_some_wait_without_taking() {
     within(120, || {
-        passes_everything(channel::rendezvous);
+        passes_everything(|| channel::bounded(0));
         passes_everything(|| channel::bounded(1));
         passes_everything(|| channel::bounded(16));
         passes_everything(channel::unbounded);
-        passes_everything(channel::prioritized);
+        passes_everything(|| channel::options().prioritized());
     });
 }
 

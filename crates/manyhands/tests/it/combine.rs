@@ -160,7 +160,7 @@ fn when_any_chooses_what_is_done_in_argument_order_and_refuses_none() {
             let first = task::block_on(task::when_any([never].into_iter().chain(done)));
             assert_eq!((first.index, first.result.unwrap()), (1, 0));
             assert_eq!(first.others.len(), 2);
-            first.others[0].cancel();
+            first.others[0].abort();
         });
     });
     let panics = panics_of(|| task::when_any::<u8>([]));
@@ -385,7 +385,7 @@ fn panics_and_cancellations_are_failures_of_a_task_scope() {
 
             let cancelled = task::try_scope(|scope| {
                 scope.spawn(pending::<Result<(), String>>());
-                scope.cancel();
+                scope.abort_all();
             });
             assert!(is_cancelled(&cancelled.unwrap_err()));
 
@@ -439,7 +439,7 @@ fn continuations_follow_whatever_the_outcome_and_15_000_of_them_end() {
 
             let never = task::spawn(pending::<()>());
             let middle = never.then(|_| ());
-            middle.cancel();
+            middle.abort();
             let last = middle.then(|outcome| outcome.unwrap_err().is_cancelled());
             assert!(last.join().unwrap());
         });
@@ -477,7 +477,7 @@ fn a_cancellation_ends_waits_and_drops_their_futures() {
             };
             ledger.make_all().into_iter().map(spawn).collect()
         });
-        handles[7].cancel();
+        handles[7].abort();
         source.cancel();
         for (i, handle) in handles.into_iter().enumerate() {
             match handle.join() {

@@ -133,7 +133,7 @@ fn a_completion_that_is_dropped_while_it_waits_is_forgotten() {
             (0..20).map(spawn).collect()
         });
         for handle in waiting.iter().step_by(2) {
-            handle.cancel();
+            handle.abort();
         }
         completer.complete(Arc::new(ledger.make(0)));
         for handle in waiting {

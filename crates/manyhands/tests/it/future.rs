@@ -132,8 +132,8 @@ fn a_cancelled_future_is_dropped_and_its_handle_gets_the_error() {
             })
         });
         wait_until("the task waits", || gate.waits());
-        handle.cancel();
-        handle.cancel();
+        handle.abort();
+        handle.abort();
         let error = handle.join().unwrap_err();
         assert!(error.is_cancelled());
         assert_eq!(error.to_string(), "the task was cancelled");
@@ -177,7 +177,7 @@ fn a_future_that_is_cancelled_from_outside_is_dropped_on_a_thread_of_the_runtime
                 if i % 2 == 0 {
                     receive(&polled);
                 }
-                handle.cancel();
+                handle.abort();
                 let place = receive(&dropped);
                 assert!(threads.lock().unwrap().contains(&place));
                 assert!(handle.join().unwrap_err().is_cancelled());
@@ -198,7 +198,7 @@ fn a_queued_closure_that_is_cancelled_never_runs() {
             let queued = task::run(move || ran.fetch_add(1, Ordering::SeqCst));
             (blocker, queued)
         });
-        queued.cancel();
+        queued.abort();
         release.send(()).unwrap();
         blocker.join().unwrap();
         assert!(queued.join().unwrap_err().is_cancelled());

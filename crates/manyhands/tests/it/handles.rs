@@ -159,7 +159,7 @@ fn an_abort_handle_cancels_a_task_that_somebody_else_awaits() {
         assert_eq!(abort.location(), waits.location());
         assert!(!abort.is_finished());
         let waiter = thread::spawn(|| waits.join());
-        abort.cancel();
+        abort.abort();
         let outcome = waiter.join().expect("nothing panics");
         assert!(outcome.unwrap_err().is_cancelled() && abort.is_finished());
     });
@@ -190,7 +190,7 @@ fn a_detached_task_ends_by_its_abort_handle_and_without_it() {
             queued.abort_handle(),
         ];
         drop((waits, ends, ended, queued));
-        aborts.iter().for_each(AbortHandle::cancel);
+        aborts.iter().for_each(AbortHandle::abort);
         drop(let_go);
         blocked.join().expect("it only waits");
         wait_until("all have ended", || {
@@ -213,7 +213,7 @@ fn abort_handles_and_handles_of_many_tasks_end_in_any_order() {
         let aborter = thread::spawn(move || {
             for (n, abort) in brought.into_iter().enumerate() {
                 if n % 3 == 0 {
-                    abort.cancel();
+                    abort.abort();
                 }
                 drop(abort.clone());
             }
@@ -329,7 +329,7 @@ fn a_closed_tracker_waits_for_all_tasks_and_keeps_none_of_them() {
                         let _kept = thing;
                         std::future::pending::<()>().await;
                     });
-                    task.cancel();
+                    task.abort();
                     task
                 }
             };
@@ -380,14 +380,14 @@ fn a_tracked_task_counts_until_it_is_dropped_although_it_never_began() {
             Looks(say, tracker.clone()),
         );
         let future = tracker.spawn(async move { drop(first) });
-        future.cancel();
+        future.abort();
         drop(future);
         drop(let_go);
         blocked.join().expect("it only waits");
         assert_eq!(receive(&seen), 1);
         let (let_go, blocked) = block(&runtime);
         let closure = tracker.run(move || drop(second));
-        closure.cancel();
+        closure.abort();
         drop(let_go);
         blocked.join().expect("it only waits");
         assert!(closure.join().unwrap_err().is_cancelled());

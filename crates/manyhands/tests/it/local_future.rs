@@ -83,7 +83,7 @@ fn a_local_future_is_woken_and_cancelled_from_outside() {
         let (registry, waiting, cancelled) = handles;
         completer.complete(5);
         assert_eq!(waiting.join().unwrap(), (5, true));
-        cancelled.cancel();
+        cancelled.abort();
         assert!(cancelled.join().unwrap_err().is_cancelled());
         assert_eq!(receive(&receiver), registry);
     });
@@ -102,7 +102,7 @@ fn a_local_future_that_is_cancelled_before_its_first_poll_is_dropped_on_its_work
                 });
                 // The worker is here, so it has not polled.
                 let canceller = thread::spawn(move || {
-                    local.cancel();
+                    local.abort();
                     local
                 });
                 let local = canceller.join().unwrap();

@@ -2,10 +2,7 @@
 
 use crate::support::{message_of, on_runtime, panics_of, within};
 use manyhands::cancel::TokenSource;
-use manyhands::channel::{
-    self, RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError,
-    broadcast,
-};
+use manyhands::channel::{self, RecvError, SendError, TryRecvError, TrySendError, broadcast};
 use manyhands::parallel::{self, async_options, options};
 use manyhands::query::prelude::*;
 use manyhands::{Runtime, task, time};
@@ -170,7 +167,7 @@ fn a_closed_channel_is_a_typed_error_that_gives_the_item_back() {
     assert_eq!(sender.send_blocking(1), Err(SendError(1)));
     assert_eq!(sender.try_send(2), Err(TrySendError::Closed(2)));
     let late = sender.send_timeout_blocking(3, Duration::ZERO);
-    assert_eq!(late, Err(SendTimeoutError::Closed(3)));
+    assert_eq!(late, Err(TrySendError::Closed(3)));
     assert_eq!(task::block_on(sender.send(4)), Err(SendError(4)));
 
     let (sender, receiver) = channel::unbounded::<u8>();
@@ -181,7 +178,7 @@ fn a_closed_channel_is_a_typed_error_that_gives_the_item_back() {
     let tried = receiver.try_recv();
     assert_eq!(tried, Err(TryRecvError::Closed(closed.clone())));
     let late = receiver.recv_timeout_blocking(Duration::ZERO);
-    assert_eq!(late, Err(RecvTimeoutError::Closed(closed)));
+    assert_eq!(late, Err(TryRecvError::Closed(closed)));
 
     let (sender, mut receiver) = broadcast(1);
     sender.close();
@@ -200,10 +197,10 @@ fn a_closed_channel_is_a_typed_error_that_gives_the_item_back() {
 fn a_limit_of_no_time_is_over_at_once() {
     let (sender, receiver) = channel::bounded(1);
     let waited = receiver.recv_timeout_blocking(Duration::ZERO);
-    assert_eq!(waited, Err(RecvTimeoutError::Timeout));
+    assert_eq!(waited, Err(TryRecvError::Empty));
     sender.send_blocking(1).unwrap();
     let waited = sender.send_timeout_blocking(2, Duration::ZERO);
-    assert_eq!(waited, Err(SendTimeoutError::Timeout(2)));
+    assert_eq!(waited, Err(TrySendError::Full(2)));
 }
 
 #[test]

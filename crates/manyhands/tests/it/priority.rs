@@ -294,7 +294,7 @@ fn waiting_futures_of_any_priority_are_dropped_when_the_runtime_ends() {
             let waiting = Builder::new()
                 .priority(priority)
                 .spawn(std::future::pending::<()>());
-            waiting.cancel();
+            waiting.abort();
             assert!(waiting.join().unwrap_err().is_cancelled());
             drop(
                 Builder::new()

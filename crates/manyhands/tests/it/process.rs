@@ -131,7 +131,7 @@ fn in_forked_children() {
 
     // The parent notices nothing.
     assert_eq!(runtime.install(|| task::run(|| 7)).join().unwrap(), 7);
-    waits.cancel();
+    waits.abort();
     let mut waits = Some(waits);
     let mut runtime = Some(runtime);
     assert_refused(|| waits.take().map(task::JoinHandle::join));

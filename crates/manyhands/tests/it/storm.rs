@@ -120,9 +120,9 @@ impl Weather {
     /// What an outside thread does with a task.
     fn treat(&self, id: usize, handle: JoinHandle<Counted>) {
         match self.random(id, 5, 6) {
-            0 => handle.cancel(),
+            0 => handle.abort(),
             1 => {
-                handle.cancel();
+                handle.abort();
                 drop(handle.join());
             }
             2 => drop(task::block_on(handle)),

@@ -6,14 +6,14 @@ use manyhands::channel::{self, broadcast, watch};
 use manyhands::diagnostics::Metrics;
 use manyhands::parallel::{
     AsyncLoop, AsyncResults, Cancellable, ConcurrencyError, Control, Failure, Failures, FromIter,
-    FromStream, LocalOptions, LoopHandle, Options, Outcome, Spawned, SpawnedLoop,
-    SpawnedLoopHandle, Uncancellable, options,
+    LocalOptions, LoopHandle, Options, Outcome, Spawned, SpawnedLoop, SpawnedLoopHandle,
+    Uncancellable, options,
 };
 use manyhands::query::{IntoParQuery, Query};
 use manyhands::simulation::{Deadlock, Simulation};
 use manyhands::task::{
     self, AbortHandle, Completer, Completion, CompletionError, GroupError, JoinError, JoinHandle,
-    TaskGroup, TaskId, TaskScope, TryTaskScope, WhenAll, WhenAny, WhenEach, YieldNow,
+    TaskGroup, TaskId, TaskScope, TryTaskScope, WhenAll, WhenAny, WhenEach,
 };
 use manyhands::time::{Elapsed, Interval, MissedTickBehavior, Sleep, Timeout};
 use manyhands::{
@@ -21,6 +21,7 @@ use manyhands::{
     ShutdownReport,
 };
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::error::Error;
 use std::fmt::{Debug, Display};
 use std::marker::{PhantomData, PhantomPinned};
@@ -28,6 +29,7 @@ use std::ops::Range;
 
 const fn is_sent<T: Send>() {}
 const fn is_shared<T: Sync>() {}
+const fn can_be_sent<T: Send>(_: &T) {}
 const fn is_printed<T: Debug>() {}
 const fn is_copied<T: Copy>() {}
 const fn is_cloned<T: Clone>() {}
@@ -63,7 +65,6 @@ const _: () = {
     is_sent::<WhenAll<JoinHandle<Cell<u8>>>>();
     is_sent::<WhenAny<Cell<u8>>>();
     is_sent::<WhenEach<Cell<u8>>>();
-    is_sent::<YieldNow>();
     is_sent::<UntilCancelled>();
     is_sent::<TokenSource>();
     is_sent::<Token>();
@@ -136,7 +137,6 @@ const _: () = {
     is_shared::<SpawnedLoop<Cell<u8>>>();
     is_sent::<Options<'_, Spawned<'_>>>();
     is_sent::<AsyncResults<'_, u8>>();
-    is_sent::<FromStream<u8>>();
     is_shared::<LoopHandle>();
     is_shared::<SpawnedLoopHandle>();
 };
@@ -177,7 +177,6 @@ const _: () = {
     is_printed::<FromIter<Range<u8>>>();
     is_printed::<AsyncLoop<'_, Unprintable>>();
     is_printed::<AsyncResults<'_, Unprintable>>();
-    is_printed::<FromStream<Unprintable>>();
     is_printed::<LoopHandle>();
     is_printed::<SpawnedLoop<Unprintable>>();
     is_printed::<SpawnedLoopHandle>();
@@ -296,6 +295,23 @@ fn options_can_be_kept_and_used_again() {
     }
 }
 
+/// Futures that have no name; that they are `Unpin` is part of the functions' types.
+const _: fn(&channel::Sender<Cell<u8>>, &channel::Receiver<Cell<u8>>) = |sender, receiver| {
+    let (mut sent, mut received) = (VecDeque::new(), Vec::new());
+    can_be_sent(&sender.send(Cell::new(1)));
+    can_be_sent(&sender.send_many(&mut sent));
+    can_be_sent(&sender.wait_ready());
+    can_be_sent(&sender.wait_closed());
+    can_be_sent(&receiver.recv());
+    can_be_sent(&receiver.recv_many(&mut received, 1));
+    can_be_sent(&receiver.wait_drained());
+};
+const _: fn(&mut broadcast::Receiver<u8>, &mut watch::Receiver<u8>) = |broadcast, watch| {
+    can_be_sent(&broadcast.recv());
+    can_be_sent(&watch.changed());
+    can_be_sent(&watch.wait_for(|n| *n == 1));
+};
+
 /// Ends of channels can be sent and shared if their items can be sent; futures of theirs are never pinned.
 const _: () = {
     is_sent::<channel::Sender<Cell<u8>>>();
@@ -314,35 +330,19 @@ const _: () = {
     is_shared::<watch::Sender<u8>>();
     is_sent::<watch::Receiver<u8>>();
     is_shared::<watch::Receiver<u8>>();
-    is_sent::<channel::SendFuture<'static, Cell<u8>>>();
-    is_unpinned::<channel::SendFuture<'static, PhantomPinned>>();
-    is_unpinned::<channel::SendManyFuture<'static, PhantomPinned>>();
-    is_sent::<channel::RecvFuture<'static, Cell<u8>>>();
-    is_unpinned::<channel::RecvFuture<'static, PhantomPinned>>();
-    is_unpinned::<channel::RecvManyFuture<'static, PhantomPinned>>();
-    is_unpinned::<channel::EndFuture<'static, PhantomPinned>>();
-    is_sent::<channel::ReadyFuture<'static, Cell<u8>>>();
-    is_unpinned::<channel::ReadyFuture<'static, PhantomPinned>>();
     is_sent::<channel::WeakSender<Cell<u8>>>();
     is_shared::<channel::WeakSender<Cell<u8>>>();
     is_cloned::<channel::WeakSender<Cell<u8>>>();
     is_printed::<channel::WeakSender<Cell<u8>>>();
     is_unpinned::<channel::RecvStream<PhantomPinned>>();
-    is_unpinned::<broadcast::RecvFuture<'static, u8>>();
-    is_unpinned::<watch::ChangedFuture<'static, PhantomPinned>>();
-    is_sent::<watch::WaitForFuture<'static, u8, fn(&u8) -> bool>>();
-    is_unpinned::<watch::WaitForFuture<'static, PhantomPinned, PhantomPinned>>();
     is_unpinned::<broadcast::RecvStream<PhantomPinned>>();
     is_unpinned::<watch::ChangedStream<PhantomPinned>>();
     is_error::<channel::SendError<u8>>();
     is_error::<channel::TrySendError<u8>>();
-    is_error::<channel::SendTimeoutError<u8>>();
     is_error::<channel::RecvError>();
     is_error::<channel::TryRecvError>();
-    is_error::<channel::RecvTimeoutError>();
     is_error::<broadcast::RecvError>();
     is_error::<broadcast::Lagged>();
     is_error::<broadcast::TryRecvError>();
-    is_error::<broadcast::RecvTimeoutError>();
     is_sent::<channel::ChannelOptions<Cell<u8>>>();
 };

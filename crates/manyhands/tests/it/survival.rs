@@ -89,7 +89,7 @@ fn a_task_that_panics_when_dropped_is_contained_however_often_it_does() {
                 let _evil = evil;
                 pending::<()>().await;
             });
-            handle.cancel();
+            handle.abort();
             assert!(handle.join().unwrap_err().is_cancelled());
         });
     }

@@ -131,11 +131,11 @@ fn what_a_task_holds_waits_when_it_is_dropped() {
             let _drops = drops;
             let _ = completion.await;
         });
-        task.cancel();
+        task.abort();
         receive(&is_dropped);
         // A closure that is cancelled before it runs, or runs.
         let (drops, is_dropped) = waits_when_dropped();
-        task::run(move || drop(drops)).cancel();
+        task::run(move || drop(drops)).abort();
         receive(&is_dropped);
         // An outcome that nobody takes.
         let (drops, is_dropped) = waits_when_dropped();
@@ -239,7 +239,7 @@ fn callbacks_of_a_cancellation_wait() {
 #[test]
 fn the_closures_of_channels_wait_for_what_does_not_use_them() {
     on_a_worker(|| {
-        let (sender, receiver) = channel::prioritized();
+        let (sender, receiver) = channel::options().prioritized();
         keys()
             .into_iter()
             .for_each(|key| sender.send_blocking(key).unwrap());

@@ -57,11 +57,11 @@ fn a_token_ends_every_wait() {
         receiver.recv().await
     });
     is_ended_by_a_token("receive many", || async {
-        let (_sender, receiver) = channel::rendezvous::<u8>();
+        let (_sender, receiver) = channel::bounded::<u8>(0);
         receiver.recv_many(&mut Vec::new(), 9).await
     });
     is_ended_by_a_token("send", || async {
-        let (sender, _receiver) = channel::rendezvous();
+        let (sender, _receiver) = channel::bounded(0);
         sender.send(1).await
     });
     is_ended_by_a_token("send many", || async {

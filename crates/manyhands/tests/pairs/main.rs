@@ -5,7 +5,7 @@
 mod setting;
 
 use crate::setting::{Setting, any_setting};
-use manyhands::query::prelude::*;
+use manyhands::query::{self, prelude::*};
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, proptest};
 use proptest::test_runner::FileFailurePersistence;
@@ -239,7 +239,7 @@ macro_rules! apply {
             .then_by(given::key)
     };
     (sequential, $query:expr) => {
-        $query.sequential().parallel()
+        query::from_iter($query.sequential())
     };
 }
 

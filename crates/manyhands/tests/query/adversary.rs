@@ -3,7 +3,7 @@
 
 use crate::support::{few_settings, within_limit};
 use manyhands::parallel::{self, Uncancellable};
-use manyhands::query::{self, prelude::*};
+use manyhands::query::prelude::*;
 use manyhands::{Runtime, parallel::Options};
 use std::cmp::Ordering as Order;
 use std::collections::{HashMap, HashSet};
@@ -270,7 +270,7 @@ fn a_key_is_computed_once_for_each_item_whatever_it_gives() {
                 }
             }
         }
-        let _ = query::empty::<u8>().order().count();
+        let _ = Vec::<u8>::new().into_par_query().order().count();
     });
 }
 

@@ -54,7 +54,7 @@ fn shaping() -> impl Iterator<Item = (&'static str, Chain)> {
         "map_while": |q| q.map_while(|item| (item.number < 4).then_some(item)).to_vec();
         "inclusive_scan": |q| q.map(|item| item.number).inclusive_scan(|a, b| a + b).to_vec();
         "exclusive_scan": |q| q.map(|item| item.number).exclusive_scan(0, |a, b| a + b).to_vec();
-        "sequential": |q| q.sequential().parallel().collect::<Result<Vec<_>, _>>();
+        "sequential": |q| query::from_iter(q.sequential()).collect::<Result<Vec<_>, _>>();
     };
     shaping.into_iter()
 }

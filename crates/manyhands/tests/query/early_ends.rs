@@ -4,7 +4,7 @@
 use crate::setting::Setting;
 use crate::support::{few_settings, settings, wait_until, within_limit};
 use futures::StreamExt as _;
-use manyhands::query::{self, ExecutionMode, FromIter, Merge, Query, prelude::*};
+use manyhands::query::{self, ExecutionMode, Merge, Query, prelude::*};
 use manyhands::{Runtime, cancel, task};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,7 +26,7 @@ impl Iterator for Endless {
     }
 }
 
-fn endless(setting: Setting) -> Query<'static, FromIter<Endless>> {
+fn endless(setting: Setting) -> Query<'static, impl query::Pipeline<Item = u64>> {
     setting.set(query::from_iter(Endless(0)))
 }
 

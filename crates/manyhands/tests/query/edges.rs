@@ -62,7 +62,7 @@ fn the_first_of_a_sort_is_the_first_of_equal_ones() {
             let smallest = items.order_by(|n| n.abs_diff(1_500) / 7);
             assert_eq!(smallest.first(), Some(1_494), "{setting:?}");
         }
-        assert_eq!(query::empty::<u8>().order().first(), None);
+        assert_eq!(Vec::<u8>::new().into_par_query().order().first(), None);
     });
 }
 
@@ -135,7 +135,13 @@ fn sizes_and_counts_may_be_as_large_as_they_can_be() {
 
 #[test]
 fn sources_may_be_as_long_as_they_can_be() {
-    let most = || query::repeat_n(7, MOST).skip(MOST - 2).chain(vec![8]);
+    let most = || {
+        (0..MOST)
+            .into_par_query()
+            .map(|_| 7)
+            .skip(MOST - 2)
+            .chain(vec![8])
+    };
     assert_eq!(most().rev().to_vec(), [8, 7, 7]);
     let nothings = vec![(); MOST].into_par_query().skip(MOST - 3);
     assert_eq!(nothings.rev().to_vec().len(), 3);

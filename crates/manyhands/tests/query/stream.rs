@@ -80,8 +80,7 @@ fn a_source_is_not_read_after_a_panic() {
         let source = (0..LEN).inspect(|_| {
             read.fetch_add(1, Ordering::Relaxed);
         });
-        let mut items = source
-            .parallel()
+        let mut items = query::from_iter(source)
             .map(|n| if n == 100 { blow() } else { n })
             .into_iter();
         assert!(panics(|| while items.next().is_some() {}));
@@ -359,7 +358,7 @@ fn sequential_and_parallel_switch_in_mid_chain() {
                 *sum += n;
                 Some(*sum)
             });
-        let found = sums.parallel().map(|sum| sum * 2).to_vec();
+        let found = query::from_iter(sums).map(|sum| sum * 2).to_vec();
         let twin = (0..5000).filter(|n| n % 2 == 0).scan(0, |sum, n| {
             *sum += n;
             Some(*sum)

@@ -120,7 +120,7 @@ fn for_each_sees_each_item_once() {
 
 #[test]
 fn empty_queries_have_the_results_of_empty_iterators() {
-    let none = || query::empty::<i32>();
+    let none = || Vec::<i32>::new().into_par_query();
     assert_eq!(none().reduce(|a, b| a + b), None);
     assert_eq!(none().fold(|| 7, |a, b| a + b, |a, b| a + b), 7);
     assert_eq!(
@@ -135,7 +135,7 @@ fn empty_queries_have_the_results_of_empty_iterators() {
     assert_eq!(none().element_at(0), None);
     assert!(!none().any(|_| true) && none().all(|_| false));
     assert!(none().sequence_equal(Vec::<i32>::new()));
-    assert_eq!(query::once(3).chain(none()).single(), Ok(3));
+    assert_eq!([3].into_par_query().chain(none()).single(), Ok(3));
 }
 
 #[test]
@@ -439,7 +439,12 @@ fn collections_and_channels_are_sources() {
                     .eq(1..501)
             );
             sending.join().unwrap();
-            assert_eq!(setting.set(query::repeat_n(7, 30)).sum::<i32>(), 210);
+            assert_eq!(
+                setting
+                    .set((0..30).into_par_query().map(|_| 7))
+                    .sum::<i32>(),
+                210
+            );
             let boxed: Box<[u32]> = numbers().collect();
             let ends = || {
                 setting

@@ -193,7 +193,7 @@ fn streamed(random: &mut Random, _: &World) {
 fn unordered(random: &mut Random, _: &World) {
     let (len, tally) = (len(random), Tally::new());
     let visits = Visits::new(len);
-    let mut results = parallel::stream_async_unordered(0..len, things(&tally));
+    let mut results = parallel::async_options().stream_async_unordered(0..len, things(&tally));
     task::block_on(async {
         while let Some(thing) = results.next().await {
             visits.visit(thing.number());

@@ -5,10 +5,8 @@ use crate::delays::random::Random;
 use crate::table::{Area, Kind};
 use crate::world::World;
 use futures::StreamExt;
-use manyhands::channel::broadcast::{
-    Lagged, Receiver, RecvError, RecvTimeoutError as NotYet, Sender,
-};
-use manyhands::channel::{self, RecvTimeoutError};
+use manyhands::channel::broadcast::{Lagged, Receiver, RecvError, Sender, TryRecvError as NotYet};
+use manyhands::channel::{self, TryRecvError};
 use manyhands::task;
 use std::sync::Arc;
 use std::time::Duration;
@@ -123,7 +121,7 @@ fn receive_blocking(receiver: &mut Receiver<Thing>) -> Got {
     loop {
         match receiver.recv_timeout_blocking(Duration::from_micros(50)) {
             Ok(thing) => got.item(thing.number()),
-            Err(NotYet::Timeout) => {}
+            Err(NotYet::Empty) => {}
             Err(NotYet::Lagged(count)) => got.lost(count),
             Err(NotYet::Closed(_)) => return got,
         }
@@ -168,8 +166,8 @@ fn watch(random: &mut Random, _: &World) {
                     loop {
                         match receiver.changed_timeout_blocking(Duration::from_micros(80)) {
                             Ok(thing) => last = later(last, &thing),
-                            Err(RecvTimeoutError::Timeout) => {}
-                            Err(RecvTimeoutError::Closed(_)) => return last,
+                            Err(TryRecvError::Empty) => {}
+                            Err(TryRecvError::Closed(_)) => return last,
                         }
                     }
                 })

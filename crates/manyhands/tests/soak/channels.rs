@@ -58,7 +58,7 @@ fn run(random: &mut Random, capacity: Option<usize>) {
     let (senders, receivers, each) = (1 + random.below(3), 1 + random.below(3), random.below(150));
     let (sender, receiver) = match capacity {
         None => channel::unbounded(),
-        Some(0) => channel::rendezvous(),
+        Some(0) => channel::bounded(0),
         Some(count) => channel::bounded(count),
     };
     let visits = Arc::new(Visits::new(senders * each));
@@ -282,7 +282,7 @@ fn prioritised(random: &mut Random, _: &World) {
         0 => channel::options()
             .capacity(usize::try_from(len + 1).expect("small"))
             .prioritized(),
-        _ => channel::prioritized(),
+        _ => channel::options().prioritized(),
     };
     let tasks: Vec<_> = (0..2)
         .map(|half| {

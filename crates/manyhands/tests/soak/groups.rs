@@ -171,7 +171,7 @@ fn dropped(random: &mut Random, _: &World) {
     if random.is_one_in(2) {
         drop(group);
     } else {
-        group.cancel();
+        group.abort_all();
         let results = task::block_on(group.wait());
         assert_eq!(results.len() as u64, len + 1);
         assert!(

@@ -132,8 +132,7 @@ fn over_iterator(random: &mut Random, _: &World) {
     assert!(found.iter().map(Thing::number).eq(0..taken.min(len)));
     drop(found);
     tally.assert_none_left();
-    let chained = (0..len)
-        .parallel()
+    let chained = query::from_iter(0..len)
         .chain(query::from_iter(0..len))
         .map(mix)
         .to_vec();

@@ -146,9 +146,7 @@ fn sequential(random: &mut Random, _: &World) {
     });
     // Not in parallel: the closure counts.
     let found: Vec<(u64, Thing)> = numbered.collect();
-    let found = found
-        .into_iter()
-        .parallel()
+    let found = query::from_iter(found)
         .filter(|(_, thing)| thing.number() % 2 == 0)
         .to_vec();
     assert!(

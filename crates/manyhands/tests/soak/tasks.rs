@@ -307,7 +307,7 @@ fn cancelled(random: &mut Random, _: &World) {
         thread::yield_now();
     }
     for task in &tasks {
-        task.cancel();
+        task.abort();
     }
     for (index, task) in (0..).zip(tasks) {
         match task.join() {

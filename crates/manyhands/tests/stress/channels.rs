@@ -3,7 +3,7 @@
 
 use crate::watchdog::Watchdog;
 use manyhands::Runtime;
-use manyhands::channel::{self, ReadyFuture, Receiver, Sender, TrySendError, WhenFull};
+use manyhands::channel::{self, Receiver, Sender, TrySendError, WhenFull};
 use std::collections::VecDeque;
 use std::env;
 use std::pin::Pin;
@@ -60,7 +60,7 @@ impl Dice {
 }
 
 /// Waits until the channel is ready, or gives up after one poll; false if it never will be again.
-fn waits_until_ready(ready: ReadyFuture<'_, Item>, dice: &mut Dice) -> bool {
+fn waits_until_ready(ready: impl Future<Output = bool> + Unpin, dice: &mut Dice) -> bool {
     match dice.below(2) {
         0 => poll_once(ready) != Some(false),
         _ => pollster::block_on(ready),

@@ -85,7 +85,7 @@ fn futures_side_by_side_are_dropped_once_whether_they_end_or_not() {
         let is_cancelled = random.is_one_in(2);
         if is_cancelled {
             (0..random.below(50)).for_each(|_| thread::yield_now());
-            all.cancel();
+            all.abort();
         }
         match all.join() {
             Ok(results) => assert_eq!(results, count, "{command}"),

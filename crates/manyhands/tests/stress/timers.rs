@@ -57,7 +57,7 @@ fn timers(name: &str, workers: usize) {
         let ends_early = random.is_one_in(3);
         for handle in handles {
             if random.is_one_in(8) {
-                handle.cancel();
+                handle.abort();
             } else if !ends_early {
                 handle.join().expect("no task fails");
             }

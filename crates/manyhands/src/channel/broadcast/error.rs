@@ -21,7 +21,7 @@ pub enum RecvError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lagged(pub u64);
 
-/// The next item was not received without waiting.
+/// The next item was not received without waiting, or within a time.
 ///
 /// # Examples
 /// ```
@@ -38,7 +38,7 @@ pub struct Lagged(pub u64);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TryRecvError {
-    /// There is none now.
+    /// There is none now, or none came in time.
     Empty,
     /// As [`RecvError::Lagged`].
     Lagged(u64),
@@ -46,38 +46,7 @@ pub enum TryRecvError {
     Closed(Closed),
 }
 
-/// The next item was not received in time.
-///
-/// # Examples
-/// ```
-/// use manyhands::channel::{self, broadcast::RecvTimeoutError};
-/// use std::time::Duration;
-/// let (sender, mut receiver) = channel::broadcast::<u32>(1);
-/// assert_eq!(receiver.recv_timeout_blocking(Duration::ZERO), Err(RecvTimeoutError::Timeout));
-/// sender.close();
-/// let closed = receiver.recv_timeout_blocking(Duration::ZERO);
-/// assert!(matches!(closed, Err(RecvTimeoutError::Closed(_))));
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RecvTimeoutError {
-    /// The time is over.
-    Timeout,
-    /// As [`RecvError::Lagged`].
-    Lagged(u64),
-    /// As [`RecvError::Closed`].
-    Closed(Closed),
-}
-
 impl From<RecvError> for TryRecvError {
-    fn from(error: RecvError) -> Self {
-        match error {
-            RecvError::Lagged(lost) => Self::Lagged(lost),
-            RecvError::Closed(closed) => Self::Closed(closed),
-        }
-    }
-}
-
-impl From<RecvError> for RecvTimeoutError {
     fn from(error: RecvError) -> Self {
         match error {
             RecvError::Lagged(lost) => Self::Lagged(lost),
@@ -111,16 +80,6 @@ impl fmt::Display for TryRecvError {
     }
 }
 
-impl fmt::Display for RecvTimeoutError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Timeout => f.write_str("timed out waiting on channel"),
-            Self::Lagged(lost) => lagged(f, *lost),
-            Self::Closed(closed) => closed.fmt(f),
-        }
-    }
-}
-
 fn lagged(f: &mut fmt::Formatter<'_>, lost: u64) -> fmt::Result {
     write!(f, "receiver was too far behind: {lost} items are lost")
 }
@@ -141,15 +100,6 @@ impl Error for TryRecvError {
         match self {
             Self::Closed(closed) => closed.source(),
             Self::Empty | Self::Lagged(_) => None,
-        }
-    }
-}
-
-impl Error for RecvTimeoutError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Closed(closed) => closed.source(),
-            Self::Timeout | Self::Lagged(_) => None,
         }
     }
 }

@@ -29,8 +29,8 @@ mod sender;
 mod state;
 mod stream;
 
-pub use error::{Lagged, RecvError, RecvTimeoutError, TryRecvError};
-pub use receiver::{Receiver, RecvFuture};
+pub use error::{Lagged, RecvError, TryRecvError};
+pub use receiver::Receiver;
 pub use sender::Sender;
 pub use stream::RecvStream;
 

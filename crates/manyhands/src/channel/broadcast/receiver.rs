@@ -1,7 +1,7 @@
 //! The receiving end, and its future; its stream is in `stream.rs`.
 
 use crate::channel::broadcast::state::State;
-use crate::channel::broadcast::{RecvError, RecvStream, RecvTimeoutError, TryRecvError};
+use crate::channel::broadcast::{RecvError, RecvStream, TryRecvError};
 use crate::channel::future::note_wait;
 use crate::channel::thread;
 use crate::channel::wait_list::WaiterKey;
@@ -85,7 +85,7 @@ impl<T> Receiver<T> {
     /// ```
     #[doc(alias = "recv_async")]
     #[must_use = "a future does nothing unless awaited; await it, or call `recv_blocking`"]
-    pub fn recv(&mut self) -> RecvFuture<'_, T>
+    pub fn recv(&mut self) -> impl FusedFuture<Output = Result<T, RecvError>> + Unpin + fmt::Debug
     where
         T: Clone,
     {
@@ -124,26 +124,26 @@ impl<T> Receiver<T> {
     /// As [`recv_blocking`](Self::recv_blocking), for as long as `limit`.
     ///
     /// # Errors
-    /// [`RecvTimeoutError`]: as [`recv_blocking`](Self::recv_blocking), or the time is over.
+    /// [`TryRecvError`]: as [`recv_blocking`](Self::recv_blocking), or the time is over.
     ///
     /// # Examples
     /// ```
-    /// use manyhands::channel::{self, broadcast::RecvTimeoutError};
+    /// use manyhands::channel::{self, broadcast::TryRecvError};
     /// use std::time::Duration;
     /// let (_sender, mut receiver) = channel::broadcast::<u32>(8);
     /// let late = receiver.recv_timeout_blocking(Duration::from_millis(1));
-    /// assert_eq!(late, Err(RecvTimeoutError::Timeout));
+    /// assert_eq!(late, Err(TryRecvError::Empty));
     /// ```
     #[cfg(not(loom))]
     #[cfg_attr(feature = "inspect", track_caller)]
-    pub fn recv_timeout_blocking(&mut self, limit: Duration) -> Result<T, RecvTimeoutError>
+    pub fn recv_timeout_blocking(&mut self, limit: Duration) -> Result<T, TryRecvError>
     where
         T: Clone,
     {
         let mut future = self.recv();
         match thread::wait_for(limit, |cx| Pin::new(&mut future).poll(cx)) {
             Some(result) => Ok(result?),
-            None => Err(RecvTimeoutError::Timeout),
+            None => Err(TryRecvError::Empty),
         }
     }
 
@@ -254,13 +254,7 @@ impl<T> fmt::Debug for Receiver<T> {
 }
 
 /// Receives one item; made by [`Receiver::recv`].
-///
-/// Example: see [`Receiver::recv`].
-///
-/// # Panics
-/// When it is polled again after it was ready.
-#[must_use = "futures do nothing unless awaited"]
-pub struct RecvFuture<'a, T: Clone> {
+struct RecvFuture<'a, T: Clone> {
     receiver: &'a mut Receiver<T>,
     waiter: Option<WaiterKey>,
     is_over: bool,

@@ -13,13 +13,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 /// Waits for a change; made by [`Receiver::changed`].
-///
-/// Example: see [`Receiver::changed`].
-///
-/// # Panics
-/// When it is polled again after it was ready.
-#[must_use = "futures do nothing unless awaited"]
-pub struct ChangedFuture<'a, T> {
+pub(super) struct ChangedFuture<'a, T> {
     receiver: &'a mut Receiver<T>,
     waiter: Option<WaiterKey>,
     is_over: bool,
@@ -73,13 +67,7 @@ impl<T> fmt::Debug for ChangedFuture<'_, T> {
 }
 
 /// Waits for a value that a closure wants; made by [`Receiver::wait_for`].
-///
-/// Example: see [`Receiver::wait_for`].
-///
-/// # Panics
-/// When the closure does, and when it is polled again after it was ready.
-#[must_use = "futures do nothing unless awaited"]
-pub struct WaitForFuture<'a, T, F> {
+pub(super) struct WaitForFuture<'a, T, F> {
     receiver: &'a mut Receiver<T>,
     is_wanted: F,
     /// The first value to look at is the current one, even if the receiver has seen it.

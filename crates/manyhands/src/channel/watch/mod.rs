@@ -29,7 +29,7 @@ mod receiver;
 mod sender;
 mod state;
 
-pub use future::{ChangedFuture, ChangedStream, WaitForFuture};
+pub use future::ChangedStream;
 pub use receiver::Receiver;
 pub use sender::Sender;
 

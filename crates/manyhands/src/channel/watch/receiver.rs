@@ -3,16 +3,18 @@
 use crate::channel::RecvError;
 use crate::channel::thread;
 use crate::channel::wait_list::WaiterKey;
+use crate::channel::watch::ChangedStream;
+use crate::channel::watch::future::{ChangedFuture, WaitForFuture};
 use crate::channel::watch::state::State;
-use crate::channel::watch::{ChangedFuture, ChangedStream, WaitForFuture};
 use crate::sync::ShortLock;
 use crate::task::budget;
+use futures_core::future::FusedFuture;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 #[cfg(not(loom))]
-use {crate::channel::RecvTimeoutError, std::time::Duration};
+use {crate::channel::TryRecvError, std::time::Duration};
 
 /// Sees the value. A clone has seen what this one has seen.
 ///
@@ -113,7 +115,9 @@ impl<T> Receiver<T> {
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
     #[must_use = "a future does nothing unless awaited; await it, or call `changed_blocking`"]
-    pub fn changed(&mut self) -> ChangedFuture<'_, T> {
+    pub fn changed(
+        &mut self,
+    ) -> impl FusedFuture<Output = Result<Arc<T>, RecvError>> + Unpin + fmt::Debug {
         ChangedFuture::new(self)
     }
 
@@ -124,7 +128,7 @@ impl<T> Receiver<T> {
     /// As [`changed_blocking`](Self::changed_blocking), for as long as `limit`.
     ///
     /// # Errors
-    /// [`RecvTimeoutError`] when the time is over, or the channel is closed and its last value was seen.
+    /// [`TryRecvError`] when the time is over, or the channel is closed and its last value was seen.
     ///
     /// # Examples
     /// ```
@@ -134,14 +138,11 @@ impl<T> Receiver<T> {
     /// ```
     #[cfg(not(loom))]
     #[cfg_attr(feature = "inspect", track_caller)]
-    pub fn changed_timeout_blocking(
-        &mut self,
-        limit: Duration,
-    ) -> Result<Arc<T>, RecvTimeoutError> {
+    pub fn changed_timeout_blocking(&mut self, limit: Duration) -> Result<Arc<T>, TryRecvError> {
         let mut future = self.changed();
         match thread::wait_for(limit, |cx| Pin::new(&mut future).poll(cx)) {
             Some(result) => Ok(result?),
-            None => Err(RecvTimeoutError::Timeout),
+            None => Err(TryRecvError::Empty),
         }
     }
 
@@ -170,10 +171,10 @@ impl<T> Receiver<T> {
     /// # Ok::<(), manyhands::channel::SendError<&str>>(())
     /// ```
     #[must_use = "a future does nothing unless awaited; await it, or call `wait_for_blocking`"]
-    pub fn wait_for<F>(&mut self, is_wanted: F) -> WaitForFuture<'_, T, F>
-    where
-        F: FnMut(&T) -> bool,
-    {
+    pub fn wait_for(
+        &mut self,
+        is_wanted: impl FnMut(&T) -> bool,
+    ) -> impl FusedFuture<Output = Result<Arc<T>, RecvError>> + Unpin + fmt::Debug {
         WaitForFuture::new(self, is_wanted)
     }
 

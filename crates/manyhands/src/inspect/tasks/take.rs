@@ -36,7 +36,7 @@ pub fn open() {
 /// manyhands::diagnostics::open();
 /// let task = task::spawn(std::future::pending::<()>());
 /// assert!(!inspect::snapshot().tasks.is_empty());
-/// task.cancel();
+/// task.abort();
 /// # }
 /// ```
 #[must_use]

@@ -185,7 +185,7 @@ where
         self.stopped_from = Some(first);
         // Of positions that do not fit no item is there.
         self.tasks
-            .cancel_from(usize::try_from(first).unwrap_or(usize::MAX));
+            .abort_from(usize::try_from(first).unwrap_or(usize::MAX));
         if before.is_none() {
             self.record.stops();
             let source = std::mem::replace(&mut self.source, Supply::Exhausted);

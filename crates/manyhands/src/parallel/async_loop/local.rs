@@ -348,7 +348,7 @@ where
         finishing_stream(results, lending)
     }
 
-    /// As [`stream_async_unordered`](crate::parallel::stream_async_unordered), with states as in
+    /// As [`stream_async_unordered`](AsyncOptions::stream_async_unordered), with states as in
     /// [`stream_async`](Self::stream_async).
     ///
     /// # Panics
@@ -385,7 +385,7 @@ where
         finishing_stream(results, lending)
     }
 
-    /// As [`try_stream_async`](crate::parallel::try_stream_async), with states as in [`stream_async`](Self::stream_async).
+    /// As [`try_stream_async`](AsyncOptions::try_stream_async), with states as in [`stream_async`](Self::stream_async).
     /// A state whose item fails is dropped with it.
     ///
     /// # Panics
@@ -418,6 +418,44 @@ where
         let results = self.options.try_stream_async(source, move |item| {
             Arc::clone(&lender).run(item, part_of_result)
         });
+        finishing_stream(results, lending)
+    }
+    /// As [`try_stream_async_unordered`](AsyncOptions::try_stream_async_unordered), with states as in
+    /// [`stream_async`](Self::stream_async). A state whose item fails is dropped with it.
+    ///
+    /// # Panics
+    /// As [`stream_async`](Self::stream_async).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{parallel, task};
+    /// let options = parallel::async_options().local(|| (), drop);
+    /// let parsed = options.try_stream_async_unordered(["1", "2"], |text, state| async move {
+    ///     Ok::<_, std::num::ParseIntError>((text.parse::<i32>()?, state))
+    /// });
+    /// let parsed = task::block_on(parsed.try_to_vec());
+    /// assert_eq!(parsed.map(|numbers| numbers.iter().sum()), Ok(3));
+    /// ```
+    #[track_caller]
+    pub fn try_stream_async_unordered<S, Fut, R, Err>(
+        self,
+        source: S,
+        body: impl Fn(S::Item, L) -> Fut + Send + Sync + 'static,
+    ) -> AsyncResults<'a, E::Output<Result<R, Err>>>
+    where
+        E: Ending<Output<Result<R, Err>>: 'a>,
+        S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
+        Fut: Future<Output = Result<(R, L), Err>> + Send + 'static,
+        R: Send + 'static,
+        Err: Send + 'static,
+    {
+        let lending = Lending::new(self.init, self.finish, body);
+        let lender = Arc::clone(&lending);
+        let results = self
+            .options
+            .try_stream_async_unordered(source, move |item| {
+                Arc::clone(&lender).run(item, part_of_result)
+            });
         finishing_stream(results, lending)
     }
 }

@@ -34,7 +34,7 @@ pub use future::AsyncLoop;
 pub use handle::LoopHandle;
 pub use options::{AsyncOptions, async_options};
 pub use pipeline::{Stages, pipeline};
-pub use source::{AsyncSource, FromStream, from_stream};
+pub use source::{AsyncSource, from_stream};
 pub use stream::AsyncResults;
 
 use crate::parallel::Failures;
@@ -195,105 +195,4 @@ where
     Fut: Future<Output: Send + 'static> + Send + 'static,
 {
     async_options().stream_async(source, body)
-}
-
-/// A stream of what the bodies return, in the order in which they end. Otherwise as [`stream_async`].
-///
-/// # Panics
-/// As [`stream_async`].
-///
-/// # Examples
-/// ```
-/// use manyhands::{parallel, task, time};
-/// use std::time::Duration;
-///
-/// let mut results = parallel::stream_async_unordered([20, 1], |millis| async move {
-///     time::sleep(Duration::from_millis(millis)).await;
-///     millis
-/// });
-/// let mut sum = 0;
-/// task::block_on(async {
-///     while let Some(millis) = results.next().await {
-///         sum += millis;
-///     }
-/// });
-/// assert_eq!(sum, 21);
-/// ```
-#[doc(alias = "buffer_unordered")]
-#[doc(alias = "WhenEach")]
-#[track_caller]
-pub fn stream_async_unordered<'a, S, Fut>(
-    source: S,
-    body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
-) -> AsyncResults<'a, Fut::Output>
-where
-    S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
-    Fut: Future<Output: Send + 'static> + Send + 'static,
-{
-    async_options().stream_async_unordered(source, body)
-}
-
-/// As [`stream_async`], with bodies that can fail: the first error ends the stream.
-///
-/// The stream gives the results of the items before the one that failed, then its error, and nothing more. From the
-/// moment when that item fails no other begins, and those behind it are cancelled; those before it still run.
-///
-/// # Panics
-/// As [`stream_async`].
-///
-/// # Cancellation
-/// Dropping the stream cancels its items.
-///
-/// # Examples
-/// ```
-/// use manyhands::{parallel, task};
-/// let mut parsed = parallel::try_stream_async(["1", "x", "3"], |text| async { text.parse::<i32>() });
-/// task::block_on(async {
-///     assert_eq!(parsed.next().await, Some(Ok(1)));
-///     assert!(parsed.next().await.unwrap().is_err());
-///     assert_eq!(parsed.next().await, None);
-/// });
-/// ```
-#[doc(alias = "try_buffered")]
-#[track_caller]
-pub fn try_stream_async<'a, S, Fut, R, E>(
-    source: S,
-    body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
-) -> AsyncResults<'a, Result<R, E>>
-where
-    S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
-    Fut: Future<Output = Result<R, E>> + Send + 'static,
-    R: Send + 'static,
-    E: Send + 'static,
-{
-    async_options().try_stream_async(source, body)
-}
-
-/// As [`stream_async_unordered`], with bodies that can fail: the first error that is there ends the stream, and all items
-/// that still run are cancelled.
-///
-/// # Panics
-/// As [`stream_async`].
-///
-/// # Examples
-/// ```
-/// use manyhands::{parallel, task};
-/// let checks = parallel::try_stream_async_unordered(0..100, |n| async move {
-///     if n == 70 { Err("seventy") } else { Ok(n) }
-/// });
-/// assert_eq!(task::block_on(checks.try_to_vec()), Err("seventy"));
-/// ```
-#[doc(alias = "try_buffer_unordered")]
-#[track_caller]
-pub fn try_stream_async_unordered<'a, S, Fut, R, E>(
-    source: S,
-    body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
-) -> AsyncResults<'a, Result<R, E>>
-where
-    S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
-    Fut: Future<Output = Result<R, E>> + Send + 'static,
-    R: Send + 'static,
-    E: Send + 'static,
-{
-    async_options().try_stream_async_unordered(source, body)
 }

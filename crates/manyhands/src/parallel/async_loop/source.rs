@@ -16,8 +16,6 @@ pub trait AsyncSource: sealed::Pull {}
 impl<S: sealed::Pull> AsyncSource for S {}
 
 /// A stream as a source; made by [`from_stream`].
-///
-/// Example: see [`from_stream`].
 pub struct FromStream<S>(S);
 
 /// Loops over a stream's items as they arrive.

@@ -264,10 +264,31 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         self.results(source, body, Order::OfSource, |_| false)
     }
 
-    /// As [`stream_async_unordered`](crate::parallel::stream_async_unordered), with these options. After a
-    /// cancellation the stream ends with the error.
+    /// A stream of what the bodies return, in the order in which they end. Otherwise as
+    /// [`stream_async`](Self::stream_async).
     ///
-    /// Example: see [`AsyncOptions::stream_async`].
+    /// # Panics
+    /// As [`stream_async`](Self::stream_async).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{parallel, task, time};
+    /// use std::time::Duration;
+    ///
+    /// let mut results = parallel::async_options().stream_async_unordered([20, 1], |millis| async move {
+    ///     time::sleep(Duration::from_millis(millis)).await;
+    ///     millis
+    /// });
+    /// let mut sum = 0;
+    /// task::block_on(async {
+    ///     while let Some(millis) = results.next().await {
+    ///         sum += millis;
+    ///     }
+    /// });
+    /// assert_eq!(sum, 21);
+    /// ```
+    #[doc(alias = "buffer_unordered")]
+    #[doc(alias = "WhenEach")]
     #[track_caller]
     pub fn stream_async_unordered<S, Fut>(
         &self,
@@ -281,22 +302,28 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         self.results(source, body, Order::OfEnds, |_| false)
     }
 
-    /// As [`try_stream_async`](crate::parallel::try_stream_async), with these options. After a cancellation the stream
-    /// ends with the error of that.
+    /// As [`stream_async`](Self::stream_async), with bodies that can fail: the first error ends the stream, and so
+    /// does a cancellation, with the error of that.
+    ///
+    /// The stream gives the results of the items before the one that failed, then its error, and nothing more. From the
+    /// moment when that item fails no other begins, and those behind it are cancelled; those before it still run.
+    ///
+    /// # Panics
+    /// As [`stream_async`](Self::stream_async).
+    ///
+    /// # Cancellation
+    /// Dropping the stream cancels its items.
     ///
     /// # Examples
     /// ```
-    /// use futures::StreamExt;
     /// use manyhands::{parallel, task};
-    /// let two_at_once = parallel::async_options().degree_of_parallelism(2)?;
-    /// let parse = |text: &'static str| async move { text.parse::<u8>() };
+    /// let options = parallel::async_options();
+    /// let mut parsed = options.try_stream_async(["1", "x", "3"], |text| async { text.parse::<i32>() });
     /// task::block_on(async {
-    ///     let parsed = two_at_once.try_stream_async(["1", "x", "3"], parse).collect::<Vec<_>>().await;
-    ///     assert!(matches!(parsed[..], [Ok(1), Err(_)]));
-    ///     let parsed = two_at_once.try_stream_async_unordered(["x"], parse).collect::<Vec<_>>().await;
-    ///     assert!(matches!(parsed[..], [Err(_)]));
+    ///     assert_eq!(parsed.next().await, Some(Ok(1)));
+    ///     assert!(parsed.next().await.unwrap().is_err());
+    ///     assert_eq!(parsed.next().await, None);
     /// });
-    /// # Ok::<(), parallel::ConcurrencyError>(())
     /// ```
     #[doc(alias = "try_buffered")]
     #[track_caller]
@@ -314,10 +341,20 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         self.results(source, body, Order::OfSource, Result::is_err)
     }
 
-    /// As [`try_stream_async_unordered`](crate::parallel::try_stream_async_unordered), with these options. After a
-    /// cancellation the stream ends with the error of that.
+    /// As [`stream_async_unordered`](Self::stream_async_unordered), with bodies that can fail: the first error that is there
+    /// ends the stream, or a cancellation, and all items that still run are cancelled.
     ///
-    /// Example: see [`AsyncOptions::try_stream_async`].
+    /// # Panics
+    /// As [`stream_async`](Self::stream_async).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{parallel, task};
+    /// let checks = parallel::async_options().try_stream_async_unordered(0..100, |n| async move {
+    ///     if n == 70 { Err("seventy") } else { Ok(n) }
+    /// });
+    /// assert_eq!(task::block_on(checks.try_to_vec()), Err("seventy"));
+    /// ```
     #[doc(alias = "try_buffer_unordered")]
     #[track_caller]
     pub fn try_stream_async_unordered<S, Fut, R, Err>(

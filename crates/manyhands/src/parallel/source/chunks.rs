@@ -9,8 +9,6 @@ use crate::parallel::source::slice::{MutableItems, to_usize};
 use crate::parallel::source::{ByPosition, Source};
 
 /// Non-overlapping parts of a slice, as a source of loops and queries; made by [`chunks`].
-///
-/// Example: see [`chunks`].
 #[derive(Debug, Clone, Copy)]
 #[must_use = "a source does nothing until a loop or a query runs over it"]
 pub struct Chunks<'a, T> {
@@ -19,8 +17,6 @@ pub struct Chunks<'a, T> {
 }
 
 /// Non-overlapping mutable parts of a slice, as a source of loops and queries; made by [`chunks_mut`].
-///
-/// Example: see [`chunks_mut`].
 #[derive(Debug)]
 #[must_use = "a source does nothing until a loop or a query runs over it"]
 pub struct ChunksMut<'a, T> {
@@ -29,8 +25,6 @@ pub struct ChunksMut<'a, T> {
 }
 
 /// Overlapping parts of a slice, as a source of loops and queries; made by [`windows`].
-///
-/// Example: see [`windows`].
 #[derive(Debug, Clone, Copy)]
 #[must_use = "a source does nothing until a loop or a query runs over it"]
 pub struct Windows<'a, T> {

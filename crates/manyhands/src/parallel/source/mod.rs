@@ -14,7 +14,8 @@ pub(crate) mod range;
 pub(crate) mod slice;
 pub(crate) mod turns;
 
-pub use chunks::{Chunks, ChunksMut, Windows, chunks, chunks_mut, windows};
+pub(crate) use chunks::{Chunks, ChunksMut, Windows};
+pub use chunks::{chunks, chunks_mut, windows};
 pub use iterator::{FromIter, from_iter};
 pub use producer::Producer;
 pub use range::Integer;

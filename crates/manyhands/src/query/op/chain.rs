@@ -158,6 +158,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// ```
     #[doc(alias = "Concat")]
     #[doc(alias = "Append")]
+    #[doc(alias = "Prepend")]
     pub fn chain<Q: IntoParQuery<Item = P::Item>>(
         self,
         other: Q,

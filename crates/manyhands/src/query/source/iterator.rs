@@ -31,6 +31,7 @@ use crate::query::source::{IntoParQuery, IntoPipeline};
 /// let words = query::from_iter("to be or not".split(' '));
 /// assert_eq!(words.map(str::len).to_vec(), [2, 2, 2, 3]);
 /// ```
+#[doc(alias = "AsParallel")]
 #[doc(alias = "par_bridge")]
 #[doc(alias = "Partitioner.Create")]
 pub fn from_iter<I>(iterator: I) -> Query<'static, FromIter<I::IntoIter>>
@@ -41,8 +42,6 @@ where
 }
 
 /// An iterator as a source of queries; made by [`from_iter`].
-///
-/// Example: see [`from_iter`].
 #[derive(Debug)]
 pub struct FromIter<I> {
     /// `None` when it has ended or panicked.

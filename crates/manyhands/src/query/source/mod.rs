@@ -3,12 +3,10 @@
 mod indexed;
 mod iterator;
 mod partitioned;
-mod repeat;
 mod text;
 
-pub use iterator::{FromIter, from_iter};
+pub use iterator::from_iter;
 pub use partitioned::{Partitioned, from_partitioned};
-pub use repeat::{empty, once, repeat_n};
 pub use text::ParText;
 
 use crate::parallel::Source;
@@ -18,13 +16,16 @@ use crate::query::pipeline::Pipeline;
 
 /// A type of which a query can be made.
 ///
-/// Everything that is a [`Source`] of a loop, also of one's own, and queries. For any other iterator, use
+/// Everything that is a [`Source`] of a loop, also of one's own, and queries: `[item]` for one item, an empty array for
+/// none, `(0..n)` mapped to the same item for a repeated one. For any other iterator, use
 /// [`from_iter`].
 ///
 /// Example: see [`IntoParQuery::into_par_query`].
 #[doc(alias = "AsParallel")]
 #[doc(alias = "IntoParallelIterator")]
 #[doc(alias = "Range")]
+#[doc(alias = "Empty")]
+#[doc(alias = "Repeat")]
 pub trait IntoParQuery {
     /// What the query gives.
     type Item: Send;

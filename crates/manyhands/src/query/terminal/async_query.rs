@@ -13,11 +13,12 @@ use crate::query::explain::Explanation;
 use crate::query::gather::gather;
 use crate::query::items::Items;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::QueryRun;
+use crate::query::run::{ExecutionMode, Merge, QueryRun};
 use crate::query::terminal::iterate::{Stream, Unwanted};
 use crate::query::terminal::steps::Steps;
+use crate::runtime::Runtime;
 use crate::sync::{Mutex, lock};
-use crate::task;
+use crate::task::runtime_handle::Handle;
 use futures_core::Stream as Source;
 use std::fmt;
 use std::future::poll_fn;
@@ -30,7 +31,8 @@ use std::task::Poll;
 /// many workers as that pays for.
 ///
 /// It has the operators that need one item at a time. What needs all items, such as a sort, follows when they are there:
-/// collect the results of [`stream`](AsyncQuery::stream), and query those.
+/// collect the results of [`stream`](AsyncQuery::stream), and query those. A step gives its items in their order, so there is
+/// nothing to gain by giving that up.
 ///
 /// # Cost
 /// A task, and a move of each item into a vector and out of it.
@@ -62,6 +64,21 @@ use std::task::Poll;
 /// let sent = parallel::map_async(parallel::from_stream(squares()), |square| async move { square + 1 });
 /// assert_eq!(task::block_on(sent)[9], 82);
 /// ```
+///
+/// Dropping the stream ends the query. So a token ends what takes the items, and that the query:
+/// ```
+/// use futures::{StreamExt, stream};
+/// use manyhands::{cancel, query, task};
+///
+/// let stop = cancel::TokenSource::new();
+/// let counting = query::from_stream(stream::iter(0..)).map(|n| n * 2).stream().count();
+/// let counted = task::spawn({
+///     let token = stop.token();
+///     async move { token.run_until_cancelled(counting).await.is_ok() }
+/// });
+/// stop.cancel();
+/// assert!(!counted.join().unwrap());
+/// ```
 #[doc(alias = "IAsyncEnumerable")]
 #[doc(alias = "AsAsyncEnumerable")]
 pub fn from_stream<S>(source: S) -> AsyncQuery<S, impl Pipeline<Item = S::Item>>
@@ -73,6 +90,7 @@ where
         source,
         arrived: Arc::clone(&arrived),
         query: Query::new(Arrived(arrived)),
+        runtime: None,
     }
 }
 
@@ -84,6 +102,8 @@ pub struct AsyncQuery<S: Source, P> {
     source: S,
     arrived: Batch<S::Item>,
     query: Query<'static, P>,
+    /// Where the task runs, if not on the current one.
+    runtime: Option<Handle>,
 }
 
 /// The items that are taken through the operators in the next step.
@@ -212,11 +232,51 @@ impl<S: Source, P: Pipeline> AsyncQuery<S, P> {
         Ok(Self { query, ..self })
     }
 
+    /// As [`Query::execution_mode`].
+    ///
+    /// Example: see [`AsyncQuery::runtime`].
+    #[doc(alias = "WithExecutionMode")]
+    pub fn execution_mode(self, mode: ExecutionMode) -> Self {
+        self.with(|query| query.execution_mode(mode))
+    }
+
+    /// As [`Query::merge`]: how many items a step takes of those that are there.
+    ///
+    /// Example: see [`AsyncQuery::runtime`].
+    #[doc(alias = "WithMergeOptions")]
+    pub fn merge(self, merge: Merge) -> Self {
+        self.with(|query| query.merge(merge))
+    }
+
+    /// Runs on this runtime instead of the one that is current when [`stream`](Self::stream) is called.
+    ///
+    /// # Examples
+    /// ```
+    /// use futures::{StreamExt, stream};
+    /// use manyhands::query::{self, ExecutionMode, Merge};
+    /// use manyhands::{Runtime, task};
+    /// let other = Runtime::builder().workers(1).thread_name(|i| format!("other-{i}")).build()?;
+    /// let here = |_| std::thread::current().name().unwrap_or_default().to_owned();
+    /// let query = query::from_stream(stream::iter(0..3)).map(here).runtime(&other);
+    /// let names = query.merge(Merge::NotBuffered).execution_mode(ExecutionMode::Sequential).stream();
+    /// assert!(task::block_on(names.all(async |name| name.starts_with("other"))));
+    /// # Ok::<(), manyhands::BuildError>(())
+    /// ```
+    #[doc(alias = "TaskScheduler")]
+    #[doc(alias = "install")]
+    pub fn runtime(self, runtime: &Runtime) -> Self {
+        Self {
+            runtime: Some(runtime.handle()),
+            ..self
+        }
+    }
+
     fn with<Q>(self, add: impl FnOnce(Query<'static, P>) -> Query<'static, Q>) -> AsyncQuery<S, Q> {
         AsyncQuery {
             source: self.source,
             arrived: self.arrived,
             query: add(self.query),
+            runtime: self.runtime,
         }
     }
 
@@ -240,12 +300,14 @@ impl<S: Source, P: Pipeline> AsyncQuery<S, P> {
             source,
             arrived,
             query,
+            runtime,
         } = self;
+        let runtime = runtime.unwrap_or_else(Handle::current);
         let (pipeline, run) = query.into_run();
         let (sender, receiver) = channel::bounded(1);
         let unwanted = TokenSource::new();
         let token = unwanted.token();
-        let producer = task::spawn(async move {
+        let producer = runtime.spawn(async move {
             let mut source = pin!(source);
             let mut steps = Steps::new(pipeline, run);
             loop {

@@ -7,10 +7,10 @@
 
 use crate::engine::consumer::Ending;
 use crate::job::Payload;
+use crate::query::Query;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
 use crate::query::terminal::steps::{Given, Steps};
-use crate::query::{FromIter, Query, from_iter};
 use crate::recording::WaitSite;
 use crate::task::{self, JoinHandle};
 use crate::{cancel, channel};
@@ -176,22 +176,22 @@ impl<T> IntoIterator for Stream<T> {
     type IntoIter = StreamIter<T>;
 
     /// The items on the calling thread, which blocks while there is none.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let mut sum = 0;
+    /// for square in (1..=3_u32).into_par_query().map(|n| n * n).stream() {
+    ///     sum += square;
+    /// }
+    /// assert_eq!(sum, 14);
+    /// ```
     fn into_iter(self) -> StreamIter<T> {
         StreamIter { stream: self }
     }
 }
 
-/// A stream's items as a blocking iterator; made by `Stream::into_iter`.
-///
-/// # Examples
-/// ```
-/// use manyhands::query::prelude::*;
-/// let mut sum = 0;
-/// for square in (1..=3_u32).into_par_query().map(|n| n * n).stream() {
-///     sum += square;
-/// }
-/// assert_eq!(sum, 14);
-/// ```
+/// A stream's items as a blocking iterator.
 #[derive(Debug)]
 #[must_use = "iterators are lazy"]
 pub struct StreamIter<T> {
@@ -272,12 +272,12 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     ///
     /// # Examples
     /// ```
-    /// use manyhands::query::prelude::*;
+    /// use manyhands::query::{self, prelude::*};
     /// let sums = (1..=4).into_par_query().map(|n| n * n).sequential().scan(0, |sum, n| {
     ///     *sum += n;
     ///     Some(*sum)
     /// });
-    /// assert_eq!(sums.parallel().map(|sum| sum + 1).to_vec(), [2, 6, 15, 31]);
+    /// assert_eq!(query::from_iter(sums).map(|sum| sum + 1).to_vec(), [2, 6, 15, 31]);
     /// ```
     #[doc(alias = "AsSequential")]
     #[doc(alias = "AsEnumerable")]
@@ -286,27 +286,6 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         self.into_iter()
     }
 }
-
-/// Iterators that continue as queries.
-///
-/// Example: see [`Parallel::parallel`].
-pub trait Parallel: Iterator<Item: Send> + Send + Sized {
-    /// A query over what the iterator gives; the same as [`from_iter`].
-    ///
-    /// # Examples
-    /// ```
-    /// use manyhands::query::prelude::*;
-    /// let squares = (1..).take_while(|n| n * n < 50).parallel().map(|n| n * n).to_vec();
-    /// assert_eq!(squares, [1, 4, 9, 16, 25, 36, 49]);
-    /// ```
-    #[doc(alias = "AsParallel")]
-    #[doc(alias = "par_bridge")]
-    fn parallel(self) -> Query<'static, FromIter<Self>> {
-        from_iter(self)
-    }
-}
-
-impl<I: Iterator<Item: Send> + Send> Parallel for I {}
 
 /// A stream's producer was dropped although its items were wanted.
 const SHUT_DOWN: &str = "the runtime was shut down while a query's stream was made on it";

@@ -84,8 +84,6 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
 }
 
 /// A query's items, made ahead by workers; passed to the body by [`Query::with_iter`].
-///
-/// Example: see [`Query::with_iter`].
 #[must_use = "iterators are lazy"]
 pub struct Prefetch<'a, T, E> {
     given: Given<T, E>,

@@ -24,7 +24,7 @@ pub(crate) struct Place {
 /// let numbers: Vec<inspect::TaskNumber> =
 ///     inspect::snapshot().tasks.iter().map(|task| task.number).collect();
 /// assert!(numbers.len() >= 2 && numbers[0] != numbers[1]);
-/// tasks.iter().for_each(task::JoinHandle::cancel);
+/// tasks.iter().for_each(task::JoinHandle::abort);
 /// # }
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
