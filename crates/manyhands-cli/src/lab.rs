@@ -189,7 +189,7 @@ pub(crate) fn report(
     let said = console::write(&mut store, &findings, &recording.events, companion, width)?;
     output::print(&console::text(&findings, companion, width))?;
     output::print(&said)?;
-    Ok(Ending::Good)
+    Ok(Ending::of(&findings))
 }
 
 /// Compares two runs.

@@ -1,7 +1,6 @@
 //! The `manyhands` command: arguments as typed, then as meant, then run.
 //!
-//! Exit codes: 0 done · 1 a result is wrong, a file cannot be written or a program cannot be looked at · 2 bad arguments · 3 the
-//! machine was not quiet enough · 130 interrupted.
+//! The exit codes stand in the crate's README, and `tests/it/exit_codes.rs` walks that table.
 //!
 //! The program starts itself again as the processes that measure; those only serve.
 #![forbid(unsafe_code)]
@@ -16,7 +15,11 @@ mod pair;
 mod tour;
 mod typed;
 
-use manyhands_lab::{CountingAllocator, child, console::Ending, registry};
+use manyhands_lab::{
+    CountingAllocator, LabError, child,
+    console::{self, Ending},
+    registry,
+};
 use output::Failure;
 use std::process::ExitCode;
 use typed::Typed;
@@ -25,13 +28,13 @@ use typed::Typed;
 static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 
 fn main() -> ExitCode {
-    let typed = match typed::parse(std::env::args_os()) {
-        Ok(typed) => typed,
-        Err(answer) => return output::answer(&answer),
-    };
-    match run(typed) {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    match typed::parse(&arguments)
+        .map_err(Failure::Typed)
+        .and_then(run)
+    {
         Ok(ending) => ending.into(),
-        Err(failure) => output::fail(&failure),
+        Err(failure) => output::fail(failure, || typed::command(&arguments)),
     }
 }
 
@@ -39,6 +42,11 @@ fn run(typed: Typed) -> Result<Ending, Failure> {
     let command = meant::mean(typed).map_err(Failure::Arguments)?;
     if child::is_wanted() {
         return serve(command);
+    }
+    if command.only_shows() {
+        // There is nothing to keep. What listens for a signal itself does so in its own place.
+        ctrlc::set_handler(|| std::process::exit(console::INTERRUPTED.into()))
+            .map_err(LabError::Signal)?;
     }
     match command {
         meant::Command::Tour(run) => tour::run(run),

@@ -68,6 +68,21 @@ pub(crate) enum Command {
     },
 }
 
+impl Command {
+    /// Whether a signal may end it at any time.
+    pub(crate) fn only_shows(&self) -> bool {
+        match self {
+            // The terminal must be put back, which it does for the key.
+            #[cfg(feature = "top")]
+            Self::Inspect(inspect) => !matches!(inspect.view, View::Top(_)),
+            #[cfg(not(feature = "top"))]
+            Self::Inspect(_) => true,
+            Self::List(..) | Self::Report { .. } | Self::Compare(..) => true,
+            _ => false,
+        }
+    }
+}
+
 /// Which program to look at, and how.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Inspect {
@@ -137,10 +152,23 @@ pub(crate) fn mean(typed: Typed) -> Result<Command, String> {
         TypedCommand::Inspect(inspect) => mean_inspect(inspect).map(Command::Inspect),
         #[cfg(feature = "top")]
         TypedCommand::Top(top) => mean_top(top).map(Command::Inspect),
+        #[cfg(not(feature = "top"))]
+        TypedCommand::Top(_) => Err(absent("top")),
         TypedCommand::Lab(lab) => mean_lab(lab),
         #[cfg(feature = "fleet")]
         TypedCommand::Fleet(fleet) => Ok(Command::Fleet(fleet)),
+        #[cfg(not(feature = "fleet"))]
+        TypedCommand::Fleet(_) => Err(absent("fleet")),
     }
+}
+
+/// What to say of something that this build lacks.
+#[cfg(not(all(feature = "fleet", feature = "page", feature = "top")))]
+fn absent(feature: &str) -> String {
+    format!(
+        "this build of manyhands lacks the feature '{feature}'; in a clone, 'cargo install --path crates/manyhands-cli \
+         --features {feature}' has it"
+    )
 }
 
 fn mean_inspect(typed: TypedInspect) -> Result<Inspect, String> {
@@ -179,9 +207,7 @@ fn mean_inspect(typed: TypedInspect) -> Result<Inspect, String> {
         },
         #[cfg(not(feature = "page"))]
         (false, false) => {
-            return Err(
-                "this program was built without the page; choose --text or --json".to_owned(),
-            );
+            return Err(format!("{}; or choose --text or --json", absent("page")));
         }
     };
     mean_program(typed.program, view)
@@ -343,8 +369,8 @@ mod tests {
     use crate::typed;
 
     fn meant(line: &str) -> Result<Command, String> {
-        let words = line.split_whitespace().map(OsString::from);
-        mean(typed::parse(words).expect("the line is accepted as typed"))
+        let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        mean(typed::parse(&words).expect("the line is accepted as typed"))
     }
 
     #[test]
@@ -461,8 +487,8 @@ mod tests {
             "manyhands inspect 7 --poll 1 --timeline x",
             "manyhands inspect 7 --all-frames",
         ] {
-            let words = line.split_whitespace().map(OsString::from);
-            assert!(typed::parse(words).is_err(), "{line}");
+            let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            assert!(typed::parse(&words).is_err(), "{line}");
         }
     }
 
@@ -506,8 +532,8 @@ mod tests {
             "manyhands top --per-second 0",
             "manyhands top --per-second 61",
         ] {
-            let words = line.split_whitespace().map(OsString::from);
-            assert!(typed::parse(words).is_err(), "{line}");
+            let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            assert!(typed::parse(&words).is_err(), "{line}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Arguments as typed. What they mean is decided in `meant`.
 
-use clap::{Args, Parser, Subcommand, error::ErrorKind};
-use manyhands_lab::console::Options;
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use manyhands_lab::{console::Options, plain::plain};
 use std::{ffi::OsString, path::PathBuf};
 
 /// The whole command line.
@@ -26,6 +26,10 @@ pub(crate) enum TypedCommand {
     /// The same in this terminal, while the program runs
     #[cfg(feature = "top")]
     Top(TypedTop),
+    /// Needs the feature `top`
+    #[cfg(not(feature = "top"))]
+    #[command(hide = true, disable_help_flag = true)]
+    Top(Absent),
     /// The laboratory: when does parallel pay, with confidence
     #[command(subcommand)]
     Lab(TypedLab),
@@ -33,6 +37,18 @@ pub(crate) enum TypedCommand {
     #[cfg(feature = "fleet")]
     #[command(subcommand)]
     Fleet(manyhands_fleet::commands::Fleet),
+    /// Needs the feature `fleet`
+    #[cfg(not(feature = "fleet"))]
+    #[command(hide = true, disable_help_flag = true)]
+    Fleet(Absent),
+}
+
+/// What is typed for a command that this build does not have.
+#[cfg(not(all(feature = "fleet", feature = "top")))]
+#[derive(Debug, PartialEq, Args)]
+pub(crate) struct Absent {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    words: Vec<OsString>,
 }
 
 /// Options of the tour.
@@ -241,41 +257,41 @@ pub(crate) enum TypedLab {
     },
 }
 
-/// What to say instead of running.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Answer {
-    /// Help or version, asked for.
-    Text(String),
-    /// One line about what is wrong.
-    Complaint(String),
-}
-
 /// Reads a command line, program name first.
-pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Typed, Answer> {
-    Typed::try_parse_from(arguments).map_err(|error| match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Answer::Text(error.to_string()),
-        _ => Answer::Complaint(one_line(&error.to_string())),
+pub(crate) fn parse(arguments: &[OsString]) -> Result<Typed, clap::Error> {
+    Typed::try_parse_from(arguments).map_err(|error| {
+        // Errors repeat what was typed: once more, with what steers a terminal shown and not done.
+        let shown = arguments.iter().map(|word| plain_word(word));
+        Typed::try_parse_from(shown).err().unwrap_or(error)
     })
 }
 
-/// The first paragraph of a report, which says what is wrong, as one line.
-fn one_line(report: &str) -> String {
-    let first: Vec<&str> = report
-        .lines()
-        .map(str::trim)
-        .take_while(|line| !line.is_empty())
-        .collect();
-    let text = first.join(" ");
-    text.strip_prefix("error: ").unwrap_or(&text).to_owned()
+fn plain_word(word: &OsString) -> String {
+    plain(&word.to_string_lossy()).into_owned()
+}
+
+/// The command that a command line names, with its full name.
+pub(crate) fn command(arguments: &[OsString]) -> clap::Command {
+    let mut command = Typed::command().bin_name("manyhands");
+    command.build();
+    for word in arguments.iter().skip(1) {
+        if let Some(named) = command.find_subcommand(word) {
+            command = named.clone();
+        }
+    }
+    command
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
-    fn parsed(line: &str) -> Result<Typed, Answer> {
-        parse(line.split_whitespace().map(OsString::from))
+    fn parsed(line: &str) -> Result<Typed, clap::Error> {
+        parse(&words(line))
+    }
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
     }
 
     #[test]
@@ -285,7 +301,7 @@ mod tests {
 
     #[test]
     fn no_command_is_none() {
-        assert_eq!(parsed("manyhands"), Ok(Typed { command: None }));
+        assert_eq!(parsed("manyhands").unwrap(), Typed { command: None });
     }
 
     #[test]
@@ -299,32 +315,17 @@ mod tests {
             replace: true,
         };
         let command = Some(TypedCommand::Tour(tour));
-        assert_eq!(typed, Ok(Typed { command }));
+        assert_eq!(typed.unwrap(), Typed { command });
     }
 
     #[test]
-    fn a_complaint_is_one_line_and_names_the_culprit() {
-        fn check(line: &str, culprit: &str) {
-            let Err(Answer::Complaint(text)) = parsed(line) else {
-                panic!("'{line}' was accepted");
-            };
-            assert!(text.contains(culprit), "'{culprit}' is missing in: {text}");
-            assert!(!text.contains('\n') && !text.starts_with("error"), "{text}");
-        }
-        check("manyhands --frobnicate", "--frobnicate");
-        check("manyhands detour", "detour");
-        check("manyhands tour extra", "extra");
-        check("manyhands tour --seed", "--seed");
-        check("manyhands tour --seed -3", "-3");
-        check("manyhands tour --seed many", "many");
-        check("manyhands tour --budget soon", "soon");
-        check("manyhands tour --quick --quick", "--quick");
-    }
-
-    #[test]
-    fn help_and_version_are_answers() {
-        for line in ["manyhands --help", "manyhands tour --help", "manyhands -V"] {
-            assert!(matches!(parsed(line), Err(Answer::Text(_))), "{line}");
+    fn the_command_that_was_typed_has_its_full_name() {
+        for (line, name) in [
+            ("manyhands --frobnicate", "manyhands"),
+            ("manyhands lab --frobnicate", "manyhands lab"),
+            ("manyhands lab run E3 --out tour", "manyhands lab run"),
+        ] {
+            assert_eq!(command(&words(line)).get_bin_name(), Some(name), "{line}");
         }
     }
 }

@@ -11,4 +11,4 @@ pub use needed::needed;
 pub use options::{Options, TypedPool, parse_budget};
 pub use reports::{Companion, alone, text, write};
 pub use screen::{Screen, width};
-pub use session::{Ending, Job, Program, begin, launcher, resume};
+pub use session::{Ending, INTERRUPTED, Job, Program, begin, launcher, resume};

@@ -65,6 +65,18 @@ pub enum Ending {
     Interrupted,
 }
 
+impl Ending {
+    /// How a run with these findings ended that was not interrupted.
+    #[must_use]
+    pub fn of(findings: &Findings) -> Self {
+        match (findings.failures.is_empty(), findings.quiet) {
+            (false, _) => Self::Failed,
+            (true, true) => Self::Good,
+            (true, false) => Self::NotQuiet,
+        }
+    }
+}
+
 impl From<Ending> for ExitCode {
     fn from(ending: Ending) -> Self {
         match ending {
@@ -198,13 +210,7 @@ impl Session {
             ))?;
             return Ok(Ending::Interrupted);
         }
-        Ok(if !findings.failures.is_empty() {
-            Ending::Failed
-        } else if findings.quiet {
-            Ending::Good
-        } else {
-            Ending::NotQuiet
-        })
+        Ok(Ending::of(findings))
     }
 }
 
@@ -297,5 +303,5 @@ fn introduce(head: &Head, screen: Screen) -> Result<(), LabError> {
 }
 
 const NOT_QUIET: u8 = 3;
-/// As shells count a program that ended by the interrupt signal.
-const INTERRUPTED: u8 = 130;
+/// The exit code of [`Ending::Interrupted`]: as shells count a program that the interrupt signal has ended.
+pub const INTERRUPTED: u8 = 130;
