@@ -12,12 +12,13 @@ mod load;
 mod meant;
 mod output;
 mod pair;
+mod shell;
 mod tour;
 mod typed;
 
 use manyhands_lab::{
     CountingAllocator, LabError, child,
-    console::{self, Ending},
+    console::{self, Ending, Printing},
     registry,
 };
 use output::Failure;
@@ -29,6 +30,7 @@ static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().collect();
+    output::color(typed::color(&arguments));
     match typed::parse(&arguments)
         .map_err(Failure::Typed)
         .and_then(run)
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
 }
 
 fn run(typed: Typed) -> Result<Ending, Failure> {
+    let printing = typed.printing;
     let command = meant::mean(typed).map_err(Failure::Arguments)?;
     if child::is_wanted() {
         return serve(command);
@@ -53,29 +56,34 @@ fn run(typed: Typed) -> Result<Ending, Failure> {
         meant::Command::Inspect(inspect) => inspect::run(&inspect),
         meant::Command::List(ids, form) => lab::list(&ids, form),
         meant::Command::Run { ids, run } => lab::run(&ids, run),
-        meant::Command::Resume(folder, damage) => lab::resume(&folder, damage),
+        meant::Command::Resume(folder, damage) => lab::resume(&folder, damage, printing),
         meant::Command::Report {
             folder,
             damage,
             published,
-        } => lab::report(&folder, damage, published),
+        } => lab::report(&folder, damage, published, printing),
         meant::Command::Compare(first, second, damage, form) => {
             lab::compare(&first, &second, damage, form)
         }
-        meant::Command::SelfTest { quick, seed, load } => lab::self_test(quick, seed, load),
+        meant::Command::SelfTest { quick, seed, load } => {
+            lab::self_test((quick, seed, load), printing)
+        }
+        meant::Command::Completions(shell) => shell::completions(shell),
+        meant::Command::Man(folder) => shell::manual(folder),
         meant::Command::Busy => load::compute(),
         meant::Command::Pair { first, second, run } => pair::run(&first, &second, run),
         #[cfg(feature = "fleet")]
-        meant::Command::Fleet(command) => fleet(command),
+        meant::Command::Fleet(command) => fleet(command, printing),
     }
 }
 
 /// A command of the fleet, with the experiments that come with the laboratory.
 #[cfg(feature = "fleet")]
-fn fleet(command: manyhands_fleet::commands::Fleet) -> Result<Ending, Failure> {
+fn fleet(command: manyhands_fleet::commands::Fleet, printing: Printing) -> Result<Ending, Failure> {
     let program = manyhands_fleet::commands::Program {
         experiments: registry::experiments,
         companion: manyhands_lab::published::companion,
+        printing,
     };
     let interrupt = manyhands_lab::run::Interrupt::on_signal()?;
     Ok(manyhands_fleet::commands::run(

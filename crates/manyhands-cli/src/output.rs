@@ -1,11 +1,23 @@
 //! What leaves the program: text, complaints, exit codes.
 
-use clap::{builder::Styles, error::ErrorKind};
+use clap::{ColorChoice, builder::Styles, error::ErrorKind};
 use manyhands_lab::{LabError, plain::plain};
 use std::{
     io::{self, Write},
+    path::PathBuf,
     process::ExitCode,
 };
+
+/// Decides about colours, for all that this program prints.
+pub(crate) fn color(choice: ColorChoice) {
+    use anstream::ColorChoice as Everywhere;
+    let everywhere = match choice {
+        ColorChoice::Auto => Everywhere::Auto,
+        ColorChoice::Always => Everywhere::Always,
+        ColorChoice::Never => Everywhere::Never,
+    };
+    everywhere.write_global();
+}
 
 /// Prints a text as it is.
 pub(crate) fn print(text: &str) -> io::Result<()> {
@@ -32,6 +44,8 @@ pub(crate) enum Failure {
     /// A command of the fleet ends without having done what it should.
     #[cfg(feature = "fleet")]
     Fleet(manyhands_fleet::FleetError),
+    /// Files cannot be written into a folder.
+    Files { folder: PathBuf, source: io::Error },
     /// The terminal or pipe that reads the output is gone or broken.
     Output(io::Error),
 }
@@ -59,6 +73,9 @@ pub(crate) fn fail(failure: Failure, command: impl FnOnce() -> clap::Command) ->
         Failure::Inspect(error) => error.to_string(),
         #[cfg(feature = "fleet")]
         Failure::Fleet(error) => error.to_string(),
+        Failure::Files { folder, source } => {
+            format!("cannot write into '{}': {source}", folder.display())
+        }
         Failure::Output(error) => format!("cannot write the output: {error}"),
     };
     let styles = Styles::styled();

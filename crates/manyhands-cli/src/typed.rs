@@ -1,7 +1,11 @@
 //! Arguments as typed. What they mean is decided in `meant`.
 
-use clap::{Args, CommandFactory, Parser, Subcommand};
-use manyhands_lab::{console::Options, plain::plain};
+use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
+use manyhands_lab::{
+    console::{Options, Printing},
+    plain::plain,
+};
 use std::{ffi::OsString, path::PathBuf};
 
 /// The whole command line.
@@ -13,6 +17,19 @@ use std::{ffi::OsString, path::PathBuf};
     after_help = "Without a command, manyhands takes the tour. 'manyhands tour --help' has its options."
 )]
 pub(crate) struct Typed {
+    #[command(flatten)]
+    pub(crate) printing: Printing,
+
+    /// When to colour help, errors and `top` [default: auto, which minds NO_COLOR]
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_default_value = true
+    )]
+    pub(crate) color: ColorChoice,
+
     #[command(subcommand)]
     pub(crate) command: Option<TypedCommand>,
 }
@@ -33,6 +50,17 @@ pub(crate) enum TypedCommand {
     /// The laboratory: when does parallel pay, with confidence
     #[command(subcommand)]
     Lab(TypedLab),
+    /// Print what lets a shell complete commands and options
+    Completions {
+        #[arg(value_name = "SHELL")]
+        shell: Shell,
+    },
+    /// Write the manual, a page for each command
+    Man {
+        /// Folder for the pages
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
     /// Experiments on many machines: one server, agents that pull, results exactly once
     #[cfg(feature = "fleet")]
     #[command(subcommand)]
@@ -91,7 +119,8 @@ pub(crate) struct TypedProgram {
     pub(crate) tasks: usize,
 }
 
-/// Which program to look at, and how.
+/// Which program to look at, and how. With --json it prints what the program answers, a line for each runtime, task, loop,
+/// channel and deadlock; with --stacks or --poll, one object.
 #[derive(Debug, PartialEq, Args)]
 pub(crate) struct TypedInspect {
     #[command(flatten)]
@@ -103,11 +132,6 @@ pub(crate) struct TypedInspect {
 
     #[command(flatten)]
     pub(crate) stacks: TypedStacks,
-
-    /// Print what the program answers, a line of JSON for each runtime, task, loop, channel and deadlock; with --stacks or
-    /// --poll, one object
-    #[arg(long)]
-    pub(crate) json: bool,
 
     /// Look at the program for a while and write a timeline to this file, as a trace for Perfetto
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "text"])]
@@ -178,9 +202,6 @@ pub(crate) enum TypedLab {
         /// Also the arms and sizes of these, and how long they take here
         #[arg(value_name = "ID")]
         ids: Vec<String>,
-        /// Print them as JSON and nothing else
-        #[arg(long)]
-        json: bool,
     },
     /// Run experiments: tables, break-evens, charts and a report in a folder
     Run {
@@ -270,6 +291,16 @@ fn plain_word(word: &OsString) -> String {
     plain(&word.to_string_lossy()).into_owned()
 }
 
+/// What `--color` says, also where the rest of a command line makes no sense.
+pub(crate) fn color(arguments: &[OsString]) -> ColorChoice {
+    let words = arguments.iter().take_while(|word| *word != "--");
+    let words: Vec<_> = words.filter_map(|word| word.to_str()).collect();
+    let joined = words.iter().find_map(|word| word.strip_prefix("--color="));
+    let apart = || words.windows(2).find(|two| two[0] == "--color");
+    let said = joined.or_else(|| apart().map(|two| two[1]));
+    said.and_then(|said| said.parse().ok()).unwrap_or_default()
+}
+
 /// The command that a command line names, with its full name.
 pub(crate) fn command(arguments: &[OsString]) -> clap::Command {
     let mut command = Typed::command().bin_name("manyhands");
@@ -301,7 +332,7 @@ mod tests {
 
     #[test]
     fn no_command_is_none() {
-        assert_eq!(parsed("manyhands").unwrap(), Typed { command: None });
+        assert_eq!(parsed("manyhands").unwrap().command, None);
     }
 
     #[test]
@@ -315,7 +346,23 @@ mod tests {
             replace: true,
         };
         let command = Some(TypedCommand::Tour(tour));
-        assert_eq!(typed.unwrap(), Typed { command });
+        assert_eq!(typed.unwrap().command, command);
+    }
+
+    #[test]
+    fn what_is_said_of_colours_is_known_without_the_rest() {
+        for (line, choice) in [
+            ("manyhands", ColorChoice::Auto),
+            ("manyhands detour --color never", ColorChoice::Never),
+            ("manyhands --color=always detour", ColorChoice::Always),
+            ("manyhands --color sometimes", ColorChoice::Auto),
+            (
+                "manyhands lab command -- ls --color=never",
+                ColorChoice::Auto,
+            ),
+        ] {
+            assert_eq!(color(&words(line)), choice, "{line}");
+        }
     }
 
     #[test]

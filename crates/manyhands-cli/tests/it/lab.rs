@@ -1,6 +1,6 @@
 //! The laboratory's commands from start to end.
 
-use crate::{check_refusal, manyhands, text};
+use crate::{check_refusal, json, manyhands, text};
 use std::{fs, path::Path, process::Output};
 
 #[test]
@@ -72,8 +72,8 @@ fn a_run_is_kept_reported_again_and_compared() {
     assert!(text(&compared.stdout).contains("E6"));
 
     let compared = manyhands(&["lab", "compare", path(&first), path(&second), "--json"]);
-    let json = json(&compared);
-    assert_eq!(json["cases"][0]["experiment"], "E6", "{json}");
+    let compared = json(&compared);
+    assert_eq!(compared["cases"][0]["experiment"], "E6", "{compared}");
 
     // Nothing is left to do, so this ends at once and well.
     let resumed = manyhands(&["lab", "resume", path(&first)]);
@@ -200,11 +200,6 @@ fn run(out: &Path, arguments: &[&str]) -> Output {
 /// Whether a run ended well; on a machine that is not quiet the code says so.
 fn is_done(output: &Output) -> bool {
     matches!(output.status.code(), Some(0 | 3))
-}
-
-/// Standard output, which must be JSON and nothing else.
-fn json(output: &Output) -> serde_json::Value {
-    serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
 fn path(path: &Path) -> &str {

@@ -6,6 +6,8 @@ mod exit_codes;
 mod inspect;
 mod lab;
 mod load;
+mod printing;
+mod shell;
 mod signals;
 mod tour;
 
@@ -30,6 +32,12 @@ fn check_refusal(output: &Output, culprit: &str, command: &str) {
     let hint = format!("For more information, try '{command} --help'.\n");
     assert!(err.ends_with(&hint), "{err}");
     assert!(!err.contains('\x1b'), "nobody sees styles: {err}");
+}
+
+/// Standard output, which must be JSON and nothing else.
+fn json(output: &Output) -> serde_json::Value {
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", text(&output.stdout)))
 }
 
 fn text(bytes: &[u8]) -> String {
