@@ -2,6 +2,8 @@
 
 mod arguments;
 mod exit_codes;
+#[cfg(all(feature = "fleet", unix))]
+mod fleet;
 #[cfg(unix)]
 mod inspect;
 mod lab;

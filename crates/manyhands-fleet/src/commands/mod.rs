@@ -8,6 +8,7 @@ mod pull;
 mod serve;
 mod show;
 mod submit;
+mod trial;
 
 pub use keys::{AccessKey, Enrol, ListKeys, Revoke, Token};
 pub use page::ShowPage;
@@ -16,6 +17,7 @@ pub use pull::Pull;
 pub use serve::Serve;
 pub use show::{Export, Watch};
 pub use submit::{Cancel, Redo, Submit, cancel_at, redo_at, submit_to};
+pub use trial::Trial;
 
 use crate::{
     FleetError,
@@ -39,6 +41,8 @@ use std::{
 /// The commands.
 #[derive(Debug, PartialEq, Subcommand)]
 pub enum Fleet {
+    /// Carry out a plan on this machine alone: a server, two agents, results in a folder, and nothing else left
+    Try(Trial),
     /// Hand out jobs and collect results
     Serve(Serve),
     /// Pull jobs and measure them on this machine
@@ -153,6 +157,7 @@ impl Fleet {
 pub fn run(fleet: Fleet, program: Program, stop: &Interrupt) -> Result<Ending, FleetError> {
     let printing = program.printing;
     match fleet {
+        Fleet::Try(options) => return trial::try_plan(&options, program, stop),
         Fleet::Agent(options) => return pull::pull(&options, program, stop),
         Fleet::Export(options) => return show::export(&options, program),
         Fleet::Serve(options) => serve::serve(&options, program, stop),
