@@ -34,9 +34,6 @@ pub fn text(database: &Database) -> Result<String, FleetError> {
                 let _ = writeln!(text, "  job {} ({}): {state}", job.id, job.title);
             }
         }
-        if is_plan_over(plan) && plan.done > 0 {
-            let _ = writeln!(text, "  its results: manyhands fleet export {}", plan.id);
-        }
     }
     if plans.is_empty() {
         text.push_str("No plan yet.\n");

@@ -9,7 +9,7 @@ fn each_shell_gets_completions_that_know_the_commands() {
         let output = manyhands(&["completions", shell]);
         assert_eq!(output.status.code(), Some(0), "{shell}");
         let script = text(&output.stdout);
-        for word in ["self-test", "--published", "inspect"] {
+        for word in ["self-test", "published", "inspect"] {
             assert!(script.contains(word), "'{word}' is missing for {shell}");
         }
     }

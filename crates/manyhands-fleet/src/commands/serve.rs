@@ -15,7 +15,7 @@ use crate::{
     time::pause,
 };
 use clap::Args;
-use manyhands_lab::run::Interrupt;
+use manyhands_lab::{console::Printing, run::Interrupt};
 use std::{
     fs,
     net::{IpAddr, Ipv4Addr},
@@ -154,7 +154,7 @@ pub(super) fn serve(options: &Serve, program: Program, stop: &Interrupt) -> Resu
         })
     };
     let file = options.data.join(DATABASE);
-    let tending = |has_ended: &Interrupt| tend(nats, &file, has_ended);
+    let tending = |has_ended: &Interrupt| tend(nats, &file, printing, has_ended);
     beside(
         stop,
         ("the fleet's server", body),
@@ -163,7 +163,12 @@ pub(super) fn serve(options: &Serve, program: Program, stop: &Interrupt) -> Resu
 }
 
 /// Keeps a `nats-server`, if there is one, running for as long as it is needed, and then ends it.
-pub(super) fn tend(nats: Option<NatsServer>, database: &Path, has_ended: &Interrupt) {
+pub(super) fn tend(
+    nats: Option<NatsServer>,
+    database: &Path,
+    printing: Printing,
+    has_ended: &Interrupt,
+) {
     let Some(mut nats) = nats else {
         // This ends with the server all the same.
         while !has_ended.is_set() {
@@ -171,7 +176,10 @@ pub(super) fn tend(nats: Option<NatsServer>, database: &Path, has_ended: &Interr
         }
         return;
     };
-    let mut complaints = Complaints::default();
+    let mut complaints = Complaints {
+        printing,
+        ..Complaints::default()
+    };
     while !has_ended.is_set() {
         let tended = nats.tend();
         let known = users(database).and_then(|users| nats.know(users));

@@ -63,6 +63,15 @@ pub(super) fn watch(
             false => String::new(),
         }
     })?;
+    for plan in database.plans()? {
+        if watch::is_plan_over(&plan) && plan.done > 0 {
+            let results = format!(
+                "Results of {}: manyhands fleet export {}",
+                plan.name, plan.id
+            );
+            remark(printing, &results)?;
+        }
+    }
     match options.once || stop.is_set() {
         true => Ok(()),
         false => all_done(&database),

@@ -18,6 +18,7 @@ use manyhands_lab::{console::Ending, launcher::Launcher, run::Interrupt};
 use std::{
     fs,
     net::{Ipv4Addr, TcpListener},
+    panic::resume_unwind,
     path::{Path, PathBuf},
     thread,
     time::Duration,
@@ -50,8 +51,9 @@ pub(super) fn try_plan(
         .prefix("manyhands-fleet-")
         .tempdir();
     let folder = made.map_err(FleetError::file("create", std::env::temp_dir()))?;
+    let file = folder.path().join(DATABASE);
+    let database = Database::open(&file)?;
     let (engine, nats) = engine(options, folder.path())?;
-    let database = folder.path().join(DATABASE);
     let over = Interrupt::default();
     let trial = Fleet {
         engine: engine.as_ref(),
@@ -62,7 +64,8 @@ pub(super) fn try_plan(
     let mut ending = Ending::Interrupted;
     let body = || {
         let plan = submit_to(engine.as_ref(), &toml, None, &(program.experiments)())?;
-        let reader = trial.run(stop)?;
+        let reader = Database::open_to_read(&file)?;
+        trial.run(database, &reader, stop)?;
         if stop.is_set() {
             return Ok(());
         }
@@ -75,7 +78,7 @@ pub(super) fn try_plan(
         };
         show::all_done(&reader)
     };
-    let tending = |has_ended: &Interrupt| tend(nats, &database, has_ended);
+    let tending = |has_ended: &Interrupt| tend(nats, &file, program.printing, has_ended);
     let ended = beside(
         &over,
         ("the trial", body),
@@ -144,11 +147,13 @@ struct Fleet<'trial> {
 }
 
 impl Fleet<'_> {
-    /// Works until the plan is over, or `stop` is set; the answer is what they have found.
-    fn run(&self, stop: &Interrupt) -> Result<Database, FleetError> {
-        let file = self.folder.join(DATABASE);
-        let database = Database::open(&file)?;
-        let reader = Database::open_to_read(&file)?;
+    /// Works until the plan is over, or `stop` is set.
+    fn run(
+        &self,
+        database: Database,
+        reader: &Database,
+        stop: &Interrupt,
+    ) -> Result<(), FleetError> {
         let agents = ["one", "two"].map(|name| self.agent(name));
         thread::scope(|scope| {
             let _over = Ends(self.over);
@@ -160,13 +165,12 @@ impl Fleet<'_> {
                     agent.run(None, self.over, self.complain());
                 });
             }
-            show::follow(&reader, self.program.printing, stop, |reader| {
+            show::follow(reader, self.program.printing, stop, |reader| {
                 Ok(self.over.is_set() || watch::is_over(reader)?)
             })?;
             self.over.set();
-            server.join().unwrap_or(Ok(()))
-        })?;
-        Ok(reader)
+            server.join().unwrap_or_else(|panic| resume_unwind(panic))
+        })
     }
 
     fn serve(&self, database: Database) -> Result<(), FleetError> {
