@@ -18,7 +18,7 @@ mod typed;
 
 use manyhands_lab::{
     CountingAllocator, LabError, child,
-    console::{self, Ending, Printing},
+    console::{self, Ending},
     registry,
 };
 use output::Failure;
@@ -79,7 +79,10 @@ fn run(typed: Typed) -> Result<Ending, Failure> {
 
 /// A command of the fleet, with the experiments that come with the laboratory.
 #[cfg(feature = "fleet")]
-fn fleet(command: manyhands_fleet::commands::Fleet, printing: Printing) -> Result<Ending, Failure> {
+fn fleet(
+    command: manyhands_fleet::commands::Fleet,
+    printing: console::Printing,
+) -> Result<Ending, Failure> {
     let program = manyhands_fleet::commands::Program {
         experiments: registry::experiments,
         companion: manyhands_lab::published::companion,

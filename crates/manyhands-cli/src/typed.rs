@@ -282,7 +282,7 @@ pub(crate) enum TypedLab {
 pub(crate) fn parse(arguments: &[OsString]) -> Result<Typed, clap::Error> {
     Typed::try_parse_from(arguments).map_err(|error| {
         // Errors repeat what was typed: once more, with what steers a terminal shown and not done.
-        let shown = arguments.iter().map(|word| plain_word(word));
+        let shown = arguments.iter().map(plain_word);
         Typed::try_parse_from(shown).err().unwrap_or(error)
     })
 }
