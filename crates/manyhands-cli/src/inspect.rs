@@ -105,7 +105,16 @@ fn show_in_terminal(
         let complaint = "'manyhands top' needs a terminal; 'manyhands inspect --text' does not";
         return Err(Failure::Arguments(complaint.to_owned()));
     }
-    let settings = manyhands_inspect::TopSettings { every, tasks_max };
+    let in_color = match anstream::ColorChoice::global() {
+        anstream::ColorChoice::Always => Some(true),
+        anstream::ColorChoice::Never => Some(false),
+        _ => None,
+    };
+    let settings = manyhands_inspect::TopSettings {
+        every,
+        tasks_max,
+        in_color,
+    };
     manyhands_inspect::top(socket, &settings).map_err(Failure::Inspect)
 }
 

@@ -8,7 +8,7 @@ use crate::{
 };
 use manyhands_lab::{
     Experiment, Scale, Workload,
-    console::{self, Companion, Ending, Job, Program, Screen},
+    console::{self, Companion, Ending, Job, Printing, Program, Screen},
     findings,
     machine::Machine,
     paper, published,
@@ -135,15 +135,15 @@ pub(crate) fn begin(
         folder: run.out,
         existing: run.existing,
         force: run.force,
-        program: program(companion, run.screen),
+        program: program(companion, run.screen, run.printing),
     };
     Ok(console::begin(job, &Interrupt::on_signal()?)?)
 }
 
 /// Goes on with an interrupted run.
-pub(crate) fn resume(folder: &Path, damage: Damage) -> Result<Ending, Failure> {
+pub(crate) fn resume(folder: &Path, damage: Damage, printing: Printing) -> Result<Ending, Failure> {
     let recording = store::read(folder, damage)?;
-    say_skipped(folder, &recording)?;
+    printing.warn(&skipped(folder, &recording))?;
     let head = recording.head;
     let (launcher, companion, screen): (_, Companion, _) = match pair::launcher(&head)? {
         Some(launcher) => (launcher, console::alone, Screen::Tables),
@@ -154,15 +154,16 @@ pub(crate) fn resume(folder: &Path, damage: Damage) -> Result<Ending, Failure> {
         folder,
         damage,
         launcher,
-        program(companion, screen),
+        program(companion, printing.screen(screen), printing),
         &Interrupt::on_signal()?,
     )?)
 }
 
-fn program(companion: Companion, screen: Screen) -> Program {
+fn program(companion: Companion, screen: Screen, printing: Printing) -> Program {
     Program {
         companion,
         screen,
+        printing,
         build_arguments: &["lab", "list"],
         going_on: |folder| format!("manyhands lab resume {}", folder.display()),
     }
@@ -173,9 +174,10 @@ pub(crate) fn report(
     folder: &Path,
     damage: Damage,
     published: Option<String>,
+    printing: Printing,
 ) -> Result<Ending, Failure> {
     let (mut store, mut recording) = Store::resume(folder, damage)?;
-    say_skipped(folder, &recording)?;
+    printing.warn(&skipped(folder, &recording))?;
     if published.is_some() {
         recording.head.settings.published = published;
     }
@@ -187,9 +189,12 @@ pub(crate) fn report(
     };
     let width = console::width();
     let said = console::write(&mut store, &findings, &recording.events, companion, width)?;
-    output::print(&console::text(&findings, companion, width))?;
-    output::print(&said)?;
-    Ok(Ending::Good)
+    output::print(&match printing.json {
+        true => report::summary_json(&findings) + "\n",
+        false => console::text(&findings, companion, width),
+    })?;
+    printing.warn(&said)?;
+    Ok(Ending::of(&findings))
 }
 
 /// Compares two runs.
@@ -202,7 +207,7 @@ pub(crate) fn compare(
     let findings = |folder: &Path| -> Result<_, Failure> {
         let recording = store::read(folder, damage)?;
         match form {
-            Form::Text => say_skipped(folder, &recording)?,
+            Form::Text => output::print(&skipped(folder, &recording))?,
             Form::Json => output::remark(&skipped(folder, &recording)),
         }
         Ok(findings::analyse(&recording.head, &recording.events))
@@ -213,11 +218,6 @@ pub(crate) fn compare(
         Form::Json => report::compare_json(&before, &after) + "\n",
     })?;
     Ok(Ending::Good)
-}
-
-/// Says which lines of a run were skipped, if any.
-fn say_skipped(folder: &Path, recording: &Recording) -> Result<(), Failure> {
-    Ok(output::print(&skipped(folder, recording))?)
 }
 
 /// Which lines of a run were skipped; empty if none was.
@@ -234,13 +234,17 @@ fn skipped(folder: &Path, recording: &Recording) -> String {
 }
 
 /// Checks the laboratory itself.
-pub(crate) fn self_test(quick: bool, seed: u64, load: u16) -> Result<Ending, Failure> {
+pub(crate) fn self_test(
+    (quick, seed, load): (bool, u64, u16),
+    printing: Printing,
+) -> Result<Ending, Failure> {
     let extent = if quick { Extent::Quick } else { Extent::Whole };
     let busy = match load {
         0 => String::new(),
         load => format!("; {load} other processes compute meanwhile"),
     };
-    output::print(&format!(
+    let interrupt = Interrupt::on_signal()?;
+    printing.remark(&format!(
         "{}\nseed {seed}; {}{busy}\n\n",
         Machine::here().line(),
         match extent {
@@ -249,14 +253,17 @@ pub(crate) fn self_test(quick: bool, seed: u64, load: u16) -> Result<Ending, Fai
         }
     ))?;
     let _load = Load::start(load)?;
-    let interrupt = Interrupt::on_signal()?;
     let mut printed = Ok(());
     let criteria = self_test::run(extent, seed, &interrupt, &mut |criterion| {
-        if printed.is_ok() {
+        if printed.is_ok() && !printing.json {
             printed = output::print(&format!("{criterion}\n"));
         }
     })?;
     printed?;
+    if printing.json {
+        let json = serde_json::json!({ "seed": seed, "criteria": criteria });
+        output::print(&format!("{json}\n"))?;
+    }
     Ok(if interrupt.is_set() {
         Ending::Interrupted
     } else if criteria.iter().any(|one| one.is_judged() && !one.holds()) {

@@ -1,7 +1,6 @@
 //! The `manyhands` command: arguments as typed, then as meant, then run.
 //!
-//! Exit codes: 0 done · 1 a result is wrong, a file cannot be written or a program cannot be looked at · 2 bad arguments · 3 the
-//! machine was not quiet enough · 130 interrupted.
+//! The exit codes stand in the crate's README, and `tests/it/exit_codes.rs` walks that table.
 //!
 //! The program starts itself again as the processes that measure; those only serve.
 #![forbid(unsafe_code)]
@@ -13,10 +12,15 @@ mod load;
 mod meant;
 mod output;
 mod pair;
+mod shell;
 mod tour;
 mod typed;
 
-use manyhands_lab::{CountingAllocator, child, console::Ending, registry};
+use manyhands_lab::{
+    CountingAllocator, LabError, child,
+    console::{self, Ending},
+    registry,
+};
 use output::Failure;
 use std::process::ExitCode;
 use typed::Typed;
@@ -25,49 +29,64 @@ use typed::Typed;
 static ALLOCATOR: CountingAllocator = CountingAllocator::new();
 
 fn main() -> ExitCode {
-    let typed = match typed::parse(std::env::args_os()) {
-        Ok(typed) => typed,
-        Err(answer) => return output::answer(&answer),
-    };
-    match run(typed) {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    output::color(typed::color(&arguments));
+    match typed::parse(&arguments)
+        .map_err(Failure::Typed)
+        .and_then(run)
+    {
         Ok(ending) => ending.into(),
-        Err(failure) => output::fail(&failure),
+        Err(failure) => output::fail(failure, || typed::command(&arguments)),
     }
 }
 
 fn run(typed: Typed) -> Result<Ending, Failure> {
+    let printing = typed.printing;
     let command = meant::mean(typed).map_err(Failure::Arguments)?;
     if child::is_wanted() {
         return serve(command);
+    }
+    if command.only_shows() {
+        // There is nothing to keep. What listens for a signal itself does so in its own place.
+        ctrlc::set_handler(|| std::process::exit(console::INTERRUPTED.into()))
+            .map_err(LabError::Signal)?;
     }
     match command {
         meant::Command::Tour(run) => tour::run(run),
         meant::Command::Inspect(inspect) => inspect::run(&inspect),
         meant::Command::List(ids, form) => lab::list(&ids, form),
         meant::Command::Run { ids, run } => lab::run(&ids, run),
-        meant::Command::Resume(folder, damage) => lab::resume(&folder, damage),
+        meant::Command::Resume(folder, damage) => lab::resume(&folder, damage, printing),
         meant::Command::Report {
             folder,
             damage,
             published,
-        } => lab::report(&folder, damage, published),
+        } => lab::report(&folder, damage, published, printing),
         meant::Command::Compare(first, second, damage, form) => {
             lab::compare(&first, &second, damage, form)
         }
-        meant::Command::SelfTest { quick, seed, load } => lab::self_test(quick, seed, load),
+        meant::Command::SelfTest { quick, seed, load } => {
+            lab::self_test((quick, seed, load), printing)
+        }
+        meant::Command::Completions(shell) => shell::completions(shell),
+        meant::Command::Man(folder) => shell::manual(folder),
         meant::Command::Busy => load::compute(),
         meant::Command::Pair { first, second, run } => pair::run(&first, &second, run),
         #[cfg(feature = "fleet")]
-        meant::Command::Fleet(command) => fleet(command),
+        meant::Command::Fleet(command) => fleet(command, printing),
     }
 }
 
 /// A command of the fleet, with the experiments that come with the laboratory.
 #[cfg(feature = "fleet")]
-fn fleet(command: manyhands_fleet::commands::Fleet) -> Result<Ending, Failure> {
+fn fleet(
+    command: manyhands_fleet::commands::Fleet,
+    printing: console::Printing,
+) -> Result<Ending, Failure> {
     let program = manyhands_fleet::commands::Program {
         experiments: registry::experiments,
         companion: manyhands_lab::published::companion,
+        printing,
     };
     let interrupt = manyhands_lab::run::Interrupt::on_signal()?;
     Ok(manyhands_fleet::commands::run(

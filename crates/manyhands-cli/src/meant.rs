@@ -3,10 +3,11 @@
 #[cfg(feature = "top")]
 use crate::typed::TypedTop;
 use crate::typed::{Typed, TypedCommand, TypedInspect, TypedLab, TypedProgram, TypedTour};
+use clap_complete::Shell;
 use manyhands_inspect::stacks::Frames;
 use manyhands_lab::{
     Experiment,
-    console::{Options, Screen},
+    console::{Options, Printing, Screen},
     paper,
     record::{Scale, Settings},
     registry,
@@ -54,6 +55,10 @@ pub(crate) enum Command {
     },
     /// Compute until the standard input ends.
     Busy,
+    /// Print the completions of a shell.
+    Completions(Shell),
+    /// Write the manual into this folder.
+    Man(PathBuf),
     /// A command of the fleet.
     #[cfg(feature = "fleet")]
     Fleet(manyhands_fleet::commands::Fleet),
@@ -66,6 +71,21 @@ pub(crate) enum Command {
         /// How.
         run: Run,
     },
+}
+
+impl Command {
+    /// Whether a signal may end it at any time.
+    pub(crate) fn only_shows(&self) -> bool {
+        match self {
+            // The terminal must be put back, which it does for the key.
+            #[cfg(feature = "top")]
+            Self::Inspect(inspect) => !matches!(inspect.view, View::Top(_)),
+            #[cfg(not(feature = "top"))]
+            Self::Inspect(_) => true,
+            Self::List(..) | Self::Report { .. } | Self::Compare(..) => true,
+            _ => false,
+        }
+    }
 }
 
 /// Which program to look at, and how.
@@ -125,25 +145,58 @@ pub(crate) struct Run {
     pub(crate) existing: Existing,
     pub(crate) force: bool,
     pub(crate) screen: Screen,
+    pub(crate) printing: Printing,
 }
 
 /// Works out what was meant, or says in one line why nothing sensible was.
 pub(crate) fn mean(typed: Typed) -> Result<Command, String> {
+    let printing = typed.printing;
     let command = typed
         .command
         .unwrap_or_else(|| TypedCommand::Tour(TypedTour::default()));
+    if printing.json && !has_answer(&command) {
+        return Err("'--json': this command has no answer that could be JSON".to_owned());
+    }
     match command {
-        TypedCommand::Tour(tour) => mean_tour(tour).map(Command::Tour),
-        TypedCommand::Inspect(inspect) => mean_inspect(inspect).map(Command::Inspect),
+        TypedCommand::Tour(tour) => mean_tour(tour, printing).map(Command::Tour),
+        TypedCommand::Inspect(inspect) => mean_inspect(inspect, printing).map(Command::Inspect),
         #[cfg(feature = "top")]
         TypedCommand::Top(top) => mean_top(top).map(Command::Inspect),
-        TypedCommand::Lab(lab) => mean_lab(lab),
+        #[cfg(not(feature = "top"))]
+        TypedCommand::Top(_) => Err(absent("top")),
+        TypedCommand::Lab(lab) => mean_lab(lab, printing),
+        TypedCommand::Completions { shell } => Ok(Command::Completions(shell)),
+        TypedCommand::Man { folder } => Ok(Command::Man(folder)),
         #[cfg(feature = "fleet")]
         TypedCommand::Fleet(fleet) => Ok(Command::Fleet(fleet)),
+        #[cfg(not(feature = "fleet"))]
+        TypedCommand::Fleet(_) => Err(absent("fleet")),
     }
 }
 
-fn mean_inspect(typed: TypedInspect) -> Result<Inspect, String> {
+/// Whether a command prints what was asked for, and does not only show it or go on.
+fn has_answer(command: &TypedCommand) -> bool {
+    match command {
+        TypedCommand::Completions { .. } | TypedCommand::Man { .. } => false,
+        TypedCommand::Inspect(inspect) => inspect.timeline.is_none(),
+        #[cfg(feature = "top")]
+        TypedCommand::Top(_) => false,
+        #[cfg(feature = "fleet")]
+        TypedCommand::Fleet(fleet) => fleet.has_answer(),
+        _ => true,
+    }
+}
+
+/// What to say of something that this build lacks.
+#[cfg(not(all(feature = "fleet", feature = "page", feature = "top")))]
+fn absent(feature: &str) -> String {
+    format!(
+        "this build of manyhands lacks the feature '{feature}'; in a clone, 'cargo install --path crates/manyhands-cli \
+         --features {feature}' has it"
+    )
+}
+
+fn mean_inspect(typed: TypedInspect, printing: Printing) -> Result<Inspect, String> {
     if let Some(file) = typed.timeline {
         let length = Duration::from_secs(typed.seconds.into());
         return mean_program(typed.program, View::Timeline { file, length });
@@ -161,16 +214,16 @@ fn mean_inspect(typed: TypedInspect) -> Result<Inspect, String> {
         } else {
             Frames::OfProgram
         };
-        let form = form(typed.json);
+        let form = form(printing.json);
         let view = match typed.stacks.poll {
             Some(task) => View::PolledTask(task, frames, form),
             None => View::Stacks(frames, form),
         };
         return mean_program(typed.program, view);
     }
-    let view = match (typed.text, typed.json) {
-        (true, _) => View::Once(Form::Text),
+    let view = match (typed.text, printing.json) {
         (_, true) => View::Once(Form::Json),
+        (true, _) => View::Once(Form::Text),
         #[cfg(feature = "page")]
         (false, false) => View::Page {
             port: typed.page.port,
@@ -179,9 +232,7 @@ fn mean_inspect(typed: TypedInspect) -> Result<Inspect, String> {
         },
         #[cfg(not(feature = "page"))]
         (false, false) => {
-            return Err(
-                "this program was built without the page; choose --text or --json".to_owned(),
-            );
+            return Err(format!("{}; or choose --text or --json", absent("page")));
         }
     };
     mean_program(typed.program, view)
@@ -212,15 +263,15 @@ fn mean_program(_: TypedProgram, _: View) -> Result<Inspect, String> {
     Err("looking at a program needs Unix".to_owned())
 }
 
-fn mean_lab(typed: TypedLab) -> Result<Command, String> {
+fn mean_lab(typed: TypedLab, printing: Printing) -> Result<Command, String> {
     Ok(match typed {
-        TypedLab::List { ids, json } => Command::List(ids, form(json)),
+        TypedLab::List { ids } => Command::List(ids, form(printing.json)),
         TypedLab::Run {
             ids,
             published,
             options,
         } => {
-            let mut run = mean_run(&options, LAB_OUT)?;
+            let mut run = mean_run(&options, LAB_OUT, printing)?;
             run.settings.published = mean_published(published)?;
             Command::Run { ids, run }
         }
@@ -251,7 +302,7 @@ fn mean_lab(typed: TypedLab) -> Result<Command, String> {
         TypedLab::Busy => Command::Busy,
         TypedLab::Command { options, words } => {
             let (first, second) = split(&words)?;
-            let run = mean_run(&options, COMMAND_OUT)?;
+            let run = mean_run(&options, COMMAND_OUT, printing)?;
             Command::Pair { first, second, run }
         }
     })
@@ -285,18 +336,19 @@ fn form(json: bool) -> Form {
     if json { Form::Json } else { Form::Text }
 }
 
-fn mean_run(options: &Options, default_out: &str) -> Result<Run, String> {
+fn mean_run(options: &Options, default_out: &str, printing: Printing) -> Result<Run, String> {
     Ok(Run {
         settings: options.settings()?,
         out: options.folder(default_out)?,
         existing: options.existing(),
         force: options.force,
-        screen: options.screen(),
+        screen: printing.screen(Screen::Tables),
+        printing,
     })
 }
 
 /// The tour is a run of a few experiments in a fixed time.
-fn mean_tour(typed: TypedTour) -> Result<Run, String> {
+fn mean_tour(typed: TypedTour, printing: Printing) -> Result<Run, String> {
     let options = Options {
         quick: typed.quick,
         out: typed.out,
@@ -304,7 +356,7 @@ fn mean_tour(typed: TypedTour) -> Result<Run, String> {
         replace: typed.replace,
         ..Options::default()
     };
-    let mut run = mean_run(&options, TOUR_OUT)?;
+    let mut run = mean_run(&options, TOUR_OUT, printing)?;
     let default_budget = match run.settings.scale {
         Scale::Quick => TOUR_QUICK,
         Scale::Standard | Scale::Full => TOUR,
@@ -312,7 +364,7 @@ fn mean_tour(typed: TypedTour) -> Result<Run, String> {
     run.settings.budget = typed.budget.or(Some(default_budget));
     run.settings.cores = true;
     run.force = true;
-    run.screen = Screen::Answer;
+    run.screen = printing.screen(Screen::Answer);
     Ok(run)
 }
 
@@ -343,8 +395,8 @@ mod tests {
     use crate::typed;
 
     fn meant(line: &str) -> Result<Command, String> {
-        let words = line.split_whitespace().map(OsString::from);
-        mean(typed::parse(words).expect("the line is accepted as typed"))
+        let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        mean(typed::parse(&words).expect("the line is accepted as typed"))
     }
 
     #[test]
@@ -461,8 +513,8 @@ mod tests {
             "manyhands inspect 7 --poll 1 --timeline x",
             "manyhands inspect 7 --all-frames",
         ] {
-            let words = line.split_whitespace().map(OsString::from);
-            assert!(typed::parse(words).is_err(), "{line}");
+            let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            assert!(typed::parse(&words).is_err(), "{line}");
         }
     }
 
@@ -506,8 +558,8 @@ mod tests {
             "manyhands top --per-second 0",
             "manyhands top --per-second 61",
         ] {
-            let words = line.split_whitespace().map(OsString::from);
-            assert!(typed::parse(words).is_err(), "{line}");
+            let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            assert!(typed::parse(&words).is_err(), "{line}");
         }
     }
 

@@ -1,11 +1,23 @@
 //! What leaves the program: text, complaints, exit codes.
 
-use crate::typed::Answer;
+use clap::{ColorChoice, builder::Styles, error::ErrorKind};
 use manyhands_lab::{LabError, plain::plain};
 use std::{
     io::{self, Write},
+    path::PathBuf,
     process::ExitCode,
 };
+
+/// Decides about colours, for all that this program prints.
+pub(crate) fn color(choice: ColorChoice) {
+    use anstream::ColorChoice as Everywhere;
+    let everywhere = match choice {
+        ColorChoice::Auto => Everywhere::Auto,
+        ColorChoice::Always => Everywhere::Always,
+        ColorChoice::Never => Everywhere::Never,
+    };
+    everywhere.write_global();
+}
 
 /// Prints a text as it is.
 pub(crate) fn print(text: &str) -> io::Result<()> {
@@ -21,6 +33,8 @@ pub(crate) fn remark(text: &str) {
 /// Why the program ends early.
 #[derive(Debug)]
 pub(crate) enum Failure {
+    /// The arguments are none, or help was asked for.
+    Typed(clap::Error),
     /// The arguments make no sense.
     Arguments(String),
     /// A result is wrong, or a file cannot be written.
@@ -30,49 +44,58 @@ pub(crate) enum Failure {
     /// A command of the fleet ends without having done what it should.
     #[cfg(feature = "fleet")]
     Fleet(manyhands_fleet::FleetError),
+    /// Files cannot be written into a folder.
+    Files { folder: PathBuf, source: io::Error },
     /// The terminal or pipe that reads the output is gone or broken.
     Output(io::Error),
 }
 
-/// Prints help, or a complaint about the arguments.
-pub(crate) fn answer(answer: &Answer) -> ExitCode {
-    match answer {
-        Answer::Text(text) => match write!(io::stdout(), "{text}") {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => fail(&Failure::Output(error)),
+/// Reports a failure of the command that was typed; the exit code says of which kind it was.
+pub(crate) fn fail(failure: Failure, command: impl FnOnce() -> clap::Command) -> ExitCode {
+    let said = match failure {
+        Failure::Typed(error) if !error.use_stderr() => match error.print() {
+            Ok(()) => return ExitCode::SUCCESS,
+            Err(error) => return fail(Failure::Output(error), command),
         },
-        Answer::Complaint(text) => complain(text),
-    }
-}
-
-/// Reports a failure on standard error; the exit code says of which kind it was.
-pub(crate) fn fail(failure: &Failure) -> ExitCode {
-    match failure {
-        Failure::Arguments(text) => complain(text),
+        Failure::Typed(error) => return refuse(&error, &command()),
+        Failure::Arguments(text) => {
+            let mut command = command();
+            let error = command.error(ErrorKind::ValueValidation, plain(&text));
+            return refuse(&error, &command);
+        }
         Failure::Lab(LabError::Output(error)) | Failure::Output(error)
             if error.kind() == io::ErrorKind::BrokenPipe =>
         {
             // The reader of the output has seen enough, as with `| head`.
-            ExitCode::SUCCESS
+            return ExitCode::SUCCESS;
         }
-        Failure::Lab(error) => {
-            say(&format!("error: {error}"));
-            ExitCode::FAILURE
-        }
-        Failure::Inspect(error) => {
-            say(&format!("error: {error}"));
-            ExitCode::FAILURE
-        }
+        Failure::Lab(error) => error.to_string(),
+        Failure::Inspect(error) => error.to_string(),
         #[cfg(feature = "fleet")]
-        Failure::Fleet(error) => {
-            say(&format!("error: {error}"));
-            ExitCode::FAILURE
+        Failure::Fleet(error) => error.to_string(),
+        Failure::Files { folder, source } => {
+            format!("cannot write into '{}': {source}", folder.display())
         }
-        Failure::Output(error) => {
-            say(&format!("error: cannot write the output: {error}"));
-            ExitCode::FAILURE
+        Failure::Output(error) => format!("cannot write the output: {error}"),
+    };
+    let styles = Styles::styled();
+    let red = styles.get_error();
+    // It may hold what another machine has sent: what steers a terminal is shown and not done.
+    say(&format!("{red}error:{red:#} {}\n", plain(&said)));
+    ExitCode::FAILURE
+}
+
+/// Says what is wrong with the arguments, and how to get the help of their command.
+fn refuse(error: &clap::Error, command: &clap::Command) -> ExitCode {
+    let text = error.render().ansi().to_string();
+    let name = command.get_bin_name().unwrap_or_default();
+    say(&match text.rsplit_once("--help") {
+        Some((before, after)) if error.kind() != HELP_INSTEAD => {
+            format!("{before}{name} --help{after}")
         }
-    }
+        _ => text,
+    });
+    ExitCode::from(BAD_ARGUMENTS)
 }
 
 impl From<LabError> for Failure {
@@ -99,16 +122,12 @@ impl From<io::Error> for Failure {
     }
 }
 
-fn complain(text: &str) -> ExitCode {
-    say(&format!("error: {text} (see 'manyhands --help')"));
-    ExitCode::from(BAD_ARGUMENTS)
-}
-
-/// Says something that may hold what was typed, or what another machine has sent: what steers a terminal is shown and not
-/// done.
-fn say(line: &str) {
+/// Says something styled, without the styles where nobody sees them.
+fn say(text: &str) {
     // Standard error is the last resort: nobody is left to tell if it fails.
-    let _ = writeln!(io::stderr(), "{}", plain(line));
+    let _ = write!(anstream::stderr(), "{text}");
 }
 
+/// Of an error that is the help itself.
+const HELP_INSTEAD: ErrorKind = ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
 const BAD_ARGUMENTS: u8 = 2;

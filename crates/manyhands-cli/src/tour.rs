@@ -1,10 +1,6 @@
 //! The tour: a few experiments of the laboratory in a fixed time.
 
-use crate::{
-    lab,
-    meant::Run,
-    output::{self, Failure},
-};
+use crate::{lab, meant::Run, output::Failure};
 use manyhands_lab::{
     Experiment, LabError, Scale,
     console::{self, Ending},
@@ -17,14 +13,21 @@ use std::{env, io};
 /// Takes the tour and says where to go from there.
 pub(crate) fn run(run: Run) -> Result<Ending, Failure> {
     let version = env!("CARGO_PKG_VERSION");
-    output::print(&format!(
-        "manyhands {version}: from which size on does parallel code pay on this machine?\n"
-    ))?;
+    let printing = run.printing;
+    // With JSON the advice would be about another command.
+    let is_for_people = !printing.json;
+    if is_for_people {
+        printing.remark(&format!(
+            "manyhands {version}: from which size on does parallel code pay on this machine?\n"
+        ))?;
+    }
     let experiments = experiments()?;
     let (scale, seed) = (run.settings.scale, run.settings.seed);
     // What was published is of other machines, which have other numbers of CPUs.
     let done = lab::begin(experiments, run, console::alone)?;
-    output::print(&advice(scale, seed))?;
+    if is_for_people {
+        printing.remark(&advice(scale, seed))?;
+    }
     Ok(done)
 }
 

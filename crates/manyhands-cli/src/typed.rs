@@ -1,7 +1,11 @@
 //! Arguments as typed. What they mean is decided in `meant`.
 
-use clap::{Args, Parser, Subcommand, error::ErrorKind};
-use manyhands_lab::console::Options;
+use clap::{Args, ColorChoice, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
+use manyhands_lab::{
+    console::{Options, Printing},
+    plain::plain,
+};
 use std::{ffi::OsString, path::PathBuf};
 
 /// The whole command line.
@@ -13,6 +17,19 @@ use std::{ffi::OsString, path::PathBuf};
     after_help = "Without a command, manyhands takes the tour. 'manyhands tour --help' has its options."
 )]
 pub(crate) struct Typed {
+    #[command(flatten)]
+    pub(crate) printing: Printing,
+
+    /// When to colour help, errors and `top` [default: auto, which minds NO_COLOR]
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_default_value = true
+    )]
+    pub(crate) color: ColorChoice,
+
     #[command(subcommand)]
     pub(crate) command: Option<TypedCommand>,
 }
@@ -26,13 +43,40 @@ pub(crate) enum TypedCommand {
     /// The same in this terminal, while the program runs
     #[cfg(feature = "top")]
     Top(TypedTop),
+    /// Needs the feature `top`
+    #[cfg(not(feature = "top"))]
+    #[command(hide = true, disable_help_flag = true)]
+    Top(Absent),
     /// The laboratory: when does parallel pay, with confidence
     #[command(subcommand)]
     Lab(TypedLab),
+    /// Print what lets a shell complete commands and options
+    Completions {
+        #[arg(value_name = "SHELL")]
+        shell: Shell,
+    },
+    /// Write the manual, a page for each command
+    Man {
+        /// Folder for the pages
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
     /// Experiments on many machines: one server, agents that pull, results exactly once
     #[cfg(feature = "fleet")]
     #[command(subcommand)]
     Fleet(manyhands_fleet::commands::Fleet),
+    /// Needs the feature `fleet`
+    #[cfg(not(feature = "fleet"))]
+    #[command(hide = true, disable_help_flag = true)]
+    Fleet(Absent),
+}
+
+/// What is typed for a command that this build does not have.
+#[cfg(not(all(feature = "fleet", feature = "top")))]
+#[derive(Debug, PartialEq, Args)]
+pub(crate) struct Absent {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    words: Vec<OsString>,
 }
 
 /// Options of the tour.
@@ -75,7 +119,8 @@ pub(crate) struct TypedProgram {
     pub(crate) tasks: usize,
 }
 
-/// Which program to look at, and how.
+/// Which program to look at, and how. With --json it prints what the program answers, a line for each runtime, task, loop,
+/// channel and deadlock; with --stacks or --poll, one object.
 #[derive(Debug, PartialEq, Args)]
 pub(crate) struct TypedInspect {
     #[command(flatten)]
@@ -87,11 +132,6 @@ pub(crate) struct TypedInspect {
 
     #[command(flatten)]
     pub(crate) stacks: TypedStacks,
-
-    /// Print what the program answers, a line of JSON for each runtime, task, loop, channel and deadlock; with --stacks or
-    /// --poll, one object
-    #[arg(long)]
-    pub(crate) json: bool,
 
     /// Look at the program for a while and write a timeline to this file, as a trace for Perfetto
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "text"])]
@@ -162,9 +202,6 @@ pub(crate) enum TypedLab {
         /// Also the arms and sizes of these, and how long they take here
         #[arg(value_name = "ID")]
         ids: Vec<String>,
-        /// Print them as JSON and nothing else
-        #[arg(long)]
-        json: bool,
     },
     /// Run experiments: tables, break-evens, charts and a report in a folder
     Run {
@@ -241,41 +278,51 @@ pub(crate) enum TypedLab {
     },
 }
 
-/// What to say instead of running.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Answer {
-    /// Help or version, asked for.
-    Text(String),
-    /// One line about what is wrong.
-    Complaint(String),
-}
-
 /// Reads a command line, program name first.
-pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Typed, Answer> {
-    Typed::try_parse_from(arguments).map_err(|error| match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Answer::Text(error.to_string()),
-        _ => Answer::Complaint(one_line(&error.to_string())),
+pub(crate) fn parse(arguments: &[OsString]) -> Result<Typed, clap::Error> {
+    Typed::try_parse_from(arguments).map_err(|error| {
+        // Errors repeat what was typed: once more, with what steers a terminal shown and not done.
+        let shown = arguments.iter().map(plain_word);
+        Typed::try_parse_from(shown).err().unwrap_or(error)
     })
 }
 
-/// The first paragraph of a report, which says what is wrong, as one line.
-fn one_line(report: &str) -> String {
-    let first: Vec<&str> = report
-        .lines()
-        .map(str::trim)
-        .take_while(|line| !line.is_empty())
-        .collect();
-    let text = first.join(" ");
-    text.strip_prefix("error: ").unwrap_or(&text).to_owned()
+fn plain_word(word: &OsString) -> String {
+    plain(&word.to_string_lossy()).into_owned()
+}
+
+/// What `--color` says, also where the rest of a command line makes no sense.
+pub(crate) fn color(arguments: &[OsString]) -> ColorChoice {
+    let words = arguments.iter().take_while(|word| *word != "--");
+    let words: Vec<_> = words.filter_map(|word| word.to_str()).collect();
+    let joined = words.iter().find_map(|word| word.strip_prefix("--color="));
+    let apart = || words.windows(2).find(|two| two[0] == "--color");
+    let said = joined.or_else(|| apart().map(|two| two[1]));
+    said.and_then(|said| said.parse().ok()).unwrap_or_default()
+}
+
+/// The command that a command line names, with its full name.
+pub(crate) fn command(arguments: &[OsString]) -> clap::Command {
+    let mut command = Typed::command().bin_name("manyhands");
+    command.build();
+    for word in arguments.iter().skip(1) {
+        if let Some(named) = command.find_subcommand(word) {
+            command = named.clone();
+        }
+    }
+    command
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
-    fn parsed(line: &str) -> Result<Typed, Answer> {
-        parse(line.split_whitespace().map(OsString::from))
+    fn parsed(line: &str) -> Result<Typed, clap::Error> {
+        parse(&words(line))
+    }
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
     }
 
     #[test]
@@ -285,7 +332,7 @@ mod tests {
 
     #[test]
     fn no_command_is_none() {
-        assert_eq!(parsed("manyhands"), Ok(Typed { command: None }));
+        assert_eq!(parsed("manyhands").unwrap().command, None);
     }
 
     #[test]
@@ -299,32 +346,33 @@ mod tests {
             replace: true,
         };
         let command = Some(TypedCommand::Tour(tour));
-        assert_eq!(typed, Ok(Typed { command }));
+        assert_eq!(typed.unwrap().command, command);
     }
 
     #[test]
-    fn a_complaint_is_one_line_and_names_the_culprit() {
-        fn check(line: &str, culprit: &str) {
-            let Err(Answer::Complaint(text)) = parsed(line) else {
-                panic!("'{line}' was accepted");
-            };
-            assert!(text.contains(culprit), "'{culprit}' is missing in: {text}");
-            assert!(!text.contains('\n') && !text.starts_with("error"), "{text}");
+    fn what_is_said_of_colours_is_known_without_the_rest() {
+        for (line, choice) in [
+            ("manyhands", ColorChoice::Auto),
+            ("manyhands detour --color never", ColorChoice::Never),
+            ("manyhands --color=always detour", ColorChoice::Always),
+            ("manyhands --color sometimes", ColorChoice::Auto),
+            (
+                "manyhands lab command -- ls --color=never",
+                ColorChoice::Auto,
+            ),
+        ] {
+            assert_eq!(color(&words(line)), choice, "{line}");
         }
-        check("manyhands --frobnicate", "--frobnicate");
-        check("manyhands detour", "detour");
-        check("manyhands tour extra", "extra");
-        check("manyhands tour --seed", "--seed");
-        check("manyhands tour --seed -3", "-3");
-        check("manyhands tour --seed many", "many");
-        check("manyhands tour --budget soon", "soon");
-        check("manyhands tour --quick --quick", "--quick");
     }
 
     #[test]
-    fn help_and_version_are_answers() {
-        for line in ["manyhands --help", "manyhands tour --help", "manyhands -V"] {
-            assert!(matches!(parsed(line), Err(Answer::Text(_))), "{line}");
+    fn the_command_that_was_typed_has_its_full_name() {
+        for (line, name) in [
+            ("manyhands --frobnicate", "manyhands"),
+            ("manyhands lab --frobnicate", "manyhands lab"),
+            ("manyhands lab run E3 --out tour", "manyhands lab run"),
+        ] {
+            assert_eq!(command(&words(line)).get_bin_name(), Some(name), "{line}");
         }
     }
 }

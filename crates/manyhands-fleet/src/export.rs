@@ -28,7 +28,7 @@ use std::{
 };
 
 /// What an export wrote.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Exported {
     /// Runs that count.
     pub runs: usize,
@@ -103,19 +103,26 @@ pub fn export(
     })
 }
 
-/// Makes a folder into one of an export's, if it is new, empty or one already.
+/// Makes a folder into one of an export's.
 fn claim(folder: &Path) -> Result<(), FleetError> {
+    check_folder(folder)?;
     fs::create_dir_all(folder).map_err(FleetError::file("create", folder))?;
     let mark = folder.join(MARK);
-    if mark.exists() {
+    fs::write(&mark, "").map_err(FleetError::file("write", &mark))
+}
+
+/// Whether an export may go into a folder: it is new, empty or an earlier export.
+pub(crate) fn check_folder(folder: &Path) -> Result<(), FleetError> {
+    if !folder.exists() || folder.join(MARK).exists() {
         return Ok(());
     }
     let mut found = fs::read_dir(folder).map_err(FleetError::file("read", folder))?;
-    if found.next().is_some() {
-        let path = folder.to_owned();
-        return Err(FleetError::Occupied { path });
+    match found.next() {
+        None => Ok(()),
+        Some(_) => Err(FleetError::Occupied {
+            path: folder.to_owned(),
+        }),
     }
-    fs::write(&mark, "").map_err(FleetError::file("write", &mark))
 }
 
 /// The folder with one for each agent.

@@ -2,9 +2,10 @@
 
 use crate::{
     FleetError,
-    server::{AgentRow, Database, JobRow, PlanRow},
+    server::{AgentRow, Database, JobRow, PlanRow, RejectedRow},
     time::spoken,
 };
+use serde::Serialize;
 use std::fmt::Write;
 
 /// A line for each plan, for each of its jobs of which something is known, and for each agent that was heard of.
@@ -33,9 +34,6 @@ pub fn text(database: &Database) -> Result<String, FleetError> {
                 let _ = writeln!(text, "  job {} ({}): {state}", job.id, job.title);
             }
         }
-        if is_plan_over(plan) && plan.done > 0 {
-            let _ = writeln!(text, "  its results: manyhands fleet export {}", plan.id);
-        }
     }
     if plans.is_empty() {
         text.push_str("No plan yet.\n");
@@ -55,6 +53,33 @@ pub fn text(database: &Database) -> Result<String, FleetError> {
         );
     }
     Ok(text)
+}
+
+/// All that [`text`] is made of.
+#[derive(Debug, Serialize)]
+pub(crate) struct State {
+    plans: Vec<PlanState>,
+    agents: Vec<AgentRow>,
+    rejected: Vec<RejectedRow>,
+}
+
+#[derive(Debug, Serialize)]
+struct PlanState {
+    plan: PlanRow,
+    jobs: Vec<JobRow>,
+}
+
+/// The same for programs.
+pub(crate) fn state(database: &Database) -> Result<State, FleetError> {
+    let plans = database.plans()?.into_iter().map(|plan| {
+        let jobs = database.jobs(&plan.id)?;
+        Ok(PlanState { plan, jobs })
+    });
+    Ok(State {
+        plans: plans.collect::<Result<_, FleetError>>()?,
+        agents: database.agents()?,
+        rejected: database.rejected()?,
+    })
 }
 
 fn plan_state(plan: &PlanRow, jobs: &[JobRow]) -> String {

@@ -7,7 +7,7 @@
 
 use crate::{
     Experiment, LabError, child,
-    console::{self, Ending, Job, Options, Program, Screen},
+    console::{self, Ending, Job, Options, Printing, Program, Screen},
     experiment::agreement::Agreement,
     record::Scale,
     run::Interrupt,
@@ -31,6 +31,9 @@ struct Typed {
 
     #[command(flatten)]
     options: Options,
+
+    #[command(flatten)]
+    printing: Printing,
 
     /// Go on with the interrupted run in the folder for the results
     #[arg(long, conflicts_with_all = ["quick", "full", "budget", "seed", "replace"])]
@@ -110,7 +113,7 @@ fn measure(typed: &Typed, mut experiments: Vec<Experiment>) -> Result<Ending, La
         return Err(wrong(format!("there is no experiment '{id}'")));
     }
     if typed.resume {
-        return resume(&folder, typed.options.screen());
+        return resume(&folder, typed.printing);
     }
     if !typed.ids.is_empty() {
         experiments.retain(|one| typed.ids.iter().any(|id| is_it(one, id)));
@@ -121,18 +124,18 @@ fn measure(typed: &Typed, mut experiments: Vec<Experiment>) -> Result<Ending, La
         folder,
         existing: typed.options.existing(),
         force: typed.options.force,
-        program: program(typed.options.screen()),
+        program: program(typed.printing),
     };
     console::begin(job, &Interrupt::on_signal()?)
 }
 
-fn resume(folder: &Path, screen: Screen) -> Result<Ending, LabError> {
+fn resume(folder: &Path, printing: Printing) -> Result<Ending, LabError> {
     let interrupt = Interrupt::on_signal()?;
     console::resume(
         folder,
         Damage::Refuse,
         console::launcher()?,
-        program(screen),
+        program(printing),
         &interrupt,
     )
 }
@@ -158,11 +161,12 @@ fn compare(experiments: &[Experiment]) -> Result<(), LabError> {
     Ok(())
 }
 
-fn program(screen: Screen) -> Program {
+fn program(printing: Printing) -> Program {
     Program {
         companion: console::alone,
         going_on,
-        screen,
+        screen: printing.screen(Screen::Tables),
+        printing,
         build_arguments: &[],
     }
 }

@@ -1,6 +1,6 @@
 //! Help, version and bad arguments.
 
-use crate::{manyhands, text};
+use crate::{check_refusal, manyhands, text};
 
 #[test]
 fn help_is_printed_everywhere_with_exit_code_zero() {
@@ -22,21 +22,60 @@ fn help_is_printed_everywhere_with_exit_code_zero() {
 }
 
 #[test]
-fn bad_arguments_get_one_line_on_standard_error_and_exit_code_two() {
-    fn check(arguments: &[&str], culprit: &str) {
-        let output = manyhands(arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        let err = text(&output.stderr);
-        assert_eq!(err.lines().count(), 1, "{err}");
-        assert!(err.contains(culprit), "'{culprit}' is missing in: {err}");
-        assert!(output.stdout.is_empty());
+fn bad_arguments_are_said_with_the_help_of_the_command_that_was_typed() {
+    fn check(arguments: &[&str], culprit: &str, command: &str) {
+        check_refusal(&manyhands(arguments), culprit, command);
     }
-    check(&["--frobnicate"], "--frobnicate");
-    check(&["detour"], "detour");
-    check(&["tour", "--seed", "many"], "many");
-    check(&["tour", "--budget", "0"], "--budget");
-    check(&["tour", "--budget", "NaN"], "NaN");
-    check(&["tour", "--budget", "1e9"], "--budget");
-    check(&["tour", "--out", "Cargo.toml"], "Cargo.toml");
-    check(&["tour", "--out", ""], "--out");
+    check(&["--frobnicate"], "--frobnicate", "manyhands");
+    check(&["detour"], "detour", "manyhands");
+    check(&["lab", "--frobnicate"], "--frobnicate", "manyhands lab");
+    check(&["tour", "--seed"], "--seed", "manyhands tour");
+    for [option, value] in [
+        ["--seed", "many"],
+        ["--seed", "-3"],
+        ["--budget", "0"],
+        ["--budget", "NaN"],
+        ["--budget", "1e9"],
+        ["--out", "Cargo.toml"],
+        ["--out", ""],
+    ] {
+        let arguments = ["tour", option, value];
+        check(&arguments, value, "manyhands tour");
+    }
+}
+
+#[test]
+fn what_was_nearly_right_gets_a_tip() {
+    for (arguments, tip) in [
+        (&["lab", "rum"][..], "'run'"),
+        (&["lab", "run", "E3", "--qick"], "'--quick'"),
+        (&["lab", "run", "E33"], "E3"),
+    ] {
+        let err = text(&manyhands(arguments).stderr);
+        assert!(err.contains(tip), "'{tip}' is missing in: {err}");
+    }
+}
+
+#[test]
+fn what_this_build_lacks_is_named_with_its_feature() {
+    fn check(is_there: bool, arguments: &[&str], feature: &str) {
+        let output = manyhands(arguments);
+        let err = text(&output.stderr);
+        let lacks = format!("lacks the feature '{feature}'");
+        assert_eq!(err.contains(&lacks), !is_there, "{arguments:?}: {err}");
+        if !is_there {
+            assert_eq!(output.status.code(), Some(2), "{err}");
+            assert!(err.contains(&format!("--features {feature}")), "{err}");
+        }
+    }
+    let has_fleet = cfg!(feature = "fleet");
+    check(has_fleet, &["fleet", "watch", "--help"], "fleet");
+    check(has_fleet, &["fleet"], "fleet");
+    check(
+        cfg!(feature = "top"),
+        &["top", "--socket", "/nowhere"],
+        "top",
+    );
+    let page = ["inspect", "--socket", "/nowhere"];
+    check(cfg!(feature = "page"), &page, "page");
 }

@@ -1,6 +1,6 @@
 //! Looking at a program: here a socket that answers as one does.
 
-use crate::{manyhands, text};
+use crate::{check_refusal, manyhands, text};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixListener;
@@ -275,7 +275,7 @@ impl Drop for Ended {
 /// The page of a program, as the command serves it.
 #[cfg(feature = "page")]
 struct Page {
-    _server: Ended,
+    server: Ended,
     host: String,
     token: String,
 }
@@ -302,7 +302,7 @@ impl Page {
         let address = line.trim_end().strip_prefix("open http://").unwrap();
         let (host, token) = address.split_once("/#").unwrap();
         Self {
-            _server: child,
+            server: child,
             host: host.to_owned(),
             token: token.to_owned(),
         }
@@ -341,6 +341,19 @@ fn the_page_of_a_program_is_served_to_who_knows_the_token() {
         answer.starts_with("HTTP/1.1 200") && answer.contains("clerk"),
         "{answer}"
     );
+}
+
+#[cfg(feature = "page")]
+#[test]
+fn a_page_that_is_asked_to_end_says_that_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut page = Page::of(&program(&folder), &[]);
+    let process = page.server.0.id().to_string();
+    let asked = Command::new("kill").args(["-s", "TERM", &process]).status();
+    assert!(asked.unwrap().success());
+    let (ended, is_ended) = mpsc::channel();
+    thread::spawn(move || ended.send(page.server.0.wait().unwrap().code()));
+    assert_eq!(is_ended.recv_timeout(LIMIT).unwrap(), Some(130));
 }
 
 #[cfg(feature = "page")]
@@ -410,11 +423,13 @@ fn a_terminal_view_without_a_terminal_is_refused_in_one_line() {
 
 #[test]
 fn a_process_and_a_socket_are_not_both_named_and_a_process_is_a_number() {
-    for arguments in [&["inspect", "1", "--socket", "x"][..], &["inspect", "many"]] {
-        let output = manyhands(arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
-        assert_eq!(text(&output.stderr).lines().count(), 1);
-    }
+    let both = ["inspect", "1", "--socket", "x"];
+    check_refusal(&manyhands(&both), "--socket", "manyhands inspect");
+    check_refusal(
+        &manyhands(&["inspect", "many"]),
+        "many",
+        "manyhands inspect",
+    );
 }
 
 const LIMIT: Duration = Duration::from_secs(60);

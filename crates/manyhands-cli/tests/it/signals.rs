@@ -49,6 +49,35 @@ fn every_signal_that_ends_a_program_ends_a_run_with_its_report() {
     }
 }
 
+#[test]
+fn a_self_test_that_is_asked_to_end_has_its_json() {
+    let child = Command::new(env!("CARGO_BIN_EXE_manyhands"))
+        .args(["lab", "self-test", "--quick", "--seed", "7", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child = Ended(child.expect("the binary starts"));
+    let mut remarks = BufReader::new(child.0.stderr.take().expect("its remarks"));
+    let mut line = String::new();
+    // When the first line is there, signals are listened to.
+    remarks.read_line(&mut line).expect("a line");
+    let killed = Command::new("kill")
+        .args(["-s", "INT", &child.0.id().to_string()])
+        .status();
+    assert!(killed.expect("kill is there").success());
+    let (ended, is_ended) = mpsc::channel();
+    thread::spawn(move || {
+        let mut printed = Vec::new();
+        let mut output = child.0.stdout.take().expect("its output");
+        output.read_to_end(&mut printed).expect("the rest");
+        ended.send((printed, child.0.wait().expect("a status").code()))
+    });
+    let (printed, code) = is_ended.recv_timeout(DEADLINE).expect("an end");
+    assert_eq!(code, Some(130));
+    let json: serde_json::Value = serde_json::from_slice(&printed).expect("JSON");
+    assert!(json["seed"] == 7 && json["criteria"].is_array(), "{json}");
+}
+
 #[cfg(feature = "fleet")]
 #[test]
 fn an_agent_of_the_fleet_that_is_asked_to_end_says_that_it_was() {

@@ -7,12 +7,13 @@ use manyhands_lab::{
     machine::{Machine, Noise},
     record::Thresholds,
 };
+use serde::Serialize;
 use std::{path::Path, time::Duration};
 
 /// One thing that was looked at.
 ///
 /// Example: see [`preflight`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// What was looked at, in a word.
     pub subject: &'static str,
@@ -25,7 +26,8 @@ pub struct Finding {
 /// How a thing is that was looked at.
 ///
 /// Example: see [`preflight`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// As it should be.
     Fine,

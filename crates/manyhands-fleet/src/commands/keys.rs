@@ -1,16 +1,17 @@
 //! `fleet key` on the server's machine, and `fleet enrol` on an agent's: who is let in.
 
-use super::{DATABASE, FOLDER, NATS, SERVER_KEY, pull, say};
+use super::{DATABASE, FOLDER, NATS, SERVER_KEY, answer, pull};
 use crate::{
     FleetError, Name,
     engine::{Address, Engine, Keys, Nats},
     enrol::{self, Request},
-    server::Database,
+    server::{Database, KeyRow},
     time::{pause, utc_of},
 };
 use clap::{Args, Subcommand};
-use manyhands_lab::{clock::Stopwatch, run::Interrupt};
+use manyhands_lab::{clock::Stopwatch, console::Printing, plain::plain, run::Interrupt};
 use nkeys::KeyPair;
+use serde_json::json;
 use std::{
     path::{Path, PathBuf},
     time::Duration,
@@ -98,15 +99,15 @@ impl ListKeys {
     }
 }
 
-pub(super) fn key(command: &AccessKey) -> Result<(), FleetError> {
+pub(super) fn key(command: &AccessKey, printing: Printing) -> Result<(), FleetError> {
     match command {
-        AccessKey::Token(options) => token(options),
-        AccessKey::List(options) => list(options),
-        AccessKey::Revoke(options) => revoke(options),
+        AccessKey::Token(options) => token(options, printing),
+        AccessKey::List(options) => list(options, printing),
+        AccessKey::Revoke(options) => revoke(options, printing),
     }
 }
 
-fn token(options: &Token) -> Result<(), FleetError> {
+fn token(options: &Token, printing: Printing) -> Result<(), FleetError> {
     options.list.check_own_server()?;
     let token = KeyPair::new_user();
     let seed = token.seed().map_err(FleetError::format("a token"))?;
@@ -118,34 +119,41 @@ fn token(options: &Token) -> Result<(), FleetError> {
     let key_seconds = options.key_hours.map(seconds);
     let public = token.public_key();
     database.add_token(&public, &options.name, seconds(options.hours), key_seconds)?;
-    say(&seed)
+    let json = json!({ "name": options.name.to_string(), "token": seed });
+    answer(printing, &json, || seed.clone())
 }
 
-fn list(options: &ListKeys) -> Result<(), FleetError> {
-    for key in options.open()?.valid_keys()? {
+fn list(options: &ListKeys, printing: Printing) -> Result<(), FleetError> {
+    let keys = options.open()?.valid_keys()?;
+    let line = |key: &KeyRow| {
         let kind = if key.is_token { "token" } else { "key" };
         let until = key.expires.map_or_else(
             || "until it is revoked".to_owned(),
             |expires| format!("until {}", utc_of(expires)),
         );
-        say(&format!("{}: {kind} {}, {until}", key.name, key.public))?;
-    }
-    Ok(())
+        format!("{}: {kind} {}, {until}\n", plain(&key.name), key.public)
+    };
+    let lines = || keys.iter().map(line).collect();
+    answer(printing, &json!({ "keys": keys }), lines)
 }
 
-fn revoke(options: &Revoke) -> Result<(), FleetError> {
+fn revoke(options: &Revoke, printing: Printing) -> Result<(), FleetError> {
     let name = &options.name;
     match options.list.open()?.revoke(name)? {
         0 => Err(FleetError::Arguments {
             reason: format!("no key and no token is called '{name}'"),
         }),
-        count => say(&format!(
-            "{count} keys or tokens of {name} open nothing any more."
-        )),
+        count => answer(printing, &json!({ "name": name, "revoked": count }), || {
+            format!("{count} keys or tokens of {name} open nothing any more.")
+        }),
     }
 }
 
-pub(super) fn enrol(options: &Enrol, stop: &Interrupt) -> Result<(), FleetError> {
+pub(super) fn enrol(
+    options: &Enrol,
+    printing: Printing,
+    stop: &Interrupt,
+) -> Result<(), FleetError> {
     let token = enrol::read_key(&options.token)?;
     let is_new = !options.nkey.exists();
     let key = enrol::key_in(&options.nkey)?;
@@ -163,7 +171,9 @@ pub(super) fn enrol(options: &Enrol, stop: &Interrupt) -> Result<(), FleetError>
         Request::new(&token, &key)?.send(&asking)?;
         wait_until_let_in(&address(&options.nkey)?, LETTING_IN, stop)?;
     }
-    say(&format!("{} is let in.", options.nkey.display()))
+    answer(printing, &json!({ "nkey": options.nkey }), || {
+        format!("{} is let in.", options.nkey.display())
+    })
 }
 
 /// Asks for something by a key until it is answered, at least once.
@@ -202,12 +212,12 @@ mod tests {
             key_hours: None,
             list: ListKeys { data: data.clone() },
         };
-        let refused = token(&options).unwrap_err();
+        let refused = token(&options, Printing::default()).unwrap_err();
         assert!(refused.to_string().contains("joined"), "{refused}");
         assert!(!data.join(DATABASE).exists(), "nothing was noted");
         std::fs::create_dir(data.join(NATS)).unwrap();
         enrol::key_in(&data.join(NATS).join(SERVER_KEY)).unwrap();
-        token(&options).unwrap();
+        token(&options, Printing::default()).unwrap();
         let noted = options.list.open().unwrap().valid_keys().unwrap();
         assert!(noted.len() == 1 && noted[0].is_token);
     }

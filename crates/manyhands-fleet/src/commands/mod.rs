@@ -8,6 +8,7 @@ mod pull;
 mod serve;
 mod show;
 mod submit;
+mod trial;
 
 pub use keys::{AccessKey, Enrol, ListKeys, Revoke, Token};
 pub use page::ShowPage;
@@ -16,6 +17,7 @@ pub use pull::Pull;
 pub use serve::Serve;
 pub use show::{Export, Watch};
 pub use submit::{Cancel, Redo, Submit, cancel_at, redo_at, submit_to};
+pub use trial::Trial;
 
 use crate::{
     FleetError,
@@ -25,10 +27,11 @@ use clap::{Args, Subcommand};
 use manyhands_lab::{
     Experiment,
     clock::Stopwatch,
-    console::{Companion, Ending},
+    console::{Companion, Ending, Printing},
     plain::plain,
     run::Interrupt,
 };
+use serde::Serialize;
 use std::{
     io::{self, Write},
     path::PathBuf,
@@ -38,6 +41,8 @@ use std::{
 /// The commands.
 #[derive(Debug, PartialEq, Subcommand)]
 pub enum Fleet {
+    /// Carry out a plan on this machine alone: a server, two agents, results in a folder, and nothing else left
+    Try(Trial),
     /// Hand out jobs and collect results
     Serve(Serve),
     /// Pull jobs and measure them on this machine
@@ -101,6 +106,20 @@ pub struct Program {
     pub experiments: fn() -> Vec<Experiment>,
     /// What stands beside the findings of an export.
     pub companion: Companion,
+    /// What was asked about what is printed.
+    pub printing: Printing,
+}
+
+impl Fleet {
+    /// Whether it prints what was asked for, and does not only show it or go on: then `--json` is worth something.
+    #[must_use]
+    pub fn has_answer(&self) -> bool {
+        match self {
+            Self::Agent(options) => options.is_check(),
+            Self::Serve(_) | Self::Price(Price::Example) => false,
+            _ => true,
+        }
+    }
 }
 
 /// Carries out a command. The program must call [`manyhands_lab::child::serve`] with the same experiments where
@@ -129,22 +148,25 @@ pub struct Program {
 ///     let program = Program {
 ///         experiments: registry::experiments,
 ///         companion: console::alone,
+///         printing: console::Printing::default(),
 ///     };
 ///     commands::run(Typed::parse().fleet, program, &Interrupt::on_signal()?)?;
 ///     Ok(())
 /// }
 /// ```
 pub fn run(fleet: Fleet, program: Program, stop: &Interrupt) -> Result<Ending, FleetError> {
+    let printing = program.printing;
     match fleet {
+        Fleet::Try(options) => return trial::try_plan(&options, program, stop),
         Fleet::Agent(options) => return pull::pull(&options, program, stop),
         Fleet::Export(options) => return show::export(&options, program),
         Fleet::Serve(options) => serve::serve(&options, program, stop),
-        Fleet::Key(command) => keys::key(&command),
-        Fleet::Enrol(options) => keys::enrol(&options, stop),
+        Fleet::Key(command) => keys::key(&command, printing),
+        Fleet::Enrol(options) => keys::enrol(&options, printing, stop),
         Fleet::Submit(options) => submit::submit(&options, program, stop),
-        Fleet::Cancel(options) => submit::cancel(&options),
-        Fleet::Redo(options) => submit::redo(&options),
-        Fleet::Watch(options) => show::watch(&options, stop),
+        Fleet::Cancel(options) => submit::cancel(&options, printing),
+        Fleet::Redo(options) => submit::redo(&options, printing),
+        Fleet::Watch(options) => show::watch(&options, printing, stop),
         Fleet::Page(options) => page::page(&options, program, stop),
         Fleet::Price(options) => price::price(&options, program),
     }?;
@@ -179,6 +201,7 @@ impl Key {
 /// Says what goes wrong, but not the same thing over and over.
 #[derive(Default)]
 struct Complaints {
+    printing: Printing,
     last: Option<(String, Stopwatch)>,
 }
 
@@ -192,10 +215,32 @@ impl Complaints {
         if is_known {
             return Ok(());
         }
-        let said = say(&format!("{text}; trying again."));
+        let said = format!("{}; trying again.\n", plain(&text));
+        let said = self.printing.warn(&said).map_err(FleetError::Output);
         self.last = Some((text, Stopwatch::start()));
         said
     }
+}
+
+/// Prints what was asked for: as JSON, or as these lines.
+fn answer(
+    printing: Printing,
+    json: &impl Serialize,
+    lines: impl FnOnce() -> String,
+) -> Result<(), FleetError> {
+    let text = || {
+        lines()
+            .lines()
+            .map(|line| format!("{}\n", plain(line)))
+            .collect()
+    };
+    printing.answer(json, text).map_err(FleetError::Output)
+}
+
+/// Prints a line that nobody asked for.
+fn remark(printing: Printing, line: &str) -> Result<(), FleetError> {
+    let line = format!("{}\n", plain(line));
+    printing.remark(&line).map_err(FleetError::Output)
 }
 
 /// Prints a line. Names, reasons and titles come from other machines: what steers a terminal, or would begin another line,

@@ -1,12 +1,13 @@
 //! `fleet page`: plans, agents and results for a browser.
 
-use super::{DATABASE, FOLDER, Program, price::Table, say};
+use super::{DATABASE, FOLDER, Program, answer, price::Table};
 use crate::{
     FleetError,
     page::{Page, Setup},
 };
 use clap::Args;
 use manyhands_lab::run::Interrupt;
+use serde_json::json;
 use std::{fs, net::SocketAddr, path::PathBuf};
 
 /// Options of the page.
@@ -50,6 +51,10 @@ pub(super) fn page(
         companion: program.companion,
     };
     let page = Page::bind(options.listen, setup)?;
-    say(&format!("The page is at http://{}{hint}", page.address()))?;
+    let address = format!("http://{}{hint}", page.address());
+    let json = json!({ "address": address });
+    answer(program.printing, &json, || {
+        format!("The page is at {address}")
+    })?;
     page.run(stop)
 }

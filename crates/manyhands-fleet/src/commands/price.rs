@@ -1,6 +1,6 @@
 //! `fleet price`: what a plan will cost, and what one has cost.
 
-use super::{DATABASE, FOLDER, Program, say_lines, show::plan_or_last};
+use super::{DATABASE, FOLDER, Program, answer, say_lines, show::plan_or_last};
 use crate::{
     FleetError,
     plan::Plan,
@@ -9,6 +9,8 @@ use crate::{
     time::today,
 };
 use clap::{Args, Subcommand};
+use manyhands_lab::console::Printing;
+use serde_json::json;
 use std::{fs, path::PathBuf};
 
 /// The commands about money.
@@ -90,7 +92,7 @@ pub(super) fn price(price: &Price, program: Program) -> Result<(), FleetError> {
     match price {
         Price::Example => say_lines(Prices::EXAMPLE.trim_end()),
         Price::Estimate(options) => estimate(options, program),
-        Price::Bill(options) => bill(options),
+        Price::Bill(options) => bill(options, program.printing),
     }
 }
 
@@ -100,19 +102,25 @@ fn estimate(options: &PriceEstimate, program: Program) -> Result<(), FleetError>
     let (plan, prices) = (Plan::parse(&toml)?, options.table.read()?);
     let estimate = Estimate::of(&plan, &(program.experiments)(), &prices)?;
     let text = estimate.text(&prices, today());
-    say_lines(&format!("{text}{}", options.table.remark()))?;
+    let json = json!({ "lines": estimate.lines, "usd": estimate.usd() });
+    answer(program.printing, &json, || {
+        format!("{text}{}", options.table.remark())
+    })?;
     options
         .max_usd
         .map_or(Ok(()), |usd_max| estimate.allow(usd_max))
 }
 
-fn bill(options: &PriceBill) -> Result<(), FleetError> {
+fn bill(options: &PriceBill, printing: Printing) -> Result<(), FleetError> {
     let database = Database::open_to_read(&options.data.join(DATABASE))?;
     let plan = plan_or_last(&database, options.plan.as_deref())?;
     let prices = options.table.read()?;
     let bill = Bill::of(&database, &plan, &prices)?;
     let text = bill.text(&prices, today());
-    say_lines(&format!("{text}{}", options.table.remark()))
+    let json = json!({ "plan": plan, "lines": bill.lines, "usd": bill.usd() });
+    answer(printing, &json, || {
+        format!("{text}{}", options.table.remark())
+    })
 }
 
 /// A number of dollars.

@@ -1,6 +1,6 @@
 //! `fleet agent`: an agent on this machine, and how the machine ends with it.
 
-use super::{Complaints, Program, ServerOptions, say};
+use super::{Complaints, Program, ServerOptions, answer, remark};
 use crate::{
     FleetError, Name,
     agent::{
@@ -8,7 +8,14 @@ use crate::{
     },
 };
 use clap::{Args, ValueEnum};
-use manyhands_lab::{console::Ending, launcher::Launcher, machine::NOISE_PROBE, run::Interrupt};
+use manyhands_lab::{
+    console::{Ending, Printing},
+    launcher::Launcher,
+    machine::NOISE_PROBE,
+    plain::plain,
+    run::Interrupt,
+};
+use serde_json::json;
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -71,21 +78,26 @@ pub(super) fn pull(
         let reason = "'--on-idle power-off' needs --idle or --max-hours, which say when".to_owned();
         return Err(FleetError::Arguments { reason });
     }
+    let printing = program.printing;
     let engine = options.server.connect()?;
     let setup = options.setup()?;
     if options.check {
-        check(&preflight(&engine, &setup, NOISE_PROBE))?;
+        check(&preflight(&engine, &setup, NOISE_PROBE), printing)?;
         return Ok(Ending::Good);
     }
-    say(&format!(
+    let offer = format!(
         "Agent {} offers {} CPUs to {}. Ctrl-C ends it; what it has measured is kept in {}.",
         setup.name,
         setup.cpus,
         options.server.server,
         setup.spool.display()
-    ))?;
+    );
+    remark(printing, &offer)?;
     let mut agent = Agent::new(setup, &engine, (program.experiments)())?;
-    let mut complaints = Complaints::default();
+    let mut complaints = Complaints {
+        printing,
+        ..Complaints::default()
+    };
     let idle = options.idle.map(Duration::from_secs);
     let hours = options
         .max_hours
@@ -97,20 +109,25 @@ pub(super) fn pull(
         })
     });
     if is_late {
-        say("The hours that this agent may run are over.")?;
+        remark(printing, "The hours that this agent may run are over.")?;
     }
     // A person who ends the agent may still want the machine.
     if !is_late && ended == End::Asked {
         return Ok(Ending::Interrupted);
     }
     if options.on_idle == OnIdle::PowerOff {
-        say("Switching the machine off.")?;
+        remark(printing, "Switching the machine off.")?;
         power_off(POWER_OFF)?;
     }
     Ok(Ending::Good)
 }
 
 impl Pull {
+    /// Whether it only looks at this machine.
+    pub(super) fn is_check(&self) -> bool {
+        self.check
+    }
+
     fn setup(&self) -> Result<Setup, FleetError> {
         let name = self.name.clone().unwrap_or_else(host_name);
         let allowed = match &self.allow {
@@ -135,15 +152,17 @@ impl Pull {
 }
 
 /// Prints what was looked at.
-fn check(findings: &[Finding]) -> Result<(), FleetError> {
-    for finding in findings {
+fn check(findings: &[Finding], printing: Printing) -> Result<(), FleetError> {
+    let line = |finding: &Finding| {
         let verdict = match finding.verdict {
             Verdict::Fine => "fine    ",
             Verdict::Doubtful => "doubtful",
             Verdict::Wrong => "wrong   ",
         };
-        say(&format!("{verdict}  {}: {}", finding.subject, finding.says))?;
-    }
+        format!("{verdict}  {}: {}\n", finding.subject, plain(&finding.says))
+    };
+    let lines = || findings.iter().map(line).collect();
+    answer(printing, &json!({ "findings": findings }), lines)?;
     let is_wrong = |finding: &&Finding| finding.verdict == Verdict::Wrong;
     match findings.iter().filter(is_wrong).count() {
         0 => Ok(()),
@@ -269,9 +288,9 @@ mod tests {
             says: String::new(),
         };
         let doubtful = [finding(Verdict::Fine), finding(Verdict::Doubtful)];
-        assert!(check(&doubtful).is_ok());
+        assert!(check(&doubtful, Printing::default()).is_ok());
         let wrong = [finding(Verdict::Wrong), finding(Verdict::Wrong)];
-        let refused = check(&wrong).unwrap_err();
+        let refused = check(&wrong, Printing::default()).unwrap_err();
         assert!(matches!(refused, FleetError::Unfit { wrong: 2 }));
     }
 }

@@ -1,7 +1,7 @@
 //! `fleet serve`: the server, and the `nats-server` that it starts.
 
 use super::{
-    Complaints, DATABASE, FOLDER, Key, NATS, PORT, Program, SERVER_KEY, beside::beside, say,
+    Complaints, DATABASE, FOLDER, Key, NATS, PORT, Program, SERVER_KEY, beside::beside, remark,
 };
 use crate::{
     FleetError,
@@ -15,7 +15,7 @@ use crate::{
     time::pause,
 };
 use clap::Args;
-use manyhands_lab::run::Interrupt;
+use manyhands_lab::{console::Printing, run::Interrupt};
 use std::{
     fs,
     net::{IpAddr, Ipv4Addr},
@@ -124,11 +124,16 @@ pub(super) fn serve(options: &Serve, program: Program, stop: &Interrupt) -> Resu
     };
     let engine = Nats::connect(&address)?;
     let lease = Duration::from_secs(options.lease);
-    let mut complaints = Complaints::default();
-    say(&format!(
-        "The fleet's server is at {url}. Results: {}.",
-        options.data.display()
-    ))?;
+    let printing = program.printing;
+    let mut complaints = Complaints {
+        printing,
+        ..Complaints::default()
+    };
+    let data = options.data.display();
+    remark(
+        printing,
+        &format!("The fleet's server is at {url}. Results: {data}."),
+    )?;
     let server = Server::new(&engine, database, (program.experiments)());
     let mut server = server.with_key(own_key);
     let mut is_prepared = false;
@@ -148,15 +153,8 @@ pub(super) fn serve(options: &Serve, program: Program, stop: &Interrupt) -> Resu
             }
         })
     };
-    let tending = |has_ended: &Interrupt| match nats {
-        Some(nats) => tend(nats, &options.data.join(DATABASE), has_ended),
-        // It ends with the server all the same.
-        None => {
-            while !has_ended.is_set() {
-                pause(TENDING, has_ended);
-            }
-        }
-    };
+    let file = options.data.join(DATABASE);
+    let tending = |has_ended: &Interrupt| tend(nats, &file, printing, has_ended);
     beside(
         stop,
         ("the fleet's server", body),
@@ -164,9 +162,24 @@ pub(super) fn serve(options: &Serve, program: Program, stop: &Interrupt) -> Resu
     )
 }
 
-/// Keeps a `nats-server` running for as long as it is needed.
-fn tend(mut nats: NatsServer, database: &Path, has_ended: &Interrupt) {
-    let mut complaints = Complaints::default();
+/// Keeps a `nats-server`, if there is one, running for as long as it is needed, and then ends it.
+pub(super) fn tend(
+    nats: Option<NatsServer>,
+    database: &Path,
+    printing: Printing,
+    has_ended: &Interrupt,
+) {
+    let Some(mut nats) = nats else {
+        // This ends with the server all the same.
+        while !has_ended.is_set() {
+            pause(TENDING, has_ended);
+        }
+        return;
+    };
+    let mut complaints = Complaints {
+        printing,
+        ..Complaints::default()
+    };
     while !has_ended.is_set() {
         let tended = nats.tend();
         let known = users(database).and_then(|users| nats.know(users));

@@ -1,10 +1,25 @@
 //! `fleet watch` and `fleet export`: what the server's folder says.
 
-use super::{DATABASE, FOLDER, Program, price::Table, say};
-use crate::{FleetError, export, server::Database, time::pause, watch};
+use super::{DATABASE, FOLDER, Program, answer, price::Table, remark};
+use crate::{
+    FleetError,
+    export::{self, Exported},
+    server::Database,
+    time::pause,
+    watch,
+};
 use clap::Args;
-use manyhands_lab::{console::Ending, run::Interrupt};
-use std::{collections::HashSet, path::PathBuf, time::Duration};
+use manyhands_lab::{
+    console::{Ending, Printing},
+    plain::plain,
+    run::Interrupt,
+};
+use serde_json::json;
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// Options of the display.
 #[derive(Debug, PartialEq, Args)]
@@ -33,31 +48,68 @@ pub struct Export {
     table: Table,
 }
 
-pub(super) fn watch(options: &Watch, stop: &Interrupt) -> Result<(), FleetError> {
+pub(super) fn watch(
+    options: &Watch,
+    printing: Printing,
+    stop: &Interrupt,
+) -> Result<(), FleetError> {
     let database = Database::open_to_read(&options.data.join(DATABASE))?;
+    let text = follow(&database, printing, stop, |database| {
+        Ok(options.once || watch::is_over(database)?)
+    })?;
+    answer(printing, &watch::state(&database)?, || {
+        match printing.quiet {
+            true => text,
+            false => String::new(),
+        }
+    })?;
+    for plan in database.plans()? {
+        if watch::is_plan_over(&plan) && plan.done > 0 {
+            let results = format!(
+                "Results of {}: manyhands fleet export {}",
+                plan.name, plan.id
+            );
+            remark(printing, &results)?;
+        }
+    }
+    match options.once || stop.is_set() {
+        true => Ok(()),
+        false => all_done(&database),
+    }
+}
+
+/// Shows what is new until something is so; the answer is how it looks then.
+pub(super) fn follow(
+    database: &Database,
+    printing: Printing,
+    stop: &Interrupt,
+    is_end: impl Fn(&Database) -> Result<bool, FleetError>,
+) -> Result<String, FleetError> {
     let mut shown = String::new();
-    while !stop.is_set() {
-        let text = watch::text(&database)?;
-        // Only what is new: with many jobs and agents the rest is the same.
-        let known: HashSet<&str> = shown.lines().collect();
-        let news: Vec<&str> = text.lines().filter(|line| !known.contains(line)).collect();
-        if !news.is_empty() {
-            news.into_iter().try_for_each(say)?;
+    loop {
+        // Looked at first: what happens meanwhile is in the text.
+        let is_end = is_end(database)? || stop.is_set();
+        let text = watch::text(database)?;
+        if !printing.json {
+            // With many jobs and agents most is as it was.
+            let known: HashSet<&str> = shown.lines().collect();
+            let mut news = text.lines().filter(|line| !known.contains(line));
+            news.try_for_each(|line| remark(printing, line))?;
+        }
+        if is_end {
+            return Ok(text);
         }
         shown = text;
-        if options.once {
-            break;
-        }
-        if watch::is_over(&database)? {
-            let failed = database.plans()?.iter().map(|plan| plan.failed).sum();
-            return match failed {
-                0 => Ok(()),
-                jobs => Err(FleetError::NotDone { jobs }),
-            };
-        }
         pause(WATCHING, stop);
     }
-    Ok(())
+}
+
+/// Whether all jobs of plans that are over are done.
+pub(super) fn all_done(database: &Database) -> Result<(), FleetError> {
+    match database.plans()?.iter().map(|plan| plan.failed).sum() {
+        0 => Ok(()),
+        jobs => Err(FleetError::NotDone { jobs }),
+    }
 }
 
 pub(super) fn export(options: &Export, program: Program) -> Result<Ending, FleetError> {
@@ -71,22 +123,35 @@ pub(super) fn export(options: &Export, program: Program) -> Result<Ending, Fleet
         prices.as_ref(),
         program.companion,
     )?;
-    say(&format!(
-        "{} runs with {} samples: {} and beside it; in agents a folder for each.",
-        exported.runs,
-        exported.samples,
-        options.out.join("runs.csv").display()
-    ))?;
-    for left_out in &exported.left_out {
-        say(&format!("left out: {left_out}"))?;
-    }
-    if let Some(why) = &exported.no_charts {
-        say(why)?;
-    }
+    show_exported(&exported, &options.out, program.printing)?;
     Ok(match exported.is_quiet {
         true => Ending::Good,
         false => Ending::NotQuiet,
     })
+}
+
+/// Says what was written.
+pub(super) fn show_exported(
+    exported: &Exported,
+    out: &Path,
+    printing: Printing,
+) -> Result<(), FleetError> {
+    answer(
+        printing,
+        &json!({ "out": out, "exported": exported }),
+        || {
+            let mut lines = vec![format!(
+                "{} runs with {} samples: {} and beside it; in agents a folder for each.",
+                exported.runs,
+                exported.samples,
+                plain(&out.join("runs.csv").display().to_string())
+            )];
+            let left_out = exported.left_out.iter();
+            lines.extend(left_out.map(|left_out| format!("left out: {}", plain(left_out))));
+            lines.extend(exported.no_charts.clone());
+            lines.join("\n")
+        },
+    )
 }
 
 /// The id of the plan that is meant.

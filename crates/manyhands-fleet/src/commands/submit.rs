@@ -1,6 +1,6 @@
 //! `fleet submit`, `fleet cancel` and `fleet redo`: what the server is asked to do with plans.
 
-use super::{Program, ServerOptions, price::Table, say};
+use super::{Program, ServerOptions, answer, price::Table};
 use crate::{
     FleetError, Name,
     engine::{Engine, Message, Queue},
@@ -10,7 +10,8 @@ use crate::{
     wire::{self, Request, Submission},
 };
 use clap::Args;
-use manyhands_lab::{Experiment, clock::Stopwatch, run::Interrupt};
+use manyhands_lab::{Experiment, clock::Stopwatch, console::Printing, run::Interrupt};
+use serde_json::json;
 use std::{fs, path::PathBuf, time::Duration};
 
 /// Options of a submission.
@@ -71,25 +72,37 @@ pub(super) fn submit(
     let engine = options.server.connect()?;
     let (plan, request) = request(&toml, limit, &experiments)?;
     patiently(stop, || engine.publish(Queue::Plans, &plan, &request))?;
-    say(&format!("Plan {plan} is with the server.{says}"))
+    answer(
+        program.printing,
+        &json!({ "plan": plan.to_string() }),
+        || format!("Plan {plan} is with the server.{says}"),
+    )
 }
 
-pub(super) fn cancel(options: &Cancel) -> Result<(), FleetError> {
+pub(super) fn cancel(options: &Cancel, printing: Printing) -> Result<(), FleetError> {
     let engine = options.server.connect()?;
     cancel_at(&engine, &options.plan)?;
-    say(&format!(
-        "The server is asked to end plan {}: agents end after the block they are at.",
-        options.plan
-    ))
+    answer(
+        printing,
+        &json!({ "plan": options.plan.to_string() }),
+        || {
+            let plan = &options.plan;
+            format!(
+                "The server is asked to end plan {plan}: agents end after the block they are at."
+            )
+        },
+    )
 }
 
-pub(super) fn redo(options: &Redo) -> Result<(), FleetError> {
+pub(super) fn redo(options: &Redo, printing: Printing) -> Result<(), FleetError> {
     let engine = options.server.connect()?;
     redo_at(&engine, &options.job)?;
-    say(&format!(
-        "The server is asked to hand out job {} anew; what was found of it counts no more.",
-        options.job
-    ))
+    answer(printing, &json!({ "job": options.job.to_string() }), || {
+        let job = &options.job;
+        format!(
+            "The server is asked to hand out job {job} anew; what was found of it counts no more."
+        )
+    })
 }
 
 /// Asks the server of an engine to have a job done anew, whatever became of it. A job that the server does not know, and

@@ -8,7 +8,7 @@ use crate::{
 };
 use jiff::civil::Date;
 use manyhands_lab::record::Head;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, fmt::Write};
 
 /// What a plan has cost so far.
@@ -36,7 +36,7 @@ pub struct Bill {
 /// What one agent has cost.
 ///
 /// Example: see [`Bill`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BillLine {
     /// Name of the agent.
     pub agent: String,

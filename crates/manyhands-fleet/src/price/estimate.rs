@@ -8,6 +8,7 @@ use crate::{
 };
 use jiff::civil::Date;
 use manyhands_lab::Experiment;
+use serde::Serialize;
 use std::{collections::BTreeMap, fmt::Write};
 
 /// What a plan costs if each of its jobs is carried out once and takes all of its minutes, with one machine of each size.
@@ -37,7 +38,7 @@ pub struct Estimate {
 /// The jobs for one size of machine.
 ///
 /// Example: see [`Estimate`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EstimateLine {
     /// CPUs; `None` for jobs that any agent may take.
     pub cpus: Option<usize>,

@@ -222,7 +222,7 @@ impl Price {
 /// From the least to the most that something may cost.
 ///
 /// Example: see [`Estimate`].
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Usd {
     /// Dollars at least.
     pub least: f64,

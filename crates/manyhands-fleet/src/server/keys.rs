@@ -3,9 +3,10 @@
 use super::Database;
 use crate::{FleetError, time::unix_seconds};
 use rusqlite::{OptionalExtension, params};
+use serde::Serialize;
 
 /// A key that opens the server, by its public half.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct KeyRow {
     pub(crate) public: String,
     /// Of the agent.

@@ -3,9 +3,10 @@
 use super::Database;
 use super::{database::natural, runs::lines_of};
 use crate::{FleetError, time::unix_seconds};
+use serde::Serialize;
 
 /// A plan and how far it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlanRow {
     /// Id.
     pub id: String,
@@ -28,7 +29,7 @@ pub struct PlanRow {
 }
 
 /// A job of a plan.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct JobRow {
     /// Id.
     pub id: String,
@@ -43,7 +44,7 @@ pub struct JobRow {
 }
 
 /// A run of a job.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RunRow {
     /// Id.
     pub id: String,
@@ -77,7 +78,7 @@ pub(crate) struct SpentRow {
 }
 
 /// An agent when it was last heard of.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AgentRow {
     /// Name.
     pub name: String,
@@ -100,7 +101,7 @@ pub struct AgentRow {
 }
 
 /// A message that nobody could judge.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RejectedRow {
     /// When it came, UTC.
     pub received: String,

@@ -30,6 +30,8 @@ pub struct TopSettings {
     pub every: Duration,
     /// At most this number of tasks and of channels.
     pub tasks_max: usize,
+    /// Whether it is in colour; `None` if the variable `NO_COLOR` decides.
+    pub in_color: Option<bool>,
 }
 
 /// Shows the program that listens at `socket`, in the terminal of standard output, until a key ends it.
@@ -42,6 +44,9 @@ pub fn top(socket: PathBuf, settings: &TopSettings) -> Result<(), Error> {
     // Where nobody listens that is known at once, and no screen is needed.
     if let Ok(answer) = asked.answers.recv_timeout(KEY_WAIT) {
         handle(&mut state, answer)?;
+    }
+    if let Some(in_color) = settings.in_color {
+        ratatui::crossterm::style::force_color_output(in_color);
     }
     let mut terminal = ratatui::try_init()?;
     let ended = go_on(&mut terminal, &mut state, &asked);
@@ -105,7 +110,9 @@ impl Asked {
     fn begin(socket: PathBuf, settings: &TopSettings) -> Self {
         let (orders, ordered) = mpsc::channel();
         let (answer, answers) = mpsc::channel();
-        let TopSettings { every, tasks_max } = *settings;
+        let TopSettings {
+            every, tasks_max, ..
+        } = *settings;
         thread::spawn(move || match Looker::connect(socket, tasks_max, every) {
             Ok(looker) => look(looker, every, &ordered, &answer),
             Err(error) => drop(answer.send(Err(error))),

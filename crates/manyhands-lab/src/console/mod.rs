@@ -2,6 +2,7 @@
 
 mod needed;
 mod options;
+mod printing;
 mod progress;
 mod reports;
 mod screen;
@@ -9,6 +10,7 @@ mod session;
 
 pub use needed::needed;
 pub use options::{Options, TypedPool, parse_budget};
+pub use printing::Printing;
 pub use reports::{Companion, alone, text, write};
 pub use screen::{Screen, width};
-pub use session::{Ending, Job, Program, begin, launcher, resume};
+pub use session::{Ending, INTERRUPTED, Job, Program, begin, launcher, resume};

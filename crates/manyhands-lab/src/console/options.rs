@@ -1,6 +1,5 @@
 //! Options of a run as typed on a command line, and what they mean.
 
-use super::Screen;
 use crate::{
     machine::PinError,
     record::{PoolState, Scale, Settings},
@@ -79,10 +78,6 @@ pub struct Options {
     /// Measure also on battery
     #[arg(long)]
     pub force: bool,
-
-    /// Print the summary as JSON and nothing else; messages go to standard error
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// State of the pool as typed.
@@ -139,16 +134,6 @@ impl Options {
         settings.memory = self.memory;
         settings.cores = self.cores;
         Ok(settings)
-    }
-
-    /// What to print.
-    #[must_use]
-    pub fn screen(&self) -> Screen {
-        if self.json {
-            Screen::Json
-        } else {
-            Screen::Tables
-        }
     }
 
     /// What to do with a run that is in the folder already.

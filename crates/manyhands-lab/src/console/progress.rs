@@ -1,5 +1,6 @@
 //! The progress bar. It draws between blocks only, and not at all unless a person is watching.
 
+use super::Printing;
 use crate::{
     director::{Step, TimeLeft},
     report,
@@ -20,8 +21,9 @@ pub(super) struct Progress {
 
 impl Progress {
     /// Makes the bar.
-    pub(super) fn new() -> Self {
-        let watched = io::stdout().is_terminal() && io::stderr().is_terminal();
+    pub(super) fn new(printing: Printing) -> Self {
+        let is_terminal = io::stdout().is_terminal() && io::stderr().is_terminal();
+        let watched = is_terminal && !printing.quiet;
         let bar = if watched {
             // No steady tick: a thread that draws would disturb what is measured.
             ProgressBar::new(WHOLE).with_style(style())

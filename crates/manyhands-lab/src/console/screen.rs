@@ -16,17 +16,6 @@ pub enum Screen {
     Json,
 }
 
-impl Screen {
-    /// Prints a text that is for people and not an answer.
-    pub(super) fn say(self, text: &str) -> Result<(), LabError> {
-        if self == Self::Json {
-            let mut errors = io::stderr().lock();
-            return errors.write_all(text.as_bytes()).map_err(LabError::Output);
-        }
-        print(text)
-    }
-}
-
 /// Prints a text to standard output.
 pub(super) fn print(text: &str) -> Result<(), LabError> {
     let mut out = io::stdout().lock();

@@ -1,6 +1,7 @@
 //! One run from its settings to its reports: what is printed when, and which files it leaves.
 
 use super::{
+    Printing,
     progress::Progress,
     reports::{self, Companion},
     screen::{self, Screen, print},
@@ -46,10 +47,18 @@ pub struct Program {
     pub companion: Companion,
     /// The command that goes on with the interrupted run in this folder.
     pub going_on: fn(&Path) -> String,
-    /// What is printed.
+    /// What is printed for people.
     pub screen: Screen,
+    /// What was asked about what is printed.
+    pub printing: Printing,
     /// Arguments with which another build of this program serves its experiments.
     pub build_arguments: &'static [&'static str],
+}
+
+impl Program {
+    fn warn(self, text: &str) -> Result<(), LabError> {
+        self.printing.warn(text).map_err(LabError::Output)
+    }
 }
 
 /// How a run ended, for an exit code.
@@ -63,6 +72,18 @@ pub enum Ending {
     NotQuiet,
     /// Interrupted; what was measured is kept.
     Interrupted,
+}
+
+impl Ending {
+    /// How a run with these findings ended that was not interrupted.
+    #[must_use]
+    pub fn of(findings: &Findings) -> Self {
+        match (findings.failures.is_empty(), findings.quiet) {
+            (false, _) => Self::Failed,
+            (true, true) => Self::Good,
+            (true, false) => Self::NotQuiet,
+        }
+    }
 }
 
 impl From<Ending> for ExitCode {
@@ -89,7 +110,7 @@ pub fn begin(job: Job, interrupt: &Interrupt) -> Result<Ending, LabError> {
     }
     let head = run::head(&job.experiments, job.settings, machine, utc());
     let store = Store::create(&job.folder, &head, job.existing)?;
-    introduce(&head, job.program.screen)?;
+    introduce(&head, job.program)?;
     let director = Director::new(&head, Box::new(Statistics::new(&head)));
     let session = Session::new(head, Vec::new(), store, job.program);
     let launcher = launcher()?.build_arguments(session.program.build_arguments);
@@ -110,7 +131,7 @@ pub fn resume(
     let (store, recording) = Store::resume(folder, damage)?;
     let judge = Box::new(Statistics::new(&recording.head));
     let director = Director::resume(&recording.head, judge, &recording.events, recording.spent)?;
-    introduce(&recording.head, program.screen)?;
+    introduce(&recording.head, program)?;
     let session = Session::new(recording.head, recording.events, store, program);
     let launcher = launcher.build_arguments(program.build_arguments);
     session.run(director, launcher, interrupt)
@@ -154,7 +175,7 @@ impl Session {
             events: &mut self.events,
             program: self.program,
             width: screen::width(),
-            progress: Progress::new(),
+            progress: Progress::new(self.program.printing),
             current: None,
         };
         let outcome = run::execute(
@@ -174,7 +195,7 @@ impl Session {
         }
         let companion = self.program.companion;
         let said = reports::write(&mut self.store, &findings, &self.events, companion, width)?;
-        screen.say(&said)?;
+        self.program.warn(&said)?;
         self.conclude(&findings, outcome, width)
     }
 
@@ -185,7 +206,10 @@ impl Session {
         width: Width,
     ) -> Result<Ending, LabError> {
         let (folder, screen) = (self.store.folder(), self.program.screen);
-        let listing = reports::listing(findings, &folder.display().to_string(), screen);
+        let listing = match self.program.printing.quiet {
+            true => String::new(),
+            false => reports::listing(findings, &folder.display().to_string(), screen),
+        };
         match screen {
             Screen::Tables => print(&(report::closing(findings, width) + &listing))?,
             Screen::Answer => print(&(report::answer_text(findings, width) + &listing))?,
@@ -193,18 +217,12 @@ impl Session {
         }
         if outcome == Outcome::Interrupted {
             let again = (self.program.going_on)(folder);
-            screen.say(&format!(
+            self.program.warn(&format!(
                 "\nInterrupted; every finished block is kept. To go on: {again}\n"
             ))?;
             return Ok(Ending::Interrupted);
         }
-        Ok(if !findings.failures.is_empty() {
-            Ending::Failed
-        } else if findings.quiet {
-            Ending::Good
-        } else {
-            Ending::NotQuiet
-        })
+        Ok(Ending::of(findings))
     }
 }
 
@@ -244,7 +262,7 @@ impl Observer for Host<'_> {
             return Ok(());
         }
         let text = reports::plan_words(plan, self.width);
-        self.progress.aside(|| self.program.screen.say(&text))
+        self.progress.aside(|| self.program.warn(&text))
     }
 
     fn happened(&mut self, event: &Event, _: &run::Progress) -> Result<(), LabError> {
@@ -264,8 +282,11 @@ impl Observer for Host<'_> {
 }
 
 /// Says where and how it measures, and how quiet the machine is.
-fn introduce(head: &Head, screen: Screen) -> Result<(), LabError> {
-    if screen == Screen::Json {
+fn introduce(head: &Head, program: Program) -> Result<(), LabError> {
+    let Program {
+        screen, printing, ..
+    } = program;
+    if screen == Screen::Json || printing.quiet {
         return Ok(());
     }
     let noise = Noise::probe(NOISE_PROBE);
@@ -297,5 +318,5 @@ fn introduce(head: &Head, screen: Screen) -> Result<(), LabError> {
 }
 
 const NOT_QUIET: u8 = 3;
-/// As shells count a program that ended by the interrupt signal.
-const INTERRUPTED: u8 = 130;
+/// The exit code of [`Ending::Interrupted`]: as shells count a program that the interrupt signal has ended.
+pub const INTERRUPTED: u8 = 130;

@@ -8,10 +8,11 @@ use crate::{
     record::Settings,
     verdict::{Judge, Verdict},
 };
+use serde::Serialize;
 use std::fmt;
 
 /// One claim with its number.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Criterion {
     /// What is claimed, as a sentence without its full stop.
     pub claim: &'static str,
@@ -30,7 +31,8 @@ pub struct Criterion {
 }
 
 /// A bound on a count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Needed {
     /// No fewer.
     AtLeast(usize),
