@@ -192,36 +192,13 @@ pub(crate) fn report(
     Ok(Ending::Good)
 }
 
-/// Compares two runs.
-pub(crate) fn compare(
-    first: &Path,
-    second: &Path,
-    damage: Damage,
-    form: Form,
-) -> Result<Ending, Failure> {
-    let findings = |folder: &Path| -> Result<_, Failure> {
-        let recording = store::read(folder, damage)?;
-        match form {
-            Form::Text => say_skipped(folder, &recording)?,
-            Form::Json => output::remark(&skipped(folder, &recording)),
-        }
-        Ok(findings::analyse(&recording.head, &recording.events))
-    };
-    let (before, after) = (findings(first)?, findings(second)?);
-    output::print(&match form {
-        Form::Text => report::compare(&before, &after, console::width()),
-        Form::Json => report::compare_json(&before, &after) + "\n",
-    })?;
-    Ok(Ending::Good)
-}
-
 /// Says which lines of a run were skipped, if any.
 fn say_skipped(folder: &Path, recording: &Recording) -> Result<(), Failure> {
     Ok(output::print(&skipped(folder, recording))?)
 }
 
 /// Which lines of a run were skipped; empty if none was.
-fn skipped(folder: &Path, recording: &Recording) -> String {
+pub(crate) fn skipped(folder: &Path, recording: &Recording) -> String {
     if recording.skipped.is_empty() {
         return String::new();
     }

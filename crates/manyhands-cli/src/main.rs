@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod comparison;
 mod inspect;
 mod lab;
 mod load;
@@ -51,9 +52,7 @@ fn run(typed: Typed) -> Result<Ending, Failure> {
             damage,
             published,
         } => lab::report(&folder, damage, published),
-        meant::Command::Compare(first, second, damage, form) => {
-            lab::compare(&first, &second, damage, form)
-        }
+        meant::Command::Compare(asked) => comparison::run(&asked),
         meant::Command::SelfTest { quick, seed, load } => lab::self_test(quick, seed, load),
         meant::Command::Busy => load::compute(),
         meant::Command::Pair { first, second, run } => pair::run(&first, &second, run),

@@ -75,6 +75,19 @@ fn a_run_is_kept_reported_again_and_compared() {
     let json = json(&compared);
     assert_eq!(json["cases"][0]["experiment"], "E6", "{json}");
 
+    let itself = [path(&first), path(&first)];
+    let compared = manyhands(
+        &[
+            &["lab", "compare"],
+            &itself[..],
+            &["--fail-if-slower", "0%"],
+        ]
+        .concat(),
+    );
+    assert_eq!(compared.status.code(), Some(0));
+    let share = manyhands(&["lab", "compare", "a", "b", "--fail-if-slower", "much"]);
+    assert_eq!(share.status.code(), Some(2));
+
     // Nothing is left to do, so this ends at once and well.
     let resumed = manyhands(&["lab", "resume", path(&first)]);
     assert!(is_done(&resumed), "{}", text(&resumed.stderr));
