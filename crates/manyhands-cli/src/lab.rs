@@ -197,31 +197,8 @@ pub(crate) fn report(
     Ok(Ending::of(&findings))
 }
 
-/// Compares two runs.
-pub(crate) fn compare(
-    first: &Path,
-    second: &Path,
-    damage: Damage,
-    form: Form,
-) -> Result<Ending, Failure> {
-    let findings = |folder: &Path| -> Result<_, Failure> {
-        let recording = store::read(folder, damage)?;
-        match form {
-            Form::Text => output::print(&skipped(folder, &recording))?,
-            Form::Json => output::remark(&skipped(folder, &recording)),
-        }
-        Ok(findings::analyse(&recording.head, &recording.events))
-    };
-    let (before, after) = (findings(first)?, findings(second)?);
-    output::print(&match form {
-        Form::Text => report::compare(&before, &after, console::width()),
-        Form::Json => report::compare_json(&before, &after) + "\n",
-    })?;
-    Ok(Ending::Good)
-}
-
 /// Which lines of a run were skipped; empty if none was.
-fn skipped(folder: &Path, recording: &Recording) -> String {
+pub(crate) fn skipped(folder: &Path, recording: &Recording) -> String {
     if recording.skipped.is_empty() {
         return String::new();
     }

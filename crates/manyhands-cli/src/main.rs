@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod comparison;
 mod inspect;
 mod lab;
 mod load;
@@ -40,6 +41,11 @@ fn main() -> ExitCode {
     }
 }
 
+#[expect(clippy::exit, reason = "the main thread waits for something else")]
+fn end_interrupted() {
+    std::process::exit(console::INTERRUPTED.into())
+}
+
 fn run(typed: Typed) -> Result<Ending, Failure> {
     let printing = typed.printing;
     let command = meant::mean(typed).map_err(Failure::Arguments)?;
@@ -48,8 +54,7 @@ fn run(typed: Typed) -> Result<Ending, Failure> {
     }
     if command.only_shows() {
         // There is nothing to keep. What listens for a signal itself does so in its own place.
-        ctrlc::set_handler(|| std::process::exit(console::INTERRUPTED.into()))
-            .map_err(LabError::Signal)?;
+        ctrlc::set_handler(end_interrupted).map_err(LabError::Signal)?;
     }
     match command {
         meant::Command::Tour(run) => tour::run(run),
@@ -62,9 +67,7 @@ fn run(typed: Typed) -> Result<Ending, Failure> {
             damage,
             published,
         } => lab::report(&folder, damage, published, printing),
-        meant::Command::Compare(first, second, damage, form) => {
-            lab::compare(&first, &second, damage, form)
-        }
+        meant::Command::Compare(asked) => comparison::run(&asked),
         meant::Command::SelfTest { quick, seed, load } => {
             lab::self_test((quick, seed, load), printing)
         }

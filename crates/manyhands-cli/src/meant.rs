@@ -1,5 +1,6 @@
 //! Arguments as meant: defaults filled in, values checked, nothing left to decide.
 
+use crate::comparison::Comparison;
 #[cfg(feature = "top")]
 use crate::typed::TypedTop;
 use crate::typed::{Typed, TypedCommand, TypedInspect, TypedLab, TypedProgram, TypedTour};
@@ -43,10 +44,10 @@ pub(crate) enum Command {
         published: Option<String>,
     },
     /// Compare the runs in these folders.
-    Compare(PathBuf, PathBuf, Damage, Form),
+    Compare(Comparison),
     /// Check the laboratory itself.
     SelfTest {
-        /// A tenth of the trials.
+        /// A quarter of the comparisons.
         quick: bool,
         /// Fixes the trials.
         seed: u64,
@@ -293,7 +294,14 @@ fn mean_lab(typed: TypedLab, printing: Printing) -> Result<Command, String> {
             first,
             second,
             json,
-        } => Command::Compare(first, second, damage(skip_damaged), form(json)),
+            fail_if_slower,
+        } => Command::Compare(Comparison {
+            before: first,
+            after: second,
+            damage: damage(skip_damaged),
+            form: form(json),
+            fail_if_slower,
+        }),
         TypedLab::SelfTest { quick, seed, load } => Command::SelfTest {
             quick,
             seed: seed.unwrap_or_else(Settings::drawn_seed),
@@ -575,11 +583,20 @@ mod tests {
         assert_eq!(screen(pair), Screen::Json);
         let list = Command::List(Vec::new(), Form::Json);
         assert_eq!(meant("manyhands lab list --json"), Ok(list));
-        let compared = meant("manyhands lab compare a b --json");
-        assert!(matches!(
-            compared,
-            Ok(Command::Compare(_, _, _, Form::Json))
-        ));
+        let Ok(Command::Compare(asked)) = meant("manyhands lab compare a b --json") else {
+            panic!("'lab compare' is a command");
+        };
+        assert_eq!((asked.form, asked.fail_if_slower), (Form::Json, None));
+    }
+
+    #[test]
+    fn a_comparison_fails_by_the_share_that_was_typed() {
+        let Ok(Command::Compare(asked)) = meant("manyhands lab compare a b --fail-if-slower 5%")
+        else {
+            panic!("'lab compare' is a command");
+        };
+        assert_eq!(asked.fail_if_slower, Some(0.05));
+        assert!(meant("manyhands lab compare a b --fail-if-slower much").is_err());
     }
 
     #[test]

@@ -251,11 +251,15 @@ pub(crate) enum TypedLab {
         /// Print the comparison as JSON and nothing else
         #[arg(long)]
         json: bool,
+        /// End with exit code 1 if an arm is slower than in the first run by more than this share, by the
+        /// whole of its interval: 5% or 0.05
+        #[arg(long, value_name = "SHARE", value_parser = crate::comparison::parse_share)]
+        fail_if_slower: Option<f64>,
     },
     /// Check the laboratory itself on this machine: false verdicts, known differences, known
     /// break-evens
     SelfTest {
-        /// A tenth of the trials
+        /// A quarter of the comparisons, about a minute
         #[arg(long)]
         quick: bool,
         /// Number that fixes the trials [default: drawn and printed]

@@ -20,7 +20,10 @@
 //! A thread that was woken waits for its processor until the thread that woke it goes to sleep, so
 //! an arm that wakes threads has some run delay in every block. What is usual for it at this size,
 //! the third quartile over the blocks, and as much again, is its own doing and no disturbance. An
-//! arm that never gives its processor up has no such excuse.
+//! arm that never gives its processor up has no such excuse. A neighbour that is always there is in
+//! every block, too, so what others used is taken off: the ticks of all blocks together are exact
+//! where those of one block are chance. Blocks whose own ticks show others are not counted, so that a
+//! neighbour of some blocks does not take the excuse from all.
 //!
 //! A counter that a system does not have disturbs nothing.
 
@@ -65,10 +68,13 @@ impl Gate {
     /// Learns from all blocks of the point what its arms do to themselves.
     #[must_use]
     pub fn of(blocks: &[&Block], capacity: Capacity, thresholds: Thresholds) -> Self {
+        let unloaded = blocks.iter().copied();
+        let unloaded = unloaded.filter(|block| load([*block], capacity) <= thresholds.load);
+        let of_others = load(unloaded, capacity).max(0.0);
         let places = blocks.iter().map(|block| block.samples.len()).max();
         let own_delay = (0..places.unwrap_or(0)).map(|place| {
             let samples = blocks.iter().filter_map(|block| block.samples.get(place));
-            own_delay(samples, capacity)
+            (own_delay(samples, capacity) - of_others).max(0.0)
         });
         Self {
             capacity,
@@ -92,11 +98,8 @@ impl Gate {
     /// ```
     #[must_use]
     pub fn causes(&self, block: &Block) -> Vec<Cause> {
-        let machine = self.capacity.machine as f64;
+        let load = load([block], self.capacity);
         let wall: f64 = sum(block, |sample| sample.wall_nanos as f64);
-        let of_others = sum(block, |sample| others(&sample.meters));
-        let load = (of_others - TICK_NANOS * machine) / (wall * machine);
-
         let allowed = self.capacity.allowed;
         let places = block.samples.iter().zip(&self.own_delay);
         let waited: f64 = places
@@ -144,6 +147,21 @@ fn own_delay<'block>(
         missed(sample, capacity.allowed) / time
     };
     quantile(&samples.map(share).collect::<Vec<_>>(), 0.75).unwrap_or(0.0)
+}
+
+/// The share of the machine that others used during these blocks together, but for a tick of each processor.
+fn load<'block>(blocks: impl IntoIterator<Item = &'block Block>, capacity: Capacity) -> f64 {
+    let machine = capacity.machine as f64;
+    let (mut wall, mut of_others) = (0.0, 0.0);
+    for block in blocks {
+        wall += sum(block, |sample| sample.wall_nanos as f64);
+        of_others += sum(block, |sample| others(&sample.meters));
+    }
+    if wall > 0.0 {
+        (of_others - TICK_NANOS * machine) / (wall * machine)
+    } else {
+        0.0
+    }
 }
 
 fn sum(block: &Block, part: impl Fn(&Sample) -> f64) -> f64 {
@@ -310,6 +328,63 @@ mod tests {
             .into();
         let blocks: Vec<&Block> = all.iter().collect();
         assert!(!blocks.iter().any(|block| gate(&blocks).is_clean(block)));
+    }
+
+    /// Blocks of 6 ms as two processors make them beside a neighbour that always computes on one: it
+    /// takes a quarter of the time from an arm with a thread on each, and its ticks fall where they fall.
+    fn beside_a_neighbour(count: u64) -> Vec<Block> {
+        let mut ticks = 0;
+        let of_sample = |delay: u64, ticks: u64| Sample {
+            calls: 1,
+            wall_nanos: 3 * MILLI,
+            meters: Meters {
+                run_delay_nanos: Some(delay),
+                cpu_nanos: Some(3 * MILLI),
+                voluntary_switches: Some(delay / MILLI * 40),
+                others_nanos: Some(ticks * 10 * MILLI),
+                ..Meters::default()
+            },
+        };
+        let block = |index: u64| {
+            let until = (index + 1) * 6 / 10;
+            let found = until - std::mem::replace(&mut ticks, until);
+            Block {
+                launch: 0,
+                order: vec![0, 1],
+                samples: vec![of_sample(0, 0), of_sample(3 * MILLI / 2, found)],
+                checksum: String::new(),
+            }
+        };
+        (0..count).map(block).collect()
+    }
+
+    #[test]
+    fn a_neighbour_that_is_always_there_is_not_learnt_as_the_arms_own_doing() {
+        let all = beside_a_neighbour(36);
+        let blocks: Vec<&Block> = all.iter().collect();
+        let learnt = gate(&blocks);
+        let clean = blocks.iter().filter(|block| learnt.is_clean(block)).count();
+        assert_eq!(clean, 0, "of {}", blocks.len());
+    }
+
+    #[test]
+    fn a_neighbour_of_some_blocks_takes_the_excuse_from_none_but_these() {
+        let own = Meters {
+            run_delay_nanos: Some(MILLI),
+            voluntary_switches: Some(40),
+            ..Meters::default()
+        };
+        let disturbed = Meters {
+            others_nanos: Some(20 * MILLI),
+            ..own
+        };
+        let all: Vec<Block> = (0..20)
+            .map(|index| block(5, if index % 5 == 0 { disturbed } else { own }))
+            .collect();
+        let blocks: Vec<&Block> = all.iter().collect();
+        let learnt = gate(&blocks);
+        let clean = blocks.iter().filter(|block| learnt.is_clean(block)).count();
+        assert_eq!(clean, 16);
     }
 
     #[test]

@@ -1,5 +1,23 @@
 //! The laboratory: when does parallel pay, measured on the machine at hand.
 //!
+//! A benchmark of one's own is a file such as this in `benches/`, with `harness = false`; `cargo bench`
+//! then prints its tables and its break-even:
+//! ```no_run
+//! use manyhands_lab::{Case, Experiment, harness};
+//! use std::process::ExitCode;
+//!
+//! fn main() -> ExitCode {
+//!     let case = Case::returning("sum of square roots")
+//!         .full_sizes([100, 1_000, 10_000, 100_000, 1_000_000])
+//!         .finds_break_even()
+//!         .arm("sequential", |n| (0..n as u64).map(u64::isqrt).sum::<u64>())
+//!         .arm("parallel", |n| {
+//!             manyhands::parallel::map_reduce(0..n as u64, u64::isqrt, |a, b| a + b).unwrap_or(0)
+//!         });
+//!     harness::main(vec![Experiment::new("roots", "Adding square roots").case(case)])
+//! }
+//! ```
+//!
 //! An [`Experiment`] is a list of cases; a case has named arms (the first is the baseline) and
 //! sizes. The [`director`] decides what is measured next, fresh processes ([`launcher`],
 //! [`child`]) measure it, and the [`store`] keeps every event. [`gate`], [`stats`] and [`verdict`]

@@ -36,14 +36,10 @@ fn the_list_of_one_experiment_has_its_arms_sizes_and_time() {
 }
 
 #[test]
-fn a_run_is_kept_reported_again_and_compared() {
+fn a_run_is_kept_and_reported_again() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (first, second) = (folder.path().join("first"), folder.path().join("second"));
-    for out in [&first, &second] {
-        let ran = run(out, &["lab", "run", "e6", "--quick", "--budget", "3s"]);
-        assert!(is_done(&ran), "{}", text(&ran.stderr));
-        assert!(text(&ran.stdout).contains("E6"));
-    }
+    let first = folder.path().join("first");
+    measure(&first);
 
     // A second run in the same folder would lose the first.
     let again = run(&first, &["lab", "run", "E6", "--quick"]);
@@ -67,6 +63,17 @@ fn a_run_is_kept_reported_again_and_compared() {
         "{printed}"
     );
 
+    // Nothing is left to do, so this ends at once and well.
+    let resumed = manyhands(&["lab", "resume", path(&first)]);
+    assert!(is_done(&resumed), "{}", text(&resumed.stderr));
+}
+
+#[test]
+fn two_runs_are_compared() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (first, second) = (folder.path().join("first"), folder.path().join("second"));
+    measure(&first);
+    measure(&second);
     let compared = manyhands(&["lab", "compare", path(&first), path(&second)]);
     assert_eq!(compared.status.code(), Some(0));
     assert!(text(&compared.stdout).contains("E6"));
@@ -75,9 +82,24 @@ fn a_run_is_kept_reported_again_and_compared() {
     let compared = json(&compared);
     assert_eq!(compared["cases"][0]["experiment"], "E6", "{compared}");
 
-    // Nothing is left to do, so this ends at once and well.
-    let resumed = manyhands(&["lab", "resume", path(&first)]);
-    assert!(is_done(&resumed), "{}", text(&resumed.stderr));
+    let itself = [path(&first), path(&first)];
+    let compared = manyhands(
+        &[
+            &["lab", "compare"],
+            &itself[..],
+            &["--fail-if-slower", "0%"],
+        ]
+        .concat(),
+    );
+    assert_eq!(compared.status.code(), Some(0));
+    let share = manyhands(&["lab", "compare", "a", "b", "--fail-if-slower", "much"]);
+    assert_eq!(share.status.code(), Some(2));
+}
+
+fn measure(out: &Path) {
+    let ran = run(out, &["lab", "run", "e6", "--quick", "--budget", "3s"]);
+    assert!(is_done(&ran), "{}", text(&ran.stderr));
+    assert!(text(&ran.stdout).contains("E6"));
 }
 
 #[test]

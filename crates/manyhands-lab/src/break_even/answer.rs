@@ -46,16 +46,16 @@ pub enum Kind {
         /// Smallest size measured.
         smallest: usize,
     },
-    /// Faster at no size: the interval at the largest one excludes it, and none lies above 1.
+    /// Faster at no size: the intervals of all exclude it.
     NeverUpTo {
         /// Largest size with blocks enough.
         largest: usize,
         /// Upper end of the interval of the speed-up there.
         speed_up_at_most: f64,
     },
-    /// Decided faster at no size, and the interval at the largest one does not exclude it.
+    /// Decided faster at no size, and the interval of some size does not exclude it.
     NotDecided {
-        /// Largest size with blocks enough.
+        /// Largest such size.
         largest: usize,
         /// The speed-up there.
         speed_up: Estimate,

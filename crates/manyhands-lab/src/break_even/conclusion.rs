@@ -49,24 +49,21 @@ impl Finder {
         if verdicts.values().all(is_equal) {
             return Kind::NoDifference { effect };
         }
-        if speed_up.high <= 1.0 + effect && !verdicts.values().any(lies_above) {
-            return Kind::NeverUpTo {
+        let found = |(n, judged): (&usize, &Judged)| Some((*n, judged.speed_up?));
+        let up_to_largest = verdicts.range(..=largest).rev().filter_map(found);
+        let mut open = up_to_largest.filter(|(_, found)| found.high > 1.0 + effect);
+        match open.next() {
+            Some((largest, speed_up)) => Kind::NotDecided { largest, speed_up },
+            None => Kind::NeverUpTo {
                 largest,
                 speed_up_at_most: speed_up.high,
-            };
+            },
         }
-        Kind::NotDecided { largest, speed_up }
     }
 }
 
 fn is_equal(judged: &Judged) -> bool {
     Side::from(judged.verdict) == Side::Equal
-}
-
-/// Whether what there is of a size speaks for the arm, decided or not. A size at which the two are
-/// equal speaks for neither.
-fn lies_above(judged: &Judged) -> bool {
-    !is_equal(judged) && judged.speed_up.is_some_and(|found| found.low > 1.0)
 }
 
 /// The answer about an arm that was decided faster at some size.
@@ -254,10 +251,22 @@ mod tests {
         };
         check((0.9, 1.62), &not_decided(0.9, 1.62));
         check((1.42, 1.69), &not_decided(1.42, 1.69));
-        // A smaller size that speaks for the arm, decided or not, stands against "at no size".
-        let between = (Verdict::Undecided, 1.3, 1.6);
-        let found = answer_from(&[slower, between, (Verdict::Slower, 0.7, 0.8)]).kind;
-        assert!(matches!(found, Kind::NotDecided { .. }), "{found:?}");
+        // A smaller size at which the arm may be faster stands against "at no size".
+        for between in [(1.3, 1.6), (0.9, 2.4)] {
+            let between = (Verdict::Undecided, between.0, between.1);
+            let found = answer_from(&[slower, between, (Verdict::Slower, 0.7, 0.8)]).kind;
+            assert!(
+                matches!(found, Kind::NotDecided { largest: 10, .. }),
+                "{found:?}"
+            );
+        }
+        // Few blocks have no interval, so they exclude nothing.
+        let few = (Verdict::Undecided, 0.0, f64::INFINITY);
+        let found = answer_from(&[slower, few, (Verdict::Slower, 0.7, 0.8)]).kind;
+        assert!(
+            matches!(found, Kind::NotDecided { largest: 10, .. }),
+            "{found:?}"
+        );
     }
 
     #[test]

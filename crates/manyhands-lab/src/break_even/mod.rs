@@ -33,6 +33,7 @@ use crate::{
     verdict::{Judge, Side, Verdict},
 };
 use bracket::{bracket, crossings, falls_back, settled_from};
+pub(crate) use plan::sizes_max;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What was measured: for each size the ratios of its blocks.

@@ -94,6 +94,15 @@ impl Finder {
     }
 }
 
+/// As many sizes as this many searches can measure together, over these sizes of a case; at least one.
+pub(crate) fn sizes_max(sizes: &[usize], searches: usize) -> usize {
+    let positive = || sizes.iter().copied().filter(|n| *n > 0);
+    let ends = positive().min().zip(positive().max());
+    let of_scan = ends.map_or(0, |ends| between(ends).count());
+    let of_search = of_scan + HALVINGS_MAX + WINDOW_SIZES as usize;
+    (sizes.len() + searches * of_search).max(1)
+}
+
 /// Sizes within a bracket, each four times the one before; none if it is not wide.
 fn between((lower, upper): (usize, usize)) -> impl Iterator<Item = usize> {
     let end = if upper / lower > SCAN_GAP {
@@ -137,6 +146,8 @@ const SCAN_STEP: usize = 4;
 const NARROW_BLOCKS: usize = 60;
 /// A bracket whose ends differ by less than this factor is not narrowed further.
 const BRACKET_RATIO: f64 = 1.1;
+/// A bracket of the scan is that narrow after so many halvings, whole sizes and all.
+const HALVINGS_MAX: usize = 6;
 /// Sizes for the cost model.
 const WINDOW_SIZES: u32 = 5;
 /// Factor from the center to the outermost of them.
@@ -218,6 +229,43 @@ mod tests {
         assert_eq!(between((10, 160)).collect::<Vec<_>>(), [0; 0]);
         assert_eq!(between((10, 1_000)).collect::<Vec<_>>(), [40, 160]);
         assert_eq!(between((10, 100_000)).last(), Some(40_960));
+    }
+
+    #[test]
+    fn no_bracket_of_the_scan_is_halved_more_often_than_alpha_is_shared_for() {
+        let halvings = |lower: usize, upper: usize, up: bool| {
+            let mut ends = (lower, upper);
+            let mut count = 0;
+            while let Some(n) = middle(ends.0, ends.1) {
+                ends = if up { (n, ends.1) } else { (ends.0, n) };
+                count += 1;
+            }
+            count
+        };
+        for lower in (1..200).chain([1_000, 4_097]) {
+            for upper in lower + 1..(lower + 1) * SCAN_GAP {
+                for up in [false, true] {
+                    let found = halvings(lower, upper, up);
+                    assert!(found <= HALVINGS_MAX, "{lower} … {upper}: {found}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_search_measures_no_more_sizes_than_alpha_is_shared_among() {
+        let sizes = [5, 10, 100, 1_000, 10_000, 100_000];
+        let most = sizes_max(&sizes, 1);
+        assert!(most > 14, "the tenth of alpha was for ten sizes: {most}");
+        for truth in (1..17).map(|power| 2_usize.pow(power) + 1) {
+            let faster = |n| if n >= truth { 1.5 } else { 0.5 };
+            let probes = drive(&Finder::new(sizes, JUDGE), faster);
+            let measured: std::collections::BTreeSet<usize> =
+                probes.iter().map(|probe| probe.n).collect();
+            assert!(measured.len() <= most, "{} of {most}", measured.len());
+        }
+        assert_eq!(sizes_max(&sizes, 2) - most, most - sizes.len());
+        assert_eq!(sizes_max(&[], 0), 1);
     }
 
     #[test]

@@ -185,12 +185,9 @@ impl Case {
 
     fn begin(&mut self, n: usize, moment: &Moment<'_>) {
         if !self.points.contains_key(&n) {
-            let rule = moment.quota.rule;
-            let rule = if self.card.finds_break_even {
-                // A search asks for more where it needs them: near a crossing nothing is decided.
-                StopRule::once(rule.at_least)
-            } else {
-                rule
+            let rule = match self.card.finds_break_even {
+                true => moment.quota.in_search,
+                false => moment.quota.rule,
             };
             let point = Point {
                 rule,
@@ -235,14 +232,9 @@ impl Case {
             return true;
         }
         let quota = moment.quota;
-        let is_decided = || {
-            quota.stops_when_decided && moment.analyst.is_decided(&self.card, n, &self.blocks[&n])
-        };
         let is_worth_more = |look| blocks < look * BLOCKS_PER_CLEAN_MAX;
         blocks >= quota.min
-            && (!point.next_look.is_some_and(is_worth_more)
-                || moment.now >= point.end
-                || is_decided())
+            && (!point.next_look.is_some_and(is_worth_more) || moment.now >= point.end)
     }
 
     /// Keeps a block that was taken at the size that was the goal.

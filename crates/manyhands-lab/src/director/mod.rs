@@ -398,12 +398,7 @@ impl Director {
         &self,
         case: &'case Case,
     ) -> impl Iterator<Item = (usize, u32)> + use<'case> {
-        let quota = self.quota;
-        let wanted = if quota.stops_when_decided {
-            quota.min
-        } else {
-            quota.rule.at_least
-        };
+        let wanted = self.quota.rule.at_least;
         let sizes = case.sizes_left().iter().map(move |n| {
             let wanted = case.next_look(*n).unwrap_or(0).max(wanted);
             (*n, wanted.saturating_sub(case.len(*n)))

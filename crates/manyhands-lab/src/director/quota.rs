@@ -10,10 +10,11 @@ pub(super) struct Quota {
     pub(super) min: usize,
     /// Clean ones with which there are enough; whole rounds at the first look.
     pub(super) rule: StopRule,
+    /// Clean ones with which there are enough for a size of a search, which asks for more where it needs them: near a
+    /// crossing nothing is decided.
+    pub(super) in_search: StopRule,
     /// Time after which the fewest blocks are enough.
     pub(super) patience: Duration,
-    /// Whether a point has enough as soon as it is decided, not at the first look.
-    pub(super) stops_when_decided: bool,
 }
 
 impl Quota {
@@ -25,18 +26,22 @@ impl Quota {
             Scale::Standard => (30, 120),
             Scale::Full => (60, 1_200),
         };
-        let at_least = min.max(wanted).next_multiple_of(round);
-        let stops_when_decided = scale == Scale::Quick;
-        let rule = if stops_when_decided {
-            StopRule::once(at_least)
-        } else {
-            StopRule::doubling(at_least)
+        let wanted = min.max(wanted).next_multiple_of(round);
+        let rule = match scale {
+            Scale::Quick => StopRule {
+                at_least: min,
+                at_most: wanted,
+            },
+            Scale::Standard | Scale::Full => StopRule::doubling(wanted),
         };
         Self {
             min,
             rule,
+            in_search: StopRule {
+                at_most: wanted,
+                ..rule
+            },
             patience: Duration::from_secs(seconds),
-            stops_when_decided,
         }
     }
 }
@@ -44,7 +49,7 @@ impl Quota {
 /// Blocks a process takes before the next one has its turn: an order and its mirror image.
 pub(super) const TURN_BLOCKS: usize = 2;
 /// Seven unanimous blocks decide at a probability of error of 5 %; two may be disturbed. A size of a
-/// search needs eleven, and goes on while it is undecided.
+/// search needs some more, and goes on while it is undecided.
 const BLOCKS_MIN: usize = 9;
 /// A noisy machine may cost this many blocks for each clean one that is wanted.
 pub(super) const BLOCKS_PER_CLEAN_MAX: usize = 3;
@@ -64,6 +69,7 @@ mod tests {
         check(5, 10);
         check(7, 14);
         assert_eq!(Quota::of(Scale::Quick, 20).rule.at_least, 40);
+        assert_eq!(Quota::of(Scale::Quick, 3).rule.at_most, 24);
         assert_eq!(Quota::of(Scale::Standard, 6).rule.at_least, 36);
     }
 }

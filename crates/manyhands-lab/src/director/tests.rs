@@ -11,7 +11,11 @@ use crate::{
     record::{Block, CaseCard, CoreTrace, FORMAT, Meters, PeakReading, Sample, Scale},
     run::{self, Executor, Interrupt, Observer, Outcome, Progress},
 };
-use std::collections::BTreeMap;
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 mod budget;
 
@@ -257,26 +261,36 @@ fn a_quick_run_stops_where_it_is_decided_and_the_others_take_all_blocks() {
     assert_eq!(log.blocks_at("plain", 1_000), 60);
 }
 
+/// Decides with a hundred blocks, and keeps with how many it was asked.
+#[derive(Clone, Default)]
+struct Late(Rc<RefCell<BTreeSet<usize>>>);
+
+impl Analyst for Late {
+    fn clean(&self, _: &CaseCard, blocks: &[Block]) -> usize {
+        blocks.len()
+    }
+    fn is_decided(&self, _: &CaseCard, _: usize, blocks: &[Block]) -> bool {
+        self.0.borrow_mut().insert(blocks.len());
+        blocks.len() >= 100
+    }
+    fn probe(&self, _: &CaseCard, _: Measured<'_>) -> Option<Probe> {
+        None
+    }
+}
+
 #[test]
 fn an_undecided_size_is_looked_at_whenever_its_blocks_have_doubled() {
-    /// Decides with a hundred blocks.
-    struct Late;
-    impl Analyst for Late {
-        fn clean(&self, _: &CaseCard, blocks: &[Block]) -> usize {
-            blocks.len()
+    for (scale, looks, blocks) in [
+        (Scale::Quick, [12, 24].as_slice(), 24),
+        (Scale::Standard, &[36, 72, 144], 144),
+    ] {
+        let late = Late::default();
+        let mut director = Director::new(&head(settings(scale)), Box::new(late.clone()));
+        let (log, _) = go(&mut director, &mut Simulation::new(), Vec::new());
+        for n in [10, 1_000] {
+            assert_eq!(log.blocks_at("plain", n), blocks);
         }
-        fn is_decided(&self, _: &CaseCard, _: usize, blocks: &[Block]) -> bool {
-            assert!([36, 72, 144].contains(&blocks.len()), "{}", blocks.len());
-            blocks.len() >= 100
-        }
-        fn probe(&self, _: &CaseCard, _: Measured<'_>) -> Option<Probe> {
-            None
-        }
-    }
-    let mut director = Director::new(&head(settings(Scale::Standard)), Box::new(Late));
-    let (log, _) = go(&mut director, &mut Simulation::new(), Vec::new());
-    for n in [10, 1_000] {
-        assert_eq!(log.blocks_at("plain", n), 144);
+        assert!(late.0.borrow().iter().eq(looks), "{:?}", late.0);
     }
 }
 

@@ -47,8 +47,9 @@ pub struct Case<R, K = Stored> {
     quick: Option<Vec<usize>>,
     finds_break_even: bool,
     cpus: Option<usize>,
-    in_any_order: bool,
+    order: Order,
     room: Room<R>,
+    checksum: Checksum<R>,
     arms: Vec<Arm<R>>,
     kind: PhantomData<fn() -> K>,
 }
@@ -67,6 +68,22 @@ struct Arm<R> {
     body: Body<R>,
 }
 
+/// The checksum of results, in their order or in any.
+type Checksum<R> = Box<dyn Fn(&[R], Order) -> u64 + Send + Sync>;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Order {
+    Kept,
+    Any,
+}
+
+fn checksum_of<T: Hash>(results: &[T], order: Order) -> u64 {
+    match order {
+        Order::Kept => checksum::of(results),
+        Order::Any => checksum::in_any_order(results),
+    }
+}
+
 type Body<R> = Box<dyn Fn(usize, &mut Vec<R>) + Send + Sync>;
 
 /// What the vector holds when an arm starts.
@@ -77,19 +94,21 @@ enum Room<R> {
     Empty,
 }
 
-impl<R> Case<R> {
+impl<R: Hash + 'static> Case<R> {
     /// A case whose arms find `n` slots holding `blank` and overwrite them.
     #[must_use]
     pub fn slots(name: impl Into<Cow<'static, str>>, blank: R) -> Self {
-        Self::with_room(name.into(), Room::Slots(blank))
+        Self::with_room(name.into(), Room::Slots(blank), Box::new(checksum_of))
     }
 
     /// A case whose arms find an empty vector and put their own in its place.
     #[must_use]
     pub fn collected(name: impl Into<Cow<'static, str>>) -> Self {
-        Self::with_room(name.into(), Room::Empty)
+        Self::with_room(name.into(), Room::Empty, Box::new(checksum_of))
     }
+}
 
+impl<R> Case<R> {
     /// Adds an arm: a closure that is given the size and the vector for its results. The first
     /// arm is the baseline.
     #[must_use]
@@ -102,12 +121,46 @@ impl<R> Case<R> {
     }
 }
 
-impl<R> Case<R, Returned> {
+impl<R: Hash + 'static> Case<R, Returned> {
     /// A case whose arms return their result. Dropping the result of one call is part of the
     /// next one's time.
     #[must_use]
     pub fn returning(name: impl Into<Cow<'static, str>>) -> Self {
-        Self::with_room(name.into(), Room::Empty)
+        Self::with_room(name.into(), Room::Empty, Box::new(checksum_of))
+    }
+}
+
+impl<R: 'static> Case<R, Returned> {
+    /// A case whose arms return what has no hash, such as floats: arms agree where the keys of their
+    /// results are equal. Otherwise as [`returning`](Self::returning).
+    ///
+    /// Sums of floats in another order differ in their last digits; a key that keeps fewer digits
+    /// lets them agree.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands_lab::{Case, Workload};
+    ///
+    /// let case = Case::returning_with_key("sum of roots", |sum: &f64| format!("{sum:.6e}"))
+    ///     .full_sizes([1_000])
+    ///     .arm("up", |n| (0..n).map(|i| (i as f64).sqrt()).sum())
+    ///     .arm("down", |n| (0..n).rev().map(|i| (i as f64).sqrt()).sum());
+    /// let mut trial = case.open(1_000);
+    /// trial.call(0, 1);
+    /// let checksum = trial.checksum();
+    /// trial.call(1, 1);
+    /// assert_eq!(trial.checksum(), checksum);
+    /// ```
+    #[must_use]
+    pub fn returning_with_key<Key: Hash>(
+        name: impl Into<Cow<'static, str>>,
+        key: impl Fn(&R) -> Key + Send + Sync + 'static,
+    ) -> Self {
+        let of_keys = move |results: &[R], order| {
+            let keys: Vec<Key> = results.iter().map(&key).collect();
+            checksum_of(&keys, order)
+        };
+        Self::with_room(name.into(), Room::Empty, Box::new(of_keys))
     }
 
     /// Adds an arm: a closure that is given the size. The first arm is the baseline.
@@ -136,7 +189,7 @@ impl<R> Case<R, Returned> {
 }
 
 impl<R, K> Case<R, K> {
-    fn with_room(name: Cow<'static, str>, room: Room<R>) -> Self {
+    fn with_room(name: Cow<'static, str>, room: Room<R>, checksum: Checksum<R>) -> Self {
         Self {
             name,
             unit: "item".into(),
@@ -145,8 +198,9 @@ impl<R, K> Case<R, K> {
             quick: None,
             finds_break_even: false,
             cpus: None,
-            in_any_order: false,
+            order: Order::Kept,
             room,
+            checksum,
             arms: Vec::new(),
             kind: PhantomData,
         }
@@ -204,12 +258,12 @@ impl<R, K> Case<R, K> {
     /// Lets every arm give its results in any order: only which they are is compared.
     #[must_use]
     pub fn in_any_order(mut self) -> Self {
-        self.in_any_order = true;
+        self.order = Order::Any;
         self
     }
 }
 
-impl<R: Clone + Hash, K> Workload for Case<R, K> {
+impl<R: Clone, K> Workload for Case<R, K> {
     fn name(&self) -> &str {
         &self.name
     }
@@ -267,7 +321,7 @@ struct Open<'case, R, K> {
     results: Vec<R>,
 }
 
-impl<R: Clone + Hash, K> Trial for Open<'_, R, K> {
+impl<R: Clone, K> Trial for Open<'_, R, K> {
     fn reset(&mut self) {
         self.results.clear();
         if let Room::Slots(blank) = &self.case.room {
@@ -284,10 +338,7 @@ impl<R: Clone + Hash, K> Trial for Open<'_, R, K> {
     }
 
     fn checksum(&self) -> u64 {
-        if self.case.in_any_order {
-            return checksum::in_any_order(&self.results);
-        }
-        checksum::of(&self.results)
+        (self.case.checksum)(&self.results, self.case.order)
     }
 }
 
@@ -328,6 +379,22 @@ mod tests {
         };
         assert!(!agree(case()));
         assert!(agree(case().in_any_order()));
+    }
+
+    #[test]
+    fn floats_agree_by_their_keys() {
+        let case = Case::returning_with_key("c", |value: &f64| format!("{value:.3e}"))
+            .arm("one", |_| 0.1 + 0.2)
+            .arm("the same", |_| 0.3)
+            .arm("another", |_| 0.4);
+        let mut trial = case.open(4);
+        let checksums = [0, 1, 2].map(|arm| {
+            trial.reset();
+            trial.call(arm, 1);
+            trial.checksum()
+        });
+        assert_eq!(checksums[0], checksums[1]);
+        assert_ne!(checksums[0], checksums[2]);
     }
 
     #[test]

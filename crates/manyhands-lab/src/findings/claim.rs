@@ -136,7 +136,7 @@ impl ExperimentFindings {
 
     /// The cases that claims are about: of one that was confined to several numbers of CPUs that
     /// with the most, and none in copies.
-    fn claimed(&self) -> impl Iterator<Item = &CaseFindings> {
+    pub(crate) fn claimed(&self) -> impl Iterator<Item = &CaseFindings> {
         let is_wider = |one: &CaseFindings, other: &CaseFindings| {
             let (one, other) = (&one.card, &other.card);
             one.of == other.of && one.copies.is_none() && one.cpus > other.cpus

@@ -11,6 +11,8 @@ pub struct OverCpus {
     pub case: String,
     /// The largest size that was measured on all of them.
     pub n: usize,
+    /// Whether the baseline needs a CPU for half of its time or more.
+    pub computes: bool,
     /// The baseline first.
     pub arms: Vec<ArmOverCpus>,
 }
@@ -39,7 +41,8 @@ pub struct AtCpus {
     /// speed-up, and where the baseline waits for most of its time, which CPUs do not shorten.
     pub serial_fraction: Option<f64>,
     /// The time below which nobody comes who does not split an item: whole rounds of equal items,
-    /// each of the length that one has in the baseline; `None` where that waits for most of its time.
+    /// each of the length that one has in the baseline; `None` where that waits for most of its time, and
+    /// where some arm is below it all the same: then the baseline's items are no measure of the others'.
     pub bound_nanos: Option<f64>,
 }
 
@@ -192,10 +195,17 @@ impl Family<'_> {
                 law: Scalability::fit(&speed_ups).filter(|_| computes),
             }
         };
+        let mut arms: Vec<ArmOverCpus> = self.arms().iter().enumerate().map(arm).collect();
+        let is_below = |at: &AtCpus| at.bound_nanos.is_some_and(|bound| at.nanos.high < bound);
+        if arms.iter().flat_map(|arm| &arm.points).any(is_below) {
+            let points = arms.iter_mut().flat_map(|arm| &mut arm.points);
+            points.for_each(|at| at.bound_nanos = None);
+        }
         Some(OverCpus {
             case: self.name.to_owned(),
             n,
-            arms: self.arms().iter().enumerate().map(arm).collect(),
+            computes,
+            arms,
         })
     }
 
@@ -276,6 +286,24 @@ mod tests {
             let at = |at: &super::AtCpus| at.bound_nanos.is_none() && at.serial_fraction.is_none();
             assert!(arm.points.iter().all(at), "{arm:?}");
         }
+    }
+
+    #[test]
+    fn a_bound_that_an_arm_is_below_is_none() {
+        let mut experiment = experiment();
+        let points = experiment
+            .cases
+            .iter_mut()
+            .flat_map(|case| &mut case.points);
+        // The baseline queues its items under one lock, and the other arm does not.
+        for parallel in points.filter_map(|point| point.times.get_mut(1)) {
+            let at = &mut parallel.median;
+            (at.median, at.low, at.high) = (at.median / 25.0, at.low / 25.0, at.high / 25.0);
+        }
+        let found = experiment.over_cpus();
+        let mut points = found[0].arms.iter().flat_map(|arm| &arm.points);
+        assert!(points.all(|at| at.bound_nanos.is_none()), "{found:?}");
+        assert!(found[0].computes);
     }
 
     #[test]

@@ -32,6 +32,10 @@ pub(super) fn e14() -> Experiment {
         "all at once is ten times as fast as four at a time, or more",
         ClaimTest::speed_up("channel", "for @ 4", 100, Range::from(10.0)),
     )
+    .decided_by(
+        "a loop without a limit takes twice as long as all at once, or longer",
+        ClaimTest::speed_up("for_each_async", "channel", 100, Range::of(0.0, 0.5)),
+    )
     .note(
         "Every call waits 10 to 49 ms; the same list for all arms. No limit can end before \
              the sum of the waits over the limit, and nothing before the longest wait.",

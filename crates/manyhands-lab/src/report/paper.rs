@@ -30,7 +30,8 @@ pub(super) fn titled(experiment: &ExperimentFindings, paper: &Paper) -> Vec<(Str
     filled.collect()
 }
 
-/// Speed-ups there and here, for every cell that both have. Empty if there is none.
+/// Speed-ups there and here, for every cell that both have. Empty if there is none. Of a case that was
+/// confined to several numbers of CPUs only the one with the most stands beside a paper that had all of its own.
 fn grid(experiment: &ExperimentFindings, paper: &Paper) -> Grid {
     let mut grid = Grid::new(vec![
         Column::words("case"),
@@ -40,11 +41,7 @@ fn grid(experiment: &ExperimentFindings, paper: &Paper) -> Grid {
         Column::numbers("here (95 % interval)"),
         Column::numbers("here ÷ paper"),
     ]);
-    for case in experiment
-        .cases
-        .iter()
-        .filter(|case| case.card.copies.is_none())
-    {
+    for case in experiment.claimed() {
         grid.rows.extend(rows(case, paper));
     }
     grid
@@ -65,11 +62,7 @@ fn memory_grid(experiment: &ExperimentFindings, paper: &Paper) -> Grid {
         Column::numbers("here ÷ paper"),
         Column::numbers("peak, here"),
     ]);
-    for case in experiment
-        .cases
-        .iter()
-        .filter(|case| case.card.copies.is_none())
-    {
+    for case in experiment.claimed() {
         grid.rows.extend(memory_rows(case, paper));
     }
     grid.without_empty_columns()
@@ -193,6 +186,29 @@ const MARK: &str = "†";
 mod tests {
     use super::*;
     use crate::{paper::PaperCell, report::fixture};
+
+    #[test]
+    fn a_case_on_fewer_cpus_than_it_could_have_had_does_not_stand_beside_the_paper() {
+        let experiment = fixture::over_cpus();
+        let cell = |arm: &str, mean_nanos| PaperCell {
+            case: "SHA-512".to_owned(),
+            n: 300,
+            arm: arm.to_owned(),
+            mean_nanos,
+            median_nanos: None,
+            standard_deviation_nanos: None,
+            allocated_bytes: None,
+        };
+        let paper = Paper {
+            source: "twelve processors".to_owned(),
+            cells: vec![cell("sequential", 10.0), cell("for", 1.0)],
+            break_even_claimed: None,
+            notes: Vec::new(),
+        };
+        let rows = grid(&experiment, &paper).rows;
+        let cases: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
+        assert_eq!(cases, ["SHA-512, 8 CPUs"]);
+    }
 
     #[test]
     fn the_memory_of_an_item_stands_beside_the_published_one_whatever_the_cpus() {

@@ -47,14 +47,21 @@ fn over_cpus(case: &OverCpus) -> Titled {
             ]
         },
     );
-    let baseline = case.arms.iter().flat_map(|arm| &arm.points).next();
-    let computes = baseline.is_some_and(|at| at.bound_nanos.is_some());
-    let explained = if computes {
-        "The serial fraction is that of Karp and Flatt; if it grows with the CPUs, the loss is no serial \
-         work. The bound is that of whole rounds of equal items."
-    } else {
-        "The baseline waits for most of its time, which more CPUs do not shorten: there is no serial \
-         fraction, and no bound."
+    let mut points = case.arms.iter().flat_map(|arm| &arm.points);
+    let is_bounded = points.any(|at| at.bound_nanos.is_some());
+    let explained = match (case.computes, is_bounded) {
+        (true, true) => {
+            "The serial fraction is that of Karp and Flatt; if it grows with the CPUs, the loss is no serial \
+             work. The bound is that of whole rounds of equal items."
+        }
+        (true, false) => {
+            "The serial fraction is that of Karp and Flatt; if it grows with the CPUs, the loss is no serial \
+             work. There is no bound: some arm takes less for an item than the baseline does."
+        }
+        (false, _) => {
+            "The baseline waits for most of its time, which more CPUs do not shorten: there is no serial \
+             fraction, and no bound."
+        }
     };
     let mut sentences = vec![format!(
         "Speed-ups are over the baseline on the fewest CPUs. {explained}"

@@ -91,7 +91,7 @@ pub(super) fn kind_words(kind: &Kind) -> String {
         Kind::Between { lower, upper, .. } => format!("n = {}", size_range(*lower, *upper)),
         Kind::AlwaysFrom { smallest } => format!("below n = {}", count(*smallest)),
         Kind::NeverUpTo { largest, .. } => format!("never up to n = {}", count(*largest)),
-        Kind::NotDecided { largest, .. } => format!("not decided up to n = {}", count(*largest)),
+        Kind::NotDecided { largest, .. } => format!("not decided at n = {}", count(*largest)),
         Kind::NoDifference { .. } => "no difference at any size".to_owned(),
         Kind::Several { .. } => "several crossings".to_owned(),
         Kind::TooFewBlocks => "too few blocks".to_owned(),
@@ -145,6 +145,12 @@ impl Words<'_> {
                 count(*largest),
                 self.work_in_brackets(*largest as f64),
                 ratio((speed_up_at_most * 100.0).ceil() / 100.0)
+            ),
+            Kind::NotDecided { largest, speed_up } if speed_up.ends().is_none() => format!(
+                "Whether '{arm}' is ever faster than '{baseline}' was not decided: it was found so \
+                 at no size, and at n = {} there are too few blocks. A larger budget or a quieter \
+                 machine gives more.",
+                count(*largest)
             ),
             Kind::NotDecided { largest, speed_up } => format!(
                 "Whether '{arm}' is ever faster than '{baseline}' was not decided: it was found so \

@@ -111,7 +111,7 @@ impl Claim {
 
     fn text(self) -> &'static str {
         match self {
-            Self::Equal => "two equal arms are told apart",
+            Self::Equal => "two equal arms are called different",
             Self::Slower => "an arm slower by 5 % is found slower",
             Self::BreakEven => "a known break-even lies in its interval",
             Self::OneCore => "two threads on one core are not found to pay",

@@ -7,7 +7,7 @@
 //! the case opened anew in this process, or a hundred runs would take an hour.
 //!
 //! # Criteria
-//! 1. Two equal arms are told apart in at most 5 % of the comparisons.
+//! 1. Two equal arms are called different in at most 5 % of the comparisons.
 //! 2. An arm slower by 5 % is found slower in at least 95 %.
 //! 3. The break-even of an arm with known fixed cost and known gain lies in the interval in at
 //!    least 90 %.

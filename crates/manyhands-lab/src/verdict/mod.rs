@@ -9,6 +9,7 @@ mod doubt;
 pub use doubt::Doubt;
 
 use crate::{
+    break_even,
     record::{CaseCard, Settings},
     stats::{Estimate, SignTest, blocks_to_decide},
 };
@@ -105,11 +106,12 @@ impl Judge {
     /// The judge of all comparisons of a case, and of the answers that are drawn from them.
     ///
     /// An answer about a break-even takes several sizes together, so in a case that is searched
-    /// each size has a tenth of alpha: there are some ten of them.
+    /// alpha is divided by the number of sizes that the searches of all its arms can measure.
     #[must_use]
     pub fn of_case(settings: &Settings, card: &CaseCard) -> Self {
         let alpha = if card.finds_break_even {
-            settings.alpha / SIZES_EXPECTED
+            let searches = card.arms.len().saturating_sub(1);
+            settings.alpha / break_even::sizes_max(&card.sizes, searches) as f64
         } else {
             settings.alpha
         };
@@ -222,15 +224,6 @@ impl StopRule {
         }
     }
 
-    /// One look with this many blocks, and no more.
-    #[must_use]
-    pub const fn once(blocks: usize) -> Self {
-        Self {
-            at_least: blocks,
-            at_most: blocks,
-        }
-    }
-
     /// With how many blocks to look again, after a look with `blocks`; `None` if these are enough.
     #[must_use]
     pub fn next_look(self, blocks: usize, is_decided: bool) -> Option<usize> {
@@ -239,8 +232,6 @@ impl StopRule {
     }
 }
 
-/// Alpha of a searched case is shared among about as many sizes.
-const SIZES_EXPECTED: f64 = 10.0;
 /// What an interval must be clear of to either side of one, and what signs must exceed: two
 /// builds of the same loop may differ by as much.
 const CLEARANCE: f64 = 0.01;
