@@ -151,10 +151,10 @@ mod tests {
     fn a_document_that_is_missing_or_empty_is_found() {
         let documents = DOCUMENTS.map(|path| (path, LOG));
         assert!(check(&Tree::of(&documents)).is_empty());
-        for idx in 0..documents.len() {
+        for (idx, missing) in DOCUMENTS.iter().enumerate() {
             let mut fewer = documents.to_vec();
             fewer.remove(idx);
-            assert!(!check(&Tree::of(&fewer)).is_empty(), "{}", DOCUMENTS[idx]);
+            assert!(!check(&Tree::of(&fewer)).is_empty(), "{missing}");
         }
         assert_eq!(
             check(&Tree::of(
