@@ -79,7 +79,7 @@ fn main() {
     if role == ROLE || role == CRAMPED {
         let fleet = Typed::parse_from(env::args().skip(1)).fleet;
         let program = Program {
-            printing: manyhands_lab::console::Printing::default(),
+            printing: console::Printing::default(),
             experiments,
             companion: console::alone,
         };

@@ -146,7 +146,7 @@ const SCAN_STEP: usize = 4;
 const NARROW_BLOCKS: usize = 60;
 /// A bracket whose ends differ by less than this factor is not narrowed further.
 const BRACKET_RATIO: f64 = 1.1;
-/// A bracket of the scan is that narrow after so many halvings, whole sizes and all.
+/// A bracket of the scan is as narrow as that after this number of halvings.
 const HALVINGS_MAX: usize = 6;
 /// Sizes for the cost model.
 const WINDOW_SIZES: u32 = 5;
