@@ -287,6 +287,7 @@ mod tests {
     #[derive(Debug, Serialize, Deserialize)]
     struct Empty {
         #[serde(skip)]
+        #[expect(dead_code, reason = "it only takes room")]
         room: [u64; 4],
     }
 
@@ -327,13 +328,13 @@ mod tests {
     #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
     enum Tree {
         Leaf,
-        Node(Box<Tree>),
-        Named { next: Box<Tree> },
-        List(Vec<Tree>),
+        Node(Box<Self>),
+        Named { next: Box<Self> },
+        List(Vec<Self>),
     }
 
     #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-    struct Chain(Option<Box<Chain>>);
+    struct Chain(Option<Box<Self>>);
 
     #[test]
     fn values_that_are_nested_too_deep_are_refused_before_the_stack_is_full() {

@@ -189,8 +189,9 @@ fn assert_only(name: &str, threads: &Threads) {
 
 #[test]
 fn a_call_is_opened_where_it_began_while_a_body_is_in_another_runtime() {
+    type Way<'pool> = &'pool (dyn Fn(&dyn Fn()) + Sync);
     let (one, two) = (named("one", 2), named("two", 2));
-    let ways: [&(dyn Fn(&dyn Fn()) + Sync); 3] = [
+    let ways: [Way<'_>; 3] = [
         &|body| two.install(body),
         &|body| two.install(|| task::block_on(async { body() })),
         &|body| {
