@@ -220,6 +220,7 @@ pub(crate) mod tests {
         let _ = std::fs::remove_file(&path);
         let listener = UnixListener::bind(&path).unwrap();
         let settings = TopSettings {
+            in_color: None,
             every: LIMIT,
             tasks_max: 1,
         };
