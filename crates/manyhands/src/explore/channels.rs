@@ -54,7 +54,7 @@ programs! {
             }
         });
         compute(3_000);
-        giving_up.cancel();
+        giving_up.abort();
         let taken = giving_up.join();
         let mut items: Vec<u32> = receiver.iter().collect();
         if let Ok(Ok(item)) = taken {

@@ -165,7 +165,7 @@ where
 ///
 /// The stream keeps results that wait for an earlier one or for the consumer. At most twice as many items as may run
 /// at once have begun without being given out. Errors that bodies return are ordinary values and end nothing; the first
-/// one ends a [`try_stream_async`].
+/// one ends a [`try_stream_async`](AsyncOptions::try_stream_async).
 ///
 /// # Panics
 /// When it is polled, after items or the source panicked: then the other items are cancelled, and finished results are

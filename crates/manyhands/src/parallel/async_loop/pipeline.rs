@@ -103,7 +103,7 @@ impl<S> Stages<S> {
     }
 
     /// As [`stage`](Self::stage), with bodies that can fail: the first error ends the pipeline, as in
-    /// [`try_stream_async`](super::try_stream_async).
+    /// [`try_stream_async`](super::AsyncOptions::try_stream_async).
     ///
     /// # Panics
     /// If `at_once` is 0.
