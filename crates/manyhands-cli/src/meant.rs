@@ -596,7 +596,8 @@ mod tests {
             panic!("'lab compare' is a command");
         };
         assert_eq!(asked.fail_if_slower, Some(0.05));
-        assert!(meant("manyhands lab compare a b --fail-if-slower much").is_err());
+        let words = "manyhands lab compare a b --fail-if-slower much".split(' ');
+        assert!(typed::parse(&words.map(OsString::from).collect::<Vec<_>>()).is_err());
     }
 
     #[test]

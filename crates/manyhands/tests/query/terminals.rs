@@ -379,7 +379,7 @@ fn slices_are_written_in_place() {
 }
 
 #[test]
-#[should_panic(expected = "just as many places")]
+#[should_panic(expected = "a slice as long as the query has items")]
 fn a_slice_of_another_length_is_refused() {
     (0..3).into_par_query().collect_into(&mut [0; 4]);
 }
