@@ -126,7 +126,7 @@ fn the_watchdog_reports_a_starved_runtime_once_on_standard_error() {
     let report = lines.find(|line| is_report(line.as_ref().unwrap()));
     let report = report.unwrap().unwrap();
     assert!(
-        report.contains(": 1 task waits for a thread, its only one"),
+        report.contains(": 1 task waits for a thread, its only worker"),
         "{report}"
     );
     let worker = lines.next().unwrap().unwrap();
