@@ -4,8 +4,9 @@
 use crate::command::Invocation;
 use crate::failure::Failure;
 
-/// The laboratory without its default features, its own crate and the library included.
-const CRATES_MAX: usize = 60;
+/// The laboratory without its default features, its own crate and the library included; the last that came is hashbrown, for
+/// the library's joins.
+const CRATES_MAX: usize = 61;
 
 pub(crate) fn run() -> Result<(), Failure> {
     let tree = Invocation::cargo(
@@ -64,6 +65,6 @@ mod tests {
             |count: usize| -> String { (0..count).map(|one| format!("c{one} v1.0.0\n")).collect() };
         assert!(judge(&tree(CRATES_MAX)).is_ok());
         let failure = judge(&tree(CRATES_MAX + 1)).unwrap_err();
-        assert!(failure.to_string().contains("c60 v1.0.0"), "{failure}");
+        assert!(failure.to_string().contains("c61 v1.0.0"), "{failure}");
     }
 }
