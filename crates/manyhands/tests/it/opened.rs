@@ -155,7 +155,15 @@ fn a_loop_that_may_have_two_runners_is_opened_at_its_next_item() {
                             thread::yield_now();
                         }
                     }
-                    threads.item(if is_first { 1 } else { 2 });
+                    threads.item(1);
+                    if !is_first {
+                        let now = threads.now.fetch_add(1, Ordering::SeqCst) + 1;
+                        threads.most.fetch_max(now, Ordering::SeqCst);
+                        wait_until("two items run at once", || {
+                            threads.most.load(Ordering::SeqCst) == 2
+                        });
+                        threads.now.fetch_sub(1, Ordering::SeqCst);
+                    }
                 });
         });
         assert_eq!(threads.most.load(Ordering::SeqCst), 2);
