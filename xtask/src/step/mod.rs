@@ -19,7 +19,7 @@ pub(crate) mod package;
 pub(crate) mod results;
 pub(crate) mod sanitize;
 mod scratch;
-mod section;
+pub(crate) mod section;
 pub(crate) mod soak;
 mod spread;
 pub(crate) mod surface;

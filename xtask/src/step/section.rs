@@ -17,7 +17,8 @@ pub(in crate::step) fn renew(page: &str, name: &str, text: &str) -> Result<(), F
     fs::write(&path, new).map_err(|error| cannot("write", error))
 }
 
-fn replaced(page: &str, name: &str, text: &str) -> Option<String> {
+/// The page with this text in the section; `None` if it has none.
+pub(crate) fn replaced(page: &str, name: &str, text: &str) -> Option<String> {
     let begin = format!("<!-- begin {name} -->\n");
     let inside = page.find(&begin)? + begin.len();
     let end = inside + page[inside..].find(&format!("<!-- end {name} -->"))?;

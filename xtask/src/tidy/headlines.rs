@@ -3,11 +3,11 @@
 
 use super::finding::Finding;
 use super::tree::Tree;
+use crate::step::section;
 
 pub(crate) const PAGE: &str = "README.md";
 const RESULTS: &str = "peers/RESULTS.md";
-const BEGIN: &str = "<!-- begin headlines -->\n";
-const END: &str = "<!-- end headlines -->";
+const SECTION: &str = "headlines";
 
 /// A kind of work in the words of a newcomer, the heading of its table, the column, and the row that is ours.
 type Headline = (&'static str, &'static str, &'static str, &'static str);
@@ -84,10 +84,6 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
 /// The page with the table as it should be.
 pub(crate) fn renewed(tree: &Tree) -> Result<String, String> {
     let page = tree.text(PAGE).unwrap_or_default();
-    let (before, rest) = page.split_once(BEGIN).ok_or("has no table of results")?;
-    let (_, after) = rest
-        .split_once(END)
-        .ok_or("has no end of its table of results")?;
     let results = tree.text(RESULTS).unwrap_or_default();
     let mut table = "| work | manyhands | best other | on |\n|---|--:|--:|---|\n".to_owned();
     for headline in HEADLINES {
@@ -100,7 +96,7 @@ pub(crate) fn renewed(tree: &Tree) -> Result<String, String> {
             table += &format!("| {work} | {ours} | {best} | {processor} |\n");
         }
     }
-    Ok(format!("{before}{BEGIN}{table}{END}{after}"))
+    section::replaced(page, SECTION, &table).ok_or_else(|| "has no table of results".to_owned())
 }
 
 /// From each processor's table: its name, ours, and the best of the others with who it is.
@@ -195,12 +191,12 @@ mod tests {
         });
         let results: String = all.collect();
         let check = |page: &str| check(&Tree::of(&[(PAGE, page), (RESULTS, &results)]));
-        let page = format!("a\n{BEGIN}{END}\nb\n");
-        let tree = Tree::of(&[(PAGE, &page), (RESULTS, &results)]);
+        let page = "a\n<!-- begin headlines -->\n<!-- end headlines -->\nb\n";
+        let tree = Tree::of(&[(PAGE, page), (RESULTS, &results)]);
         let new = renewed(&tree).unwrap();
         assert!(new.starts_with("a\n") && new.ends_with("\nb\n"), "{new}");
         assert!(check(&new).is_empty());
-        for old in [page.as_str(), "a\nb\n", &new.replace("1 ns", "2 ns")] {
+        for old in [page, "a\nb\n", &new.replace("1 ns", "2 ns")] {
             assert_eq!(check(old).len(), 1, "{old}");
         }
     }

@@ -34,10 +34,7 @@ fn every_signal_that_ends_a_program_ends_a_run_with_its_report() {
             first.send(text(&bytes)).expect("somebody listens");
         });
         rest.recv_timeout(DEADLINE).expect("a first line");
-        let killed = Command::new("kill")
-            .args(["-s", signal, &child.0.id().to_string()])
-            .status();
-        assert!(killed.expect("kill is there").success());
+        child.is_sent(signal);
         let printed = rest.recv_timeout(DEADLINE).expect("an end");
         let status = child.0.wait().expect("a status");
         assert_eq!(status.code(), Some(130), "{signal}: {printed}");
@@ -61,10 +58,7 @@ fn a_self_test_that_is_asked_to_end_has_its_json() {
     let mut line = String::new();
     // When the first line is there, signals are listened to.
     remarks.read_line(&mut line).expect("a line");
-    let killed = Command::new("kill")
-        .args(["-s", "INT", &child.0.id().to_string()])
-        .status();
-    assert!(killed.expect("kill is there").success());
+    child.is_sent("INT");
     let (ended, is_ended) = mpsc::channel();
     thread::spawn(move || {
         let mut printed = Vec::new();
@@ -93,10 +87,7 @@ fn an_agent_of_the_fleet_that_is_asked_to_end_says_that_it_was() {
     let mut printed = BufReader::new(child.0.stdout.take().expect("its output"));
     let mut line = String::new();
     printed.read_line(&mut line).expect("a line");
-    let killed = Command::new("kill")
-        .args(["-s", "INT", &child.0.id().to_string()])
-        .status();
-    assert!(killed.expect("kill is there").success());
+    child.is_sent("INT");
     let (ended, is_ended) = mpsc::channel();
     thread::spawn(move || ended.send(child.0.wait().expect("a status")));
     let status = is_ended.recv_timeout(DEADLINE).expect("an end");
@@ -105,6 +96,15 @@ fn an_agent_of_the_fleet_that_is_asked_to_end_says_that_it_was() {
 
 /// A process that does not outlive its test.
 struct Ended(Child);
+
+impl Ended {
+    fn is_sent(&self, signal: &str) {
+        let killed = Command::new("kill")
+            .args(["-s", signal, &self.0.id().to_string()])
+            .status();
+        assert!(killed.expect("kill is there").success());
+    }
+}
 
 impl Drop for Ended {
     fn drop(&mut self) {

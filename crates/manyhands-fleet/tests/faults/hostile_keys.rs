@@ -16,13 +16,7 @@ use tokio::{runtime::Runtime, task::JoinHandle};
 pub(crate) fn a_key_opens_only_what_its_agent_needs() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let mut machines = guarded(folder);
-    machines.submit(PLAN_OF_ONE, "--nkey fleet/nats/server.nk");
-    for name in ["good", "evil"] {
-        write_token(folder, name, "");
-        machines.enrol(name, name).wait_for_success();
-    }
-    let evil = Evil::with(folder, machines.port, "evil.nk");
+    let (mut machines, evil) = with_evil(folder);
     evil.tries_all();
     evil.writes_keys_of(&machines.database());
     // Nobody takes the key of another by a token of its own, and who has no key at all gets none.
@@ -45,22 +39,13 @@ pub(crate) fn a_key_opens_only_what_its_agent_needs() {
     machines.restart_server();
     write_token(folder, "late", "");
     machines.enrol("late", "late").wait_for_success();
-    let database = machines.database();
-    drop(machines);
-    results::check(&database, &folder.join("out"), 1, 1);
-    results::check_agents(&database, &["good"]);
+    only_good_has_measured(machines, folder);
 }
 
 pub(crate) fn an_agent_that_floods_stops_no_other() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let mut machines = guarded(folder);
-    machines.submit(PLAN_OF_ONE, "--nkey fleet/nats/server.nk");
-    for name in ["good", "evil"] {
-        write_token(folder, name, "");
-        machines.enrol(name, name).wait_for_success();
-    }
-    let evil = Evil::with(folder, machines.port, "evil.nk");
+    let (mut machines, evil) = with_evil(folder);
     // While the server takes nothing.
     signal(&machines.server, Signal::SIGSTOP);
     let accepted = (0..600).filter(|_| evil.is_accepted()).count();
@@ -72,10 +57,7 @@ pub(crate) fn an_agent_that_floods_stops_no_other() {
     machines.wait_until_sent();
     assert!(!flood.is_finished());
     flood.abort();
-    let database = machines.database();
-    drop(machines);
-    results::check(&database, &folder.join("out"), 1, 1);
-    results::check_agents(&database, &["good"]);
+    only_good_has_measured(machines, folder);
 }
 
 fn guarded(folder: &Path) -> Machines {
@@ -84,6 +66,25 @@ fn guarded(folder: &Path) -> Machines {
         folder.join("fleet/nats/server.nk").exists()
     });
     machines
+}
+
+/// A plan, two agents with keys, and what the key of one of them opens.
+fn with_evil(folder: &Path) -> (Machines, Evil) {
+    let machines = guarded(folder);
+    machines.submit(PLAN_OF_ONE, "--nkey fleet/nats/server.nk");
+    for name in ["good", "evil"] {
+        write_token(folder, name, "");
+        machines.enrol(name, name).wait_for_success();
+    }
+    let evil = Evil::with(folder, machines.port, "evil.nk");
+    (machines, evil)
+}
+
+fn only_good_has_measured(machines: Machines, folder: &Path) {
+    let database = machines.database();
+    drop(machines);
+    results::check(&database, &folder.join("out"), 1, 1);
+    results::check_agents(&database, &["good"]);
 }
 
 fn public(path: &Path) -> String {

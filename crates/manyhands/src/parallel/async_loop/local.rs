@@ -420,6 +420,7 @@ where
         });
         finishing_stream(results, lending)
     }
+
     /// As [`try_stream_async_unordered`](AsyncOptions::try_stream_async_unordered), with states as in
     /// [`stream_async`](Self::stream_async). A state whose item fails is dropped with it.
     ///
