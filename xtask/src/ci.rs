@@ -1,8 +1,9 @@
 //! All steps, with the time of each; stops at the first that fails.
 //!
-//! Two processes run them, each its own in order, because most steps cannot fill two processors: cargo waits for
-//! one crate, a test for another process. What one of them builds, the other does not need. The first has the
-//! seconds, then what finds most. The tour and the tests come last, when the second process has ended and what it said
+//! Three processes run them, each its own in order, because most steps cannot fill two processors: cargo waits for
+//! one crate, a test for another process. What one of them builds, the others do not need. The first has the
+//! seconds, then what finds most. As soon as it has built the tests it starts those of the tools, which mostly wait for
+//! processes and for a server. The tour and the library's tests come last, when the others have ended and what they said
 //! is printed: what looks at time, or at what runs when, wants the processors for itself.
 
 use std::fmt::Write;
@@ -27,19 +28,25 @@ const STEPS: &[Step] = &[
     ("format", commands::format),
     ("tidy", tidy::run),
     ("clippy", commands::clippy),
+    ("test build", step::test_programs::build),
+];
+
+const STEPS_AFTER_BUILD: &[Step] = &[
     ("docs", commands::docs),
     ("surface", step::surface::run),
     ("depends", step::dependencies::run),
     ("package", step::package::run),
-    ("test build", commands::test_build),
     ("examples", step::examples::run),
     ("cluster", step::examples::run_of_cluster),
     ("mpi", step::mpi::run),
 ];
 
-const STEPS_ALONE: &[Step] = &[("tour", step::tour::run), ("test", commands::test)];
+const STEPS_ALONE: &[Step] = &[
+    ("tour", step::tour::run),
+    ("test", step::test_programs::run_of_library),
+];
 
-const STEPS_BESIDE: &[Step] = &[
+const STEPS_OF_MODELS: &[Step] = &[
     ("peers", commands::peers),
     ("compat", || step::compat::run(&[Part::Short])),
     ("loom", || step::loom::run(PREEMPTIONS_DEFAULT)),
@@ -48,41 +55,61 @@ const STEPS_BESIDE: &[Step] = &[
     ("tour build", step::tour::build),
 ];
 
-/// The steps of the first process, with the second beside it, and then those that want the machine for themselves.
+const STEPS_OF_TOOLS: &[Step] = &[("test tools", step::test_programs::run_of_tools)];
+
+/// What a process runs beside the first.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum Lane {
+    Models,
+    Tools,
+}
+
+impl Lane {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Models => "models",
+            Self::Tools => "tools",
+        }
+    }
+
+    /// Its steps.
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        run_and_tell(match self {
+            Self::Models => STEPS_OF_MODELS,
+            Self::Tools => STEPS_OF_TOOLS,
+        })
+    }
+}
+
+/// The steps of the first process, with the others beside it, and then those that want the machine for themselves.
 pub(crate) fn run() -> Result<(), Failure> {
     let watch = Stopwatch::start();
-    let beside = Beside::start()?;
-    let (times, outcome) = run_in_order(STEPS);
-    print!("{}", summary(STEPS, &times, &outcome));
-    outcome?;
-    beside.finish()?;
-    let (times, outcome) = run_in_order(STEPS_ALONE);
-    print!("{}", summary(STEPS_ALONE, &times, &outcome));
+    let models = Beside::start(Lane::Models)?;
+    run_and_tell(STEPS)?;
+    let tools = Beside::start(Lane::Tools)?;
+    run_and_tell(STEPS_AFTER_BUILD)?;
+    tools.finish()?;
+    models.finish()?;
+    let outcome = run_and_tell(STEPS_ALONE);
     println!("all        {:8.1}", watch.elapsed().as_secs_f64());
     outcome
 }
 
-/// The steps of the second process.
-pub(crate) fn run_beside() -> Result<(), Failure> {
-    let (times, outcome) = run_in_order(STEPS_BESIDE);
-    print!("{}", summary(STEPS_BESIDE, &times, &outcome));
-    outcome
-}
-
-/// The second process. One that is dropped before it has finished is killed; what its step has started may go on
+/// Another process. One that is dropped before it has finished is killed; what its step has started may go on
 /// to the end of that step.
 struct Beside {
     process: Child,
     log: PathBuf,
+    lane: Lane,
 }
 
 impl Beside {
-    fn start() -> Result<Self, Failure> {
-        let log = workspace::target_subdir("ci-beside.log");
+    fn start(lane: Lane) -> Result<Self, Failure> {
+        let log = workspace::target_subdir(&format!("ci-{}.log", lane.name()));
         let started = || -> io::Result<Child> {
             let file = File::create(&log)?;
             Command::new(std::env::current_exe()?)
-                .args(["ci", "--beside"])
+                .args(["ci", "--lane", lane.name()])
                 .stdin(Stdio::null())
                 .stdout(file.try_clone()?)
                 .stderr(file)
@@ -90,8 +117,8 @@ impl Beside {
         };
         let process = started()
             .map_err(|error| Failure::new(format!("cannot start the steps beside: {error}")))?;
-        println!("the other steps run beside, into {}", log.display());
-        Ok(Self { process, log })
+        println!("more steps run beside, into {}", log.display());
+        Ok(Self { process, log, lane })
     }
 
     /// Waits for it, and prints what it said.
@@ -102,8 +129,9 @@ impl Beside {
         if status.success() {
             return Ok(());
         }
+        let lane = self.lane.name();
         Err(Failure::new(format!(
-            "one of the steps beside failed: {status}"
+            "one of the steps of the {lane} failed: {status}"
         )))
     }
 }
@@ -114,6 +142,13 @@ impl Drop for Beside {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// Runs steps and prints their table.
+fn run_and_tell(steps: &[Step]) -> Result<(), Failure> {
+    let (times, outcome) = run_in_order(steps);
+    print!("{}", summary(steps, &times, &outcome));
+    outcome
 }
 
 /// The time of every step that was started, and how the last of them ended.

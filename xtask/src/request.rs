@@ -19,9 +19,9 @@ enum Command {
     /// Everything the build server runs: formatting, lints, tests, documentation, models, a smoke run of the tour, a
     /// check of the peers. What takes longer or needs more is a command of its own
     Ci {
-        /// Only the steps that run beside the others, in a process of their own
+        /// Only steps that run beside the others, in a process of their own
         #[arg(long, hide = true)]
-        beside: bool,
+        lane: Option<ci::Lane>,
     },
     /// Model-checks the protocols
     Loom {
@@ -111,8 +111,8 @@ enum Command {
 impl Request {
     pub(crate) fn run(self) -> Result<(), Failure> {
         match self.command {
-            Command::Ci { beside: false } => ci::run(),
-            Command::Ci { beside: true } => ci::run_beside(),
+            Command::Ci { lane: None } => ci::run(),
+            Command::Ci { lane: Some(lane) } => lane.run(),
             Command::Loom { preemptions } => loom::run(preemptions),
             Command::Explore(extent) => step::explore::run(&extent),
             Command::Miri { seeds } => miri::run(seeds),

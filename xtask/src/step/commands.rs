@@ -4,19 +4,6 @@ use crate::command::Invocation;
 use crate::failure::Failure;
 use crate::step::section;
 
-/// What is tested besides the default.
-pub(crate) const TESTED_FEATURES: &str = "manyhands-cli/top";
-
-/// The README's test command, unit, integration and documentation tests of every crate, here also of the terminal view.
-/// Then those of the library that know its features, with all of them, and those of pairs of operators, which take
-/// minutes to compile.
-const TESTS: [&str; 3] = [
-    "test --workspace --features manyhands-cli/top",
-    "test -p manyhands --all-features --lib --test ecosystem --test inference --test inspect",
-    "test -p manyhands --test pairs",
-];
-const DOCUMENTATION_TESTS: &str = "test -p manyhands --all-features --doc";
-
 /// Formatting, here and in the workspaces of the peers, of the crate for MPI and of the book; nothing is rewritten.
 pub(crate) fn format() -> Result<(), Failure> {
     run(&[
@@ -45,18 +32,6 @@ pub(crate) fn docs() -> Result<(), Failure> {
     // mdBook is a dependency of its builder, so a fresh machine needs nothing for it.
     run(&["test", "run"]
         .map(|verb| format!("{verb} --quiet --locked --manifest-path docs/book/Cargo.toml")))
-}
-
-/// Builds all tests, but for those of documentation.
-pub(crate) fn test_build() -> Result<(), Failure> {
-    run(&TESTS.map(|tests| format!("{tests} --no-run")))
-}
-
-/// All tests. Only one that fails is named, so that it is not lost among thousands that pass.
-pub(crate) fn test() -> Result<(), Failure> {
-    let [everything, features, pairs] = TESTS;
-    let lines = [everything, features, pairs, DOCUMENTATION_TESTS];
-    run(&lines.map(|tests| format!("{tests} -- --quiet")))
 }
 
 /// The comparison programs compile and are free of warnings: clippy does all that `cargo check` does. Nothing is

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::command::Invocation;
 use crate::failure::Failure;
-use crate::step::commands::TESTED_FEATURES;
+use crate::step::test_programs::TESTED_FEATURES;
 use crate::workspace;
 
 const FOLDER: &str = "crates/manyhands/examples";

@@ -23,4 +23,5 @@ pub(crate) mod section;
 pub(crate) mod soak;
 mod spread;
 pub(crate) mod surface;
+pub(crate) mod test_programs;
 pub(crate) mod tour;

@@ -15,6 +15,7 @@ use super::{RAYON_CORE, SPEED};
 use crate::command::Invocation;
 use crate::failure::Failure;
 use crate::step::section;
+use crate::step::test_programs;
 use crate::workspace;
 
 /// A program, and how its tests are built.
@@ -203,13 +204,9 @@ fn run_tests(program: &Program, folder: &Path) -> Result<Count, Failure> {
     };
     let built = cargo_test("--tests --no-run --message-format=json").stdout()?;
     let mut sum = Count::default();
-    for test in suite::programs(&built) {
-        // A program with tests is built again as a program, for its integration tests.
-        if !test.contains("/deps/") {
-            continue;
-        }
-        let name = suite::suite_name(test, program.name);
-        sum.add(&ended(&name, suite::run_program(folder, test, &[])));
+    for test in test_programs::programs(&built) {
+        let name = suite::suite_name(&test.path, program.name);
+        sum.add(&ended(&name, suite::run_program(&test, &[])));
     }
     if let Some(word) = program.examples {
         let (text, result) = cargo_test("--doc")

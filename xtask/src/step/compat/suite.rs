@@ -7,6 +7,7 @@ use super::published::Package;
 use super::{Part, build_folder};
 use crate::command::Invocation;
 use crate::failure::Failure;
+use crate::step::test_programs::{self, Program};
 
 /// For one test program, or all examples of one package's documentation.
 const LIMIT: Duration = Duration::from_secs(900);
@@ -59,7 +60,7 @@ pub(crate) fn run_all(package: &Package, part: Part) -> Result<Vec<Row>, Failure
             .arg(build_folder())
     };
     let built = cargo_test("--quiet --lib --tests --no-run --message-format=json").stdout()?;
-    let programs = programs(&built);
+    let programs = test_programs::programs(&built);
     if programs.is_empty() {
         let message = format!("no test programs of {} were built", package.name);
         return Err(Failure::new(message));
@@ -73,12 +74,12 @@ pub(crate) fn run_all(package: &Package, part: Part) -> Result<Vec<Row>, Failure
         });
     };
     for program in programs {
-        let suite = suite_name(program, package.name);
+        let suite = suite_name(&program.path, package.name);
         if part == Part::Short && suite == LONG {
             continue;
         }
         let module = package.module.filter(|_| suite == UNIT_TESTS);
-        let count = run_program(&package.folder, program, module.as_slice())?;
+        let count = run_program(&program, module.as_slice())?;
         if count != Count::default() {
             row(suite, count);
         }
@@ -94,14 +95,10 @@ pub(crate) fn run_all(package: &Package, part: Part) -> Result<Vec<Row>, Failure
 }
 
 /// Runs a test program in its package's folder, or those of its tests that `options` choose.
-pub(super) fn run_program(
-    folder: &Path,
-    program: &str,
-    options: &[&str],
-) -> Result<Count, Failure> {
-    let invocation = Invocation::program(program)
+pub(super) fn run_program(program: &Program, options: &[&str]) -> Result<Count, Failure> {
+    let invocation = Invocation::program(&program.path)
         .args(options)
-        .folder(folder)
+        .folder(&program.folder)
         // To print the stack of each expected panic takes long.
         .env("RUST_BACKTRACE", "0")
         .limit(LIMIT);
@@ -109,24 +106,9 @@ pub(super) fn run_program(
     count(&text, ended)
 }
 
-/// The programs in cargo's messages.
-pub(super) fn programs(messages: &str) -> Vec<&str> {
-    let mut programs: Vec<&str> = messages
-        .lines()
-        .filter_map(|line| {
-            let rest = &line[line.find(EXECUTABLE)? + EXECUTABLE.len()..];
-            rest.split('"').next()
-        })
-        .collect();
-    programs.sort_unstable();
-    programs
-}
-
-const EXECUTABLE: &str = "\"executable\":\"";
-
 /// `octillion` for `…/octillion-0a1b2c`; the package's own name is that of its unit tests.
-pub(super) fn suite_name(program: &str, package: &str) -> String {
-    let file = Path::new(program).file_stem().unwrap_or_default();
+pub(super) fn suite_name(program: &Path, package: &str) -> String {
+    let file = program.file_stem().unwrap_or_default();
     let file = file.to_string_lossy();
     let name = file.rsplit_once('-').map_or(&*file, |(name, _)| name);
     if name == package.replace('-', "_") {
@@ -174,13 +156,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn programs_and_names_are_read_from_cargo_s_messages() {
-        let messages = "{\"reason\":\"x\",\"executable\":\"/t/rayon_core-12ab\",\"fresh\":true}\n\
-                        {\"executable\":null}\n{\"executable\":\"/t/cross_pool-3c\"}\n";
-        let programs = programs(messages);
-        assert_eq!(programs, ["/t/cross_pool-3c", "/t/rayon_core-12ab"]);
-        assert_eq!(suite_name(programs[0], "rayon-core"), "cross_pool");
-        assert_eq!(suite_name(programs[1], "rayon-core"), "unit tests");
+    fn a_suite_has_the_name_of_its_program() {
+        let name = |program| suite_name(Path::new(program), "rayon-core");
+        assert_eq!(name("/t/cross_pool-3c"), "cross_pool");
+        assert_eq!(name("/t/rayon_core-12ab"), "unit tests");
     }
 
     #[test]
