@@ -4,7 +4,7 @@ use crate::{
     load::Load,
     meant::{Form, Run},
     output::{self, Failure},
-    pair, tour,
+    tour, whole_commands,
 };
 use manyhands_lab::{
     Experiment, Scale, Workload,
@@ -145,7 +145,7 @@ pub(crate) fn resume(folder: &Path, damage: Damage, printing: Printing) -> Resul
     let recording = store::read(folder, damage)?;
     printing.warn(&skipped(folder, &recording))?;
     let head = recording.head;
-    let (launcher, companion, screen): (_, Companion, _) = match pair::launcher(&head)? {
+    let (launcher, companion, screen): (_, Companion, _) = match whole_commands::launcher(&head)? {
         Some(launcher) => (launcher, console::alone, Screen::Tables),
         None if tour::took(&head)? => (tour::launcher()?, console::alone, Screen::Answer),
         None => (console::launcher()?, published::companion, Screen::Tables),

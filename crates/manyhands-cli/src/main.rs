@@ -12,10 +12,10 @@ mod lab;
 mod load;
 mod meant;
 mod output;
-mod pair;
 mod shell;
 mod tour;
 mod typed;
+mod whole_commands;
 
 use manyhands_lab::{
     CountingAllocator, LabError, child,
@@ -74,7 +74,7 @@ fn run(typed: Typed) -> Result<Ending, Failure> {
         meant::Command::Completions(shell) => shell::completions(shell),
         meant::Command::Man(folder) => shell::manual(folder),
         meant::Command::Busy => load::compute(),
-        meant::Command::Pair { first, second, run } => pair::run(&first, &second, run),
+        meant::Command::WholeCommands(asked, run) => asked.run(run),
         #[cfg(feature = "fleet")]
         meant::Command::Fleet(command) => fleet(command, printing),
     }
@@ -100,7 +100,7 @@ fn fleet(
 /// A process that measures for another one knows from the same arguments what there is to measure.
 fn serve(command: meant::Command) -> Result<Ending, Failure> {
     let experiments = match command {
-        meant::Command::Pair { first, second, .. } => vec![pair::experiment(&first, &second)],
+        meant::Command::WholeCommands(asked, _) => vec![asked.experiment()],
         meant::Command::Tour(_) => tour::experiments()?,
         _ => registry::experiments(),
     };

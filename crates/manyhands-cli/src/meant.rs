@@ -4,6 +4,7 @@ use crate::comparison::Comparison;
 #[cfg(feature = "top")]
 use crate::typed::TypedTop;
 use crate::typed::{Typed, TypedCommand, TypedInspect, TypedLab, TypedProgram, TypedTour};
+use crate::whole_commands::WholeCommands;
 use clap_complete::Shell;
 use manyhands_inspect::stacks::Frames;
 use manyhands_lab::{
@@ -63,15 +64,8 @@ pub(crate) enum Command {
     /// A command of the fleet.
     #[cfg(feature = "fleet")]
     Fleet(manyhands_fleet::commands::Fleet),
-    /// Time two whole commands side by side.
-    Pair {
-        /// First command with its arguments.
-        first: Vec<OsString>,
-        /// Second command with its arguments.
-        second: Vec<OsString>,
-        /// How.
-        run: Run,
-    },
+    /// Time whole commands side by side.
+    WholeCommands(WholeCommands, Run),
 }
 
 impl Command {
@@ -308,10 +302,13 @@ fn mean_lab(typed: TypedLab, printing: Printing) -> Result<Command, String> {
             load,
         },
         TypedLab::Busy => Command::Busy,
-        TypedLab::Command { options, words } => {
-            let (first, second) = split(&words)?;
-            let run = mean_run(&options, COMMAND_OUT, printing)?;
-            Command::Pair { first, second, run }
+        TypedLab::Command {
+            sizes,
+            options,
+            words,
+        } => {
+            let asked = WholeCommands::split(&words, sizes)?;
+            Command::WholeCommands(asked, mean_run(&options, COMMAND_OUT, printing)?)
         }
     })
 }
@@ -376,20 +373,6 @@ fn mean_tour(typed: TypedTour, printing: Printing) -> Result<Run, String> {
     Ok(run)
 }
 
-/// Two commands from one list of words.
-fn split(words: &[OsString]) -> Result<(Vec<OsString>, Vec<OsString>), String> {
-    let mut parts = words.split(|word| word == SEPARATOR);
-    match (parts.next(), parts.next(), parts.next()) {
-        (Some(first), Some(second), None) if !first.is_empty() && !second.is_empty() => {
-            Ok((first.to_vec(), second.to_vec()))
-        }
-        _ => Err(format!(
-            "two commands are needed, with one '{SEPARATOR}' between them"
-        )),
-    }
-}
-
-const SEPARATOR: &str = "--vs";
 const LAB_OUT: &str = "manyhands-lab";
 const COMMAND_OUT: &str = "manyhands-commands";
 const TOUR_OUT: &str = "manyhands-tour";
@@ -574,7 +557,7 @@ mod tests {
     #[test]
     fn json_is_asked_for_and_not_assumed() {
         let screen = |line| match meant(line) {
-            Ok(Command::Run { run, .. } | Command::Pair { run, .. }) => run.screen,
+            Ok(Command::Run { run, .. } | Command::WholeCommands(_, run)) => run.screen,
             other => panic!("{other:?}"),
         };
         assert_eq!(screen("manyhands lab run E3 --json"), Screen::Json);
@@ -615,22 +598,13 @@ mod tests {
     }
 
     #[test]
-    fn two_commands_are_split_where_the_separator_stands() {
-        let Ok(Command::Pair { first, second, .. }) =
-            meant("manyhands lab command -- sort -u a --vs sort b")
-        else {
+    fn commands_keep_their_sizes() {
+        let line = "manyhands lab command --sizes 20,10 -- sort {n} --vs sort -u {n}";
+        let Ok(Command::WholeCommands(asked, _)) = meant(line) else {
             panic!("refused");
         };
-        assert_eq!(first, ["sort", "-u", "a"]);
-        assert_eq!(second, ["sort", "b"]);
-        for line in [
-            "manyhands lab command -- sort a",
-            "manyhands lab command -- --vs sort",
-            "manyhands lab command -- sort --vs",
-            "manyhands lab command -- a --vs b --vs c",
-        ] {
-            assert!(meant(line).unwrap_err().contains("--vs"), "{line}");
-        }
+        assert_eq!(asked.sizes, [10, 20]);
+        assert_eq!(asked.commands[1], ["sort", "-u", "{n}"]);
     }
 
     #[test]

@@ -272,11 +272,14 @@ pub(crate) enum TypedLab {
     /// Compute until the standard input ends: one of the processes that make a machine busy
     #[command(hide = true)]
     Busy,
-    /// Time two whole commands side by side: manyhands lab command -- A ... --vs B ...
+    /// Time whole commands side by side: manyhands lab command -- A ... --vs B ...
     Command {
+        /// Sizes, each of which stands in the place of every '{n}' in the commands
+        #[arg(long, value_name = "N,N", value_delimiter = ',')]
+        sizes: Vec<usize>,
         #[command(flatten)]
         options: Options,
-        /// The two commands with their arguments, '--vs' between them
+        /// The commands with their arguments, '--vs' between them; the first is the baseline
         #[arg(last = true, required = true, value_name = "A --vs B")]
         words: Vec<OsString>,
     },

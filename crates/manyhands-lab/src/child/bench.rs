@@ -105,6 +105,7 @@ impl<'case> Bench<'case> {
             PoolState::Warm => CALLS_MAX,
             PoolState::Parked | PoolState::ColdPool | PoolState::ColdProcess => PARKED_CALLS_MAX,
         };
+        let calls_max = calls_max.min(self.trial.calls_max(arm));
         while took < target && self.arms[arm].calls < calls_max {
             let missing = target.as_nanos() / took.as_nanos().max(1) + 1;
             let factor = u32::try_from(missing).unwrap_or(u32::MAX).min(GROWTH_MAX);
@@ -135,6 +136,7 @@ impl<'case> Bench<'case> {
     /// Times a single call of an arm that was not called before.
     pub(crate) fn first(&mut self, arm: usize) -> Result<Taken, LabError> {
         self.trial.reset();
+        self.trial.prepare(arm, 1);
         let sample = self.timed(arm, 1);
         self.agreement
             .check(&self.arms[arm].name, self.trial.checksum())?;
@@ -177,6 +179,7 @@ impl<'case> Bench<'case> {
 
     /// Calls an arm once, not timed.
     pub(crate) fn call(&mut self, arm: usize) {
+        self.trial.prepare(arm, 1);
         self.trial.call(arm, 1);
     }
 
@@ -190,7 +193,10 @@ impl<'case> Bench<'case> {
         let calls = self.arms[arm].calls;
         self.trial.reset();
         let sample = match self.pool {
-            PoolState::Warm => self.timed(arm, calls),
+            PoolState::Warm => {
+                self.trial.prepare(arm, calls);
+                self.timed(arm, calls)
+            }
             PoolState::Parked | PoolState::ColdProcess => self.parked(arm, calls),
             PoolState::ColdPool => self.with_cold_pools(arm, calls)?,
         };
@@ -204,11 +210,14 @@ impl<'case> Bench<'case> {
 
     /// Times each call on its own, after a pause in which the workers fall asleep.
     fn parked(&mut self, arm: usize, calls: u32) -> Sample {
-        rest(PAUSE);
-        let mut sum = self.timed(arm, 1);
-        for _ in 1..calls {
+        let mut rested = || {
+            self.trial.prepare(arm, 1);
             rest(PAUSE);
-            sum = sum::of_samples(&sum, &self.timed(arm, 1));
+            self.timed(arm, 1)
+        };
+        let mut sum = rested();
+        for _ in 1..calls {
+            sum = sum::of_samples(&sum, &rested());
         }
         sum
     }
@@ -217,6 +226,7 @@ impl<'case> Bench<'case> {
     /// pool before goes outside of what is timed.
     fn with_cold_pools(&mut self, arm: usize, calls: u32) -> Result<Sample, LabError> {
         let mut cold = || -> Result<Sample, LabError> {
+            self.trial.prepare(arm, 1);
             let builder = Runtime::builder();
             let builder = match self.workers {
                 Some(workers) => builder.workers(workers),
@@ -280,7 +290,10 @@ mod tests {
 
     /// Three arms that write down how they are called and otherwise do nothing.
     #[derive(Default)]
-    struct Recorder(Rc<RefCell<Vec<(usize, u32)>>>);
+    struct Recorder {
+        calls: Rc<RefCell<Vec<(usize, u32)>>>,
+        prepared: Option<(usize, u32)>,
+    }
 
     impl Workload for Recorder {
         fn name(&self) -> &'static str {
@@ -296,15 +309,24 @@ mod tests {
         }
 
         fn open(&self, _: usize) -> Box<dyn Trial + '_> {
-            Box::new(Self(Rc::clone(&self.0)))
+            Box::new(Self {
+                calls: Rc::clone(&self.calls),
+                prepared: None,
+            })
         }
     }
 
     impl Trial for Recorder {
         fn reset(&mut self) {}
 
+        fn prepare(&mut self, arm: usize, times: u32) {
+            self.prepared = Some((arm, times));
+        }
+
         fn call(&mut self, arm: usize, times: u32) {
-            self.0.borrow_mut().push((arm, times));
+            let prepared = self.prepared.take();
+            assert_eq!(prepared, Some((arm, times)), "each call is prepared");
+            self.calls.borrow_mut().push((arm, times));
         }
 
         fn checksum(&self) -> u64 {
@@ -334,7 +356,12 @@ mod tests {
         let recorder = Recorder::default();
         let mut bench = Bench::new(&recorder, 1, &start(PoolState::Warm)).unwrap();
         let taken = bench.block(&[2, 3, 0, 1]).unwrap();
-        let arms: Vec<usize> = recorder.0.borrow().iter().map(|(arm, _)| *arm).collect();
+        let arms: Vec<usize> = recorder
+            .calls
+            .borrow()
+            .iter()
+            .map(|(arm, _)| *arm)
+            .collect();
         // Each is called a while before it is timed.
         let mut runs = arms.clone();
         runs.dedup();
@@ -352,7 +379,7 @@ mod tests {
         // Calls that do nothing never fill a batch.
         let taken = bench.block(&[0, 1, 2]).unwrap();
         assert!(taken.samples.iter().all(|sample| sample.calls == CALLS_MAX));
-        let last = recorder.0.borrow().last().copied();
+        let last = recorder.calls.borrow().last().copied();
         assert_eq!(last, Some((2, CALLS_MAX)));
     }
 
@@ -364,7 +391,7 @@ mod tests {
         let taken = bench.block(&[0, 1, 2]).unwrap();
         let is_capped = |sample: &Sample| sample.calls == PARKED_CALLS_MAX;
         assert!(taken.samples.iter().all(is_capped));
-        assert!(recorder.0.borrow().iter().all(|(_, times)| *times == 1));
+        assert!(recorder.calls.borrow().iter().all(|(_, times)| *times == 1));
     }
 
     #[test]
@@ -396,7 +423,7 @@ mod tests {
         let recorder = Recorder::default();
         let mut bench = Bench::new(&recorder, 1, &start(PoolState::ColdProcess)).unwrap();
         let taken = bench.first(1).unwrap();
-        assert_eq!(*recorder.0.borrow(), [(1, 1)]);
+        assert_eq!(*recorder.calls.borrow(), [(1, 1)]);
         assert_eq!((taken.samples.len(), taken.samples[0].calls), (1, 1));
     }
 

@@ -40,8 +40,8 @@ impl<'case> Copies<'case> {
         }
     }
 
-    /// Calls an arm `times` times in every copy, `trial` among them, and gives the time of all of
-    /// it.
+    /// Calls an arm `times` times in every copy, `trial` among them, which is prepared for it, and
+    /// gives the time of all of it.
     pub(crate) fn call(&mut self, trial: &mut dyn Trial, arm: usize, times: u32) -> Duration {
         let begin = Barrier::new(self.others + 1);
         let watch = Stopwatch::start();
@@ -56,8 +56,10 @@ impl<'case> Copies<'case> {
             let mut trial = self.case.open(self.n);
             // The first call has memory to touch for the first time.
             trial.reset();
+            trial.prepare(arm, 1);
             trial.call(arm, 1);
             trial.reset();
+            trial.prepare(arm, times);
             let span = timed(trial.as_mut());
             (span, trial.checksum())
         };

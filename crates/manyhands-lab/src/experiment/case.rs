@@ -2,7 +2,7 @@
 
 use super::{Trial, Workload, checksum};
 use crate::record::Scale;
-use std::{borrow::Cow, fmt, hash::Hash, hint, marker::PhantomData};
+use std::{any::Any, borrow::Cow, fmt, hash::Hash, hint, marker::PhantomData};
 
 /// A case whose arms give results of type `R`.
 ///
@@ -65,6 +65,8 @@ pub struct Returned;
 /// An arm that returns its result leaves it as the vector's only element.
 struct Arm<R> {
     name: Cow<'static, str>,
+    /// Makes the input of a call, outside of what is timed.
+    set_up: Option<SetUp>,
     body: Body<R>,
 }
 
@@ -84,7 +86,9 @@ fn checksum_of<T: Hash>(results: &[T], order: Order) -> u64 {
     }
 }
 
-type Body<R> = Box<dyn Fn(usize, &mut Vec<R>) + Send + Sync>;
+type SetUp = Box<dyn Fn(usize) -> Box<dyn Any> + Send + Sync>;
+/// Gets the size, the input of this call if one was made, and the results.
+type Body<R> = Box<dyn Fn(usize, Option<Box<dyn Any>>, &mut Vec<R>) + Send + Sync>;
 
 /// What the vector holds when an arm starts.
 enum Room<R> {
@@ -117,7 +121,8 @@ impl<R> Case<R> {
         name: impl Into<Cow<'static, str>>,
         body: impl Fn(usize, &mut Vec<R>) + Send + Sync + 'static,
     ) -> Self {
-        self.with_arm(name.into(), Box::new(body))
+        let body = move |n, _, results: &mut Vec<R>| body(n, results);
+        self.with_arm(name.into(), None, Box::new(body))
     }
 }
 
@@ -170,11 +175,53 @@ impl<R: 'static> Case<R, Returned> {
         name: impl Into<Cow<'static, str>>,
         body: impl Fn(usize) -> R + Send + Sync + 'static,
     ) -> Self {
-        let keep = move |n, results: &mut Vec<R>| {
+        let keep = move |n, _, results: &mut Vec<R>| {
             results.clear();
             results.push(body(n));
         };
-        self.with_arm(name.into(), Box::new(keep))
+        self.with_arm(name.into(), None, Box::new(keep))
+    }
+
+    /// Adds an arm whose calls take in what `set_up` makes for each of them from the size. Making
+    /// it is not timed; dropping it is, unless the arm returns it.
+    ///
+    /// A sample has at most 1,024 calls, whose inputs are in memory together. Where all calls only
+    /// read one input, have `set_up` return an [`Arc`](std::sync::Arc) to it.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::parallel;
+    /// use manyhands_lab::Case;
+    ///
+    /// let upside_down = |n| (0..n).rev().collect::<Vec<usize>>();
+    /// let case = Case::returning("sort what is upside down")
+    ///     .full_sizes([1_000, 100_000])
+    ///     .arm_with_set_up("std", upside_down, |mut items| {
+    ///         items.sort_unstable();
+    ///         items
+    ///     })
+    ///     .arm_with_set_up("parallel", upside_down, |mut items| {
+    ///         parallel::sort_unstable(&mut items);
+    ///         items
+    ///     });
+    /// ```
+    #[must_use]
+    #[doc(alias = "iter_batched")]
+    #[doc(alias = "IterationSetup")]
+    pub fn arm_with_set_up<Input: 'static>(
+        self,
+        name: impl Into<Cow<'static, str>>,
+        set_up: impl Fn(usize) -> Input + Clone + Send + Sync + 'static,
+        body: impl Fn(Input) -> R + Send + Sync + 'static,
+    ) -> Self {
+        let own = set_up.clone();
+        let keep = move |n, input: Option<Box<dyn Any>>, results: &mut Vec<R>| {
+            let input = input.and_then(|input| input.downcast().ok());
+            results.clear();
+            results.push(body(input.map_or_else(|| own(n), |input| *input)));
+        };
+        let set_up = Box::new(move |n| Box::new(set_up(n)) as Box<dyn Any>);
+        self.with_arm(name.into(), Some(set_up), Box::new(keep))
     }
 
     /// Adds an arm whose future is driven to its end on the thread that measures.
@@ -206,8 +253,8 @@ impl<R, K> Case<R, K> {
         }
     }
 
-    fn with_arm(mut self, name: Cow<'static, str>, body: Body<R>) -> Self {
-        self.arms.push(Arm { name, body });
+    fn with_arm(mut self, name: Cow<'static, str>, set_up: Option<SetUp>, body: Body<R>) -> Self {
+        self.arms.push(Arm { name, set_up, body });
         self
     }
 
@@ -297,6 +344,7 @@ impl<R: Clone, K> Workload for Case<R, K> {
         Box::new(Open {
             case: self,
             n,
+            inputs: Vec::new(),
             results: Vec::new(),
         })
     }
@@ -318,8 +366,13 @@ impl<R, K> fmt::Debug for Case<R, K> {
 struct Open<'case, R, K> {
     case: &'case Case<R, K>,
     n: usize,
+    /// Of the next calls.
+    inputs: Vec<Box<dyn Any>>,
     results: Vec<R>,
 }
+
+/// Inputs of calls that are in memory together.
+const INPUTS_MAX: u32 = 1 << 10;
 
 impl<R: Clone, K> Trial for Open<'_, R, K> {
     fn reset(&mut self) {
@@ -329,10 +382,25 @@ impl<R: Clone, K> Trial for Open<'_, R, K> {
         }
     }
 
+    fn calls_max(&self, arm: usize) -> u32 {
+        match self.case.arms[arm].set_up {
+            Some(_) => INPUTS_MAX,
+            None => u32::MAX,
+        }
+    }
+
+    fn prepare(&mut self, arm: usize, times: u32) {
+        self.inputs.clear();
+        if let Some(set_up) = &self.case.arms[arm].set_up {
+            self.inputs.extend((0..times).map(|_| set_up(self.n)));
+        }
+    }
+
     fn call(&mut self, arm: usize, times: u32) {
         let body = &self.case.arms[arm].body;
         for _ in 0..times {
-            body(hint::black_box(self.n), &mut self.results);
+            let input = self.inputs.pop();
+            body(hint::black_box(self.n), input, &mut self.results);
             hint::black_box(&mut self.results);
         }
     }
@@ -345,6 +413,8 @@ impl<R: Clone, K> Trial for Open<'_, R, K> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     #[test]
     fn an_arm_that_stores_nothing_has_another_checksum() {
@@ -412,6 +482,25 @@ mod tests {
         assert_eq!(checksum(0, 1), checksum(0, 3));
         assert_eq!(checksum(0, 1), checksum(1, 1));
         assert_ne!(checksum(0, 1), checksum(2, 1));
+    }
+
+    #[test]
+    fn each_call_takes_in_an_input_that_was_made_before_the_calls() {
+        let made = Arc::new(AtomicU32::new(0));
+        let counted = Arc::clone(&made);
+        let set_up = move |n| vec![counted.fetch_add(1, Ordering::Relaxed); n];
+        let case = Case::returning("c")
+            .arm_with_set_up("as it came", set_up, |input: Vec<u32>| input)
+            .arm("as it was made last", |n| vec![0; n]);
+        let mut trial = case.open(4);
+        trial.prepare(0, 3);
+        assert_eq!(made.load(Ordering::Relaxed), 3);
+        trial.call(0, 3);
+        assert_eq!(made.load(Ordering::Relaxed), 3);
+        let checksum = trial.checksum();
+        trial.prepare(1, 1);
+        trial.call(1, 1);
+        assert_eq!(trial.checksum(), checksum);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! A case as the runner sees it, whatever its arms do. Most cases are a [`Case`](super::Case);
-//! one that needs more, such as fresh inputs before each call, implements these traits itself.
+//! one that needs more implements these traits itself.
 
 use crate::record::Scale;
 
@@ -37,6 +37,14 @@ pub trait Workload {
 pub trait Trial {
     /// Forgets the results of earlier calls. Not timed.
     fn reset(&mut self);
+
+    /// The most calls of this arm that [`prepare`](Self::prepare) is asked for at a time.
+    fn calls_max(&self, _arm: usize) -> u32 {
+        u32::MAX
+    }
+
+    /// Makes what the next `times` calls of this arm take in. Not timed.
+    fn prepare(&mut self, _arm: usize, _times: u32) {}
 
     /// Calls one arm `times` times. This is what is timed.
     fn call(&mut self, arm: usize, times: u32);
