@@ -18,7 +18,7 @@ use std::{
 };
 
 /// The version of these messages. The first message has it before everything that may change.
-pub(crate) const PROTOCOL: u32 = 3;
+pub(crate) const PROTOCOL: u32 = 4;
 
 /// One call of a driver. A driver gives each number once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -163,6 +163,9 @@ pub(crate) enum WireError {
     Truncated,
     /// A frame claims to be longer than any may be.
     TooLarge { bytes: u64 },
+    /// Too many long messages are on their way already.
+    #[cfg(feature = "nats")]
+    NoRoom { bytes: u64 },
     /// The bytes are no message of ours.
     Malformed(String),
 }
@@ -177,6 +180,10 @@ impl fmt::Display for WireError {
                     formatter,
                     "a message of {bytes} bytes; at most {FRAME_BYTES_MAX} are read"
                 )
+            }
+            #[cfg(feature = "nats")]
+            Self::NoRoom { bytes } => {
+                write!(formatter, "no room for a message of {bytes} bytes")
             }
             Self::Malformed(reason) => write!(formatter, "no message: {reason}"),
         }

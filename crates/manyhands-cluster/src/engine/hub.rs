@@ -229,7 +229,15 @@ impl<C: Carrier> State<C> {
     }
 
     fn flush(&mut self) {
-        for (worker, messages) in std::mem::take(&mut self.outbox) {
+        let mut outbox = std::mem::take(&mut self.outbox);
+        // A value that several workers are to have goes to all of them at once, before what needs it.
+        for (workers, value) in take_shared(&mut outbox) {
+            self.carrier.send_all(&workers, value);
+        }
+        for (worker, messages) in outbox
+            .into_iter()
+            .filter(|(_, messages)| !messages.is_empty())
+        {
             let mut together = Vec::new();
             let mut bytes = 0;
             for message in messages {
@@ -272,6 +280,34 @@ impl<C: Carrier> State<C> {
     }
 }
 
+/// Takes out the long broadcast values that are for several workers.
+fn take_shared(outbox: &mut Outbox) -> Vec<(Vec<WorkerId>, ToWorker)> {
+    let mut workers: BTreeMap<u64, Vec<WorkerId>> = BTreeMap::new();
+    for (worker, messages) in &*outbox {
+        for message in messages {
+            if let ToWorker::Value { id, bytes } = message
+                && bytes.0.len() > TOGETHER_BYTES_MAX
+            {
+                workers.entry(*id).or_default().push(*worker);
+            }
+        }
+    }
+    workers.retain(|_, workers| {
+        workers.dedup();
+        workers.len() > 1
+    });
+    let mut shared = BTreeMap::new();
+    let is_shared = |message: &mut ToWorker| matches!(message, ToWorker::Value { id, .. } if workers.contains_key(id));
+    for messages in outbox.values_mut() {
+        for value in messages.extract_if(.., is_shared) {
+            if let ToWorker::Value { id, .. } = value {
+                shared.insert(id, value);
+            }
+        }
+    }
+    workers.into_values().zip(shared.into_values()).collect()
+}
+
 /// Room is left for what stands around the captured values.
 const CAPTURES_BYTES_MAX: u64 = FRAME_BYTES_MAX as u64 - 4096;
 /// How much is heard before anything is said.
@@ -285,17 +321,24 @@ const TICK: Duration = Duration::from_millis(25);
 mod tests {
     use super::*;
     use crate::{
+        Broadcast,
+        broadcast::{Sent, captured},
         driver::Patience,
         wire::{Attempt, Hello, PROTOCOL},
     };
+    use std::sync::Arc;
 
-    /// Keeps what it is to send.
+    /// Keeps what it is to send, and to how many.
     #[derive(Default)]
-    struct Kept(Vec<Vec<ToWorker>>);
+    struct Kept(Vec<(usize, Vec<ToWorker>)>);
 
     impl Carrier for Kept {
         fn send(&mut self, _: WorkerId, messages: Vec<ToWorker>) {
-            self.0.push(messages);
+            self.0.push((1, messages));
+        }
+
+        fn send_all(&mut self, workers: &[WorkerId], message: ToWorker) {
+            self.0.push((workers.len(), vec![message]));
         }
 
         fn left(&mut self, _: WorkerId, _: bool) {}
@@ -312,22 +355,35 @@ mod tests {
             jobs: HashMap::new(),
             outbox: Outbox::default(),
         };
+        greet(&mut state, 0);
+        state
+    }
+
+    fn greet(state: &mut State<Kept>, worker: u64) {
         let hello = Hello {
             protocol: PROTOCOL,
             build: String::new(),
             host: String::new(),
             replaces: None,
         };
-        assert!(state.take(Input::Heard(WorkerId(0), FromWorker::Hello(hello))));
-        state
+        assert!(state.take(Input::Heard(WorkerId(worker), FromWorker::Hello(hello))));
     }
 
     fn submit(state: &mut State<Kept>, ticket: u64, captures: usize) {
+        submit_with(state, ticket, captures, (Vec::new(), 1));
+    }
+
+    fn submit_with(
+        state: &mut State<Kept>,
+        ticket: u64,
+        captures: usize,
+        (values, len): (Vec<Arc<Sent>>, u64),
+    ) {
         let spec = Spec {
             function: "f".to_owned(),
             captures: vec![0; captures].into(),
-            values: Vec::new(),
-            range: 0..1,
+            values,
+            range: 0..len,
             limit: None,
             patience: Patience::DEFAULT,
         };
@@ -366,7 +422,7 @@ mod tests {
         };
         assert!(state.take(Input::Heard(WorkerId(0), done)));
         state.flush();
-        let sent: Vec<String> = state.carrier.0.iter().map(|sent| kinds(sent)).collect();
+        let sent: Vec<String> = state.carrier.0.iter().map(|sent| kinds(&sent.1)).collect();
         assert_eq!(sent, ["wcRcR", "fcR"]);
     }
 
@@ -376,7 +432,38 @@ mod tests {
         submit(&mut state, 0, TOGETHER_BYTES_MAX + 1);
         submit(&mut state, 1, 1);
         state.flush();
-        let sent: Vec<String> = state.carrier.0.iter().map(|sent| kinds(sent)).collect();
+        let sent: Vec<String> = state.carrier.0.iter().map(|sent| kinds(&sent.1)).collect();
         assert_eq!(sent, ["w", "c", "RcR"]);
+    }
+
+    #[test]
+    fn a_long_broadcast_value_is_sent_once_to_all_who_get_work_at_once() {
+        let mut state = state();
+        (1..4).for_each(|worker| greet(&mut state, worker));
+        state.flush();
+        state.carrier.0.clear();
+        let table = Broadcast::new(vec![1_u8; TOGETHER_BYTES_MAX]);
+        let short = Broadcast::new(1_u8);
+        let values = captured(&(&table, &short)).unwrap().1;
+        submit_with(&mut state, 0, 1, (values, 8));
+        state.flush();
+        let sent = state.carrier.0.iter();
+        let sent: Vec<(usize, String)> = sent.map(|(to, sent)| (*to, kinds(sent))).collect();
+        let to_each = (1, "vcRR".to_owned());
+        let all = [
+            (4, "v".to_owned()),
+            to_each.clone(),
+            to_each.clone(),
+            to_each.clone(),
+            to_each,
+        ];
+        assert_eq!(sent, all);
+        // One that comes late gets it alone.
+        state.carrier.0.clear();
+        greet(&mut state, 4);
+        submit_with(&mut state, 1, 1, (captured(&table).unwrap().1, 1));
+        state.flush();
+        let sent: Vec<String> = state.carrier.0.iter().map(|sent| kinds(&sent.1)).collect();
+        assert_eq!(sent, ["w", "v", "cR"]);
     }
 }

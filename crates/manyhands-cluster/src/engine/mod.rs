@@ -20,6 +20,13 @@ pub(crate) trait Carrier: Send + 'static {
     /// Sends messages, all in one where there is room; they may be lost.
     fn send(&mut self, worker: WorkerId, messages: Vec<ToWorker>);
 
+    /// Sends a message to several workers. An engine that can send it once to all of them does.
+    fn send_all(&mut self, workers: &[WorkerId], message: ToWorker) {
+        for worker in workers {
+            self.send(*worker, vec![message.clone()]);
+        }
+    }
+
     /// The worker's connection has ended; `was_known` says whether it ever had one that worked.
     fn left(&mut self, worker: WorkerId, was_known: bool);
 

@@ -4,7 +4,8 @@
 //! [`driver`](crate::driver)), so there is nothing to store, to acknowledge or to clean up.
 //!
 //! Drivers say on one subject that they are there, every half second; workers of the same build hear it and introduce
-//! themselves. Each driver and each worker has a subject of its own. A message that is longer than the server takes goes in
+//! themselves. Each driver and each worker has a subject of its own, and all workers of a build have one together: what several
+//! of them are to have is sent there once, and the server makes as many of it as there are workers. A message that is longer than the server takes goes in
 //! pieces. What says that an end is there overtakes what waits to be sent, so that a long message is no silence.
 
 mod pieces;
@@ -12,12 +13,14 @@ mod pieces;
 use super::{Carrier, hub::Input};
 use crate::{
     ClusterError,
+    clock::Stopwatch,
     driver::WorkerId,
     wire::{self, FromWorker, ToWorker},
 };
 use async_nats::{Client, ConnectError};
 use futures_util::{
-    StreamExt,
+    FutureExt, StreamExt,
+    future::{self, Either},
     stream::{self, PollNext},
 };
 use manyhands_nats::{Address, AddressError, Keys, Refusal, refusal};
@@ -49,6 +52,9 @@ pub(crate) struct Connection {
     own: String,
     frames: u64,
 }
+
+/// What workers are sent: for those of these names, or for whose subject it is sent on.
+pub(crate) type Messages<Name> = (Option<Vec<Name>>, Vec<ToWorker>);
 
 /// Subjects and messages.
 type Outbox = UnboundedSender<(String, Vec<u8>)>;
@@ -95,17 +101,20 @@ impl Connection {
         })
     }
 
-    /// Hears what is sent to this end; `hear` is given the sender's name, and nothing else for a part of a long message.
+    /// Hears what is sent to this end, and to all ends of a name that they have together; `hear` is given the sender's name,
+    /// and nothing else for a part of a long message.
     pub(crate) fn hear<M: DeserializeOwned + Send>(
         &self,
         kind: &str,
+        all: Option<&str>,
         mut hear: impl FnMut(String, Option<M>) + Send + 'static,
     ) -> Result<(), ClusterError> {
         let subject = format!("{}.{kind}.{}", self.prefix, self.own);
-        let mut pieces = Pieces::default();
-        self.subscribe(subject, move |bytes| {
-            // What is no message of ours is as good as lost.
-            match pieces.take(bytes) {
+        let all = all.map(|all| format!("{}.{all}", self.prefix));
+        let (mut pieces, clock) = (Pieces::default(), Stopwatch::start());
+        self.subscribe(subject, all, move |bytes| {
+            // What is no message of ours, or has no room, is as good as lost.
+            match pieces.take(bytes, clock.elapsed()) {
                 Ok((from, None)) => hear(from, None),
                 Ok((from, Some(frame))) => {
                     if let Ok(message) = wire::decode(&frame) {
@@ -122,26 +131,45 @@ impl Connection {
         &self,
         mut hear: impl FnMut(String) + Send + 'static,
     ) -> Result<(), ClusterError> {
-        self.subscribe(self.drivers(), move |bytes| {
+        self.subscribe(self.drivers(), None, move |bytes| {
             if let Ok(name) = String::from_utf8(bytes.to_vec()) {
                 hear(name);
             }
         })
     }
 
+    /// What was sent on `before` is heard before what was sent later on `subject`.
     fn subscribe(
         &self,
         subject: String,
+        before: Option<String>,
         mut hear: impl FnMut(&[u8]) + Send + 'static,
     ) -> Result<(), ClusterError> {
-        let subscribing = self.client.subscribe(subject);
-        let subscribed = self.runtime.block_on(subscribing);
-        let mut subscription = subscribed.map_err(|error| ClusterError::Start {
-            reason: error.to_string(),
-        })?;
+        let subscribe = |subject: String| {
+            let subscribed = self.runtime.block_on(self.client.subscribe(subject));
+            subscribed.map_err(|error| ClusterError::Start {
+                reason: error.to_string(),
+            })
+        };
+        let mut before = match before {
+            Some(before) => subscribe(before)?.boxed(),
+            None => stream::pending().boxed(),
+        };
+        let mut own = subscribe(subject)?;
         self.runtime.spawn(async move {
-            while let Some(message) = subscription.next().await {
-                hear(&message.payload);
+            loop {
+                match future::select(before.next(), own.next()).await {
+                    Either::Left((Some(message), _)) => hear(&message.payload),
+                    Either::Right((Some(message), _)) => {
+                        // The client takes messages in order. So what was sent before this one is there, perhaps since a
+                        // moment ago.
+                        while let Some(Some(earlier)) = before.next().now_or_never() {
+                            hear(&earlier.payload);
+                        }
+                        hear(&message.payload);
+                    }
+                    Either::Left((None, _)) | Either::Right((None, _)) => return,
+                }
             }
         });
         Ok(())
@@ -171,8 +199,12 @@ impl Connection {
 
     /// Sends a message to an end of this kind and name.
     pub(crate) fn say<M: Serialize>(&mut self, kind: &str, to: &str, message: &M) {
+        self.say_on(&format!("{kind}.{to}"), message);
+    }
+
+    fn say_on<M: Serialize>(&mut self, to: &str, message: &M) {
         let outbox = self.outbox.clone();
-        self.put(&outbox, &format!("{kind}.{to}"), message);
+        self.put(&outbox, to, message);
     }
 
     /// As [`say`](Self::say), before all that was said and has not been sent yet.
@@ -263,19 +295,23 @@ impl Nats {
         let connection = Connection::open(address, build, None)?;
         let names = Arc::new(Mutex::new(Names::default()));
         let known = Arc::clone(&names);
-        connection.hear(DRIVER, move |from, message: Option<FromWorker>| {
+        connection.hear(DRIVER, None, move |from, message: Option<FromWorker>| {
             let mut names = known.lock().unwrap_or_else(PoisonError::into_inner);
             let replaced = match &message {
                 Some(FromWorker::Hello(hello)) => hello.replaces.as_deref(),
                 _ => None,
             };
             let died = replaced.and_then(|name| names.remove(name));
-            let worker = names.id(from);
-            let heard = match message {
+            // Who has not introduced itself has no number.
+            let worker = match &message {
+                Some(FromWorker::Hello(_)) => Some(names.id(from)),
+                _ => names.by_name.get(&from).copied(),
+            };
+            let heard = worker.map(|worker| match message {
                 Some(message) => Input::Heard(worker, message),
                 None => Input::Arriving(worker),
-            };
-            for input in died.map(Input::Left).into_iter().chain([heard]) {
+            });
+            for input in died.map(Input::Left).into_iter().chain(heard) {
                 // Without a hub nobody waits for this.
                 let _ = to_hub.send(input);
             }
@@ -289,8 +325,17 @@ impl Carrier for Nats {
     fn send(&mut self, worker: WorkerId, messages: Vec<ToWorker>) {
         let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(name) = names.by_id.get(&worker) {
+            let messages: Messages<&str> = (None, messages);
             self.connection.say(WORKER, name, &messages);
         }
+    }
+
+    fn send_all(&mut self, workers: &[WorkerId], message: ToWorker) {
+        let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let to = workers.iter().filter_map(|worker| names.by_id.get(worker));
+        let to = to.map(String::as_str).collect();
+        let messages: Messages<&str> = (Some(to), vec![message]);
+        self.connection.say_on(WORKERS, &messages);
     }
 
     /// Its keeper puts another one in its place, which says so.
@@ -359,6 +404,8 @@ fn refused(address: &Address, error: &ConnectError) -> ClusterError {
 pub(crate) const DRIVER: &str = "driver";
 /// What subjects have where a worker's are.
 pub(crate) const WORKER: &str = "worker";
+/// What the subject of all workers has there.
+pub(crate) const WORKERS: &str = "workers";
 /// A file with the seed of a key (an nkey) that the server knows.
 const NKEY_VARIABLE: &str = "MANYHANDS_NKEY";
 /// A file with credentials: a user's signed name (a JWT) and seed.

@@ -7,8 +7,8 @@
 use super::serve::{self, End, Input, Link, Serving};
 use crate::{
     build_id,
-    engine::nats::{BEAT, Connection, DRIVER, WORKER},
-    wire::{FromWorker, ToWorker},
+    engine::nats::{BEAT, Connection, DRIVER, Messages, WORKER, WORKERS},
+    wire::FromWorker,
 };
 use manyhands::time;
 use std::{
@@ -54,16 +54,19 @@ fn begin(address: &str, name: &str) -> Result<(Serving<Connection>, Receiver<Inp
         .name("cluster keeper".to_owned())
         .spawn(end_with_keeper)?;
     let build = build_id::of_this_program()?;
-    let connection = Connection::open(address, &build, Some(name.replace('.', "-")))?;
+    let own = name.replace('.', "-");
+    let connection = Connection::open(address, &build, Some(own.clone()))?;
     let (to, from) = mpsc::channel();
     let (of_driver, of_message) = (to.clone(), to.clone());
     // If the main thread has ended, so has the process.
-    connection.hear(WORKER, move |driver, messages: Option<Vec<ToWorker>>| {
+    let hear = move |driver, messages: Option<Messages<String>>| {
+        let is_for_this = |to: &Option<Vec<String>>| to.as_ref().is_none_or(|to| to.contains(&own));
         drop(of_message.send(match messages {
-            Some(messages) => Input::Heard(driver, messages),
-            None => Input::Driver(driver),
+            Some((to, messages)) if is_for_this(&to) => Input::Heard(driver, messages),
+            _ => Input::Driver(driver),
         }));
-    })?;
+    };
+    connection.hear(WORKER, Some(WORKERS), hear)?;
     connection.hear_drivers(move |driver| drop(of_driver.send(Input::Driver(driver))))?;
     Ok((Serving::new(connection, to, predecessor(name))?, from))
 }

@@ -111,6 +111,10 @@ fn run_those_of_nats() {
         nats::a_long_message_is_no_silence,
     );
     test(
+        "a broadcast value is sent once for all workers through NATS",
+        nats::a_broadcast_value_is_sent_once_for_all_workers,
+    );
+    test(
         "a NATS server that is killed costs time only",
         nats::a_server_that_is_killed_costs_time_only,
     );

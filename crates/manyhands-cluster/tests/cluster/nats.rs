@@ -2,7 +2,7 @@
 
 use crate::children::{Ended, ends};
 use manyhands::time;
-use manyhands_cluster::{Cluster, ClusterError, remote};
+use manyhands_cluster::{Broadcast, Cluster, ClusterError, remote};
 use nix::{
     sys::signal::{Signal, kill, raise},
     unistd::Pid,
@@ -16,6 +16,10 @@ use std::{
     os::unix::process::parent_id,
     path::PathBuf,
     process::{self, Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
     time::Duration,
 };
@@ -138,8 +142,50 @@ pub(crate) fn a_long_message_is_no_silence() {
     );
 }
 
+pub(crate) fn a_broadcast_value_is_sent_once_for_all_workers() {
+    let value = |len: usize| Broadcast::new(vec![7_u8; len]);
+    let of_workers = |count: usize| {
+        let machines = Machines::start(count);
+        let carried = Arc::new(AtomicUsize::new(0));
+        let seen = Arc::clone(&carried);
+        let cable = cable(machines.port, move |len| {
+            seen.fetch_add(len, Ordering::Relaxed);
+        });
+        let cluster = Cluster::nats(&cable).unwrap();
+        let workers = |table: Broadcast<Vec<u8>>| {
+            let ids = remote!([&table: Broadcast<Vec<u8>>] |_| -> (u32, usize) {
+                time::sleep_blocking(Duration::from_millis(5));
+                (process::id(), table.len())
+            });
+            let all = cluster.map(0..50, ids).unwrap();
+            assert!(all.iter().all(|(_, len)| *len == table.len()));
+            all.into_iter().collect::<BTreeSet<_>>().len()
+        };
+        while workers(value(1)) < count {}
+        let before = carried.load(Ordering::Relaxed);
+        workers(value(VALUE_BYTES));
+        carried.load(Ordering::Relaxed) - before
+    };
+    for count in [1, 4] {
+        let sent = of_workers(count);
+        assert!(
+            (VALUE_BYTES..2 * VALUE_BYTES).contains(&sent),
+            "{sent} bytes were sent to {count} workers"
+        );
+    }
+}
+
+const VALUE_BYTES: usize = 4 << 20;
+
 /// The address of a relay that carries 4 MB a second to this port, and back what comes.
 fn slow_cable(port: u16) -> String {
+    cable(port, |len| {
+        time::sleep_blocking(Duration::from_micros(len as u64 / 4));
+    })
+}
+
+/// The address of a relay to this port, which does this with the length of all that goes there.
+fn cable(port: u16, with: impl Fn(usize) + Clone + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("nats://{}", listener.local_addr().unwrap());
     thread::spawn(move || {
@@ -147,16 +193,17 @@ fn slow_cable(port: u16) -> String {
             let far = TcpStream::connect(("127.0.0.1", port)).unwrap();
             let (mut to_near, mut from_far) = (near.try_clone().unwrap(), far.try_clone().unwrap());
             thread::spawn(move || io::copy(&mut from_far, &mut to_near));
-            thread::spawn(move || carry(near, far));
+            let with = with.clone();
+            thread::spawn(move || carry(near, far, with));
         }
     });
     address
 }
 
-fn carry(mut from: TcpStream, mut to: TcpStream) {
+fn carry(mut from: TcpStream, mut to: TcpStream, with: impl Fn(usize)) {
     let mut block = vec![0; 64 << 10];
     while let Ok(len @ 1..) = from.read(&mut block) {
-        time::sleep_blocking(Duration::from_micros(len as u64 / 4));
+        with(len);
         if to.write_all(&block[..len]).is_err() {
             return;
         }

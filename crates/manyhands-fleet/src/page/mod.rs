@@ -1,12 +1,13 @@
 //! The page: what plans and agents do, live, and what they have brought, for a browser.
 //!
 //! It reads the server's folder and changes nothing, so it can be started and ended at any time, beside the server or
-//! without it. Who may see it is decided in `access.rs`.
+//! without it. Who may see it is decided in `access.rs`, and how many may be live in `live.rs`.
 //!
 //! # Threads
 //! tokio's thread answers requests; what reads the database or draws runs on its threads for blocking work.
 
 mod access;
+mod live;
 mod view;
 
 use crate::{FleetError, price::Prices, time::pause};
@@ -22,17 +23,24 @@ use axum::{
     },
     routing::get,
 };
-use futures_util::{Stream, stream};
+use futures_util::stream;
+use hyper::server::conn::http1;
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use live::{Live, Looker};
 use manyhands_lab::{console::Companion, run::Interrupt};
 use serde::Deserialize;
 use std::{
     convert::Infallible,
+    io::{self, Read, Write},
     net::{SocketAddr, TcpListener},
     path::PathBuf,
     sync::Arc,
     time::Duration,
 };
-use tokio::task::spawn_blocking;
+use tokio::{net::TcpStream, sync::Semaphore, task::spawn_blocking, time::sleep};
 
 /// A page that has its port and is not served yet.
 ///
@@ -91,6 +99,7 @@ struct Shared {
     prices: Option<Arc<Prices>>,
     companion: Companion,
     access: Access,
+    live: Arc<Live>,
     stop: Interrupt,
 }
 
@@ -123,6 +132,7 @@ impl Page {
                 database: setup.database,
                 prices: setup.prices.map(Arc::new),
                 companion: setup.companion,
+                live: Arc::new(Live::new()),
                 stop: Interrupt::default(),
             },
         })
@@ -153,7 +163,7 @@ impl Page {
         };
         let serving = async move {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
-            axum::serve(listener, router(shared)).await
+            serve(listener, router(shared)).await
         };
         let serving = runtime.spawn(serving);
         while !stop.is_set() && !serving.is_finished() {
@@ -166,9 +176,44 @@ impl Page {
         }
         match runtime.block_on(serving) {
             Ok(ended) => ended.map_err(failed),
-            Err(error) => Err(failed(std::io::Error::other(error))),
+            Err(error) => Err(failed(io::Error::other(error))),
         }
     }
+}
+
+/// Answers on as many connections as there are places. One that asks nothing for half a minute is ended.
+async fn serve(listener: tokio::net::TcpListener, router: Router) -> io::Result<()> {
+    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            // The system has no room for it; the next one may have ended before it was accepted.
+            sleep(LOOK_AGAIN).await;
+            continue;
+        };
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+            // Who has gone away needs no answer.
+            let _ = turn_away(stream);
+            continue;
+        };
+        let service = TowerToHyperService::new(router.clone());
+        let mut builder = http1::Builder::new();
+        let serving = builder
+            .timer(TokioTimer::new())
+            .serve_connection(TokioIo::new(stream), service);
+        tokio::spawn(async move {
+            // Those of a browser end in many ways, and it asks again.
+            let _ = serving.await;
+            drop(place);
+        });
+    }
+}
+
+/// Says that there is no place, without waiting.
+fn turn_away(stream: TcpStream) -> io::Result<()> {
+    let mut stream = stream.into_std()?;
+    // An answer to what was not read can be lost.
+    let _ = stream.read(&mut [0; 4096]);
+    stream.write_all(NO_PLACE.as_bytes())
 }
 
 fn router(shared: Shared) -> Router {
@@ -285,43 +330,38 @@ async fn file(
 }
 
 /// The live part of the first page.
-async fn events(State(shared): State<Shared>) -> impl IntoResponse {
-    changes(shared, |shared| {
-        view::live(&shared.database, shared.prices.as_deref())
-    })
+async fn events(State(shared): State<Shared>) -> Response {
+    changes(shared, None)
 }
 
 /// The live part of the page of a plan.
-async fn plan_events(
-    State(shared): State<Shared>,
-    Parts(plan): Parts<String>,
-) -> impl IntoResponse {
-    changes(shared, move |shared| {
-        view::plan_live(&shared.database, &plan, shared.prices.as_deref())
-    })
+async fn plan_events(State(shared): State<Shared>, Parts(plan): Parts<String>) -> Response {
+    changes(shared, Some(plan))
 }
 
 /// A part of a page, each time that it has changed.
-fn changes(
-    shared: Shared,
-    make: impl Fn(&Shared) -> Result<String, FleetError> + Clone + Send + 'static,
-) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let first = (shared, make, String::new());
-    let changes = stream::unfold(first, |(shared, make, before)| async move {
+fn changes(shared: Shared, plan: Option<String>) -> Response {
+    let Some(looker) = shared.live.look_at(plan) else {
+        let again = [(header::RETRY_AFTER, "10")];
+        let text = "Too many pages are live already.\n";
+        return (StatusCode::SERVICE_UNAVAILABLE, again, text).into_response();
+    };
+    let next = |(shared, looker, before): (Shared, Looker, Option<Arc<str>>)| async move {
         while !shared.stop.is_set() {
-            let (making, with) = (make.clone(), shared.clone());
-            let now = spawn_blocking(move || making(&with)).await;
-            if let Ok(Ok(now)) = now
-                && now != before
+            let now = looker.now(&shared).await;
+            if let Some(now) = now
+                && before.as_ref() != Some(&now)
             {
-                let event = Event::default().data(now.replace('\r', ""));
-                return Some((Ok(event), (shared, make, now)));
+                let event = Event::default().data(&*now);
+                return Some((Ok::<_, Infallible>(event), (shared, looker, Some(now))));
             }
-            tokio::time::sleep(LIVE).await;
+            sleep(live::EVERY).await;
         }
         None
-    });
-    Sse::new(changes).keep_alive(KeepAlive::default())
+    };
+    Sse::new(stream::unfold((shared, looker, None), next))
+        .keep_alive(KeepAlive::default())
+        .into_response()
 }
 
 /// A page that is made by a thread for blocking work.
@@ -355,7 +395,9 @@ const HEADERS: [(header::HeaderName, &str); 4] = [
 ];
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 const ENDING: Duration = Duration::from_secs(1);
-const LIVE: Duration = Duration::from_secs(1);
+const CONNECTIONS_MAX: usize = 2 * live::LIVE_MAX;
+const NO_PLACE: &str = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 10\r\nConnection: close\r\nContent-Length: 36\r\n\r\n\
+                        This page has too many connections.\n";
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! The page over real connections.
 
-use super::{Page, Setup};
+use super::{CONNECTIONS_MAX, Page, Setup, live::LIVE_MAX};
 use crate::server::Database;
 use manyhands_lab::{console, run::Interrupt};
 use std::{
@@ -40,9 +40,10 @@ fn answer(address: SocketAddr, path: &str, lines: &str) -> String {
     let mut connection = connect(address);
     let request = format!("GET {path} HTTP/1.1\r\n{lines}Connection: close\r\n\r\n");
     connection.write_all(request.as_bytes()).unwrap();
-    let mut answer = String::new();
-    connection.read_to_string(&mut answer).unwrap();
-    answer
+    let mut answer = Vec::new();
+    // One that is turned away may be reset behind its answer.
+    let _ = connection.read_to_end(&mut answer);
+    String::from_utf8(answer).unwrap()
 }
 
 fn connect(address: SocketAddr) -> TcpStream {
@@ -104,18 +105,65 @@ fn a_token_lets_in_by_a_header_or_once_by_the_address() {
     });
 }
 
+/// A page that is live, and what was sent until it was seen.
+fn look(address: SocketAddr, path: &str) -> (TcpStream, String) {
+    let mut connection = connect(address);
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    connection.write_all(request.as_bytes()).unwrap();
+    let (mut seen, mut buffer) = (String::new(), [0; 4096]);
+    while !seen.contains("No agent has reported yet") && !seen.contains("Too many") {
+        let count = connection.read(&mut buffer).unwrap();
+        assert_ne!(count, 0, "{seen}");
+        seen.push_str(&String::from_utf8_lossy(&buffer[..count]));
+    }
+    (connection, seen)
+}
+
 #[test]
 fn what_is_live_is_sent_at_once() {
     with_page(None, |address| {
-        let mut connection = connect(address);
-        let request = format!("GET /events HTTP/1.1\r\nHost: {address}\r\n\r\n");
-        connection.write_all(request.as_bytes()).unwrap();
-        let (mut seen, mut buffer) = (String::new(), [0; 4096]);
-        while !seen.contains("No agent has reported yet") {
-            let count = connection.read(&mut buffer).unwrap();
-            assert_ne!(count, 0, "{seen}");
-            seen.push_str(&String::from_utf8_lossy(&buffer[..count]));
-        }
+        let (_, seen) = look(address, "/events");
         assert!(seen.contains("text/event-stream"), "{seen}");
     });
 }
+
+#[test]
+fn a_page_too_many_is_not_live_and_the_others_are_answered() {
+    with_page(None, |address| {
+        let own = format!("Host: {address}\r\n");
+        let mut live: Vec<_> = (0..LIVE_MAX).map(|_| look(address, "/events")).collect();
+        let (_, refused) = look(address, "/events");
+        assert_eq!(status(&refused), "503", "{refused}");
+        assert!(refused.contains("retry-after: 10"), "{refused}");
+        assert_eq!(status(&answer(address, "/", &own)), "200");
+        live.pop();
+        assert!(
+            (0..TRIES).any(|_| look(address, "/events").1.contains("200 OK")),
+            "a page that has ended keeps its place"
+        );
+    });
+}
+
+#[test]
+fn a_connection_too_many_is_told_so_and_the_places_come_back() {
+    with_page(None, |address| {
+        let own = format!("Host: {address}\r\n");
+        let silent: Vec<_> = (0..CONNECTIONS_MAX).map(|_| connect(address)).collect();
+        let refused = answer(address, "/", &own);
+        assert_eq!(status(&refused), "503", "{refused}");
+        let (head, text) = refused.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains("Retry-After: 10"), "{head}");
+        assert!(
+            head.ends_with(&format!("Content-Length: {}", text.len())),
+            "{head}"
+        );
+        drop(silent);
+        assert!(
+            (0..TRIES).any(|_| status(&answer(address, "/", &own)) == "200"),
+            "a connection that has ended keeps its place"
+        );
+    });
+}
+
+/// The end of a connection is seen a moment later.
+const TRIES: usize = 10_000;

@@ -6,7 +6,7 @@ use crate::{
     machines::{Machines, said, signal, wait_until},
     results,
 };
-use async_nats::{Client, ConnectOptions, jetstream};
+use async_nats::{Client, ConnectOptions, connection::State, jetstream};
 use manyhands_fleet::server::Database;
 use nix::sys::signal::Signal;
 use nkeys::KeyPair;
@@ -56,7 +56,18 @@ pub(crate) fn an_agent_that_floods_stops_no_other() {
     machines.wait_until_done(1);
     machines.wait_until_sent();
     assert!(!flood.is_finished());
-    flood.abort();
+    // What ends it is the end of its key.
+    let others = [(); 3].map(|()| Evil::with(folder, machines.port, "evil.nk"));
+    let floods: Vec<_> = others.iter().map(Evil::floods).collect();
+    said(folder, "key revoke evil --data fleet");
+    wait_until("the key has no connection any more", || {
+        let mut all = others.iter().chain([&evil]);
+        all.all(|one| one.client.connection_state() != State::Connected)
+    });
+    for flood in floods.iter().chain([&flood]) {
+        flood.abort();
+    }
+    assert!(!evil.is_answered(EVIL_REPORTS, "garbage"));
     only_good_has_measured(machines, folder);
 }
 
@@ -143,7 +154,8 @@ impl Evil {
         let client = self.client.clone();
         self.runtime.spawn(async move {
             while client.publish(EVIL_REPORTS, "garbage".into()).await.is_ok() {
-                client.flush().await.unwrap();
+                // It goes on when it has its connection again.
+                let _ = client.flush().await;
             }
         })
     }

@@ -2,6 +2,7 @@
 //! and a few that run now and then. It says when they are there, and ends when its standard input does.
 
 use manyhands::channel;
+use manyhands::diagnostics;
 use manyhands::task::{self, TaskGroup};
 use manyhands::time;
 use std::hint::black_box;
@@ -50,7 +51,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         panic!("program COUNT");
     };
     let count: usize = count.parse()?;
-    manyhands::diagnostics::serve()?;
+    diagnostics::serve()?;
     let (sender, orders) = channel::options::<u64>().name("orders").capacity(8).fifo();
     // A quarter for a channel, in two frames; half for groups, or in them by timers; the others for a completion.
     for number in 0..count / 4 {

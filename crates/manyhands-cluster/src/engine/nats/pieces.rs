@@ -2,7 +2,7 @@
 
 use crate::wire::{self, FRAME_BYTES_MAX, WireError};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::{collections::BTreeMap, time::Duration};
 
 /// A part of a message.
 #[derive(Debug, Serialize, Deserialize)]
@@ -37,53 +37,118 @@ pub(super) fn cut(from: &str, frame: u64, message: &[u8]) -> Vec<Vec<u8>> {
     (0..).zip(parts).filter_map(piece).collect()
 }
 
-/// Messages of which pieces are missing.
+/// Messages of which pieces are missing. What they announce to be is never more than [`UNFINISHED_BYTES_MAX`].
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
-    parts: HashMap<(String, u64), Parts>,
-    /// The oldest first: messages whose pieces were lost are dropped at last.
-    order: VecDeque<(String, u64)>,
+    /// The oldest first.
+    unfinished: Vec<Unfinished>,
 }
 
-type Parts = BTreeMap<u32, Vec<u8>>;
+#[derive(Debug)]
+struct Unfinished {
+    from: String,
+    frame: u64,
+    count: u32,
+    parts: BTreeMap<u32, Vec<u8>>,
+    /// When the last piece came.
+    heard: Duration,
+}
+
+impl Unfinished {
+    /// How long it may become.
+    fn bytes(&self) -> u64 {
+        whole(self.count)
+    }
+}
 
 impl Pieces {
-    /// Takes a piece; returns the sender, and the message if it was the last one.
-    pub(super) fn take(&mut self, bytes: &[u8]) -> Result<(String, Option<Vec<u8>>), WireError> {
+    /// Takes a piece; returns the sender, and the message if it was the last one. `now` never goes back.
+    pub(super) fn take(
+        &mut self,
+        bytes: &[u8],
+        now: Duration,
+    ) -> Result<(String, Option<Vec<u8>>), WireError> {
         let piece: Piece<'_> = wire::decode(bytes).map_err(WireError::Malformed)?;
-        let whole = u64::from(piece.count) * PIECE_BYTES as u64;
-        if whole > u64::from(FRAME_BYTES_MAX) + PIECE_BYTES as u64 {
-            return Err(WireError::TooLarge { bytes: whole });
+        if whole(piece.count) > MESSAGE_BYTES_MAX {
+            let bytes = whole(piece.count);
+            return Err(WireError::TooLarge { bytes });
         }
-        if piece.place >= piece.count || piece.bytes.len() > PIECE_BYTES {
-            return Err(WireError::Malformed("a piece of no message".to_owned()));
+        let no_piece = || WireError::Malformed("a piece of no message".to_owned());
+        if piece.place >= piece.count || bytes.len() > PIECE_BYTES + AROUND_BYTES_MAX {
+            return Err(no_piece());
         }
         if piece.count == 1 {
             return Ok((piece.from.to_owned(), Some(piece.bytes.to_vec())));
         }
-        let key = (piece.from.to_owned(), piece.frame);
-        if !self.parts.contains_key(&key) {
-            self.order.push_back(key.clone());
-            if self.order.len() > UNFINISHED_MAX
-                && let Some(oldest) = self.order.pop_front()
-            {
-                self.parts.remove(&oldest);
-            }
+        let at = self.place_of(&piece, now)?;
+        let one = self.unfinished.get_mut(at);
+        let one = one.filter(|one| one.count == piece.count);
+        let one = one.ok_or_else(no_piece)?;
+        one.heard = now;
+        one.parts.insert(piece.place, piece.bytes.to_vec());
+        if one.parts.len() < one.count as usize {
+            return Ok((one.from.clone(), None));
         }
-        let parts = self.parts.entry(key.clone()).or_default();
-        parts.insert(piece.place, piece.bytes.to_vec());
-        if parts.len() < piece.count as usize {
-            return Ok((key.0, None));
-        }
-        let parts = self.parts.remove(&key).unwrap_or_default();
-        self.order.retain(|other| *other != key);
-        Ok((key.0, Some(parts.into_values().flatten().collect())))
+        let one = self.unfinished.remove(at);
+        Ok((one.from, Some(one.parts.into_values().flatten().collect())))
     }
+
+    /// Where the message of a piece is; makes room for a new one.
+    fn place_of(&mut self, piece: &Piece<'_>, now: Duration) -> Result<usize, WireError> {
+        let is_of = |one: &Unfinished| one.frame == piece.frame && one.from == piece.from;
+        if let Some(at) = self.unfinished.iter().position(is_of) {
+            return Ok(at);
+        }
+        let new = whole(piece.count);
+        // What its own sender has not finished gives way.
+        while new + self.bytes(|one| one.from == piece.from) > MESSAGE_BYTES_MAX {
+            let mut unfinished = self.unfinished.iter();
+            let Some(oldest) = unfinished.position(|one| one.from == piece.from) else {
+                break;
+            };
+            self.unfinished.remove(oldest);
+        }
+        // That of others does if no more of it comes.
+        while new + self.bytes(|_| true) > UNFINISHED_BYTES_MAX {
+            let is_quiet = |one: &Unfinished| now.saturating_sub(one.heard) > QUIET_MAX;
+            let Some(at) = self.unfinished.iter().position(is_quiet) else {
+                return Err(WireError::NoRoom { bytes: new });
+            };
+            self.unfinished.remove(at);
+        }
+        self.unfinished.push(Unfinished {
+            from: piece.from.to_owned(),
+            frame: piece.frame,
+            count: piece.count,
+            parts: BTreeMap::new(),
+            heard: now,
+        });
+        Ok(self.unfinished.len() - 1)
+    }
+
+    fn bytes(&self, which: impl Fn(&Unfinished) -> bool) -> u64 {
+        let unfinished = self.unfinished.iter();
+        unfinished
+            .filter(|one| which(one))
+            .map(Unfinished::bytes)
+            .sum()
+    }
+}
+
+/// How long a message of this many pieces may be.
+fn whole(count: u32) -> u64 {
+    u64::from(count) * PIECE_BYTES as u64
 }
 
 /// Half of what a server takes that is not configured otherwise.
 const PIECE_BYTES: usize = 512 << 10;
-const UNFINISHED_MAX: usize = 64;
+/// What stands around a piece's bytes: its numbers, and its sender's name.
+const AROUND_BYTES_MAX: usize = 1024;
+/// The longest message, in whole pieces. All that one sender has not finished is no longer either.
+const MESSAGE_BYTES_MAX: u64 = FRAME_BYTES_MAX as u64 + PIECE_BYTES as u64;
+const UNFINISHED_BYTES_MAX: u64 = 8 * MESSAGE_BYTES_MAX;
+/// A message of which nothing has come for so long may be dropped for another sender's.
+const QUIET_MAX: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {
@@ -99,11 +164,11 @@ mod tests {
             for piece in first.iter().rev() {
                 for _ in 0..2 {
                     // Twice is once.
-                    assert_eq!(pieces.take(piece), Ok(("a".to_owned(), None)));
+                    assert_eq!(pieces.take(piece, NOW), Ok(("a".to_owned(), None)));
                 }
             }
             let whole = Ok(("a".to_owned(), Some(message)));
-            assert_eq!(pieces.take(last), whole);
+            assert_eq!(pieces.take(last, NOW), whole);
         }
     }
 
@@ -121,13 +186,13 @@ mod tests {
             };
             wire::encode(&piece).unwrap()
         };
-        let refused = pieces.take(&of(0, 100_000));
+        let refused = pieces.take(&of(0, 100_000), NOW);
         assert!(
             matches!(refused, Err(WireError::TooLarge { .. })),
             "{refused:?}"
         );
         for bytes in [of(1, 1), of(0, 0), vec![1, 2], Vec::new()] {
-            let refused = pieces.take(&bytes);
+            let refused = pieces.take(&bytes, NOW);
             assert!(
                 matches!(refused, Err(WireError::Malformed(_))),
                 "{refused:?}"
@@ -135,15 +200,83 @@ mod tests {
         }
     }
 
-    #[test]
-    fn messages_that_never_come_together_do_not_pile_up() {
-        let mut pieces = Pieces::default();
-        let message = vec![0; PIECE_BYTES + 1];
-        for frame in 0..200 {
-            let taken = pieces.take(&cut("a", frame, &message)[0]);
-            assert_eq!(taken, Ok(("a".to_owned(), None)));
-        }
-        assert_eq!(pieces.parts.len(), UNFINISHED_MAX);
-        assert_eq!(pieces.order.len(), UNFINISHED_MAX);
+    /// One byte of a message that claims to have this many pieces.
+    fn begin(from: &str, frame: u64, count: u32) -> Vec<u8> {
+        let (place, bytes) = (0, [0].as_slice());
+        let piece = Piece {
+            from,
+            frame,
+            place,
+            count,
+            bytes,
+        };
+        wire::encode(&piece).unwrap()
     }
+
+    /// The pieces of the longest message.
+    const LONGEST: u32 = FRAME_BYTES_MAX / (512 << 10);
+
+    #[test]
+    fn a_sender_pushes_out_its_own_messages_only() {
+        let mut pieces = Pieces::default();
+        let message = vec![7; PIECE_BYTES + 1];
+        let honest = cut("honest", 1, &message);
+        assert_eq!(
+            pieces.take(&honest[0], NOW),
+            Ok(("honest".to_owned(), None))
+        );
+        for frame in 0..2_000 {
+            // Short ones and long ones, of which the last stay.
+            let count = if frame % 2 == 0 { 2 } else { LONGEST };
+            let taken = pieces.take(&begin("hostile", frame, count), NOW);
+            assert_eq!(taken, Ok(("hostile".to_owned(), None)));
+            assert!(pieces.bytes(|one| one.from == "hostile") <= MESSAGE_BYTES_MAX);
+        }
+        let whole = Ok(("honest".to_owned(), Some(message)));
+        assert_eq!(pieces.take(&honest[1], NOW), whole);
+    }
+
+    #[test]
+    fn many_names_together_have_as_much_as_all_may_have_and_push_out_nobody() {
+        let mut pieces = Pieces::default();
+        let message = vec![7; PIECE_BYTES + 1];
+        let honest = cut("honest", 1, &message);
+        assert_eq!(
+            pieces.take(&honest[0], NOW),
+            Ok(("honest".to_owned(), None))
+        );
+        let mut refused = 0;
+        for name in 0..100 {
+            let taken = pieces.take(&begin(&name.to_string(), 1, LONGEST), NOW);
+            refused += usize::from(matches!(taken, Err(WireError::NoRoom { .. })));
+            assert!(pieces.bytes(|_| true) <= UNFINISHED_BYTES_MAX);
+        }
+        assert_eq!(refused, 92, "eight of the longest have room");
+        let whole = Ok(("honest".to_owned(), Some(message)));
+        assert_eq!(pieces.take(&honest[1], NOW), whole);
+        // Of the names nothing more comes: they give way.
+        let later = NOW + 2 * QUIET_MAX;
+        let taken = pieces.take(&begin("honest", 2, LONGEST), later);
+        assert_eq!(taken, Ok(("honest".to_owned(), None)));
+        assert!(pieces.bytes(|_| true) <= UNFINISHED_BYTES_MAX);
+    }
+
+    #[test]
+    fn a_message_has_no_more_pieces_than_it_began_with() {
+        let mut pieces = Pieces::default();
+        assert!(pieces.take(&begin("a", 1, 2), NOW).is_ok());
+        let refused = pieces.take(&begin("a", 1, LONGEST), NOW);
+        assert!(
+            matches!(refused, Err(WireError::Malformed(_))),
+            "{refused:?}"
+        );
+        let name = "a".repeat(PIECE_BYTES + AROUND_BYTES_MAX);
+        let refused = pieces.take(&begin(&name, 1, 2), NOW);
+        assert!(
+            matches!(refused, Err(WireError::Malformed(_))),
+            "{refused:?}"
+        );
+    }
+
+    const NOW: Duration = Duration::from_secs(60);
 }
