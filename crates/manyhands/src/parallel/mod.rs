@@ -100,7 +100,7 @@ pub use sort::{
     Selected, select_nth_unstable, select_nth_unstable_by, sort, sort_by, sort_by_cached_key,
     sort_by_key, sort_unstable, sort_unstable_by, sort_unstable_by_key,
 };
-pub use source::{FromIter, Integer, Producer, Source, chunks, chunks_mut, from_iter, windows};
+pub use source::{FromIter, Producer, Source, chunks, chunks_mut, from_iter, windows};
 pub use spawned::{Spawned, SpawnedLoop, SpawnedLoopHandle, spawn};
 
 /// Calls `body` for each item of a source, in no particular order. A range that ends before it begins is empty, as in the
