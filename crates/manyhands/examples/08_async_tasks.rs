@@ -81,7 +81,7 @@ fn main() {
     // Futures that borrow end before what they borrow.
     let words = ["many", "hands"];
     let letters = std::sync::atomic::AtomicUsize::new(0);
-    task::scope(|scope| {
+    task::scope_blocking(|scope| {
         for word in &words {
             let letters = &letters;
             scope.spawn(async move {

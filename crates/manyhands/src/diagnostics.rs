@@ -14,7 +14,7 @@
 //!
 //! - [`open`] begins to record.
 //! - [`serve`] also listens on a socket for `manyhands inspect`.
-//! - [`watch`] also reports deadlocks and starved runtimes on standard error.
+//! - [`start_watchdog`] also reports deadlocks and starved runtimes on standard error.
 //!
 //! The environment variable `MANYHANDS_INSPECT` does all three if it is neither empty nor `0` when the first runtime is made,
 //! and with the value `control` it calls `allow_control` as well. Recording does not end before the program does.
@@ -110,7 +110,7 @@ pub use crate::inspect::serve::{
 };
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 #[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]
-pub use crate::inspect::{analysis::watchdog::watch, tasks::take::open};
+pub use crate::inspect::{analysis::watchdog::start_watchdog, tasks::take::open};
 
 /// What the last loop of the calling thread did, and what kept it from being faster: two sentences. `None` before the first
 /// loop, and for those that ended before [`open`].

@@ -28,7 +28,7 @@ mod enabled {
                 return;
             }
             opening::open();
-            report("watchdog", watchdog::watch(watchdog::PERIOD));
+            report("watchdog", watchdog::start_watchdog(watchdog::PERIOD));
             #[cfg(unix)]
             {
                 report("socket", server::serve().map(drop));

@@ -81,9 +81,8 @@ pub use error::{CloseReason, RecvError, SendError, TryRecvError, TrySendError};
 pub use options::{ChannelOptions, options};
 pub use receiver::Receiver;
 pub use sender::Sender;
-#[cfg(feature = "futures")]
-pub use sink::SendSink;
-pub use stream::{IntoIter, Iter, RecvStream};
+pub(crate) use stream::IntoIter;
+pub use stream::RecvStream;
 pub use weak_sender::WeakSender;
 pub use when_full::WhenFull;
 

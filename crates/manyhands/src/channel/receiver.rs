@@ -4,7 +4,7 @@ use crate::channel::error::{CloseReason, RecvError, TryRecvError};
 use crate::channel::future::{EndFuture, ReadyFuture, RecvFuture, RecvManyFuture};
 use crate::channel::inner::{ChannelInner, Seen};
 use crate::channel::step::Until;
-use crate::channel::stream::{Iter, RecvStream};
+use crate::channel::stream::RecvStream;
 use crate::channel::thread;
 use futures_core::future::FusedFuture;
 use std::error::Error;
@@ -312,8 +312,8 @@ impl<T> Receiver<T> {
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
     #[doc(alias = "GetConsumingEnumerable")]
-    pub fn iter(&self) -> Iter<'_, T> {
-        Iter { receiver: self }
+    pub fn iter(&self) -> impl Iterator<Item = T> {
+        self.into_iter()
     }
 
     /// Closes the channel from this end: no more items go in, those inside can still be received. Returns

@@ -250,6 +250,12 @@ impl<T> Sender<T> {
 
     /// The channel as a [`Sink`](futures_sink::Sink), which is a sender of its own. Needs the feature `futures`.
     ///
+    /// It holds at most one item, which waits for room. Closing it sends that item, and then drops this sender: the
+    /// channel stays open as long as there are others.
+    ///
+    /// # Panics
+    /// The sink does when an item is passed to it before it is ready, as the rules of `Sink` forbid.
+    ///
     /// # Examples
     /// ```
     /// use futures::{SinkExt, StreamExt};
@@ -264,9 +270,12 @@ impl<T> Sender<T> {
     ///     )
     /// });
     /// ```
+    #[doc(alias = "PollSender")]
     #[cfg(feature = "futures")]
-    pub fn into_sink(self) -> super::SendSink<T> {
-        super::SendSink::new(self)
+    pub fn into_sink(
+        self,
+    ) -> impl futures_sink::Sink<T, Error = SendError<T>> + Unpin + fmt::Debug {
+        super::sink::SendSink::new(self)
     }
 
     /// As [`into_sink`](Self::into_sink), made of a clone.
@@ -286,8 +295,10 @@ impl<T> Sender<T> {
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
     #[cfg(feature = "futures")]
-    pub fn sink(&self) -> super::SendSink<T> {
-        super::SendSink::new(self.clone())
+    pub fn sink(
+        &self,
+    ) -> impl futures_sink::Sink<T, Error = SendError<T>> + Unpin + fmt::Debug + use<T> {
+        self.clone().into_sink()
     }
 
     /// Closes the channel: no more items go in, those inside can still be received. Waiting senders get

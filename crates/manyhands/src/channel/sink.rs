@@ -12,16 +12,8 @@ use std::task::{Context, Poll, ready};
 
 /// A sender as a [`Sink`]; made by [`Sender::sink`] and [`Sender::into_sink`].
 ///
-/// It is a sender of its own. It holds at most one item, which waits for room. Closing it sends that item, and then
-/// drops this sender: the channel stays open as long as there are others.
-///
-/// Example: see [`Sender::into_sink`].
-///
-/// # Panics
-/// When an item is passed to it before it is ready, as the rules of [`Sink`] forbid.
-#[doc(alias = "PollSender")]
-#[must_use = "sinks do nothing unless polled"]
-pub struct SendSink<T> {
+/// It is a sender of its own, and holds at most one item.
+pub(super) struct SendSink<T> {
     /// `None` when this sink is closed.
     sender: Option<Sender<T>>,
     sending: Sending<T>,

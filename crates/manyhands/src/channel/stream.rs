@@ -69,12 +69,10 @@ impl<T> Drop for RecvStream<T> {
 }
 
 /// Receives until the channel is closed and drained, blocking in between; made by [`Receiver::iter`].
-///
-/// Example: see [`Receiver::iter`].
-#[doc(alias = "GetConsumingEnumerable")]
 #[derive(Debug)]
+#[expect(unnameable_types, reason = "it is the iterator of `IntoIterator`")]
 pub struct Iter<'a, T> {
-    pub(super) receiver: &'a Receiver<T>,
+    receiver: &'a Receiver<T>,
 }
 
 impl<T> Iterator for Iter<'_, T> {
@@ -86,20 +84,8 @@ impl<T> Iterator for Iter<'_, T> {
 }
 
 /// As [`Iter`], and owns its receiver; made by `Receiver::into_iter`.
-///
-/// # Examples
-/// ```
-/// let (sender, receiver) = manyhands::channel::unbounded();
-/// (1..=3).try_for_each(|n| sender.send_blocking(n))?;
-/// drop(sender);
-/// let mut sum = 0;
-/// for n in receiver {
-///     sum += n;
-/// }
-/// assert_eq!(sum, 6);
-/// # Ok::<(), manyhands::channel::SendError<u32>>(())
-/// ```
 #[derive(Debug)]
+#[expect(unnameable_types, reason = "as above")]
 pub struct IntoIter<T> {
     receiver: Receiver<T>,
 }
@@ -116,6 +102,20 @@ impl<T> IntoIterator for Receiver<T> {
     type Item = T;
     type IntoIter = IntoIter<T>;
 
+    /// As [`iter`](Self::iter), and owns the receiver.
+    ///
+    /// # Examples
+    /// ```
+    /// let (sender, receiver) = manyhands::channel::unbounded();
+    /// (1..=3).try_for_each(|n| sender.send_blocking(n))?;
+    /// drop(sender);
+    /// let mut sum = 0;
+    /// for n in receiver {
+    ///     sum += n;
+    /// }
+    /// assert_eq!(sum, 6);
+    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
+    /// ```
     fn into_iter(self) -> IntoIter<T> {
         IntoIter { receiver: self }
     }
@@ -126,6 +126,6 @@ impl<'a, T> IntoIterator for &'a Receiver<T> {
     type IntoIter = Iter<'a, T>;
 
     fn into_iter(self) -> Iter<'a, T> {
-        self.iter()
+        Iter { receiver: self }
     }
 }

@@ -151,7 +151,7 @@ programs! {
         let runtime = pool(2, 2);
         let ran = Counts::new(4);
         runtime.install(|| {
-            task::scope(|scope| {
+            task::scope_blocking(|scope| {
                 let ran = &ran;
                 for i in 0..4 {
                     scope.spawn(async move {

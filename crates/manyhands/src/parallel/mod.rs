@@ -48,7 +48,7 @@
 //! Bodies that are futures run in async loops: [`for_each_async`], [`map_async`], [`stream_async`] and similar, which
 //! adapt how many run at once.
 //!
-//! A loop blocks its caller; [`spawn`] runs loops in a task that an async caller awaits, with a handle that says how far
+//! A loop blocks its caller; [`spawn_loop`] runs loops in a task that an async caller awaits, with a handle that says how far
 //! they are, and cancels them.
 //!
 //! # Failures
@@ -100,8 +100,8 @@ pub use sort::{
     Selected, select_nth_unstable, select_nth_unstable_by, sort, sort_by, sort_by_cached_key,
     sort_by_key, sort_unstable, sort_unstable_by, sort_unstable_by_key,
 };
-pub use source::{FromIter, Integer, Producer, Source, chunks, chunks_mut, from_iter, windows};
-pub use spawned::{Spawned, SpawnedLoop, SpawnedLoopHandle, spawn};
+pub use source::{FromIter, Producer, Source, chunks, chunks_mut, from_iter, windows};
+pub use spawned::{Spawned, SpawnedLoop, SpawnedLoopHandle, spawn_loop};
 
 /// Calls `body` for each item of a source, in no particular order. A range that ends before it begins is empty, as in the
 /// standard library.

@@ -44,7 +44,7 @@ use std::task::{Context, Poll, ready};
 /// use manyhands::{cancel::Cancelled, parallel, task};
 ///
 /// async fn lengths(words: Vec<String>) -> Result<Vec<usize>, Cancelled> {
-///     parallel::spawn(move |options| options.map(words, |word| word.len())).await
+///     parallel::spawn_loop(move |options| options.map(words, |word| word.len())).await
 /// }
 /// let words = vec!["many".to_owned(), "hands".to_owned()];
 /// assert_eq!(task::block_on(lengths(words)), Ok(vec![4, 5]));
@@ -55,7 +55,7 @@ use std::task::{Context, Poll, ready};
 /// use manyhands::{cancel::Cancelled, parallel, task};
 ///
 /// let mut numbers: Vec<u64> = (0..1_000).collect();
-/// let doubling = parallel::spawn(move |options| {
+/// let doubling = parallel::spawn_loop(move |options| {
 ///     options.for_each(&mut numbers, |n| *n *= 2)?;
 ///     Ok::<_, Cancelled>(numbers)
 /// });
@@ -70,14 +70,14 @@ use std::task::{Context, Poll, ready};
 #[doc(alias = "rayon::spawn")]
 #[doc(alias = "Task.Run")]
 #[track_caller]
-pub fn spawn<T: Send + 'static>(
+pub fn spawn_loop<T: Send + 'static>(
     body: impl for<'a> FnOnce(Options<'a, Spawned<'a>>) -> T + Send + 'static,
 ) -> SpawnedLoop<T> {
     task::Builder::new().spawn_loop(body)
 }
 
 impl task::Builder {
-    /// As [`parallel::spawn`](spawn), with this name and priority.
+    /// As [`parallel::spawn_loop`](spawn_loop), with this name and priority.
     ///
     /// # Examples
     /// ```
@@ -110,9 +110,9 @@ impl task::Builder {
     }
 }
 
-/// Loops that run in a task; made by [`spawn`]. It gives what the body returns.
+/// Loops that run in a task; made by [`spawn_loop`]. It gives what the body returns.
 ///
-/// Example: see [`spawn`].
+/// Example: see [`spawn_loop`].
 #[must_use = "the loops are cancelled when this is dropped"]
 pub struct SpawnedLoop<T> {
     task: JoinHandle<T>,
@@ -124,7 +124,7 @@ pub struct SpawnedLoop<T> {
 /// # Examples
 /// ```
 /// use manyhands::{parallel, task};
-/// let counting = parallel::spawn(|options| {
+/// let counting = parallel::spawn_loop(|options| {
 ///     let counting = options.for_each(0..u64::MAX, |_| {});
 ///     counting.is_err()
 /// });
@@ -151,7 +151,7 @@ struct Progress {
     done: AtomicU64,
 }
 
-/// The call ends early when the [`spawn`]ed loop that it is in is cancelled, and counts its items.
+/// The call ends early when the loop of [`spawn_loop`] that it is in is cancelled, and counts its items.
 ///
 /// # Examples
 /// ```
@@ -160,7 +160,7 @@ struct Progress {
 /// fn squares(options: Options<'_, Spawned<'_>>) -> Result<Vec<u32>, Cancelled> {
 ///     options.map(0..4, |n| n * n)
 /// }
-/// assert_eq!(manyhands::task::block_on(parallel::spawn(squares)), Ok(vec![0, 1, 4, 9]));
+/// assert_eq!(manyhands::task::block_on(parallel::spawn_loop(squares)), Ok(vec![0, 1, 4, 9]));
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Spawned<'a> {
@@ -175,7 +175,7 @@ impl<'a> Options<'a, Spawned<'a>> {
     /// # Examples
     /// ```
     /// use manyhands::{parallel, query::prelude::*, task};
-    /// let sum = parallel::spawn(|options| {
+    /// let sum = parallel::spawn_loop(|options| {
     ///     (0..1_000_u32).into_par_query().cancellation(options.token()).sum::<u32>()
     /// });
     /// assert_eq!(task::block_on(sum), Ok(499_500));

@@ -133,7 +133,7 @@ pub use source::{
 pub use terminal::async_query::{AsyncQuery, from_stream};
 pub use terminal::find::SingleError;
 pub use terminal::from_query::FromQuery;
-pub use terminal::iterate::{Iter, Stream};
+pub use terminal::iterate::Stream;
 pub use terminal::numbers::Number;
 
 use crate::parallel::Uncancellable;

@@ -24,8 +24,8 @@ pub enum WaitKind {
     ChannelEnd,
     /// The result of a completion.
     Completion,
-    /// The end of a [`task::scope`](crate::task::scope()) or [`task::try_scope`](crate::task::try_scope()). The line is that
-    /// of the call.
+    /// The end of a [`scope_blocking`](crate::task::scope_blocking()) or
+    /// [`try_scope_blocking`](crate::task::try_scope_blocking()). The line is that of the call.
     Scope,
     /// A time.
     Timer,

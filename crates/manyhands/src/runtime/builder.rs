@@ -248,8 +248,8 @@ impl RuntimeBuilder {
     /// reason [`NotStarted`](crate::diagnostics::ThreadChangeReason::NotStarted). After ten seconds without any thread while work
     /// waits, threads that wait in this runtime for a task, a future or a channel panic, unless their wait ends by a
     /// time limit of the library, such as [`recv_timeout_blocking`](crate::channel::Receiver::recv_timeout_blocking). The
-    /// work stays queued. The end of a [`task::scope`](crate::task::scope()) cannot unwind, because its futures borrow, so
-    /// there the process aborts.
+    /// work stays queued. The end of a [`scope_blocking`](crate::task::scope_blocking()) cannot unwind, because its
+    /// futures borrow, so there the process aborts.
     ///
     /// One case goes unseen while the system refuses even the first thread: a thread that waits outside this library,
     /// such as in a channel of the standard library, does not try again, nor does one that slept in a channel of this

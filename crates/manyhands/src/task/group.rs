@@ -242,7 +242,7 @@ impl<T, E> TaskGroup<Result<T, E>> {
     ///     group.spawn(async { "none".parse::<u32>() });
     ///     group.spawn(std::future::pending());
     ///     let error = group.try_wait().await.unwrap_err();
-    ///     assert_eq!(error.index, 1);
+    ///     assert_eq!(error.index(), 1);
     /// });
     /// ```
     #[doc(alias = "try_join_all")]
@@ -258,11 +258,11 @@ impl<T, E> TaskGroup<Result<T, E>> {
                         values.push((index, value));
                         continue;
                     }
-                    Ok(Err(error)) => GroupFailure::Failed(error),
-                    Err(error) => GroupFailure::Ended(error),
+                    Ok(Err(error)) => GroupError::Failed(index, error),
+                    Err(error) => GroupError::Ended(index, error),
                 };
                 if first_failure.is_none() {
-                    first_failure = Some(GroupError { index, failure });
+                    first_failure = Some(failure);
                     self.abort_all();
                 }
             }
@@ -319,44 +319,43 @@ impl<T> Drop for TaskGroup<T> {
     }
 }
 
-/// The first failure of a group, or of a scope.
+/// The first failure of a group, or of a scope: which task failed, in the order of spawning, and how.
 ///
 /// # Examples
 /// ```
-/// use manyhands::task::{self, GroupFailure, TaskGroup};
+/// use manyhands::task::{self, GroupError, TaskGroup};
 /// let mut group = TaskGroup::new();
 /// group.spawn(async { "12".parse::<u8>() });
 /// group.spawn(async { "300".parse::<u8>() });
 /// let error = task::block_on(group.try_wait()).unwrap_err();
-/// assert_eq!(error.index, 1);
-/// assert!(matches!(error.failure, GroupFailure::Failed(_))); // it did not panic
+/// assert_eq!(error.index(), 1);
+/// assert!(matches!(error, GroupError::Failed(1, _))); // it did not panic
 /// ```
 #[derive(Debug)]
-#[non_exhaustive]
-pub struct GroupError<E> {
-    /// The place of the task in the order of spawning.
-    pub index: usize,
-    /// How the task failed.
-    pub failure: GroupFailure<E>,
+pub enum GroupError<E> {
+    /// This task returned an error.
+    Failed(usize, E),
+    /// This task panicked or was cancelled.
+    Ended(usize, JoinError),
 }
 
-/// How a task of a group failed.
-///
-/// Example: see [`GroupError`].
-#[derive(Debug)]
-pub enum GroupFailure<E> {
-    /// It returned an error.
-    Failed(E),
-    /// It panicked or was cancelled.
-    Ended(JoinError),
+impl<E> GroupError<E> {
+    /// The place of the task in the order of spawning.
+    ///
+    /// Example: see [`GroupError`].
+    #[must_use]
+    pub fn index(&self) -> usize {
+        let (Self::Failed(index, _) | Self::Ended(index, _)) = self;
+        *index
+    }
 }
 
 impl<E: fmt::Display> fmt::Display for GroupError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "task {} of the group failed: ", self.index)?;
-        match &self.failure {
-            GroupFailure::Failed(error) => error.fmt(f),
-            GroupFailure::Ended(error) => error.fmt(f),
+        write!(f, "task {} of the group failed: ", self.index())?;
+        match self {
+            Self::Failed(_, error) => error.fmt(f),
+            Self::Ended(_, error) => error.fmt(f),
         }
     }
 }
@@ -365,9 +364,9 @@ impl<E: fmt::Display> fmt::Display for GroupError<E> {
 impl<E: fmt::Debug + fmt::Display> Error for GroupError<E> {
     /// The [`JoinError`] of a task that panicked or was cancelled.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match &self.failure {
-            GroupFailure::Failed(_) => None,
-            GroupFailure::Ended(error) => Some(error),
+        match self {
+            Self::Failed(..) => None,
+            Self::Ended(_, error) => Some(error),
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! # Why borrowing is sound
 //! Each future is wrapped in a [`Member`], whose last field, dropped after the future, decrements the count.
-//! [`scope`] does not return, nor unwind, before the count is zero. Members return no result that could
+//! [`scope_blocking`] does not return, nor unwind, before the count is zero. Members return no result that could
 //! outlive that. The rest of a cell, held by wakers or the scope's handles, borrows nothing.
 //!
 //! Not here: futures that can fail (`try_scope.rs`), that borrow nothing (`group.rs`), closures that borrow
@@ -21,9 +21,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// Spawns futures that may borrow everything that outlives the scope. Made by [`scope`].
+/// Spawns futures that may borrow everything that outlives the scope. Made by [`scope_blocking`].
 ///
-/// Example: see [`scope`].
+/// Example: see [`scope_blocking`].
 #[derive(Debug)]
 pub struct TaskScope<'scope, 'env: 'scope> {
     state: Arc<State>,
@@ -53,7 +53,7 @@ struct Tasks {
 /// Runs `body`, which may spawn futures that borrow, and returns when all of them have ended.
 ///
 /// The futures run as tasks of the current runtime, and may spawn more of the same scope. If they can fail,
-/// [`try_scope`](super::try_scope()) cancels the others at the first failure.
+/// [`try_scope_blocking`](super::try_scope_blocking()) cancels the others at the first failure.
 ///
 /// # Blocking
 /// At its end the caller waits for the futures as [`block_on`](super::block_on) does. If the runtime may not
@@ -72,7 +72,7 @@ struct Tasks {
 /// use manyhands::task;
 /// let words = ["many", "hands"];
 /// let lengths = std::sync::Mutex::new(0);
-/// task::scope(|scope| {
+/// task::scope_blocking(|scope| {
 ///     for word in &words {
 ///         scope.spawn(async {
 ///             task::yield_now().await;
@@ -85,7 +85,7 @@ struct Tasks {
 ///
 /// A value made inside `body` cannot be borrowed, because a future may outlive it:
 /// ```compile_fail,E0373
-/// manyhands::task::scope(|scope| {
+/// manyhands::task::scope_blocking(|scope| {
 ///     let inside = 1;
 ///     scope.spawn(async { println!("{inside}") });
 /// });
@@ -93,7 +93,9 @@ struct Tasks {
 #[doc(alias = "AttachedToParent")]
 #[doc(alias = "scope_async")]
 #[cfg_attr(feature = "inspect", track_caller)]
-pub fn scope<'env, R>(body: impl for<'scope> FnOnce(&'scope TaskScope<'scope, 'env>) -> R) -> R {
+pub fn scope_blocking<'env, R>(
+    body: impl for<'scope> FnOnce(&'scope TaskScope<'scope, 'env>) -> R,
+) -> R {
     let scope = TaskScope::new();
     scope.run(SetWait::All, || body(&scope))
 }
@@ -142,7 +144,7 @@ impl<'scope> TaskScope<'scope, '_> {
     /// A task, and a short lock to keep its handle. Does not block.
     ///
     /// # Panics
-    /// A panic of `future` is resumed at the end of the [`scope`].
+    /// A panic of `future` is resumed at the end of the [`scope_blocking`].
     ///
     /// # Examples
     /// ```
@@ -150,7 +152,7 @@ impl<'scope> TaskScope<'scope, '_> {
     /// use std::sync::Mutex;
     /// let words = ["many", "hands"];
     /// let lengths = Mutex::new(Vec::new());
-    /// task::scope(|tasks| {
+    /// task::scope_blocking(|tasks| {
     ///     for word in &words {
     ///         tasks.spawn(async { lengths.lock().unwrap().push(word.len()) });
     ///     }
@@ -179,7 +181,7 @@ impl<'scope> TaskScope<'scope, '_> {
     /// # Examples
     /// ```
     /// use manyhands::task;
-    /// let ran = task::scope(|tasks| {
+    /// let ran = task::scope_blocking(|tasks| {
     ///     tasks.spawn(std::future::pending());
     ///     tasks.abort_all();
     ///     "the end"

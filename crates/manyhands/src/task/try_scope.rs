@@ -7,14 +7,14 @@ use crate::recording::SetWait;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, lock};
 use crate::task::cell::Failure;
-use crate::task::{GroupError, GroupFailure, JoinError, TaskScope};
+use crate::task::{GroupError, JoinError, TaskScope};
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
 
-/// Spawns futures that may fail, and borrow everything that outlives the scope. Made by [`try_scope`].
+/// Spawns futures that may fail, and borrow everything that outlives the scope. Made by [`try_scope_blocking`].
 ///
-/// Example: see [`try_scope`].
+/// Example: see [`try_scope_blocking`].
 #[derive(Debug)]
 pub struct TryTaskScope<'scope, 'env: 'scope, E> {
     scope: TaskScope<'scope, 'env>,
@@ -22,18 +22,18 @@ pub struct TryTaskScope<'scope, 'env: 'scope, E> {
     first_failure: Mutex<Option<GroupError<E>>>,
 }
 
-/// As [`scope`](super::scope()), with futures that can fail: at the first failure the others are cancelled.
+/// As [`scope_blocking`](super::scope_blocking()), with futures that can fail: at the first failure the others are cancelled.
 /// It still returns only when all of them have ended.
 ///
 /// # Blocking
-/// As [`scope`](super::scope()).
+/// As [`scope_blocking`](super::scope_blocking()).
 ///
 /// # Errors
 /// [`GroupError`]: the first failure. A future that panics fails, as does one that is cancelled, by
 /// [`TryTaskScope::abort_all`] or because the runtime is shut down.
 ///
 /// # Panics
-/// If `body` does; the futures are cancelled and ended first. In a simulation, as [`scope`](super::scope()).
+/// If `body` does; the futures are cancelled and ended first. In a simulation, as [`scope_blocking`](super::scope_blocking()).
 ///
 /// # Examples
 /// ```
@@ -41,7 +41,7 @@ pub struct TryTaskScope<'scope, 'env: 'scope, E> {
 /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// let sum = AtomicU32::new(0);
 /// let add = |texts: [&'static str; 2]| {
-///     task::try_scope(|scope| {
+///     task::try_scope_blocking(|scope| {
 ///         for text in texts {
 ///             scope.spawn(async {
 ///                 sum.fetch_add(text.parse()?, Relaxed);
@@ -52,11 +52,11 @@ pub struct TryTaskScope<'scope, 'env: 'scope, E> {
 /// };
 /// assert!(add(["40", "2"]).is_ok());
 /// assert_eq!(sum.load(Relaxed), 42);
-/// assert_eq!(add(["1", "none"]).unwrap_err().index, 1);
+/// assert_eq!(add(["1", "none"]).unwrap_err().index(), 1);
 /// ```
 #[doc(alias = "try_join_all")]
 #[cfg_attr(feature = "inspect", track_caller)]
-pub fn try_scope<'env, R, E>(
+pub fn try_scope_blocking<'env, R, E>(
     body: impl for<'scope> FnOnce(&'scope TryTaskScope<'scope, 'env, E>) -> R,
 ) -> Result<R, GroupError<E>> {
     let scope = TryTaskScope {
@@ -81,7 +81,7 @@ impl<'scope, E: Send> TryTaskScope<'scope, '_, E> {
     /// use manyhands::task;
     /// use std::num::ParseIntError;
     /// let mut numbers = vec![0; 2];
-    /// let parsed = task::try_scope(|tasks| {
+    /// let parsed = task::try_scope_blocking(|tasks| {
     ///     for (number, text) in numbers.iter_mut().zip(["40", "2"]) {
     ///         tasks.spawn(async move {
     ///             *number = text.parse()?;
@@ -101,16 +101,17 @@ impl<'scope, E: Send> TryTaskScope<'scope, '_, E> {
         let index = self.spawned.fetch_add(1, Ordering::Relaxed);
         let member = Member {
             scope: self,
-            index,
-            failure: Some(GroupFailure::Ended(JoinError(Failure::Cancelled))),
+            failure: Some(GroupError::Ended(index, JoinError(Failure::Cancelled))),
         };
         self.scope.spawn(async move {
             let mut future = pin!(future);
             let ended = poll_fn(|context| match catch(|| future.as_mut().poll(context)) {
-                Ok(polled) => polled.map(|result| result.map_err(GroupFailure::Failed)),
+                Ok(polled) => {
+                    polled.map(|result| result.map_err(|error| GroupError::Failed(index, error)))
+                }
                 Err(payload) => {
                     let panicked = Failure::Panicked(PanicPayload::new(payload));
-                    Poll::Ready(Err(GroupFailure::Ended(JoinError(panicked))))
+                    Poll::Ready(Err(GroupError::Ended(index, JoinError(panicked))))
                 }
             });
             member.end(ended.await);
@@ -124,13 +125,13 @@ impl<E> TryTaskScope<'_, '_, E> {
     ///
     /// # Examples
     /// ```
-    /// use manyhands::task::{self, GroupFailure};
-    /// let error = task::try_scope(|tasks| {
+    /// use manyhands::task::{self, GroupError};
+    /// let error = task::try_scope_blocking(|tasks| {
     ///     tasks.spawn(std::future::pending::<Result<(), ()>>());
     ///     tasks.abort_all();
     /// })
     /// .unwrap_err();
-    /// let GroupFailure::Ended(ended) = error.failure else { panic!("it never ends by itself") };
+    /// let GroupError::Ended(0, ended) = error else { panic!("it never ends by itself") };
     /// assert!(ended.is_cancelled());
     /// ```
     #[doc(alias = "cancel")]
@@ -142,13 +143,12 @@ impl<E> TryTaskScope<'_, '_, E> {
 /// One future of the scope.
 struct Member<'scope, 'env, E> {
     scope: &'scope TryTaskScope<'scope, 'env, E>,
-    index: usize,
     /// The failure to record if it were dropped now.
-    failure: Option<GroupFailure<E>>,
+    failure: Option<GroupError<E>>,
 }
 
 impl<E> Member<'_, '_, E> {
-    fn end(mut self, result: Result<(), GroupFailure<E>>) {
+    fn end(mut self, result: Result<(), GroupError<E>>) {
         self.failure = result.err();
     }
 }
@@ -160,8 +160,7 @@ impl<E> Drop for Member<'_, '_, E> {
         };
         let mut first_failure = lock(&self.scope.first_failure);
         if first_failure.is_none() {
-            let index = self.index;
-            *first_failure = Some(GroupError { index, failure });
+            *first_failure = Some(failure);
             drop(first_failure);
             self.scope.abort_all();
         }

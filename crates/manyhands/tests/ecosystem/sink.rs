@@ -10,7 +10,8 @@ fn a_stream_is_sent_through_little_room_and_the_channel_ends_with_its_last_sink(
     for capacity in [0, 1, 3] {
         let received = as_task(async move {
             let (sender, receiver) = channel::bounded(capacity);
-            let mut sinks = [sender.sink(), sender.into_sink()];
+            let mut sinks = [sender.sink(), sender.sink()];
+            drop(sender);
             let sending = task::spawn(async move {
                 for (sink, start) in sinks.iter_mut().zip([0, 50]) {
                     let mut items = stream::iter((start..start + 50).map(Ok));

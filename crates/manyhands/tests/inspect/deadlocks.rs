@@ -179,7 +179,7 @@ fn a_scope_whose_task_waits_for_the_task_of_the_scope_is_a_deadlock() {
     diagnostics::open();
     let (to_child, handles) = channel::bounded::<JoinHandle<()>>(1);
     let opener = task::Builder::new().name("scope: opener").run(move || {
-        task::scope(|scope| {
+        task::scope_blocking(|scope| {
             scope.spawn(async { drop(handles.recv().await.unwrap().await) });
         });
     });
@@ -195,7 +195,7 @@ fn a_scope_whose_task_waits_for_the_task_of_the_scope_is_a_deadlock() {
     assert_waits_at(
         opener,
         (file!(), include_str!("deadlocks.rs")),
-        &["task::scope(|scope| {"],
+        &["task::scope_blocking(|scope| {"],
     );
 }
 
@@ -206,7 +206,7 @@ fn a_scope_with_a_stuck_task_is_none_while_the_failure_of_another_one_can_cancel
     let (fail, failures) = channel::bounded::<u32>(1);
     let (opener_ends, ends) = channel::bounded::<Option<u32>>(1);
     let opener = task::Builder::new().name("cancelled: opener").run(move || {
-        let scope = task::try_scope(|scope| {
+        let scope = task::try_scope_blocking(|scope| {
             scope.spawn(async {
                 drop(handles.recv().await.unwrap().await);
                 Ok(())
@@ -214,11 +214,8 @@ fn a_scope_with_a_stuck_task_is_none_while_the_failure_of_another_one_can_cancel
             scope.spawn(async { Err(failures.recv().await.unwrap()) });
         });
         let failure = match scope {
-            Err(error) => match error.failure {
-                task::GroupFailure::Failed(number) => Some(number),
-                _ => None,
-            },
-            Ok(()) => None,
+            Err(task::GroupError::Failed(_, number)) => Some(number),
+            _ => None,
         };
         opener_ends.send_blocking(failure).unwrap();
     });
@@ -470,7 +467,7 @@ fn scopes_and_groups_that_come_and_go_are_no_deadlock() {
     });
     let by_scopes = task::Builder::new().name("churn: scopes").run(|| {
         for n in 0..2_000 {
-            task::scope(|scope| {
+            task::scope_blocking(|scope| {
                 for _ in 0..2 {
                     scope.spawn(async move { drop(task::spawn(async move { n }).await) });
                 }

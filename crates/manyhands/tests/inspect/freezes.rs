@@ -295,7 +295,7 @@ fn who_waits_for_a_frozen_task_waits_until_it_is_thawed() {
     let all = spawn("frozen: all", task::when_all([alone]));
     let (to_scope, of_scope) = channel::unbounded::<u32>();
     let scope = task::Builder::new().name("frozen: scope").run(move || {
-        task::scope(|scope| {
+        task::scope_blocking(|scope| {
             scope.spawn(async { drop(of_scope.recv().await) });
         });
     });

@@ -460,13 +460,13 @@ fn the_end_of_a_scope_and_a_completion_that_block_are_shown_on_the_line_of_the_c
     let scoped = receiver.clone();
     let scope = task::Builder::new().name("end: scope").run(move || {
         let mut received = None;
-        task::scope(|scope| scope.spawn(async { received = scoped.recv().await.ok() }));
+        task::scope_blocking(|scope| scope.spawn(async { received = scoped.recv().await.ok() }));
         received
     });
     let completed = task::Builder::new().name("end: completion");
     let completed = completed.run(move || completion.wait_blocking().unwrap());
     let listed = end_of(WaitKind::Scope, "end: scope");
-    assert_waits_at(&listed, HERE, &["task::scope(|scope| scope.spawn"]);
+    assert_waits_at(&listed, HERE, &["task::scope_blocking(|scope| scope.spawn"]);
     assert_eq!(listed.waits[0].kind.to_string(), "the end of a scope");
     let listed = end_of(WaitKind::Completion, "end: completion");
     assert_waits_at(&listed, HERE, &["completion.wait_blocking()"]);

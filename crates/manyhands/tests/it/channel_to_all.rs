@@ -4,7 +4,7 @@ use crate::support::within;
 use futures::executor::block_on;
 use futures::future::FutureExt;
 use futures::stream::{FusedStream, StreamExt};
-use manyhands::channel::broadcast::{Lagged, RecvError, TryRecvError};
+use manyhands::channel::broadcast::{RecvError, TryRecvError};
 use manyhands::channel::{self, SendError};
 use std::error::Error;
 use std::sync::Arc;
@@ -189,7 +189,8 @@ fn streams_get_every_item_or_hear_how_many_are_lost_and_end_with_the_channel() {
                             assert_eq!(item, next);
                             next + 1
                         }
-                        Err(Lagged(lost)) => next + lost,
+                        Err(RecvError::Lagged(lost)) => next + lost,
+                        Err(RecvError::Closed(_)) => unreachable!("a stream ends then"),
                     }))
                 })
             })

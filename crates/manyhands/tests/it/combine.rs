@@ -4,7 +4,7 @@ use crate::support::{
     LIMIT_SECS, Ledger, WORKERS, blow, message_of, on_each_runtime, on_runtime, panics_of, receive,
     wait_until, within,
 };
-use manyhands::task::{self, GroupError, GroupFailure, JoinError, JoinHandle, TaskGroup};
+use manyhands::task::{self, GroupError, JoinError, JoinHandle, TaskGroup};
 use manyhands::{Runtime, cancel, channel};
 use std::error::Error;
 use std::future::{pending, poll_fn, ready};
@@ -229,7 +229,7 @@ fn a_group_gathers_everything_or_stops_at_the_first_failure() {
                 }
                 let error = group.try_wait().await.map(|_: Vec<()>| ()).unwrap_err();
                 assert_eq!(error.to_string(), "task 4 of the group failed: four");
-                assert!(matches!(error.failure, GroupFailure::Failed("four")));
+                assert!(matches!(error, GroupError::Failed(4, "four")));
                 ledger.assert_settled();
             });
         });
@@ -261,7 +261,7 @@ fn futures_of_a_task_scope_end_before_it_does() {
         runtime.install(|| {
             let texts: Vec<String> = (0..100).map(|i| i.to_string()).collect();
             let total = AtomicUsize::new(0);
-            let value = task::scope(|scope| {
+            let value = task::scope_blocking(|scope| {
                 for text in &texts {
                     let total = &total;
                     scope.spawn(async move {
@@ -285,7 +285,7 @@ fn a_panic_in_a_task_scope_goes_on_when_all_have_ended() {
         runtime.install(|| {
             let ended = Mutex::new(Vec::new());
             let panics = panics_of(|| {
-                task::scope(|scope| {
+                task::scope_blocking(|scope| {
                     for i in 0..4 {
                         let ended = &ended;
                         scope.spawn(async move {
@@ -301,7 +301,7 @@ fn a_panic_in_a_task_scope_goes_on_when_all_have_ended() {
             assert_eq!(panics.len(), 2);
             assert_eq!(ended.lock().unwrap().len(), 4);
             let panics = panics_of(|| {
-                task::scope(|scope| {
+                task::scope_blocking(|scope| {
                     scope.spawn(async { drop(ended.lock().unwrap()) });
                     scope.spawn(pending());
                     blow("body")
@@ -318,7 +318,7 @@ fn the_first_failure_cancels_the_others_of_a_task_scope_which_ends_after_them() 
         runtime.install(|| {
             let ledger = Ledger::new(40);
             let text = String::from("no");
-            let error = task::try_scope(|scope| {
+            let error = task::try_scope_blocking(|scope| {
                 for (i, thing) in ledger.make_all().into_iter().enumerate() {
                     let text = &text;
                     scope.spawn(async move {
@@ -335,8 +335,8 @@ fn the_first_failure_cancels_the_others_of_a_task_scope_which_ends_after_them() 
             });
             assert_eq!(ledger.count_dropped(), 40);
             let error = error.unwrap_err();
-            assert_eq!(error.index, 20);
-            assert!(matches!(error.failure, GroupFailure::Failed("no")));
+            assert_eq!(error.index(), 20);
+            assert!(matches!(error, GroupError::Failed(20, "no")));
             assert_eq!(error.to_string(), "task 20 of the group failed: no");
         });
     });
@@ -347,7 +347,7 @@ fn a_task_scope_without_failure_gives_the_value_of_its_body() {
     on_each_runtime(|runtime| {
         runtime.install(|| {
             let total = AtomicUsize::new(0);
-            let value = task::try_scope(|scope| {
+            let value = task::try_scope_blocking(|scope| {
                 for _ in 0..100 {
                     let total = &total;
                     scope.spawn(async move {
@@ -370,27 +370,27 @@ fn a_task_scope_without_failure_gives_the_value_of_its_body() {
 fn panics_and_cancellations_are_failures_of_a_task_scope() {
     on_each_runtime(|runtime| {
         runtime.install(|| {
-            let panicked = task::try_scope(|scope| {
+            let panicked = task::try_scope_blocking(|scope| {
                 scope.spawn(pending::<Result<(), String>>());
                 scope.spawn(async { blow("future") });
             });
             let panicked = panicked.unwrap_err();
-            assert_eq!(panicked.index, 1);
+            assert_eq!(panicked.index(), 1);
             let cause = panicked.source().and_then(|cause| cause.downcast_ref());
             assert!(cause.is_some_and(JoinError::is_panic));
-            let GroupFailure::Ended(error) = panicked.failure else {
+            let GroupError::Ended(_, error) = panicked else {
                 panic!("the future gave no error");
             };
             assert_eq!(message_of(&error.try_into_panic().unwrap()), "future");
 
-            let cancelled = task::try_scope(|scope| {
+            let cancelled = task::try_scope_blocking(|scope| {
                 scope.spawn(pending::<Result<(), String>>());
                 scope.abort_all();
             });
             assert!(is_cancelled(&cancelled.unwrap_err()));
 
             let panics = panics_of(|| {
-                task::try_scope(|scope| {
+                task::try_scope_blocking(|scope| {
                     scope.spawn(pending::<Result<(), String>>());
                     blow("body")
                 })
@@ -408,7 +408,7 @@ fn futures_of_a_task_scope_that_a_shutdown_drops_have_failed() {
             let (sender, receiver) = mpsc::channel();
             let waiting = runtime.install(|| {
                 task::run(move || {
-                    task::try_scope(|scope| {
+                    task::try_scope_blocking(|scope| {
                         scope.spawn(async move {
                             sender.send(()).unwrap();
                             pending::<Result<(), String>>().await
@@ -424,7 +424,7 @@ fn futures_of_a_task_scope_that_a_shutdown_drops_have_failed() {
 }
 
 fn is_cancelled(error: &GroupError<String>) -> bool {
-    matches!(&error.failure, GroupFailure::Ended(error) if error.is_cancelled())
+    matches!(error, GroupError::Ended(_, error) if error.is_cancelled())
 }
 
 #[test]

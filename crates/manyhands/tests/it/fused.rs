@@ -52,7 +52,7 @@ fn what_is_ready_at_its_first_poll_is_over_after_it() {
             assert!(!handle.is_terminated());
             assert!(task::block_on(&mut *handle).is_ok() && handle.is_terminated());
         }
-        let mut loops = parallel::spawn(|options| options.map(0..4, |n| n * n));
+        let mut loops = parallel::spawn_loop(|options| options.map(0..4, |n| n * n));
         assert!(!loops.is_terminated());
         assert_eq!(task::block_on(&mut loops), Ok(vec![0, 1, 4, 9]));
         assert!(loops.is_terminated());

@@ -111,7 +111,7 @@ fn in_forked_children() {
     assert_refused(|| scope(|scope| scope.spawn(|_| ())));
     assert_refused(|| parallel::invoke((|| (), || ())));
     assert_refused(|| task::block_on(pending::<()>()));
-    assert_refused(|| task::scope(|scope| scope.spawn(async {})));
+    assert_refused(|| task::scope_blocking(|scope| scope.spawn(async {})));
     assert_refused(|| Runtime::builder().build());
     let handle = runtime.handle();
     assert_refused(|| handle.run(|| ()));
@@ -272,7 +272,7 @@ fn use_everything() -> usize {
     let (a, b) = join(|| 1, || 1);
     add(a + b);
     scope(|scope| scope.spawn(|_| add(1)));
-    task::scope(|scope| scope.spawn(async { add(1) }));
+    task::scope_blocking(|scope| scope.spawn(async { add(1) }));
     add(task::run(|| 1).join().unwrap());
     add(task::spawn(async { 1 }).join().unwrap());
     add(task::block_on(async {

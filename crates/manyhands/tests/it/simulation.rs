@@ -281,10 +281,10 @@ fn calls_that_would_wait_in_a_simulation_panic_and_others_work() {
         let error = in_task.unwrap().unwrap_err();
         assert_eq!(message_of(&error.try_into_panic().unwrap()), REFUSED);
     };
-    refused(|| task::scope(|scope| scope.spawn(async {})));
-    refused(|| task::scope(|_| ()));
+    refused(|| task::scope_blocking(|scope| scope.spawn(async {})));
+    refused(|| task::scope_blocking(|_| ()));
     refused(|| {
-        drop(task::try_scope(|scope| {
+        drop(task::try_scope_blocking(|scope| {
             scope.spawn(async { Err::<(), ()>(()) });
         }));
     });

@@ -24,7 +24,7 @@ const ITEMS: usize = 500;
 fn a_spawned_loop_gives_what_its_body_returns_and_counts_the_items_of_each_kind_of_loop() {
     on_each_runtime(|runtime| {
         let _entered = runtime.enter();
-        let looping = parallel::spawn(|options| {
+        let looping = parallel::spawn_loop(|options| {
             let mut numbers = options.map(0..1_000_u64, |n| n + 1)?;
             options.for_each(&mut numbers, |n| *n *= 2)?;
             let sum = options.map_reduce(&numbers, |n| *n, |a, b| a + b)?;
@@ -52,7 +52,7 @@ fn the_caller_goes_on_while_the_loop_runs_and_sees_its_progress() {
         let _entered = runtime.enter();
         let board = Arc::new(Board::new(1));
         let gate = Arc::clone(&board);
-        let mut looping = parallel::spawn(move |options| {
+        let mut looping = parallel::spawn_loop(move |options| {
             let alone = options.degree_of_parallelism(1).unwrap();
             alone.for_each(from_iter(0..10).unbuffered(), |i| {
                 if i == 5 {
@@ -79,7 +79,7 @@ fn a_cancellation_at_any_item_ends_the_loop_and_drops_each_item_once() {
             let (items, results) = (Ledger::new(ITEMS), Ledger::new(ITEMS));
             let (things, made) = (items.make_all(), Arc::clone(&results));
             let (send, receiver) = mpsc::channel();
-            let looping = parallel::spawn(move |options| {
+            let looping = parallel::spawn_loop(move |options| {
                 let handle: parallel::SpawnedLoopHandle = receive(&receiver);
                 options.map(things, |thing: Counted| {
                     busy_micros(2);
@@ -108,7 +108,7 @@ fn a_loop_that_is_dropped_while_it_runs_begins_no_more_items() {
         let begun = Arc::new(AtomicUsize::new(0));
         let (count, board) = (Arc::clone(&begun), Arc::new(Board::new(2)));
         let gates = Arc::clone(&board);
-        let looping = parallel::spawn(move |options| {
+        let looping = parallel::spawn_loop(move |options| {
             options.for_each(things, |_| {
                 count.fetch_add(1, Ordering::SeqCst);
                 gates.happens(0);
@@ -133,7 +133,7 @@ fn a_loop_that_is_dropped_before_it_begins_never_does() {
         .run(async {
             let items = Ledger::new(10);
             let things = items.make_all();
-            let looping = parallel::spawn(move |_| {
+            let looping = parallel::spawn_loop(move |_| {
                 drop(things);
                 blow("begun");
             });
@@ -150,7 +150,7 @@ fn a_loop_that_is_dropped_before_it_begins_never_does() {
 fn a_loop_that_is_cancelled_before_it_begins_runs_no_item_and_its_body_says_so() {
     Simulation::new(1)
         .run(async {
-            let looping = parallel::spawn(|options| {
+            let looping = parallel::spawn_loop(|options| {
                 let plain = options.for_each(0..10, |_| blow("item"));
                 let failing = options.try_map(0..10, |_| Err::<(), _>("item"));
                 assert!(failing.unwrap_err().cancelled().is_some());
@@ -173,7 +173,7 @@ fn panics_of_the_items_and_of_the_body_resume_where_the_loop_is_awaited() {
         for at in [0, 60, ITEMS - 1] {
             let items = Ledger::new(ITEMS);
             let things = items.make_all();
-            let looping = parallel::spawn(move |options| {
+            let looping = parallel::spawn_loop(move |options| {
                 options.map(things, |thing: Counted| {
                     busy_micros(2);
                     if thing.id == at {
@@ -187,7 +187,7 @@ fn panics_of_the_items_and_of_the_body_resume_where_the_loop_is_awaited() {
             items.assert_settled();
         }
         let both = Arc::new(Board::new(2));
-        let looping = parallel::spawn(move |options| {
+        let looping = parallel::spawn_loop(move |options| {
             options.invoke([0, 1].map(|index| {
                 let both = Arc::clone(&both);
                 move || {
@@ -204,8 +204,9 @@ fn panics_of_the_items_and_of_the_body_resume_where_the_loop_is_awaited() {
 
 #[test]
 fn errors_come_with_their_positions() {
-    let looping =
-        parallel::spawn(|options| options.try_map(["1", "x", "3"], |text| text.parse::<i32>()));
+    let looping = parallel::spawn_loop(|options| {
+        options.try_map(["1", "x", "3"], |text| text.parse::<i32>())
+    });
     let failures = task::block_on(looping).unwrap_err();
     assert!(failures.errors().map(|(at, _)| at).eq([1]));
 }
@@ -223,7 +224,7 @@ fn awaiting_a_loop_whose_runtime_was_shut_down_before_it_began_panics() {
             });
         });
         board.wait_for(0);
-        let looping = runtime.install(|| parallel::spawn(|_| blow("begun")));
+        let looping = runtime.install(|| parallel::spawn_loop(|_| blow("begun")));
         let handle = looping.handle();
         let ending = std::thread::spawn(move || drop(runtime));
         wait_until("the loop was dropped", || {
@@ -288,7 +289,7 @@ fn a_loop_is_awaited_beside_a_timer_on_one_thread() {
     for seed in 0..10 {
         Simulation::new(seed)
             .run(async {
-                let mut looping = parallel::spawn(squares);
+                let mut looping = parallel::spawn_loop(squares);
                 let mut late = Box::pin(time::sleep(Duration::from_millis(1)));
                 let first = poll_fn(|context| {
                     if let Poll::Ready(squares) = Pin::new(&mut looping).poll(context) {
@@ -311,7 +312,7 @@ fn a_loop_runs_where_it_was_spawned() {
         let runtime = named.build().unwrap();
         let name = || std::thread::current().name().map(str::to_owned);
         let spawned =
-            runtime.install(|| parallel::spawn(move |options| options.map(0..50, |_| name())));
+            runtime.install(|| parallel::spawn_loop(move |options| options.map(0..50, |_| name())));
         let names = task::block_on(spawned).unwrap();
         assert!(names.iter().all(|name| name.as_deref() == Some("chosen")));
     });

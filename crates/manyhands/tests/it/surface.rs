@@ -305,10 +305,13 @@ const _: fn(&channel::Sender<Cell<u8>>, &channel::Receiver<Cell<u8>>) = |sender,
     can_be_sent(&receiver.recv());
     can_be_sent(&receiver.recv_many(&mut received, 1));
     can_be_sent(&receiver.wait_drained());
+    can_be_sent(&receiver.iter());
 };
 const _: fn(&mut broadcast::Receiver<u8>, &mut watch::Receiver<u8>) = |broadcast, watch| {
     can_be_sent(&broadcast.recv());
+    can_be_sent(&broadcast.stream());
     can_be_sent(&watch.changed());
+    can_be_sent(&watch.stream());
     can_be_sent(&watch.wait_for(|n| *n == 1));
 };
 
@@ -335,14 +338,11 @@ const _: () = {
     is_cloned::<channel::WeakSender<Cell<u8>>>();
     is_printed::<channel::WeakSender<Cell<u8>>>();
     is_unpinned::<channel::RecvStream<PhantomPinned>>();
-    is_unpinned::<broadcast::RecvStream<PhantomPinned>>();
-    is_unpinned::<watch::ChangedStream<PhantomPinned>>();
     is_error::<channel::SendError<u8>>();
     is_error::<channel::TrySendError<u8>>();
     is_error::<channel::RecvError>();
     is_error::<channel::TryRecvError>();
     is_error::<broadcast::RecvError>();
-    is_error::<broadcast::Lagged>();
     is_error::<broadcast::TryRecvError>();
     is_sent::<channel::ChannelOptions<Cell<u8>>>();
 };

@@ -252,7 +252,9 @@ fn bodies_states_and_sources_that_panic_with_anything_keep_no_worker() {
                     manyhands::scope(|scope| (0..9).for_each(|_| scope.spawn(|_| throw(times))));
                 }));
                 keep(panics_of(|| {
-                    task::scope(|scope| (0..9).for_each(|_| scope.spawn(async { throw(times) })));
+                    task::scope_blocking(|scope| {
+                        (0..9).for_each(|_| scope.spawn(async { throw(times) }));
+                    });
                 }));
             }
             assert_eq!(task::run(|| 7).join().unwrap(), 7);

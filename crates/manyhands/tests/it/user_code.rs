@@ -154,7 +154,7 @@ fn forks_and_closures_of_scopes_wait_where_they_run() {
         join(wait_for_a_task, wait_for_a_task);
         scope(|s| (0..4).for_each(|_| s.spawn(|_| wait_for_a_task())));
         parallel::invoke((wait_for_a_task, wait_for_a_task));
-        task::scope(|s| (0..4).for_each(|_| s.spawn(async { wait_for_a_task() })));
+        task::scope_blocking(|s| (0..4).for_each(|_| s.spawn(async { wait_for_a_task() })));
     });
 }
 

@@ -5,7 +5,7 @@ use crate::delays::random::Random;
 use crate::table::{Area, Kind};
 use crate::world::World;
 use futures::StreamExt;
-use manyhands::channel::broadcast::{Lagged, Receiver, RecvError, Sender, TryRecvError as NotYet};
+use manyhands::channel::broadcast::{Receiver, RecvError, Sender, TryRecvError as NotYet};
 use manyhands::channel::{self, TryRecvError};
 use manyhands::task;
 use std::sync::Arc;
@@ -139,7 +139,8 @@ fn streams(random: &mut Random, _: &World) {
                 while let Some(item) = stream.next().await {
                     match item {
                         Ok(thing) => got.item(thing.number()),
-                        Err(Lagged(count)) => got.lost(count),
+                        Err(RecvError::Lagged(count)) => got.lost(count),
+                        Err(RecvError::Closed(_)) => unreachable!("a stream ends then"),
                     }
                 }
                 got

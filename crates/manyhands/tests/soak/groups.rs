@@ -4,7 +4,7 @@ use crate::counted::{Tally, Thing, Visits};
 use crate::delays::random::Random;
 use crate::table::{Area, Kind};
 use crate::world::{Load, Planned, World, planned, planned_panics};
-use manyhands::task::{self, GroupFailure, JoinHandle, TaskGroup};
+use manyhands::task::{self, GroupError, JoinHandle, TaskGroup};
 use manyhands::time;
 use std::sync::Arc;
 use std::thread;
@@ -140,10 +140,10 @@ fn try_wait(random: &mut Random, _: &World) {
     match task::block_on(group.try_wait()) {
         Ok(things) => assert!(at >= len && things.iter().map(Thing::number).eq(0..len)),
         Err(error) => {
-            assert_eq!(error.index as u64, at);
-            match error.failure {
-                GroupFailure::Failed(thing) => assert!(!panics && thing.number() == at),
-                GroupFailure::Ended(error) => {
+            assert_eq!(error.index() as u64, at);
+            match error {
+                GroupError::Failed(_, thing) => assert!(!panics && thing.number() == at),
+                GroupError::Ended(_, error) => {
                     assert_eq!(planned(error.try_into_panic().expect("it panicked")), at);
                 }
             }
@@ -185,7 +185,7 @@ fn dropped(random: &mut Random, _: &World) {
 fn borrowing(random: &mut Random, _: &World) {
     let (load, len) = (Load::random(random), random.below(60));
     let visits = Visits::new(2 * len);
-    let result = task::scope(|scope| {
+    let result = task::scope_blocking(|scope| {
         for index in 0..len {
             let visits = &visits;
             scope.spawn(async move {
@@ -206,7 +206,7 @@ fn borrowing_panics(random: &mut Random, _: &World) {
     let every = 1 + random.below(len);
     let visits = Visits::new(len);
     let panics = planned_panics(|| {
-        task::scope(|scope| {
+        task::scope_blocking(|scope| {
             for index in 0..len {
                 let (visits, thing) = (&visits, tally.make(index));
                 scope.spawn(async move {
@@ -233,7 +233,7 @@ fn try_scope(random: &mut Random, _: &World) {
     let (load, len, tally) = (Load::random(random), random.below(40), Tally::new());
     let at = random.below(2 * len + 1);
     let visits = Visits::new(len);
-    let result = task::try_scope(|scope| {
+    let result = task::try_scope_blocking(|scope| {
         for index in 0..len {
             let (visits, thing) = (&visits, tally.make(index));
             scope.spawn(async move {
@@ -251,8 +251,8 @@ fn try_scope(random: &mut Random, _: &World) {
             visits.assert_all();
         }
         Err(error) => {
-            assert_eq!(error.index as u64, at);
-            assert!(matches!(error.failure, GroupFailure::Failed(thing) if thing.number() == at));
+            assert_eq!(error.index() as u64, at);
+            assert!(matches!(error, GroupError::Failed(_, thing) if thing.number() == at));
         }
     }
     tally.assert_none_left();

@@ -185,7 +185,7 @@ impl From {
             Self::Installed => world.runtime.install(|| work(world)),
             Self::Task => {
                 let _entered = world.runtime.enter();
-                task::scope(|scope| scope.spawn(async move { work(world) }));
+                task::scope_blocking(|scope| scope.spawn(async move { work(world) }));
             }
             Self::OtherPool => world.other.install(|| {
                 let _entered = world.runtime.enter();

@@ -28,7 +28,6 @@ const RUN_WORK: &[&str] = &[
     "invoke",
     "join",
     "scope",
-    "try_scope",
 ];
 
 /// Loops whose bodies are async.

@@ -15,12 +15,6 @@ pub enum RecvError {
     Closed(Closed),
 }
 
-/// A stream's receiver lagged and lost this number of items. The stream goes on.
-///
-/// Example: see [`Receiver::stream`](super::Receiver::stream).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lagged(pub u64);
-
 /// The next item was not received without waiting, or within a time.
 ///
 /// # Examples
@@ -64,12 +58,6 @@ impl fmt::Display for RecvError {
     }
 }
 
-impl fmt::Display for Lagged {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        lagged(f, self.0)
-    }
-}
-
 impl fmt::Display for TryRecvError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -92,8 +80,6 @@ impl Error for RecvError {
         }
     }
 }
-
-impl Error for Lagged {}
 
 impl Error for TryRecvError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {

@@ -29,10 +29,9 @@ mod sender;
 mod state;
 mod stream;
 
-pub use error::{Lagged, RecvError, TryRecvError};
+pub use error::{RecvError, TryRecvError};
 pub use receiver::Receiver;
 pub use sender::Sender;
-pub use stream::RecvStream;
 
 use crate::sync::ShortLock;
 use state::State;

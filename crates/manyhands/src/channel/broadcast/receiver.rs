@@ -1,7 +1,8 @@
 //! The receiving end, and its future; its stream is in `stream.rs`.
 
 use crate::channel::broadcast::state::State;
-use crate::channel::broadcast::{RecvError, RecvStream, TryRecvError};
+use crate::channel::broadcast::stream::RecvStream;
+use crate::channel::broadcast::{RecvError, TryRecvError};
 use crate::channel::future::note_wait;
 use crate::channel::thread;
 use crate::channel::wait_list::WaiterKey;
@@ -9,6 +10,7 @@ use crate::recording::{self, WaitKind};
 use crate::sync::ShortLock;
 use crate::task::budget;
 use futures_core::future::FusedFuture;
+use futures_core::stream::FusedStream;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -147,22 +149,25 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// The items as a [`Stream`](futures_core::Stream), which reports lost items as [`Lagged`](super::Lagged) and ends
+    /// The items as a [`Stream`](futures_core::Stream), whose only error is [`RecvError::Lagged`], and which ends
     /// when the channel is closed and every item was received. It is a receiver of its own, and starts at this one's
     /// position.
     ///
     /// # Examples
     /// ```
     /// use futures::StreamExt;
-    /// use manyhands::channel::{self, broadcast::Lagged};
+    /// use manyhands::channel::{self, broadcast::RecvError};
     /// let (sender, receiver) = channel::broadcast(2);
     /// (1..=3).try_for_each(|n| sender.send(n).map(drop))?;
     /// drop(sender);
-    /// let items = receiver.stream().collect::<Vec<Result<u32, Lagged>>>();
-    /// assert_eq!(pollster::block_on(items), [Err(Lagged(1)), Ok(2), Ok(3)]);
+    /// let items = receiver.stream().collect::<Vec<Result<u32, RecvError>>>();
+    /// assert_eq!(pollster::block_on(items), [Err(RecvError::Lagged(1)), Ok(2), Ok(3)]);
     /// # Ok::<(), channel::SendError<u32>>(())
     /// ```
-    pub fn stream(&self) -> RecvStream<T> {
+    pub fn stream(&self) -> impl FusedStream<Item = Result<T, RecvError>> + Unpin + use<T>
+    where
+        T: Clone,
+    {
         RecvStream::new(self.clone())
     }
 
@@ -180,7 +185,10 @@ impl<T> Receiver<T> {
     /// assert_eq!(pollster::block_on(items), [1, 2]);
     /// # Ok::<(), channel::SendError<u32>>(())
     /// ```
-    pub fn into_stream(self) -> RecvStream<T> {
+    pub fn into_stream(self) -> impl FusedStream<Item = Result<T, RecvError>> + Unpin
+    where
+        T: Clone,
+    {
         RecvStream::new(self)
     }
 

@@ -1,6 +1,6 @@
 //! Receiving as a stream of `futures`.
 
-use crate::channel::broadcast::{Lagged, Receiver, RecvError};
+use crate::channel::broadcast::{Receiver, RecvError};
 use crate::channel::future::{note_end, note_wait};
 use crate::channel::wait_list::WaiterKey;
 use crate::recording::{self, WaitKind};
@@ -8,15 +8,8 @@ use futures_core::stream::{FusedStream, Stream};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-/// The items of a broadcast channel as a stream, which ends when the channel is closed and every item was received.
-/// [`Receiver::stream`] and [`Receiver::into_stream`] make it.
-///
-/// It is a receiver of its own: it yields every item sent while it exists, or reports that items were lost.
-///
-/// Example: see [`Receiver::stream`].
-#[derive(Debug)]
-#[must_use = "streams do nothing unless polled"]
-pub struct RecvStream<T> {
+/// The items of a broadcast channel as a stream; made by [`Receiver::stream`] and [`Receiver::into_stream`].
+pub(super) struct RecvStream<T> {
     receiver: Receiver<T>,
     waiter: Option<WaiterKey>,
     is_over: bool,
@@ -33,7 +26,7 @@ impl<T> RecvStream<T> {
 }
 
 impl<T: Clone> Stream for RecvStream<T> {
-    type Item = Result<T, Lagged>;
+    type Item = Result<T, RecvError>;
 
     #[cfg_attr(feature = "inspect", track_caller)]
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -47,12 +40,11 @@ impl<T: Clone> Stream for RecvStream<T> {
         }
         let result = ready!(polled);
         Poll::Ready(match result {
-            Ok(item) => Some(Ok(item)),
-            Err(RecvError::Lagged(lost)) => Some(Err(Lagged(lost))),
             Err(RecvError::Closed(_)) => {
                 this.is_over = true;
                 None
             }
+            received => Some(received),
         })
     }
 }

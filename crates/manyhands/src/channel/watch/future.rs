@@ -148,11 +148,7 @@ impl<T, F> fmt::Debug for WaitForFuture<'_, T, F> {
 }
 
 /// Each change, until the channel is closed; [`Receiver::stream`] and [`Receiver::into_stream`] make it.
-///
-/// Example: see [`Receiver::stream`].
-#[derive(Debug)]
-#[must_use = "streams do nothing unless polled"]
-pub struct ChangedStream<T> {
+pub(super) struct ChangedStream<T> {
     receiver: Receiver<T>,
     waiter: Option<WaiterKey>,
     is_over: bool,

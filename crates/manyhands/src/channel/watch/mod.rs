@@ -29,7 +29,6 @@ mod receiver;
 mod sender;
 mod state;
 
-pub use future::ChangedStream;
 pub use receiver::Receiver;
 pub use sender::Sender;
 

@@ -3,12 +3,12 @@
 use crate::channel::RecvError;
 use crate::channel::thread;
 use crate::channel::wait_list::WaiterKey;
-use crate::channel::watch::ChangedStream;
-use crate::channel::watch::future::{ChangedFuture, WaitForFuture};
+use crate::channel::watch::future::{ChangedFuture, ChangedStream, WaitForFuture};
 use crate::channel::watch::state::State;
 use crate::sync::ShortLock;
 use crate::task::budget;
 use futures_core::future::FusedFuture;
+use futures_core::stream::FusedStream;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -216,7 +216,7 @@ impl<T> Receiver<T> {
     /// assert_eq!(pollster::block_on(seen), [3]);
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
-    pub fn stream(&self) -> ChangedStream<T> {
+    pub fn stream(&self) -> impl FusedStream<Item = Arc<T>> + Unpin + use<T> {
         self.clone().into_stream()
     }
 
@@ -232,7 +232,7 @@ impl<T> Receiver<T> {
     /// assert_eq!(pollster::block_on(seen), [3]);
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
-    pub fn into_stream(self) -> ChangedStream<T> {
+    pub fn into_stream(self) -> impl FusedStream<Item = Arc<T>> + Unpin {
         ChangedStream::new(self)
     }
 

@@ -39,8 +39,8 @@ impl Snapshot {
     /// waits that both contain and that have not changed count, so there are no false ones among tasks that go on.
     ///
     /// A deadlock lasts until a task of it is cancelled. Waits are followed to tasks: for a task, for the end of a
-    /// [`task::scope`](crate::task::scope()), for the next task of a [`TaskGroup`](crate::task::TaskGroup) or of
-    /// [`when_each`](crate::task::when_each()), for all handles of [`when_all`](crate::task::when_all()), if these were made
+    /// [`scope_blocking`](crate::task::scope_blocking()), for the next task of a [`TaskGroup`](crate::task::TaskGroup) or
+    /// of [`when_each`](crate::task::when_each()), for all handles of [`when_all`](crate::task::when_all()), if these were made
     /// while recording was open. A `when_all` of other futures leads to no task, because these may wait for anything. A wait
     /// for a channel or a completion leads to none, because it is not known who will serve it: each end can be cloned, and
     /// moved into any task, thread or callback, of which the library learns nothing.

@@ -27,10 +27,10 @@ use std::time::Duration;
 /// # Examples
 /// ```
 /// # #[cfg(feature = "inspect-unstable")]
-/// manyhands::diagnostics::watch(std::time::Duration::from_secs(1))?;
+/// manyhands::diagnostics::start_watchdog(std::time::Duration::from_secs(1))?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub fn watch(period: Duration) -> io::Result<()> {
+pub fn start_watchdog(period: Duration) -> io::Result<()> {
     opening::open();
     // Relaxed: only one call finds it unset.
     if IS_WATCHED.swap(true, Ordering::Relaxed) {

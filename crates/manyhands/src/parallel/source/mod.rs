@@ -18,7 +18,6 @@ pub(crate) use chunks::{Chunks, ChunksMut, Windows};
 pub use chunks::{chunks, chunks_mut, windows};
 pub use iterator::{FromIter, from_iter};
 pub use producer::Producer;
-pub use range::Integer;
 pub(super) use slice::to_usize;
 
 use crate::engine::consumer::Consumer;

@@ -22,16 +22,6 @@ use std::task::{Context, Poll, ready};
 use std::vec;
 
 /// A query's items, one by one; made by [`Query::into_iter`].
-///
-/// Of a query that can be cancelled it gives results, the last of which is the error.
-///
-/// # Examples
-/// ```
-/// use manyhands::query::prelude::*;
-/// let mut squares = (1..=1000_u32).into_par_query().map(|n| n * n).into_iter();
-/// assert_eq!(squares.next(), Some(1));
-/// assert_eq!(squares.take(2).collect::<Vec<_>>(), [4, 9]); // the rest is not made
-/// ```
 #[must_use = "iterators are lazy"]
 pub struct Iter<'a, P: Pipeline, E> {
     steps: Steps<'a, P, E>,
@@ -57,7 +47,8 @@ impl<'a, P: Pipeline, O: Order, E: Ending> IntoIterator for Query<'a, P, O, E> {
     type Item = E::Output<P::Item>;
     type IntoIter = Iter<'a, P, E>;
 
-    /// The items on the calling thread, in order. Workers make them in steps of up to some thousand, when there are
+    /// The items on the calling thread, in order; of a query that can be cancelled results, the last of which is the
+    /// error. Workers make them in steps of up to some thousand, when there are
     /// none left; see [`Merge`](crate::query::Merge). A step takes whole items of the source, with all that `flat_map`
     /// makes of them. For workers that continue while the caller processes items, use [`with_iter`](Query::with_iter),
     /// or [`stream`](Query::stream) if nothing is borrowed.
@@ -73,6 +64,9 @@ impl<'a, P: Pipeline, O: Order, E: Ending> IntoIterator for Query<'a, P, O, E> {
     ///     sum += square;
     /// }
     /// assert_eq!(sum, 285);
+    /// let mut squares = (1..=1000_u32).into_par_query().map(|n| n * n).into_iter();
+    /// assert_eq!(squares.next(), Some(1));
+    /// assert_eq!(squares.take(2).collect::<Vec<_>>(), [4, 9]); // the rest is not made
     /// ```
     #[track_caller]
     fn into_iter(self) -> Iter<'a, P, E> {
@@ -265,7 +259,8 @@ where
 }
 
 impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
-    /// Continues as an iterator on the calling thread; the operators before it still run in parallel, in steps.
+    /// Continues as an iterator on the calling thread, as by [`into_iter`](Self::into_iter); the operators before it still
+    /// run in parallel, in steps.
     ///
     /// # Cost
     /// Items are moved through a vector: a few nanoseconds each.
@@ -282,7 +277,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     #[doc(alias = "AsSequential")]
     #[doc(alias = "AsEnumerable")]
     #[track_caller]
-    pub fn sequential(self) -> Iter<'a, P, E> {
+    pub fn sequential(self) -> impl Iterator<Item = E::Output<P::Item>> {
         self.into_iter()
     }
 }
