@@ -235,6 +235,71 @@ fn running_tasks_are_finished_before_the_shutdown_ends() {
     });
 }
 
+/// Calls a closure when it is dropped.
+struct OnDrop<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+#[test]
+fn what_a_destructor_spawns_while_its_runtime_ends_never_runs() {
+    within(60, || {
+        for round in 0..40 {
+            let runtime = Runtime::builder().workers(2).build().unwrap();
+            let (started, has_started) = mpsc::channel();
+            let (spawned, all_spawned) = mpsc::channel();
+            let spawns = OnDrop(move || {
+                let closure = task::run(|| "a closure has run");
+                spawned.send(closure).expect("the test waits for it");
+            });
+            let waiting = runtime.install(|| {
+                task::spawn(async move {
+                    let _spawns = spawns;
+                    started.send(()).unwrap();
+                    std::future::pending::<()>().await;
+                })
+            });
+            receive(&has_started);
+            if round % 2 == 0 {
+                // The closing thread drops the future, where a worker may come first otherwise.
+                wait_until("the worker sleeps", || {
+                    let metrics = runtime.metrics();
+                    metrics.asleep == metrics.threads
+                });
+            }
+            runtime.shutdown_blocking();
+            assert!(waiting.join().unwrap_err().is_cancelled());
+            assert!(receive(&all_spawned).join().unwrap_err().is_cancelled());
+        }
+    });
+}
+
+#[test]
+fn a_destructor_may_spawn_into_its_scope_while_the_runtime_ends() {
+    for workers in [1, 2, 8] {
+        within(60, move || {
+            let runtime = Runtime::builder().workers(workers).build().unwrap();
+            let (started, has_started) = mpsc::channel();
+            let of_scope = move || {
+                task::scope(|scope| {
+                    scope.spawn(async move {
+                        let _spawns = OnDrop(|| scope.spawn(std::future::pending()));
+                        started.send(()).unwrap();
+                        std::future::pending::<()>().await;
+                    });
+                });
+            };
+            let waiting = runtime.install(|| task::run(of_scope));
+            receive(&has_started);
+            runtime.shutdown_blocking();
+            waiting.join().expect("its scope has ended");
+        });
+    }
+}
+
 #[test]
 fn dropping_an_unused_runtime_does_nothing() {
     within(60, || {
