@@ -85,7 +85,7 @@ const FIGURES: &[Figure] = &[
     Figure {
         name: "xtask, lines in all",
         count: |tree| in_all(tree, "xtask/src/"),
-        at_most: 9_800,
+        at_most: 9_600,
         step: 200,
         aim: 7_000,
     },
