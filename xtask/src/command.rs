@@ -158,6 +158,12 @@ impl Invocation {
     }
 }
 
+/// Whether such a program can be started by its name.
+pub(crate) fn is_on_the_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
 /// The line as a person would type it.
 impl std::fmt::Display for Invocation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

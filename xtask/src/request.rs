@@ -38,7 +38,7 @@ enum Command {
     },
     /// Checks the rules of this code base
     Tidy {
-        /// Renews UNSAFE.md first
+        /// Renews the table of results in README.md first
         #[arg(long)]
         write: bool,
     },

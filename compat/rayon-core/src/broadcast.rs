@@ -1,9 +1,11 @@
 //! One closure on every thread of a pool.
 
-use crate::job::StackJob;
+use crate::global;
 use crate::latch::CountLatch;
-use crate::registry::{Registry, WorkerThread};
+use crate::registry::Registry;
 use crate::spawn::detached;
+use crate::stack_job::StackJob;
+use crate::worker::WorkerThread;
 use std::fmt;
 use std::iter;
 use std::marker::PhantomData;
@@ -28,7 +30,12 @@ where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    broadcast_in(op, &Registry::current())
+    // A worker of manyhands runs its own part, as a thread of the pool.
+    let _lent = match WorkerThread::current() {
+        Some(_) => None,
+        None => global::lend_slot(),
+    };
+    broadcast_in(op, &global::current())
 }
 
 /// Runs `op` on every thread of the calling thread's pool, or of the global one, at some time.
@@ -39,7 +46,7 @@ pub fn spawn_broadcast<OP>(op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    spawn_broadcast_in(op, &Registry::current());
+    spawn_broadcast_in(op, &global::current());
 }
 
 /// What a broadcast closure learns.
@@ -88,8 +95,6 @@ where
     R: Send,
 {
     let count = registry.num_threads();
-    // A worker of manyhands runs its own part, as a thread of the pool.
-    let _lent = registry.lend_slot();
     let current = WorkerThread::current();
     let all = CountLatch::new(count, current, registry);
     let jobs: Vec<_> = (0..count)

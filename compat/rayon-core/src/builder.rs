@@ -2,11 +2,10 @@
 //!
 //! Not here: how threads are started (`threads.rs`).
 
+use crate::settings::Settings;
 use crate::threads::{self, CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn};
 use crate::unwind::Payload;
-use crate::{ThreadPool, ThreadPoolBuildError, registry};
-use manyhands::Runtime;
-use std::env;
+use crate::{ThreadPool, ThreadPoolBuildError, global};
 use std::fmt;
 use std::io;
 use std::thread;
@@ -20,36 +19,15 @@ use std::thread;
 /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
 /// ```
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
-    num_threads: usize,
-    pub(crate) uses_current_thread: bool,
-    thread_name: Option<Box<dyn FnMut(usize) -> String>>,
-    pub(crate) stack_size: Option<usize>,
-    pub(crate) handlers: Handlers,
-    pub(crate) spawn: S,
-    pub(crate) is_breadth_first: bool,
+    settings: Settings,
+    spawn: S,
 }
-
-/// What is called where a pool's life touches the user's.
-#[derive(Default)]
-pub(crate) struct Handlers {
-    pub(crate) panic: Option<Box<PanicHandler>>,
-    pub(crate) start: Option<Box<ThreadHandler>>,
-    pub(crate) exit: Option<Box<ThreadHandler>>,
-}
-
-type PanicHandler = dyn Fn(Payload) + Send + Sync;
-type ThreadHandler = dyn Fn(usize) + Send + Sync;
 
 impl Default for ThreadPoolBuilder {
     fn default() -> Self {
         Self {
-            num_threads: 0,
-            uses_current_thread: false,
-            thread_name: None,
-            stack_size: None,
-            handlers: Handlers::default(),
+            settings: Settings::default(),
             spawn: DefaultSpawn,
-            is_breadth_first: false,
         }
     }
 }
@@ -104,7 +82,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// # Errors
     /// When the system refuses a thread, or the current thread is to be used and already is in a pool.
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
-        let registry = threads::build(self)?;
+        let registry = threads::build(self.settings, self.spawn)?;
         Ok(ThreadPool { registry })
     }
 
@@ -117,7 +95,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// # Errors
     /// When there is a global pool, and as for [`build`](Self::build).
     pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
-        registry::init_global(self)?.wait_until_started();
+        global::init(self.settings, self.spawn)?.wait_until_started();
         Ok(())
     }
 }
@@ -141,13 +119,8 @@ impl<S> ThreadPoolBuilder<S> {
         F: FnMut(ThreadBuilder) -> io::Result<()>,
     {
         ThreadPoolBuilder {
-            num_threads: self.num_threads,
-            uses_current_thread: self.uses_current_thread,
-            thread_name: self.thread_name,
-            stack_size: self.stack_size,
-            handlers: self.handlers,
+            settings: self.settings,
             spawn: CustomSpawn(spawn),
-            is_breadth_first: self.is_breadth_first,
         }
     }
 
@@ -156,21 +129,21 @@ impl<S> ThreadPoolBuilder<S> {
     where
         F: FnMut(usize) -> String + 'static,
     {
-        self.thread_name = Some(Box::new(closure));
+        self.settings.thread_name = Some(Box::new(closure));
         self
     }
 
     /// How many threads the pool has. 0, the default, means the number in the environment variable
     /// `RAYON_NUM_THREADS`, else one for each processor that this process may use.
     pub fn num_threads(mut self, num_threads: usize) -> Self {
-        self.num_threads = num_threads;
+        self.settings.num_threads = num_threads;
         self
     }
 
     /// Takes the calling thread into the pool, with index 0 and for life. It runs the pool's work only while it
     /// waits for some, or yields to it.
     pub fn use_current_thread(mut self) -> Self {
-        self.uses_current_thread = true;
+        self.settings.uses_current_thread = true;
         self
     }
 
@@ -180,20 +153,20 @@ impl<S> ThreadPoolBuilder<S> {
     where
         H: Fn(Payload) + Send + Sync + 'static,
     {
-        self.handlers.panic = Some(Box::new(panic_handler));
+        self.settings.handlers.panic = Some(Box::new(panic_handler));
         self
     }
 
     /// The stack size of each thread in bytes.
     pub fn stack_size(mut self, stack_size: usize) -> Self {
-        self.stack_size = Some(stack_size);
+        self.settings.stack_size = Some(stack_size);
         self
     }
 
     /// Makes each thread run what it has spawned oldest first.
     #[deprecated(note = "use `scope_fifo` and `spawn_fifo` for similar effect")]
     pub fn breadth_first(mut self) -> Self {
-        self.is_breadth_first = true;
+        self.settings.is_breadth_first = true;
         self
     }
 
@@ -205,7 +178,7 @@ impl<S> ThreadPoolBuilder<S> {
     where
         H: Fn(usize) + Send + Sync + 'static,
     {
-        self.handlers.start = Some(Box::new(start_handler));
+        self.settings.handlers.start = Some(Box::new(start_handler));
         self
     }
 
@@ -215,59 +188,8 @@ impl<S> ThreadPoolBuilder<S> {
     where
         H: Fn(usize) + Send + Sync + 'static,
     {
-        self.handlers.exit = Some(Box::new(exit_handler));
+        self.settings.handlers.exit = Some(Box::new(exit_handler));
         self
-    }
-
-    /// The number of threads that was asked for, here or in the environment.
-    pub(crate) fn chosen_threads(&self) -> Option<usize> {
-        let number_in = |name| env::var(name).ok()?.parse::<usize>().ok();
-        let chosen = match self.num_threads {
-            // The later name is the deprecated one; a zero in the first means the default.
-            0 => number_in("RAYON_NUM_THREADS").or_else(|| number_in("RAYON_RS_NUM_CPUS"))?,
-            asked => asked,
-        };
-        (chosen > 0).then(|| chosen.min(crate::max_num_threads()))
-    }
-
-    /// The number of threads of a pool of its own.
-    pub(crate) fn count_threads(&self) -> usize {
-        let default = || thread::available_parallelism().map_or(1, usize::from);
-        self.chosen_threads().unwrap_or_else(default)
-    }
-
-    /// The name of the thread with this index.
-    pub(crate) fn name_of(&mut self, index: usize) -> Option<String> {
-        self.thread_name.as_mut().map(|name| name(index))
-    }
-
-    /// The default runtime of manyhands, made as configured here. `None` if it exists already, and its threads cannot
-    /// be given what is asked for.
-    pub(crate) fn default_runtime(&mut self) -> Option<&'static Runtime> {
-        let mut settings = Runtime::builder();
-        if let Some(count) = self.chosen_threads() {
-            settings = settings.workers(count);
-        }
-        if let Some(bytes) = self.stack_size {
-            settings = settings.stack_size(bytes);
-        }
-        if self.thread_name.is_some() {
-            let names: Vec<Option<String>> = (0..self.count_threads())
-                .map(|index| self.name_of(index))
-                .collect();
-            // Threads beyond, in place of blocked ones, are not the original's.
-            let name = move |index: usize| match names.get(index) {
-                Some(Some(name)) => name.clone(),
-                _ => format!("manyhands-{index}"),
-            };
-            settings = settings.thread_name(name);
-        }
-        let is_particular = self.stack_size.is_some() || self.thread_name.is_some();
-        match settings.build_default() {
-            Ok(runtime) => Some(runtime),
-            Err(_) if is_particular => None,
-            Err(_) => Some(Runtime::default_runtime()),
-        }
     }
 }
 
@@ -275,14 +197,26 @@ impl<S> fmt::Debug for ThreadPoolBuilder<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let closure = |is_there: bool| is_there.then_some(format_args!("<closure>"));
         f.debug_struct("ThreadPoolBuilder")
-            .field("num_threads", &self.num_threads)
-            .field("use_current_thread", &self.uses_current_thread)
-            .field("get_thread_name", &closure(self.thread_name.is_some()))
-            .field("panic_handler", &closure(self.handlers.panic.is_some()))
-            .field("stack_size", &self.stack_size)
-            .field("start_handler", &closure(self.handlers.start.is_some()))
-            .field("exit_handler", &closure(self.handlers.exit.is_some()))
-            .field("breadth_first", &self.is_breadth_first)
+            .field("num_threads", &self.settings.num_threads)
+            .field("use_current_thread", &self.settings.uses_current_thread)
+            .field(
+                "get_thread_name",
+                &closure(self.settings.thread_name.is_some()),
+            )
+            .field(
+                "panic_handler",
+                &closure(self.settings.handlers.panic.is_some()),
+            )
+            .field("stack_size", &self.settings.stack_size)
+            .field(
+                "start_handler",
+                &closure(self.settings.handlers.start.is_some()),
+            )
+            .field(
+                "exit_handler",
+                &closure(self.settings.handlers.exit.is_some()),
+            )
+            .field("breadth_first", &self.settings.is_breadth_first)
             .finish()
     }
 }

@@ -89,9 +89,16 @@ impl Configuration {
             builder: change(self.builder),
         }
     }
+}
 
-    pub(crate) fn into_builder(self) -> ThreadPoolBuilder {
-        self.builder
+impl ThreadPool {
+    /// The former name of [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build).
+    ///
+    /// # Errors
+    /// As there.
+    #[deprecated(note = "Use `ThreadPoolBuilder::build`")]
+    pub fn new(configuration: Configuration) -> Result<Self, Box<dyn Error>> {
+        configuration.builder.build().map_err(Box::from)
     }
 }
 

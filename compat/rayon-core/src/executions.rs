@@ -54,6 +54,15 @@ impl Execution {
     }
 }
 
+/// A slot where a part of what is waited for runs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Link {
+    pub(crate) slot: usize,
+    pub(crate) execution: Execution,
+    /// The link whose thread waits for it; `None`: the one that searches.
+    pub(crate) waiter: Option<usize>,
+}
+
 impl Executions {
     /// The thread in the slot: begins to execute a job at `level`, on top of those below.
     pub(crate) fn begin(&self, level: usize, awaited: Awaited) {

@@ -7,10 +7,11 @@
 //!
 //! Unsafe: the second closure is a job in the caller's frame, which is left only when it has run.
 
-use crate::job::StackJob;
+use crate::global;
 use crate::latch::Latch;
-use crate::registry::{self, WorkerThread};
+use crate::stack_job::StackJob;
 use crate::unwind::halt_unwinding;
+use crate::worker::WorkerThread;
 use std::marker::PhantomData;
 use std::panic::resume_unwind;
 
@@ -52,7 +53,7 @@ where
     RA: Send,
     RB: Send,
 {
-    registry::in_worker(|worker, is_sent| join_on(worker, is_sent, oper_a, oper_b))
+    global::in_worker(|worker, is_sent| join_on(worker, is_sent, oper_a, oper_b))
 }
 
 #[inline]

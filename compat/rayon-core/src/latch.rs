@@ -9,7 +9,9 @@
 //!
 //! Unsafe: a latch is set by pointer.
 
-use crate::registry::{Registry, WorkerThread};
+use crate::job::Awaited;
+use crate::registry::Registry;
+use crate::worker::WorkerThread;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
@@ -78,16 +80,20 @@ impl Latch {
         std::ptr::from_ref(self) as usize
     }
 
-    /// The waiter's slot, if it is one of the pool whose threads set this latch.
+    /// Who waits here, as jobs show it. A slot counts only if it is one of the pool whose threads set this latch.
     #[inline]
-    pub(crate) fn waiting_slot(&self) -> Option<usize> {
-        match self.owner {
+    pub(crate) fn awaited(&self) -> Awaited {
+        let slot = match self.owner {
             Owner::Slot {
                 index,
                 is_cross: false,
                 ..
-            } => Some(index),
-            _ => None,
+            } => index + 1,
+            _ => 0,
+        };
+        Awaited {
+            latch: self.id(),
+            slot,
         }
     }
 

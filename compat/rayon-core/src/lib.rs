@@ -18,11 +18,17 @@
 
 mod broadcast;
 mod builder;
+mod call;
 mod deprecated;
 mod error;
 mod executions;
+mod global;
+mod handlers;
+mod registry;
 mod search;
+mod settings;
 mod sync;
+mod thread_counts;
 mod thread_pool;
 mod unwind;
 
@@ -40,11 +46,6 @@ mod join;
 mod latch;
 #[expect(
     unsafe_code,
-    reason = "threads take their slots by pointer; see the file's header"
-)]
-mod registry;
-#[expect(
-    unsafe_code,
     reason = "closures borrow for an erased lifetime; see the file's header"
 )]
 mod scope;
@@ -57,6 +58,8 @@ mod slot;
     reason = "jobs that nobody waits for; see the file's header"
 )]
 mod spawn;
+#[expect(unsafe_code, reason = "jobs in frames; see the file's header")]
+mod stack_job;
 #[expect(
     unsafe_code,
     reason = "threads take their slots by pointer; see the file's header"
@@ -76,22 +79,11 @@ pub use deprecated::{Configuration, initialize};
 pub use error::ThreadPoolBuildError;
 pub use join::{FnContext, join, join_context};
 pub use scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo};
+pub use settings::max_num_threads;
 pub use spawn::{spawn, spawn_fifo};
 pub use thread_pool::{
-    ThreadPool, Yield, current_thread_has_pending_tasks, current_thread_index, yield_local,
-    yield_now,
+    ThreadPool, current_num_threads, current_thread_has_pending_tasks, current_thread_index,
+    yield_local, yield_now,
 };
 pub use threads::ThreadBuilder;
-
-/// The most threads that one pool may have. A builder that is given more makes a pool of this many.
-pub fn max_num_threads() -> usize {
-    (1 << 16) - 1
-}
-
-/// The number of threads of the calling thread's pool, or of the global one if it has none.
-pub fn current_num_threads() -> usize {
-    match registry::WorkerThread::current() {
-        Some(worker) => worker.registry().num_threads(),
-        None => registry::global().num_threads(),
-    }
-}
+pub use worker::Yield;

@@ -5,10 +5,12 @@
 //! Unsafe: closures borrow for `'scope`, which is erased in queues; a scope is left only when all have run.
 
 use crate::broadcast::{self, BroadcastContext};
+use crate::global::{self, in_worker};
 use crate::job::{Awaited, FifoQueue, HeapJob, JobRef};
 use crate::latch::CountLatch;
-use crate::registry::{Registry, WorkerThread, global, in_worker};
+use crate::registry::Registry;
 use crate::unwind::{Payload, discard, halt_unwinding};
+use crate::worker::WorkerThread;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::resume_unwind;
@@ -83,7 +85,7 @@ where
 {
     match WorkerThread::current() {
         Some(worker) => in_place_scope_in(worker.registry(), op),
-        None => in_place_scope_in(global(), op),
+        None => in_place_scope_in(global::registry(), op),
     }
 }
 
@@ -94,7 +96,7 @@ where
 {
     match WorkerThread::current() {
         Some(worker) => in_place_scope_fifo_in(worker.registry(), op),
-        None => in_place_scope_fifo_in(global(), op),
+        None => in_place_scope_fifo_in(global::registry(), op),
     }
 }
 
@@ -133,7 +135,11 @@ impl<'scope> Scope<'scope> {
             // SAFETY: the scope waits for this closure.
             body(unsafe { this.get() });
         });
-        self.base.registry.inject_or_push(job);
+        let registry = &self.base.registry;
+        match WorkerThread::current_in(registry) {
+            Some(worker) => worker.push(job),
+            None => registry.inject(job),
+        }
     }
 
     /// Runs `body` on every thread of the scope's pool at some time before the scope ends. It may spawn more.
@@ -170,7 +176,7 @@ impl<'scope> ScopeFifo<'scope> {
             body(unsafe { this.get() });
         });
         let registry = &self.base.registry;
-        match registry.current_thread() {
+        match WorkerThread::current_in(registry) {
             Some(worker) => {
                 // SAFETY: the scope, which has the queue, waits for the job.
                 worker.push(unsafe { self.queues[worker.index()].push(job) });
@@ -226,7 +232,7 @@ impl<'scope> ScopeBase<'scope> {
     fn job(&self, closure: impl FnOnce() + Send + 'scope) -> JobRef {
         self.running.increment();
         let this = ScopePtr(self);
-        let awaited = Awaited::at(self.running.latch());
+        let awaited = self.running.latch().awaited();
         let closure = move || {
             // SAFETY: the closure is counted.
             unsafe { Self::execute(this, closure) };

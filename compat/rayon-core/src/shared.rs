@@ -13,15 +13,14 @@
 //! Unsafe: the threads' halves of free slots are kept as pointers.
 
 use crate::ThreadPoolBuildError;
-use crate::builder::ThreadPoolBuilder;
-use crate::registry::{Host, Registry, WorkerThread};
+use crate::registry::{Host, Registry};
 use crate::search::{FreeSlots, Search, Searched};
-use crate::threads::{ThreadSpawn, take_current_thread};
-use crate::worker::SlotGuard;
+use crate::settings::Settings;
+use crate::threads::take_current_thread;
+use crate::worker::{SlotGuard, WorkerThread};
 use manyhands::Runtime;
 use std::cell::RefCell;
 use std::collections::HashSet;
-use std::mem;
 use std::ptr::NonNull;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -37,68 +36,44 @@ pub(crate) struct SharedHost {
 
 /// A slot lent to the calling thread.
 pub(crate) struct LentSlot {
+    host: &'static SharedHost,
     worker: &'static WorkerThread,
     guard: Option<SlotGuard>,
 }
 
 impl SharedHost {
-    /// The global pool, on the default runtime.
-    pub(crate) fn build<S: ThreadSpawn>(
-        mut builder: ThreadPoolBuilder<S>,
-    ) -> Result<Arc<Registry>, ThreadPoolBuildError> {
-        let Some(runtime) = builder.default_runtime() else {
-            return crate::threads::build(builder);
-        };
-        let count = builder
-            .chosen_threads()
-            .unwrap_or_else(|| runtime.workers());
-        let host = Self {
+    /// A pool on this runtime.
+    pub(crate) fn build(
+        runtime: &'static Runtime,
+        settings: Settings,
+    ) -> Result<&'static Self, ThreadPoolBuildError> {
+        let chosen = settings.chosen_threads();
+        let count = chosen.unwrap_or_else(|| runtime.workers());
+        let host: &'static Self = Box::leak(Box::new(Self {
             runtime,
             free: FreeSlots::new(count),
             registry: OnceLock::new(),
-        };
-        let (registry, workers) = Registry::new(
+        }));
+        let (registry, workers) = WorkerThread::of_new_pool(
             count,
-            builder.is_breadth_first,
-            Host::Shared(host),
-            mem::take(&mut builder.handlers),
+            settings.is_breadth_first,
+            Some(host),
+            settings.handlers,
         );
-        let leaked: &'static Arc<Registry> = Box::leak(Box::new(Arc::clone(&registry)));
-        let Host::Shared(host) = registry.host() else {
-            unreachable!("made so above");
-        };
-        host.registry.get_or_init(|| leaked);
+        host.registry.get_or_init(|| Box::leak(Box::new(registry)));
         for worker in workers {
-            if worker.index() == 0 && builder.uses_current_thread {
+            if worker.index() == 0 && settings.uses_current_thread {
                 take_current_thread(worker)?;
             } else {
                 host.give_back(Box::leak(Box::new(worker)));
             }
         }
-        Ok(registry)
+        Ok(host)
     }
 
-    fn registry(&self) -> &'static Arc<Registry> {
+    /// The pool itself.
+    pub(crate) fn registry(&self) -> &'static Arc<Registry> {
         self.registry.get().expect("set before the pool is used")
-    }
-
-    /// There is work: calls a thread to a free slot, unless one is on its way.
-    pub(crate) fn call_for_work(&self) {
-        if let Some(call) = self.free.call(&**self.registry()) {
-            self.run_on_runtime(move |host| {
-                // If no slot is free any more, the search ends here.
-                if let Some(lent) = host.take_any_slot() {
-                    lent.serve(Some(call));
-                }
-            });
-        }
-    }
-
-    /// There is a broadcast for slot `index`: calls a thread to it, if it has none.
-    pub(crate) fn call_for_slot(&self, index: usize) {
-        if self.free.is_free(index) {
-            self.run_on_runtime(move |host| host.serve_broadcast(index));
-        }
     }
 
     /// Brings a thread to slot `index`, which has a broadcast: the one that is at home there, or, if that does not come
@@ -136,18 +111,13 @@ impl SharedHost {
         self.free.is_free(index) && !self.registry().slot(index).broadcasts.is_empty()
     }
 
-    fn run_on_runtime(&self, f: impl FnOnce(&'static Self) + Send + 'static) {
-        let registry = self.registry();
+    fn run_on_runtime(&'static self, f: impl FnOnce(&'static Self) + Send + 'static) {
         let _entered = self.runtime.enter();
-        manyhands::task::run_detached(move || {
-            if let Host::Shared(host) = registry.host() {
-                f(host);
-            }
-        });
+        manyhands::task::run_detached(move || f(self));
     }
 
     /// A slot for the calling thread, which is in the middle of a task of this runtime, if it is a worker there.
-    pub(crate) fn take_slot_inline(&self) -> Option<LentSlot> {
+    pub(crate) fn take_slot_inline(&'static self) -> Option<LentSlot> {
         self.runtime.worker_index()?;
         let lent = self.take_any_slot()?;
         greet(lent.worker, None);
@@ -155,7 +125,7 @@ impl SharedHost {
     }
 
     /// The slot where the calling thread is at home, else any free one if it is at home nowhere.
-    fn take_any_slot(&self) -> Option<LentSlot> {
+    fn take_any_slot(&'static self) -> Option<LentSlot> {
         if let Some(lent) = self.home().and_then(|home| self.take_slot(home)) {
             return Some(lent);
         }
@@ -171,7 +141,7 @@ impl SharedHost {
         index.filter(|index| *index < self.free.count())
     }
 
-    fn take_slot(&self, index: usize) -> Option<LentSlot> {
+    fn take_slot(&'static self, index: usize) -> Option<LentSlot> {
         if WorkerThread::current().is_some() {
             return None;
         }
@@ -180,12 +150,35 @@ impl SharedHost {
         let worker: &'static WorkerThread = unsafe { worker.as_ref() };
         // SAFETY: as above, until the guard gives it back.
         let guard = Some(unsafe { SlotGuard::begin(worker) });
-        Some(LentSlot { worker, guard })
+        Some(LentSlot {
+            host: self,
+            worker,
+            guard,
+        })
     }
 
     fn give_back(&self, worker: &'static WorkerThread) {
         let (index, registry) = (worker.index(), &**worker.registry());
         self.free.give_back(index, NonNull::from(worker), registry);
+    }
+}
+
+impl Host for SharedHost {
+    fn call_for_work(&'static self) {
+        if let Some(call) = self.free.call(&**self.registry()) {
+            self.run_on_runtime(move |host| {
+                // If no slot is free any more, the search ends here.
+                if let Some(lent) = host.take_any_slot() {
+                    lent.serve(Some(call));
+                }
+            });
+        }
+    }
+
+    fn call_for_slot(&'static self, index: usize) {
+        if self.free.is_free(index) {
+            self.run_on_runtime(move |host| host.serve_broadcast(index));
+        }
     }
 }
 
@@ -202,7 +195,7 @@ fn greet<'pool>(
     match &registry.handlers().start {
         Some(handler) if GREETED.with_borrow_mut(|greeted| greeted.insert(index)) => {
             drop(search);
-            registry.catch_unwind(|| handler(index));
+            registry.handlers().catch_unwind(|| handler(index));
             None
         }
         _ => search,
@@ -237,13 +230,9 @@ impl LentSlot {
 impl Drop for LentSlot {
     fn drop(&mut self) {
         self.guard = None;
-        let registry = self.worker.registry();
-        let Host::Shared(host) = registry.host() else {
-            unreachable!("lent by it");
-        };
-        let index = self.worker.index();
+        let (host, index) = (self.host, self.worker.index());
         host.give_back(self.worker);
-        if !registry.slot(index).broadcasts.is_empty() {
+        if !host.registry().slot(index).broadcasts.is_empty() {
             host.call_for_slot(index);
         }
     }
@@ -265,9 +254,8 @@ const SLICE: Duration = Duration::from_micros(200);
 #[cfg(test)]
 mod tests {
     use super::SharedHost;
-    use crate::ThreadPoolBuilder;
     use crate::job::{Awaited, HeapJob, JobRef};
-    use crate::registry::{Host, Registry};
+    use crate::settings::Settings;
     use manyhands::{Runtime, task};
     use std::sync::{Arc, Barrier, mpsc};
     use std::time::Duration;
@@ -276,19 +264,12 @@ mod tests {
     const DEADLINE: Duration = Duration::from_secs(60);
 
     /// A pool on the default runtime, beside the global one.
-    fn pool(slots: usize) -> Arc<Registry> {
-        let builder = ThreadPoolBuilder::new().num_threads(slots);
-        SharedHost::build(builder).unwrap()
-    }
-
-    fn host(pool: &Registry) -> &'static SharedHost {
-        match pool.host() {
-            Host::Shared(host) => match host.registry().host() {
-                Host::Shared(host) => host,
-                Host::Own(_) => unreachable!("the same pool"),
-            },
-            Host::Own(_) => unreachable!("made on a runtime"),
-        }
+    fn host(slots: usize) -> &'static SharedHost {
+        let settings = Settings {
+            num_threads: slots,
+            ..Settings::default()
+        };
+        SharedHost::build(Runtime::default_runtime(), settings).unwrap()
     }
 
     fn job(f: impl FnOnce() + Send + 'static) -> JobRef {
@@ -298,12 +279,13 @@ mod tests {
 
     #[test]
     fn a_job_is_run_if_a_slot_becomes_free_after_a_called_thread_has_found_none() {
-        let pool = pool(1);
+        let host = host(1);
         let (sender, ran) = mpsc::channel();
-        let call = host(&pool).free.call(&*pool).expect("a slot is free");
-        let lent = host(&pool).take_slot(0).expect("as above");
-        pool.inject(job(move || sender.send(()).unwrap()));
-        assert!(host(&pool).take_any_slot().is_none());
+        let call = host.free.call(&**host.registry()).expect("a slot is free");
+        let lent = host.take_slot(0).expect("as above");
+        host.registry()
+            .inject(job(move || sender.send(()).unwrap()));
+        assert!(host.take_any_slot().is_none());
         drop(lent);
         drop(call);
         assert_eq!(ran.recv_timeout(DEADLINE), Ok(()));
@@ -315,11 +297,10 @@ mod tests {
         if slots == 1 {
             return;
         }
-        let pool = pool(slots);
-        let host = host(&pool);
+        let host = host(slots);
         let (sender, ran) = mpsc::channel();
         let call = || {
-            let (sender, pool) = (sender.clone(), Arc::clone(&pool));
+            let sender = sender.clone();
             task::run_detached(move || {
                 let Some(home) = host.home() else {
                     return sender.send(false).unwrap();
@@ -332,7 +313,7 @@ mod tests {
                         both.wait();
                         sender.send(true).unwrap();
                     });
-                    pool.slot(index).broadcasts.push(meet);
+                    host.registry().slot(index).broadcasts.push(meet);
                 }
                 host.serve_broadcast(other);
             });

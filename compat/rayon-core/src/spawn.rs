@@ -2,8 +2,10 @@
 //!
 //! Unsafe: a job lives until it is performed; the pool sees to that, because a job is one of its users.
 
+use crate::global;
 use crate::job::{Awaited, HeapJob, JobRef};
 use crate::registry::Registry;
+use crate::worker::WorkerThread;
 use std::sync::Arc;
 
 /// Runs a closure on the calling thread's pool, or on the global one, at some time.
@@ -23,7 +25,7 @@ pub fn spawn<F>(func: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    spawn_in(func, &Registry::current());
+    spawn_in(func, &global::current());
 }
 
 /// As [`spawn`]; a thread runs what it has spawned so oldest first.
@@ -31,7 +33,7 @@ pub fn spawn_fifo<F>(func: F)
 where
     F: FnOnce() + Send + 'static,
 {
-    spawn_fifo_in(func, &Registry::current());
+    spawn_fifo_in(func, &global::current());
 }
 
 pub(crate) fn spawn_in<F>(func: F, registry: &Arc<Registry>)
@@ -39,7 +41,7 @@ where
     F: FnOnce() + Send + 'static,
 {
     let job = detached(func, registry);
-    match registry.current_thread() {
+    match WorkerThread::current_in(registry) {
         Some(worker) => worker.push_detached(job),
         None => registry.inject(job),
     }
@@ -50,7 +52,7 @@ where
     F: FnOnce() + Send + 'static,
 {
     let job = detached(func, registry);
-    match registry.current_thread() {
+    match WorkerThread::current_in(registry) {
         // SAFETY: the pool has one more user until the job has been performed.
         Some(worker) => unsafe { worker.push_detached_fifo(job) },
         None => registry.inject(job),
@@ -65,7 +67,7 @@ where
     registry.add_user();
     let registry = Arc::clone(registry);
     let closure = move || {
-        registry.catch_unwind(func);
+        registry.handlers().catch_unwind(func);
         registry.remove_user();
     };
     // SAFETY: it borrows nothing, and a pool runs all that was queued before it ends.

@@ -1,11 +1,11 @@
 //! A pool with threads of its own, and what a thread of any pool may ask.
 
 use crate::broadcast::{BroadcastContext, broadcast_in, spawn_broadcast_in};
-use crate::registry::{Registry, WorkerThread};
+use crate::registry::Registry;
 use crate::scope::{in_place_scope_fifo_in, in_place_scope_in};
 use crate::spawn::{spawn_fifo_in, spawn_in};
-use crate::{Scope, ScopeFifo, join, scope, scope_fifo};
-use std::error::Error;
+use crate::worker::WorkerThread;
+use crate::{Scope, ScopeFifo, Yield, call, global, join, scope, scope_fifo};
 use std::fmt;
 use std::sync::Arc;
 
@@ -26,16 +26,6 @@ pub struct ThreadPool {
 }
 
 impl ThreadPool {
-    /// The former name of [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build).
-    ///
-    /// # Errors
-    /// As there.
-    #[deprecated(note = "Use `ThreadPoolBuilder::build`")]
-    #[expect(deprecated, reason = "a part of the surface")]
-    pub fn new(configuration: crate::Configuration) -> Result<Self, Box<dyn Error>> {
-        configuration.into_builder().build().map_err(Box::from)
-    }
-
     /// Runs `op` on a thread of this pool, and waits. What `op` calls uses this pool.
     ///
     /// # Panics
@@ -45,7 +35,7 @@ impl ThreadPool {
         OP: FnOnce() -> R + Send,
         R: Send,
     {
-        self.registry.in_worker(|_, _| op())
+        call::in_pool(&self.registry, |_, _| op())
     }
 
     /// As [`broadcast`](crate::broadcast()), in this pool.
@@ -66,15 +56,13 @@ impl ThreadPool {
     /// The index of the calling thread, if it is one of this pool.
     #[inline]
     pub fn current_thread_index(&self) -> Option<usize> {
-        self.registry.current_thread().map(WorkerThread::index)
+        WorkerThread::current_in(&self.registry).map(WorkerThread::index)
     }
 
     /// Whether the calling thread has spawned what still waits, if it is one of this pool.
     #[inline]
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
-        self.registry
-            .current_thread()
-            .map(WorkerThread::has_pending)
+        WorkerThread::current_in(&self.registry).map(WorkerThread::has_pending)
     }
 
     /// As [`join`](crate::join()), in this pool.
@@ -148,14 +136,12 @@ impl ThreadPool {
 
     /// As [`yield_now`](crate::yield_now()), if the calling thread is one of this pool.
     pub fn yield_now(&self) -> Option<Yield> {
-        self.registry.current_thread().map(WorkerThread::yield_now)
+        WorkerThread::current_in(&self.registry).map(WorkerThread::yield_now)
     }
 
     /// As [`yield_local`](crate::yield_local()), if the calling thread is one of this pool.
     pub fn yield_local(&self) -> Option<Yield> {
-        self.registry
-            .current_thread()
-            .map(WorkerThread::yield_local)
+        WorkerThread::current_in(&self.registry).map(WorkerThread::yield_local)
     }
 }
 
@@ -171,6 +157,14 @@ impl fmt::Debug for ThreadPool {
             .field("num_threads", &self.current_num_threads())
             .field("id", &self.registry.id())
             .finish()
+    }
+}
+
+/// The number of threads of the calling thread's pool, or of the global one if it has none.
+pub fn current_num_threads() -> usize {
+    match WorkerThread::current() {
+        Some(worker) => worker.registry().num_threads(),
+        None => global::registry().num_threads(),
     }
 }
 
@@ -202,13 +196,4 @@ pub fn yield_now() -> Option<Yield> {
 /// Runs one piece of work of the calling thread's own, if there is one; `None` if the thread is in no pool.
 pub fn yield_local() -> Option<Yield> {
     WorkerThread::current().map(WorkerThread::yield_local)
-}
-
-/// What a thread that yielded has done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Yield {
-    /// It has run a piece of work.
-    Executed,
-    /// There was none.
-    Idle,
 }

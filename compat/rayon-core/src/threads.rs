@@ -5,61 +5,15 @@
 //! Unsafe: a thread that is taken into a pool for life is in its slot on leaked memory.
 
 use crate::ThreadPoolBuildError;
-use crate::builder::ThreadPoolBuilder;
-use crate::registry::{Host, Registry, WorkerThread};
-use crate::shared::SharedHost;
-use crate::worker::SlotGuard;
+use crate::registry::Registry;
+use crate::settings::Settings;
+use crate::unwind::AbortIfPanic;
+use crate::worker::{SlotGuard, WorkerThread};
 use std::fmt;
 use std::io;
 use std::mem;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread;
-
-/// How many of a pool's own threads have started, and how many have left.
-#[derive(Default)]
-pub(crate) struct Threads {
-    counts: Mutex<ThreadCounts>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct ThreadCounts {
-    started: usize,
-    stopped: usize,
-}
-
-impl Threads {
-    pub(crate) fn note_started(&self) {
-        self.counts
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .started += 1;
-        self.changed.notify_all();
-    }
-
-    pub(crate) fn note_stopped(&self) {
-        self.counts
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .stopped += 1;
-        self.changed.notify_all();
-    }
-
-    pub(crate) fn wait_until_started(&self, count: usize) {
-        self.wait_while(|counts| counts.started < count);
-    }
-
-    #[cfg(test)]
-    pub(crate) fn wait_until_stopped(&self, count: usize) {
-        self.wait_while(|counts| counts.stopped < count);
-    }
-
-    fn wait_while(&self, condition: impl Fn(&ThreadCounts) -> bool) {
-        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.changed.wait_while(counts, |counts| condition(counts));
-        drop(waited);
-    }
-}
 
 /// A thread of a pool that is about to be started; given to the function of
 /// [`ThreadPoolBuilder::spawn_handler`].
@@ -87,7 +41,7 @@ impl ThreadBuilder {
 
     /// Runs the pool's main loop on the calling thread. Returns when the pool has been dropped and has done its work.
     pub fn run(self) {
-        Registry::run_thread(&self.worker);
+        run(&self.worker);
     }
 }
 
@@ -156,44 +110,56 @@ impl<F: FnMut(ThreadBuilder) -> io::Result<()>> ThreadSpawn for CustomSpawn<F> {
 
 /// Builds a pool with threads of its own.
 pub(crate) fn build<S: ThreadSpawn>(
-    mut builder: ThreadPoolBuilder<S>,
+    mut settings: Settings,
+    mut spawn: S,
 ) -> Result<Arc<Registry>, ThreadPoolBuildError> {
-    let count = builder.count_threads();
-    let (registry, workers) = Registry::new(
+    let count = settings.count_threads();
+    let (registry, workers) = WorkerThread::of_new_pool(
         count,
-        builder.is_breadth_first,
-        Host::Own(Threads::default()),
-        mem::take(&mut builder.handlers),
+        settings.is_breadth_first,
+        None,
+        mem::take(&mut settings.handlers),
     );
     let unfinished = EndOnDrop(&registry);
     for worker in workers {
         let index = worker.index();
-        let name = builder.name_of(index);
-        if index == 0 && builder.uses_current_thread {
+        let name = settings.name_of(index);
+        if index == 0 && settings.uses_current_thread {
             take_current_thread(worker)?;
-            registry.note_started_elsewhere();
+            registry.threads().note_started();
             continue;
         }
         let thread = ThreadBuilder {
             name,
-            stack_size: builder.stack_size,
+            stack_size: settings.stack_size,
             worker,
         };
-        let started = builder.spawn.spawn(thread, Sealed);
+        let started = spawn.spawn(thread, Sealed);
         started.map_err(ThreadPoolBuildError::io)?;
     }
     mem::forget(unfinished);
     Ok(registry)
 }
 
-/// Builds the global pool: on the default runtime of manyhands, unless the builder asks for what that cannot give.
-pub(crate) fn build_global<S: ThreadSpawn>(
-    builder: ThreadPoolBuilder<S>,
-) -> Result<Arc<Registry>, ThreadPoolBuildError> {
-    if !S::IS_DEFAULT {
-        return build(builder);
+/// The main loop of a pool's own thread, until the pool ends.
+fn run(worker: &WorkerThread) {
+    let registry = Arc::clone(worker.registry());
+    // SAFETY: borrowed for the whole call.
+    let guard = unsafe { SlotGuard::begin(worker) };
+    registry.threads().note_started();
+    // A job does not unwind. If this loop does, its pool is broken.
+    let frame = AbortIfPanic;
+    let (handlers, index) = (registry.handlers(), worker.index());
+    if let Some(handler) = &handlers.start {
+        handlers.catch_unwind(|| handler(index));
     }
-    SharedHost::build(builder)
+    worker.run();
+    frame.disarm();
+    registry.threads().note_stopped();
+    if let Some(handler) = &handlers.exit {
+        handlers.catch_unwind(|| handler(index));
+    }
+    drop(guard);
 }
 
 /// Slots the calling thread for life.

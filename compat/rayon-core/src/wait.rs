@@ -13,7 +13,7 @@
 //!
 //! Not here: external threads, which only sleep (`latch.rs`).
 
-use crate::executions::Execution;
+use crate::executions::Link;
 use crate::job::JobRef;
 use crate::latch::{LOOKS, Latch, pause};
 use crate::search::Searched;
@@ -22,15 +22,6 @@ use crate::unwind::AbortIfPanic;
 use crate::worker::WorkerThread;
 use std::ops::ControlFlow;
 use std::time::Duration;
-
-/// A slot where a part of what is waited for runs.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Link {
-    slot: usize,
-    execution: Execution,
-    /// The link whose thread waits for it; `None`: the one that searches.
-    waiter: Option<usize>,
-}
 
 impl WorkerThread {
     /// Waits until `latch`, which is this thread's, is set.
@@ -147,12 +138,12 @@ impl WorkerThread {
         if sleep.announce(&slot.state, before, State::Waiting) {
             // Once more: who pushes from now on sees the announcement.
             found = self.take_local().or_else(|| self.find_part(latch));
-            let mut is_last_resort = found.is_none() && registry.all_others_wait(self);
+            let mut is_last_resort = found.is_none() && self.all_others_wait();
             if found.is_none() && !is_last_resort && !latch.is_set() {
-                let is_work_stuck = registry.has_work_for(self) && registry.no_other_runs(self);
+                let is_work_stuck = self.finds_work() && self.no_other_runs();
                 // A token says that somebody has woken this thread.
                 let has_token = manyhands::task::blocking(|| slot.parker.park(Some(PATIENCE)));
-                is_last_resort = is_work_stuck && !has_token && registry.no_other_runs(self);
+                is_last_resort = is_work_stuck && !has_token && self.no_other_runs();
             }
             sleep.end(&slot.state, State::Waiting);
             if is_last_resort && !latch.is_set() {
@@ -161,6 +152,18 @@ impl WorkerThread {
         }
         latch.wake_up();
         found
+    }
+
+    /// Whether all other threads sleep at latches that are not set.
+    fn all_others_wait(&self) -> bool {
+        self.other_slots()
+            .all(|(_, slot)| slot.state.is(State::Waiting))
+    }
+
+    /// Whether none of the other threads runs, as far as the system says: each sleeps at a latch or in its work.
+    fn no_other_runs(&self) -> bool {
+        self.other_slots()
+            .all(|(_, slot)| slot.state.is(State::Waiting) || slot.is_blocked())
     }
 }
 

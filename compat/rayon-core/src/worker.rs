@@ -7,13 +7,13 @@
 //!
 //! Unsafe: jobs are performed by pointer, and the thread-local lookup is a pointer to the thread's own half.
 
-use crate::Yield;
+use crate::executions::Link;
+use crate::handlers::Handlers;
 use crate::job::{Awaited, FifoQueue, JobRef};
-use crate::registry::Registry;
+use crate::registry::{Host, Registry};
 use crate::search::{Search, Searched};
 use crate::sleep::State;
 use crate::slot::Slot;
-use crate::wait::Link;
 use crossbeam_deque::Worker as Deque;
 use manyhands::facade::ThreadName;
 use std::cell::{Cell, RefCell};
@@ -34,7 +34,7 @@ pub(crate) struct WorkerThread {
     /// For `find_part`: how it came from its latch to where it looks.
     pub(crate) path: RefCell<Vec<Link>>,
     /// For waking: the slots that were looked at.
-    pub(crate) seen: RefCell<Vec<usize>>,
+    seen: RefCell<Vec<usize>>,
 }
 
 thread_local! {
@@ -70,7 +70,29 @@ impl Drop for SlotGuard {
 }
 
 impl WorkerThread {
-    pub(crate) fn new(
+    /// A pool of this many slots, and the threads' halves of them.
+    pub(crate) fn of_new_pool(
+        slots: usize,
+        is_breadth_first: bool,
+        host: Option<&'static dyn Host>,
+        handlers: Handlers,
+    ) -> (Arc<Registry>, Vec<Self>) {
+        let deque = || match is_breadth_first {
+            true => Deque::new_fifo(),
+            false => Deque::new_lifo(),
+        };
+        let deques: Vec<_> = (0..slots).map(|_| (deque(), deque())).collect();
+        let slot =
+            |(own, detached): &(Deque<_>, Deque<_>)| Slot::new(own.stealer(), detached.stealer());
+        let slots = deques.iter().map(slot).collect();
+        let registry = Arc::new(Registry::new(slots, host, handlers));
+        let worker =
+            |(index, (own, detached))| Self::new(Arc::clone(&registry), index, own, detached);
+        let workers = deques.into_iter().enumerate().map(worker).collect();
+        (registry, workers)
+    }
+
+    fn new(
         registry: Arc<Registry>,
         index: usize,
         deque: Deque<JobRef>,
@@ -97,6 +119,11 @@ impl WorkerThread {
         unsafe { CURRENT.get().as_ref() }
     }
 
+    /// The calling thread's, if its slot is in this pool.
+    pub(crate) fn current_in(registry: &Registry) -> Option<&Self> {
+        Self::current().filter(|worker| worker.registry.id() == registry.id())
+    }
+
     #[inline]
     pub(crate) fn registry(&self) -> &Arc<Registry> {
         &self.registry
@@ -115,7 +142,7 @@ impl WorkerThread {
     #[inline]
     pub(crate) fn push(&self, job: JobRef) {
         self.deque.push(job);
-        self.registry.notify_pushed(self);
+        self.notify_pushed();
     }
 
     /// Adds a job that nobody waits for. It is apart from the others, so that no waiter runs it; but not where this
@@ -126,7 +153,7 @@ impl WorkerThread {
         } else {
             self.detached.push(job);
         }
-        self.registry.notify_pushed(self);
+        self.notify_pushed();
     }
 
     /// As [`push_detached`](Self::push_detached); such jobs are run in the order in which they came.
@@ -137,6 +164,15 @@ impl WorkerThread {
         // SAFETY: as promised; this lives as long as its pool.
         let entry = unsafe { self.fifo.push(job) };
         self.push_detached(entry);
+    }
+
+    /// Wakes somebody for what this thread has pushed, and others may take.
+    #[inline]
+    fn notify_pushed(&self) {
+        let counts = self.registry.sleep().counts();
+        if counts.wants_wake() {
+            self.registry.wake_for_push(counts, self.index, &self.seen);
+        }
     }
 
     /// Whether it has pushed something that still waits here.
@@ -154,6 +190,11 @@ impl WorkerThread {
         self.find_here()
             .or_else(|| self.steal())
             .or_else(|| self.registry.take_injected())
+    }
+
+    /// Whether this thread, were it free for anything, would find something that others have added.
+    pub(crate) fn finds_work(&self) -> bool {
+        !self.slot().broadcasts.is_empty() || self.registry.has_work_for_anybody()
     }
 
     fn take_forked(&self) -> Option<JobRef> {
@@ -270,7 +311,7 @@ impl WorkerThread {
         while !sleep.announce(&slot.state, slot.state.before_sleep(), State::Idle) {}
         drop(search);
         let mut limit = Some(NAP);
-        while !registry.has_work_for(self) && !registry.has_ended() && slot.state.is(State::Idle) {
+        while !self.finds_work() && !registry.has_ended() && slot.state.is(State::Idle) {
             slot.parker.park(limit);
             limit = None;
         }
@@ -289,6 +330,15 @@ impl WorkerThread {
         self.random.set(x);
         x
     }
+}
+
+/// What a thread that yielded has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Yield {
+    /// It has run a piece of work.
+    Executed,
+    /// There was none.
+    Idle,
 }
 
 /// Looks of a free thread before it sleeps.

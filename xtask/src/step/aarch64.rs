@@ -7,10 +7,9 @@
 //! The emulator keeps the memory orders of the processor that it runs on, so this says nothing about those of aarch64.
 //! Whatever is not run stands in [`EXCEPTIONS`], with its reason.
 
-use std::env;
 use std::fmt;
 
-use crate::command::Invocation;
+use crate::command::{Invocation, is_on_the_path};
 use crate::failure::Failure;
 use crate::workspace;
 
@@ -126,11 +125,6 @@ fn as_root(line: &str) -> Result<Invocation, Failure> {
         _ => format!("sudo -n {line}"),
     };
     Ok(Invocation::new(&line).env("DEBIAN_FRONTEND", "noninteractive"))
-}
-
-fn is_on_the_path(program: &str) -> bool {
-    let path = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
 fn cargo(verb: &str, more: &str) -> Invocation {

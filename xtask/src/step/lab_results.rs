@@ -23,52 +23,25 @@ pub(crate) fn run(parts: &[String], minutes: u32) -> Result<(), Failure> {
     if is_wanted(THE_TOUR) {
         renew_tour(&manyhands(TOUR).accept(NOT_QUIET).stdout()?)?;
     }
-    let lab = workspace::root().join(LAB);
-    let page = lab.join("RESULTS.md");
-    let mut sections = Sections::of(&read(&page)?);
+    let root = workspace::root();
     let mut charts: Vec<PathBuf> = Vec::new();
     for measured in RUNS.iter().filter(|run| is_wanted(run.name)) {
         let line = measured.line(minutes);
         manyhands(&format!("{line} --out {} --replace", measured.out()))
             .accept(NOT_QUIET)
             .run()?;
-        let folder = workspace::root().join(measured.out());
+        let folder = root.join(measured.out());
         let report = read(&folder.join("report.md"))?;
-        sections.put(measured, &format!("{line}`\n\n{}", as_section(&report)));
+        let text = format!("## `manyhands {line}`\n\n{}", as_section(&report));
+        section::renew(PAGE, measured.name, &text)?;
         let shown = linked_charts(&report, "charts").into_iter();
         charts.extend(shown.map(|name| folder.join("charts").join(name)));
     }
-    let text = sections.page();
-    renew_charts(&lab.join(CHARTS), &text, &charts)?;
-    write(&page, &text)
-}
-
-/// What the page says of each run; nothing of a run that was never made.
-struct Sections([String; RUNS.len()]);
-
-impl Sections {
-    /// Those of a page, each from the command line in its headline on.
-    fn of(page: &str) -> Self {
-        let mut sections = Self(Default::default());
-        for text in page.split(SECTION).skip(1) {
-            if let Some(measured) = RUNS.iter().find(|run| text.starts_with(&run.line_begin())) {
-                sections.put(measured, text);
-            }
-        }
-        sections
-    }
-
-    fn put(&mut self, of: &Measured, text: &str) {
-        let all = RUNS.iter().zip(&mut self.0);
-        for (_, section) in all.filter(|(run, _)| run.name == of.name) {
-            text.clone_into(section);
-        }
-    }
-
-    fn page(&self) -> String {
-        let made = self.0.iter().filter(|text| !text.is_empty());
-        made.fold(HEAD.to_owned(), |page, text| page + SECTION + text)
-    }
+    renew_charts(
+        &root.join(LAB).join(CHARTS),
+        &read(&root.join(PAGE))?,
+        &charts,
+    )
 }
 
 /// A run of the page.
@@ -87,11 +60,7 @@ impl Measured {
             (0, seconds) => format!("{seconds}s"),
             (minutes, seconds) => format!("{minutes}m{seconds}s"),
         };
-        format!("{} --seed 7 --budget {budget}", self.line_begin())
-    }
-
-    fn line_begin(&self) -> String {
-        format!("lab run {}", self.what)
+        format!("lab run {} --seed 7 --budget {budget}", self.what)
     }
 
     /// From the root of the workspace, where the runs begin.
@@ -171,11 +140,6 @@ fn read(path: &Path) -> Result<String, Failure> {
         .map_err(|error| Failure::new(format!("cannot read {}: {error}", path.display())))
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(path, text)
-        .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))
-}
-
 /// What can be renewed one by one.
 pub(crate) const PARTS: [&str; 3] = [THE_TOUR, RUNS[0].name, RUNS[1].name];
 const THE_TOUR: &str = "tour";
@@ -193,16 +157,8 @@ const RUNS: [Measured; 2] = [
     },
 ];
 const SHARES: u32 = 23;
-const HEAD: &str = "\
-# Results of the laboratory
-
-Two runs of published experiments, asked again on one machine: loops and queues on one CPU and on two, and many waits with
-the memory that they take. `cargo xtask lab-results` makes both, and this page of their reports. What the words and
-numbers mean is in the [README](README.md#method).
-";
-/// Before the command line in the headline of a run.
-const SECTION: &str = "\n## `manyhands ";
 const LAB: &str = "crates/manyhands-lab";
+const PAGE: &str = "crates/manyhands-lab/RESULTS.md";
 const CHARTS: &str = "results";
 const CLI_README: &str = "crates/manyhands-cli/README.md";
 /// What fits on one screen.
@@ -234,18 +190,9 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_made_again_leaves_the_section_of_the_other_as_it_is() {
-        let [loops, waits] = &RUNS;
-        let text = |run: &Measured, what| format!("{}`\n\n{what}\n", run.line(22));
-        let page = format!(
-            "{HEAD}{SECTION}{}{SECTION}{}",
-            text(loops, "a"),
-            text(waits, "b")
-        );
-        let mut sections = Sections::of(&page);
-        assert_eq!(sections.page(), page);
-        sections.put(waits, &text(waits, "c"));
-        assert_eq!(sections.page(), page.replace("\nb\n", "\nc\n"));
-        assert_eq!(Sections::of("").page(), HEAD);
+    fn each_run_has_its_section_of_the_page() {
+        let page = read(&workspace::root().join(PAGE)).unwrap();
+        let mut runs = RUNS.iter();
+        assert!(runs.all(|run| section::replaced(&page, run.name, "").is_some()));
     }
 }

@@ -5,7 +5,7 @@ use std::env;
 use std::fs;
 use std::path::PathBuf;
 
-use crate::command::Invocation;
+use crate::command::{Invocation, is_on_the_path};
 use crate::failure::Failure;
 use crate::workspace::{self, MPI_MANIFEST};
 
@@ -31,10 +31,10 @@ pub(crate) fn run() -> Result<(), Failure> {
 
 /// What it cannot do without.
 fn absent() -> Option<&'static str> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let has = |program: &str| env::split_paths(&path).any(|folder| folder.join(program).is_file());
     let programs = ["mpicc", "mpirun"];
-    let program = programs.into_iter().find(|program| !has(program));
+    let program = programs
+        .into_iter()
+        .find(|program| !is_on_the_path(program));
     program.or_else(|| (!has_libclang()).then_some("libclang"))
 }
 

@@ -8,7 +8,6 @@
 //!
 //! Whatever is kept from a sanitizer stands in [`EXCEPTIONS`], with its reason.
 
-use std::fmt;
 use std::path::Path;
 
 use crate::command::Invocation;
@@ -27,56 +26,59 @@ const BUILD: [&str; 2] = [
 /// What the sanitizers do not look at, or look at in another form.
 const EXCEPTIONS: &[Exception] = &[
     Exception {
-        by: Both,
+        by: &[ADDRESS, THREAD],
         what: "blocks of small cells (job/block.rs) are not used again",
         tests: &[],
         reason: "a use after free does not show once another cell lives in the block. So each cell is a box of its own; \
                  the magazines of blocks are tested under Miri",
     },
     Exception {
-        by: Both,
+        by: &[ADDRESS, THREAD],
         what: "a loop over more than 2³¹ positions",
         tests: &["range::a_loop_driven_in_several_goes_runs_every_index"],
         reason: "it takes minutes without optimisation, and handles no memory but what other loops do",
     },
     Exception {
-        by: Thread,
+        by: &[THREAD],
         what: "threads that have ended and were not joined (report_thread_leaks)",
         tests: &[],
         reason: "the default runtime lives as long as the process, and may keep the last threads that have ended",
     },
     Exception {
-        by: Address,
+        by: &[ADDRESS],
         what: "leaks of the tests in tests/it/survival.rs (xtask/sanitize/leaks.txt)",
         tests: &[],
         reason: "their values panic each time when they are dropped. The tests and the library forget those on purpose",
     },
 ];
 
-/// Something that is kept from a sanitizer.
+/// Something that is kept from sanitizers.
 struct Exception {
-    by: By,
+    by: &'static [&'static str],
     what: &'static str,
     /// Tests that are not run, by their full names.
     tests: &'static [&'static str],
     reason: &'static str,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum By {
-    Address,
-    Thread,
-    Both,
-}
-use By::{Address, Both, Thread};
+/// Their names to rustc.
+const ADDRESS: &str = "address";
+const THREAD: &str = "thread";
 
 pub(crate) fn run() -> Result<(), Failure> {
     let nightly = Nightly::find()?;
-    let outcome = nightly.test(Address).and_then(|()| nightly.test(Thread));
+    let outcome = nightly.test(ADDRESS).and_then(|()| nightly.test(THREAD));
     println!("Kept from the sanitizers:");
-    EXCEPTIONS
-        .iter()
-        .for_each(|exception| println!("{exception}"));
+    for Exception {
+        by,
+        what,
+        tests,
+        reason,
+    } in EXCEPTIONS
+    {
+        let (by, tests) = (by.join(" and "), tests.join(", "));
+        println!("  {by}: {what}: {reason} {tests}");
+    }
     outcome
 }
 
@@ -105,17 +107,17 @@ impl Nightly {
     }
 
     /// Runs the test programs under one sanitizer.
-    fn test(&self, by: By) -> Result<(), Failure> {
-        if by == Thread && !self.has_std_source {
+    fn test(&self, sanitizer: &str) -> Result<(), Failure> {
+        if sanitizer == THREAD && !self.has_std_source {
             return Err(Failure::new(
                 "AddressSanitizer passed; ThreadSanitizer was not run, it needs \
                  `rustup component add rust-src --toolchain nightly`",
             ));
         }
-        let sanitizer = by.name();
         PROGRAMS.iter().try_for_each(|program| {
             let test = self.program(sanitizer, program).args(&["--", "--exact"]);
-            let skipped = EXCEPTIONS.iter().flat_map(|it| it.skipped_tests(by));
+            let kept = EXCEPTIONS.iter().filter(|it| it.by.contains(&sanitizer));
+            let skipped = kept.flat_map(|it| it.tests);
             skipped
                 .fold(test, |test, name| test.args(&["--skip", name]))
                 .run()
@@ -144,37 +146,6 @@ impl Nightly {
     }
 }
 
-impl By {
-    /// Its name to rustc.
-    fn name(self) -> &'static str {
-        match self {
-            Address => "address",
-            Thread => "thread",
-            Both => "address and thread",
-        }
-    }
-}
-
-impl Exception {
-    /// The tests that `by` must not run.
-    fn skipped_tests(&self, by: By) -> &'static [&'static str] {
-        if self.by == by || self.by == Both {
-            self.tests
-        } else {
-            &[]
-        }
-    }
-}
-
-impl fmt::Display for Exception {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "  {}: {}: {}", self.by.name(), self.what, self.reason)?;
-        self.tests
-            .iter()
-            .try_for_each(|test| write!(f, "\n    {test}"))
-    }
-}
-
 fn rustflags(sanitizer: &str, has_std_source: bool) -> String {
     let flags = format!("-Zsanitizer={sanitizer} --cfg sanitized");
     if has_std_source {
@@ -186,7 +157,7 @@ fn rustflags(sanitizer: &str, has_std_source: bool) -> String {
 }
 
 /// The host triple in the output of `rustc -vV`.
-fn host(about: &str) -> Option<&str> {
+pub(super) fn host(about: &str) -> Option<&str> {
     about.lines().find_map(|line| line.strip_prefix("host: "))
 }
 
@@ -199,21 +170,6 @@ mod tests {
         let about = "rustc 1.0.0\nbinary: rustc\nhost: riscv64gc-unknown-linux-gnu\n";
         assert_eq!(host(about), Some("riscv64gc-unknown-linux-gnu"));
         assert_eq!(host("rustc 1.0.0"), None);
-    }
-
-    #[test]
-    fn an_exception_is_of_one_sanitizer_or_of_both() {
-        let of = |by| Exception {
-            by,
-            what: "a test",
-            tests: &["area::name"],
-            reason: "it forks",
-        };
-        assert_eq!(of(Thread).skipped_tests(Thread), ["area::name"]);
-        assert_eq!(of(Both).skipped_tests(Thread), ["area::name"]);
-        assert!(of(Address).skipped_tests(Thread).is_empty());
-        let printed = of(Thread).to_string();
-        assert_eq!(printed, "  thread: a test: it forks\n    area::name");
     }
 
     #[test]

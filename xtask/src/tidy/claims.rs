@@ -265,45 +265,50 @@ mod tests {
     }
 
     #[test]
-    fn an_invariant_names_its_holder() {
-        let page = |text: &str| check(&Tree::of(&[(PAGE, text), TEST])).len();
-        assert_eq!(page("- **`a`** is. *Invariant:* all is well."), 1);
-        let held =
-            "- **`a`** is. *Invariant:* all is well (held by `tests/it/map.rs::nothing_is_lost`).";
-        assert_eq!(page(held), 0);
-        assert_eq!(page(&format!("{held} *Invariant:* and this.")), 1);
-    }
-
-    #[test]
-    fn the_lines_of_an_item_belong_together() {
-        let page = |text: &str| check(&Tree::of(&[(PAGE, text), TEST])).len();
-        let held = "- **`a`** is. *Invariant:* all\n  is well (held by\n  `tests/it/map.rs::nothing_is_lost`).";
-        assert_eq!(page(held), 0);
-        assert_eq!(page("- **`a`** is.\n  *Invariant:* all is well."), 1);
-        assert_eq!(page("- **`a`** is.\n\n  *Invariant:* not of a list."), 0);
-    }
-
-    #[test]
-    fn a_numbered_invariant_beside_the_code_names_its_holder() {
-        let path = format!("{LIBRARY}parallel/README.md");
-        let page = |text: &str| check(&Tree::of(&[(path.as_str(), text), TEST])).len();
-        assert_eq!(page("- **L1** Nothing is lost."), 1);
-        assert_eq!(
-            page("- **L1** Nothing is lost\n  (held by `tests/it/map.rs::nothing_is_lost`)."),
-            0
-        );
-        assert_eq!(page("- **Nothing** is lost."), 0);
-    }
-
-    #[test]
-    fn a_numbered_promise_names_its_holder() {
-        let page = |text: &str| check(&Tree::of(&[(PROMISES, text), TEST])).len();
-        let held = "`tests/it/map.rs::nothing_is_lost`";
-        assert_eq!(page(&format!("| 1 | `map` loses nothing | {held} |")), 0);
-        assert_eq!(page("| 1 | `map` loses nothing | nobody |"), 1);
-        assert_eq!(page("| 1 | `map` loses nothing | `tests/it/map.rs` |"), 1);
-        let gone = "`tests/it/map.rs::nothing_is`";
-        assert_eq!(page(&format!("| 1 | `map` | {held}, {gone} |")), 1);
-        assert_eq!(page("| | promise | held by |\n|--:|---|---|"), 0);
+    fn invariants_and_promises_of_pages_name_their_holders() {
+        let protocol = format!("{LIBRARY}parallel/README.md");
+        let held = "held by `tests/it/map.rs::nothing_is_lost`";
+        let invariant = format!("- **`a`** is. *Invariant:* all is well ({held}).");
+        let test = "`tests/it/map.rs::nothing_is_lost`";
+        for (page, text, found) in [
+            (PAGE, "- **`a`** is. *Invariant:* all is well.", 1),
+            (PAGE, &invariant, 0),
+            (PAGE, &format!("{invariant} *Invariant:* and this."), 1),
+            // The lines of an item belong together.
+            (
+                PAGE,
+                &invariant.replace(" (held by ", "\n  (held by\n  "),
+                0,
+            ),
+            (PAGE, "- **`a`** is.\n  *Invariant:* all is well.", 1),
+            (PAGE, "- **`a`** is.\n\n  *Invariant:* not of a list.", 0),
+            (&protocol, "- **L1** Nothing is lost.", 1),
+            (
+                &protocol,
+                &format!("- **L1** Nothing is lost\n  ({held})."),
+                0,
+            ),
+            (&protocol, "- **Nothing** is lost.", 0),
+            (
+                PROMISES,
+                &format!("| 1 | `map` loses nothing | {test} |"),
+                0,
+            ),
+            (PROMISES, "| 1 | `map` loses nothing | nobody |", 1),
+            (
+                PROMISES,
+                "| 1 | `map` loses nothing | `tests/it/map.rs` |",
+                1,
+            ),
+            (
+                PROMISES,
+                &format!("| 1 | `map` | {test}, `tests/it/map.rs::nothing_is` |"),
+                1,
+            ),
+            (PROMISES, "| | promise | held by |\n|--:|---|---|", 0),
+        ] {
+            let count = check(&Tree::of(&[(page, text), TEST])).len();
+            assert_eq!(count, found, "{page}: {text}");
+        }
     }
 }

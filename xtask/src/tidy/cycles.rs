@@ -1,7 +1,8 @@
-//! Rule: files of one layer do not import each other in circles, but for two files of one concept.
+//! Rule: files of one layer of the library, and of the façade, do not import each other in circles, but for two files of
+//! one concept.
 //!
-//! Looks at `use` declarations and paths in shipped code that start at `crate`; a name that a `mod.rs` re-exports
-//! leads to the file it comes from. What reaches another file only through a value's type or `super` is not seen.
+//! Looks at `use` declarations and paths in shipped code that start at `crate`; a name that a `mod.rs` or the
+//! root re-exports leads to the file it comes from. What reaches another file only through a value's type or `super` is not seen.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,17 +13,26 @@ use super::tree::{LIBRARY, Tree, library_module};
 /// More files than this must not be in one circle.
 const CIRCLE_MAX: usize = 2;
 
-/// The root, and what sets the whole going.
-const EXEMPT: &[&str] = &["lib", "models", "explore"];
+/// What is looked at; the façade is one layer.
+const ROOTS: &[&str] = &[LIBRARY, "compat/rayon-core/src/"];
+/// What sets the whole going.
+const EXEMPT: &[&str] = &["models", "explore"];
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let files = Files::of(tree);
+    ROOTS
+        .iter()
+        .flat_map(|root| check_below(tree, root))
+        .collect()
+}
+
+fn check_below(tree: &Tree, root: &str) -> Vec<Finding> {
+    let files = Files::of(tree, root);
     let circles = circles(&files.imports());
     circles
         .into_iter()
         .filter(|circle| circle.len() > CIRCLE_MAX)
         .map(|circle| {
-            let names: Vec<&str> = circle.iter().map(|path| inside(path)).collect();
+            let names: Vec<&str> = circle.iter().map(|path| &path[root.len()..]).collect();
             let message = format!(
                 "{} files import each other in a circle: {}",
                 names.len(),
@@ -33,27 +43,26 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-fn inside(path: &str) -> &str {
-    path.strip_prefix(LIBRARY).unwrap_or(path)
-}
-
-/// The library's files by module, with their code.
+/// The files of a crate by module, with their code.
 struct Files<'tree> {
     by_module: BTreeMap<String, &'tree str>,
     code: BTreeMap<&'tree str, String>,
 }
 
 impl<'tree> Files<'tree> {
-    fn of(tree: &'tree Tree) -> Self {
+    fn of(tree: &'tree Tree, root: &str) -> Self {
         let mut files = Self {
             by_module: BTreeMap::new(),
             code: BTreeMap::new(),
         };
-        for (path, source) in tree.library() {
+        for (path, source) in tree.sources() {
+            let Some(inside) = path.strip_prefix(root) else {
+                continue;
+            };
             if EXEMPT.contains(&library_module(path).unwrap_or_default()) {
                 continue;
             }
-            files.by_module.insert(module(path), path);
+            files.by_module.insert(module(inside), path);
             files.code.insert(path, source.shipped_code());
         }
         files
@@ -70,8 +79,8 @@ impl<'tree> Files<'tree> {
                 files.filter(|file| file != path && library_module(file) == library_module(path));
             (*path, same_layer.collect())
         };
-        // A `mod.rs` lists what is there; that is no import.
-        let is_list = |path: &str| path.ends_with("/mod.rs");
+        // The root and a `mod.rs` list what is there; that is no import.
+        let is_list = |path: &str| path.ends_with("/mod.rs") || path.ends_with("/src/lib.rs");
         self.code
             .iter()
             .filter(|(path, _)| !is_list(path))
@@ -81,7 +90,7 @@ impl<'tree> Files<'tree> {
 
     /// The file in which a path from the crate's root ends.
     fn file_of(&self, parts: &[String]) -> Option<&'tree str> {
-        let (module, rest) = (1..=parts.len()).rev().find_map(|count| {
+        let (module, rest) = (0..=parts.len()).rev().find_map(|count| {
             let module = parts[..count].join("::");
             let rest = parts.get(count);
             self.by_module
@@ -104,6 +113,7 @@ impl<'tree> Files<'tree> {
                 .parts;
             let whole: Vec<String> = module
                 .split("::")
+                .filter(|part| !part.is_empty())
                 .map(str::to_owned)
                 .chain(parts.iter().cloned())
                 .collect();
@@ -120,9 +130,11 @@ fn children(code: &str) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-/// `a::b` for `a/b.rs` and `a/b/mod.rs`.
-fn module(path: &str) -> String {
-    let inside = inside(path);
+/// `a::b` for `a/b.rs` and `a/b/mod.rs`; the root has no name.
+fn module(inside: &str) -> String {
+    if inside == "lib.rs" {
+        return String::new();
+    }
     let inside = inside.strip_suffix(".rs").unwrap_or(inside);
     inside
         .strip_suffix("/mod")
@@ -200,6 +212,24 @@ mod tests {
             ("task/inner/b.rs", "use crate::task::c::C;"),
             ("task/c.rs", "use crate::task::A;"),
         ]);
+        assert_eq!(found.len(), 1, "{found:?}");
+    }
+
+    #[test]
+    fn the_facade_is_one_layer_whose_root_leads_to_files() {
+        let root = "compat/rayon-core/src/";
+        let files = [
+            ("lib.rs", "mod a;\nmod b;\nmod c;\npub use c::C;"),
+            ("a.rs", "use crate::b::B;"),
+            ("b.rs", "use crate::C;"),
+            ("c.rs", "use crate::a::A;"),
+        ];
+        let files = files.map(|(name, text)| (format!("{root}{name}"), text));
+        let files: Vec<_> = files
+            .iter()
+            .map(|(path, text)| (path.as_str(), *text))
+            .collect();
+        let found = check(&Tree::of(&files));
         assert_eq!(found.len(), 1, "{found:?}");
     }
 

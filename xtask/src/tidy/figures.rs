@@ -3,9 +3,12 @@
 //! `cargo xtask tidy` prints the table. A figure above its limit is a breach, and so is a limit that the figure has left
 //! behind: the commit that makes something smaller lowers the limit, too.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::finding::Finding;
 use super::tree::{Tree, library_module};
-use super::unsafe_page;
 
 const HERE: &str = "xtask/src/tidy/figures.rs";
 /// The layers whose constants decide which thread runs what.
@@ -16,6 +19,8 @@ const POLICIES: &[&str] = &["/runtime/policy.rs", "/engine/cost.rs"];
 const NUMBERS: &[&str] = &[
     "u8", "u16", "u32", "u64", "u128", "usize", "i32", "i64", "f64", "Duration",
 ];
+static UNSAFE_BLOCK: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?-u:\b)unsafe\s*\{").expect("it is well formed"));
 
 struct Figure {
     name: &'static str,
@@ -80,7 +85,7 @@ const FIGURES: &[Figure] = &[
     Figure {
         name: "xtask, lines in all",
         count: |tree| in_all(tree, "xtask/src/"),
-        at_most: 10_000,
+        at_most: 9_600,
         step: 200,
         aim: 7_000,
     },
@@ -147,7 +152,8 @@ fn median(mut lengths: Vec<usize>) -> usize {
 fn unsafe_blocks(tree: &Tree, is_counted: fn(&str) -> bool) -> usize {
     let counted = |path: &str| library_module(path).is_some_and(is_counted);
     let files = tree.library().filter(|(path, _)| counted(path));
-    files.map(|(_, source)| unsafe_page::count(source)[0]).sum()
+    let blocks = files.map(|(_, source)| UNSAFE_BLOCK.find_iter(&source.shipped_code()).count());
+    blocks.sum()
 }
 
 fn named_numbers(tree: &Tree) -> usize {

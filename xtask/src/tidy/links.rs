@@ -1,7 +1,16 @@
 //! Rule: relative links in Markdown files lead to files that exist, and to headings that these files have.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::finding::Finding;
 use super::tree::Tree;
+
+/// `[text](target "title")`, `[text](<target>)` and `[name]: target`.
+static LINK: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\]\(<?([^)>\s]+)|^\[[^\]]*\]: <?([^>\s]+)").expect("it is well formed")
+});
 
 /// Reports that a test expects lead to what their program writes.
 const TEST_DATA: &str = "/tests/golden/";
@@ -28,35 +37,18 @@ fn links(text: &str) -> Vec<(usize, String)> {
         if line.trim_start().starts_with("```") {
             in_fence = !in_fence;
         } else if !in_fence {
-            let targets = inline_targets(&without_code(line)).into_iter();
-            let targets = targets.chain(reference_target(line));
-            links.extend(targets.map(|target| (idx + 1, target)));
+            let text: String = line.split('`').step_by(2).collect();
+            let targets = LINK.captures_iter(&text);
+            links.extend(targets.filter_map(|link| {
+                let target = link.get(1).or(link.get(2))?;
+                Some((idx + 1, target.as_str().to_owned()))
+            }));
         }
     }
     links
 }
 
-/// `[text](target "title")`
-fn inline_targets(line: &str) -> Vec<String> {
-    let after = line.split("](").skip(1);
-    after
-        .filter_map(|rest| rest.split_once(')'))
-        .filter_map(|(inside, _)| Some(inside.split_whitespace().next()?.to_owned()))
-        .collect()
-}
-
-/// `[name]: target`
-fn reference_target(line: &str) -> Option<String> {
-    let (_, rest) = line.strip_prefix('[')?.split_once("]: ")?;
-    Some(rest.split_whitespace().next()?.to_owned())
-}
-
-fn without_code(line: &str) -> String {
-    line.split('`').step_by(2).collect()
-}
-
 fn leads_somewhere(tree: &Tree, page: &str, target: &str) -> bool {
-    let target = target.trim_start_matches('<').trim_end_matches('>');
     if target.contains("://") || target.starts_with("mailto:") {
         return true;
     }

@@ -27,7 +27,6 @@ mod quotes;
 mod source;
 mod steps;
 mod tree;
-mod unsafe_page;
 mod words;
 
 use finding::Finding;
@@ -44,7 +43,6 @@ const RULES: &[(&str, Check)] = &[
     ("callers", callers::check),
     ("claims", claims::check),
     ("figures", figures::check),
-    ("unsafe-page", unsafe_page::check),
     ("documents", documents::check),
     ("words", words::check),
     ("cycles", cycles::check),
@@ -54,19 +52,13 @@ const RULES: &[(&str, Check)] = &[
     ("headlines", headlines::check),
 ];
 
-/// Renews what is generated from other files.
+/// Renews the table that is made from other pages.
 pub(crate) fn write() -> Result<(), Failure> {
     let tree = load()?;
     let page = headlines::renewed(&tree)
         .map_err(|missing| Failure::new(format!("{}: {missing}", headlines::PAGE)))?;
-    for (path, text) in [
-        (unsafe_page::PATH, unsafe_page::render(&tree)),
-        (headlines::PAGE, page),
-    ] {
-        fs::write(workspace::root().join(path), text)
-            .map_err(|error| Failure::new(format!("cannot write {path}: {error}")))?;
-    }
-    Ok(())
+    fs::write(workspace::root().join(headlines::PAGE), page)
+        .map_err(|error| Failure::new(format!("cannot write {}: {error}", headlines::PAGE)))
 }
 
 pub(crate) fn run() -> Result<(), Failure> {

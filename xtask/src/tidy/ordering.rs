@@ -1,10 +1,28 @@
 //! Rule: beside every memory ordering stands a comment that argues for it.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::finding::Finding;
-use super::source::{Line, Scope, find_word};
+use super::source::{Line, Scope};
 use super::tree::Tree;
 
-const ORDERINGS: &[&str] = &["Relaxed", "Acquire", "Release", "AcqRel", "SeqCst"];
+const ORDERINGS: &str = "(Relaxed|Acquire|Release|AcqRel|SeqCst)";
+static USED: LazyLock<Regex> =
+    LazyLock::new(|| made(&format!(r"(?-u:\b)Ordering::{ORDERINGS}(?-u:\b)")));
+/// `Ordering::{…}`, `Ordering::*`, `Ordering as O` and `use …::Ordering::Relaxed;`.
+static HIDDEN: LazyLock<Regex> = LazyLock::new(|| {
+    let imported = format!(r"^\s*(use |pub).*::Ordering::{ORDERINGS}(?-u:\b)");
+    made(&[r"Ordering as |Ordering::[{*]", &imported].join("|"))
+});
+/// A comment that names an ordering or a numbered fence (`F1`).
+static ARGUED: LazyLock<Regex> =
+    LazyLock::new(|| made(&format!(r"(?-u:\b)({ORDERINGS}|F[0-9]+)(?-u:\b)")));
+
+fn made(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("it is well formed")
+}
 
 /// How far above the ordering its comment may start or stand.
 const LINES_ABOVE_MAX: usize = 6;
@@ -19,51 +37,24 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
 fn of_lines(path: &str, lines: &[Line]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (idx, line) in lines.iter().enumerate() {
-        if line.scope == Scope::Test {
+        if line.scope == Scope::Test || !line.code.contains("Ordering") {
             continue;
         }
-        if hides_orderings(&line.code) {
+        if HIDDEN.is_match(&line.code) {
             let message = "write `Ordering::` in full at each use, so that this check sees it";
             findings.push(Finding::on_line(path, line.number, message));
-        } else if let Some(ordering) = ordering_in(&line.code) {
+        } else if let Some(used) = USED.captures(&line.code) {
             let near = &lines[idx.saturating_sub(LINES_ABOVE_MAX)..=idx];
-            if !near.iter().any(|line| is_argument(&line.comment)) {
+            if !near.iter().any(|line| ARGUED.is_match(&line.comment)) {
                 let message = format!(
-                    "no comment within {LINES_ABOVE_MAX} lines says why `{ordering}` is enough"
+                    "no comment within {LINES_ABOVE_MAX} lines says why `{}` is enough",
+                    &used[1]
                 );
                 findings.push(Finding::on_line(path, line.number, message));
             }
         }
     }
     findings
-}
-
-/// `Ordering::{…}`, `Ordering::*`, `Ordering as O` and `use …::Ordering::Relaxed;`.
-fn hides_orderings(code: &str) -> bool {
-    let renamed = code.contains("Ordering as ");
-    let grouped = code.contains("Ordering::{") || code.contains("Ordering::*");
-    let imported = code.trim_start().starts_with("use ") || code.trim_start().starts_with("pub");
-    let single = imported && code.contains("::Ordering::");
-    renamed || grouped || (single && ordering_in(code).is_some())
-}
-
-fn ordering_in(code: &str) -> Option<&'static str> {
-    let used = |ordering: &str| {
-        let name = format!("Ordering::{ordering}");
-        find_word(code, &name).next().is_some()
-    };
-    ORDERINGS.iter().copied().find(|ordering| used(ordering))
-}
-
-/// Whether a comment names an ordering or a numbered fence (`F1`).
-fn is_argument(comment: &str) -> bool {
-    let mut words = comment.split(|c: char| !c.is_alphanumeric());
-    words.any(|word| ORDERINGS.contains(&word) || is_fence(word))
-}
-
-fn is_fence(word: &str) -> bool {
-    word.strip_prefix('F')
-        .is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
 #[cfg(test)]

@@ -2,8 +2,11 @@
 //!
 //! `docs/glossary.md` says what the terms mean and what other libraries call them.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::finding::Finding;
-use super::source::find_word;
 use super::tree::Tree;
 
 /// A retired word, and what to write instead.
@@ -49,49 +52,41 @@ const EXEMPT: &[(&str, &str)] = &[
     ),
 ];
 
+static ANY: LazyLock<Regex> = LazyLock::new(|| {
+    let words: Vec<&str> = RETIRED.iter().map(|(word, _)| *word).collect();
+    let (words, names) = (words.join("|"), RETIRED_NAMES.join("|"));
+    Regex::new(&format!(r"(?-u:\b(?:(?i:{words})|{names})\b)")).expect("it is well formed")
+});
+
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let mut findings = Vec::new();
+    let code = tree.sources().flat_map(|(path, source)| {
+        let text = |code: &str, comment: &str| format!("{} {comment}", code.replace('_', " "));
+        let lines = source.lines().iter();
+        lines.map(move |line| (path, line.number, text(&line.code, &line.comment)))
+    });
+    let pages = tree.files().filter(|(path, _)| path.ends_with(".md"));
+    let pages = pages.flat_map(|(path, text)| {
+        let lines = text.lines().enumerate();
+        lines.map(move |(idx, line)| (path, idx + 1, line.to_owned()))
+    });
     let is_exempt = |path: &str| EXEMPT.iter().any(|(exempt, _)| *exempt == path);
-    for (path, source) in tree.sources().filter(|(path, _)| !is_exempt(path)) {
-        for line in source.lines() {
-            let comment = line.comment.to_lowercase();
-            let code = line.code.replace('_', " ").to_lowercase();
-            findings.extend(retired_in(path, line.number, &comment));
-            findings.extend(retired_in(path, line.number, &code));
-            findings.extend(names_in(path, line.number, &line.code));
-            findings.extend(names_in(path, line.number, &line.comment));
-        }
-    }
-    for (path, text) in tree.files().filter(|(path, _)| path.ends_with(".md")) {
-        for (idx, line) in text.lines().enumerate() {
-            findings.extend(retired_in(path, idx + 1, &line.to_lowercase()));
-            findings.extend(names_in(path, idx + 1, line));
-        }
-    }
-    findings
+    let lines = code.chain(pages).filter(|(path, ..)| !is_exempt(path));
+    lines
+        .flat_map(|(path, line, text)| retired_in(path, line, text))
+        .collect()
 }
 
-fn retired_in(path: &str, line: usize, text: &str) -> Vec<Finding> {
+fn retired_in(path: &str, line: usize, text: String) -> Vec<Finding> {
     let text = PHRASES
         .iter()
-        .fold(text.to_owned(), |text, phrase| text.replace(phrase, ""));
-    let found = RETIRED
-        .iter()
-        .filter(|(word, _)| find_word(&text, word).next().is_some());
-    let finding = |(word, instead): &(&str, &str)| {
+        .fold(text, |text, phrase| text.replace(phrase, ""));
+    let finding = |found: regex::Match<'_>| {
+        let word = found.as_str().to_lowercase();
+        let instead = RETIRED.iter().find(|(retired, _)| *retired == word);
+        let instead = instead.map_or("docs/glossary.md has the terms", |(_, instead)| instead);
         Finding::on_line(path, line, format!("`{word}` is retired: {instead}"))
     };
-    found.map(finding).collect()
-}
-
-fn names_in<'a>(path: &'a str, line: usize, text: &'a str) -> impl Iterator<Item = Finding> {
-    let found = RETIRED_NAMES
-        .iter()
-        .filter(|name| find_word(text, name).next().is_some());
-    found.map(move |name| {
-        let message = format!("the name `{name}` is retired; docs/glossary.md has the terms");
-        Finding::on_line(path, line, message)
-    })
+    ANY.find_iter(&text).map(finding).collect()
 }
 
 #[cfg(test)]

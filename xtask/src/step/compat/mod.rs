@@ -109,9 +109,9 @@ fn run_suites(part: Part) -> Result<(), Failure> {
     for package in &packages {
         rows.extend(suite::run_all(package, part)?);
     }
-    print!("{}", table(&rows));
+    let text = table(&rows, &["rayon", "rayon-core"]);
+    print!("\n{text}");
     if part == Part::Suites {
-        let text = page_table(&rows, &["rayon", "rayon-core"]);
         let text = format!("Run {}.\n\n{text}", section::conditions());
         section::renew(&format!("{RAYON_CORE}/README.md"), "suites", &text)?;
     }
@@ -142,31 +142,8 @@ fn check_workspace(workspace: &str) -> Result<(), Failure> {
     cargo("test --locked --quiet").run()
 }
 
-/// The counts by suite, with their sum and the names of what failed.
-fn table(rows: &[Row]) -> String {
-    let line = |name: &str, cells: [String; 4]| {
-        let [tests, passed, failed, ignored] = cells;
-        format!("{name:42} {tests:>6} {passed:>7} {failed:>7} {ignored:>8}\n")
-    };
-    let head = ["tests", "passed", "failed", "ignored"].map(str::to_owned);
-    let mut table = format!("\n{}", line("suite", head));
-    let mut sum = Count::default();
-    for row in rows {
-        table += &line(
-            &format!("{}: {}", row.package, row.suite),
-            row.count.cells(),
-        );
-        sum.add(&row.count);
-    }
-    table += &line("total", sum.cells());
-    for name in &sum.failed {
-        table += &format!("failed: {name}\n");
-    }
-    table
-}
-
-/// The table for a page: a package's integration tests are one row, and what failed is named below.
-fn page_table(rows: &[Row], packages: &[&str]) -> String {
+/// A package's integration tests are one row, and what failed is named below.
+fn table(rows: &[Row], packages: &[&str]) -> String {
     let mut table =
         String::from("| suite | tests | passed | failed | ignored |\n|---|--:|--:|--:|--:|\n");
     let mut remarks = String::new();
@@ -231,16 +208,6 @@ mod tests {
     }
 
     #[test]
-    fn the_table_sums_up_and_names_what_failed() {
-        let rows = [row("a", "x", 3, &[]), row("b", "x", 4, &["b::c"])];
-        let table = table(&rows);
-        let total = table.lines().find(|line| line.starts_with("total"));
-        let numbers: Vec<_> = total.unwrap().split_whitespace().skip(1).collect();
-        assert_eq!(numbers, ["10", "7", "1", "2"]);
-        assert!(table.ends_with("failed: b::c\n"));
-    }
-
-    #[test]
     fn a_page_has_the_integration_tests_of_a_package_in_one_row() {
         let rows = [
             row("a", "x", 3, &[]),
@@ -249,7 +216,7 @@ mod tests {
             row("a", "y", 4, &["y::c"]),
             row("b", "x", 9, &[]),
         ];
-        let table = page_table(&rows, &["a"]);
+        let table = table(&rows, &["a"]);
         let lines: Vec<_> = table.lines().skip(2).collect();
         assert_eq!(
             lines,

@@ -14,8 +14,7 @@ use super::suite::{self, Count};
 use super::{RAYON_CORE, SPEED};
 use crate::command::Invocation;
 use crate::failure::Failure;
-use crate::step::section;
-use crate::step::test_programs;
+use crate::step::{sanitize::host, section, test_programs};
 use crate::workspace;
 
 /// A program, and how its tests are built.
@@ -96,11 +95,8 @@ pub(super) fn run() -> Result<(), Failure> {
 /// Lets cargo download the programs with what they depend on, and returns its description of all packages.
 pub(super) fn unpack() -> Result<String, Failure> {
     let compiler = Invocation::new("rustc -vV").stdout()?;
-    let host = compiler
-        .lines()
-        .find_map(|line| line.strip_prefix("host: "));
     Invocation::cargo("metadata --format-version 1 --locked --all-features --filter-platform")
-        .arg(host.unwrap_or_default())
+        .arg(host(&compiler).unwrap_or_default())
         .arg("--manifest-path")
         .arg(workspace::root().join(SPEED).join("Cargo.toml"))
         .stdout()

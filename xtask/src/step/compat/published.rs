@@ -118,7 +118,9 @@ fn put_core(original: &Path, to: &Path) -> io::Result<()> {
             "root" => original.join("src/test.rs"),
             module => original.join("src").join(module).join("test.rs"),
         };
-        fs::copy(from, inside.join(format!("{module}.rs")))?;
+        let test = fs::read_to_string(from)?
+            .replace("crate::registry::in_worker", "crate::global::in_worker");
+        fs::write(inside.join(format!("{module}.rs")), test)?;
         modules += &format!(
             "#[cfg(test)]\n#[path = \".\"]\nmod in_{module} {{\n    use crate::{imports};\n    \
              #[path = \"{module}.rs\"]\n    mod test;\n}}\n"
