@@ -79,10 +79,11 @@ fn archives(folder: &Path) -> io::Result<Vec<String>> {
 
 /// Of a workspace of these folders, each with its name and version, in which each crate depends on the others in it.
 fn manifest(folders: &[&str]) -> String {
-    // With the profile of the whole workspace: with another, all would be compiled once more.
+    // With the profiles of the whole workspace: with another, all would be compiled once more.
     let mut text = format!(
         "[workspace]\nresolver = \"3\"\nmembers = {folders:?}\n\n\
          [profile.dev]\ndebug = \"line-tables-only\"\n\n\
+         [profile.dev.package.regex-automata]\nopt-level = 2\n\n\
          [patch.crates-io]\n"
     );
     for folder in folders {
