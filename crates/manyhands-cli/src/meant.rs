@@ -15,7 +15,7 @@ use manyhands_lab::{
     registry,
     store::{Damage, Existing},
 };
-use std::{ffi::OsString, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 /// What to run.
 #[derive(Debug, PartialEq)]
@@ -384,6 +384,7 @@ const TOUR_QUICK: Duration = Duration::from_secs(10);
 mod tests {
     use super::*;
     use crate::typed;
+    use std::ffi::OsString;
 
     fn meant(line: &str) -> Result<Command, String> {
         let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();

@@ -284,7 +284,7 @@ fn a_destructor_may_spawn_into_its_scope_while_the_runtime_ends() {
             let runtime = Runtime::builder().workers(workers).build().unwrap();
             let (started, has_started) = mpsc::channel();
             let of_scope = move || {
-                task::scope(|scope| {
+                task::scope_blocking(|scope| {
                     scope.spawn(async move {
                         let _spawns = OnDrop(|| scope.spawn(std::future::pending()));
                         started.send(()).unwrap();
