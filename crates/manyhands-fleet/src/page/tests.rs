@@ -150,7 +150,7 @@ fn a_page_too_many_is_not_live_and_the_others_are_answered() {
 }
 
 #[test]
-fn a_connection_too_many_is_told_so_and_the_places_come_back() {
+fn a_connection_too_many_is_refused_and_the_places_come_back() {
     with_page(None, |address| {
         let own = format!("Host: {address}\r\n");
         let silent: Vec<_> = (0..CONNECTIONS_MAX).map(|_| connect(address)).collect();
