@@ -342,7 +342,8 @@ async fn plan_events(State(shared): State<Shared>, Parts(plan): Parts<String>) -
 /// A part of a page, each time that it has changed.
 fn changes(shared: Shared, plan: Option<String>) -> Response {
     let Some(looker) = shared.live.look_at(plan) else {
-        let again = [(header::RETRY_AFTER, "10")];
+        // Its connection is a place for others.
+        let again = [(header::RETRY_AFTER, "10"), (header::CONNECTION, "close")];
         let text = "Too many pages are live already.\n";
         return (StatusCode::SERVICE_UNAVAILABLE, again, text).into_response();
     };
