@@ -180,12 +180,9 @@ impl RuntimeInner {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::CallerThread;
-    use crate::sync::{clock, wait_until};
+    use crate::sync::wait_until;
     use crate::{Runtime, parallel, task};
-    use std::collections::HashSet;
-    use std::sync::atomic::{AtomicBool, Ordering};
-    use std::sync::{Mutex, mpsc};
-    use std::thread;
+    use std::sync::mpsc;
     use std::time::Duration;
 
     #[test]
@@ -209,32 +206,5 @@ mod tests {
         wait_until("it looks often again", is_watched_in_calls);
         drop(end);
         assert!(blocks.join().unwrap().is_err());
-    }
-
-    #[test]
-    fn a_call_that_no_monitor_watches_is_opened_at_its_next_item() {
-        let runtime = Runtime::builder().workers(2).build().unwrap();
-        runtime.shared().monitor.close();
-        let _entered = runtime.enter();
-        let (is_short, seen) = (AtomicBool::new(true), Mutex::new(HashSet::new()));
-        let call = || {
-            parallel::for_each(0..16, |n: u32| {
-                if is_short.load(Ordering::Relaxed) {
-                    return;
-                }
-                if n == 0 {
-                    let (begun, long) = (clock::ticks(), clock::ticks_in(2_000_000));
-                    while clock::ticks().abs_diff(begun) < long {}
-                    return;
-                }
-                seen.lock().unwrap().insert(thread::current().id());
-                wait_until("another thread takes part", || {
-                    seen.lock().unwrap().len() > 1
-                });
-            });
-        };
-        (0..100).for_each(|_| call());
-        is_short.store(false, Ordering::Relaxed);
-        call();
     }
 }

@@ -206,9 +206,10 @@ impl Pace {
         };
     }
 
-    /// Whether a thread may run a call alone without a look at the clock: one that goes on is opened soon.
+    /// Whether a thread may run a call alone without a look at the clock, also after a short pause: one that goes on is opened
+    /// soon.
     fn looks_often(&self) -> bool {
-        self.interval <= BLOCKED_AFTER
+        self.interval <= INTERVAL_SATURATED
     }
 
     /// Threads run calls alone: one that goes on must be opened soon.
