@@ -211,7 +211,7 @@ impl<T, S: Sum<T> + Sum<S> + Send> Fold<T> for Summing<S> {
 
     #[inline]
     fn fold<I: Iterator<Item = T>>(&self, value: Option<S>, items: I) -> Option<S> {
-        let sum = items.sum();
+        let sum = sum_of_block(items);
         Some(match value {
             None => sum,
             Some(before) => self.combine_sums(before, sum),
@@ -221,6 +221,12 @@ impl<T, S: Sum<T> + Sum<S> + Send> Fold<T> for Summing<S> {
     fn combine(&self, left: S, right: S) -> S {
         self.combine_sums(left, right)
     }
+}
+
+/// A function of its own, because compilers do not make vectors of every loop that they have put into a larger one.
+#[inline(never)]
+fn sum_of_block<T, S: Sum<T>>(items: impl Iterator<Item = T>) -> S {
+    items.sum()
 }
 
 impl<S: Sum<S>> Summing<S> {
