@@ -1,4 +1,4 @@
-//! Places for connections: so many in all, and so many for each other machine, so that none of them keeps the others out.
+//! Places for connections: 128 in all, and a quarter of them for each other machine, so that none keeps the others out.
 
 use std::{
     collections::HashMap,
