@@ -556,7 +556,10 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const filter = byId("filter");
   if (document.activeElement === filter) {
-    if (event.key === "Escape") filter.blur();
+    if (event.key !== "Escape") return;
+    // Some browsers would take its text away, and say so to nobody.
+    event.preventDefault();
+    filter.blur();
     return;
   }
   // Its own keys choose in it.

@@ -77,7 +77,7 @@ fn node(segment: &Segment, locks: &BTreeMap<String, usize>, stacks: &Stacks) -> 
     let methods = segment.methods.iter().rev();
     lines.extend(methods.take(METHODS_MAX).map(method_line));
     match segment.methods.len() {
-        0 => lines.push(idle_line(segment, stacks)),
+        0 => lines.extend(idle_lines(segment, stacks)),
         all if all > METHODS_MAX => lines.push(format!("and {} more calls", all - METHODS_MAX)),
         _ => {}
     }
@@ -91,13 +91,19 @@ fn node(segment: &Segment, locks: &BTreeMap<String, usize>, stacks: &Stacks) -> 
 }
 
 /// What is said of threads that are in no function of the program.
-fn idle_line(segment: &Segment, stacks: &Stacks) -> String {
+fn idle_lines(segment: &Segment, stacks: &Stacks) -> Vec<String> {
     let members = segment.members.iter();
     let idle = members.filter(|member| stacks.threads[**member].is_idle());
     match idle.count() {
-        0 => UNKNOWN.to_owned(),
-        idle if idle == segment.members.len() => "idle".to_owned(),
-        idle => format!("{idle} idle; of the others {UNKNOWN}"),
+        0 => vec!["no function of the program is known".to_owned()],
+        idle if idle == segment.members.len() => vec!["idle".to_owned()],
+        idle => {
+            let others = segment.members.len() - idle;
+            vec![
+                format!("{idle} idle"),
+                format!("{others} in no known function of the program"),
+            ]
+        }
     }
 }
 
@@ -113,7 +119,6 @@ fn method_line(method: &Method) -> String {
     }
 }
 
-const UNKNOWN: &str = "no function of the program is known";
 /// More boxes than these would not be read.
 const SEGMENTS_MAX: usize = 200;
 /// Functions in a box.
@@ -128,6 +133,7 @@ pub(crate) mod tests {
     use super::{METHODS_MAX, SEGMENTS_MAX};
     use crate::graph::Graph;
     use crate::stacks::{Frame, FrameKind, Stacks, ThreadStack};
+    use crate::svg::draw;
 
     /// A worker with these functions, the innermost first.
     pub(crate) fn thread(worker: usize, functions: &[&str]) -> ThreadStack {
@@ -189,10 +195,13 @@ pub(crate) mod tests {
             graph.nodes[0].lines.join("|")
         };
         assert_eq!(of(vec![idle.clone()]), "1 thread · worker 0|idle");
+        let both = vec![idle, thread(1, &[])];
         assert_eq!(
-            of(vec![idle, thread(1, &[])]),
-            "2 threads · worker 0, worker 1|1 idle; of the others no function of the program is known"
+            of(both.clone()),
+            "2 threads · worker 0, worker 1|1 idle|1 in no known function of the program"
         );
+        let drawn = draw(&Graph::of_stacks(&Stacks { threads: both }));
+        assert!(!drawn.contains('…'), "a line is cut: {drawn}");
     }
 
     /// A worker that waits for a mutex, called by these functions, the innermost first.

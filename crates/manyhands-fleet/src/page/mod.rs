@@ -1,13 +1,15 @@
 //! The page: what plans and agents do, live, and what they have brought, for a browser.
 //!
 //! It reads the server's folder and changes nothing, so it can be started and ended at any time, beside the server or
-//! without it. Who may see it is decided in `access.rs`, and how many may be live in `live.rs`.
+//! without it. Who may see it is decided in `access.rs`, how many may be connected in `places.rs`, and how many may be live
+//! in `live.rs`.
 //!
 //! # Threads
 //! tokio's thread answers requests; what reads the database or draws runs on its threads for blocking work.
 
 mod access;
 mod live;
+mod places;
 mod view;
 
 use crate::{FleetError, price::Prices, time::pause};
@@ -31,6 +33,7 @@ use hyper_util::{
 };
 use live::{Live, Looker};
 use manyhands_lab::{console::Companion, run::Interrupt};
+use places::Places;
 use serde::Deserialize;
 use std::{
     convert::Infallible,
@@ -40,7 +43,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-use tokio::{net::TcpStream, sync::Semaphore, task::spawn_blocking, time::sleep};
+use tokio::{net::TcpStream, task::spawn_blocking, time::sleep};
 
 /// A page that has its port and is not served yet.
 ///
@@ -183,14 +186,14 @@ impl Page {
 
 /// Answers on as many connections as there are places. One that asks nothing for half a minute is ended.
 async fn serve(listener: tokio::net::TcpListener, router: Router) -> io::Result<()> {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let places = Places::default();
     loop {
-        let Ok((stream, _)) = listener.accept().await else {
+        let Ok((stream, peer)) = listener.accept().await else {
             // The system has no room for it; the next one may have ended before it was accepted.
             sleep(LOOK_AGAIN).await;
             continue;
         };
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+        let Some(place) = places.take(peer.ip()) else {
             // Who has gone away needs no answer.
             let _ = turn_away(stream);
             continue;
@@ -396,7 +399,6 @@ const HEADERS: [(header::HeaderName, &str); 4] = [
 ];
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 const ENDING: Duration = Duration::from_secs(1);
-const CONNECTIONS_MAX: usize = 2 * live::LIVE_MAX;
 const NO_PLACE: &str = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 10\r\nConnection: close\r\nContent-Length: 36\r\n\r\n\
                         This page has too many connections.\n";
 

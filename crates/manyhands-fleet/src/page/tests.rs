@@ -1,6 +1,6 @@
 //! The page over real connections.
 
-use super::{CONNECTIONS_MAX, Page, Setup, live::LIVE_MAX};
+use super::{Page, Setup, live::LIVE_MAX, places::CONNECTIONS_MAX};
 use crate::server::Database;
 use manyhands_lab::{console, run::Interrupt};
 use std::{

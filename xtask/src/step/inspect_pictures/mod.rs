@@ -244,5 +244,5 @@ const DEADLOCK_SCENE: &str = include_str!("deadlock.scene");
 const SERVICE_SCENE: &str = include_str!("service.scene");
 const WAITING_SCENE: &str = include_str!("waiting.scene");
 /// What is below says nothing new.
-const README_HEIGHT: u32 = 660;
-const README_BYTES_MAX: usize = 150_000;
+const README_HEIGHT: u32 = 694;
+const README_BYTES_MAX: usize = 170_000;
