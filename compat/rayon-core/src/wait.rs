@@ -44,7 +44,7 @@ impl WorkerThread {
                 looks = 0;
             } else if looks < LOOKS {
                 looks += 1;
-                pause(looks);
+                pause();
             } else if let Some(job) = self.sleep_at(latch) {
                 self.execute(job);
                 looks = 0;

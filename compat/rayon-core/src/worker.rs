@@ -10,6 +10,7 @@
 use crate::executions::Link;
 use crate::handlers::Handlers;
 use crate::job::{Awaited, FifoQueue, JobRef};
+use crate::latch::pause;
 use crate::registry::{Host, Registry};
 use crate::search::{Search, Searched};
 use crate::sleep::State;
@@ -295,7 +296,7 @@ impl WorkerThread {
             if let Some(job) = self.find() {
                 return Ok(job);
             }
-            std::thread::yield_now();
+            pause();
         }
         Err(search)
     }
