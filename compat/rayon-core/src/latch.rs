@@ -3,11 +3,11 @@
 //! A waiter is a thread of a pool, which helps and sleeps by its slot (`wait.rs`), or an external thread, which looks
 //! a few times, because a short call is over before a thread sleeps and is woken, and then sleeps at a gate.
 //!
-//! # No thread that looks yields
-//! Between two looks a thread spins, be it a waiter or one that searches; after some microseconds it sleeps. A thread
-//! that yields gets its processor back only when the other threads there have had their turns, those of other programs
-//! too. A waiter would not see until then that its latch is set, though a sleeper would have been woken; what a searcher
-//! would miss, `search.rs` says.
+//! # Who looks does not yield
+//! Between two looks an external thread spins, and so does a thread of a runtime, be it a waiter or one that searches;
+//! after some microseconds it sleeps. A thread that yields gets its processor back only when the other threads there
+//! have had their turns, those of other programs too. A waiter would not see until then that its latch is set, though a
+//! sleeper would have been woken; what a searcher would miss, `search.rs` says.
 //!
 //! # Lifetime
 //! A latch lies in its waiter's frame, which may be gone as soon as the latch is set. So the thread that sets it reads

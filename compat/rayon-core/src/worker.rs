@@ -296,9 +296,18 @@ impl WorkerThread {
             if let Some(job) = self.find() {
                 return Ok(job);
             }
-            pause();
+            self.pause();
         }
         Err(search)
+    }
+
+    /// Passes the time between two looks; see `search.rs` for who yields.
+    pub(crate) fn pause(&self) {
+        if self.registry.has_own_threads() {
+            std::thread::yield_now();
+        } else {
+            pause();
+        }
     }
 
     /// Sleeps until it is to search again. `None` when the pool has ended.
