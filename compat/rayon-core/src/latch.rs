@@ -3,6 +3,12 @@
 //! A waiter is a thread of a pool, which helps and sleeps by its slot (`wait.rs`), or an external thread, which looks
 //! a few times, because a short call is over before a thread sleeps and is woken, and then sleeps at a gate.
 //!
+//! # Who looks does not yield
+//! Between two looks an external thread spins, and so does a thread of a runtime, be it a waiter or one that searches;
+//! after some microseconds it sleeps. A thread that yields gets its processor back only when the other threads there
+//! have had their turns, those of other programs too. A waiter would not see until then that its latch is set, though a
+//! sleeper would have been woken; what a searcher would miss, `search.rs` says.
+//!
 //! # Lifetime
 //! A latch lies in its waiter's frame, which may be gone as soon as the latch is set. So the thread that sets it reads
 //! before that step what it needs to wake the waiter, and keeps that alive.
@@ -123,11 +129,11 @@ impl Latch {
         let Owner::External(gate) = &self.owner else {
             unreachable!("a thread with a slot waits there");
         };
-        for look in 0..LOOKS {
+        for _ in 0..LOOKS {
             if self.is_set() {
                 return;
             }
-            pause(look);
+            pause();
         }
         if self.fall_asleep() {
             manyhands::task::blocking(|| gate.wait());
@@ -176,13 +182,9 @@ impl Latch {
     }
 }
 
-/// Passes the time between two looks of a waiter: the later half of [`LOOKS`] let other threads run.
-pub(crate) fn pause(look: u32) {
-    if look < LOOKS / 2 {
-        (0..16).for_each(|_| std::hint::spin_loop());
-    } else {
-        std::thread::yield_now();
-    }
+/// Passes the time between two looks, on the processor.
+pub(crate) fn pause() {
+    (0..16).for_each(|_| std::hint::spin_loop());
 }
 
 /// Looks of a waiter before it sleeps.

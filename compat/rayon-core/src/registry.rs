@@ -235,9 +235,14 @@ impl Registry {
         &self.threads
     }
 
+    /// Whether the pool has threads of its own, one for each slot.
+    pub(crate) fn has_own_threads(&self) -> bool {
+        self.host.is_none()
+    }
+
     /// Waits until the pool's own threads have started.
     pub(crate) fn wait_until_started(&self) {
-        if self.host.is_none() {
+        if self.has_own_threads() {
             self.threads.wait_until_started(self.num_threads());
         }
     }

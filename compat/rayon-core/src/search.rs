@@ -5,6 +5,11 @@
 //! would not be run. That is why a search is a value, [`Search`]: a job comes out of it only when it is given up, and
 //! so does the right to call a handler.
 //!
+//! For the same reason a thread of a runtime does not yield its processor while it searches: among other busy programs
+//! it would have the next turn milliseconds later, seen up to 96, and until then all new work would wait for it, beside
+//! free slots. A pool's own threads do yield, as the original's: they may be more than the processors, and then one that
+//! works may need this one's.
+//!
 //! # No work is lost
 //! Who adds work wakes no free thread in two cases: somebody searches, or no slot is free. A thread that ends this, as
 //! it gives up the last search or gives back a slot, looks for work afterwards, and wakes or calls another one for it.

@@ -44,7 +44,11 @@ impl WorkerThread {
                 looks = 0;
             } else if looks < LOOKS {
                 looks += 1;
-                pause(looks);
+                if looks < LOOKS / 2 {
+                    pause();
+                } else {
+                    self.pause();
+                }
             } else if let Some(job) = self.sleep_at(latch) {
                 self.execute(job);
                 looks = 0;

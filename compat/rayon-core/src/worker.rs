@@ -10,6 +10,7 @@
 use crate::executions::Link;
 use crate::handlers::Handlers;
 use crate::job::{Awaited, FifoQueue, JobRef};
+use crate::latch::pause;
 use crate::registry::{Host, Registry};
 use crate::search::{Search, Searched};
 use crate::sleep::State;
@@ -295,9 +296,18 @@ impl WorkerThread {
             if let Some(job) = self.find() {
                 return Ok(job);
             }
-            std::thread::yield_now();
+            self.pause();
         }
         Err(search)
+    }
+
+    /// Passes the time between two looks; see `search.rs` for who yields.
+    pub(crate) fn pause(&self) {
+        if self.registry.has_own_threads() {
+            std::thread::yield_now();
+        } else {
+            pause();
+        }
     }
 
     /// Sleeps until it is to search again. `None` when the pool has ended.
