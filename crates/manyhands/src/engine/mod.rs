@@ -400,13 +400,14 @@ fn drive_alone<O: LoopObserver>(
     let (start, end) = rest.take(u64::MAX);
     let may_share = because == AloneBecause::TooShort;
     let mut part = observer.caller_alone();
+    let mut probe = RateProbe::begin(if may_share { known } else { Rate::ZERO });
     let openable = end - start > 1 && because != AloneBecause::OneAllowed;
     let thread = CallerThread::current().filter(|_| openable);
     let number = thread.map_or(0, |thread| thread.calls.next_number());
     let patience = match because {
         AloneBecause::SharingHurt => {
             let alone = Rate(site.cost_alone().max(site.cost()));
-            cost::opens_at(clock::ticks(), alone.ticks_for(end - start))
+            cost::opens_at(probe.begun, alone.ticks_for(end - start))
         }
         _ => 0,
     };
@@ -423,12 +424,6 @@ fn drive_alone<O: LoopObserver>(
     };
     let frame = Frame::new(whole, thread, number, extent);
     let mut caller = Alone::enter(&frame, thread, start);
-    let mut probe = RateProbe::begin(match may_share {
-        true if caller.is_watched() => known,
-        // Only the caller sees that the items take longer than before.
-        true => Rate::UNKNOWN,
-        false => Rate::ZERO,
-    });
     let mut begun = None;
     while caller.reached() < end {
         let from = caller.reached();

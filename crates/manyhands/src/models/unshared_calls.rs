@@ -1,14 +1,14 @@
 //! The calls that a thread runs alone, and a monitor that opens them (F2, F3, F4 of `runtime/fork_join/unshared_calls.rs`).
 //!
 //! Threads: an owner, and a monitor, which then runs the fork that it has made, as a worker would. Operations: enter, claim,
-//! leave, begin to be watched; look, unwatch.
+//! leave; look, unwatch.
 //! Property: each position is run exactly once, by the owner or in the fork; the monitor opens no call that was left; when a
-//! monitor rests or looks seldom that does not see a call, its owner knows that nobody watches, and so do those of later ones.
+//! monitor rests that does not see a call, its owner knows that nobody watches.
 
 use super::{Asleep, Count, Flag, Memory, Work, check, check_deeper};
 use crate::job::Latch;
 use crate::runtime::fork_join::unowned_forks::UnownedForks;
-use crate::runtime::fork_join::unshared_calls::{Extent, OftenLooks, UnsharedCall, UnsharedCalls};
+use crate::runtime::fork_join::unshared_calls::{Extent, UnsharedCall, UnsharedCalls};
 use crate::runtime::fork_join::waiting::{self, AfterWait, Stolen};
 use crate::sync::Parker;
 use loom::sync::Arc;
@@ -188,7 +188,7 @@ fn the_outer_call_is_opened_while_the_inner_one_runs() {
 fn no_monitor_rests_beside_a_call_whose_owner_takes_it_for_watched() {
     check_deeper(3, || {
         let model = Model::new();
-        model.calls.begin_watch(|| true);
+        model.calls.watch();
         let (is_alone, rests) = (Arc::new(Flag::new()), Arc::new(Flag::new()));
         let monitor = thread::spawn({
             let (model, rests) = (Arc::clone(&model), Arc::clone(&rests));
@@ -216,47 +216,5 @@ fn no_monitor_rests_beside_a_call_whose_owner_takes_it_for_watched() {
             "nobody opens this call"
         );
         model.calls.leave(&call);
-    });
-}
-
-#[test]
-fn no_monitor_looks_seldom_beside_a_call_whose_owner_takes_it_for_watched() {
-    check_deeper(3, || {
-        let (model, often_looks) = (Model::new(), Arc::new(OftenLooks::new()));
-        let looks_often = Arc::new(Flag::new());
-        let monitor = thread::spawn({
-            let (model, often_looks) = (Arc::clone(&model), Arc::clone(&often_looks));
-            let looks_often = Arc::clone(&looks_often);
-            move || {
-                if often_looks.end(|| UnsharedCalls::unwatch_all([&model.calls].into_iter())) {
-                    looks_often.set();
-                }
-            }
-        });
-        let extent = Extent {
-            start: 0,
-            end: 1,
-            opens_at: 0,
-        };
-        let begin = || {
-            let number = model.calls.next_number();
-            // SAFETY: nobody opens it.
-            unsafe { Call::new(model.calls.innermost(), number, extent, open::<0>) }
-        };
-        let call = begin();
-        // SAFETY: it stays until it is left.
-        let is_watched = unsafe { model.calls.enter(&call) }
-            || model.calls.begin_watch(|| often_looks.are_made());
-        monitor.join().unwrap();
-        assert!(
-            !is_watched || looks_often.is_set(),
-            "nobody looks at this call"
-        );
-        model.calls.leave(&call);
-        let next = begin();
-        // SAFETY: as above.
-        let is_watched = unsafe { model.calls.enter(&next) };
-        assert!(!is_watched, "the next call is taken for watched");
-        model.calls.leave(&next);
     });
 }

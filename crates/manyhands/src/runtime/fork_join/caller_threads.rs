@@ -1,8 +1,7 @@
 //! The threads that run calls alone, and the monitor's looks at them.
 //!
 //! Each thread has a record from its first such call on. It names the runtime that is current for the thread, whose monitor
-//! looks at the thread while it sweeps. When a monitor rests, the next call of the thread wakes it; when it sweeps seldom, the
-//! thread looks at the clock in its calls, until the monitor has seen one. A thread that goes to
+//! looks at the thread while it sweeps. When a monitor rests, the next call of the thread wakes it. A thread that goes to
 //! another runtime in the middle of a call takes a further record for that: the call is opened where it began.
 //!
 //! Not here: the steps of both (`unshared_calls.rs`).
@@ -10,7 +9,7 @@
 use crate::job::Job;
 use crate::runtime::RuntimeInner;
 use crate::runtime::fork_join::unshared_calls::UnsharedCalls;
-use crate::sync::atomic::{AtomicPtr, Ordering};
+use crate::sync::atomic::{AtomicPtr, Ordering, fence as full_fence};
 use crate::sync::{Mutex, Padded, clock, fence, global, leak, lock, process};
 use std::cell::{Cell, RefCell};
 use std::ptr;
@@ -121,8 +120,8 @@ impl CallerThread {
         ptr::eq(self.runtime.load(Ordering::Acquire), runtime)
     }
 
-    /// Makes the monitor of `runtime`, which is current for the calling thread, watch it, if there is one that looks often.
-    /// Returns whether it does.
+    /// Makes the monitor of `runtime`, which is current for the calling thread, watch it, if there is a monitor. Returns
+    /// whether it does.
     pub(crate) fn begin_watch(&self, runtime: &RuntimeInner) -> bool {
         if !self.is_of(runtime) {
             // The default runtime was made since.
@@ -130,10 +129,15 @@ impl CallerThread {
             let runtime = ptr::from_ref(runtime).cast_mut();
             self.runtime.store(runtime, Ordering::Release);
         }
-        self.calls.begin_watch(|| {
-            let is_on = !runtime.clock.is_virtual() && runtime.arms_monitor();
-            is_on && runtime.monitor.often_looks.are_made()
-        })
+        self.calls.watch();
+        // SeqCst: the monitor that switches itself off looks at the threads behind a fence, too. So it sees that this one is
+        // among them, or this thread sees that it is off.
+        full_fence(Ordering::SeqCst);
+        let is_on = !runtime.clock.is_virtual() && runtime.arms_monitor();
+        if !is_on {
+            self.calls.unwatch();
+        }
+        is_on
     }
 }
 
@@ -169,42 +173,10 @@ impl RuntimeInner {
         is_active
     }
 
-    /// Monitor, when it has switched itself off or looks seldom: watches no thread any more. Returns whether one is in a call.
+    /// Monitor, when it has switched itself off: watches no thread any more. Returns whether one is in a call.
     pub(crate) fn unwatch_calls(&self) -> bool {
         let threads = lock(&THREADS);
         let watched = threads.all.iter().filter(|thread| thread.is_of(self));
         UnsharedCalls::unwatch_all(watched.map(|thread| &thread.calls))
-    }
-}
-
-#[cfg(all(test, not(any(loom, shuttle))))]
-mod tests {
-    use super::CallerThread;
-    use crate::sync::wait_until;
-    use crate::{Runtime, parallel, task};
-    use std::sync::mpsc;
-    use std::time::Duration;
-
-    #[test]
-    fn calls_are_not_left_to_a_monitor_that_looks_seldom() {
-        let runtime = Runtime::builder().workers(2).build().unwrap();
-        let _entered = runtime.enter();
-        let Some(thread) = CallerThread::current() else {
-            return;
-        };
-        // A thread that takes part keeps the monitor from resting.
-        let (end, ends) = mpsc::channel::<()>();
-        let limit = Duration::from_secs(120);
-        let blocks = task::run(move || task::blocking(|| ends.recv_timeout(limit)));
-        let is_watched_in_calls = || {
-            parallel::for_each(0..16, |_: u32| ());
-            thread.calls.is_watched()
-        };
-        wait_until("the monitor watches", is_watched_in_calls);
-        wait_until("it looks seldom", || !thread.calls.is_watched());
-        assert!(!runtime.shared().idle.is_inactive(), "and does not rest");
-        wait_until("it looks often again", is_watched_in_calls);
-        drop(end);
-        assert!(blocks.join().unwrap().is_err());
     }
 }

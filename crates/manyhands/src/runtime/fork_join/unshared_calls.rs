@@ -11,8 +11,8 @@
 //! in which it is in a call.
 //!
 //! # Threads
-//! The owner calls `next_number`, `enter`, `begin_watch`, `claim`, `leave`, and makes calls. Any thread calls `unwatch` and
-//! `look`, and a monitor `unwatch_all`. Calls nest: a body may begin another one, which ends first.
+//! The owner calls `next_number`, `enter`, `claim`, `leave`, and makes calls. Any thread calls `watch`, `unwatch`
+//! and `look`, and a monitor `unwatch_all`. Calls nest: a body may begin another one, which ends first.
 //!
 //! # States of a call
 //! - *Private*: `end` is where the call ends. The owner claims positions by a store.
@@ -29,14 +29,12 @@
 //! done with it. So a call is in place while the monitor looks at it.
 //!
 //! F4: `enter` stores `current`, passes the light fence, loads `is_watched`; `unwatch_all` clears `is_watched`, passes the
-//! heavy fence, loads `current`. Either the monitor sees the call and goes on, or the owner sees that nobody watches. A
-//! monitor that is about to look seldom does the same after it has cleared `OftenLooks` and passed a fence; `begin_watch` sets
-//! `is_watched`, passes a fence, loads `OftenLooks`. An owner that still reads true was before, so what it has set is cleared.
+//! heavy fence, loads `current`. Either the monitor sees the call and goes on, or the owner sees that nobody watches.
 //!
 //! Unsafe: calls live in their owner's frames and are reached by pointer.
 
 use crate::job::abort;
-use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, fence as full_fence};
+use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 #[cfg(not(loom))]
 use crate::sync::process;
 use crate::sync::{Mutex, fence, lock};
@@ -58,38 +56,6 @@ pub(crate) struct UnsharedCalls<J, R> {
     /// `begun`, when a monitor looked last.
     seen: AtomicU64,
     lock: Mutex<()>,
-}
-
-/// Whether a monitor that sweeps looks at the calls often. If not, their owners look at the clock themselves.
-#[derive(Debug)]
-pub(crate) struct OftenLooks(AtomicBool);
-
-impl OftenLooks {
-    /// It does, once it sweeps.
-    pub(crate) fn new() -> Self {
-        Self(AtomicBool::new(true))
-    }
-
-    /// Whether it does.
-    pub(crate) fn are_made(&self) -> bool {
-        // SeqCst: F4.
-        self.0.load(Ordering::SeqCst)
-    }
-
-    /// Monitor: it does from now on.
-    pub(crate) fn begin(&self) {
-        // SeqCst: F4.
-        self.0.store(true, Ordering::SeqCst);
-    }
-
-    /// Monitor: does not from now on, if `unwatch`, which watches no thread any longer, then finds none in a call. Returns
-    /// whether it found one; then the caller goes on looking often.
-    pub(crate) fn end(&self, unwatch: impl FnOnce() -> bool) -> bool {
-        // SeqCst, both: F4.
-        let were_made = self.0.swap(false, Ordering::SeqCst);
-        full_fence(Ordering::SeqCst);
-        were_made && unwatch()
-    }
 }
 
 /// A call, in its owner's frame.
@@ -272,18 +238,10 @@ impl<J, R> UnsharedCalls<J, R> {
         }
     }
 
-    /// Owner: a monitor watches the thread from now on, if `is_on`, which is asked after that is said. Returns whether.
-    pub(crate) fn begin_watch(&self, is_on: impl FnOnce() -> bool) -> bool {
-        // Relaxed: the fence.
+    /// A monitor watches the thread from now on.
+    pub(crate) fn watch(&self) {
+        // Relaxed: the caller makes sure that the monitor sweeps after this.
         self.is_watched.store(true, Ordering::Relaxed);
-        // SeqCst: F4. The monitor that switches itself off looks at the threads behind a fence, too. So it sees that this one
-        // is among them, or this thread sees that it is off.
-        full_fence(Ordering::SeqCst);
-        let is_on = is_on();
-        if !is_on {
-            self.unwatch();
-        }
-        is_on
     }
 
     /// Nobody watches the thread from now on.
@@ -292,15 +250,7 @@ impl<J, R> UnsharedCalls<J, R> {
         self.is_watched.store(false, Ordering::Relaxed);
     }
 
-    /// Whether a monitor watches.
-    #[cfg(test)]
-    pub(crate) fn is_watched(&self) -> bool {
-        // Relaxed: the test waits for it.
-        self.is_watched.load(Ordering::Relaxed)
-    }
-
-    /// Monitor, before it rests or looks seldom: watches these threads no longer. Returns whether one is in a call, so that it
-    /// must not.
+    /// Monitor, before it rests: watches these threads no longer. Returns whether one is in a call, so that it must not rest.
     pub(crate) fn unwatch_all<'a>(threads: impl Iterator<Item = &'a Self> + Clone) -> bool
     where
         Self: 'a,

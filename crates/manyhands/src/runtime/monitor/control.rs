@@ -2,7 +2,6 @@
 //!
 //! Not here: how the thread is started, and what it does (`thread.rs`).
 
-use crate::runtime::fork_join::unshared_calls::OftenLooks;
 use crate::runtime::monitor::switch::Switch;
 use crate::sync::{Mutex, lock, thread};
 use std::sync::Arc;
@@ -12,7 +11,6 @@ use std::sync::Arc;
 pub(crate) struct Monitor {
     pub(super) switch: Arc<Switch>,
     pub(super) thread: Mutex<Option<thread::JoinHandle<()>>>,
-    pub(crate) often_looks: OftenLooks,
 }
 
 impl Monitor {
@@ -21,7 +19,6 @@ impl Monitor {
         Self {
             switch: Arc::new(Switch::new()),
             thread: Mutex::new(None),
-            often_looks: OftenLooks::new(),
         }
     }
 

@@ -127,8 +127,6 @@ fn watch(switch: &Switch, weak: &Weak<RuntimeInner>) {
             }
             State::Off => {
                 let limit = shared.fire_outside_timers();
-                // It will as soon as it is armed.
-                shared.monitor.often_looks.begin();
                 drop(shared);
                 match limit {
                     None => switch.parker.park(),
@@ -147,14 +145,8 @@ fn watch(switch: &Switch, weak: &Weak<RuntimeInner>) {
         }
         let sweep = sweeper.sweep(&shared);
         pace.adapt(sweep);
-        let often_looks = &shared.monitor.often_looks;
-        if shared.open_long_calls()
-            || (!pace.looks_often() && often_looks.end(|| shared.unwatch_calls()))
-        {
+        if shared.open_long_calls() {
             pace.stay_close();
-        }
-        if pace.looks_often() {
-            often_looks.begin();
         }
         if pace.is_slow_after(sweep) {
             switch.slow_down();
@@ -204,12 +196,6 @@ impl Pace {
         } else {
             Duration::ZERO
         };
-    }
-
-    /// Whether a thread may run a call alone without a look at the clock, also after a short pause: one that goes on is opened
-    /// soon.
-    fn looks_often(&self) -> bool {
-        self.interval <= INTERVAL_SATURATED
     }
 
     /// Threads run calls alone: one that goes on must be opened soon.
