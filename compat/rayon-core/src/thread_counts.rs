@@ -17,18 +17,15 @@ struct Counts {
 
 impl ThreadCounts {
     pub(crate) fn note_started(&self) {
-        self.counts
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .started += 1;
-        self.changed.notify_all();
+        self.note(|counts| counts.started += 1);
     }
 
     pub(crate) fn note_stopped(&self) {
-        self.counts
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .stopped += 1;
+        self.note(|counts| counts.stopped += 1);
+    }
+
+    fn note(&self, change: impl FnOnce(&mut Counts)) {
+        change(&mut self.counts.lock().unwrap_or_else(PoisonError::into_inner));
         self.changed.notify_all();
     }
 

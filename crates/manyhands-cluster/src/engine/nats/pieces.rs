@@ -175,17 +175,7 @@ mod tests {
     #[test]
     fn senseless_pieces_are_errors() {
         let mut pieces = Pieces::default();
-        let of = |place, count| {
-            let (from, frame, bytes) = ("a", 1, [0; 3].as_slice());
-            let piece = Piece {
-                from,
-                frame,
-                place,
-                count,
-                bytes,
-            };
-            wire::encode(&piece).unwrap()
-        };
+        let of = |place, count| piece("a", 1, (place, count), &[0; 3]);
         let refused = pieces.take(&of(0, 100_000), NOW);
         assert!(
             matches!(refused, Err(WireError::TooLarge { .. })),
@@ -200,9 +190,7 @@ mod tests {
         }
     }
 
-    /// One byte of a message that claims to have this many pieces.
-    fn begin(from: &str, frame: u64, count: u32) -> Vec<u8> {
-        let (place, bytes) = (0, [0].as_slice());
+    fn piece(from: &str, frame: u64, (place, count): (u32, u32), bytes: &[u8]) -> Vec<u8> {
         let piece = Piece {
             from,
             frame,
@@ -211,6 +199,11 @@ mod tests {
             bytes,
         };
         wire::encode(&piece).unwrap()
+    }
+
+    /// One byte of a message that claims to have this many pieces.
+    fn begin(from: &str, frame: u64, count: u32) -> Vec<u8> {
+        piece(from, frame, (0, count), &[0])
     }
 
     /// The pieces of the longest message.
