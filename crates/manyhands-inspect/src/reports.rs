@@ -2,7 +2,7 @@
 //!
 //! Not here: the sentences, which the program makes.
 
-use crate::words::{PATH_CHARS_MAX, short, tail, time};
+use crate::words::{PATH_CHARS_MAX, runners_of, short, tail, time};
 use comfy_table::{LineStyle, Table, TableStyle};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -29,7 +29,7 @@ pub struct LoopReport {
     pub blocks: u64,
     /// How many threads have run items; of an async loop, how many calls were in flight at most.
     pub runners: usize,
-    /// How many threads could have run it at once; 1 if it was not opened to others. Of an async loop, how many calls could
+    /// How many threads could have run it at once, fewer than `runners` where one was added for another that blocked; 1 if it was not opened to others. Of an async loop, how many calls could
     /// at its end.
     pub threads: usize,
     /// Microseconds that the call took.
@@ -83,11 +83,6 @@ impl LoopReport {
     pub(crate) fn ended_ago(&self) -> String {
         format!("{} ago", time(self.ended_us))
     }
-
-    /// How many of the threads that could run it did.
-    pub(crate) fn runners_of(&self) -> String {
-        format!("{} of {}", self.runners, self.threads)
-    }
 }
 
 /// A table with the numbers, and below it the sentences; nothing if there is no report.
@@ -104,7 +99,7 @@ pub(crate) fn reports_text(reports: &[LoopReport]) -> String {
             report.verdict_words(),
             report.items.to_string(),
             report.blocks.to_string(),
-            report.runners_of(),
+            runners_of(report.runners, report.threads),
             time(report.elapsed_us),
             time(report.alone_us),
             report.imbalance(),

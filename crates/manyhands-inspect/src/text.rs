@@ -6,7 +6,7 @@ use crate::reports::reports_text;
 use crate::wire::{Channel, Runtime, Task, View};
 use crate::words::{
     PATH_CHARS_MAX, TASK_COLUMNS, TYPE_CHARS_MAX, deadlocked_tasks, frames_of, label,
-    name_of_channel, names_of_channels, percent_done, priority_of, short, state_of,
+    name_of_channel, names_of_channels, percent_done, priority_of, runners_of, short, state_of,
     state_of_channel, tail, time, waits_of, worker_of,
 };
 use crate::workers::{TasksOfWorkers, threads_added};
@@ -154,7 +154,7 @@ fn loops(view: &View) -> String {
                 .items
                 .map_or_else(String::new, |items| items.to_string()),
             percent_done(running).map_or_else(String::new, |percent| format!("{percent} %")),
-            format!("{} of {}", running.runners, running.threads),
+            runners_of(running.runners, running.threads),
             running.task.clone().unwrap_or_default(),
             time(running.age_us),
         ]);

@@ -134,6 +134,14 @@ pub(crate) fn percent_done(running: &Loop) -> Option<u64> {
     Some(running.done.saturating_mul(100) / items.max(1))
 }
 
+/// How many threads have run a loop, of how many could at once. If one of them blocked, another was added, and more have run it.
+pub(crate) fn runners_of(runners: usize, at_once: usize) -> String {
+    match runners <= at_once {
+        true => format!("{runners} of {at_once}"),
+        false => format!("{runners}, {at_once} at once"),
+    }
+}
+
 /// A path with its line, but not its column, and of a long path the end.
 pub(crate) fn short(at: &str) -> &str {
     let at = at.rsplit_once(':').map_or(at, |(line, _)| line);
@@ -189,7 +197,7 @@ pub(crate) const TYPE_CHARS_MAX: usize = 32;
 
 #[cfg(test)]
 mod tests {
-    use super::{frames_of, short, tail, time};
+    use super::{frames_of, runners_of, short, tail, time};
     use crate::wire::Task;
 
     #[test]
@@ -212,6 +220,13 @@ mod tests {
             frames_of(&task(&waits)),
             ["serve › fetch", "serve", "", "odd", ""]
         );
+    }
+
+    #[test]
+    fn no_more_runners_are_said_to_be_of_fewer() {
+        assert_eq!(runners_of(2, 4), "2 of 4");
+        assert_eq!(runners_of(2, 2), "2 of 2");
+        assert_eq!(runners_of(3, 2), "3, 2 at once");
     }
 
     #[test]

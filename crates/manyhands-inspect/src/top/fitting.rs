@@ -3,16 +3,17 @@
 //! A number is shown whole or not at all: a part of it would be another number. A text that is cut says so by `…`.
 
 use crate::top::sheet::{Cell, Sheet, Shown};
+use std::collections::VecDeque;
 
 /// The columns of a sheet that fit beside each other, each with its place in the sheet and its width.
 ///
 /// They are taken by importance, each if there is still room: all of its numbers, and of texts the shortest that says
-/// something. What room is left is given to texts, by importance too.
+/// something. What room is left is given to texts, by importance too. A column in which no row has anything is left out.
 pub(super) fn columns(sheet: &Sheet, room: usize) -> Vec<(usize, usize)> {
     let wanted = sheet.widths();
     let mut left = room + GAP;
     let mut taken: Vec<(usize, usize)> = Vec::new();
-    for &at in sheet.order {
+    for &at in sheet.order.iter().filter(|at| sheet.has_values(**at)) {
         let first_needs = if taken.is_empty() { room } else { usize::MAX };
         let needed = match sheet.has_numbers(at) {
             true => wanted[at],
@@ -24,11 +25,12 @@ pub(super) fn columns(sheet: &Sheet, room: usize) -> Vec<(usize, usize)> {
             taken.push((at, needed));
         }
     }
-    for (at, width) in &mut taken {
-        let more = wanted[*at].min(TEXT_CHARS_MAX).saturating_sub(*width);
-        let more = more.min(left);
-        *width += more;
-        left -= more;
+    for most in [TEXT_CHARS_MAX, usize::MAX] {
+        for (at, width) in &mut taken {
+            let more = wanted[*at].min(most).saturating_sub(*width).min(left);
+            *width += more;
+            left -= more;
+        }
     }
     taken.sort_unstable();
     taken
@@ -40,40 +42,47 @@ pub(super) fn cut(cell: &Cell, text: &str, width: usize) -> String {
         Shown::Number(_) if text.chars().count() > width => MARK.repeat(width.min(1)),
         Shown::Number(_) => text.to_owned(),
         Shown::Path => cut_left(text, width),
-        Shown::Text => cut_right(text, width),
+        Shown::Text => cut_middle(text, width),
+        Shown::Sentence => cut_right(text, width),
     }
 }
 
 /// The end of a text, which is where a path has its file and line.
 fn cut_left(text: &str, width: usize) -> String {
-    let count = text.chars().count();
-    if count <= width {
-        return text.to_owned();
-    }
-    let kept: Vec<char> = text.chars().skip(count - width.saturating_sub(1)).collect();
-    let before = text.chars().nth((count - kept.len()).wrapping_sub(1));
-    // Not a part of a number.
-    let digits = match before {
-        Some(c) if is_of_number(c) => kept.iter().take_while(|c| is_of_number(**c)).count(),
-        _ => 0,
-    };
-    let end = kept.into_iter().skip(digits);
-    MARK.chars().chain(end).take(width).collect()
+    shorten(text, width, usize::MAX)
 }
 
 /// The beginning of a text.
 pub(super) fn cut_right(text: &str, width: usize) -> String {
+    shorten(text, width, 0)
+}
+
+/// The beginning of a text and its end, with the whole last word if that fits: it tells apart what begins alike.
+fn cut_middle(text: &str, width: usize) -> String {
+    let last_word = text.chars().rev().take_while(|c| !c.is_whitespace());
+    shorten(text, width, last_word.count().max(width / 2))
+}
+
+/// A text that is too long has a mark in place of its middle; behind that are at most this number of characters.
+fn shorten(text: &str, width: usize, end_chars_max: usize) -> String {
     let count = text.chars().count();
     if count <= width {
         return text.to_owned();
     }
-    let mut kept: Vec<char> = text.chars().take(width.saturating_sub(1)).collect();
-    let next = text.chars().nth(kept.len());
-    if next.is_some_and(is_of_number) {
-        // Not a part of a number.
-        while kept.pop_if(|c| is_of_number(*c)).is_some() {}
+    let room = width.saturating_sub(1);
+    let end_chars = end_chars_max.min(room);
+    let mut start: Vec<char> = text.chars().take(room - end_chars).collect();
+    let mut end: VecDeque<char> = text.chars().skip(count - end_chars).collect();
+    // Not a part of a number.
+    if text.chars().nth(start.len()).is_some_and(is_of_number) {
+        while start.pop_if(|c| is_of_number(*c)).is_some() {}
     }
-    kept.into_iter().chain(MARK.chars()).take(width).collect()
+    let before = text.chars().nth((count - end_chars).wrapping_sub(1));
+    if before.is_some_and(is_of_number) {
+        while end.pop_front_if(|c| is_of_number(*c)).is_some() {}
+    }
+    let cut = start.into_iter().chain(MARK.chars()).chain(end);
+    cut.take(width).collect()
 }
 
 fn is_of_number(c: char) -> bool {
@@ -101,7 +110,8 @@ const TEXT_CHARS_MAX: usize = 44;
 
 #[cfg(test)]
 mod tests {
-    use super::{cut_left, cut_right, parts};
+    use super::{columns, cut_left, cut_middle, cut_right, parts};
+    use crate::top::sheet::{Cell, Row, Sheet};
 
     #[test]
     fn a_text_that_is_cut_says_so_and_has_no_part_of_a_number() {
@@ -120,6 +130,41 @@ mod tests {
             assert_eq!(cut_left(text, width), left, "{text} {width}");
             assert_eq!(cut_right(text, width), right, "{text} {width}");
         }
+    }
+
+    #[test]
+    fn what_tells_names_apart_stays_at_their_ends() {
+        for (text, width, cut) in [
+            ("completion 7f01ab34", 19, "completion 7f01ab34"),
+            ("completion 7f01ab34", 16, "complet…7f01ab34"),
+            ("completion 7f01ab34", 9, "…7f01ab34"),
+            ("completion 7f01ab34", 6, "…ab34"),
+            ("completion 12345678", 16, "complet…12345678"),
+            ("completion 12345678", 5, "…"),
+            ("customer of street 7", 12, "custo…reet 7"),
+            ("customer 4711 of street 7", 20, "customer …f street 7"),
+            ("serve › fetch › log", 9, "serv… log"),
+            ("äöüß", 3, "…üß"),
+            ("äöüß", 1, "…"),
+            ("äöüß", 0, ""),
+        ] {
+            assert_eq!(cut_middle(text, width), cut, "{text} {width}");
+        }
+    }
+
+    #[test]
+    fn a_column_without_values_leaves_its_room_to_the_others() {
+        let row = |name: &str| Row {
+            cells: vec![Cell::from(1_usize), "".into(), name.into()],
+            is_alarm: false,
+        };
+        let sheet = Sheet {
+            columns: &["task", "priority", "in"],
+            order: &[0, 1, 2],
+            rows: vec![row(&"serve › ".repeat(8)), row("")],
+        };
+        assert_eq!(columns(&sheet, 200), [(0, 6), (2, 64)]);
+        assert_eq!(columns(&sheet, 40), [(0, 6), (2, 32)]);
     }
 
     #[test]

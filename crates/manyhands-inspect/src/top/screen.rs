@@ -121,7 +121,7 @@ fn tab_line(state: &State, room: usize) -> Tabs<'static> {
         .highlight_style(Style::new().add_modifier(Modifier::BOLD | Modifier::REVERSED))
 }
 
-/// Returns how many columns there was no room for.
+/// Returns how many columns with something in them there was no room for.
 fn draw_table(frame: &mut Frame<'_>, area: Rect, sheet: &Sheet, state: &State) -> usize {
     if sheet.rows.is_empty() {
         let text = match (state.filter.is_empty(), state.tab) {
@@ -148,7 +148,8 @@ fn draw_table(frame: &mut Frame<'_>, area: Rect, sheet: &Sheet, state: &State) -
         .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
     let mut place = TableState::new().with_selected(Some(state.selected));
     frame.render_stateful_widget(table, area, &mut place);
-    sheet.columns.len() - columns.len()
+    let all = (0..sheet.columns.len()).filter(|&at| sheet.has_values(at));
+    all.count() - columns.len()
 }
 
 fn heading(

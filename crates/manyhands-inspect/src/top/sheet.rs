@@ -34,8 +34,10 @@ pub(super) enum Shown {
     Number(u64),
     /// Where it is too long, its end.
     Path,
-    /// Where it is too long, its beginning.
+    /// Where it is too long, its beginning and its end.
     Text,
+    /// Where it is too long, its beginning.
+    Sentence,
 }
 
 /// By which column a table is ordered.
@@ -59,6 +61,13 @@ impl Cell {
         Self {
             text: text.into(),
             shown: Shown::Path,
+        }
+    }
+
+    pub(super) fn sentence(text: String) -> Self {
+        Self {
+            text,
+            shown: Shown::Sentence,
         }
     }
 
@@ -122,6 +131,12 @@ impl Sheet {
     pub(super) fn has_numbers(&self, column: usize) -> bool {
         let mut cells = self.rows.iter().filter_map(|row| row.cells.get(column));
         cells.any(Cell::is_number)
+    }
+
+    /// Whether a cell of the column is not empty.
+    pub(super) fn has_values(&self, column: usize) -> bool {
+        let mut cells = self.rows.iter().filter_map(|row| row.cells.get(column));
+        cells.any(|cell| !cell.text.is_empty())
     }
 
     /// How wide each column is in characters, its heading with a mark included.

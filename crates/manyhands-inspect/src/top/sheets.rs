@@ -6,8 +6,8 @@ use crate::top::sheet::{Cell, Row, Sheet};
 use crate::wire::{Channel, Task, View};
 use crate::words::{
     TASK_COLUMNS, deadlocked_tasks, frames_of, label, name_of_channel, names_of_channels,
-    percent_done, priority_of, short, state_of, state_of_channel, time, waits_for, waits_of,
-    worker_of,
+    percent_done, priority_of, runners_of, short, state_of, state_of_channel, time, waits_for,
+    waits_of, worker_of,
 };
 use crate::workers::{TasksOfWorkers, threads_added};
 
@@ -179,7 +179,7 @@ fn loops(view: &View) -> Sheet {
             "of",
             "share",
             "runners",
-            "threads",
+            "at once",
             "task",
             "for",
         ],
@@ -316,9 +316,9 @@ fn why(view: &View) -> Sheet {
         quiet(vec![
             Cell::path(short(&report.called_at)),
             report.verdict_words().into(),
-            sentences.into(),
+            Cell::sentence(sentences),
             report.items.into(),
-            report.runners_of().into(),
+            runners_of(report.runners, report.threads).into(),
             duration(report.elapsed_us),
             duration(report.alone_us),
             Cell::ordered_by(report.imbalance_percent, report.imbalance()),

@@ -136,9 +136,13 @@ impl State {
     }
 
     fn sort_by_next(&mut self) {
-        let columns = self.tab.sheet(&self.view).columns.len();
+        let sheet = self.tab.sheet(&self.view);
+        let columns = sheet.columns.len();
         let sorting = self.sorting_mut();
-        sorting.column = (sorting.column + 1) % columns;
+        let others = (1..=columns).map(|step| (sorting.column + step) % columns);
+        if let Some(next) = others.into_iter().find(|&at| sheet.has_values(at)) {
+            sorting.column = next;
+        }
     }
 
     fn choose(&mut self, at: usize) {
@@ -241,9 +245,17 @@ mod tests {
             (state.sorting().column, state.sorting().is_down),
             (0, false)
         );
-        let columns = state.sheet().columns.len();
-        let _ = press(&mut state, &vec![KeyCode::Char('s'); columns]);
-        assert_eq!(state.sorting().column, 0);
+        let sheet = state.sheet();
+        let filled = (0..sheet.columns.len()).filter(|&at| sheet.has_values(at));
+        let filled: Vec<usize> = filled.collect();
+        assert!(
+            filled.len() < sheet.columns.len(),
+            "an empty column is passed over"
+        );
+        for next in filled[1..].iter().chain(&[0]) {
+            let _ = press(&mut state, &[KeyCode::Char('s')]);
+            assert_eq!(state.sorting().column, *next);
+        }
     }
 
     #[test]

@@ -54,7 +54,8 @@ impl LoopReport {
                 f,
                 "{:.1} of {} threads were busy with it on average.",
                 self.mean_runners(),
-                self.threads
+                // More where a thread was added for one that blocked.
+                self.threads.max(self.runners.len())
             ),
             Verdict::TooShort => f.write_str(
                 "It was too short: another thread would hardly have begun before the end.",

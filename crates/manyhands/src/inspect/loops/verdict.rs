@@ -335,6 +335,19 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_that_was_added_for_one_that_blocked_is_one_of_the_threads() {
+        let report = LoopReport {
+            threads: 2,
+            ..shared(all_from([0, 0, 0], 100)[..3].to_vec())
+        };
+        assert_says(
+            &report,
+            Verdict::Scaled,
+            "3.0 of 3 threads were busy with it on average.",
+        );
+    }
+
+    #[test]
     fn runners_that_wait_for_one_item_are_counted() {
         let mut report = shared(all_from([0, 0, 0], 20));
         report.runners[0].longest_block = block(ms(80), 1, (10, ms(5)));
