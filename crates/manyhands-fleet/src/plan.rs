@@ -2,7 +2,7 @@
 
 use crate::{
     FleetError, Name,
-    wire::{CPUS_MAX, Job, Seconds, Text, Within, Work, new_ticket},
+    wire::{Cpus, Job, Seconds, Text, Within, Work, new_ticket},
 };
 use manyhands_lab::{
     Experiment,
@@ -47,16 +47,16 @@ pub struct Plan {
     #[serde(default = "seed")]
     pub seed: u64,
     /// Fresh processes for each case, 3 to 64.
-    pub launches: Option<u32>,
+    pub(crate) launches: Option<Within<3, 64>>,
     /// Every case once for each of these, on an agent with exactly this number of CPUs; empty: once, on any.
     #[serde(default)]
-    pub cpus: Vec<usize>,
+    pub(crate) cpus: Vec<Cpus>,
     /// How often a job may fail before nobody tries it any more.
     #[serde(default = "attempts")]
-    pub attempts: u64,
+    pub(crate) attempts: Within<1, 1_000>,
     /// Minutes for each job: the budget of a case, which is measured as far as it fits, and the end of a command. A plan
     /// without them has no estimate of what it costs.
-    pub minutes: Option<u32>,
+    pub(crate) minutes: Option<Within<1, MINUTES_MAX>>,
 }
 
 /// A command line that agents run if their own list has its name.
@@ -67,7 +67,7 @@ pub struct Command {
     pub name: Name,
     /// What stands in the holes of the line, by their names.
     #[serde(default)]
-    pub holes: BTreeMap<Name, String>,
+    pub(crate) holes: BTreeMap<Name, Text>,
 }
 
 impl Plan {
@@ -89,22 +89,7 @@ impl Plan {
                 "it names neither experiments nor commands".to_owned(),
             ));
         }
-        let bounded = |what: &str, number: u64, max: u64| match (1..=max).contains(&number) {
-            true => Ok(()),
-            false => Err(wrong(format!("{what} lie between 1 and {max}"))),
-        };
-        if plan
-            .launches
-            .is_some_and(|launches| !(3..=64).contains(&launches))
-        {
-            return Err(wrong("launches lie between 3 and 64".to_owned()));
-        }
-        bounded("attempts", plan.attempts, ATTEMPTS_MAX)?;
-        bounded("minutes", plan.minutes.unwrap_or(1).into(), MINUTES_MAX)?;
-        let cpus = plan.cpus.iter();
-        cpus.copied()
-            .try_for_each(|cpus| bounded("cpus", cpus as u64, CPUS_MAX))?;
-        let sizes: BTreeSet<usize> = plan.cpus.iter().copied().collect();
+        let sizes: BTreeSet<Cpus> = plan.cpus.iter().copied().collect();
         if sizes.len() < plan.cpus.len() || sizes.len() > SIZES_MAX {
             return Err(wrong(format!("cpus are at most {SIZES_MAX}, each once")));
         }
@@ -126,7 +111,7 @@ impl Plan {
     ) -> Result<Vec<Job>, FleetError> {
         let wrong = |reason: String| FleetError::Plan { reason };
         let work = self.work(experiments)?;
-        let sizes: Vec<Option<usize>> = match self.cpus.as_slice() {
+        let sizes: Vec<Option<Cpus>> = match self.cpus.as_slice() {
             [] => vec![None],
             sizes => sizes.iter().copied().map(Some).collect(),
         };
@@ -141,13 +126,13 @@ impl Plan {
         let each = sizes
             .into_iter()
             .flat_map(|cpus| work.iter().map(move |work| (cpus, work)));
-        let job = |(number, (cpus, work)): (usize, (Option<usize>, &Work))| {
+        let job = |(number, (cpus, work)): (usize, (Option<Cpus>, &Work))| {
             let id = format!("{id}.{number}").try_into();
             Ok(Job {
                 id: id.map_err(|_| wrong(format!("its id has more than {ID_MAX} letters")))?,
                 ticket: new_ticket(),
                 work: work.clone(),
-                cpus: cpus.map(|cpus| Within::nearest(cpus as u64)),
+                cpus,
             })
         };
         each.enumerate().map(job).collect()
@@ -156,9 +141,10 @@ impl Plan {
     /// What is done once for each size of machine.
     fn work(&self, experiments: &[Experiment]) -> Result<Vec<Work>, FleetError> {
         let defaults = Settings::new(self.scale, self.seed);
-        let launches = self.launches.unwrap_or(defaults.launches);
-        let minutes = self.minutes.map(u64::from);
-        let seconds_max = minutes.map(|minutes| Seconds::nearest(60 * minutes));
+        let usual = Within::nearest(defaults.launches.into());
+        let launches = self.launches.unwrap_or(usual);
+        let seconds = |minutes: Within<1, MINUTES_MAX>| Seconds::nearest(60 * minutes.get());
+        let seconds_max = self.minutes.map(seconds);
         let mut work = Vec::new();
         for wanted in &self.experiments {
             for experiment in selected(wanted, experiments)? {
@@ -168,7 +154,7 @@ impl Plan {
                     case: Text::of(&case.name),
                     scale: self.scale,
                     seed: self.seed,
-                    launches: Within::nearest(launches.into()),
+                    launches,
                     seconds_max,
                 }));
             }
@@ -176,19 +162,11 @@ impl Plan {
                 break;
             }
         }
-        for command in &self.commands {
-            let value = |(hole, value): (&Name, &String)| {
-                let value = Text::try_from(value.clone()).map_err(|error| FleetError::Plan {
-                    reason: format!("hole '{hole}' of '{}': {error}", command.name),
-                })?;
-                Ok::<_, FleetError>((hole.clone(), value))
-            };
-            work.push(Work::Command {
-                name: command.name.clone(),
-                holes: command.holes.iter().map(value).collect::<Result<_, _>>()?,
-                seconds_max,
-            });
-        }
+        work.extend(self.commands.iter().map(|command| Work::Command {
+            name: command.name.clone(),
+            holes: command.holes.clone(),
+            seconds_max,
+        }));
         Ok(work)
     }
 }
@@ -222,8 +200,8 @@ fn seed() -> u64 {
     1
 }
 
-fn attempts() -> u64 {
-    5
+fn attempts() -> Within<1, 1_000> {
+    Within::nearest(5)
 }
 
 /// So that one plan cannot fill a server's memory and disk.
@@ -233,7 +211,6 @@ const BYTES_MAX: usize = 8 << 20;
 /// Sizes of machines.
 const SIZES_MAX: usize = 64;
 const HOLES_MAX: usize = 16;
-const ATTEMPTS_MAX: u64 = 1_000;
 /// A year.
 const MINUTES_MAX: u64 = 525_600;
 /// What a plan's id may have, so that those of its jobs are names too.
@@ -297,8 +274,14 @@ mod tests {
         check("", "name");
         check("name = 'x'", "experiments");
         check("name = 'x'\nexperiments = ['E3']\nshell = 'rm'", "shell");
-        check("name = 'x'\nexperiments = ['E3']\nlaunches = 2", "launches");
-        check("name = 'x'\nexperiments = ['E3']\ncpus = [0]", "cpus");
+        check(
+            "name = 'x'\nexperiments = ['E3']\nlaunches = 2",
+            "line 3: 2 is not within 3 and 64",
+        );
+        check(
+            "name = 'x'\nexperiments = ['E3']\ncpus = [0]",
+            "line 3: 0 is not",
+        );
         check("name = 'x'\nexperiments = ['E3']\ncpus = [2, 2]", "cpus");
         let cpus: Vec<String> = (1..=65).map(|cpus| cpus.to_string()).collect();
         let cpus = format!(
@@ -312,11 +295,14 @@ mod tests {
             holes.join("\n")
         );
         check(&holes, "holes");
-        check("name = 'x'\nexperiments = ['E3']\nminutes = 0", "minutes");
+        check(
+            "name = 'x'\nexperiments = ['E3']\nminutes = 0",
+            "line 3: 0 is not",
+        );
         check("name = 'x'\nexperiments = ['E3']\nscale = 'huge'", "huge");
         check(
             "name = 'x'\nexperiments = ['E3']\nattempts = 1001",
-            "attempts",
+            "line 3: 1001 is not within 1 and 1000",
         );
         check("name = 'x'\n[[commands]]\nname = '../x'", "name");
         check(

@@ -95,7 +95,8 @@ fn check(plan: &Plan) -> Result<(), FleetError> {
             "a command needs an agent that has it in its list, and here is none".to_owned(),
         );
     }
-    match plan.cpus.iter().find(|cpus| **cpus != cpus_here()) {
+    let mut wanted = plan.cpus.iter().map(|cpus| cpus.size());
+    match wanted.find(|cpus| *cpus != cpus_here()) {
         Some(cpus) => wrong(format!(
             "it wants {cpus} CPUs, and this machine has {}",
             cpus_here()

@@ -70,7 +70,7 @@ impl Estimate {
             *counts.entry(cpus).or_insert(0) += 1;
         }
         let lines = counts.into_iter().map(|(cpus, jobs)| {
-            let seconds = jobs as u64 * 60 * u64::from(minutes);
+            let seconds = jobs as u64 * 60 * minutes.get();
             let fits = |cpus: Option<usize>, offered| cpus.is_none_or(|cpus| cpus == offered);
             let machines = prices.machines().iter();
             let choices: Vec<(String, f64)> = machines

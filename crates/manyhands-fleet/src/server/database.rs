@@ -68,7 +68,7 @@ impl Database {
                     job.work.title(),
                     message,
                     &*job.ticket,
-                    integer(plan.attempts),
+                    integer(plan.attempts.get()),
                     handed_out
                 ],
             )?;

@@ -425,9 +425,9 @@ const PLANS_MAX: usize = 16;
 const REPORTS_MAX: usize = 256;
 const WAIT: Duration = Duration::from_millis(500);
 const RETRY: Duration = Duration::from_millis(500);
-/// How often it is looked whether the queue has lost jobs, and what plans with a limit have cost.
 /// Messages that are no jobs and may be among them; a job is in its queue once, or twice for a moment.
 const STRANGE_MAX: usize = 256;
+/// How often it is looked whether the queue has lost jobs, and what plans with a limit have cost.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// A plan that does not come within this number of seconds never does.
 const CANCEL_ATTEMPTS: u64 = 60;
