@@ -155,7 +155,10 @@ impl Database {
             transaction.query_row(sql, [&*note.job], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let is_over = failures >= attempts && !is_done(&transaction, &note.job)?;
         if is_over {
-            let reason = format!("failed {failures} times, at last: {reason}");
+            let reason = match failures {
+                1 => reason.to_owned(),
+                _ => format!("{failures} times, at last: {reason}"),
+            };
             let sql = "UPDATE job SET failed = coalesce(failed, ?) WHERE id = ?";
             transaction.execute(sql, [&reason, &*note.job])?;
         }

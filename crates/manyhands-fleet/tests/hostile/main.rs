@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "an unwrap in a test is an assertion")]
 
+mod endings;
 mod floods;
 mod messages;
 
