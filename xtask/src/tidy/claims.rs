@@ -6,7 +6,8 @@
 //! named: a whole file of tests does not say which of them would fail. The file of a model or of a rule needs no name,
 //! because it has one property. Where nothing else could be written, ``Held by the types: `` says how. The same goes for
 //! each *Invariant* in ARCHITECTURE.md, for the numbered ones in pages beside the code, and for the numbered rows of
-//! `docs/promises.md`, whose last cell says what each is held by.
+//! `docs/promises.md` and `docs/attacks.md`, whose last cell says what each is held by. What attacks the tools is held by
+//! tests of all crates, so there a path begins with the crate.
 
 use super::finding::Finding;
 use super::source::{Line, Source};
@@ -38,9 +39,10 @@ const MARK: &str = "held by `";
 /// Followed by how.
 const BY_TYPES: &str = "held by the types: ";
 /// Where a path may begin.
-const ROOTS: &[&str] = &[LIBRARY, "crates/manyhands/", "xtask/src/tidy/"];
+const ROOTS: &[&str] = &[LIBRARY, "crates/manyhands/", "xtask/src/tidy/", "crates/"];
 const PAGE: &str = "ARCHITECTURE.md";
 const PROMISES: &str = "docs/promises.md";
+const ATTACKS: &str = "docs/attacks.md";
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -61,8 +63,10 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             findings.extend(judge(tree, PAGE, &claim));
         }
     }
-    let promises = rows(tree.text(PROMISES).unwrap_or(""));
-    findings.extend(promises.filter_map(|claim| judge(tree, PROMISES, &claim)));
+    for page in [PROMISES, ATTACKS] {
+        let rows = rows(tree.text(page).unwrap_or(""));
+        findings.extend(rows.filter_map(|claim| judge(tree, page, &claim)));
+    }
     let is_protocol = |path: &str| path.starts_with(LIBRARY) && path.ends_with(".md");
     for (path, text) in tree.files().filter(|(path, _)| is_protocol(path)) {
         let numbered = items(text).into_iter().filter(Claim::is_numbered);
@@ -306,6 +310,16 @@ mod tests {
                 1,
             ),
             (PROMISES, "| | promise | held by |\n|--:|---|---|", 0),
+            (
+                ATTACKS,
+                "| 1 | `../x` | `manyhands/tests/it/map.rs::nothing_is_lost` |",
+                0,
+            ),
+            (
+                ATTACKS,
+                "| 1 | `../x` | `manyhands/tests/it/map.rs::x` |",
+                1,
+            ),
         ] {
             let count = check(&Tree::of(&[(page, text), TEST])).len();
             assert_eq!(count, found, "{page}: {text}");

@@ -1,9 +1,12 @@
 //! Looking at a program: here a socket that answers as one does.
 
 use crate::{check_refusal, manyhands, text};
+use std::fs::Permissions;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -187,6 +190,55 @@ fn what_a_program_says_is_not_obeyed_by_the_terminal_nor_opened_if_it_is_no_file
         let is_order = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
         assert!(!out.contains(is_order), "{form:?}: {out:?}");
     }
+}
+
+#[test]
+fn a_program_in_a_folder_that_others_may_enter_is_not_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let named = tempfile::Builder::new()
+        .prefix("manyhands")
+        .rand_bytes(0)
+        .tempdir_in(folder.path());
+    let sockets = named.unwrap();
+    program(&sockets);
+    for (mode, code) in [(0o700, 0), (0o711, 1)] {
+        std::fs::set_permissions(sockets.path(), Permissions::from_mode(mode)).unwrap();
+        for process in [&[][..], &["7"]] {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_manyhands"));
+            command.env("XDG_RUNTIME_DIR", folder.path());
+            let output = command.args(["inspect", "--text"]).args(process).output();
+            let output = output.unwrap();
+            assert_eq!(output.status.code(), Some(code), "{mode:o}: {output:?}");
+            let err = text(&output.stderr);
+            let is_refused = err.contains("a folder of this user that no other may enter");
+            assert_eq!(is_refused, code == 1, "{mode:o}: {err}");
+        }
+    }
+}
+
+#[test]
+fn a_program_of_another_user_is_not_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    if folder.path().metadata().unwrap().uid() != 0 {
+        println!("skipped: only root has programs that look as another user");
+        return;
+    }
+    let path = program(&folder);
+    let command = folder.path().join("manyhands");
+    std::fs::copy(env!("CARGO_BIN_EXE_manyhands"), &command).unwrap();
+    for path in [folder.path(), &path, &command] {
+        std::fs::set_permissions(path, Permissions::from_mode(0o777)).unwrap();
+    }
+    let mut command = Command::new(command);
+    command.args(["inspect", "--text", "--socket"]).arg(path);
+    let nobody = 65_534;
+    let output = command.uid(nobody).gid(nobody).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let err = text(&output.stderr);
+    assert!(
+        err.contains("a process of the user with the number 0"),
+        "{err}"
+    );
 }
 
 /// A program that answers one client's request to poll a task, with one wait and no stack, or refuses.
