@@ -317,6 +317,7 @@ fn draw_edge(svg: &mut String, edge: &Edge, places: &[Place], leads_down: bool, 
     } else {
         "edge"
     };
+    let ends = format!("data-from=\"{}\" data-to=\"{}\"", edge.from, edge.to);
     let (path, (x, y)) = if leads_down {
         way_down(from, to)
     } else {
@@ -329,13 +330,13 @@ fn draw_edge(svg: &mut String, edge: &Edge, places: &[Place], leads_down: bool, 
     };
     let _ = write!(
         svg,
-        "<path class=\"{class}\" d=\"{path}\" {}=\"url(#{})\"><title>{} {}</title></path>",
+        "<path class=\"{class}\" {ends} d=\"{path}\" {}=\"url(#{})\"><title>{} {}</title></path>",
         words.marker_at, words.marker, edge.count, words.edges
     );
     if edge.count > 1 && leads_down {
         let _ = write!(
             svg,
-            "<text class=\"count\" x=\"{x}\" y=\"{y}\">{}</text>",
+            "<text class=\"count\" {ends} x=\"{x}\" y=\"{y}\">{}</text>",
             edge.count
         );
     }

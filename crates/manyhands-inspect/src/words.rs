@@ -142,10 +142,14 @@ pub(crate) fn runners_of(runners: usize, at_once: usize) -> String {
     }
 }
 
-/// A path with its line, but not its column, and of a long path the end.
+/// A path with its line, but not its column, and of a long path the last folders.
 pub(crate) fn short(at: &str) -> &str {
     let at = at.rsplit_once(':').map_or(at, |(line, _)| line);
-    tail(at, PATH_CHARS_MAX)
+    let end = tail(at, PATH_CHARS_MAX);
+    match end.split_once('/') {
+        Some((_, folders)) if end.len() < at.len() => folders,
+        _ => end,
+    }
 }
 
 /// At most the last `max` characters.
@@ -241,6 +245,8 @@ mod tests {
             assert_eq!(time(micros), shown);
         }
         assert_eq!(short("src/a.rs:12:5"), "src/a.rs:12");
+        let long = format!("{}/office/src/a.rs:12:5", "crates".repeat(9));
+        assert_eq!(short(&long), "office/src/a.rs:12");
         assert_eq!(tail("äöü", 2), "öü");
         assert_eq!(tail("a", 2), "a");
     }

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 /// The columns of a sheet that fit beside each other, each with its place in the sheet and its width.
 ///
 /// They are taken by importance, each if there is still room: all of its numbers, and of texts the shortest that says
-/// something. What room is left is given to texts, by importance too. A column in which no row has anything is left out.
+/// something. What room is left the texts share. A column in which no row has anything is left out.
 pub(super) fn columns(sheet: &Sheet, room: usize) -> Vec<(usize, usize)> {
     let wanted = sheet.widths();
     let mut left = room + GAP;
@@ -25,12 +25,14 @@ pub(super) fn columns(sheet: &Sheet, room: usize) -> Vec<(usize, usize)> {
             taken.push((at, needed));
         }
     }
-    for most in [TEXT_CHARS_MAX, usize::MAX] {
-        for (at, width) in &mut taken {
-            let more = wanted[*at].min(most).saturating_sub(*width).min(left);
-            *width += more;
-            left -= more;
-        }
+    // The shortest first, so that none is cut while a longer one has more.
+    taken.sort_by_key(|(at, _)| wanted[*at]);
+    let mut others = taken.len();
+    for (at, width) in &mut taken {
+        let more = wanted[*at].saturating_sub(*width).min(left / others);
+        *width += more;
+        left -= more;
+        others -= 1;
     }
     taken.sort_unstable();
     taken
@@ -106,7 +108,6 @@ const MARK: &str = "…";
 /// Between two columns.
 pub(super) const GAP: usize = 2;
 const TEXT_CHARS_MIN: usize = 16;
-const TEXT_CHARS_MAX: usize = 44;
 
 #[cfg(test)]
 mod tests {
@@ -165,6 +166,26 @@ mod tests {
         };
         assert_eq!(columns(&sheet, 200), [(0, 6), (2, 64)]);
         assert_eq!(columns(&sheet, 40), [(0, 6), (2, 32)]);
+    }
+
+    #[test]
+    fn no_text_is_cut_while_a_longer_one_has_more_room() {
+        let sheet = Sheet {
+            columns: &["at", "in", "name"],
+            order: &[0, 1, 2],
+            rows: vec![Row {
+                cells: vec![
+                    "a".repeat(90).into(),
+                    "i".repeat(18).into(),
+                    "n".repeat(40).into(),
+                ],
+                is_alarm: false,
+            }],
+        };
+        let widths = |room| columns(&sheet, room).into_iter().map(|(_, width)| width);
+        assert!(widths(90).eq([34, 18, 34]));
+        assert!(widths(120).eq([58, 18, 40]));
+        assert!(widths(300).eq([90, 18, 40]));
     }
 
     #[test]
