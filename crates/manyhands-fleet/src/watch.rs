@@ -120,13 +120,18 @@ pub(crate) fn job_state(job: &JobRow) -> Option<String> {
         let answer = run.answer.as_deref().unwrap_or("done");
         let share = share((run.disturbed, run.blocks));
         let share = share.map_or_else(String::new, |share| format!("; {share}"));
-        return Some(format!("{answer}{share}, by {}", run.agent));
+        return Some(format!("by {}: {answer}{share}", run.agent));
     }
     let failed = job
         .failed
         .as_ref()
         .map(|reason| format!("failed: {reason}"));
     failed.or_else(|| Some(format!("open, and not for {}", job.unable.as_ref()?)))
+}
+
+/// Whether a job has neither a run that counts nor failed.
+pub(crate) fn is_open(job: &JobRow) -> bool {
+    job.run.is_none() && job.failed.is_none()
 }
 
 /// What an agent is at, or was when it was last heard of.
@@ -208,7 +213,7 @@ mod tests {
         let says = job_state(&done).unwrap();
         assert_eq!(
             says,
-            "for 2.00×, undecided; 93 % of 332 blocks disturbed, by one"
+            "by one: for 2.00×, undecided; 93 % of 332 blocks disturbed"
         );
         assert_eq!(disturbed(&[done, job(None)]), (310, 332));
         assert_eq!(

@@ -9,7 +9,7 @@ use crate::{
     time::{pause, utc_of},
 };
 use clap::{Args, Subcommand};
-use manyhands_lab::{clock::Stopwatch, console::Printing, plain::plain, run::Interrupt};
+use manyhands_lab::{clock::Stopwatch, console::Printing, run::Interrupt};
 use nkeys::KeyPair;
 use serde_json::json;
 use std::{
@@ -131,7 +131,7 @@ fn list(options: &ListKeys, printing: Printing) -> Result<(), FleetError> {
             || "until it is revoked".to_owned(),
             |expires| format!("until {}", utc_of(expires)),
         );
-        format!("{}: {kind} {}, {until}\n", plain(&key.name), key.public)
+        format!("{}: {kind} {}, {until}\n", key.name, key.public)
     };
     let lines = || keys.iter().map(line).collect();
     answer(printing, &json!({ "keys": keys }), lines)

@@ -113,6 +113,18 @@ struct Live {
     rejected: Vec<RejectedRow>,
 }
 
+impl Live {
+    /// All plans have costs, or none has: without prices nobody knows them.
+    fn has_costs(&self) -> bool {
+        self.plans.iter().any(|plan| plan.usd.is_some())
+    }
+
+    /// Whether an agent says what its machine is called in the table of prices.
+    fn has_machines(&self) -> bool {
+        self.agents.iter().any(|agent| agent.machine.is_some())
+    }
+}
+
 #[derive(Template)]
 #[template(path = "plan_live.html")]
 struct PlanLive {
@@ -183,7 +195,88 @@ impl ShownPlan {
             (None, Some(when), _) => format!("cancelled {when}"),
             (None, None, Some(reason)) => format!("ended: {reason}"),
             _ if self.is_over() => "over".to_owned(),
-            _ => "goes on".to_owned(),
+            _ => {
+                let open = self.jobs.iter().filter(|job| watch::is_open(job));
+                match open.filter(|job| job.unable.is_some()).count() {
+                    0 => "goes on".to_owned(),
+                    1 => "goes on; 1 job needs another agent".to_owned(),
+                    jobs => format!("goes on; {jobs} jobs need another agent"),
+                }
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn live(machine: Option<&str>, unable: Option<&str>) -> String {
+        let job = JobRow {
+            id: "p.0".to_owned(),
+            title: "E3 loops".to_owned(),
+            failed: None,
+            unable: unable.map(str::to_owned),
+            run: None,
+        };
+        let row = PlanRow {
+            id: "p".to_owned(),
+            name: "loops".to_owned(),
+            submitted: "2026-11-23T12:00:00Z".to_owned(),
+            refused: None,
+            cancelled: None,
+            ended: None,
+            jobs: 1,
+            done: 0,
+            failed: 0,
+        };
+        let agent = AgentRow {
+            name: "one".to_owned(),
+            silent_seconds: 1,
+            cpus: Some(2),
+            cpu: None,
+            machine: machine.map(str::to_owned),
+            title: None,
+            is_done: false,
+            events: 0,
+            left_seconds: 0,
+        };
+        let plan = ShownPlan {
+            row,
+            jobs: vec![job],
+            usd: None,
+        };
+        let live = Live {
+            plans: vec![plan],
+            agents: vec![agent],
+            rejected: Vec::new(),
+        };
+        live.render().unwrap()
+    }
+
+    #[test]
+    fn a_column_without_values_is_not_there() {
+        let without = live(None, None);
+        assert!(!without.contains("Machine") && !without.contains("Cost"));
+        let with = live(Some("c8a"), None);
+        assert!(
+            with.contains(">Machine<") && with.contains(">c8a<"),
+            "{with}"
+        );
+        for shown in [without, with] {
+            let (heads, cells) = (shown.matches("<th").count(), shown.matches("<td").count());
+            // `<thead` begins so too, once in each of the two tables.
+            assert_eq!(heads - 2, cells, "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_plan_says_that_its_agents_cannot_do_a_job() {
+        assert!(live(None, None).contains(">goes on<"));
+        let unable = live(None, Some("one: no such command"));
+        assert!(
+            unable.contains(">goes on; 1 job needs another agent<"),
+            "{unable}"
+        );
     }
 }
