@@ -35,7 +35,7 @@ const shown = {
   // The number of the task that somebody has chosen.
   chosen: null,
   scale: 1,
-  // What is shown: from the program, or from a file.
+  // What the program has shown last.
   last: null,
   // What threads run, when that was asked for last.
   threads: null,
@@ -45,22 +45,22 @@ const shown = {
   methods: { stacks: { list: [], left: 0 }, threads: { list: [], left: 0 } },
   // The function in the middle of each picture; "": all of them.
   method: { stacks: "", threads: "" },
-  // The view that others are compared with, and when it was.
+  // The view that others are compared with, when it was, and the button that has chosen it.
   earlier: null,
 };
 const rowsAtFirst = 100;
-const changeColumn = { title: "Change", of: (task) => task.change };
+const changeColumn = { title: "Change", of: (task) => task.change ?? "" };
 const flagColumn = { title: "⚑", of: (task) => (shown.flagged.has(task.number) ? 0 : 1), isFlag: true };
 
 function columnsOf(name) {
   if (name !== "tasks") return tables[name].columns;
-  const extra = shown.earlier === null ? [] : [changeColumn];
-  return [flagColumn, ...extra, ...tables.tasks.columns];
+  return [flagColumn, changeColumn, ...tables.tasks.columns];
 }
 
-// Columns that mostly have nothing in them are there from the first time that one has.
+// Columns that mostly have nothing in them are there from the first time that one has. A column keeps its number while others
+// come and go, so the focus and the order stay with it.
 const seldom = new Set();
-const isShown = (column) => !column.isSeldom || seldom.has(column);
+const isShown = (column) => (column === changeColumn ? shown.earlier !== null : !column.isSeldom || seldom.has(column));
 
 function textOf(column, row) {
   const value = column.of(row);
@@ -151,8 +151,8 @@ function drawTable(name) {
   const columns = columnsOf(name);
   for (const column of columns) if (column.isSeldom && rows.some((row) => column.of(row) !== "")) seldom.add(column);
   const made = element("table");
-  const of = rows.length === count ? String(count) : `${rows.length} of ${count}`;
-  made.append(element("caption", of), heading(name, rows));
+  const part = rows.length === count ? "" : `${rows.length} of `;
+  made.append(element("caption", `${part}${count} row${count === 1 ? "" : "s"}`), heading(name, rows));
   // The focus stays with the task, wherever it has moved.
   const moved = key === undefined ? -1 : rows.findIndex((row) => table.key?.(row) === key);
   shown.row = Math.min(moved < 0 ? shown.row : moved, Math.max(rows.length - 1, 0));
@@ -175,7 +175,7 @@ function drawTable(name) {
   });
   made.append(body);
   panel.replaceChildren(made);
-  if (column !== undefined) panel.querySelector(`[data-column="${column}"]`)?.focus();
+  if (column !== undefined) (panel.querySelector(`[data-column="${column}"]`) ?? panel).focus();
   if (isRow) body.children[shown.row]?.focus({ preventScroll: true });
 }
 
@@ -194,7 +194,7 @@ function draw() {
   byId("frozen").hidden = shown.frozen !== true;
   byId("tree").setAttribute("aria-pressed", String(shown.isTree));
   byId("flagged").setAttribute("aria-pressed", String(shown.onlyFlagged));
-  byId("mark").setAttribute("aria-pressed", String(shown.earlier !== null));
+  for (const name of ["mark", "compare"]) byId(name).setAttribute("aria-pressed", String(shown.earlier?.by === name));
   if (pictures.includes(shown.tab)) listMethods();
   if (shown.tab === "threads") drawThreads();
   if (shown.last === null) return;
@@ -329,8 +329,7 @@ function summary({ process, view }) {
     const changes = difference(shown.earlier.view, view).map((task) => task.change);
     const number = (change) => changes.filter((one) => one === change).length;
     const counts = [`${number("new")} new`, `${number("gone")} gone`, `${number("went on")} went on`];
-    counts.push(`${number("has not moved")} have not moved`);
-    parts.push(`since ${shown.earlier.at}: ${counts.join(", ")}`);
+    parts.push(`since ${shown.earlier.at}: ${counts.join(", ")}, ${number("has not moved")} not moved`);
   }
   return parts.join(" · ");
 }
@@ -418,8 +417,6 @@ function choose(name) {
 
 function change(part, value) {
   shown[part] = value;
-  // It adds a column, or takes it away.
-  if (part === "earlier") shown.sorting.tasks = { column: 0, isDown: false };
   if (shown.last !== null) say(summary(shown.last), false);
   draw();
 }
@@ -435,8 +432,8 @@ const actions = {
   tree: () => change("isTree", !shown.isTree),
   flagged: () => change("onlyFlagged", !shown.onlyFlagged),
   mark: () => {
-    const isOn = shown.earlier === null && shown.last !== null;
-    change("earlier", isOn ? { view: shown.last.view, at: clock() } : null);
+    const isOn = shown.earlier?.by !== "mark" && shown.last !== null;
+    change("earlier", isOn ? { by: "mark", view: shown.last.view, at: clock() } : null);
   },
   larger: () => change("scale", Math.min(shown.scale * 1.25, 4)),
   smaller: () => change("scale", Math.max(shown.scale / 1.25, 0.2)),
@@ -475,7 +472,7 @@ const actions = {
     const now = document.documentElement.dataset.theme ?? (isDark ? "dark" : "light");
     document.documentElement.dataset.theme = now === "dark" ? "light" : "dark";
   },
-  compare: () => byId("earlier").click(),
+  compare: () => (shown.earlier?.by === "compare" ? change("earlier", null) : byId("earlier").click()),
 };
 
 async function act(name) {
@@ -492,7 +489,7 @@ byId("earlier").addEventListener("change", async (event) => {
   event.target.value = "";
   if (file === undefined) return;
   try {
-    change("earlier", { view: fromLines(await file.text()), at: file.name });
+    change("earlier", { by: "compare", view: fromLines(await file.text()), at: file.name });
   } catch (error) {
     say(`${file.name}: ${error.message}`, true);
   }

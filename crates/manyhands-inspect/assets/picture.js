@@ -9,7 +9,8 @@ export const holds = ({ state, tasks }, wanted) => {
   return isInState && (wanted.numbers === null || (tasks ?? "").split(" ").some((number) => wanted.numbers.has(number)));
 };
 
-// Nodes that do not contain the text are faint, and of a picture of tasks those without a task that is wanted.
+// Nodes that do not contain the text are faint, and of a picture of tasks those without a task that is wanted. So are lines
+// between faint nodes.
 export function drawPicture(panel, text, scale, wanted) {
   const nodes = () => [...panel.querySelectorAll(".node")];
   const focused = nodes().indexOf(document.activeElement);
@@ -18,11 +19,16 @@ export function drawPicture(panel, text, scale, wanted) {
     picture.setAttribute(side, String(Math.round(Number(picture.getAttribute(side)) * scale)));
   }
   const isOfTasks = picture.querySelector("[data-state]") !== null;
-  for (const node of picture.querySelectorAll(".node")) {
+  const drawn = [...picture.querySelectorAll(".node")];
+  for (const node of drawn) {
     const hasText = node.getAttribute("aria-label").toLowerCase().includes(wanted.text);
     const isDeadlocked = node.classList.contains("deadlocked");
     const isWanted = hasText && (!isOfTasks || holds(node.dataset, { ...wanted, isDeadlocked }));
     node.classList.toggle("faint", !isWanted);
+  }
+  const isFaint = (at) => drawn[at].classList.contains("faint");
+  for (const edge of picture.querySelectorAll("[data-from]")) {
+    edge.classList.toggle("faint", isFaint(edge.dataset.from) && isFaint(edge.dataset.to));
   }
   panel.replaceChildren(picture);
   if (focused >= 0) nodes()[focused]?.focus();

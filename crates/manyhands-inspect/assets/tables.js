@@ -60,6 +60,9 @@ const taskOf = (worker, tasks) => {
   return its[0]?.number ?? "";
 };
 
+// If one of the threads that could run a loop at once blocked, another was added, and more have run it.
+const runnersOf = ({ runners, threads }) => (runners <= threads ? `${runners} of ${threads}` : `${runners}, ${threads} at once`);
+
 // Waits for locks with how far their workers had come.
 export const locksOf = (waits, runtimes) =>
   waits.map((wait) => {
@@ -144,7 +147,7 @@ export const tables = {
       { title: "Of", of: (loop) => loop.items ?? "" },
       { title: "Share", of: (loop) => (loop.items === null ? "" : loop.done / Math.max(loop.items, 1)), isBar: true },
       { title: "Runners", of: (loop) => loop.runners },
-      { title: "Of threads", of: (loop) => loop.threads },
+      { title: "At once", of: (loop) => loop.threads },
       { title: "Task", of: (loop) => loop.task ?? "" },
       { title: "For", of: (loop) => loop.age_us, show: time },
     ],
@@ -176,7 +179,7 @@ export const tables = {
       { title: "Why", of: (report) => lines([report.why, report.ran]), isProse: true },
       { title: "Items", of: (report) => report.items },
       { title: "Blocks", of: (report) => report.blocks },
-      { title: "Runners", of: (report) => `${report.runners} of ${report.threads}` },
+      { title: "Runners", of: runnersOf },
       { title: "Took", of: (report) => report.elapsed_us, show: time },
       { title: "Alone for", of: (report) => report.alone_us, show: time },
       // An async loop has no blocks, and no runners.
