@@ -86,12 +86,12 @@ pub(super) fn brief_block(cost: u64) -> u64 {
 /// to take. Where that was next to nothing, claiming would take longer than the items, so there it is three times as many.
 #[inline]
 pub(super) fn next_claim(done: u64, block_max: u64) -> u64 {
-    let more = if block_max < TINY_ITEMS {
-        done / 4
+    let claim = if block_max < TINY_ITEMS {
+        1 + done / 4
     } else {
-        3 * done
+        (3 * done).max(1)
     };
-    block_max.min(1 + more)
+    block_max.min(claim)
 }
 
 /// The first block of a runner of a shared loop. The rate may be that of other items, so it is small.
@@ -375,7 +375,7 @@ mod tests {
         };
         assert_eq!(claims(1), [1; 6]);
         assert_eq!(claims(TINY_ITEMS - 1), [1, 1, 1, 1, 2, 2]);
-        assert_eq!(claims(TINY_ITEMS), [1, 4, 16, 64, 64, 64]);
+        assert_eq!(claims(TINY_ITEMS), [1, 3, 12, 48, 64, 64]);
     }
 
     #[test]

@@ -263,7 +263,9 @@ fn drive_looked_up<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, p
     if !recording::is_open() {
         return drive_long(&work, len, &plan.sharing, (site, Unobserved));
     }
-    if is_short(source, consumer, &plan.sharing, site) {
+    // Others look at the clock, and are recorded as they do.
+    let is_watched = || CallerThread::current().is_some_and(|thread| thread.calls.is_watched());
+    if is_short(source, consumer, &plan.sharing, site) && is_watched() {
         let how = (plan.sharing.degree, Sampling::All);
         if let Some(ticks) = run_short(source, consumer, how, site) {
             recording::short_loop::<C>(len, ticks, plan.site);
@@ -400,14 +402,13 @@ fn drive_alone<O: LoopObserver>(
     let (start, end) = rest.take(u64::MAX);
     let may_share = because == AloneBecause::TooShort;
     let mut part = observer.caller_alone();
-    let mut probe = RateProbe::begin(if may_share { known } else { Rate::ZERO });
     let openable = end - start > 1 && because != AloneBecause::OneAllowed;
     let thread = CallerThread::current().filter(|_| openable);
     let number = thread.map_or(0, |thread| thread.calls.next_number());
     let patience = match because {
         AloneBecause::SharingHurt => {
             let alone = Rate(site.cost_alone().max(site.cost()));
-            cost::opens_at(probe.begun, alone.ticks_for(end - start))
+            cost::opens_at(clock::ticks(), alone.ticks_for(end - start))
         }
         _ => 0,
     };
@@ -424,6 +425,12 @@ fn drive_alone<O: LoopObserver>(
     };
     let frame = Frame::new(whole, thread, number, extent);
     let mut caller = Alone::enter(&frame, thread, start);
+    let mut probe = RateProbe::begin(match may_share {
+        true if caller.is_watched() => known,
+        // Only the caller sees that the items take longer than before.
+        true => Rate::UNKNOWN,
+        false => Rate::ZERO,
+    });
     let mut begun = None;
     while caller.reached() < end {
         let from = caller.reached();

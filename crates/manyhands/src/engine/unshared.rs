@@ -279,6 +279,11 @@ impl<'f, 'a, L: AnyLoop + 'a, O: LoopObserver> Alone<'f, 'a, L, O> {
         }
     }
 
+    /// Whether a monitor opens the call if it goes on.
+    pub(super) fn is_watched(&self) -> bool {
+        self.is_watched
+    }
+
     /// Runs the items up to `to`, in blocks of at most `block_max`, unless the call is opened or ends before. If a body
     /// panics, ends the caller's part, and panics with that and with what others have panicked with.
     #[inline]

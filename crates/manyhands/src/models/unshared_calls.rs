@@ -1,9 +1,9 @@
-//! The calls that a thread runs alone, and a monitor that opens them (F2, F3, F4 of `runtime/fork_join/unshared_calls.rs`).
+//! The calls that a thread runs alone, and a monitor that opens them (F2 to F5 of `runtime/fork_join/unshared_calls.rs`).
 //!
 //! Threads: an owner, and a monitor, which then runs the fork that it has made, as a worker would. Operations: enter, claim,
-//! leave; look, unwatch.
+//! leave, begin to be watched; look, unwatch.
 //! Property: each position is run exactly once, by the owner or in the fork; the monitor opens no call that was left; when a
-//! monitor rests that does not see a call, its owner knows that nobody watches.
+//! monitor rests or sweeps seldom that does not see a call, its owner knows that nobody watches, and so do those of later calls.
 
 use super::{Asleep, Count, Flag, Memory, Work, check, check_deeper};
 use crate::job::Latch;
@@ -12,6 +12,7 @@ use crate::runtime::fork_join::unshared_calls::{Extent, UnsharedCall, UnsharedCa
 use crate::runtime::fork_join::waiting::{self, AfterWait, Stolen};
 use crate::sync::Parker;
 use loom::sync::Arc;
+use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
 
 type Call = UnsharedCall<Fork, Model>;
@@ -188,33 +189,54 @@ fn the_outer_call_is_opened_while_the_inner_one_runs() {
 fn no_monitor_rests_beside_a_call_whose_owner_takes_it_for_watched() {
     check_deeper(3, || {
         let model = Model::new();
-        model.calls.watch();
-        let (is_alone, rests) = (Arc::new(Flag::new()), Arc::new(Flag::new()));
-        let monitor = thread::spawn({
-            let (model, rests) = (Arc::clone(&model), Arc::clone(&rests));
-            move || {
-                if !UnsharedCalls::unwatch_all([&model.calls].into_iter()) {
-                    rests.set();
-                }
+        assert!(model.calls.begin_watch(|| true));
+        check_leaving(&model, true);
+    });
+}
+
+#[test]
+fn no_monitor_sweeps_seldom_beside_a_call_whose_owner_takes_it_for_watched() {
+    check_deeper(3, || check_leaving(&Model::new(), false));
+}
+
+/// A monitor stops watching a thread, which is watched so far or not, while that begins a call.
+fn check_leaving(model: &Arc<Model>, is_watched: bool) {
+    let (sweeps_seldom, has_left) = (Arc::new(AtomicBool::new(false)), Arc::new(Flag::new()));
+    let monitor = thread::spawn({
+        let (model, has_left) = (Arc::clone(model), Arc::clone(&has_left));
+        let sweeps_seldom = Arc::clone(&sweeps_seldom);
+        move || {
+            sweeps_seldom.store(true, Ordering::Relaxed);
+            if !UnsharedCalls::unwatch_all([&model.calls].into_iter()) {
+                has_left.set();
             }
-        });
-        let extent = Extent {
-            start: 0,
-            end: 1,
-            opens_at: 0,
-        };
+        }
+    });
+    let extent = Extent {
+        start: 0,
+        end: 1,
+        opens_at: 0,
+    };
+    let begin = || {
         let number = model.calls.next_number();
         // SAFETY: nobody opens it.
-        let call = unsafe { Call::new(model.calls.innermost(), number, extent, open::<0>) };
-        // SAFETY: it stays until the end.
-        if !unsafe { model.calls.enter(&call) } {
-            is_alone.set();
-        }
-        monitor.join().unwrap();
-        assert!(
-            is_alone.is_set() || !rests.is_set(),
-            "nobody opens this call"
-        );
-        model.calls.leave(&call);
-    });
+        unsafe { Call::new(model.calls.innermost(), number, extent, open::<0>) }
+    };
+    let enter = |call: &Call| {
+        // SAFETY: it stays until it is left.
+        unsafe { model.calls.enter(call) }
+    };
+    let sweeps_often = || !sweeps_seldom.load(Ordering::Relaxed);
+    let call = begin();
+    let is_watched = enter(&call) || (!is_watched && model.calls.begin_watch(sweeps_often));
+    monitor.join().unwrap();
+    assert!(!is_watched || !has_left.is_set(), "nobody opens this call");
+    model.calls.leave(&call);
+    let next = begin();
+    let is_watched = enter(&next) || model.calls.begin_watch(sweeps_often);
+    assert!(
+        !is_watched || !has_left.is_set(),
+        "nobody opens the next call"
+    );
+    model.calls.leave(&next);
 }

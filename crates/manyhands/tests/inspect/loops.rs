@@ -449,7 +449,10 @@ fn heavy_items_at_a_light_place(call: impl Fn(&(dyn Fn() + Sync))) -> LoopReport
 }
 
 #[test]
-#[ignore = "not optimised, light items take longer than a short call on some processors, and then it never ends"]
+#[cfg_attr(
+    debug_assertions,
+    ignore = "not optimised, light items take longer than a short call on some processors, and then it never ends"
+)]
 fn a_loop_whose_first_items_were_lighter_is_shared_late() {
     diagnostics::open();
     let report = heavy_items_at_a_light_place(|body| parallel::for_each(0..2_u64, |_| body()));
@@ -510,7 +513,10 @@ fn the_last_loop_of_a_place_is_reported_over_the_socket_with_both_sentences() {
 
 #[cfg(unix)]
 #[test]
-#[ignore = "not optimised, light items take longer than a short call on some processors, and then it never ends"]
+#[cfg_attr(
+    debug_assertions,
+    ignore = "not optimised, light items take longer than a short call on some processors, and then it never ends"
+)]
 fn a_loop_of_another_thread_that_was_shared_late_says_so_over_the_socket() {
     diagnostics::open();
     const ITEMS: u64 = 2;

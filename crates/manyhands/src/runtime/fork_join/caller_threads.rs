@@ -1,7 +1,8 @@
 //! The threads that run calls alone, and the monitor's looks at them.
 //!
 //! Each thread has a record from its first such call on. It names the runtime that is current for the thread, whose monitor
-//! looks at the thread while it sweeps. When a monitor rests, the next call of the thread wakes it. A thread that goes to
+//! looks at the thread while it sweeps. When a monitor rests, the next call of the thread wakes it; while it sweeps
+//! seldom, calls look at the clock. A thread that goes to
 //! another runtime in the middle of a call takes a further record for that: the call is opened where it began.
 //!
 //! Not here: the steps of both (`unshared_calls.rs`).
@@ -9,7 +10,7 @@
 use crate::job::Job;
 use crate::runtime::RuntimeInner;
 use crate::runtime::fork_join::unshared_calls::UnsharedCalls;
-use crate::sync::atomic::{AtomicPtr, Ordering, fence as full_fence};
+use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::sync::{Mutex, Padded, clock, fence, global, leak, lock, process};
 use std::cell::{Cell, RefCell};
 use std::ptr;
@@ -129,15 +130,9 @@ impl CallerThread {
             let runtime = ptr::from_ref(runtime).cast_mut();
             self.runtime.store(runtime, Ordering::Release);
         }
-        self.calls.watch();
-        // SeqCst: the monitor that switches itself off looks at the threads behind a fence, too. So it sees that this one is
-        // among them, or this thread sees that it is off.
-        full_fence(Ordering::SeqCst);
-        let is_on = !runtime.clock.is_virtual() && runtime.arms_monitor();
-        if !is_on {
-            self.calls.unwatch();
-        }
-        is_on
+        self.calls.begin_watch(|| {
+            !runtime.clock.is_virtual() && runtime.arms_monitor() && runtime.monitor.sweeps_often()
+        })
     }
 }
 
@@ -173,10 +168,47 @@ impl RuntimeInner {
         is_active
     }
 
-    /// Monitor, when it has switched itself off: watches no thread any more. Returns whether one is in a call.
+    /// Monitor, when it has switched itself off, or will sweep seldom: watches no thread any more. Returns whether one is in a
+    /// call.
     pub(crate) fn unwatch_calls(&self) -> bool {
         let threads = lock(&THREADS);
         let watched = threads.all.iter().filter(|thread| thread.is_of(self));
         UnsharedCalls::unwatch_all(watched.map(|thread| &thread.calls))
+    }
+}
+
+#[cfg(all(test, not(loom), not(shuttle)))]
+mod tests {
+    use super::CallerThread;
+    use crate::sync::clock;
+    use crate::{Runtime, parallel, task};
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
+    /// Whether a monitor watches the calling thread.
+    fn is_watched() -> bool {
+        CallerThread::current().unwrap().calls.is_watched()
+    }
+
+    #[test]
+    fn a_monitor_that_sweeps_seldom_watches_no_thread_until_its_next_call() {
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let _entered = runtime.enter();
+        let begun = clock::now();
+        let goes_on = || begun.elapsed() < Duration::from_secs(60);
+        let is_over = AtomicBool::new(false);
+        task::scope_blocking(|scope| {
+            scope.spawn(async { while goes_on() && !is_over.load(Ordering::Relaxed) {} });
+            for _ in 0..2 {
+                while goes_on() && !is_watched() {
+                    parallel::for_each(0..2, |_| ());
+                }
+                while goes_on() && is_watched() {
+                    std::thread::yield_now();
+                }
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        assert!(goes_on(), "it was not watched, or to the end");
     }
 }

@@ -11,7 +11,7 @@
 //! in which it is in a call.
 //!
 //! # Threads
-//! The owner calls `next_number`, `enter`, `claim`, `leave`, and makes calls. Any thread calls `watch`, `unwatch`
+//! The owner calls `next_number`, `enter`, `begin_watch`, `claim`, `leave`, and makes calls. Any thread calls `unwatch`
 //! and `look`, and a monitor `unwatch_all`. Calls nest: a body may begin another one, which ends first.
 //!
 //! # States of a call
@@ -31,10 +31,14 @@
 //! F4: `enter` stores `current`, passes the light fence, loads `is_watched`; `unwatch_all` clears `is_watched`, passes the
 //! heavy fence, loads `current`. Either the monitor sees the call and goes on, or the owner sees that nobody watches.
 //!
+//! F5: behind the fence of F4, an owner that nobody watches asks in `begin_watch` whether a monitor sweeps often; a monitor says
+//! that it does not before it calls `unwatch_all`. Either the monitor sees the call and sweeps often again, or the owner learns
+//! that nobody watches.
+//!
 //! Unsafe: calls live in their owner's frames and are reached by pointer.
 
 use crate::job::abort;
-use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, fence as full_fence};
 #[cfg(not(loom))]
 use crate::sync::process;
 use crate::sync::{Mutex, fence, lock};
@@ -182,8 +186,8 @@ impl<J, R> UnsharedCalls<J, R> {
         self.current
             .store(ptr::from_ref(call).cast_mut(), Ordering::Release);
         fence::light();
-        // Relaxed: F4.
-        self.is_watched.load(Ordering::Relaxed)
+        // F4.
+        self.is_watched()
     }
 
     /// Claims the positions `from..to`, those before which are claimed; returns up to where they are the owner's. `from`: the
@@ -238,10 +242,18 @@ impl<J, R> UnsharedCalls<J, R> {
         }
     }
 
-    /// A monitor watches the thread from now on.
-    pub(crate) fn watch(&self) {
-        // Relaxed: the caller makes sure that the monitor sweeps after this.
+    /// Owner, in a call: a monitor watches the thread from now on, if one sweeps often. Returns whether it does.
+    pub(crate) fn begin_watch(&self, sweeps_often: impl FnOnce() -> bool) -> bool {
+        // Relaxed: the fence.
         self.is_watched.store(true, Ordering::Relaxed);
+        // SeqCst: the monitor that switches itself off looks at the threads behind a fence, too. So it sees that this one is
+        // among them, or this thread sees that it is off.
+        full_fence(Ordering::SeqCst);
+        let is_watched = sweeps_often();
+        if !is_watched {
+            self.unwatch();
+        }
+        is_watched
     }
 
     /// Nobody watches the thread from now on.
@@ -250,7 +262,8 @@ impl<J, R> UnsharedCalls<J, R> {
         self.is_watched.store(false, Ordering::Relaxed);
     }
 
-    /// Monitor, before it rests: watches these threads no longer. Returns whether one is in a call, so that it must not rest.
+    /// Monitor, before it rests or sweeps seldom: watches these threads no longer. Returns whether one is in a call, so that it
+    /// must do neither.
     pub(crate) fn unwatch_all<'a>(threads: impl Iterator<Item = &'a Self> + Clone) -> bool
     where
         Self: 'a,
@@ -258,6 +271,12 @@ impl<J, R> UnsharedCalls<J, R> {
         threads.clone().for_each(Self::unwatch);
         fence::heavy();
         threads.into_iter().any(Self::has_calls)
+    }
+
+    /// Owner: whether a monitor watches.
+    pub(crate) fn is_watched(&self) -> bool {
+        // Relaxed: in `enter`, F4; else it is a hint.
+        self.is_watched.load(Ordering::Relaxed)
     }
 
     /// Whether the thread is in a call.

@@ -22,6 +22,7 @@ use crate::runtime::monitor::switch::{AfterSwitch, State, Switch};
 use crate::runtime::policy::{
     BLOCKED_AFTER, IN_DOUBT, INTERVAL_MAX, INTERVAL_MIN, INTERVAL_SATURATED, LONG,
 };
+use crate::sync::atomic::Ordering;
 use crate::sync::{lock, thread, thread_state};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -127,6 +128,8 @@ fn watch(switch: &Switch, weak: &Weak<RuntimeInner>) {
             }
             State::Off => {
                 let limit = shared.fire_outside_timers();
+                // Relaxed: it sweeps often as soon as it is armed.
+                shared.monitor.sweeps_seldom.store(false, Ordering::Relaxed);
                 drop(shared);
                 match limit {
                     None => switch.parker.park(),
@@ -145,8 +148,12 @@ fn watch(switch: &Switch, weak: &Weak<RuntimeInner>) {
         }
         let sweep = sweeper.sweep(&shared);
         pace.adapt(sweep);
-        if shared.open_long_calls() {
+        let sweeps_seldom = &shared.monitor.sweeps_seldom;
+        // Relaxed: F5 of `unshared_calls.rs`; else a call is measured that need not be.
+        sweeps_seldom.store(pace.is_seldom(), Ordering::Relaxed);
+        if shared.open_long_calls() || (pace.is_seldom() && shared.unwatch_calls()) {
             pace.stay_close();
+            sweeps_seldom.store(false, Ordering::Relaxed);
         }
         if pace.is_slow_after(sweep) {
             switch.slow_down();
@@ -196,6 +203,11 @@ impl Pace {
         } else {
             Duration::ZERO
         };
+    }
+
+    /// Whether a call that a thread runs alone, and that goes on, would be opened late.
+    fn is_seldom(&self) -> bool {
+        self.interval >= INTERVAL_SATURATED
     }
 
     /// Threads run calls alone: one that goes on must be opened soon.
