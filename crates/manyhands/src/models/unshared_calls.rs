@@ -12,7 +12,6 @@ use crate::runtime::fork_join::unshared_calls::{Extent, UnsharedCall, UnsharedCa
 use crate::runtime::fork_join::waiting::{self, AfterWait, Stolen};
 use crate::sync::Parker;
 use loom::sync::Arc;
-use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
 
 type Call = UnsharedCall<Fork, Model>;
@@ -201,12 +200,12 @@ fn no_monitor_sweeps_seldom_beside_a_call_whose_owner_takes_it_for_watched() {
 
 /// A monitor stops watching a thread, which is watched so far or not, while that begins a call.
 fn check_leaving(model: &Arc<Model>, is_watched: bool) {
-    let (sweeps_seldom, has_left) = (Arc::new(AtomicBool::new(false)), Arc::new(Flag::new()));
+    let (sweeps_seldom, has_left) = (Arc::new(Flag::new()), Arc::new(Flag::new()));
     let monitor = thread::spawn({
         let (model, has_left) = (Arc::clone(model), Arc::clone(&has_left));
         let sweeps_seldom = Arc::clone(&sweeps_seldom);
         move || {
-            sweeps_seldom.store(true, Ordering::Relaxed);
+            sweeps_seldom.set();
             if !UnsharedCalls::unwatch_all([&model.calls].into_iter()) {
                 has_left.set();
             }
@@ -226,7 +225,7 @@ fn check_leaving(model: &Arc<Model>, is_watched: bool) {
         // SAFETY: it stays until it is left.
         unsafe { model.calls.enter(call) }
     };
-    let sweeps_often = || !sweeps_seldom.load(Ordering::Relaxed);
+    let sweeps_often = || !sweeps_seldom.is_set();
     let call = begin();
     let is_watched = enter(&call) || (!is_watched && model.calls.begin_watch(sweeps_often));
     monitor.join().unwrap();
