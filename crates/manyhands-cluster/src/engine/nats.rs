@@ -131,7 +131,7 @@ impl Connection {
             let Some(place) = room.place(frame.as_ref().map_or(0, Vec::len)) else {
                 return;
             };
-            match frame.map(|frame| wire::decode(&frame)).transpose() {
+            match frame.map(|frame| wire::decode_message(&frame)).transpose() {
                 Ok(message) if is_name(&from) => hear(from, message, place),
                 _ => {}
             }

@@ -133,7 +133,7 @@ fn an_export_follows_no_links_that_another_user_has_put_in_its_place() {
     symlink(&precious, folder.join("runs.csv")).unwrap();
     fs::write(folder.join(".manyhands-fleet-export"), "").unwrap();
     if chown(&folder, Some(12_345), None).is_err() {
-        println!("skipped: only root can give a folder away");
+        // Only root can give a folder away.
         return;
     }
     let exported = export::export(
