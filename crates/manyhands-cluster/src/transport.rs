@@ -77,7 +77,7 @@ impl ToDriver {
     ///
     /// Example: see [the module](self).
     pub fn heard(&self, worker: u64, frame: &[u8]) {
-        if let Ok(message) = wire::decode::<FromWorker>(frame) {
+        if let Ok(message) = wire::decode_message::<FromWorker>(frame) {
             // Without a hub nobody waits for this.
             let _ = self.0.send(hub::Input::Heard(WorkerId(worker), message));
         }
@@ -141,7 +141,7 @@ fn read(frames: &Receiver<Vec<u8>>, to_main: &Sender<Input>) {
     let mut is_heard = to_main.send(Input::Driver(driver())).is_ok();
     while is_heard && let Ok(frame) = frames.recv() {
         // What is no message of ours is as good as lost.
-        if let Ok(messages) = wire::decode(&frame) {
+        if let Ok(messages) = wire::decode_message(&frame) {
             is_heard = to_main.send(Input::Heard(driver(), messages)).is_ok();
         }
     }

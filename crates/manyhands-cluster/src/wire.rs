@@ -200,6 +200,11 @@ pub(crate) fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Strin
     read_within(bytes, &Limits::of(bytes, 0))
 }
 
+/// As [`decode`], for what driver and workers say.
+pub(crate) fn decode_message<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, String> {
+    read_within(bytes, &Limits::of_message())
+}
+
 /// As [`decode`], for a vector of this many values.
 pub(crate) fn decode_items<'a, T: Deserialize<'a>>(
     bytes: &'a [u8],
@@ -277,7 +282,9 @@ pub(crate) fn read<M: DeserializeOwned>(from: &mut impl Read) -> Result<Option<M
     if body.len() < len as usize {
         return Err(WireError::Truncated);
     }
-    decode(&body).map(Some).map_err(WireError::Malformed)
+    decode_message(&body)
+        .map(Some)
+        .map_err(WireError::Malformed)
 }
 
 /// Writes a message.
@@ -403,6 +410,23 @@ mod tests {
             drop(read::<FromWorker>(&mut bytes.as_slice()));
             drop(read::<ToWorker>(&mut bytes.as_slice()));
         }
+    }
+
+    #[test]
+    fn a_message_of_many_elements_that_take_few_bytes_is_an_error() {
+        let welcomes = |count| encode(&vec![ToWorker::Welcome; count]).unwrap();
+        assert!(decode_message::<Vec<ToWorker>>(&welcomes(10_000)).is_ok());
+        let refused = decode_message::<Vec<ToWorker>>(&welcomes(100_000));
+        let error = "more elements than a message may have";
+        assert_eq!(refused, Err(error.to_owned()));
+        let attempt = Attempt {
+            job: JobId(0),
+            chunk: 0,
+            number: 0,
+        };
+        let held = vec![attempt; 100_000];
+        let beat = encode(&FromWorker::Beat { held }).unwrap();
+        assert_eq!(decode_message::<FromWorker>(&beat), Err(error.to_owned()));
     }
 
     /// Cannot be dropped.

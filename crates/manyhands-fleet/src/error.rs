@@ -178,7 +178,7 @@ impl fmt::Display for FleetError {
             ),
             Self::Occupied { path } => write!(
                 formatter,
-                "'{}' is neither empty nor an earlier export; choose another folder with --out",
+                "'{}' is neither empty nor an earlier export of this user's; choose another folder with --out",
                 path.display()
             ),
             Self::NotDone { jobs } => write!(formatter, "{jobs} jobs failed; see above"),

@@ -113,16 +113,36 @@ fn claim(folder: &Path) -> Result<(), FleetError> {
 
 /// Whether an export may go into a folder: it is new, empty or an earlier export.
 pub(crate) fn check_folder(folder: &Path) -> Result<(), FleetError> {
-    if !folder.exists() || folder.join(MARK).exists() {
+    let occupied = || FleetError::Occupied {
+        path: folder.to_owned(),
+    };
+    // Not followed: another user may have put links there, to files of this one.
+    let Ok(found) = fs::symlink_metadata(folder) else {
+        return Ok(());
+    };
+    if !is_own(&found) {
+        return Err(occupied());
+    }
+    if folder.join(MARK).exists() {
         return Ok(());
     }
     let mut found = fs::read_dir(folder).map_err(FleetError::file("read", folder))?;
     match found.next() {
         None => Ok(()),
-        Some(_) => Err(FleetError::Occupied {
-            path: folder.to_owned(),
-        }),
+        Some(_) => Err(occupied()),
     }
+}
+
+/// Whether it is this user's.
+#[cfg(unix)]
+fn is_own(found: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    found.uid() == nix::unistd::geteuid().as_raw()
+}
+
+#[cfg(not(unix))]
+fn is_own(_: &fs::Metadata) -> bool {
+    true
 }
 
 /// The folder with one for each agent.

@@ -113,7 +113,7 @@ impl Client {
     pub(crate) fn changes(&mut self, tasks_max: usize) -> Result<Changes, Error> {
         let mut changes = Changes::default();
         let request = format!("{{\"get\":\"changes\",\"tasks_max\":{tasks_max}}}\n");
-        self.ask_for(&request, bytes_of(tasks_max), |_, line| {
+        self.ask_for(&request, Size::of(tasks_max), |_, line| {
             match line {
                 Line::Runtime(runtime) => changes.runtimes.push(runtime),
                 Line::Task(task) => changes.tasks.push(*task),
@@ -206,7 +206,7 @@ impl Client {
     /// handles the signal itself by which they are.
     pub fn raw_stacks(&mut self) -> Result<RawStacks, Error> {
         let mut stacks = RawStacks::default();
-        self.ask_for("{\"get\":\"stacks\"}\n", ANSWER_BYTES_MAX, |_, line| {
+        self.ask_for("{\"get\":\"stacks\"}\n", Size::LARGEST, |_, line| {
             match line {
                 Line::Code(code) => stacks.code = code,
                 Line::Stack(stack) => stacks.threads.push(*stack),
@@ -275,7 +275,7 @@ impl Client {
     ) -> Result<(), Error> {
         let mut tasks_left_out = 0;
         let tasks = format!("{{\"get\":\"snapshot\",\"tasks_max\":{tasks_max}}}\n");
-        self.ask_for(&tasks, bytes_of(tasks_max), |text, line| {
+        self.ask_for(&tasks, Size::of(tasks_max), |text, line| {
             if let Line::End(end) = &line {
                 add(&mut tasks_left_out, end.tasks_left_out);
             }
@@ -306,28 +306,29 @@ impl Client {
         request: &str,
         see: impl FnMut(&str, Line) -> io::Result<()>,
     ) -> Result<(), Asking> {
-        self.ask_for(request, bytes_of(0), see)
+        self.ask_for(request, Size::of(0), see)
     }
 
-    /// As [`ask`](Self::ask), for this many bytes at most.
+    /// As [`ask`](Self::ask), for an answer of this size at most.
     fn ask_for(
         &mut self,
         request: &str,
-        bytes_max: u64,
+        most: Size,
         mut see: impl FnMut(&str, Line) -> io::Result<()>,
     ) -> Result<(), Asking> {
         let bounded = self.stream.get_mut();
         bounded.left = bounded.limit;
         let written = bounded.stream.write_all(request.as_bytes());
         written.map_err(|error| Error::from(bounded.in_words(error)))?;
-        let mut bytes = 0;
+        let mut left = most;
         loop {
             let text = read_line(&mut self.stream)?;
-            bytes += text.len() as u64;
-            if bytes > bytes_max {
-                let message = format!("an answer has more than {bytes_max} bytes");
-                return Err(Error::Protocol(message).into());
-            }
+            left = left.less(&text).ok_or_else(|| {
+                let Size { bytes, lines } = most;
+                Error::Protocol(format!(
+                    "an answer has more than {bytes} bytes or {lines} lines"
+                ))
+            })?;
             let line =
                 serde_json::from_str(&text).map_err(|error| Error::Protocol(error.to_string()))?;
             if let Line::Unknown(fields) = &line
@@ -461,10 +462,42 @@ const PROTOCOL: u32 = 1;
 const LIMIT: Duration = Duration::from_secs(10);
 /// More than any line has, but that of a deadlock of many thousand tasks.
 const LINE_BYTES_MAX: u64 = 64 << 20;
-/// What an answer with this many tasks, and as many channels, may have. What is kept of it takes much more than that.
-fn bytes_of(tasks_max: usize) -> u64 {
-    let tasks = (tasks_max as u64).saturating_mul(TASK_BYTES_MAX);
-    tasks.saturating_add(OTHER_BYTES_MAX).min(ANSWER_BYTES_MAX)
+/// What an answer may have. What is kept of a line takes much more than its bytes, the row of a table some kilobytes.
+#[derive(Debug, Clone, Copy)]
+struct Size {
+    bytes: u64,
+    lines: u64,
+}
+
+impl Size {
+    /// More than two million tasks take.
+    const LARGEST: Self = Self {
+        bytes: 1 << 30,
+        lines: 1 << 23,
+    };
+
+    /// With this many tasks, and as many channels.
+    fn of(tasks_max: usize) -> Self {
+        let tasks = tasks_max as u64;
+        let bytes = tasks.saturating_mul(TASK_BYTES_MAX);
+        let lines = tasks.saturating_mul(2);
+        Self {
+            bytes: bytes
+                .saturating_add(OTHER_BYTES_MAX)
+                .min(Self::LARGEST.bytes),
+            lines: lines
+                .saturating_add(OTHER_LINES_MAX)
+                .min(Self::LARGEST.lines),
+        }
+    }
+
+    /// What is left after a line.
+    fn less(self, line: &str) -> Option<Self> {
+        Some(Self {
+            bytes: self.bytes.checked_sub(line.len() as u64)?,
+            lines: self.lines.checked_sub(1)?,
+        })
+    }
 }
 
 /// Of a task and a channel, many taken together.
@@ -475,12 +508,12 @@ const OTHER_BYTES_MAX: u64 = if cfg!(test) {
 } else {
     2 * LINE_BYTES_MAX
 };
-/// More than two million tasks take.
-const ANSWER_BYTES_MAX: u64 = 1 << 30;
+/// Runtimes, loops that run or have ended, and groups.
+const OTHER_LINES_MAX: u64 = 20_000;
 
 #[cfg(test)]
 mod tests {
-    use super::Client;
+    use super::{Client, Size};
     use crate::error::Error;
     use std::io::{Read, Write};
     use std::os::unix::net::UnixStream;
@@ -615,12 +648,13 @@ mod tests {
         );
         let long = format!("{{\"planet\":\"{}\"}}\n", "x".repeat(1 << 14)).leak();
         let error = endless(long.as_bytes(), Duration::ZERO, LIMIT);
-        let most = super::bytes_of(0);
-        assert!(
-            error.contains(&format!("more than {most} bytes")),
-            "{error}"
-        );
-        assert!(most < super::bytes_of(1_000) && super::bytes_of(usize::MAX) == 1 << 30);
+        let Size { bytes, lines } = Size::of(0);
+        let too_much = format!("more than {bytes} bytes or {lines} lines");
+        assert!(error.contains(&too_much), "{error}");
+        assert!(bytes < Size::of(1_000).bytes && Size::of(usize::MAX).bytes == 1 << 30);
+        // Short lines become long rows.
+        let error = endless(b"{\"planet\":1}\n", Duration::ZERO, LIMIT);
+        assert!(error.contains(&too_much), "{error}");
     }
 
     /// Longer than anything here takes.

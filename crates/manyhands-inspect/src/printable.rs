@@ -1,10 +1,15 @@
 //! Text of others, made safe to show: a program that is looked at may send what its library would never send.
 
-/// Whether a terminal would obey the character, or a text could say something else with it than its letters do.
+/// Whether a terminal would obey the character, or a text could say something else with it than its letters do: one that
+/// turns the direction of writing, or that nobody sees.
 pub(crate) fn is_harmful(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{feff}')
-        || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(
+            c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+        )
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(c, '\u{e0000}'..='\u{e007f}')
 }
 
 /// A line of JSON whose texts have no harmful characters but line feeds and tabs, written as they are or as escapes. A
@@ -40,15 +45,17 @@ pub(crate) fn harmless(line: String) -> String {
 /// How long the escape is that begins behind a backslash, and for which character it stands, if for one alone.
 fn escape_in(rest: &str) -> (usize, Option<char>) {
     match rest.chars().next() {
-        Some('u') => match rest.get(1..5) {
-            Some(digits) => (
-                5,
-                u32::from_str_radix(digits, 16)
-                    .ok()
-                    .and_then(char::from_u32),
-            ),
-            None => (1, None),
-        },
+        Some('u') => {
+            let unit = |at: usize| u32::from_str_radix(rest.get(at..at + 4)?, 16).ok();
+            match (unit(1), rest.get(5..7), unit(7)) {
+                (Some(high @ 0xd800..0xdc00), Some("\\u"), Some(low @ 0xdc00..0xe000)) => {
+                    let code = 0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+                    (11, char::from_u32(code))
+                }
+                (Some(unit), ..) => (5, char::from_u32(unit)),
+                (None, ..) => (1, None),
+            }
+        }
         Some('b') => (1, Some('\u{8}')),
         Some('f') => (1, Some('\u{c}')),
         Some('r') => (1, Some('\r')),
@@ -84,6 +91,14 @@ mod tests {
                 "{\"a\":\"\u{fffd}2J\u{fffd}\u{fffd}\"}",
             ),
             ("\u{1b}]8;;x\u{7}", "\u{fffd}]8;;x\u{fffd}"),
+            (
+                "{\"a\":\"zero\u{200b}\u{200d}width\u{ad}\\u2060\u{e0041}\"}",
+                "{\"a\":\"zero\u{fffd}\u{fffd}width\u{fffd}\u{fffd}\u{fffd}\"}",
+            ),
+            (
+                r#"{"a":"\udb40\udc41 \ud83d\ude00"}"#,
+                "{\"a\":\"\u{fffd} \\ud83d\\ude00\"}",
+            ),
             (r"\", r"\"),
             (r"\u1", r"\u1"),
             ("\\uä", "\\uä"),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// The text with every character that steers instead of showing written as an escape: control
-/// characters, those that turn the direction of writing, and those that no XML file may hold.
+/// characters, those that turn the direction of writing, those that nobody sees, and those that no XML file may hold.
 ///
 /// # Examples
 /// ```
@@ -37,10 +37,15 @@ pub fn plain(text: &str) -> Cow<'_, str> {
 /// ```
 #[must_use]
 pub fn steers(c: char) -> bool {
-    let turns =
-        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    // Among these are those that turn.
+    let is_unseen = matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}')
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(c, '\u{e0000}'..='\u{e007f}');
     let breaks = matches!(c, '\u{2028}' | '\u{2029}');
-    c.is_control() || turns || breaks || matches!(c, '\u{fffe}' | '\u{ffff}')
+    c.is_control()
+        || is_unseen
+        || breaks
+        || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}')
 }
 
 #[cfg(test)]
@@ -54,6 +59,10 @@ mod tests {
         assert_eq!(
             plain("\u{202e}x\u{ffff}\u{9b}"),
             "\\u{202e}x\\u{ffff}\\u{9b}"
+        );
+        assert_eq!(
+            plain("a\u{200b}b\u{ad}\u{feff}\u{e0041}"),
+            "a\\u{200b}b\\u{ad}\\u{feff}\\u{e0041}"
         );
     }
 }

@@ -74,6 +74,8 @@ pub(crate) enum Action {
         job: JobId,
         outcome: Result<(), ClusterError>,
     },
+    /// This worker's number means nothing any more: it was refused, or is silent and has given way.
+    Forget(WorkerId),
 }
 
 /// The results of one chunk.
@@ -188,7 +190,13 @@ impl Driver {
     pub(crate) fn handle(&mut self, event: Event, now: Duration) -> Vec<Action> {
         let mut actions = Vec::new();
         match event {
-            Event::Message(worker, message) => self.hear(worker, message, now, &mut actions),
+            Event::Message(worker, message) => {
+                self.hear(worker, message, now, &mut actions);
+                // What is said by those who are not known changes nothing, and costs little.
+                if !self.knows(worker) {
+                    return actions;
+                }
+            }
             #[cfg(feature = "nats")]
             Event::Arriving(worker) => self.keep(worker, now),
             Event::Left(worker) => self.leave(worker, now, &mut actions),
@@ -278,14 +286,19 @@ impl Driver {
             None
         };
         if let Some(reason) = reason {
-            if self.strangers.insert(id) {
-                self.refused += 1;
+            if self.strangers.len() >= WORKERS_MAX || self.strangers.insert(id) {
+                self.refused = self.refused.saturating_add(1);
             }
-            actions.push(Action::Send(id, ToWorker::Refused { reason }));
+            refuse(id, reason, actions);
+            return;
+        }
+        if !self.has_place(id, actions) {
+            let reason = format!("the driver has {WORKERS_MAX} workers, and takes no more");
+            refuse(id, reason, actions);
             return;
         }
         self.workers.entry(id).or_insert_with(|| Worker {
-            host: hello.host.clone(),
+            host: hello.host.chars().take(HOST_CHARS_MAX).collect(),
             heard: now,
             is_silent: false,
             held: Vec::new(),
@@ -294,6 +307,23 @@ impl Driver {
             values: BTreeSet::new(),
         });
         actions.push(Action::Send(id, ToWorker::Welcome));
+    }
+
+    /// Whether this worker may be one of those that are known. One that is silent and holds nothing gives way; it introduces
+    /// itself again when it is heard again.
+    fn has_place(&mut self, id: WorkerId, actions: &mut Vec<Action>) -> bool {
+        if self.workers.len() < WORKERS_MAX || self.workers.contains_key(&id) {
+            return true;
+        }
+        let idle = self.workers.iter();
+        let idle = idle.filter(|(_, worker)| worker.is_silent && worker.held.is_empty());
+        let oldest = idle.min_by_key(|(_, worker)| worker.heard);
+        let Some(oldest) = oldest.map(|(id, _)| *id) else {
+            return false;
+        };
+        self.workers.remove(&oldest);
+        actions.push(Action::Forget(oldest));
+        true
     }
 
     /// An answer to an attempt: what it is for, if it is the chunk's first.
@@ -537,6 +567,11 @@ impl Worker {
     }
 }
 
+fn refuse(id: WorkerId, reason: String, actions: &mut Vec<Action>) {
+    actions.push(Action::Send(id, ToWorker::Refused { reason }));
+    actions.push(Action::Forget(id));
+}
+
 /// The call whose turn it is after this one.
 fn next_turn(jobs: &BTreeMap<JobId, Job>, after: JobId) -> Option<JobId> {
     let behind = (Bound::Excluded(after), Bound::Unbounded);
@@ -544,6 +579,10 @@ fn next_turn(jobs: &BTreeMap<JobId, Job>, after: JobId) -> Option<JobId> {
     next.or_else(|| jobs.first_key_value()).map(|(id, _)| *id)
 }
 
+/// Workers that are known. Anybody with a key to the server can make up more.
+const WORKERS_MAX: usize = 1_024;
+/// How much is kept of what a worker calls itself.
+const HOST_CHARS_MAX: usize = 256;
 /// One chunk runs, and the next one is there when it has run.
 const HELD_MAX: usize = 2;
 /// A worker that is not heard for this long is silent. It says every half second what it holds.

@@ -243,6 +243,7 @@ impl World {
                     }
                     assert!(self.results.iter().all(|count| *count <= 1), "twice");
                 }
+                Action::Forget(_) => {}
                 Action::End { outcome, .. } => {
                     assert_eq!(outcome, Ok(()));
                     assert!(!self.is_ended, "ended twice");

@@ -1,5 +1,7 @@
 //! What the driver does, event by event.
 
+mod places;
+
 use super::*;
 
 const LEASE: Duration = Duration::from_secs(2);
@@ -154,7 +156,8 @@ fn a_worker_of_another_build_gets_no_work_and_is_counted() {
     for _ in 0..2 {
         let actions = bench.hello(1, "other");
         let refused = |action: &Action| matches!(action, Action::Send(_, ToWorker::Refused { .. }));
-        assert!(actions.len() == 1 && refused(&actions[0]), "{actions:?}");
+        assert!(refused(&actions[0]), "{actions:?}");
+        assert_eq!(actions[1..], [Action::Forget(WorkerId(1))]);
     }
     assert!(bench.beat(1, Vec::new()).is_empty());
     let actions = bench.after(Duration::from_secs(11));

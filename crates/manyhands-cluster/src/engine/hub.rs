@@ -39,9 +39,13 @@ pub(crate) enum Input {
         ticket: u64,
     },
     Heard(WorkerId, FromWorker),
-    /// A part of a long message has come.
+    /// As `Heard`, in its place; without a message, a part of a long one has come.
     #[cfg(feature = "nats")]
-    Arriving(WorkerId),
+    Carried(
+        WorkerId,
+        Option<FromWorker>,
+        #[expect(dead_code, reason = "it is kept until it is dropped")] super::nats::Place,
+    ),
     Left(WorkerId),
     /// The cluster has no user any more.
     Close,
@@ -69,6 +73,7 @@ impl Hub {
             sinks: HashMap::new(),
             jobs: HashMap::new(),
             outbox: Outbox::default(),
+            forgotten: Vec::new(),
         };
         let name = "manyhands-cluster driver".to_owned();
         let thread = thread::Builder::new().name(name);
@@ -164,6 +169,8 @@ struct State<C> {
     sinks: HashMap<JobId, (u64, Sink)>,
     jobs: HashMap<u64, JobId>,
     outbox: Outbox,
+    /// Workers whose numbers mean nothing when that was sent.
+    forgotten: Vec<WorkerId>,
 }
 
 /// Messages to workers that are sent together. What one message of a worker brings about is one message to it.
@@ -193,6 +200,8 @@ impl<C: Carrier> State<C> {
             let others = from.try_iter().take(AT_ONCE_MAX - 1);
             let all: Vec<Input> = std::iter::once(input).chain(others).collect();
             let is_open = all.into_iter().all(|input| self.take(input));
+            // Also while those who are not known keep it from ever waiting.
+            self.handle(Event::Tick);
             self.flush();
             if !is_open {
                 break;
@@ -217,7 +226,10 @@ impl<C: Carrier> State<C> {
             }
             Input::Heard(worker, message) => self.handle(Event::Message(worker, message)),
             #[cfg(feature = "nats")]
-            Input::Arriving(worker) => self.handle(Event::Arriving(worker)),
+            Input::Carried(worker, message, _) => self.handle(match message {
+                Some(message) => Event::Message(worker, message),
+                None => Event::Arriving(worker),
+            }),
             Input::Left(worker) => {
                 let was_known = self.driver.knows(worker);
                 self.handle(Event::Left(worker));
@@ -251,6 +263,9 @@ impl<C: Carrier> State<C> {
             }
             self.carrier.send(worker, together);
         }
+        for worker in self.forgotten.drain(..) {
+            self.carrier.forget(worker);
+        }
     }
 
     fn handle(&mut self, event: Event) {
@@ -264,6 +279,7 @@ impl<C: Carrier> State<C> {
                 Action::Send(worker, message) => {
                     self.outbox.entry(worker).or_default().push(message);
                 }
+                Action::Forget(worker) => self.forgotten.push(worker),
                 Action::Results { job, part } => {
                     if let Some((_, sink)) = self.sinks.get_mut(&job) {
                         sink(Update::Part(part));
@@ -354,6 +370,7 @@ mod tests {
             sinks: HashMap::new(),
             jobs: HashMap::new(),
             outbox: Outbox::default(),
+            forgotten: Vec::new(),
         };
         greet(&mut state, 0);
         state

@@ -247,7 +247,7 @@ impl Simulation {
                         end = Some(Err(error));
                     }
                 }
-                Action::Results { .. } => {}
+                Action::Results { .. } | Action::Forget(_) => {}
                 Action::End { outcome, .. } => end = end.or(Some(outcome)),
             }
         }

@@ -30,6 +30,9 @@ pub(crate) trait Carrier: Send + 'static {
     /// The worker's connection has ended; `was_known` says whether it ever had one that worked.
     fn left(&mut self, worker: WorkerId, was_known: bool);
 
+    /// The driver knows no worker of this number any more. An engine that made it up for a name forgets both.
+    fn forget(&mut self, _: WorkerId) {}
+
     /// There will be no more messages.
     fn end(&mut self);
 }

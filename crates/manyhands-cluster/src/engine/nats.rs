@@ -9,6 +9,7 @@
 //! pieces. What says that an end is there overtakes what waits to be sent, so that a long message is no silence.
 
 mod pieces;
+mod room;
 
 use super::{Carrier, hub::Input};
 use crate::{
@@ -25,6 +26,8 @@ use futures_util::{
 };
 use manyhands_nats::{Address, AddressError, Keys, Refusal, refusal};
 use pieces::{Pieces, cut};
+pub(crate) use room::Place;
+use room::Room;
 use serde::{Serialize, de::DeserializeOwned};
 use std::{
     collections::{BTreeMap, HashMap},
@@ -51,13 +54,18 @@ pub(crate) struct Connection {
     /// The name of this end.
     own: String,
     frames: u64,
+    /// For what was heard and not taken yet.
+    heard: Room,
+    /// For what was said and not sent yet.
+    said: Room,
 }
 
 /// What workers are sent: for those of these names, or for whose subject it is sent on.
 pub(crate) type Messages<Name> = (Option<Vec<Name>>, Vec<ToWorker>);
 
-/// Subjects and messages.
-type Outbox = UnboundedSender<(String, Vec<u8>)>;
+/// Subjects and messages, each in its place.
+type Outbox = UnboundedSender<Outgoing>;
+type Outgoing = (String, Vec<u8>, Place);
 
 impl Connection {
     /// Connects, as a driver or worker of this build; without a name it gets one that nobody else has.
@@ -98,30 +106,34 @@ impl Connection {
             urgent,
             prefix: format!("manyhands.{build}"),
             frames: 0,
+            heard: Room::new(),
+            said: Room::new(),
         })
     }
 
     /// Hears what is sent to this end, and to all ends of a name that they have together; `hear` is given the sender's name,
-    /// and nothing else for a part of a long message.
+    /// and nothing else for a part of a long message. What is made of it keeps its place until it was taken.
     pub(crate) fn hear<M: DeserializeOwned + Send>(
         &self,
         kind: &str,
         all: Option<&str>,
-        mut hear: impl FnMut(String, Option<M>) + Send + 'static,
+        mut hear: impl FnMut(String, Option<M>, Place) + Send + 'static,
     ) -> Result<(), ClusterError> {
         let subject = format!("{}.{kind}.{}", self.prefix, self.own);
         let all = all.map(|all| format!("{}.{all}", self.prefix));
         let (mut pieces, clock) = (Pieces::default(), Stopwatch::start());
+        let room = self.heard.clone();
         self.subscribe(subject, all, move |bytes| {
             // What is no message of ours, or has no room, is as good as lost.
-            match pieces.take(bytes, clock.elapsed()) {
-                Ok((from, None)) => hear(from, None),
-                Ok((from, Some(frame))) => {
-                    if let Ok(message) = wire::decode(&frame) {
-                        hear(from, Some(message));
-                    }
-                }
-                Err(_) => {}
+            let Ok((from, frame)) = pieces.take(bytes, clock.elapsed()) else {
+                return;
+            };
+            let Some(place) = room.place(frame.as_ref().map_or(0, Vec::len)) else {
+                return;
+            };
+            match frame.map(|frame| wire::decode_message(&frame)).transpose() {
+                Ok(message) if is_name(&from) => hear(from, message, place),
+                _ => {}
             }
         })
     }
@@ -129,11 +141,14 @@ impl Connection {
     /// Hears which drivers there are.
     pub(crate) fn hear_drivers(
         &self,
-        mut hear: impl FnMut(String) + Send + 'static,
+        mut hear: impl FnMut(String, Place) + Send + 'static,
     ) -> Result<(), ClusterError> {
+        let room = self.heard.clone();
         self.subscribe(self.drivers(), None, move |bytes| {
-            if let Ok(name) = String::from_utf8(bytes.to_vec()) {
-                hear(name);
+            if let Some(name) = str::from_utf8(bytes).ok().filter(|name| is_name(name))
+                && let Some(place) = room.place(name.len())
+            {
+                hear(name.to_owned(), place);
             }
         })
     }
@@ -183,14 +198,16 @@ impl Connection {
     /// Says every half second that this driver is there.
     fn announce(&self) {
         let (outbox, own, subject) = (self.urgent.clone(), self.own.clone(), self.drivers());
+        let room = self.said.clone();
         self.runtime.spawn(async move {
             let mut beats = time::interval(BEAT);
             loop {
                 beats.tick().await;
-                if outbox
-                    .send((subject.clone(), own.clone().into_bytes()))
-                    .is_err()
-                {
+                let Some(place) = room.place(own.len()) else {
+                    continue;
+                };
+                let beat = (subject.clone(), own.clone().into_bytes(), place);
+                if outbox.send(beat).is_err() {
                     return;
                 }
             }
@@ -220,9 +237,13 @@ impl Connection {
         };
         self.frames += 1;
         let subject = format!("{}.{to}", self.prefix);
+        // Without room it is as good as lost.
+        let Some(place) = self.said.place(frame.len()) else {
+            return;
+        };
         for piece in cut(&self.own, self.frames, &frame) {
             // Without a publisher the runtime has ended, and this end with it.
-            let _ = outbox.send((subject.clone(), piece));
+            let _ = outbox.send((subject.clone(), piece, place.clone()));
         }
     }
 
@@ -234,14 +255,14 @@ impl Connection {
 /// Sends messages, the urgent ones first.
 async fn publish(
     client: Client,
-    mut urgent: UnboundedReceiver<(String, Vec<u8>)>,
-    mut messages: UnboundedReceiver<(String, Vec<u8>)>,
+    mut urgent: UnboundedReceiver<Outgoing>,
+    mut messages: UnboundedReceiver<Outgoing>,
 ) {
     let urgent = stream::poll_fn(move |context| urgent.poll_recv(context));
     let messages = stream::poll_fn(move |context| messages.poll_recv(context));
     let first = |(): &mut ()| PollNext::Left;
     let mut all = stream::select_with_strategy(urgent, messages, first);
-    while let Some((subject, bytes)) = all.next().await {
+    while let Some((subject, bytes, _place)) = all.next().await {
         let is_long = bytes.len() > SHORT_BYTES_MAX;
         // One that is lost is missed by the other end.
         let _ = client.publish(subject, bytes.into()).await;
@@ -250,6 +271,12 @@ async fn publish(
             let _ = client.flush().await;
         }
     }
+}
+
+/// Whether an end can be called so. Others would be no subjects, or lines that a server takes for an attack.
+fn is_name(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    (1..=NAME_CHARS_MAX).contains(&name.len()) && name.chars().all(is_plain)
 }
 
 /// The driver's end.
@@ -278,6 +305,12 @@ impl Names {
         id
     }
 
+    fn forget(&mut self, id: WorkerId) {
+        if let Some(name) = self.by_id.remove(&id) {
+            self.by_name.remove(&name);
+        }
+    }
+
     /// Forgets a worker that has died.
     fn remove(&mut self, name: &str) -> Option<WorkerId> {
         let id = self.by_name.remove(name)?;
@@ -295,27 +328,28 @@ impl Nats {
         let connection = Connection::open(address, build, None)?;
         let names = Arc::new(Mutex::new(Names::default()));
         let known = Arc::clone(&names);
-        connection.hear(DRIVER, None, move |from, message: Option<FromWorker>| {
-            let mut names = known.lock().unwrap_or_else(PoisonError::into_inner);
-            let replaced = match &message {
-                Some(FromWorker::Hello(hello)) => hello.replaces.as_deref(),
-                _ => None,
-            };
-            let died = replaced.and_then(|name| names.remove(name));
-            // Who has not introduced itself has no number.
-            let worker = match &message {
-                Some(FromWorker::Hello(_)) => Some(names.id(from)),
-                _ => names.by_name.get(&from).copied(),
-            };
-            let heard = worker.map(|worker| match message {
-                Some(message) => Input::Heard(worker, message),
-                None => Input::Arriving(worker),
-            });
-            for input in died.map(Input::Left).into_iter().chain(heard) {
-                // Without a hub nobody waits for this.
-                let _ = to_hub.send(input);
-            }
-        })?;
+        connection.hear(
+            DRIVER,
+            None,
+            move |from, message: Option<FromWorker>, place| {
+                let mut names = known.lock().unwrap_or_else(PoisonError::into_inner);
+                let replaced = match &message {
+                    Some(FromWorker::Hello(hello)) => hello.replaces.as_deref(),
+                    _ => None,
+                };
+                let died = replaced.and_then(|name| names.remove(name));
+                // Who has not introduced itself has no number.
+                let worker = match &message {
+                    Some(FromWorker::Hello(_)) => Some(names.id(from)),
+                    _ => names.by_name.get(&from).copied(),
+                };
+                let heard = worker.map(|worker| Input::Carried(worker, message, place));
+                for input in died.map(Input::Left).into_iter().chain(heard) {
+                    // Without a hub nobody waits for this.
+                    let _ = to_hub.send(input);
+                }
+            },
+        )?;
         connection.announce();
         Ok(Self { connection, names })
     }
@@ -336,6 +370,11 @@ impl Carrier for Nats {
         let to = to.map(String::as_str).collect();
         let messages: Messages<&str> = (Some(to), vec![message]);
         self.connection.say_on(WORKERS, &messages);
+    }
+
+    fn forget(&mut self, worker: WorkerId) {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        names.forget(worker);
     }
 
     /// Its keeper puts another one in its place, which says so.
@@ -416,6 +455,8 @@ const CERTIFICATE_VARIABLE: &str = "MANYHANDS_CLIENT_CERTIFICATE";
 const CERTIFICATE_KEY_VARIABLE: &str = "MANYHANDS_CLIENT_KEY";
 /// A file with the certificate that the server's is signed by, if it is not one of the machine's roots.
 const ROOT_VARIABLE: &str = "MANYHANDS_ROOT_CERTIFICATE";
+/// Names that this crate makes are half as long.
+const NAME_CHARS_MAX: usize = 100;
 const CONNECTING: Duration = Duration::from_secs(5);
 pub(crate) const BEAT: Duration = Duration::from_millis(500);
 /// What is longer is sent before anything else is given to the client.
@@ -472,5 +513,28 @@ mod tests {
             WorkerId(3),
             "a number is given once"
         );
+        names.forget(WorkerId(0));
+        assert_eq!(names.remove("a"), None);
+        assert_eq!((names.by_id.len(), names.by_name.len()), (2, 2));
+    }
+
+    #[test]
+    fn names_are_those_that_stand_in_a_subject_alone() {
+        for name in ["_INBOX-Ab3", "_INBOX-Ab3-17"] {
+            assert!(is_name(name), "{name}");
+        }
+        let long = "x".repeat(NAME_CHARS_MAX + 1);
+        for name in [
+            "",
+            "a.b",
+            "a b",
+            "*",
+            ">",
+            "a\r\nPUB b 0",
+            "ä",
+            long.as_str(),
+        ] {
+            assert!(!is_name(name), "{name}");
+        }
     }
 }

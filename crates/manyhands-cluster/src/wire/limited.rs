@@ -52,6 +52,14 @@ impl Limits {
         }
     }
 
+    /// For what driver and workers say. Of its elements some take a byte here and a hundred in memory.
+    pub(super) fn of_message() -> Self {
+        Self {
+            elements: Cell::new(MESSAGE_ELEMENTS_MAX),
+            depth: Cell::new(DEPTH_MAX),
+        }
+    }
+
     pub(super) fn around<T>(&self, inner: T) -> Limited<'_, T> {
         let limits = self;
         Limited { inner, limits }
@@ -269,6 +277,8 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Limited<'_, A> {
     }
 }
 
+/// Messages in a frame, chunks that a worker holds, broadcast values of a call: there are never nearly as many.
+const MESSAGE_ELEMENTS_MAX: u64 = 1 << 16;
 /// How deep values are nested, where each reader that calls another one counts.
 const DEPTH_MAX: u32 = 512;
 

@@ -119,7 +119,10 @@ impl Worker {
             }
             ToWorker::Run { attempt, range } => {
                 let is_held = self.running == Some(attempt);
-                if !is_held && self.waiting.iter().all(|(waiting, _)| *waiting != attempt) {
+                let is_new = |waiting: &VecDeque<(Attempt, _)>| {
+                    waiting.len() < WAITING_MAX && waiting.iter().all(|(held, _)| *held != attempt)
+                };
+                if !is_held && is_new(&self.waiting) {
                     if !self.has(attempt.job) {
                         let job = attempt.job;
                         steps.push(Step::Say(FromWorker::NeedsCaptures { job }));
@@ -215,6 +218,9 @@ impl Worker {
 
 /// Calls whose captured values are kept, where the driver's message that they have ended did not arrive.
 const CAPTURES_MAX: usize = 16;
+
+/// Chunks that wait, of one driver. It hands out two, and others anew that it takes for lost; what is more is as good as lost.
+const WAITING_MAX: usize = 64;
 
 #[cfg(test)]
 mod tests {
@@ -359,6 +365,23 @@ mod tests {
         }
         assert_eq!(worker.captures.len(), CAPTURES_MAX);
         assert!(worker.has(JobId(999)));
+    }
+
+    #[test]
+    fn of_chunks_without_end_only_some_wait_and_the_others_are_lost() {
+        let mut worker = Worker::new(HELLO());
+        worker.hear(ToWorker::Welcome);
+        for chunk in 0..10_000 {
+            worker.hear(run(1, chunk));
+        }
+        let FromWorker::Beat { held } = worker.beat().remove(0) else {
+            panic!("no beat");
+        };
+        assert_eq!(held.len(), WAITING_MAX);
+        let steps = worker.hear(captures(1));
+        assert_eq!(run_all(&mut worker, steps).len(), WAITING_MAX);
+        let steps = worker.hear(run(1, 10_000));
+        assert_eq!(run_all(&mut worker, steps), [attempt(1, 10_000)]);
     }
 
     /// Cannot be dropped where it was read.

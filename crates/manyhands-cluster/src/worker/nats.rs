@@ -4,7 +4,7 @@
 //! when that dies. The new one tells drivers whose place it has, so they know that it was a death and not a silence. The one that
 //! works ends when its standard input does, and so with its keeper.
 
-use super::serve::{self, End, Input, Link, Serving};
+use super::serve::{self, End, Input, Link, Serving, say_once};
 use crate::{
     build_id,
     engine::nats::{BEAT, Connection, DRIVER, Messages, WORKER, WORKERS},
@@ -14,7 +14,10 @@ use manyhands::time;
 use std::{
     env, io,
     process::{self, Stdio},
-    sync::mpsc::{self, Receiver},
+    sync::{
+        Once,
+        mpsc::{self, Receiver},
+    },
     thread,
     time::Duration,
 };
@@ -59,15 +62,16 @@ fn begin(address: &str, name: &str) -> Result<(Serving<Connection>, Receiver<Inp
     let (to, from) = mpsc::channel();
     let (of_driver, of_message) = (to.clone(), to.clone());
     // If the main thread has ended, so has the process.
-    let hear = move |driver, messages: Option<Messages<String>>| {
+    let hear = move |driver, messages: Option<Messages<String>>, place| {
         let is_for_this = |to: &Option<Vec<String>>| to.as_ref().is_none_or(|to| to.contains(&own));
-        drop(of_message.send(match messages {
-            Some((to, messages)) if is_for_this(&to) => Input::Heard(driver, messages),
-            _ => Input::Driver(driver),
-        }));
+        let messages = messages.filter(|(to, _)| is_for_this(to));
+        let messages = messages.map_or_else(Vec::new, |(_, messages)| messages);
+        drop(of_message.send(Input::Carried(driver, messages, place)));
     };
     connection.hear(WORKER, Some(WORKERS), hear)?;
-    connection.hear_drivers(move |driver| drop(of_driver.send(Input::Driver(driver))))?;
+    connection.hear_drivers(move |driver, place| {
+        drop(of_driver.send(Input::Carried(driver, Vec::new(), place)));
+    })?;
     Ok((Serving::new(connection, to, predecessor(name))?, from))
 }
 
@@ -96,8 +100,11 @@ impl Link for Connection {
         Ok(())
     }
 
-    fn refused(&mut self, _: String) -> Result<(), End> {
-        // Another driver may have work.
+    fn refused(&mut self, reason: String) -> Result<(), End> {
+        static IS_SAID: Once = Once::new();
+        // Another driver may have work, and this one later.
+        let plain: String = reason.chars().take(200).collect();
+        say_once(&IS_SAID, &plain.escape_debug().to_string());
         Ok(())
     }
 }

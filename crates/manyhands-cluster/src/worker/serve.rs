@@ -17,7 +17,7 @@ use std::{
     collections::HashMap,
     io, process,
     sync::{
-        Arc,
+        Arc, Once,
         mpsc::{self, Receiver, RecvTimeoutError, Sender},
     },
     thread,
@@ -31,6 +31,13 @@ pub(crate) enum Input {
     Driver(String),
     /// A driver says something.
     Heard(String, Vec<ToWorker>),
+    /// Either of these, in its place.
+    #[cfg(feature = "nats")]
+    Carried(
+        String,
+        Vec<ToWorker>,
+        #[expect(dead_code, reason = "it is kept until it is dropped")] crate::engine::nats::Place,
+    ),
     /// A driver's chunk has ended.
     Ran(String, Attempt, Result<Vec<u8>, Stop>, Duration),
     /// Nobody is there any more.
@@ -84,6 +91,12 @@ pub(crate) fn exit(end: End) -> ! {
     }
 }
 
+/// Tells who started this process what it does not do, the first time.
+#[expect(clippy::print_stderr, reason = "as above")]
+pub(crate) fn say_once(is_said: &Once, text: &str) {
+    is_said.call_once(|| eprintln!("manyhands-cluster worker: {text}"));
+}
+
 /// A worker's main thread.
 pub(crate) struct Serving<L> {
     hello: Hello,
@@ -102,6 +115,8 @@ enum Work {
 struct Known {
     worker: Worker,
     heard: Stopwatch,
+    /// Since this worker introduced itself.
+    greeted: Stopwatch,
     running: Option<cancel::TokenSource>,
 }
 
@@ -139,12 +154,9 @@ impl<L: Link> Serving<L> {
             let left = BEAT.saturating_sub(since_beat.elapsed());
             match from.recv_timeout(left) {
                 Ok(Input::Driver(driver)) => self.know(&driver)?,
-                Ok(Input::Heard(driver, messages)) => {
-                    self.know(&driver)?;
-                    for message in messages {
-                        self.change(&driver, |known| known.worker.hear(message))?;
-                    }
-                }
+                Ok(Input::Heard(driver, messages)) => self.hear(&driver, messages)?,
+                #[cfg(feature = "nats")]
+                Ok(Input::Carried(driver, messages, _)) => self.hear(&driver, messages)?,
                 Ok(Input::Ran(driver, attempt, outcome, took)) => {
                     self.change(&driver, |known| {
                         known.running = None;
@@ -162,10 +174,24 @@ impl<L: Link> Serving<L> {
         }
     }
 
+    fn hear(&mut self, driver: &str, messages: Vec<ToWorker>) -> Result<(), End> {
+        self.know(driver)?;
+        for message in messages {
+            self.change(driver, |known| known.worker.hear(message))?;
+        }
+        Ok(())
+    }
+
     /// Notes that a driver is there; introduces this worker if it is new.
     fn know(&mut self, driver: &str) -> Result<(), End> {
         if let Some(known) = self.drivers.get_mut(driver) {
             known.heard = Stopwatch::start();
+            return Ok(());
+        }
+        if self.drivers.len() >= DRIVERS_MAX {
+            static IS_SAID: Once = Once::new();
+            let text = format!("{DRIVERS_MAX} drivers are here; no other gets anything");
+            say_once(&IS_SAID, &text);
             return Ok(());
         }
         let worker = Worker::new(self.hello.clone());
@@ -175,6 +201,7 @@ impl<L: Link> Serving<L> {
         let known = Known {
             worker,
             heard: Stopwatch::start(),
+            greeted: Stopwatch::start(),
             running: None,
         };
         self.drivers.insert(driver.to_owned(), known);
@@ -221,7 +248,13 @@ impl<L: Link> Serving<L> {
                 order(&self.to_runner, Work::Drop(Arc::new(gone.worker)))?;
             }
         }
-        for (driver, known) in &self.drivers {
+        for (driver, known) in &mut self.drivers {
+            // A driver may have forgotten it in a long silence.
+            if known.greeted.elapsed() > GREET_AGAIN {
+                known.greeted = Stopwatch::start();
+                let hello = FromWorker::Hello(self.hello.clone());
+                self.link.say(driver, &hello)?;
+            }
             for message in known.worker.beat() {
                 self.link.say(driver, &message)?;
             }
@@ -256,5 +289,44 @@ fn run(orders: &Receiver<Work>, to_main: &Sender<Input>) {
     }
 }
 
+/// Drivers that are known at the same time. Anybody with a key to the server can make up more.
+const DRIVERS_MAX: usize = 256;
+const GREET_AGAIN: Duration = Duration::from_secs(10);
 /// How often the worker says what it holds.
 const BEAT: Duration = Duration::from_millis(500);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts what is said to each driver.
+    #[derive(Default)]
+    struct Counted(HashMap<String, usize>);
+
+    impl Link for Counted {
+        const SILENCE_MAX: Option<Duration> = Some(Duration::from_secs(3_600));
+
+        fn say(&mut self, driver: &str, _: &FromWorker) -> Result<(), End> {
+            *self.0.entry(driver.to_owned()).or_default() += 1;
+            Ok(())
+        }
+
+        fn refused(&mut self, _: String) -> Result<(), End> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn of_drivers_that_are_made_up_no_more_are_known_than_have_a_place() {
+        let (to, _from) = mpsc::channel();
+        let mut serving = Serving::new(Counted::default(), to, None).unwrap();
+        serving.know("honest").unwrap();
+        for name in 0..10_000 {
+            serving.know(&name.to_string()).unwrap();
+        }
+        assert_eq!(serving.drivers.len(), DRIVERS_MAX);
+        serving.beat().unwrap();
+        assert_eq!(serving.link.0.len(), DRIVERS_MAX);
+        assert_eq!(serving.link.0["honest"], 2);
+    }
+}

@@ -198,6 +198,7 @@ async fn serve(listener: tokio::net::TcpListener, router: Router) -> io::Result<
             let _ = turn_away(stream);
             continue;
         };
+        end_if_unread(&stream);
         let service = TowerToHyperService::new(router.clone());
         let mut builder = http1::Builder::new();
         let serving = builder
@@ -209,6 +210,19 @@ async fn serve(listener: tokio::net::TcpListener, router: Router) -> io::Result<
             drop(place);
         });
     }
+}
+
+/// Has the system end a connection whose peer takes none of an answer; only Linux does.
+fn end_if_unread(stream: &TcpStream) {
+    #[cfg(target_os = "linux")]
+    // Without it the connection stays as long as it would elsewhere.
+    let _ = nix::sys::socket::setsockopt(
+        stream,
+        nix::sys::socket::sockopt::TcpUserTimeout,
+        &UNREAD_MS_MAX,
+    );
+    #[cfg(not(target_os = "linux"))]
+    let _ = stream;
 }
 
 /// Says that there is no place, without waiting.
@@ -397,6 +411,8 @@ const HEADERS: [(header::HeaderName, &str); 4] = [
     (header::REFERRER_POLICY, "no-referrer"),
     (header::CACHE_CONTROL, "no-store"),
 ];
+#[cfg(target_os = "linux")]
+const UNREAD_MS_MAX: u32 = if cfg!(test) { 1_000 } else { 30_000 };
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 const ENDING: Duration = Duration::from_secs(1);
 const NO_PLACE: &str = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 10\r\nConnection: close\r\nContent-Length: 36\r\n\r\n\

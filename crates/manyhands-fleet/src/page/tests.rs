@@ -4,7 +4,7 @@ use super::{Page, Setup, live::LIVE_MAX, places::CONNECTIONS_MAX};
 use crate::server::Database;
 use manyhands_lab::{console, run::Interrupt};
 use std::{
-    io::{Read, Write},
+    io::{ErrorKind, Read, Write},
     net::{SocketAddr, TcpStream},
     thread,
     time::Duration,
@@ -167,6 +167,25 @@ fn a_connection_too_many_is_refused_and_the_places_come_back() {
             (0..TRIES).any(|_| status(&answer(address, "/", &own)) == "200"),
             "a connection that has ended keeps its place"
         );
+    });
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_connection_whose_answers_nobody_reads_is_ended() {
+    with_page(None, |address| {
+        let mut unread = connect(address);
+        unread
+            .set_write_timeout(Some(Duration::from_secs(30)))
+            .unwrap();
+        let requests = format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n").repeat(1_000);
+        // At last the page takes no more, because it cannot answer.
+        let error = loop {
+            if let Err(error) = unread.write_all(requests.as_bytes()) {
+                break error;
+            }
+        };
+        assert_ne!(error.kind(), ErrorKind::WouldBlock, "it keeps its place");
     });
 }
 

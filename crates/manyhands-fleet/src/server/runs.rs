@@ -277,6 +277,10 @@ fn note_presence(transaction: &Transaction<'_>, presence: &Presence) -> Result<(
             machine
         ],
     )?;
+    // Of those that have never begun anything only the latest are kept: anybody who reaches the engine can make them up.
+    let sql = "DELETE FROM agent WHERE (SELECT count(*) FROM agent) > ?1 AND name IN (SELECT name FROM agent \
+               WHERE job IS NULL AND name NOT IN (SELECT agent FROM run) ORDER BY seen DESC, rowid DESC LIMIT -1 OFFSET ?1)";
+    transaction.execute(sql, [AGENTS_MAX])?;
     Ok(())
 }
 
@@ -351,3 +355,5 @@ const SET_ASIDE: &str = "set aside";
 const RUN_BYTES_MAX: i64 = 32 << 20;
 /// Of an agent's runs of one job: each time that it has lost its disk there is one more.
 const RUNS_MAX: i64 = 64;
+/// Agents that have begun nothing and are kept.
+const AGENTS_MAX: i64 = 1_000;

@@ -2,12 +2,16 @@
 
 use crate::{ANY, AT_ONCE, Fleet, LEASE, agent, files, note};
 use manyhands_fleet::{
+    FleetError,
     engine::{Engine, InProcess, Message, Queue},
     export,
 };
 use manyhands_lab::{console, run::Interrupt};
 use serde_json::json;
-use std::fs;
+use std::{
+    fs,
+    os::unix::fs::{chown, symlink},
+};
 
 #[test]
 fn lines_that_come_when_their_run_has_ended_are_not_its_lines() {
@@ -83,4 +87,65 @@ fn what_is_no_job_does_not_keep_an_agent_from_those_behind_it() {
     let job = fleet.job();
     fleet.carry_out("good", &job, "r");
     assert_eq!(fleet.done(), 1);
+}
+
+#[test]
+fn agents_that_are_made_up_do_not_fill_the_page() {
+    let fleet = Fleet::new();
+    let job = fleet.job();
+    fleet.carry_out("good", &job, "r");
+    let waits = |agent: &str| json!({ "waits": { "agent": agent, "cpus": 2, "cpu": "x", "machine": null } });
+    fleet.report("good", &waits("good"));
+    for agent in 0..3_000 {
+        let agent = format!("evil-{agent}");
+        fleet.report(&agent, &waits(&agent));
+    }
+    // A step takes some of them.
+    (0..20).for_each(|_| fleet.step());
+    let agents = fleet.database().agents().unwrap();
+    assert_eq!(agents.len(), 1_001);
+    assert!(agents.iter().any(|agent| agent.name == "good"));
+    assert!(agents.iter().any(|agent| agent.name == "evil-2999"));
+}
+
+#[test]
+fn texts_that_nobody_sees_are_none() {
+    let fleet = Fleet::new();
+    for unseen in ["zero\u{200b}width", "soft\u{ad}hyphen", "tag\u{e0041}"] {
+        let waits =
+            json!({ "waits": { "agent": "evil", "cpus": 2, "cpu": unseen, "machine": null } });
+        fleet.report("evil", &waits);
+    }
+    fleet.step();
+    assert!(fleet.database().agents().unwrap().is_empty());
+    assert_eq!(fleet.rejected(), 3);
+}
+
+#[test]
+fn an_export_follows_no_links_that_another_user_has_put_in_its_place() {
+    let fleet = Fleet::new();
+    let job = fleet.job();
+    fleet.carry_out("good", &job, "r");
+    let place = tempfile::tempdir().unwrap();
+    let (precious, folder) = (place.path().join("precious"), place.path().join("theirs"));
+    fs::write(&precious, "mine").unwrap();
+    fs::create_dir(&folder).unwrap();
+    symlink(&precious, folder.join("runs.csv")).unwrap();
+    fs::write(folder.join(".manyhands-fleet-export"), "").unwrap();
+    if chown(&folder, Some(12_345), None).is_err() {
+        // Only root can give a folder away.
+        return;
+    }
+    let exported = export::export(
+        &fleet.database(),
+        &fleet.plan,
+        &folder,
+        None,
+        console::alone,
+    );
+    assert!(
+        matches!(exported, Err(FleetError::Occupied { .. })),
+        "{exported:?}"
+    );
+    assert_eq!(fs::read_to_string(precious).unwrap(), "mine");
 }
