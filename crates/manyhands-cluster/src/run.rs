@@ -25,7 +25,7 @@ pub(crate) fn items<R: Send>(
     body: impl Fn(u64) -> R + Sync,
     token: &Token,
 ) -> Result<Vec<R>, Stop> {
-    let options = parallel::options().cancellation(token);
+    let options = parallel::Options::new().cancellation(token);
     let results = options.try_map(range.clone(), |i| Ok::<R, Infallible>(body(i)));
     results.map_err(|failures| {
         let first = failures.into_vec().into_iter().next();
@@ -49,7 +49,7 @@ pub(crate) fn combined<R: Send>(
     combine: Combine<R>,
     token: &Token,
 ) -> Result<Option<R>, Stop> {
-    let options = parallel::options().cancellation(token);
+    let options = parallel::Options::new().cancellation(token);
     let call = || options.map_reduce(range.clone(), map, combine);
     let outcome = within(&range, call)?;
     outcome.map_err(|_: Cancelled| Stop::Cancelled)

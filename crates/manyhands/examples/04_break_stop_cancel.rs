@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn main() {
     // Break: like `break` in a sequential loop, everything before it has happened.
-    let outcome = parallel::options().for_each_with_control(0..1_000_000_u64, |i, control| {
+    let outcome = parallel::Options::new().for_each_with_control(0..1_000_000_u64, |i, control| {
         if i * i > 5_000 {
             control.break_at_current();
         }
@@ -16,7 +16,7 @@ fn main() {
     assert_eq!(outcome.lowest_break(), Some(71));
 
     // Stop: any solution will do. Long bodies ask now and then whether they are still wanted.
-    let outcome = parallel::options().for_each_with_control(0..u64::MAX, |i, control| {
+    let outcome = parallel::Options::new().for_each_with_control(0..u64::MAX, |i, control| {
         let mut n = i + 1;
         let mut steps = 0;
         while n != 1 && !control.should_exit() {
@@ -36,7 +36,7 @@ fn main() {
     let _registration = token.register(move || {
         let _ = notify.send("cancelled");
     });
-    let cancelled = parallel::options()
+    let cancelled = parallel::Options::new()
         .cancellation(&token)
         .for_each(0..10_000_000, |_| {
             if ran.fetch_add(1, Ordering::Relaxed) == 100 {

@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     assert_eq!(reason.as_deref(), Some("the file has ended"));
 
     // Only the newest two matter.
-    let (sender, receiver) = channel::options()
+    let (sender, receiver) = channel::ChannelOptions::new()
         .capacity(2)
         .when_full(WhenFull::DropOldest)
         .on_drop(|old: u32| assert!(old <= 3))
@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
 
     // The most urgent first.
-    let (sender, receiver) = channel::options().prioritized();
+    let (sender, receiver) = channel::ChannelOptions::new().prioritized();
     for job in [(2, "sweep"), (1, "put out the fire"), (2, "mop")] {
         sender.send_blocking(job)?;
     }

@@ -13,7 +13,7 @@ fn main() -> Result<(), parallel::ConcurrencyError> {
     let longest = delays.iter().max().copied().unwrap_or_default();
 
     let start = time::now();
-    let few = parallel::async_options().degree_of_parallelism(4)?;
+    let few = parallel::AsyncOptions::new().degree_of_parallelism(4)?;
     task::block_on(few.for_each_async(delays.clone(), call));
     println!("4 at once:         {:?}", start.elapsed());
 
@@ -29,7 +29,7 @@ fn main() -> Result<(), parallel::ConcurrencyError> {
     println!("the longest call:  {longest} ms");
 
     task::block_on(async {
-        let mut results = parallel::stream_async(delays, |millis| async move {
+        let mut results = parallel::AsyncOptions::new().stream_async(delays, |millis| async move {
             call(millis).await;
             millis
         });

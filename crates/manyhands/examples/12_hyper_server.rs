@@ -13,8 +13,7 @@ use hyper::{Request, Response, Uri};
 use hyper_util::client::legacy::{Client, connect::HttpConnector};
 use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulShutdown;
-use manyhands::integrations::hyper_runtime::{Executor, Timer};
-use manyhands::{Runtime, cancel, parallel, task, time};
+use manyhands::{Handle, Runtime, cancel, parallel, task, time};
 use std::convert::Infallible;
 use std::error::Error;
 use std::io;
@@ -48,7 +47,9 @@ async fn serve_and_ask() -> Result<Report, Anything> {
     let stop = cancel::TokenSource::new();
     let server = task::spawn(serve(listener, stop.token()));
 
-    let client = Client::builder(Executor).pool_timer(Timer).build_http();
+    let client = Client::builder(Handle::current())
+        .pool_timer(Handle::current())
+        .build_http();
     let start = time::now();
     let clients = (0..CLIENTS).map(|number| {
         let client: HttpClient = client.clone();
@@ -73,7 +74,7 @@ async fn serve(listener: TcpListener, stop: cancel::Token) -> io::Result<()> {
         let (stream, _from) = accepted?;
         stream.set_nodelay(true)?;
         let connection = http1::Builder::new()
-            .timer(Timer)
+            .timer(Handle::current())
             .header_read_timeout(Duration::from_secs(10))
             .serve_connection(TokioIo::new(stream), service_fn(answer));
         task::spawn(connections.watch(connection));

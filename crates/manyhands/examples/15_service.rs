@@ -22,9 +22,8 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::client::legacy::{Client, connect::HttpConnector};
 use hyper_util::rt::TokioIo;
-use manyhands::integrations::hyper_runtime::{Executor, Timer};
 use manyhands::task::Priority;
-use manyhands::{Runtime, cancel, parallel, task, time};
+use manyhands::{Handle, Runtime, cancel, parallel, task, time};
 use std::convert::Infallible;
 use std::error::Error;
 use std::hint::black_box;
@@ -68,7 +67,9 @@ where
     let base = format!("http://{}", listener.local_addr()?);
     let stop = cancel::TokenSource::new();
     let server = task::spawn(serve(listener, stop.token()));
-    let client = Client::builder(Executor).pool_timer(Timer).build_http();
+    let client = Client::builder(Handle::current())
+        .pool_timer(Handle::current())
+        .build_http();
     visit(Service { client, base }).await?;
     stop.cancel();
     server.await??;
@@ -82,7 +83,7 @@ async fn serve(listener: TcpListener, stop: cancel::Token) -> io::Result<()> {
         let (stream, _from) = accepted?;
         stream.set_nodelay(true)?;
         let connection = http1::Builder::new()
-            .timer(Timer)
+            .timer(Handle::current())
             .header_read_timeout(Duration::from_secs(10))
             .serve_connection(TokioIo::new(stream), service_fn(answer));
         drop(task::spawn(connection));
@@ -143,7 +144,7 @@ async fn sleep(query: Query<'_>) -> Result<String, Refusal> {
 async fn primes(query: Query<'_>) -> Result<String, Refusal> {
     let below = query.number("below", 0, BELOW_MAX)?;
     let degree = query.optional("degree", 1, DEGREE_MAX)?;
-    let mut options = parallel::options();
+    let mut options = parallel::Options::new();
     if let Some(degree) = degree {
         let degree = usize::try_from(degree).unwrap_or(usize::MAX);
         let refused =

@@ -68,7 +68,7 @@ fn loops() -> Result<(), Box<dyn std::error::Error>> {
         task.join()?;
     }
 
-    let eight = parallel::async_options().degree_of_parallelism(8)?;
+    let eight = parallel::AsyncOptions::new().degree_of_parallelism(8)?;
     let call = |_| time::sleep(Duration::from_millis(20));
     task::block_on(eight.for_each_async(0..100_u64, call));
     let why = explain("6. Calls that wait, eight at a time as it was set:")?;

@@ -73,7 +73,7 @@ fn price(customer: u64) -> u64 {
 
 /// Adds up what was sold, item by item; stops early if the shop closes.
 fn accountant(until: Instant) {
-    parallel::options().for_each(0..20_000_u64, |_| {
+    parallel::Options::new().for_each(0..20_000_u64, |_| {
         let end = time::now() + Duration::from_micros(200);
         while time::now() < end.min(until) {
             std::hint::spin_loop();
@@ -82,8 +82,11 @@ fn accountant(until: Instant) {
 }
 
 fn start(until: Option<Instant>) -> Vec<JoinHandle<(u64, u64)>> {
-    let (to_clerks, orders) = channel::options().name("orders").capacity(4).fifo();
-    let (back, free) = channel::options()
+    let (to_clerks, orders) = channel::ChannelOptions::new()
+        .name("orders")
+        .capacity(4)
+        .fifo();
+    let (back, free) = channel::ChannelOptions::new()
         .name("connections")
         .capacity(CONNECTIONS)
         .fifo();

@@ -127,7 +127,7 @@ pub use crate::inspect::{analysis::watchdog::start_watchdog, tasks::take::open};
 /// # #[cfg(feature = "inspect-unstable")] {
 /// use manyhands::{diagnostics, parallel};
 /// diagnostics::open();
-/// let alone = parallel::options().degree_of_parallelism(1)?;
+/// let alone = parallel::Options::new().degree_of_parallelism(1)?;
 /// alone.for_each(0..1_000_u64, |i| drop(std::hint::black_box(i)));
 /// let why = diagnostics::explain_last().unwrap();
 /// assert!(why.ends_with("alone. No more than one runner was allowed."));

@@ -61,8 +61,8 @@
 //! None is on by default, and none changes what is there without it.
 //!
 //! - `tokio`: `RuntimeBuilder::tokio` and [`integrations`]`::tokio_driver` make its sockets and timers work in tasks.
-//! - `hyper`: `integrations::hyper_runtime` has an executor and a timer for it.
-//! - `futures`: a channel's sender as a sink of `futures`, and `integrations::Spawner`, a spawner of theirs.
+//! - `hyper`: a [`Handle`] is an executor and a timer of hyper.
+//! - `futures`: a channel's sender is a sink of `futures`, and a [`Handle`] a spawner of theirs.
 //! - `inspect`: [`diagnostics`] shows the tasks of the running program, what each waits for and where, to the command
 //!   `manyhands inspect`, reports deadlocks, and says what kept a loop from being faster. `inspect-unstable`: the same as
 //!   values, whose types are no promise.

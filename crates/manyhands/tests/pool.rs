@@ -196,7 +196,7 @@ fn queries_collect_group_and_sort() {
             .to_vec();
         assert_eq!((groups.len(), groups.iter().sum::<usize>()), (7, MANY));
         let mut numbers: Vec<usize> = (0..MANY).map(|n| n * 7919 % MANY).collect();
-        parallel::sort(&mut numbers);
+        numbers.par_sort();
         assert!(numbers.is_sorted());
     });
 }

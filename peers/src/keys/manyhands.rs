@@ -2,8 +2,7 @@
 
 use std::num::Wrapping;
 
-use manyhands::parallel;
-use manyhands::query::prelude::ParQuery;
+use manyhands::query::prelude::{ParQuery, ParSlice};
 
 use crate::keys::{Keys, Row};
 
@@ -39,11 +38,11 @@ macro_rules! keys {
             }
 
             fn sort(values: &mut [u64]) {
-                parallel::sort_unstable(values);
+                values.par_sort_unstable();
             }
 
             fn sort_stable(values: &mut [u64]) {
-                parallel::sort(values);
+                values.par_sort();
             }
         }
     };

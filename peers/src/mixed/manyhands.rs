@@ -52,7 +52,7 @@ fn runtime() -> Result<Runtime, String> {
 }
 
 fn hash(hashing: &Hashing) {
-    parallel::options().for_each_with_control(0..u64::MAX, |_, control| {
+    parallel::Options::new().for_each_with_control(0..u64::MAX, |_, control| {
         if !hashing.step() && !control.should_exit() {
             control.stop();
         }

@@ -36,7 +36,7 @@ impl Shapes for Manyhands {
     }
 
     fn sort(values: &mut [u64]) {
-        parallel::sort_unstable(values);
+        values.par_sort_unstable();
     }
 
     fn group(len: usize, key: impl Fn(usize) -> u64 + Send + Sync) -> Vec<(u64, usize)> {

@@ -190,7 +190,7 @@ impl<R: 'static> Case<R, Returned> {
     ///
     /// # Examples
     /// ```
-    /// use manyhands::parallel;
+    /// use manyhands::query::prelude::*;
     /// use manyhands_lab::Case;
     ///
     /// let upside_down = |n| (0..n).rev().collect::<Vec<usize>>();
@@ -201,7 +201,7 @@ impl<R: 'static> Case<R, Returned> {
     ///         items
     ///     })
     ///     .arm_with_set_up("parallel", upside_down, |mut items| {
-    ///         parallel::sort_unstable(&mut items);
+    ///         items.par_sort_unstable();
     ///         items
     ///     });
     /// ```

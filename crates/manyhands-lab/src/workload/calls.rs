@@ -16,7 +16,7 @@ use std::{
 pub(crate) fn blocking(at_once: usize) -> impl Fn(usize) -> u64 {
     move |n| {
         let sum = AtomicU64::new(0);
-        let limited = parallel::options()
+        let limited = parallel::Options::new()
             .degree_of_parallelism(at_once)
             .expect("a plan has at least one at once");
         limited.for_each(0..n, |index| {
@@ -31,7 +31,7 @@ pub(crate) fn blocking(at_once: usize) -> impl Fn(usize) -> u64 {
 /// An async loop, this many items at once.
 pub(crate) fn limited(at_once: usize) -> impl Fn(usize) -> u64 {
     move |n| {
-        let limited = parallel::async_options()
+        let limited = parallel::AsyncOptions::new()
             .degree_of_parallelism(at_once)
             .expect("a plan has at least one at once");
         task::block_on(limited.map_async(0..n, item)).iter().sum()

@@ -2,7 +2,8 @@
 //!
 //! The post squares with `Math.Pow`; integers say the same, exactly, and can be hashed.
 
-use manyhands::query::{self, prelude::*};
+use manyhands::parallel;
+use manyhands::query::prelude::*;
 use std::ops::Range;
 
 /// LINQ: maps on the calling thread.
@@ -26,14 +27,18 @@ pub(crate) fn chain_without(n: usize, squares: &mut Vec<u64>) {
 pub(crate) fn chain_ordered(n: usize, squares: &mut Vec<u64>) {
     let large = numbers(n).into_par_query().filter(is_large);
     let middle = large.sequential().map(square);
-    *squares = query::from_iter(middle).filter(is_even).to_vec();
+    *squares = parallel::from_iter(middle)
+        .into_par_query()
+        .filter(is_even)
+        .to_vec();
 }
 
 /// The same with the order given up, before the switches and after them.
 pub(crate) fn chain_unordered(n: usize, squares: &mut Vec<u64>) {
     let large = numbers(n).into_par_query().unordered().filter(is_large);
     let middle = large.sequential().map(square);
-    *squares = query::from_iter(middle)
+    *squares = parallel::from_iter(middle)
+        .into_par_query()
         .unordered()
         .filter(is_even)
         .to_vec();

@@ -28,7 +28,7 @@
 //!
 //! let source = cancel::TokenSource::new();
 //! let token = source.token();
-//! let stopped = parallel::options().cancellation(&token).for_each(0..1_000_000, |i| {
+//! let stopped = parallel::Options::new().cancellation(&token).for_each(0..1_000_000, |i| {
 //!     if i == 5 {
 //!         source.cancel();
 //!     }
@@ -40,7 +40,7 @@ mod registration;
 mod until_cancelled;
 
 pub use registration::Registration;
-pub use until_cancelled::UntilCancelled;
+pub(crate) use until_cancelled::UntilCancelled;
 
 use registration::Callbacks;
 use std::error::Error;
@@ -180,7 +180,7 @@ impl Token {
     /// # Examples
     /// ```
     /// use manyhands::{cancel::Token, parallel};
-    /// let squares = parallel::options().cancellation(&Token::never()).map(0..4, |i| i * i);
+    /// let squares = parallel::Options::new().cancellation(&Token::never()).map(0..4, |i| i * i);
     /// assert_eq!(squares, Ok(vec![0, 1, 4, 9]));
     /// ```
     #[doc(alias = "CancellationToken.None")]

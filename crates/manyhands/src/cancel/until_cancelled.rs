@@ -5,17 +5,15 @@ use crate::cancel::{Cancelled, Token};
 use crate::recording::{self, WaitKind, WaitSite};
 use crate::task::budget;
 use futures_core::future::FusedFuture;
+use std::fmt;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-/// Is ready when the token's source is cancelled; see [`Token::cancelled`].
-///
-/// Example: see [`Token::cancelled`].
+/// Is ready when the token's source is cancelled.
 #[derive(Debug)]
-#[must_use = "futures do nothing unless awaited"]
-pub struct UntilCancelled {
+pub(crate) struct UntilCancelled {
     token: Token,
     key: Option<Key>,
     /// Whether it was ready.
@@ -38,7 +36,11 @@ impl Token {
     /// waiting.join().unwrap();
     /// ```
     #[doc(alias = "WaitHandle")]
-    pub fn cancelled(&self) -> UntilCancelled {
+    pub fn cancelled(&self) -> impl FusedFuture<Output = ()> + Unpin + fmt::Debug + use<> {
+        self.until_cancelled()
+    }
+
+    pub(crate) fn until_cancelled(&self) -> UntilCancelled {
         UntilCancelled {
             token: self.clone(),
             key: None,
@@ -71,7 +73,7 @@ impl Token {
     ) -> impl Future<Output = Result<F::Output, Cancelled>> {
         let site = WaitSite::here();
         async move {
-            let mut cancelled = self.cancelled();
+            let mut cancelled = self.until_cancelled();
             let mut future = pin!(future);
             poll_fn(|context| {
                 if site.during(|| cancelled.poll_cancelled(context)).is_ready() {

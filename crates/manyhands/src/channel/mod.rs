@@ -5,8 +5,8 @@
 //! | [`unbounded`] | takes any number of items |
 //! | [`bounded`] | takes `capacity` items, then senders wait |
 //! | [`bounded(0)`](bounded) | takes none: a sender waits for a receiver |
-//! | [`options().prioritized()`](ChannelOptions::prioritized) | gives the smallest item first |
-//! | [`options`] | any of these, and what happens when full |
+//! | [`ChannelOptions::new().prioritized()`](ChannelOptions::prioritized) | gives the smallest item first |
+//! | [`ChannelOptions`] | any of these, and what happens when full |
 //! | [`broadcast()`] | gives every item to every receiver |
 //! | [`watch()`] | has one value, and shows the latest |
 //!
@@ -43,7 +43,7 @@
 //! ```
 //! use manyhands::channel::{self, WhenFull};
 //!
-//! let (sender, newest) = channel::options().capacity(1).when_full(WhenFull::DropOldest).fifo();
+//! let (sender, newest) = channel::ChannelOptions::new().capacity(1).when_full(WhenFull::DropOldest).fifo();
 //! (1..=3).try_for_each(|n| sender.send_blocking(n))?;
 //! assert_eq!(newest.recv_blocking(), Ok(3));
 //!
@@ -78,11 +78,10 @@ mod weak_sender;
 mod when_full;
 
 pub use error::{CloseReason, RecvError, SendError, TryRecvError, TrySendError};
-pub use options::{ChannelOptions, options};
+pub use options::ChannelOptions;
 pub use receiver::Receiver;
 pub use sender::Sender;
-pub(crate) use stream::IntoIter;
-pub use stream::RecvStream;
+pub(crate) use stream::{IntoIter, RecvStream};
 pub use weak_sender::WeakSender;
 pub use when_full::WhenFull;
 
@@ -107,7 +106,7 @@ pub use when_full::WhenFull;
 #[must_use]
 #[cfg_attr(feature = "inspect", track_caller)]
 pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
-    options().fifo()
+    ChannelOptions::new().fifo()
 }
 
 /// A channel that holds at most `capacity` items; when it is full, sending waits. With a capacity of 0 it is a rendezvous,
@@ -131,7 +130,7 @@ pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
 #[must_use]
 #[cfg_attr(feature = "inspect", track_caller)]
 pub fn bounded<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
-    options().capacity(capacity).fifo()
+    ChannelOptions::new().capacity(capacity).fifo()
 }
 
 /// A channel that gives every item to every receiver, and keeps the newest `capacity` items for receivers that lag. See

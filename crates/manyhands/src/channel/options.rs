@@ -7,7 +7,7 @@ use crate::channel::{Receiver, Sender};
 use std::fmt;
 use std::sync::Arc;
 
-/// Options of a channel. [`options`] makes them; [`fifo`](Self::fifo) and [`prioritized`](Self::prioritized) make the
+/// Options of a channel, before it is made. [`fifo`](Self::fifo) and [`prioritized`](Self::prioritized) make the
 /// channel.
 ///
 /// # Examples
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// use std::sync::atomic::{AtomicU32, Ordering};
 ///
 /// static LOST: AtomicU32 = AtomicU32::new(0);
-/// let (sender, receiver) = channel::options()
+/// let (sender, receiver) = channel::ChannelOptions::new()
 ///     .capacity(2)
 ///     .when_full(WhenFull::DropOldest)
 ///     .on_drop(|lost: u32| {
@@ -39,26 +39,32 @@ pub struct ChannelOptions<T> {
     name: Option<Box<str>>,
 }
 
-/// Default options: no limit, and sends wait when the channel is full.
-///
-/// # Examples
-/// ```
-/// use manyhands::channel::{self, WhenFull};
-/// let (sender, receiver) = channel::options().capacity(1).when_full(WhenFull::DropOldest).fifo();
-/// (1..=3).try_for_each(|n| sender.send_blocking(n))?;
-/// assert_eq!(receiver.recv_blocking(), Ok(3));
-/// # Ok::<(), channel::SendError<u32>>(())
-/// ```
-pub fn options<T>() -> ChannelOptions<T> {
-    ChannelOptions {
-        capacity: usize::MAX,
-        when_full: WhenFull::Wait,
-        on_drop: None,
-        name: None,
+impl<T> Default for ChannelOptions<T> {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
 impl<T> ChannelOptions<T> {
+    /// Options to begin with: no limit, and sends wait when the channel is full.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::channel::{self, ChannelOptions, WhenFull};
+    /// let (sender, receiver) = ChannelOptions::new().capacity(1).when_full(WhenFull::DropOldest).fifo();
+    /// (1..=3).try_for_each(|n| sender.send_blocking(n))?;
+    /// assert_eq!(receiver.recv_blocking(), Ok(3));
+    /// # Ok::<(), channel::SendError<u32>>(())
+    /// ```
+    pub fn new() -> Self {
+        Self {
+            capacity: usize::MAX,
+            when_full: WhenFull::Wait,
+            on_drop: None,
+            name: None,
+        }
+    }
+
     /// At most `count` items wait to be received. With 0 a sender passes its item to a waiting receiver, as in
     /// rendezvous.
     ///
@@ -76,7 +82,7 @@ impl<T> ChannelOptions<T> {
     /// # Examples
     /// ```
     /// use manyhands::channel::{self, WhenFull};
-    /// let (sender, receiver) = channel::options().capacity(1).when_full(WhenFull::DropNewest).fifo();
+    /// let (sender, receiver) = channel::ChannelOptions::new().capacity(1).when_full(WhenFull::DropNewest).fifo();
     /// (1..=3).try_for_each(|n| sender.send_blocking(n))?;
     /// assert_eq!(receiver.recv_blocking(), Ok(3));
     /// # Ok::<(), channel::SendError<u32>>(())
@@ -107,7 +113,7 @@ impl<T> ChannelOptions<T> {
     /// use manyhands::channel;
     /// # #[cfg(feature = "inspect")]
     /// manyhands::diagnostics::open();
-    /// let (sender, receiver) = channel::options().name("orders").capacity(8).fifo();
+    /// let (sender, receiver) = channel::ChannelOptions::new().name("orders").capacity(8).fifo();
     /// sender.send_blocking(7)?;
     /// # #[cfg(feature = "inspect")] {
     /// let channels = manyhands::inspect::snapshot().channels;
@@ -144,7 +150,7 @@ impl<T> ChannelOptions<T> {
     ///
     /// # Examples
     /// ```
-    /// let (sender, receiver) = manyhands::channel::options().capacity(8).prioritized();
+    /// let (sender, receiver) = manyhands::channel::ChannelOptions::new().capacity(8).prioritized();
     /// [3, 1, 2].into_iter().try_for_each(|n| sender.send_blocking(n))?;
     /// assert_eq!(receiver.recv_blocking(), Ok(1));
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())

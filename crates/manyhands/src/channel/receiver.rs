@@ -7,6 +7,7 @@ use crate::channel::step::Until;
 use crate::channel::stream::RecvStream;
 use crate::channel::thread;
 use futures_core::future::FusedFuture;
+use futures_core::stream::FusedStream;
 use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
@@ -261,8 +262,8 @@ impl<T> Receiver<T> {
         self.shared.peek(look)
     }
 
-    /// The items as a [`Stream`](futures_core::Stream), which ends when the channel is closed and drained.
-    /// It is a receiver of its own.
+    /// The items as a stream, which ends when the channel is closed and drained.
+    /// It is a receiver of its own: the channel stays open for it.
     ///
     /// # Examples
     /// ```
@@ -276,7 +277,7 @@ impl<T> Receiver<T> {
     /// ```
     #[doc(alias = "ReceiverStream")]
     #[doc(alias = "ReadAllAsync")]
-    pub fn stream(&self) -> RecvStream<T> {
+    pub fn stream(&self) -> impl FusedStream<Item = T> + Unpin + use<T> {
         RecvStream::new(self.clone())
     }
 
@@ -293,7 +294,7 @@ impl<T> Receiver<T> {
     /// # Ok::<(), channel::SendError<u32>>(())
     /// ```
     #[doc(alias = "ReceiverStream")]
-    pub fn into_stream(self) -> RecvStream<T> {
+    pub fn into_stream(self) -> impl FusedStream<Item = T> + Unpin {
         RecvStream::new(self)
     }
 

@@ -9,24 +9,16 @@ use futures_core::stream::{FusedStream, Stream};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-/// The items of a channel as a stream, which ends when the channel is closed and drained; made by
-/// [`Receiver::stream`] and [`Receiver::into_stream`].
-///
-/// It is a receiver of its own: the channel stays open for it.
-///
-/// Example: see [`Receiver::stream`].
-#[doc(alias = "ReceiverStream")]
-#[doc(alias = "ReadAllAsync")]
+/// The items of a channel as a stream, which ends when the channel is closed and drained.
 #[derive(Debug)]
-#[must_use = "streams do nothing unless polled"]
-pub struct RecvStream<T> {
+pub(crate) struct RecvStream<T> {
     receiver: Receiver<T>,
     waiter: Option<WaiterKey>,
     is_over: bool,
 }
 
 impl<T> RecvStream<T> {
-    pub(super) fn new(receiver: Receiver<T>) -> Self {
+    pub(crate) fn new(receiver: Receiver<T>) -> Self {
         Self {
             receiver,
             waiter: None,

@@ -9,7 +9,7 @@
 /// ```
 /// use manyhands::channel::{self, WhenFull};
 /// let received = |when_full| {
-///     let (sender, receiver) = channel::options().capacity(1).when_full(when_full).fifo();
+///     let (sender, receiver) = channel::ChannelOptions::new().capacity(1).when_full(when_full).fifo();
 ///     (1..=3).for_each(|n| drop(sender.try_send(n)));
 ///     receiver.recv_blocking().unwrap()
 /// };

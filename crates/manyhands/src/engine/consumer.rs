@@ -45,7 +45,8 @@ pub trait Watch: Sync {
     fn limit<I: Iterator>(&self, first: u64, items: I) -> impl Iterator<Item = I::Item>;
 }
 
-/// How a call returns its result: plain if the call always completes, as a `Result` if it can be cancelled. Sealed.
+/// What can cancel a call, and so how it returns its result: nothing, `()`, and the plain result; a token, `&Token`, and a
+/// `Result`. Sealed.
 ///
 /// # Examples
 /// A function that takes options with a token or without:
@@ -56,9 +57,9 @@ pub trait Watch: Sync {
 /// fn total<E: Ending>(options: &Options<'_, E>) -> E::Output<Option<u32>> {
 ///     options.map_reduce(1..=4_u32, |n| n, |a, b| a + b)
 /// }
-/// let plain: Option<u32> = total(&parallel::options());
+/// let plain: Option<u32> = total(&parallel::Options::new());
 /// let token = Token::never();
-/// let checked: Result<Option<u32>, Cancelled> = total(&parallel::options().cancellation(&token));
+/// let checked: Result<Option<u32>, Cancelled> = total(&parallel::Options::new().cancellation(&token));
 /// assert_eq!((plain, checked), (Some(10), Ok(Some(10))));
 /// ```
 pub trait Ending: Watch + Copy + Send {
@@ -97,13 +98,7 @@ pub enum Grouping {
     Fixed,
 }
 
-/// The call cannot be cancelled.
-///
-/// Example: see [`Ending`].
-#[derive(Debug, Clone, Copy)]
-pub struct Uncancellable;
-
-impl Watch for Uncancellable {
+impl Watch for () {
     #[inline]
     fn end(&self) -> u64 {
         u64::MAX
@@ -115,7 +110,7 @@ impl Watch for Uncancellable {
     }
 }
 
-impl Ending for Uncancellable {
+impl Ending for () {
     type Output<T> = T;
 
     fn conclude<T>(&self, value: Option<T>) -> T {
@@ -132,16 +127,10 @@ impl Ending for Uncancellable {
     }
 }
 
-/// The call ends early when this token is cancelled.
-///
-/// Example: see [`Ending`].
-#[derive(Debug, Clone, Copy)]
-pub struct Cancellable<'a>(pub(crate) &'a Token);
-
-impl Watch for Cancellable<'_> {
+impl Watch for &Token {
     #[inline]
     fn end(&self) -> u64 {
-        if self.0.is_cancelled() { 0 } else { u64::MAX }
+        if self.is_cancelled() { 0 } else { u64::MAX }
     }
 
     #[inline]
@@ -150,11 +139,11 @@ impl Watch for Cancellable<'_> {
     }
 }
 
-impl Ending for Cancellable<'_> {
+impl Ending for &Token {
     type Output<T> = Result<T, Cancelled>;
 
     fn conclude<T>(&self, value: Option<T>) -> Result<T, Cancelled> {
-        self.0.check()?;
+        self.check()?;
         Ok(value.expect("only cancellation cuts the call short"))
     }
 
@@ -164,7 +153,7 @@ impl Ending for Cancellable<'_> {
     }
 
     fn token(&self) -> Option<&Token> {
-        Some(self.0)
+        Some(self)
     }
 }
 

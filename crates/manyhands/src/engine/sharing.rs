@@ -421,7 +421,7 @@ mod tests {
         let ours = Arc::clone(&stage);
         window::set(Arc::new(move |point| ours.at_owner(point)));
         let owner = thread::current().id();
-        parallel::options()
+        parallel::Options::new()
             .runtime(&runtime)
             // So few that the caller shares the loop itself, however long its first item takes.
             .degree_of_parallelism(2)
@@ -501,7 +501,7 @@ mod tests {
         let owner = thread::current().id();
         let own_clock = OwnClock::begin();
         let is_first = AtomicBool::new(true);
-        parallel::options()
+        parallel::Options::new()
             .runtime(&runtime)
             .for_each(0..ITEMS, |_| {
                 if thread::current().id() != owner {

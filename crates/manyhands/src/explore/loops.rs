@@ -145,7 +145,7 @@ programs! {
         });
         let ran = Counts::new(12);
         let outcome = runtime.install(|| {
-            parallel::options().cancellation(&token).for_each(0..12_usize, |i| {
+            parallel::Options::new().cancellation(&token).for_each(0..12_usize, |i| {
                 compute(30_000);
                 ran.add(i);
             })

@@ -1,56 +1,47 @@
-//! The runtime's tasks and timers for hyper; only with the feature `hyper`.
+//! A runtime's handle as an executor and a timer of hyper; only with the feature `hyper`.
 //!
 //! Not here: sockets, which come from tokio with the feature `tokio`, or from elsewhere.
-//!
-//! # Examples
-//! A server needs a timer to limit how long a client may take:
-//! ```
-//! use manyhands::integrations::hyper_runtime::Timer;
-//! use std::time::Duration;
-//!
-//! let mut server = hyper::server::conn::http1::Builder::new();
-//! server.timer(Timer).header_read_timeout(Duration::from_secs(5));
-//! ```
 
-use crate::{task, time};
+use crate::task::runtime_handle::Handle;
+use crate::time;
 use hyper::rt;
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
-/// An executor for hyper: spawns tasks on the current runtime.
+/// Hyper's tasks run on the handle's runtime.
 ///
 /// # Examples
 /// ```
 /// use http_body_util::Empty;
 /// use hyper::body::Bytes;
 /// use hyper_util::client::legacy::Client;
-/// use manyhands::integrations::hyper_runtime::Executor;
+/// use manyhands::Handle;
 ///
-/// let client = Client::builder(Executor).build_http::<Empty<Bytes>>();
+/// let client = Client::builder(Handle::current()).build_http::<Empty<Bytes>>();
 /// # drop(client);
 /// ```
-#[doc(alias = "TokioExecutor")]
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Executor;
-
-impl<F> rt::Executor<F> for Executor
+impl<F> rt::Executor<F> for Handle
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
     fn execute(&self, future: F) {
-        drop(task::spawn(future));
+        drop(self.spawn(future));
     }
 }
 
-/// A timer for hyper: this library's timers.
+/// Hyper's waits are this library's timers.
 ///
-/// Example: see [the module](self).
-#[doc(alias = "TokioTimer")]
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Timer;
-
-impl rt::Timer for Timer {
+/// # Examples
+/// A server needs a timer to limit how long a client may take:
+/// ```
+/// use manyhands::Handle;
+/// use std::time::Duration;
+///
+/// let mut server = hyper::server::conn::http1::Builder::new();
+/// server.timer(Handle::current()).header_read_timeout(Duration::from_secs(5));
+/// ```
+impl rt::Timer for Handle {
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn rt::Sleep>> {
         Box::pin(time::sleep(duration))
     }
@@ -66,7 +57,7 @@ impl rt::Timer for Timer {
     fn reset(&self, sleep: &mut Pin<Box<dyn rt::Sleep>>, deadline: Instant) {
         match sleep.as_mut().downcast_mut_pin::<time::Sleep>() {
             Some(own) => own.reset(deadline),
-            None => *sleep = self.sleep_until(deadline),
+            None => *sleep = rt::Timer::sleep_until(self, deadline),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Integrations with other crates, each behind a feature: tokio, hyper, `futures`, `tracing`.
 //!
 //! - `tokio_driver` (feature `tokio`): tokio's sockets and timers in tasks of this library.
-//! - `hyper_runtime` (feature `hyper`): an executor and a timer for hyper.
-//! - `Spawner` (feature `futures`): the runtime as a spawner of `futures`.
+//! - With the feature `hyper` a [`Handle`](crate::Handle) is an executor and a timer of hyper.
+//! - With the feature `futures` a [`Handle`](crate::Handle) is a spawner of theirs.
 //! - `tracing_events` (feature `tracing`): a runtime's events and spans for subscribers of the crate `tracing`.
 //!
 //! Not here: a channel's sender as a sink of `futures`, which is a part of the [channel](crate::channel); a runtime's
@@ -19,7 +19,4 @@ pub mod tokio_driver;
 #[cfg(all(feature = "futures", not(loom)))]
 mod futures_spawner;
 #[cfg(all(feature = "hyper", not(loom)))]
-pub mod hyper_runtime;
-
-#[cfg(all(feature = "futures", not(loom)))]
-pub use futures_spawner::Spawner;
+mod hyper_runtime;

@@ -56,7 +56,7 @@ fn a_rendezvous_channel_passes_in_order() {
 
 #[test]
 fn a_prioritized_channel_passes_in_order() {
-    passes_in_order(|| channel::options().prioritized());
+    passes_in_order(|| channel::ChannelOptions::new().prioritized());
 }
 
 /// One thread sends to two, one item each.

@@ -14,7 +14,7 @@ use std::ops::RangeInclusive;
 /// # Examples
 /// ```
 /// use manyhands::parallel::{self, Concurrency};
-/// let options = parallel::async_options();
+/// let options = parallel::AsyncOptions::new();
 /// let forty = options.degree_of_parallelism(40)?;
 /// let some = options.degree_of_parallelism(4..=64)?;
 /// let named = options.degree_of_parallelism(Concurrency::exactly(40)?)?;
@@ -113,10 +113,10 @@ impl TryFrom<RangeInclusive<usize>> for Concurrency {
 /// # Examples
 /// ```
 /// use manyhands::parallel;
-/// let zero = parallel::options().degree_of_parallelism(0).unwrap_err();
+/// let zero = parallel::Options::new().degree_of_parallelism(0).unwrap_err();
 /// assert!(zero.is_zero() && !zero.is_reversed());
 /// assert_eq!(zero.to_string(), "degree of parallelism must be at least 1");
-/// let reversed = parallel::async_options().degree_of_parallelism(8..=4).unwrap_err();
+/// let reversed = parallel::AsyncOptions::new().degree_of_parallelism(8..=4).unwrap_err();
 /// assert!(reversed.is_reversed());
 /// assert_eq!(reversed.to_string(), "lower limit 8 is above upper limit 4");
 /// ```

@@ -14,7 +14,7 @@ use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// # Examples
 /// ```
 /// use manyhands::parallel;
-/// let outcome = parallel::options().for_each_with_control(0..1000, |i, control| {
+/// let outcome = parallel::Options::new().for_each_with_control(0..1000, |i, control| {
 ///     assert!(!control.is_stopped() && !control.is_exceptional());
 ///     if i % 7 == 6 {
 ///         control.break_at_current();
@@ -37,7 +37,7 @@ pub struct Control<'a> {
 /// ```
 /// use manyhands::parallel;
 /// let break_at = |at| {
-///     parallel::options().for_each_with_control(0..1000, |i, control| {
+///     parallel::Options::new().for_each_with_control(0..1000, |i, control| {
 ///         if i == at {
 ///             control.break_at_current();
 ///         }
@@ -64,7 +64,7 @@ impl Control<'_> {
     /// # Examples
     /// ```
     /// use manyhands::parallel;
-    /// let outcome = parallel::options().for_each_with_control(0..1000, |i, control| {
+    /// let outcome = parallel::Options::new().for_each_with_control(0..1000, |i, control| {
     ///     if i % 100 == 42 {
     ///         control.break_at_current();
     ///     }
@@ -85,7 +85,7 @@ impl Control<'_> {
     /// # Examples
     /// ```
     /// use manyhands::parallel;
-    /// let outcome = parallel::options().for_each_with_control(0..1000, |i, control| {
+    /// let outcome = parallel::Options::new().for_each_with_control(0..1000, |i, control| {
     ///     if i % 100 == 42 {
     ///         control.stop();
     ///     }
@@ -110,7 +110,7 @@ impl Control<'_> {
     /// # Examples
     /// ```
     /// use manyhands::parallel;
-    /// parallel::options().for_each_with_control(0..100, |i, control| {
+    /// parallel::Options::new().for_each_with_control(0..100, |i, control| {
     ///     for _step in 0..1000 {
     ///         if control.should_exit() {
     ///             return;

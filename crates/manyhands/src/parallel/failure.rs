@@ -116,7 +116,7 @@ impl<E> Failures<E> {
     /// let source = cancel::TokenSource::new();
     /// source.cancel();
     /// let token = source.token();
-    /// let options = parallel::options().cancellation(&token);
+    /// let options = parallel::Options::new().cancellation(&token);
     /// let failures = options.try_for_each(0..10, |_| Ok::<(), ()>(())).unwrap_err();
     /// assert!(failures.cancelled().is_some());
     /// ```

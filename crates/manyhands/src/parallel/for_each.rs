@@ -112,7 +112,7 @@ impl<E: Ending> Options<'_, E> {
     /// ```
     /// use manyhands::parallel;
     /// let words = ["many", "hands", "", "light"];
-    /// let outcome = parallel::options().for_each_with_control(&words, |word, control| {
+    /// let outcome = parallel::Options::new().for_each_with_control(&words, |word, control| {
     ///     if word.is_empty() {
     ///         control.break_at_current();
     ///     }
@@ -139,7 +139,7 @@ impl<E: Ending> Options<'_, E> {
     /// # Examples
     /// ```
     /// use manyhands::parallel;
-    /// let one_by_one = parallel::options().degree_of_parallelism(1)?;
+    /// let one_by_one = parallel::Options::new().degree_of_parallelism(1)?;
     /// let below_3 = |n| if n < 3 { Ok(n) } else { Err("too many") };
     ///
     /// assert_eq!(one_by_one.try_map(0..3, below_3).unwrap(), [0, 1, 2]);
@@ -181,7 +181,7 @@ where
     ///     *longest = mine.max(*longest);
     /// };
     /// let words = ["many", "hands", "make", "light", "work"];
-    /// parallel::options().local(|| 0, keep).for_each(&words, |word, _control, mine| {
+    /// parallel::Options::new().local(|| 0, keep).for_each(&words, |word, _control, mine| {
     ///     *mine = word.len().max(*mine);
     /// });
     /// assert_eq!(longest.into_inner().unwrap(), 5);
@@ -209,7 +209,7 @@ where
     ///
     /// let total = AtomicU64::new(0);
     /// let add = |part| { total.fetch_add(part, Ordering::Relaxed); };
-    /// let options = parallel::options().degree_of_parallelism(1)?.local(|| 0, add);
+    /// let options = parallel::Options::new().degree_of_parallelism(1)?.local(|| 0, add);
     /// let outcome = options.try_for_each(&[5, 50, 500], |n, _control, part| {
     ///     *part += n;
     ///     if *n < 500 { Ok(()) } else { Err("too much") }

@@ -142,7 +142,7 @@ where
     /// A buffer for each runner:
     /// ```
     /// use manyhands::parallel;
-    /// let with_buffer = parallel::options().local(String::new, drop);
+    /// let with_buffer = parallel::Options::new().local(String::new, drop);
     /// let digits = with_buffer.map(0..200_u32, |n, buffer| {
     ///     buffer.clear();
     ///     buffer.push_str(&n.to_string());
@@ -171,7 +171,7 @@ where
     /// # Examples
     /// ```
     /// use manyhands::parallel;
-    /// let counting = parallel::options().degree_of_parallelism(1)?.local(|| 0, drop);
+    /// let counting = parallel::Options::new().degree_of_parallelism(1)?.local(|| 0, drop);
     /// let at_most_2 = |text: &&str, count: &mut u32| {
     ///     *count += 1;
     ///     if *count <= 2 { Ok(text.len()) } else { Err("too many") }

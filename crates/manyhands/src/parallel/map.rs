@@ -294,13 +294,13 @@ impl<E: Ending> Options<'_, E> {
 #[cfg(test)]
 mod tests {
     use super::Filling;
-    use crate::engine::consumer::{Consumer, Uncancellable};
+    use crate::engine::consumer::Consumer;
     use crate::engine::ending::assert_ends_process;
 
     /// A vector of three entries, of which this number are written.
     fn filled(places: u64) -> Vec<u64> {
         let mut filling = Filling::new(3);
-        let writer = filling.writer(|_, item| Some(item), Uncancellable);
+        let writer = filling.writer(|_, item| Some(item), ());
         let mut count = writer.start();
         writer.consume(&mut count, 0..places, 0..places);
         Consumer::<u64>::finish(&writer, count);

@@ -4,9 +4,10 @@
 //! long enough to pay for that; there is no grain size to choose. Loops nest, borrow freely, and combine results in
 //! order.
 //!
-//! [`options`] sets the degree of parallelism, a cancellation token, a runtime, and state for each runner;
-//! [`async_options`] does for async loops. Sums, searches and other results of the items are those of
-//! [queries](crate::query), which take the same sources: `numbers.par_query().sum()`.
+//! [`Options`] set the degree of parallelism, a cancellation token, a runtime, and state for each runner;
+//! [`AsyncOptions`] do for async loops. Sums, searches and other results of the items are those of
+//! [queries](crate::query), which take the same sources: `numbers.par_query().sum()`. Slices have sorts, scans and chunks
+//! as [methods](crate::query::ParSlice): `numbers.par_sort()`.
 //!
 //! # Examples
 //! ```
@@ -26,7 +27,7 @@
 //!
 //! let source = cancel::TokenSource::new();
 //! let token = source.token();
-//! let outcome = parallel::options()
+//! let outcome = parallel::Options::new()
 //!     .degree_of_parallelism(4)?
 //!     .cancellation(&token)
 //!     .local(Vec::new, |evens: Vec<u32>| drop(evens)) // a state for each runner: begin, finish
@@ -45,8 +46,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Bodies that are futures run in async loops: [`for_each_async`], [`map_async`], [`stream_async`] and similar, which
-//! adapt how many run at once.
+//! Bodies that are futures run in async loops: [`for_each_async`], [`map_async`],
+//! [`stream_async`](AsyncOptions::stream_async) and similar, which adapt how many run at once. In a [`pipeline`] each stage
+//! has its number.
 //!
 //! A loop blocks its caller; [`spawn_loop`] runs loops in a task that an async caller awaits, with a handle that says how far
 //! they are, and cancels them.
@@ -84,23 +86,18 @@ mod sort;
 pub(crate) mod source;
 mod spawned;
 
-pub use crate::engine::consumer::{Cancellable, Ending, Uncancellable};
+pub use crate::engine::consumer::Ending;
 pub use async_loop::{
-    AsyncLoop, AsyncOptions, AsyncResults, AsyncSource, LoopHandle, Stages, async_options,
-    for_each_async, from_stream, map_async, pipeline, stream_async, try_for_each_async,
-    try_map_async,
+    AsyncLoop, AsyncOptions, AsyncResults, AsyncSource, LoopHandle, Stages, for_each_async,
+    from_stream, map_async, pipeline, try_for_each_async, try_map_async,
 };
 pub use concurrency::{Concurrency, ConcurrencyError};
 pub use control::{Control, Outcome};
 pub use failure::{Failure, Failures};
 pub use invoke::Invoke;
-pub use options::{LocalOptions, Options, options};
-pub use scan::{exclusive_scan, inclusive_scan};
-pub use sort::{
-    Selected, select_nth_unstable, select_nth_unstable_by, sort, sort_by, sort_by_cached_key,
-    sort_by_key, sort_unstable, sort_unstable_by, sort_unstable_by_key,
-};
-pub use source::{FromIter, Producer, Source, chunks, chunks_mut, from_iter, windows};
+pub use options::{LocalOptions, Options};
+pub use sort::Selected;
+pub use source::{FromIter, Producer, Source, from_iter};
 pub use spawned::{Spawned, SpawnedLoop, SpawnedLoopHandle, spawn_loop};
 
 /// Calls `body` for each item of a source, in no particular order. A range that ends before it begins is empty, as in the
@@ -138,7 +135,7 @@ pub use spawned::{Spawned, SpawnedLoop, SpawnedLoopHandle, spawn_loop};
 #[doc(alias = "par_iter")]
 #[track_caller]
 pub fn for_each<S: Source>(source: S, body: impl Fn(S::Item) + Sync) {
-    options().for_each(source, body);
+    Options::new().for_each(source, body);
 }
 
 /// Like [`for_each`], with bodies that can fail.
@@ -161,7 +158,7 @@ pub fn try_for_each<S: Source, E: Send>(
     source: S,
     body: impl Fn(S::Item) -> Result<(), E> + Sync,
 ) -> Result<(), Failures<E>> {
-    options().try_for_each(source, body)
+    Options::new().try_for_each(source, body)
 }
 
 /// Collects what `body` returns for each item, in the order of the source.
@@ -187,7 +184,7 @@ pub fn try_for_each<S: Source, E: Send>(
 #[doc(alias = "collect")]
 #[track_caller]
 pub fn map<S: Source, R: Send>(source: S, body: impl Fn(S::Item) -> R + Sync) -> Vec<R> {
-    options().map(source, body)
+    Options::new().map(source, body)
 }
 
 /// Like [`map`], with bodies that can fail.
@@ -210,7 +207,7 @@ pub fn try_map<S: Source, R: Send, E: Send>(
     source: S,
     body: impl Fn(S::Item) -> Result<R, E> + Sync,
 ) -> Result<Vec<R>, Failures<E>> {
-    options().try_map(source, body)
+    Options::new().try_map(source, body)
 }
 
 /// Maps each item and combines the results in the source's order; `None` if there are no items.
@@ -238,7 +235,7 @@ pub fn map_reduce<S: Source, V: Send>(
     map: impl Fn(S::Item) -> V + Sync,
     reduce: impl Fn(V, V) -> V + Sync,
 ) -> Option<V> {
-    options().map_reduce(source, map, reduce)
+    Options::new().map_reduce(source, map, reduce)
 }
 
 /// Invokes several closures, perhaps at the same time, and returns all results.
@@ -264,5 +261,5 @@ pub fn map_reduce<S: Source, V: Send>(
 #[doc(alias = "Parallel.Invoke")]
 #[track_caller]
 pub fn invoke<I: Invoke>(closures: I) -> I::Outputs {
-    options().invoke(closures)
+    Options::new().invoke(closures)
 }

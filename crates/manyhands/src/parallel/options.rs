@@ -3,13 +3,13 @@
 //! Not here: options of async loops (`async_loop/options.rs`).
 
 use crate::cancel::Token;
-use crate::engine::consumer::{Cancellable, Ending, Uncancellable};
+use crate::engine::consumer::Ending;
 use crate::engine::{HelperPolicy, Plan, SharingPlan};
 use crate::parallel::concurrency::{Concurrency, ConcurrencyError};
 use crate::recording::LoopSite;
 use crate::runtime::Runtime;
 
-/// Options of a parallel call; made by [`options`]. The loops are methods of them.
+/// Options of a parallel call. The loops are methods of them.
 ///
 /// With a [`cancellation`](Self::cancellation) token every call returns a `Result`; without one it returns
 /// the plain value.
@@ -21,7 +21,7 @@ use crate::runtime::Runtime;
 ///
 /// let source = cancel::TokenSource::new();
 /// let token = source.token();
-/// let options = parallel::options().degree_of_parallelism(2)?.cancellation(&token);
+/// let options = parallel::Options::new().degree_of_parallelism(2)?.cancellation(&token);
 ///
 /// let total = AtomicU64::new(0);
 /// let add = |n| drop(total.fetch_add(n, Ordering::Relaxed));
@@ -38,7 +38,7 @@ use crate::runtime::Runtime;
 #[doc(alias = "ParallelOptions")]
 #[derive(Debug, Clone, Copy)]
 #[must_use = "options do nothing until a loop is called on them"]
-pub struct Options<'a, E = Uncancellable> {
+pub struct Options<'a, E = ()> {
     degree: Option<usize>,
     runtime: Option<&'a Runtime>,
     /// The line that calls, if it is not the caller of the loop itself.
@@ -58,22 +58,29 @@ pub struct LocalOptions<O, Init, Finish> {
     pub(super) finish: Finish,
 }
 
-/// Options to begin with: all workers, not cancellable, the current runtime.
-///
-/// # Examples
-/// ```
-/// use manyhands::parallel;
-/// let squares = parallel::options().degree_of_parallelism(2)?.map(0..4, |i| i * i);
-/// assert_eq!(squares, [0, 1, 4, 9]);
-/// # Ok::<(), parallel::ConcurrencyError>(())
-/// ```
-#[doc(alias = "ParallelOptions")]
-pub fn options() -> Options<'static> {
-    Options {
-        degree: None,
-        runtime: None,
-        site: None,
-        ending: Uncancellable,
+impl Options<'static> {
+    /// Options to begin with: all workers, not cancellable, the current runtime.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::parallel;
+    /// let squares = parallel::Options::new().degree_of_parallelism(2)?.map(0..4, |i| i * i);
+    /// assert_eq!(squares, [0, 1, 4, 9]);
+    /// # Ok::<(), parallel::ConcurrencyError>(())
+    /// ```
+    pub fn new() -> Self {
+        Self {
+            degree: None,
+            runtime: None,
+            site: None,
+            ending: (),
+        }
+    }
+}
+
+impl Default for Options<'static> {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -86,16 +93,16 @@ impl<'a> Options<'a> {
     /// use manyhands::{cancel, parallel};
     /// let source = cancel::TokenSource::new();
     /// let token = source.token();
-    /// let squares = parallel::options().cancellation(&token).map(0..4, |i| i * i);
+    /// let squares = parallel::Options::new().cancellation(&token).map(0..4, |i| i * i);
     /// assert_eq!(squares, Ok(vec![0, 1, 4, 9]));
     /// source.cancel();
-    /// assert!(parallel::options().cancellation(&token).map(0..4, |i| i * i).is_err());
+    /// assert!(parallel::Options::new().cancellation(&token).map(0..4, |i| i * i).is_err());
     /// ```
-    pub fn cancellation<'b>(self, token: &'b Token) -> Options<'b, Cancellable<'b>>
+    pub fn cancellation<'b>(self, token: &'b Token) -> Options<'b, &'b Token>
     where
         'a: 'b,
     {
-        self.ending_as(Cancellable(token))
+        self.ending_as(token)
     }
 
     /// The same options for calls that end in this way.
@@ -129,9 +136,9 @@ impl<'a, E> Options<'a, E> {
     /// ```
     /// use manyhands::parallel;
     /// let order = std::sync::Mutex::new(Vec::new());
-    /// parallel::options().degree_of_parallelism(1)?.for_each(0..100, |i| order.lock().unwrap().push(i));
+    /// parallel::Options::new().degree_of_parallelism(1)?.for_each(0..100, |i| order.lock().unwrap().push(i));
     /// assert!(order.into_inner().unwrap().is_sorted());
-    /// assert!(parallel::options().degree_of_parallelism(0).is_err());
+    /// assert!(parallel::Options::new().degree_of_parallelism(0).is_err());
     /// # Ok::<(), parallel::ConcurrencyError>(())
     /// ```
     #[doc(alias = "MaxDegreeOfParallelism")]
@@ -147,7 +154,7 @@ impl<'a, E> Options<'a, E> {
     /// ```
     /// use manyhands::{Runtime, parallel};
     /// let runtime = Runtime::builder().workers(2).build()?;
-    /// let squares = parallel::options().runtime(&runtime).map(0..4, |i| i * i);
+    /// let squares = parallel::Options::new().runtime(&runtime).map(0..4, |i| i * i);
     /// assert_eq!(squares, [0, 1, 4, 9]);
     /// # Ok::<(), manyhands::BuildError>(())
     /// ```
@@ -174,7 +181,7 @@ impl<'a, E> Options<'a, E> {
     /// use std::sync::atomic::{AtomicU64, Ordering};
     ///
     /// let total = AtomicU64::new(0);
-    /// let outcome = parallel::options()
+    /// let outcome = parallel::Options::new()
     ///     .local(|| 0, |sum| { total.fetch_add(sum, Ordering::Relaxed); })
     ///     .for_each(0..1000_u64, |i, _control, sum| *sum += i);
     /// assert!(outcome.is_completed());

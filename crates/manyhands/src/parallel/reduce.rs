@@ -241,7 +241,7 @@ impl<E: Ending> Options<'_, E> {
     /// # Examples
     /// ```
     /// use manyhands::parallel;
-    /// let options = parallel::options().degree_of_parallelism(2)?;
+    /// let options = parallel::Options::new().degree_of_parallelism(2)?;
     /// let words = ["many", "hands", "make", "light", "work"];
     /// assert_eq!(options.map_reduce(&words, |word| word.len(), |a, b| a + b), Some(22));
     /// # Ok::<(), parallel::ConcurrencyError>(())

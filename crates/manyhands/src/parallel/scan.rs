@@ -11,59 +11,22 @@ use crate::parallel::sort::workers;
 use crate::sync::{Mutex, clock, into_inner, lock};
 use std::mem;
 
-/// Replaces each item by the sum of all up to it, the item included, where `add` says what a sum is.
-///
-/// `add` must be associative; it need not be commutative. How items are grouped may differ from call to
-/// call, so floating-point sums may differ in their last digits.
-///
-/// About two calls of `add` for each item; short slices, one. Only a few items are copied.
-///
-/// # Panics
-/// If `add` does; items not yet reached keep their values.
-///
-/// # Examples
-/// ```
-/// let mut numbers = [1, 2, 3, 4];
-/// manyhands::parallel::inclusive_scan(&mut numbers, |a, b| a + b);
-/// assert_eq!(numbers, [1, 3, 6, 10]);
-/// ```
-#[doc(alias = "prefix_sum")]
-#[doc(alias = "cumsum")]
-#[track_caller]
-pub fn inclusive_scan<T: Clone + Send>(items: &mut [T], add: impl Fn(&T, &T) -> T + Sync) {
-    crate::parallel::options().inclusive_scan(items, add);
-}
-
-/// Replaces each item by the sum of `first` and all items before it; returns the sum of all.
-///
-/// As [`inclusive_scan`] otherwise.
-///
-/// # Panics
-/// If `add` does; items not yet reached keep their values.
-///
-/// # Examples
-/// ```
-/// let mut lengths = [3, 5, 2];
-/// let end = manyhands::parallel::exclusive_scan(&mut lengths, 0, |a, b| a + b);
-/// assert_eq!((lengths, end), ([0, 3, 8], 10));
-/// ```
-#[doc(alias = "prefix_sum")]
-#[track_caller]
-pub fn exclusive_scan<T: Clone + Send>(
-    items: &mut [T],
-    first: T,
-    add: impl Fn(&T, &T) -> T + Sync,
-) -> T {
-    crate::parallel::options().exclusive_scan(items, first, add)
-}
-
 impl<E: Ending> Options<'_, E> {
-    /// As [`inclusive_scan`], with these options. A cancelled scan leaves some items scanned.
+    /// Replaces each item by the sum of all up to it, the item included, where `add` says what a sum is. Without options:
+    /// [`par_inclusive_scan`](crate::query::ParSlice::par_inclusive_scan).
+    ///
+    /// `add` must be associative; it need not be commutative. How items are grouped may differ from call to
+    /// call, so floating-point sums may differ in their last digits. A cancelled scan leaves some items scanned.
+    ///
+    /// About two calls of `add` for each item; short slices, one. Only a few items are copied.
+    ///
+    /// # Panics
+    /// If `add` does; items not yet reached keep their values.
     ///
     /// # Examples
     /// ```
     /// use manyhands::parallel;
-    /// let options = parallel::options().degree_of_parallelism(2)?;
+    /// let options = parallel::Options::new().degree_of_parallelism(2)?;
     /// let mut numbers = [1, 2, 3, 4];
     /// options.inclusive_scan(&mut numbers, |a, b| a + b);
     /// assert_eq!(numbers, [1, 3, 6, 10]);
@@ -89,7 +52,9 @@ impl<E: Ending> Options<'_, E> {
         self.ending().conclude(Some(()))
     }
 
-    /// As [`exclusive_scan`], with these options. A cancelled scan leaves some items scanned.
+    /// Replaces each item by the sum of `first` and all items before it; returns the sum of all. As
+    /// [`inclusive_scan`](Self::inclusive_scan) otherwise. Without options:
+    /// [`par_exclusive_scan`](crate::query::ParSlice::par_exclusive_scan).
     ///
     /// Example: see [`Options::inclusive_scan`].
     #[track_caller]

@@ -7,8 +7,8 @@
 //! the end of the task.
 
 use crate::cancel::{Cancelled, Token, TokenSource};
-use crate::engine::consumer::{Cancellable, Ending, Watch};
-use crate::parallel::options::{Options, options};
+use crate::engine::consumer::{Ending, Watch};
+use crate::parallel::options::Options;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::task::{self, AbortHandle, JoinHandle};
 use futures_core::future::FusedFuture;
@@ -101,10 +101,10 @@ impl task::Builder {
         let theirs = Arc::clone(&progress);
         let task = self.run(move || {
             let ending = Spawned {
-                token: Cancellable(&theirs.token),
+                token: &theirs.token,
                 done: &theirs.done,
             };
-            body(options().ending_as(ending))
+            body(Options::new().ending_as(ending))
         });
         SpawnedLoop { task, progress }
     }
@@ -164,7 +164,7 @@ struct Progress {
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Spawned<'a> {
-    token: Cancellable<'a>,
+    token: &'a Token,
     /// Items that have ended.
     done: &'a AtomicU64,
 }
@@ -182,7 +182,7 @@ impl<'a> Options<'a, Spawned<'a>> {
     /// ```
     #[must_use]
     pub fn token(&self) -> &'a Token {
-        self.ending().token.0
+        self.ending().token
     }
 }
 
@@ -304,7 +304,7 @@ impl Ending for Spawned<'_> {
 
     #[inline]
     fn complete<T>(value: T) -> Result<T, Cancelled> {
-        Cancellable::complete(value)
+        <&Token>::complete(value)
     }
 
     fn token(&self) -> Option<&Token> {

@@ -1,7 +1,7 @@
 //! The settings of a whole query, and the explanation of their effect.
 
 use crate::cancel::Token;
-use crate::engine::consumer::{Cancellable, Ending, Uncancellable};
+use crate::engine::consumer::Ending;
 use crate::parallel::{Concurrency, ConcurrencyError};
 use crate::query::Query;
 use crate::query::explain::{Decision, Explanation};
@@ -146,7 +146,7 @@ impl<'a, P, O, E> Query<'a, P, O, E> {
     }
 }
 
-impl<'a, P, O> Query<'a, P, O, Uncancellable> {
+impl<'a, P, O> Query<'a, P, O, ()> {
     /// Ends the query early when the token is cancelled. Every result then is a `Result`, and
     /// [`Cancelled`](crate::cancel::Cancelled) after a cancellation.
     ///
@@ -162,12 +162,12 @@ impl<'a, P, O> Query<'a, P, O, Uncancellable> {
     /// assert!(sum.is_err());
     /// ```
     #[doc(alias = "WithCancellation")]
-    pub fn cancellation(self, token: &Token) -> Query<'a, P, O, Cancellable<'_>> {
-        self.with_ending(|_| Cancellable(token))
+    pub fn cancellation(self, token: &Token) -> Query<'a, P, O, &Token> {
+        self.with_ending(|_| token)
     }
 }
 
-impl<'a, P, O> Query<'a, P, O, Deterministic<Uncancellable>> {
+impl<'a, P, O> Query<'a, P, O, Deterministic<()>> {
     /// Ends the query early when the token is cancelled, as for one that is not deterministic.
     ///
     /// # Examples
@@ -177,8 +177,8 @@ impl<'a, P, O> Query<'a, P, O, Deterministic<Uncancellable>> {
     /// let sum = [0.5, 0.25].into_par_query().deterministic().cancellation(&token).sum::<f64>();
     /// assert_eq!(sum, Ok(0.75));
     /// ```
-    pub fn cancellation(self, token: &Token) -> Query<'a, P, O, Deterministic<Cancellable<'_>>> {
-        self.with_ending(|_| Deterministic(Cancellable(token)))
+    pub fn cancellation(self, token: &Token) -> Query<'a, P, O, Deterministic<&Token>> {
+        self.with_ending(|_| Deterministic(token))
     }
 }
 
@@ -210,18 +210,25 @@ impl<'a, P, O, E: Ending> Query<'a, P, O, E> {
 }
 
 impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
-    /// What the query will do, and why, as text.
+    /// What the query will do, and why: whether it is already certain that it runs on the calling thread alone, and where it
+    /// gathers items.
     ///
     /// # Examples
     /// ```
     /// use manyhands::query::prelude::*;
-    /// println!("{}", (0..1000_u32).into_par_query().filter(|n| n % 3 == 0).rev().explain());
+    /// let numbers = [3, 1, 2];
+    /// let query = numbers.par_query().filter(|n| **n > 1).enumerate().degree_of_parallelism(1)?;
+    /// assert_eq!(
+    ///     query.explain(),
+    ///     "sequential, because the degree of parallelism is 1: items, filter; gathered; enumerate"
+    /// );
+    /// # Ok::<(), manyhands::parallel::ConcurrencyError>(())
     /// ```
     #[must_use]
-    pub fn explain(&self) -> Explanation {
+    pub fn explain(&self) -> String {
         let mut explanation = Explanation::new(self.decision());
         self.pipeline.explain(&mut explanation);
-        explanation
+        explanation.to_string()
     }
 
     fn decision(&self) -> Decision {

@@ -2,23 +2,8 @@
 
 use std::fmt;
 
-/// What a query will do; made by [`Query::explain`](crate::query::Query::explain). Prints as text.
-///
-/// # Examples
-/// ```
-/// use manyhands::query::prelude::*;
-/// let numbers = [3, 1, 2];
-/// let query = numbers.par_query().filter(|n| **n > 1).enumerate().degree_of_parallelism(1)?;
-/// let explanation = query.explain();
-/// assert!(explanation.is_sequential());
-/// assert_eq!(explanation.reason(), "the degree of parallelism is 1");
-/// assert_eq!(
-///     explanation.to_string(),
-///     "sequential, because the degree of parallelism is 1: items, filter; gathered; enumerate"
-/// );
-/// # Ok::<(), manyhands::parallel::ConcurrencyError>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What a query will do. Prints as text.
+#[derive(Debug)]
 pub struct Explanation {
     decision: Decision,
     text: String,
@@ -40,19 +25,8 @@ impl Explanation {
         }
     }
 
-    /// Whether it is already certain that the query runs on the calling thread alone.
-    ///
-    /// Example: see [`Explanation`].
-    #[must_use]
-    pub fn is_sequential(&self) -> bool {
-        matches!(self.decision, Decision::Sequential(_))
-    }
-
     /// Why the query runs as it does.
-    ///
-    /// Example: see [`Explanation`].
-    #[must_use]
-    pub fn reason(&self) -> &str {
+    fn reason(&self) -> &str {
         match self.decision {
             Decision::Sequential(reason) | Decision::Parallel(reason) => reason,
             Decision::WhileRunning => "what is left is weighed against what sharing costs",

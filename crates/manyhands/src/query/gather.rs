@@ -8,7 +8,7 @@
 //!
 //! Unsafe: finishes a vector that was written in place.
 
-use crate::engine::consumer::{Ending, Uncancellable};
+use crate::engine::consumer::Ending;
 use crate::parallel::map::Filling;
 use crate::parallel::reduce::{Fold, Folding};
 use crate::parallel::source::owned::OwnedItems;
@@ -68,7 +68,7 @@ pub(crate) fn in_place<S: Positional, R: Send, E: Ending>(
     let len =
         usize::try_from(items.len()).expect("a vector of this length would not fit in memory");
     let mut filling = Filling::new(len);
-    let writer = filling.writer(|_, item| Some(make(item)), Uncancellable);
+    let writer = filling.writer(|_, item| Some(make(item)), ());
     items.drive(u64::MAX, &writer, run);
     // SAFETY: the writer was driven over `len` positions, each once.
     (!run.is_cancelled()).then(|| unsafe { filling.finish(len) })
@@ -80,7 +80,7 @@ pub(crate) fn fold<P: Pipeline, F: Fold<P::Item>, E: Ending>(
     fold: &F,
     run: &QueryRun<'_, E>,
 ) -> Option<Option<F::Value>> {
-    let folding = Folding::new(fold, Uncancellable, E::GROUPING);
+    let folding = Folding::new(fold, (), E::GROUPING);
     pipeline.drive(u64::MAX, &folding, run);
     if run.is_cancelled() {
         return None;

@@ -63,7 +63,6 @@
 //! | `take_while`, `map_while` | TakeWhile | ordered only | gathers up to the first failure; starts no block above it |
 //! | `skip_while` | SkipWhile | ordered only | gathers; as much as is needed if only some are wanted |
 //! | `inclusive_scan`, `exclusive_scan` | – | ordered only | gathers |
-//! | `windows` | – | kept; positions too | fused, over slices |
 //! | `take_any`, `skip_any` | Take, Skip | unordered only | fused; a shared count |
 //! | `order_by`, `order_with`, `order`, `then_by` …, `…_descending` | OrderBy, ThenBy, Order | begins an order; stable | gathers, with keys that take long; sorts once; with `take` behind it, only what is taken |
 //! | `distinct`, `union`, `intersect`, `except`, `…_by` | Distinct, Union, Intersect, Except | kept; the first of equal items | gathers the different ones |
@@ -88,6 +87,12 @@
 //! | `sequence_equal` | SequenceEqual | ordered only | at the first difference; gathers what has no positions |
 //! | `into_iter`, `with_iter`, `stream` | GetEnumerator | in order | when dropped |
 //! | `map_async` | – | in order, or as they end if unordered | when dropped |
+//!
+//! # Sources
+//! Every [source of a loop](crate::parallel::Source) becomes a query by [`into_par_query`](IntoParQuery::into_par_query),
+//! also any iterator, through [`parallel::from_iter`](crate::parallel::from_iter); and a query is a source of loops.
+//! Slices have [`par_chunks`](ParSlice::par_chunks) and its like, texts [`par_lines`](ParText::par_lines) and its like. For
+//! a source of one's own whose positions are not items, see [`Partitioned`].
 //!
 //! # Streams as sources
 //! [`from_stream`] makes an [`AsyncQuery`] of items that arrive, with the fused operators of one input. Its result is a
@@ -121,32 +126,27 @@ mod run;
 mod source;
 mod terminal;
 
-pub use explain::Explanation;
 pub use op::{Group, Lookup, Matches};
 pub use order::{Order, Ordered, Unordered};
 pub use pipeline::Pipeline;
 pub use run::{Deterministic, ExecutionMode, Merge};
-pub use source::{
-    IntoParQuery, ParQuery, ParQueryMut, ParText, Partitioned, from_iter, from_partitioned,
-};
-
+pub use source::{IntoParQuery, ParQuery, ParQueryMut, ParSlice, ParText, Partitioned};
 pub use terminal::async_query::{AsyncQuery, from_stream};
 pub use terminal::find::SingleError;
 pub use terminal::from_query::FromQuery;
 pub use terminal::iterate::Stream;
 pub use terminal::numbers::Number;
 
-use crate::parallel::Uncancellable;
 use crate::query::run::{QueryRun, Settings};
 use crate::recording::LoopSite;
 use std::fmt;
 use std::marker::PhantomData;
 
 /// A chain of operators over a source; see [the module](self). Made by [`par_query`](ParQuery::par_query),
-/// [`into_par_query`](IntoParQuery::into_par_query) and [`from_iter`].
+/// [`into_par_query`](IntoParQuery::into_par_query).
 ///
-/// `P` is the source with its operators, `O` says whether the order is kept, `E` whether the query can be
-/// cancelled, and whether it is [`Deterministic`].
+/// `P` is the source with its operators, `O` says whether the order is kept, `E` what can cancel the query, and whether it is
+/// [`Deterministic`].
 ///
 /// # Examples
 /// A function over any query of words:
@@ -168,10 +168,9 @@ use std::marker::PhantomData;
 ///
 /// A query that a structure keeps:
 /// ```
-/// use manyhands::parallel::Uncancellable;
 /// use manyhands::query::{Deterministic, Ordered, Pipeline, Query, prelude::*};
 ///
-/// struct Series<P>(Query<'static, P, Ordered, Deterministic<Uncancellable>>);
+/// struct Series<P>(Query<'static, P, Ordered, Deterministic<()>>);
 ///
 /// impl<P: Pipeline<Item = f64>> Series<P> {
 ///     fn sum(self) -> f64 {
@@ -183,7 +182,7 @@ use std::marker::PhantomData;
 #[doc(alias = "ParallelQuery")]
 #[doc(alias = "ParallelIterator")]
 #[must_use = "a query does nothing until it is ended by asking for a result"]
-pub struct Query<'a, P, O = Ordered, E = Uncancellable> {
+pub struct Query<'a, P, O = Ordered, E = ()> {
     pipeline: P,
     settings: Settings<'a>,
     ending: E,
@@ -195,7 +194,7 @@ impl<P: Pipeline> Query<'static, P> {
         Self {
             pipeline,
             settings: Settings::default(),
-            ending: Uncancellable,
+            ending: (),
             order: PhantomData,
         }
     }
@@ -229,15 +228,5 @@ impl<P, O, E> fmt::Debug for Query<'_, P, O, E> {
         f.debug_struct("Query")
             .field("settings", &self.settings)
             .finish_non_exhaustive()
-    }
-}
-
-impl<P: Pipeline> IntoParQuery for Query<'_, P> {
-    type Item = P::Item;
-    type Pipeline = P;
-
-    /// The query itself, as an operand of another. The other's settings apply to both.
-    fn into_par_query(self) -> Query<'static, P> {
-        Query::new(self.pipeline)
     }
 }

@@ -3,7 +3,7 @@
 //! A token and fixed grouping are types, so that queries without them carry no data for either. The rest are values.
 
 use crate::cancel::{Cancelled, Token};
-use crate::engine::consumer::{Cancellable, Consumer, Ending, Grouping, Watch};
+use crate::engine::consumer::{Consumer, Ending, Grouping, Watch};
 use crate::engine::{HelperPolicy, Plan, SharingPlan};
 use crate::parallel::options::Options;
 use crate::query::consumer_adapter::AdaptItem;
@@ -18,8 +18,8 @@ use std::ops::Range;
 /// use manyhands::query::ExecutionMode;
 /// use manyhands::query::prelude::*;
 /// let query = |mode| (0..10_u32).into_par_query().execution_mode(mode);
-/// assert!(query(ExecutionMode::Sequential).explain().is_sequential());
-/// assert!(!query(ExecutionMode::Parallel).explain().is_sequential());
+/// assert!(query(ExecutionMode::Sequential).explain().starts_with("sequential"));
+/// assert!(query(ExecutionMode::Parallel).explain().starts_with("parallel"));
 /// let sums = [ExecutionMode::Auto, ExecutionMode::Parallel].map(|mode| query(mode).sum::<u32>());
 /// assert_eq!(sums, [45, 45]);
 /// ```
@@ -78,6 +78,25 @@ pub struct QueryRun<'a, E> {
 }
 
 impl<'a, E: Ending> QueryRun<'a, E> {
+    /// The run of a query that is part of another call, with this plan.
+    pub(crate) fn planned(plan: &Plan<'a>, ending: E) -> Self {
+        let settings = Settings {
+            degree: plan.sharing.degree,
+            runtime: plan.sharing.runtime,
+            mode: match plan.sharing.helpers {
+                HelperPolicy::AtOnce => ExecutionMode::Parallel,
+                HelperPolicy::WhenItPays => ExecutionMode::Auto,
+            },
+            share_nanos_min: plan.sharing.share_nanos_min,
+            ..Settings::default()
+        };
+        Self {
+            settings,
+            ending,
+            site: plan.site,
+        }
+    }
+
     pub(crate) fn plan(&self) -> Plan<'_> {
         Plan {
             sharing: SharingPlan {
@@ -108,7 +127,7 @@ impl<'a, E: Ending> QueryRun<'a, E> {
             settings: self.settings,
             ending: WhileWanted {
                 ending: self.ending,
-                unwanted: Cancellable(unwanted),
+                unwanted,
             },
             site: self.site,
         }
@@ -168,7 +187,7 @@ impl<E: Ending> Ending for Deterministic<E> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WhileWanted<'t, E> {
     ending: E,
-    unwanted: Cancellable<'t>,
+    unwanted: &'t Token,
 }
 
 impl<E: Watch> Watch for WhileWanted<'_, E> {
@@ -203,7 +222,7 @@ impl<E: Ending> Ending for WhileWanted<'_, E> {
     }
 
     fn cancelled(&self) -> Option<Cancelled> {
-        let unwanted = || self.unwanted.cancelled();
+        let unwanted = || Ending::cancelled(&self.unwanted);
         self.ending.cancelled().or_else(unwanted)
     }
 }

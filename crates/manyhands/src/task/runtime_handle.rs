@@ -10,6 +10,8 @@ use crate::sync::process;
 use crate::task::cell::QueuePart;
 use crate::task::{JoinHandle, block_on, builder};
 use std::fmt;
+#[cfg(feature = "futures")]
+use std::ptr;
 use std::sync::Weak;
 
 /// A handle of a runtime, to be kept wherever tasks are brought to it: in a service, in a callback, on a thread that
@@ -17,6 +19,8 @@ use std::sync::Weak;
 ///
 /// It keeps no thread and no memory of the runtime. When the runtime is shut down, what the handle spawns is dropped, and
 /// waiting for that gives a cancellation error.
+///
+/// It is an executor and a timer of hyper and a spawner of `futures`, with the features of those names.
 ///
 /// # Cost
 /// A spawn by a handle looks whether the runtime is still open, which [`task::spawn`](crate::task::spawn) on one of its
@@ -39,6 +43,9 @@ use std::sync::Weak;
 /// assert!(inside.spawn(async { 1 }).join().unwrap_err().is_cancelled());
 /// # Ok::<(), manyhands::BuildError>(())
 /// ```
+#[doc(alias = "TokioExecutor")]
+#[doc(alias = "TokioTimer")]
+#[doc(alias = "Spawn")]
 #[derive(Clone)]
 pub struct Handle {
     shared: Weak<RuntimeInner>,
@@ -172,6 +179,13 @@ impl Handle {
     pub fn name(&self) -> Option<String> {
         let shared = self.shared.upgrade()?;
         Some(shared.settings.name.clone())
+    }
+
+    /// Whether the calling thread is a worker of this runtime.
+    #[cfg(feature = "futures")]
+    pub(crate) fn is_on_worker(&self) -> bool {
+        current::slot_of_runtime()
+            .is_some_and(|(slot, shared)| slot.is_worker() && ptr::eq(self.shared.as_ptr(), shared))
     }
 
     /// Queues a new task.

@@ -28,7 +28,7 @@ impl TokenSource {
     /// use std::time::Duration;
     /// let source = cancel::TokenSource::with_deadline(time::now() + Duration::from_millis(5));
     /// let token = source.token();
-    /// let stopped = parallel::options().cancellation(&token).for_each(0..u64::MAX, |_| {});
+    /// let stopped = parallel::Options::new().cancellation(&token).for_each(0..u64::MAX, |_| {});
     /// assert_eq!(stopped.unwrap_err().token(), &token);
     /// ```
     #[must_use]

@@ -4,10 +4,10 @@
 use crate::support::in_time;
 use hashbrown::{HashMap, HashSet};
 use indexmap::{IndexMap, map};
+use manyhands::Runtime;
 use manyhands::cancel::TokenSource;
-use manyhands::parallel::{self, Producer, options};
+use manyhands::parallel::{self, Options, Producer};
 use manyhands::query::{ExecutionMode, FromQuery, Pipeline, Query, prelude::*};
-use manyhands::{Runtime, query};
 use ndarray::iter::{AxisChunksIterMut, AxisIter};
 use ndarray::{Array1, Array2, ArrayViewMut2, Axis, Ix1, Ix2};
 use std::hash::Hash;
@@ -164,7 +164,9 @@ fn a_hash_table_is_pulled_or_listed_and_collected() {
             let entries: Vec<_> = map.iter().collect();
             assert!(entries.par_query().all(|(key, n)| **n == *key * 2));
             let Made(set): Made<HashSet<usize>> =
-                shared(query::from_iter(&map)).map(|(_, n)| *n).collect();
+                shared(parallel::from_iter(&map).into_par_query())
+                    .map(|(_, n)| *n)
+                    .collect();
             assert_eq!(set, (0..len).map(|n| 2 * n).collect());
         }
     });
@@ -197,7 +199,7 @@ fn a_loop_that_panics_or_is_cancelled_leaves_the_map_whole() {
         let mut map: IndexMap<usize, Arc<()>> =
             (0..500).map(|n| (n, Arc::clone(&shared))).collect();
         let stop = TokenSource::new();
-        let cancelled = options().cancellation(&stop.token()).for_each(
+        let cancelled = Options::new().cancellation(&stop.token()).for_each(
             EntriesMut(map.as_mut_slice()),
             |(key, item)| {
                 *item = Arc::default();

@@ -9,8 +9,7 @@ use hyper::{Request, Response};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulShutdown;
-use manyhands::integrations::hyper_runtime::{Executor, Timer};
-use manyhands::{cancel, channel, parallel, task};
+use manyhands::{Handle, cancel, channel, parallel, task};
 use std::convert::Infallible;
 use std::error::Error;
 use std::io;
@@ -58,7 +57,7 @@ impl Sums {
                 async move { Ok::<_, Infallible>(sums.answer(request).await) }
             });
             let connection = http1::Builder::new()
-                .timer(Timer)
+                .timer(Handle::current())
                 .header_read_timeout(Duration::from_secs(30))
                 .serve_connection(TokioIo::new(accepted?.0), service);
             task::spawn(connections.watch(connection));
@@ -80,7 +79,9 @@ async fn listen() -> (TcpListener, SocketAddr) {
 }
 
 fn new_client() -> Client<hyper_util::client::legacy::connect::HttpConnector, Full<Bytes>> {
-    Client::builder(Executor).pool_timer(Timer).build_http()
+    Client::builder(Handle::current())
+        .pool_timer(Handle::current())
+        .build_http()
 }
 
 async fn text_of(response: Response<Incoming>) -> Result<String, Anything> {
@@ -164,7 +165,7 @@ fn a_client_that_is_too_slow_with_its_head_is_sent_away() {
                 Ok::<_, Infallible>(Response::new(Full::<Bytes>::default()))
             });
             let connection = http1::Builder::new()
-                .timer(Timer)
+                .timer(Handle::current())
                 .header_read_timeout(Duration::from_millis(20))
                 .serve_connection(TokioIo::new(stream), service);
             failures.send(connection.await.unwrap_err()).await

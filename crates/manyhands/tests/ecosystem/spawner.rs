@@ -1,20 +1,18 @@
-//! The spawner for libraries that take one of `futures`.
+//! A handle as the spawner that libraries of `futures` take.
 
 use crate::support::in_time;
 use futures::task::{LocalSpawnExt, Spawn, SpawnExt};
-use manyhands::integrations::Spawner;
 use manyhands::{Runtime, task};
 use std::rc::Rc;
 use std::thread;
 
 #[test]
-fn a_spawner_behind_a_trait_spawns_on_the_current_runtime() {
+fn a_handle_behind_a_trait_spawns_on_its_runtime() {
     in_time(|| {
         let named = |_| "one of ours".to_owned();
         let runtime = Runtime::builder().workers(1).thread_name(named).build();
         let runtime = runtime.unwrap();
-        let _entered = runtime.enter();
-        let spawner: &dyn Spawn = &Spawner;
+        let spawner: &dyn Spawn = &runtime.handle();
         let name = async { thread::current().name().map(str::to_owned) };
         let handle = spawner.spawn_with_handle(name).unwrap();
         assert_eq!(task::block_on(handle).as_deref(), Some("one of ours"));
@@ -22,11 +20,17 @@ fn a_spawner_behind_a_trait_spawns_on_the_current_runtime() {
 }
 
 #[test]
-fn local_futures_are_taken_on_workers_only() {
+fn local_futures_are_taken_on_the_handle_s_workers_only() {
     in_time(|| {
-        assert!(Spawner.spawn_local(async {}).unwrap_err().is_shutdown());
-        let on_worker = task::spawn(async {
-            let handle = Spawner.spawn_local_with_handle(async { Rc::new(7) });
+        let runtime = Runtime::builder().workers(1).build().unwrap();
+        let other = Runtime::builder().workers(1).build().unwrap().handle();
+        let handle = runtime.handle();
+        let refused = handle.spawn_local(async {});
+        assert!(refused.unwrap_err().is_shutdown());
+        let here = handle.clone();
+        let on_worker = handle.spawn(async move {
+            assert!(other.spawn_local(async {}).unwrap_err().is_shutdown());
+            let handle = here.spawn_local_with_handle(async { Rc::new(7) });
             // The handle holds what cannot be sent, so it is awaited where it is.
             let sum = task::spawn_local(async { *handle.unwrap().await });
             sum.await.unwrap()

@@ -320,7 +320,7 @@ fn a_cancelled_async_loop_gives_its_permits_back() {
         let token = source.token();
         let of_loop = Arc::clone(&permits);
         let held = Arc::new(AtomicUsize::new(0));
-        let cancelled = parallel::async_options().cancellation(&token);
+        let cancelled = parallel::AsyncOptions::new().cancellation(&token);
         let cancelled = cancelled.for_each_async(0..20, move |_| {
             let (permits, source, held) =
                 (Arc::clone(&of_loop), Arc::clone(&source), Arc::clone(&held));
@@ -408,7 +408,9 @@ fn more_tasks_than_workers_meet_at_a_barrier_again_and_again_with_one_leader() {
 fn items_of_an_async_loop_meet_at_a_barrier_if_as_many_run_at_once() {
     on_each_pool(|| async {
         let barrier = Arc::new(Barrier::new(4));
-        let met = parallel::async_options().degree_of_parallelism(4).unwrap();
+        let met = parallel::AsyncOptions::new()
+            .degree_of_parallelism(4)
+            .unwrap();
         met.for_each_async(0..20, move |_| {
             let barrier = Arc::clone(&barrier);
             async move {

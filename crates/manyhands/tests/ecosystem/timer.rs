@@ -1,7 +1,7 @@
 //! Hyper's waits, by this library's clock.
 
-use hyper::rt::{Sleep, Timer as _};
-use manyhands::integrations::hyper_runtime::Timer;
+use hyper::rt::{Sleep, Timer};
+use manyhands::Handle;
 use manyhands::simulation::Simulation;
 use manyhands::time;
 use std::future::{Pending, pending};
@@ -25,15 +25,16 @@ impl Future for Foreign {
 impl Sleep for Foreign {}
 
 /// How long `sleep` takes in a simulation, when it has begun and is then reset to two hours from the start.
-fn waited_when_reset(make: fn() -> Pin<Box<dyn Sleep>>) -> Duration {
+fn waited_when_reset(make: fn(&Handle) -> Pin<Box<dyn Sleep>>) -> Duration {
     let waited = Simulation::new(1).run(async {
-        let start = Timer.now();
-        let mut sleep = make();
+        let timer = Handle::current();
+        let start = timer.now();
+        let mut sleep = make(&timer);
         let ended = time::timeout(HOUR / 2, sleep.as_mut()).await;
         assert!(ended.is_err());
-        Timer.reset(&mut sleep, start + 2 * HOUR);
+        timer.reset(&mut sleep, start + 2 * HOUR);
         sleep.await;
-        Timer.now() - start
+        timer.now() - start
     });
     waited.unwrap()
 }
@@ -41,25 +42,29 @@ fn waited_when_reset(make: fn() -> Pin<Box<dyn Sleep>>) -> Duration {
 #[test]
 fn a_sleep_ends_at_its_time() {
     let waited = Simulation::new(1).run(async {
-        let start = Timer.now();
-        Timer.sleep(HOUR).await;
-        let middle = Timer.now();
-        Timer.sleep_until(start + 3 * HOUR).await;
-        (middle - start, Timer.now() - middle)
+        let timer = Handle::current();
+        let start = timer.now();
+        timer.sleep(HOUR).await;
+        let middle = timer.now();
+        timer.sleep_until(start + 3 * HOUR).await;
+        (middle - start, timer.now() - middle)
     });
     assert_eq!(waited.unwrap(), (HOUR, 2 * HOUR));
 }
 
 #[test]
 fn a_sleep_that_is_reset_ends_at_the_new_time() {
-    assert_eq!(waited_when_reset(|| Timer.sleep(HOUR)), 2 * HOUR);
+    assert_eq!(waited_when_reset(|timer| timer.sleep(HOUR)), 2 * HOUR);
     assert_eq!(
-        waited_when_reset(|| Timer.sleep_until(Timer.now() + 3 * HOUR)),
+        waited_when_reset(|timer| timer.sleep_until(timer.now() + 3 * HOUR)),
         2 * HOUR
     );
 }
 
 #[test]
 fn a_sleep_of_another_library_is_replaced() {
-    assert_eq!(waited_when_reset(|| Box::pin(Foreign(pending()))), 2 * HOUR);
+    assert_eq!(
+        waited_when_reset(|_| Box::pin(Foreign(pending()))),
+        2 * HOUR
+    );
 }

@@ -57,7 +57,9 @@ fn server(at_once: u64) -> impl Fn(u64) -> std::pin::Pin<Box<dyn Future<Output =
 #[test]
 fn a_number_of_calls_that_the_caller_has_set_is_the_limit() {
     let report = report_of(|| {
-        let eight = parallel::async_options().degree_of_parallelism(8).unwrap();
+        let eight = parallel::AsyncOptions::new()
+            .degree_of_parallelism(8)
+            .unwrap();
         eight.for_each_async(0..100_u64, |_| sleep(40))
     });
     assert_says(
@@ -128,7 +130,9 @@ fn a_list_that_ends_while_the_number_of_calls_rises_has_too_few_items() {
 #[test]
 fn a_list_that_ends_early_has_too_few_items_also_with_a_number_that_was_set() {
     let report = report_of(|| {
-        let eight = parallel::async_options().degree_of_parallelism(8).unwrap();
+        let eight = parallel::AsyncOptions::new()
+            .degree_of_parallelism(8)
+            .unwrap();
         eight.for_each_async(0..12_u64, |item| sleep(if item < 8 { 10 } else { 20 }))
     });
     let sentence =
@@ -187,7 +191,7 @@ fn a_source_that_gives_items_slower_than_they_are_handled_is_the_reason() {
 #[test]
 fn results_that_are_taken_slower_than_they_come_are_the_reason() {
     let report = report_of(|| async {
-        let mut results = parallel::async_options()
+        let mut results = parallel::AsyncOptions::new()
             .degree_of_parallelism(4)
             .unwrap()
             .stream_async(0..40_u64, |_| sleep(10));
@@ -228,7 +232,7 @@ fn a_loop_that_fails_is_cancelled_or_is_dropped_was_stopped() {
         let source = cancel::TokenSource::new();
         source.cancel_after(ms(25));
         let token = source.token();
-        let options = parallel::async_options().cancellation(&token);
+        let options = parallel::AsyncOptions::new().cancellation(&token);
         drop(options.for_each_async(0..1_000_u64, |_| sleep(10)).await);
     });
     assert_says(&cancelled, Verdict::Stopped, &[sentence]);
@@ -243,7 +247,9 @@ fn a_loop_that_fails_is_cancelled_or_is_dropped_was_stopped() {
 #[test]
 fn calls_that_become_slower_show_it_in_their_first_and_last_times() {
     let report = report_of(|| {
-        let four = parallel::async_options().degree_of_parallelism(4).unwrap();
+        let four = parallel::AsyncOptions::new()
+            .degree_of_parallelism(4)
+            .unwrap();
         four.for_each_async(0..200_u64, |item| sleep(if item < 100 { 10 } else { 50 }))
     });
     let calls = calls(&report);
@@ -254,7 +260,7 @@ fn calls_that_become_slower_show_it_in_their_first_and_last_times() {
 #[test]
 fn a_loop_that_was_never_polled_is_not_reported() {
     let report = report_of(|| async {
-        parallel::async_options()
+        parallel::AsyncOptions::new()
             .degree_of_parallelism(2)
             .unwrap()
             .for_each_async(0..7_u64, |_| sleep(1))
@@ -269,7 +275,9 @@ fn a_loop_that_was_never_polled_is_not_reported() {
 fn an_async_loop_is_reported_over_the_socket_with_its_calls() {
     const ITEMS: u64 = 103;
     let own = report_of(|| {
-        let five = parallel::async_options().degree_of_parallelism(5).unwrap();
+        let five = parallel::AsyncOptions::new()
+            .degree_of_parallelism(5)
+            .unwrap();
         five.map_async(0..ITEMS, |_| sleep(3))
     });
     let path = diagnostics::serve().unwrap();

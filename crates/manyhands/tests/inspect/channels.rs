@@ -18,7 +18,9 @@ fn load(name: &str) -> ChannelLoad {
 #[test]
 fn a_channel_is_listed_with_its_items_and_ends_until_the_last_end_is_dropped() {
     diagnostics::open();
-    let options = channel::options::<u16>().name("listed").capacity(4);
+    let options = channel::ChannelOptions::<u16>::new()
+        .name("listed")
+        .capacity(4);
     let (sender, receiver) = options.when_full(WhenFull::DropOldest).fifo();
     let line = line!() - 1;
     let again = sender.clone();
@@ -48,7 +50,7 @@ fn a_channel_is_listed_with_its_items_and_ends_until_the_last_end_is_dropped() {
 #[test]
 fn who_waits_at_a_channel_is_counted_and_the_wait_has_its_resource() {
     diagnostics::open();
-    let (sender, receiver) = channel::options::<u8>().name("awaited").fifo();
+    let (sender, receiver) = channel::ChannelOptions::<u8>::new().name("awaited").fifo();
     let waits = spawn("channels: waits", async move { receiver.recv().await });
     until(|| (load("awaited").receivers_waiting == 1).then_some(()));
     let channel = listed("awaited").unwrap();
@@ -65,7 +67,7 @@ fn who_waits_at_a_channel_is_counted_and_the_wait_has_its_resource() {
 #[test]
 fn a_channel_that_is_in_use_is_listed_without_what_is_in_it() {
     diagnostics::open();
-    let (sender, receiver) = channel::options::<u8>().name("in use").fifo();
+    let (sender, receiver) = channel::ChannelOptions::<u8>::new().name("in use").fifo();
     sender.send_blocking(7).unwrap();
     let seen = receiver.peek(|item| (*item, listed("in use").unwrap().load));
     assert_eq!(seen, Ok((7, None)));
@@ -75,7 +77,9 @@ fn a_channel_that_is_in_use_is_listed_without_what_is_in_it() {
 fn a_channel_whose_items_borrow_is_listed_too() {
     diagnostics::open();
     let text = String::from("borrowed");
-    let (sender, receiver) = channel::options::<&str>().name("borrows").fifo();
+    let (sender, receiver) = channel::ChannelOptions::<&str>::new()
+        .name("borrows")
+        .fifo();
     sender.send_blocking(&text).unwrap();
     assert_eq!(load("borrows").len, 1);
     drop((sender, receiver));
@@ -85,7 +89,7 @@ fn a_channel_whose_items_borrow_is_listed_too() {
 #[test]
 fn the_client_shows_channels_with_names_that_do_no_harm() {
     let mut client = Client::connect(&diagnostics::serve().unwrap()).unwrap();
-    let (sender, _receiver) = channel::options::<u8>()
+    let (sender, _receiver) = channel::ChannelOptions::<u8>::new()
         .name("shown: \x1b[2J <script>")
         .fifo();
     sender.send_blocking(1).unwrap();

@@ -95,7 +95,7 @@ fn every_item_of_a_shared_loop_is_in_the_account_of_one_runner() {
 fn a_loop_that_runs_is_listed_with_its_body_and_what_is_done() {
     diagnostics::open();
     const ITEMS: u64 = 1_000_003;
-    parallel::options()
+    parallel::Options::new()
         .degree_of_parallelism(1)
         .unwrap()
         .for_each(0..ITEMS, |i| {
@@ -121,7 +121,7 @@ fn closures_that_are_invoked_are_listed_while_they_run_and_reported_as_one_loop(
         let listed = running(ITEMS).unwrap();
         assert!(listed.done < ITEMS && listed.runners == 1, "{listed:?}");
     };
-    let options = parallel::options().degree_of_parallelism(1).unwrap();
+    let options = parallel::Options::new().degree_of_parallelism(1).unwrap();
     options.invoke([look; COUNT]);
     assert!(running(ITEMS).is_none());
     let report = last();
@@ -153,11 +153,11 @@ fn a_loop_names_the_line_of_the_program_that_called_it() {
     check(line!());
     let _ = parallel::invoke([|| 1, || 2]);
     check(line!());
-    parallel::sort_by_cached_key(&mut items, |item| *item);
+    items.par_sort_by_cached_key(|item| *item);
     check(line!());
     assert_eq!(items.par_query().deterministic().sum::<u64>(), 6);
     check(line!());
-    let options = parallel::options();
+    let options = parallel::Options::new();
     let _ = options.for_each_with_control(0..3_u64, |_, _| ());
     check(line!());
     let _ = options
@@ -205,7 +205,7 @@ fn a_loop_over_an_iterator_is_listed_while_it_runs_alone_and_shared() {
         assert!(listed.done <= i && listed.runners >= 1, "{listed:?}");
     };
     const LINE: u32 = line!() + 2;
-    let alone = parallel::options().degree_of_parallelism(1).unwrap();
+    let alone = parallel::Options::new().degree_of_parallelism(1).unwrap();
     alone.for_each(parallel::from_iter(0..40_u64), |i| {
         seen(i);
         assert_here(listed(NAME).unwrap().called_at, LINE);
@@ -235,7 +235,7 @@ fn a_loop_over_an_iterator_is_listed_while_it_runs_alone_and_shared() {
 #[test]
 fn a_loop_over_an_iterator_is_reported_with_the_items_that_it_had() {
     diagnostics::open();
-    let one = parallel::options().degree_of_parallelism(1).unwrap();
+    let one = parallel::Options::new().degree_of_parallelism(1).unwrap();
     one.for_each(parallel::from_iter(0..73_u64), |i| {
         std::hint::black_box(i);
     });
@@ -294,7 +294,7 @@ fn an_async_loop_is_listed_with_how_many_items_run() {
     const NAME: &str = "an_async_loop_is_listed";
     let gate = task::completion::<()>();
     let (opener, gate) = gate;
-    let three = parallel::async_options().degree_of_parallelism(3..=3);
+    let three = parallel::AsyncOptions::new().degree_of_parallelism(3..=3);
     const LINE: u32 = line!() + 1;
     let items = three.unwrap().for_each_async(0..7_u64, move |i| {
         let gate = gate.clone();
@@ -344,7 +344,7 @@ fn one_item_is_too_few() {
 #[test]
 fn the_limit_of_the_caller_is_the_reason_for_one_runner() {
     diagnostics::open();
-    let one = parallel::options().degree_of_parallelism(1).unwrap();
+    let one = parallel::Options::new().degree_of_parallelism(1).unwrap();
     one.for_each(0..4_u64, |_| compute(Duration::from_micros(100)));
     assert_eq!(last().alone_because, Some(AloneBecause::OneAllowed));
     assert_eq!(last().verdict(), Verdict::OneRunner);
@@ -476,7 +476,7 @@ fn the_last_loop_of_a_place_is_reported_over_the_socket_with_both_sentences() {
     const ITEMS: u64 = 1_000_039;
     const LINE: u32 = line!() + 3;
     for items in [3, ITEMS] {
-        let one = parallel::options().degree_of_parallelism(1).unwrap();
+        let one = parallel::Options::new().degree_of_parallelism(1).unwrap();
         one.for_each(0..items, |i| {
             std::hint::black_box(i);
         });

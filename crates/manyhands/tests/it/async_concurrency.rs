@@ -25,10 +25,10 @@ fn run(server: Server, calls: u64, fixed: Option<usize>, seed: u64) -> Run {
             let in_flight = Arc::new(AtomicUsize::new(0));
             let log = Arc::new(Mutex::new(Vec::new()));
             let options = match fixed {
-                Some(count) => parallel::async_options()
+                Some(count) => parallel::AsyncOptions::new()
                     .degree_of_parallelism(count)
                     .unwrap(),
-                None => parallel::async_options(),
+                None => parallel::AsyncOptions::new(),
             };
             let (counter, noted) = (Arc::clone(&in_flight), Arc::clone(&log));
             let start = time::now();
@@ -184,13 +184,13 @@ fn limits_may_be_as_high_as_numbers_go() {
             i
         };
         let limits = [
-            parallel::async_options()
+            parallel::AsyncOptions::new()
                 .degree_of_parallelism(usize::MAX)
                 .unwrap(),
-            parallel::async_options()
+            parallel::AsyncOptions::new()
                 .degree_of_parallelism(1..=usize::MAX)
                 .unwrap(),
-            parallel::async_options()
+            parallel::AsyncOptions::new()
                 .degree_of_parallelism(usize::MAX / 2..=usize::MAX)
                 .unwrap(),
         ];

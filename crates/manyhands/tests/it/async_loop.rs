@@ -30,9 +30,7 @@ fn watched_items(count: usize) -> (impl Iterator<Item = usize> + Send, Arc<Atomi
 }
 
 fn at_once(count: usize) -> AsyncOptions<'static> {
-    parallel::async_options()
-        .degree_of_parallelism(count)
-        .unwrap()
+    AsyncOptions::new().degree_of_parallelism(count).unwrap()
 }
 
 #[test]
@@ -41,7 +39,7 @@ fn a_loop_that_is_cancelled_before_it_begins_takes_nothing_from_its_source() {
     source.cancel();
     let token = source.token();
     let (items, asked) = watched_items(10);
-    let options = parallel::async_options().cancellation(&token);
+    let options = AsyncOptions::new().cancellation(&token);
     let ended = simulate(1, options.for_each_async(items, |_| async { blow("run") }));
     assert_eq!(ended.unwrap_err().token(), &token);
     assert_eq!(asked.load(Ordering::SeqCst), 0);
@@ -113,7 +111,7 @@ fn each_item_is_run_once() {
                 seen[i].fetch_add(1, Ordering::SeqCst);
             }
         };
-        let options = parallel::async_options().runtime(runtime);
+        let options = AsyncOptions::new().runtime(runtime);
         task::block_on(options.for_each_async(0..3_000, body));
         assert_eq!(values(&counts), vec![1; 3_000]);
     });
@@ -124,7 +122,7 @@ macro_rules! each_index_of {
         let indices = simulate(1, map_async(100..=<$integer>::MAX.min(127), |i: $integer| async move { i }));
         assert_eq!(indices, (100..=<$integer>::MAX.min(127)).collect::<Vec<_>>());
         simulate(1, parallel::for_each_async(0..9 as $integer, |_| async {}));
-        simulate(1, parallel::async_options().for_each_async(0..9 as $integer, |_| async {}));
+        simulate(1, parallel::AsyncOptions::new().for_each_async(0..9 as $integer, |_| async {}));
     })*};
 }
 
@@ -143,9 +141,7 @@ fn bodies_run_on_the_runtime_that_was_given() {
             .thread_name(|_| "chosen".into());
         let runtime = named.build().unwrap();
         let body = |_| async { thread::current().name() == Some("chosen") };
-        let names = parallel::async_options()
-            .runtime(&runtime)
-            .map_async(0..50, body);
+        let names = AsyncOptions::new().runtime(&runtime).map_async(0..50, body);
         assert!(task::block_on(names).iter().all(|is_chosen| *is_chosen));
     });
 }
@@ -188,9 +184,7 @@ fn every_failure_is_kept_and_a_cancellation_beside_them() {
                 }
             }
         };
-        let options = parallel::async_options()
-            .runtime(&runtime)
-            .cancellation(&token);
+        let options = AsyncOptions::new().runtime(&runtime).cancellation(&token);
         let mut looping = Box::pin(options.try_for_each_async(0..4, body));
         let mut context = Context::from_waker(Waker::noop());
         // A long poll ends early.
@@ -317,7 +311,7 @@ fn a_loop_can_be_cancelled_at_every_point() {
         let token = source.token();
         let result = simulate(at, async {
             source.cancel_after(Duration::from_millis(at));
-            let options = parallel::async_options()
+            let options = AsyncOptions::new()
                 .cancellation(&token)
                 .degree_of_parallelism(20)
                 .unwrap();

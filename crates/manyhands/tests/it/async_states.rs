@@ -1,7 +1,7 @@
 //! States that async loops lend to their items: how often each is made, used and finished.
 
 use crate::support::{Counted, HighWater, Ledger, blow, message_of, panics_of};
-use manyhands::parallel::{self, AsyncOptions};
+use manyhands::parallel::AsyncOptions;
 use manyhands::simulation::Simulation;
 use manyhands::time;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,9 +13,7 @@ fn simulate<F: Future>(seed: u64, future: F) -> F::Output {
 }
 
 fn at_once(count: usize) -> AsyncOptions<'static> {
-    parallel::async_options()
-        .degree_of_parallelism(count)
-        .unwrap()
+    AsyncOptions::new().degree_of_parallelism(count).unwrap()
 }
 
 async fn slow(i: usize) -> usize {

@@ -21,7 +21,7 @@ async fn slow(i: u64) -> u64 {
 fn results_are_given_in_the_order_of_the_source() {
     for seed in 0..10 {
         let given = simulate(seed, async {
-            let mut results = parallel::stream_async(0..200, slow);
+            let mut results = parallel::AsyncOptions::new().stream_async(0..200, slow);
             let mut given = Vec::new();
             while let Some(result) = results.next().await {
                 given.push(result);
@@ -41,7 +41,7 @@ fn a_slow_source_does_not_fill_all_room_in_one_poll() {
         crate::support::busy_micros(2_000);
         asking.fetch_add(1, Ordering::SeqCst)
     });
-    let options = parallel::async_options()
+    let options = parallel::AsyncOptions::new()
         .degree_of_parallelism(100)
         .unwrap();
     let mut results = std::pin::pin!(options.stream_async_unordered(source, |n| async move { n }));
@@ -59,7 +59,7 @@ fn results_are_given_as_items_end() {
             time::sleep(Duration::from_millis(millis)).await;
             millis
         };
-        let mut results = parallel::async_options().stream_async_unordered([30, 10, 20], body);
+        let mut results = parallel::AsyncOptions::new().stream_async_unordered([30, 10, 20], body);
         let start = time::now();
         for expected in [10, 20, 30] {
             assert_eq!(results.next().await, Some(expected));
@@ -82,7 +82,9 @@ fn results_that_are_not_taken_keep_new_items_from_beginning() {
         }
     };
     simulate(1, async {
-        let options = parallel::async_options().degree_of_parallelism(5).unwrap();
+        let options = parallel::AsyncOptions::new()
+            .degree_of_parallelism(5)
+            .unwrap();
         let mut results = options.stream_async(0..100, body);
         assert_eq!(results.next().await, Some(0));
         let begun_while_it_ran = begun.load(Ordering::SeqCst);
@@ -103,7 +105,9 @@ fn a_stream_that_is_dropped_cancels_its_items() {
                 time::sleep(Duration::from_millis(1 + item.id as u64 % 3)).await;
                 item
             };
-            let options = parallel::async_options().degree_of_parallelism(8).unwrap();
+            let options = parallel::AsyncOptions::new()
+                .degree_of_parallelism(8)
+                .unwrap();
             let mut results = options.stream_async(items, body);
             for _ in 0..taken {
                 assert!(results.next().await.is_some());
@@ -117,7 +121,7 @@ fn a_stream_that_is_dropped_cancels_its_items() {
 fn a_panic_comes_through_the_stream_and_ends_it() {
     for seed in 0..10 {
         let mut results =
-            parallel::async_options().stream_async_unordered(0..50, |i: u64| async move {
+            parallel::AsyncOptions::new().stream_async_unordered(0..50, |i: u64| async move {
                 time::sleep(Duration::from_millis(i)).await;
                 if i == 20 {
                     blow("twenty");
@@ -139,7 +143,7 @@ fn a_cancelled_stream_ends_with_the_error() {
     let source = TokenSource::new();
     let token = source.token();
     simulate(1, async {
-        let options = parallel::async_options().cancellation(&token);
+        let options = parallel::AsyncOptions::new().cancellation(&token);
         let mut results = options.stream_async(0..50, |i: u64| async move {
             time::sleep(Duration::from_millis(10 * i)).await;
             i

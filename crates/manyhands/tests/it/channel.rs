@@ -23,7 +23,7 @@ fn kinds() -> [(&'static str, Ends<u64>); 5] {
         ("bounded(1)", channel::bounded(1)),
         ("bounded(7)", channel::bounded(7)),
         ("rendezvous", channel::bounded(0)),
-        ("prioritized", channel::options().prioritized()),
+        ("prioritized", channel::ChannelOptions::new().prioritized()),
     ]
 }
 
@@ -252,7 +252,7 @@ fn each_way_of_dropping_leaves_the_right_items_and_tells_of_the_others() {
     ] {
         let dropped = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&dropped);
-        let (sender, receiver) = channel::options()
+        let (sender, receiver) = channel::ChannelOptions::new()
             .capacity(3)
             .when_full(when_full)
             .on_drop(move |item: u32| log.lock().unwrap().push(item))
@@ -274,7 +274,7 @@ fn the_callback_may_use_the_channel() {
     let (report, reports) = mpsc::channel();
     let back: Arc<Mutex<Option<Receiver<u32>>>> = Arc::default();
     let inside = Arc::clone(&back);
-    let (sender, receiver) = channel::options()
+    let (sender, receiver) = channel::ChannelOptions::new()
         .capacity(1)
         .when_full(WhenFull::DropOldest)
         .on_drop(move |lost: u32| {
@@ -324,7 +324,7 @@ fn a_rendezvous_drops_what_is_sent_and_never_what_is_on_its_way() {
     ] {
         let dropped = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&dropped);
-        let (sender, receiver) = channel::options()
+        let (sender, receiver) = channel::ChannelOptions::new()
             .capacity(0)
             .when_full(when_full)
             .on_drop(move |item: u32| log.lock().unwrap().push(item))
@@ -343,7 +343,7 @@ fn a_rendezvous_drops_what_is_sent_and_never_what_is_on_its_way() {
 fn the_smallest_comes_first_and_the_older_of_equals() {
     #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
     struct Urgency(u32);
-    let (sender, receiver) = channel::options().capacity(6).prioritized();
+    let (sender, receiver) = channel::ChannelOptions::new().capacity(6).prioritized();
     for n in [5, 1, 4, 1, 3, 1] {
         sender.send_blocking(Urgency(n)).unwrap();
     }

@@ -63,7 +63,7 @@ fn drops(ends: fn() -> (Sender<Looks>, Receiver<Looks>)) {
 fn items_may_use_their_channel_when_they_are_dropped() {
     drops(|| channel::bounded(3));
     drops(channel::unbounded);
-    drops(|| channel::options().prioritized());
+    drops(|| channel::ChannelOptions::new().prioritized());
 }
 
 /// A waker that reads the channel when it is woken and when it is dropped.

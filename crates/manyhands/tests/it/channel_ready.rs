@@ -40,7 +40,7 @@ fn a_channel_is_writable_while_it_has_room_and_until_it_is_closed() {
     receiver.close();
     assert_eq!(waiting.now_or_never(), Some(false));
     // A full channel that drops items never lets a sender wait.
-    let (sender, _receiver) = channel::options()
+    let (sender, _receiver) = channel::ChannelOptions::new()
         .capacity(1)
         .when_full(WhenFull::DropOldest)
         .fifo();
@@ -183,7 +183,7 @@ fn everything_passes_although_some_wait_without_taking() {
         passes_everything(|| channel::bounded(1));
         passes_everything(|| channel::bounded(16));
         passes_everything(channel::unbounded);
-        passes_everything(|| channel::options().prioritized());
+        passes_everything(|| channel::ChannelOptions::new().prioritized());
     });
 }
 

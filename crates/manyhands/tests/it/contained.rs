@@ -164,7 +164,7 @@ fn a_waker_may_own_what_it_waits_for() {
 
 #[test]
 fn a_callback_that_panics_does_so_in_the_send_that_is_done() {
-    let (sender, receiver) = channel::options()
+    let (sender, receiver) = channel::ChannelOptions::new()
         .capacity(1)
         .when_full(WhenFull::DropOldest)
         .on_drop(|lost: u32| blow(format!("lost {lost}")))

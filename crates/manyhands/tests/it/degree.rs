@@ -1,7 +1,7 @@
 //! Degree of parallelism. That no entry exceeds it is in `entry.rs`.
 
 use crate::support::{HighWater, attempt_until, busy_micros, on_each_runtime, on_runtime};
-use manyhands::parallel::{from_iter, options};
+use manyhands::parallel::{Options, from_iter};
 use std::sync::Mutex;
 
 #[test]
@@ -10,7 +10,7 @@ fn long_loops_reach_the_degree_and_do_not_exceed_it() {
         for degree in [2, 3] {
             attempt_until("as many bodies at once as allowed", || {
                 let inside = HighWater::default();
-                let options = options()
+                let options = Options::new()
                     .runtime(runtime)
                     .degree_of_parallelism(degree)
                     .unwrap();
@@ -22,7 +22,7 @@ fn long_loops_reach_the_degree_and_do_not_exceed_it() {
                 "as many bodies at once as allowed, from an iterator",
                 || {
                     let inside = HighWater::default();
-                    let options = options()
+                    let options = Options::new()
                         .runtime(runtime)
                         .degree_of_parallelism(degree)
                         .unwrap();
@@ -39,7 +39,7 @@ fn long_loops_reach_the_degree_and_do_not_exceed_it() {
 fn a_degree_above_the_number_of_workers_is_no_harm() {
     on_each_runtime(|runtime| {
         let inside = HighWater::default();
-        let options = options()
+        let options = Options::new()
             .runtime(runtime)
             .degree_of_parallelism(100)
             .unwrap();
@@ -63,7 +63,10 @@ fn a_degree_above_the_number_of_workers_is_no_harm() {
 fn degree_one_stays_in_order_in_a_loop_too_long_for_one_block() {
     on_runtime(2, |runtime| {
         let last = Mutex::new(None);
-        let options = options().runtime(runtime).degree_of_parallelism(1).unwrap();
+        let options = Options::new()
+            .runtime(runtime)
+            .degree_of_parallelism(1)
+            .unwrap();
         options.for_each(0..3_000_000_u32, |i| {
             let mut last = last.lock().unwrap();
             assert_eq!(last.replace(i), i.checked_sub(1));
@@ -75,7 +78,7 @@ fn degree_one_stays_in_order_in_a_loop_too_long_for_one_block() {
 fn nested_loops_keep_their_own_degrees() {
     on_each_runtime(|runtime| {
         let (outer, inner) = (HighWater::default(), Mutex::new(Vec::new()));
-        let options = options().runtime(runtime);
+        let options = Options::new().runtime(runtime);
         options
             .degree_of_parallelism(2)
             .unwrap()

@@ -3,7 +3,7 @@
 use crate::support::{Counted, Ledger, blow, busy_micros, message_of, on_each_runtime, panics_of};
 use manyhands::Runtime;
 use manyhands::cancel::{Token, TokenSource};
-use manyhands::parallel::{from_iter, options};
+use manyhands::parallel::{Options, from_iter};
 use manyhands::query::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,7 +26,7 @@ const ENDS: [End; 4] = [End::Panic, End::Cancel, End::Stop, End::Break];
 fn loop_over(items: Vec<Counted>, runtime: &Runtime, at: usize, end: End, iterator: bool) {
     let source = TokenSource::new();
     let token = source.token();
-    let options = options().runtime(runtime).cancellation(&token);
+    let options = Options::new().runtime(runtime).cancellation(&token);
     let body = |item: Counted, control: &manyhands::parallel::Control<'_>| {
         busy_micros(2);
         if item.id == at {
@@ -67,7 +67,7 @@ fn items_of_plain_loops_and_searches_are_dropped_once() {
     on_each_runtime(|runtime| {
         for at in PLACES {
             let ledger = Ledger::new(COUNT);
-            let options = options().runtime(runtime);
+            let options = Options::new().runtime(runtime);
             let burst = |item: &Counted| {
                 busy_micros(1);
                 if item.id == at {
@@ -116,7 +116,7 @@ fn results_of_map_are_dropped_once_when_it_does_not_end_well() {
             let ledger = Ledger::new(COUNT);
             let source = TokenSource::new();
             let token = source.token();
-            let options = options().runtime(runtime);
+            let options = Options::new().runtime(runtime);
             let make = |id: usize| {
                 busy_micros(1);
                 if id == at {
@@ -163,7 +163,7 @@ fn items_and_results_of_map_are_each_dropped_once() {
                 }
                 results.make(item.id)
             };
-            panics_of(|| options().runtime(runtime).map(items.make_all(), body));
+            panics_of(|| Options::new().runtime(runtime).map(items.make_all(), body));
             items.assert_settled();
             results.assert_settled();
         }
@@ -174,7 +174,7 @@ fn items_and_results_of_map_are_each_dropped_once() {
 fn finished_results_belong_to_the_caller() {
     on_each_runtime(|runtime| {
         let ledger = Ledger::new(COUNT);
-        let results = options()
+        let results = Options::new()
             .runtime(runtime)
             .map(0..COUNT, |id| ledger.make(id));
         assert_eq!(ledger.count_dropped(), 0);
@@ -194,7 +194,7 @@ fn arrays_and_items_of_no_size_are_dropped_once() {
         }
     }
     on_each_runtime(|runtime| {
-        let options = options().runtime(runtime);
+        let options = Options::new().runtime(runtime);
         DROPPED.store(0, Ordering::SeqCst);
         let nothings = || (0..COUNT).map(|_| Nothing).collect::<Vec<_>>();
         options.for_each(nothings(), drop);
@@ -237,7 +237,7 @@ fn what_a_loop_borrows_is_free_again_when_it_returns() {
             let copies: Vec<_> = (0..200).map(|_| Arc::clone(&shared)).collect();
             let source = TokenSource::new();
             let token = source.token();
-            let options = options().runtime(runtime).cancellation(&token);
+            let options = Options::new().runtime(runtime).cancellation(&token);
             let ended = options.for_each(copies, |copy| {
                 busy_micros(1);
                 if Arc::strong_count(&copy) < 150 {
@@ -257,7 +257,7 @@ fn items_are_dropped_when_the_call_is_cancelled_before_it_begins() {
         source.cancel();
         let token: Token = source.token();
         let ledger = Ledger::new(COUNT);
-        let options = options().runtime(runtime).cancellation(&token);
+        let options = Options::new().runtime(runtime).cancellation(&token);
         options.for_each(ledger.make_all(), drop).unwrap_err();
         options
             .for_each(from_iter(ledger.make_all()), drop)
@@ -288,7 +288,7 @@ fn an_item_whose_drop_panics_in_a_body_is_a_panic_of_that_body() {
     on_each_runtime(|runtime| {
         let items: Vec<_> = (0..300).map(|i| Grenade(i == 200)).collect();
         let payloads = panics_of(|| {
-            options().runtime(runtime).for_each(items, |item| {
+            Options::new().runtime(runtime).for_each(items, |item| {
                 busy_micros(2);
                 drop(item);
             });
@@ -318,7 +318,7 @@ fn a_pulled_item_whose_drop_panics_after_a_cancellation_is_a_panic_of_the_loop()
     on_each_runtime(|runtime| {
         let source = TokenSource::new();
         let token = source.token();
-        let options = options().runtime(runtime).cancellation(&token);
+        let options = Options::new().runtime(runtime).cancellation(&token);
         let panics = panics_of(|| {
             let _cancelled = options.for_each(from_iter((0..2).map(Bomb)).unbuffered(), |bomb| {
                 bomb.disarm();
@@ -346,7 +346,7 @@ fn an_item_whose_pull_cancels_the_loop_may_panic_when_it_is_dropped() {
             Bomb(n)
         });
         let panics = panics_of(|| {
-            let options = options().runtime(runtime).cancellation(&token);
+            let options = Options::new().runtime(runtime).cancellation(&token);
             let _cancelled = options.for_each(from_iter(items).unbuffered(), Bomb::disarm);
         });
         let messages: Vec<_> = panics.iter().map(message_of).collect();
@@ -362,7 +362,7 @@ fn items_that_a_cancelled_loop_discards_may_panic_when_they_are_dropped() {
         let items: Vec<_> = (0..200).map(Bomb).collect();
         let begun = AtomicUsize::new(0);
         let panics = panics_of(|| {
-            let options = options().runtime(runtime).cancellation(&token);
+            let options = Options::new().runtime(runtime).cancellation(&token);
             let _cancelled = options.for_each(items, |bomb| {
                 // Long enough for the rest to be shared.
                 busy_micros(300);
@@ -390,7 +390,7 @@ fn pulled_items_whose_drops_panic_are_dropped_when_the_iterator_panics() {
         for last in 1..40 {
             let items = (0..=last).map(|n| if n == last { blow(last) } else { Bomb(n) });
             let panics = panics_of(|| {
-                options()
+                Options::new()
                     .runtime(runtime)
                     .for_each(from_iter(items), |bomb| {
                         busy_micros(2);

@@ -5,7 +5,7 @@ use crate::support::{
     within,
 };
 use manyhands::cancel::{Cancelled, Token, TokenSource};
-use manyhands::parallel::{Cancellable, Failure, Failures, Options, from_iter, options};
+use manyhands::parallel::{Failure, Failures, Options, from_iter};
 use manyhands::{AggregatePanic, Runtime};
 use std::convert::Infallible;
 use std::panic::resume_unwind;
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(crate) type Body<'b> = &'b (dyn Fn(u64) + Sync);
 
 /// Runs `body` on the numbers from 0 to the second argument.
-pub(crate) type Entry = fn(&Options<'_, Cancellable<'_>>, u64, Body<'_>) -> Result<(), Cancelled>;
+pub(crate) type Entry = fn(&Options<'_, &Token>, u64, Body<'_>) -> Result<(), Cancelled>;
 
 /// All entries, by name.
 pub(crate) const ENTRIES: [(&str, Entry); 23] = [
@@ -151,7 +151,11 @@ fn run_with(
     n: u64,
     body: Body<'_>,
 ) -> Result<(), Cancelled> {
-    entry(&options().runtime(runtime).cancellation(token), n, body)
+    entry(
+        &Options::new().runtime(runtime).cancellation(token),
+        n,
+        body,
+    )
 }
 
 #[test]
@@ -261,7 +265,7 @@ fn no_entry_exceeds_its_degree() {
                 let inside = HighWater::default();
                 let body = |_| inside.during(|| busy_micros(5));
                 let token = Token::never();
-                let options = options()
+                let options = Options::new()
                     .runtime(runtime)
                     .degree_of_parallelism(degree)
                     .unwrap()
@@ -286,7 +290,7 @@ fn every_entry_at_degree_one_is_in_order_on_the_caller() {
                 busy_micros(2);
             };
             let token = Token::never();
-            let options = options()
+            let options = Options::new()
                 .runtime(runtime)
                 .degree_of_parallelism(1)
                 .unwrap()
@@ -357,7 +361,7 @@ fn every_entry_works_on_the_default_runtime_and_inside_a_task() {
                 let body = |_| {
                     ran.fetch_add(1, Ordering::SeqCst);
                 };
-                entry(&options().cancellation(&token), 500, &body).unwrap();
+                entry(&Options::new().cancellation(&token), 500, &body).unwrap();
                 ran.into_inner()
             });
             assert_eq!(handle.join().unwrap(), 500, "{name}");
@@ -369,7 +373,7 @@ fn every_entry_works_on_the_default_runtime_and_inside_a_task() {
 fn several_panics_are_an_aggregate_that_names_each() {
     within(60, || {
         let payload = std::panic::catch_unwind(|| {
-            options().invoke([0, 1, 2].map(|n| move || crate::support::blow(format!("n{n}"))))
+            Options::new().invoke([0, 1, 2].map(|n| move || crate::support::blow(format!("n{n}"))))
         })
         .unwrap_err();
         let aggregate = payload.downcast::<AggregatePanic>().unwrap();

@@ -5,7 +5,7 @@ use crate::support::{
     on_runtime, panics_of, within,
 };
 use manyhands::cancel::{Cancelled, TokenSource};
-use manyhands::parallel::{self, Failure, from_iter, options};
+use manyhands::parallel::{self, Failure, Options, from_iter};
 use manyhands::query::prelude::*;
 use manyhands::{AggregatePanic, task};
 use std::cell::Cell;
@@ -20,7 +20,7 @@ fn one_panic_goes_on_with_its_own_payload() {
     on_each_runtime(|runtime| {
         for at in [0, 1, 50, 999] {
             let payload = catch_unwind(AssertUnwindSafe(|| {
-                options().runtime(runtime).for_each(0..1_000, |i| {
+                Options::new().runtime(runtime).for_each(0..1_000, |i| {
                     busy_micros(1);
                     if i == at {
                         blow(("mine", i));
@@ -39,7 +39,7 @@ fn panics_at_the_same_time_are_one_aggregate() {
     on_runtime(2, |runtime| {
         let barrier = Barrier::new(2);
         let payload = catch_unwind(AssertUnwindSafe(|| {
-            options()
+            Options::new()
                 .runtime(runtime)
                 .for_each(from_iter(0..2).unbuffered(), |i| {
                     barrier.wait();
@@ -64,7 +64,7 @@ fn panics_of_a_loop_over_indices_at_the_same_time_are_all_handed_on() {
         attempt_until("two panics of one loop", || {
             let (inside, thrown) = (HighWater::default(), AtomicUsize::new(0));
             let payloads = panics_of(|| {
-                options().runtime(runtime).for_each(0..100, |_| {
+                Options::new().runtime(runtime).for_each(0..100, |_| {
                     inside.during(|| {
                         busy_micros(100);
                         holds_within(Duration::from_micros(500), || inside.now() > 1);
@@ -106,14 +106,14 @@ fn running_bodies_see_that_another_has_failed() {
             seen.store(true, Ordering::SeqCst);
         };
         let payloads = panics_of(|| {
-            options()
+            Options::new()
                 .runtime(runtime)
                 .for_each_with_control(source(), body)
         });
         assert_eq!(message_of(&payloads[0]), "first");
         assert!(seen.swap(false, Ordering::SeqCst));
         failing.store(false, Ordering::SeqCst);
-        let local = options().runtime(runtime).local(|| (), |()| ());
+        let local = Options::new().runtime(runtime).local(|| (), |()| ());
         let failures = local.try_for_each(source(), |i, control, ()| {
             body(i, control);
             Ok::<(), ()>(())
@@ -129,7 +129,7 @@ fn bodies_over_indices_see_that_another_has_failed() {
         attempt_until("a failure seen by another body", || {
             let (inside, seen) = (HighWater::default(), AtomicBool::new(false));
             let failed = AtomicBool::new(false);
-            let failures = options()
+            let failures = Options::new()
                 .runtime(runtime)
                 .local(|| (), |()| ())
                 .try_for_each(0..200, |_, control, ()| {
@@ -186,7 +186,7 @@ fn try_forms_report_every_error_and_panic_at_its_position() {
                 assert!(failures.cancelled().is_none());
                 assert_eq!(failures.into_vec().len(), thrown.len());
             };
-        let options = options().runtime(runtime);
+        let options = Options::new().runtime(runtime);
         let numbers: Vec<u64> = (0..400).collect();
         check(
             options
@@ -233,14 +233,15 @@ fn everything_below_a_single_failure_may_run_and_results_are_given_back() {
         );
         parallel::try_for_each(0..1_000, |_| Ok::<_, ()>(())).unwrap();
         parallel::try_for_each(&[1, 2, 3], |_| Ok::<_, ()>(())).unwrap();
-        let outcome = options()
-            .local(|| (), |()| ())
-            .try_for_each(0..1_000, |i, control, ()| {
-                if i == 10 {
-                    control.break_at_current();
-                }
-                Ok::<_, ()>(())
-            });
+        let outcome =
+            Options::new()
+                .local(|| (), |()| ())
+                .try_for_each(0..1_000, |i, control, ()| {
+                    if i == 10 {
+                        control.break_at_current();
+                    }
+                    Ok::<_, ()>(())
+                });
         assert_eq!(outcome.unwrap().lowest_break(), Some(10));
     });
 }
@@ -250,7 +251,7 @@ fn failures_and_cancellation_are_reported_together() {
     on_each_runtime(|runtime| {
         let source = TokenSource::new();
         let token = source.token();
-        let options = options().runtime(runtime).cancellation(&token);
+        let options = Options::new().runtime(runtime).cancellation(&token);
         let failures = options
             .try_for_each(0..100, |i| {
                 if i == 3 {
@@ -276,7 +277,7 @@ fn a_cancellation_alone_is_the_cause_of_the_error() {
     let source = TokenSource::new();
     source.cancel();
     let token = source.token();
-    let options = options().cancellation(&token);
+    let options = Options::new().cancellation(&token);
     let failures = options.try_for_each(0..9, |_| Err("not run")).unwrap_err();
     let cause = failures.source().and_then(|cause| cause.downcast_ref());
     assert_eq!(cause.map(Cancelled::token), Some(&token));
@@ -284,7 +285,7 @@ fn a_cancellation_alone_is_the_cause_of_the_error() {
 
 #[test]
 fn failures_are_given_by_value_in_order() {
-    let one_by_one = options().degree_of_parallelism(1).unwrap();
+    let one_by_one = Options::new().degree_of_parallelism(1).unwrap();
     let failures = one_by_one.try_for_each(0..9, Err);
     let mut positions = Vec::new();
     for (position, failure) in failures.unwrap_err() {
@@ -300,7 +301,7 @@ fn the_cancellation_of_another_token_is_an_error_of_its_body() {
         let (own, other) = (TokenSource::new(), TokenSource::new());
         other.cancel();
         let (token, foreign) = (own.token(), other.token());
-        let options = options().runtime(runtime).cancellation(&token);
+        let options = Options::new().runtime(runtime).cancellation(&token);
         let failures = options
             .try_for_each(0..100, |i| if i == 3 { foreign.check() } else { Ok(()) })
             .unwrap_err();

@@ -57,7 +57,7 @@ fn what_the_caller_of_an_endless_loop_has_spawned_runs() {
         let looping = task::run(|| {
             let (stop, threads) = (Arc::new(AtomicBool::new(false)), Threads::default());
             let (caller, is_spawned) = (thread::current().id(), AtomicBool::new(false));
-            parallel::options().for_each_with_control(0..u64::MAX, |_, control| {
+            parallel::Options::new().for_each_with_control(0..u64::MAX, |_, control| {
                 threads.enter();
                 let may_spawn = threads.are_several() && thread::current().id() == caller;
                 if may_spawn && !is_spawned.swap(true, Ordering::Relaxed) {
@@ -138,7 +138,7 @@ fn a_surplus_helper_leaves_the_loop_after_a_wait() {
                 Mutex::new(Some(gate)),
             );
             move || {
-                parallel::options().for_each_with_control(0..u64::MAX, |_, control| {
+                parallel::Options::new().for_each_with_control(0..u64::MAX, |_, control| {
                     threads.enter();
                     // So long that the loop does not try whether one thread alone is faster.
                     busy_micros(20);

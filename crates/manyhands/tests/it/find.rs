@@ -2,7 +2,8 @@
 
 use crate::support::{busy_micros, on_each_runtime, random_below};
 use manyhands::cancel::TokenSource;
-use manyhands::query::{from_iter, prelude::*};
+use manyhands::parallel::from_iter;
+use manyhands::query::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
@@ -34,7 +35,13 @@ fn find_gives_the_lowest_of_many() {
                 numbers.into_par_query().runtime(runtime).find(matches),
                 expected
             );
-            assert_eq!(from_iter(0..n).runtime(runtime).find(matches), expected);
+            assert_eq!(
+                from_iter(0..n)
+                    .into_par_query()
+                    .runtime(runtime)
+                    .find(matches),
+                expected
+            );
         }
     });
 }
@@ -49,10 +56,13 @@ fn find_any_gives_some_match_if_there_is_one() {
                 .find_any(|&i| i % 10 == 7);
             assert_eq!(found.is_some(), n > 7);
             assert!(found.is_none_or(|i| i % 10 == 7 && i < n));
-            let found = from_iter(0..n).runtime(runtime).find_any(|&i| {
-                busy_micros(1);
-                i % 10 == 7
-            });
+            let found = from_iter(0..n)
+                .into_par_query()
+                .runtime(runtime)
+                .find_any(|&i| {
+                    busy_micros(1);
+                    i % 10 == 7
+                });
             assert_eq!(found.is_some(), n > 7);
             assert_eq!(
                 (0..n).into_par_query().runtime(runtime).find_any(|_| false),
@@ -80,10 +90,13 @@ fn a_search_stops_looking_once_it_has_found() {
         assert_eq!(found, Some(5));
         assert!(looked.into_inner() < 1_000_000);
         let looked = AtomicUsize::new(0);
-        let found = from_iter(0..1_000_000).runtime(runtime).find(|&i| {
-            looked.fetch_add(1, Ordering::SeqCst);
-            i == 5
-        });
+        let found = from_iter(0..1_000_000)
+            .into_par_query()
+            .runtime(runtime)
+            .find(|&i| {
+                looked.fetch_add(1, Ordering::SeqCst);
+                i == 5
+            });
         assert_eq!(found, Some(5));
         assert!(looked.into_inner() < 1_000_000);
     });

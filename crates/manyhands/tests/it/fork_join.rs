@@ -4,7 +4,7 @@ use crate::support::{
     LIMIT_SECS, Ledger, attempt_until, blow, busy_micros, message_of, on, on_each_runtime,
     on_runtime, panics_of, receive, wait_until,
 };
-use manyhands::parallel::options;
+use manyhands::parallel::Options;
 use manyhands::{Runtime, join, scope, task};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -342,7 +342,7 @@ fn a_lock_may_be_held_across_invoke() {
 fn a_lock_held_across_a_join_may_be_taken_in_bodies_of_an_outer_loop() {
     on_each_runtime(|runtime| {
         let lock = Mutex::new(0);
-        options().runtime(runtime).for_each(0..60, |_| {
+        Options::new().runtime(runtime).for_each(0..60, |_| {
             let mut held = lock.lock().unwrap();
             let (a, b) = join(|| tree_sum(&[1; 50]), || tree_sum(&[1; 50]));
             *held += a + b;

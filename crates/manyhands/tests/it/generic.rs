@@ -4,11 +4,10 @@
 use crate::support::within;
 use manyhands::cancel::{Cancelled, Token};
 use manyhands::parallel::{
-    self, AsyncSource, Cancellable, Control, Ending, LocalOptions, Options, Outcome, Source,
-    Uncancellable,
+    self, AsyncSource, Control, Ending, LocalOptions, Options, Outcome, Source,
 };
 use manyhands::query::{
-    self, Deterministic, FromQuery, Order, Ordered, Pipeline, Query, Unordered, prelude::*,
+    Deterministic, FromQuery, Order, Ordered, Pipeline, Query, Unordered, prelude::*,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::hash::Hash;
@@ -86,7 +85,7 @@ fn functions_take_and_return_any_query() {
 
 /// A structure that keeps a query with settings and a token.
 struct Report<'a, P> {
-    rows: Query<'a, P, Unordered, Deterministic<Cancellable<'a>>>,
+    rows: Query<'a, P, Unordered, Deterministic<&'a Token>>,
 }
 
 impl<P: Pipeline<Item = f64>> Report<'_, P> {
@@ -165,7 +164,7 @@ where
 }
 
 /// A structure that keeps a source, and options with a state.
-struct Later<'a, S, Init, Finish, E = Uncancellable> {
+struct Later<'a, S, Init, Finish, E = ()> {
     source: S,
     options: LocalOptions<Options<'a, E>, Init, Finish>,
 }
@@ -194,7 +193,7 @@ where
 fn functions_and_structures_take_any_source() {
     within(60, || {
         let token = Token::never();
-        let options = parallel::options();
+        let options = Options::new();
         assert_eq!(total(&options, 0..4), Some(6));
         assert_eq!(total(&options, HashSet::from([1, 2])), Some(3));
         let cancellable = options.cancellation(&token);
@@ -226,14 +225,19 @@ fn functions_and_structures_take_any_source() {
         let tasks = manyhands::task::block_on(each_text(vec![1, 2]));
         assert_eq!(
             tasks,
-            query::from_iter([1, 2]).map(|n| n.to_string()).to_vec()
+            parallel::from_iter([1, 2])
+                .into_par_query()
+                .map(|n| n.to_string())
+                .to_vec()
         );
     });
 }
 
 /// Any collection, of a vector and of a query.
 fn made<C: FromQuery<T> + PartialEq + std::fmt::Debug, T: Send + Clone>(items: Vec<T>) -> C {
-    let collected: C = query::from_iter(items.clone()).collect();
+    let collected: C = parallel::from_iter(items.clone())
+        .into_par_query()
+        .collect();
     assert_eq!(C::from_vec(items), collected);
     collected
 }

@@ -2,7 +2,7 @@
 
 use crate::support::{Board, blow, message_of, on_each_runtime, on_runtime, panics_of, within};
 use manyhands::cancel::TokenSource;
-use manyhands::parallel::{self, options};
+use manyhands::parallel::{self, Options};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -15,7 +15,7 @@ fn any_number_of_closures_is_run_each_once() {
                 .iter()
                 .map(|ran| move || ran.fetch_add(1, Ordering::SeqCst))
                 .collect();
-            let before = options().runtime(runtime).invoke(closures);
+            let before = Options::new().runtime(runtime).invoke(closures);
             assert_eq!(before, vec![0; count]);
             assert!(crate::support::values(&ran).iter().all(|&count| count == 1));
         }
@@ -70,7 +70,7 @@ fn one_failure_does_not_stop_the_others() {
                 }
             })
             .collect();
-        let payloads = panics_of(|| options().runtime(runtime).invoke(closures));
+        let payloads = panics_of(|| Options::new().runtime(runtime).invoke(closures));
         assert_eq!(
             payloads.iter().map(message_of).collect::<Vec<_>>(),
             ["three"]
@@ -83,7 +83,7 @@ fn one_failure_does_not_stop_the_others() {
 fn every_failure_is_in_the_aggregate() {
     on_each_runtime(|runtime| {
         let closures: Vec<_> = (0..100_usize).map(|i| move || blow(i)).collect();
-        let payloads = panics_of(|| options().runtime(runtime).invoke(closures));
+        let payloads = panics_of(|| Options::new().runtime(runtime).invoke(closures));
         let mut numbers: Vec<_> = payloads
             .iter()
             .map(|payload| *payload.downcast_ref::<usize>().unwrap())
@@ -98,7 +98,7 @@ fn a_failure_is_not_hidden_by_a_cancellation() {
     on_each_runtime(|runtime| {
         let source = TokenSource::new();
         let token = source.token();
-        let options = options().runtime(runtime).cancellation(&token);
+        let options = Options::new().runtime(runtime).cancellation(&token);
         let fail = || -> () {
             source.cancel();
             blow("failed");
@@ -125,7 +125,7 @@ fn ten_closures_may_wait_for_one_another() {
                         }
                     })
                     .collect();
-                let results = options().runtime(runtime).invoke(closures);
+                let results = Options::new().runtime(runtime).invoke(closures);
                 assert!(results.into_iter().eq(0..10));
             }
         });
@@ -139,7 +139,7 @@ fn a_tuple_of_closures_may_wait_for_one_another() {
             let barrier = Barrier::new(10);
             let wait = || barrier.wait().is_leader();
             let all = (wait, wait, wait, wait, wait, wait, wait, wait, wait, wait);
-            let led = options().runtime(runtime).invoke(all);
+            let led = Options::new().runtime(runtime).invoke(all);
             let led = [
                 led.0, led.1, led.2, led.3, led.4, led.5, led.6, led.7, led.8, led.9,
             ];
@@ -166,7 +166,7 @@ fn closures_may_wait_for_one_another_after_quick_ones() {
                         }
                     })
                     .collect();
-                options().runtime(runtime).invoke(closures);
+                Options::new().runtime(runtime).invoke(closures);
             }
         });
     }
@@ -184,6 +184,8 @@ fn closures_may_wait_for_one_another_inside_a_task_and_a_loop() {
         };
         let handle = runtime.install(|| manyhands::task::run(waiting));
         handle.join().unwrap();
-        options().runtime(runtime).for_each(0..3, |_| waiting());
+        Options::new()
+            .runtime(runtime)
+            .for_each(0..3, |_| waiting());
     });
 }

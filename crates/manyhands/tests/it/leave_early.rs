@@ -5,7 +5,7 @@ use crate::support::{
     on_runtime, panics_of, random_below, values,
 };
 use manyhands::cancel::TokenSource;
-use manyhands::parallel::{Control, from_iter, options};
+use manyhands::parallel::{Control, Options, from_iter};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -30,15 +30,16 @@ fn break_runs_every_index_below() {
             let at = random_below(round + 1_000, n);
             let micros = if round % 4 == 0 { 5 } else { 0 };
             let ran = counters(usize::try_from(n).unwrap());
-            let outcome = options()
-                .runtime(runtime)
-                .for_each_with_control(0..n, |i, control| {
-                    busy_micros(micros);
-                    ran[usize::try_from(i).unwrap()].fetch_add(1, Ordering::SeqCst);
-                    if i == at {
-                        control.break_at_current();
-                    }
-                });
+            let outcome =
+                Options::new()
+                    .runtime(runtime)
+                    .for_each_with_control(0..n, |i, control| {
+                        busy_micros(micros);
+                        ran[usize::try_from(i).unwrap()].fetch_add(1, Ordering::SeqCst);
+                        if i == at {
+                            control.break_at_current();
+                        }
+                    });
             assert_eq!(outcome.lowest_break(), Some(at));
             assert!(!outcome.is_completed() && !outcome.is_stopped());
             check_broken(&ran, usize::try_from(at).unwrap());
@@ -60,7 +61,7 @@ fn break_runs_every_item_below_in_every_source() {
                 }
             };
             let mut numbers: Vec<_> = (0..n).collect();
-            let options = options().runtime(runtime);
+            let options = Options::new().runtime(runtime);
             let outcomes = [
                 options.for_each_with_control(&numbers, |&i, control| body(i, control)),
                 options.for_each_with_control(&mut numbers, |i, control| body(*i, control)),
@@ -88,7 +89,7 @@ fn break_runs_every_item_below_in_every_source() {
 fn break_skips_most_of_what_is_above() {
     on_each_runtime(|runtime| {
         let ran = AtomicUsize::new(0);
-        options()
+        Options::new()
             .runtime(runtime)
             .for_each_with_control(0..1_000_000, |i, control| {
                 ran.fetch_add(1, Ordering::SeqCst);
@@ -106,7 +107,7 @@ fn of_several_breaks_the_lowest_wins() {
         for first in [0_u16, 3, 250, 1_499] {
             let ran = counters(1_500);
             let outcome =
-                options()
+                Options::new()
                     .runtime(runtime)
                     .for_each_with_control(-750..750, |i, control| {
                         busy_micros(2);
@@ -130,38 +131,39 @@ fn other_bodies_see_the_lowest_break() {
     on_runtime(2, |runtime| {
         let (low_in, high_in) = (AtomicBool::new(false), AtomicBool::new(false));
         let source = from_iter(0..2).unbuffered();
-        let outcome = options()
-            .runtime(runtime)
-            .for_each_with_control(source, |i, control| {
-                let (mine, other) = if i == 0 {
-                    (&low_in, &high_in)
-                } else {
-                    (&high_in, &low_in)
-                };
-                mine.store(true, Ordering::SeqCst);
-                let both = || other.load(Ordering::SeqCst);
-                assert!(
-                    holds_within(Duration::from_secs(20), both),
-                    "both in flight"
-                );
-                if i == 1 {
-                    control.break_at_current();
-                    let lower = || control.lowest_break() == Some(0);
+        let outcome =
+            Options::new()
+                .runtime(runtime)
+                .for_each_with_control(source, |i, control| {
+                    let (mine, other) = if i == 0 {
+                        (&low_in, &high_in)
+                    } else {
+                        (&high_in, &low_in)
+                    };
+                    mine.store(true, Ordering::SeqCst);
+                    let both = || other.load(Ordering::SeqCst);
                     assert!(
-                        holds_within(Duration::from_secs(20), lower),
-                        "the lower break"
+                        holds_within(Duration::from_secs(20), both),
+                        "both in flight"
                     );
-                    assert!(control.should_exit());
-                } else {
-                    let higher = || control.lowest_break() == Some(1);
-                    assert!(
-                        holds_within(Duration::from_secs(20), higher),
-                        "the higher break"
-                    );
-                    assert!(!control.should_exit(), "what is below the break is wanted");
-                    control.break_at_current();
-                }
-            });
+                    if i == 1 {
+                        control.break_at_current();
+                        let lower = || control.lowest_break() == Some(0);
+                        assert!(
+                            holds_within(Duration::from_secs(20), lower),
+                            "the lower break"
+                        );
+                        assert!(control.should_exit());
+                    } else {
+                        let higher = || control.lowest_break() == Some(1);
+                        assert!(
+                            holds_within(Duration::from_secs(20), higher),
+                            "the higher break"
+                        );
+                        assert!(!control.should_exit(), "what is below the break is wanted");
+                        control.break_at_current();
+                    }
+                });
         assert_eq!(outcome.lowest_break(), Some(0));
     });
 }
@@ -169,7 +171,7 @@ fn other_bodies_see_the_lowest_break() {
 #[test]
 fn a_stopped_loop_is_not_completed_and_has_no_lowest_break() {
     on_each_runtime(|runtime| {
-        let options = options().runtime(runtime);
+        let options = Options::new().runtime(runtime);
         for at in [0, 1, 500, 99_999] {
             let ran = AtomicUsize::new(0);
             let outcome = options.for_each_with_control(0..100_000, |i, control| {
@@ -200,7 +202,7 @@ fn running_bodies_see_the_stop() {
         attempt_until("a stop seen by a body that did not stop", || {
             let (inside, seen) = (HighWater::default(), AtomicBool::new(false));
             let stopper = AtomicBool::new(false);
-            options()
+            Options::new()
                 .runtime(runtime)
                 .for_each_with_control(0..200, |_, control| {
                     inside.during(|| {
@@ -224,20 +226,21 @@ fn running_bodies_see_the_stop() {
 fn break_after_stop_is_refused_and_the_stop_rules() {
     on_each_runtime(|runtime| {
         let refused = AtomicU64::new(0);
-        let outcome = options()
-            .runtime(runtime)
-            .for_each_with_control(0..1_000, |i, control| {
-                if i == 5 {
-                    control.stop();
-                    let payloads = panics_of(|| control.break_at_current());
-                    assert_eq!(
-                        message_of(&payloads[0]),
-                        "a loop that was stopped cannot be broken"
-                    );
-                    refused.fetch_add(1, Ordering::SeqCst);
-                    control.stop();
-                }
-            });
+        let outcome =
+            Options::new()
+                .runtime(runtime)
+                .for_each_with_control(0..1_000, |i, control| {
+                    if i == 5 {
+                        control.stop();
+                        let payloads = panics_of(|| control.break_at_current());
+                        assert_eq!(
+                            message_of(&payloads[0]),
+                            "a loop that was stopped cannot be broken"
+                        );
+                        refused.fetch_add(1, Ordering::SeqCst);
+                        control.stop();
+                    }
+                });
         assert_eq!(refused.into_inner(), 1);
         assert!(outcome.is_stopped());
         assert_eq!(outcome.lowest_break(), None);
@@ -247,18 +250,19 @@ fn break_after_stop_is_refused_and_the_stop_rules() {
 #[test]
 fn stop_after_break_is_refused_and_the_break_rules() {
     on_each_runtime(|runtime| {
-        let outcome = options()
-            .runtime(runtime)
-            .for_each_with_control(0..1_000, |i, control| {
-                if i == 5 {
-                    control.break_at_current();
-                    let payloads = panics_of(|| control.stop());
-                    assert_eq!(
-                        message_of(&payloads[0]),
-                        "a loop that was broken cannot be stopped"
-                    );
-                }
-            });
+        let outcome =
+            Options::new()
+                .runtime(runtime)
+                .for_each_with_control(0..1_000, |i, control| {
+                    if i == 5 {
+                        control.break_at_current();
+                        let payloads = panics_of(|| control.stop());
+                        assert_eq!(
+                            message_of(&payloads[0]),
+                            "a loop that was broken cannot be stopped"
+                        );
+                    }
+                });
         assert!(!outcome.is_stopped());
         assert_eq!(outcome.lowest_break(), Some(5));
     });
@@ -268,7 +272,7 @@ fn stop_after_break_is_refused_and_the_break_rules() {
 fn a_refusal_that_is_not_caught_ends_the_loop() {
     on_each_runtime(|runtime| {
         let payloads = panics_of(|| {
-            options()
+            Options::new()
                 .runtime(runtime)
                 .for_each_with_control(0..10, |_, control| {
                     control.stop();
@@ -295,7 +299,7 @@ fn cancelled_wins_over_stop_and_break() {
             for cancel_first in [true, false] {
                 let source = TokenSource::new();
                 let token = source.token();
-                let options = options().runtime(runtime).cancellation(&token);
+                let options = Options::new().runtime(runtime).cancellation(&token);
                 let ended = options.for_each_with_control(0..1_000_u64, |i, control| {
                     if i == 7 {
                         if cancel_first {
@@ -325,7 +329,7 @@ fn a_call_is_either_completed_or_cancelled() {
                     holds_within(Duration::from_millis(50), far);
                     source.cancel();
                 });
-                let options = options().runtime(runtime).cancellation(&token);
+                let options = Options::new().runtime(runtime).cancellation(&token);
                 let ended = options.for_each_with_control(0..1_000, |_, _| {
                     ran.fetch_add(1, Ordering::SeqCst);
                 });
@@ -352,7 +356,7 @@ fn a_running_body_sees_by_its_control_that_the_loop_was_cancelled() {
                 holds_within(Duration::from_secs(20), || running.load(Ordering::SeqCst));
                 source.cancel();
             });
-            let options = options().runtime(runtime).cancellation(&token);
+            let options = Options::new().runtime(runtime).cancellation(&token);
             let ended = options.for_each_with_control(0..1, |_, control| {
                 running.store(true, Ordering::SeqCst);
                 let exit = || control.should_exit();

@@ -2,7 +2,7 @@
 
 use crate::support::{Counted, Ledger, blow, busy_micros, message_of, on_each_runtime, panics_of};
 use manyhands::cancel::TokenSource;
-use manyhands::parallel::{from_iter, options};
+use manyhands::parallel::{Options, from_iter};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 #[derive(Debug, Default)]
@@ -39,7 +39,7 @@ impl Books {
 fn each_state_is_made_once_and_finished_once_and_sums_are_exact() {
     on_each_runtime(|runtime| {
         for degree in [1, 2, 3] {
-            let options = options()
+            let options = Options::new()
                 .runtime(runtime)
                 .degree_of_parallelism(degree)
                 .unwrap();
@@ -113,7 +113,7 @@ fn each_state_is_finished_when_bodies_panic_fail_or_leave_early() {
     on_each_runtime(|runtime| {
         for at in [0, 1, 60, 499] {
             let books = Books::default();
-            let options = options().runtime(runtime);
+            let options = Options::new().runtime(runtime);
             let local = options.local(|| books.make(), |sum| books.finish(sum));
             let payloads = panics_of(|| {
                 local.for_each(0..500, |i, _, _| {
@@ -163,7 +163,7 @@ fn items_results_and_states_of_a_map_are_each_dropped_once_however_it_ends() {
         for at in [0, 1, 60, 499, 500] {
             let (items, results) = (Ledger::new(500), Ledger::new(500));
             let books = Books::default();
-            let options = options().runtime(runtime);
+            let options = Options::new().runtime(runtime);
             let local = options.local(|| books.make(), |sum| books.finish(sum));
             let body = |item: Counted, sum: &mut u64| {
                 busy_micros(2);
@@ -194,7 +194,7 @@ fn items_results_and_states_of_a_map_are_each_dropped_once_however_it_ends() {
 #[test]
 fn a_panic_where_the_state_is_made_or_finished_goes_on() {
     on_each_runtime(|runtime| {
-        let options = options().runtime(runtime);
+        let options = Options::new().runtime(runtime);
         let finished = AtomicUsize::new(0);
         let local = options.local(
             || blow("init"),
@@ -232,7 +232,7 @@ fn an_empty_or_cancelled_loop_makes_no_state_that_it_does_not_finish() {
         let source = TokenSource::new();
         source.cancel();
         let token = source.token();
-        let options = options().runtime(runtime);
+        let options = Options::new().runtime(runtime);
         options
             .local(|| books.make(), |sum| books.finish(sum))
             .for_each(0..0, |_, _, _| {});

@@ -1,8 +1,8 @@
 //! Results in order, and nested loops.
 
 use crate::support::{busy_micros, on_each_runtime, on_runtime, within};
-use manyhands::parallel::{self, from_iter, options};
-use manyhands::query::{self, prelude::*};
+use manyhands::parallel::{self, Options, from_iter};
+use manyhands::query::prelude::*;
 use manyhands::task;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -10,7 +10,7 @@ use std::thread;
 #[test]
 fn map_keeps_the_order_for_every_length() {
     on_each_runtime(|runtime| {
-        let options = options().runtime(runtime);
+        let options = Options::new().runtime(runtime);
         for n in (0..200).chain([1_000, 1_023, 1_024, 1_025, 10_000]) {
             let expected: Vec<_> = (0..n).map(|i| i.to_string()).collect();
             let numbers: Vec<usize> = (0..n).collect();
@@ -25,7 +25,7 @@ fn map_keeps_the_order_for_every_length() {
 #[test]
 fn map_keeps_the_order_when_shared() {
     on_each_runtime(|runtime| {
-        let options = options().runtime(runtime);
+        let options = Options::new().runtime(runtime);
         let body = |i: u64| {
             busy_micros(i % 10);
             Box::new(i)
@@ -72,7 +72,7 @@ fn a_million_results_are_in_order() {
 fn loops_nest_three_deep() {
     on_each_runtime(|runtime| {
         let cells = crate::support::counters(8 * 9 * 10);
-        options().runtime(runtime).for_each(0..8_usize, |a| {
+        Options::new().runtime(runtime).for_each(0..8_usize, |a| {
             parallel::for_each(0..9_usize, |b| {
                 parallel::for_each(0..10_usize, |c| {
                     busy_micros(2);
@@ -96,7 +96,7 @@ fn loops_nest_inside_tasks_and_iterators_inside_loops() {
                 .map(|n| {
                     task::run(move || {
                         let rows = parallel::map(0..20_u64, |a| {
-                            let row = query::from_iter((0..20).map(move |b| a * b));
+                            let row = from_iter((0..20).map(move |b| a * b)).into_par_query();
                             row.sum::<u64>()
                         });
                         rows.par_query().sum::<u64>() + n
@@ -119,7 +119,7 @@ fn loops_from_eight_outside_threads_at_once() {
                 let sum = &sum;
                 threads.spawn(move || {
                     for round in 0..20 {
-                        let mapped = options().runtime(runtime).map(0..300_usize, |i| {
+                        let mapped = Options::new().runtime(runtime).map(0..300_usize, |i| {
                             busy_micros(2);
                             i * thread + round
                         });

@@ -2,7 +2,7 @@
 
 use crate::support::{Board, on, on_runtime, wait_until};
 use manyhands::diagnostics::Metrics;
-use manyhands::parallel::{from_iter, options};
+use manyhands::parallel::{Options, from_iter};
 use manyhands::{Runtime, join, task};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -175,7 +175,7 @@ fn runners_that_meet_at_an_iterator_are_contentions() {
                 wait_for(runtime, "another runner comes", |now| now.contentions > 0);
             }
         });
-        let loop_options = options().runtime(runtime);
+        let loop_options = Options::new().runtime(runtime);
         loop_options.for_each(from_iter(items).unbuffered(), |_| {});
         assert!(runtime.metrics().contentions > 0);
     });

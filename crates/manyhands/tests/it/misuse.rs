@@ -3,7 +3,7 @@
 use crate::support::{message_of, on_runtime, panics_of, within};
 use manyhands::cancel::TokenSource;
 use manyhands::channel::{self, RecvError, SendError, TryRecvError, TrySendError, broadcast};
-use manyhands::parallel::{self, async_options, options};
+use manyhands::parallel::{self, AsyncOptions, Options};
 use manyhands::query::prelude::*;
 use manyhands::{Runtime, task, time};
 use std::future::{pending, poll_fn, ready};
@@ -33,29 +33,29 @@ fn assert_panics<T>(expected: &str, work: impl FnOnce() -> T) {
 
 #[test]
 fn a_degree_of_zero_is_a_typed_error() {
-    let refused = options().degree_of_parallelism(0).unwrap_err();
+    let refused = Options::new().degree_of_parallelism(0).unwrap_err();
     assert!(refused.is_zero() && !refused.is_reversed());
     assert_eq!(refused.to_string(), ZERO);
-    let refused = async_options().degree_of_parallelism(0).unwrap_err();
+    let refused = AsyncOptions::new().degree_of_parallelism(0).unwrap_err();
     assert!(refused.is_zero() && !refused.is_reversed());
-    let alone = options().degree_of_parallelism(1).unwrap();
+    let alone = Options::new().degree_of_parallelism(1).unwrap();
     assert_eq!(alone.map(0..3, |i| i), [0, 1, 2]);
 }
 
 #[test]
 fn limits_of_zero_or_reversed_are_typed_errors() {
-    let refused = async_options()
+    let refused = AsyncOptions::new()
         .degree_of_parallelism(reversed())
         .unwrap_err();
     assert!(refused.is_reversed() && !refused.is_zero());
     assert_eq!(refused.to_string(), REVERSED);
     assert!(
-        async_options()
+        AsyncOptions::new()
             .degree_of_parallelism(0..=2)
             .unwrap_err()
             .is_zero()
     );
-    assert!(async_options().degree_of_parallelism(2..=2).is_ok());
+    assert!(AsyncOptions::new().degree_of_parallelism(2..=2).is_ok());
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn a_deadline_in_the_past_is_due() {
 fn a_source_whose_deadline_has_passed_is_cancelled_already() {
     let source = TokenSource::with_deadline(past());
     assert!(source.token().is_cancelled());
-    let cancelled = options()
+    let cancelled = Options::new()
         .cancellation(&source.token())
         .for_each(0..10, |_| panic!("a body of a cancelled loop is run"));
     assert_eq!(cancelled.unwrap_err().token(), &source.token());

@@ -124,7 +124,7 @@ fn a_loop_that_may_have_four_runners_is_opened_to_four() {
     everywhere(|| {
         let threads = Threads::default();
         threads.after_short_ones(|threads| {
-            parallel::options()
+            parallel::Options::new()
                 .degree_of_parallelism(4)
                 .unwrap()
                 .for_each(0..64, |_| threads.item(2));
@@ -140,7 +140,7 @@ fn a_loop_that_may_have_two_runners_is_opened_at_its_next_item() {
         let threads = Threads::default();
         let begun = AtomicUsize::new(0);
         threads.after_short_ones(|threads| {
-            parallel::options()
+            parallel::Options::new()
                 .degree_of_parallelism(2)
                 .unwrap()
                 .for_each(0..64, |_| {
@@ -303,7 +303,7 @@ fn an_opened_call_ends_where_it_is_stopped_or_cancelled() {
         let threads = Threads::default();
         threads.after_short_ones(|threads| {
             let outcome =
-                parallel::options().for_each_with_control(0..1_000_000_u64, |i, control| {
+                parallel::Options::new().for_each_with_control(0..1_000_000_u64, |i, control| {
                     if i < 2 && !threads.is_short.load(Ordering::SeqCst) {
                         threads.item(1);
                     }
@@ -317,7 +317,7 @@ fn an_opened_call_ends_where_it_is_stopped_or_cancelled() {
         threads.after_short_ones(|threads| {
             let source = manyhands::cancel::TokenSource::new();
             let token = source.token();
-            let ended = parallel::options()
+            let ended = parallel::Options::new()
                 .cancellation(&token)
                 .for_each(0..64, |_| {
                     threads.item(2);

@@ -3,15 +3,15 @@
 use crate::support::{busy_micros, counters, on_each_runtime, on_runtime, values, within};
 use manyhands::Runtime;
 use manyhands::cancel;
-use manyhands::parallel::{self, Source, from_iter, options};
-use manyhands::query::{self, prelude::*};
+use manyhands::parallel::{self, Options, Source, from_iter};
+use manyhands::query::prelude::*;
 use std::fmt::Debug;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 fn never_runs<R: Source<Item: Debug + Send> + Clone>(range: R) {
     parallel::for_each(range.clone(), |i| panic!("ran {i:?}"));
-    let outcome = options().for_each_with_control(range.clone(), |i, _| panic!("ran {i:?}"));
+    let outcome = Options::new().for_each_with_control(range.clone(), |i, _| panic!("ran {i:?}"));
     assert!(outcome.is_completed());
     assert!(!outcome.is_stopped());
     assert_eq!(outcome.lowest_break(), None);
@@ -57,13 +57,13 @@ fn empty_sources_run_nothing_and_are_completed() {
         parallel::for_each(Vec::<String>::new(), |_| panic!("ran"));
         parallel::for_each(from_iter(none), |_| panic!("ran"));
         parallel::for_each(from_iter(none).unbuffered(), |_| panic!("ran"));
-        let outcome = options().for_each_with_control(&none, |_, _| panic!("ran"));
+        let outcome = Options::new().for_each_with_control(&none, |_, _| panic!("ran"));
         assert!(outcome.is_completed() && outcome.lowest_break().is_none());
-        let outcome = options().for_each_with_control(from_iter(none), |_, _| panic!("ran"));
+        let outcome = Options::new().for_each_with_control(from_iter(none), |_, _| panic!("ran"));
         assert!(outcome.is_completed() && outcome.lowest_break().is_none());
         assert_eq!(Vec::<u32>::new().into_par_query().sum::<u32>(), 0);
         assert_eq!(none.par_query().min(), None);
-        assert_eq!(query::from_iter(none).max(), None);
+        assert_eq!(from_iter(none).into_par_query().max(), None);
         assert_eq!(none.par_query().find_any(|_| true), None);
         assert_eq!(none.into_par_query().find(|_| true), None);
         assert_eq!(none.into_par_query().reduce(|a, _| a), None);
@@ -82,7 +82,7 @@ where
     seen.sort_unstable();
     assert_eq!(seen, expected, "for_each");
     assert_eq!(parallel::map(range.clone(), |i| i), expected, "map");
-    let outcome = options().for_each_with_control(range, |_, _| {});
+    let outcome = Options::new().for_each_with_control(range, |_, _| {});
     assert!(outcome.is_completed());
 }
 
@@ -116,7 +116,7 @@ fn ranges_at_both_ends_of_every_type_are_covered() {
 #[test]
 fn whole_spans_of_small_types_are_covered_when_shared() {
     on_each_runtime(|runtime| {
-        let options = options().runtime(runtime);
+        let options = Options::new().runtime(runtime);
         let bytes = counters(256);
         options.for_each(0..=u8::MAX, |i| {
             busy_micros(10);
@@ -147,7 +147,7 @@ fn ends_early<R>(runtime: &Runtime, range: &R, index: impl Fn(i32) -> R::Item + 
 where
     R: Source<Item: Ord + Send + Sync> + Clone,
 {
-    let options = options().runtime(runtime);
+    let options = Options::new().runtime(runtime);
     for (at, micros) in [(0, 0), (1, 0), (1_000, 0), (100_000, 0), (500, 10)] {
         let (place, below) = (index(at), AtomicUsize::new(0));
         let outcome = options.for_each_with_control(range.clone(), |i, control| {
@@ -190,7 +190,7 @@ fn endless_ranges_can_be_broken_and_stopped() {
 #[test]
 fn endless_ranges_can_be_cancelled_searched_and_fail() {
     on_each_runtime(|runtime| {
-        let options = options().runtime(runtime);
+        let options = Options::new().runtime(runtime);
         let source = cancel::TokenSource::new();
         let token = source.token();
         let cancelled = options.cancellation(&token).for_each(0..=u64::MAX, |i| {
@@ -242,7 +242,7 @@ fn spans_are_covered_once_when_many_threads_loop_at_once() {
                         let len = span - usize::try_from(thread * 20 + round).unwrap();
                         let ran = counters(len);
                         let start = -1_000 * thread;
-                        options().runtime(runtime).for_each(
+                        Options::new().runtime(runtime).for_each(
                             start..start + i64::try_from(len).unwrap(),
                             |i| {
                                 let index = usize::try_from(i - start).unwrap();

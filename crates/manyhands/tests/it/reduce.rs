@@ -2,8 +2,8 @@
 
 use crate::support::{WORKERS, busy_micros, on_each_runtime, on_runtime, random_below, within};
 use manyhands::Runtime;
-use manyhands::parallel::{self, from_iter, options};
-use manyhands::query::{self, prelude::*};
+use manyhands::parallel::{self, Options, from_iter};
+use manyhands::query::prelude::*;
 
 fn concatenated(n: usize) -> Option<String> {
     (0..n).map(|i| format!("{i},")).reduce(|a, b| a + &b)
@@ -12,7 +12,7 @@ fn concatenated(n: usize) -> Option<String> {
 #[test]
 fn a_reduction_that_does_not_commute_keeps_the_order_for_every_length() {
     on_each_runtime(|runtime| {
-        let options = options().runtime(runtime);
+        let options = Options::new().runtime(runtime);
         let add = |a: String, b: String| a + &b;
         let named = |i| format!("{i},");
         for n in (0..200).chain([1_000, 1_023, 1_024, 1_025, 2_049, 5_000]) {
@@ -37,7 +37,8 @@ fn a_reduction_that_does_not_commute_keeps_the_order_for_every_length() {
             };
             assert_eq!(named().reduce(add), expected, "{n}");
             assert_eq!(named().deterministic().reduce(add), expected, "{n}");
-            let iterated = query::from_iter(0..n)
+            let iterated = from_iter(0..n)
+                .into_par_query()
                 .runtime(runtime)
                 .map(|i| format!("{i},"));
             assert_eq!(iterated.deterministic().reduce(add), expected, "{n}");
@@ -49,7 +50,7 @@ fn a_reduction_that_does_not_commute_keeps_the_order_for_every_length() {
 fn a_reduction_that_does_not_commute_keeps_the_order_when_shared() {
     on_each_runtime(|runtime| {
         let expected = concatenated(1_200);
-        let options = options().runtime(runtime);
+        let options = Options::new().runtime(runtime);
         let add = |a: String, b: String| a + &b;
         let slow = |i: usize| {
             busy_micros(random_below(i as u64, 12));
@@ -61,7 +62,10 @@ fn a_reduction_that_does_not_commute_keeps_the_order_when_shared() {
         assert_eq!(options.map_reduce(unbuffered, slow, add), expected);
         let query = (0..1_200).into_par_query().runtime(runtime).map(slow);
         assert_eq!(query.deterministic().reduce(add), expected);
-        let query = query::from_iter(0..1_200).runtime(runtime).map(slow);
+        let query = from_iter(0..1_200)
+            .into_par_query()
+            .runtime(runtime)
+            .map(slow);
         assert_eq!(query.deterministic().reduce(add), expected);
     });
 }
@@ -75,7 +79,7 @@ fn sum_min_and_max_agree_with_the_standard_library() {
                 .collect();
             let borrowed = || numbers.par_query().runtime(runtime);
             let owned = || numbers.clone().into_par_query().runtime(runtime);
-            let iterated = || query::from_iter(numbers.iter()).runtime(runtime);
+            let iterated = || from_iter(numbers.iter()).into_par_query().runtime(runtime);
             let sum: i64 = numbers.iter().sum();
             assert_eq!(borrowed().sum::<i64>(), sum);
             assert_eq!(owned().sum::<i64>(), sum);
@@ -128,7 +132,11 @@ fn of_equal_items_min_gives_the_first_and_max_the_last() {
         let first = ranked.iter().min().unwrap().1;
         let last = ranked.iter().max().unwrap().1;
         let borrowed = || ranked.par_query().runtime(runtime);
-        let iterated = || query::from_iter(ranked.iter().copied()).runtime(runtime);
+        let iterated = || {
+            from_iter(ranked.iter().copied())
+                .into_par_query()
+                .runtime(runtime)
+        };
         assert_eq!(borrowed().min().unwrap().1, first);
         assert_eq!(borrowed().max().unwrap().1, last);
         assert_eq!(borrowed().deterministic().min().unwrap().1, first);
@@ -173,7 +181,12 @@ fn deterministic_sums_repeat_bit_for_bit_on_any_runtime() {
                     .into_par_query()
                     .runtime(runtime)
                     .deterministic();
-                let iterated = || query::from_iter(&numbers).runtime(runtime).deterministic();
+                let iterated = || {
+                    from_iter(&numbers)
+                        .into_par_query()
+                        .runtime(runtime)
+                        .deterministic()
+                };
                 let by_slice: f64 = borrowed().sum();
                 let by_vector: f64 = owned.sum();
                 let by_degree: f64 = borrowed().degree_of_parallelism(2).unwrap().sum();

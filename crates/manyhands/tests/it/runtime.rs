@@ -2,7 +2,7 @@
 
 use crate::support::{on, on_runtime, receive, wait_until, within};
 use crate::which_runtime::{thread_name, where_tasks_run};
-use manyhands::parallel::options;
+use manyhands::parallel::Options;
 use manyhands::query::prelude::*;
 use manyhands::{BuildError, Runtime, RuntimeBuilder, join, scope, task};
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ fn pools_of_any_size_run_loops_joins_scopes_and_tasks() {
             assert_eq!(runtime.workers(), workers);
             let sum: u64 = (0..100_000_u64).into_par_query().runtime(runtime).sum();
             assert_eq!(sum, 4_999_950_000);
-            let squares = options().runtime(runtime).map(0..2_000_u64, |i| {
+            let squares = Options::new().runtime(runtime).map(0..2_000_u64, |i| {
                 crate::support::busy_micros(5);
                 i * i
             });
@@ -304,7 +304,7 @@ fn a_dump_says_what_every_thread_does() {
             task::run(|| ()).join().unwrap();
             assert!(format!("{runtime:?}").contains("worker slot"));
         });
-        options().runtime(runtime).for_each(0..50, |_| {
+        Options::new().runtime(runtime).for_each(0..50, |_| {
             assert!(!format!("{runtime:?}").is_empty());
         });
     });

@@ -1,6 +1,7 @@
 //! Sorts, selection and prefix sums of slices against the standard library's, with failures at every call.
 
 use crate::support::{Ledger, blow, on_each_runtime, panics_of, random_below};
+use manyhands::query::prelude::*;
 use manyhands::{cancel, parallel};
 use std::cmp::Ordering as Order;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -37,7 +38,7 @@ fn sorts_give_what_the_standard_library_gives() {
             let mut expected = input.clone();
             expected.sort_by_key(|item| item.0);
             for degree in [1, 2, 3, 16] {
-                let options = parallel::options()
+                let options = parallel::Options::new()
                     .runtime(runtime)
                     .degree_of_parallelism(degree)
                     .unwrap();
@@ -70,7 +71,7 @@ fn scans_give_all_sums_in_order() {
     on_each_runtime(|runtime| {
         for len in [0, 1, 2, 1_024, 1_025, 60_000_usize] {
             for degree in [1, 2, 3, 16] {
-                let options = parallel::options()
+                let options = parallel::Options::new()
                     .runtime(runtime)
                     .degree_of_parallelism(degree)
                     .unwrap();
@@ -113,7 +114,7 @@ fn a_comparison_that_panics_loses_and_doubles_nothing() {
                     }
                     slowly(a.0, b.0)
                 };
-                let options = parallel::options().runtime(runtime);
+                let options = parallel::Options::new().runtime(runtime);
                 let panics = panics_of(|| {
                     if stable {
                         options.sort_by(&mut items, compare);
@@ -141,7 +142,9 @@ fn a_cancelled_sort_leaves_every_item_in_the_slice() {
             let token = source.token();
             let left = AtomicUsize::new(calls);
             let mut items: Vec<u64> = (0..1_500).map(|i| i * 7_919 % 1_500).collect();
-            let options = parallel::options().runtime(runtime).cancellation(&token);
+            let options = parallel::Options::new()
+                .runtime(runtime)
+                .cancellation(&token);
             let sorted = options.sort_by(&mut items, |a, b| {
                 if left.fetch_sub(1, Ordering::Relaxed) == 0 {
                     source.cancel();
@@ -158,7 +161,7 @@ fn a_cancelled_sort_leaves_every_item_in_the_slice() {
 #[test]
 fn a_comparison_without_order_keeps_every_item() {
     on_each_runtime(|runtime| {
-        let options = parallel::options().runtime(runtime);
+        let options = parallel::Options::new().runtime(runtime);
         let calls = AtomicUsize::new(0);
         let disorder = |a: &u64, _: &u64| {
             let call = calls.fetch_add(1, Ordering::Relaxed) as u64;
@@ -182,7 +185,7 @@ fn a_comparison_without_order_keeps_every_item() {
 
 #[test]
 fn a_rank_beyond_the_end_is_refused() {
-    let panics = panics_of(|| *parallel::select_nth_unstable(&mut [1, 2], 2).1);
+    let panics = panics_of(|| *[1, 2].par_select_nth_unstable(2).1);
     assert_eq!(
         crate::support::message_of(&panics[0]),
         "index out of bounds: the len is 2 but the index is 2"

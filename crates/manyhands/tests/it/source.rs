@@ -5,11 +5,12 @@ use crate::support::{
     panics_of, values, within,
 };
 use manyhands::cancel::TokenSource;
-use manyhands::parallel::{self, Options, from_iter, options};
-use manyhands::query::{self, prelude::*};
+use manyhands::parallel::{self, Control, Options, from_iter};
+use manyhands::query::prelude::*;
 use manyhands::task;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread;
 
 #[test]
 fn every_kind_of_source_gives_each_item() {
@@ -46,7 +47,7 @@ fn every_kind_of_source_gives_each_item() {
 fn mutable_items_are_written_from_every_runner() {
     on_each_runtime(|runtime| {
         let mut numbers = vec![0_u32; 3_000];
-        options().runtime(runtime).for_each(&mut numbers, |n| {
+        Options::new().runtime(runtime).for_each(&mut numbers, |n| {
             busy_micros(1);
             *n += 1;
         });
@@ -64,29 +65,23 @@ fn chunks_and_windows_are_those_of_the_standard_library() {
             for size in [1, 2, 3, 7, 69, 70, 71, usize::MAX] {
                 let owned = |part: &[u32]| part.to_vec();
                 let chunks: Vec<_> = slice.chunks(size).map(owned).collect();
-                assert_eq!(parallel::map(parallel::chunks(slice, size), owned), chunks);
+                assert_eq!(parallel::map(slice.par_chunks(size), owned), chunks);
                 let windows: Vec<_> = slice.windows(size).map(owned).collect();
-                assert_eq!(
-                    parallel::map(parallel::windows(slice, size), owned),
-                    windows
-                );
-                let query = parallel::windows(slice, size)
-                    .into_par_query()
-                    .rev()
-                    .map(owned);
+                assert_eq!(parallel::map(slice.par_windows(size), owned), windows);
+                let query = slice.par_windows(size).rev().map(owned);
                 assert!(query.to_vec().into_iter().rev().eq(windows));
-                let query = parallel::chunks(slice, size).into_par_query().map(owned);
+                let query = slice.par_chunks(size).map(owned);
                 assert_eq!(query.last(), chunks.last().cloned());
                 let (mut ours, mut theirs) = (slice.to_vec(), slice.to_vec());
                 let reverse = |(n, part): (usize, &mut [u32])| {
                     part.reverse();
                     part[0] += 100 * u32::try_from(n).expect("it is small");
                 };
-                let query = parallel::chunks_mut(&mut ours, size).into_par_query();
+                let query = ours.par_chunks_mut(size);
                 query.enumerate().for_each(reverse);
                 theirs.chunks_mut(size).enumerate().for_each(reverse);
                 assert_eq!(ours, theirs);
-                parallel::for_each(parallel::chunks_mut(&mut ours, size), <[u32]>::reverse);
+                parallel::for_each(ours.par_chunks_mut(size), <[u32]>::reverse);
                 theirs.chunks_mut(size).for_each(<[u32]>::reverse);
                 assert_eq!(ours, theirs);
             }
@@ -96,12 +91,70 @@ fn chunks_and_windows_are_those_of_the_standard_library() {
 
 #[test]
 fn chunks_and_windows_of_no_item_are_refused() {
-    assert_eq!(panics_of(|| parallel::chunks(&[1], 0)).len(), 1);
-    assert_eq!(
-        panics_of(|| drop(parallel::chunks_mut(&mut [1], 0))).len(),
-        1
-    );
-    assert_eq!(panics_of(|| parallel::windows(&[1], 0)).len(), 1);
+    assert_eq!(panics_of(|| drop([1].par_chunks(0))).len(), 1);
+    assert_eq!(panics_of(|| drop([1].par_chunks_mut(0))).len(), 1);
+    assert_eq!(panics_of(|| drop([1].par_windows(0))).len(), 1);
+}
+
+#[test]
+fn a_query_is_a_source_by_position_or_gathered() {
+    on_each_runtime(|runtime| {
+        let options = Options::new().runtime(runtime);
+        let numbers: Vec<u32> = (0..3_000).collect();
+        let pairs = || numbers.par_query().zip(numbers.par_query().rev());
+        let sums = options.map(pairs(), |(up, down)| {
+            busy_micros(1);
+            up + down
+        });
+        assert_eq!(sums, vec![2_999; 3_000]);
+        let even = numbers.par_query().filter(|n| **n % 2 == 0);
+        let halves = options.map(even, |n| n / 2);
+        assert!(halves.into_iter().eq(0..1_500));
+        let body = |(up, _): (&u32, _), control: &Control<'_>| {
+            if *up == 700 {
+                control.break_at_current();
+            }
+        };
+        let outcome = options.for_each_with_control(pairs(), body);
+        assert_eq!(outcome.lowest_break(), Some(700));
+    });
+}
+
+#[test]
+fn the_options_of_a_loop_are_those_of_the_query_that_it_runs_over() {
+    on_each_runtime(|runtime| {
+        let caller = thread::current().id();
+        let alone = Options::new().runtime(runtime).degree_of_parallelism(1);
+        let even = (0..2_000_u32).into_par_query().filter(|n| {
+            assert_eq!(thread::current().id(), caller);
+            busy_micros(1);
+            n % 2 == 0
+        });
+        let seen = Mutex::new(Vec::new());
+        alone
+            .unwrap()
+            .for_each(even, |n| seen.lock().unwrap().push(n));
+        let even = (0..2_000_u32).step_by(2);
+        assert!(seen.into_inner().unwrap().into_iter().eq(even));
+    });
+}
+
+#[test]
+fn what_a_loop_leaves_of_a_query_is_dropped() {
+    on_each_runtime(|runtime| {
+        for is_kept in [true, false] {
+            let thing = Arc::new(());
+            let things = vec![Arc::clone(&thing); 2_000].into_par_query();
+            let options = Options::new().runtime(runtime);
+            let stop = |_: Arc<()>, control: &Control<'_>| control.stop();
+            let outcome = match is_kept {
+                true => options.for_each_with_control(things.map(|thing| thing), stop),
+                false => options.for_each_with_control(things.filter(|_| true), stop),
+            };
+            assert!(outcome.is_stopped());
+            assert_eq!(Arc::strong_count(&thing), 1);
+        }
+    });
 }
 
 #[test]
@@ -120,7 +173,7 @@ fn an_iterator_gives_each_item_once_whatever_its_size_hint() {
         for n in [0, 1, 7, 1_024, 1_025, 4_000] {
             for hint in [(0, None), (0, Some(usize::MAX)), (n, Some(n))] {
                 let ran = counters(n);
-                options()
+                Options::new()
                     .runtime(runtime)
                     .for_each(from_iter(Hinting(0..n, hint)), |i| {
                         ran[i].fetch_add(1, Ordering::SeqCst);
@@ -137,7 +190,7 @@ fn an_unbuffered_item_may_wait_for_the_next_one() {
         for round in 0..20 {
             let board = Board::new(40);
             let source = from_iter(0..40).unbuffered();
-            options().runtime(runtime).for_each(source, |i| {
+            Options::new().runtime(runtime).for_each(source, |i| {
                 busy_micros(round % 2 * 20);
                 if i % 2 == 0 {
                     board.wait_for(i + 1);
@@ -160,7 +213,7 @@ fn unbuffered_items_may_wait_in_a_chain_and_in_every_kind_of_loop() {
             board.happens(i);
             i
         };
-        let options = options().runtime(runtime);
+        let options = Options::new().runtime(runtime);
         let source = || from_iter(0..6).unbuffered();
         options.for_each(source(), |i| assert_eq!(wait_for_next(&board, i), i));
         let board = Board::new(6);
@@ -186,7 +239,7 @@ fn an_unbuffered_source_is_never_pulled_ahead_of_its_runners() {
                 let ahead = pulled - ran.load(Ordering::SeqCst);
                 ahead_max.fetch_max(ahead, Ordering::SeqCst);
             });
-            let options = options()
+            let options = Options::new()
                 .runtime(runtime)
                 .degree_of_parallelism(degree)
                 .unwrap();
@@ -219,7 +272,7 @@ fn an_iterator_may_wait_for_a_task_though_no_thread_can_be_added() {
                 busy_micros(20);
                 n
             };
-            let numbers = options().runtime(runtime).map(source, body);
+            let numbers = Options::new().runtime(runtime).map(source, body);
             assert!(numbers.into_iter().eq(0..2_000));
         }
     });
@@ -229,7 +282,7 @@ fn an_iterator_may_wait_for_a_task_though_no_thread_can_be_added() {
 fn threads_do_not_gather_at_an_iterator_that_waits() {
     on_runtime(2, |runtime| {
         let source = from_iter(waiting(2_000)).unbuffered();
-        options()
+        Options::new()
             .runtime(runtime)
             .for_each(source, |_| busy_micros(20));
         let threads = runtime.threads();
@@ -282,7 +335,7 @@ const NOWHERE: u32 = u32::MAX;
 fn iterators_are_dropped_once_before_the_loop_returns() {
     on_each_runtime(|runtime| {
         for micros in [0, 2] {
-            let options = options().runtime(runtime);
+            let options = Options::new().runtime(runtime);
             let body = |_| busy_micros(micros);
             let none: [&str; 0] = [];
             assert_eq!(
@@ -296,18 +349,23 @@ fn iterators_are_dropped_once_before_the_loop_returns() {
                 none
             );
             assert_eq!(
-                is_dropped(NOWHERE, |i| query::from_iter(i).runtime(runtime).max()),
+                is_dropped(NOWHERE, |i| from_iter(i)
+                    .into_par_query()
+                    .runtime(runtime)
+                    .max()),
                 none
             );
             let sum = |i| {
-                query::from_iter(i)
+                from_iter(i)
+                    .into_par_query()
                     .runtime(runtime)
                     .deterministic()
                     .sum::<u32>()
             };
             assert_eq!(is_dropped(NOWHERE, sum), none);
             let found = |i| {
-                query::from_iter(i)
+                from_iter(i)
+                    .into_par_query()
                     .runtime(runtime)
                     .find_any(|&i| i == 2_500)
             };
@@ -338,7 +396,7 @@ fn iterators_are_dropped_once_before_the_loop_returns() {
 fn iterators_are_dropped_once_when_bodies_panic() {
     on_each_runtime(|runtime| {
         for at in [2_999, 2_998, 2_000, 0] {
-            let options = options().runtime(runtime);
+            let options = Options::new().runtime(runtime);
             let body = |i| {
                 busy_micros(1);
                 if i == at {
@@ -363,7 +421,7 @@ fn iterators_are_dropped_once_when_bodies_panic() {
 fn a_panic_of_the_iterator_is_one_panic_of_the_loop() {
     on_each_runtime(|runtime| {
         for at in [3_000, 2_999, 2_500, 1] {
-            let options = options().runtime(runtime);
+            let options = Options::new().runtime(runtime);
             let (ran, seen) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
             let body = |i| {
                 busy_micros(1);
@@ -381,7 +439,8 @@ fn a_panic_of_the_iterator_is_one_panic_of_the_loop() {
                 ["iterator"]
             );
             let sum = |i| {
-                query::from_iter(i)
+                from_iter(i)
+                    .into_par_query()
                     .runtime(runtime)
                     .deterministic()
                     .sum::<u32>()
@@ -402,7 +461,7 @@ fn what_can_be_sent_can_be_shared_out_even_if_it_cannot_be_shared() {
             .unwrap_or(0)
     }
     on_each_runtime(|runtime| {
-        let options = options().runtime(runtime);
+        let options = Options::new().runtime(runtime);
         // A `Cell` can be sent but not shared: by value and by mutable reference it will do.
         let cells: Vec<_> = (0..100).map(std::cell::Cell::new).collect();
         let sum = options.map_reduce(cells.clone(), |cell| cell.get(), |a, b| a + b);

@@ -44,7 +44,7 @@ pub(crate) fn of_threads(threads: usize) -> Runtime {
 
 /// A loop that goes on until `stop` says so, and never yields by itself.
 pub(crate) fn loop_until(stop: &AtomicBool, body: impl Fn() + Sync) {
-    parallel::options().for_each_with_control(0..u64::MAX, |_, control| {
+    parallel::Options::new().for_each_with_control(0..u64::MAX, |_, control| {
         body();
         if stop.load(Ordering::SeqCst) && !control.should_exit() {
             control.stop();

@@ -1,13 +1,11 @@
 //! What every public type can do: be sent, be shared, be printed. Checked by the compiler.
 
-use manyhands::cancel::UntilCancelled;
 use manyhands::cancel::{Cancelled, Registration, Token, TokenSource};
 use manyhands::channel::{self, broadcast, watch};
 use manyhands::diagnostics::Metrics;
 use manyhands::parallel::{
-    AsyncLoop, AsyncResults, Cancellable, ConcurrencyError, Control, Failure, Failures, FromIter,
-    LocalOptions, LoopHandle, Options, Outcome, Spawned, SpawnedLoop, SpawnedLoopHandle,
-    Uncancellable, options,
+    AsyncLoop, AsyncResults, ConcurrencyError, Control, Failure, Failures, FromIter, LocalOptions,
+    LoopHandle, Options, Outcome, Spawned, SpawnedLoop, SpawnedLoopHandle,
 };
 use manyhands::query::{IntoParQuery, Query};
 use manyhands::simulation::{Deadlock, Simulation};
@@ -65,7 +63,6 @@ const _: () = {
     is_sent::<WhenAll<JoinHandle<Cell<u8>>>>();
     is_sent::<WhenAny<Cell<u8>>>();
     is_sent::<WhenEach<Cell<u8>>>();
-    is_sent::<UntilCancelled>();
     is_sent::<TokenSource>();
     is_sent::<Token>();
     is_sent::<Registration>();
@@ -78,7 +75,7 @@ const _: () = {
     is_sent::<Simulation>();
     is_sent::<Deadlock>();
     is_sent::<Options<'_>>();
-    is_sent::<Options<'_, Cancellable<'_>>>();
+    is_sent::<Options<'_, &Token>>();
     is_sent::<LocalOptions<Options<'_>, Init, Finish>>();
     is_sent::<Outcome>();
     is_sent::<Failures<u8>>();
@@ -113,7 +110,6 @@ const _: () = {
     is_shared::<TaskScope<'_, '_>>();
     is_shared::<TryTaskScope<'_, '_, Cell<u8>>>();
     is_shared::<WhenEach<Cell<u8>>>();
-    is_shared::<UntilCancelled>();
     is_shared::<TokenSource>();
     is_shared::<Token>();
     is_shared::<Registration>();
@@ -126,7 +122,7 @@ const _: () = {
     is_shared::<Simulation>();
     is_shared::<Deadlock>();
     is_shared::<Options<'_>>();
-    is_shared::<Options<'_, Cancellable<'_>>>();
+    is_shared::<Options<'_, &Token>>();
     is_shared::<LocalOptions<Options<'_>, Init, Finish>>();
     is_shared::<Outcome>();
     is_shared::<Scope<'_>>();
@@ -168,7 +164,7 @@ const _: () = {
     is_printed::<Simulation>();
     is_printed::<Deadlock>();
     is_printed::<Options<'_>>();
-    is_printed::<Options<'_, Cancellable<'_>>>();
+    is_printed::<Options<'_, &Token>>();
     is_printed::<LocalOptions<Options<'_>, Init, Finish>>();
     is_printed::<Control<'_>>();
     is_printed::<Outcome>();
@@ -181,13 +177,13 @@ const _: () = {
     is_printed::<SpawnedLoop<Unprintable>>();
     is_printed::<SpawnedLoopHandle>();
     is_printed::<ConcurrencyError>();
-    is_printed::<Uncancellable>();
-    is_printed::<Cancellable<'_>>();
+    is_printed::<()>();
+    is_printed::<&Token>();
 };
 
 const _: () = {
     is_copied::<Options<'_>>();
-    is_copied::<Options<'_, Cancellable<'_>>>();
+    is_copied::<Options<'_, &Token>>();
     is_copied::<Outcome>();
     is_copied::<Metrics>();
     is_copied::<Elapsed>();
@@ -272,8 +268,11 @@ fn what_is_printed_is_not_empty() {
                 .thread_name(|_| String::new())
                 .on_thread_stop(|_| ())
         ),
-        format!("{:?}", options()),
-        format!("{:?}", options().runtime(&runtime).cancellation(&token)),
+        format!("{:?}", Options::new()),
+        format!(
+            "{:?}",
+            Options::new().runtime(&runtime).cancellation(&token)
+        ),
         format!("{:?}", manyhands::parallel::from_iter([1, 2])),
     ];
     assert!(printed.iter().all(|text| !text.is_empty()));
@@ -284,7 +283,7 @@ fn what_is_printed_is_not_empty() {
 fn options_can_be_kept_and_used_again() {
     let runtime = Runtime::builder().workers(2).build().unwrap();
     let token = Token::never();
-    let base = options()
+    let base = Options::new()
         .runtime(&runtime)
         .degree_of_parallelism(2)
         .unwrap();
@@ -296,6 +295,7 @@ fn options_can_be_kept_and_used_again() {
 }
 
 /// Futures that have no name; that they are `Unpin` is part of the functions' types.
+const _: fn(&Token) = |token| can_be_sent(&token.cancelled());
 const _: fn(&channel::Sender<Cell<u8>>, &channel::Receiver<Cell<u8>>) = |sender, receiver| {
     let (mut sent, mut received) = (VecDeque::new(), Vec::new());
     can_be_sent(&sender.send(Cell::new(1)));
@@ -306,6 +306,7 @@ const _: fn(&channel::Sender<Cell<u8>>, &channel::Receiver<Cell<u8>>) = |sender,
     can_be_sent(&receiver.recv_many(&mut received, 1));
     can_be_sent(&receiver.wait_drained());
     can_be_sent(&receiver.iter());
+    can_be_sent(&receiver.stream());
 };
 const _: fn(&mut broadcast::Receiver<u8>, &mut watch::Receiver<u8>) = |broadcast, watch| {
     can_be_sent(&broadcast.recv());
@@ -337,7 +338,6 @@ const _: () = {
     is_shared::<channel::WeakSender<Cell<u8>>>();
     is_cloned::<channel::WeakSender<Cell<u8>>>();
     is_printed::<channel::WeakSender<Cell<u8>>>();
-    is_unpinned::<channel::RecvStream<PhantomPinned>>();
     is_error::<channel::SendError<u8>>();
     is_error::<channel::TrySendError<u8>>();
     is_error::<channel::RecvError>();

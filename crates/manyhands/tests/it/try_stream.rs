@@ -15,9 +15,7 @@ fn simulate<F: Future>(seed: u64, future: F) -> F::Output {
 }
 
 fn at_once(count: usize) -> AsyncOptions<'static> {
-    parallel::async_options()
-        .degree_of_parallelism(count)
-        .unwrap()
+    AsyncOptions::new().degree_of_parallelism(count).unwrap()
 }
 
 async fn slow(i: usize) -> usize {
@@ -145,7 +143,7 @@ fn a_cancellation_ends_a_stream_of_bodies_that_fail() {
     let source = TokenSource::new();
     let token = source.token();
     simulate(1, async {
-        let options = parallel::async_options().cancellation(&token);
+        let options = AsyncOptions::new().cancellation(&token);
         let mut results = options.try_stream_async(0..50, |n| async move {
             time::sleep(Duration::from_millis(10 * n)).await;
             if n < 20 { Ok(n) } else { Err(n) }

@@ -6,7 +6,7 @@
 
 use crate::support::{blow, of_threads, on, on_runtime, receive, wait_until, within};
 use manyhands::cancel::TokenSource;
-use manyhands::parallel::{self, from_iter, options};
+use manyhands::parallel::{self, Options, from_iter};
 use manyhands::query::prelude::*;
 use manyhands::{Runtime, channel, join, scope, task, time};
 use std::cell::Cell;
@@ -162,7 +162,7 @@ fn forks_and_closures_of_scopes_wait_where_they_run() {
 fn bodies_of_loops_wait_and_so_do_the_begin_and_the_end_of_their_states() {
     on_a_worker(|| {
         parallel::for_each(0..8, |_| wait_for_a_task());
-        let local = options().local(wait_for_a_task, |()| wait_for_a_task());
+        let local = Options::new().local(wait_for_a_task, |()| wait_for_a_task());
         local.for_each(0..8, |_, _, ()| wait_for_a_task());
         local.for_each(from_iter(0..8), |_, _, ()| wait_for_a_task());
         let sum = parallel::map_reduce(
@@ -197,7 +197,7 @@ fn an_iterator_waits_for_its_next_item_and_its_items_when_they_are_dropped() {
         receive(&is_dropped);
         // Items that are left.
         let items: Vec<_> = (0..8).map(|_| OnDrop(wait_for_a_task)).collect();
-        options().for_each_with_control(items, |_, control| control.stop());
+        Options::new().for_each_with_control(items, |_, control| control.stop());
     });
 }
 
@@ -205,8 +205,8 @@ fn an_iterator_waits_for_its_next_item_and_its_items_when_they_are_dropped() {
 fn comparisons_and_hashes_wait_in_sorts_and_queries() {
     on_a_worker(|| {
         let mut sorted = keys();
-        parallel::sort(&mut sorted);
-        parallel::sort_unstable_by_key(&mut sorted, |key| *key);
+        sorted.par_sort();
+        sorted.par_sort_unstable_by_key(|key| *key);
         assert!(sorted.iter().map(|key| key.0).eq(0..12));
         let ordered = keys().into_par_query().order_by(|key| *key).to_vec();
         assert!(ordered.iter().map(|key| key.0).eq(0..12));
@@ -239,7 +239,7 @@ fn callbacks_of_a_cancellation_wait() {
 #[test]
 fn the_closures_of_channels_wait_for_what_does_not_use_them() {
     on_a_worker(|| {
-        let (sender, receiver) = channel::options().prioritized();
+        let (sender, receiver) = channel::ChannelOptions::new().prioritized();
         keys()
             .into_iter()
             .for_each(|key| sender.send_blocking(key).unwrap());
@@ -383,7 +383,7 @@ fn with_leaving(work: impl FnOnce(&Leaving<'_>) + Send + 'static) {
 #[test]
 fn the_end_of_a_state_waits_when_its_helper_leaves_a_loop_over_positions() {
     with_leaving(|leaving| {
-        let local = options().local(|| (), |()| leaving.end());
+        let local = Options::new().local(|| (), |()| leaving.end());
         local.for_each(0..u64::MAX, |_, control, ()| {
             leaving.body();
             if leaving.has_left() && !control.should_exit() {
@@ -396,7 +396,7 @@ fn the_end_of_a_state_waits_when_its_helper_leaves_a_loop_over_positions() {
 #[test]
 fn the_end_of_a_state_waits_when_its_helper_leaves_a_loop_over_an_iterator() {
     with_leaving(|leaving| {
-        let local = options().local(|| (), |()| leaving.end());
+        let local = Options::new().local(|| (), |()| leaving.end());
         local.for_each(from_iter(0..u64::MAX), |_, control, ()| {
             leaving.body();
             if leaving.has_left() && !control.should_exit() {
@@ -409,7 +409,7 @@ fn the_end_of_a_state_waits_when_its_helper_leaves_a_loop_over_an_iterator() {
 #[test]
 fn the_drop_of_a_state_waits_when_its_helper_leaves_a_loop() {
     with_leaving(|leaving| {
-        let local = options().local(|| OnDrop(|| leaving.end()), drop);
+        let local = Options::new().local(|| OnDrop(|| leaving.end()), drop);
         local.for_each(0..u64::MAX, |_, control, _| {
             leaving.body();
             if leaving.has_left() && !control.should_exit() {

@@ -1,7 +1,7 @@
 //! Which runtime a call uses.
 
 use crate::support::{attempt_until, busy_micros, on, receive};
-use manyhands::parallel::{async_options, options};
+use manyhands::parallel::{AsyncOptions, Options};
 use manyhands::{Runtime, channel, join, parallel, scope, task};
 use std::collections::BTreeSet;
 use std::mem::ManuallyDrop;
@@ -47,7 +47,7 @@ fn check_takes_part(name: &str, other: &str, work: impl Fn(&(dyn Fn() + Sync))) 
 fn the_runtime_option_is_used_inside_another_runtime() {
     on(named("first", 2), |first| {
         let second = named("second", 2);
-        let options = options().runtime(&second);
+        let options = Options::new().runtime(&second);
         let check_all = || {
             check_takes_part("second", "first", |body| {
                 options.for_each(0..200, |_| body());
@@ -95,7 +95,7 @@ fn the_source_of_an_async_loop_is_read_where_the_loop_is_polled() {
     on(named("chosen", 2), |chosen| {
         let reader = thread::current().id();
         let items = (0..200).inspect(move |_| assert_eq!(thread::current().id(), reader));
-        let looping = async_options().runtime(chosen);
+        let looping = AsyncOptions::new().runtime(chosen);
         task::block_on(looping.for_each_async(items, |_| task::yield_now()));
     });
 }
@@ -158,7 +158,7 @@ fn tasks_go_to_the_current_runtime() {
             {
                 let _entered = second.enter();
                 assert!(where_tasks_run().starts_with("second-"));
-                options().runtime(first).for_each(0..1, |_| {
+                Options::new().runtime(first).for_each(0..1, |_| {
                     assert!(where_tasks_run().starts_with("first-"));
                 });
                 assert!(where_tasks_run().starts_with("second-"));

@@ -5,7 +5,8 @@
 mod setting;
 
 use crate::setting::{Setting, any_setting};
-use manyhands::query::{self, prelude::*};
+use manyhands::parallel;
+use manyhands::query::prelude::*;
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, proptest};
 use proptest::test_runner::FileFailurePersistence;
@@ -239,7 +240,7 @@ macro_rules! apply {
             .then_by(given::key)
     };
     (sequential, $query:expr) => {
-        query::from_iter($query.sequential())
+        parallel::from_iter($query.sequential()).into_par_query()
     };
 }
 

@@ -2,7 +2,6 @@
 //! comparisons that they take on other data. Counted, not timed.
 
 use crate::support::{few_settings, within_limit};
-use manyhands::parallel::{self, Uncancellable};
 use manyhands::query::prelude::*;
 use manyhands::{Runtime, parallel::Options};
 use std::cmp::Ordering as Order;
@@ -71,8 +70,8 @@ impl Adversary {
 static POOL: LazyLock<Runtime> =
     LazyLock::new(|| Runtime::builder().workers(2).build().expect("starts"));
 
-fn options() -> Options<'static, Uncancellable> {
-    parallel::options()
+fn options() -> Options<'static> {
+    Options::new()
         .runtime(&POOL)
         .degree_of_parallelism(2)
         .expect("at least 1")

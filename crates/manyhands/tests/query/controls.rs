@@ -2,7 +2,7 @@
 
 use crate::setting::Setting;
 use crate::support::{settings, wait_until, within_limit};
-use manyhands::query::{self, ExecutionMode, Merge, prelude::*};
+use manyhands::query::{ExecutionMode, Merge, prelude::*};
 use manyhands::{Runtime, cancel, parallel, task};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
@@ -30,12 +30,12 @@ fn of_two_settings_the_later_one_holds() {
             .degree_of_parallelism(1)
             .unwrap()
             .explain()
-            .is_sequential()
+            .starts_with("sequential")
     );
     let mode = query()
         .execution_mode(ExecutionMode::Sequential)
         .execution_mode(ExecutionMode::Parallel);
-    assert!(!mode.explain().is_sequential());
+    assert!(!mode.explain().starts_with("sequential"));
 }
 
 #[test]
@@ -45,8 +45,18 @@ fn the_settings_of_an_operand_give_way_to_those_of_the_query() {
         let query = (0..1000).into_par_query();
         query.execution_mode(ExecutionMode::Parallel)
     };
-    assert!(!parallel().union(alone()).explain().is_sequential());
-    assert!(alone().union(parallel()).explain().is_sequential());
+    assert!(
+        !parallel()
+            .union(alone())
+            .explain()
+            .starts_with("sequential")
+    );
+    assert!(
+        alone()
+            .union(parallel())
+            .explain()
+            .starts_with("sequential")
+    );
 }
 
 #[test]
@@ -101,7 +111,7 @@ fn bodies_of_a_parallel_query_may_wait_for_one_another() {
             match source {
                 "positions" => numbers().for_each(meet),
                 "iterator" => {
-                    let query = query::from_iter(0..4).runtime(&runtime);
+                    let query = parallel::from_iter(0..4).into_par_query().runtime(&runtime);
                     query.execution_mode(ExecutionMode::Parallel).for_each(meet);
                 }
                 _ => {
@@ -205,7 +215,9 @@ fn a_query_in_a_query_in_a_loop_in_a_full_pool() {
 /// `AsOrdered` (dotnet/docfx #6989), `Zip` of 32 partitions, and the sorts and groups.
 fn with_every_breaker(n: usize) -> usize {
     let numbers = || {
-        let query = query::from_iter(0..n).execution_mode(ExecutionMode::Parallel);
+        let query = parallel::from_iter(0..n)
+            .into_par_query()
+            .execution_mode(ExecutionMode::Parallel);
         query.degree_of_parallelism(32).expect("at least 1")
     };
     let even = || numbers().filter(|n| n % 2 == 0);
@@ -275,16 +287,14 @@ fn explanations_say_where_items_are_gathered() {
         .map(|n| n + 1)
         .enumerate()
         .rev()
-        .explain()
-        .to_string();
+        .explain();
     assert!(!free.contains("gathered"), "{free}");
     let gathers = numbers
         .par_query()
         .filter(|n| **n > 1)
         .rev()
         .chain(&numbers)
-        .explain()
-        .to_string();
+        .explain();
     assert!(
         gathers.ends_with("items, filter; gathered; rev, chain (items)"),
         "{gathers}"

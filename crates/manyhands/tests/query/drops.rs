@@ -4,7 +4,8 @@
 use crate::setting::Setting;
 use crate::support::{Counted, Ledger, blow, few_settings, panics, wait_until, within_limit};
 use manyhands::cancel::{Token, TokenSource};
-use manyhands::query::{self, Query, prelude::*};
+use manyhands::parallel;
+use manyhands::query::{Query, prelude::*};
 use std::sync::Arc;
 
 /// Called with each item once.
@@ -54,7 +55,7 @@ fn shaping() -> impl Iterator<Item = (&'static str, Chain)> {
         "map_while": |q| q.map_while(|item| (item.number < 4).then_some(item)).to_vec();
         "inclusive_scan": |q| q.map(|item| item.number).inclusive_scan(|a, b| a + b).to_vec();
         "exclusive_scan": |q| q.map(|item| item.number).exclusive_scan(0, |a, b| a + b).to_vec();
-        "sequential": |q| query::from_iter(q.sequential()).collect::<Result<Vec<_>, _>>();
+        "sequential": |q| parallel::from_iter(q.sequential()).into_par_query().collect::<Result<Vec<_>, _>>();
     };
     shaping.into_iter()
 }
@@ -343,7 +344,7 @@ fn an_iterator_that_panics_ends_the_query_and_is_dropped() {
                 blow()
             }
         });
-        let query: Query<'_, _> = setting.set(query::from_iter(blowing));
+        let query: Query<'_, _> = setting.set(parallel::from_iter(blowing).into_par_query());
         assert!(panics(|| drop(query.to_vec())));
         ledger.assert_settled("the iterator's items");
     }

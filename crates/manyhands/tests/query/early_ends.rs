@@ -5,7 +5,7 @@ use crate::setting::Setting;
 use crate::support::{few_settings, settings, wait_until, within_limit};
 use futures::StreamExt as _;
 use manyhands::query::{self, ExecutionMode, Merge, Query, prelude::*};
-use manyhands::{Runtime, cancel, task};
+use manyhands::{Runtime, cancel, parallel, task};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -27,7 +27,7 @@ impl Iterator for Endless {
 }
 
 fn endless(setting: Setting) -> Query<'static, impl query::Pipeline<Item = u64>> {
-    setting.set(query::from_iter(Endless(0)))
+    setting.set(parallel::from_iter(Endless(0)).into_par_query())
 }
 
 /// All operators and terminals that end early, over an endless query of ascending numbers.
@@ -160,7 +160,7 @@ fn endless_sources_end_early_behind_others() {
     within_limit(|| {
         for setting in few_settings() {
             let source = || endless(setting);
-            let three = || setting.set(query::from_iter([0, 0, 0]));
+            let three = || setting.set(parallel::from_iter([0, 0, 0]).into_par_query());
             stops!("chain", three().chain(source()));
             ends_early!(
                 "chain and filter",
@@ -170,7 +170,7 @@ fn endless_sources_end_early_behind_others() {
                 "chain of a slice",
                 setting.set([0, 0, 0].into_par_query()).chain(source())
             );
-            let none = || setting.set(query::from_iter(Vec::new()));
+            let none = || setting.set(parallel::from_iter(Vec::new()).into_par_query());
             stops!("chain of nothing", none().chain(source()));
             stops!(
                 "default of nothing",
@@ -224,8 +224,10 @@ fn what_follows_an_iterator_is_taken_from_its_beginning_and_no_further() {
         for setting in settings() {
             for left in [0, 1, 2, 3, 8, 9, 10, 14, 33, 60_u32] {
                 for more in [1, 2, 9, 50_u32] {
-                    let numbers = setting.set(query::from_iter(0..u64::from(left)));
-                    let both = numbers.chain(query::from_iter(Endless(left.into())));
+                    let numbers =
+                        setting.set(parallel::from_iter(0..u64::from(left)).into_par_query());
+                    let both =
+                        numbers.chain(parallel::from_iter(Endless(left.into())).into_par_query());
                     let count = left + more;
                     let firsts = both.filter(|_| true).take(count as usize);
                     assert!(
@@ -255,7 +257,10 @@ fn a_lone_runner_reads_nothing_beyond_the_last_item_needed() {
             for most in [1, 2, 3, 10, 100_usize] {
                 let read = AtomicUsize::new(0);
                 let source = std::iter::repeat_with(|| read.fetch_add(1, Ordering::Relaxed));
-                let query = query::from_iter(source).degree_of_parallelism(1).unwrap();
+                let query = parallel::from_iter(source)
+                    .into_par_query()
+                    .degree_of_parallelism(1)
+                    .unwrap();
                 let query = query.execution_mode(mode).filter(|n| n % 2 == 0);
                 assert_eq!(query.take(most).count(), most);
                 assert_eq!(read.into_inner(), 2 * most - 1);

@@ -1,8 +1,8 @@
 //! Endless sources, sources with less than one item for an operator, and sources with more items than can be counted.
 
 use crate::support::{few_settings, panics, settings, wait_until, within_limit};
-use manyhands::Runtime;
-use manyhands::query::{self, ExecutionMode, Merge, Pipeline, Query, prelude::*};
+use manyhands::query::{ExecutionMode, Merge, Pipeline, Query, prelude::*};
+use manyhands::{Runtime, parallel};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -11,7 +11,7 @@ use std::thread;
 fn of_an_endless_source_no_more_is_read_than_is_needed() {
     within_limit(|| {
         for setting in settings() {
-            let numbers = || setting.set(query::from_iter(0_u64..));
+            let numbers = || setting.set(parallel::from_iter(0_u64..).into_par_query());
             assert_eq!(numbers().position(|n| n == 999), Some(999), "{setting:?}");
             let sifted = numbers().flat_map(|n| (0..n % 3).map(move |_| n));
             assert_eq!(sifted.position(|n| n > 100), Some(100), "{setting:?}");
@@ -86,8 +86,8 @@ fn an_iteration_ends_when_no_more_may_be_taken() {
 fn a_slice_shorter_than_a_window_has_none() {
     let (three, two) = ([1, 2, 3], [8, 9]);
     for setting in few_settings() {
-        let windows = |size| setting.set(three.par_query()).windows(size);
-        let none = || two.par_query().windows(3);
+        let windows = |size| setting.set(three.par_windows(size));
+        let none = || two.par_windows(3);
         for size in [4, 5, usize::MAX] {
             assert_eq!(windows(size).count(), 0);
             assert_eq!(windows(size).rev().to_vec(), [[0; 0]; 0]);
@@ -97,8 +97,8 @@ fn a_slice_shorter_than_a_window_has_none() {
         assert_eq!(windows(2).chain(none()).to_vec(), [[1, 2], [2, 3]]);
         assert_eq!(windows(2).chain(none()).rev().to_vec(), [[2, 3], [1, 2]]);
     }
-    let most = vec![(); usize::MAX];
-    assert_eq!(most.par_query().windows(usize::MAX).count(), 1);
+    let most = [(); usize::MAX];
+    assert_eq!(most.par_windows(usize::MAX).count(), 1);
 }
 
 const MOST: usize = usize::MAX;
@@ -283,5 +283,5 @@ fn sizes_of_zero_are_refused() {
     let three = [1, 2, 3];
     assert!(panics(|| drop(three.par_query().chunks(0))));
     assert!(panics(|| drop(three.par_query().step_by(0))));
-    assert!(panics(|| drop(three.par_query().windows(0))));
+    assert!(panics(|| drop(three.par_windows(0))));
 }

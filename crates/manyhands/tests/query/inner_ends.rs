@@ -3,8 +3,8 @@
 
 use crate::setting::Setting;
 use crate::support::{blow, few_settings, panics, wait_until, within_limit};
-use manyhands::query::{self, prelude::*};
-use manyhands::{Runtime, cancel};
+use manyhands::query::prelude::*;
+use manyhands::{Runtime, cancel, parallel};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -61,7 +61,7 @@ macro_rules! each_source {
         }
         {
             begun.store(0, Ordering::SeqCst);
-            let numbers = setting.set(query::from_iter(0..4));
+            let numbers = setting.set(parallel::from_iter(0..4).into_par_query());
             let $query = numbers.map(inner).flatten();
             $check
         }

@@ -398,7 +398,7 @@ fn an_operator_that_needs_all_items_is_explained() {
         .group_by(|n| *n)
         .degree_of_parallelism(1)
         .unwrap();
-    let explanation = query.explain().to_string();
+    let explanation = query.explain();
     assert!(
         explanation.ends_with("filter; gathered; group_by"),
         "{explanation}"

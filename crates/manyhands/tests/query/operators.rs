@@ -1,7 +1,8 @@
 //! Every operator against its sequential twin, on generated inputs.
 
 use crate::setting::{Setting, any_setting};
-use manyhands::query::{self, prelude::*};
+use manyhands::parallel;
+use manyhands::query::prelude::*;
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any, proptest};
 use proptest::test_runner::FileFailurePersistence;
@@ -34,7 +35,7 @@ macro_rules! same {
         };
         assert_eq!(found, expected, "after a filter, {setting:?}");
         let found = {
-            let $query = setting.set(query::from_iter(items.clone()));
+            let $query = setting.set(parallel::from_iter(items.clone()).into_par_query());
             $parallel
         };
         assert_eq!(found, expected, "from an iterator, {setting:?}");
@@ -69,13 +70,13 @@ proptest! {
         same!(setting, items, |q| q.chunks(count + 1).to_vec(), |t| t.collect::<Items>().chunks(count + 1).map(<[i32]>::to_vec).collect::<Vec<_>>());
         same!(setting, items, |q| q.chain(0..5).to_vec(), |t| t.chain(0..5).collect::<Items>());
         let twin: Vec<&[i32]> = items.windows(count + 1).collect();
-        assert_eq!(setting.set(items.par_query()).windows(count + 1).to_vec(), twin);
+        assert_eq!(setting.set(items.par_windows(count + 1)).to_vec(), twin);
     }
 
     #[test]
     fn zip_has_the_shorter_length_and_right_pairs(items in vec(any::<i32>(), 0..150), other in vec(any::<u8>(), 0..150), setting in any_setting()) {
         same!(setting, items, |q| q.zip(other.par_query()).to_vec(), |t| t.zip(&other).collect::<Vec<_>>());
-        same!(setting, items, |q| q.zip(query::from_iter(&other).filter(|n| **n > 7)).to_vec(), |t| t.zip(other.iter().filter(|n| **n > 7)).collect::<Vec<_>>());
+        same!(setting, items, |q| q.zip(parallel::from_iter(&other).into_par_query().filter(|n| **n > 7)).to_vec(), |t| t.zip(other.iter().filter(|n| **n > 7)).collect::<Vec<_>>());
     }
 
     #[test]

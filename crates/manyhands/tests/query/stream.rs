@@ -2,8 +2,8 @@
 
 use crate::support::{Ledger, blow, few_settings, panics, wait_until, within_limit};
 use futures::StreamExt as _;
-use manyhands::query::{self, ExecutionMode, Merge, prelude::*};
-use manyhands::{Runtime, cancel, task};
+use manyhands::query::{ExecutionMode, Merge, prelude::*};
+use manyhands::{Runtime, cancel, parallel, task};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -41,7 +41,9 @@ fn a_source_may_wait_for_what_an_unbuffered_query_gives() {
             let crawl = || {
                 let (found, pages) = mpsc::channel();
                 found.send(0).unwrap();
-                let query = query::from_iter(pages).runtime(setting.runtime());
+                let query = parallel::from_iter(pages)
+                    .into_par_query()
+                    .runtime(setting.runtime());
                 let query = query.execution_mode(ExecutionMode::Parallel);
                 let query = query.merge(Merge::NotBuffered);
                 (query, Some(found))
@@ -80,7 +82,8 @@ fn a_source_is_not_read_after_a_panic() {
         let source = (0..LEN).inspect(|_| {
             read.fetch_add(1, Ordering::Relaxed);
         });
-        let mut items = query::from_iter(source)
+        let mut items = parallel::from_iter(source)
+            .into_par_query()
             .map(|n| if n == 100 { blow() } else { n })
             .into_iter();
         assert!(panics(|| while items.next().is_some() {}));
@@ -358,7 +361,10 @@ fn sequential_and_parallel_switch_in_mid_chain() {
                 *sum += n;
                 Some(*sum)
             });
-        let found = query::from_iter(sums).map(|sum| sum * 2).to_vec();
+        let found = parallel::from_iter(sums)
+            .into_par_query()
+            .map(|sum| sum * 2)
+            .to_vec();
         let twin = (0..5000).filter(|n| n % 2 == 0).scan(0, |sum, n| {
             *sum += n;
             Some(*sum)

@@ -1,8 +1,8 @@
 //! The results of queries: collections, single values, failures; empty inputs and the limits of types.
 
 use crate::support::{blow, few_settings, settings, wait_until, within_limit};
-use manyhands::query::{self, ExecutionMode, Partitioned, SingleError, prelude::*};
-use manyhands::{Runtime, cancel, channel};
+use manyhands::query::{ExecutionMode, Partitioned, SingleError, prelude::*};
+use manyhands::{Runtime, cancel, channel, parallel};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -73,7 +73,9 @@ fn a_fold_over_an_iterator_keeps_few_accumulators_however_many_items_it_has() {
                     thread::yield_now();
                 }
             };
-            let items = query::from_iter(0..begun.len()).runtime(setting.runtime());
+            let items = parallel::from_iter(0..begun.len())
+                .into_par_query()
+                .runtime(setting.runtime());
             let items = items.degree_of_parallelism(setting.degree).unwrap();
             let items = items.execution_mode(ExecutionMode::Parallel);
             let sum = items.fold(
@@ -94,7 +96,8 @@ fn a_fold_over_an_iterator_keeps_few_accumulators_however_many_items_it_has() {
 #[test]
 fn a_deterministic_fold_over_an_iterator_keeps_few_accumulators() {
     let accumulators = HighWater::default();
-    let items = query::from_iter(0..100_000_u64)
+    let items = parallel::from_iter(0..100_000_u64)
+        .into_par_query()
         .degree_of_parallelism(1)
         .unwrap();
     let sum = items.deterministic().fold(
@@ -153,7 +156,8 @@ fn a_search_without_a_match_visits_every_item_once() {
 #[test]
 fn single_stops_at_the_second_item() {
     let visited = AtomicUsize::new(0);
-    let single = query::from_iter(0..)
+    let single = parallel::from_iter(0..)
+        .into_par_query()
         .inspect(|_| {
             visited.fetch_add(1, Ordering::SeqCst);
         })
@@ -477,7 +481,7 @@ impl Partitioned for Triangle {
 fn a_source_of_ones_own_is_cut_anywhere() {
     for setting in settings() {
         let found = setting
-            .set(query::from_partitioned(Triangle(30)))
+            .set(Triangle(30).into_par_query())
             .enumerate()
             .to_vec();
         let twin = (0..30).flat_map(|n| std::iter::repeat_n(n, n)).enumerate();

@@ -132,7 +132,7 @@ fn for_range(random: &mut Random, _: &World) {
 fn map(random: &mut Random, _: &World) {
     let (len, tally) = (len(random), Tally::new());
     let source = parallel::from_stream(stream::iter(0..len));
-    let options = parallel::async_options()
+    let options = parallel::AsyncOptions::new()
         .degree_of_parallelism(1..=1 + random.length(40))
         .expect("at least 1");
     let things = task::block_on(options.map_async(source, things(&tally)));
@@ -177,7 +177,7 @@ fn wait_until_dropped(tally: &Tally) {
 
 fn streamed(random: &mut Random, _: &World) {
     let (len, tally) = (len(random), Tally::new());
-    let mut results = parallel::stream_async(0..len, things(&tally));
+    let mut results = parallel::AsyncOptions::new().stream_async(0..len, things(&tally));
     let mut next = 0;
     task::block_on(async {
         while let Some(thing) = results.next().await {
@@ -193,7 +193,7 @@ fn streamed(random: &mut Random, _: &World) {
 fn unordered(random: &mut Random, _: &World) {
     let (len, tally) = (len(random), Tally::new());
     let visits = Visits::new(len);
-    let mut results = parallel::async_options().stream_async_unordered(0..len, things(&tally));
+    let mut results = parallel::AsyncOptions::new().stream_async_unordered(0..len, things(&tally));
     task::block_on(async {
         while let Some(thing) = results.next().await {
             visits.visit(thing.number());
@@ -224,7 +224,7 @@ fn degree(random: &mut Random, _: &World) {
             }
         }
     };
-    let options = parallel::async_options()
+    let options = parallel::AsyncOptions::new()
         .degree_of_parallelism(degree)
         .expect("at least 1");
     task::block_on(options.for_each_async(0..len, body));
@@ -248,7 +248,7 @@ fn local(random: &mut Random, _: &World) {
         pause(mix(number)).await;
         (number, (thing, count + 1))
     };
-    let results = parallel::async_options()
+    let results = parallel::AsyncOptions::new()
         .local(init, finish)
         .map_async(0..len, body);
     assert!(task::block_on(results).into_iter().eq(0..len), "in order");
@@ -294,7 +294,7 @@ fn cancelled(random: &mut Random, _: &World) {
         }
     };
     let result = task::block_on(
-        parallel::async_options()
+        parallel::AsyncOptions::new()
             .cancellation(&token)
             .map_async(0..len, body),
     );
@@ -307,7 +307,7 @@ fn cancelled(random: &mut Random, _: &World) {
 
 fn dropped(random: &mut Random, _: &World) {
     let (len, taken, tally) = (len(random), random.below(20), Tally::new());
-    let mut results = parallel::stream_async(0..len, things(&tally));
+    let mut results = parallel::AsyncOptions::new().stream_async(0..len, things(&tally));
     task::block_on(async {
         for number in 0..taken.min(len) {
             assert_eq!(

@@ -174,7 +174,7 @@ fn loop_with_deadline(random: &mut Random, _: &World) {
         TokenSource::with_deadline(time::now() + Duration::from_micros(random.below(2_000)));
     let (token, len) = (source.token(), random.below(5_000));
     let visits = Visits::new(len);
-    let result = parallel::options()
+    let result = parallel::Options::new()
         .cancellation(&token)
         .for_each(0..len, |index| {
             visits.visit(index);

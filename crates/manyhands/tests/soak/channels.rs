@@ -242,7 +242,7 @@ fn dropping(random: &mut Random, _: &World) {
         WhenFull::DropThis,
     ]);
     let count = Arc::clone(&fallen);
-    let (sender, receiver) = channel::options()
+    let (sender, receiver) = channel::ChannelOptions::new()
         .capacity(capacity)
         .when_full(when_full)
         .on_drop(move |thing: Thing| {
@@ -279,10 +279,10 @@ fn prioritised(random: &mut Random, _: &World) {
     let tally = Tally::new();
     let len = random.below(200);
     let (sender, receiver) = match random.below(3) {
-        0 => channel::options()
+        0 => channel::ChannelOptions::new()
             .capacity(usize::try_from(len + 1).expect("small"))
             .prioritized(),
-        _ => channel::options().prioritized(),
+        _ => channel::ChannelOptions::new().prioritized(),
     };
     let tasks: Vec<_> = (0..2)
         .map(|half| {

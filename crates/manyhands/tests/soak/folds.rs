@@ -203,7 +203,7 @@ fn find_any(random: &mut Random, _: &World) {
 fn inclusive_scan(random: &mut Random, _: &World) {
     let len = count(random);
     let mut runs: Vec<(u64, u64)> = (0..len as u64).map(|index| (index, index + 1)).collect();
-    parallel::inclusive_scan(&mut runs, |a, b| {
+    runs.par_inclusive_scan(|a, b| {
         assert_eq!(a.1, b.0, "neighbours are combined");
         (a.0, b.1)
     });
@@ -220,7 +220,7 @@ fn exclusive_scan(random: &mut Random, _: &World) {
         .map(|number| tally.make(mix(number)))
         .collect();
     let add = |a: &Thing, b: &Thing| tally.make(a.number().wrapping_add(b.number()));
-    let all = parallel::exclusive_scan(&mut things, tally.make(0), add);
+    let all = things.par_exclusive_scan(tally.make(0), add);
     let mut sum = 0_u64;
     for (index, thing) in things.iter().enumerate() {
         assert_eq!(thing.number(), sum, "the sum of all before {index}");
@@ -244,7 +244,7 @@ fn cancelled(random: &mut Random, _: &World) {
         load.work(index)
     };
     let result =
-        parallel::options()
+        parallel::Options::new()
             .cancellation(&token)
             .map_reduce(0..len, map, u64::wrapping_add);
     match result {

@@ -282,7 +282,7 @@ fn scope_waits(random: &mut Random, _: &World) {
 fn invoke(random: &mut Random, world: &World) {
     let (load, len) = (Load::random(random), random.below(100));
     let closures: Vec<_> = (0..len).map(|index| move || load.same(index)).collect();
-    let options = parallel::options().runtime(if random.is_one_in(3) {
+    let options = parallel::Options::new().runtime(if random.is_one_in(3) {
         &world.other
     } else {
         &world.runtime

@@ -118,7 +118,7 @@ fn for_range_with_options(random: &mut Random, world: &World) {
     let load = Load::random(random);
     let len = len(random, load);
     let visits = Visits::new(len);
-    let mut options = parallel::options();
+    let mut options = parallel::Options::new();
     if random.is_one_in(2) {
         options = options
             .degree_of_parallelism(1 + random.length(6))
@@ -360,7 +360,7 @@ fn break_at(random: &mut Random, _: &World) {
     let load = Load::random(random);
     let len = 1 + len(random, load);
     let (at, visits) = (random.below(len), Visits::new(len));
-    let outcome = parallel::options().for_each_with_control(0..len, |index, control| {
+    let outcome = parallel::Options::new().for_each_with_control(0..len, |index, control| {
         load.work(index);
         visits.visit(index);
         if index == at || (index > at && index % 7 == 0) {
@@ -377,7 +377,7 @@ fn stop(random: &mut Random, _: &World) {
     let len = 1 + len(random, load);
     let (at, tally) = (random.below(len), Tally::new());
     let things: Vec<Thing> = (0..len).map(|number| tally.make(number)).collect();
-    let outcome = parallel::options().for_each_with_control(things, |thing, control| {
+    let outcome = parallel::Options::new().for_each_with_control(things, |thing, control| {
         load.work(thing.number());
         if thing.number() == at {
             control.stop();
@@ -400,12 +400,13 @@ fn local(random: &mut Random, _: &World) {
         finishes.fetch_add(1, Ordering::Relaxed);
         sum.fetch_add(part, Ordering::Relaxed);
     };
-    let outcome = parallel::options()
-        .local(init, finish)
-        .for_each(0..len, |index, _, state| {
-            visits.visit(index);
-            state.1 = state.1.wrapping_add(load.work(index));
-        });
+    let outcome =
+        parallel::Options::new()
+            .local(init, finish)
+            .for_each(0..len, |index, _, state| {
+                visits.visit(index);
+                state.1 = state.1.wrapping_add(load.work(index));
+            });
     assert!(outcome.is_completed());
     visits.assert_all();
     assert_eq!(sum.into_inner(), wrapping_sum((0..len).map(mix)));
@@ -427,16 +428,17 @@ fn local_try(random: &mut Random, _: &World) {
         finished.fetch_add(1, Ordering::Relaxed);
     };
     let things: Vec<Thing> = (0..len).map(|number| tally.make(number)).collect();
-    let result = parallel::options()
-        .local(init, finish)
-        .try_for_each(things, |thing, _, _| {
-            load.work(thing.number());
-            if thing.number() == at {
-                Err(thing)
-            } else {
-                Ok(())
-            }
-        });
+    let result =
+        parallel::Options::new()
+            .local(init, finish)
+            .try_for_each(things, |thing, _, _| {
+                load.work(thing.number());
+                if thing.number() == at {
+                    Err(thing)
+                } else {
+                    Ok(())
+                }
+            });
     assert_eq!(result.is_err(), at < len);
     drop(result);
     assert_eq!(
@@ -453,7 +455,7 @@ fn cancelled_for_range(random: &mut Random, _: &World) {
     let (at, visits) = (random.below(2 * len + 1), Visits::new(len));
     let source = cancel::TokenSource::new();
     let token = source.token();
-    let result = parallel::options()
+    let result = parallel::Options::new()
         .cancellation(&token)
         .for_each(0..len, |index| {
             load.work(index);
@@ -482,7 +484,7 @@ fn cancelled_map(random: &mut Random, _: &World) {
         tally.make(index)
     };
     let map = || {
-        parallel::options()
+        parallel::Options::new()
             .cancellation(&token)
             .map(0..len, cancel_at)
     };

@@ -4,8 +4,8 @@ use crate::counted::{Tally, Thing, Visits};
 use crate::delays::random::{Random, mix};
 use crate::table::{Area, Kind};
 use crate::world::{Load, Planned, World, len, planned_panics};
-use manyhands::cancel;
-use manyhands::query::{self, ExecutionMode, Merge, Partitioned, Query, prelude::*};
+use manyhands::query::{ExecutionMode, Merge, Partitioned, Query, prelude::*};
+use manyhands::{cancel, parallel};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -121,7 +121,7 @@ fn over_iterator(random: &mut Random, _: &World) {
     let len = len(random, load);
     let source = (0..len).map(|number| tally.make(number));
     let taken = random.below(2 * len + 1);
-    let query = set(random, query::from_iter(source));
+    let query = set(random, parallel::from_iter(source).into_par_query());
     let found = query
         .map(|thing| {
             load.work(thing.number());
@@ -132,8 +132,9 @@ fn over_iterator(random: &mut Random, _: &World) {
     assert!(found.iter().map(Thing::number).eq(0..taken.min(len)));
     drop(found);
     tally.assert_none_left();
-    let chained = query::from_iter(0..len)
-        .chain(query::from_iter(0..len))
+    let chained = parallel::from_iter(0..len)
+        .into_par_query()
+        .chain(parallel::from_iter(0..len).into_par_query())
         .map(mix)
         .to_vec();
     assert!(chained.into_iter().eq((0..len).chain(0..len).map(mix)));
@@ -157,7 +158,7 @@ impl Partitioned for Digits {
 fn partitioned(random: &mut Random, _: &World) {
     let load = Load::random(random);
     let len = usize::try_from(len(random, load)).expect("small") / 4;
-    let found = set(random, query::from_partitioned(Digits(len)))
+    let found = set(random, Digits(len).into_par_query())
         .inspect(|&position| load.burn(position as u64))
         .to_vec();
     assert!(
@@ -259,8 +260,7 @@ fn pairs(random: &mut Random, _: &World) {
     drop(found);
     tally.assert_none_left();
     let numbers: Vec<u64> = (0..len).collect();
-    let sums = set(random, numbers.par_query())
-        .windows(size)
+    let sums = set(random, numbers.par_windows(size))
         .map(|window| window.iter().sum::<u64>())
         .to_vec();
     assert!(
@@ -449,7 +449,7 @@ fn inside(random: &mut Random, world: &World) {
     let len = len(random, load).min(400);
     let rows = random.below(8);
     let mut held = world.lock();
-    let sums = manyhands::parallel::map(0..rows, |row| {
+    let sums = parallel::map(0..rows, |row| {
         let numbers = (0..len)
             .into_par_query()
             .map(|index| row + load.same(index));

@@ -157,7 +157,7 @@ fn callers(random: &mut Random, world: &World) {
             s.spawn(|| {
                 for _ in 0..3 {
                     let visits = Visits::new(len);
-                    let options = parallel::options().runtime(&world.runtime);
+                    let options = parallel::Options::new().runtime(&world.runtime);
                     options.for_each(0..len, |index| {
                         load.work(index);
                         visits.visit(index);

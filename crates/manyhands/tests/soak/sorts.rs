@@ -4,6 +4,7 @@ use crate::counted::{Tally, Thing};
 use crate::delays::random::Random;
 use crate::table::{Area, Kind};
 use crate::world::{Planned, World, count, numbers, planned_panics};
+use manyhands::query::prelude::*;
 use manyhands::{cancel, parallel};
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -74,11 +75,11 @@ fn sort(random: &mut Random, _: &World) {
     let mut expected = placed(&keys);
     expected.sort_by_key(|&(key, _)| key);
     let mut items = placed(&keys);
-    parallel::sort_by(&mut items, |a, b| a.0.cmp(&b.0));
+    items.par_sort_by(|a, b| a.0.cmp(&b.0));
     assert_eq!(items, expected, "stable");
     let tally = Tally::new();
     let mut things: Vec<Thing> = keys.iter().map(|&key| tally.make(key)).collect();
-    parallel::options()
+    parallel::Options::new()
         .degree_of_parallelism(1 + random.length(5))
         .expect("at least 1")
         .sort(&mut things);
@@ -97,10 +98,10 @@ fn sort_by_key(random: &mut Random, _: &World) {
     let mut expected = placed(&keys);
     expected.sort_by_key(|&(key, _)| key / 3);
     let mut items = placed(&keys);
-    parallel::sort_by_key(&mut items, |&(key, _)| key / 3);
+    items.par_sort_by_key(|&(key, _)| key / 3);
     assert_eq!(items, expected, "stable");
     let mut items = placed(&keys);
-    parallel::sort_by_cached_key(&mut items, |&(key, _)| key / 3);
+    items.par_sort_by_cached_key(|&(key, _)| key / 3);
     assert_eq!(items, expected, "stable, with kept keys");
 }
 
@@ -110,9 +111,9 @@ fn sort_unstable(random: &mut Random, _: &World) {
     expected.sort_unstable();
     let mut items = placed(&keys);
     match random.below(3) {
-        0 => parallel::sort_unstable(&mut items),
-        1 => parallel::sort_unstable_by(&mut items, Ord::cmp),
-        _ => parallel::sort_unstable_by_key(&mut items, |&item| item),
+        0 => items.par_sort_unstable(),
+        1 => items.par_sort_unstable_by(Ord::cmp),
+        _ => items.par_sort_unstable_by_key(|&item| item),
     }
     assert_eq!(items, expected);
 }
@@ -131,9 +132,9 @@ fn sort_panics(random: &mut Random, _: &World) {
     let is_stable = random.is_one_in(2);
     let panics = planned_panics(|| {
         if is_stable {
-            parallel::sort_by(&mut things, compare);
+            things.par_sort_by(compare);
         } else {
-            parallel::sort_unstable_by(&mut things, compare);
+            things.par_sort_unstable_by(compare);
         }
     });
     assert_eq!(panics.is_empty(), compared.into_inner() <= at);
@@ -157,8 +158,8 @@ fn inconsistent(random: &mut Random, _: &World) {
         }
     };
     let sort = AssertUnwindSafe(|| match random.below(2) {
-        0 => parallel::sort_by(&mut things, compare),
-        _ => parallel::sort_unstable_by(&mut things, compare),
+        0 => things.par_sort_by(compare),
+        _ => things.par_sort_unstable_by(compare),
     });
     let _ = catch_unwind(sort);
     assert_permuted(&things, keys);
@@ -197,7 +198,7 @@ fn cancelled(random: &mut Random, _: &World) {
         }
         a.cmp(b)
     };
-    let options = parallel::options().cancellation(&token);
+    let options = parallel::Options::new().cancellation(&token);
     let result = if random.is_one_in(2) {
         options.sort_by(&mut things, compare)
     } else {
@@ -224,7 +225,7 @@ fn select(random: &mut Random, _: &World) {
     let mut expected = keys.clone();
     expected.sort_unstable();
     let mut items = keys;
-    let (below, &mut found, above) = parallel::select_nth_unstable(&mut items, index);
+    let (below, &mut found, above) = items.par_select_nth_unstable(index);
     assert_eq!(found, expected[index]);
     assert!(below.len() == index && below.iter().all(|&item| item <= found));
     assert!(above.iter().all(|&item| item >= found));

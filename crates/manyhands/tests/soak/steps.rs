@@ -5,8 +5,8 @@ use crate::delays::random::{Random, mix};
 use crate::queries::{set, things};
 use crate::table::{Area, Kind};
 use crate::world::{Load, World, len};
-use manyhands::query::{self, prelude::*};
-use manyhands::{task, time};
+use manyhands::query::prelude::*;
+use manyhands::{parallel, task, time};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -106,7 +106,11 @@ fn wait_until_dropped(tally: &Tally) {
 fn stream_blocking(random: &mut Random, _: &World) {
     let (load, tally) = (Load::random(random), Tally::new());
     let len = len(random, load);
-    let query = set(random, query::from_iter(things(&tally, len))).filter(move |thing| {
+    let query = set(
+        random,
+        parallel::from_iter(things(&tally, len)).into_par_query(),
+    )
+    .filter(move |thing| {
         load.work(thing.number());
         thing.number() % 2 == 0
     });
@@ -146,7 +150,8 @@ fn sequential(random: &mut Random, _: &World) {
     });
     // Not in parallel: the closure counts.
     let found: Vec<(u64, Thing)> = numbered.collect();
-    let found = query::from_iter(found)
+    let found = parallel::from_iter(found)
+        .into_par_query()
         .filter(|(_, thing)| thing.number() % 2 == 0)
         .to_vec();
     assert!(

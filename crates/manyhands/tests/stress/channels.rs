@@ -112,7 +112,7 @@ fn storm(seed: u64) {
         _ => WhenFull::Wait,
     };
     let capacity = [0, 1, 2, 16, usize::MAX][dice.below(5)];
-    let (sender, receiver) = channel::options()
+    let (sender, receiver) = channel::ChannelOptions::new()
         .capacity(capacity)
         .when_full(when_full)
         .on_drop(move |item: Item| {

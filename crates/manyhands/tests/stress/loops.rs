@@ -33,7 +33,7 @@ fn call(runtime: &Runtime, mut random: Random) {
         let add = |i: u64| {
             sum.fetch_add(i + 1, Ordering::Relaxed);
         };
-        let options = parallel::options().runtime(runtime);
+        let options = parallel::Options::new().runtime(runtime);
         match random.below(4) {
             0 => runtime.install(|| parallel::for_each(0..len, add)),
             1 => options.for_each(0..len, add),

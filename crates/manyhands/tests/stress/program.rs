@@ -90,7 +90,7 @@ impl Loop {
         let finish = |part: u64| {
             sum.fetch_add(part, Ordering::Relaxed);
         };
-        let outcome = parallel::options()
+        let outcome = parallel::Options::new()
             .local(|| 0_u64, finish)
             .for_each(0..self.len, |i, _, part| *part = part.wrapping_add(mix(i)));
         assert!(outcome.is_completed());
@@ -99,7 +99,7 @@ impl Loop {
 
     fn broken(self) -> u64 {
         let below = AtomicU64::new(0);
-        let outcome = parallel::options().for_each_with_control(0..self.len, |i, control| {
+        let outcome = parallel::Options::new().for_each_with_control(0..self.len, |i, control| {
             if i < self.at {
                 below.fetch_add(1, Ordering::Relaxed);
             } else if i == self.at {
@@ -111,7 +111,7 @@ impl Loop {
     }
 
     fn stopped(self) -> u64 {
-        let outcome = parallel::options().for_each_with_control(0..self.len, |i, control| {
+        let outcome = parallel::Options::new().for_each_with_control(0..self.len, |i, control| {
             if i == self.at {
                 control.stop();
             }
@@ -124,7 +124,7 @@ impl Loop {
         let source = cancel::TokenSource::new();
         let token = source.token();
         let bodies = AtomicU64::new(0);
-        let result = parallel::options()
+        let result = parallel::Options::new()
             .cancellation(&token)
             .for_each(0..self.len, |i| {
                 bodies.fetch_add(1, Ordering::Relaxed);

@@ -61,7 +61,7 @@ fn short_loop(count: u64) {
 /// A loop whose runtime is given, which therefore takes the longer path, with a measurement and a record.
 fn measured_loop(count: u64) {
     let runtime = manyhands::Runtime::builder().workers(1).build().unwrap();
-    let options = parallel::options().runtime(&runtime);
+    let options = parallel::Options::new().runtime(&runtime);
     for n in 0..count {
         options.for_each(0..1, |i: u64| {
             black_box(i + n);

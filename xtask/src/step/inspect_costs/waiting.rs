@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let count: usize = count.parse()?;
     diagnostics::serve()?;
-    let (sender, orders) = channel::options::<u64>().name("orders").capacity(8).fifo();
+    let (sender, orders) = channel::ChannelOptions::<u64>::new().name("orders").capacity(8).fifo();
     // A quarter for a channel, in two frames; half for groups, or in them by timers; the others for a completion.
     for number in 0..count / 4 {
         let clerk = clerk(orders.clone());

@@ -71,7 +71,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
     /// # Examples
     /// ```
     /// use manyhands::{parallel, task};
-    /// let four_at_once = parallel::async_options().degree_of_parallelism(4)?;
+    /// let four_at_once = parallel::AsyncOptions::new().degree_of_parallelism(4)?;
     /// task::block_on(async {
     ///     four_at_once.for_each_async(["a", "b"], |_url| async {}).await;
     ///     let squares = four_at_once.map_async(1..=3, |n| async move { n * n }).await;
@@ -197,7 +197,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         let conditions = Conditions {
             concurrency: self.concurrency,
             runtime: self.runtime,
-            until_cancelled: self.ending().token().map(Token::cancelled),
+            until_cancelled: self.ending().token().map(Token::until_cancelled),
             site: LoopSite::here(),
         };
         let driver = Driver::new(source, body, conditions, &control);

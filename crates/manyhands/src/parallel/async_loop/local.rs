@@ -169,7 +169,7 @@ where
     /// let total = Arc::new(AtomicU64::new(0));
     /// let adding = Arc::clone(&total);
     /// let finish = move |sum| { adding.fetch_add(sum, Ordering::Relaxed); };
-    /// let options = parallel::async_options().degree_of_parallelism(4)?.local(|| 0_u64, finish);
+    /// let options = parallel::AsyncOptions::new().degree_of_parallelism(4)?.local(|| 0_u64, finish);
     /// task::block_on(options.for_each_async(1..=100, |n, sum| async move { sum + n }));
     /// assert_eq!(total.load(Ordering::Relaxed), 5_050);
     /// # Ok::<(), parallel::ConcurrencyError>(())
@@ -205,7 +205,7 @@ where
     /// # Examples
     /// ```
     /// use manyhands::{parallel, task};
-    /// let options = parallel::async_options().local(Vec::new, |seen: Vec<i32>| assert!(seen.len() < 3));
+    /// let options = parallel::AsyncOptions::new().local(Vec::new, |seen: Vec<i32>| assert!(seen.len() < 3));
     /// let reading = options.try_for_each_async(["1", "x", "3"], |text, mut seen| async move {
     ///     seen.push(text.parse::<i32>()?);
     ///     Ok::<_, std::num::ParseIntError>(seen)
@@ -240,7 +240,7 @@ where
     /// # Examples
     /// ```
     /// use manyhands::{parallel, task};
-    /// let options = parallel::async_options().local(|| String::with_capacity(64), drop);
+    /// let options = parallel::AsyncOptions::new().local(|| String::with_capacity(64), drop);
     /// let lengths = options.map_async(["one", "three"], |word, mut text| async move {
     ///     text.clear();
     ///     text.extend(word.chars().rev());
@@ -281,7 +281,7 @@ where
     /// Each item that runs has a buffer of its own, which the next one uses again:
     /// ```
     /// use manyhands::{parallel, task};
-    /// let options = parallel::async_options().local(String::new, drop);
+    /// let options = parallel::AsyncOptions::new().local(String::new, drop);
     /// let doubled = options.try_map_async(["1", "2"], |text, mut buffer: String| async move {
     ///     buffer.clear();
     ///     buffer.push_str(text);
@@ -310,17 +310,17 @@ where
         finishing(looping, lending)
     }
 
-    /// As [`stream_async`](crate::parallel::stream_async), with a state for each item that runs, as in
+    /// As [`stream_async`](AsyncOptions::stream_async), with a state for each item that runs, as in
     /// [`for_each_async`](Self::for_each_async): the body returns its result and the state. The states are finished before
     /// the stream gives `None`, or, if it is dropped earlier, when the last of its items is gone.
     ///
     /// # Panics
-    /// As [`stream_async`](crate::parallel::stream_async), also if making or finishing a state panics.
+    /// As [`stream_async`](AsyncOptions::stream_async), also if making or finishing a state panics.
     ///
     /// # Examples
     /// ```
     /// use manyhands::{parallel, task};
-    /// let counting = parallel::async_options().degree_of_parallelism(1)?.local(|| 0, |count| assert_eq!(count, 3));
+    /// let counting = parallel::AsyncOptions::new().degree_of_parallelism(1)?.local(|| 0, |count| assert_eq!(count, 3));
     /// let numbered = counting.stream_async(["a", "b", "c"], |word, count| async move {
     ///     (format!("{word}{count}"), count + 1)
     /// });
@@ -357,7 +357,7 @@ where
     /// # Examples
     /// ```
     /// use manyhands::{parallel, task};
-    /// let options = parallel::async_options().local(String::new, drop);
+    /// let options = parallel::AsyncOptions::new().local(String::new, drop);
     /// let lengths = options.stream_async_unordered(["one", "three"], |word, mut text| async move {
     ///     text.clear();
     ///     text.extend(word.chars().rev());
@@ -394,7 +394,7 @@ where
     /// # Examples
     /// ```
     /// use manyhands::{parallel, task};
-    /// let options = parallel::async_options().local(|| (), drop);
+    /// let options = parallel::AsyncOptions::new().local(|| (), drop);
     /// let parsed = options.try_stream_async(["1", "x"], |text, state| async move {
     ///     Ok::<_, std::num::ParseIntError>((text.parse::<i32>()?, state))
     /// });
@@ -430,7 +430,7 @@ where
     /// # Examples
     /// ```
     /// use manyhands::{parallel, task};
-    /// let options = parallel::async_options().local(|| (), drop);
+    /// let options = parallel::AsyncOptions::new().local(|| (), drop);
     /// let parsed = options.try_stream_async_unordered(["1", "2"], |text, state| async move {
     ///     Ok::<_, std::num::ParseIntError>((text.parse::<i32>()?, state))
     /// });

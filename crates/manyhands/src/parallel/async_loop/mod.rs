@@ -32,7 +32,7 @@ mod tuner;
 
 pub use future::AsyncLoop;
 pub use handle::LoopHandle;
-pub use options::{AsyncOptions, async_options};
+pub use options::AsyncOptions;
 pub use pipeline::{Stages, pipeline};
 pub use source::{AsyncSource, from_stream};
 pub use stream::AsyncResults;
@@ -79,7 +79,7 @@ where
     S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
     Fut: Future<Output = ()> + Send + 'static,
 {
-    async_options().for_each_async(source, body)
+    AsyncOptions::new().for_each_async(source, body)
 }
 
 /// Like [`for_each_async`], with bodies that can fail.
@@ -107,7 +107,7 @@ where
     Fut: Future<Output = Result<(), E>> + Send + 'static,
     E: Send + 'static,
 {
-    async_options().try_for_each_async(source, body)
+    AsyncOptions::new().try_for_each_async(source, body)
 }
 
 /// Collects what the bodies return, in the order of the source. See [`for_each_async`]; bodies must not wait for one
@@ -132,7 +132,7 @@ where
     S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
     Fut: Future<Output: Send + 'static> + Send + 'static,
 {
-    async_options().map_async(source, body)
+    AsyncOptions::new().map_async(source, body)
 }
 
 /// Like [`map_async`], with bodies that can fail.
@@ -158,41 +158,5 @@ where
     R: Send + 'static,
     E: Send + 'static,
 {
-    async_options().try_map_async(source, body)
-}
-
-/// A stream of what the bodies return, in the order of the source.
-///
-/// The stream keeps results that wait for an earlier one or for the consumer. At most twice as many items as may run
-/// at once have begun without being given out. Errors that bodies return are ordinary values and end nothing; the first
-/// one ends a [`try_stream_async`](AsyncOptions::try_stream_async).
-///
-/// # Panics
-/// When it is polled, after items or the source panicked: then the other items are cancelled, and finished results are
-/// dropped.
-///
-/// # Cancellation
-/// Dropping the stream cancels its items.
-///
-/// # Examples
-/// ```
-/// use manyhands::{parallel, task};
-/// let mut results = parallel::stream_async(1..=3, |i| async move { i * 10 });
-/// task::block_on(async {
-///     assert_eq!(results.next().await, Some(10));
-///     assert_eq!(results.next().await, Some(20));
-/// });
-/// ```
-#[doc(alias = "TransformBlock")]
-#[doc(alias = "buffered")]
-#[track_caller]
-pub fn stream_async<'a, S, Fut>(
-    source: S,
-    body: impl Fn(S::Item) -> Fut + Send + Sync + 'static,
-) -> AsyncResults<'a, Fut::Output>
-where
-    S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
-    Fut: Future<Output: Send + 'static> + Send + 'static,
-{
-    async_options().stream_async(source, body)
+    AsyncOptions::new().try_map_async(source, body)
 }

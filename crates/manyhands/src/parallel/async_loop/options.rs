@@ -1,12 +1,12 @@
 //! How an async loop is run: how many items at once, cancellation, runtime, states of items.
 
 use crate::cancel::Token;
-use crate::engine::consumer::{Cancellable, Ending, Uncancellable};
+use crate::engine::consumer::Ending;
 use crate::parallel::concurrency::{Concurrency, ConcurrencyError};
 use crate::parallel::options::LocalOptions;
 use crate::runtime::Runtime;
 
-/// Options of an async loop; made by [`async_options`]. The loops are methods of them.
+/// Options of an async loop. The loops are methods of them.
 ///
 /// With a [`cancellation`](Self::cancellation) token every loop returns a `Result`; without one it returns the plain value.
 ///
@@ -15,7 +15,7 @@ use crate::runtime::Runtime;
 /// use manyhands::{cancel, parallel, task};
 /// let source = cancel::TokenSource::new();
 /// let token = source.token();
-/// let options = parallel::async_options().degree_of_parallelism(40)?.cancellation(&token);
+/// let options = parallel::AsyncOptions::new().degree_of_parallelism(40)?.cancellation(&token);
 /// let squares = task::block_on(options.map_async(0..4, |i| async move { i * i }));
 /// assert_eq!(squares, Ok(vec![0, 1, 4, 9]));
 /// # Ok::<(), parallel::ConcurrencyError>(())
@@ -23,27 +23,35 @@ use crate::runtime::Runtime;
 #[doc(alias = "ParallelOptions")]
 #[derive(Debug, Clone, Copy)]
 #[must_use = "options do nothing until a loop is called on them"]
-pub struct AsyncOptions<'a, E = Uncancellable> {
+pub struct AsyncOptions<'a, E = ()> {
     pub(super) concurrency: Concurrency,
     pub(super) runtime: Option<&'a Runtime>,
     pub(super) ending: E,
 }
 
-/// Options of async loops to begin with: the number of items that run at once is found, not cancellable, the current runtime.
-///
-/// # Examples
-/// ```
-/// use manyhands::{parallel, task};
-/// let options = parallel::async_options().degree_of_parallelism(4..=64)?;
-/// let squares = task::block_on(options.map_async(0..100_u64, |i| async move { i * i }));
-/// assert_eq!(squares[99], 9_801);
-/// # Ok::<(), parallel::ConcurrencyError>(())
-/// ```
-pub fn async_options() -> AsyncOptions<'static> {
-    AsyncOptions {
-        concurrency: Concurrency::ADAPTIVE,
-        runtime: None,
-        ending: Uncancellable,
+impl AsyncOptions<'static> {
+    /// Options to begin with: the number of items that run at once is found, not cancellable, the current runtime.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::{parallel, task};
+    /// let options = parallel::AsyncOptions::new().degree_of_parallelism(4..=64)?;
+    /// let squares = task::block_on(options.map_async(0..100_u64, |i| async move { i * i }));
+    /// assert_eq!(squares[99], 9_801);
+    /// # Ok::<(), parallel::ConcurrencyError>(())
+    /// ```
+    pub fn new() -> Self {
+        Self {
+            concurrency: Concurrency::ADAPTIVE,
+            runtime: None,
+            ending: (),
+        }
+    }
+}
+
+impl Default for AsyncOptions<'static> {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -53,7 +61,7 @@ impl<'a> AsyncOptions<'a> {
         AsyncOptions {
             concurrency: degree.map_or(Concurrency::ADAPTIVE, Concurrency::checked),
             runtime,
-            ending: Uncancellable,
+            ending: (),
         }
     }
 }
@@ -65,7 +73,7 @@ impl<'a, E> AsyncOptions<'a, E> {
     /// # Errors
     /// [`ConcurrencyError`] if the number or the lower limit is 0, or the limits are reversed.
     ///
-    /// Example: see [`async_options`].
+    /// Example: see [`AsyncOptions::new`].
     #[doc(alias = "MaxDegreeOfParallelism")]
     #[doc(alias = "buffer_unordered")]
     pub fn degree_of_parallelism(
@@ -83,14 +91,14 @@ impl<'a, E> AsyncOptions<'a, E> {
     /// run are dropped at their next suspension.
     ///
     /// Example: see [`AsyncOptions`].
-    pub fn cancellation<'b>(self, token: &'b Token) -> AsyncOptions<'b, Cancellable<'b>>
+    pub fn cancellation<'b>(self, token: &'b Token) -> AsyncOptions<'b, &'b Token>
     where
         'a: 'b,
     {
         AsyncOptions {
             concurrency: self.concurrency,
             runtime: self.runtime,
-            ending: Cancellable(token),
+            ending: token,
         }
     }
 
@@ -100,7 +108,7 @@ impl<'a, E> AsyncOptions<'a, E> {
     /// ```
     /// use manyhands::{Runtime, parallel, task};
     /// let runtime = Runtime::builder().workers(2).build()?;
-    /// let options = parallel::async_options().runtime(&runtime);
+    /// let options = parallel::AsyncOptions::new().runtime(&runtime);
     /// assert_eq!(task::block_on(options.map_async(0..4, |i| async move { i * i })), [0, 1, 4, 9]);
     /// # Ok::<(), manyhands::BuildError>(())
     /// ```

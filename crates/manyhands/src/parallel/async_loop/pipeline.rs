@@ -2,7 +2,7 @@
 //!
 //! A stage is an async loop over the results of the stage before (`stream.rs`); nothing is added to that.
 
-use super::options::{AsyncOptions, async_options};
+use super::options::AsyncOptions;
 use super::source::{AsyncSource, FromStream, from_stream};
 use super::stream::AsyncResults;
 use std::future::Future;
@@ -22,7 +22,7 @@ pub struct Stages<S>(S);
 /// pipelines share, let the bodies take a permit of a semaphore, such as tokio's.
 ///
 /// # Panics
-/// As [`stream_async`](super::stream_async): a panic in any stage reaches the consumer of the results, and cancels the
+/// As [`stream_async`](AsyncOptions::stream_async): a panic in any stage reaches the consumer of the results, and cancels the
 /// rest.
 ///
 /// # Examples
@@ -221,7 +221,7 @@ impl<'a, T: Send + 'static, E: Send + 'static> AsyncResults<'a, Result<T, E>> {
 /// The options of a stage.
 #[track_caller]
 fn at_once_only(count: usize) -> AsyncOptions<'static> {
-    match async_options().degree_of_parallelism(count) {
+    match AsyncOptions::new().degree_of_parallelism(count) {
         Ok(options) => options,
         Err(error) => panic!("{error}"),
     }

@@ -29,7 +29,7 @@ impl<T> AsyncResults<'_, T> {
     /// # Examples
     /// ```
     /// use manyhands::{parallel, task};
-    /// let mut squares = parallel::stream_async(0..3, |n| async move { n * n });
+    /// let mut squares = parallel::AsyncOptions::new().stream_async(0..3, |n| async move { n * n });
     /// let sum = task::block_on(async {
     ///     let mut sum = 0;
     ///     while let Some(square) = squares.next().await {
@@ -48,7 +48,7 @@ impl<T> AsyncResults<'_, T> {
     /// # Examples
     /// ```
     /// use manyhands::{parallel, task};
-    /// let mut squares = parallel::stream_async(0..10, |n| async move { n * n });
+    /// let mut squares = parallel::AsyncOptions::new().stream_async(0..10, |n| async move { n * n });
     /// let handle = squares.handle();
     /// handle.set_degree_of_parallelism(1)?;
     /// assert_eq!(task::block_on(squares.next()), Some(0));
@@ -235,14 +235,25 @@ impl<D: Drive, E: Ending> Stream for Results<D, D::Value, E> {
 }
 
 impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
-    /// As [`stream_async`](crate::parallel::stream_async), with these options. After a cancellation the
-    /// stream ends with the error.
+    /// A stream of what the bodies return, in the order of the source. See
+    /// [`for_each_async`](crate::parallel::for_each_async).
+    ///
+    /// The stream keeps results that wait for an earlier one or for the consumer. At most twice as many items as may run
+    /// at once have begun without being given out. Errors that bodies return are ordinary values and end nothing; the first
+    /// one ends a [`try_stream_async`](Self::try_stream_async). After a cancellation the stream ends with the error.
+    ///
+    /// # Panics
+    /// When it is polled, after items or the source panicked: then the other items are cancelled, and finished results are
+    /// dropped.
+    ///
+    /// # Cancellation
+    /// Dropping the stream cancels its items.
     ///
     /// # Examples
     /// ```
     /// use futures::StreamExt;
     /// use manyhands::{parallel, task};
-    /// let two_at_once = parallel::async_options().degree_of_parallelism(2)?;
+    /// let two_at_once = parallel::AsyncOptions::new().degree_of_parallelism(2)?;
     /// task::block_on(async {
     ///     let squares = two_at_once.stream_async(1..=3, |n| async move { n * n });
     ///     assert_eq!(squares.collect::<Vec<_>>().await, [1, 4, 9]);
@@ -251,6 +262,8 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
     /// });
     /// # Ok::<(), parallel::ConcurrencyError>(())
     /// ```
+    #[doc(alias = "TransformBlock")]
+    #[doc(alias = "buffered")]
     #[track_caller]
     pub fn stream_async<S, Fut>(
         &self,
@@ -275,7 +288,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
     /// use manyhands::{parallel, task, time};
     /// use std::time::Duration;
     ///
-    /// let mut results = parallel::async_options().stream_async_unordered([20, 1], |millis| async move {
+    /// let mut results = parallel::AsyncOptions::new().stream_async_unordered([20, 1], |millis| async move {
     ///     time::sleep(Duration::from_millis(millis)).await;
     ///     millis
     /// });
@@ -317,7 +330,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
     /// # Examples
     /// ```
     /// use manyhands::{parallel, task};
-    /// let options = parallel::async_options();
+    /// let options = parallel::AsyncOptions::new();
     /// let mut parsed = options.try_stream_async(["1", "x", "3"], |text| async { text.parse::<i32>() });
     /// task::block_on(async {
     ///     assert_eq!(parsed.next().await, Some(Ok(1)));
@@ -350,7 +363,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
     /// # Examples
     /// ```
     /// use manyhands::{parallel, task};
-    /// let checks = parallel::async_options().try_stream_async_unordered(0..100, |n| async move {
+    /// let checks = parallel::AsyncOptions::new().try_stream_async_unordered(0..100, |n| async move {
     ///     if n == 70 { Err("seventy") } else { Ok(n) }
     /// });
     /// assert_eq!(task::block_on(checks.try_to_vec()), Err("seventy"));

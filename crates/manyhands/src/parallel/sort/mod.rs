@@ -14,194 +14,29 @@ pub(super) use estimate::workers;
 
 use crate::engine::consumer::Ending;
 use crate::parallel::map;
-use crate::parallel::options::{Options, options};
+use crate::parallel::options::Options;
 use crate::parallel::source::to_usize;
 use std::cmp::Ordering;
 
-/// The result of [`select_nth_unstable`]: smaller items, the item of the given rank, larger ones.
+/// The result of a selection: smaller items, the item of the given rank, larger ones.
 ///
-/// Example: see [`select_nth_unstable`].
+/// Example: see [`Options::sort_unstable`].
 pub type Selected<'a, T> = (&'a mut [T], &'a mut T, &'a mut [T]);
-
-/// Sorts a slice; equal items keep their order.
-///
-/// # Cost
-/// O(n log n) comparisons. When it is shared, memory for a second slice of the same length.
-///
-/// # Panics
-/// If a comparison does; the slice is then in some order, with every item in it.
-///
-/// # Examples
-/// ```
-/// let mut words = ["many", "hands", "light", "work"];
-/// manyhands::parallel::sort(&mut words);
-/// assert_eq!(words, ["hands", "light", "many", "work"]);
-/// ```
-#[doc(alias = "par_sort")]
-#[track_caller]
-pub fn sort<T: Ord + Send>(items: &mut [T]) {
-    options().sort(items);
-}
-
-/// Sorts a slice by a comparison; equal items keep their order. See [`sort`].
-///
-/// # Panics
-/// If the comparison does, or, as the standard library may, if it is no total order.
-///
-/// # Examples
-/// ```
-/// let mut halves = [0.5, 2.5, 1.5];
-/// manyhands::parallel::sort_by(&mut halves, |a: &f64, b| b.total_cmp(a));
-/// assert_eq!(halves, [2.5, 1.5, 0.5]);
-/// ```
-#[doc(alias = "par_sort_by")]
-#[track_caller]
-pub fn sort_by<T: Send>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
-    options().sort_by(items, compare);
-}
-
-/// Sorts a slice by a key, computed for each comparison; equal items keep their order. See [`sort`].
-///
-/// # Panics
-/// If `key` or a comparison does.
-///
-/// # Examples
-/// ```
-/// let mut words = ["light", "many", "hands", "work"];
-/// manyhands::parallel::sort_by_key(&mut words, |word| word.len());
-/// assert_eq!(words, ["many", "work", "light", "hands"]);
-/// ```
-#[doc(alias = "par_sort_by_key")]
-#[track_caller]
-pub fn sort_by_key<T: Send, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K + Sync) {
-    options().sort_by_key(items, key);
-}
-
-/// Sorts a slice by a key, computed once for each item; equal items keep their order.
-///
-/// # Cost
-/// As [`sort`], and memory for the keys.
-///
-/// # Panics
-/// If `key` or a comparison does; the slice is then unchanged.
-///
-/// # Examples
-/// ```
-/// let mut numbers = [10, 9, 100];
-/// manyhands::parallel::sort_by_cached_key(&mut numbers, |number| number.to_string());
-/// assert_eq!(numbers, [10, 100, 9]);
-/// ```
-#[doc(alias = "par_sort_by_cached_key")]
-#[track_caller]
-pub fn sort_by_cached_key<T: Send, K: Ord + Send>(items: &mut [T], key: impl Fn(&T) -> K + Sync) {
-    options().sort_by_cached_key(items, key);
-}
-
-/// Sorts a slice in place; equal items may change their order.
-///
-/// # Cost
-/// O(n log n) comparisons, almost no memory.
-///
-/// # Panics
-/// If a comparison does; the slice is then in some order, with every item in it.
-///
-/// # Examples
-/// ```
-/// let mut numbers: Vec<u64> = (0..100_000).map(|i| i * 7_919 % 100_003).collect();
-/// manyhands::parallel::sort_unstable(&mut numbers);
-/// assert!(numbers.is_sorted());
-/// ```
-#[doc(alias = "par_sort_unstable")]
-#[track_caller]
-pub fn sort_unstable<T: Ord + Send>(items: &mut [T]) {
-    options().sort_unstable(items);
-}
-
-/// Sorts a slice in place by a comparison; equal items may change their order. See [`sort_unstable`].
-///
-/// # Panics
-/// If the comparison does, or, as the standard library may, if it is no total order.
-///
-/// # Examples
-/// ```
-/// let mut numbers = [3, 1, 2];
-/// manyhands::parallel::sort_unstable_by(&mut numbers, |a, b| b.cmp(a));
-/// assert_eq!(numbers, [3, 2, 1]);
-/// ```
-#[doc(alias = "par_sort_unstable_by")]
-#[track_caller]
-pub fn sort_unstable_by<T: Send>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
-    options().sort_unstable_by(items, compare);
-}
-
-/// Sorts a slice in place by a key, computed for each comparison; equal items may change their order. See
-/// [`sort_unstable`].
-///
-/// # Panics
-/// If `key` or a comparison does.
-///
-/// # Examples
-/// ```
-/// use std::cmp::Reverse;
-/// let mut numbers = [3, 1, 2];
-/// manyhands::parallel::sort_unstable_by_key(&mut numbers, |&n| Reverse(n));
-/// assert_eq!(numbers, [3, 2, 1]);
-/// ```
-#[doc(alias = "par_sort_unstable_by_key")]
-#[track_caller]
-pub fn sort_unstable_by_key<T: Send, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K + Sync) {
-    options().sort_unstable_by_key(items, key);
-}
-
-/// Moves the item of rank `index` to that index, none larger before it and none smaller after it.
-///
-/// # Cost
-/// O(n) comparisons, almost no memory.
-///
-/// # Panics
-/// If `index` is not below the length, or if a comparison does.
-///
-/// # Examples
-/// ```
-/// let mut numbers = [5, 1, 4, 2, 3];
-/// let (_, median, _) = manyhands::parallel::select_nth_unstable(&mut numbers, 2);
-/// assert_eq!(*median, 3);
-/// ```
-#[doc(alias = "nth_element")]
-#[doc(alias = "median")]
-#[track_caller]
-pub fn select_nth_unstable<T: Ord + Send + Sync>(items: &mut [T], index: usize) -> Selected<'_, T> {
-    options().select_nth_unstable(items, index)
-}
-
-/// As [`select_nth_unstable`], by a comparison.
-///
-/// # Panics
-/// If `index` is not below the length, or if the comparison does.
-///
-/// # Examples
-/// ```
-/// let mut numbers = [5, 3, 1, 4, 2];
-/// let (_, second_largest, _) = manyhands::parallel::select_nth_unstable_by(&mut numbers, 1, |a, b| b.cmp(a));
-/// assert_eq!(*second_largest, 4);
-/// ```
-#[track_caller]
-pub fn select_nth_unstable_by<T: Send + Sync>(
-    items: &mut [T],
-    index: usize,
-    compare: impl Fn(&T, &T) -> Ordering + Sync,
-) -> Selected<'_, T> {
-    options().select_nth_unstable_by(items, index, compare)
-}
 
 /// A cancelled sort leaves the slice in some order, with every item in it.
 impl<E: Ending> Options<'_, E> {
-    /// As [`sort`], with these options.
+    /// Sorts a slice; equal items keep their order. Without options: [`par_sort`](crate::query::ParSlice::par_sort).
+    ///
+    /// # Cost
+    /// O(n log n) comparisons. When it is shared, memory for a second slice of the same length.
+    ///
+    /// # Panics
+    /// If a comparison does; the slice is then in some order, with every item in it.
     ///
     /// # Examples
     /// ```
     /// use manyhands::parallel;
-    /// let options = parallel::options().degree_of_parallelism(2)?;
+    /// let options = parallel::Options::new().degree_of_parallelism(2)?;
     /// let mut words = ["many", "hands", "make", "light", "work"];
     /// options.sort(&mut words);
     /// assert_eq!(words, ["hands", "light", "make", "many", "work"]);
@@ -218,7 +53,10 @@ impl<E: Ending> Options<'_, E> {
         self.sort_by(items, T::cmp)
     }
 
-    /// As [`sort_by`], with these options.
+    /// As [`sort`](Self::sort), by a comparison.
+    ///
+    /// # Panics
+    /// If the comparison does, or, as the standard library may, if it is no total order.
     ///
     /// Example: see [`Options::sort`].
     #[track_caller]
@@ -232,7 +70,10 @@ impl<E: Ending> Options<'_, E> {
         self.ending().conclude(Some(()))
     }
 
-    /// As [`sort_by_key`], with these options.
+    /// As [`sort`](Self::sort), by a key, computed for each comparison.
+    ///
+    /// # Panics
+    /// If `key` or a comparison does.
     ///
     /// Example: see [`Options::sort`].
     #[track_caller]
@@ -244,7 +85,13 @@ impl<E: Ending> Options<'_, E> {
         self.sort_by(items, |a, b| key(a).cmp(&key(b)))
     }
 
-    /// As [`sort_by_cached_key`], with these options.
+    /// As [`sort`](Self::sort), by a key, computed once for each item.
+    ///
+    /// # Cost
+    /// As [`sort`](Self::sort), and memory for the keys.
+    ///
+    /// # Panics
+    /// If `key` or a comparison does; the slice is then unchanged.
     ///
     /// Example: see [`Options::sort`].
     #[track_caller]
@@ -267,12 +114,19 @@ impl<E: Ending> Options<'_, E> {
         self.ending().conclude(Some(()))
     }
 
-    /// As [`sort_unstable`], with these options.
+    /// Sorts a slice in place; equal items may change their order. Without options:
+    /// [`par_sort_unstable`](crate::query::ParSlice::par_sort_unstable).
+    ///
+    /// # Cost
+    /// O(n log n) comparisons, almost no memory.
+    ///
+    /// # Panics
+    /// If a comparison does; the slice is then in some order, with every item in it.
     ///
     /// # Examples
     /// ```
     /// use manyhands::parallel;
-    /// let options = parallel::options().degree_of_parallelism(2)?;
+    /// let options = parallel::Options::new().degree_of_parallelism(2)?;
     /// let mut numbers = [30, 12, 21];
     /// options.sort_unstable(&mut numbers);
     /// assert_eq!(numbers, [12, 21, 30]);
@@ -289,7 +143,10 @@ impl<E: Ending> Options<'_, E> {
         self.sort_unstable_by(items, T::cmp)
     }
 
-    /// As [`sort_unstable_by`], with these options.
+    /// As [`sort_unstable`](Self::sort_unstable), by a comparison.
+    ///
+    /// # Panics
+    /// If the comparison does, or, as the standard library may, if it is no total order.
     ///
     /// Example: see [`Options::sort_unstable`].
     #[track_caller]
@@ -303,7 +160,10 @@ impl<E: Ending> Options<'_, E> {
         self.ending().conclude(Some(()))
     }
 
-    /// As [`sort_unstable_by_key`], with these options.
+    /// As [`sort_unstable`](Self::sort_unstable), by a key, computed for each comparison.
+    ///
+    /// # Panics
+    /// If `key` or a comparison does.
     ///
     /// Example: see [`Options::sort_unstable`].
     #[track_caller]
@@ -315,7 +175,11 @@ impl<E: Ending> Options<'_, E> {
         self.sort_unstable_by(items, |a, b| key(a).cmp(&key(b)))
     }
 
-    /// As [`select_nth_unstable`], with these options.
+    /// Moves the item of rank `index` to that index, none larger before it and none smaller after it. Without options:
+    /// [`par_select_nth_unstable`](crate::query::ParSlice::par_select_nth_unstable).
+    ///
+    /// # Cost
+    /// O(n) comparisons, almost no memory.
     ///
     /// Example: see [`Options::sort_unstable`].
     ///
@@ -330,7 +194,7 @@ impl<E: Ending> Options<'_, E> {
         self.select_nth_unstable_by(items, index, T::cmp)
     }
 
-    /// As [`select_nth_unstable_by`], with these options.
+    /// As [`select_nth_unstable`](Self::select_nth_unstable), by a comparison.
     ///
     /// Example: see [`Options::sort_unstable`].
     ///

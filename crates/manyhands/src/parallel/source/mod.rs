@@ -1,10 +1,11 @@
 //! The sources of loops.
 //!
-//! Slices, vectors and arrays, by reference, by mutable reference or by value; chunks and windows of slices; ranges of every
-//! integer type; the collections of the standard library; collections of other crates, through [`Producer`]; and, through
-//! [`from_iter`], any iterator that can be sent.
+//! Slices, vectors and arrays, by reference, by mutable reference or by value; ranges of every integer type; the
+//! collections of the standard library; collections of other crates, through [`Producer`]; and, through [`from_iter`], any
+//! iterator that can be sent.
+//!
+//! Not here: queries as sources of loops (`query/source/of_loops.rs`).
 
-mod chunks;
 mod collections;
 mod iterator;
 pub(crate) mod leaves;
@@ -14,8 +15,6 @@ pub(crate) mod range;
 pub(crate) mod slice;
 pub(crate) mod turns;
 
-pub(crate) use chunks::{Chunks, ChunksMut, Windows};
-pub use chunks::{chunks, chunks_mut, windows};
 pub use iterator::{FromIter, from_iter};
 pub use producer::Producer;
 pub(super) use slice::to_usize;
@@ -29,6 +28,10 @@ use crate::engine::{Indexed, Plan, drive};
 /// library, by value and, those that have items, by reference. For collections of other crates, see [`Producer`]; for any
 /// other iterator, use [`from_iter`].
 ///
+/// An ordered [query](crate::query::Query) without a token is a source, too, by position: of chunks
+/// ([`par_chunks`](crate::query::ParSlice::par_chunks)), of a `zip`. One whose operators add or remove items gathers what
+/// it gives before the loop begins. The loop's options apply to both.
+///
 /// # Examples
 /// ```
 /// use manyhands::parallel;
@@ -37,6 +40,10 @@ use crate::engine::{Indexed, Plan, drive};
 /// assert_eq!(parallel::map(words.to_vec(), |word| word.to_uppercase()), ["MANY", "HANDS"]);
 /// assert_eq!(parallel::map(3..6_u8, |i| i * 2), [6, 8, 10]);
 /// assert_eq!(parallel::map(parallel::from_iter("a b".split(' ')), str::len), [1, 1]);
+///
+/// use manyhands::query::prelude::*;
+/// let sums = parallel::map([1, 2, 3].par_query().zip([10, 20, 30].par_query()), |(a, b)| a + b);
+/// assert_eq!(sums, [11, 22, 33]);
 /// ```
 ///
 /// A type that cannot be sent or shared is refused:

@@ -11,13 +11,6 @@ use std::slice;
 #[derive(Debug)]
 pub struct SharedItems<'a, T>(&'a [T]);
 
-impl<'a, T> SharedItems<'a, T> {
-    /// The slice.
-    pub(crate) fn as_slice(&self) -> &'a [T] {
-        self.0
-    }
-}
-
 /// Items of a mutable slice.
 #[derive(Debug)]
 pub struct MutableItems<'a, T> {
@@ -72,7 +65,7 @@ unsafe impl<'a, T: Send> Indexed for MutableItems<'a, T> {
 }
 
 impl<'a, T> MutableItems<'a, T> {
-    pub(super) fn of(slice: &'a mut [T]) -> Self {
+    pub(crate) fn of(slice: &'a mut [T]) -> Self {
         Self {
             start: slice.as_mut_ptr(),
             len: slice.len(),
@@ -84,7 +77,7 @@ impl<'a, T> MutableItems<'a, T> {
     ///
     /// # Safety
     /// No position is asked for twice.
-    pub(super) unsafe fn part(&self, start: u64, end: u64) -> &'a mut [T] {
+    pub(crate) unsafe fn part(&self, start: u64, end: u64) -> &'a mut [T] {
         let (start, end) = (to_usize(start), to_usize(end));
         assert!(
             start <= end && end <= self.len,

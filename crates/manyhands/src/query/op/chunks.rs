@@ -1,15 +1,13 @@
-//! Items in groups, or some of them, by position: `chunks`, `step_by`, `windows`.
+//! Items in groups, or some of them, by position: `chunks`, `step_by`.
 //!
 //! Unsafe: passes positions on.
 
 use crate::engine::Indexed;
 use crate::engine::consumer::Ending;
-use crate::parallel::source::slice::SharedItems;
-use crate::parallel::source::{Windows, windows};
 use crate::query::Query;
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
-use crate::query::order::{Order, Ordered};
+use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional};
 use crate::query::run::QueryRun;
 
@@ -163,23 +161,5 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
                 kind,
             })
         })
-    }
-}
-
-impl<'a, 's, T: Sync, O: Order, E: Ending> Query<'a, Items<SharedItems<'s, T>>, O, E> {
-    /// The parts of the slice with `size` neighbouring items each.
-    ///
-    /// # Panics
-    /// If `size` is 0.
-    ///
-    /// # Examples
-    /// ```
-    /// use manyhands::query::prelude::*;
-    /// let rises = [1, 3, 2, 5].par_query().windows(2).filter(|pair| pair[0] < pair[1]).count();
-    /// assert_eq!(rises, 2);
-    /// ```
-    #[doc(alias = "par_windows")]
-    pub fn windows(self, size: usize) -> Query<'a, Items<Windows<'s, T>>, O, E> {
-        self.with(|items| Items::new(windows(items.release().as_slice(), size), "windows"))
     }
 }

@@ -153,7 +153,7 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
     /// ```
     /// use manyhands::query::prelude::*;
     /// let even = (0..).step_by(2);
-    /// let firsts = manyhands::query::from_iter(even).take(3).to_vec();
+    /// let firsts = manyhands::parallel::from_iter(even).into_par_query().take(3).to_vec();
     /// assert_eq!(firsts, [0, 2, 4]);
     /// ```
     #[doc(alias = "Take")]

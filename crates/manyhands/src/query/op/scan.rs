@@ -57,7 +57,7 @@ where
 impl<'a, P: Pipeline<Item: Clone>, E: Ending> Query<'a, P, Ordered, E> {
     /// For each item the sum of all up to it, the item included, where `add` says what a sum is.
     ///
-    /// `add` must be associative; see [`parallel::inclusive_scan`](crate::parallel::inclusive_scan).
+    /// `add` must be associative; see [`parallel::Options::inclusive_scan`](crate::parallel::Options::inclusive_scan).
     ///
     /// # Examples
     /// ```

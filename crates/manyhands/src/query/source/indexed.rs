@@ -1,13 +1,12 @@
-//! The sources of loops that know positions, as sources of queries: slices, their chunks and windows, vectors, ranges,
-//! collections of other crates.
+//! The sources of loops that know positions, as sources of queries: slices, vectors, ranges, collections of other crates.
 //!
 //! Unsafe: says which of them give one item at each position.
 
+use crate::parallel::source::ByPosition;
 use crate::parallel::source::owned::OwnedItems;
 use crate::parallel::source::producer::{Parts, Producer};
 use crate::parallel::source::range::{Indices, Integer};
 use crate::parallel::source::slice::{MutableItems, SharedItems};
-use crate::parallel::source::{ByPosition, Chunks, ChunksMut, Windows};
 use crate::query::items::Items;
 use crate::query::pipeline::Positional;
 use crate::query::source::IntoPipeline;
@@ -17,12 +16,6 @@ use std::ops::Range;
 unsafe impl<T: Sync> Positional for SharedItems<'_, T> {}
 // SAFETY: an item of the slice for each position.
 unsafe impl<T: Send> Positional for MutableItems<'_, T> {}
-// SAFETY: a chunk of the slice for each position.
-unsafe impl<T: Sync> Positional for Chunks<'_, T> {}
-// SAFETY: a chunk of the slice for each position.
-unsafe impl<T: Send> Positional for ChunksMut<'_, T> {}
-// SAFETY: a window of the slice for each position.
-unsafe impl<T: Sync> Positional for Windows<'_, T> {}
 // SAFETY: an item of the vector for each position.
 unsafe impl<T: Send> Positional for OwnedItems<T> {
     fn into_vec(self) -> Result<Vec<T>, Self> {

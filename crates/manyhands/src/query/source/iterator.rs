@@ -5,43 +5,15 @@ use crate::engine::consumer::{Consumer, Ending};
 use crate::parallel;
 use crate::parallel::source::Feed;
 use crate::parallel::source::owned::OwnedItems;
-use crate::query::Query;
 use crate::query::consumer_adapter::ConsumerAdapter;
 use crate::query::explain::Explanation;
 use crate::query::gather::gather;
 use crate::query::items::Items;
 use crate::query::pipeline::Pipeline;
 use crate::query::run::{CancelCheck, QueryRun};
-use crate::query::source::{IntoParQuery, IntoPipeline};
+use crate::query::source::IntoPipeline;
 
-/// A query over any iterator that can be sent.
-///
-/// Items are pulled in order, by one runner at a time, in chunks of a few microseconds. The iterator is
-/// dropped before the query returns.
-///
-/// An iterator that waits until its last item was processed, such as a channel whose sender waits for an answer, needs
-/// [`ExecutionMode::Parallel`](crate::query::ExecutionMode::Parallel), which pulls one item at a time.
-///
-/// # Cost
-/// The iterator's own, one lock for each chunk, and one move of each item.
-///
-/// # Examples
-/// ```
-/// use manyhands::query::{self, prelude::*};
-/// let words = query::from_iter("to be or not".split(' '));
-/// assert_eq!(words.map(str::len).to_vec(), [2, 2, 2, 3]);
-/// ```
-#[doc(alias = "AsParallel")]
-#[doc(alias = "par_bridge")]
-#[doc(alias = "Partitioner.Create")]
-pub fn from_iter<I>(iterator: I) -> Query<'static, FromIter<I::IntoIter>>
-where
-    I: IntoIterator<Item: Send, IntoIter: Send>,
-{
-    parallel::from_iter(iterator).into_par_query()
-}
-
-/// An iterator as a source of queries; made by [`from_iter`].
+/// An iterator as a source of queries.
 #[derive(Debug)]
 pub struct FromIter<I> {
     /// `None` when it has ended or panicked.

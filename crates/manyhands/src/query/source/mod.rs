@@ -1,12 +1,15 @@
 //! The sources of queries: everything a loop can run over, and more.
 
+mod chunks;
 mod indexed;
 mod iterator;
+mod of_loops;
 mod partitioned;
+mod slice;
 mod text;
 
-pub use iterator::from_iter;
-pub use partitioned::{Partitioned, from_partitioned};
+pub use partitioned::Partitioned;
+pub use slice::ParSlice;
 pub use text::ParText;
 
 use crate::parallel::Source;
@@ -16,9 +19,10 @@ use crate::query::pipeline::Pipeline;
 
 /// A type of which a query can be made.
 ///
-/// Everything that is a [`Source`] of a loop, also of one's own, and queries: `[item]` for one item, an empty array for
-/// none, `(0..n)` mapped to the same item for a repeated one. For any other iterator, use
-/// [`from_iter`].
+/// Everything that is a [`Source`] of a loop, also of one's own: `[item]` for one item, an empty array for none, `(0..n)`
+/// mapped to the same item for a repeated one, and [`parallel::from_iter`](crate::parallel::from_iter) of any other
+/// iterator, which is [pulled](IntoParQuery::into_par_query) by one runner at a time. A query as an operand of
+/// another one is one, too; the other's settings apply to both.
 ///
 /// Example: see [`IntoParQuery::into_par_query`].
 #[doc(alias = "AsParallel")]
@@ -35,12 +39,22 @@ pub trait IntoParQuery {
 
     /// A query over the items.
     ///
+    /// # Iterators
+    /// The items of [`parallel::from_iter`](crate::parallel::from_iter) are pulled in order, by one runner at a time, in
+    /// chunks of a few microseconds. The iterator is dropped before the query returns. One that waits until its last item
+    /// was processed, such as a channel whose sender waits for an answer, needs
+    /// [`ExecutionMode::Parallel`](crate::query::ExecutionMode::Parallel), which pulls one item at a time.
+    ///
     /// # Examples
     /// ```
-    /// use manyhands::query::prelude::*;
+    /// use manyhands::{parallel, query::prelude::*};
     /// let lengths = vec!["a", "bc"].into_par_query().map(str::len).to_vec();
     /// assert_eq!(lengths, [1, 2]);
+    /// let words = parallel::from_iter("to be or not".split(' ')).into_par_query();
+    /// assert_eq!(words.map(str::len).to_vec(), [2, 2, 2, 3]);
     /// ```
+    #[doc(alias = "par_bridge")]
+    #[doc(alias = "Partitioner.Create")]
     #[doc(alias = "into_par_iter")]
     fn into_par_query(self) -> Query<'static, Self::Pipeline>;
 }

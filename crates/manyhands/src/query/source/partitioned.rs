@@ -19,7 +19,7 @@ use std::ops::Range;
 ///
 /// # Examples
 /// ```
-/// use manyhands::query::{self, prelude::*, Partitioned};
+/// use manyhands::query::Partitioned;
 /// use std::ops::Range;
 ///
 /// /// The lines that begin at each byte.
@@ -38,7 +38,7 @@ use std::ops::Range;
 ///     }
 /// }
 ///
-/// let lengths = query::from_partitioned(Lines("many\nhands\n")).map(str::len).to_vec();
+/// let lengths = Lines("many\nhands\n").into_par_query().map(str::len).to_vec();
 /// assert_eq!(lengths, [4, 5]);
 /// ```
 #[doc(alias = "OrderablePartitioner")]
@@ -60,17 +60,18 @@ pub trait Partitioned: Send + Sync {
     ///
     /// Example: see [`Partitioned`].
     fn items(&self, positions: Range<usize>) -> impl Iterator<Item = Self::Item>;
-}
 
-/// A query over a source of one's own.
-///
-/// Example: see [`Partitioned`].
-#[doc(alias = "Partitioner")]
-pub fn from_partitioned<S: Partitioned>(source: S) -> Query<'static, Pieces<ByPartition<S>>> {
-    Query::new(Pieces(Items::new(
-        ByPartition(source),
-        "partitioned source",
-    )))
+    /// A query over the items.
+    ///
+    /// Example: see [`Partitioned`].
+    #[doc(alias = "Partitioner")]
+    fn into_par_query(self) -> Query<'static, Pieces<ByPartition<Self>>>
+    where
+        Self: Sized,
+    {
+        let positions = Items::new(ByPartition(self), "partitioned source");
+        Query::new(Pieces(positions))
+    }
 }
 
 /// A user's source as the engine sees it.

@@ -5,7 +5,7 @@
 
 use crate::query::Query;
 use crate::query::pieces::Pieces;
-use crate::query::source::partitioned::{ByPartition, Partitioned, from_partitioned};
+use crate::query::source::partitioned::{ByPartition, Partitioned};
 use std::ops::Range;
 
 /// Pieces of a text as queries.
@@ -32,7 +32,7 @@ pub trait ParText {
     /// assert_eq!("many hands".par_chars().filter(|c| c.is_alphabetic()).count(), 9);
     /// ```
     fn par_chars(&self) -> Query<'static, Pieces<ByPartition<Chars<'_>>>> {
-        from_partitioned(Chars(self.text()))
+        Chars(self.text()).into_par_query()
     }
 
     /// Its lines, without their ends, as [`str::lines`].
@@ -43,7 +43,7 @@ pub trait ParText {
     /// assert_eq!("a\nb\n".par_lines().to_vec(), ["a", "b"]);
     /// ```
     fn par_lines(&self) -> Query<'static, Pieces<ByPartition<Lines<'_>>>> {
-        from_partitioned(Lines(self.text()))
+        Lines(self.text()).into_par_query()
     }
 
     /// Its words, as [`str::split_whitespace`].
@@ -54,7 +54,7 @@ pub trait ParText {
     /// assert_eq!("many  hands".par_split_whitespace().to_vec(), ["many", "hands"]);
     /// ```
     fn par_split_whitespace(&self) -> Query<'static, Pieces<ByPartition<Words<'_>>>> {
-        from_partitioned(Words(self.text()))
+        Words(self.text()).into_par_query()
     }
 
     /// Its parts between the separators, as [`str::split`] with a character.
@@ -66,7 +66,7 @@ pub trait ParText {
     /// ```
     fn par_split(&self, separator: char) -> Query<'static, Pieces<ByPartition<Fields<'_>>>> {
         let text = self.text();
-        from_partitioned(Fields { text, separator })
+        Fields { text, separator }.into_par_query()
     }
 }
 

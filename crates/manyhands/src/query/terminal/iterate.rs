@@ -111,7 +111,7 @@ impl<T> Stream<T> {
         unwanted: Unwanted,
     ) -> Self {
         Self {
-            steps: steps.into_stream(),
+            steps: channel::RecvStream::new(steps),
             producer: Some(producer),
             ready: Vec::new().into_iter(),
             _unwanted: unwanted,
@@ -267,12 +267,12 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     ///
     /// # Examples
     /// ```
-    /// use manyhands::query::{self, prelude::*};
+    /// use manyhands::{parallel, query::prelude::*};
     /// let sums = (1..=4).into_par_query().map(|n| n * n).sequential().scan(0, |sum, n| {
     ///     *sum += n;
     ///     Some(*sum)
     /// });
-    /// assert_eq!(query::from_iter(sums).map(|sum| sum + 1).to_vec(), [2, 6, 15, 31]);
+    /// assert_eq!(parallel::from_iter(sums).into_par_query().map(|sum| sum + 1).to_vec(), [2, 6, 15, 31]);
     /// ```
     #[doc(alias = "AsSequential")]
     #[doc(alias = "AsEnumerable")]

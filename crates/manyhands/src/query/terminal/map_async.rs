@@ -1,6 +1,6 @@
 //! Queries whose last operator is a future: an async loop over the items.
 
-use crate::parallel::{AsyncOptions, AsyncResults, Uncancellable, from_stream};
+use crate::parallel::{AsyncOptions, AsyncResults, from_stream};
 use crate::query::Query;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
@@ -10,14 +10,14 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::vec;
 
-impl<'a, P: Pipeline<Item: 'static> + 'a, O: Order> Query<'a, P, O, Uncancellable> {
+impl<'a, P: Pipeline<Item: 'static> + 'a, O: Order> Query<'a, P, O, ()> {
     /// Runs `body`'s future for each item and gives the results as a stream: in order, or, of an unordered
     /// query, as they end.
     ///
     /// As many items run at once as give the highest throughput, adapted while they run, or
     /// [`degree_of_parallelism`](Self::degree_of_parallelism). Each poll of the stream makes one step of the query's
     /// own items, there and on workers; so the source should not block, nor bodies wait for one another. See
-    /// [`parallel::stream_async`](crate::parallel::stream_async) for failures.
+    /// [`stream_async`](crate::parallel::AsyncOptions::stream_async) for failures.
     ///
     /// # Cancellation
     /// Dropping the stream cancels the running items.
@@ -57,7 +57,7 @@ impl<'a, P: Pipeline<Item: 'static> + 'a, O: Order> Query<'a, P, O, Uncancellabl
 
 /// A query's items. A poll makes at most one step, so that a source of which few items pass does not delay results.
 struct Stepwise<'a, P: Pipeline> {
-    steps: Steps<'a, P, Uncancellable>,
+    steps: Steps<'a, P, ()>,
     ready: vec::IntoIter<P::Item>,
 }
 

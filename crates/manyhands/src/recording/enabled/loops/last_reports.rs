@@ -33,7 +33,7 @@ global! {
 /// use manyhands::{inspect, parallel};
 /// manyhands::diagnostics::open();
 /// let other = std::thread::spawn(|| {
-///     parallel::options().degree_of_parallelism(1).unwrap().for_each(0..4_321_u64, |i| {
+///     parallel::Options::new().degree_of_parallelism(1).unwrap().for_each(0..4_321_u64, |i| {
 ///         std::hint::black_box(i);
 ///     });
 /// });

@@ -241,7 +241,7 @@ pub(crate) fn keep(report: LoopReport) {
 /// use manyhands::inspect::{self, AloneBecause, Verdict};
 /// use manyhands::{diagnostics, parallel};
 /// diagnostics::open();
-/// parallel::options().degree_of_parallelism(1).unwrap().for_each(0..1_000_u64, |i| {
+/// parallel::Options::new().degree_of_parallelism(1).unwrap().for_each(0..1_000_u64, |i| {
 ///     std::hint::black_box(i);
 /// });
 /// let report = inspect::last_loop().unwrap();
@@ -267,7 +267,7 @@ pub(crate) fn keep(report: LoopReport) {
 /// use std::time::Duration;
 /// diagnostics::open();
 /// let report = Simulation::new(1).run(async {
-///     let eight = parallel::async_options().degree_of_parallelism(8).unwrap();
+///     let eight = parallel::AsyncOptions::new().degree_of_parallelism(8).unwrap();
 ///     eight.for_each_async(0..100, |_| time::sleep(Duration::from_millis(40))).await;
 ///     inspect::last_loop().unwrap()
 /// });
@@ -563,7 +563,7 @@ mod tests {
     fn a_body_is_named_by_the_function_that_it_stands_in() {
         for (consumer, name) in [
             (
-                "manyhands::parallel::for_each::ForEach<shop::main::{{closure}}, manyhands::engine::consumer::Uncancellable>",
+                "manyhands::parallel::for_each::ForEach<shop::main::{{closure}}, ()>",
                 "shop::main::{{closure}}",
             ),
             (

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// # #[cfg(feature = "inspect-unstable")] {
 /// use manyhands::{inspect, parallel};
 /// manyhands::diagnostics::open();
-/// parallel::options().degree_of_parallelism(1).unwrap().for_each(0..3_u64, |_| {
+/// parallel::Options::new().degree_of_parallelism(1).unwrap().for_each(0..3_u64, |_| {
 ///     let loops = inspect::snapshot().loops;
 ///     let own = loops.iter().find(|running| running.items == Some(3)).unwrap();
 ///     assert_eq!((own.runners, own.called_at.file()), (1, file!()));

@@ -1,99 +1,40 @@
 //! Chunks and windows of slices, by position.
 //!
-//! Not here: the slices (`slice.rs`).
+//! Not here: the methods of slices that make queries of them (`slice.rs`).
 //!
 //! Unsafe: disjoint parts of a mutable slice go to different threads.
 
 use crate::engine::Indexed;
 use crate::parallel::source::slice::{MutableItems, to_usize};
-use crate::parallel::source::{ByPosition, Source};
+use crate::query::pipeline::Positional;
 
-/// Non-overlapping parts of a slice, as a source of loops and queries; made by [`chunks`].
+/// Non-overlapping parts of a slice; see [`ParSlice::par_chunks`](super::ParSlice::par_chunks).
 #[derive(Debug, Clone, Copy)]
-#[must_use = "a source does nothing until a loop or a query runs over it"]
 pub struct Chunks<'a, T> {
     slice: &'a [T],
     size: usize,
 }
 
-/// Non-overlapping mutable parts of a slice, as a source of loops and queries; made by [`chunks_mut`].
+/// Non-overlapping mutable parts of a slice; see [`ParSlice::par_chunks_mut`](super::ParSlice::par_chunks_mut).
 #[derive(Debug)]
-#[must_use = "a source does nothing until a loop or a query runs over it"]
 pub struct ChunksMut<'a, T> {
     items: MutableItems<'a, T>,
     size: usize,
 }
 
-/// Overlapping parts of a slice, as a source of loops and queries; made by [`windows`].
+/// Overlapping parts of a slice; see [`ParSlice::par_windows`](super::ParSlice::par_windows).
 #[derive(Debug, Clone, Copy)]
-#[must_use = "a source does nothing until a loop or a query runs over it"]
 pub struct Windows<'a, T> {
     slice: &'a [T],
     size: usize,
 }
 
-/// The parts of `size` items of a slice, from its beginning on; the last one may be shorter. As [`slice::chunks`], by
-/// position: runners take parts without waiting for one another.
-///
-/// # Panics
-/// If `size` is 0.
-///
-/// # Examples
-/// ```
-/// use manyhands::parallel;
-/// let sums = parallel::map(parallel::chunks(&[1, 2, 3, 4, 5], 2), |part| part.iter().sum::<i32>());
-/// assert_eq!(sums, [3, 7, 5]);
-/// ```
-#[doc(alias = "par_chunks")]
-pub fn chunks<T: Sync>(slice: &[T], size: usize) -> Chunks<'_, T> {
-    assert!(size > 0, "chunk size must be non-zero");
-    Chunks { slice, size }
-}
-
-/// As [`chunks`], mutable.
-///
-/// # Panics
-/// If `size` is 0.
-///
-/// # Examples
-/// Each row of a picture by its own body, beside the row that it is made of:
-/// ```
-/// use manyhands::{parallel, query::prelude::*};
-/// let (width, source) = (3, [1_u8, 2, 3, 4, 5, 6]);
-/// let mut picture = [0; 6];
-/// parallel::chunks_mut(&mut picture, width)
-///     .into_par_query()
-///     .zip(parallel::chunks(&source, width))
-///     .for_each(|(to, from)| to.iter_mut().zip(from.iter().rev()).for_each(|(to, from)| *to = *from));
-/// assert_eq!(picture, [3, 2, 1, 6, 5, 4]);
-/// ```
-#[doc(alias = "par_chunks_mut")]
-pub fn chunks_mut<T: Send>(slice: &mut [T], size: usize) -> ChunksMut<'_, T> {
-    assert!(size > 0, "chunk size must be non-zero");
-    let items = MutableItems::of(slice);
-    ChunksMut { items, size }
-}
-
-/// All parts of `size` items of a slice that lie one after another, each one item after the one before. None if the slice
-/// is shorter.
-///
-/// # Panics
-/// If `size` is 0.
-///
-/// # Examples
-/// ```
-/// use manyhands::{parallel, query::prelude::*};
-/// let heights = [1, 4, 2, 2, 5];
-/// let climbs = parallel::windows(&heights, 2).into_par_query().filter(|pair| pair[0] < pair[1]);
-/// assert_eq!(climbs.count(), 2);
-/// ```
-#[doc(alias = "par_windows")]
-pub fn windows<T: Sync>(slice: &[T], size: usize) -> Windows<'_, T> {
-    assert!(size > 0, "window size must be non-zero");
-    Windows { slice, size }
-}
-
 impl<'a, T> Chunks<'a, T> {
+    pub(super) fn new(slice: &'a [T], size: usize) -> Self {
+        assert!(size > 0, "chunk size must be non-zero");
+        Self { slice, size }
+    }
+
     /// The items of the chunks `start..end`.
     fn part(&self, start: u64, end: u64) -> &'a [T] {
         let (first, last) = bounds((start, end), self.size, self.slice.len());
@@ -102,6 +43,11 @@ impl<'a, T> Chunks<'a, T> {
 }
 
 impl<'a, T> Windows<'a, T> {
+    pub(super) fn new(slice: &'a [T], size: usize) -> Self {
+        assert!(size > 0, "window size must be non-zero");
+        Self { slice, size }
+    }
+
     /// The items of the windows `start..end`.
     fn part(&self, start: u64, end: u64) -> &'a [T] {
         let overlap = if start < end { self.size - 1 } else { 0 };
@@ -157,6 +103,12 @@ unsafe impl<'a, T: Send> Indexed for ChunksMut<'a, T> {
 }
 
 impl<'a, T: Send> ChunksMut<'a, T> {
+    pub(super) fn new(slice: &'a mut [T], size: usize) -> Self {
+        assert!(size > 0, "chunk size must be non-zero");
+        let items = MutableItems::of(slice);
+        Self { items, size }
+    }
+
     /// The items of the chunks `start..end`.
     ///
     /// # Safety
@@ -187,29 +139,9 @@ unsafe impl<'a, T: Sync> Indexed for Windows<'a, T> {
     }
 }
 
-impl<'a, T: Sync> Source for Chunks<'a, T> {
-    type Item = &'a [T];
-    type Feed = ByPosition<Self>;
-
-    fn into_feed(self) -> Self::Feed {
-        ByPosition(self)
-    }
-}
-
-impl<'a, T: Send> Source for ChunksMut<'a, T> {
-    type Item = &'a mut [T];
-    type Feed = ByPosition<Self>;
-
-    fn into_feed(self) -> Self::Feed {
-        ByPosition(self)
-    }
-}
-
-impl<'a, T: Sync> Source for Windows<'a, T> {
-    type Item = &'a [T];
-    type Feed = ByPosition<Self>;
-
-    fn into_feed(self) -> Self::Feed {
-        ByPosition(self)
-    }
-}
+// SAFETY: a chunk of the slice for each position.
+unsafe impl<T: Sync> Positional for Chunks<'_, T> {}
+// SAFETY: a chunk of the slice for each position.
+unsafe impl<T: Send> Positional for ChunksMut<'_, T> {}
+// SAFETY: a window of the slice for each position.
+unsafe impl<T: Sync> Positional for Windows<'_, T> {}

@@ -1,0 +1,58 @@
+//! Queries as sources of loops: their items, by position.
+
+use crate::engine::consumer::Consumer;
+use crate::engine::{Plan, drive};
+use crate::parallel::Source;
+use crate::parallel::source::{Feed, leaves};
+use crate::query::Query;
+use crate::query::pipeline::Pipeline;
+use crate::query::run::QueryRun;
+use crate::query::source::IntoPipeline;
+
+/// What feeds a loop over a query.
+#[derive(Debug)]
+pub struct PipelineFeed<P>(P);
+
+impl<P: Pipeline> Source for Query<'_, P> {
+    type Item = P::Item;
+    type Feed = PipelineFeed<P>;
+
+    /// The query's own settings are not those of the loop.
+    fn into_feed(self) -> PipelineFeed<P> {
+        PipelineFeed(self.pipeline)
+    }
+}
+
+impl<P: Pipeline> PipelineFeed<P> {
+    /// The items, by position; gathered, unless they have positions.
+    fn positions(self, plan: &Plan<'_>) -> P::Positions {
+        let run = QueryRun::planned(plan, ());
+        self.0.into_positions(u64::MAX, &run).release()
+    }
+}
+
+impl<P: Pipeline> Feed for PipelineFeed<P> {
+    type Item = P::Item;
+
+    fn drive<C: Consumer<P::Item>>(self, consumer: &C, plan: &Plan<'_>) {
+        drive(&self.positions(plan), consumer, plan);
+    }
+
+    fn drive_leaves<C: Consumer<P::Item>>(self, consumer: &C, plan: &Plan<'_>) {
+        leaves::drive_leaves(&self.positions(plan), consumer, plan);
+    }
+
+    fn len_hint(&self) -> Option<usize> {
+        let len = self.0.positions_left().filter(|_| P::IS_POSITIONAL)?;
+        usize::try_from(len).ok()
+    }
+}
+
+impl<P: Pipeline> IntoPipeline for PipelineFeed<P> {
+    type Pipeline = P;
+
+    /// The query itself, as an operand of another one, whose settings apply to both.
+    fn into_pipeline(self) -> P {
+        self.0
+    }
+}
