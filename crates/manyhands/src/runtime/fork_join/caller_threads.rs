@@ -187,7 +187,7 @@ mod tests {
 
     /// Whether a monitor watches the calling thread.
     fn is_watched() -> bool {
-        CallerThread::current().unwrap().calls.is_watched()
+        CallerThread::current().is_some_and(|thread| thread.calls.is_watched())
     }
 
     #[test]
@@ -198,7 +198,11 @@ mod tests {
         let goes_on = || begun.elapsed() < Duration::from_secs(60);
         let is_over = AtomicBool::new(false);
         task::scope_blocking(|scope| {
-            scope.spawn(async { while goes_on() && !is_over.load(Ordering::Relaxed) {} });
+            scope.spawn(async {
+                while goes_on() && !is_over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
             for _ in 0..2 {
                 while goes_on() && !is_watched() {
                     parallel::for_each(0..2, |_| ());
