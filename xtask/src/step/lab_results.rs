@@ -1,6 +1,9 @@
 //! The laboratory's page of results, and the tour in the README of its command: makes the runs as a user would,
 //! and puts what they print and draw in the place of what is there.
 //!
+//! A run that was cut goes on where it was when it is asked for again: its folder is moved aside only when its section
+//! is on the page.
+//!
 //! Not here: what is measured, and what a report says (`manyhands-lab`).
 
 use std::ffi::OsStr;
@@ -13,8 +16,8 @@ use crate::failure::Failure;
 use crate::step::section;
 use crate::workspace;
 
-/// Time for the runs of the page in minutes: with the tour and a build it stays below half an hour.
-pub(crate) const MINUTES_DEFAULT: u32 = 23;
+/// Time for the runs of the page in minutes.
+pub(crate) const MINUTES_DEFAULT: u32 = SHARES;
 
 /// Renews these parts, all where none is named; all runs of the page would take this long together.
 pub(crate) fn run(parts: &[String], minutes: u32) -> Result<(), Failure> {
@@ -27,15 +30,23 @@ pub(crate) fn run(parts: &[String], minutes: u32) -> Result<(), Failure> {
     let mut charts: Vec<PathBuf> = Vec::new();
     for measured in RUNS.iter().filter(|run| is_wanted(run.name)) {
         let line = measured.line(minutes);
-        manyhands(&format!("{line} --out {} --replace", measured.out()))
+        let folder = root.join(measured.out());
+        manyhands(&measured.next(&line, folder.exists()))
             .accept(NOT_QUIET)
             .run()?;
-        let folder = root.join(measured.out());
         let report = read(&folder.join("report.md"))?;
         let text = format!("## `manyhands {line}`\n\n{}", as_section(&report));
         section::renew(PAGE, measured.name, &text)?;
+        if let Some(cost) = cost_of_a_switch(&report) {
+            section::renew(
+                README,
+                THE_SWITCH,
+                &format!("{cost} ({})\n", section::conditions()),
+            )?;
+        }
+        let done = put_aside(&folder)?;
         let shown = linked_charts(&report, "charts").into_iter();
-        charts.extend(shown.map(|name| folder.join("charts").join(name)));
+        charts.extend(shown.map(|name| done.join("charts").join(name)));
     }
     renew_charts(
         &root.join(LAB).join(CHARTS),
@@ -63,10 +74,38 @@ impl Measured {
         format!("lab run {} --seed 7 --budget {budget}", self.what)
     }
 
+    /// The command that makes it, or goes on with what there is of it.
+    fn next(&self, line: &str, is_there: bool) -> String {
+        match is_there {
+            true => format!("lab resume {}", self.out()),
+            false => format!("{line} --out {}", self.out()),
+        }
+    }
+
     /// From the root of the workspace, where the runs begin.
     fn out(&self) -> String {
         format!("target/lab-results/{}", self.name)
     }
+}
+
+/// What a report answers to the question of E6, as a sentence.
+fn cost_of_a_switch(report: &str) -> Option<&str> {
+    report.lines().find_map(|line| {
+        let said = line.strip_prefix("- ")?;
+        said.starts_with("What a switch costs").then_some(said)
+    })
+}
+
+/// Moves a run that is on the page out of the way of the next one.
+fn put_aside(folder: &Path) -> Result<PathBuf, Failure> {
+    let done = folder.with_extension("done");
+    let cannot =
+        |error: io::Error| Failure::new(format!("cannot move {}: {error}", folder.display()));
+    if done.exists() {
+        fs::remove_dir_all(&done).map_err(cannot)?;
+    }
+    fs::rename(folder, &done).map_err(cannot)?;
+    Ok(done)
 }
 
 fn manyhands(line: &str) -> Invocation {
@@ -141,22 +180,66 @@ fn read(path: &Path) -> Result<String, Failure> {
 }
 
 /// What can be renewed one by one.
-pub(crate) const PARTS: [&str; 3] = [THE_TOUR, RUNS[0].name, RUNS[1].name];
+pub(crate) const PARTS: [&str; 9] = [
+    THE_TOUR,
+    RUNS[0].name,
+    RUNS[1].name,
+    RUNS[2].name,
+    RUNS[3].name,
+    RUNS[4].name,
+    RUNS[5].name,
+    RUNS[6].name,
+    RUNS[7].name,
+];
 const THE_TOUR: &str = "tour";
 const TOUR: &str = "tour --seed 7 --out target/tour --replace";
-const RUNS: [Measured; 2] = [
+const THE_SWITCH: &str = "switch";
+/// Every experiment at the sizes that were published, and what more CPUs bring at smaller ones. The minutes are what the
+/// fewest blocks take on two CPUs, and as much again where a break-even is searched.
+const RUNS: [Measured; 8] = [
     Measured {
-        name: "loops",
-        what: "E3 E9 E13 --cpus 1,2",
+        name: "hashes",
+        what: "E1a E1b E2 E3 --full",
+        parts: 18,
+    },
+    Measured {
+        name: "queries",
+        what: "E4 E5 E6 --full",
         parts: 10,
     },
     Measured {
-        name: "waits",
-        what: "E14 E15 E16 E17 --cpus 1,2 --memory",
-        parts: 13,
+        name: "cloud",
+        what: "E7 E8 E9 --full",
+        parts: 42,
+    },
+    Measured {
+        name: "tasks",
+        what: "E10 E11 E12 --full",
+        parts: 12,
+    },
+    Measured {
+        name: "queue",
+        what: "E13 --full",
+        parts: 3,
+    },
+    Measured {
+        name: "calls",
+        what: "E14 --full --memory",
+        parts: 3,
+    },
+    Measured {
+        name: "millions",
+        what: "E15 E16 E17 --full --memory",
+        parts: 22,
+    },
+    Measured {
+        name: "cpus",
+        what: "E3 E7 E8 E13 --cpus 1,2",
+        parts: 10,
     },
 ];
-const SHARES: u32 = 23;
+const SHARES: u32 = 120;
+const README: &str = "README.md";
 const LAB: &str = "crates/manyhands-lab";
 const PAGE: &str = "crates/manyhands-lab/RESULTS.md";
 const CHARTS: &str = "results";
@@ -172,12 +255,50 @@ mod tests {
 
     #[test]
     fn the_minutes_are_shared_out_among_the_runs() {
-        let line = |minutes| RUNS.map(|run| run.line(minutes));
-        let [loops, waits] = line(MINUTES_DEFAULT);
-        assert_eq!(loops, "lab run E3 E9 E13 --cpus 1,2 --seed 7 --budget 10m");
-        assert!(waits.ends_with("--memory --seed 7 --budget 13m"), "{waits}");
-        let [loops, _] = line(4);
-        assert!(loops.ends_with("--budget 1m44s"), "{loops}");
+        assert_eq!(RUNS.iter().map(|run| run.parts).sum::<u32>(), SHARES);
+        let line = |minutes| RUNS[0].line(minutes);
+        let whole = "lab run E1a E1b E2 E3 --full --seed 7 --budget 18m";
+        assert_eq!(line(MINUTES_DEFAULT), whole);
+        assert!(line(12).ends_with("--budget 1m48s"), "{}", line(12));
+        let parts = RUNS.map(|run| run.name);
+        assert_eq!(PARTS[1..], parts);
+    }
+
+    #[test]
+    fn every_experiment_is_measured_at_the_sizes_that_were_published() {
+        let at_full: Vec<&str> = RUNS
+            .iter()
+            .filter(|run| run.what.contains("--full"))
+            .flat_map(|run| run.what.split(' '))
+            .filter(|word| word.starts_with('E'))
+            .collect();
+        // E15 selects E15b, too.
+        let all = [
+            "E1a", "E1b", "E2", "E3", "E4", "E5", "E6", "E7", "E8", "E9", "E10", "E11", "E12",
+            "E13", "E14", "E15", "E16", "E17",
+        ];
+        assert_eq!(at_full, all);
+    }
+
+    #[test]
+    fn a_run_that_was_cut_goes_on() {
+        let run = &RUNS[0];
+        let line = run.line(12);
+        assert_eq!(
+            run.next(&line, true),
+            "lab resume target/lab-results/hashes"
+        );
+        assert!(
+            run.next(&line, false)
+                .ends_with("--out target/lab-results/hashes")
+        );
+    }
+
+    #[test]
+    fn the_cost_of_a_switch_is_read_off_a_report() {
+        let report = "- Note: x\n- What a switch costs: 3 ns.\n";
+        assert_eq!(cost_of_a_switch(report), Some("What a switch costs: 3 ns."));
+        assert_eq!(cost_of_a_switch("- Note: x\n"), None);
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub use answer::{Answer, Fit, Kind, Practical, Source};
 use crate::{
     record::{Block, CaseCard, Settings},
     stats::{Estimate, estimate_median},
-    verdict::{Judge, Side, Verdict},
+    verdict::{Judge, Verdict},
 };
 use bracket::{bracket, crossings, falls_back, settled_from};
 pub(crate) use plan::sizes_max;
@@ -164,7 +164,7 @@ impl Finder {
     }
 
     /// Which side the signs of one size speak for.
-    fn side(&self, ratios: &[Ratio]) -> Side {
+    fn side(&self, ratios: &[Ratio]) -> Verdict {
         self.judge.side(&values(ratios))
     }
 }

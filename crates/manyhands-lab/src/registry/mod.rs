@@ -166,6 +166,7 @@ mod tests {
                 let named = match &part.test {
                     ClaimTest::Faster { arm, .. }
                     | ClaimTest::BreakEven { arm, .. }
+                    | ClaimTest::MeanSpeedUp { arm, .. }
                     | ClaimTest::NeverFaster { arm }
                     | ClaimTest::Doubling { arm, .. } => vec![arm],
                     ClaimTest::SpeedUp { arm, over, .. } | ClaimTest::Memory { arm, over, .. } => {

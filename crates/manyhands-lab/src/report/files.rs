@@ -30,7 +30,7 @@ pub fn files(
         file(FILES[1], markdown(findings, published)),
         file(FILES[2], results_csv(findings)),
         file(FILES[3], measurements),
-        file(FILES[4], summary_json(findings)),
+        file(FILES[4], summary_json(findings, published)),
     ];
     for named in published.beside(chart::all(findings)) {
         if let Ok(drawn) = drawn(&named) {

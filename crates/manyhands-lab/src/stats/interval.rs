@@ -21,10 +21,11 @@
 //! and then so does their whole range. Their interval has no ends.
 
 use super::{
-    moments::variance,
+    moments::{geometric_mean, variance},
     order::{median, quantile_of_sorted},
     resample::{RESAMPLES, Resampler, rng_for},
 };
+use serde::{Serialize, Serializer, ser::SerializeStruct};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 use std::collections::BTreeMap;
 
@@ -145,6 +146,30 @@ impl Estimate {
         }
     }
 
+    /// The geometric mean of independent ones, with an interval after the same method; `None` of none.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands_lab::stats::Estimate;
+    /// let of = |median: f64| Estimate { median, low: median / 2.0, high: median * 2.0 };
+    /// let mean = Estimate::geometric_mean(&[of(1.0), of(4.0)]).expect("there are two");
+    /// assert!((mean.median - 2.0).abs() < 1e-9 && mean.high < 4.0);
+    /// ```
+    #[must_use]
+    pub fn geometric_mean(all: &[Self]) -> Option<Self> {
+        let medians: Vec<f64> = all.iter().map(|one| one.median).collect();
+        let median = geometric_mean(&medians)?;
+        let distance = |of: &dyn Fn(&Self) -> f64| {
+            let squares: f64 = all.iter().map(|one| of(one).ln().powi(2)).sum();
+            (squares.sqrt() / all.len() as f64).exp()
+        };
+        Some(Self {
+            median,
+            low: median / distance(&|one| one.median / one.low),
+            high: median * distance(&|one| one.high / one.median),
+        })
+    }
+
     /// From logarithms to what they are the logarithms of.
     pub(crate) fn exp(self) -> Self {
         Self {
@@ -152,6 +177,17 @@ impl Estimate {
             low: self.low.exp(),
             high: self.high.exp(),
         }
+    }
+}
+
+impl Serialize for Estimate {
+    /// An interval without ends has none.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Estimate", 3)?;
+        fields.serialize_field("median", &self.median)?;
+        fields.serialize_field("low", &self.ends().map(|(low, _)| low))?;
+        fields.serialize_field("high", &self.ends().map(|(_, high)| high))?;
+        fields.end()
     }
 }
 

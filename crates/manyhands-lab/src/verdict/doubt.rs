@@ -1,6 +1,6 @@
 //! Why blocks do not decide a comparison.
 
-use super::{Judge, Side, Verdict};
+use super::{Judge, Verdict};
 use crate::stats::{Estimate, correlation_time};
 
 /// Why a comparison is undecided.
@@ -62,7 +62,7 @@ impl Judge {
             return None;
         }
         Some(match self.signs().side(ratios) {
-            Side::Undecided if self.signs().side_if(1.0, ratios) != Side::Undecided => {
+            Verdict::Undecided if self.signs().side_if(1.0, ratios) != Verdict::Undecided => {
                 let worth = blocks as f64 / correlation_time(ratios);
                 let worth = (1..blocks).rfind(|whole| *whole as f64 <= worth);
                 Doubt::Alike {
@@ -70,7 +70,7 @@ impl Judge {
                     worth: worth.unwrap_or(1),
                 }
             }
-            Side::Undecided => {
+            Verdict::Undecided => {
                 let faster = ratios.iter().filter(|ratio| **ratio > 1.0).count();
                 Doubt::Split {
                     agree: faster.max(blocks - faster),

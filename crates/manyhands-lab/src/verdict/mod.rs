@@ -14,20 +14,7 @@ use crate::{
     stats::{Estimate, SignTest, blocks_to_decide, correlation_time},
 };
 
-/// What the blocks say about the challenger.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
-    /// It is faster than the baseline by more than the margin.
-    Faster,
-    /// It is slower than the baseline by more than the margin.
-    Slower,
-    /// The two differ by less than the margin.
-    Equal,
-    /// The blocks so far show none of these.
-    Undecided,
-}
-
-/// What the blocks say about an arm, from its interval, its sides and the noise floor together.
+/// What blocks say about an arm: their signs alone, or these with its interval and the noise floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// It is faster than the baseline.
@@ -38,17 +25,6 @@ pub enum Verdict {
     NoDifference,
     /// The blocks so far show none of these.
     Undecided,
-}
-
-impl From<Verdict> for Side {
-    fn from(verdict: Verdict) -> Self {
-        match verdict {
-            Verdict::Faster => Self::Faster,
-            Verdict::Slower => Self::Slower,
-            Verdict::NoDifference => Self::Equal,
-            Verdict::Undecided => Self::Undecided,
-        }
-    }
 }
 
 /// Decides by signs alone.
@@ -71,24 +47,24 @@ impl Rule {
     /// same way that the challenger neither wins nor loses by as much. Blocks added after a
     /// decision may take it back: what was decided in a quiet minute does not outlive a noisy one.
     #[must_use]
-    pub fn side(&self, ratios: &[f64]) -> Side {
+    pub fn side(&self, ratios: &[f64]) -> Verdict {
         self.side_if(correlation_time(ratios), ratios)
     }
 
     /// What they would say if this many told as much as one.
-    fn side_if(&self, alike: f64, ratios: &[f64]) -> Side {
+    fn side_if(&self, alike: f64, ratios: &[f64]) -> Verdict {
         let (high, low) = (1.0 + self.margin, (1.0 + self.margin).recip());
         let favours = |won: &dyn Fn(f64) -> bool| {
             SignTest::of(ratios.iter().map(|ratio| won(*ratio)), alike).favours_wins(self.alpha)
         };
         if favours(&|ratio| ratio > high) {
-            Side::Faster
+            Verdict::Faster
         } else if favours(&|ratio| ratio < low) {
-            Side::Slower
+            Verdict::Slower
         } else if favours(&|ratio| ratio < high) && favours(&|ratio| ratio > low) {
-            Side::Equal
+            Verdict::NoDifference
         } else {
-            Side::Undecided
+            Verdict::Undecided
         }
     }
 
@@ -143,13 +119,13 @@ impl Judge {
     /// What signs alone say: no verdict, but cheap, and never the other side of one. A search
     /// decides by it where to measure next.
     #[must_use]
-    pub fn side(&self, ratios: &[f64]) -> Side {
+    pub fn side(&self, ratios: &[f64]) -> Verdict {
         let wide = Rule {
             margin: self.smallest_effect,
             ..self.signs()
         };
         match wide.side(ratios) {
-            Side::Equal => Side::Equal,
+            Verdict::NoDifference => Verdict::NoDifference,
             _ => self.signs().side(ratios),
         }
     }
@@ -181,8 +157,8 @@ impl Judge {
         }
         let (clear_low, clear_high) = floor.map_or((1.0, 1.0), |floor| (floor.low, floor.high));
         match self.signs().side(ratios) {
-            Side::Faster if speed_up.low > clear_high.max(1.0 + CLEARANCE) => Verdict::Faster,
-            Side::Slower if speed_up.high < clear_low.min((1.0 + CLEARANCE).recip()) => {
+            Verdict::Faster if speed_up.low > clear_high.max(1.0 + CLEARANCE) => Verdict::Faster,
+            Verdict::Slower if speed_up.high < clear_low.min((1.0 + CLEARANCE).recip()) => {
                 Verdict::Slower
             }
             _ => Verdict::Undecided,
@@ -259,17 +235,20 @@ mod tests {
 
     #[test]
     fn unanimous_blocks_decide_and_mixed_ones_do_not() {
-        fn check(ratios: &[f64], expected: Side) {
+        fn check(ratios: &[f64], expected: Verdict) {
             assert_eq!(RULE.side(ratios), expected, "{ratios:?}");
         }
-        check(&[], Side::Undecided);
-        check(&[1.5; 6], Side::Undecided);
-        check(&[1.5; 7], Side::Faster);
-        check(&[0.5; 7], Side::Slower);
+        check(&[], Verdict::Undecided);
+        check(&[1.5; 6], Verdict::Undecided);
+        check(&[1.5; 7], Verdict::Faster);
+        check(&[0.5; 7], Verdict::Slower);
         // Less than the margin is no difference, however often it is seen.
-        check(&[1.01; 100], Side::Equal);
-        check(&[0.99; 7], Side::Equal);
-        check(&[1.5, 0.5, 1.5, 0.5, 1.5, 0.5, 1.5, 0.5], Side::Undecided);
+        check(&[1.01; 100], Verdict::NoDifference);
+        check(&[0.99; 7], Verdict::NoDifference);
+        check(
+            &[1.5, 0.5, 1.5, 0.5, 1.5, 0.5, 1.5, 0.5],
+            Verdict::Undecided,
+        );
     }
 
     proptest! {
@@ -280,8 +259,8 @@ mod tests {
             let mut mirrored: Vec<f64> = ratios.iter().map(|ratio| ratio.recip()).collect();
             mirrored.reverse();
             let expected = match RULE.side(&ratios) {
-                Side::Faster => Side::Slower,
-                Side::Slower => Side::Faster,
+                Verdict::Faster => Verdict::Slower,
+                Verdict::Slower => Verdict::Faster,
                 same => same,
             };
             prop_assert_eq!(RULE.side(&mirrored), expected);
@@ -297,10 +276,7 @@ mod tests {
                 .collect();
             let values: Vec<(u32, f64)> = ratios.iter().map(|ratio| (0, *ratio)).collect();
             let estimate = estimate_median(&values, 1).unwrap();
-            (
-                JUDGE.side(&ratios),
-                Side::from(JUDGE.verdict(&ratios, estimate, None)),
-            )
+            (JUDGE.side(&ratios), JUDGE.verdict(&ratios, estimate, None))
         };
         for center in [0.5, 0.97, 0.99, 1.0, 1.015, 1.03, 2.0] {
             let (signs, verdict) = around(center);
@@ -311,9 +287,9 @@ mod tests {
     #[test]
     fn later_blocks_may_take_a_decision_back() {
         let mut ratios = vec![1.5; 7];
-        assert_eq!(RULE.side(&ratios), Side::Faster);
+        assert_eq!(RULE.side(&ratios), Verdict::Faster);
         ratios.extend([1.0; 7]);
-        assert_eq!(RULE.side(&ratios), Side::Undecided);
+        assert_eq!(RULE.side(&ratios), Verdict::Undecided);
     }
 
     #[test]
@@ -323,8 +299,12 @@ mod tests {
         let wrong = (0..200)
             .filter(|_| {
                 let ratios: Vec<f64> = (0..120).map(|_| noise.ratio(0.15)).collect();
-                let wrong_side =
-                    |looked| matches!(RULE.side(&ratios[..looked]), Side::Faster | Side::Slower);
+                let wrong_side = |looked| {
+                    matches!(
+                        RULE.side(&ratios[..looked]),
+                        Verdict::Faster | Verdict::Slower
+                    )
+                };
                 (1..=ratios.len()).step_by(3).any(wrong_side)
             })
             .count();
@@ -390,9 +370,9 @@ mod tests {
     }
 
     /// How many of 100 comparisons of equal arms are given a side.
-    fn called(noise: fn(u64) -> Noise) -> usize {
+    fn called(launches: u32, between: f64, noise: fn(u64) -> Noise) -> usize {
         let is_sided = |seed: &u64| {
-            let verdict = compare(3, 1.0, 0.005, noise(*seed));
+            let verdict = compare(launches, 1.0, between, noise(*seed));
             matches!(verdict, Verdict::Faster | Verdict::Slower)
         };
         (0..100).filter(is_sided).count()
@@ -400,13 +380,13 @@ mod tests {
 
     #[test]
     fn equal_arms_are_rarely_called_different() {
-        let called = called(Noise::new);
+        let called = called(3, 0.005, Noise::new);
         assert!(called <= 5, "{called} of 100");
     }
 
     #[test]
     fn equal_arms_are_rarely_called_different_beside_a_neighbour_that_comes_and_goes() {
-        let called = called(|seed| Noise::new(seed).in_bursts());
+        let called = called(6, 0.0, |seed| Noise::new(seed).in_bursts());
         assert!(called <= 5, "{called} of 100");
     }
 
