@@ -1,8 +1,7 @@
 //! The laboratory's page of results, and the tour in the README of its command: makes the runs as a user would,
 //! and puts what they print and draw in the place of what is there.
 //!
-//! A run that was cut goes on where it was when it is asked for again: its folder is moved aside only when its section
-//! is on the page.
+//! Asked for again, what was cut goes on where it was: a run that is on the page is passed by until all are.
 //!
 //! Not here: what is measured, and what a report says (`manyhands-lab`).
 
@@ -27,10 +26,13 @@ pub(crate) fn run(parts: &[String], minutes: u32) -> Result<(), Failure> {
         renew_tour(&manyhands(TOUR).accept(NOT_QUIET).stdout()?)?;
     }
     let root = workspace::root();
-    let mut charts: Vec<PathBuf> = Vec::new();
     for measured in RUNS.iter().filter(|run| is_wanted(run.name)) {
         let line = measured.line(minutes);
         let folder = root.join(measured.out());
+        let done = folder.with_extension("done");
+        if parts.is_empty() && done.exists() {
+            continue;
+        }
         manyhands(&measured.next(&line, folder.exists()))
             .accept(NOT_QUIET)
             .run()?;
@@ -38,21 +40,24 @@ pub(crate) fn run(parts: &[String], minutes: u32) -> Result<(), Failure> {
         let text = format!("## `manyhands {line}`\n\n{}", as_section(&report));
         section::renew(PAGE, measured.name, &text)?;
         if let Some(cost) = cost_of_a_switch(&report) {
-            section::renew(
-                README,
-                THE_SWITCH,
-                &format!("{cost} ({})\n", section::conditions()),
-            )?;
+            let said = format!("{cost} ({})\n", section::conditions());
+            section::renew(README, THE_SWITCH, &said)?;
         }
-        let done = put_aside(&folder)?;
         let shown = linked_charts(&report, "charts").into_iter();
-        charts.extend(shown.map(|name| done.join("charts").join(name)));
+        let charts: Vec<PathBuf> = shown.map(|name| folder.join("charts").join(name)).collect();
+        renew_charts(
+            &root.join(LAB).join(CHARTS),
+            &read(&root.join(PAGE))?,
+            &charts,
+        )?;
+        forget(&done)?;
+        let moved = fs::rename(&folder, &done);
+        moved
+            .map_err(|error| Failure::new(format!("cannot move {}: {error}", folder.display())))?;
     }
-    renew_charts(
-        &root.join(LAB).join(CHARTS),
-        &read(&root.join(PAGE))?,
-        &charts,
-    )
+    let all = RUNS.iter().filter(|_| parts.is_empty());
+    all.map(|run| root.join(run.out()))
+        .try_for_each(|folder| forget(&folder.with_extension("done")))
 }
 
 /// A run of the page.
@@ -64,6 +69,10 @@ struct Measured {
 }
 
 impl Measured {
+    const fn of(name: &'static str, what: &'static str, parts: u32) -> Self {
+        Self { name, what, parts }
+    }
+
     fn line(&self, minutes: u32) -> String {
         let seconds = minutes * 60 * self.parts / SHARES;
         let budget = match (seconds / 60, seconds % 60) {
@@ -96,16 +105,15 @@ fn cost_of_a_switch(report: &str) -> Option<&str> {
     })
 }
 
-/// Moves a run that is on the page out of the way of the next one.
-fn put_aside(folder: &Path) -> Result<PathBuf, Failure> {
-    let done = folder.with_extension("done");
-    let cannot =
-        |error: io::Error| Failure::new(format!("cannot move {}: {error}", folder.display()));
-    if done.exists() {
-        fs::remove_dir_all(&done).map_err(cannot)?;
+/// Removes a folder that may be there.
+fn forget(folder: &Path) -> Result<(), Failure> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Failure::new(format!(
+            "cannot remove {}: {error}",
+            folder.display()
+        ))),
+        _ => Ok(()),
     }
-    fs::rename(folder, &done).map_err(cannot)?;
-    Ok(done)
 }
 
 fn manyhands(line: &str) -> Invocation {
@@ -181,62 +189,21 @@ fn read(path: &Path) -> Result<String, Failure> {
 
 /// What can be renewed one by one.
 pub(crate) const PARTS: [&str; 9] = [
-    THE_TOUR,
-    RUNS[0].name,
-    RUNS[1].name,
-    RUNS[2].name,
-    RUNS[3].name,
-    RUNS[4].name,
-    RUNS[5].name,
-    RUNS[6].name,
-    RUNS[7].name,
+    THE_TOUR, "hashes", "queries", "cloud", "tasks", "queue", "calls", "millions", "cpus",
 ];
 const THE_TOUR: &str = "tour";
 const TOUR: &str = "tour --seed 7 --out target/tour --replace";
 const THE_SWITCH: &str = "switch";
-/// Every experiment at the sizes that were published, and what more CPUs bring at smaller ones. The minutes are what the
-/// fewest blocks take on two CPUs, and as much again where a break-even is searched.
+/// Every experiment at the sizes that were published, and what more CPUs bring at smaller ones.
 const RUNS: [Measured; 8] = [
-    Measured {
-        name: "hashes",
-        what: "E1a E1b E2 E3 --full",
-        parts: 18,
-    },
-    Measured {
-        name: "queries",
-        what: "E4 E5 E6 --full",
-        parts: 10,
-    },
-    Measured {
-        name: "cloud",
-        what: "E7 E8 E9 --full",
-        parts: 42,
-    },
-    Measured {
-        name: "tasks",
-        what: "E10 E11 E12 --full",
-        parts: 12,
-    },
-    Measured {
-        name: "queue",
-        what: "E13 --full",
-        parts: 3,
-    },
-    Measured {
-        name: "calls",
-        what: "E14 --full --memory",
-        parts: 3,
-    },
-    Measured {
-        name: "millions",
-        what: "E15 E16 E17 --full --memory",
-        parts: 22,
-    },
-    Measured {
-        name: "cpus",
-        what: "E3 E7 E8 E13 --cpus 1,2",
-        parts: 10,
-    },
+    Measured::of(PARTS[1], "E1a E1b E2 E3 --full", 18),
+    Measured::of(PARTS[2], "E4 E5 E6 --full", 10),
+    Measured::of(PARTS[3], "E7 E8 E9 --full", 42),
+    Measured::of(PARTS[4], "E10 E11 E12 --full", 12),
+    Measured::of(PARTS[5], "E13 --full", 3),
+    Measured::of(PARTS[6], "E14 --full --memory", 3),
+    Measured::of(PARTS[7], "E15 E16 E17 --full --memory", 22),
+    Measured::of(PARTS[8], "E3 E7 E8 E13 --cpus 1,2", 10),
 ];
 const SHARES: u32 = 120;
 const README: &str = "README.md";
@@ -260,45 +227,18 @@ mod tests {
         let whole = "lab run E1a E1b E2 E3 --full --seed 7 --budget 18m";
         assert_eq!(line(MINUTES_DEFAULT), whole);
         assert!(line(12).ends_with("--budget 1m48s"), "{}", line(12));
-        let parts = RUNS.map(|run| run.name);
-        assert_eq!(PARTS[1..], parts);
+        let what_was_cut = RUNS[0].next(&line(12), true);
+        assert_eq!(what_was_cut, "lab resume target/lab-results/hashes");
     }
 
     #[test]
     fn every_experiment_is_measured_at_the_sizes_that_were_published() {
-        let at_full: Vec<&str> = RUNS
-            .iter()
-            .filter(|run| run.what.contains("--full"))
-            .flat_map(|run| run.what.split(' '))
-            .filter(|word| word.starts_with('E'))
-            .collect();
+        let at_full = RUNS.iter().filter(|run| run.what.contains("--full"));
+        let words = at_full.flat_map(|run| run.what.split(' '));
+        let ids: Vec<&str> = words.filter(|word| word.starts_with('E')).collect();
         // E15 selects E15b, too.
-        let all = [
-            "E1a", "E1b", "E2", "E3", "E4", "E5", "E6", "E7", "E8", "E9", "E10", "E11", "E12",
-            "E13", "E14", "E15", "E16", "E17",
-        ];
-        assert_eq!(at_full, all);
-    }
-
-    #[test]
-    fn a_run_that_was_cut_goes_on() {
-        let run = &RUNS[0];
-        let line = run.line(12);
-        assert_eq!(
-            run.next(&line, true),
-            "lab resume target/lab-results/hashes"
-        );
-        assert!(
-            run.next(&line, false)
-                .ends_with("--out target/lab-results/hashes")
-        );
-    }
-
-    #[test]
-    fn the_cost_of_a_switch_is_read_off_a_report() {
-        let report = "- Note: x\n- What a switch costs: 3 ns.\n";
-        assert_eq!(cost_of_a_switch(report), Some("What a switch costs: 3 ns."));
-        assert_eq!(cost_of_a_switch("- Note: x\n"), None);
+        let all = "E1a E1b E2 E3 E4 E5 E6 E7 E8 E9 E10 E11 E12 E13 E14 E15 E16 E17";
+        assert_eq!(ids.join(" "), all);
     }
 
     #[test]
@@ -308,6 +248,11 @@ mod tests {
         let expected = "Here.\n\n### E3: x\n\n![a](results/one.svg)\n![b](results/two.svg)\n";
         assert_eq!(as_section(report), expected);
         assert_eq!(linked_charts(report, "charts"), ["one.svg", "two.svg"]);
+        assert_eq!(cost_of_a_switch(report), None);
+        assert_eq!(
+            cost_of_a_switch("x\n- What a switch costs: 3 ns.\n"),
+            Some("What a switch costs: 3 ns.")
+        );
     }
 
     #[test]

@@ -127,7 +127,7 @@ pub(super) fn e6() -> Experiment {
         "Squares, by queries that switch between parallel and sequential",
     )
     .source(POST)
-    .claim("What a switch costs could not be told; it may have been optimised away.")
+    .claim("What a switch costs could not be found out; it may have been optimised away.")
     .decided_by(
         "a switch changes less than a tenth",
         ClaimTest::speed_up("switching", "without switching", 0, Range::of(0.9, 1.1)),

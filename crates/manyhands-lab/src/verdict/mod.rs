@@ -51,7 +51,7 @@ impl Rule {
         self.side_if(correlation_time(ratios), ratios)
     }
 
-    /// What they would say if this many told as much as one.
+    /// What they would say if this many blocks were worth one.
     fn side_if(&self, alike: f64, ratios: &[f64]) -> Verdict {
         let (high, low) = (1.0 + self.margin, (1.0 + self.margin).recip());
         let favours = |won: &dyn Fn(f64) -> bool| {
@@ -349,8 +349,9 @@ mod tests {
         loop {
             for (truths, ratios) in arms.iter().zip(&mut found) {
                 for block in ratios.len()..blocks {
-                    let launch = block / 2 % launches as usize;
-                    ratios.push((launch as u32, truths[launch] * noise.ratio(0.05)));
+                    let turn = block / 2 % truths.len();
+                    let (launch, truth) = (0..).zip(truths).nth(turn).unwrap();
+                    ratios.push((launch, truth * noise.ratio(0.05)));
                 }
             }
             let [arm, twin] = &found;

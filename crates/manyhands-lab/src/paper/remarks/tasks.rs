@@ -28,7 +28,7 @@ pub(super) fn switching(paper: &Paper, findings: Option<&Findings>) -> Vec<Strin
              it changes its sign, and says nothing.",
             list(differences)
         ),
-        "It could not be told because there was nothing to tell: right after AsParallel, AsSequential in \
+        "It could not be found out because there was nothing to find: right after AsParallel, AsSequential in \
          .NET gives back the very source that AsParallel was called on, and no item goes through a query."
             .to_owned(),
     ];
