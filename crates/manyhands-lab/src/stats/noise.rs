@@ -17,7 +17,7 @@ impl Noise {
         Self { rng, burst }
     }
 
-    /// The same with a neighbour that comes for six ratios on average and takes a tenth from one arm or
+    /// The same with a neighbour that comes for eight ratios on average and takes a tenth from one arm or
     /// the other, so that its ratios are alike; it is there for a third of the time.
     pub(crate) fn in_bursts(mut self) -> Self {
         self.burst = Some(1.0);
@@ -51,7 +51,7 @@ impl Noise {
         let Some(factor) = self.burst else {
             return 1.0;
         };
-        let changes = if factor == 1.0 { 1.0 / 12.0 } else { 1.0 / 6.0 };
+        let changes = if factor == 1.0 { 1.0 / 16.0 } else { 1.0 / 8.0 };
         if self.rng.random_bool(changes) {
             let next = match (factor == 1.0, self.rng.random_bool(0.5)) {
                 (false, _) => 1.0,
