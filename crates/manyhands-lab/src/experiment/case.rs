@@ -295,7 +295,9 @@ impl<R, K> Case<R, K> {
     /// # Examples
     /// ```
     /// use manyhands_lab::{Case, record::Throughput};
-    /// let case = Case::returning("sum of words").throughput(Throughput::Bytes(8));
+    /// let case = Case::returning("sum of words")
+    ///     .throughput(Throughput::Bytes(8))
+    ///     .arm("loop", |n| (0..n as u64).sum::<u64>());
     /// ```
     #[must_use]
     pub fn throughput(mut self, throughput: Throughput) -> Self {
