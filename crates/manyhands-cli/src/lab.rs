@@ -2,7 +2,7 @@
 
 use crate::{
     load::Load,
-    meant::{Form, Run},
+    meant::{Form, Run, SelfTest},
     output::{self, Failure},
     tour, whole_commands,
 };
@@ -190,7 +190,7 @@ pub(crate) fn report(
     let width = console::width();
     let said = console::write(&mut store, &findings, &recording.events, companion, width)?;
     output::print(&match printing.json {
-        true => report::summary_json(&findings) + "\n",
+        true => report::summary_json(&findings, &companion(&findings)) + "\n",
         false => console::text(&findings, companion, width),
     })?;
     printing.warn(&said)?;
@@ -211,11 +211,8 @@ pub(crate) fn skipped(folder: &Path, recording: &Recording) -> String {
 }
 
 /// Checks the laboratory itself.
-pub(crate) fn self_test(
-    (quick, seed, load): (bool, u64, u16),
-    printing: Printing,
-) -> Result<Ending, Failure> {
-    let extent = if quick { Extent::Quick } else { Extent::Whole };
+pub(crate) fn self_test(asked: SelfTest, printing: Printing) -> Result<Ending, Failure> {
+    let SelfTest { extent, seed, load } = asked;
     let busy = match load {
         0 => String::new(),
         load => format!("; {load} other processes compute meanwhile"),

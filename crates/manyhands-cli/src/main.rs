@@ -68,9 +68,7 @@ fn run(typed: Typed) -> Result<Ending, Failure> {
             published,
         } => lab::report(&folder, damage, published, printing),
         meant::Command::Compare(asked) => comparison::run(&asked),
-        meant::Command::SelfTest { quick, seed, load } => {
-            lab::self_test((quick, seed, load), printing)
-        }
+        meant::Command::SelfTest(asked) => lab::self_test(asked, printing),
         meant::Command::Completions(shell) => shell::completions(shell),
         meant::Command::Man(folder) => shell::manual(folder),
         meant::Command::Busy => load::compute(),

@@ -13,6 +13,7 @@ use manyhands_lab::{
     paper,
     record::{Scale, Settings},
     registry,
+    self_test::Extent,
     store::{Damage, Existing},
 };
 use std::{path::PathBuf, time::Duration};
@@ -47,14 +48,7 @@ pub(crate) enum Command {
     /// Compare the runs in these folders.
     Compare(Comparison),
     /// Check the laboratory itself.
-    SelfTest {
-        /// A quarter of the comparisons.
-        quick: bool,
-        /// Fixes the trials.
-        seed: u64,
-        /// Processes that compute meanwhile.
-        load: u16,
-    },
+    SelfTest(SelfTest),
     /// Compute until the standard input ends.
     Busy,
     /// Print the completions of a shell.
@@ -81,6 +75,16 @@ impl Command {
             _ => false,
         }
     }
+}
+
+/// How the laboratory checks itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SelfTest {
+    pub(crate) extent: Extent,
+    /// Fixes the trials.
+    pub(crate) seed: u64,
+    /// Processes that compute meanwhile.
+    pub(crate) load: u16,
 }
 
 /// Which program to look at, and how.
@@ -296,11 +300,11 @@ fn mean_lab(typed: TypedLab, printing: Printing) -> Result<Command, String> {
             form: form(json),
             fail_if_slower,
         }),
-        TypedLab::SelfTest { quick, seed, load } => Command::SelfTest {
-            quick,
+        TypedLab::SelfTest { quick, seed, load } => Command::SelfTest(SelfTest {
+            extent: if quick { Extent::Quick } else { Extent::Whole },
             seed: seed.unwrap_or_else(Settings::drawn_seed),
             load,
-        },
+        }),
         TypedLab::Busy => Command::Busy,
         TypedLab::Command {
             sizes,

@@ -1,13 +1,17 @@
 //! What can go wrong in the laboratory.
 
 use crate::{machine::PinError, record::FORMAT};
-use std::{error::Error, fmt, io, path::PathBuf, time::Duration};
+use std::{fmt, io, path::PathBuf, time::Duration};
 
 /// A measurement that must not be believed, or a file that could not be written.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LabError {
     /// Two arms of one case stored different results: at least one of them is wrong.
+    #[error(
+        "{case} at n = {n}: '{arm}' stored other results than '{baseline}' (checksum {found:016x}, expected \
+         {expected:016x}), so its time means nothing"
+    )]
     ChecksumMismatch {
         /// Experiment and case, as printed.
         case: String,
@@ -23,11 +27,13 @@ pub enum LabError {
         found: u64,
     },
     /// A case needs a baseline and at least one arm to compare with it.
+    #[error("{case} has fewer than two arms to compare")]
     TooFewArms {
         /// Experiment and case, as printed.
         case: String,
     },
     /// No experiment has this id.
+    #[error("no experiment is called '{id}'; there is {}", near.join(", "))]
     UnknownExperiment {
         /// The id asked for.
         id: String,
@@ -35,6 +41,7 @@ pub enum LabError {
         near: Vec<String>,
     },
     /// A file or folder could not be used.
+    #[error("cannot {operation} '{}': {source}", path.display())]
     File {
         /// What was tried, as a verb: "write", "create".
         operation: &'static str,
@@ -44,6 +51,9 @@ pub enum LabError {
         source: io::Error,
     },
     /// A sample of an arm cannot be made long enough for the clock.
+    #[error(
+        "{case} at n = {n}: the clock is too coarse for '{arm}': a sample takes {sample:?}, and must take {needed:?}"
+    )]
     TooShort {
         /// Experiment and case, as printed.
         case: String,
@@ -57,10 +67,13 @@ pub enum LabError {
         needed: Duration,
     },
     /// A process that measures cannot hear or answer the one that started it.
-    Stream(io::Error),
+    #[error("cannot talk to the process that started this one: {0}")]
+    Stream(#[source] io::Error),
     /// This process cannot be restricted to some of its CPUs.
-    Pin(PinError),
+    #[error("cannot pin this process: {0}")]
+    Pin(#[source] PinError),
     /// A file of a run is damaged.
+    #[error("'{}' is damaged in line {line}: {reason}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -70,6 +83,7 @@ pub enum LabError {
         reason: String,
     },
     /// A run was written by another version of the laboratory.
+    #[error("'{}' has format {found}; this version reads format {}", path.display(), FORMAT)]
     UnknownFormat {
         /// The file that says so.
         path: PathBuf,
@@ -77,47 +91,65 @@ pub enum LabError {
         found: u32,
     },
     /// A folder holds a run already.
+    #[error(
+        "'{}' holds a run already: go on with it (resume), replace it (--replace) or choose another folder (--out)",
+        path.display()
+    )]
     FolderInUse {
         /// The folder.
         path: PathBuf,
     },
     /// A file that this program did not write has the name of one that it would write.
+    #[error(
+        "'{}' was not written by this program, and is not replaced: choose another folder (--out) or move the file \
+         away",
+        path.display()
+    )]
     ForeignFile {
         /// The file.
         path: PathBuf,
     },
     /// Another process is writing the run in this folder.
+    #[error("another process is writing the run in '{}'", path.display())]
     FolderLocked {
         /// The folder.
         path: PathBuf,
     },
     /// A recorded run cannot go on with these experiments or settings.
+    #[error("the run cannot go on: {reason}")]
     OtherRun {
         /// What differs.
         reason: String,
     },
     /// An observer ended the run; it knows why.
+    #[error("stopped before the end")]
     Stopped,
     /// The interrupt signal cannot be caught.
+    #[error("cannot catch Ctrl-C: {0}")]
     Signal(ctrlc::Error),
     /// A pool could not be made.
+    #[error("cannot make a pool: {reason}")]
     Pool {
         /// Why.
         reason: String,
     },
     /// The machine should not measure now.
+    #[error("{reason}; '--force' measures nevertheless")]
     Objection {
         /// Why, as a clause.
         reason: String,
     },
     /// Arguments make no sense.
+    #[error("{reason}")]
     Arguments {
         /// Which, in one line.
         reason: String,
     },
     /// The terminal or pipe that reads what is printed is gone or broken.
-    Output(io::Error),
+    #[error("cannot write the output: {0}")]
+    Output(#[source] io::Error),
     /// A chart could not be drawn.
+    #[error("cannot draw the chart: {reason}")]
     Chart {
         /// What the drawing library said.
         reason: String,
@@ -149,108 +181,6 @@ impl LabError {
     pub(crate) fn chart(reason: impl fmt::Display) -> Self {
         Self::Chart {
             reason: reason.to_string(),
-        }
-    }
-}
-
-#[expect(clippy::too_many_lines, reason = "one sentence for each kind of error")]
-impl fmt::Display for LabError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ChecksumMismatch {
-                case,
-                n,
-                baseline,
-                expected,
-                arm,
-                found,
-            } => write!(
-                formatter,
-                "{case} at n = {n}: '{arm}' stored other results than '{baseline}' \
-                 (checksum {found:016x}, expected {expected:016x}), so its time means nothing"
-            ),
-            Self::TooFewArms { case } => {
-                write!(formatter, "{case} has fewer than two arms to compare")
-            }
-            Self::UnknownExperiment { id, near } => write!(
-                formatter,
-                "no experiment is called '{id}'; there is {}",
-                near.join(", ")
-            ),
-            Self::File {
-                operation,
-                path,
-                source,
-            } => write!(
-                formatter,
-                "cannot {operation} '{}': {source}",
-                path.display()
-            ),
-            Self::TooShort {
-                case,
-                n,
-                arm,
-                sample,
-                needed,
-            } => write!(
-                formatter,
-                "{case} at n = {n}: the clock is too coarse for '{arm}': a sample takes \
-                 {sample:?}, and must take {needed:?}"
-            ),
-            Self::Stream(source) => {
-                write!(
-                    formatter,
-                    "cannot talk to the process that started this one: {source}"
-                )
-            }
-            Self::Pin(source) => write!(formatter, "cannot pin this process: {source}"),
-            Self::Damaged { path, line, reason } => write!(
-                formatter,
-                "'{}' is damaged in line {line}: {reason}",
-                path.display()
-            ),
-            Self::UnknownFormat { path, found } => write!(
-                formatter,
-                "'{}' has format {found}; this version reads format {FORMAT}",
-                path.display()
-            ),
-            Self::FolderInUse { path } => write!(
-                formatter,
-                "'{}' holds a run already: go on with it (resume), replace it (--replace) or choose \
-                 another folder (--out)",
-                path.display()
-            ),
-            Self::ForeignFile { path } => write!(
-                formatter,
-                "'{}' was not written by this program, and is not replaced: choose another folder \
-                 (--out) or move the file away",
-                path.display()
-            ),
-            Self::FolderLocked { path } => write!(
-                formatter,
-                "another process is writing the run in '{}'",
-                path.display()
-            ),
-            Self::OtherRun { reason } => write!(formatter, "the run cannot go on: {reason}"),
-            Self::Signal(error) => write!(formatter, "cannot catch Ctrl-C: {error}"),
-            Self::Pool { reason } => write!(formatter, "cannot make a pool: {reason}"),
-            Self::Objection { reason } => {
-                write!(formatter, "{reason}; '--force' measures nevertheless")
-            }
-            Self::Arguments { reason } => formatter.write_str(reason),
-            Self::Output(error) => write!(formatter, "cannot write the output: {error}"),
-            Self::Stopped => formatter.write_str("stopped before the end"),
-            Self::Chart { reason } => write!(formatter, "cannot draw the chart: {reason}"),
-        }
-    }
-}
-
-impl Error for LabError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::File { source, .. } | Self::Stream(source) | Self::Output(source) => Some(source),
-            Self::Pin(source) => Some(source),
-            _ => None,
         }
     }
 }

@@ -141,3 +141,34 @@ fn drawn(
         })
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Scale, findings::analyse, machine::Machine, record::Settings, registry,
+        report::summary_json, run::head,
+    };
+    use serde_json::Value;
+
+    #[test]
+    fn the_summary_of_all_experiments_has_every_claim_with_its_ruling_and_every_paper() {
+        let experiments = registry::experiments();
+        let settings = Settings::new(Scale::Full, 1);
+        let head = head(&experiments, settings, Machine::here(), "now");
+        let findings = analyse(&head, &[]);
+        let summary = summary_json(&findings, &companion(&findings));
+        let summary: Value = serde_json::from_str(&summary).unwrap();
+        let all = summary["experiments"].as_array().unwrap();
+        assert_eq!(all.len(), 19);
+        for one in all {
+            let parts = one["claim"]["parts"].as_array().unwrap();
+            assert!(!parts.is_empty(), "{one}");
+            for part in parts {
+                assert_eq!(part["verdict"], "undecided", "{one}");
+                assert_eq!(part["evidence"], "as it was not measured", "{one}");
+            }
+            assert!(one["published"][0]["source"].is_string(), "{one}");
+        }
+    }
+}

@@ -1,6 +1,8 @@
 //! The laboratory's page of results, and the tour in the README of its command: makes the runs as a user would,
 //! and puts what they print and draw in the place of what is there.
 //!
+//! Asked for again, what was cut goes on where it was: a run that is on the page is passed by until all are.
+//!
 //! Not here: what is measured, and what a report says (`manyhands-lab`).
 
 use std::ffi::OsStr;
@@ -13,8 +15,8 @@ use crate::failure::Failure;
 use crate::step::section;
 use crate::workspace;
 
-/// Time for the runs of the page in minutes: with the tour and a build it stays below half an hour.
-pub(crate) const MINUTES_DEFAULT: u32 = 23;
+/// Time for the runs of the page in minutes.
+pub(crate) const MINUTES_DEFAULT: u32 = SHARES;
 
 /// Renews these parts, all where none is named; all runs of the page would take this long together.
 pub(crate) fn run(parts: &[String], minutes: u32) -> Result<(), Failure> {
@@ -24,24 +26,38 @@ pub(crate) fn run(parts: &[String], minutes: u32) -> Result<(), Failure> {
         renew_tour(&manyhands(TOUR).accept(NOT_QUIET).stdout()?)?;
     }
     let root = workspace::root();
-    let mut charts: Vec<PathBuf> = Vec::new();
     for measured in RUNS.iter().filter(|run| is_wanted(run.name)) {
         let line = measured.line(minutes);
-        manyhands(&format!("{line} --out {} --replace", measured.out()))
+        let folder = root.join(measured.out());
+        let done = folder.with_extension("done");
+        if parts.is_empty() && done.exists() {
+            continue;
+        }
+        manyhands(&measured.next(&line, folder.exists()))
             .accept(NOT_QUIET)
             .run()?;
-        let folder = root.join(measured.out());
         let report = read(&folder.join("report.md"))?;
         let text = format!("## `manyhands {line}`\n\n{}", as_section(&report));
         section::renew(PAGE, measured.name, &text)?;
+        if let Some(cost) = cost_of_a_switch(&report) {
+            let said = format!("{cost} ({})\n", section::conditions());
+            section::renew(README, THE_SWITCH, &said)?;
+        }
         let shown = linked_charts(&report, "charts").into_iter();
-        charts.extend(shown.map(|name| folder.join("charts").join(name)));
+        let charts: Vec<PathBuf> = shown.map(|name| folder.join("charts").join(name)).collect();
+        renew_charts(
+            &root.join(LAB).join(CHARTS),
+            &read(&root.join(PAGE))?,
+            &charts,
+        )?;
+        forget(&done)?;
+        let moved = fs::rename(&folder, &done);
+        moved
+            .map_err(|error| Failure::new(format!("cannot move {}: {error}", folder.display())))?;
     }
-    renew_charts(
-        &root.join(LAB).join(CHARTS),
-        &read(&root.join(PAGE))?,
-        &charts,
-    )
+    let all = RUNS.iter().filter(|_| parts.is_empty());
+    all.map(|run| root.join(run.out()))
+        .try_for_each(|folder| forget(&folder.with_extension("done")))
 }
 
 /// A run of the page.
@@ -53,6 +69,10 @@ struct Measured {
 }
 
 impl Measured {
+    const fn of(name: &'static str, what: &'static str, parts: u32) -> Self {
+        Self { name, what, parts }
+    }
+
     fn line(&self, minutes: u32) -> String {
         let seconds = minutes * 60 * self.parts / SHARES;
         let budget = match (seconds / 60, seconds % 60) {
@@ -63,9 +83,36 @@ impl Measured {
         format!("lab run {} --seed 7 --budget {budget}", self.what)
     }
 
+    /// The command that makes it, or goes on with what there is of it.
+    fn next(&self, line: &str, is_there: bool) -> String {
+        match is_there {
+            true => format!("lab resume {}", self.out()),
+            false => format!("{line} --out {}", self.out()),
+        }
+    }
+
     /// From the root of the workspace, where the runs begin.
     fn out(&self) -> String {
         format!("target/lab-results/{}", self.name)
+    }
+}
+
+/// What a report answers to the question of E6, as a sentence.
+fn cost_of_a_switch(report: &str) -> Option<&str> {
+    report.lines().find_map(|line| {
+        let said = line.strip_prefix("- ")?;
+        said.starts_with("What a switch costs").then_some(said)
+    })
+}
+
+/// Removes a folder that may be there.
+fn forget(folder: &Path) -> Result<(), Failure> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Failure::new(format!(
+            "cannot remove {}: {error}",
+            folder.display()
+        ))),
+        _ => Ok(()),
     }
 }
 
@@ -141,22 +188,25 @@ fn read(path: &Path) -> Result<String, Failure> {
 }
 
 /// What can be renewed one by one.
-pub(crate) const PARTS: [&str; 3] = [THE_TOUR, RUNS[0].name, RUNS[1].name];
+pub(crate) const PARTS: [&str; 9] = [
+    THE_TOUR, "hashes", "queries", "cloud", "tasks", "queue", "calls", "millions", "cpus",
+];
 const THE_TOUR: &str = "tour";
 const TOUR: &str = "tour --seed 7 --out target/tour --replace";
-const RUNS: [Measured; 2] = [
-    Measured {
-        name: "loops",
-        what: "E3 E9 E13 --cpus 1,2",
-        parts: 10,
-    },
-    Measured {
-        name: "waits",
-        what: "E14 E15 E16 E17 --cpus 1,2 --memory",
-        parts: 13,
-    },
+const THE_SWITCH: &str = "switch";
+/// Every experiment at the sizes that were published, and what more CPUs bring at smaller ones.
+const RUNS: [Measured; 8] = [
+    Measured::of(PARTS[1], "E1a E1b E2 E3 --full", 18),
+    Measured::of(PARTS[2], "E4 E5 E6 --full", 10),
+    Measured::of(PARTS[3], "E7 E8 E9 --full", 42),
+    Measured::of(PARTS[4], "E10 E11 E12 --full", 12),
+    Measured::of(PARTS[5], "E13 --full", 3),
+    Measured::of(PARTS[6], "E14 --full --memory", 3),
+    Measured::of(PARTS[7], "E15 E16 E17 --full --memory", 22),
+    Measured::of(PARTS[8], "E3 E7 E8 E13 --cpus 1,2", 10),
 ];
-const SHARES: u32 = 23;
+const SHARES: u32 = 120;
+const README: &str = "README.md";
 const LAB: &str = "crates/manyhands-lab";
 const PAGE: &str = "crates/manyhands-lab/RESULTS.md";
 const CHARTS: &str = "results";
@@ -172,12 +222,23 @@ mod tests {
 
     #[test]
     fn the_minutes_are_shared_out_among_the_runs() {
-        let line = |minutes| RUNS.map(|run| run.line(minutes));
-        let [loops, waits] = line(MINUTES_DEFAULT);
-        assert_eq!(loops, "lab run E3 E9 E13 --cpus 1,2 --seed 7 --budget 10m");
-        assert!(waits.ends_with("--memory --seed 7 --budget 13m"), "{waits}");
-        let [loops, _] = line(4);
-        assert!(loops.ends_with("--budget 1m44s"), "{loops}");
+        assert_eq!(RUNS.iter().map(|run| run.parts).sum::<u32>(), SHARES);
+        let line = |minutes| RUNS[0].line(minutes);
+        let whole = "lab run E1a E1b E2 E3 --full --seed 7 --budget 18m";
+        assert_eq!(line(MINUTES_DEFAULT), whole);
+        assert!(line(12).ends_with("--budget 1m48s"), "{}", line(12));
+        let what_was_cut = RUNS[0].next(&line(12), true);
+        assert_eq!(what_was_cut, "lab resume target/lab-results/hashes");
+    }
+
+    #[test]
+    fn every_experiment_is_measured_at_the_sizes_that_were_published() {
+        let at_full = RUNS.iter().filter(|run| run.what.contains("--full"));
+        let words = at_full.flat_map(|run| run.what.split(' '));
+        let ids: Vec<&str> = words.filter(|word| word.starts_with('E')).collect();
+        // E15 selects E15b, too.
+        let all = "E1a E1b E2 E3 E4 E5 E6 E7 E8 E9 E10 E11 E12 E13 E14 E15 E16 E17";
+        assert_eq!(ids.join(" "), all);
     }
 
     #[test]
@@ -187,6 +248,11 @@ mod tests {
         let expected = "Here.\n\n### E3: x\n\n![a](results/one.svg)\n![b](results/two.svg)\n";
         assert_eq!(as_section(report), expected);
         assert_eq!(linked_charts(report, "charts"), ["one.svg", "two.svg"]);
+        assert_eq!(cost_of_a_switch(report), None);
+        assert_eq!(
+            cost_of_a_switch("x\n- What a switch costs: 3 ns.\n"),
+            Some("What a switch costs: 3 ns.")
+        );
     }
 
     #[test]

@@ -135,7 +135,16 @@ fn json_is_all_there_is_on_standard_output() {
     let ran = run(&out, &arguments);
     assert!(is_done(&ran), "{}", text(&ran.stderr));
     let summary = json(&ran);
-    assert_eq!(summary["experiments"][0]["id"], "E6", "{summary}");
+    let experiment = &summary["experiments"][0];
+    assert_eq!(experiment["id"], "E6", "{summary}");
+    assert!(experiment["claim"]["parts"][0]["verdict"].is_string());
+    let paper = &experiment["published"][0];
+    assert!(paper["source"].is_string(), "{experiment}");
+    let there = &paper["speed_ups"][0];
+    assert!(
+        there["there"].is_f64() && there["here"]["median"].is_f64(),
+        "{paper}"
+    );
     let kept = fs::read_to_string(out.join("summary.json")).expect("the summary");
     assert_eq!(text(&ran.stdout).trim_end(), kept);
 

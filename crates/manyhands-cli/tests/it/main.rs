@@ -4,6 +4,8 @@ mod arguments;
 mod exit_codes;
 #[cfg(all(feature = "fleet", unix))]
 mod fleet;
+#[cfg(all(feature = "fleet", unix))]
+mod fleet_json;
 #[cfg(unix)]
 mod inspect;
 mod lab;

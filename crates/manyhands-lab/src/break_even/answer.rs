@@ -1,6 +1,7 @@
 //! The answers a search for the break-even can end with.
 
 use crate::stats::Estimate;
+use serde::Serialize;
 
 /// From which size on an arm pays.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,7 +30,8 @@ pub enum Practical {
 ///
 /// All are about the verdicts of the measured sizes. A size that stayed undecided is no evidence
 /// for either side.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Kind {
     /// Faster above, and not below. Below it is slower, unless it was decided slower nowhere.
     Between {
@@ -77,19 +79,21 @@ pub enum Kind {
 }
 
 /// Where a break-even's two ends come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Source {
     /// The interval of the fitted cost model.
+    #[serde(rename = "model")]
     Fit,
     /// Two measured sizes, the upper one decided faster and the lower one decided slower: always
     /// valid, also where the curve has steps. Where no size was decided slower, the lower one is
     /// the largest at which no difference was found, or else the largest that was not decided
     /// faster.
+    #[serde(rename = "measured_sizes")]
     Bracket,
 }
 
 /// Time of the arm over time of the baseline as c + d / n.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Fit {
     /// Limit for large n; its inverse is the speed-up there.
     pub c: f64,

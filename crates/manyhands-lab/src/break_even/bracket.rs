@@ -1,39 +1,39 @@
 //! What the sides of several sizes say about crossings. Undecided sizes say nothing.
 
-use crate::verdict::Side;
+use crate::verdict::Verdict;
 use std::collections::BTreeMap;
 
 /// The two sizes between which the arm becomes faster: the largest decided slower and the
 /// smallest decided faster. If none was decided slower, the lower one is the largest at which no
 /// difference was found, or without such the largest that was not decided faster. `None` without a
 /// crossing, or with several.
-pub(super) fn bracket(sides: &BTreeMap<usize, Side>) -> Option<(usize, usize)> {
+pub(super) fn bracket(sides: &BTreeMap<usize, Verdict>) -> Option<(usize, usize)> {
     if falls_back(sides) {
         return None;
     }
     let upper = first_faster(sides)?;
     let below = || sides.range(..upper).rev();
-    let last = |wanted: Side| below().find(|(_, side)| **side == wanted);
-    let lower = last(Side::Slower)
-        .or_else(|| last(Side::Equal))
+    let last = |wanted: Verdict| below().find(|(_, side)| **side == wanted);
+    let lower = last(Verdict::Slower)
+        .or_else(|| last(Verdict::NoDifference))
         .or_else(|| below().next())?;
     Some((*lower.0, upper))
 }
 
 /// Whether the arm was decided not to be faster at a size above one at which it was.
-pub(super) fn falls_back(sides: &BTreeMap<usize, Side>) -> bool {
+pub(super) fn falls_back(sides: &BTreeMap<usize, Verdict>) -> bool {
     first_faster(sides).is_some_and(|faster| {
         let mut above = sides.range(faster..);
-        above.any(|(_, side)| matches!(side, Side::Slower | Side::Equal))
+        above.any(|(_, side)| matches!(side, Verdict::Slower | Verdict::NoDifference))
     })
 }
 
 /// Neighbouring decided sizes, faster at one and not at the other.
-pub(super) fn crossings(sides: &BTreeMap<usize, Side>) -> Vec<(usize, usize)> {
+pub(super) fn crossings(sides: &BTreeMap<usize, Verdict>) -> Vec<(usize, usize)> {
     let decided: Vec<(usize, bool)> = sides
         .iter()
-        .filter(|(_, side)| **side != Side::Undecided)
-        .map(|(n, side)| (*n, *side == Side::Faster))
+        .filter(|(_, side)| **side != Verdict::Undecided)
+        .map(|(n, side)| (*n, *side == Verdict::Faster))
         .collect();
     let crossing =
         |pair: &[(usize, bool)]| (pair[0].1 != pair[1].1).then_some((pair[0].0, pair[1].0));
@@ -41,8 +41,8 @@ pub(super) fn crossings(sides: &BTreeMap<usize, Side>) -> Vec<(usize, usize)> {
 }
 
 /// The smallest size from which on it was decided faster at every size.
-pub(super) fn settled_from(sides: &BTreeMap<usize, Side>) -> Option<usize> {
-    let faster = |entry: &(&usize, &Side)| *entry.1 == Side::Faster;
+pub(super) fn settled_from(sides: &BTreeMap<usize, Verdict>) -> Option<usize> {
+    let faster = |entry: &(&usize, &Verdict)| *entry.1 == Verdict::Faster;
     sides
         .iter()
         .rev()
@@ -51,8 +51,8 @@ pub(super) fn settled_from(sides: &BTreeMap<usize, Side>) -> Option<usize> {
         .map(|(n, _)| *n)
 }
 
-fn first_faster(sides: &BTreeMap<usize, Side>) -> Option<usize> {
-    let mut faster = sides.iter().filter(|(_, side)| **side == Side::Faster);
+fn first_faster(sides: &BTreeMap<usize, Verdict>) -> Option<usize> {
+    let mut faster = sides.iter().filter(|(_, side)| **side == Verdict::Faster);
     faster.next().map(|(n, _)| *n)
 }
 
@@ -60,19 +60,19 @@ fn first_faster(sides: &BTreeMap<usize, Side>) -> Option<usize> {
 mod tests {
     use super::*;
 
-    const F: Side = Side::Faster;
-    const S: Side = Side::Slower;
-    const E: Side = Side::Equal;
-    const U: Side = Side::Undecided;
+    const F: Verdict = Verdict::Faster;
+    const S: Verdict = Verdict::Slower;
+    const E: Verdict = Verdict::NoDifference;
+    const U: Verdict = Verdict::Undecided;
 
-    fn sides(sides: &[Side]) -> BTreeMap<usize, Side> {
+    fn sides(sides: &[Verdict]) -> BTreeMap<usize, Verdict> {
         let sizes = (0..).map(|index| 10_usize.pow(index));
         sizes.zip(sides.iter().copied()).collect()
     }
 
     #[test]
     fn brackets_have_decided_ends_where_they_can() {
-        fn check(given: &[Side], expected: Option<(usize, usize)>) {
+        fn check(given: &[Verdict], expected: Option<(usize, usize)>) {
             assert_eq!(bracket(&sides(given)), expected, "{given:?}");
         }
         check(&[], None);

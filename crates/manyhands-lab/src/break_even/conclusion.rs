@@ -4,7 +4,7 @@ use super::{
     Answer, Finder, Fit, Judged, Kind, Points, Practical, Source, Verdicts, bracket, crossings,
     falls_back, fit, settled_from,
 };
-use crate::{stats::Estimate, verdict::Side};
+use crate::{stats::Estimate, verdict::Verdict};
 use std::collections::BTreeMap;
 
 impl Finder {
@@ -17,11 +17,11 @@ impl Finder {
     /// One bootstrap, as long as all blocks near the crossing together.
     #[must_use]
     pub fn answer(&self, points: &Points, verdicts: &Verdicts, seed: u64) -> Answer {
-        let sides: BTreeMap<usize, Side> = verdicts
+        let sides: BTreeMap<usize, Verdict> = verdicts
             .iter()
-            .map(|(n, judged)| (*n, judged.verdict.into()))
+            .map(|(n, judged)| (*n, judged.verdict))
             .collect();
-        if !sides.values().any(|side| *side == Side::Faster) {
+        if !sides.values().any(|side| *side == Verdict::Faster) {
             return Answer {
                 kind: self.not_faster(verdicts),
                 fit: None,
@@ -63,11 +63,11 @@ impl Finder {
 }
 
 fn is_equal(judged: &Judged) -> bool {
-    Side::from(judged.verdict) == Side::Equal
+    judged.verdict == Verdict::NoDifference
 }
 
 /// The answer about an arm that was decided faster at some size.
-fn where_faster(sides: &BTreeMap<usize, Side>, fit: Option<&Fit>) -> Kind {
+fn where_faster(sides: &BTreeMap<usize, Verdict>, fit: Option<&Fit>) -> Kind {
     if falls_back(sides) {
         return Kind::Several {
             crossings: crossings(sides),
@@ -81,7 +81,7 @@ fn where_faster(sides: &BTreeMap<usize, Side>, fit: Option<&Fit>) -> Kind {
     let below = sides.get(&lower).copied();
     let (lower, upper) = (lower as f64, upper as f64);
     // Without a size that was decided slower, a model's lower end would stand on nothing.
-    let model = fit.filter(|_| below == Some(Side::Slower));
+    let model = fit.filter(|_| below == Some(Verdict::Slower));
     match model.and_then(|fit| trusted(fit, lower, upper)) {
         Some(break_even) => Kind::Between {
             lower: break_even.low,
@@ -111,7 +111,7 @@ fn practical(verdicts: &Verdicts) -> Practical {
         let by_enough = judged
             .speed_up
             .is_some_and(|found| found.median >= PRACTICAL);
-        by_enough && Side::from(judged.verdict) == Side::Faster
+        by_enough && judged.verdict == Verdict::Faster
     };
     let mut sizes = verdicts.iter().rev();
     let mut from = None;

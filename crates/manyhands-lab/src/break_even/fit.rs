@@ -9,11 +9,8 @@
 //! launches scatter by: a curve with steps, from chunks or caches, misses the model by more.
 
 use super::{Fit, Points, Ratio, plan::WINDOW_BLOCKS};
-use crate::stats::{RESAMPLES, Resampler, interval_of, mean, median, rng_for, spread};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    f64::consts::FRAC_PI_2,
-};
+use crate::stats::{RESAMPLES, Resampler, by_launch, interval_of, mean, median, rng_for, spread};
+use std::{collections::BTreeSet, f64::consts::FRAC_PI_2};
 
 /// Fits the model to the sizes around a bracket; `None` if fewer than four of them have blocks
 /// enough.
@@ -30,14 +27,14 @@ pub(super) fn fit(points: &Points, bracket: (usize, usize), seed: u64) -> Option
     }
     let rows: Vec<Row> = curve
         .iter()
-        .filter_map(|size| Some(size.row(size.cost()?)))
+        .filter_map(|size| Some(size.row(size.cost(None)?)))
         .collect();
     let model = Hyperbola::through(&rows)?;
     let crossing = model.crossing_log();
-    let break_even = crossing.is_finite().then(|| {
-        let launches = of_each_launch(&curve);
-        interval_of(crossing, of_each_resample(&curve, seed), &launches).exp()
-    });
+    let launches = of_each_launch(&curve);
+    let all_cross = crossing.is_finite() && launches.iter().all(|crossing| crossing.is_finite());
+    let break_even =
+        all_cross.then(|| interval_of(crossing, of_each_resample(&curve, seed), &launches).exp());
     let item_nanos: Vec<f64> = curve.iter().map(|size| size.item_nanos).collect();
     let lack_of_fit = lack_of_fit(&model, &curve, &rows);
     Some(Fit {
@@ -54,37 +51,38 @@ pub(super) fn fit(points: &Points, bracket: (usize, usize), seed: u64) -> Option
 /// What was measured at one size.
 struct Size {
     n: f64,
-    /// The arm's time over the baseline's, by launch.
-    costs: BTreeMap<u32, Vec<f64>>,
+    /// The arm's time over the baseline's, with its launch, in the order in which they were taken.
+    costs: Vec<(u32, f64)>,
     /// The baseline's time for one item.
     item_nanos: f64,
 }
 
 impl Size {
     fn new(n: usize, ratios: &[Ratio]) -> Self {
-        let mut costs: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-        for ratio in ratios {
-            costs
-                .entry(ratio.launch)
-                .or_default()
-                .push(ratio.value.recip());
-        }
+        let cost = |ratio: &Ratio| (ratio.launch, ratio.value.recip());
         let baseline: Vec<f64> = ratios.iter().map(|ratio| ratio.baseline_nanos).collect();
         Self {
             n: n as f64,
-            costs,
+            costs: ratios.iter().map(cost).collect(),
             item_nanos: median(&baseline).unwrap_or(0.0) / n as f64,
         }
     }
 
-    /// Median over all blocks.
-    fn cost(&self) -> Option<f64> {
-        let all: Vec<f64> = self.costs.values().flatten().copied().collect();
-        median(&all)
+    /// Median over all blocks, or over those of one launch.
+    fn cost(&self, launch: Option<u32>) -> Option<f64> {
+        let is_wanted = |of: u32| launch.is_none_or(|launch| launch == of);
+        let costs = self.costs.iter().filter(|(of, _)| is_wanted(*of));
+        median(&costs.map(|(_, cost)| *cost).collect::<Vec<_>>())
+    }
+
+    /// Draws the logarithm of the median again.
+    fn resampler(&self) -> Option<Resampler> {
+        let log = |(launch, cost): &(u32, f64)| (*launch, cost.ln());
+        Resampler::new(&self.costs.iter().map(log).collect::<Vec<_>>())
     }
 
     fn row(&self, cost: f64) -> Row {
-        let blocks = self.costs.values().map(Vec::len).sum::<usize>() as f64;
+        let blocks = self.costs.len() as f64;
         Row {
             n: self.n,
             cost,
@@ -152,10 +150,11 @@ fn of_each_resample(curve: &[Size], seed: u64) -> Vec<f64> {
     let mut rng = rng_for(seed);
     let mut sizes: Vec<(&Size, Resampler)> = curve
         .iter()
-        .filter_map(|size| Some((size, Resampler::new(size.costs.values())?)))
+        .filter_map(|size| Some((size, size.resampler()?)))
         .collect();
     let mut drawn = || -> Vec<Row> {
-        let row = |(size, resampler): &mut (&Size, Resampler)| size.row(resampler.draw(&mut rng));
+        let row =
+            |(size, resampler): &mut (&Size, Resampler)| size.row(resampler.draw(&mut rng).exp());
         sizes.iter_mut().map(row).collect()
     };
     (0..RESAMPLES)
@@ -167,15 +166,15 @@ fn of_each_resample(curve: &[Size], seed: u64) -> Vec<f64> {
 fn of_each_launch(curve: &[Size]) -> Vec<f64> {
     let launches: BTreeSet<u32> = curve
         .iter()
-        .flat_map(|size| size.costs.keys().copied())
+        .flat_map(|size| size.costs.iter().map(|(launch, _)| *launch))
         .collect();
     launches
         .into_iter()
         .filter_map(|launch| {
-            let row = |size: &Size| Some(size.row(median(size.costs.get(&launch)?)?));
+            let row = |size: &Size| Some(size.row(size.cost(Some(launch))?));
             let rows: Vec<Row> = curve.iter().filter_map(row).collect();
-            let crossing = Hyperbola::through(&rows)?.crossing_log();
-            (rows.len() >= SIZES_MIN && crossing.is_finite()).then_some(crossing)
+            let model = Hyperbola::through(&rows).filter(|_| rows.len() >= SIZES_MIN)?;
+            Some(model.crossing_log())
         })
         .collect()
 }
@@ -183,7 +182,7 @@ fn of_each_launch(curve: &[Size]) -> Vec<f64> {
 /// Mean square of what the model misses the medians by, over what blocks and launches explain.
 fn lack_of_fit(model: &Hyperbola, curve: &[Size], rows: &[Row]) -> f64 {
     let spreads = curve.iter().map(|size| {
-        let launches: Vec<Vec<f64>> = size.costs.values().cloned().collect();
+        let launches = by_launch(size.costs.iter().copied());
         (spread(&launches), launches.len() as f64)
     });
     let spreads: Vec<_> = spreads.collect();
@@ -266,6 +265,15 @@ mod tests {
     fn an_arm_that_never_crosses_has_no_break_even() {
         let found = fit(&points(|n| 1.2 + 10.0 / n, 0.01), (58, 173), 1).unwrap();
         assert_eq!(found.break_even, None);
+    }
+
+    #[test]
+    fn a_launch_that_never_crosses_leaves_no_interval() {
+        let mut points = points(|n| 0.5 + 50.0 / n, 0.01);
+        for ratio in points.values_mut().flatten() {
+            ratio.value *= if ratio.launch == 0 { 0.4 } else { 1.0 };
+        }
+        assert_eq!(fit(&points, (58, 173), 1).unwrap().break_even, None);
     }
 
     #[test]

@@ -29,14 +29,14 @@ pub use answer::{Answer, Fit, Kind, Practical, Source};
 
 use crate::{
     record::{Block, CaseCard, Settings},
-    stats::{Estimate, by_launch, estimate_median},
-    verdict::{Judge, Side, Verdict},
+    stats::{Estimate, estimate_median},
+    verdict::{Judge, Verdict},
 };
 use bracket::{bracket, crossings, falls_back, settled_from};
 pub(crate) use plan::sizes_max;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What was measured: for each size the ratios of its blocks.
+/// What was measured: for each size the ratios of its blocks, in the order in which they were taken.
 pub type Points = BTreeMap<usize, Vec<Ratio>>;
 
 /// One arm in one block.
@@ -144,8 +144,8 @@ impl Finder {
     #[must_use]
     pub fn verdicts(&self, points: &Points, seed: u64) -> Verdicts {
         let judged = |(n, ratios): (&usize, &Vec<Ratio>)| {
-            let launches = ratios.iter().map(|ratio| (ratio.launch, ratio.value));
-            let speed_up = estimate_median(&by_launch(launches), seed);
+            let values_of = ratios.iter().map(|ratio| (ratio.launch, ratio.value));
+            let speed_up = estimate_median(&values_of.collect::<Vec<_>>(), seed);
             let verdict = |found| self.judge.verdict(&values(ratios), found, None);
             let judged = Judged {
                 verdict: speed_up.map_or(Verdict::Undecided, verdict),
@@ -164,7 +164,7 @@ impl Finder {
     }
 
     /// Which side the signs of one size speak for.
-    fn side(&self, ratios: &[Ratio]) -> Side {
+    fn side(&self, ratios: &[Ratio]) -> Verdict {
         self.judge.side(&values(ratios))
     }
 }

@@ -2,7 +2,7 @@
 //! something that is not there.
 
 use super::{Finder, Points, Probe, bracket};
-use crate::verdict::Side;
+use crate::verdict::Verdict;
 use std::collections::BTreeMap;
 
 impl Finder {
@@ -41,7 +41,7 @@ impl Finder {
     fn narrow(
         &self,
         points: &Points,
-        mut sides: BTreeMap<usize, Side>,
+        mut sides: BTreeMap<usize, Verdict>,
     ) -> Result<Option<usize>, Probe> {
         while let Some((lower, upper)) = bracket(&sides) {
             // A size known to lie near the crossing is worth more than a new one.
@@ -51,7 +51,7 @@ impl Finder {
             };
             let side = self.settle(points, n, NARROW_BLOCKS)?;
             sides.insert(n, side);
-            if matches!(side, Side::Undecided | Side::Equal) {
+            if matches!(side, Verdict::Undecided | Verdict::NoDifference) {
                 return Ok(Some(n));
             }
         }
@@ -59,10 +59,10 @@ impl Finder {
     }
 
     /// The side at this size, once it is decided or may cost no more.
-    fn settle(&self, points: &Points, n: usize, most: usize) -> Result<Side, Probe> {
+    fn settle(&self, points: &Points, n: usize, most: usize) -> Result<Verdict, Probe> {
         let ratios = points.get(&n).map_or(&[][..], Vec::as_slice);
         let side = self.side(ratios);
-        if side == Side::Undecided {
+        if side == Verdict::Undecided {
             let first = self.judge.blocks_min() as usize;
             let blocks = (ratios.len() * 3 / 2).max(first).min(most);
             self.fill(points, n, blocks)?;

@@ -17,8 +17,8 @@ pub struct Named {
 }
 
 /// All charts of a run in the order of its experiments: times and speed-ups over sizes for every
-/// case with several sizes, speed-ups by case for experiments with one size a case, or with time for
-/// one only, times over CPUs where there are several numbers of them, what the items of a call took
+/// case with several sizes, times and speed-ups by case for experiments with several cases, or with one size
+/// only, times over CPUs where there are several numbers of them, what the items of a call took
 /// where its memory was read, and the pictures of the cores. None if the laboratory was built without the feature `charts`.
 #[must_use]
 pub fn all(findings: &Findings) -> Vec<Named> {

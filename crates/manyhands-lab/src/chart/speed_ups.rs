@@ -1,16 +1,19 @@
-//! Speed-ups of all arms, case by case, for experiments whose cases have one size each; also those that were to
-//! have more, when time was left for one only.
+//! Times of an item and speed-ups of all arms, case by case: one hash beside another, or one cost. Of a case
+//! with several sizes it is the largest.
 
 use super::{
     sizes::{ends, is_doubtful, line_at_one, mark, notes, shown},
     spec::{Axis, ChartSpec, Form, Mark, Panel, Series},
 };
 use crate::{
-    findings::{CaseFindings, ExperimentFindings, Findings},
+    findings::{CaseFindings, ExperimentFindings, Findings, Point},
     report::ratio,
+    stats::Estimate,
 };
+use std::ops::Range;
 
-/// The chart of an experiment, or `None` unless its cases have one size each and all the same arms.
+/// The chart of an experiment, or `None` unless its cases have all the same arms and are either several of its
+/// own or have one size each.
 #[must_use]
 pub fn speed_ups_by_case(
     findings: &Findings,
@@ -18,55 +21,90 @@ pub fn speed_ups_by_case(
 ) -> Option<ChartSpec> {
     let cases = experiment.cases.as_slice();
     let arms = &cases.first()?.card.arms;
-    let fits = |case: &CaseFindings| case.points.len() == 1 && case.card.arms == *arms;
-    if !cases.iter().all(fits) {
+    let has_arms = |case: &CaseFindings| !case.points.is_empty() && case.card.arms == *arms;
+    let has_one_size = |case: &CaseFindings| case.points.len() == 1;
+    let is_own = |case: &CaseFindings| case.card.of.is_none();
+    let are_several = cases.len() > 1 && cases.iter().all(is_own);
+    if !cases.iter().all(has_arms) || !(are_several || cases.iter().all(has_one_size)) {
         return None;
     }
-    let names: Vec<String> = cases.iter().map(|case| case.card.name.clone()).collect();
-    let challengers = arms.len() - 1;
-    let series: Vec<Series> = (0..challengers)
-        .map(|index| Series {
-            name: arms[index + 1].clone(),
-            family: index + 1,
-            form: Form::Dots,
-            points: marks(findings, cases, index, challengers),
-            end_label: String::new(),
+    let shown_of = |point: &Point, arm: usize| {
+        let comparison = point.comparisons.get(arm.checked_sub(1)?)?;
+        Some(shown(comparison))
+    };
+    let time_of = |point: &Point, arm: usize| {
+        let of_item = |nanos: f64| nanos / point.n.max(1) as f64;
+        let median = point.times.get(arm)?.median;
+        Some(Estimate {
+            median: of_item(median.median),
+            low: of_item(median.low),
+            high: of_item(median.high),
         })
-        .collect();
-    let ends = ends(series.iter().flat_map(|one| &one.points));
+    };
+    let by_case = |places, value: &dyn Fn(&Point, usize) -> Option<Estimate>| {
+        series(findings, cases, places, value)
+    };
+    let (times, speed_ups) = (
+        by_case(0..arms.len(), &time_of),
+        by_case(1..arms.len(), &shown_of),
+    );
+    let names: Vec<String> = cases.iter().map(|case| case.card.name.clone()).collect();
     let x = Axis::names("", &names);
+    let panel = |caption, y, references, series| Panel {
+        caption,
+        height: 240,
+        y,
+        references,
+        x: x.clone(),
+        bands: Vec::new(),
+        labels: Vec::new(),
+        series,
+    };
+    let nanos = times.iter().flat_map(|one| &one.points).map(|mark| mark.y);
+    let of_times = Axis::times(nanos)?;
+    let ends = ends(speed_ups.iter().flat_map(|one| &one.points));
+    let unit = &cases[0].card.unit;
     Some(ChartSpec {
         title: experiment.title.clone(),
-        notes: notes(findings, cases.iter().flat_map(|case| &case.points)),
-        description: description(&names, &series),
+        notes: notes(findings, cases.iter().filter_map(|case| case.points.last())),
+        description: description(&names, &speed_ups),
         columns: 1,
-        panels: vec![Panel {
-            caption: format!("speed-up over {}, with 95 % intervals", arms[0]),
-            height: 240,
-            y: Axis::speed_ups(ends.into_iter()),
-            references: vec![line_at_one(&x)],
-            x,
-            bands: Vec::new(),
-            labels: Vec::new(),
-            series,
-        }],
+        panels: vec![
+            panel(format!("time of one {unit}"), of_times, Vec::new(), times),
+            panel(
+                format!("speed-up over {}, with 95 % intervals", arms[0]),
+                Axis::speed_ups(ends.into_iter()),
+                vec![line_at_one(&x)],
+                speed_ups,
+            ),
+        ],
     })
 }
 
-/// One arm's points, shifted so that arms stand side by side.
-fn marks(
+/// Arms whose points stand side by side in each case.
+fn series(
     findings: &Findings,
     cases: &[CaseFindings],
-    index: usize,
-    challengers: usize,
-) -> Vec<Mark> {
-    let shift = (index as f64 - (challengers as f64 - 1.0) / 2.0) * 0.4 / challengers as f64;
-    let one = |(place, case): (usize, &CaseFindings)| {
-        let comparison = case.points[0].comparisons.get(index)?;
-        let doubt = is_doubtful(findings, &case.points[0]);
-        Some(mark(place as f64 + shift, shown(comparison), doubt))
+    arms: Range<usize>,
+    value: &dyn Fn(&Point, usize) -> Option<Estimate>,
+) -> Vec<Series> {
+    let count = arms.len() as f64;
+    let of_arm = |(place, arm): (usize, usize)| {
+        let shift = (place as f64 - (count - 1.0) / 2.0) * 0.4 / count;
+        let one = |(place, case): (usize, &CaseFindings)| -> Option<Mark> {
+            let point = case.points.last()?;
+            let doubt = is_doubtful(findings, point);
+            Some(mark(place as f64 + shift, value(point, arm)?, doubt))
+        };
+        Series {
+            name: cases[0].card.arms[arm].clone(),
+            family: arm,
+            form: Form::Dots,
+            points: cases.iter().enumerate().filter_map(one).collect(),
+            end_label: String::new(),
+        }
     };
-    cases.iter().enumerate().filter_map(one).collect()
+    arms.enumerate().map(of_arm).collect()
 }
 
 fn description(names: &[String], series: &[Series]) -> String {

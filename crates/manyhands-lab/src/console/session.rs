@@ -213,7 +213,10 @@ impl Session {
         match screen {
             Screen::Tables => print(&(report::closing(findings, width) + &listing))?,
             Screen::Answer => print(&(report::answer_text(findings, width) + &listing))?,
-            Screen::Json => print(&(report::summary_json(findings) + "\n"))?,
+            Screen::Json => {
+                let published = (self.program.companion)(findings);
+                print(&(report::summary_json(findings, &published) + "\n"))?;
+            }
         }
         if outcome == Outcome::Interrupted {
             let again = (self.program.going_on)(folder);

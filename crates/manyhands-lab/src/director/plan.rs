@@ -251,6 +251,7 @@ mod tests {
                 sizes: sizes.to_vec(),
                 finds_break_even: false,
                 unit: "item".to_owned(),
+                throughput: None,
                 cpus: None,
                 of: None,
                 copies: None,

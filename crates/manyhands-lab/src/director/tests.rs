@@ -180,6 +180,7 @@ fn card(name: &str, sizes: &[usize]) -> CaseCard {
         sizes: sizes.to_vec(),
         finds_break_even: false,
         unit: "item".to_owned(),
+        throughput: None,
         cpus: None,
         of: None,
         copies: None,

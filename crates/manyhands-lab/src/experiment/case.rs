@@ -1,7 +1,7 @@
 //! The builder of cases: arms are closures over the size that store or return results.
 
 use super::{Trial, Workload, checksum};
-use crate::record::Scale;
+use crate::record::{Scale, Throughput};
 use std::{any::Any, borrow::Cow, fmt, hash::Hash, hint, marker::PhantomData};
 
 /// A case whose arms give results of type `R`.
@@ -42,6 +42,7 @@ use std::{any::Any, borrow::Cow, fmt, hash::Hash, hint, marker::PhantomData};
 pub struct Case<R, K = Stored> {
     name: Cow<'static, str>,
     unit: Cow<'static, str>,
+    throughput: Option<Throughput>,
     full: Vec<usize>,
     standard: Option<Vec<usize>>,
     quick: Option<Vec<usize>>,
@@ -240,6 +241,7 @@ impl<R, K> Case<R, K> {
         Self {
             name,
             unit: "item".into(),
+            throughput: None,
             full: Vec::new(),
             standard: None,
             quick: None,
@@ -288,6 +290,21 @@ impl<R, K> Case<R, K> {
         self
     }
 
+    /// Has a column that says how much each arm does in a second.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands_lab::{Case, record::Throughput};
+    /// let case = Case::returning("sum of words")
+    ///     .throughput(Throughput::Bytes(8))
+    ///     .arm("loop", |n| (0..n as u64).sum::<u64>());
+    /// ```
+    #[must_use]
+    pub fn throughput(mut self, throughput: Throughput) -> Self {
+        self.throughput = Some(throughput);
+        self
+    }
+
     /// Has sizes between those of the scale searched for the size from which an arm pays.
     #[must_use]
     pub fn finds_break_even(mut self) -> Self {
@@ -330,6 +347,10 @@ impl<R: Clone, K> Workload for Case<R, K> {
 
     fn unit(&self) -> &str {
         &self.unit
+    }
+
+    fn throughput(&self) -> Option<Throughput> {
+        self.throughput
     }
 
     fn finds_break_even(&self) -> bool {

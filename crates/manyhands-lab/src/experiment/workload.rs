@@ -1,7 +1,7 @@
 //! A case as the runner sees it, whatever its arms do. Most cases are a [`Case`](super::Case);
 //! one that needs more implements these traits itself.
 
-use crate::record::Scale;
+use crate::record::{Scale, Throughput};
 
 /// A case: named arms over sizes.
 pub trait Workload {
@@ -17,6 +17,11 @@ pub trait Workload {
     /// What one unit of the size is, in the singular.
     fn unit(&self) -> &str {
         "item"
+    }
+
+    /// What is counted to say how much an arm does in a second; `None` to leave that out.
+    fn throughput(&self) -> Option<Throughput> {
+        None
     }
 
     /// Whether sizes between those of the scale are searched for the break-even.

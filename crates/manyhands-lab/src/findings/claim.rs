@@ -56,6 +56,13 @@ pub enum Evidence {
         /// The ratio; its interval is itself where nothing is known about that.
         ratio: Estimate,
     },
+    /// The geometric mean of several ratios.
+    Mean {
+        /// How many.
+        of: usize,
+        /// Their mean.
+        ratio: Estimate,
+    },
     /// A break-even.
     BreakEven(Kind),
 }
@@ -93,14 +100,22 @@ impl ExperimentFindings {
                 arm,
                 over,
                 from,
+                to,
                 within,
             } => {
-                let points = self.points(arm, *from);
+                let is_asked =
+                    |found: &(_, &Point, _)| to.is_none_or(|largest| found.1.n <= largest);
+                let points = self.points(arm, *from).filter(is_asked);
                 worst(points.filter_map(|(case, point, arm)| {
                     let over = position(case, over)?;
                     let ratio = speed_up(point, arm)?.over(speed_up(point, over)?);
                     Some(lies(case, point.n, ratio, *within))
                 }))
+            }
+            ClaimTest::MeanSpeedUp { arm, within } => {
+                let points = self.points(arm, 0);
+                let found = points.filter_map(|(_, point, arm)| speed_up(point, arm));
+                mean_in_range(&found.collect::<Vec<_>>(), *within)
             }
             ClaimTest::BreakEven { arm, within } => worst(self.answers(arm).map(|kind| {
                 (
@@ -252,6 +267,16 @@ fn lies(case: &CaseFindings, n: usize, ratio: Estimate, within: Range) -> (Rulin
     (in_range(ratio, within), evidence(&case.card.name, n, ratio))
 }
 
+fn mean_in_range(ratios: &[Estimate], within: Range) -> (Ruling, Evidence) {
+    match Estimate::geometric_mean(ratios) {
+        None => (Ruling::Undecided, Evidence::Nothing),
+        Some(ratio) => {
+            let of = ratios.len();
+            (in_range(ratio, within), Evidence::Mean { of, ratio })
+        }
+    }
+}
+
 fn in_range(ratio: Estimate, within: Range) -> Ruling {
     let above = within.high.is_some_and(|high| ratio.low > high);
     if within.contains(ratio.low) && within.contains(ratio.high) {
@@ -329,6 +354,15 @@ mod tests {
         check(gain(Range::of(2.5, 3.5)), Ruling::Holds);
         check(gain(Range::of(2.9, 3.5)), Ruling::Undecided);
         check(gain(Range::from(5.0)), Ruling::DoesNotHold);
+        // At n = 10 it is slower, at 10,000 three times as fast.
+        let up_to = |to| ClaimTest::speed_up_to("for_each", "sequential", to, Range::of(0.0, 1.0));
+        check(up_to(10), Ruling::Holds);
+        check(up_to(10_000), Ruling::DoesNotHold);
+        let mean = |low, high| ClaimTest::mean_speed_up("for_each", Range::of(low, high));
+        check(mean(0.5, 3.0), Ruling::Holds);
+        check(mean(3.0, 5.0), Ruling::DoesNotHold);
+        let nobody = ClaimTest::mean_speed_up("nobody", Range::from(1.0));
+        check(nobody, Ruling::Undecided);
         let even = |low, high| ClaimTest::break_even("for_each", Range::of(low, high));
         check(even(20.0, 50.0), Ruling::Holds);
         check(even(35.0, 50.0), Ruling::Undecided);

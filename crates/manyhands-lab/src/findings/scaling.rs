@@ -3,6 +3,7 @@
 
 use super::{CaseFindings, ExperimentFindings};
 use crate::stats::{Estimate, Scalability, karp_flatt};
+use serde::Serialize;
 
 /// One size of a case on several numbers of CPUs.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,7 +30,7 @@ pub struct ArmOverCpus {
 }
 
 /// One arm on one number of CPUs.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct AtCpus {
     /// CPUs.
     pub cpus: usize,
@@ -43,6 +44,7 @@ pub struct AtCpus {
     /// The time below which nobody comes who does not split an item: whole rounds of equal items,
     /// each of the length that one has in the baseline; `None` where that waits for most of its time, and
     /// where some arm is below it all the same: then the baseline's items are no measure of the others'.
+    #[serde(rename = "rounds_bound_nanos")]
     pub bound_nanos: Option<f64>,
 }
 
@@ -67,7 +69,7 @@ pub struct ArmOverCopies {
 }
 
 /// Copies of one arm on as many CPUs.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct AtCopies {
     /// Copies.
     pub copies: usize,

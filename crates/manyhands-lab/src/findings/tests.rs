@@ -18,6 +18,7 @@ fn head(sizes: &[usize]) -> Head {
         sizes: sizes.to_vec(),
         finds_break_even: true,
         unit: "item".into(),
+        throughput: None,
         cpus: None,
         of: None,
         copies: None,

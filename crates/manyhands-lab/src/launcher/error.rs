@@ -1,59 +1,36 @@
 //! Why a process did not do what it was asked.
 
-use std::{error::Error, fmt, io, time::Duration};
+use std::{io, time::Duration};
 
 /// A process that could not measure. The run goes on without the point it was to measure.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChildError {
     /// It could not be started.
-    Start(io::Error),
+    #[error("cannot start a process: {0}")]
+    Start(#[source] io::Error),
     /// It ended before it answered.
+    #[error("the process ended: {status}")]
     Ended {
         /// How, as the system says it.
         status: String,
     },
     /// It took longer than it may.
+    #[error("the process did not answer within {deadline:?}")]
     Hung {
         /// How long it was waited for.
         deadline: Duration,
     },
     /// It answered something that is no answer.
+    #[error("the process said something that is no answer: {said:?}")]
     Nonsense {
         /// What it said, cut to one line.
         said: String,
     },
     /// It says that it cannot.
+    #[error("{message}")]
     Failed {
         /// Why.
         message: String,
     },
-}
-
-impl fmt::Display for ChildError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Start(source) => write!(formatter, "cannot start a process: {source}"),
-            Self::Ended { status } => write!(formatter, "the process ended: {status}"),
-            Self::Hung { deadline } => {
-                write!(formatter, "the process did not answer within {deadline:?}")
-            }
-            Self::Nonsense { said } => {
-                write!(
-                    formatter,
-                    "the process said something that is no answer: {said:?}"
-                )
-            }
-            Self::Failed { message } => formatter.write_str(message),
-        }
-    }
-}
-
-impl Error for ChildError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Start(source) => Some(source),
-            _ => None,
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! Restricts a process to some of its CPUs, to see what it does with fewer.
 
 use crate::system;
-use std::{error::Error, fmt, io};
+use std::io;
 
 /// Restricts this process to the first CPUs of those it may use, in the order of their numbers.
 ///
@@ -40,12 +40,14 @@ fn first(allowed: &[usize], cpus: usize) -> Result<&[usize], PinError> {
 }
 
 /// Why a process could not be restricted.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PinError {
     /// A process needs at least one CPU.
+    #[error("cannot run on no CPU at all")]
     NoCpu,
     /// More CPUs than this process may use.
+    #[error("cannot use {asked} CPUs, this process may use {allowed}")]
     TooMany {
         /// CPUs asked for.
         asked: usize,
@@ -53,34 +55,11 @@ pub enum PinError {
         allowed: usize,
     },
     /// This system has no such call.
+    #[error("this system cannot restrict a process")]
     NotSupported,
     /// The system said no.
-    Refused(io::Error),
-}
-
-impl fmt::Display for PinError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoCpu => formatter.write_str("cannot run on no CPU at all"),
-            Self::TooMany { asked, allowed } => {
-                write!(
-                    formatter,
-                    "cannot use {asked} CPUs, this process may use {allowed}"
-                )
-            }
-            Self::NotSupported => formatter.write_str("this system cannot restrict a process"),
-            Self::Refused(error) => write!(formatter, "cannot restrict this process: {error}"),
-        }
-    }
-}
-
-impl Error for PinError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Refused(error) => Some(error),
-            _ => None,
-        }
-    }
+    #[error("cannot restrict this process: {0}")]
+    Refused(#[source] io::Error),
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ pub enum ClaimTest {
         /// Smallest size.
         from: usize,
     },
-    /// The time of one arm over that of another lies in a range, at every size from one on.
+    /// The time of one arm over that of another lies in a range, at every size between two.
     SpeedUp {
         /// The arm that may be faster.
         arm: String,
@@ -39,7 +39,17 @@ pub enum ClaimTest {
         over: String,
         /// Smallest size.
         from: usize,
+        /// Largest size; `None` for all above the smallest.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<usize>,
         /// Range of the speed-up.
+        within: Range,
+    },
+    /// The geometric mean of the speed-ups over the baseline, at all sizes of all cases, lies in a range.
+    MeanSpeedUp {
+        /// Arm.
+        arm: String,
+        /// Range of the mean.
         within: Range,
     },
     /// The arm breaks even with the baseline between two sizes.
@@ -152,8 +162,32 @@ impl ClaimTest {
             arm: arm.to_owned(),
             over: over.to_owned(),
             from,
+            to: None,
             within,
         }
+    }
+
+    /// See [`SpeedUp`](Self::SpeedUp); at every size up to one.
+    ///
+    /// Example: see [`faster`](Self::faster).
+    #[must_use]
+    pub fn speed_up_to(arm: &str, over: &str, to: usize, within: Range) -> Self {
+        Self::SpeedUp {
+            arm: arm.to_owned(),
+            over: over.to_owned(),
+            from: 0,
+            to: Some(to),
+            within,
+        }
+    }
+
+    /// See [`MeanSpeedUp`](Self::MeanSpeedUp).
+    ///
+    /// Example: see [`faster`](Self::faster).
+    #[must_use]
+    pub fn mean_speed_up(arm: &str, within: Range) -> Self {
+        let arm = arm.to_owned();
+        Self::MeanSpeedUp { arm, within }
     }
 
     /// See [`BreakEven`](Self::BreakEven).

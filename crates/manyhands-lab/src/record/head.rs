@@ -55,6 +55,9 @@ pub struct CaseCard {
     pub finds_break_even: bool,
     /// What one unit of `n` is, in the singular: "hash", "item", "cycle".
     pub unit: String,
+    /// What each unit amounts to, if it is shown how much of it an arm does in a second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throughput: Option<Throughput>,
     /// CPUs the processes of this case are pinned to, counted from the first allowed one; `None`
     /// for all.
     pub cpus: Option<usize>,
@@ -68,6 +71,16 @@ pub struct CaseCard {
     /// arm here; `None` if the arms are those of the case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arm: Option<usize>,
+}
+
+/// What is counted to say how much an arm does in a second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Throughput {
+    /// The units of the size.
+    Items,
+    /// Bytes, this many for each unit of the size.
+    Bytes(u64),
 }
 
 impl ExperimentCard {
@@ -146,6 +159,15 @@ impl ExperimentCard {
 }
 
 impl CaseCard {
+    /// How much of what is counted a call of this size does in a second, if that is asked for.
+    pub(crate) fn per_second(&self, n: usize, nanos: f64) -> Option<f64> {
+        let of_item = match self.throughput? {
+            Throughput::Items => 1.0,
+            Throughput::Bytes(bytes) => bytes as f64,
+        };
+        Some(n as f64 * of_item * 1e9 / nanos)
+    }
+
     fn on(&self, cpus: usize, copies: Option<usize>) -> Self {
         let what = match (cpus, copies) {
             (1, None) => "CPU",

@@ -12,7 +12,7 @@ pub use claim::{ClaimCard, ClaimPart, ClaimTest, Range};
 pub use event::{
     Block, CoreTrace, Event, ItemEnds, Key, Meters, PeakReading, PoolMeters, Sample, ThreadCourse,
 };
-pub use head::{CaseCard, ExperimentCard, Head};
+pub use head::{CaseCard, ExperimentCard, Head, Throughput};
 pub use settings::{PoolState, Scale, Settings, Thresholds};
 
 /// Version of the files' layout; a reader refuses what it does not know.

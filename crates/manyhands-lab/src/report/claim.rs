@@ -1,10 +1,11 @@
 //! What was claimed, and whether it holds here, in words.
 
 use super::{
+    grid::{Column, Grid},
     sentence::kind_words,
     units::{count, ratio_cell},
 };
-use crate::findings::{Evidence, ExperimentFindings, JudgedClaim, JudgedPart, Ruling};
+use crate::findings::{Evidence, ExperimentFindings, Findings, JudgedClaim, JudgedPart, Ruling};
 
 /// The claim of an experiment with its source and its ruling, a sentence for each of its parts, and
 /// the notes. Empty if nothing was claimed and nothing is to be noted.
@@ -20,6 +21,34 @@ pub(super) fn claim_sentences(experiment: &ExperimentFindings) -> Vec<String> {
     let notes = experiment.notes.iter();
     sentences.extend(notes.map(|note| format!("Note: {note}")));
     sentences
+}
+
+/// Each part of each claim of a run in a row, with what was found of it. Empty unless several experiments have
+/// claims.
+pub(super) fn claims(findings: &Findings) -> Grid {
+    let mut grid = Grid::new(vec![
+        Column::words("experiment"),
+        Column::words("what was claimed"),
+        Column::words("here"),
+        Column::words("found"),
+    ]);
+    let all = findings.experiments.iter();
+    let claimed = all.filter_map(|one| Some((&one.id, one.claim.as_ref()?)));
+    for (id, claim) in claimed.clone() {
+        grid.rows.extend(claim.parts.iter().map(|part| {
+            let found = evidence_words(&part.evidence);
+            vec![
+                id.clone(),
+                part.says.clone(),
+                ruling_word(part.ruling).to_owned(),
+                found.trim_start_matches(", ").to_owned(),
+            ]
+        }));
+    }
+    if claimed.count() < 2 {
+        grid.rows.clear();
+    }
+    grid
 }
 
 /// One word for a ruling, or three.
@@ -63,13 +92,51 @@ pub(super) fn evidence_words(evidence: &Evidence) -> String {
         Evidence::Ratio { case, n, ratio } => {
             format!(", {} for {case} at n = {}", ratio_cell(*ratio), count(*n))
         }
+        Evidence::Mean { of, ratio } => format!(
+            ", {} in the mean of {} sizes",
+            ratio_cell(*ratio),
+            count(*of)
+        ),
         Evidence::BreakEven(kind) => format!(", {}", kind_words(kind)),
     }
 }
 
+/// Headline of the table of all claims.
+pub(super) const CLAIMS: &str = "What was claimed, and what was found";
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::fixture;
+
+    #[test]
+    fn the_claims_of_several_experiments_stand_in_one_table() {
+        let mut findings = fixture::findings();
+        let part = |ruling| JudgedPart {
+            says: "it is faster".into(),
+            ruling,
+            evidence: Evidence::Nothing,
+        };
+        let claim = |parts| JudgedClaim {
+            text: String::new(),
+            ruling: Ruling::Holds,
+            parts,
+        };
+        for one in &mut findings.experiments {
+            one.claim = None;
+        }
+        findings.experiments[0].claim = Some(claim(vec![part(Ruling::Holds)]));
+        assert!(
+            claims(&findings).rows.is_empty(),
+            "one stands in its section"
+        );
+        let two = vec![part(Ruling::Undecided), part(Ruling::DoesNotHold)];
+        findings.experiments[1].claim = Some(claim(two));
+        let rows = claims(&findings).rows;
+        let here: Vec<&str> = rows.iter().map(|row| row[2].as_str()).collect();
+        assert_eq!(here, ["holds", "undecided", "does not hold"]);
+        assert_eq!(rows[2][0], findings.experiments[1].id);
+    }
     use crate::stats::Estimate;
 
     #[test]

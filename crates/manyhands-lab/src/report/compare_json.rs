@@ -1,10 +1,7 @@
 //! Two runs side by side, as JSON.
 
-use super::{
-    compare::{Change, Pair, Times, break_evens, changes, pairs},
-    summary::EstimateOut,
-};
-use crate::findings::Findings;
+use super::compare::{Change, Pair, Times, break_evens, changes, pairs};
+use crate::{findings::Findings, stats::Estimate};
 use serde::Serialize;
 
 /// What [`compare`](super::compare) says, as indented JSON.
@@ -108,12 +105,12 @@ impl CaseOut {
 struct ChangeOut {
     n: usize,
     arm: String,
-    nanos_before: EstimateOut,
-    nanos_after: EstimateOut,
-    time_ratio: Option<EstimateOut>,
-    speed_up_before: Option<EstimateOut>,
-    speed_up_after: Option<EstimateOut>,
-    speed_up_ratio: Option<EstimateOut>,
+    nanos_before: Estimate,
+    nanos_after: Estimate,
+    time_ratio: Option<Estimate>,
+    speed_up_before: Option<Estimate>,
+    speed_up_after: Option<Estimate>,
+    speed_up_ratio: Option<Estimate>,
     changed: &'static str,
 }
 
@@ -122,12 +119,12 @@ impl From<Change<'_>> for ChangeOut {
         Self {
             n: change.n,
             arm: change.arm.to_owned(),
-            nanos_before: change.times.0.into(),
-            nanos_after: change.times.1.into(),
-            time_ratio: change.time.map(EstimateOut::from),
-            speed_up_before: change.speed_ups.map(|(before, _)| before.into()),
-            speed_up_after: change.speed_ups.map(|(_, after)| after.into()),
-            speed_up_ratio: change.gain.map(EstimateOut::from),
+            nanos_before: change.times.0,
+            nanos_after: change.times.1,
+            time_ratio: change.time,
+            speed_up_before: change.speed_ups.map(|(before, _)| before),
+            speed_up_after: change.speed_ups.map(|(_, after)| after),
+            speed_up_ratio: change.gain,
             changed: change.changed,
         }
     }

@@ -359,6 +359,7 @@ pub(super) fn case(name: &str, arms: &[&str], points: Vec<Point>) -> CaseFinding
             sizes: points.iter().map(|point| point.n).collect(),
             finds_break_even: true,
             unit: "item".into(),
+            throughput: None,
             cpus: None,
             of: None,
             copies: None,

@@ -129,7 +129,10 @@ fn the_measurements_are_as_kept_and_have_the_columns_scripts_need() {
 
 #[test]
 fn the_summary_is_as_kept() {
-    check("summary.json", &super::summary_json(&fixture::findings()));
+    check(
+        "summary.json",
+        &super::summary_json(&fixture::findings(), &super::Published::default()),
+    );
 }
 
 #[test]

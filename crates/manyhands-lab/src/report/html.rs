@@ -1,7 +1,7 @@
 //! A whole run as one page that needs nothing but itself.
 
 use super::{
-    claim::claim_sentences,
+    claim::{CLAIMS, claim_sentences, claims},
     conditions::{clock_sentence, disturbance, method, not_quiet_sentence},
     grid::Grid,
     paper,
@@ -46,6 +46,7 @@ pub fn html(findings: &Findings, published: &Published) -> String {
         started: &findings.head.started,
         machine: findings.head.machine.line(),
         not_quiet: not_quiet_sentence(findings),
+        claims: claims(findings),
         sections: sections.collect(),
         method: method(findings),
         clock: clock_sentence(findings),
@@ -62,6 +63,7 @@ struct Page<'run> {
     started: &'run str,
     machine: String,
     not_quiet: Option<String>,
+    claims: Grid,
     sections: Vec<Section<'run>>,
     method: String,
     clock: Option<String>,

@@ -1,7 +1,7 @@
 //! A whole run as Markdown.
 
 use super::{
-    claim::claim_sentences,
+    claim::{CLAIMS, claim_sentences, claims},
     conditions::{clock_sentence, disturbance, method, not_quiet_sentence},
     grid::escaped,
     paper,
@@ -28,6 +28,10 @@ pub fn markdown(findings: &Findings, published: &Published) -> String {
     );
     if let Some(sentence) = not_quiet_sentence(findings) {
         text += &format!("> **{}**\n\n", escaped(&sentence));
+    }
+    let claims = claims(findings);
+    if !claims.rows.is_empty() {
+        text += &format!("## {CLAIMS}\n\n{}\n", claims.markdown());
     }
     let charts = published.beside(chart::all(findings));
     for experiment in &findings.experiments {

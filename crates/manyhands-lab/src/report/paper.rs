@@ -12,7 +12,9 @@ use super::{
 use crate::{
     findings::{CaseFindings, ExperimentFindings},
     paper::Paper,
+    stats::Estimate,
 };
+use serde::Serialize;
 
 /// The tables that are not empty, with their titles.
 pub(super) fn titled(experiment: &ExperimentFindings, paper: &Paper) -> Vec<(String, Grid)> {
@@ -41,9 +43,18 @@ fn grid(experiment: &ExperimentFindings, paper: &Paper) -> Grid {
         Column::numbers("here (95 % interval)"),
         Column::numbers("here ÷ paper"),
     ]);
-    for case in experiment.claimed() {
-        grid.rows.extend(rows(case, paper));
-    }
+    let row = |one: Beside<'_>| {
+        let mark = if one.is_unconverged { MARK } else { "" };
+        vec![
+            one.case.to_owned(),
+            count(one.n),
+            one.arm.to_owned(),
+            format!("{:.2}{mark}", one.there),
+            ratio_cell(one.here),
+            format!("{:.2}", one.here.median / one.there),
+        ]
+    };
+    grid.rows = beside(experiment, paper).into_iter().map(row).collect();
     grid
 }
 
@@ -135,7 +146,31 @@ pub(super) fn remarks(experiment: &ExperimentFindings, paper: &Paper) -> Vec<Str
     remarks
 }
 
-fn rows(case: &CaseFindings, paper: &Paper) -> Vec<Vec<String>> {
+/// A speed-up there and here.
+#[derive(Serialize)]
+pub(super) struct Beside<'run> {
+    case: &'run str,
+    n: usize,
+    arm: &'run str,
+    there: f64,
+    /// Whether one of the two published times had not settled.
+    is_unconverged: bool,
+    here: Estimate,
+}
+
+/// Every speed-up that both have.
+pub(super) fn beside<'run>(
+    experiment: &'run ExperimentFindings,
+    paper: &Paper,
+) -> Vec<Beside<'run>> {
+    let mut all = Vec::new();
+    for case in experiment.claimed() {
+        all.extend(of_case(case, paper));
+    }
+    all
+}
+
+fn of_case<'run>(case: &'run CaseFindings, paper: &Paper) -> Vec<Beside<'run>> {
     let mut rows = Vec::new();
     let name = own_name(case);
     for point in &case.points {
@@ -146,18 +181,14 @@ fn rows(case: &CaseFindings, paper: &Paper) -> Vec<Vec<String>> {
             let Some(cell) = paper.cell(name, point.n, arm) else {
                 continue;
             };
-            let there = baseline.nanos() / cell.nanos();
-            let here = comparison.clean.unwrap_or(comparison.as_found);
-            let unconverged = baseline.is_unconverged() || cell.is_unconverged();
-            let mark = if unconverged { MARK } else { "" };
-            rows.push(vec![
-                case.card.name.clone(),
-                count(point.n),
-                arm.clone(),
-                format!("{there:.2}{mark}"),
-                ratio_cell(here),
-                format!("{:.2}", here.median / there),
-            ]);
+            rows.push(Beside {
+                case: &case.card.name,
+                n: point.n,
+                arm,
+                there: baseline.nanos() / cell.nanos(),
+                is_unconverged: baseline.is_unconverged() || cell.is_unconverged(),
+                here: comparison.clean.unwrap_or(comparison.as_found),
+            });
         }
     }
     rows

@@ -3,13 +3,13 @@
 use super::{
     conditions::share,
     grid::{Column, Grid},
-    units::{bytes, count, few, nanos, ratio_cell},
+    units::{bytes, count, few, nanos, plural, ratio_cell},
     verdict_words::verdict_word,
 };
 use crate::{
     chart::Named,
     findings::{CaseFindings, Comparison, ExperimentFindings, Findings, Point, Times},
-    record::ThreadCourse,
+    record::{ThreadCourse, Throughput},
     stats::{Estimate, Slope},
 };
 
@@ -157,6 +157,7 @@ fn comparisons(findings: &Findings) -> usize {
 /// ended, then what the pool did. Nothing metered, no table.
 pub(super) fn meters(group: &Group<'_>, sizes: Sizes) -> Vec<Grid> {
     let usage = [
+        "throughput",
         "CPU time",
         "CPUs used",
         "allocations",
@@ -229,6 +230,7 @@ fn usage_cells(case: &CaseFindings, point: &Point, arm: usize, times: &Times) ->
     let peak = case.peak(point.n, arm);
     let cpus = times.cpu.map(|cpu| cpu / times.median.median);
     let cells = [
+        throughput(case, point, times),
         times.cpu.map(nanos),
         cpus.map(|cpus| format!("{cpus:.2}")),
         times.allocations.map(|(allocations, _)| few(allocations)),
@@ -238,6 +240,14 @@ fn usage_cells(case: &CaseFindings, point: &Point, arm: usize, times: &Times) ->
         peak.and_then(|peak| course_words(peak.threads.as_ref()?)),
     ];
     cells.map(Option::unwrap_or_default).to_vec()
+}
+
+fn throughput(case: &CaseFindings, point: &Point, times: &Times) -> Option<String> {
+    let per_second = case.card.per_second(point.n, times.median.median)?;
+    Some(match case.card.throughput? {
+        Throughput::Items => format!("{} {}/s", few(per_second), plural(&case.card.unit)),
+        Throughput::Bytes(_) => format!("{}/s", bytes(per_second)),
+    })
 }
 
 /// Threads at the beginning, at most, and at the end.
@@ -273,3 +283,31 @@ fn pool_cells(_: &CaseFindings, _: &Point, _: usize, times: &Times) -> Vec<Strin
 
 /// With more comparisons than this, some would differ by chance: then q-values are shown.
 const COMPARISONS_WITHOUT_Q: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture;
+
+    #[test]
+    fn what_an_arm_does_in_a_second_is_shown_where_that_is_asked_for() {
+        let mut findings = fixture::findings();
+        let usage = |findings: &Findings| {
+            let groups = groups(&findings.experiments[0]);
+            meters(&groups[0], Sizes::Largest).swap_remove(0).markdown()
+        };
+        assert!(!usage(&findings).contains("throughput"));
+        let case = &mut findings.experiments[0].cases[0];
+        // At the largest size the baseline takes some time for n items.
+        let point = &mut case.points.last_mut().unwrap();
+        point.times[0].median.median = 1e9;
+        let items = point.n;
+        case.card.throughput = Some(Throughput::Items);
+        case.card.unit = "hash".to_owned();
+        let expected = format!("{} hashes/s", count(items));
+        assert!(usage(&findings).contains(&expected), "{}", usage(&findings));
+        findings.experiments[0].cases[0].card.throughput = Some(Throughput::Bytes(1_024));
+        let expected = format!("{}/s", bytes(items as f64 * 1_024.0));
+        assert!(usage(&findings).contains(&expected), "{}", usage(&findings));
+    }
+}

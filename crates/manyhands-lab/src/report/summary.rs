@@ -1,13 +1,16 @@
 //! The summary as JSON: its own copy of the findings, so that those stay free to change.
 
 use super::{
+    paper::{Beside, beside},
+    published::Published,
     summary_claim::ClaimOut,
-    summary_scaling::{self, ArmOut, AtCopiesOut, AtCpusOut},
+    summary_scaling::{ArmOut, over_copies, over_cpus},
     verdict_words::{doubt_words, verdict_word},
 };
 use crate::{
-    break_even::{Answer, Fit, Kind, Practical, Source},
-    findings::{CaseFindings, Comparison, Findings, Point, Times},
+    break_even::{Answer, Fit, Kind, Practical},
+    findings::{AtCopies, AtCpus, CaseFindings, Comparison, Findings, Point, Times},
+    paper::Paper,
     record::{Head, ItemEnds, Key, ThreadCourse},
     stats::Estimate,
 };
@@ -27,7 +30,9 @@ use serde::Serialize;
 /// from which on an arm gains a tenth or more at every size measured, and `practical` the two
 /// sizes between which that begins, if it begins above the smallest. `claim` has the claim's `text`, the
 /// `verdict` on it, one of `holds`, `does not hold`, `undecided`, and the same of its `parts[]`, each with
-/// what it `says` and the `evidence` in words. `peak_memory[]` has for an arm at
+/// what it `says` and the `evidence` in words. `published[]` has for each machine of a paper, its `source`, the
+/// `speed_ups[]` that both have, `there` and `here`, the `break_even` that was claimed, and `notes`. A case of which the
+/// throughput was asked has it as `per_second`, in its unit or in bytes. `peak_memory[]` has for an arm at
 /// a size the `bytes`, which are the median of the `readings`, the slope over several sizes as `bytes_per_item`, whose
 /// interval reaches as far as `bytes_per_item_margin` to both sides, how many `threads` there were, step by step, and
 /// `item_ends`, the times until the first item had ended and each hundredth of all. `suspicious[]` are arms whose time does not grow with the
@@ -39,8 +44,7 @@ use serde::Serialize;
 /// # Panics
 /// Never: numbers, strings and lists have a form as JSON.
 #[must_use]
-pub fn summary_json(findings: &Findings) -> String {
-    let experiment = |one| ExperimentOut::new(one);
+pub fn summary_json(findings: &Findings, published: &Published) -> String {
     let failure = |one: &crate::findings::Failure| FailureOut {
         key: one.key.clone(),
         message: one.message.clone(),
@@ -51,7 +55,11 @@ pub fn summary_json(findings: &Findings) -> String {
         blocks: findings.blocks,
         disturbed: findings.disturbed,
         quiet: findings.quiet,
-        experiments: findings.experiments.iter().map(experiment).collect(),
+        experiments: findings
+            .experiments
+            .iter()
+            .map(|one| ExperimentOut::new(one, published.papers_of(&one.id)))
+            .collect(),
         failures: findings.failures.iter().map(failure).collect(),
         left_out: &findings.left_out,
     };
@@ -89,13 +97,21 @@ struct ExperimentOut<'run> {
     claim: Option<ClaimOut<'run>>,
     notes: &'run [String],
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    over_cpus: Vec<ArmOut<AtCpusOut>>,
+    published: Vec<PaperOut<'run>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    over_copies: Vec<ArmOut<AtCopiesOut>>,
+    over_cpus: Vec<ArmOut<AtCpus>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    over_copies: Vec<ArmOut<AtCopies>>,
 }
 
 impl<'run> ExperimentOut<'run> {
-    fn new(experiment: &'run crate::findings::ExperimentFindings) -> Self {
+    fn new(experiment: &'run crate::findings::ExperimentFindings, papers: &'run [Paper]) -> Self {
+        let published = |paper: &'run Paper| PaperOut {
+            source: &paper.source,
+            break_even: paper.break_even_claimed,
+            speed_ups: beside(experiment, paper),
+            notes: &paper.notes,
+        };
         Self {
             id: &experiment.id,
             title: &experiment.title,
@@ -103,10 +119,19 @@ impl<'run> ExperimentOut<'run> {
             source: experiment.source.as_deref(),
             claim: experiment.claim.as_ref().map(ClaimOut::from),
             notes: &experiment.notes,
-            over_cpus: summary_scaling::over_cpus(experiment),
-            over_copies: summary_scaling::over_copies(experiment),
+            published: papers.iter().map(published).collect(),
+            over_cpus: over_cpus(experiment),
+            over_copies: over_copies(experiment),
         }
     }
+}
+
+#[derive(Serialize)]
+struct PaperOut<'run> {
+    source: &'run str,
+    break_even: Option<(f64, f64)>,
+    speed_ups: Vec<Beside<'run>>,
+    notes: &'run [String],
 }
 
 #[derive(Serialize)]
@@ -175,7 +200,7 @@ struct PointOut<'run> {
     n: usize,
     blocks: usize,
     disturbed: usize,
-    noise_floor: Option<EstimateOut>,
+    noise_floor: Option<Estimate>,
     times: Vec<TimesOut<'run>>,
     comparisons: Vec<ComparisonOut<'run>>,
 }
@@ -188,10 +213,13 @@ impl<'run> PointOut<'run> {
             n: point.n,
             blocks: point.blocks,
             disturbed: point.disturbed,
-            noise_floor: point.floor.map(EstimateOut::from),
+            noise_floor: point.floor,
             times: arms
                 .zip(&point.times)
-                .map(|(arm, times)| TimesOut::new(arm, times))
+                .map(|(arm, times)| TimesOut {
+                    per_second: case.card.per_second(point.n, times.median.median),
+                    ..TimesOut::new(arm, times)
+                })
                 .collect(),
             comparisons: challengers
                 .zip(&point.comparisons)
@@ -204,7 +232,9 @@ impl<'run> PointOut<'run> {
 #[derive(Serialize)]
 struct TimesOut<'run> {
     arm: &'run str,
-    median: EstimateOut,
+    median: Estimate,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    per_second: Option<f64>,
     mean: f64,
     standard_deviation: f64,
     minimum: f64,
@@ -219,7 +249,8 @@ impl<'run> TimesOut<'run> {
     fn new(arm: &'run str, times: &Times) -> Self {
         Self {
             arm,
-            median: times.median.into(),
+            median: times.median,
+            per_second: None,
             mean: times.mean,
             standard_deviation: times.standard_deviation,
             minimum: times.minimum,
@@ -235,8 +266,8 @@ impl<'run> TimesOut<'run> {
 #[derive(Serialize)]
 struct ComparisonOut<'run> {
     arm: &'run str,
-    speed_up: Option<EstimateOut>,
-    speed_up_as_found: EstimateOut,
+    speed_up: Option<Estimate>,
+    speed_up_as_found: Estimate,
     verdict: &'static str,
     undecided_because: Option<String>,
     q_value: Option<f64>,
@@ -248,8 +279,8 @@ impl<'run> ComparisonOut<'run> {
     fn new(arm: &'run str, comparison: &Comparison) -> Self {
         Self {
             arm,
-            speed_up: comparison.clean.map(EstimateOut::from),
-            speed_up_as_found: comparison.as_found.into(),
+            speed_up: comparison.clean,
+            speed_up_as_found: comparison.as_found,
             verdict: verdict_word(comparison.verdict),
             undecided_because: comparison.doubt.map(doubt_words),
             q_value: comparison.q_value,
@@ -263,137 +294,25 @@ impl<'run> ComparisonOut<'run> {
 struct AnswerOut<'run> {
     arm: &'run str,
     #[serde(flatten)]
-    kind: KindOut<'run>,
+    kind: &'run Kind,
     practical: Option<(usize, usize)>,
     practical_from: Option<usize>,
-    model: Option<FitOut>,
+    model: Option<&'run Fit>,
 }
 
 impl<'run> AnswerOut<'run> {
     fn new(arm: &'run str, answer: &'run Answer) -> Self {
+        let (practical, practical_from) = match answer.practical {
+            Practical::Between(lower, upper) => (Some((lower, upper)), Some(upper)),
+            Practical::From(n) => (None, Some(n)),
+            Practical::Nowhere => (None, None),
+        };
         Self {
             arm,
-            kind: KindOut::from(&answer.kind),
-            practical: match answer.practical {
-                Practical::Between(lower, upper) => Some((lower, upper)),
-                Practical::From(_) | Practical::Nowhere => None,
-            },
-            practical_from: match answer.practical {
-                Practical::From(n) | Practical::Between(_, n) => Some(n),
-                Practical::Nowhere => None,
-            },
-            model: answer.fit.as_ref().map(FitOut::from),
-        }
-    }
-}
-
-#[derive(Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-enum KindOut<'run> {
-    Between {
-        lower: f64,
-        upper: f64,
-        source: &'static str,
-    },
-    AlwaysFrom {
-        smallest: usize,
-    },
-    NeverUpTo {
-        largest: usize,
-        speed_up_at_most: f64,
-    },
-    NotDecided {
-        largest: usize,
-        speed_up: EstimateOut,
-    },
-    NoDifference {
-        effect: f64,
-    },
-    Several {
-        crossings: &'run [(usize, usize)],
-        settled_from: Option<usize>,
-    },
-    TooFewBlocks,
-}
-
-impl<'run> From<&'run Kind> for KindOut<'run> {
-    fn from(kind: &'run Kind) -> Self {
-        match *kind {
-            Kind::Between {
-                lower,
-                upper,
-                source,
-            } => Self::Between {
-                lower,
-                upper,
-                source: match source {
-                    Source::Fit => "model",
-                    Source::Bracket => "measured_sizes",
-                },
-            },
-            Kind::AlwaysFrom { smallest } => Self::AlwaysFrom { smallest },
-            Kind::NeverUpTo {
-                largest,
-                speed_up_at_most,
-            } => Self::NeverUpTo {
-                largest,
-                speed_up_at_most,
-            },
-            Kind::NotDecided { largest, speed_up } => Self::NotDecided {
-                largest,
-                speed_up: speed_up.into(),
-            },
-            Kind::NoDifference { effect } => Self::NoDifference { effect },
-            Kind::Several {
-                ref crossings,
-                settled_from,
-            } => Self::Several {
-                crossings,
-                settled_from,
-            },
-            Kind::TooFewBlocks => Self::TooFewBlocks,
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct FitOut {
-    c: f64,
-    d: f64,
-    overhead_nanos: f64,
-    asymptotic_speed_up: f64,
-    break_even: Option<EstimateOut>,
-    lack_of_fit: f64,
-    has_steps: bool,
-}
-
-impl From<&Fit> for FitOut {
-    fn from(fit: &Fit) -> Self {
-        Self {
-            c: fit.c,
-            d: fit.d,
-            overhead_nanos: fit.overhead_nanos,
-            asymptotic_speed_up: fit.asymptotic_speed_up,
-            break_even: fit.break_even.map(EstimateOut::from),
-            lack_of_fit: fit.lack_of_fit,
-            has_steps: fit.has_steps,
-        }
-    }
-}
-
-#[derive(Serialize)]
-pub(super) struct EstimateOut {
-    median: f64,
-    low: Option<f64>,
-    high: Option<f64>,
-}
-
-impl From<Estimate> for EstimateOut {
-    fn from(estimate: Estimate) -> Self {
-        Self {
-            median: estimate.median,
-            low: estimate.ends().map(|(low, _)| low),
-            high: estimate.ends().map(|(_, high)| high),
+            kind: &answer.kind,
+            practical,
+            practical_from,
+            model: answer.fit.as_ref(),
         }
     }
 }

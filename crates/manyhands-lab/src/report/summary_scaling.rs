@@ -1,7 +1,9 @@
 //! What more CPUs bring, as part of the summary.
 
-use super::summary::EstimateOut;
-use crate::findings::{AtCopies, AtCpus, ExperimentFindings};
+use crate::{
+    findings::{AtCopies, AtCpus, ExperimentFindings},
+    stats::Scalability,
+};
 use serde::Serialize;
 
 /// One arm of a case over CPUs or over copies.
@@ -12,84 +14,52 @@ pub(super) struct ArmOut<P> {
     arm: String,
     points: Vec<P>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    scalability: Option<LawOut>,
+    scalability: Option<Scalability>,
 }
 
-#[derive(Serialize)]
-struct LawOut {
-    contention: f64,
-    coherency: f64,
+pub(super) fn over_cpus(experiment: &ExperimentFindings) -> Vec<ArmOut<AtCpus>> {
+    let cases = experiment.over_cpus().into_iter();
+    let arms = cases.flat_map(|case| {
+        let (name, n) = (case.case, case.n);
+        case.arms.into_iter().map(move |arm| (name.clone(), n, arm))
+    });
+    arms.map(|(case, n, arm)| ArmOut {
+        case,
+        n,
+        arm: arm.name,
+        points: arm.points,
+        scalability: arm.law,
+    })
+    .collect()
 }
 
-#[derive(Serialize)]
-pub(super) struct AtCpusOut {
-    cpus: usize,
-    nanos: EstimateOut,
-    speed_up: f64,
-    serial_fraction: Option<f64>,
-    rounds_bound_nanos: Option<f64>,
-}
-
-#[derive(Serialize)]
-pub(super) struct AtCopiesOut {
-    copies: usize,
-    nanos: EstimateOut,
-    throughput: Option<f64>,
-}
-
-pub(super) fn over_cpus(experiment: &ExperimentFindings) -> Vec<ArmOut<AtCpusOut>> {
-    let point = |at: &AtCpus| AtCpusOut {
-        cpus: at.cpus,
-        nanos: at.nanos.into(),
-        speed_up: at.speed_up,
-        serial_fraction: at.serial_fraction,
-        rounds_bound_nanos: at.bound_nanos,
-    };
-    let mut arms = Vec::new();
-    for case in experiment.over_cpus() {
-        arms.extend(case.arms.iter().map(|arm| ArmOut {
-            case: case.case.clone(),
-            n: case.n,
-            arm: arm.name.clone(),
-            points: arm.points.iter().map(point).collect(),
-            scalability: arm.law.map(|law| LawOut {
-                contention: law.contention,
-                coherency: law.coherency,
-            }),
-        }));
-    }
-    arms
-}
-
-pub(super) fn over_copies(experiment: &ExperimentFindings) -> Vec<ArmOut<AtCopiesOut>> {
-    let point = |at: &AtCopies| AtCopiesOut {
-        copies: at.copies,
-        nanos: at.nanos.into(),
-        throughput: at.throughput,
-    };
-    let mut arms = Vec::new();
-    for case in experiment.over_copies() {
-        arms.extend(case.arms.iter().map(|arm| ArmOut {
-            case: case.case.clone(),
-            n: case.n,
-            arm: arm.name.clone(),
-            points: arm.points.iter().map(point).collect(),
-            scalability: None,
-        }));
-    }
-    arms
+pub(super) fn over_copies(experiment: &ExperimentFindings) -> Vec<ArmOut<AtCopies>> {
+    let cases = experiment.over_copies().into_iter();
+    let arms = cases.flat_map(|case| {
+        let (name, n) = (case.case, case.n);
+        case.arms.into_iter().map(move |arm| (name.clone(), n, arm))
+    });
+    arms.map(|(case, n, arm)| ArmOut {
+        case,
+        n,
+        arm: arm.name,
+        points: arm.points,
+        scalability: None,
+    })
+    .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::report::{fixture, summary_json};
+    use crate::report::{Published, fixture, summary_json};
     use serde_json::Value;
 
     #[test]
     fn the_summary_has_every_number_of_cpus_and_of_copies() {
         let mut findings = fixture::findings();
         findings.experiments = vec![fixture::over_cpus()];
-        let summary: Value = serde_json::from_str(&summary_json(&findings)).expect("JSON");
+        let summary: Value =
+            serde_json::from_str(&summary_json(&findings, &Published::default())).expect("JSON");
         let experiment = &summary["experiments"][0];
         let arm = &experiment["over_cpus"][1];
         assert_eq!((&arm["arm"], &arm["n"]), (&"for".into(), &300.into()));
@@ -98,7 +68,8 @@ mod tests {
         let copies = &experiment["over_copies"][0]["points"][1];
         assert_eq!(copies["copies"], 2);
         let without: Value =
-            serde_json::from_str(&summary_json(&fixture::findings())).expect("JSON");
+            serde_json::from_str(&summary_json(&fixture::findings(), &Published::default()))
+                .expect("JSON");
         assert!(without["experiments"][0].get("over_cpus").is_none());
     }
 }

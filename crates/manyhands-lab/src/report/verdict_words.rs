@@ -54,6 +54,11 @@ pub(super) fn doubt_words(doubt: Doubt) -> String {
         Doubt::Split { agree, blocks } => {
             format!("{} of {} blocks agree", count(agree), count(blocks))
         }
+        Doubt::Alike { blocks, worth } => format!(
+            "neighbouring blocks are alike, so that {} tell as much as {}",
+            count(blocks),
+            count(worth)
+        ),
         Doubt::Interval => "the blocks agree, but the interval is too wide".to_owned(),
         Doubt::Floor => "the blocks agree, but two equal arms differ by as much".to_owned(),
     }

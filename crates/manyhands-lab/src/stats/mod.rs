@@ -1,9 +1,9 @@
 //! Statistics for noisy, shared machines, as pure functions.
 //!
-//! Values are grouped by launch, the fresh process they were taken in: `&[Vec<f64>]` is one list
-//! per launch everywhere here but in [`rank_interval`], whose values are independent. What is
-//! random is seeded.
+//! A value comes with its launch, the fresh process it was taken in, and `&[Vec<f64>]` is one list for
+//! each launch; the values of [`rank_interval`] are independent. What is random is seeded.
 
+mod correlation;
 mod false_discovery;
 mod interval;
 mod moments;
@@ -17,6 +17,7 @@ mod sign;
 mod slope;
 mod spread;
 
+pub use correlation::correlation_time;
 pub use false_discovery::q_values;
 pub(crate) use interval::interval_of;
 pub use interval::{Estimate, by_launch, estimate_median};

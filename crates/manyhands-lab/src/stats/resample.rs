@@ -1,41 +1,49 @@
 //! Medians of blocks drawn again, with replacement, within their launches.
 
+use super::correlation_time;
 use rand::{Rng, SeedableRng, rngs::StdRng};
+use std::collections::BTreeMap;
 
 /// Values of several launches, ready to be drawn from.
 ///
 /// All values are sorted once; a draw counts how often each was drawn, and its median is found by
-/// walking the counts. What is drawn depends on the values of each launch, not on their order.
+/// walking the counts. What is drawn depends on the values of each launch, not on their order; how far
+/// it may lie from the median of all depends on how alike neighbours are.
 pub(crate) struct Resampler {
     sorted: Vec<f64>,
     /// For each launch the places of its values in `sorted`, ascending.
     places: Vec<Vec<usize>>,
     drawn: Vec<u32>,
+    /// Median of the values as they are.
+    median: f64,
+    /// How much farther medians lie from each other than those of independent values.
+    stretch: f64,
 }
 
 impl Resampler {
-    /// `None` without any value.
-    pub(crate) fn new<'a>(launches: impl IntoIterator<Item = &'a Vec<f64>>) -> Option<Self> {
-        let launches = launches.into_iter().enumerate();
-        let mut all: Vec<(f64, usize)> = launches
-            .flat_map(|(launch, values)| values.iter().map(move |value| (*value, launch)))
-            .collect();
-        all.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
-        let mut places = vec![Vec::new(); all.iter().map(|(_, launch)| launch + 1).max()?];
-        for (place, (_, launch)) in all.iter().enumerate() {
-            places[*launch].push(place);
+    /// Values with their launches, in the order in which they were measured; `None` without any.
+    pub(crate) fn new(values: &[(u32, f64)]) -> Option<Self> {
+        let mut all = values.to_vec();
+        all.sort_by(|one, other| one.1.total_cmp(&other.1).then(one.0.cmp(&other.0)));
+        let mut places: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for (place, (launch, _)) in all.iter().enumerate() {
+            places.entry(*launch).or_default().push(place);
         }
-        Some(Self {
-            drawn: vec![0; all.len()],
-            sorted: all.into_iter().map(|(value, _)| value).collect(),
-            places,
-        })
+        let in_order: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
+        let mut resampler = Self {
+            drawn: vec![1; all.len()],
+            sorted: all.into_iter().map(|(_, value)| value).collect(),
+            places: places.into_values().collect(),
+            median: 0.0,
+            stretch: correlation_time(&in_order).sqrt(),
+        };
+        resampler.median = resampler.median_of_drawn()?;
+        Some(resampler)
     }
 
     /// Median of the values as they are.
-    pub(crate) fn median(&mut self) -> f64 {
-        self.drawn.fill(1);
-        self.median_of_drawn()
+    pub(crate) fn median(&self) -> f64 {
+        self.median
     }
 
     /// Median of as many values as there are, drawn from each launch as often as it has values.
@@ -46,22 +54,24 @@ impl Resampler {
                 self.drawn[places[below(places.len(), rng)]] += 1;
             }
         }
-        self.median_of_drawn()
+        let drawn = self.median_of_drawn().unwrap_or(self.median);
+        self.median + (drawn - self.median) * self.stretch
     }
 
-    fn median_of_drawn(&self) -> f64 {
+    /// As many values are drawn as there are; `None` if there are none.
+    fn median_of_drawn(&self) -> Option<f64> {
         let count = self.sorted.len();
         let (mut seen, mut lower) = (0, None);
         for (value, drawn) in self.sorted.iter().zip(&self.drawn) {
             seen += *drawn as usize;
-            if lower.is_none() && seen > (count - 1) / 2 {
+            if lower.is_none() && 2 * seen >= count {
                 lower = Some(*value);
             }
             if seen > count / 2 {
-                return f64::midpoint(lower.unwrap_or(*value), *value);
+                return Some(f64::midpoint(lower.unwrap_or(*value), *value));
             }
         }
-        unreachable!("as many values are drawn as there are")
+        None
     }
 }
 
@@ -88,21 +98,20 @@ mod tests {
     #[test]
     fn nothing_cannot_be_drawn_from() {
         assert!(Resampler::new(&[]).is_none());
-        assert!(Resampler::new(&[Vec::new()]).is_none());
     }
 
     #[test]
     fn each_launch_keeps_its_number_of_values() {
         // However the launches are drawn, most values come from the one in the middle.
-        let launches = [vec![-1.0; 2], vec![5.0; 9], vec![50.0; 3]];
-        let mut resampler = Resampler::new(&launches).unwrap();
+        let launches = [vec![(0, -1.0); 2], vec![(1, 5.0); 9], vec![(2, 50.0); 3]];
+        let mut resampler = Resampler::new(&launches.concat()).unwrap();
         let mut rng = rng_for(1);
         assert!((0..100).all(|_| resampler.draw(&mut rng) == 5.0));
     }
 
     #[test]
     fn every_value_of_a_launch_is_drawn_about_equally_often() {
-        let mut resampler = Resampler::new(&[vec![1.0, 2.0, 3.0]]).unwrap();
+        let mut resampler = Resampler::new(&[(0, 1.0), (0, 3.0), (0, 2.0)]).unwrap();
         let mut rng = rng_for(2);
         let twos = (0..2_700)
             .filter(|_| resampler.draw(&mut rng) == 2.0)
@@ -111,13 +120,30 @@ mod tests {
         assert!((1_200..1_400).contains(&twos), "{twos}");
     }
 
+    #[test]
+    fn draws_lie_as_far_apart_as_neighbours_are_alike() {
+        let of = |values: [f64; 6]| {
+            let mut resampler = Resampler::new(&values.map(|value| (0, value))).unwrap();
+            let mut rng = rng_for(3);
+            let draws = (0..50)
+                .map(|_| resampler.draw(&mut rng))
+                .collect::<Vec<_>>();
+            draws.iter().copied().fold(0.0, f64::max)
+        };
+        let in_turns = of([-1.0, 1.0, -1.0, 1.0, -1.0, 1.0]);
+        let in_a_row = of([-1.0, -1.0, -1.0, 1.0, 1.0, 1.0]);
+        assert_eq!(in_turns, 1.0);
+        assert!(in_a_row > 1.2, "{in_a_row}");
+    }
+
     proptest! {
         #[test]
         fn without_drawing_it_is_the_median(
-            launches in prop::collection::vec(prop::collection::vec(-9.0..9.0_f64, 0..6), 1..5),
+            values in prop::collection::vec((0..5_u32, -9.0..9.0_f64), 0..30),
         ) {
-            let found = Resampler::new(&launches).map(|mut resampler| resampler.median());
-            prop_assert_eq!(found, median(&launches.concat()));
+            let found = Resampler::new(&values).map(|resampler| resampler.median());
+            let alone: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
+            prop_assert_eq!(found, median(&alone));
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Laws of scaling, fitted to speed-ups at several numbers of workers.
 
+use serde::Serialize;
+
 /// The serial fraction that explains a speed-up, e = (1/S − 1/P) / (1 − 1/P); `None` for a single
 /// worker, and where no fraction does, because P workers are slower than one or more than P times
 /// as fast.
@@ -27,7 +29,7 @@ const ROUNDING: f64 = 1e-9;
 /// The universal scalability law S(P) = P / (1 + σ(P − 1) + κP(P − 1)).
 ///
 /// Gunther, "Guerrilla Capacity Planning", 2007.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Scalability {
     /// σ, the share that is done one at a time.
     pub contention: f64,

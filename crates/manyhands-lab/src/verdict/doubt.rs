@@ -1,7 +1,7 @@
 //! Why blocks do not decide a comparison.
 
-use super::{Judge, Side, Verdict};
-use crate::stats::Estimate;
+use super::{Judge, Verdict};
+use crate::stats::{Estimate, correlation_time};
 
 /// Why a comparison is undecided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +19,13 @@ pub enum Doubt {
         agree: usize,
         /// Undisturbed blocks.
         blocks: usize,
+    },
+    /// Enough blocks agree, but neighbours are so alike that they tell as much as fewer.
+    Alike {
+        /// Undisturbed blocks.
+        blocks: usize,
+        /// As many independent ones would tell as much; at least one.
+        worth: usize,
     },
     /// The blocks agree on a side, and their interval reaches what is no difference.
     Interval,
@@ -55,7 +62,15 @@ impl Judge {
             return None;
         }
         Some(match self.signs().side(ratios) {
-            Side::Undecided => {
+            Verdict::Undecided if self.signs().side_if(1.0, ratios) != Verdict::Undecided => {
+                let worth = blocks as f64 / correlation_time(ratios);
+                let worth = (1..blocks).rfind(|whole| *whole as f64 <= worth);
+                Doubt::Alike {
+                    blocks,
+                    worth: worth.unwrap_or(1),
+                }
+            }
+            Verdict::Undecided => {
                 let faster = ratios.iter().filter(|ratio| **ratio > 1.0).count();
                 Doubt::Split {
                     agree: faster.max(blocks - faster),
@@ -102,6 +117,10 @@ mod tests {
         let mixed = [vec![1.2; 5], vec![0.9; 8]].concat();
         let (agree, blocks) = (8, 13);
         check(&mixed, (0.9, 1.2), None, Doubt::Split { agree, blocks });
+        // 30 of 36 would do, if they did not come in rows.
+        let in_a_row = [vec![1.2; 18], vec![0.9; 6], vec![1.1; 12]].concat();
+        let (blocks, worth) = (36, 3);
+        check(&in_a_row, (1.0, 1.2), None, Doubt::Alike { blocks, worth });
         check(&[1.1; 20], (1.001, 1.2), None, Doubt::Interval);
         check(&[1.1; 20], (1.05, 1.15), Some((0.9, 1.06)), Doubt::Floor);
         let nothing = Doubt::FewBlocks { blocks: 0, needed };

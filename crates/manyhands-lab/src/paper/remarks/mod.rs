@@ -26,7 +26,7 @@ pub fn remarks(experiment_id: &str, findings: Option<&Findings>) -> Vec<String> 
     let mut remarks = match experiment_id.to_ascii_uppercase().as_str() {
         "E1B" => speed_ups::remarks(),
         "E2" | "E5" => hashes::remarks(findings),
-        "E6" => tasks::switching(&paper),
+        "E6" => tasks::switching(&paper, findings),
         "E7" => [rounds::light_items(), hashes::remarks(findings)].concat(),
         "E8" => rounds::remarks("E8"),
         "E9" => [rounds::remarks("E9"), vec![RACE.to_owned()]].concat(),

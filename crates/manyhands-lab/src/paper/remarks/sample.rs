@@ -27,6 +27,7 @@ pub(super) fn findings(id: &str, case: &str, arms: &[(&str, f64, Option<f64>)]) 
         sizes: vec![point.n],
         finds_break_even: false,
         unit: "item".to_owned(),
+        throughput: None,
         cpus: None,
         of: None,
         copies: None,

@@ -2,12 +2,12 @@
 
 use super::{list, speed_ups};
 use crate::{
-    findings::{Findings, Times},
+    findings::{CaseFindings, Findings, Times},
     paper::Paper,
 };
 
 /// E6: differences of two means, beside their deviations.
-pub(super) fn switching(paper: &Paper) -> Vec<String> {
+pub(super) fn switching(paper: &Paper, findings: Option<&Findings>) -> Vec<String> {
     let cells = |arm: &'static str| paper.cells.iter().filter(move |cell| cell.arm == arm);
     let pairs = cells("without switching").zip(cells("switching"));
     let differences = pairs.filter_map(|(without, with)| {
@@ -22,16 +22,43 @@ pub(super) fn switching(paper: &Paper) -> Vec<String> {
             with.n
         ))
     });
-    vec![
+    let mut remarks = vec![
         format!(
             "The published cost of switching is {} (one standard deviation of a single pair of calls): \
              it changes its sign, and says nothing.",
             list(differences)
         ),
-        "It could not be told because there was nothing to tell: right after AsParallel, AsSequential in \
+        "It could not be found out because there was nothing to find: right after AsParallel, AsSequential in \
          .NET gives back the very source that AsParallel was called on, and no item goes through a query."
             .to_owned(),
-    ]
+    ];
+    remarks.extend(findings.and_then(cost_of_a_switch));
+    remarks
+}
+
+/// What a switch costs here, at the start of a chain and in its middle.
+fn cost_of_a_switch(findings: &Findings) -> Option<String> {
+    let mut experiments = findings.experiments.iter();
+    let experiment = experiments.find(|one| one.id == "E6")?;
+    let cost = |case: &str, arm: &str| {
+        let is_it = |one: &&CaseFindings| one.card.of.as_ref().unwrap_or(&one.card.name) == case;
+        let case = experiment.claimed().find(is_it)?;
+        let arm = case.card.arms.iter().position(|one| one == arm)?;
+        let point = case.points.last()?;
+        let nanos = |arm: usize| Some(point.times.get(arm)?.median.median);
+        let (without, with) = (nanos(0)?, nanos(arm)?);
+        let of_item = (with - without) / point.n.max(1) as f64;
+        Some(format!(
+            "{of_item:.1} ns an item, {:.2} times the time without",
+            with / without
+        ))
+    };
+    Some(format!(
+        "What a switch costs: at the start of a chain, where the post has it, {}; in the middle of one, to \
+         sequential and back in order, {}.",
+        cost("switching", "switching")?,
+        cost("switching in mid-chain", "ordered")?
+    ))
 }
 
 /// E10 and E11: where two tasks were faster.
@@ -115,8 +142,32 @@ mod tests {
     use crate::paper::{of, remarks::sample};
 
     #[test]
+    fn the_cost_of_a_switch_is_said_of_one_item() {
+        let arms = [
+            ("without switching", 2_000.0, None),
+            ("switching", 5_000.0, None),
+        ];
+        let mut findings = sample::findings("E6", "switching", &arms);
+        assert_eq!(cost_of_a_switch(&findings), None);
+        let arms = [("no switch", 1_000.0, None), ("ordered", 11_000.0, None)];
+        let mut mid_chain = sample::findings("E6", "switching in mid-chain", &arms);
+        findings.experiments[0]
+            .cases
+            .append(&mut mid_chain.experiments[0].cases);
+        let said = cost_of_a_switch(&findings).unwrap();
+        assert!(
+            said.contains("3.0 ns an item, 2.50 times the time without; in"),
+            "{said}"
+        );
+        assert!(
+            said.ends_with("10.0 ns an item, 11.00 times the time without."),
+            "{said}"
+        );
+    }
+
+    #[test]
     fn the_cost_of_switching_changes_its_sign() {
-        let remark = switching(&of("E6").unwrap()).concat();
+        let remark = switching(&of("E6").unwrap(), None).concat();
         assert!(
             remark.contains("27 ± 9 µs at n = 10000, 558 ± 846 µs"),
             "{remark}"
