@@ -36,19 +36,80 @@ pub(crate) enum Opens {
 
 impl User {
     /// Subjects to which it may send. What it hears comes to its own inbox only.
-    fn publish(&self) -> Vec<String> {
+    fn sends(&self) -> Vec<String> {
         match &self.opens {
-            Opens::Enrolment => vec![format!("{ENROLMENTS}.any.{}", self.public)],
-            Opens::Agent(name) => vec![
-                format!("{RESULTS}.any.{name}"),
-                format!("{KEYS}.{CLOCK}"),
-                format!("$JS.API.STREAM.MSG.GET.{KEYS}"),
-                format!("$JS.API.CONSUMER.INFO.{JOBS}.*"),
-                format!("$JS.API.CONSUMER.MSG.NEXT.{JOBS}.*"),
-                format!("$JS.ACK.{JOBS}.>"),
-            ],
+            Opens::Enrolment => sent_by_token(&self.public),
+            Opens::Agent(name) => sent_by_agent(name),
         }
     }
+
+    /// Its line in the file.
+    fn line(&self) -> String {
+        let (public, inbox) = (&self.public, inbox_of(&self.public));
+        let publish: Vec<String> = self.sends().iter().map(|subject| within(subject)).collect();
+        format!(
+            "    {{ nkey: {public}, permissions: {{ publish: {publish:?}, subscribe: [\"{inbox}.>\"] }} }}\n"
+        )
+    }
+}
+
+/// What is sent with a token; with any token for `*`.
+fn sent_by_token(public: &str) -> Vec<String> {
+    vec![format!("{ENROLMENTS}.any.{public}")]
+}
+
+/// What an agent sends; any agent for `*`.
+fn sent_by_agent(name: &str) -> Vec<String> {
+    vec![
+        format!("{RESULTS}.any.{name}"),
+        format!("{KEYS}.{CLOCK}"),
+        format!("{API}STREAM.MSG.GET.{KEYS}"),
+        format!("{API}CONSUMER.INFO.{JOBS}.*"),
+        format!("{NEXT}.{JOBS}.*"),
+        format!("$JS.ACK.{JOBS}.>"),
+    ]
+}
+
+/// The subject of JetStream's under which an account that has none of its own finds the fleet's.
+fn within(subject: &str) -> String {
+    match subject.strip_prefix(API) {
+        Some(asked) => format!("{ACCOUNT}.{asked}"),
+        None => subject.to_owned(),
+    }
+}
+
+/// The way from the account of agents and tokens into the fleet's: what the one takes, what the other gives, and how what
+/// clients ask JetStream is called on the way. The publisher says where `nats-server` puts the answer, and needs no
+/// permission for that place: in an account of its own that is no stream, and nothing that purges one.
+fn between_accounts() -> (String, String, String) {
+    let all = [sent_by_token("*"), sent_by_agent("*")].concat();
+    let lines = |line: &dyn Fn(&String) -> Option<String>| {
+        all.iter()
+            .filter_map(line)
+            .collect::<Vec<_>>()
+            .join(",\n    ")
+    };
+    let exports = lines(&|subject| {
+        let answers = match subject.starts_with(NEXT) {
+            true => "Stream",
+            false => "Singleton",
+        };
+        Some(format!(
+            "{{ service: {subject:?}, response_type: {answers} }}"
+        ))
+    });
+    let imports = lines(&|subject| {
+        let here = within(subject);
+        Some(format!(
+            "{{ service: {{ account: {ACCOUNT}, subject: {subject:?} }}, to: {here:?} }}"
+        ))
+    });
+    let mappings = lines(&|subject| {
+        let here = within(subject).replace('*', "$1");
+        let is_asked = subject.starts_with(API);
+        is_asked.then(|| format!("{subject:?}: {here:?}"))
+    });
+    (exports, imports, mappings)
 }
 
 impl Guarded {
@@ -68,24 +129,19 @@ impl Guarded {
             let (certificate, key) = (quoted(certificate), quoted(key));
             format!("tls {{ cert_file: {certificate}, key_file: {key} }}\n")
         });
-        let user = |user: &User| {
-            let (publish, inbox) = (user.publish(), inbox_of(&user.public));
-            format!(
-                "  {{ nkey: {}, permissions: {{ publish: {publish:?}, subscribe: [\"{inbox}.>\"] }} }}\n",
-                user.public
-            )
-        };
+        let (exports, imports, mappings) = between_accounts();
         // A key that comes twice would make the file one that nobody can read.
         let others = self.users.iter().filter(|user| user.public != self.server);
         format!(
             "server_name: {name}\nhost: \"{}\"\nport: {port}\npid_file: {}\njetstream {{ store_dir: {} }}\n{}\
-             authorization {{ users: [\n  {{ nkey: {} }}\n{}] }}\n",
+             accounts {{\n  {ACCOUNT} {{\n    jetstream: enabled\n    users: [ {{ nkey: {} }} ]\n    exports: [\n    {exports} ]\n  }}\n  \
+             others {{\n    users: [\n{} ]\n    mappings: {{\n    {mappings} }}\n    imports: [\n    {imports} ]\n  }}\n}}\n",
             self.ip,
             quoted(&folder.join(pid)),
             quoted(&folder.join("store")),
             tls.unwrap_or_default(),
             self.server,
-            others.map(user).collect::<String>()
+            others.map(User::line).collect::<String>()
         )
     }
 }
@@ -103,6 +159,11 @@ pub(super) const RESULTS: &str = "manyhands-results";
 pub(super) const KEYS: &str = "manyhands-answers";
 /// The key that is set to learn what time it is.
 pub(super) const CLOCK: &str = "clock";
+
+/// The account with the streams.
+const ACCOUNT: &str = "manyhands";
+const API: &str = "$JS.API.";
+const NEXT: &str = "$JS.API.CONSUMER.MSG.NEXT";
 
 #[cfg(test)]
 mod tests {
@@ -126,16 +187,23 @@ mod tests {
             ],
         };
         let text = guarded.text("n", 4280, Path::new("/f"), "pid");
-        let expected = "server_name: n\nhost: \"0.0.0.0\"\nport: 4280\npid_file: \"/f/pid\"\n\
-                        jetstream { store_dir: \"/f/store\" }\n\
-                        tls { cert_file: \"/c.pem\", key_file: \"/k.pem\" }\n\
-                        authorization { users: [\n  { nkey: US }\n  { nkey: UA, permissions: { publish: \
-                        [\"manyhands-results.any.agent-7\", \"manyhands-answers.clock\", \
-                        \"$JS.API.STREAM.MSG.GET.manyhands-answers\", \"$JS.API.CONSUMER.INFO.manyhands-jobs.*\", \
-                        \"$JS.API.CONSUMER.MSG.NEXT.manyhands-jobs.*\", \"$JS.ACK.manyhands-jobs.>\"], \
-                        subscribe: [\"_MANYHANDS_UA.>\"] } }\n  { nkey: UT, permissions: \
-                        { publish: [\"manyhands-enrolments.any.UT\"], subscribe: [\"_MANYHANDS_UT.>\"] } }\n] }\n";
-        assert_eq!(text, expected);
+        for expected in [
+            "server_name: n\nhost: \"0.0.0.0\"\nport: 4280\npid_file: \"/f/pid\"\njetstream { store_dir: \"/f/store\" }\n\
+             tls { cert_file: \"/c.pem\", key_file: \"/k.pem\" }\naccounts {\n  manyhands {\n    jetstream: enabled\n    \
+             users: [ { nkey: US } ]\n",
+            "  others {\n    users: [\n    { nkey: UA, permissions: { publish: [\"manyhands-results.any.agent-7\", \
+             \"manyhands-answers.clock\", \"manyhands.STREAM.MSG.GET.manyhands-answers\", \
+             \"manyhands.CONSUMER.INFO.manyhands-jobs.*\", \"manyhands.CONSUMER.MSG.NEXT.manyhands-jobs.*\", \
+             \"$JS.ACK.manyhands-jobs.>\"], subscribe: [\"_MANYHANDS_UA.>\"] } }\n    { nkey: UT, permissions: \
+             { publish: [\"manyhands-enrolments.any.UT\"], subscribe: [\"_MANYHANDS_UT.>\"] } }\n ]\n",
+            "{ service: \"$JS.API.CONSUMER.MSG.NEXT.manyhands-jobs.*\", response_type: Stream }",
+            "\"$JS.API.CONSUMER.INFO.manyhands-jobs.*\": \"manyhands.CONSUMER.INFO.manyhands-jobs.$1\"",
+            "subject: \"$JS.API.CONSUMER.INFO.manyhands-jobs.*\" }, to: \"manyhands.CONSUMER.INFO.manyhands-jobs.*\" }",
+        ] {
+            assert!(text.contains(expected), "{expected}\nis not in\n{text}");
+        }
+        assert_eq!(text.matches("nkey").count(), 3);
+        assert_eq!(text.matches("account: manyhands").count(), 7);
         assert!(guarded.own_ip().is_loopback());
     }
 }

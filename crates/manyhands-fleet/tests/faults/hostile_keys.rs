@@ -7,7 +7,6 @@ use crate::{
     results,
 };
 use async_nats::{Client, ConnectOptions, connection::State, jetstream};
-use manyhands_fleet::server::Database;
 use nix::sys::signal::Signal;
 use nkeys::KeyPair;
 use std::{fs, path::Path, time::Duration};
@@ -18,14 +17,15 @@ pub(crate) fn a_key_opens_only_what_its_agent_needs() {
     let folder = folder.path();
     let (mut machines, evil) = with_evil(folder);
     evil.tries_all();
-    evil.writes_keys_of(&machines.database());
+    let own = Evil::with(folder, machines.port, "fleet/nats/server.nk");
+    evil.has_answers_put_where_it_may_not_write(&own);
     // Nobody takes the key of another by a token of its own, and who has no key at all gets none.
     write_token(folder, "mallory", "");
     let token = Evil::with(folder, machines.port, "mallory.token");
     token.takes_over(&public(&folder.join("good.nk")));
     token.takes_over(&public(&folder.join("fleet/nats/server.nk")));
     wait_until("all that it sent is parked", || {
-        said(folder, "watch --once --data fleet").contains("4 messages rejected")
+        said(folder, "watch --once --data fleet").contains("25 messages rejected")
     });
     let listed = said(folder, "key list --data fleet");
     assert!(
@@ -185,28 +185,65 @@ impl Evil {
         }
     }
 
-    /// Has what the server acknowledges put under the keys of all jobs, which it may not write itself.
-    fn writes_keys_of(&self, database: &Path) {
-        let database = Database::open_to_read(database).unwrap();
-        wait_until("the plan has jobs", || {
-            let plans = database.plans().unwrap();
-            plans.first().is_some_and(|plan| plan.jobs > 0)
+    /// The publisher says where JetStream's answer goes: to what purges and deletes, and to what others read.
+    fn has_answers_put_where_it_may_not_write(&self, own: &Self) {
+        wait_until("the server takes what came before", || {
+            own.messages_in("manyhands-results") == 0
         });
-        let plan = database.plans().unwrap().remove(0);
-        for job in database.jobs(&plan.id).unwrap() {
-            let key = format!("manyhands-answers.job.{}", job.id);
-            let last = format!("{{\"last_by_subj\":\"{key}\"}}");
-            let sending = self
-                .client
-                .publish_with_reply(EVIL_REPORTS, key, "x".into());
-            self.runtime.block_on(sending).unwrap();
-            wait_until("it is written", || {
-                let asking = "$JS.API.STREAM.MSG.GET.manyhands-answers";
-                let answer = self.client.request(asking, last.clone().into());
-                let answer = self.runtime.block_on(answer).unwrap();
-                String::from_utf8_lossy(&answer.payload).contains("\"data\"")
-            });
+        let streams = ["plans", "jobs", "results", "enrolments", "answers"];
+        let streams = streams.map(|name| format!("manyhands-{name}"));
+        let last = || streams.each_ref().map(|name| own.last_of(name));
+        let purging = streams.each_ref();
+        let purging = purging.map(|name| format!("$JS.API.STREAM.PURGE.{name}"));
+        let deleting = [
+            "$JS.API.ACCOUNT.PURGE.$G",
+            "$JS.API.ACCOUNT.PURGE.manyhands",
+            "manyhands-plans.any.mine",
+            "manyhands-jobs.any.mine",
+            "manyhands-enrolments.any.mine",
+            "manyhands-answers.job.mine",
+        ];
+        let targets = purging.iter().map(String::as_str).chain(deleting);
+        // Only its own reports and the clock may have become more, and no job may be gone.
+        let (before, jobs) = (last(), own.messages_in("manyhands-jobs"));
+        for target in targets {
+            for subject in [
+                EVIL_REPORTS,
+                "$JS.API.STREAM.MSG.GET.manyhands-answers",
+                "$JS.API.CONSUMER.INFO.manyhands-jobs.manyhands-jobs-any-each",
+            ] {
+                let body = "{\"last_by_subj\":\"x\"}".into();
+                let sending = self
+                    .client
+                    .publish_with_reply(subject, target.to_owned(), body);
+                self.runtime.block_on(sending).unwrap();
+            }
+            // It was sent after those, and is answered after them.
+            assert!(self.is_answered(EVIL_REPORTS, "garbage"), "{target}");
+            let after = last();
+            for place in [0, 1, 3, 4] {
+                assert_eq!(after[place], before[place], "{target}: {}", streams[place]);
+            }
+            assert!(after[2] > before[2], "{target}");
+            assert_eq!(own.messages_in("manyhands-jobs"), jobs, "{target}");
         }
+    }
+
+    /// Number of the last message that a stream ever had.
+    fn last_of(&self, stream: &str) -> u64 {
+        self.state_of(stream)["last_seq"].as_u64().unwrap()
+    }
+
+    fn messages_in(&self, stream: &str) -> u64 {
+        self.state_of(stream)["messages"].as_u64().unwrap()
+    }
+
+    fn state_of(&self, stream: &str) -> serde_json::Value {
+        let asking = format!("$JS.API.STREAM.INFO.{stream}");
+        let answer = self.client.request(asking, "".into());
+        let answer = self.runtime.block_on(answer).unwrap();
+        let answer: serde_json::Value = serde_json::from_slice(&answer.payload).unwrap();
+        answer["state"].clone()
     }
 
     /// Asks for the key of another to be let in under the name of the token, as one can who knows its public half.
