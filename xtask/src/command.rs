@@ -1,16 +1,16 @@
 //! Starting another program: the line is printed, standard input is closed, and a failing
-//! exit code becomes a [`Failure`].
+//! exit code becomes an error.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use anyhow::{Context, Result, bail};
 use wait_timeout::ChildExt;
 
-use crate::failure::Failure;
 use crate::workspace;
 
 /// A command line, run at the root of the workspace or in a folder.
@@ -90,20 +90,20 @@ impl Invocation {
     }
 
     /// Runs it with our output as its output.
-    pub(crate) fn run(&self) -> Result<(), Failure> {
+    pub(crate) fn run(&self) -> Result<()> {
         println!("$ {self}");
         let mut child = self.spawn(Stdio::inherit())?;
         self.wait(&mut child)
     }
 
     /// Runs it and returns what it wrote to standard output.
-    pub(crate) fn stdout(&self) -> Result<String, Failure> {
+    pub(crate) fn stdout(&self) -> Result<String> {
         let (text, result) = self.stdout_even_if_it_fails()?;
         result.map(|()| text)
     }
 
     /// Runs it and returns what it wrote to standard output, and whether it failed.
-    pub(crate) fn stdout_even_if_it_fails(&self) -> Result<(String, Result<(), Failure>), Failure> {
+    pub(crate) fn stdout_even_if_it_fails(&self) -> Result<(String, Result<()>)> {
         println!("$ {self}");
         let mut child = self.spawn(Stdio::piped())?;
         let mut stdout = child.stdout.take();
@@ -117,12 +117,12 @@ impl Invocation {
         let bytes = reader
             .join()
             .unwrap_or_else(|_| Ok(Vec::new()))
-            .map_err(|error| self.cannot("read", &error))?;
+            .with_context(|| self.cannot("read"))?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         Ok((text, outcome))
     }
 
-    fn spawn(&self, stdout: Stdio) -> Result<Child, Failure> {
+    fn spawn(&self, stdout: Stdio) -> Result<Child> {
         Command::new(&self.program)
             .args(&self.args)
             .envs(self.env.iter().map(|(name, value)| (name, value)))
@@ -130,31 +130,29 @@ impl Invocation {
             .stdin(Stdio::null())
             .stdout(stdout)
             .spawn()
-            .map_err(|error| self.cannot("start", &error))
+            .with_context(|| self.cannot("start"))
     }
 
-    fn wait(&self, child: &mut Child) -> Result<(), Failure> {
+    fn wait(&self, child: &mut Child) -> Result<()> {
         let waited = match self.limit {
             None => child.wait().map(Some),
             Some(limit) => child.wait_timeout(limit),
         };
-        match waited.map_err(|error| self.cannot("wait for", &error))? {
+        match waited.with_context(|| self.cannot("wait for"))? {
             Some(status) if status.success() => Ok(()),
             Some(status) if self.accepted.is_some() && status.code() == self.accepted => Ok(()),
-            Some(status) => Err(Failure::new(format!("`{self}` failed: {status}"))),
+            Some(status) => bail!("`{self}` failed: {status}"),
             None => {
                 let ended = child.kill().and_then(|()| child.wait());
-                ended.map_err(|error| self.cannot("stop", &error))?;
+                ended.with_context(|| self.cannot("stop"))?;
                 let limit = self.limit.unwrap_or_default();
-                Err(Failure::new(format!(
-                    "`{self}` still ran after {limit:?} and was stopped"
-                )))
+                bail!("`{self}` still ran after {limit:?} and was stopped")
             }
         }
     }
 
-    fn cannot(&self, verb: &str, error: &io::Error) -> Failure {
-        Failure::new(format!("cannot {verb} `{self}`: {error}"))
+    fn cannot(&self, verb: &str) -> String {
+        format!("cannot {verb} `{self}`")
     }
 }
 
@@ -208,7 +206,7 @@ mod tests {
     #[cfg(unix)]
     fn a_program_is_run_in_its_folder() {
         let folder = Invocation::new("pwd").folder("/").stdout();
-        assert_eq!(folder, Ok("/\n".to_owned()));
+        assert_eq!(folder.unwrap(), "/\n");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The command line: each command with its options, and what it runs.
 
+use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use crate::failure::Failure;
 use crate::step::{self, compat, loom, miri};
 use crate::{ci, tidy};
 
@@ -109,7 +109,7 @@ enum Command {
 }
 
 impl Request {
-    pub(crate) fn run(self) -> Result<(), Failure> {
+    pub(crate) fn run(self) -> Result<()> {
         match self.command {
             Command::Ci { lane: None } => ci::run(),
             Command::Ci { lane: Some(lane) } => lane.run(),

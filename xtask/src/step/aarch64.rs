@@ -9,8 +9,9 @@
 
 use std::fmt;
 
+use anyhow::{Context, Result};
+
 use crate::command::{Invocation, is_on_the_path};
-use crate::failure::Failure;
 use crate::workspace;
 
 const TARGET: &str = "aarch64-unknown-linux-gnu";
@@ -75,7 +76,7 @@ struct Exception {
     reason: &'static str,
 }
 
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<()> {
     install_target()?;
     install_packages()?;
     cargo("clippy", "").args(&["--", "-D", "warnings"]).run()?;
@@ -92,7 +93,7 @@ pub(crate) fn run() -> Result<(), Failure> {
     outcome
 }
 
-fn install_target() -> Result<(), Failure> {
+fn install_target() -> Result<()> {
     let installed = Invocation::new("rustup target list --installed").stdout()?;
     if installed.lines().any(|target| target == TARGET) {
         return Ok(());
@@ -100,7 +101,7 @@ fn install_target() -> Result<(), Failure> {
     Invocation::new("rustup target add").arg(TARGET).run()
 }
 
-fn install_packages() -> Result<(), Failure> {
+fn install_packages() -> Result<()> {
     if [LINKER, EMULATOR].into_iter().all(is_on_the_path) {
         return Ok(());
     }
@@ -110,15 +111,13 @@ fn install_packages() -> Result<(), Failure> {
     ]
     .iter()
     .try_for_each(|words| as_root(&format!("apt-get {words}"))?.run());
-    installed.map_err(|failure| {
-        Failure::new(format!(
-            "aarch64 needs the packages {PACKAGES}, and they could not be installed: {failure}"
-        ))
+    installed.with_context(|| {
+        format!("aarch64 needs the packages {PACKAGES}, and they could not be installed")
     })
 }
 
 /// A command that only root may run.
-fn as_root(line: &str) -> Result<Invocation, Failure> {
+fn as_root(line: &str) -> Result<Invocation> {
     let user = Invocation::new("id -u").stdout()?;
     let line = match user.trim() {
         "0" => line.to_owned(),

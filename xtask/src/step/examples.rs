@@ -5,8 +5,9 @@
 use std::fs;
 use std::time::Duration;
 
+use anyhow::{Context, Result, ensure};
+
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::step::test_programs::TESTED_FEATURES;
 use crate::workspace;
 
@@ -16,7 +17,7 @@ const OF_CLUSTER: [(&str, &str); 2] =
     [("bcrypt", "40"), ("word_count", "crates/manyhands-cluster")];
 const EXAMPLE_LIMIT: Duration = Duration::from_secs(120);
 
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<()> {
     let names = names()?;
     // Built first and together, so that the limit below covers running only.
     Invocation::cargo("build --examples -p manyhands --all-features").run()?;
@@ -29,7 +30,7 @@ pub(crate) fn run() -> Result<(), Failure> {
     Ok(())
 }
 
-pub(crate) fn run_of_cluster() -> Result<(), Failure> {
+pub(crate) fn run_of_cluster() -> Result<()> {
     let mut build = Invocation::cargo("build --workspace")
         .arg("--features")
         .arg(TESTED_FEATURES);
@@ -49,18 +50,15 @@ pub(crate) fn run_of_cluster() -> Result<(), Failure> {
 
 /// File names without `.rs`, in order. None at all is a failure: a moved folder must not
 /// turn this step into one that always passes.
-fn names() -> Result<Vec<String>, Failure> {
-    let unreadable = |error| Failure::new(format!("cannot list {FOLDER}: {error}"));
+fn names() -> Result<Vec<String>> {
     let mut names = Vec::new();
-    for entry in fs::read_dir(workspace::root().join(FOLDER)).map_err(unreadable)? {
-        let name = entry.map_err(unreadable)?.file_name();
+    for entry in fs::read_dir(workspace::root().join(FOLDER)).context(FOLDER)? {
+        let name = entry?.file_name();
         if let Some(stem) = name.to_string_lossy().strip_suffix(".rs") {
             names.push(stem.to_owned());
         }
     }
-    if names.is_empty() {
-        return Err(Failure::new(format!("no examples in {FOLDER}")));
-    }
+    ensure!(!names.is_empty(), "no examples in {FOLDER}");
     names.sort();
     Ok(names)
 }

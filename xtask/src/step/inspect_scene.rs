@@ -7,7 +7,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use crate::failure::Failure;
+use anyhow::{Context, Result};
+
 use crate::workspace;
 
 /// Both, running. They end when this is dropped.
@@ -26,7 +27,7 @@ impl Scene {
         arguments: &[&str],
         folder: &Path,
         per_second: u8,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         let name = program.display().to_string();
         let mut program = Command::new(program)
             .args(arguments)
@@ -37,7 +38,7 @@ impl Scene {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .map_err(|error| Failure::new(format!("cannot start {name}: {error}")))?;
+            .with_context(|| format!("cannot start {name}"))?;
         // Its first line says that it runs.
         let began = first_line(&mut program, &name);
         let server = began.and_then(|_| {
@@ -48,7 +49,7 @@ impl Scene {
                 .env("XDG_RUNTIME_DIR", folder)
                 .stdout(Stdio::piped())
                 .spawn()
-                .map_err(|error| Failure::new(format!("cannot start manyhands: {error}")))
+                .context("cannot start manyhands")
         });
         let server = match server {
             Ok(server) => server,
@@ -72,10 +73,10 @@ impl Scene {
     }
 
     /// `127.0.0.1:PORT`, and what a request to it has to know.
-    pub(in crate::step) fn host_and_token(&self) -> Result<(&str, &str), Failure> {
+    pub(in crate::step) fn host_and_token(&self) -> Result<(&str, &str)> {
         let parts = self.address.strip_prefix("http://");
         let parts = parts.and_then(|parts| parts.split_once("/#"));
-        parts.ok_or_else(|| Failure::new(format!("`{}` has no token", self.address)))
+        parts.with_context(|| format!("`{}` has no token", self.address))
     }
 }
 
@@ -93,12 +94,12 @@ fn end(child: &mut Child) {
 }
 
 /// The address that the server prints, after what else it has to say.
-fn address(server: &mut Child) -> Result<String, Failure> {
+fn address(server: &mut Child) -> Result<String> {
     let wanted = |line: &str| line.strip_prefix("open ").map(str::to_owned);
     find_line(server, "manyhands inspect", wanted)
 }
 
-fn first_line(program: &mut Child, name: &str) -> Result<String, Failure> {
+fn first_line(program: &mut Child, name: &str) -> Result<String> {
     find_line(program, name, |line| Some(line.to_owned()))
 }
 
@@ -107,10 +108,9 @@ fn find_line(
     child: &mut Child,
     name: &str,
     find: impl Fn(&str) -> Option<String> + Send + 'static,
-) -> Result<String, Failure> {
-    let Some(output) = child.stdout.take() else {
-        return Err(Failure::new(format!("{name} has no output")));
-    };
+) -> Result<String> {
+    let output = child.stdout.take();
+    let output = output.with_context(|| format!("{name} has no output"))?;
     let (say, said) = mpsc::channel();
     thread::spawn(move || {
         for line in BufReader::new(output).lines().map_while(Result::ok) {
@@ -121,7 +121,7 @@ fn find_line(
         }
     });
     said.recv_timeout(LINE_LIMIT)
-        .map_err(|_| Failure::new(format!("{name} did not say what it should")))
+        .with_context(|| format!("{name} did not say what it should"))
 }
 
 const LINE_LIMIT: Duration = Duration::from_secs(30);

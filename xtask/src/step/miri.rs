@@ -8,8 +8,9 @@
 use std::panic;
 use std::thread;
 
+use anyhow::{Context, Result};
+
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::workspace;
 
 /// Schedules of each program, where nobody says how many.
@@ -33,15 +34,12 @@ const UNIT_TESTS: &[&str] = &[
 /// What chooses Miri's models of borrowing: Stacked Borrows, which is its default, and Tree Borrows.
 const MODELS: &[&str] = &["", "-Zmiri-tree-borrows"];
 
-pub(crate) fn run(seeds: u32) -> Result<(), Failure> {
+pub(crate) fn run(seeds: u32) -> Result<()> {
     Invocation::new("rustup run nightly cargo miri --version")
         .stdout()
-        .map_err(|failure| {
-            Failure::new(format!(
-                "Miri is not installed; it takes `rustup toolchain install nightly --component \
-                 miri,rust-src`: {failure}"
-            ))
-        })?;
+        .context(
+            "Miri is not installed; it takes `rustup toolchain install nightly --component miri,rust-src`",
+        )?;
     tests("", 1)
         .args(&["--lib", "--test", "pool", "--no-run"])
         .run()?;
@@ -67,7 +65,7 @@ pub(crate) fn run(seeds: u32) -> Result<(), Failure> {
 }
 
 /// What one run says stays together.
-fn print_when_over(tests: &Invocation) -> Result<(), Failure> {
+fn print_when_over(tests: &Invocation) -> Result<()> {
     let (text, result) = tests.stdout_even_if_it_fails()?;
     println!("--- {tests}\n{text}");
     result

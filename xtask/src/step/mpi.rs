@@ -5,11 +5,12 @@ use std::env;
 use std::fs;
 use std::path::PathBuf;
 
+use anyhow::Result;
+
 use crate::command::{Invocation, is_on_the_path};
-use crate::failure::Failure;
 use crate::workspace::{self, MPI_MANIFEST};
 
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<()> {
     if let Some(absent) = absent() {
         println!("skipped: there is no {absent}");
         return Ok(());

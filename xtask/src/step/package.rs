@@ -9,28 +9,26 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use anyhow::{Context, Result, ensure};
+
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::workspace;
 
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<()> {
     let folder = workspace::target_subdir("package");
-    let cannot = |error| Failure::new(format!("cannot use {}: {error}", folder.display()));
-    match fs::remove_dir_all(&folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(cannot(error)),
-        _ => {}
-    }
+    workspace::remove_folder(&folder)?;
     // By hand it also says whether what is not committed yet would compile.
     let mut pack = Invocation::cargo("package --locked --allow-dirty --no-verify");
     for name in CRATES {
         pack = pack.arg("--package").arg(name);
     }
     pack.run()?;
-    let archives = archives(&folder).map_err(cannot)?;
-    if archives.len() != CRATES.len() {
-        let found = archives.join(", ");
-        return Err(Failure::new(format!("not one archive a crate: {found}")));
-    }
+    let archives =
+        archives(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    ensure!(
+        archives.len() == CRATES.len(),
+        "not one archive a crate: {archives:?}"
+    );
     for archive in &archives {
         // All archives have the same times in them, by which cargo would take new files for those of the last run.
         let unpack = Invocation::new("tar --extract --touch --file").arg(archive);
@@ -40,12 +38,8 @@ pub(crate) fn run() -> Result<(), Failure> {
         .iter()
         .map(|archive| archive.trim_end_matches(".crate"))
         .collect();
-    fs::write(folder.join("Cargo.toml"), manifest(&unpacked)).map_err(cannot)?;
-    fs::copy(
-        workspace::root().join("Cargo.lock"),
-        folder.join("Cargo.lock"),
-    )
-    .map_err(cannot)?;
+    workspace::write(folder.join("Cargo.toml"), manifest(&unpacked))?;
+    workspace::write(folder.join("Cargo.lock"), workspace::read("Cargo.lock")?)?;
     Invocation::cargo("check --workspace --all-features --target-dir")
         .arg(workspace::target())
         .folder(&folder)

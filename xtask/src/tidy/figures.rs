@@ -85,8 +85,8 @@ const FIGURES: &[Figure] = &[
     Figure {
         name: "xtask, lines in all",
         count: |tree| in_all(tree, "xtask/src/"),
-        at_most: 9_600,
-        step: 200,
+        at_most: 9_500,
+        step: 50,
         aim: 7_000,
     },
 ];

@@ -1,6 +1,8 @@
 //! Rule: the README's one table of results is what the tables of `peers/RESULTS.md` say: for some kinds of work ours and
 //! the best of the others. `cargo xtask tidy --write` renews it.
 
+use anyhow::{Context, Result, ensure};
+
 use super::finding::Finding;
 use super::tree::Tree;
 use crate::step::section;
@@ -76,27 +78,28 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         Ok(_) => {
             "its table of results is out of date; `cargo xtask tidy --write` renews it".to_owned()
         }
-        Err(missing) => missing,
+        Err(missing) => missing.to_string(),
     };
     vec![Finding::in_file(PAGE, message)]
 }
 
 /// The page with the table as it should be.
-pub(crate) fn renewed(tree: &Tree) -> Result<String, String> {
+pub(crate) fn renewed(tree: &Tree) -> Result<String> {
     let page = tree.text(PAGE).unwrap_or_default();
     let results = tree.text(RESULTS).unwrap_or_default();
     let mut table = "| work | manyhands | best other | on |\n|---|--:|--:|---|\n".to_owned();
     for headline in HEADLINES {
         let (work, heading, column, _) = headline;
         let mut found = rows(results, headline).peekable();
-        if found.peek().is_none() {
-            return Err(format!("{RESULTS} has no `{column}` below `{heading}`"));
-        }
+        ensure!(
+            found.peek().is_some(),
+            "{RESULTS} has no `{column}` below `{heading}`"
+        );
         for (processor, ours, best) in found {
             table += &format!("| {work} | {ours} | {best} | {processor} |\n");
         }
     }
-    section::replaced(page, SECTION, &table).ok_or_else(|| "has no table of results".to_owned())
+    section::replaced(page, SECTION, &table).context("has no table of results")
 }
 
 /// From each processor's table: its name, ours, and the best of the others with who it is.

@@ -9,9 +9,10 @@
 
 use std::path::PathBuf;
 
+use anyhow::{Result, ensure};
+
 use crate::clock::Stopwatch;
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::step::section;
 use crate::workspace;
 
@@ -73,7 +74,7 @@ pub(crate) enum Part {
 
 const WHOLE: &[Part] = &[Part::Suites, Part::Programs, Part::Speed];
 
-pub(crate) fn run(parts: &[Part]) -> Result<(), Failure> {
+pub(crate) fn run(parts: &[Part]) -> Result<()> {
     run_each(parts, |part| match part {
         Part::Suites | Part::Short => run_suites(part),
         Part::Programs => programs::run(),
@@ -82,25 +83,24 @@ pub(crate) fn run(parts: &[Part]) -> Result<(), Failure> {
 }
 
 /// Runs all parts, whether or not one before has failed, because each renews a table of its own.
-fn run_each(
-    parts: &[Part],
-    mut run: impl FnMut(Part) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+fn run_each(parts: &[Part], mut run: impl FnMut(Part) -> Result<()>) -> Result<()> {
     let mut failures = Vec::new();
     for &part in parts {
         let watch = Stopwatch::start();
         let outcome = run(part);
         let seconds = watch.elapsed().as_secs_f64();
-        println!("{part:?}: {outcome:?} after {seconds:.1} s");
-        failures.extend(outcome.err().map(|failure| failure.to_string()));
+        let failure = outcome.err().map(|failure| format!("{failure:#}"));
+        println!(
+            "{part:?}: {} after {seconds:.1} s",
+            failure.as_deref().unwrap_or("passed")
+        );
+        failures.extend(failure);
     }
-    match failures.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::new(failures.join("; "))),
-    }
+    ensure!(failures.is_empty(), "{}", failures.join("; "));
+    Ok(())
 }
 
-fn run_suites(part: Part) -> Result<(), Failure> {
+fn run_suites(part: Part) -> Result<()> {
     for workspace in [RAYON_CORE, SPEED] {
         check_workspace(workspace)?;
     }
@@ -116,9 +116,7 @@ fn run_suites(part: Part) -> Result<(), Failure> {
         section::renew(&format!("{RAYON_CORE}/README.md"), "suites", &text)?;
     }
     let failed: usize = rows.iter().map(|row| row.count.failed.len()).sum();
-    if failed > 0 {
-        return Err(Failure::new(format!("{failed} published tests failed")));
-    }
+    ensure!(failed == 0, "{failed} published tests failed");
     Ok(())
 }
 
@@ -128,7 +126,7 @@ fn build_folder() -> PathBuf {
 }
 
 /// A workspace's own lints and tests.
-fn check_workspace(workspace: &str) -> Result<(), Failure> {
+fn check_workspace(workspace: &str) -> Result<()> {
     let manifest = format!("{workspace}/Cargo.toml");
     let cargo = |line| {
         let command = Invocation::cargo(line).args(&["--manifest-path", &manifest]);
@@ -199,7 +197,7 @@ mod tests {
             ran.push(part);
             match part {
                 Part::Programs => Ok(()),
-                part => Err(Failure::new(format!("no {part:?}"))),
+                part => anyhow::bail!("no {part:?}"),
             }
         });
         assert_eq!(ran, WHOLE);

@@ -11,10 +11,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::{Context, Result, bail, ensure};
+
 use super::published::replace;
 use super::{RAYON_CORE, SPEED};
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::step::spread::{Spread, median};
 use crate::workspace;
 
@@ -46,7 +47,7 @@ enum Side {
 const SIDES: [Side; 3] = [Side::Original, Side::Facade, Side::Control];
 
 /// Builds, runs and compares; returns a table.
-pub(super) fn compare(comparison: &Comparison) -> Result<String, Failure> {
+pub(super) fn compare(comparison: &Comparison) -> Result<String> {
     let original = build(comparison, Core::Original)?;
     let facade = build(comparison, Core::Facade)?;
     let mut times = Times::default();
@@ -93,16 +94,15 @@ impl Core {
     }
 
     /// Fails when the package's lock file says that it was built with the other core.
-    pub(super) fn check(self, folder: &Path) -> Result<(), Failure> {
+    pub(super) fn check(self, folder: &Path) -> Result<()> {
         let lock = fs::read_to_string(folder.join("Cargo.lock")).unwrap_or_default();
-        if core_in(&lock) == Some(self) {
-            return Ok(());
-        }
-        Err(Failure::new(format!(
+        ensure!(
+            core_in(&lock) == Some(self),
             "{} was not built with the {} rayon-core",
             folder.display(),
             self.name()
-        )))
+        );
+        Ok(())
     }
 }
 
@@ -116,12 +116,11 @@ fn core_in(lock: &str) -> Option<Core> {
     })
 }
 
-fn build(comparison: &Comparison, core: Core) -> Result<PathBuf, Failure> {
+fn build(comparison: &Comparison, core: Core) -> Result<PathBuf> {
     let builds = workspace::target_subdir("compat").join("speed");
     let folder = builds.join(core.name());
-    let failed =
-        |error: io::Error| Failure::new(format!("cannot prepare {}: {error}", folder.display()));
-    put(core, &folder).map_err(failed)?;
+    let failed = || format!("cannot prepare {}", folder.display());
+    put(core, &folder).with_context(failed)?;
     Invocation::cargo("build --release --bin")
         .args(&[
             comparison.program,
@@ -140,7 +139,7 @@ fn build(comparison: &Comparison, core: Core) -> Result<PathBuf, Failure> {
         builds.join("build/release").join(comparison.program),
         &program,
     )
-    .map_err(failed)?;
+    .with_context(failed)?;
     Ok(program)
 }
 
@@ -164,13 +163,11 @@ struct Times {
 
 impl Times {
     /// Adds one process' lines `name,nanoseconds,digest`. Results that differ are a failure.
-    fn read(&mut self, text: &str, side: Side) -> Result<(), Failure> {
+    fn read(&mut self, text: &str, side: Side) -> Result<()> {
         let mut samples: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         for line in text.lines() {
             let Some((name, nanos, digest)) = fields(line) else {
-                return Err(Failure::new(format!(
-                    "not a name, a time and a digest: `{line}`"
-                )));
+                bail!("not a name, a time and a digest: `{line}`");
             };
             if !self.names.iter().any(|known| known == name) {
                 self.names.push(name.to_owned());
@@ -179,9 +176,7 @@ impl Times {
                 .digests
                 .entry(name.to_owned())
                 .or_insert(digest.to_owned());
-            if known != digest {
-                return Err(Failure::new(format!("`{name}` has other results")));
-            }
+            ensure!(known == digest, "`{name}` has other results");
             samples.entry(name.to_owned()).or_default().push(nanos);
         }
         for (name, mut nanos) in samples {

@@ -8,12 +8,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result, ensure};
+
 use super::pairs::Core;
 use super::published::{replace, without_benchmarks};
 use super::suite::{self, Count};
 use super::{RAYON_CORE, SPEED};
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::step::{sanitize::host, section, test_programs};
 use crate::workspace;
 
@@ -63,10 +64,9 @@ const PROGRAMS: &[Program] = &[
 const PICTURES: &str = "--no-default-features --features \
                         rayon,bmp,dds,exr,ff,gif,hdr,ico,jpeg,png,pnm,qoi,tga,tiff,webp";
 
-pub(super) fn run() -> Result<(), Failure> {
+pub(super) fn run() -> Result<()> {
     let page = format!("{RAYON_CORE}/README.md");
-    let manifest = fs::read_to_string(workspace::root().join(SPEED).join("Cargo.toml"))
-        .map_err(|error| Failure::new(format!("cannot read {SPEED}/Cargo.toml: {error}")))?;
+    let manifest = workspace::read(format!("{SPEED}/Cargo.toml"))?;
     let unpacked = unpack()?;
     let mut rows = Vec::new();
     let conditions = section::conditions();
@@ -84,16 +84,15 @@ pub(super) fn run() -> Result<(), Failure> {
         section::renew(&page, "programs", &tests)?;
     }
     let only_ours: usize = rows.iter().map(|row| row.only_ours().len()).sum();
-    if only_ours > 0 {
-        return Err(Failure::new(format!(
-            "{only_ours} tests of programs fail with the façade only"
-        )));
-    }
+    ensure!(
+        only_ours == 0,
+        "{only_ours} tests of programs fail with the façade only"
+    );
     Ok(())
 }
 
 /// Lets cargo download the programs with what they depend on, and returns its description of all packages.
-pub(super) fn unpack() -> Result<String, Failure> {
+pub(super) fn unpack() -> Result<String> {
     let compiler = Invocation::new("rustc -vV").stdout()?;
     Invocation::cargo("metadata --format-version 1 --locked --all-features --filter-platform")
         .arg(host(&compiler).unwrap_or_default())
@@ -125,17 +124,16 @@ impl Row {
     }
 }
 
-fn test(program: &Program, manifest: &str, unpacked: &str) -> Result<Row, Failure> {
+fn test(program: &Program, manifest: &str, unpacked: &str) -> Result<Row> {
     let name = versioned(program.name, manifest)?;
     let original = unpacked_folder(&name, unpacked)?;
     let mut locks = PathBuf::from(SPEED);
-    let mut count = |core: Core| -> Result<Count, Failure> {
+    let mut count = |core: Core| -> Result<Count> {
         let to = folder(core).join(program.name);
         put(&original, &to, core, &workspace::root().join(&locks))
-            .map_err(|error| Failure::new(format!("cannot prepare {}: {error}", to.display())))?;
+            .with_context(|| format!("cannot prepare {}", to.display()))?;
         if let Some(file) = program.absent {
-            make_empty(&to.join(file))
-                .map_err(|error| Failure::new(format!("cannot make {file}: {error}")))?;
+            make_empty(&to.join(file)).with_context(|| format!("cannot make {file}"))?;
         }
         let count = run_tests(program, &to)?;
         core.check(&to)?;
@@ -187,7 +185,7 @@ fn make_empty(file: &Path) -> io::Result<()> {
     write_changed(file, b"")
 }
 
-fn run_tests(program: &Program, folder: &Path) -> Result<Count, Failure> {
+fn run_tests(program: &Program, folder: &Path) -> Result<Count> {
     let cargo_test = |targets: &str| {
         Invocation::cargo(&format!("test --quiet {targets} {}", program.options))
             .arg("--manifest-path")
@@ -215,9 +213,9 @@ fn run_tests(program: &Program, folder: &Path) -> Result<Count, Failure> {
 }
 
 /// A test program that was stopped, or ended without a result, counts as one test that failed.
-fn ended(name: &str, count: Result<Count, Failure>) -> Count {
+fn ended(name: &str, count: Result<Count>) -> Count {
     count.unwrap_or_else(|failure| {
-        println!("{failure}");
+        println!("{failure:#}");
         Count {
             failed: vec![format!("{name} as a whole")],
             ..Count::default()
@@ -226,14 +224,14 @@ fn ended(name: &str, count: Result<Count, Failure>) -> Count {
 }
 
 /// `tokei-12.1.2` for `tokei`, as the manifest says. The lock file may have other versions, too, for other packages.
-fn versioned(name: &str, manifest: &str) -> Result<String, Failure> {
+fn versioned(name: &str, manifest: &str) -> Result<String> {
     let version = manifest.lines().find_map(|line| {
         let dependency = line.strip_prefix(name)?.strip_prefix(" = ")?;
         let (_, version) = dependency.split_once("\"=")?;
         version.split('"').next()
     });
-    let version = version
-        .ok_or_else(|| Failure::new(format!("{SPEED}/Cargo.toml names no version of {name}")))?;
+    let version =
+        version.with_context(|| format!("{SPEED}/Cargo.toml names no version of {name}"))?;
     Ok(format!("{name}-{version}"))
 }
 
@@ -251,13 +249,13 @@ pub(super) fn unpacked_folders(unpacked: &str) -> Vec<PathBuf> {
 }
 
 /// The folder of a package in cargo's description.
-fn unpacked_folder(name: &str, unpacked: &str) -> Result<PathBuf, Failure> {
+fn unpacked_folder(name: &str, unpacked: &str) -> Result<PathBuf> {
     let end = format!("/{name}/Cargo.toml\"");
     let folder = unpacked.find(&end).map(|at| {
         let begin = unpacked[..at].rfind('"').map_or(0, |quote| quote + 1);
         PathBuf::from(&unpacked[begin..at]).join(name)
     });
-    folder.ok_or_else(|| Failure::new(format!("cargo has not unpacked {name}")))
+    folder.with_context(|| format!("cargo has not unpacked {name}"))
 }
 
 /// What fails with both cores is named below the table.
@@ -308,7 +306,7 @@ mod tests {
         assert_eq!(name, "tokei-12.1.2");
         let unpacked = "{\"manifest_path\":\"/r/x-1/Cargo.toml\"},{\"manifest_path\":\"/r/tokei-12.1.2/Cargo.toml\"}";
         let folder = unpacked_folder(&name, unpacked);
-        assert_eq!(folder, Ok(PathBuf::from("/r/tokei-12.1.2")));
+        assert_eq!(folder.unwrap(), Path::new("/r/tokei-12.1.2"));
         let own = workspace::root().join("compat/speed/Cargo.toml");
         let with_own = format!("{unpacked},{{\"manifest_path\":\"{}\"}}", own.display());
         assert_eq!(

@@ -7,9 +7,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result};
+
 use super::RAYON_CORE;
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::workspace;
 
 /// The newest releases when the façade was written.
@@ -25,20 +26,19 @@ pub(crate) struct Package {
 }
 
 /// Downloads the packages and puts the suites together.
-pub(crate) fn prepare() -> Result<Vec<Package>, Failure> {
+pub(crate) fn prepare() -> Result<Vec<Package>> {
     let folder = workspace::target_subdir("compat");
-    let failed =
-        |error: io::Error| Failure::new(format!("cannot prepare {}: {error}", folder.display()));
-    let vendor = download(&folder).map_err(failed)??;
+    let failed = || format!("cannot prepare {}", folder.display());
+    let vendor = download(&folder).with_context(failed)?;
     let package = |name, module| Package {
         name,
         folder: folder.join(name),
         module,
     };
     let rayon = package("rayon", None);
-    put_patched(&vendor.join(versioned("rayon")), &rayon.folder).map_err(failed)?;
+    put_patched(&vendor.join(versioned("rayon")), &rayon.folder).with_context(failed)?;
     let core = package("rayon-core", Some("original"));
-    put_core(&vendor.join(versioned("rayon-core")), &core.folder).map_err(failed)?;
+    put_core(&vendor.join(versioned("rayon-core")), &core.folder).with_context(failed)?;
     Ok(vec![rayon, core])
 }
 
@@ -50,7 +50,7 @@ fn versioned(name: &str) -> String {
 }
 
 /// Lets cargo download the packages with all that they depend on.
-fn download(folder: &Path) -> io::Result<Result<PathBuf, Failure>> {
+fn download(folder: &Path) -> Result<PathBuf> {
     let published = folder.join("published");
     fs::create_dir_all(published.join("src"))?;
     fs::write(published.join("src/lib.rs"), "")?;
@@ -63,11 +63,11 @@ fn download(folder: &Path) -> io::Result<Result<PathBuf, Failure>> {
     }
     fs::write(published.join("Cargo.toml"), manifest)?;
     let vendor = folder.join("vendor");
-    let vendored = Invocation::cargo("vendor --quiet --versioned-dirs --manifest-path")
+    Invocation::cargo("vendor --quiet --versioned-dirs --manifest-path")
         .arg(published.join("Cargo.toml"))
         .arg(&vendor)
-        .stdout();
-    Ok(vendored.map(|_configuration| vendor))
+        .stdout()?;
+    Ok(vendor)
 }
 
 /// A published package with the façade patched in.

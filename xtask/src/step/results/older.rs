@@ -1,10 +1,9 @@
 //! Which sections of the page of results are older than the code that they measure: the library's, and that of their
 //! problem among the comparison programs. Not here: code that nothing measures, such as tests and models.
 
-use std::fs;
+use anyhow::Result;
 
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::workspace;
 
 /// A section of the page, by problem and processor, and the revision that it measured.
@@ -15,9 +14,8 @@ struct Section<'page> {
 }
 
 /// Prints a line for each that is older.
-pub(super) fn print() -> Result<(), Failure> {
-    let page = fs::read_to_string(workspace::root().join(PAGE))
-        .map_err(|error| Failure::new(format!("cannot read {PAGE}: {error}")))?;
+pub(super) fn print() -> Result<()> {
+    let page = workspace::read(PAGE)?;
     println!("{PAGE}, sections that are older than the code that they measure:");
     for section in sections(&page) {
         let since = match commits_since(&section) {
@@ -88,7 +86,7 @@ mod tests {
         let page = "<!-- begin cores -->\n<!-- end cores -->\n<!-- begin joins on Chip, Zen 3 -->\n## Joins\n\n\
                     Machine: Chip, Zen 3. Revision: abc-dirty. Command: `x`.\n<!-- end joins on Chip, Zen 3 -->\n";
         assert_eq!(sections(page), [section("abc-dirty")]);
-        let page = fs::read_to_string(workspace::root().join(PAGE)).unwrap();
+        let page = workspace::read(PAGE).unwrap();
         assert_eq!(sections(&page).len(), page.matches("\nMachine: ").count());
     }
 

@@ -11,11 +11,10 @@
 
 use std::collections::BTreeMap;
 
+use anyhow::{Result, ensure};
 use public_api::PublicApi;
 use regex::Regex;
 use serde_json::Value;
-
-use crate::failure::Failure;
 
 /// Functions that run work on the calling thread, under the names that every Rust user knows.
 const RUN_WORK: &[&str] = &[
@@ -45,16 +44,14 @@ const POINTER: &str = "Example: see [";
 const NOT_RUN: &[&str] = &["text", "toml", "console", "ignore", "compile_fail"];
 
 /// Looks at the items of the surface in what rustdoc wrote of them.
-pub(super) fn check(api: &PublicApi, rustdoc: &Value) -> Result<(), Failure> {
+pub(super) fn check(api: &PublicApi, rustdoc: &Value) -> Result<()> {
     let items = api.items().map(|item| {
         let parent = item.parent_id().map(|id| id.0.to_string());
         (item.id().0.to_string(), parent)
     });
     let complaints = complaints(items, &rustdoc["index"]);
-    match complaints.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::new(complaints.join("\n"))),
-    }
+    ensure!(complaints.is_empty(), complaints.join("\n"));
+    Ok(())
 }
 
 /// Of items with their parents, by their keys in the index.
