@@ -9,12 +9,13 @@
 use std::fmt::Write;
 use std::fs::File;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
 use crate::clock::Stopwatch;
+use crate::command::Running;
 use crate::step::compat::Part;
 use crate::step::{
     self, commands, explore::Extent, loom::PREEMPTIONS_DEFAULT, miri::SEEDS_DEFAULT,
@@ -98,7 +99,7 @@ pub(crate) fn run() -> Result<()> {
 /// Another process. One that is dropped before it has finished is killed; what its step has started may go on
 /// to the end of that step.
 struct Beside {
-    process: Child,
+    process: Running,
     log: PathBuf,
     lane: Lane,
 }
@@ -115,12 +116,20 @@ impl Beside {
             .spawn()
             .context("cannot start the steps beside")?;
         println!("more steps run beside, into {}", log.display());
-        Ok(Self { process, log, lane })
+        Ok(Self {
+            process: Running(process),
+            log,
+            lane,
+        })
     }
 
     /// Waits for it, and prints what it said.
     fn finish(mut self) -> Result<()> {
-        let status = self.process.wait().context("cannot end the steps beside")?;
+        let status = self
+            .process
+            .0
+            .wait()
+            .context("cannot end the steps beside")?;
         println!("{}", workspace::read(&self.log)?);
         let lane = self.lane.name();
         ensure!(
@@ -128,14 +137,6 @@ impl Beside {
             "one of the steps of the {lane} failed: {status}"
         );
         Ok(())
-    }
-}
-
-impl Drop for Beside {
-    fn drop(&mut self) {
-        // It has ended, or nobody waits for it.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 

@@ -45,6 +45,19 @@ pub(crate) fn make_folder(folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
 }
 
+/// What stands before `end` in the names of a folder that end so, in order.
+pub(crate) fn names(folder: impl AsRef<Path>, end: &str) -> Result<Vec<String>> {
+    let folder = root().join(folder);
+    let cannot = || format!("cannot list {}", folder.display());
+    let mut names = Vec::new();
+    for entry in fs::read_dir(&folder).with_context(cannot)? {
+        let name = entry.with_context(cannot)?.file_name();
+        names.extend(name.to_string_lossy().strip_suffix(end).map(str::to_owned));
+    }
+    names.sort();
+    Ok(names)
+}
+
 /// Removes a folder that may be there.
 pub(crate) fn remove_folder(folder: &Path) -> Result<()> {
     match fs::remove_dir_all(folder) {

@@ -79,7 +79,7 @@ struct Exception {
 pub(crate) fn run() -> Result<()> {
     install_target()?;
     install_packages()?;
-    cargo("clippy", "").args(&["--", "-D", "warnings"]).run()?;
+    cargo("clippy", "").words("-- -D warnings").run()?;
     cargo("test", "--no-run").run()?;
     let test = cargo("test", "").args(&["--", "--quiet"]);
     let skipped = EXCEPTIONS.iter().flat_map(|exception| exception.tests);

@@ -28,10 +28,8 @@ pub(crate) fn run(revision: &str, words: &[String]) -> Result<()> {
         .arg(&folder)
         .run()?;
     let built = workspace::target_subdir("against").join("build");
-    Invocation::cargo("build --locked --release --manifest-path")
-        .arg(folder.join(PEERS_MANIFEST))
-        .arg("--target-dir")
-        .arg(&built)
+    Invocation::cargo("build --locked --release")
+        .build_of(folder.join(PEERS_MANIFEST), &built)
         .run()?;
     // The next build of another revision would overwrite it.
     let program = folder.join("peers-program");

@@ -2,10 +2,9 @@
 //! processes; one that fails or hangs fails the step. They are not optimised, because the tests need most of the same
 //! crates so; in release, building them takes twenty times as long as running them.
 
-use std::fs;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
 use crate::command::Invocation;
 use crate::step::test_programs::TESTED_FEATURES;
@@ -18,7 +17,9 @@ const OF_CLUSTER: [(&str, &str); 2] =
 const EXAMPLE_LIMIT: Duration = Duration::from_secs(120);
 
 pub(crate) fn run() -> Result<()> {
-    let names = names()?;
+    let names = workspace::names(FOLDER, ".rs")?;
+    // A moved folder must not turn this step into one that always passes.
+    ensure!(!names.is_empty(), "no examples in {FOLDER}");
     // Built first and together, so that the limit below covers running only.
     Invocation::cargo("build --examples -p manyhands --all-features").run()?;
     for name in &names {
@@ -31,9 +32,7 @@ pub(crate) fn run() -> Result<()> {
 }
 
 pub(crate) fn run_of_cluster() -> Result<()> {
-    let mut build = Invocation::cargo("build --workspace")
-        .arg("--features")
-        .arg(TESTED_FEATURES);
+    let mut build = Invocation::cargo("build --workspace --features").arg(TESTED_FEATURES);
     for (name, _) in OF_CLUSTER {
         build = build.arg("--example").arg(name);
     }
@@ -46,19 +45,4 @@ pub(crate) fn run_of_cluster() -> Result<()> {
             .run()?;
     }
     Ok(())
-}
-
-/// File names without `.rs`, in order. None at all is a failure: a moved folder must not
-/// turn this step into one that always passes.
-fn names() -> Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(workspace::root().join(FOLDER)).context(FOLDER)? {
-        let name = entry?.file_name();
-        if let Some(stem) = name.to_string_lossy().strip_suffix(".rs") {
-            names.push(stem.to_owned());
-        }
-    }
-    ensure!(!names.is_empty(), "no examples in {FOLDER}");
-    names.sort();
-    Ok(names)
 }

@@ -2,19 +2,20 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 
+use crate::command::Running;
 use crate::workspace;
 
 /// Both, running. They end when this is dropped.
 pub(in crate::step) struct Scene {
-    program: Child,
-    server: Child,
+    _server: Running,
+    program: Running,
     /// What to open in a browser.
     pub(in crate::step) address: String,
 }
@@ -29,7 +30,7 @@ impl Scene {
         per_second: u8,
     ) -> Result<Self> {
         let name = program.display().to_string();
-        let mut program = Command::new(program)
+        let program = Command::new(program)
             .args(arguments)
             // Its tasks may be polled, too.
             .env("MANYHANDS_INSPECT", "control")
@@ -37,39 +38,30 @@ impl Scene {
             // Some go on until this is closed.
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("cannot start {name}"))?;
+            .spawn();
+        let mut program = Running(program.with_context(|| format!("cannot start {name}"))?);
         // Its first line says that it runs.
-        let began = first_line(&mut program, &name);
-        let server = began.and_then(|_| {
-            let number = program.id().to_string();
-            Command::new(workspace::target_subdir("release").join("manyhands"))
-                .args(["inspect", &number, "--control", "--per-second"])
-                .arg(per_second.to_string())
-                .env("XDG_RUNTIME_DIR", folder)
-                .stdout(Stdio::piped())
-                .spawn()
-                .context("cannot start manyhands")
-        });
-        let server = match server {
-            Ok(server) => server,
-            Err(failure) => {
-                end(&mut program);
-                return Err(failure);
-            }
-        };
-        let mut scene = Self {
+        find_line(&mut program, &name, |line| Some(line.to_owned()))?;
+        let server = Command::new(workspace::target_subdir("release").join("manyhands"))
+            .args(["inspect", &program.0.id().to_string(), "--control"])
+            .args(["--per-second", &per_second.to_string()])
+            .env("XDG_RUNTIME_DIR", folder)
+            .stdout(Stdio::piped())
+            .spawn();
+        let mut server = Running(server.context("cannot start manyhands")?);
+        // Printed after what else it has to say.
+        let wanted = |line: &str| line.strip_prefix("open ").map(str::to_owned);
+        let address = find_line(&mut server, "manyhands inspect", wanted)?;
+        Ok(Self {
+            _server: server,
             program,
-            server,
-            address: String::new(),
-        };
-        scene.address = address(&mut scene.server)?;
-        Ok(scene)
+            address,
+        })
     }
 
     /// The number of the program's process.
     pub(in crate::step) fn process(&self) -> u32 {
-        self.program.id()
+        self.program.0.id()
     }
 
     /// `127.0.0.1:PORT`, and what a request to it has to know.
@@ -80,36 +72,13 @@ impl Scene {
     }
 }
 
-impl Drop for Scene {
-    fn drop(&mut self) {
-        end(&mut self.server);
-        end(&mut self.program);
-    }
-}
-
-/// Ends a process that has nothing to save.
-fn end(child: &mut Child) {
-    let _ = child.kill();
-    let _ = child.wait();
-}
-
-/// The address that the server prints, after what else it has to say.
-fn address(server: &mut Child) -> Result<String> {
-    let wanted = |line: &str| line.strip_prefix("open ").map(str::to_owned);
-    find_line(server, "manyhands inspect", wanted)
-}
-
-fn first_line(program: &mut Child, name: &str) -> Result<String> {
-    find_line(program, name, |line| Some(line.to_owned()))
-}
-
 /// What `find` makes of the first line of the output that it wants. The rest of the output is read and forgotten.
 fn find_line(
-    child: &mut Child,
+    process: &mut Running,
     name: &str,
     find: impl Fn(&str) -> Option<String> + Send + 'static,
 ) -> Result<String> {
-    let output = child.stdout.take();
+    let output = process.0.stdout.take();
     let output = output.with_context(|| format!("{name} has no output"))?;
     let (say, said) = mpsc::channel();
     thread::spawn(move || {

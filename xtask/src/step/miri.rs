@@ -5,8 +5,8 @@
 //! `cfg(miri)`. Its clock counts what it has run and its schedule is drawn from a seed, so a run can be repeated.
 //! A thread that waits for ever is a deadlock that it reports.
 
-use std::panic;
-use std::thread;
+use std::panic::resume_unwind;
+use std::thread::{self, ScopedJoinHandle};
 
 use anyhow::{Context, Result};
 
@@ -54,20 +54,23 @@ pub(crate) fn run(seeds: u32) -> Result<()> {
     thread::scope(|scope| {
         let started: Vec<_> = pools
             .chain([units])
-            .map(|tests| scope.spawn(move || print_when_over(&tests)))
+            .map(|tests| scope.spawn(|| print_when_over(tests)))
             .collect();
-        let ended = started.into_iter().map(|tests| match tests.join() {
-            Ok(result) => result,
-            Err(payload) => panic::resume_unwind(payload),
-        });
+        let join = |tests: ScopedJoinHandle<'_, _>| {
+            tests
+                .join()
+                .unwrap_or_else(|payload| resume_unwind(payload))
+        };
+        let ended = started.into_iter().map(join);
         ended.fold(Ok(()), Result::and)
     })
 }
 
 /// What one run says stays together.
-fn print_when_over(tests: &Invocation) -> Result<()> {
+fn print_when_over(tests: Invocation) -> Result<()> {
+    let line = tests.to_string();
     let (text, result) = tests.stdout_even_if_it_fails()?;
-    println!("--- {tests}\n{text}");
+    println!("--- {line}\n{text}");
     result
 }
 

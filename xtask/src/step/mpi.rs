@@ -16,14 +16,13 @@ pub(crate) fn run() -> Result<()> {
         return Ok(());
     }
     for (verb, more) in [
-        ("clippy --all-targets", &["--", "-D", "warnings"][..]),
-        ("doc --no-deps", &[]),
-        ("test", &[]),
+        ("clippy --all-targets", "-- -D warnings"),
+        ("doc --no-deps", ""),
+        ("test", ""),
     ] {
         Invocation::cargo(verb)
-            .args(&["--manifest-path", MPI_MANIFEST, "--target-dir"])
-            .arg(workspace::target())
-            .args(more)
+            .build_of(MPI_MANIFEST, workspace::target())
+            .words(more)
             .env("RUSTDOCFLAGS", "-D warnings")
             .run()?;
     }

@@ -5,11 +5,8 @@
 //! workspace of their own, and checked with what earlier steps have made of the other crates.
 
 use std::fmt::Write;
-use std::fs;
-use std::io;
-use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
 use crate::command::Invocation;
 use crate::workspace;
@@ -23,22 +20,17 @@ pub(crate) fn run() -> Result<()> {
         pack = pack.arg("--package").arg(name);
     }
     pack.run()?;
-    let archives =
-        archives(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let names = workspace::names(&folder, ".crate")?;
     ensure!(
-        archives.len() == CRATES.len(),
-        "not one archive a crate: {archives:?}"
+        names.len() == CRATES.len(),
+        "not one archive a crate: {names:?}"
     );
-    for archive in &archives {
+    for name in &names {
         // All archives have the same times in them, by which cargo would take new files for those of the last run.
-        let unpack = Invocation::new("tar --extract --touch --file").arg(archive);
+        let unpack = Invocation::new("tar --extract --touch --file").arg(format!("{name}.crate"));
         unpack.folder(&folder).run()?;
     }
-    let unpacked: Vec<&str> = archives
-        .iter()
-        .map(|archive| archive.trim_end_matches(".crate"))
-        .collect();
-    workspace::write(folder.join("Cargo.toml"), manifest(&unpacked))?;
+    workspace::write(folder.join("Cargo.toml"), manifest(&names))?;
     workspace::write(folder.join("Cargo.lock"), workspace::read("Cargo.lock")?)?;
     Invocation::cargo("check --workspace --all-features --target-dir")
         .arg(workspace::target())
@@ -58,21 +50,8 @@ const CRATES: [&str; 8] = [
     "manyhands-cli",
 ];
 
-/// The names of the archives, in order.
-fn archives(folder: &Path) -> io::Result<Vec<String>> {
-    let mut archives = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        if name.ends_with(".crate") {
-            archives.push(name);
-        }
-    }
-    archives.sort();
-    Ok(archives)
-}
-
 /// Of a workspace of these folders, each with its name and version, in which each crate depends on the others in it.
-fn manifest(folders: &[&str]) -> String {
+fn manifest(folders: &[impl AsRef<str> + std::fmt::Debug]) -> String {
     // With the profiles of the whole workspace: with another, all would be compiled once more.
     let mut text = format!(
         "[workspace]\nresolver = \"3\"\nmembers = {folders:?}\n\n\
@@ -81,8 +60,9 @@ fn manifest(folders: &[&str]) -> String {
          [patch.crates-io]\n"
     );
     for folder in folders {
+        let folder = folder.as_ref();
         // Before the version: what follows the last `-`.
-        let name = folder.rsplit_once('-').map_or(*folder, |(name, _)| name);
+        let name = folder.rsplit_once('-').map_or(folder, |(name, _)| name);
         // Writing to a `String` cannot fail.
         let _ = writeln!(text, "{name} = {{ path = {folder:?} }}");
     }

@@ -43,10 +43,9 @@ impl Scratch<'_> {
 
     /// A command of cargo about it.
     pub(in crate::step) fn cargo(&self, command: &str) -> Invocation {
-        Invocation::cargo(&format!("{command} --quiet --manifest-path"))
-            .arg(self.package().join("Cargo.toml"))
-            .arg("--target-dir")
-            .arg(self.folder.join("target"))
+        let manifest = self.package().join("Cargo.toml");
+        let cargo = Invocation::cargo(&format!("{command} --quiet"));
+        cargo.build_of(manifest, self.folder.join("target"))
     }
 
     /// Where it is when it has been built in release.

@@ -55,7 +55,7 @@ fn surface() -> Result<String> {
         Invocation::new(&format!("rustup run {COMPILER} cargo {RUSTDOC}"))
     };
     let folder = workspace::target_subdir("surface");
-    let cargo = cargo.env("CARGO_TARGET_DIR", folder.display().to_string());
+    let cargo = cargo.env("CARGO_TARGET_DIR", &folder);
     // The form is not a stable one, so a stable compiler writes it on request only.
     cargo.env("RUSTC_BOOTSTRAP", "1").run()?;
     let json = folder.join("doc/manyhands.json");
@@ -112,7 +112,7 @@ fn changes(before: &str, after: &str) -> String {
 }
 
 /// How much there is to learn.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 struct Counts {
     names: usize,
     methods: usize,
@@ -121,11 +121,7 @@ struct Counts {
 
 impl Counts {
     fn of(surface: &str) -> Self {
-        let mut counts = Self {
-            names: 0,
-            methods: 0,
-            fields: 0,
-        };
+        let mut counts = Self::default();
         let mut is_of_trait = false;
         for line in surface.lines() {
             let item = without_attributes(line);

@@ -5,24 +5,20 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::finding::Finding;
-use super::source::{Line, Scope};
+use super::source::{Line, Scope, pattern};
 use super::tree::Tree;
 
 const ORDERINGS: &str = "(Relaxed|Acquire|Release|AcqRel|SeqCst)";
 static USED: LazyLock<Regex> =
-    LazyLock::new(|| made(&format!(r"(?-u:\b)Ordering::{ORDERINGS}(?-u:\b)")));
+    LazyLock::new(|| pattern(&format!(r"(?-u:\b)Ordering::{ORDERINGS}(?-u:\b)")));
 /// `Ordering::{…}`, `Ordering::*`, `Ordering as O` and `use …::Ordering::Relaxed;`.
 static HIDDEN: LazyLock<Regex> = LazyLock::new(|| {
     let imported = format!(r"^\s*(use |pub).*::Ordering::{ORDERINGS}(?-u:\b)");
-    made(&[r"Ordering as |Ordering::[{*]", &imported].join("|"))
+    pattern(&[r"Ordering as |Ordering::[{*]", &imported].join("|"))
 });
 /// A comment that names an ordering or a numbered fence (`F1`).
 static ARGUED: LazyLock<Regex> =
-    LazyLock::new(|| made(&format!(r"(?-u:\b)({ORDERINGS}|F[0-9]+)(?-u:\b)")));
-
-fn made(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("it is well formed")
-}
+    LazyLock::new(|| pattern(&format!(r"(?-u:\b)({ORDERINGS}|F[0-9]+)(?-u:\b)")));
 
 /// How far above the ordering its comment may start or stand.
 const LINES_ABOVE_MAX: usize = 6;

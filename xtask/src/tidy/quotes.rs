@@ -13,6 +13,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::finding::Finding;
+use super::source::pattern;
 use super::tree::Tree;
 
 const GOALS: &str = "docs/goals.md";
@@ -25,12 +26,11 @@ static MEASURED: LazyLock<Regex> = LazyLock::new(|| {
     let share = r"\b\d+ of \d+ (points|rows)";
     let cost = r"\b\d+(\.\d+)? ns\b|\btakes \d+ (B|bytes)\b|\bcosts \d[\d.]* (µs|ms)\b";
     let change = r"\d % (faster|slower)";
-    Regex::new(&[ratio, interval, share, cost, change].join("|")).expect("it is well formed")
+    pattern(&[ratio, interval, share, cost, change].join("|"))
 });
 /// A link to a table with its date: `[2026-11-26](../peers/RESULTS.md#loops)`.
-static DATED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\[([^\]]*)\]\(\.\./peers/RESULTS\.md#([\w-]+)\)").expect("it is well formed")
-});
+static DATED: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"\[([^\]]*)\]\(\.\./peers/RESULTS\.md#([\w-]+)\)"));
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();

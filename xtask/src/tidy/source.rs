@@ -73,6 +73,11 @@ impl Source {
     }
 }
 
+/// A pattern of ours, once it is asked for.
+pub(crate) fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("it is well formed")
+}
+
 /// Whether a character may stand inside a name.
 pub(crate) fn is_name(c: char) -> bool {
     c == '_' || c.is_alphanumeric()
@@ -118,7 +123,7 @@ static NO_CODE: LazyLock<Regex> = LazyLock::new(|| {
         r#""(?:\\.|[^"\\])*""#,
         r"'(?:\\[^\n]+?|[^\\'\n])'",
     ];
-    Regex::new(&format!("(?s){}", pieces.join("|"))).expect("it is well formed")
+    pattern(&format!("(?s){}", pieces.join("|")))
 });
 
 /// Line by line, whether it belongs to an item under `#[cfg(test)]` or `#[cfg(all(test, …))]`.

@@ -10,17 +10,17 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::finding::Finding;
+use super::source::pattern;
 use super::tree::{LIBRARY, Tree};
 
 /// The helpers themselves, which may name atomics and one ordering.
 const HELPERS: &str = "mod.rs";
 /// An ordering of a helper could stand in for one that a step lacks.
-static ORDERS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\bOrdering::(Acq|Release|Seq|\{|\*)\w*").expect("it is well formed")
-});
+static ORDERS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"\bOrdering::(Acq|Release|Seq|\{|\*)\w*"));
 static STEPS: LazyLock<Regex> = LazyLock::new(|| {
     let words = r"\b(Ordering\b|fence\b|spin_loop\b|Atomic|fetch_|compare_exchange|store\(|swap\()";
-    Regex::new(words).expect("it is well formed")
+    pattern(words)
 });
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {

@@ -128,15 +128,11 @@ fn build_folder() -> PathBuf {
 /// A workspace's own lints and tests.
 fn check_workspace(workspace: &str) -> Result<()> {
     let manifest = format!("{workspace}/Cargo.toml");
-    let cargo = |line| {
-        let command = Invocation::cargo(line).args(&["--manifest-path", &manifest]);
-        command.arg("--target-dir").arg(build_folder())
-    };
-    Invocation::cargo("fmt --check --manifest-path")
-        .arg(&manifest)
-        .run()?;
+    let cargo = |line| Invocation::cargo(line).build_of(&manifest, build_folder());
+    let format = Invocation::cargo("fmt --check --manifest-path");
+    format.arg(&manifest).run()?;
     let clippy = cargo("clippy --locked --all-targets");
-    clippy.args(&["--", "-D", "warnings"]).run()?;
+    clippy.words("-- -D warnings").run()?;
     cargo("test --locked --quiet").run()
 }
 

@@ -122,24 +122,14 @@ fn build(comparison: &Comparison, core: Core) -> Result<PathBuf> {
     let failed = || format!("cannot prepare {}", folder.display());
     put(core, &folder).with_context(failed)?;
     Invocation::cargo("build --release --bin")
-        .args(&[
-            comparison.program,
-            "--features",
-            comparison.features,
-            "--manifest-path",
-        ])
-        .arg(folder.join("Cargo.toml"))
-        .arg("--target-dir")
-        .arg(builds.join("build"))
+        .args(&[comparison.program, "--features", comparison.features])
+        .build_of(folder.join("Cargo.toml"), builds.join("build"))
         .run()?;
     core.check(&folder)?;
     // The build with the other core would overwrite it.
     let program = folder.join(comparison.program);
-    fs::copy(
-        builds.join("build/release").join(comparison.program),
-        &program,
-    )
-    .with_context(failed)?;
+    let built = builds.join("build/release").join(comparison.program);
+    fs::copy(built, &program).with_context(failed)?;
     Ok(program)
 }
 

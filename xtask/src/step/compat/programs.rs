@@ -188,10 +188,10 @@ fn make_empty(file: &Path) -> io::Result<()> {
 fn run_tests(program: &Program, folder: &Path) -> Result<Count> {
     let cargo_test = |targets: &str| {
         Invocation::cargo(&format!("test --quiet {targets} {}", program.options))
-            .arg("--manifest-path")
-            .arg(folder.join("Cargo.toml"))
-            .arg("--target-dir")
-            .arg(workspace::target_subdir("compat").join("programs/build"))
+            .build_of(
+                folder.join("Cargo.toml"),
+                workspace::target_subdir("compat/programs/build"),
+            )
             // The same for all, so that what they share is built once.
             .env("CARGO_PROFILE_DEV_DEBUG", "0")
             .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")

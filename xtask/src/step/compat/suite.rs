@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 
 use super::published::Package;
 use super::{Part, build_folder};
@@ -55,17 +55,16 @@ pub(crate) struct Row {
 /// Builds and runs the package's tests. Each suite is a row.
 pub(crate) fn run_all(package: &Package, part: Part) -> Result<Vec<Row>> {
     let cargo_test = |options: &str| {
-        Invocation::cargo(&format!("test {options} --manifest-path"))
-            .arg(package.folder.join("Cargo.toml"))
-            .arg("--target-dir")
-            .arg(build_folder())
+        Invocation::cargo(&format!("test {options}"))
+            .build_of(package.folder.join("Cargo.toml"), build_folder())
     };
     let built = cargo_test("--quiet --lib --tests --no-run --message-format=json").stdout()?;
     let programs = test_programs::programs(&built);
-    if programs.is_empty() {
-        let message = format!("no test programs of {} were built", package.name);
-        bail!(message);
-    }
+    ensure!(
+        !programs.is_empty(),
+        "no test programs of {} were built",
+        package.name
+    );
     let mut rows = Vec::new();
     let mut row = |suite, count| {
         rows.push(Row {

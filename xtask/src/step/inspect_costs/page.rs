@@ -64,8 +64,8 @@ fn round(scene: &Scene, is_looked_at_first: bool) -> Result<Round> {
             .arg(format!("http://{host}/events"))
             .accept(CURL_TIMED_OUT)
     };
-    let looked_at = || window(scene.process(), &page());
-    let alone = || window(scene.process(), &Invocation::new("sleep").arg(SECONDS));
+    let looked_at = || window(scene.process(), page);
+    let alone = || window(scene.process(), || Invocation::new("sleep").arg(SECONDS));
     let (looked_at, alone) = if is_looked_at_first {
         let looked_at = looked_at()?;
         (looked_at, alone()?)
@@ -79,13 +79,13 @@ fn round(scene: &Scene, is_looked_at_first: bool) -> Result<Round> {
 
 /// What the process does while this command runs, which has to go without the ends of its threads: workers end that have
 /// been without work for some seconds.
-fn window(process: u32, meanwhile: &Invocation) -> Result<Window> {
+fn window(process: u32, meanwhile: impl Fn() -> Invocation) -> Result<Window> {
     for _ in 0..TRIES {
         // Who looked before is still about to go.
         Invocation::new("sleep").arg(SECONDS_BEFORE).stdout()?;
         let begun = Stopwatch::start();
         let used_before = used(process)?;
-        let text = meanwhile.stdout()?;
+        let text = meanwhile().stdout()?;
         let used_after = used(process)?;
         let seconds = begun.elapsed().as_secs_f64();
         if let Some(nanos) = passed(&used_before, &used_after) {

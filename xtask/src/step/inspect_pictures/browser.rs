@@ -4,7 +4,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
@@ -13,9 +13,12 @@ use anyhow::{Context, Result, bail};
 use base64::Engine;
 use serde_json::{Value, json};
 
+use crate::command::Running;
+
 /// A browser with one page. It ends when this is dropped.
 pub(super) struct Browser {
-    child: Child,
+    /// Ends with it.
+    _process: Running,
     to: ChildStdin,
     from: Receiver<Value>,
     messages: u64,
@@ -37,9 +40,9 @@ impl Browser {
             .stdout(Stdio::piped())
             .spawn()
             .context("cannot start `chromium`, which is also the name of Debian's package")?;
-        let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
-            bail!("the browser has no pipes");
-        };
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let process = Running(child);
+        let (to, from) = pipes.context("the browser has no pipes")?;
         let (say, said) = mpsc::channel();
         thread::spawn(move || {
             for message in BufReader::new(from).split(0).map_while(Result::ok) {
@@ -52,7 +55,7 @@ impl Browser {
             }
         });
         let mut browser = Self {
-            child,
+            _process: process,
             to,
             from: said,
             messages: 0,
@@ -238,14 +241,6 @@ impl Browser {
             }
             _ => {}
         }
-    }
-}
-
-impl Drop for Browser {
-    fn drop(&mut self) {
-        // It has nothing to save.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -64,7 +64,7 @@ fn look_at_million(pictures: &Pictures) -> Result<()> {
         .arg("inspect")
         .arg(scene.process().to_string())
         .arg("--text")
-        .env("XDG_RUNTIME_DIR", pictures.sockets.display().to_string())
+        .env("XDG_RUNTIME_DIR", &pictures.sockets)
         .stdout()?;
     let millis = watch.elapsed().as_millis();
     println!("1,000,000 waiting tasks: all of a first look, as text, after {millis} ms");

@@ -5,6 +5,8 @@
 
 mod older;
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 
 use crate::command::Invocation;
@@ -34,7 +36,7 @@ fn measure(words: &[String]) -> Result<()> {
 }
 
 /// The interpreter that has polars and DuckDB, with which `keys` is compared. They are installed below the build output.
-fn with_data_frames(words: &[String]) -> Result<Option<String>> {
+fn with_data_frames(words: &[String]) -> Result<Option<PathBuf>> {
     let names_problems = words.first().is_some_and(|word| !word.starts_with("--"));
     if names_problems && !words.iter().any(|word| word == "keys") {
         return Ok(None);
@@ -45,23 +47,12 @@ fn with_data_frames(words: &[String]) -> Result<Option<String>> {
         Invocation::new("python3 -m venv").arg(&folder).run()?;
     }
     Invocation::program(&python)
-        .args(&[
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-        ])
-        .args(&PACKAGES)
+        .words("-m pip install --quiet --disable-pip-version-check")
+        .words(PACKAGES)
         .run()?;
-    Ok(Some(python.display().to_string()))
+    Ok(Some(python))
 }
 
 const OLDER: &str = "--older";
 /// The newest when they were first measured.
-const PACKAGES: [&str; 4] = [
-    "polars==2.1.0",
-    "duckdb==2.0.0",
-    "numpy==2.4.6",
-    "pyarrow==26.0.1",
-];
+const PACKAGES: &str = "polars==2.1.0 duckdb==2.0.0 numpy==2.4.6 pyarrow==26.0.1";
