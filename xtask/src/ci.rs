@@ -58,36 +58,24 @@ const STEPS_OF_MODELS: &[Step] = &[
 
 const STEPS_OF_TOOLS: &[Step] = &[("test tools", step::test_programs::run_of_tools)];
 
-/// What a process runs beside the first.
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-pub(crate) enum Lane {
-    Models,
-    Tools,
-}
+/// What processes run beside the first, by name.
+const LANES: [(&str, &[Step]); 2] = [("models", STEPS_OF_MODELS), ("tools", STEPS_OF_TOOLS)];
 
-impl Lane {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Models => "models",
-            Self::Tools => "tools",
-        }
-    }
-
-    /// Its steps.
-    pub(crate) fn run(self) -> Result<()> {
-        run_and_tell(match self {
-            Self::Models => STEPS_OF_MODELS,
-            Self::Tools => STEPS_OF_TOOLS,
-        })
-    }
+/// The steps of a process beside the first.
+pub(crate) fn run_lane(name: &str) -> Result<()> {
+    let lane = LANES.iter().find(|lane| lane.0 == name);
+    run_and_tell(
+        lane.with_context(|| format!("there is no lane `{name}`"))?
+            .1,
+    )
 }
 
 /// The steps of the first process, with the others beside it, and then those that want the machine for themselves.
 pub(crate) fn run() -> Result<()> {
     let watch = Stopwatch::start();
-    let models = Beside::start(Lane::Models)?;
+    let models = Beside::start("models")?;
     run_and_tell(STEPS)?;
-    let tools = Beside::start(Lane::Tools)?;
+    let tools = Beside::start("tools")?;
     run_and_tell(STEPS_AFTER_BUILD)?;
     tools.finish()?;
     models.finish()?;
@@ -101,15 +89,15 @@ pub(crate) fn run() -> Result<()> {
 struct Beside {
     process: Running,
     log: PathBuf,
-    lane: Lane,
+    lane: &'static str,
 }
 
 impl Beside {
-    fn start(lane: Lane) -> Result<Self> {
-        let log = workspace::target_subdir(&format!("ci-{}.log", lane.name()));
+    fn start(lane: &'static str) -> Result<Self> {
+        let log = workspace::target_subdir(&format!("ci-{lane}.log"));
         let file = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
         let process = Command::new(std::env::current_exe()?)
-            .args(["ci", "--lane", lane.name()])
+            .args(["ci", "--lane", lane])
             .stdin(Stdio::null())
             .stdout(file.try_clone()?)
             .stderr(file)
@@ -125,13 +113,10 @@ impl Beside {
 
     /// Waits for it, and prints what it said.
     fn finish(mut self) -> Result<()> {
-        let status = self
-            .process
-            .0
-            .wait()
-            .context("cannot end the steps beside")?;
+        let ended = self.process.0.wait();
+        let status = ended.context("cannot end the steps beside")?;
         println!("{}", workspace::read(&self.log)?);
-        let lane = self.lane.name();
+        let lane = self.lane;
         ensure!(
             status.success(),
             "one of the steps of the {lane} failed: {status}"

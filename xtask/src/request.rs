@@ -21,7 +21,7 @@ enum Command {
     Ci {
         /// Only steps that run beside the others, in a process of their own
         #[arg(long, hide = true)]
-        lane: Option<ci::Lane>,
+        lane: Option<String>,
     },
     /// Model-checks the protocols
     Loom {
@@ -112,7 +112,7 @@ impl Request {
     pub(crate) fn run(self) -> Result<()> {
         match self.command {
             Command::Ci { lane: None } => ci::run(),
-            Command::Ci { lane: Some(lane) } => lane.run(),
+            Command::Ci { lane: Some(lane) } => ci::run_lane(&lane),
             Command::Loom { preemptions } => loom::run(preemptions),
             Command::Explore(extent) => step::explore::run(&extent),
             Command::Miri { seeds } => miri::run(seeds),

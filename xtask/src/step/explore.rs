@@ -11,7 +11,7 @@ use anyhow::{Result, bail, ensure};
 
 use crate::clock::{self, Stopwatch};
 use crate::command::Invocation;
-use crate::workspace;
+use crate::step::loom;
 
 /// How much to explore: without options the same schedules each time, this many of each program.
 #[derive(Debug, Default, clap::Args)]
@@ -77,12 +77,7 @@ fn in_rounds(limit: Duration, programs: usize) -> Result<()> {
 }
 
 fn explorations() -> Invocation {
-    Invocation::cargo("test -p manyhands --lib --release --target-dir")
-        .arg(workspace::target_subdir("shuttle"))
-        .arg("explore::")
-        .env("RUSTFLAGS", "--cfg shuttle")
-        .env("RUST_TEST_THREADS", "2")
-        .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
+    loom::tests("shuttle", "explore::").env("RUST_TEST_THREADS", "2")
 }
 
 const SCHEDULES: u32 = 10_000;

@@ -21,10 +21,14 @@ pub(crate) fn run(preemptions_max: u32) -> Result<()> {
 }
 
 fn models(preemptions_max: u32) -> Invocation {
+    tests("loom", "models").env("LOOM_MAX_PREEMPTIONS", preemptions_max.to_string())
+}
+
+/// Unit tests of the library with this `cfg` and build output.
+pub(super) fn tests(cfg: &str, module: &str) -> Invocation {
     Invocation::cargo("test -p manyhands --lib --release --target-dir")
-        .arg(workspace::target_subdir("loom"))
-        .arg("models")
-        .env("RUSTFLAGS", "--cfg loom")
-        .env("LOOM_MAX_PREEMPTIONS", preemptions_max.to_string())
+        .arg(workspace::target_subdir(cfg))
+        .arg(module)
+        .env("RUSTFLAGS", format!("--cfg {cfg}"))
         .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
 }

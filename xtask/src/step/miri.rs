@@ -18,18 +18,8 @@ pub(crate) const SEEDS_DEFAULT: u32 = 1;
 
 /// The unit tests that are run: what keeps pointers, or moves what was not initialised. Not those that try very
 /// many cases, which take hours here.
-const UNIT_TESTS: &[&str] = &[
-    "queue::",
-    "job::",
-    "channel::",
-    "task::state",
-    "timer::moment",
-    "timer::wheel::tests::a_",
-    "sync::short_lock",
-    "engine::ranges",
-    "parallel::sort::merge",
-    "query::ordered_collect",
-];
+const UNIT_TESTS: &str = "queue:: job:: channel:: task::state timer::moment timer::wheel::tests::a_ sync::short_lock \
+                          engine::ranges parallel::sort::merge query::ordered_collect";
 
 /// What chooses Miri's models of borrowing: Stacked Borrows, which is its default, and Tree Borrows.
 const MODELS: &[&str] = &["", "-Zmiri-tree-borrows"];
@@ -40,13 +30,11 @@ pub(crate) fn run(seeds: u32) -> Result<()> {
         .context(
             "Miri is not installed; it takes `rustup toolchain install nightly --component miri,rust-src`",
         )?;
-    tests("", 1)
-        .args(&["--lib", "--test", "pool", "--no-run"])
-        .run()?;
+    tests("", 1).words("--lib --test pool --no-run").run()?;
     // Memory of small cells, slots and registries is kept for as long as the process lives.
     let units = tests("-Zmiri-ignore-leaks", 1)
-        .args(&["--lib", "--"])
-        .args(UNIT_TESTS);
+        .words("--lib --")
+        .words(UNIT_TESTS);
     let pools = MODELS
         .iter()
         .map(|flag| tests(flag, seeds).args(&["--test", "pool"]));
@@ -98,7 +86,7 @@ mod tests {
     #[test]
     fn the_unit_tests_are_of_modules_that_exist() {
         let source = workspace::root().join("crates/manyhands/src");
-        for name in UNIT_TESTS {
+        for name in UNIT_TESTS.split_whitespace() {
             let module = name.split("::tests").next().unwrap_or(name);
             let path = source.join(module.trim_end_matches("::").replace("::", "/"));
             let exists = path.is_dir() || path.with_extension("rs").is_file();

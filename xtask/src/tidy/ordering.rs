@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::finding::Finding;
-use super::source::{Line, Scope, pattern};
+use super::source::{Line, pattern};
 use super::tree::Tree;
 
 const ORDERINGS: &str = "(Relaxed|Acquire|Release|AcqRel|SeqCst)";
@@ -33,7 +33,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
 fn of_lines(path: &str, lines: &[Line]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (idx, line) in lines.iter().enumerate() {
-        if line.scope == Scope::Test || !line.code.contains("Ordering") {
+        if line.is_test || !line.code.contains("Ordering") {
             continue;
         }
         if HIDDEN.is_match(&line.code) {

@@ -56,21 +56,14 @@ fn commits_since(section: &Section<'_>) -> Option<usize> {
     let revision = section.revision.trim_end_matches("-dirty");
     let count = Invocation::new("git rev-list --count")
         .arg(format!("{revision}..HEAD"))
-        .arg("--")
-        .arg("crates/manyhands/src")
+        .words("-- crates/manyhands/src")
         .arg(format!("peers/src/{problem}"));
-    let count = NOT_MEASURED.iter().fold(count, Invocation::arg).stdout();
-    count.ok()?.trim().parse().ok()
+    count.words(NOT_MEASURED).stdout().ok()?.trim().parse().ok()
 }
 
 const PAGE: &str = "peers/RESULTS.md";
-const NOT_MEASURED: [&str; 5] = [
-    ":(exclude,glob)**/*.md",
-    ":(exclude,glob)**/tests.rs",
-    ":(exclude,glob)**/tests/**",
-    ":(exclude)crates/manyhands/src/models",
-    ":(exclude)crates/manyhands/src/explore",
-];
+const NOT_MEASURED: &str = ":(exclude,glob)**/*.md :(exclude,glob)**/tests.rs :(exclude,glob)**/tests/** \
+                            :(exclude)crates/manyhands/src/models :(exclude)crates/manyhands/src/explore";
 
 #[cfg(test)]
 mod tests {
