@@ -163,10 +163,8 @@ mod tests {
             Ok(Command::Against { words, .. } | Command::Results { words }) => words,
             other => panic!("{line}: {other:?}"),
         };
-        assert_eq!(
-            given("against v0.1.0 joins --rounds 9"),
-            ["joins", "--rounds", "9"]
-        );
+        let words = given("against v0.1.0 joins --rounds 9");
+        assert_eq!(words, ["joins", "--rounds", "9"]);
         assert_eq!(given("results --help"), ["--help"]);
         assert_eq!(given("results keys --rounds 9"), ["keys", "--rounds", "9"]);
     }

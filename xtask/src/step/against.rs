@@ -18,15 +18,10 @@ pub(crate) fn run(revision: &str, words: &[String]) -> Result<()> {
     let folder = workspace::target_subdir("against").join(commit.trim());
     workspace::make_folder(&folder)?;
     let archive = folder.with_extension("tar");
-    Invocation::new("git archive --format=tar --output")
-        .arg(&archive)
-        .arg(commit.trim())
-        .run()?;
-    Invocation::new("tar -xf")
-        .arg(&archive)
-        .arg("-C")
-        .arg(&folder)
-        .run()?;
+    let pack = Invocation::new("git archive --format=tar --output").arg(&archive);
+    pack.arg(commit.trim()).run()?;
+    let unpack = Invocation::new("tar -xf").arg(&archive);
+    unpack.folder(&folder).run()?;
     let built = workspace::target_subdir("against").join("build");
     Invocation::cargo("build --locked --release")
         .build_of(folder.join(PEERS_MANIFEST), &built)

@@ -230,10 +230,8 @@ mod tests {
         assert_eq!(as_section(report), expected);
         assert_eq!(linked_charts(report, "charts"), ["one.svg", "two.svg"]);
         assert_eq!(cost_of_a_switch(report), None);
-        assert_eq!(
-            cost_of_a_switch("x\n- What a switch costs: 3 ns.\n"),
-            Some("What a switch costs: 3 ns.")
-        );
+        let cost = cost_of_a_switch("x\n- What a switch costs: 3 ns.\n");
+        assert_eq!(cost, Some("What a switch costs: 3 ns."));
     }
 
     #[test]

@@ -97,9 +97,7 @@ mod tests {
     #[test]
     fn one_schedule_or_several_are_asked_for() {
         assert_eq!(flags("", 1), "-Zmiri-seed=0");
-        assert_eq!(
-            flags("-Zmiri-tree-borrows", 8),
-            "-Zmiri-tree-borrows -Zmiri-many-seeds=0..8"
-        );
+        let several = flags("-Zmiri-tree-borrows", 8);
+        assert_eq!(several, "-Zmiri-tree-borrows -Zmiri-many-seeds=0..8");
     }
 }

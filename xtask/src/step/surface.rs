@@ -245,10 +245,8 @@ mod tests {
         let written = format!("{HEAD}{CHANGELOG_MARK}{}\n\npub fn a()\n", digest("one"));
         assert!(is_of(&written, "one") && !is_of(&written, "two"));
         assert_eq!(body(&written), "pub fn a()\n");
-        assert_eq!(
-            changes(body(&written), "pub fn b()\n"),
-            "- pub fn a()\n+ pub fn b()\n"
-        );
+        let changes = changes(body(&written), "pub fn b()\n");
+        assert_eq!(changes, "- pub fn a()\n+ pub fn b()\n");
         assert!(!is_of("", "one"));
     }
 }

@@ -116,10 +116,8 @@ mod tests {
         assert_eq!(found.path, PathBuf::from("/t/it-1"));
         assert_eq!(program(&message(false, r#""/t/tool""#)), None);
         assert_eq!(program(&message(true, "null")), None);
-        assert_eq!(
-            program(r#"{"reason":"build-finished","success":true}"#),
-            None
-        );
+        let other = program(r#"{"reason":"build-finished","success":true}"#);
+        assert_eq!(other, None);
         let folder = workspace::root().join(LIBRARY);
         assert!(folder.join("Cargo.toml").is_file(), "{LIBRARY} is a crate");
     }

@@ -87,10 +87,8 @@ mod tests {
     #[test]
     fn a_comment_too_far_above_does_not_count() {
         let gap = "\n".repeat(LINES_ABOVE_MAX);
-        assert_eq!(
-            lines_found(&format!("// Release: x.\n{gap}{STORE}")).len(),
-            1
-        );
+        let found = lines_found(&format!("// Release: x.\n{gap}{STORE}"));
+        assert_eq!(found.len(), 1);
     }
 
     #[test]

@@ -129,10 +129,8 @@ mod tests {
             }
         }
         let in_code = "/// About 100 ns in all.\npub fn f() {}\n// 100 ns here.\n";
-        assert_eq!(
-            check(&Tree::of_library_file("task/mod.rs", in_code)).len(),
-            1
-        );
+        let found = check(&Tree::of_library_file("task/mod.rs", in_code));
+        assert_eq!(found.len(), 1);
     }
 
     #[test]

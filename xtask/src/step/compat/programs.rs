@@ -309,10 +309,8 @@ mod tests {
         assert_eq!(folder.unwrap(), Path::new("/r/tokei-12.1.2"));
         let own = workspace::root().join("compat/speed/Cargo.toml");
         let with_own = format!("{unpacked},{{\"manifest_path\":\"{}\"}}", own.display());
-        assert_eq!(
-            unpacked_folders(&with_own),
-            ["/r/tokei-12.1.2", "/r/x-1"].map(PathBuf::from)
-        );
+        let folders = ["/r/tokei-12.1.2", "/r/x-1"].map(PathBuf::from);
+        assert_eq!(unpacked_folders(&with_own), folders);
         assert!(versioned("to", manifest).is_err());
         assert!(unpacked_folder("x-2", unpacked).is_err());
     }
@@ -335,17 +333,13 @@ mod tests {
             row(count(2, &["x"]), count(1, &["x", "y"])),
             row(count(0, &[]), count(0, &[])),
         ];
-        let table = table(&rows);
-        let lines: Vec<_> = table.lines().skip(2).collect();
-        assert_eq!(
-            lines,
-            [
-                "| a-1 | 2 | 2 | 2 |  |",
-                "| a-1 | 3 | 2 | 1 | 1 with both, for a reason **with ours only**: y |",
-                "| a-1 | 0 | 0 | 0 | it publishes none |",
-                "",
-                "With both, of a-1: x.",
-            ]
-        );
+        let expected = "\
+| a-1 | 2 | 2 | 2 |  |
+| a-1 | 3 | 2 | 1 | 1 with both, for a reason **with ours only**: y |
+| a-1 | 0 | 0 | 0 | it publishes none |
+
+With both, of a-1: x.
+";
+        assert!(table(&rows).ends_with(&format!("\n{expected}")));
     }
 }
