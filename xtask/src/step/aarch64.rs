@@ -7,8 +7,6 @@
 //! The emulator keeps the memory orders of the processor that it runs on, so this says nothing about those of aarch64.
 //! Whatever is not run stands in [`EXCEPTIONS`], with its reason.
 
-use std::fmt;
-
 use anyhow::{Context, Result};
 
 use crate::command::{Invocation, is_on_the_path};
@@ -17,8 +15,8 @@ use crate::workspace;
 const TARGET: &str = "aarch64-unknown-linux-gnu";
 const LINKER: &str = "aarch64-linux-gnu-gcc";
 const EMULATOR: &str = "qemu-aarch64";
-/// Where the packages put the C library, which the emulator looks for there.
-const LIBRARIES: &str = "/usr/aarch64-linux-gnu";
+/// With the place where the packages put the C library.
+const RUNNER: &str = "qemu-aarch64 -L /usr/aarch64-linux-gnu";
 const PACKAGES: &str = "gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user";
 /// How many stacks the longest test copies; 300 elsewhere.
 const CAPTURES: &str = "20";
@@ -87,9 +85,9 @@ pub(crate) fn run() -> Result<()> {
         .fold(test, |test, name| test.args(&["--skip", name]))
         .run();
     println!("Not run under the emulator:");
-    EXCEPTIONS
-        .iter()
-        .for_each(|exception| println!("{exception}"));
+    for Exception { tests, reason } in EXCEPTIONS {
+        println!("  {reason}:\n    {}", tests.join("\n    "));
+    }
     outcome
 }
 
@@ -133,22 +131,10 @@ fn cargo(verb: &str, more: &str) -> Invocation {
     .arg("--target-dir")
     .arg(workspace::target_subdir("aarch64"))
     .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", LINKER)
-    .env(
-        "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER",
-        format!("{EMULATOR} -L {LIBRARIES}"),
-    )
+    .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", RUNNER)
     .env("MANYHANDS_CAPTURES", CAPTURES)
     // Naming the functions of a panic takes the emulator seconds.
     .env("RUST_BACKTRACE", "0")
-}
-
-impl fmt::Display for Exception {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "  {}:", self.reason)?;
-        self.tests
-            .iter()
-            .try_for_each(|test| write!(f, "\n    {test}"))
-    }
 }
 
 #[cfg(test)]

@@ -4,8 +4,6 @@
 //! Cargo would build every archive with all that it depends on once more. Here the archives are unpacked to a
 //! workspace of their own, and checked with what earlier steps have made of the other crates.
 
-use std::fmt::Write;
-
 use anyhow::{Result, ensure};
 
 use crate::command::Invocation;
@@ -55,8 +53,7 @@ fn manifest(folders: &[impl AsRef<str> + std::fmt::Debug]) -> String {
         let folder = folder.as_ref();
         // Before the version: what follows the last `-`.
         let name = folder.rsplit_once('-').map_or(folder, |(name, _)| name);
-        // Writing to a `String` cannot fail.
-        let _ = writeln!(text, "{name} = {{ path = {folder:?} }}");
+        text += &format!("{name} = {{ path = {folder:?} }}\n");
     }
     text
 }

@@ -70,15 +70,9 @@ pub(crate) fn run() -> Result<()> {
     let nightly = Nightly::find()?;
     let outcome = nightly.test(ADDRESS).and_then(|()| nightly.test(THREAD));
     println!("Kept from the sanitizers:");
-    for Exception {
-        by,
-        what,
-        tests,
-        reason,
-    } in EXCEPTIONS
-    {
-        let (by, tests) = (by.join(" and "), tests.join(", "));
-        println!("  {by}: {what}: {reason} {tests}");
+    for it in EXCEPTIONS {
+        let (by, tests) = (it.by.join(" and "), it.tests.join(", "));
+        println!("  {by}: {}: {} {tests}", it.what, it.reason);
     }
     outcome
 }

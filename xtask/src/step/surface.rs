@@ -6,8 +6,6 @@
 
 mod documentation;
 
-use std::fmt::Write;
-
 use anyhow::{Context, Result, ensure};
 use public_api::{Builder, PublicApi};
 use sha2::{Digest, Sha256};
@@ -72,10 +70,7 @@ fn surface() -> Result<String> {
 fn text(api: &PublicApi) -> String {
     let items = api.items().map(ToString::to_string);
     let promised = items.filter(|item| !item.contains(UNSTABLE));
-    promised.fold(String::new(), |mut text, item| {
-        let _ = writeln!(text, "{item}");
-        text
-    })
+    promised.map(|item| item + "\n").collect()
 }
 
 /// What is below the head.
@@ -93,10 +88,8 @@ fn is_of(written: &str, changelog: &str) -> bool {
 
 fn digest(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
-    digest.iter().take(8).fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    let bytes = digest.iter().take(8);
+    bytes.map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The lines that went, and those that came.

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -188,10 +187,8 @@ impl Times {
             };
             let [original, facade, control] = SIDES.map(times);
             let ratio = ratios(&facade, &original);
-            // Writing to a `String` cannot fail.
-            let _ = writeln!(
-                table,
-                "| {name} | {} | {} | {ratio} | {} | {} |",
+            table += &format!(
+                "| {name} | {} | {} | {ratio} | {} | {} |\n",
                 milliseconds(original.clone()),
                 milliseconds(facade),
                 ratios(&control, &original),

@@ -3,7 +3,6 @@
 //! The programs and their versions are those that the workspace `compat/speed` depends on; its benchmarks call them
 //! (`speed.rs`).
 
-use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -71,12 +70,8 @@ pub(super) fn run() -> Result<()> {
     let mut rows = Vec::new();
     let conditions = section::conditions();
     for (index, program) in PROGRAMS.iter().enumerate() {
-        println!(
-            "\n{}, program {} of {}",
-            program.name,
-            index + 1,
-            PROGRAMS.len()
-        );
+        let (name, of) = (program.name, PROGRAMS.len());
+        println!("\n{name}, program {} of {of}", index + 1);
         rows.push(test(program, &manifest, &unpacked)?);
         // What has been run stays, should a later program not be built.
         let tests = format!("Run {conditions}.\n\n{}", table(&rows));
@@ -274,21 +269,16 @@ fn table(rows: &[Row]) -> String {
             (_, 0) => String::new(),
             (_, both) => format!("{both} with both{}", row.reason),
         };
-        // Writing to a `String` cannot fail.
         if both > 0 {
             let failed = row.original.failed.join(", ");
-            let _ = writeln!(below, "\nWith both, of {}: {failed}.", row.name);
+            below += &format!("\nWith both, of {}: {failed}.\n", row.name);
         }
         if !only_ours.is_empty() {
             remark += &format!(" **with ours only**: {}", only_ours.join(", "));
         }
         let ours = row.ours.passed;
-        let _ = writeln!(
-            table,
-            "| {} | {tests} | {passed} | {ours} | {} |",
-            row.name,
-            remark.trim_start()
-        );
+        let (name, remark) = (&row.name, remark.trim_start());
+        table += &format!("| {name} | {tests} | {passed} | {ours} | {remark} |\n");
     }
     table + &below
 }
