@@ -6,15 +6,15 @@
 //! processes and for a server. The tour and the library's tests come last, when the others have ended and what they said
 //! is printed: what looks at time, or at what runs when, wants the processors for itself.
 
-use std::fmt::Write;
-use std::fs::{self, File};
-use std::io;
+use std::fs::File;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use anyhow::{Context, Result, ensure};
+
 use crate::clock::Stopwatch;
-use crate::failure::Failure;
+use crate::command::Running;
 use crate::step::compat::Part;
 use crate::step::{
     self, commands, explore::Extent, loom::PREEMPTIONS_DEFAULT, miri::SEEDS_DEFAULT,
@@ -22,7 +22,7 @@ use crate::step::{
 use crate::tidy;
 use crate::workspace;
 
-type Step = (&'static str, fn() -> Result<(), Failure>);
+type Step = (&'static str, fn() -> Result<()>);
 
 const STEPS: &[Step] = &[
     ("format", commands::format),
@@ -57,36 +57,24 @@ const STEPS_OF_MODELS: &[Step] = &[
 
 const STEPS_OF_TOOLS: &[Step] = &[("test tools", step::test_programs::run_of_tools)];
 
-/// What a process runs beside the first.
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-pub(crate) enum Lane {
-    Models,
-    Tools,
-}
+/// What processes run beside the first, by name.
+const LANES: [(&str, &[Step]); 2] = [("models", STEPS_OF_MODELS), ("tools", STEPS_OF_TOOLS)];
 
-impl Lane {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Models => "models",
-            Self::Tools => "tools",
-        }
-    }
-
-    /// Its steps.
-    pub(crate) fn run(self) -> Result<(), Failure> {
-        run_and_tell(match self {
-            Self::Models => STEPS_OF_MODELS,
-            Self::Tools => STEPS_OF_TOOLS,
-        })
-    }
+/// The steps of a process beside the first.
+pub(crate) fn run_lane(name: &str) -> Result<()> {
+    let lane = LANES.iter().find(|lane| lane.0 == name);
+    run_and_tell(
+        lane.with_context(|| format!("there is no lane `{name}`"))?
+            .1,
+    )
 }
 
 /// The steps of the first process, with the others beside it, and then those that want the machine for themselves.
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<()> {
     let watch = Stopwatch::start();
-    let models = Beside::start(Lane::Models)?;
+    let models = Beside::start("models")?;
     run_and_tell(STEPS)?;
-    let tools = Beside::start(Lane::Tools)?;
+    let tools = Beside::start("tools")?;
     run_and_tell(STEPS_AFTER_BUILD)?;
     tools.finish()?;
     models.finish()?;
@@ -98,61 +86,53 @@ pub(crate) fn run() -> Result<(), Failure> {
 /// Another process. One that is dropped before it has finished is killed; what its step has started may go on
 /// to the end of that step.
 struct Beside {
-    process: Child,
+    process: Running,
     log: PathBuf,
-    lane: Lane,
+    lane: &'static str,
 }
 
 impl Beside {
-    fn start(lane: Lane) -> Result<Self, Failure> {
-        let log = workspace::target_subdir(&format!("ci-{}.log", lane.name()));
-        let started = || -> io::Result<Child> {
-            let file = File::create(&log)?;
-            Command::new(std::env::current_exe()?)
-                .args(["ci", "--lane", lane.name()])
-                .stdin(Stdio::null())
-                .stdout(file.try_clone()?)
-                .stderr(file)
-                .spawn()
-        };
-        let process = started()
-            .map_err(|error| Failure::new(format!("cannot start the steps beside: {error}")))?;
+    fn start(lane: &'static str) -> Result<Self> {
+        let log = workspace::target_subdir(&format!("ci-{lane}.log"));
+        let file = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
+        let process = Command::new(std::env::current_exe()?)
+            .args(["ci", "--lane", lane])
+            .stdin(Stdio::null())
+            .stdout(file.try_clone()?)
+            .stderr(file)
+            .spawn()
+            .context("cannot start the steps beside")?;
         println!("more steps run beside, into {}", log.display());
-        Ok(Self { process, log, lane })
+        Ok(Self {
+            process: Running(process),
+            log,
+            lane,
+        })
     }
 
     /// Waits for it, and prints what it said.
-    fn finish(mut self) -> Result<(), Failure> {
-        let cannot = |error| Failure::new(format!("cannot end the steps beside: {error}"));
-        let status = self.process.wait().map_err(cannot)?;
-        println!("{}", fs::read_to_string(&self.log).map_err(cannot)?);
-        if status.success() {
-            return Ok(());
-        }
-        let lane = self.lane.name();
-        Err(Failure::new(format!(
+    fn finish(mut self) -> Result<()> {
+        let ended = self.process.0.wait();
+        let status = ended.context("cannot end the steps beside")?;
+        println!("{}", workspace::read(&self.log)?);
+        let lane = self.lane;
+        ensure!(
+            status.success(),
             "one of the steps of the {lane} failed: {status}"
-        )))
-    }
-}
-
-impl Drop for Beside {
-    fn drop(&mut self) {
-        // It has ended, or nobody waits for it.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        );
+        Ok(())
     }
 }
 
 /// Runs steps and prints their table.
-fn run_and_tell(steps: &[Step]) -> Result<(), Failure> {
+fn run_and_tell(steps: &[Step]) -> Result<()> {
     let (times, outcome) = run_in_order(steps);
     print!("{}", summary(steps, &times, &outcome));
     outcome
 }
 
 /// The time of every step that was started, and how the last of them ended.
-fn run_in_order(steps: &[Step]) -> (Vec<Duration>, Result<(), Failure>) {
+fn run_in_order(steps: &[Step]) -> (Vec<Duration>, Result<()>) {
     let mut times = Vec::new();
     for (idx, (name, run)) in steps.iter().enumerate() {
         println!("\n==> {name} ({} of {})", idx + 1, steps.len());
@@ -161,15 +141,14 @@ fn run_in_order(steps: &[Step]) -> (Vec<Duration>, Result<(), Failure>) {
         let elapsed = watch.elapsed();
         times.push(elapsed);
         if let Err(failure) = outcome {
-            let failure = Failure::new(format!("step `{name}`: {failure}"));
-            return (times, Err(failure));
+            return (times, Err(failure.context(format!("step `{name}`"))));
         }
         println!("<== {name}: passed in {:.1} s", elapsed.as_secs_f64());
     }
     (times, Ok(()))
 }
 
-fn summary(steps: &[Step], times: &[Duration], outcome: &Result<(), Failure>) -> String {
+fn summary(steps: &[Step], times: &[Duration], outcome: &Result<()>) -> String {
     let mut table = String::from("\nstep        seconds  result\n");
     let seconds = |time: &Duration| format!("{:.1}", time.as_secs_f64());
     for (idx, (name, _)) in steps.iter().enumerate() {
@@ -180,13 +159,11 @@ fn summary(steps: &[Step], times: &[Duration], outcome: &Result<(), Failure>) ->
             _ => "passed",
         };
         let time = times.get(idx).map_or("-".to_owned(), seconds);
-        // Writing to a `String` cannot fail.
-        let _ = writeln!(table, "{name:10} {time:>8}  {result}");
+        table += &format!("{name:10} {time:>8}  {result}\n");
     }
     let total = seconds(&times.iter().sum());
     let result = if outcome.is_ok() { "passed" } else { "FAILED" };
-    let _ = writeln!(table, "{:10} {total:>8}  {result}", "total");
-    table
+    table + &format!("{:10} {total:>8}  {result}\n", "total")
 }
 
 #[cfg(test)]
@@ -195,7 +172,7 @@ mod tests {
 
     const BROKEN: &[Step] = &[
         ("good", || Ok(())),
-        ("bad", || Err(Failure::new("the lamp is out"))),
+        ("bad", || anyhow::bail!("the lamp is out")),
         ("never", || panic!("started after a failure")),
     ];
 
@@ -203,10 +180,8 @@ mod tests {
     fn the_first_failure_stops_the_run_and_is_named() {
         let (times, outcome) = run_in_order(BROKEN);
         assert_eq!(times.len(), 2);
-        assert_eq!(
-            outcome.unwrap_err().to_string(),
-            "step `bad`: the lamp is out"
-        );
+        let failure = format!("{:#}", outcome.unwrap_err());
+        assert_eq!(failure, "step `bad`: the lamp is out");
     }
 
     #[test]

@@ -1,26 +1,23 @@
 //! Starting another program: the line is printed, standard input is closed, and a failing
-//! exit code becomes a [`Failure`].
+//! exit code becomes an error.
 
-use std::ffi::{OsStr, OsString};
-use std::io::{self, Read};
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::io::Read;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use anyhow::{Context, Result, bail, ensure};
 use wait_timeout::ChildExt;
 
-use crate::failure::Failure;
 use crate::workspace;
 
 /// A command line, run at the root of the workspace or in a folder.
 #[derive(Debug)]
 #[must_use = "an invocation does nothing until it is run"]
 pub(crate) struct Invocation {
-    program: OsString,
-    args: Vec<OsString>,
-    env: Vec<(&'static str, String)>,
-    folder: Option<PathBuf>,
+    command: Command,
     limit: Option<Duration>,
     accepted: Option<i32>,
 }
@@ -28,52 +25,58 @@ pub(crate) struct Invocation {
 impl Invocation {
     /// A program and its arguments as one line, split at spaces.
     pub(crate) fn new(line: &str) -> Self {
-        let mut words = line.split_whitespace().map(OsString::from);
+        let (program, words) = line.split_once(' ').unwrap_or((line, ""));
+        Self::program(program).words(words)
+    }
+
+    /// The cargo that started us, so that every step uses the same toolchain.
+    pub(crate) fn cargo(line: &str) -> Self {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        Self::program(cargo).words(line)
+    }
+
+    /// A program by its path, without arguments.
+    pub(crate) fn program(path: impl AsRef<OsStr>) -> Self {
+        let mut command = Command::new(path);
+        command.current_dir(workspace::root()).stdin(Stdio::null());
         Self {
-            program: words.next().unwrap_or_default(),
-            args: words.collect(),
-            env: Vec::new(),
-            folder: None,
+            command,
             limit: None,
             accepted: None,
         }
     }
 
-    /// The cargo that started us, so that every step uses the same toolchain.
-    pub(crate) fn cargo(line: &str) -> Self {
-        let mut invocation = Self::new(&format!("cargo {line}"));
-        if let Some(cargo) = std::env::var_os("CARGO") {
-            invocation.program = cargo;
-        }
-        invocation
-    }
-
-    /// A program by its path, without arguments.
-    pub(crate) fn program(path: impl AsRef<OsStr>) -> Self {
-        Self {
-            program: path.as_ref().to_owned(),
-            ..Self::new("")
-        }
-    }
-
     pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
-        self.args.push(arg.as_ref().to_owned());
+        self.command.arg(arg);
         self
     }
 
-    pub(crate) fn args(self, args: &[impl AsRef<OsStr>]) -> Self {
-        args.iter().fold(self, Self::arg)
+    /// Arguments as one line, split at spaces.
+    pub(crate) fn words(mut self, line: &str) -> Self {
+        self.command.args(line.split_whitespace());
+        self
     }
 
-    pub(crate) fn env(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.env.push((name, value.into()));
+    pub(crate) fn args(mut self, args: &[impl AsRef<OsStr>]) -> Self {
+        self.command.args(args);
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
         self
     }
 
     /// Runs it in this folder.
-    pub(crate) fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.folder = Some(folder.into());
+    pub(crate) fn folder(mut self, folder: impl AsRef<Path>) -> Self {
+        self.command.current_dir(folder);
         self
+    }
+
+    /// The manifest that cargo goes by, and where it builds.
+    pub(crate) fn build_of(self, manifest: impl AsRef<OsStr>, target: impl AsRef<OsStr>) -> Self {
+        let with_manifest = self.arg("--manifest-path").arg(manifest);
+        with_manifest.arg("--target-dir").arg(target)
     }
 
     /// Takes this exit code for success, too.
@@ -90,71 +93,70 @@ impl Invocation {
     }
 
     /// Runs it with our output as its output.
-    pub(crate) fn run(&self) -> Result<(), Failure> {
+    pub(crate) fn run(mut self) -> Result<()> {
         println!("$ {self}");
-        let mut child = self.spawn(Stdio::inherit())?;
-        self.wait(&mut child)
+        let child = self.spawn(Stdio::inherit())?;
+        self.wait(child)
     }
 
     /// Runs it and returns what it wrote to standard output.
-    pub(crate) fn stdout(&self) -> Result<String, Failure> {
+    pub(crate) fn stdout(self) -> Result<String> {
         let (text, result) = self.stdout_even_if_it_fails()?;
         result.map(|()| text)
     }
 
     /// Runs it and returns what it wrote to standard output, and whether it failed.
-    pub(crate) fn stdout_even_if_it_fails(&self) -> Result<(String, Result<(), Failure>), Failure> {
+    pub(crate) fn stdout_even_if_it_fails(mut self) -> Result<(String, Result<()>)> {
         println!("$ {self}");
         let mut child = self.spawn(Stdio::piped())?;
-        let mut stdout = child.stdout.take();
+        let mut stdout = child.0.stdout.take();
         // Beside the wait, because a full pipe would stop the program.
         let reader = thread::spawn(move || {
             let mut bytes = Vec::new();
             let read = stdout.as_mut().map(|stdout| stdout.read_to_end(&mut bytes));
             read.transpose().map(|_| bytes)
         });
-        let outcome = self.wait(&mut child);
+        let outcome = self.wait(child);
         let bytes = reader
             .join()
             .unwrap_or_else(|_| Ok(Vec::new()))
-            .map_err(|error| self.cannot("read", &error))?;
+            .with_context(|| self.cannot("read"))?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         Ok((text, outcome))
     }
 
-    fn spawn(&self, stdout: Stdio) -> Result<Child, Failure> {
-        Command::new(&self.program)
-            .args(&self.args)
-            .envs(self.env.iter().map(|(name, value)| (name, value)))
-            .current_dir(self.folder.clone().unwrap_or_else(workspace::root))
-            .stdin(Stdio::null())
-            .stdout(stdout)
-            .spawn()
-            .map_err(|error| self.cannot("start", &error))
+    fn spawn(&mut self, stdout: Stdio) -> Result<Running> {
+        let spawned = self.command.stdout(stdout).spawn();
+        spawned.map(Running).with_context(|| self.cannot("start"))
     }
 
-    fn wait(&self, child: &mut Child) -> Result<(), Failure> {
+    fn wait(&self, mut child: Running) -> Result<()> {
         let waited = match self.limit {
-            None => child.wait().map(Some),
-            Some(limit) => child.wait_timeout(limit),
+            None => child.0.wait().map(Some),
+            Some(limit) => child.0.wait_timeout(limit),
         };
-        match waited.map_err(|error| self.cannot("wait for", &error))? {
-            Some(status) if status.success() => Ok(()),
-            Some(status) if self.accepted.is_some() && status.code() == self.accepted => Ok(()),
-            Some(status) => Err(Failure::new(format!("`{self}` failed: {status}"))),
-            None => {
-                let ended = child.kill().and_then(|()| child.wait());
-                ended.map_err(|error| self.cannot("stop", &error))?;
-                let limit = self.limit.unwrap_or_default();
-                Err(Failure::new(format!(
-                    "`{self}` still ran after {limit:?} and was stopped"
-                )))
-            }
-        }
+        let Some(status) = waited.with_context(|| self.cannot("wait for"))? else {
+            let limit = self.limit.unwrap_or_default();
+            bail!("`{self}` still ran after {limit:?} and was stopped");
+        };
+        let is_accepted = self.accepted.is_some() && status.code() == self.accepted;
+        ensure!(status.success() || is_accepted, "`{self}` failed: {status}");
+        Ok(())
     }
 
-    fn cannot(&self, verb: &str, error: &io::Error) -> Failure {
-        Failure::new(format!("cannot {verb} `{self}`: {error}"))
+    fn cannot(&self, verb: &str) -> String {
+        format!("cannot {verb} `{self}`")
+    }
+}
+
+/// A process that ends when this is dropped: it has nothing to save, or has ended.
+#[derive(Debug)]
+pub(crate) struct Running(pub(crate) Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
@@ -167,17 +169,18 @@ pub(crate) fn is_on_the_path(program: &str) -> bool {
 /// The line as a person would type it.
 impl std::fmt::Display for Invocation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for (name, value) in &self.env {
+        for (name, value) in self.command.get_envs() {
+            let value = value.unwrap_or_default().to_string_lossy();
             match value.contains(' ') {
-                true => write!(f, "{name}=\"{value}\" ")?,
-                false => write!(f, "{name}={value} ")?,
+                true => write!(f, "{}=\"{value}\" ", name.display())?,
+                false => write!(f, "{}={value} ", name.display())?,
             }
         }
-        let program = std::path::Path::new(&self.program);
-        let name = program.file_stem().unwrap_or(&self.program);
+        let program = Path::new(self.command.get_program());
+        let name = program.file_stem().unwrap_or(program.as_os_str());
         f.write_str(&name.to_string_lossy())?;
-        for arg in &self.args {
-            write!(f, " {}", arg.to_string_lossy())?;
+        for arg in self.command.get_args() {
+            write!(f, " {}", arg.display())?;
         }
         Ok(())
     }
@@ -208,7 +211,7 @@ mod tests {
     #[cfg(unix)]
     fn a_program_is_run_in_its_folder() {
         let folder = Invocation::new("pwd").folder("/").stdout();
-        assert_eq!(folder, Ok("/\n".to_owned()));
+        assert_eq!(folder.unwrap(), "/\n");
     }
 
     #[test]

@@ -18,18 +18,15 @@ use clap::Parser;
 mod ci;
 mod clock;
 mod command;
-mod failure;
 mod request;
 mod step;
 mod tidy;
 mod workspace;
 
 fn main() -> ExitCode {
-    match request::Request::parse().run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("xtask: {failure}");
-            ExitCode::FAILURE
-        }
-    }
+    let Err(failure) = request::Request::parse().run() else {
+        return ExitCode::SUCCESS;
+    };
+    eprintln!("xtask: {failure:#}");
+    ExitCode::FAILURE
 }

@@ -7,17 +7,16 @@
 //! The emulator keeps the memory orders of the processor that it runs on, so this says nothing about those of aarch64.
 //! Whatever is not run stands in [`EXCEPTIONS`], with its reason.
 
-use std::fmt;
+use anyhow::{Context, Result};
 
 use crate::command::{Invocation, is_on_the_path};
-use crate::failure::Failure;
 use crate::workspace;
 
 const TARGET: &str = "aarch64-unknown-linux-gnu";
 const LINKER: &str = "aarch64-linux-gnu-gcc";
 const EMULATOR: &str = "qemu-aarch64";
-/// Where the packages put the C library, which the emulator looks for there.
-const LIBRARIES: &str = "/usr/aarch64-linux-gnu";
+/// With the place where the packages put the C library.
+const RUNNER: &str = "qemu-aarch64 -L /usr/aarch64-linux-gnu";
 const PACKAGES: &str = "gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user";
 /// How many stacks the longest test copies; 300 elsewhere.
 const CAPTURES: &str = "20";
@@ -75,10 +74,10 @@ struct Exception {
     reason: &'static str,
 }
 
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<()> {
     install_target()?;
     install_packages()?;
-    cargo("clippy", "").args(&["--", "-D", "warnings"]).run()?;
+    cargo("clippy", "").words("-- -D warnings").run()?;
     cargo("test", "--no-run").run()?;
     let test = cargo("test", "").args(&["--", "--quiet"]);
     let skipped = EXCEPTIONS.iter().flat_map(|exception| exception.tests);
@@ -86,13 +85,13 @@ pub(crate) fn run() -> Result<(), Failure> {
         .fold(test, |test, name| test.args(&["--skip", name]))
         .run();
     println!("Not run under the emulator:");
-    EXCEPTIONS
-        .iter()
-        .for_each(|exception| println!("{exception}"));
+    for Exception { tests, reason } in EXCEPTIONS {
+        println!("  {reason}:\n    {}", tests.join("\n    "));
+    }
     outcome
 }
 
-fn install_target() -> Result<(), Failure> {
+fn install_target() -> Result<()> {
     let installed = Invocation::new("rustup target list --installed").stdout()?;
     if installed.lines().any(|target| target == TARGET) {
         return Ok(());
@@ -100,7 +99,7 @@ fn install_target() -> Result<(), Failure> {
     Invocation::new("rustup target add").arg(TARGET).run()
 }
 
-fn install_packages() -> Result<(), Failure> {
+fn install_packages() -> Result<()> {
     if [LINKER, EMULATOR].into_iter().all(is_on_the_path) {
         return Ok(());
     }
@@ -110,15 +109,13 @@ fn install_packages() -> Result<(), Failure> {
     ]
     .iter()
     .try_for_each(|words| as_root(&format!("apt-get {words}"))?.run());
-    installed.map_err(|failure| {
-        Failure::new(format!(
-            "aarch64 needs the packages {PACKAGES}, and they could not be installed: {failure}"
-        ))
+    installed.with_context(|| {
+        format!("aarch64 needs the packages {PACKAGES}, and they could not be installed")
     })
 }
 
 /// A command that only root may run.
-fn as_root(line: &str) -> Result<Invocation, Failure> {
+fn as_root(line: &str) -> Result<Invocation> {
     let user = Invocation::new("id -u").stdout()?;
     let line = match user.trim() {
         "0" => line.to_owned(),
@@ -134,22 +131,10 @@ fn cargo(verb: &str, more: &str) -> Invocation {
     .arg("--target-dir")
     .arg(workspace::target_subdir("aarch64"))
     .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", LINKER)
-    .env(
-        "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER",
-        format!("{EMULATOR} -L {LIBRARIES}"),
-    )
+    .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", RUNNER)
     .env("MANYHANDS_CAPTURES", CAPTURES)
     // Naming the functions of a panic takes the emulator seconds.
     .env("RUST_BACKTRACE", "0")
-}
-
-impl fmt::Display for Exception {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "  {}:", self.reason)?;
-        self.tests
-            .iter()
-            .try_for_each(|test| write!(f, "\n    {test}"))
-    }
 }
 
 #[cfg(test)]

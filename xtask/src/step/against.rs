@@ -5,38 +5,30 @@
 
 use std::fs;
 
+use anyhow::{Context, Result};
+
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::workspace::{self, PEERS_MANIFEST};
 
 /// Compares with `revision`; `words` are the comparison and its options, as for `peers`.
-pub(crate) fn run(revision: &str, words: &[String]) -> Result<(), Failure> {
+pub(crate) fn run(revision: &str, words: &[String]) -> Result<()> {
     let commit = Invocation::new("git rev-parse --verify --short --end-of-options")
         .arg(format!("{revision}^{{commit}}"))
         .stdout()?;
     let folder = workspace::target_subdir("against").join(commit.trim());
-    fs::create_dir_all(&folder)
-        .map_err(|error| Failure::new(format!("cannot make {}: {error}", folder.display())))?;
+    workspace::make_folder(&folder)?;
     let archive = folder.with_extension("tar");
-    Invocation::new("git archive --format=tar --output")
-        .arg(&archive)
-        .arg(commit.trim())
-        .run()?;
-    Invocation::new("tar -xf")
-        .arg(&archive)
-        .arg("-C")
-        .arg(&folder)
-        .run()?;
+    let pack = Invocation::new("git archive --format=tar --output").arg(&archive);
+    pack.arg(commit.trim()).run()?;
+    let unpack = Invocation::new("tar -xf").arg(&archive);
+    unpack.folder(&folder).run()?;
     let built = workspace::target_subdir("against").join("build");
-    Invocation::cargo("build --locked --release --manifest-path")
-        .arg(folder.join(PEERS_MANIFEST))
-        .arg("--target-dir")
-        .arg(&built)
+    Invocation::cargo("build --locked --release")
+        .build_of(folder.join(PEERS_MANIFEST), &built)
         .run()?;
     // The next build of another revision would overwrite it.
     let program = folder.join("peers-program");
-    fs::copy(built.join("release/peers"), &program)
-        .map_err(|error| Failure::new(format!("cannot copy the other build: {error}")))?;
+    fs::copy(built.join("release/peers"), &program).context("cannot copy the other build")?;
     Invocation::cargo("run --locked --release --manifest-path")
         .args(&[PEERS_MANIFEST, "--"])
         .args(words)

@@ -1,11 +1,12 @@
 //! Steps that are nothing but lines of commands.
 
+use anyhow::Result;
+
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::step::section;
 
 /// Formatting, here and in the workspaces of the peers, of the crate for MPI and of the book; nothing is rewritten.
-pub(crate) fn format() -> Result<(), Failure> {
+pub(crate) fn format() -> Result<()> {
     run(&[
         "fmt --all --check",
         "fmt --all --check --manifest-path peers/Cargo.toml",
@@ -16,7 +17,7 @@ pub(crate) fn format() -> Result<(), Failure> {
 
 /// The lint table of the workspace, warnings denied, over tests and examples too; and over the library and the
 /// laboratory as who asks for no feature gets them, and the library with what it records but no type of that.
-pub(crate) fn clippy() -> Result<(), Failure> {
+pub(crate) fn clippy() -> Result<()> {
     run(&[
         "clippy --workspace --all-targets --all-features -- -D warnings",
         "clippy --package manyhands -- -D warnings",
@@ -26,7 +27,7 @@ pub(crate) fn clippy() -> Result<(), Failure> {
 }
 
 /// Documentation of every crate, and the book; a broken link fails.
-pub(crate) fn docs() -> Result<(), Failure> {
+pub(crate) fn docs() -> Result<()> {
     let docs = Invocation::cargo("doc --workspace --all-features --no-deps");
     docs.env("RUSTDOCFLAGS", "-D warnings").run()?;
     // mdBook is a dependency of its builder, so a fresh machine needs nothing for it.
@@ -36,13 +37,13 @@ pub(crate) fn docs() -> Result<(), Failure> {
 
 /// The comparison programs compile and are free of warnings: clippy does all that `cargo check` does. Nothing is
 /// measured: numbers from a busy build server would mean nothing.
-pub(crate) fn peers() -> Result<(), Failure> {
+pub(crate) fn peers() -> Result<()> {
     run(&["clippy --workspace --all-targets --manifest-path peers/Cargo.toml -- -D warnings"])
 }
 
 /// What the cluster's chunks cost: an example that measures itself, in release, with its own `nats-server`. It is built
 /// before it runs, so that one may stop what else the machine does in between.
-pub(crate) fn cluster_costs() -> Result<(), Failure> {
+pub(crate) fn cluster_costs() -> Result<()> {
     run(&["build --release -p manyhands-cluster --features nats --example costs"])?;
     let measured = Invocation::cargo(
         "run --release --quiet -p manyhands-cluster --features nats --example costs",
@@ -57,7 +58,7 @@ pub(crate) fn cluster_costs() -> Result<(), Failure> {
 }
 
 /// Runs cargo with each of these lines.
-fn run(lines: &[impl AsRef<str>]) -> Result<(), Failure> {
+fn run(lines: &[impl AsRef<str>]) -> Result<()> {
     lines
         .iter()
         .try_for_each(|line| Invocation::cargo(line.as_ref()).run())

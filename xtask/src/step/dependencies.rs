@@ -1,14 +1,15 @@
 //! A benchmark of one's own that asks the laboratory for no feature compiles few crates: who measures
 //! a function should not wait for an SVG renderer.
 
+use anyhow::{Result, ensure};
+
 use crate::command::Invocation;
-use crate::failure::Failure;
 
 /// The laboratory without its default features, its own crate and the library included; the last that came is hashbrown, for
 /// the library's joins.
 const CRATES_MAX: usize = 61;
 
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<()> {
     let tree = Invocation::cargo(
         "tree --locked --package manyhands-lab --no-default-features --edges normal,build \
          --prefix none --no-dedupe",
@@ -16,17 +17,16 @@ pub(crate) fn run() -> Result<(), Failure> {
     judge(&tree.stdout()?)
 }
 
-fn judge(tree: &str) -> Result<(), Failure> {
+fn judge(tree: &str) -> Result<()> {
     let crates = crates(tree);
     println!("{} crates, at most {CRATES_MAX}", crates.len());
-    if crates.len() <= CRATES_MAX {
-        return Ok(());
-    }
-    Err(Failure::new(format!(
+    ensure!(
+        crates.len() <= CRATES_MAX,
         "the laboratory without features needs {} crates, at most {CRATES_MAX}: {}",
         crates.len(),
         crates.join(", ")
-    )))
+    );
+    Ok(())
 }
 
 /// Names and versions, each once.

@@ -2,11 +2,11 @@
 //! processes; one that fails or hangs fails the step. They are not optimised, because the tests need most of the same
 //! crates so; in release, building them takes twenty times as long as running them.
 
-use std::fs;
 use std::time::Duration;
 
+use anyhow::{Result, ensure};
+
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::step::test_programs::TESTED_FEATURES;
 use crate::workspace;
 
@@ -16,8 +16,10 @@ const OF_CLUSTER: [(&str, &str); 2] =
     [("bcrypt", "40"), ("word_count", "crates/manyhands-cluster")];
 const EXAMPLE_LIMIT: Duration = Duration::from_secs(120);
 
-pub(crate) fn run() -> Result<(), Failure> {
-    let names = names()?;
+pub(crate) fn run() -> Result<()> {
+    let names = workspace::names(FOLDER, ".rs")?;
+    // A moved folder must not turn this step into one that always passes.
+    ensure!(!names.is_empty(), "no examples in {FOLDER}");
     // Built first and together, so that the limit below covers running only.
     Invocation::cargo("build --examples -p manyhands --all-features").run()?;
     for name in &names {
@@ -29,10 +31,8 @@ pub(crate) fn run() -> Result<(), Failure> {
     Ok(())
 }
 
-pub(crate) fn run_of_cluster() -> Result<(), Failure> {
-    let mut build = Invocation::cargo("build --workspace")
-        .arg("--features")
-        .arg(TESTED_FEATURES);
+pub(crate) fn run_of_cluster() -> Result<()> {
+    let mut build = Invocation::cargo("build --workspace --features").arg(TESTED_FEATURES);
     for (name, _) in OF_CLUSTER {
         build = build.arg("--example").arg(name);
     }
@@ -45,22 +45,4 @@ pub(crate) fn run_of_cluster() -> Result<(), Failure> {
             .run()?;
     }
     Ok(())
-}
-
-/// File names without `.rs`, in order. None at all is a failure: a moved folder must not
-/// turn this step into one that always passes.
-fn names() -> Result<Vec<String>, Failure> {
-    let unreadable = |error| Failure::new(format!("cannot list {FOLDER}: {error}"));
-    let mut names = Vec::new();
-    for entry in fs::read_dir(workspace::root().join(FOLDER)).map_err(unreadable)? {
-        let name = entry.map_err(unreadable)?.file_name();
-        if let Some(stem) = name.to_string_lossy().strip_suffix(".rs") {
-            names.push(stem.to_owned());
-        }
-    }
-    if names.is_empty() {
-        return Err(Failure::new(format!("no examples in {FOLDER}")));
-    }
-    names.sort();
-    Ok(names)
 }

@@ -7,10 +7,11 @@
 
 use std::time::Duration;
 
+use anyhow::{Result, bail, ensure};
+
 use crate::clock::{self, Stopwatch};
 use crate::command::Invocation;
-use crate::failure::Failure;
-use crate::workspace;
+use crate::step::loom;
 
 /// How much to explore: without options the same schedules each time, this many of each program.
 #[derive(Debug, Default, clap::Args)]
@@ -25,15 +26,16 @@ pub(crate) struct Extent {
     seed: Option<String>,
 }
 
-pub(crate) fn run(extent: &Extent) -> Result<(), Failure> {
+pub(crate) fn run(extent: &Extent) -> Result<()> {
     let list = explorations().args(&["--", "--list"]).stdout()?;
     let programs: Vec<&str> = list
         .lines()
         .filter_map(|line| line.strip_suffix(": test"))
         .collect();
-    if programs.is_empty() {
-        return Err(Failure::new("no programs to explore found in the library"));
-    }
+    ensure!(
+        !programs.is_empty(),
+        "no programs to explore found in the library"
+    );
     if let Some(minutes) = extent.minutes {
         return in_rounds(Duration::from_secs(60 * minutes), programs.len());
     }
@@ -45,7 +47,7 @@ pub(crate) fn run(extent: &Extent) -> Result<(), Failure> {
     };
     let suffix = format!("::{program}");
     let Some(path) = programs.iter().find(|path| path.ends_with(&suffix)) else {
-        return Err(Failure::new(format!("there is no program `{program}`")));
+        bail!("there is no program `{program}`");
     };
     explorations()
         .args(&["--", "--exact", path])
@@ -55,7 +57,7 @@ pub(crate) fn run(extent: &Extent) -> Result<(), Failure> {
 }
 
 /// One round of all programs after the other, a few seconds for each.
-fn in_rounds(limit: Duration, programs: usize) -> Result<(), Failure> {
+fn in_rounds(limit: Duration, programs: usize) -> Result<()> {
     let watch = Stopwatch::start();
     let first = clock::seconds_since_1970() << SEEDS_A_SECOND_BITS;
     for round in 0.. {
@@ -75,12 +77,7 @@ fn in_rounds(limit: Duration, programs: usize) -> Result<(), Failure> {
 }
 
 fn explorations() -> Invocation {
-    Invocation::cargo("test -p manyhands --lib --release --target-dir")
-        .arg(workspace::target_subdir("shuttle"))
-        .arg("explore::")
-        .env("RUSTFLAGS", "--cfg shuttle")
-        .env("RUST_TEST_THREADS", "2")
-        .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
+    loom::tests("shuttle", "explore::").env("RUST_TEST_THREADS", "2")
 }
 
 const SCHEDULES: u32 = 10_000;

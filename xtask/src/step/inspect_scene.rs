@@ -2,18 +2,20 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use crate::failure::Failure;
+use anyhow::{Context, Result};
+
+use crate::command::Running;
 use crate::workspace;
 
 /// Both, running. They end when this is dropped.
 pub(in crate::step) struct Scene {
-    program: Child,
-    server: Child,
+    _server: Running,
+    program: Running,
     /// What to open in a browser.
     pub(in crate::step) address: String,
 }
@@ -26,9 +28,9 @@ impl Scene {
         arguments: &[&str],
         folder: &Path,
         per_second: u8,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         let name = program.display().to_string();
-        let mut program = Command::new(program)
+        let program = Command::new(program)
             .args(arguments)
             // Its tasks may be polled, too.
             .env("MANYHANDS_INSPECT", "control")
@@ -36,81 +38,48 @@ impl Scene {
             // Some go on until this is closed.
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| Failure::new(format!("cannot start {name}: {error}")))?;
+            .spawn();
+        let mut program = Running(program.with_context(|| format!("cannot start {name}"))?);
         // Its first line says that it runs.
-        let began = first_line(&mut program, &name);
-        let server = began.and_then(|_| {
-            let number = program.id().to_string();
-            Command::new(workspace::target_subdir("release").join("manyhands"))
-                .args(["inspect", &number, "--control", "--per-second"])
-                .arg(per_second.to_string())
-                .env("XDG_RUNTIME_DIR", folder)
-                .stdout(Stdio::piped())
-                .spawn()
-                .map_err(|error| Failure::new(format!("cannot start manyhands: {error}")))
-        });
-        let server = match server {
-            Ok(server) => server,
-            Err(failure) => {
-                end(&mut program);
-                return Err(failure);
-            }
-        };
-        let mut scene = Self {
+        find_line(&mut program, &name, |line| Some(line.to_owned()))?;
+        let server = Command::new(workspace::target_subdir("release").join("manyhands"))
+            .args(["inspect", &program.0.id().to_string(), "--control"])
+            .args(["--per-second", &per_second.to_string()])
+            .env("XDG_RUNTIME_DIR", folder)
+            .stdout(Stdio::piped())
+            .spawn();
+        let mut server = Running(server.context("cannot start manyhands")?);
+        // Printed after what else it has to say.
+        let wanted = |line: &str| line.strip_prefix("open ").map(str::to_owned);
+        let address = find_line(&mut server, "manyhands inspect", wanted)?;
+        Ok(Self {
+            _server: server,
             program,
-            server,
-            address: String::new(),
-        };
-        scene.address = address(&mut scene.server)?;
-        Ok(scene)
+            address,
+        })
     }
 
     /// The number of the program's process.
     pub(in crate::step) fn process(&self) -> u32 {
-        self.program.id()
+        self.program.0.id()
     }
 
     /// `127.0.0.1:PORT`, and what a request to it has to know.
-    pub(in crate::step) fn host_and_token(&self) -> Result<(&str, &str), Failure> {
+    pub(in crate::step) fn host_and_token(&self) -> Result<(&str, &str)> {
         let parts = self.address.strip_prefix("http://");
         let parts = parts.and_then(|parts| parts.split_once("/#"));
-        parts.ok_or_else(|| Failure::new(format!("`{}` has no token", self.address)))
+        parts.with_context(|| format!("`{}` has no token", self.address))
     }
-}
-
-impl Drop for Scene {
-    fn drop(&mut self) {
-        end(&mut self.server);
-        end(&mut self.program);
-    }
-}
-
-/// Ends a process that has nothing to save.
-fn end(child: &mut Child) {
-    let _ = child.kill();
-    let _ = child.wait();
-}
-
-/// The address that the server prints, after what else it has to say.
-fn address(server: &mut Child) -> Result<String, Failure> {
-    let wanted = |line: &str| line.strip_prefix("open ").map(str::to_owned);
-    find_line(server, "manyhands inspect", wanted)
-}
-
-fn first_line(program: &mut Child, name: &str) -> Result<String, Failure> {
-    find_line(program, name, |line| Some(line.to_owned()))
 }
 
 /// What `find` makes of the first line of the output that it wants. The rest of the output is read and forgotten.
 fn find_line(
-    child: &mut Child,
+    process: &mut Running,
     name: &str,
     find: impl Fn(&str) -> Option<String> + Send + 'static,
-) -> Result<String, Failure> {
-    let Some(output) = child.stdout.take() else {
-        return Err(Failure::new(format!("{name} has no output")));
-    };
+) -> Result<String> {
+    let output = process.0.stdout.take();
+    let output = output.with_context(|| format!("{name} has no output"))?;
     let (say, said) = mpsc::channel();
     thread::spawn(move || {
         for line in BufReader::new(output).lines().map_while(Result::ok) {
@@ -121,7 +90,7 @@ fn find_line(
         }
     });
     said.recv_timeout(LINE_LIMIT)
-        .map_err(|_| Failure::new(format!("{name} did not say what it should")))
+        .with_context(|| format!("{name} did not say what it should"))
 }
 
 const LINE_LIMIT: Duration = Duration::from_secs(30);

@@ -7,11 +7,11 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result, ensure};
+
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::step::section;
 use crate::workspace;
 
@@ -19,7 +19,7 @@ use crate::workspace;
 pub(crate) const MINUTES_DEFAULT: u32 = SHARES;
 
 /// Renews these parts, all where none is named; all runs of the page would take this long together.
-pub(crate) fn run(parts: &[String], minutes: u32) -> Result<(), Failure> {
+pub(crate) fn run(parts: &[String], minutes: u32) -> Result<()> {
     Invocation::cargo("build --locked --release --package manyhands-cli").run()?;
     let is_wanted = |name: &str| parts.is_empty() || parts.iter().any(|part| part == name);
     if is_wanted(THE_TOUR) {
@@ -36,7 +36,7 @@ pub(crate) fn run(parts: &[String], minutes: u32) -> Result<(), Failure> {
         manyhands(&measured.next(&line, folder.exists()))
             .accept(NOT_QUIET)
             .run()?;
-        let report = read(&folder.join("report.md"))?;
+        let report = workspace::read(folder.join("report.md"))?;
         let text = format!("## `manyhands {line}`\n\n{}", as_section(&report));
         section::renew(PAGE, measured.name, &text)?;
         if let Some(cost) = cost_of_a_switch(&report) {
@@ -47,17 +47,16 @@ pub(crate) fn run(parts: &[String], minutes: u32) -> Result<(), Failure> {
         let charts: Vec<PathBuf> = shown.map(|name| folder.join("charts").join(name)).collect();
         renew_charts(
             &root.join(LAB).join(CHARTS),
-            &read(&root.join(PAGE))?,
+            &workspace::read(PAGE)?,
             &charts,
         )?;
-        forget(&done)?;
+        workspace::remove_folder(&done)?;
         let moved = fs::rename(&folder, &done);
-        moved
-            .map_err(|error| Failure::new(format!("cannot move {}: {error}", folder.display())))?;
+        moved.with_context(|| format!("cannot move {}", folder.display()))?;
     }
     let all = RUNS.iter().filter(|_| parts.is_empty());
     all.map(|run| root.join(run.out()))
-        .try_for_each(|folder| forget(&folder.with_extension("done")))
+        .try_for_each(|folder| workspace::remove_folder(&folder.with_extension("done")))
 }
 
 /// A run of the page.
@@ -105,17 +104,6 @@ fn cost_of_a_switch(report: &str) -> Option<&str> {
     })
 }
 
-/// Removes a folder that may be there.
-fn forget(folder: &Path) -> Result<(), Failure> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Failure::new(format!(
-            "cannot remove {}: {error}",
-            folder.display()
-        ))),
-        _ => Ok(()),
-    }
-}
-
 fn manyhands(line: &str) -> Invocation {
     let name = format!("manyhands{}", std::env::consts::EXE_SUFFIX);
     let binary = workspace::target_subdir("release").join(name);
@@ -124,13 +112,12 @@ fn manyhands(line: &str) -> Invocation {
 }
 
 /// Puts what the tour printed in its place in the README of the command.
-fn renew_tour(printed: &str) -> Result<(), Failure> {
+fn renew_tour(printed: &str) -> Result<()> {
     let lines = printed.lines().count();
-    if lines > TOUR_LINES_MAX {
-        return Err(Failure::new(format!(
-            "the tour prints {lines} lines, at most {TOUR_LINES_MAX}"
-        )));
-    }
+    ensure!(
+        lines <= TOUR_LINES_MAX,
+        "the tour prints {lines} lines, at most {TOUR_LINES_MAX}"
+    );
     let made = section::conditions();
     let block = format!(
         "{made}.\n\n```text\n$ manyhands {TOUR}\n{}\n```\n",
@@ -162,29 +149,23 @@ fn linked_charts(report: &str, folder: &str) -> Vec<String> {
 }
 
 /// Copies these charts and removes those that the page does not show any more.
-fn renew_charts(folder: &Path, page: &str, charts: &[PathBuf]) -> Result<(), Failure> {
-    let cannot =
-        |error: io::Error| Failure::new(format!("cannot use {}: {error}", folder.display()));
-    fs::create_dir_all(folder).map_err(cannot)?;
+fn renew_charts(folder: &Path, page: &str, charts: &[PathBuf]) -> Result<()> {
+    let cannot = || format!("cannot use {}", folder.display());
+    fs::create_dir_all(folder).with_context(cannot)?;
     let shown = linked_charts(page, CHARTS);
-    for entry in fs::read_dir(folder).map_err(cannot)? {
-        let path = entry.map_err(cannot)?.path();
+    for entry in fs::read_dir(folder).with_context(cannot)? {
+        let path = entry.with_context(cannot)?.path();
         let is_shown = |name: &OsStr| shown.iter().any(|shown| name == OsStr::new(shown));
         let is_chart = path.extension().is_some_and(|extension| extension == "svg");
         if is_chart && !path.file_name().is_some_and(is_shown) {
-            fs::remove_file(path).map_err(cannot)?;
+            fs::remove_file(path).with_context(cannot)?;
         }
     }
     for chart in charts {
         let name = chart.file_name().unwrap_or_default();
-        fs::copy(chart, folder.join(name)).map_err(cannot)?;
+        fs::copy(chart, folder.join(name)).with_context(cannot)?;
     }
     Ok(())
-}
-
-fn read(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path)
-        .map_err(|error| Failure::new(format!("cannot read {}: {error}", path.display())))
 }
 
 /// What can be renewed one by one.
@@ -249,15 +230,13 @@ mod tests {
         assert_eq!(as_section(report), expected);
         assert_eq!(linked_charts(report, "charts"), ["one.svg", "two.svg"]);
         assert_eq!(cost_of_a_switch(report), None);
-        assert_eq!(
-            cost_of_a_switch("x\n- What a switch costs: 3 ns.\n"),
-            Some("What a switch costs: 3 ns.")
-        );
+        let cost = cost_of_a_switch("x\n- What a switch costs: 3 ns.\n");
+        assert_eq!(cost, Some("What a switch costs: 3 ns."));
     }
 
     #[test]
     fn each_run_has_its_section_of_the_page() {
-        let page = read(&workspace::root().join(PAGE)).unwrap();
+        let page = workspace::read(PAGE).unwrap();
         let mut runs = RUNS.iter();
         assert!(runs.all(|run| section::replaced(&page, run.name, "").is_some()));
     }

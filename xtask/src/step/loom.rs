@@ -4,28 +4,31 @@
 //! Release, because there are millions of interleavings, with debug assertions, because they
 //! are what the models check. A build output of its own: `--cfg loom` changes every crate.
 
+use anyhow::{Result, ensure};
+
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::workspace;
 
 /// Two preemptions find the known kinds of protocol error in minutes; three take hours.
 pub(crate) const PREEMPTIONS_DEFAULT: u32 = 2;
 
-pub(crate) fn run(preemptions_max: u32) -> Result<(), Failure> {
+pub(crate) fn run(preemptions_max: u32) -> Result<()> {
     let list = models(preemptions_max).args(&["--", "--list"]).stdout()?;
     let count = list.lines().filter(|line| line.ends_with(": test")).count();
-    if count == 0 {
-        return Err(Failure::new("no loom models found in the library"));
-    }
+    ensure!(count != 0, "no loom models found in the library");
     println!("{count} models, at most {preemptions_max} preemptions");
     models(preemptions_max).run()
 }
 
 fn models(preemptions_max: u32) -> Invocation {
+    tests("loom", "models").env("LOOM_MAX_PREEMPTIONS", preemptions_max.to_string())
+}
+
+/// Unit tests of the library with this `cfg` and build output.
+pub(super) fn tests(cfg: &str, module: &str) -> Invocation {
     Invocation::cargo("test -p manyhands --lib --release --target-dir")
-        .arg(workspace::target_subdir("loom"))
-        .arg("models")
-        .env("RUSTFLAGS", "--cfg loom")
-        .env("LOOM_MAX_PREEMPTIONS", preemptions_max.to_string())
+        .arg(workspace::target_subdir(cfg))
+        .arg(module)
+        .env("RUSTFLAGS", format!("--cfg {cfg}"))
         .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
 }

@@ -5,11 +5,12 @@
 //! `cfg(miri)`. Its clock counts what it has run and its schedule is drawn from a seed, so a run can be repeated.
 //! A thread that waits for ever is a deadlock that it reports.
 
-use std::panic;
-use std::thread;
+use std::panic::resume_unwind;
+use std::thread::{self, ScopedJoinHandle};
+
+use anyhow::{Context, Result};
 
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::workspace;
 
 /// Schedules of each program, where nobody says how many.
@@ -17,38 +18,23 @@ pub(crate) const SEEDS_DEFAULT: u32 = 1;
 
 /// The unit tests that are run: what keeps pointers, or moves what was not initialised. Not those that try very
 /// many cases, which take hours here.
-const UNIT_TESTS: &[&str] = &[
-    "queue::",
-    "job::",
-    "channel::",
-    "task::state",
-    "timer::moment",
-    "timer::wheel::tests::a_",
-    "sync::short_lock",
-    "engine::ranges",
-    "parallel::sort::merge",
-    "query::ordered_collect",
-];
+const UNIT_TESTS: &str = "queue:: job:: channel:: task::state timer::moment timer::wheel::tests::a_ sync::short_lock \
+                          engine::ranges parallel::sort::merge query::ordered_collect";
 
 /// What chooses Miri's models of borrowing: Stacked Borrows, which is its default, and Tree Borrows.
 const MODELS: &[&str] = &["", "-Zmiri-tree-borrows"];
 
-pub(crate) fn run(seeds: u32) -> Result<(), Failure> {
+pub(crate) fn run(seeds: u32) -> Result<()> {
     Invocation::new("rustup run nightly cargo miri --version")
         .stdout()
-        .map_err(|failure| {
-            Failure::new(format!(
-                "Miri is not installed; it takes `rustup toolchain install nightly --component \
-                 miri,rust-src`: {failure}"
-            ))
-        })?;
-    tests("", 1)
-        .args(&["--lib", "--test", "pool", "--no-run"])
-        .run()?;
+        .context(
+            "Miri is not installed; it takes `rustup toolchain install nightly --component miri,rust-src`",
+        )?;
+    tests("", 1).words("--lib --test pool --no-run").run()?;
     // Memory of small cells, slots and registries is kept for as long as the process lives.
     let units = tests("-Zmiri-ignore-leaks", 1)
-        .args(&["--lib", "--"])
-        .args(UNIT_TESTS);
+        .words("--lib --")
+        .words(UNIT_TESTS);
     let pools = MODELS
         .iter()
         .map(|flag| tests(flag, seeds).args(&["--test", "pool"]));
@@ -56,20 +42,23 @@ pub(crate) fn run(seeds: u32) -> Result<(), Failure> {
     thread::scope(|scope| {
         let started: Vec<_> = pools
             .chain([units])
-            .map(|tests| scope.spawn(move || print_when_over(&tests)))
+            .map(|tests| scope.spawn(|| print_when_over(tests)))
             .collect();
-        let ended = started.into_iter().map(|tests| match tests.join() {
-            Ok(result) => result,
-            Err(payload) => panic::resume_unwind(payload),
-        });
+        let join = |tests: ScopedJoinHandle<'_, _>| {
+            tests
+                .join()
+                .unwrap_or_else(|payload| resume_unwind(payload))
+        };
+        let ended = started.into_iter().map(join);
         ended.fold(Ok(()), Result::and)
     })
 }
 
 /// What one run says stays together.
-fn print_when_over(tests: &Invocation) -> Result<(), Failure> {
+fn print_when_over(tests: Invocation) -> Result<()> {
+    let line = tests.to_string();
     let (text, result) = tests.stdout_even_if_it_fails()?;
-    println!("--- {tests}\n{text}");
+    println!("--- {line}\n{text}");
     result
 }
 
@@ -97,7 +86,7 @@ mod tests {
     #[test]
     fn the_unit_tests_are_of_modules_that_exist() {
         let source = workspace::root().join("crates/manyhands/src");
-        for name in UNIT_TESTS {
+        for name in UNIT_TESTS.split_whitespace() {
             let module = name.split("::tests").next().unwrap_or(name);
             let path = source.join(module.trim_end_matches("::").replace("::", "/"));
             let exists = path.is_dir() || path.with_extension("rs").is_file();
@@ -108,9 +97,7 @@ mod tests {
     #[test]
     fn one_schedule_or_several_are_asked_for() {
         assert_eq!(flags("", 1), "-Zmiri-seed=0");
-        assert_eq!(
-            flags("-Zmiri-tree-borrows", 8),
-            "-Zmiri-tree-borrows -Zmiri-many-seeds=0..8"
-        );
+        let several = flags("-Zmiri-tree-borrows", 8);
+        assert_eq!(several, "-Zmiri-tree-borrows -Zmiri-many-seeds=0..8");
     }
 }

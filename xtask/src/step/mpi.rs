@@ -5,24 +5,24 @@ use std::env;
 use std::fs;
 use std::path::PathBuf;
 
+use anyhow::Result;
+
 use crate::command::{Invocation, is_on_the_path};
-use crate::failure::Failure;
 use crate::workspace::{self, MPI_MANIFEST};
 
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<()> {
     if let Some(absent) = absent() {
         println!("skipped: there is no {absent}");
         return Ok(());
     }
     for (verb, more) in [
-        ("clippy --all-targets", &["--", "-D", "warnings"][..]),
-        ("doc --no-deps", &[]),
-        ("test", &[]),
+        ("clippy --all-targets", "-- -D warnings"),
+        ("doc --no-deps", ""),
+        ("test", ""),
     ] {
         Invocation::cargo(verb)
-            .args(&["--manifest-path", MPI_MANIFEST, "--target-dir"])
-            .arg(workspace::target())
-            .args(more)
+            .build_of(MPI_MANIFEST, workspace::target())
+            .words(more)
             .env("RUSTDOCFLAGS", "-D warnings")
             .run()?;
     }

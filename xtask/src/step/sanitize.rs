@@ -10,8 +10,9 @@
 
 use std::path::Path;
 
+use anyhow::{Context, Result, ensure};
+
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::workspace;
 
 /// The test programs, cheapest first.
@@ -65,19 +66,13 @@ struct Exception {
 const ADDRESS: &str = "address";
 const THREAD: &str = "thread";
 
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<()> {
     let nightly = Nightly::find()?;
     let outcome = nightly.test(ADDRESS).and_then(|()| nightly.test(THREAD));
     println!("Kept from the sanitizers:");
-    for Exception {
-        by,
-        what,
-        tests,
-        reason,
-    } in EXCEPTIONS
-    {
-        let (by, tests) = (by.join(" and "), tests.join(", "));
-        println!("  {by}: {what}: {reason} {tests}");
+    for it in EXCEPTIONS {
+        let (by, tests) = (it.by.join(" and "), it.tests.join(", "));
+        println!("  {by}: {}: {} {tests}", it.what, it.reason);
     }
     outcome
 }
@@ -88,16 +83,13 @@ struct Nightly {
 }
 
 impl Nightly {
-    fn find() -> Result<Self, Failure> {
+    fn find() -> Result<Self> {
         let about = Invocation::new("rustup run nightly rustc -vV")
             .stdout()
-            .map_err(|failure| {
-                Failure::new(format!(
-                    "the sanitizers need a nightly toolchain \
-                     (`rustup toolchain install nightly`): {failure}"
-                ))
-            })?;
-        let host = host(&about).ok_or_else(|| Failure::new("nightly rustc names no host"))?;
+            .context(
+                "the sanitizers need a nightly toolchain (`rustup toolchain install nightly`)",
+            )?;
+        let host = host(&about).context("nightly rustc names no host")?;
         let sysroot = Invocation::new("rustup run nightly rustc --print sysroot").stdout()?;
         let std_source = Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library/Cargo.lock");
         Ok(Self {
@@ -107,13 +99,12 @@ impl Nightly {
     }
 
     /// Runs the test programs under one sanitizer.
-    fn test(&self, sanitizer: &str) -> Result<(), Failure> {
-        if sanitizer == THREAD && !self.has_std_source {
-            return Err(Failure::new(
-                "AddressSanitizer passed; ThreadSanitizer was not run, it needs \
-                 `rustup component add rust-src --toolchain nightly`",
-            ));
-        }
+    fn test(&self, sanitizer: &str) -> Result<()> {
+        ensure!(
+            sanitizer != THREAD || self.has_std_source,
+            "AddressSanitizer passed; ThreadSanitizer was not run, it needs \
+                 `rustup component add rust-src --toolchain nightly`"
+        );
         PROGRAMS.iter().try_for_each(|program| {
             let test = self.program(sanitizer, program).args(&["--", "--exact"]);
             let kept = EXCEPTIONS.iter().filter(|it| it.by.contains(&sanitizer));

@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result};
+
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::workspace;
 
 /// A program that depends on the library.
@@ -21,7 +22,7 @@ pub(in crate::step) struct Scratch<'a> {
 
 impl Scratch<'_> {
     /// Writes it, so that cargo takes the program for changed.
-    pub(in crate::step) fn write(&self) -> Result<(), Failure> {
+    pub(in crate::step) fn write(&self) -> Result<()> {
         let package = self.package();
         let root = workspace::root();
         let manifest = format!(
@@ -37,15 +38,14 @@ impl Scratch<'_> {
             .and_then(|()| fs::write(package.join("Cargo.toml"), manifest))
             .and_then(|()| fs::copy(root.join("Cargo.lock"), package.join("Cargo.lock")))
             .and_then(|_| fs::write(package.join("src/main.rs"), self.source))
-            .map_err(|error| Failure::new(format!("cannot use {}: {error}", package.display())))
+            .with_context(|| format!("cannot use {}", package.display()))
     }
 
     /// A command of cargo about it.
     pub(in crate::step) fn cargo(&self, command: &str) -> Invocation {
-        Invocation::cargo(&format!("{command} --quiet --manifest-path"))
-            .arg(self.package().join("Cargo.toml"))
-            .arg("--target-dir")
-            .arg(self.folder.join("target"))
+        let manifest = self.package().join("Cargo.toml");
+        let cargo = Invocation::cargo(&format!("{command} --quiet"));
+        cargo.build_of(manifest, self.folder.join("target"))
     }
 
     /// Where it is when it has been built in release.

@@ -1,20 +1,16 @@
 //! What commands write into pages: a section stands between two comments, and a command replaces it.
 
-use std::fs;
-use std::path::Path;
+use anyhow::{Context, Result};
 
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::workspace;
 
 /// Puts `text` between the comments `begin name` and `end name` of the page, whose path is relative to the root.
-pub(in crate::step) fn renew(page: &str, name: &str, text: &str) -> Result<(), Failure> {
-    let path = workspace::root().join(page);
-    let cannot = |verb: &str, error| Failure::new(format!("cannot {verb} {page}: {error}"));
-    let old = fs::read_to_string(&path).map_err(|error| cannot("read", error))?;
-    let new = replaced(&old, name, text)
-        .ok_or_else(|| Failure::new(format!("{page} has no section `{name}`")))?;
-    fs::write(&path, new).map_err(|error| cannot("write", error))
+pub(in crate::step) fn renew(page: &str, name: &str, text: &str) -> Result<()> {
+    let old = workspace::read(page)?;
+    let new =
+        replaced(&old, name, text).with_context(|| format!("{page} has no section `{name}`"))?;
+    workspace::write(page, new)
 }
 
 /// The page with this text in the section; `None` if it has none.
@@ -34,7 +30,7 @@ pub(in crate::step) fn conditions() -> String {
     let date = first_line("date -u +%F");
     let compiler = first_line("rustc --version");
     let cpus = std::thread::available_parallelism().map_or(0, usize::from);
-    let model = fs::read_to_string(Path::new("/proc/cpuinfo"))
+    let model = workspace::read("/proc/cpuinfo")
         .ok()
         .and_then(|text| model_of(&text))
         .unwrap_or_else(|| "processor unknown".to_owned());

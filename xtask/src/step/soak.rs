@@ -6,8 +6,9 @@
 
 use std::thread;
 
+use anyhow::{Result, anyhow};
+
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::workspace;
 
 /// How long, from which seed, in how many processes.
@@ -22,7 +23,7 @@ pub(crate) struct Plan {
     jobs: u64,
 }
 
-pub(crate) fn run(plan: Plan) -> Result<(), Failure> {
+pub(crate) fn run(plan: Plan) -> Result<()> {
     for build in [Build::Checked, Build::Unchecked] {
         build.command().arg("--no-run").run()?;
     }
@@ -31,10 +32,10 @@ pub(crate) fn run(plan: Plan) -> Result<(), Failure> {
         .collect();
     let mut outcome = Ok(());
     for job in jobs {
-        let result = job
+        let ended = job
             .join()
-            .map_err(|_| Failure::new("a thread that waits for a process panicked"))?;
-        outcome = outcome.and(result);
+            .map_err(|_| anyhow!("a thread that waits for a process panicked"));
+        outcome = outcome.and(ended?);
     }
     outcome
 }
@@ -59,7 +60,7 @@ impl Build {
 }
 
 /// One process after the other until the time is over; goes on after a fault, with other seeds.
-fn turns(plan: Plan, job: u64) -> Result<(), Failure> {
+fn turns(plan: Plan, job: u64) -> Result<()> {
     let turns = plan.minutes.div_ceil(TURN_MINUTES_MAX).max(2);
     let mut outcome = Ok(());
     for turn in 0..turns {

@@ -6,52 +6,46 @@
 
 mod documentation;
 
-use std::fmt::Write;
-use std::fs;
-
+use anyhow::{Context, Result, ensure};
 use public_api::{Builder, PublicApi};
 use sha2::{Digest, Sha256};
 
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::workspace;
 
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<()> {
     let found = surface()?;
-    let written = read(SURFACE).unwrap_or_default();
+    let written = workspace::read(SURFACE).unwrap_or_default();
     println!("{}", Counts::of(&found));
-    if body(&written) == found {
-        return Ok(());
-    }
     let changes = changes(body(&written), &found);
-    Err(Failure::new(format!(
+    ensure!(
+        body(&written) == found,
         "{changes}\nthe public surface is not the one in {SURFACE}: add a line to {CHANGELOG}, then \
          `cargo xtask surface --write`"
-    )))
+    );
+    Ok(())
 }
 
 /// Renews what is written.
-pub(crate) fn write() -> Result<(), Failure> {
+pub(crate) fn write() -> Result<()> {
     let found = surface()?;
-    let changelog = read(CHANGELOG)?;
-    let written = read(SURFACE).unwrap_or_default();
+    let changelog = workspace::read(CHANGELOG)?;
+    let written = workspace::read(SURFACE).unwrap_or_default();
     let changes = changes(body(&written), &found);
     if changes.is_empty() {
         return Ok(());
     }
-    if is_of(&written, &changelog) {
-        return Err(Failure::new(format!(
-            "{changes}\nthe public surface changes, and {CHANGELOG} does not say so"
-        )));
-    }
+    ensure!(
+        !is_of(&written, &changelog),
+        "{changes}\nthe public surface changes, and {CHANGELOG} does not say so"
+    );
     print!("{changes}");
     let text = format!("{HEAD}{CHANGELOG_MARK}{}\n\n{found}", digest(&changelog));
-    fs::write(workspace::root().join(SURFACE), text)
-        .map_err(|error| Failure::new(format!("cannot write {SURFACE}: {error}")))
+    workspace::write(SURFACE, text)
 }
 
 /// The surface as rustdoc and its reader see it. Both go by the form of one compiler, which is the oldest one supported.
-fn surface() -> Result<String, Failure> {
+fn surface() -> Result<String> {
     let version = Invocation::new("rustc --version").stdout()?;
     let cargo = if version.starts_with(&format!("rustc {COMPILER}.")) {
         Invocation::cargo(RUSTDOC)
@@ -59,36 +53,24 @@ fn surface() -> Result<String, Failure> {
         Invocation::new(&format!("rustup run {COMPILER} cargo {RUSTDOC}"))
     };
     let folder = workspace::target_subdir("surface");
-    let cargo = cargo.env("CARGO_TARGET_DIR", folder.display().to_string());
+    let cargo = cargo.env("CARGO_TARGET_DIR", &folder);
     // The form is not a stable one, so a stable compiler writes it on request only.
     cargo.env("RUSTC_BOOTSTRAP", "1").run()?;
     let json = folder.join("doc/manyhands.json");
-    let unreadable = |error: String| Failure::new(format!("cannot read the surface: {error}"));
     let api = Builder::from_rustdoc_json(&json)
         .omit_auto_derived_impls(true)
         .omit_auto_trait_impls(true)
         .omit_blanket_impls(true)
         .build()
-        .map_err(|error| unreadable(error.to_string()))?;
-    let rustdoc = fs::read(json).map_err(|error| unreadable(error.to_string()))?;
-    let rustdoc =
-        serde_json::from_slice(&rustdoc).map_err(|error| unreadable(error.to_string()))?;
-    documentation::check(&api, &rustdoc)?;
+        .context("cannot read the surface")?;
+    documentation::check(&api, &serde_json::from_str(&workspace::read(json)?)?)?;
     Ok(text(&api))
 }
 
 fn text(api: &PublicApi) -> String {
     let items = api.items().map(ToString::to_string);
     let promised = items.filter(|item| !item.contains(UNSTABLE));
-    promised.fold(String::new(), |mut text, item| {
-        let _ = writeln!(text, "{item}");
-        text
-    })
-}
-
-fn read(path: &str) -> Result<String, Failure> {
-    fs::read_to_string(workspace::root().join(path))
-        .map_err(|error| Failure::new(format!("cannot read {path}: {error}")))
+    promised.map(|item| item + "\n").collect()
 }
 
 /// What is below the head.
@@ -106,10 +88,8 @@ fn is_of(written: &str, changelog: &str) -> bool {
 
 fn digest(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
-    digest.iter().take(8).fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    let bytes = digest.iter().take(8);
+    bytes.map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The lines that went, and those that came.
@@ -125,7 +105,7 @@ fn changes(before: &str, after: &str) -> String {
 }
 
 /// How much there is to learn.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 struct Counts {
     names: usize,
     methods: usize,
@@ -134,11 +114,7 @@ struct Counts {
 
 impl Counts {
     fn of(surface: &str) -> Self {
-        let mut counts = Self {
-            names: 0,
-            methods: 0,
-            fields: 0,
-        };
+        let mut counts = Self::default();
         let mut is_of_trait = false;
         for line in surface.lines() {
             let item = without_attributes(line);
@@ -262,10 +238,8 @@ mod tests {
         let written = format!("{HEAD}{CHANGELOG_MARK}{}\n\npub fn a()\n", digest("one"));
         assert!(is_of(&written, "one") && !is_of(&written, "two"));
         assert_eq!(body(&written), "pub fn a()\n");
-        assert_eq!(
-            changes(body(&written), "pub fn b()\n"),
-            "- pub fn a()\n+ pub fn b()\n"
-        );
+        let changes = changes(body(&written), "pub fn b()\n");
+        assert_eq!(changes, "- pub fn a()\n+ pub fn b()\n");
         assert!(!is_of("", "one"));
     }
 }

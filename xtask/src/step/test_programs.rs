@@ -7,10 +7,10 @@
 
 use std::path::PathBuf;
 
+use anyhow::{Result, ensure};
 use serde_json::Value;
 
 use crate::command::Invocation;
-use crate::failure::Failure;
 
 /// What is tested besides the default.
 pub(crate) const TESTED_FEATURES: &str = "manyhands-cli/top";
@@ -23,20 +23,20 @@ const DOCUMENTATION_WITH_FEATURES: &str = "test -p manyhands --all-features --do
 const LIBRARY: &str = "crates/manyhands";
 
 /// Builds all tests, but for those of documentation.
-pub(crate) fn build() -> Result<(), Failure> {
+pub(crate) fn build() -> Result<()> {
     everything().arg("--no-run").run()?;
     let mut lines = WITH_FEATURES.iter();
     lines.try_for_each(|line| Invocation::cargo(line).arg("--no-run").run())
 }
 
 /// The tests of every crate but the library, and those of all documentation.
-pub(crate) fn run_of_tools() -> Result<(), Failure> {
+pub(crate) fn run_of_tools() -> Result<()> {
     run_programs(|program| !program.is_of_library())?;
     quiet(everything().arg("--doc"))
 }
 
 /// The tests of the library.
-pub(crate) fn run_of_library() -> Result<(), Failure> {
+pub(crate) fn run_of_library() -> Result<()> {
     run_programs(Program::is_of_library)?;
     let mut lines = WITH_FEATURES
         .into_iter()
@@ -49,7 +49,7 @@ fn everything() -> Invocation {
 }
 
 /// Only a test that fails is named, so that it is not lost among thousands that pass.
-fn quiet(tests: Invocation) -> Result<(), Failure> {
+fn quiet(tests: Invocation) -> Result<()> {
     tests.args(&["--", "--quiet"]).run()
 }
 
@@ -68,15 +68,13 @@ impl Program {
 }
 
 /// Runs the programs that are wanted, each in the folder of its package, as cargo does.
-fn run_programs(wanted: fn(&Program) -> bool) -> Result<(), Failure> {
+fn run_programs(wanted: fn(&Program) -> bool) -> Result<()> {
     let messages = everything()
         .args(&["--no-run", "--message-format", "json"])
         .stdout()?;
     let mut programs = programs(&messages);
     programs.retain(wanted);
-    if programs.is_empty() {
-        return Err(Failure::new("cargo names no programs of tests"));
-    }
+    ensure!(!programs.is_empty(), "cargo names no programs of tests");
     for program in &programs {
         let tests = Invocation::program(&program.path).arg("--quiet");
         tests.folder(&program.folder).run()?;
@@ -118,10 +116,8 @@ mod tests {
         assert_eq!(found.path, PathBuf::from("/t/it-1"));
         assert_eq!(program(&message(false, r#""/t/tool""#)), None);
         assert_eq!(program(&message(true, "null")), None);
-        assert_eq!(
-            program(r#"{"reason":"build-finished","success":true}"#),
-            None
-        );
+        let other = program(r#"{"reason":"build-finished","success":true}"#);
+        assert_eq!(other, None);
         let folder = workspace::root().join(LIBRARY);
         assert!(folder.join("Cargo.toml").is_file(), "{LIBRARY} is a crate");
     }

@@ -6,8 +6,9 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
+use anyhow::{Context, Result, ensure};
+
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::workspace;
 
 /// The tour's exit code on a machine where other things run, which is none of its faults.
@@ -15,27 +16,23 @@ const NOT_QUIET: i32 = 3;
 const TOUR_LIMIT: Duration = Duration::from_secs(120);
 
 /// Builds what [`run`] runs, as a newcomer does.
-pub(crate) fn build() -> Result<(), Failure> {
+pub(crate) fn build() -> Result<()> {
     Invocation::cargo("build --release").run()
 }
 
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<()> {
     let out = workspace::target_subdir("tour-smoke");
-    let cannot = |error| Failure::new(format!("cannot use {}: {error}", out.display()));
-    match fs::remove_dir_all(&out) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(cannot(error)),
-        _ => {}
-    }
-    fs::create_dir_all(&out).map_err(cannot)?;
+    workspace::remove_folder(&out)?;
+    workspace::make_folder(&out)?;
     Invocation::cargo("run --release -- tour --quick --budget 5 --out")
         .arg(&out)
         .limit(TOUR_LIMIT)
         .accept(NOT_QUIET)
         .run()?;
     for extension in ["svg", "png"] {
-        if !holds(&out, extension).map_err(cannot)? {
-            return Err(Failure::new(format!("the tour wrote no .{extension} file")));
-        }
+        let is_there =
+            holds(&out, extension).with_context(|| format!("cannot read {}", out.display()))?;
+        ensure!(is_there, "the tour wrote no .{extension} file");
     }
     Ok(())
 }

@@ -95,21 +95,16 @@ mod tests {
             ("models/latch.rs", "use loom::thread;"),
             ("explore/loops.rs", "use shuttle::thread;"),
             (
-                "runtime/current.rs",
-                "crate::sync::thread_local! { static A: Cell<u32> = const { Cell::new(0) }; }",
+                "job/latch.rs",
+                "crate::sync::thread_local! { static A: u8 = 0; }",
             ),
             (
                 "job/latch.rs",
                 "#[cfg(test)]\nmod tests { use std::thread; }",
             ),
-            (
-                "job/latch.rs",
-                "//! Not `std::thread::park`.\nuse std::sync::{Arc, OnceLock};",
-            ),
-            (
-                "job/latch.rs",
-                "#[cfg(loom)]\nconst A: &str = \"std::thread\";",
-            ),
+            ("job/latch.rs", "//! Not `std::thread::park`."),
+            ("job/latch.rs", "use std::sync::{Arc, OnceLock};"),
+            ("job/latch.rs", "const A: &str = \"std::thread\";"),
         ] {
             assert_eq!(count(inside, text), 0, "{text}");
         }

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::finding::Finding;
+use super::source::pattern;
 use super::tree::{Tree, library_module};
 
 const HERE: &str = "xtask/src/tidy/figures.rs";
@@ -19,8 +20,7 @@ const POLICIES: &[&str] = &["/runtime/policy.rs", "/engine/cost.rs"];
 const NUMBERS: &[&str] = &[
     "u8", "u16", "u32", "u64", "u128", "usize", "i32", "i64", "f64", "Duration",
 ];
-static UNSAFE_BLOCK: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?-u:\b)unsafe\s*\{").expect("it is well formed"));
+static UNSAFE_BLOCK: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?-u:\b)unsafe\s*\{"));
 
 struct Figure {
     name: &'static str,
@@ -85,8 +85,8 @@ const FIGURES: &[Figure] = &[
     Figure {
         name: "xtask, lines in all",
         count: |tree| in_all(tree, "xtask/src/"),
-        at_most: 9_600,
-        step: 200,
+        at_most: 9_100,
+        step: 50,
         aim: 7_000,
     },
 ];

@@ -1,6 +1,8 @@
 //! Rule: the README's one table of results is what the tables of `peers/RESULTS.md` say: for some kinds of work ours and
 //! the best of the others. `cargo xtask tidy --write` renews it.
 
+use anyhow::{Context, Result, ensure};
+
 use super::finding::Finding;
 use super::tree::Tree;
 use crate::step::section;
@@ -9,65 +11,27 @@ pub(crate) const PAGE: &str = "README.md";
 const RESULTS: &str = "peers/RESULTS.md";
 const SECTION: &str = "headlines";
 
-/// A kind of work in the words of a newcomer, the heading of its table, the column, and the row that is ours.
-type Headline = (&'static str, &'static str, &'static str, &'static str);
+/// In each line: a kind of work in the words of a newcomer, the heading of its table, the column, and the row that is ours.
+const HEADLINES: &str = "\
+loop of 10 short hashes, × one thread | SHA-512 of 11 bytes, hot | 10 | manyhands
+loop of 1,000 short hashes, × one thread | SHA-512 of 11 bytes, hot | 1,000 | manyhands
+`fib(32)`, a `join` at each call | fib(32) without cut-off | time per call | manyhands
+a small closure, spawned from inside | 1,000,000 empty closures from inside the pool | time per item | manyhands-detached
+a task, spawned and awaited | Spawned and awaited in batches of a thousand, from inside the pool | time | manyhands
+an item through a channel between two threads | 1to1 unbounded | time | manyhands
+a short task behind 64 threads that sleep undeclared | A short task behind 64 sleeps of 50 ms | short task after | manyhands
+a round trip on one of 100 sockets | 100 connections | time | manyhands
+`filter`, `collect` of a million, × one thread | Filter and collect | 1,000,000 | manyhands
+";
 
-const HEADLINES: &[Headline] = &[
-    (
-        "loop of 10 short hashes, × one thread",
-        "SHA-512 of 11 bytes, hot",
-        "10",
-        "manyhands",
-    ),
-    (
-        "loop of 1,000 short hashes, × one thread",
-        "SHA-512 of 11 bytes, hot",
-        "1,000",
-        "manyhands",
-    ),
-    (
-        "`fib(32)`, a `join` at each call",
-        "fib(32) without cut-off",
-        "time per call",
-        "manyhands",
-    ),
-    (
-        "a small closure, spawned from inside",
-        "1,000,000 empty closures from inside the pool",
-        "time per item",
-        "manyhands-detached",
-    ),
-    (
-        "a task, spawned and awaited",
-        "Spawned and awaited in batches of a thousand, from inside the pool",
-        "time",
-        "manyhands",
-    ),
-    (
-        "an item through a channel between two threads",
-        "1to1 unbounded",
-        "time",
-        "manyhands",
-    ),
-    (
-        "a short task behind 64 threads that sleep undeclared",
-        "A short task behind 64 sleeps of 50 ms",
-        "short task after",
-        "manyhands",
-    ),
-    (
-        "a round trip on one of 100 sockets",
-        "100 connections",
-        "time",
-        "manyhands",
-    ),
-    (
-        "`filter`, `collect` of a million, × one thread",
-        "Filter and collect",
-        "1,000,000",
-        "manyhands",
-    ),
-];
+type Headline<'text> = [&'text str; 4];
+
+fn headlines() -> impl Iterator<Item = Headline<'static>> {
+    let cells = |line: &'static str| line.split(" | ").collect::<Vec<_>>().try_into();
+    HEADLINES
+        .lines()
+        .map(move |line| cells(line).expect("four cells"))
+}
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let page = tree.text(PAGE).unwrap_or_default();
@@ -76,33 +40,34 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         Ok(_) => {
             "its table of results is out of date; `cargo xtask tidy --write` renews it".to_owned()
         }
-        Err(missing) => missing,
+        Err(missing) => missing.to_string(),
     };
     vec![Finding::in_file(PAGE, message)]
 }
 
 /// The page with the table as it should be.
-pub(crate) fn renewed(tree: &Tree) -> Result<String, String> {
+pub(crate) fn renewed(tree: &Tree) -> Result<String> {
     let page = tree.text(PAGE).unwrap_or_default();
     let results = tree.text(RESULTS).unwrap_or_default();
     let mut table = "| work | manyhands | best other | on |\n|---|--:|--:|---|\n".to_owned();
-    for headline in HEADLINES {
-        let (work, heading, column, _) = headline;
+    for headline in headlines() {
+        let [work, heading, column, _] = headline;
         let mut found = rows(results, headline).peekable();
-        if found.peek().is_none() {
-            return Err(format!("{RESULTS} has no `{column}` below `{heading}`"));
-        }
+        ensure!(
+            found.peek().is_some(),
+            "{RESULTS} has no `{column}` below `{heading}`"
+        );
         for (processor, ours, best) in found {
             table += &format!("| {work} | {ours} | {best} | {processor} |\n");
         }
     }
-    section::replaced(page, SECTION, &table).ok_or_else(|| "has no table of results".to_owned())
+    section::replaced(page, SECTION, &table).context("has no table of results")
 }
 
 /// From each processor's table: its name, ours, and the best of the others with who it is.
 fn rows<'page>(
     results: &'page str,
-    (_, heading, column, name): &Headline,
+    [_, heading, column, name]: Headline<'page>,
 ) -> impl Iterator<Item = (&'page str, &'page str, String)> {
     let mut processor = "";
     let heading = format!("### {heading}");
@@ -174,8 +139,7 @@ mod tests {
         let results = format!(
             "<!-- begin x on A B -->\n### T\n{TABLE}\n<!-- begin x on C -->\n### T\n\nWords.\n{TABLE}"
         );
-        let found =
-            |column| -> Vec<_> { rows(&results, &("", "T", column, "manyhands")).collect() };
+        let found = |column| -> Vec<_> { rows(&results, ["", "T", column, "manyhands"]).collect() };
         let row = |processor| (processor, "950 ns", "900 ns (b)".to_owned());
         assert_eq!(found("time"), [row("A B"), row("C")]);
         assert_eq!(found("ratio")[0].2, "1.1 (b)");
@@ -184,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_table_that_is_older_or_missing_is_found() {
-        let all = HEADLINES.iter().map(|(_, heading, column, name)| {
+        let all = headlines().map(|[_, heading, column, name]| {
             let row = |name: &str| format!("| {name} | 1 ns |\n");
             let head = format!("### {heading}\n\n|  | {column} |\n|---|---|\n");
             format!("{head}{}{}", row(name), row("x"))

@@ -5,12 +5,12 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::finding::Finding;
+use super::source::pattern;
 use super::tree::Tree;
 
 /// `[text](target "title")`, `[text](<target>)` and `[name]: target`.
-static LINK: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\]\(<?([^)>\s]+)|^\[[^\]]*\]: <?([^>\s]+)").expect("it is well formed")
-});
+static LINK: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"\]\(<?([^)>\s]+)|^\[[^\]]*\]: <?([^>\s]+)"));
 
 /// Reports that a test expects lead to what their program writes.
 const TEST_DATA: &str = "/tests/golden/";

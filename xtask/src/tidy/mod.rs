@@ -4,9 +4,6 @@
 //! tests that show it failing; a rule that cannot fail is worth nothing. `cargo test` runs
 //! all of them on the repository, so a breach is seen without knowing this command.
 
-use std::fs;
-
-use crate::failure::Failure;
 use crate::workspace;
 
 mod callers;
@@ -29,6 +26,7 @@ mod steps;
 mod tree;
 mod words;
 
+use anyhow::{Context, Result, bail};
 use finding::Finding;
 use tree::Tree;
 
@@ -53,15 +51,13 @@ const RULES: &[(&str, Check)] = &[
 ];
 
 /// Renews the table that is made from other pages.
-pub(crate) fn write() -> Result<(), Failure> {
+pub(crate) fn write() -> Result<()> {
     let tree = load()?;
-    let page = headlines::renewed(&tree)
-        .map_err(|missing| Failure::new(format!("{}: {missing}", headlines::PAGE)))?;
-    fs::write(workspace::root().join(headlines::PAGE), page)
-        .map_err(|error| Failure::new(format!("cannot write {}: {error}", headlines::PAGE)))
+    let page = headlines::renewed(&tree).context(headlines::PAGE)?;
+    workspace::write(headlines::PAGE, page)
 }
 
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<()> {
     let tree = load()?;
     print!("{}", figures::table(&tree));
     let complaints = complaints(&tree);
@@ -72,15 +68,11 @@ pub(crate) fn run() -> Result<(), Failure> {
     for complaint in &complaints {
         println!("{complaint}");
     }
-    Err(Failure::new(format!(
-        "{} breaches of the rules",
-        complaints.len()
-    )))
+    bail!("{} breaches of the rules", complaints.len())
 }
 
-fn load() -> Result<Tree, Failure> {
-    Tree::load(&workspace::root())
-        .map_err(|error| Failure::new(format!("cannot read the repository: {error}")))
+fn load() -> Result<Tree> {
+    Tree::load(&workspace::root()).context("cannot read the repository")
 }
 
 /// Every finding of every rule, as a line that starts with the place.

@@ -5,24 +5,20 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::finding::Finding;
-use super::source::{Line, Scope};
+use super::source::{Line, pattern};
 use super::tree::Tree;
 
 const ORDERINGS: &str = "(Relaxed|Acquire|Release|AcqRel|SeqCst)";
 static USED: LazyLock<Regex> =
-    LazyLock::new(|| made(&format!(r"(?-u:\b)Ordering::{ORDERINGS}(?-u:\b)")));
+    LazyLock::new(|| pattern(&format!(r"(?-u:\b)Ordering::{ORDERINGS}(?-u:\b)")));
 /// `Ordering::{…}`, `Ordering::*`, `Ordering as O` and `use …::Ordering::Relaxed;`.
 static HIDDEN: LazyLock<Regex> = LazyLock::new(|| {
     let imported = format!(r"^\s*(use |pub).*::Ordering::{ORDERINGS}(?-u:\b)");
-    made(&[r"Ordering as |Ordering::[{*]", &imported].join("|"))
+    pattern(&[r"Ordering as |Ordering::[{*]", &imported].join("|"))
 });
 /// A comment that names an ordering or a numbered fence (`F1`).
 static ARGUED: LazyLock<Regex> =
-    LazyLock::new(|| made(&format!(r"(?-u:\b)({ORDERINGS}|F[0-9]+)(?-u:\b)")));
-
-fn made(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("it is well formed")
-}
+    LazyLock::new(|| pattern(&format!(r"(?-u:\b)({ORDERINGS}|F[0-9]+)(?-u:\b)")));
 
 /// How far above the ordering its comment may start or stand.
 const LINES_ABOVE_MAX: usize = 6;
@@ -37,7 +33,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
 fn of_lines(path: &str, lines: &[Line]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (idx, line) in lines.iter().enumerate() {
-        if line.scope == Scope::Test || !line.code.contains("Ordering") {
+        if line.is_test || !line.code.contains("Ordering") {
             continue;
         }
         if HIDDEN.is_match(&line.code) {
@@ -91,10 +87,8 @@ mod tests {
     #[test]
     fn a_comment_too_far_above_does_not_count() {
         let gap = "\n".repeat(LINES_ABOVE_MAX);
-        assert_eq!(
-            lines_found(&format!("// Release: x.\n{gap}{STORE}")).len(),
-            1
-        );
+        let found = lines_found(&format!("// Release: x.\n{gap}{STORE}"));
+        assert_eq!(found.len(), 1);
     }
 
     #[test]

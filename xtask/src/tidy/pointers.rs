@@ -15,12 +15,8 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         lines.map(move |line| (path, line.number, line.comment.as_str()))
     });
     let pages = tree
-        .files()
-        .filter(|(path, _)| path.starts_with(LIBRARY) && path.ends_with(".md"));
-    let pages = pages.flat_map(|(path, text)| {
-        let lines = text.lines().enumerate();
-        lines.map(move |(idx, line)| (path, idx + 1, line))
-    });
+        .page_lines()
+        .filter(|(path, ..)| path.starts_with(LIBRARY));
     let named = comments.chain(pages).flat_map(|(path, line_number, text)| {
         named_files(text).map(move |name| (path, line_number, name))
     });

@@ -13,6 +13,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::finding::Finding;
+use super::source::pattern;
 use super::tree::Tree;
 
 const GOALS: &str = "docs/goals.md";
@@ -25,12 +26,11 @@ static MEASURED: LazyLock<Regex> = LazyLock::new(|| {
     let share = r"\b\d+ of \d+ (points|rows)";
     let cost = r"\b\d+(\.\d+)? ns\b|\btakes \d+ (B|bytes)\b|\bcosts \d[\d.]* (µs|ms)\b";
     let change = r"\d % (faster|slower)";
-    Regex::new(&[ratio, interval, share, cost, change].join("|")).expect("it is well formed")
+    pattern(&[ratio, interval, share, cost, change].join("|"))
 });
 /// A link to a table with its date: `[2026-11-26](../peers/RESULTS.md#loops)`.
-static DATED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\[([^\]]*)\]\(\.\./peers/RESULTS\.md#([\w-]+)\)").expect("it is well formed")
-});
+static DATED: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"\[([^\]]*)\]\(\.\./peers/RESULTS\.md#([\w-]+)\)"));
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -129,10 +129,8 @@ mod tests {
             }
         }
         let in_code = "/// About 100 ns in all.\npub fn f() {}\n// 100 ns here.\n";
-        assert_eq!(
-            check(&Tree::of_library_file("task/mod.rs", in_code)).len(),
-            1
-        );
+        let found = check(&Tree::of_library_file("task/mod.rs", in_code));
+        assert_eq!(found.len(), 1);
     }
 
     #[test]

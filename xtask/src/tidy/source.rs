@@ -7,20 +7,14 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// What a line is compiled into.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scope {
-    Shipped,
-    Test,
-}
-
 /// One line; code and comment keep their columns, what is not theirs is spaces.
 #[derive(Debug)]
 pub(crate) struct Line {
     pub(crate) number: usize,
     pub(crate) code: String,
     pub(crate) comment: String,
-    pub(crate) scope: Scope,
+    /// Whether it is compiled for tests only.
+    pub(crate) is_test: bool,
 }
 
 #[derive(Debug, Default)]
@@ -31,13 +25,13 @@ pub(crate) struct Source {
 impl Source {
     pub(crate) fn parse(text: &str) -> Self {
         let (code, comment) = split(text);
-        let scopes = scopes(&code);
+        let tested = tested(&code);
         let pairs = code.lines().zip(comment.lines()).enumerate();
         let lines = pairs.map(|(idx, (code, comment))| Line {
             number: idx + 1,
             code: code.to_owned(),
             comment: comment.to_owned(),
-            scope: scopes.get(idx).copied().unwrap_or(Scope::Shipped),
+            is_test: tested.get(idx).copied().unwrap_or(false),
         });
         Self {
             lines: lines.collect(),
@@ -48,7 +42,7 @@ impl Source {
     pub(crate) fn parse_as_test(text: &str) -> Self {
         let mut source = Self::parse(text);
         for line in &mut source.lines {
-            line.scope = Scope::Test;
+            line.is_test = true;
         }
         source
     }
@@ -58,19 +52,22 @@ impl Source {
     }
 
     pub(crate) fn shipped(&self) -> impl Iterator<Item = &Line> {
-        self.lines
-            .iter()
-            .filter(|line| line.scope == Scope::Shipped)
+        self.lines.iter().filter(|line| !line.is_test)
     }
 
     /// The shipped code as one text with its line breaks, test code left blank.
     pub(crate) fn shipped_code(&self) -> String {
-        let code = |line: &Line| match line.scope {
-            Scope::Shipped => line.code.clone() + "\n",
-            Scope::Test => "\n".to_owned(),
+        let code = |line: &Line| match line.is_test {
+            false => line.code.clone() + "\n",
+            true => "\n".to_owned(),
         };
         self.lines.iter().map(code).collect()
     }
+}
+
+/// A pattern of ours, once it is asked for.
+pub(crate) fn pattern(text: &str) -> Regex {
+    Regex::new(text).expect("it is well formed")
 }
 
 /// Whether a character may stand inside a name.
@@ -118,12 +115,12 @@ static NO_CODE: LazyLock<Regex> = LazyLock::new(|| {
         r#""(?:\\.|[^"\\])*""#,
         r"'(?:\\[^\n]+?|[^\\'\n])'",
     ];
-    Regex::new(&format!("(?s){}", pieces.join("|"))).expect("it is well formed")
+    pattern(&format!("(?s){}", pieces.join("|")))
 });
 
 /// Line by line, whether it belongs to an item under `#[cfg(test)]` or `#[cfg(all(test, …))]`.
-fn scopes(code: &str) -> Vec<Scope> {
-    let mut scopes = vec![Scope::Shipped; code.lines().count()];
+fn tested(code: &str) -> Vec<bool> {
+    let mut tested = vec![false; code.lines().count()];
     for (start, _) in code.match_indices("#[cfg(") {
         let attribute_end = start + attribute_len(&code[start..]);
         if !is_test_condition(&code[start..attribute_end]) {
@@ -131,11 +128,9 @@ fn scopes(code: &str) -> Vec<Scope> {
         }
         let end = attribute_end + item_len(&code[attribute_end..]);
         let line_of = |at: usize| code.bytes().take(at).filter(|b| *b == b'\n').count();
-        for scope in &mut scopes[line_of(start)..=line_of(end - 1)] {
-            *scope = Scope::Test;
-        }
+        tested[line_of(start)..=line_of(end - 1)].fill(true);
     }
-    scopes
+    tested
 }
 
 fn is_test_condition(attribute: &str) -> bool {
@@ -205,10 +200,10 @@ mod tests {
         split(text).0
     }
 
-    fn scope_of(text: &str, word: &str) -> Scope {
+    fn is_test(text: &str, word: &str) -> bool {
         let source = Source::parse(text);
         let mut lines = source.lines().iter();
-        lines.find(|line| line.code.contains(word)).unwrap().scope
+        lines.find(|line| line.code.contains(word)).unwrap().is_test
     }
 
     #[test]
@@ -260,29 +255,22 @@ mod tests {
             "#[cfg(test)]\nfn f<A, B>(x: [u8; 4], hit: A) -> B {}\nafter",
             "struct S {\n#[cfg(test)]\nhit: u8,\nafter: u8 }",
         ] {
-            assert_eq!(scope_of(text, "hit"), Scope::Test, "{text}");
-            assert_eq!(scope_of(text, "after"), Scope::Shipped, "{text}");
+            assert!(is_test(text, "hit"), "{text}");
+            assert!(!is_test(text, "after"), "{text}");
         }
     }
 
     #[test]
     fn other_conditions_are_shipped() {
-        for condition in [
-            "not(test)",
-            "loom",
-            "any(test, loom)",
-            "not(all(test, loom))",
-        ] {
+        for condition in "not(test)/loom/any(test, loom)/not(all(test, loom))".split('/') {
             let text = format!("#[cfg({condition})]\nmod a {{ hit }}\n");
-            assert_eq!(scope_of(&text, "hit"), Scope::Shipped, "{condition}");
+            assert!(!is_test(&text, "hit"), "{condition}");
         }
     }
 
     #[test]
     fn words_are_whole() {
-        assert_eq!(
-            find_word("unsafe_code unsafe xunsafe", "unsafe").collect::<Vec<_>>(),
-            [12]
-        );
+        let found = find_word("unsafe_code unsafe xunsafe", "unsafe");
+        assert_eq!(found.collect::<Vec<_>>(), [12]);
     }
 }

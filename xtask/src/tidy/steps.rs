@@ -10,17 +10,17 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::finding::Finding;
+use super::source::pattern;
 use super::tree::{LIBRARY, Tree};
 
 /// The helpers themselves, which may name atomics and one ordering.
 const HELPERS: &str = "mod.rs";
 /// An ordering of a helper could stand in for one that a step lacks.
-static ORDERS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\bOrdering::(Acq|Release|Seq|\{|\*)\w*").expect("it is well formed")
-});
+static ORDERS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"\bOrdering::(Acq|Release|Seq|\{|\*)\w*"));
 static STEPS: LazyLock<Regex> = LazyLock::new(|| {
     let words = r"\b(Ordering\b|fence\b|spin_loop\b|Atomic|fetch_|compare_exchange|store\(|swap\()";
-    Regex::new(words).expect("it is well formed")
+    pattern(words)
 });
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
@@ -70,34 +70,21 @@ mod tests {
             assert_eq!(count("models/timer.rs", text), 1, "{text}");
             assert_eq!(count("models/task/future.rs", text), 1, "{text}");
         }
-        let ordering_helper =
-            "fn f() { a.swap(true, Ordering::AcqRel); b.load(Ordering::Relaxed); }";
+        let ordering_helper = "a.swap(true, Ordering::AcqRel); b.load(Ordering::Relaxed);";
         assert_eq!(count("models/mod.rs", ordering_helper), 1);
     }
 
     #[test]
     fn calls_helpers_comments_and_other_files_pass() {
         for (inside, text) in [
+            ("models/timer.rs", "waking::sleep(pool, 0, worker);"),
             (
                 "models/timer.rs",
-                "fn f() { waking::sleep(pool, 0, worker); }",
+                "// Ordering: `fetch_add`, F1, the fence.",
             ),
-            (
-                "models/timer.rs",
-                "// Ordering: see `fetch_add`, F1, the fence.\nfn f() {}",
-            ),
-            (
-                "models/timer.rs",
-                "fn f() { self.restore(1); self.defence(); }",
-            ),
-            (
-                "models/mod.rs",
-                "fn f(a: &AtomicUsize) { a.fetch_add(1, Ordering::Relaxed); }",
-            ),
-            (
-                "runtime/sleep/idle.rs",
-                "fn f() { a.load(Ordering::Relaxed); }",
-            ),
+            ("models/timer.rs", "self.restore(1); self.defence();"),
+            ("models/mod.rs", "a.fetch_add(1, Ordering::Relaxed);"),
+            ("runtime/sleep/idle.rs", "a.load(Ordering::Relaxed);"),
         ] {
             assert_eq!(count(inside, text), 0, "{text}");
         }

@@ -71,6 +71,16 @@ impl Tree {
         files.map(|(path, (text, _))| (path.as_str(), text.as_str()))
     }
 
+    /// The lines of the pages, with their paths and numbers.
+    pub(crate) fn page_lines(&self) -> impl Iterator<Item = (&str, usize, &str)> {
+        let pages = self.files().filter(|(path, _)| path.ends_with(".md"));
+        pages.flat_map(|(path, text)| {
+            (1..)
+                .zip(text.lines())
+                .map(move |(at, line)| (path, at, line))
+        })
+    }
+
     /// The files of Rust, read; models and files of tests are marked as test code.
     pub(crate) fn sources(&self) -> impl Iterator<Item = (&str, &Source)> {
         let files = self.0.iter().filter(|(path, _)| path.ends_with(".rs"));

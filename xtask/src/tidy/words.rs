@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::finding::Finding;
+use super::source::pattern;
 use super::tree::Tree;
 
 /// A retired word, and what to write instead.
@@ -55,7 +56,7 @@ const EXEMPT: &[(&str, &str)] = &[
 static ANY: LazyLock<Regex> = LazyLock::new(|| {
     let words: Vec<&str> = RETIRED.iter().map(|(word, _)| *word).collect();
     let (words, names) = (words.join("|"), RETIRED_NAMES.join("|"));
-    Regex::new(&format!(r"(?-u:\b(?:(?i:{words})|{names})\b)")).expect("it is well formed")
+    pattern(&format!(r"(?-u:\b(?:(?i:{words})|{names})\b)"))
 });
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
@@ -64,11 +65,9 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         let lines = source.lines().iter();
         lines.map(move |line| (path, line.number, text(&line.code, &line.comment)))
     });
-    let pages = tree.files().filter(|(path, _)| path.ends_with(".md"));
-    let pages = pages.flat_map(|(path, text)| {
-        let lines = text.lines().enumerate();
-        lines.map(move |(idx, line)| (path, idx + 1, line.to_owned()))
-    });
+    let pages = tree
+        .page_lines()
+        .map(|(path, at, line)| (path, at, line.to_owned()));
     let is_exempt = |path: &str| EXEMPT.iter().any(|(exempt, _)| *exempt == path);
     let lines = code.chain(pages).filter(|(path, ..)| !is_exempt(path));
     lines

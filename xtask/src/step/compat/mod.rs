@@ -9,9 +9,10 @@
 
 use std::path::PathBuf;
 
+use anyhow::{Result, ensure};
+
 use crate::clock::Stopwatch;
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::step::section;
 use crate::workspace;
 
@@ -73,7 +74,7 @@ pub(crate) enum Part {
 
 const WHOLE: &[Part] = &[Part::Suites, Part::Programs, Part::Speed];
 
-pub(crate) fn run(parts: &[Part]) -> Result<(), Failure> {
+pub(crate) fn run(parts: &[Part]) -> Result<()> {
     run_each(parts, |part| match part {
         Part::Suites | Part::Short => run_suites(part),
         Part::Programs => programs::run(),
@@ -82,25 +83,24 @@ pub(crate) fn run(parts: &[Part]) -> Result<(), Failure> {
 }
 
 /// Runs all parts, whether or not one before has failed, because each renews a table of its own.
-fn run_each(
-    parts: &[Part],
-    mut run: impl FnMut(Part) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+fn run_each(parts: &[Part], mut run: impl FnMut(Part) -> Result<()>) -> Result<()> {
     let mut failures = Vec::new();
     for &part in parts {
         let watch = Stopwatch::start();
         let outcome = run(part);
         let seconds = watch.elapsed().as_secs_f64();
-        println!("{part:?}: {outcome:?} after {seconds:.1} s");
-        failures.extend(outcome.err().map(|failure| failure.to_string()));
+        let failure = outcome.err().map(|failure| format!("{failure:#}"));
+        println!(
+            "{part:?}: {} after {seconds:.1} s",
+            failure.as_deref().unwrap_or("passed")
+        );
+        failures.extend(failure);
     }
-    match failures.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::new(failures.join("; "))),
-    }
+    ensure!(failures.is_empty(), "{}", failures.join("; "));
+    Ok(())
 }
 
-fn run_suites(part: Part) -> Result<(), Failure> {
+fn run_suites(part: Part) -> Result<()> {
     for workspace in [RAYON_CORE, SPEED] {
         check_workspace(workspace)?;
     }
@@ -116,9 +116,7 @@ fn run_suites(part: Part) -> Result<(), Failure> {
         section::renew(&format!("{RAYON_CORE}/README.md"), "suites", &text)?;
     }
     let failed: usize = rows.iter().map(|row| row.count.failed.len()).sum();
-    if failed > 0 {
-        return Err(Failure::new(format!("{failed} published tests failed")));
-    }
+    ensure!(failed == 0, "{failed} published tests failed");
     Ok(())
 }
 
@@ -128,17 +126,13 @@ fn build_folder() -> PathBuf {
 }
 
 /// A workspace's own lints and tests.
-fn check_workspace(workspace: &str) -> Result<(), Failure> {
+fn check_workspace(workspace: &str) -> Result<()> {
     let manifest = format!("{workspace}/Cargo.toml");
-    let cargo = |line| {
-        let command = Invocation::cargo(line).args(&["--manifest-path", &manifest]);
-        command.arg("--target-dir").arg(build_folder())
-    };
-    Invocation::cargo("fmt --check --manifest-path")
-        .arg(&manifest)
-        .run()?;
+    let cargo = |line| Invocation::cargo(line).build_of(&manifest, build_folder());
+    let format = Invocation::cargo("fmt --check --manifest-path");
+    format.arg(&manifest).run()?;
     let clippy = cargo("clippy --locked --all-targets");
-    clippy.args(&["--", "-D", "warnings"]).run()?;
+    clippy.words("-- -D warnings").run()?;
     cargo("test --locked --quiet").run()
 }
 
@@ -199,7 +193,7 @@ mod tests {
             ran.push(part);
             match part {
                 Part::Programs => Ok(()),
-                part => Err(Failure::new(format!("no {part:?}"))),
+                part => anyhow::bail!("no {part:?}"),
             }
         });
         assert_eq!(ran, WHOLE);
@@ -216,17 +210,13 @@ mod tests {
             row("a", "y", 4, &["y::c"]),
             row("b", "x", 9, &[]),
         ];
-        let table = table(&rows, &["a"]);
-        let lines: Vec<_> = table.lines().skip(2).collect();
-        assert_eq!(
-            lines,
-            [
-                "| a, unit tests | 6 | 5 | 0 | 1 |",
-                "| a, 2 integration tests | 10 | 7 | 1 | 2 |",
-                "| a, examples in its documentation | 8 | 7 | 0 | 1 |",
-                "",
-                "Failed: `y::c` of a, 2 integration tests.",
-            ]
-        );
+        let expected = "\
+| a, unit tests | 6 | 5 | 0 | 1 |
+| a, 2 integration tests | 10 | 7 | 1 | 2 |
+| a, examples in its documentation | 8 | 7 | 0 | 1 |
+
+Failed: `y::c` of a, 2 integration tests.
+";
+        assert!(table(&rows, &["a"]).ends_with(&format!("\n{expected}")));
     }
 }

@@ -5,16 +5,16 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::{Context, Result, bail, ensure};
+
 use super::published::replace;
 use super::{RAYON_CORE, SPEED};
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::step::spread::{Spread, median};
 use crate::workspace;
 
@@ -46,7 +46,7 @@ enum Side {
 const SIDES: [Side; 3] = [Side::Original, Side::Facade, Side::Control];
 
 /// Builds, runs and compares; returns a table.
-pub(super) fn compare(comparison: &Comparison) -> Result<String, Failure> {
+pub(super) fn compare(comparison: &Comparison) -> Result<String> {
     let original = build(comparison, Core::Original)?;
     let facade = build(comparison, Core::Facade)?;
     let mut times = Times::default();
@@ -93,16 +93,15 @@ impl Core {
     }
 
     /// Fails when the package's lock file says that it was built with the other core.
-    pub(super) fn check(self, folder: &Path) -> Result<(), Failure> {
+    pub(super) fn check(self, folder: &Path) -> Result<()> {
         let lock = fs::read_to_string(folder.join("Cargo.lock")).unwrap_or_default();
-        if core_in(&lock) == Some(self) {
-            return Ok(());
-        }
-        Err(Failure::new(format!(
+        ensure!(
+            core_in(&lock) == Some(self),
             "{} was not built with the {} rayon-core",
             folder.display(),
             self.name()
-        )))
+        );
+        Ok(())
     }
 }
 
@@ -116,31 +115,20 @@ fn core_in(lock: &str) -> Option<Core> {
     })
 }
 
-fn build(comparison: &Comparison, core: Core) -> Result<PathBuf, Failure> {
+fn build(comparison: &Comparison, core: Core) -> Result<PathBuf> {
     let builds = workspace::target_subdir("compat").join("speed");
     let folder = builds.join(core.name());
-    let failed =
-        |error: io::Error| Failure::new(format!("cannot prepare {}: {error}", folder.display()));
-    put(core, &folder).map_err(failed)?;
+    let failed = || format!("cannot prepare {}", folder.display());
+    put(core, &folder).with_context(failed)?;
     Invocation::cargo("build --release --bin")
-        .args(&[
-            comparison.program,
-            "--features",
-            comparison.features,
-            "--manifest-path",
-        ])
-        .arg(folder.join("Cargo.toml"))
-        .arg("--target-dir")
-        .arg(builds.join("build"))
+        .args(&[comparison.program, "--features", comparison.features])
+        .build_of(folder.join("Cargo.toml"), builds.join("build"))
         .run()?;
     core.check(&folder)?;
     // The build with the other core would overwrite it.
     let program = folder.join(comparison.program);
-    fs::copy(
-        builds.join("build/release").join(comparison.program),
-        &program,
-    )
-    .map_err(failed)?;
+    let built = builds.join("build/release").join(comparison.program);
+    fs::copy(built, &program).with_context(failed)?;
     Ok(program)
 }
 
@@ -164,13 +152,11 @@ struct Times {
 
 impl Times {
     /// Adds one process' lines `name,nanoseconds,digest`. Results that differ are a failure.
-    fn read(&mut self, text: &str, side: Side) -> Result<(), Failure> {
+    fn read(&mut self, text: &str, side: Side) -> Result<()> {
         let mut samples: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         for line in text.lines() {
             let Some((name, nanos, digest)) = fields(line) else {
-                return Err(Failure::new(format!(
-                    "not a name, a time and a digest: `{line}`"
-                )));
+                bail!("not a name, a time and a digest: `{line}`");
             };
             if !self.names.iter().any(|known| known == name) {
                 self.names.push(name.to_owned());
@@ -179,9 +165,7 @@ impl Times {
                 .digests
                 .entry(name.to_owned())
                 .or_insert(digest.to_owned());
-            if known != digest {
-                return Err(Failure::new(format!("`{name}` has other results")));
-            }
+            ensure!(known == digest, "`{name}` has other results");
             samples.entry(name.to_owned()).or_default().push(nanos);
         }
         for (name, mut nanos) in samples {
@@ -203,10 +187,8 @@ impl Times {
             };
             let [original, facade, control] = SIDES.map(times);
             let ratio = ratios(&facade, &original);
-            // Writing to a `String` cannot fail.
-            let _ = writeln!(
-                table,
-                "| {name} | {} | {} | {ratio} | {} | {} |",
+            table += &format!(
+                "| {name} | {} | {} | {ratio} | {} | {} |\n",
                 milliseconds(original.clone()),
                 milliseconds(facade),
                 ratios(&control, &original),
@@ -258,11 +240,9 @@ mod tests {
             times.read(&line(2), Side::Control).unwrap();
         }
         let table = times.table();
-        let row = table.lines().last().unwrap();
-        assert_eq!(
-            row,
-            "| a, b | 10.00 ms | 15.00 ms | 1.50 (1.50 … 1.50) | 1.00 (1.00 … 1.00) | **slower** |"
-        );
+        let expected =
+            "| a, b | 10.00 ms | 15.00 ms | 1.50 (1.50 … 1.50) | 1.00 (1.00 … 1.00) | **slower** |";
+        assert_eq!(table.lines().last(), Some(expected));
     }
 
     #[test]

@@ -3,17 +3,17 @@
 //! The programs and their versions are those that the workspace `compat/speed` depends on; its benchmarks call them
 //! (`speed.rs`).
 
-use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
 
 use super::pairs::Core;
 use super::published::{replace, without_benchmarks};
 use super::suite::{self, Count};
 use super::{RAYON_CORE, SPEED};
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::step::{sanitize::host, section, test_programs};
 use crate::workspace;
 
@@ -63,20 +63,15 @@ const PROGRAMS: &[Program] = &[
 const PICTURES: &str = "--no-default-features --features \
                         rayon,bmp,dds,exr,ff,gif,hdr,ico,jpeg,png,pnm,qoi,tga,tiff,webp";
 
-pub(super) fn run() -> Result<(), Failure> {
+pub(super) fn run() -> Result<()> {
     let page = format!("{RAYON_CORE}/README.md");
-    let manifest = fs::read_to_string(workspace::root().join(SPEED).join("Cargo.toml"))
-        .map_err(|error| Failure::new(format!("cannot read {SPEED}/Cargo.toml: {error}")))?;
+    let manifest = workspace::read(format!("{SPEED}/Cargo.toml"))?;
     let unpacked = unpack()?;
     let mut rows = Vec::new();
     let conditions = section::conditions();
     for (index, program) in PROGRAMS.iter().enumerate() {
-        println!(
-            "\n{}, program {} of {}",
-            program.name,
-            index + 1,
-            PROGRAMS.len()
-        );
+        let (name, of) = (program.name, PROGRAMS.len());
+        println!("\n{name}, program {} of {of}", index + 1);
         rows.push(test(program, &manifest, &unpacked)?);
         // What has been run stays, should a later program not be built.
         let tests = format!("Run {conditions}.\n\n{}", table(&rows));
@@ -84,16 +79,15 @@ pub(super) fn run() -> Result<(), Failure> {
         section::renew(&page, "programs", &tests)?;
     }
     let only_ours: usize = rows.iter().map(|row| row.only_ours().len()).sum();
-    if only_ours > 0 {
-        return Err(Failure::new(format!(
-            "{only_ours} tests of programs fail with the façade only"
-        )));
-    }
+    ensure!(
+        only_ours == 0,
+        "{only_ours} tests of programs fail with the façade only"
+    );
     Ok(())
 }
 
 /// Lets cargo download the programs with what they depend on, and returns its description of all packages.
-pub(super) fn unpack() -> Result<String, Failure> {
+pub(super) fn unpack() -> Result<String> {
     let compiler = Invocation::new("rustc -vV").stdout()?;
     Invocation::cargo("metadata --format-version 1 --locked --all-features --filter-platform")
         .arg(host(&compiler).unwrap_or_default())
@@ -125,17 +119,16 @@ impl Row {
     }
 }
 
-fn test(program: &Program, manifest: &str, unpacked: &str) -> Result<Row, Failure> {
+fn test(program: &Program, manifest: &str, unpacked: &str) -> Result<Row> {
     let name = versioned(program.name, manifest)?;
     let original = unpacked_folder(&name, unpacked)?;
     let mut locks = PathBuf::from(SPEED);
-    let mut count = |core: Core| -> Result<Count, Failure> {
+    let mut count = |core: Core| -> Result<Count> {
         let to = folder(core).join(program.name);
         put(&original, &to, core, &workspace::root().join(&locks))
-            .map_err(|error| Failure::new(format!("cannot prepare {}: {error}", to.display())))?;
+            .with_context(|| format!("cannot prepare {}", to.display()))?;
         if let Some(file) = program.absent {
-            make_empty(&to.join(file))
-                .map_err(|error| Failure::new(format!("cannot make {file}: {error}")))?;
+            make_empty(&to.join(file)).with_context(|| format!("cannot make {file}"))?;
         }
         let count = run_tests(program, &to)?;
         core.check(&to)?;
@@ -187,13 +180,13 @@ fn make_empty(file: &Path) -> io::Result<()> {
     write_changed(file, b"")
 }
 
-fn run_tests(program: &Program, folder: &Path) -> Result<Count, Failure> {
+fn run_tests(program: &Program, folder: &Path) -> Result<Count> {
     let cargo_test = |targets: &str| {
         Invocation::cargo(&format!("test --quiet {targets} {}", program.options))
-            .arg("--manifest-path")
-            .arg(folder.join("Cargo.toml"))
-            .arg("--target-dir")
-            .arg(workspace::target_subdir("compat").join("programs/build"))
+            .build_of(
+                folder.join("Cargo.toml"),
+                workspace::target_subdir("compat/programs/build"),
+            )
             // The same for all, so that what they share is built once.
             .env("CARGO_PROFILE_DEV_DEBUG", "0")
             .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
@@ -215,9 +208,9 @@ fn run_tests(program: &Program, folder: &Path) -> Result<Count, Failure> {
 }
 
 /// A test program that was stopped, or ended without a result, counts as one test that failed.
-fn ended(name: &str, count: Result<Count, Failure>) -> Count {
+fn ended(name: &str, count: Result<Count>) -> Count {
     count.unwrap_or_else(|failure| {
-        println!("{failure}");
+        println!("{failure:#}");
         Count {
             failed: vec![format!("{name} as a whole")],
             ..Count::default()
@@ -226,14 +219,14 @@ fn ended(name: &str, count: Result<Count, Failure>) -> Count {
 }
 
 /// `tokei-12.1.2` for `tokei`, as the manifest says. The lock file may have other versions, too, for other packages.
-fn versioned(name: &str, manifest: &str) -> Result<String, Failure> {
+fn versioned(name: &str, manifest: &str) -> Result<String> {
     let version = manifest.lines().find_map(|line| {
         let dependency = line.strip_prefix(name)?.strip_prefix(" = ")?;
         let (_, version) = dependency.split_once("\"=")?;
         version.split('"').next()
     });
-    let version = version
-        .ok_or_else(|| Failure::new(format!("{SPEED}/Cargo.toml names no version of {name}")))?;
+    let version =
+        version.with_context(|| format!("{SPEED}/Cargo.toml names no version of {name}"))?;
     Ok(format!("{name}-{version}"))
 }
 
@@ -251,13 +244,13 @@ pub(super) fn unpacked_folders(unpacked: &str) -> Vec<PathBuf> {
 }
 
 /// The folder of a package in cargo's description.
-fn unpacked_folder(name: &str, unpacked: &str) -> Result<PathBuf, Failure> {
+fn unpacked_folder(name: &str, unpacked: &str) -> Result<PathBuf> {
     let end = format!("/{name}/Cargo.toml\"");
     let folder = unpacked.find(&end).map(|at| {
         let begin = unpacked[..at].rfind('"').map_or(0, |quote| quote + 1);
         PathBuf::from(&unpacked[begin..at]).join(name)
     });
-    folder.ok_or_else(|| Failure::new(format!("cargo has not unpacked {name}")))
+    folder.with_context(|| format!("cargo has not unpacked {name}"))
 }
 
 /// What fails with both cores is named below the table.
@@ -276,21 +269,16 @@ fn table(rows: &[Row]) -> String {
             (_, 0) => String::new(),
             (_, both) => format!("{both} with both{}", row.reason),
         };
-        // Writing to a `String` cannot fail.
         if both > 0 {
             let failed = row.original.failed.join(", ");
-            let _ = writeln!(below, "\nWith both, of {}: {failed}.", row.name);
+            below += &format!("\nWith both, of {}: {failed}.\n", row.name);
         }
         if !only_ours.is_empty() {
             remark += &format!(" **with ours only**: {}", only_ours.join(", "));
         }
         let ours = row.ours.passed;
-        let _ = writeln!(
-            table,
-            "| {} | {tests} | {passed} | {ours} | {} |",
-            row.name,
-            remark.trim_start()
-        );
+        let (name, remark) = (&row.name, remark.trim_start());
+        table += &format!("| {name} | {tests} | {passed} | {ours} | {remark} |\n");
     }
     table + &below
 }
@@ -308,13 +296,11 @@ mod tests {
         assert_eq!(name, "tokei-12.1.2");
         let unpacked = "{\"manifest_path\":\"/r/x-1/Cargo.toml\"},{\"manifest_path\":\"/r/tokei-12.1.2/Cargo.toml\"}";
         let folder = unpacked_folder(&name, unpacked);
-        assert_eq!(folder, Ok(PathBuf::from("/r/tokei-12.1.2")));
+        assert_eq!(folder.unwrap(), Path::new("/r/tokei-12.1.2"));
         let own = workspace::root().join("compat/speed/Cargo.toml");
         let with_own = format!("{unpacked},{{\"manifest_path\":\"{}\"}}", own.display());
-        assert_eq!(
-            unpacked_folders(&with_own),
-            ["/r/tokei-12.1.2", "/r/x-1"].map(PathBuf::from)
-        );
+        let folders = ["/r/tokei-12.1.2", "/r/x-1"].map(PathBuf::from);
+        assert_eq!(unpacked_folders(&with_own), folders);
         assert!(versioned("to", manifest).is_err());
         assert!(unpacked_folder("x-2", unpacked).is_err());
     }
@@ -337,17 +323,13 @@ mod tests {
             row(count(2, &["x"]), count(1, &["x", "y"])),
             row(count(0, &[]), count(0, &[])),
         ];
-        let table = table(&rows);
-        let lines: Vec<_> = table.lines().skip(2).collect();
-        assert_eq!(
-            lines,
-            [
-                "| a-1 | 2 | 2 | 2 |  |",
-                "| a-1 | 3 | 2 | 1 | 1 with both, for a reason **with ours only**: y |",
-                "| a-1 | 0 | 0 | 0 | it publishes none |",
-                "",
-                "With both, of a-1: x.",
-            ]
-        );
+        let expected = "\
+| a-1 | 2 | 2 | 2 |  |
+| a-1 | 3 | 2 | 1 | 1 with both, for a reason **with ours only**: y |
+| a-1 | 0 | 0 | 0 | it publishes none |
+
+With both, of a-1: x.
+";
+        assert!(table(&rows).ends_with(&format!("\n{expected}")));
     }
 }

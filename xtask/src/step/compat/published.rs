@@ -7,13 +7,15 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result};
+
 use super::RAYON_CORE;
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::workspace;
 
 /// The newest releases when the façade was written.
-const RELEASES: &[(&str, &str)] = &[("rayon", "1.12.0"), ("rayon-core", "1.13.0")];
+const RAYON: &str = "rayon-1.12.0";
+const CORE: &str = "rayon-core-1.13.0";
 
 /// A package with tests.
 #[derive(Debug)]
@@ -25,32 +27,24 @@ pub(crate) struct Package {
 }
 
 /// Downloads the packages and puts the suites together.
-pub(crate) fn prepare() -> Result<Vec<Package>, Failure> {
+pub(crate) fn prepare() -> Result<Vec<Package>> {
     let folder = workspace::target_subdir("compat");
-    let failed =
-        |error: io::Error| Failure::new(format!("cannot prepare {}: {error}", folder.display()));
-    let vendor = download(&folder).map_err(failed)??;
+    let failed = || format!("cannot prepare {}", folder.display());
+    let vendor = download(&folder).with_context(failed)?;
     let package = |name, module| Package {
         name,
         folder: folder.join(name),
         module,
     };
     let rayon = package("rayon", None);
-    put_patched(&vendor.join(versioned("rayon")), &rayon.folder).map_err(failed)?;
+    put_patched(&vendor.join(RAYON), &rayon.folder).with_context(failed)?;
     let core = package("rayon-core", Some("original"));
-    put_core(&vendor.join(versioned("rayon-core")), &core.folder).map_err(failed)?;
+    put_core(&vendor.join(CORE), &core.folder).with_context(failed)?;
     Ok(vec![rayon, core])
 }
 
-/// `rayon-1.12.0` for `rayon`.
-fn versioned(name: &str) -> String {
-    let release = RELEASES.iter().find(|(package, _)| *package == name);
-    let version = release.map_or("", |(_, version)| version);
-    format!("{name}-{version}")
-}
-
 /// Lets cargo download the packages with all that they depend on.
-fn download(folder: &Path) -> io::Result<Result<PathBuf, Failure>> {
+fn download(folder: &Path) -> Result<PathBuf> {
     let published = folder.join("published");
     fs::create_dir_all(published.join("src"))?;
     fs::write(published.join("src/lib.rs"), "")?;
@@ -58,16 +52,19 @@ fn download(folder: &Path) -> io::Result<Result<PathBuf, Failure>> {
         "[workspace]\n[package]\nname = \"published\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
          [dependencies]\n",
     );
-    for (name, version) in RELEASES {
+    for (name, version) in [RAYON, CORE]
+        .iter()
+        .filter_map(|name| name.rsplit_once('-'))
+    {
         manifest += &format!("{name} = \"={version}\"\n");
     }
     fs::write(published.join("Cargo.toml"), manifest)?;
     let vendor = folder.join("vendor");
-    let vendored = Invocation::cargo("vendor --quiet --versioned-dirs --manifest-path")
+    Invocation::cargo("vendor --quiet --versioned-dirs --manifest-path")
         .arg(published.join("Cargo.toml"))
         .arg(&vendor)
-        .stdout();
-    Ok(vendored.map(|_configuration| vendor))
+        .stdout()?;
+    Ok(vendor)
 }
 
 /// A published package with the façade patched in.
@@ -232,14 +229,7 @@ mod tests {
     fn sections_for_benchmarks_are_left_out() {
         let manifest = "[package]\nname = \"a\"\n[[bench]]\nname = \"b\"\n[[test]]\nname = \"c\"\n\
                         [dev-dependencies.criterion]\nversion = \"1\"\n[dependencies]\n";
-        assert_eq!(
-            without_benchmarks(manifest),
-            "[package]\nname = \"a\"\n[[test]]\nname = \"c\"\n[dependencies]\n"
-        );
-    }
-
-    #[test]
-    fn a_package_has_its_release() {
-        assert_eq!(versioned("rayon"), "rayon-1.12.0");
+        let kept = "[package]\nname = \"a\"\n[[test]]\nname = \"c\"\n[dependencies]\n";
+        assert_eq!(without_benchmarks(manifest), kept);
     }
 }

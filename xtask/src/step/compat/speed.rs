@@ -1,12 +1,12 @@
 //! How fast rayon programs are on the façade, beside rayon's own core: small ones, and one benchmark for each of the
 //! published programs whose tests `programs.rs` runs.
 
-use std::fs;
 use std::path::PathBuf;
+
+use anyhow::Result;
 
 use super::pairs::{Comparison, compare};
 use super::{RAYON_CORE, programs};
-use crate::failure::Failure;
 use crate::step::section;
 use crate::workspace;
 
@@ -15,7 +15,7 @@ const SMALL_ROUNDS: usize = 61;
 /// How often each side of the published programs is run; some minutes.
 const PROGRAM_ROUNDS: usize = 21;
 
-pub(super) fn run() -> Result<(), Failure> {
+pub(super) fn run() -> Result<()> {
     let small = Comparison {
         program: "small",
         features: "",
@@ -37,7 +37,7 @@ pub(super) fn run() -> Result<(), Failure> {
 }
 
 /// Compares, and renews this section of the page.
-fn measure(comparison: &Comparison, section: &str) -> Result<(), Failure> {
+fn measure(comparison: &Comparison, section: &str) -> Result<()> {
     let table = compare(comparison)?;
     let rounds = comparison.rounds;
     let text = format!("{rounds} rounds on {}.\n\n{table}", section::conditions());
@@ -47,13 +47,12 @@ fn measure(comparison: &Comparison, section: &str) -> Result<(), Failure> {
 
 /// A file with the folders of all packages of the programs, where cargo has unpacked them: the same files wherever this
 /// is run, because a lock file names the versions.
-fn list_of_packages() -> Result<PathBuf, Failure> {
+fn list_of_packages() -> Result<PathBuf> {
     let folders = programs::unpacked_folders(&programs::unpack()?);
     let lines = folders
         .iter()
         .map(|folder| format!("{}\n", folder.display()));
     let list = workspace::target_subdir("compat").join("packages.txt");
-    fs::write(&list, lines.collect::<String>())
-        .map_err(|error| Failure::new(format!("cannot write {}: {error}", list.display())))?;
+    workspace::write(&list, lines.collect::<String>())?;
     Ok(list)
 }

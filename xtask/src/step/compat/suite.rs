@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
+use anyhow::{Result, bail, ensure};
+
 use super::published::Package;
 use super::{Part, build_folder};
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::step::test_programs::{self, Program};
 
 /// For one test program, or all examples of one package's documentation.
@@ -52,19 +53,18 @@ pub(crate) struct Row {
 }
 
 /// Builds and runs the package's tests. Each suite is a row.
-pub(crate) fn run_all(package: &Package, part: Part) -> Result<Vec<Row>, Failure> {
+pub(crate) fn run_all(package: &Package, part: Part) -> Result<Vec<Row>> {
     let cargo_test = |options: &str| {
-        Invocation::cargo(&format!("test {options} --manifest-path"))
-            .arg(package.folder.join("Cargo.toml"))
-            .arg("--target-dir")
-            .arg(build_folder())
+        Invocation::cargo(&format!("test {options}"))
+            .build_of(package.folder.join("Cargo.toml"), build_folder())
     };
     let built = cargo_test("--quiet --lib --tests --no-run --message-format=json").stdout()?;
     let programs = test_programs::programs(&built);
-    if programs.is_empty() {
-        let message = format!("no test programs of {} were built", package.name);
-        return Err(Failure::new(message));
-    }
+    ensure!(
+        !programs.is_empty(),
+        "no test programs of {} were built",
+        package.name
+    );
     let mut rows = Vec::new();
     let mut row = |suite, count| {
         rows.push(Row {
@@ -95,7 +95,7 @@ pub(crate) fn run_all(package: &Package, part: Part) -> Result<Vec<Row>, Failure
 }
 
 /// Runs a test program in its package's folder, or those of its tests that `options` choose.
-pub(super) fn run_program(program: &Program, options: &[&str]) -> Result<Count, Failure> {
+pub(super) fn run_program(program: &Program, options: &[&str]) -> Result<Count> {
     let invocation = Invocation::program(&program.path)
         .args(options)
         .folder(&program.folder)
@@ -119,7 +119,7 @@ pub(super) fn suite_name(program: &Path, package: &str) -> String {
 }
 
 /// Counts what the test harness has printed. A program that ended without a result fails.
-pub(super) fn count(text: &str, ended: Result<(), Failure>) -> Result<Count, Failure> {
+pub(super) fn count(text: &str, ended: Result<()>) -> Result<Count> {
     let mut count = Count::default();
     let mut has_result = false;
     for line in text.lines() {
@@ -140,7 +140,7 @@ pub(super) fn count(text: &str, ended: Result<(), Failure>) -> Result<Count, Fai
     count.failed.dedup();
     if !has_result || (ended.is_err() && count.failed.is_empty()) {
         ended?;
-        return Err(Failure::new("a test program has printed no result"));
+        bail!("a test program has printed no result");
     }
     Ok(count)
 }
@@ -154,6 +154,7 @@ fn number_before(text: &str, word: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anyhow::anyhow;
 
     #[test]
     fn a_suite_has_the_name_of_its_program() {
@@ -171,16 +172,13 @@ mod tests {
             ignored: 2,
             failed: vec!["b".to_owned()],
         };
-        assert_eq!(
-            count(text, Err(Failure::new("exit 101"))).unwrap(),
-            expected
-        );
+        assert_eq!(count(text, Err(anyhow!("exit 101"))).unwrap(), expected);
     }
 
     #[test]
     fn a_program_that_ends_early_is_a_failure() {
         let cut = "running 3 tests\ntest a ... ok\n";
-        let killed = count(cut, Err(Failure::new("signal 9"))).unwrap_err();
+        let killed = count(cut, Err(anyhow!("signal 9"))).unwrap_err();
         assert_eq!(killed.to_string(), "signal 9");
         assert!(count(cut, Ok(())).is_err());
     }

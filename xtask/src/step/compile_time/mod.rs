@@ -6,8 +6,9 @@
 
 use std::path::Path;
 
+use anyhow::{Result, ensure};
+
 use crate::clock::Stopwatch;
-use crate::failure::Failure;
 use crate::step::scratch::Scratch;
 use crate::step::spread::median;
 use crate::workspace;
@@ -18,21 +19,20 @@ const CHAINS: [(&str, &str); 2] = [
 ];
 
 /// Builds in debug and in release, and compares what the two print.
-pub(crate) fn run_build() -> Result<(), Failure> {
+pub(crate) fn run_build() -> Result<()> {
     run(&["build", "build --release"])?;
     let folder = workspace::target_subdir("compile-time");
     let [parallel, sequential] = chains(&folder).map(|chain| chain.cargo("run --release").stdout());
     let (parallel, sequential) = (parallel?, sequential?);
-    match parallel == sequential {
-        true => Ok(()),
-        false => Err(Failure::new(format!(
-            "the chains are no twins: {parallel} and {sequential}"
-        ))),
-    }
+    ensure!(
+        parallel == sequential,
+        "the chains are no twins: {parallel} and {sequential}"
+    );
+    Ok(())
 }
 
 /// Measures how long these commands of cargo take.
-pub(crate) fn run(commands: &[&str]) -> Result<(), Failure> {
+pub(crate) fn run(commands: &[&str]) -> Result<()> {
     let folder = workspace::target_subdir("compile-time");
     let mut table = String::from("\ncommand              parallel  sequential  difference\n");
     for command in commands {
@@ -57,7 +57,7 @@ fn chains(folder: &Path) -> [Scratch<'_>; 2] {
 }
 
 /// The median seconds that `command` takes for each chain, its dependencies being built already.
-fn medians(command: &str, chains: &[Scratch<'_>; 2]) -> Result<[f64; 2], Failure> {
+fn medians(command: &str, chains: &[Scratch<'_>; 2]) -> Result<[f64; 2]> {
     let mut seconds = [[0.0; ROUNDS]; 2];
     for chain in chains {
         chain.write()?;

@@ -13,8 +13,9 @@ mod page;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result};
+
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::step::scratch::Scratch;
 use crate::step::spread::median;
 use crate::workspace;
@@ -41,7 +42,7 @@ enum Recording {
 
 const ALL: [Recording; 3] = [Recording::Without, Recording::Closed, Recording::Open];
 
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<()> {
     let folder = folder();
     for recording in [Recording::Without, Recording::Closed] {
         build(&package(&folder, recording))?;
@@ -62,16 +63,15 @@ pub(crate) fn run() -> Result<(), Failure> {
 }
 
 /// What a page at 60 updates a second costs the program that it shows.
-pub(crate) fn run_page() -> Result<(), Failure> {
+pub(crate) fn run_page() -> Result<()> {
     Invocation::cargo("build --release --package manyhands-cli").run()?;
     let sockets = folder().join("sockets");
-    fs::create_dir_all(&sockets)
-        .map_err(|error| Failure::new(format!("cannot use {}: {error}", sockets.display())))?;
+    workspace::make_folder(&sockets)?;
     page::run(&build_waiting()?, &sockets)
 }
 
 /// Builds a program with many tasks that wait: `program COUNT`. Returns its path.
-pub(super) fn build_waiting() -> Result<PathBuf, Failure> {
+pub(super) fn build_waiting() -> Result<PathBuf> {
     build(&Scratch {
         name: "waiting",
         source: WAITING,
@@ -79,7 +79,7 @@ pub(super) fn build_waiting() -> Result<PathBuf, Failure> {
     })
 }
 
-fn build(package: &Scratch<'_>) -> Result<PathBuf, Failure> {
+fn build(package: &Scratch<'_>) -> Result<PathBuf> {
     package.write()?;
     package.cargo("build --release").run()?;
     Ok(package.program())
@@ -103,7 +103,7 @@ fn package(folder: &Path, recording: Recording) -> Scratch<'_> {
     }
 }
 
-fn each<T>(mut of: impl FnMut(Recording) -> Result<T, Failure>) -> Result<[T; 3], Failure> {
+fn each<T>(mut of: impl FnMut(Recording) -> Result<T>) -> Result<[T; 3]> {
     let [without, closed, open] = ALL.map(&mut of);
     Ok([without?, closed?, open?])
 }
@@ -116,7 +116,7 @@ fn words(recording: Recording, operation: &str, count: u32) -> Vec<String> {
 }
 
 /// Instructions of one operation.
-fn instructions(folder: &Path, recording: Recording, operation: &str) -> Result<f64, Failure> {
+fn instructions(folder: &Path, recording: Recording, operation: &str) -> Result<f64> {
     let counted = |count| {
         let out = folder.join("callgrind.out");
         Invocation::new("valgrind --quiet --tool=callgrind")
@@ -124,9 +124,8 @@ fn instructions(folder: &Path, recording: Recording, operation: &str) -> Result<
             .arg(package(folder, recording).program())
             .args(&words(recording, operation, count))
             .stdout()?;
-        let text = fs::read_to_string(&out)
-            .map_err(|error| Failure::new(format!("valgrind wrote no counts: {error}")))?;
-        total(&text).ok_or_else(|| Failure::new("valgrind's counts have no total"))
+        let text = fs::read_to_string(&out).context("valgrind wrote no counts")?;
+        total(&text).context("valgrind's counts have no total")
     };
     let (few, many) = (counted(COUNTED)?, counted(3 * COUNTED)?);
     Ok((many - few) / f64::from(2 * COUNTED))
@@ -141,14 +140,14 @@ fn total(text: &str) -> Option<f64> {
 }
 
 /// Medians of the nanoseconds of one operation.
-fn nanos(folder: &Path, operation: &str) -> Result<[f64; 3], Failure> {
+fn nanos(folder: &Path, operation: &str) -> Result<[f64; 3]> {
     let mut rounds = [const { Vec::new() }; 3];
     for _ in 0..ROUNDS {
         let round = each(|recording| {
             let program = Invocation::program(package(folder, recording).program());
             let text = program.args(&words(recording, operation, TIMED)).stdout()?;
             let nanos = text.trim().parse::<f64>();
-            nanos.map_err(|_| Failure::new(format!("the program said `{text}`")))
+            nanos.with_context(|| format!("the program said `{text}`"))
         })?;
         for (times, nanos) in rounds.iter_mut().zip(round) {
             times.push(nanos / f64::from(TIMED));

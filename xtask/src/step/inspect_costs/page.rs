@@ -10,14 +10,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use anyhow::{Context, Result, bail, ensure};
+
 use crate::clock::Stopwatch;
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::step::inspect_scene::Scene;
 use crate::step::spread::Spread;
 
 /// Measures with each number of tasks, and prints a table.
-pub(super) fn run(program: &Path, sockets: &Path) -> Result<(), Failure> {
+pub(super) fn run(program: &Path, sockets: &Path) -> Result<()> {
     let mut table = String::from(
         "\n  tasks   updates   % of one core for the page   without it   µs for an update\n",
     );
@@ -51,7 +52,7 @@ struct Window {
     updates: f64,
 }
 
-fn round(scene: &Scene, is_looked_at_first: bool) -> Result<Round, Failure> {
+fn round(scene: &Scene, is_looked_at_first: bool) -> Result<Round> {
     let (host, token) = scene.host_and_token()?;
     let page = || {
         Invocation::new("curl --silent --show-error --no-buffer --max-time")
@@ -63,8 +64,8 @@ fn round(scene: &Scene, is_looked_at_first: bool) -> Result<Round, Failure> {
             .arg(format!("http://{host}/events"))
             .accept(CURL_TIMED_OUT)
     };
-    let looked_at = || window(scene.process(), &page());
-    let alone = || window(scene.process(), &Invocation::new("sleep").arg(SECONDS));
+    let looked_at = || window(scene.process(), page);
+    let alone = || window(scene.process(), || Invocation::new("sleep").arg(SECONDS));
     let (looked_at, alone) = if is_looked_at_first {
         let looked_at = looked_at()?;
         (looked_at, alone()?)
@@ -72,21 +73,19 @@ fn round(scene: &Scene, is_looked_at_first: bool) -> Result<Round, Failure> {
         let alone = alone()?;
         (looked_at()?, alone)
     };
-    match looked_at.updates > 0.0 {
-        true => Ok(Round { looked_at, alone }),
-        false => Err(Failure::new("the page gets no updates")),
-    }
+    ensure!(looked_at.updates > 0.0, "the page gets no updates");
+    Ok(Round { looked_at, alone })
 }
 
 /// What the process does while this command runs, which has to go without the ends of its threads: workers end that have
 /// been without work for some seconds.
-fn window(process: u32, meanwhile: &Invocation) -> Result<Window, Failure> {
+fn window(process: u32, meanwhile: impl Fn() -> Invocation) -> Result<Window> {
     for _ in 0..TRIES {
         // Who looked before is still about to go.
         Invocation::new("sleep").arg(SECONDS_BEFORE).stdout()?;
         let begun = Stopwatch::start();
         let used_before = used(process)?;
-        let text = meanwhile.stdout()?;
+        let text = meanwhile().stdout()?;
         let used_after = used(process)?;
         let seconds = begun.elapsed().as_secs_f64();
         if let Some(nanos) = passed(&used_before, &used_after) {
@@ -96,9 +95,7 @@ fn window(process: u32, meanwhile: &Invocation) -> Result<Window, Failure> {
             });
         }
     }
-    Err(Failure::new(
-        "threads of the program end again and again, with what they ran",
-    ))
+    bail!("threads of the program end again and again, with what they ran")
 }
 
 /// The events of a page.
@@ -115,15 +112,15 @@ fn to_float(number: u64) -> f64 {
 }
 
 /// Nanoseconds that the threads of a process have run, by their numbers.
-fn used(process: u32) -> Result<BTreeMap<String, u64>, Failure> {
+fn used(process: u32) -> Result<BTreeMap<String, u64>> {
     let folder = format!("/proc/{process}/task");
-    let cannot = |error| Failure::new(format!("cannot read {folder}: {error}"));
+    let cannot = || format!("cannot read {folder}");
     let mut threads = BTreeMap::new();
-    for thread in fs::read_dir(&folder).map_err(cannot)? {
-        let thread = thread.map_err(cannot)?;
-        let text = fs::read_to_string(thread.path().join("schedstat")).map_err(cannot)?;
+    for thread in fs::read_dir(&folder).with_context(cannot)? {
+        let thread = thread.with_context(cannot)?;
+        let text = fs::read_to_string(thread.path().join("schedstat")).with_context(cannot)?;
         let nanos = text.split(' ').next().and_then(|word| word.parse().ok());
-        let nanos = nanos.ok_or_else(|| Failure::new(format!("`{text}` says no time")))?;
+        let nanos = nanos.with_context(|| format!("`{text}` says no time"))?;
         threads.insert(thread.file_name().to_string_lossy().into_owned(), nanos);
     }
     Ok(threads)

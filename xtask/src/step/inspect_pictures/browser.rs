@@ -4,19 +4,21 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
+use anyhow::{Context, Result, bail};
 use base64::Engine;
 use serde_json::{Value, json};
 
-use crate::failure::Failure;
+use crate::command::Running;
 
 /// A browser with one page. It ends when this is dropped.
 pub(super) struct Browser {
-    child: Child,
+    /// Ends with it.
+    _process: Running,
     to: ChildStdin,
     from: Receiver<Value>,
     messages: u64,
@@ -28,12 +30,7 @@ pub(super) struct Browser {
 
 impl Browser {
     /// Starts the browser with its files in this folder.
-    pub(super) fn start(folder: &Path) -> Result<Self, Failure> {
-        let cannot = |error: std::io::Error| {
-            Failure::new(format!(
-                "cannot start `{PROGRAM}`: {error}; Debian's package is `chromium`"
-            ))
-        };
+    pub(super) fn start(folder: &Path) -> Result<Self> {
         // The shell lays its own pipes where the browser looks for them, as the standard library cannot.
         let mut child = Command::new("sh")
             .arg("-c")
@@ -42,10 +39,10 @@ impl Browser {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .map_err(cannot)?;
-        let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(Failure::new("the browser has no pipes"));
-        };
+            .context("cannot start `chromium`, which is also the name of Debian's package")?;
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let process = Running(child);
+        let (to, from) = pipes.context("the browser has no pipes")?;
         let (say, said) = mpsc::channel();
         thread::spawn(move || {
             for message in BufReader::new(from).split(0).map_while(Result::ok) {
@@ -58,7 +55,7 @@ impl Browser {
             }
         });
         let mut browser = Self {
-            child,
+            _process: process,
             to,
             from: said,
             messages: 0,
@@ -70,7 +67,7 @@ impl Browser {
         Ok(browser)
     }
 
-    fn open_page(&mut self) -> Result<(), Failure> {
+    fn open_page(&mut self) -> Result<()> {
         let target = self.call("Target.createTarget", &json!({"url": "about:blank"}))?;
         let attach = json!({"targetId": target["targetId"], "flatten": true});
         let session = self.call("Target.attachToTarget", &attach)?;
@@ -85,14 +82,14 @@ impl Browser {
     }
 
     /// Runs a script in each page that is opened from now on, before the page's own.
-    pub(super) fn run_before_pages(&mut self, script: &str) -> Result<(), Failure> {
+    pub(super) fn run_before_pages(&mut self, script: &str) -> Result<()> {
         let given = json!({"source": script});
         self.call("Page.addScriptToEvaluateOnNewDocument", &given)
             .map(drop)
     }
 
     /// Opens an address, in a tab that knows nothing of others.
-    pub(super) fn open(&mut self, address: &str) -> Result<(), Failure> {
+    pub(super) fn open(&mut self, address: &str) -> Result<()> {
         for address in ["about:blank", address] {
             self.call("Page.navigate", &json!({"url": address}))?;
         }
@@ -100,13 +97,13 @@ impl Browser {
     }
 
     /// Changes what the system is said to prefer: `light` or `dark`.
-    pub(super) fn wear(&mut self, theme: &str) -> Result<(), Failure> {
+    pub(super) fn wear(&mut self, theme: &str) -> Result<()> {
         let features = json!({"features": [{"name": "prefers-color-scheme", "value": theme}]});
         self.call("Emulation.setEmulatedMedia", &features).map(drop)
     }
 
     /// Presses and lets go of a key, by the name that scripts see.
-    pub(super) fn press(&mut self, key: &str) -> Result<(), Failure> {
+    pub(super) fn press(&mut self, key: &str) -> Result<()> {
         let text = match key {
             "Enter" => "\r",
             _ if key.chars().count() == 1 => key,
@@ -125,20 +122,20 @@ impl Browser {
     }
 
     /// Puts what the page saves into this folder.
-    pub(super) fn save_into(&mut self, folder: &Path) -> Result<(), Failure> {
+    pub(super) fn save_into(&mut self, folder: &Path) -> Result<()> {
         let given = json!({"behavior": "allow", "downloadPath": folder});
         self.call("Browser.setDownloadBehavior", &given).map(drop)
     }
 
     /// Chooses a file in the element that this expression is.
-    pub(super) fn choose_file(&mut self, element: &str, file: &Path) -> Result<(), Failure> {
+    pub(super) fn choose_file(&mut self, element: &str, file: &Path) -> Result<()> {
         let found = self.call("Runtime.evaluate", &json!({"expression": element}))?;
         let given = json!({"files": [file], "objectId": found["result"]["objectId"]});
         self.call("DOM.setFileInputFiles", &given).map(drop)
     }
 
     /// Chooses a value of a list; "" is all.
-    pub(super) fn choose(&mut self, select: &str, value: &str) -> Result<(), Failure> {
+    pub(super) fn choose(&mut self, select: &str, value: &str) -> Result<()> {
         let choose = format!(
             "(() => {{ const select = document.querySelector('{select}'); select.value = '{value}'; select.dispatchEvent(new Event('change')); }})()"
         );
@@ -146,22 +143,22 @@ impl Browser {
     }
 
     /// The value of an expression in the page.
-    pub(super) fn value(&mut self, expression: &str) -> Result<Value, Failure> {
+    pub(super) fn value(&mut self, expression: &str) -> Result<Value> {
         let given = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
         let mut answer = self.call("Runtime.evaluate", &given)?;
         if let Some(thrown) = answer.get("exceptionDetails") {
-            return Err(Failure::new(format!("`{expression}` throws {thrown}")));
+            bail!("`{expression}` throws {thrown}");
         }
         Ok(answer["result"]["value"].take())
     }
 
     /// Waits until an expression is true.
-    pub(super) fn wait_until(&mut self, expression: &str) -> Result<(), Failure> {
+    pub(super) fn wait_until(&mut self, expression: &str) -> Result<()> {
         self.wait_at_most(expression, WAIT_MILLIS)
     }
 
     /// Waits until an expression is true, but not longer than this.
-    pub(super) fn wait_at_most(&mut self, expression: &str, millis: u32) -> Result<(), Failure> {
+    pub(super) fn wait_at_most(&mut self, expression: &str, millis: u32) -> Result<()> {
         // The page itself waits, by its own clock. What is not there yet is not true yet.
         let waiting = format!(
             "new Promise((done) => {{ const begin = performance.now(); const look = () => {{ let is = false; try {{ is = {expression}; }} catch {{}} \
@@ -169,14 +166,12 @@ impl Browser {
         );
         match self.value(&waiting)? {
             Value::Bool(true) => Ok(()),
-            _ => Err(Failure::new(format!(
-                "the page did not come to `{expression}` within {millis} ms"
-            ))),
+            _ => bail!("the page did not come to `{expression}` within {millis} ms"),
         }
     }
 
     /// A picture of the upper part of what the window shows; the height is in pixels.
-    pub(super) fn picture(&mut self, height: u32) -> Result<Vec<u8>, Failure> {
+    pub(super) fn picture(&mut self, height: u32) -> Result<Vec<u8>> {
         let clip = json!({"x": 0, "y": 0, "width": WIDTH, "height": height, "scale": 1});
         let answer = self.call(
             "Page.captureScreenshot",
@@ -184,11 +179,11 @@ impl Browser {
         )?;
         let text = answer["data"].as_str().unwrap_or_default();
         let bytes = base64::engine::general_purpose::STANDARD.decode(text);
-        bytes.map_err(|error| Failure::new(format!("the picture is not to be read: {error}")))
+        bytes.context("the picture is not to be read")
     }
 
     /// Whether the page asked for nothing elsewhere, and nothing was refused or thrown.
-    pub(super) fn judge(&self, host: &str) -> Result<(), Failure> {
+    pub(super) fn judge(&self, host: &str) -> Result<()> {
         let ours = format!("http://{host}/");
         let is_ours = |address: &&String| {
             address.starts_with(&ours) || address.starts_with("blob:") || *address == "about:blank"
@@ -200,38 +195,28 @@ impl Browser {
             .collect();
         match (elsewhere.as_slice(), self.complaints.as_slice()) {
             ([], []) => Ok(()),
-            ([], complaints) => Err(Failure::new(format!(
-                "the browser complains: {}",
-                complaints.join("; ")
-            ))),
-            (elsewhere, _) => Err(Failure::new(format!("the page asked for {elsewhere:?}"))),
+            ([], complaints) => bail!("the browser complains: {}", complaints.join("; ")),
+            (elsewhere, _) => bail!("the page asked for {elsewhere:?}"),
         }
     }
 
-    fn call(&mut self, method: &str, parameters: &Value) -> Result<Value, Failure> {
+    fn call(&mut self, method: &str, parameters: &Value) -> Result<Value> {
         self.messages += 1;
         let id = self.messages;
         let mut message = json!({"id": id, "method": method, "params": parameters});
         if let Some(session) = &self.session {
             message["sessionId"] = json!(session);
         }
-        let lost = |error: std::io::Error| Failure::new(format!("the browser is gone: {error}"));
-        self.to
-            .write_all(message.to_string().as_bytes())
-            .map_err(lost)?;
-        self.to.write_all(&[0]).map_err(lost)?;
+        let written = self.to.write_all(format!("{message}\0").as_bytes());
+        written.context("the browser is gone")?;
         loop {
             let Ok(mut answer) = self.from.recv_timeout(ANSWER_LIMIT) else {
                 let limit = ANSWER_LIMIT.as_secs();
-                return Err(Failure::new(format!(
-                    "the browser did not answer `{method}` within {limit} s"
-                )));
+                bail!("the browser did not answer `{method}` within {limit} s");
             };
             if answer["id"] == id {
                 return match answer.get("error") {
-                    Some(error) => Err(Failure::new(format!(
-                        "the browser refuses `{method}`: {error}"
-                    ))),
+                    Some(error) => bail!("the browser refuses `{method}`: {error}"),
                     None => Ok(answer["result"].take()),
                 };
             }
@@ -256,14 +241,6 @@ impl Browser {
             }
             _ => {}
         }
-    }
-}
-
-impl Drop for Browser {
-    fn drop(&mut self) {
-        // It has nothing to save.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

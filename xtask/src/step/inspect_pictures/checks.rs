@@ -2,67 +2,63 @@
 //!
 //! Not here: the order in which scenes are looked at (`mod.rs`).
 
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::browser::Browser;
-use crate::failure::Failure;
 
 /// How many milliseconds after it was opened a page had its first row of tasks drawn. It was opened after [`NOTE_FIRST_ROW`]
 /// was run.
-pub(super) fn first_row(browser: &mut Browser) -> Result<u64, Failure> {
+pub(super) fn first_row(browser: &mut Browser) -> Result<u64> {
     browser.wait_until("window.firstRow !== undefined")?;
     let millis = browser.value("window.firstRow")?;
     millis
         .as_u64()
-        .ok_or_else(|| Failure::new(format!("the first row was there after {millis} ms")))
+        .with_context(|| format!("the first row was there after {millis} ms"))
 }
 
 /// Fails if a million tasks had their first row later than they may, each time that a page was opened.
-pub(super) fn first_row_is_soon(millis: &[u64]) -> Result<(), Failure> {
-    match millis.iter().min() {
-        Some(&least) if least <= FIRST_ROW_MILLIS_MAX => Ok(()),
-        _ => Err(Failure::new(format!(
-            "a million tasks have their first row after {millis:?} ms, at most {FIRST_ROW_MILLIS_MAX}"
-        ))),
-    }
+pub(super) fn first_row_is_soon(millis: &[u64]) -> Result<()> {
+    ensure!(
+        millis.iter().any(|&millis| millis <= FIRST_ROW_MILLIS_MAX),
+        "a million tasks have their first row after {millis:?} ms, at most {FIRST_ROW_MILLIS_MAX}"
+    );
+    Ok(())
 }
 
 /// Fails if a look at a million tasks has more bytes, or takes longer, than it may. `seen` is what [`FETCH_VIEW`] has measured.
-pub(super) fn look_is_small_and_fast(seen: &Value) -> Result<(), Failure> {
+pub(super) fn look_is_small_and_fast(seen: &Value) -> Result<()> {
     for (what, most) in [("bytes", VIEW_BYTES_MAX), ("millis", VIEW_MILLIS_MAX)] {
         let measured = &seen[what];
-        if measured.as_u64().is_none_or(|measured| measured > most) {
-            return Err(Failure::new(format!(
-                "a look at a million tasks has {measured} {what}, at most {most}"
-            )));
-        }
+        ensure!(
+            measured.as_u64().is_some_and(|measured| measured <= most),
+            "a look at a million tasks has {measured} {what}, at most {most}"
+        );
     }
     Ok(())
 }
 
 /// Fails if the first look at a million tasks does not count them, or took longer than it may.
-pub(super) fn text_is_whole_and_fast(text: &str, millis: u128) -> Result<(), Failure> {
+pub(super) fn text_is_whole_and_fast(text: &str, millis: u128) -> Result<()> {
     let line = |line: &str| -> Option<u64> {
         let others = line.strip_prefix("and ")?.strip_suffix(" more tasks")?;
         others.parse().ok()
     };
     let others = text.lines().find_map(line);
-    if others.is_none_or(|others| others < OTHERS_MIN) {
-        return Err(Failure::new(format!(
-            "a text about a million tasks has {others:?} others than those in its table"
-        )));
-    }
-    if millis > u128::from(VIEW_MILLIS_MAX) {
-        return Err(Failure::new(format!(
-            "a first look at a million tasks took {millis} ms, at most {VIEW_MILLIS_MAX}"
-        )));
-    }
+    ensure!(
+        others.is_some_and(|others| others >= OTHERS_MIN),
+        "a text about a million tasks has {others:?} others than those in its table"
+    );
+    ensure!(
+        millis <= u128::from(VIEW_MILLIS_MAX),
+        "a first look at a million tasks took {millis} ms, at most {VIEW_MILLIS_MAX}"
+    );
     Ok(())
 }
 
 /// A task has a name with elements, control characters and a mark of text direction: it is there as text, escaped by the
 /// program, and nothing in it is obeyed.
-pub(super) fn hostile_name_is_text(browser: &mut Browser, panel: &str) -> Result<(), Failure> {
+pub(super) fn hostile_name_is_text(browser: &mut Browser, panel: &str) -> Result<()> {
     let parts = "['<script>window.obeyed', '<img src=x onerror=', '\\\\u{1b}[2J', '\\\\u{202e}']";
     // The title of a cell, or the label of a node, is never cut.
     let texts = format!(

@@ -8,18 +8,18 @@ mod browser;
 mod checks;
 mod saved;
 
-use std::fs;
 use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::clock::Stopwatch;
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::step::inspect_costs;
 use crate::step::inspect_scene::Scene;
 use crate::workspace;
 use browser::{Browser, HEIGHT};
 
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<()> {
     Invocation::cargo("build --release --package manyhands-cli").run()?;
     let mut examples =
         Invocation::cargo("build --release --package manyhands --features inspect-unstable");
@@ -43,7 +43,7 @@ pub(crate) fn run() -> Result<(), Failure> {
 
 /// A million tasks that wait for the same: the first of them in a table within a second, and one box, in a look that has less
 /// than a megabyte and takes less than a second.
-fn look_at_million(pictures: &Pictures) -> Result<(), Failure> {
+fn look_at_million(pictures: &Pictures) -> Result<()> {
     let arguments = ["--seconds", "120", "--readers", "1000000"];
     let scene = pictures.begin_scene(&example(SERVICE), &arguments)?;
     let mut browser = open_soon(&scene, pictures)?;
@@ -64,7 +64,7 @@ fn look_at_million(pictures: &Pictures) -> Result<(), Failure> {
         .arg("inspect")
         .arg(scene.process().to_string())
         .arg("--text")
-        .env("XDG_RUNTIME_DIR", pictures.sockets.display().to_string())
+        .env("XDG_RUNTIME_DIR", &pictures.sockets)
         .stdout()?;
     let millis = watch.elapsed().as_millis();
     println!("1,000,000 waiting tasks: all of a first look, as text, after {millis} ms");
@@ -73,7 +73,7 @@ fn look_at_million(pictures: &Pictures) -> Result<(), Failure> {
 
 /// A browser with the page of a million tasks, which had its first row as soon as it must. What else the machine does may be
 /// in the way, so there is another try with another browser.
-fn open_soon(scene: &Scene, pictures: &Pictures) -> Result<Browser, Failure> {
+fn open_soon(scene: &Scene, pictures: &Pictures) -> Result<Browser> {
     let mut tries = Vec::new();
     loop {
         let mut browser = Browser::start(&pictures.profile)?;
@@ -111,7 +111,7 @@ struct Pictures {
 
 impl Pictures {
     /// Into an empty folder.
-    fn begin() -> Result<Self, Failure> {
+    fn begin() -> Result<Self> {
         let folder = workspace::target_subdir("inspect-pictures");
         let pictures = Self {
             sockets: folder.join("sockets"),
@@ -120,43 +120,32 @@ impl Pictures {
             readme: workspace::root().join("crates/manyhands-inspect/pictures"),
             folder,
         };
-        if pictures.folder.exists() {
-            fs::remove_dir_all(&pictures.folder)
-                .map_err(|error| cannot(&pictures.folder, &error))?;
-        }
-        let Self {
-            sockets,
-            downloads,
-            profile,
-            readme,
-            ..
-        } = &pictures;
-        for folder in [sockets, downloads, profile, readme] {
-            fs::create_dir_all(folder).map_err(|error| cannot(folder, &error))?;
+        workspace::remove_folder(&pictures.folder)?;
+        let [sockets, downloads] = [&pictures.sockets, &pictures.downloads];
+        for folder in [sockets, downloads, &pictures.profile, &pictures.readme] {
+            workspace::make_folder(folder)?;
         }
         Ok(pictures)
     }
 
     /// Starts a program to look at.
-    fn begin_scene(&self, program: &Path, arguments: &[&str]) -> Result<Scene, Failure> {
+    fn begin_scene(&self, program: &Path, arguments: &[&str]) -> Result<Scene> {
         Scene::start(program, arguments, &self.sockets, PER_SECOND)
     }
 
     /// Does what a scene says, line by line, with a program and a tab of its own: what one has saved is not there for the
     /// next one.
-    fn look_at(&self, scene: &str, program: &Path, arguments: &[&str]) -> Result<(), Failure> {
+    fn look_at(&self, scene: &str, program: &Path, arguments: &[&str]) -> Result<()> {
         let running = self.begin_scene(program, arguments)?;
         let mut browser = Browser::start(&self.profile)?;
         for (idx, line) in scene.lines().enumerate() {
             let done = self.perform(line, &mut browser, &running.address);
-            done.map_err(|failure| {
-                Failure::new(format!("line {} of {scene:.40}…: {failure}", idx + 1))
-            })?;
+            done.with_context(|| format!("line {} of {scene:.40}…", idx + 1))?;
         }
         browser.judge(running.host_and_token()?.0)
     }
 
-    fn perform(&self, line: &str, browser: &mut Browser, address: &str) -> Result<(), Failure> {
+    fn perform(&self, line: &str, browser: &mut Browser, address: &str) -> Result<()> {
         let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
         match verb {
             "" | "#" => Ok(()),
@@ -184,12 +173,12 @@ impl Pictures {
             "panel" => self.look_at_panel(rest, browser),
             "hostile" => checks::hostile_name_is_text(browser, rest),
             "saved" => saved::check(rest, browser, &self.downloads),
-            verb => Err(Failure::new(format!("there is no `{verb}`"))),
+            verb => bail!("there is no `{verb}`"),
         }
     }
 
     /// Opens a panel by its key: it shows something, light and dark, and nothing is cut off at the side of the window.
-    fn look_at_panel(&self, words: &str, browser: &mut Browser) -> Result<(), Failure> {
+    fn look_at_panel(&self, words: &str, browser: &mut Browser) -> Result<()> {
         let (key, rest) = words.split_once(' ').unwrap_or((words, ""));
         let (name, in_readme) = rest.split_once(' ').unzip();
         let name = name.unwrap_or(rest);
@@ -206,34 +195,20 @@ impl Pictures {
     }
 
     /// Keeps what the window shows, and if it has a name there also for the README.
-    fn take(
-        &self,
-        browser: &mut Browser,
-        name: &str,
-        in_readme: Option<&str>,
-    ) -> Result<(), Failure> {
+    fn take(&self, browser: &mut Browser, name: &str, in_readme: Option<&str>) -> Result<()> {
         let picture = browser.picture(HEIGHT)?;
-        write(&self.folder.join(format!("{name}.png")), &picture)?;
+        workspace::write(self.folder.join(format!("{name}.png")), &picture)?;
         let Some(in_readme) = in_readme else {
             return Ok(());
         };
         let picture = browser.picture(README_HEIGHT)?;
-        if picture.len() > README_BYTES_MAX {
-            let size = picture.len();
-            return Err(Failure::new(format!(
-                "{in_readme} has {size} bytes, at most {README_BYTES_MAX}"
-            )));
-        }
-        write(&self.readme.join(in_readme), &picture)
+        let size = picture.len();
+        ensure!(
+            size <= README_BYTES_MAX,
+            "{in_readme} has {size} bytes, at most {README_BYTES_MAX}"
+        );
+        workspace::write(self.readme.join(in_readme), &picture)
     }
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    fs::write(path, bytes).map_err(|error| cannot(path, &error))
-}
-
-fn cannot(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(format!("cannot use {}: {error}", path.display()))
 }
 
 const PER_SECOND: u8 = 4;

@@ -5,20 +5,23 @@
 
 mod older;
 
+use std::path::PathBuf;
+
+use anyhow::Result;
+
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::workspace::{PEERS_MANIFEST, target_subdir};
 
 /// Measures, then says which tables are older than their code, or with `--older` alone only that; `words` are problems
 /// and options, as for `peers results`.
-pub(crate) fn run(words: &[String]) -> Result<(), Failure> {
+pub(crate) fn run(words: &[String]) -> Result<()> {
     if !words.iter().eq([OLDER]) {
         measure(words)?;
     }
     older::print()
 }
 
-fn measure(words: &[String]) -> Result<(), Failure> {
+fn measure(words: &[String]) -> Result<()> {
     let measure = Invocation::cargo("run --locked --release --manifest-path")
         .args(&[PEERS_MANIFEST, "--", "results"])
         .args(words);
@@ -26,14 +29,14 @@ fn measure(words: &[String]) -> Result<(), Failure> {
         Ok(Some(python)) => measure.env("PEERS_PYTHON", python).run(),
         Ok(None) => measure.run(),
         Err(failure) => {
-            println!("without polars and DuckDB: {failure}");
+            println!("without polars and DuckDB: {failure:#}");
             measure.run()
         }
     }
 }
 
 /// The interpreter that has polars and DuckDB, with which `keys` is compared. They are installed below the build output.
-fn with_data_frames(words: &[String]) -> Result<Option<String>, Failure> {
+fn with_data_frames(words: &[String]) -> Result<Option<PathBuf>> {
     let names_problems = words.first().is_some_and(|word| !word.starts_with("--"));
     if names_problems && !words.iter().any(|word| word == "keys") {
         return Ok(None);
@@ -44,23 +47,12 @@ fn with_data_frames(words: &[String]) -> Result<Option<String>, Failure> {
         Invocation::new("python3 -m venv").arg(&folder).run()?;
     }
     Invocation::program(&python)
-        .args(&[
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-        ])
-        .args(&PACKAGES)
+        .words("-m pip install --quiet --disable-pip-version-check")
+        .words(PACKAGES)
         .run()?;
-    Ok(Some(python.display().to_string()))
+    Ok(Some(python))
 }
 
 const OLDER: &str = "--older";
 /// The newest when they were first measured.
-const PACKAGES: [&str; 4] = [
-    "polars==2.1.0",
-    "duckdb==2.0.0",
-    "numpy==2.4.6",
-    "pyarrow==26.0.1",
-];
+const PACKAGES: &str = "polars==2.1.0 duckdb==2.0.0 numpy==2.4.6 pyarrow==26.0.1";

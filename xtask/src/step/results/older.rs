@@ -1,10 +1,9 @@
 //! Which sections of the page of results are older than the code that they measure: the library's, and that of their
 //! problem among the comparison programs. Not here: code that nothing measures, such as tests and models.
 
-use std::fs;
+use anyhow::Result;
 
 use crate::command::Invocation;
-use crate::failure::Failure;
 use crate::workspace;
 
 /// A section of the page, by problem and processor, and the revision that it measured.
@@ -15,9 +14,8 @@ struct Section<'page> {
 }
 
 /// Prints a line for each that is older.
-pub(super) fn print() -> Result<(), Failure> {
-    let page = fs::read_to_string(workspace::root().join(PAGE))
-        .map_err(|error| Failure::new(format!("cannot read {PAGE}: {error}")))?;
+pub(super) fn print() -> Result<()> {
+    let page = workspace::read(PAGE)?;
     println!("{PAGE}, sections that are older than the code that they measure:");
     for section in sections(&page) {
         let since = match commits_since(&section) {
@@ -58,21 +56,14 @@ fn commits_since(section: &Section<'_>) -> Option<usize> {
     let revision = section.revision.trim_end_matches("-dirty");
     let count = Invocation::new("git rev-list --count")
         .arg(format!("{revision}..HEAD"))
-        .arg("--")
-        .arg("crates/manyhands/src")
+        .words("-- crates/manyhands/src")
         .arg(format!("peers/src/{problem}"));
-    let count = NOT_MEASURED.iter().fold(count, Invocation::arg).stdout();
-    count.ok()?.trim().parse().ok()
+    count.words(NOT_MEASURED).stdout().ok()?.trim().parse().ok()
 }
 
 const PAGE: &str = "peers/RESULTS.md";
-const NOT_MEASURED: [&str; 5] = [
-    ":(exclude,glob)**/*.md",
-    ":(exclude,glob)**/tests.rs",
-    ":(exclude,glob)**/tests/**",
-    ":(exclude)crates/manyhands/src/models",
-    ":(exclude)crates/manyhands/src/explore",
-];
+const NOT_MEASURED: &str = ":(exclude,glob)**/*.md :(exclude,glob)**/tests.rs :(exclude,glob)**/tests/** \
+                            :(exclude)crates/manyhands/src/models :(exclude)crates/manyhands/src/explore";
 
 #[cfg(test)]
 mod tests {
@@ -88,7 +79,7 @@ mod tests {
         let page = "<!-- begin cores -->\n<!-- end cores -->\n<!-- begin joins on Chip, Zen 3 -->\n## Joins\n\n\
                     Machine: Chip, Zen 3. Revision: abc-dirty. Command: `x`.\n<!-- end joins on Chip, Zen 3 -->\n";
         assert_eq!(sections(page), [section("abc-dirty")]);
-        let page = fs::read_to_string(workspace::root().join(PAGE)).unwrap();
+        let page = workspace::read(PAGE).unwrap();
         assert_eq!(sections(&page).len(), page.matches("\nMachine: ").count());
     }
 
