@@ -56,13 +56,13 @@ pub(crate) fn launcher() -> io::Result<Launcher> {
 }
 
 fn advice(scale: Scale, seed: u64) -> String {
-    let again = format!("manyhands tour --seed {seed}");
+    let again = format!("manyhands tour --seed {seed} --out again");
     let mut advice = vec![
         ("manyhands lab run E3", "narrower intervals, all arms"),
         ("manyhands lab list", "the other experiments"),
         (
             again.as_str(),
-            "the same order of arms: does the answer hold?",
+            "does the answer hold?",
         ),
     ];
     if scale == Scale::Quick {
@@ -71,7 +71,7 @@ fn advice(scale: Scale, seed: u64) -> String {
     let mut text =
         "\nTry next (in a clone, 'cargo run --release --' stands for 'manyhands'):\n".to_owned();
     for (command, why) in advice {
-        text += &format!("  {command:34} {why}\n");
+        text += &format!("  {command:45} {why}\n");
     }
     text
 }

@@ -274,7 +274,7 @@ pub(crate) enum TypedLab {
     Busy,
     /// Time whole commands side by side: manyhands lab command -- A ... --vs B ...
     Command {
-        /// Sizes, each of which stands in the place of every '{n}' in the commands
+        /// Sizes, each of which stands in the place of every n in braces in the commands
         #[arg(long, value_name = "N,N", value_delimiter = ',')]
         sizes: Vec<usize>,
         #[command(flatten)]
@@ -335,6 +335,18 @@ mod tests {
     #[test]
     fn the_table_of_arguments_is_consistent() {
         Typed::command().debug_assert();
+    }
+
+    #[test]
+    fn no_help_has_the_braces_that_clap_takes_for_a_line_break() {
+        let mut commands = vec![Typed::command()];
+        while let Some(command) = commands.pop() {
+            for argument in command.get_arguments() {
+                let help = argument.get_help().map(ToString::to_string);
+                assert!(!help.unwrap_or_default().contains("{n}"), "{argument}");
+            }
+            commands.extend(command.get_subcommands().cloned());
+        }
     }
 
     #[test]
