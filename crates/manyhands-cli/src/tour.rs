@@ -60,10 +60,7 @@ fn advice(scale: Scale, seed: u64) -> String {
     let mut advice = vec![
         ("manyhands lab run E3", "narrower intervals, all arms"),
         ("manyhands lab list", "the other experiments"),
-        (
-            again.as_str(),
-            "does the answer hold?",
-        ),
+        (again.as_str(), "does the answer hold?"),
     ];
     if scale == Scale::Quick {
         advice.insert(0, ("manyhands tour", "the full sizes"));
