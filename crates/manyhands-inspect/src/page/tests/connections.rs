@@ -36,6 +36,8 @@ fn of_those_who_keep_connections_the_oldest_without_the_token_gives_way() {
     ask();
     let strange = |_| {
         let mut stream = connect(port);
+        // By itself one would end after half a minute.
+        stream.set_read_timeout(Some(LIMIT / 6)).unwrap();
         // A head that never ends.
         stream.write_all(b"GET / HTTP/1.1\r\nx: ").unwrap();
         stream
