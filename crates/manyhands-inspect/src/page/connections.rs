@@ -1,4 +1,4 @@
-//! Connections to the page: so many at a time, of which the oldest over which nobody has shown the token gives way.
+//! The places for connections to the page. Where all are taken, the oldest connection over which nobody has shown the token gives way.
 //!
 //! All programs and users of this machine can connect. Who is no browser of this user's could keep all places: by asking nothing,
 //! by asking one letter at a time, or by not reading the answers.

@@ -63,21 +63,16 @@ fn snapshot(browser: &mut Browser, downloads: &Path) -> Result<()> {
     browser.wait_until(
         "document.querySelector('#panel-tasks').textContent.includes('has not moved')",
     )?;
-    // A second press ends that. A task that cannot be shown is not compared with.
-    let press = |button| format!("document.querySelector('#{button}').click()");
-    browser.value(&press("compare"))?;
-    // So that the page says nothing else meanwhile.
-    browser.value(&press("pause"))?;
-    let wrong = downloads.join(WRONG);
+    // Paused, so that the page says nothing else while it refuses a task that cannot be shown.
+    let press = "['compare', 'pause'].forEach((id) => document.querySelector('#' + id).click())";
+    browser.value(press)?;
+    let wrong = downloads.join("wrong.ndjson");
     fs::write(&wrong, "{\"task\":{}}\n{\"end\":\"snapshot\"}\n")?;
     browser.choose_file("document.querySelector('#earlier')", &wrong)?;
-    browser.wait_until(&format!(
-        "document.querySelector('#status').textContent.includes('{WRONG}:')"
-    ))?;
-    browser.wait_until(
-        "document.querySelector('#compare').getAttribute('aria-pressed') === 'false'",
-    )?;
-    browser.value(&press("pause")).map(drop)
+    browser.wait_until("document.querySelector('#status').textContent.includes('wrong.ndjson:') && document.querySelector('#compare').ariaPressed === 'false'")?;
+    browser
+        .value("document.querySelector('#pause').click()")
+        .map(drop)
 }
 
 /// Saves a timeline, which takes some seconds.
@@ -107,6 +102,5 @@ fn save(browser: &mut Browser, downloads: &Path, button: &str, name: &str) -> Re
 }
 
 const SNAPSHOT: &str = "snapshot.ndjson";
-const WRONG: &str = "wrong.ndjson";
 const PNG_WIDTH_MIN: u32 = 400;
 const LOOKS_MAX: u32 = 200;
