@@ -489,7 +489,10 @@ byId("earlier").addEventListener("change", async (event) => {
   event.target.value = "";
   if (file === undefined) return;
   try {
-    change("earlier", { by: "compare", view: fromLines(await file.text()), at: file.name });
+    const view = fromLines(await file.text());
+    // A task that cannot be shown would take the table away with it.
+    for (const row of tables.tasks.rows(view)) for (const column of tables.tasks.columns) cell(column, row);
+    change("earlier", { by: "compare", view, at: file.name });
   } catch (error) {
     say(`${file.name}: ${error.message}`, true);
   }

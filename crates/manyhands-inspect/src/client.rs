@@ -35,10 +35,7 @@ impl Client {
     /// user's and this user is not root, and when the folder where programs listen could be entered by others.
     pub fn connect(path: &Path) -> Result<Self, Error> {
         place::check(path)?;
-        let stream = UnixStream::connect(path).map_err(|cause| Error::NotListening {
-            path: path.to_owned(),
-            cause,
-        })?;
+        let stream = place::connect(path, LIMIT)?;
         let foreign = place::foreign_process(&stream)?;
         Ok(Self {
             foreign,

@@ -1,10 +1,14 @@
 //! Where programs listen.
 
 use crate::error::Error;
-use std::io::ErrorKind;
+use nix::errno::Errno;
+use socket2::{Domain, SockAddr, Socket, Type};
+use std::io::{self, ErrorKind};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Where a program listens, by the number of its process, if it was not given another path.
 #[must_use]
@@ -35,7 +39,8 @@ pub(crate) fn check(path: &Path) -> Result<(), Error> {
 fn check_folder(folder: &Path) -> Result<(), Error> {
     // Not followed: another user may have put a link there.
     let found = match std::fs::symlink_metadata(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        // What is there a moment later was not checked.
+        Err(error) if error.kind() == ErrorKind::NotFound => return Err(Error::NotOne(Vec::new())),
         found => found?,
     };
     let own = nix::unistd::geteuid().as_raw();
@@ -51,7 +56,7 @@ fn check_folder(folder: &Path) -> Result<(), Error> {
 #[cfg(target_os = "linux")]
 pub(crate) fn foreign_process(stream: &UnixStream) -> Result<Option<u32>, Error> {
     use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
-    let peer = getsockopt(stream, PeerCredentials).map_err(std::io::Error::from)?;
+    let peer = getsockopt(stream, PeerCredentials).map_err(io::Error::from)?;
     let own = nix::unistd::geteuid();
     match peer.uid() {
         user if user == own.as_raw() => Ok(None),
@@ -75,7 +80,7 @@ fn only_in(folder: &Path) -> Result<PathBuf, Error> {
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
     let mut listening: Vec<(u32, PathBuf)> = paths
         .filter_map(|path| Some((process_of(&path)?, path)))
-        .filter(|(_, path)| UnixStream::connect(path).is_ok())
+        .filter(|(_, path)| is_listening(path))
         .collect();
     listening.sort_unstable();
     match <[_; 1]>::try_from(listening) {
@@ -85,6 +90,33 @@ fn only_in(folder: &Path) -> Result<PathBuf, Error> {
             Err(Error::NotOne(processes.collect()))
         }
     }
+}
+
+/// Asks with datagrams, which such a socket does not take: of a stream this would wait while its process is stopped and its queue
+/// full.
+fn is_listening(path: &Path) -> bool {
+    let refused = UnixDatagram::unbound().and_then(|probe| probe.connect(path));
+    refused.is_err_and(|error| error.raw_os_error() == Some(Errno::EPROTOTYPE as i32))
+}
+
+/// A connection to what listens at the path, if that has room for it within this time.
+pub(crate) fn connect(path: &Path, limit: Duration) -> Result<UnixStream, Error> {
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.set_write_timeout(Some(limit))?;
+    let address = SockAddr::unix(path)?;
+    socket
+        .connect(&address)
+        .map_err(|cause| match cause.kind() {
+            ErrorKind::WouldBlock => {
+                let words = "it takes no connections: perhaps it is stopped";
+                Error::Connection(io::Error::new(ErrorKind::TimedOut, words))
+            }
+            _ => Error::NotListening {
+                path: path.to_owned(),
+                cause,
+            },
+        })?;
+    Ok(UnixStream::from(OwnedFd::from(socket)))
 }
 
 fn process_of(path: &Path) -> Option<u32> {
@@ -105,16 +137,20 @@ const EXTENSION: &str = "sock";
 
 #[cfg(test)]
 mod tests {
-    use super::{check_folder, only_in};
+    use super::{check_folder, connect, only_in};
     use crate::error::Error;
+    use socket2::{Domain, SockAddr, Socket, Type};
     use std::fs::{self, Permissions};
+    use std::io::ErrorKind;
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::os::unix::net::UnixListener;
+    use std::time::Duration;
 
     #[test]
     fn a_folder_that_others_may_enter_or_a_link_is_not_trusted() {
         let folder = std::env::temp_dir().join(format!("manyhands-trust-{}", std::process::id()));
-        check_folder(&folder).unwrap();
+        let none = check_folder(&folder);
+        assert!(matches!(none, Err(Error::NotOne(_))), "{none:?}");
         fs::create_dir_all(&folder).unwrap();
         let link = folder.join("link");
         symlink(&folder, &link).unwrap();
@@ -129,6 +165,20 @@ mod tests {
     }
 
     #[test]
+    fn a_program_that_takes_no_connections_is_not_waited_for_without_an_end() {
+        let path = std::env::temp_dir().join(format!("manyhands-full-{}", std::process::id()));
+        let full = Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
+        full.bind(&SockAddr::unix(&path).unwrap()).unwrap();
+        full.listen(0).unwrap();
+        let limit = Duration::from_millis(50);
+        let most = 10;
+        let connections: Vec<_> = (0..most).map(|_| connect(&path, limit)).collect();
+        fs::remove_file(&path).unwrap();
+        let last = connections.last().unwrap();
+        assert!(matches!(last, Err(Error::Connection(_))), "{last:?}");
+    }
+
+    #[test]
     fn the_only_program_that_listens_is_found_and_none_or_several_are_said_so() {
         let name = format!("manyhands-place-{}", std::process::id());
         let folder = std::env::temp_dir().join(name);
@@ -139,8 +189,11 @@ mod tests {
         drop(UnixListener::bind(folder.join("7.sock")).unwrap());
         let _named = UnixListener::bind(folder.join("other.sock")).unwrap();
         let first = folder.join("12.sock");
-        let _first = UnixListener::bind(&first).unwrap();
+        let listening = UnixListener::bind(&first).unwrap();
+        listening.set_nonblocking(true).unwrap();
         assert_eq!(only_in(&folder).unwrap(), first);
+        let waits = listening.accept().unwrap_err();
+        assert_eq!(waits.kind(), ErrorKind::WouldBlock, "it was connected to");
         let _second = UnixListener::bind(folder.join("9.sock")).unwrap();
         let several = only_in(&folder).unwrap_err().to_string();
         assert!(several.contains("9, 12"), "{several}");

@@ -6,7 +6,9 @@
 //! something is a `POST`; it needs permission when the page is begun, and an `Origin`, which browsers always send with it.
 
 use crate::page::assets::ASSETS;
+use crate::page::connections::Trust;
 use crate::page::freeze::Freeze;
+use axum::Extension;
 use axum::extract::{Request, State};
 use axum::http::header::{
     AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, HOST, HeaderMap,
@@ -142,9 +144,13 @@ impl Guard {
 /// Refuses a request, or passes it on. All answers say what a browser may do with them.
 pub(super) async fn check(
     State(guard): State<Arc<Guard>>,
+    Extension(trust): Extension<Trust>,
     request: Request,
     next: Next,
 ) -> Response {
+    if guard.has_token(request.headers()) {
+        trust.gain();
+    }
     let mut response = match guard.refusal(&request) {
         Some(refusal) => refusal.into_response(),
         None => next.run(request).await,

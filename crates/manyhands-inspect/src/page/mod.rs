@@ -4,9 +4,10 @@
 //! is in the address that is printed, behind the `#`, and so in no request: the page's script sends it in a header.
 //! The program is asked only while somebody looks.
 //!
-//! Not here: which requests are refused (`guard.rs`), and what the page looks like (`assets/`).
+//! Not here: which requests are refused (`guard.rs`), how long connections may stay (`connections.rs`), and what the page looks like (`assets/`).
 
 mod assets;
+mod connections;
 mod freeze;
 mod guard;
 mod looks;
@@ -95,7 +96,8 @@ pub fn serve_page(
         let look = move |show: &mut dyn FnMut(Looked)| looker.look_sparingly(show);
         let server = Server::bind(settings, process, freeze, look, on_request).await?;
         announce(&server.address(), &first);
-        Ok(server.run().await?)
+        server.run().await;
+        Ok(())
     })
 }
 
@@ -138,7 +140,7 @@ impl Server {
         self.guard.address()
     }
 
-    async fn run(self) -> io::Result<()> {
+    async fn run(self) {
         let guarded = axum::middleware::from_fn_with_state(Arc::clone(&self.guard), guard::check);
         let mut router = Router::new();
         for Asset { path, kind, text } in ASSETS {
@@ -174,7 +176,7 @@ impl Server {
                     .with_state(self.on_request.wishes),
             )
             .layer(guarded);
-        axum::serve(self.listener, router).await
+        connections::serve(self.listener, router).await;
     }
 }
 

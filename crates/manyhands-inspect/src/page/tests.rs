@@ -1,5 +1,6 @@
 //! The server of the page over real connections: what is shown, and what is refused.
 
+mod connections;
 mod first_looks;
 mod polls;
 mod reports;
@@ -96,7 +97,7 @@ fn begin_with(
             let server = Server::bind(&settings, 7, freeze, look, on_request).await;
             let server = server.unwrap();
             say.send(server.address()).unwrap();
-            server.run().await.unwrap();
+            server.run().await;
         });
     });
     let address = said.recv_timeout(LIMIT).unwrap();

@@ -60,8 +60,19 @@ fn snapshot(browser: &mut Browser, downloads: &Path) -> Result<()> {
     browser.wait_until(&format!(
         "document.querySelector('#status').textContent.includes('since {SNAPSHOT}: 0 new, 0 gone')"
     ))?;
+    browser.wait_until(
+        "document.querySelector('#panel-tasks').textContent.includes('has not moved')",
+    )?;
+    // Paused, so that the page says nothing else while it refuses a task that cannot be shown.
+    let press = "['compare', 'pause'].forEach((id) => document.querySelector('#' + id).click())";
+    browser.value(press)?;
+    let wrong = downloads.join("wrong.ndjson");
+    fs::write(&wrong, "{\"task\":{}}\n{\"end\":\"snapshot\"}\n")?;
+    browser.choose_file("document.querySelector('#earlier')", &wrong)?;
+    browser.wait_until("document.querySelector('#status').textContent.includes('wrong.ndjson:') && document.querySelector('#compare').ariaPressed === 'false'")?;
     browser
-        .wait_until("document.querySelector('#panel-tasks').textContent.includes('has not moved')")
+        .value("document.querySelector('#pause').click()")
+        .map(drop)
 }
 
 /// Saves a timeline, which takes some seconds.

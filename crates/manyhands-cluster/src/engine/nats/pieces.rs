@@ -85,7 +85,9 @@ impl Pieces {
         let one = one.filter(|one| one.count == piece.count);
         let one = one.ok_or_else(no_piece)?;
         one.heard = now;
-        one.parts.insert(piece.place, piece.bytes.to_vec());
+        // What has come stays: another one of this place is the same, or a lie.
+        let part = one.parts.entry(piece.place);
+        part.or_insert_with(|| piece.bytes.to_vec());
         if one.parts.len() < one.count as usize {
             return Ok((one.from.clone(), None));
         }
@@ -268,6 +270,21 @@ mod tests {
         assert!(
             matches!(refused, Err(WireError::Malformed(_))),
             "{refused:?}"
+        );
+    }
+
+    #[test]
+    fn a_piece_that_has_come_is_not_replaced_by_another_one_of_its_place() {
+        let message = vec![7; 2 * PIECE_BYTES];
+        let cut = cut("a", 1, &message);
+        let mut pieces = Pieces::default();
+        let nothing = Ok(("a".to_owned(), None));
+        for part in [&cut[0], &begin("a", 1, 2), &piece("a", 1, (0, 2), &[])] {
+            assert_eq!(pieces.take(part, NOW), nothing);
+        }
+        assert_eq!(
+            pieces.take(&cut[1], NOW),
+            Ok(("a".to_owned(), Some(message)))
         );
     }
 

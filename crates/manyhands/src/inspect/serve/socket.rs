@@ -5,7 +5,7 @@
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
 
 use crate::sync::peer;
@@ -53,7 +53,7 @@ fn check_folder(folder: &Path) -> io::Result<()> {
     ))
 }
 
-/// A socket that nobody listens on is that of a process that was killed, or ended without closing it.
+/// A socket that no process has is that of one that was killed, or ended without closing it.
 fn remove_stale(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
@@ -62,13 +62,19 @@ fn remove_stale(folder: &Path) {
         let is_socket = path
             .extension()
             .is_some_and(|extension| extension == EXTENSION);
-        let refused = std::os::unix::net::UnixStream::connect(&path)
-            .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
-        if is_socket && refused {
+        if is_socket && is_stale(&path) {
             // If it is gone already, another process has done it.
             let _ = fs::remove_file(path);
         }
     }
+}
+
+/// Asks with datagrams, which no socket here takes: of a stream this waits for room in the queue of its process, which may be
+/// stopped, and takes one that is about to listen for one that nobody has.
+fn is_stale(path: &Path) -> bool {
+    UnixDatagram::unbound()
+        .and_then(|probe| probe.connect(path))
+        .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
 /// Listens at `path`, which only this user may open.
@@ -139,6 +145,21 @@ mod tests {
         prepare_folder(&live).unwrap();
         assert!(!stale.exists() && live.exists());
         drop(listener);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn other_processes_are_not_connected_to() {
+        let folder = scratch("probed");
+        let other = folder.join("2.sock");
+        prepare_folder(&other).unwrap();
+        let listener = bind(&other).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        prepare_folder(&folder.join("1.sock")).unwrap();
+        assert!(other.exists());
+        // What is in its queue stays there while it is stopped, until the queue is full.
+        let found = listener.accept().unwrap_err();
+        assert_eq!(found.kind(), ErrorKind::WouldBlock);
         fs::remove_dir_all(&folder).unwrap();
     }
 }
