@@ -7,7 +7,7 @@ use manyhands_fleet::{
     export,
 };
 use manyhands_lab::{console, run::Interrupt};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     fs,
     os::unix::fs::{chown, symlink},
@@ -89,16 +89,20 @@ fn what_is_no_job_does_not_keep_an_agent_from_those_behind_it() {
     assert_eq!(fleet.done(), 1);
 }
 
+/// What an agent reports that waits for a job.
+fn waits(agent: &str, cpu: &str) -> Value {
+    json!({ "waits": { "agent": agent, "cpus": 2, "cpu": cpu, "machine": null } })
+}
+
 #[test]
 fn agents_that_are_made_up_do_not_fill_the_page() {
     let fleet = Fleet::new();
     let job = fleet.job();
     fleet.carry_out("good", &job, "r");
-    let waits = |agent: &str| json!({ "waits": { "agent": agent, "cpus": 2, "cpu": "x", "machine": null } });
-    fleet.report("good", &waits("good"));
+    fleet.report("good", &waits("good", "x"));
     for agent in 0..3_000 {
         let agent = format!("evil-{agent}");
-        fleet.report(&agent, &waits(&agent));
+        fleet.report(&agent, &waits(&agent, "x"));
     }
     // A step takes some of them.
     (0..20).for_each(|_| fleet.step());
@@ -112,9 +116,7 @@ fn agents_that_are_made_up_do_not_fill_the_page() {
 fn texts_that_nobody_sees_are_none() {
     let fleet = Fleet::new();
     for unseen in ["zero\u{200b}width", "soft\u{ad}hyphen", "tag\u{e0041}"] {
-        let waits =
-            json!({ "waits": { "agent": "evil", "cpus": 2, "cpu": unseen, "machine": null } });
-        fleet.report("evil", &waits);
+        fleet.report("evil", &waits("evil", unseen));
     }
     fleet.step();
     assert!(fleet.database().agents().unwrap().is_empty());

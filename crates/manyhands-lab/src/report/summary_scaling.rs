@@ -19,34 +19,38 @@ pub(super) struct ArmOut<P> {
 
 pub(super) fn over_cpus(experiment: &ExperimentFindings) -> Vec<ArmOut<AtCpus>> {
     let cases = experiment.over_cpus().into_iter();
-    let arms = cases.flat_map(|case| {
-        let (name, n) = (case.case, case.n);
-        case.arms.into_iter().map(move |arm| (name.clone(), n, arm))
-    });
-    arms.map(|(case, n, arm)| ArmOut {
-        case,
-        n,
-        arm: arm.name,
-        points: arm.points,
-        scalability: arm.law,
+    arms(cases.map(|case| (case.case, case.n, case.arms)), |arm| {
+        (arm.name, arm.points, arm.law)
     })
-    .collect()
 }
 
 pub(super) fn over_copies(experiment: &ExperimentFindings) -> Vec<ArmOut<AtCopies>> {
     let cases = experiment.over_copies().into_iter();
-    let arms = cases.flat_map(|case| {
-        let (name, n) = (case.case, case.n);
-        case.arms.into_iter().map(move |arm| (name.clone(), n, arm))
-    });
-    arms.map(|(case, n, arm)| ArmOut {
-        case,
-        n,
-        arm: arm.name,
-        points: arm.points,
-        scalability: None,
+    arms(cases.map(|case| (case.case, case.n, case.arms)), |arm| {
+        (arm.name, arm.points, None)
     })
-    .collect()
+}
+
+/// The arms of all cases in one list; `parts` gives an arm's name, its points, and the law through them.
+fn arms<A, P>(
+    cases: impl Iterator<Item = (String, usize, Vec<A>)>,
+    parts: impl Fn(A) -> (String, Vec<P>, Option<Scalability>),
+) -> Vec<ArmOut<P>> {
+    let arms = cases.flat_map(|(case, n, arms)| {
+        let arms = arms.into_iter();
+        arms.map(move |arm| (case.clone(), n, arm))
+    });
+    let shown = arms.map(|(case, n, arm)| {
+        let (arm, points, scalability) = parts(arm);
+        ArmOut {
+            case,
+            n,
+            arm,
+            points,
+            scalability,
+        }
+    });
+    shown.collect()
 }
 
 #[cfg(test)]

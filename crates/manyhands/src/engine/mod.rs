@@ -264,8 +264,7 @@ fn drive_looked_up<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, p
         return drive_long(&work, len, &plan.sharing, (site, Unobserved));
     }
     // Others look at the clock, and are recorded as they do.
-    let is_watched = || CallerThread::current().is_some_and(|thread| thread.calls.is_watched());
-    if is_short(source, consumer, &plan.sharing, site) && is_watched() {
+    if is_short(source, consumer, &plan.sharing, site) && CallerThread::is_watched() {
         let how = (plan.sharing.degree, Sampling::All);
         if let Some(ticks) = run_short(source, consumer, how, site) {
             recording::short_loop::<C>(len, ticks, plan.site);

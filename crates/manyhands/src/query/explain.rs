@@ -25,14 +25,6 @@ impl Explanation {
         }
     }
 
-    /// Why the query runs as it does.
-    fn reason(&self) -> &str {
-        match self.decision {
-            Decision::Sequential(reason) | Decision::Parallel(reason) => reason,
-            Decision::WhileRunning => "what is left is weighed against what sharing costs",
-        }
-    }
-
     /// Where the items come from.
     pub(crate) fn source(&mut self, name: &str) {
         self.text.push_str(name);
@@ -69,11 +61,14 @@ impl Explanation {
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let how = match self.decision {
-            Decision::Sequential(_) => "sequential",
-            Decision::Parallel(_) => "parallel",
-            Decision::WhileRunning => "decided while running",
+        let (how, reason) = match self.decision {
+            Decision::Sequential(reason) => ("sequential", reason),
+            Decision::Parallel(reason) => ("parallel", reason),
+            Decision::WhileRunning => (
+                "decided while running",
+                "what is left is weighed against what sharing costs",
+            ),
         };
-        write!(f, "{how}, because {}: {}", self.reason(), self.text)
+        write!(f, "{how}, because {reason}: {}", self.text)
     }
 }

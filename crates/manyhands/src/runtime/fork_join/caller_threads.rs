@@ -81,6 +81,11 @@ impl CallerThread {
         CALLER.get().or_else(Self::first)
     }
 
+    /// Whether a monitor watches the calling thread.
+    pub(crate) fn is_watched() -> bool {
+        Self::current().is_some_and(|thread| thread.calls.is_watched())
+    }
+
     #[cold]
     #[inline(never)]
     fn first() -> Option<&'static Self> {
@@ -185,11 +190,6 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Duration;
 
-    /// Whether a monitor watches the calling thread.
-    fn is_watched() -> bool {
-        CallerThread::current().is_some_and(|thread| thread.calls.is_watched())
-    }
-
     #[test]
     fn a_monitor_that_sweeps_seldom_watches_no_thread_until_its_next_call() {
         let runtime = Runtime::builder().workers(1).build().unwrap();
@@ -204,10 +204,10 @@ mod tests {
                 }
             });
             for _ in 0..2 {
-                while goes_on() && !is_watched() {
+                while goes_on() && !CallerThread::is_watched() {
                     parallel::for_each(0..2, |_| ());
                 }
-                while goes_on() && is_watched() {
+                while goes_on() && CallerThread::is_watched() {
                     std::thread::yield_now();
                 }
             }
