@@ -21,7 +21,7 @@ use crate::task::schedule;
 use crate::task::state::State;
 use crate::task::steps::{self, Step, TaskCell};
 use std::cell::UnsafeCell;
-use std::mem::ManuallyDrop;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::Deref;
 use std::panic::Location;
 use std::pin::Pin;
@@ -64,9 +64,9 @@ pub(super) struct VTable {
     /// Closure: runs or drops the closure and writes the outcome. Future: polls it, or drops it and writes
     /// the outcome. Returns whether the outcome is there. The caller has the right to the closure or future.
     pub(super) run: unsafe fn(CellRef<'_>, Step) -> bool,
-    /// Moves the outcome, which is the caller's, to a place of its type.
+    /// Moves the outcome, which is there and the caller's, to a place of its type.
     pub(super) take_outcome: unsafe fn(CellRef<'_>, *mut ()),
-    /// Drops the outcome, which is the caller's.
+    /// Drops the outcome, which is there and the caller's.
     pub(super) drop_outcome: unsafe fn(CellRef<'_>),
     pub(super) free: unsafe fn(LastPart),
     pub(super) label: unsafe fn(CellRef<'_>) -> Label<'_>,
@@ -96,8 +96,6 @@ pub(super) type Outcome<T> = Result<T, Failure>;
 pub(super) enum Failure {
     Panicked(PanicPayload),
     Cancelled,
-    /// The handle has taken the outcome before.
-    Taken,
 }
 
 /// A cell.
@@ -371,10 +369,11 @@ impl TaskCell for Header {
     }
 
     unsafe fn take_outcome<T>(cell: CellRef<'_>) -> Outcome<T> {
-        let mut place: Outcome<T> = Err(Failure::Taken);
+        let mut place = MaybeUninit::<Outcome<T>>::uninit();
         // SAFETY: the caller's, and of the cell's type, as promised.
-        unsafe { (cell.vtable().take_outcome)(cell, (&raw mut place).cast()) };
-        place
+        unsafe { (cell.vtable().take_outcome)(cell, place.as_mut_ptr().cast()) };
+        // SAFETY: moved there just now.
+        unsafe { place.assume_init() }
     }
 }
 
@@ -456,17 +455,20 @@ impl<W: Work> Cell<W> {
         // SAFETY: as promised.
         let cell = unsafe { Self::of(cell) };
         let outcome = cell.stage.get().cast::<Outcome<W::Result>>();
-        // SAFETY: it is an outcome, and the caller's.
-        let outcome = unsafe { outcome.replace(Err(Failure::Taken)) };
-        // SAFETY: a valid outcome of this type, as promised.
-        unsafe { *place.cast() = outcome };
+        // SAFETY: it is an outcome, and the caller's, who does not use it again; `place` is of this type.
+        unsafe {
+            place
+                .cast::<Outcome<W::Result>>()
+                .copy_from_nonoverlapping(outcome, 1)
+        };
     }
 
     /// See [`VTable::drop_outcome`].
     pub(super) unsafe fn drop_outcome(cell: CellRef<'_>) {
-        let mut outcome: Outcome<W::Result> = Err(Failure::Taken);
-        // SAFETY: as promised; to a place of this type.
-        unsafe { Self::take_outcome(cell, (&raw mut outcome).cast()) };
+        // SAFETY: as promised.
+        let stage = unsafe { Self::of(cell) }.stage.get();
+        // SAFETY: it is an outcome, and the caller's, who does not use it again.
+        let outcome = unsafe { stage.cast::<Outcome<W::Result>>().read() };
         if let Err(Failure::Panicked(payload)) = &outcome {
             tracing_events::panic_ignored(payload.message(), Some(cell.location));
         }
@@ -476,8 +478,10 @@ impl<W: Work> Cell<W> {
 
     /// See [`VTable::free`].
     pub(super) unsafe fn free(cell: LastPart) {
-        // SAFETY: nobody else has the cell, which holds an outcome.
-        unsafe { Self::drop_outcome(cell.cell()) };
+        if cell.has_outcome() {
+            // SAFETY: nobody else has the cell, and it is there.
+            unsafe { Self::drop_outcome(cell.cell()) };
+        }
         // SAFETY: allocated with this type, and this is its last use. The outcome is gone, and what is left
         // does not unwind when dropped.
         unsafe { block::dispose(cell.into_raw().cast::<Self>()) };

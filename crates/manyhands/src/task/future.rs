@@ -153,7 +153,7 @@ impl FutureCell for Header {
 
     #[inline]
     fn drop_outcome(runner: &mut EndedPart<Self>) {
-        // SAFETY: from the cell's own table; the outcome is there, or what is left of it.
+        // SAFETY: from the cell's own table; the outcome is there.
         unsafe { (runner.vtable().drop_outcome)(runner.cell()) };
     }
 }

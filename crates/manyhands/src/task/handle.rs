@@ -246,10 +246,6 @@ impl<T> Future for JoinHandle<T> {
             return Poll::Pending;
         };
         permit.charge();
-        assert!(
-            !matches!(outcome, Err(Failure::Taken)),
-            "`JoinHandle` polled after completion"
-        );
         Poll::Ready(outcome.map_err(JoinError))
     }
 }
@@ -331,7 +327,7 @@ impl JoinError {
     pub fn try_into_panic(self) -> Result<Box<dyn Any + Send + 'static>, Self> {
         match self.0 {
             Failure::Panicked(payload) => Ok(payload.into_inner()),
-            Failure::Cancelled | Failure::Taken => Err(self),
+            Failure::Cancelled => Err(self),
         }
     }
 }
@@ -340,7 +336,7 @@ impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Failure::Panicked(payload) => write!(f, "the task panicked: {payload}"),
-            Failure::Cancelled | Failure::Taken => f.write_str("the task was cancelled"),
+            Failure::Cancelled => f.write_str("the task was cancelled"),
         }
     }
 }

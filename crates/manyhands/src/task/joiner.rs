@@ -54,16 +54,18 @@ impl Joiner {
         has_ended(self.0.load(Ordering::Acquire))
     }
 
-    /// The holder has seen the end, and has given the outcome.
+    /// The holder has seen the end here, and gives the outcome.
+    #[inline]
     pub(super) fn note_taken(&self) {
         // Release: an abort handle that reads this instead of FINAL sees the end's effects, too, which `is_final` has acquired
         // here. Nobody else writes after the end.
         self.0.store(TAKEN, Ordering::Release);
     }
 
-    /// Whether the outcome was given.
+    /// Whether the handle has given the outcome. For its holder, and for the last one.
+    #[inline]
     pub(super) fn is_taken(&self) -> bool {
-        // Relaxed: the holder wrote it.
+        // Relaxed: the holder wrote it, and has released its part to the last one.
         self.0.load(Ordering::Relaxed) == TAKEN
     }
 

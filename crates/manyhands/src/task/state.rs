@@ -244,7 +244,7 @@ impl State {
     }
 
     /// Future: whether it is dropped and the outcome stored.
-    #[cfg(not(loom))]
+    #[inline]
     pub(super) fn is_done(&self) -> bool {
         // Acquire: pairs with `finish`.
         self.0.load(Ordering::Acquire) & DONE != 0

@@ -37,10 +37,10 @@ pub(super) trait TaskCell: Sized {
     /// Queues a task that has been prepared to wait.
     fn queue(part: QueuePart<Self>);
 
-    /// Frees the cell, with an outcome that is still there.
+    /// Frees the cell, with the outcome if [it is there](LastPart::has_outcome).
     fn free(cell: LastPart<Self>);
 
-    /// Takes the outcome, or what is left of it.
+    /// Moves the outcome out of the cell.
     ///
     /// # Safety
     /// 1. One of the words gives the outcome to the handle, whose holder calls this. 2. `T` is the task's result.
@@ -76,7 +76,7 @@ pub(super) trait FutureCell: TaskCell {
     /// Drops the future, and writes the outcome.
     fn drop_future(runner: RunnerPart<Self>) -> EndedPart<Self>;
 
-    /// Drops the outcome, or what is left of it.
+    /// Drops the outcome.
     fn drop_outcome(runner: &mut EndedPart<Self>);
 }
 
@@ -90,7 +90,7 @@ pub(super) type QueuePart<C> = Part<C, Queued>;
 pub(super) type RunnerPart<C> = Part<C, Running>;
 /// Of the thread that has run the future. The outcome is there.
 pub(super) type EndedPart<C> = Part<C, Ended>;
-/// Of the only holder. The outcome is there.
+/// Of the only holder. The task has ended.
 pub(super) type LastPart<C> = Part<C, Last>;
 
 /// See [`QueuePart`].
@@ -184,6 +184,15 @@ impl<C> RunnerPart<C> {
     }
 }
 
+impl<C: TaskCell> LastPart<C> {
+    /// Whether the outcome is in the cell: the handle has not given it, and of a future that was done neither the handle nor
+    /// the runner has dropped it.
+    #[inline]
+    pub(super) fn has_outcome(&self) -> bool {
+        !self.state().is_done() && !self.joiner().is_taken()
+    }
+}
+
 impl<C: TaskCell, T> HandlePart<C, T> {
     /// The handle's part of a new cell.
     ///
@@ -200,10 +209,10 @@ impl<C: TaskCell, T> HandlePart<C, T> {
         if !joiner.is_final() && joiner.register(waker) {
             return Poll::Pending;
         }
+        assert!(!joiner.is_taken(), "`JoinHandle` polled after completion");
+        joiner.note_taken();
         // SAFETY: 1. the task has ended; 2. by the promise in `from_raw`.
-        let outcome = unsafe { C::take_outcome(self.cell()) };
-        self.joiner().note_taken();
-        Poll::Ready(outcome)
+        Poll::Ready(unsafe { C::take_outcome(self.cell()) })
     }
 }
 
@@ -231,8 +240,10 @@ impl<C: TaskCell, T> Drop for HandlePart<C, T> {
         part.joiner().clear();
         let mut after = part.state().release_handle();
         if after == AfterRelease::DropOutcome {
+            let is_left = !part.joiner().is_taken();
             // SAFETY: 1. the state says so; 2. by the promise in `from_raw`.
-            let outcome: C::Outcome<T> = unsafe { C::take_outcome(part.cell()) };
+            let outcome: Option<C::Outcome<T>> =
+                is_left.then(|| unsafe { C::take_outcome(part.cell()) });
             after = part.state().release_finished_handle();
             contain(|| drop(outcome));
         }

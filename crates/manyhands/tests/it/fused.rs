@@ -37,6 +37,14 @@ fn a_future_is_over_once_it_was_ready_and_not_while_it_waits() {
 }
 
 #[test]
+#[should_panic(expected = "`JoinHandle` polled after completion")]
+fn a_handle_that_has_given_its_result_is_not_polled_again() {
+    let mut handle = task::spawn(async { 1 });
+    assert_eq!(task::block_on(&mut handle).unwrap(), 1);
+    let _ = handle.now_or_never();
+}
+
+#[test]
 fn what_is_ready_at_its_first_poll_is_over_after_it() {
     within(60, || {
         let (sender, receiver) = channel::bounded(1);

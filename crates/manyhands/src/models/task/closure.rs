@@ -3,8 +3,8 @@
 //! Threads: the worker that takes the task from the queue, the handle's holder, and in one model an abort handle's.
 //! Operations, all of `task/steps.rs`: the task is performed or dropped; it is run in place, waited for, cancelled, or
 //! detached.
-//! Property: the closure is run at most once, the result is read only when the joiner is final, and the
-//! cell is freed exactly once, after every access.
+//! Property: the closure is run at most once, the outcome is taken only when the joiner is final, or dropped with the cell,
+//! once, and the cell is freed exactly once, after every access.
 
 use super::joiner::Joiner;
 use super::state::State;
@@ -16,6 +16,7 @@ use crate::models::{Flag, Memory, Work, check, wait_asleep};
 use loom::sync::Arc;
 use loom::thread;
 use std::ptr::NonNull;
+use std::task::Waker;
 
 struct Model {
     state: State,
@@ -24,6 +25,8 @@ struct Model {
     closure: Work,
     /// The closure is gone, and the outcome in its place.
     has_outcome: Work,
+    /// "Run" by the thread that takes or drops the outcome.
+    outcome: Work,
     /// The closure was run, not dropped.
     has_run: Flag,
     /// These are not in the cell.
@@ -39,6 +42,7 @@ impl Model {
             cell: Memory::new(),
             closure: Work::new(0),
             has_outcome: Work::new(1),
+            outcome: Work::new(2),
             has_run: Flag::new(),
             queued: Kept::none(),
             handle: Kept::none(),
@@ -58,21 +62,35 @@ impl Model {
     /// The handle's holder, waiting on a thread of the pool, which may run the task itself.
     fn join_in_place(&self) {
         let mut handle = self.handle.take();
-        if !steps::run_in_place(&mut handle) {
-            self.wait_and_drop(handle);
+        if steps::run_in_place(&mut handle) {
+            Self::take(handle);
+        } else {
+            Self::wait_and_take(handle);
         }
     }
 
     /// The handle's holder, waiting elsewhere.
     fn join(&self) {
-        self.wait_and_drop(self.handle.take());
+        Self::wait_and_take(self.handle.take());
     }
 
-    fn wait_and_drop(&self, handle: HandlePart<Self, ()>) {
+    fn wait_and_take(handle: HandlePart<Self, ()>) {
         let joiner = || TaskCell::joiner(&**handle);
         let fall_asleep = || joiner().fall_asleep(SLOT);
         wait_asleep(&PARKER, || joiner().is_final(), fall_asleep);
+        Self::take(handle);
+    }
+
+    fn take(mut handle: HandlePart<Self, ()>) {
+        let outcome = handle.poll_outcome(Waker::noop());
+        assert!(outcome.is_ready(), "the task has not ended");
+    }
+
+    /// By whose it is.
+    fn end_outcome(&self) {
+        self.cell.touch();
         assert!(self.has_outcome.is_done(), "the outcome is not there");
+        self.outcome.run();
     }
 
     fn cancel_and_join_in_place(&self) {
@@ -109,12 +127,14 @@ impl TaskCell for Model {
     }
 
     fn free(cell: LastPart<Self>) {
-        assert!(cell.has_outcome.is_done(), "a cell is freed unperformed");
+        if LastPart::has_outcome(&cell) {
+            cell.end_outcome();
+        }
         cell.cell.free();
     }
 
-    unsafe fn take_outcome<T>(_: CellRef<'_, Self>) {
-        unreachable!("a closure's state is never done");
+    unsafe fn take_outcome<T>(cell: CellRef<'_, Self>) {
+        cell.end_outcome();
     }
 }
 
@@ -148,6 +168,7 @@ fn model(action: Action<'static>, handle: fn(&Model)) -> bool {
     let is_freed = model.cell.freed.with(|freed| unsafe { *freed });
     assert!(is_freed, "the cell is never freed");
     assert!(model.closure.is_done());
+    assert!(model.outcome.is_done(), "the outcome is nobody's");
     model.has_run.is_set()
 }
 
@@ -198,5 +219,6 @@ fn an_abort_handle_keeps_the_cell_beside_a_dropped_handle() {
         let is_freed = model.cell.freed.with(|freed| unsafe { *freed });
         assert!(is_freed, "the cell is never freed");
         assert!(model.closure.is_done());
+        assert!(model.outcome.is_done(), "the outcome is nobody's");
     });
 }
