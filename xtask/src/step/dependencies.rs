@@ -31,12 +31,9 @@ fn judge(tree: &str) -> Result<()> {
 
 /// Names and versions, each once.
 fn crates(tree: &str) -> Vec<&str> {
-    let version = |line: &'_ str| line.match_indices(' ').nth(1).map_or(line.len(), |at| at.0);
-    let mut crates: Vec<&str> = tree
-        .lines()
-        .filter(|line| !line.is_empty())
-        .map(|line| &line[..version(line)])
-        .collect();
+    // A path or a remark stands in parentheses.
+    let names = tree.lines().filter_map(|line| line.split(" (").next());
+    let mut crates: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
     crates.sort_unstable();
     crates.dedup();
     crates

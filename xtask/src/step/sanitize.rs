@@ -2,15 +2,12 @@
 //! for leaks, and ThreadSanitizer. Needs a nightly toolchain, so it is not part of `ci`. The tests see
 //! `cfg(sanitized)` and do less; `sanitize` is a name the compiler keeps for itself.
 //!
-//! ThreadSanitizer needs the `rust-src` component: unless the standard library is instrumented
-//! too it does not see std's locks, and reports races on whatever they guard. It also knows
-//! nothing of fences, so code ordered by one needs another form under `cfg(sanitized)`.
+//! The standard library is instrumented, too: otherwise ThreadSanitizer does not see its locks, and reports races on
+//! whatever they guard. It also knows nothing of fences, so code ordered by one needs another form under `cfg(sanitized)`.
 //!
 //! Whatever is kept from a sanitizer stands in [`EXCEPTIONS`], with its reason.
 
-use std::path::Path;
-
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use crate::command::Invocation;
 use crate::workspace;
@@ -67,8 +64,11 @@ const ADDRESS: &str = "address";
 const THREAD: &str = "thread";
 
 pub(crate) fn run() -> Result<()> {
-    let nightly = Nightly::find()?;
-    let outcome = nightly.test(ADDRESS).and_then(|()| nightly.test(THREAD));
+    let about = Invocation::new("rustup run nightly rustc -vV")
+        .stdout()
+        .context("the sanitizers take `rustup toolchain install nightly --component rust-src`")?;
+    let host = host(&about).context("nightly rustc names no host")?;
+    let outcome = test(ADDRESS, host).and_then(|()| test(THREAD, host));
     println!("Kept from the sanitizers:");
     for it in EXCEPTIONS {
         let (by, tests) = (it.by.join(" and "), it.tests.join(", "));
@@ -77,74 +77,35 @@ pub(crate) fn run() -> Result<()> {
     outcome
 }
 
-struct Nightly {
-    host: String,
-    has_std_source: bool,
+/// Runs the test programs under one sanitizer.
+fn test(sanitizer: &str, host: &str) -> Result<()> {
+    PROGRAMS.iter().try_for_each(|name| {
+        let test = program(sanitizer, host, name).args(&["--", "--exact"]);
+        let kept = EXCEPTIONS.iter().filter(|it| it.by.contains(&sanitizer));
+        let skipped = kept.flat_map(|it| it.tests);
+        skipped
+            .fold(test, |test, name| test.args(&["--skip", name]))
+            .run()
+    })
 }
 
-impl Nightly {
-    fn find() -> Result<Self> {
-        let about = Invocation::new("rustup run nightly rustc -vV")
-            .stdout()
-            .context(
-                "the sanitizers need a nightly toolchain (`rustup toolchain install nightly`)",
-            )?;
-        let host = host(&about).context("nightly rustc names no host")?;
-        let sysroot = Invocation::new("rustup run nightly rustc --print sysroot").stdout()?;
-        let std_source = Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library/Cargo.lock");
-        Ok(Self {
-            host: host.to_owned(),
-            has_std_source: std_source.exists(),
-        })
-    }
-
-    /// Runs the test programs under one sanitizer.
-    fn test(&self, sanitizer: &str) -> Result<()> {
-        ensure!(
-            sanitizer != THREAD || self.has_std_source,
-            "AddressSanitizer passed; ThreadSanitizer was not run, it needs \
-                 `rustup component add rust-src --toolchain nightly`"
-        );
-        PROGRAMS.iter().try_for_each(|program| {
-            let test = self.program(sanitizer, program).args(&["--", "--exact"]);
-            let kept = EXCEPTIONS.iter().filter(|it| it.by.contains(&sanitizer));
-            let skipped = kept.flat_map(|it| it.tests);
-            skipped
-                .fold(test, |test, name| test.args(&["--skip", name]))
-                .run()
-        })
-    }
-
-    fn program(&self, sanitizer: &str, program: &str) -> Invocation {
-        // `--target`, though it names the host, keeps the flags away from build scripts.
-        let test = Invocation::new("rustup run nightly cargo test -p manyhands --release");
-        let test = BUILD
-            .iter()
-            .fold(test, |test, setting| test.args(&["--config", setting]))
-            .args(&["--test", program, "--target", &self.host, "--target-dir"])
-            .arg(workspace::target_subdir(&format!("sanitize-{sanitizer}")));
-        let test = if self.has_std_source {
-            test.arg("-Zbuild-std")
-        } else {
-            test
-        };
-        let leaks = workspace::root().join("xtask/sanitize/leaks.txt");
-        test.env("RUSTFLAGS", rustflags(sanitizer, self.has_std_source))
-            .env("LSAN_OPTIONS", format!("suppressions={}", leaks.display()))
-            // Complete stacks, by which leaks are recognised.
-            .env("ASAN_OPTIONS", "fast_unwind_on_malloc=0")
-            .env("TSAN_OPTIONS", "report_thread_leaks=0")
-    }
-}
-
-fn rustflags(sanitizer: &str, has_std_source: bool) -> String {
-    let flags = format!("-Zsanitizer={sanitizer} --cfg sanitized");
-    if has_std_source {
-        flags
-    } else {
-        // Without this rustc refuses to link an instrumented crate with a plain std.
-        format!("{flags} -Cunsafe-allow-abi-mismatch=sanitizer")
-    }
+fn program(sanitizer: &str, host: &str, name: &str) -> Invocation {
+    let leaks = workspace::root().join("xtask/sanitize/leaks.txt");
+    // `--target`, though it names the host, keeps the flags away from build scripts.
+    let test = Invocation::new("rustup run nightly cargo test -Zbuild-std -p manyhands --release");
+    BUILD
+        .iter()
+        .fold(test, |test, setting| test.args(&["--config", setting]))
+        .args(&["--test", name, "--target", host, "--target-dir"])
+        .arg(workspace::target_subdir(&format!("sanitize-{sanitizer}")))
+        .env(
+            "RUSTFLAGS",
+            format!("-Zsanitizer={sanitizer} --cfg sanitized"),
+        )
+        .env("LSAN_OPTIONS", format!("suppressions={}", leaks.display()))
+        // Complete stacks, by which leaks are recognised.
+        .env("ASAN_OPTIONS", "fast_unwind_on_malloc=0")
+        .env("TSAN_OPTIONS", "report_thread_leaks=0")
 }
 
 /// The host triple in the output of `rustc -vV`.
@@ -161,11 +122,5 @@ mod tests {
         let about = "rustc 1.0.0\nbinary: rustc\nhost: riscv64gc-unknown-linux-gnu\n";
         assert_eq!(host(about), Some("riscv64gc-unknown-linux-gnu"));
         assert_eq!(host("rustc 1.0.0"), None);
-    }
-
-    #[test]
-    fn a_plain_std_needs_leave_to_mix() {
-        assert!(rustflags("thread", false).contains("mismatch"));
-        assert!(!rustflags("thread", true).contains("mismatch"));
     }
 }

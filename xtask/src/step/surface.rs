@@ -1,6 +1,6 @@
 //! The written public surface of the library, one line for each item: it changes only together with the changelog.
 //!
-//! Each item is shown by an example, and named as it waits (`surface/documentation.rs`).
+//! Each item is shown by an example (`surface/documentation.rs`).
 //!
 //! Not written: what is hidden, and what the feature `inspect-unstable` shows, because neither is a promise.
 

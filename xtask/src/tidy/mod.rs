@@ -24,6 +24,7 @@ mod quotes;
 mod source;
 mod steps;
 mod tree;
+mod waiting;
 mod words;
 
 use anyhow::{Context, Result, bail};
@@ -48,6 +49,7 @@ const RULES: &[(&str, Check)] = &[
     ("pointers", pointers::check),
     ("quotes", quotes::check),
     ("headlines", headlines::check),
+    ("waiting", waiting::check),
 ];
 
 /// Renews the table that is made from other pages.

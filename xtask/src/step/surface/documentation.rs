@@ -1,13 +1,8 @@
-//! What users of the library can name has an example, or says where one shows it; and the name of a function says whether
-//! it waits on the calling thread.
+//! What users of the library can name has an example, or says where one shows it.
 //!
 //! An example is a block of code that runs in the tests. The words `Example: see` and a link lead to another item's, which
 //! must have one of its own; if a function says so, that example must call it. A type may be one that nobody writes
 //! down, such as the future a function returns, so its example need not name it.
-//!
-//! A function with a section `# Blocking` ends in `_blocking`, or it is one of those that run work on the calling thread
-//! until it is done; one that ends in `_blocking` has the section. What returns a future has the plain name: only loops
-//! whose bodies are async end in `_async`. A function that waits and does not say so is not seen.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +10,6 @@ use anyhow::{Result, ensure};
 use public_api::PublicApi;
 use regex::Regex;
 use serde_json::Value;
-
-/// Functions that run work on the calling thread, under the names that every Rust user knows.
-const RUN_WORK: &str = "Handle::block_on JoinHandle::join Query::with_iter Runtime::install TokenSource::cancel block_on invoke \
-                        join scope";
-
-/// Loops whose bodies are async.
-const ASYNC_BODIES: &str =
-    "for_each_async map_async stream_async try_for_each_async try_map_async try_stream_async";
 
 const POINTER: &str = "Example: see [";
 /// How the tags of blocks begin that do not run.
@@ -47,14 +34,10 @@ fn complaints(items: impl Iterator<Item = (String, Option<String>)>, index: &Val
         .iter()
         .filter_map(|(id, parent)| Item::of(index, id, parent.as_deref()));
     let of_item = |item: Item<'_>| {
-        let complaints = [item.lacks_example(index), item.is_misnamed()];
-        let place = item.place();
-        let lines = complaints.into_iter().flatten();
-        lines
-            .map(|complaint| format!("{place} {complaint}"))
-            .collect::<Vec<_>>()
+        let complaint = item.lacks_example(index)?;
+        Some(format!("{} {complaint}", item.place()))
     };
-    items.flat_map(of_item).collect()
+    items.filter_map(of_item).collect()
 }
 
 struct Item<'index> {
@@ -130,24 +113,6 @@ impl<'index> Item<'index> {
             None => format!(r"\b{name}\b"),
         };
         Regex::new(&call).is_ok_and(|call| call.is_match(code))
-    }
-
-    fn is_misnamed(&self) -> Option<String> {
-        if !self.is_function {
-            return None;
-        }
-        let blocks = self.docs.lines().any(|line| line.trim() == "# Blocking");
-        let says_so = self.name.ends_with("_blocking");
-        let has = |names: &str, name: &str| names.split_whitespace().any(|one| one == name);
-        let runs_work = has(RUN_WORK, &self.whole_name());
-        let is_async = self.name.ends_with("_async") && !has(ASYNC_BODIES, self.name);
-        let complaint = match (blocks, says_so) {
-            (false, true) => "has no section `# Blocking`",
-            (true, false) if !runs_work => "blocks, so it ends in `_blocking`",
-            _ if is_async => "is a future, so it has the plain name, without `_async`",
-            _ => return None,
-        };
-        Some(complaint.to_owned())
     }
 }
 
@@ -248,25 +213,6 @@ mod tests {
             let found = complaints_about(owner, name, &docs).join("\n");
             assert_eq!(found.is_empty(), complaint.is_empty(), "{pointer}: {found}");
             assert!(found.contains(complaint), "{pointer}: {found}");
-        }
-    }
-
-    #[test]
-    fn a_name_says_whether_the_function_waits() {
-        for (owner, name, docs, complaint) in [
-            (None, "recv", "# Blocking", "ends in `_blocking`"),
-            (None, "recv_blocking", "# Blocking", ""),
-            (None, "recv", "Not # Blocking", ""),
-            (None, "join", "# Blocking", ""),
-            (Some("2"), "join", "# Blocking", "ends in `_blocking`"),
-            (None, "recv_blocking", "Receives.", "no section"),
-            (None, "recv_async", "Receives.", "is a future"),
-            (None, "map_async", "Loops.", ""),
-        ] {
-            let docs = format!("{docs}\n```\nx();\n```");
-            let found = complaints_about(owner, name, &docs).join("\n");
-            assert_eq!(found.is_empty(), complaint.is_empty(), "{name}: {found}");
-            assert!(found.contains(complaint), "{name}: {found}");
         }
     }
 }
