@@ -29,7 +29,7 @@ pub(crate) use unwind::{
     wake,
 };
 
-use crate::queue::Linked;
+use crate::queue::{Linked, Unqueued};
 use crate::sync::atomic::AtomicPtr;
 use std::ptr;
 
@@ -112,20 +112,11 @@ impl Job {
 
     /// Performs the job. Returns false if there was nothing left to do, because the thread that waits for the
     /// job has run it in place.
-    ///
-    /// # Safety
-    /// 1. `job` is valid. 2. The caller has taken it, and performs it once.
-    pub(crate) unsafe fn perform(
-        job: *mut Self,
-        action: Action<'_>,
-        _permit: RunPermit<'_>,
-    ) -> bool {
-        // SAFETY: valid by 1.
-        let kind = unsafe { (*job).kind };
+    pub(crate) fn perform(job: Unqueued<Self>, action: Action<'_>, _permit: RunPermit<'_>) -> bool {
         // SAFETY: kinds are never freed. Held by the types: a job is made with a `&'static`.
-        let perform = unsafe { (*kind).perform };
-        // SAFETY: this is a job of the kind; once, by 2.
-        unsafe { perform(job, action) }
+        let perform = unsafe { (*job.kind).perform };
+        // SAFETY: this is a job of the kind; once, because nobody else has it.
+        unsafe { perform(job.into_raw(), action) }
     }
 
     /// Asks a waiting job to end.

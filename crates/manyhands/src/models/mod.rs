@@ -43,7 +43,7 @@ mod turns;
 mod unshared_calls;
 mod wheels;
 
-use crate::queue::Linked;
+use crate::queue::{Linked, Unqueued};
 use crate::runtime::Rest;
 use crate::runtime::fork_join::waiting;
 use crate::sync::Parker;
@@ -51,7 +51,7 @@ use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use loom::cell::UnsafeCell;
 use loom::model::Builder;
 use loom::thread;
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -247,7 +247,18 @@ impl Work {
         ptr::from_ref(self).cast_mut()
     }
 
-    /// The work behind a pointer from a queue. Nothing is freed before the model's end.
+    /// For a queue.
+    fn unqueued(&self) -> Unqueued<Self> {
+        // SAFETY: 1. nothing is freed before the model's end; 2. work that is queued twice is done twice, which shows.
+        unsafe { Unqueued::new(NonNull::from(self)) }
+    }
+
+    /// The work from a queue.
+    fn taken<'a>(work: Unqueued<Self>) -> &'a Self {
+        Self::at(work.into_raw())
+    }
+
+    /// The work behind a pointer. Nothing is freed before the model's end.
     fn at<'a>(work: *mut Self) -> &'a Self {
         // SAFETY: all work lives in an `Arc` that the model keeps until its threads have ended.
         unsafe { &*work }

@@ -154,10 +154,7 @@ impl<const TASKS: usize> Pool<TASKS> {
                 let task = &self.tasks[0];
                 task.prepare();
                 let (bound, shard) = (&self.bound, place.shard());
-                // SAFETY: 1. the task lives as long as the model; 2. it is pushed once, says the flag.
-                unsafe {
-                    ending::queue_for_worker(self, shard, bound, task.as_ptr(), worker);
-                }
+                ending::queue_for_worker(self, shard, bound, task.unqueued(), worker);
             }
         }
     }
@@ -176,16 +173,8 @@ impl<const TASKS: usize> Pool<TASKS> {
     pub(super) fn queue(&self, number: usize, notify: Notify) {
         let task = &self.tasks[number];
         task.prepare();
-        // SAFETY: 1. the task lives as long as the model; 2. each number is pushed once.
-        unsafe {
-            waking::queue(
-                self,
-                &self.steal_grace,
-                self.first_shard(),
-                task.as_ptr(),
-                notify,
-            )
-        };
+        let queue = self.first_shard();
+        waking::queue(self, &self.steal_grace, queue, task.unqueued(), notify);
     }
 
     /// Queues a task from outside, as pusher number `pusher`.
@@ -202,8 +191,7 @@ impl<const TASKS: usize> Pool<TASKS> {
     fn inject_into(&self, queue: &ShardedQueue<Work>, pusher: usize, number: usize) {
         let task = &self.tasks[number];
         task.prepare();
-        // SAFETY: 1. the task lives as long as the model; 2. each number is pushed once.
-        unsafe { waking::queue_outside(self, queue.shard(pusher), task.as_ptr(), false) };
+        waking::queue_outside(self, queue.shard(pusher), task.unqueued(), false);
     }
 
     /// Whether the queue has several shards, and no owner.
@@ -274,7 +262,7 @@ impl<const TASKS: usize> Pool<TASKS> {
     /// Worker: takes a task that only it may run. Where none can come, it does not look, so that loom has less to try.
     fn take_own(&self, worker: usize) -> Option<&Work> {
         let own = self.own(worker)?;
-        own.take(1).map(|run| Work::at(run.first))
+        own.take(1).map(|run| Work::taken(run.split_first().0))
     }
 
     /// Whether tasks wait that any worker may take.
@@ -292,7 +280,7 @@ impl<const TASKS: usize> Pool<TASKS> {
         if self.is_sharded() {
             waking::leave_rest(self, self.has_tasks());
         }
-        Some(Work::at(run.first))
+        Some(Work::taken(run.split_first().0))
     }
 
     fn own(&self, worker: usize) -> Option<&TaskQueue<Work>> {
@@ -347,7 +335,7 @@ impl<const TASKS: usize> Pool<TASKS> {
     pub(super) fn run_what_is_there(&self) {
         while !self.queue.is_empty() {
             match self.queue.take(|| 0, 1) {
-                Some(run) => self.run(Work::at(run.first)),
+                Some(run) => self.run(Work::taken(run.split_first().0)),
                 None => thread::yield_now(),
             }
         }
@@ -418,7 +406,7 @@ impl<const TASKS: usize> Ends for Pool<TASKS> {
 
     fn discard_queued(&self, _permit: RunPermit<'_>) {
         while let Some(run) = self.queue.take(|| 0, 1) {
-            self.run(Work::at(run.first));
+            self.run(Work::taken(run.split_first().0));
         }
     }
 

@@ -97,15 +97,14 @@ impl<const COUNT: usize> Model<COUNT> {
     fn spawn(&self, number: usize, spawner: Spawner) {
         self.frame.touch();
         self.works[number].prepare();
-        // SAFETY: closures live as long as the model, and each is spawned once.
-        let sleeper = unsafe { self.closures.push(self.works[number].as_ptr(), spawner) };
+        let sleeper = self.closures.push(self.works[number].unqueued(), spawner);
         self.frame.touch();
         self.slot.invite();
         sleeper.into_iter().for_each(|slot| self.wake(slot));
     }
 
     fn run_some(&self, max: usize, runner: Spawner) -> bool {
-        let run = |work| self.run(Work::at(work), runner);
+        let run = |work| self.run(Work::taken(work), runner);
         self.closures.run_queued(max, run, |slot| self.wake(slot))
     }
 

@@ -60,11 +60,11 @@ fn a_task_that_a_handle_brings_while_the_runtime_ends_is_left_to_nobody() {
         let bringer = thread::spawn({
             let pool = Arc::clone(&pool);
             move || {
-                let discard = || {
-                    pool.tasks[0].prepare();
-                    pool.tasks[0].run();
+                let discard = |number: usize| {
+                    pool.tasks[number].prepare();
+                    pool.tasks[number].run();
                 };
-                ending::bring(&*pool, || pool.inject(0), discard);
+                ending::bring(&*pool, 0, |number| pool.inject(number), discard);
             }
         });
         // No worker lives: the two alone see to it.

@@ -26,15 +26,13 @@ impl<const COUNT: usize> Model<COUNT> {
 
     fn push(&self, number: usize) {
         self.tasks[number].prepare();
-        // SAFETY: 1. the task lives as long as the model; 2. each number is pushed once.
-        unsafe { self.from.push(self.tasks[number].as_ptr()) };
+        self.from.push(self.tasks[number].unqueued());
     }
 
     /// Moves a run to the second queue.
     fn move_run(&self) {
         if let Some(run) = self.from.take(2) {
-            // SAFETY: taken from a queue of this type, untouched since.
-            unsafe { self.to.append(run) };
+            self.to.append(run);
         }
     }
 
@@ -51,7 +49,7 @@ impl<const COUNT: usize> Model<COUNT> {
 /// Takes one task, runs it and tells its number.
 fn run_one(queue: &TaskQueue<Work>) -> Option<usize> {
     let run = queue.take(1)?;
-    let task = Work::at(run.first);
+    let task = Work::taken(run.split_first().0);
     task.run();
     Some(task.number)
 }
@@ -137,15 +135,10 @@ fn a_run_without_its_first_task_may_be_moved_on() {
             let model = Arc::clone(&model);
             move || (0..3).for_each(|number| model.push(number))
         });
-        if let Some(mut run) = model.from.take(3) {
-            let first = Work::at(run.first);
-            if run.len > 1 {
-                // SAFETY: the run is fresh from `take`.
-                unsafe { run.advance() };
-                // SAFETY: taken from a queue of this type, untouched but for the step above.
-                unsafe { model.to.append(run) };
-            }
-            first.run();
+        if let Some(run) = model.from.take(3) {
+            let (first, rest) = run.split_first();
+            rest.into_iter().for_each(|rest| model.to.append(rest));
+            Work::taken(first).run();
         }
         pusher.join().unwrap();
         model.run_the_rest();

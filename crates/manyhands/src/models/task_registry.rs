@@ -30,8 +30,7 @@ impl Model {
 
     fn push(&self) {
         self.runtime.touch();
-        // SAFETY: the model keeps the task, and it is in no queue.
-        unsafe { self.injector.push(self.task.as_ptr()) };
+        self.injector.push(self.task.unqueued());
     }
 }
 
@@ -56,7 +55,7 @@ impl Model {
         });
         self.registry.until_deserted(|| {
             if let Some(run) = self.injector.take(1) {
-                Work::at(run.first).run();
+                Work::taken(run.split_first().0).run();
                 self.registry.take_out(place);
             }
         });

@@ -143,7 +143,7 @@ impl Model {
         loop {
             self.wheel.fire_by(NOW, NOW);
             if let Some(run) = self.queue.take(1) {
-                return Work::at(run.first).run();
+                return Work::taken(run.split_first().0).run();
             }
             self.sleep();
         }
@@ -312,8 +312,7 @@ impl Wake for Queues {
     fn wake(self: Arc<Self>) {
         let model = self.0;
         model.task.prepare();
-        // SAFETY: 1. the model lives for ever; 2. its one timer fires once.
-        unsafe { model.queue.push(model.task.as_ptr()) };
+        model.queue.push(model.task.unqueued());
         waking::wake(model, waking::CallerNext::GoesOn);
     }
 }

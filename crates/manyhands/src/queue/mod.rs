@@ -5,7 +5,9 @@
 mod deque;
 mod sharded_queue;
 mod task_queue;
+mod unqueued;
 
 pub(crate) use deque::{Deque, Popped};
 pub(crate) use sharded_queue::ShardedQueue;
 pub(crate) use task_queue::{Linked, Run, TaskQueue};
+pub(crate) use unqueued::Unqueued;

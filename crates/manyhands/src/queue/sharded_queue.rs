@@ -112,9 +112,9 @@ const SHARDS_MAX: usize = 16;
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::{SHARDS_MAX, ShardedQueue};
-    use crate::queue::Linked;
+    use crate::queue::{Linked, Unqueued};
     use crate::sync::atomic::AtomicPtr;
-    use std::ptr;
+    use std::ptr::{self, NonNull};
 
     struct Node {
         link: AtomicPtr<Self>,
@@ -131,15 +131,16 @@ mod tests {
 
     fn push(queue: &ShardedQueue<Node>, pusher: usize, value: usize) {
         let link = AtomicPtr::new(ptr::null_mut());
-        let node = Box::into_raw(Box::new(Node { link, value }));
+        let node = NonNull::from(Box::leak(Box::new(Node { link, value })));
         // SAFETY: 1. leaked until taken; 2. new.
-        unsafe { queue.shard(pusher).push(node) };
+        queue.shard(pusher).push(unsafe { Unqueued::new(node) });
     }
 
     fn take(queue: &ShardedQueue<Node>, first: usize) -> Option<usize> {
         let run = queue.take(|| first, 1)?;
-        // SAFETY: taken, so only this thread has it, and it came from `Box::into_raw`.
-        Some(unsafe { Box::from_raw(run.first) }.value)
+        let node = run.split_first().0.into_raw();
+        // SAFETY: taken, so only this thread has it, and it came from `Box::leak`.
+        Some(unsafe { Box::from_raw(node) }.value)
     }
 
     #[test]

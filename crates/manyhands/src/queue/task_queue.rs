@@ -23,10 +23,11 @@
 //!
 //! Unsafe: links live in tasks reached by pointer.
 
+use super::Unqueued;
 use crate::probe::SharedCounter;
 use crate::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use crate::sync::{Backoff, Padded, prefetch_for_reading, spin_loop};
-use std::ptr;
+use std::ptr::{self, NonNull};
 
 /// A task that can be in a [`TaskQueue`].
 ///
@@ -46,53 +47,56 @@ pub(crate) unsafe trait Linked: Sized {
 #[must_use]
 pub(crate) struct Run<T> {
     /// The oldest.
-    pub(crate) first: *mut T,
+    first: *mut T,
     last: *mut T,
     /// How many.
     pub(crate) len: usize,
 }
 
 impl<T: Linked> Run<T> {
-    /// Moves the run on to its second task; the caller has taken the first.
-    ///
-    /// # Safety
-    /// The run is fresh from [`TaskQueue::take`] and holds more than one task.
-    pub(crate) unsafe fn advance(&mut self) {
-        debug_assert!(self.len > 1, "a run keeps at least one task");
-        // SAFETY: every task of a fresh run is valid.
-        let link = unsafe { T::link(self.first) };
-        // Relaxed: `take` has read this very value with Acquire.
-        self.first = link.load(Ordering::Relaxed);
-        self.len -= 1;
+    /// The oldest task, and the others.
+    #[inline]
+    pub(crate) fn split_first(self) -> (Unqueued<T>, Option<Self>) {
+        // SAFETY: 1. and 2.: taken from a queue, and not given back.
+        let first = unsafe { taken(self.first) };
+        let rest = (self.len > 1).then(|| {
+            // SAFETY: every task of a run is valid.
+            let link = unsafe { T::link(self.first) };
+            Self {
+                // Relaxed: `take` has read this very value with Acquire.
+                first: link.load(Ordering::Relaxed),
+                last: self.last,
+                len: self.len - 1,
+            }
+        });
+        (first, rest)
     }
 
     /// Moves the tasks for which `goes_last` holds behind the others. Both keep their order.
-    ///
-    /// # Safety
-    /// The run is fresh from [`TaskQueue::take`].
     #[cfg(not(loom))]
-    pub(crate) unsafe fn move_back(&mut self, goes_last: impl Fn(&T) -> bool) {
-        let (first, last, len) = (self.first, self.last, self.len);
-        // SAFETY: by the caller's promise.
-        let parts = unsafe { Self { first, last, len }.partition(goes_last) };
-        if let [Some(first), Some(last)] = parts {
-            // SAFETY: valid, and only this thread has it.
-            unsafe { Self::link_after(first.last, last.first) };
-            (self.first, self.last) = (first.first, last.last);
+    pub(crate) fn move_back(self, goes_last: impl Fn(&T) -> bool) -> Self {
+        match self.partition(goes_last) {
+            [Some(first), Some(last)] => {
+                // SAFETY: valid, and only this thread has it.
+                unsafe { Self::link_after(first.last, last.first) };
+                Self {
+                    first: first.first,
+                    last: last.last,
+                    len: first.len + last.len,
+                }
+            }
+            [Some(run), None] | [None, Some(run)] => run,
+            [None, None] => unreachable!("a run has at least one task"),
         }
     }
 
-    /// The tasks for which `is_second` does not hold and those for which it does. Both keep their order, and are as if fresh
-    /// from [`TaskQueue::take`].
-    ///
-    /// # Safety
-    /// The run is fresh from [`TaskQueue::take`].
+    /// The tasks for which `is_second` does not hold and those for which it does. Both keep their order.
     #[cfg(not(loom))]
-    pub(crate) unsafe fn partition(self, is_second: impl Fn(&T) -> bool) -> [Option<Self>; 2] {
+    pub(crate) fn partition(self, is_second: impl Fn(&T) -> bool) -> [Option<Self>; 2] {
         let mut parts: [Option<Self>; 2] = [None, None];
         let mut task = self.first;
         for _ in 0..self.len {
-            // SAFETY: every task of a fresh run is valid, and only this thread has it.
+            // SAFETY: every task of a run is valid, and only this thread has it.
             let part = &mut parts[usize::from(is_second(unsafe { &*task }))];
             // SAFETY: as above.
             let link = unsafe { T::link(task) };
@@ -154,10 +158,9 @@ impl<T: Linked> TaskQueue<T> {
     }
 
     /// Adds a task at the back.
-    ///
-    /// # Safety
-    /// 1. `task` is valid and stays so until it is taken. 2. It is in no queue.
-    pub(crate) unsafe fn push(&self, task: *mut T) {
+    #[inline]
+    pub(crate) fn push(&self, task: Unqueued<T>) {
+        let task = task.into_raw();
         self.push_chain(task, task);
     }
 
@@ -240,10 +243,10 @@ impl<T: Linked> TaskQueue<T> {
 
     /// Takes the first task; while another taker is at work, waits a moment for its end. For the queue's owner,
     /// which would otherwise fetch a task from a more distant queue.
-    pub(crate) fn take_own(&self) -> Option<*mut T> {
+    pub(crate) fn take_own(&self) -> Option<Unqueued<T>> {
         for _ in 0..OWN_ATTEMPTS {
             if let Some(run) = self.take(1) {
-                return Some(run.first);
+                return Some(run.split_first().0);
             }
             if self.is_empty() {
                 break;
@@ -254,17 +257,14 @@ impl<T: Linked> TaskQueue<T> {
     }
 
     /// Adds a whole run at the back, in its order, for the price of one task.
-    ///
-    /// # Safety
-    /// The run was taken from a queue of this type, and none of its tasks was touched since.
     #[expect(clippy::needless_pass_by_value, reason = "a run is appended once")]
-    pub(crate) unsafe fn append(&self, run: Run<T>) {
+    pub(crate) fn append(&self, run: Run<T>) {
         let Run { first, last, .. } = run;
         self.push_chain(first, last);
     }
 
     fn push_chain(&self, first: *mut T, last: *mut T) {
-        // SAFETY: valid by the promise of `push` or `append`.
+        // SAFETY: valid until it is performed, and in the caller's hands until it is behind `back`.
         let link = unsafe { T::link(last) };
         // Relaxed: published by the exchange.
         link.store(ptr::null_mut(), Ordering::Relaxed);
@@ -283,11 +283,11 @@ impl<T: Linked> TaskQueue<T> {
 
     /// Takes the first task. `None`: there was none at some moment of the call. Where [`take`](Self::take) gives up, this one
     /// waits for some instructions of another thread: one that takes, counts, or has begun to push.
-    pub(crate) fn take_first(&self) -> Option<*mut T> {
+    pub(crate) fn take_first(&self) -> Option<Unqueued<T>> {
         let mut backoff = Backoff::default();
         while !self.is_empty() {
             if let Some(run) = self.take(1) {
-                return Some(run.first);
+                return Some(run.split_first().0);
             }
             backoff.wait();
         }
@@ -315,7 +315,7 @@ impl<T: Linked> TaskQueue<T> {
         if first.is_null() {
             return None;
         }
-        // SAFETY: a queued task is valid by the pusher's promise.
+        // SAFETY: a queued task is valid until it is taken.
         let link = unsafe { T::link(first) };
         // Acquire: pairs with the pusher of the next task.
         let mut next = link.load(Ordering::Acquire);
@@ -352,12 +352,24 @@ impl<T: Linked> TaskQueue<T> {
     }
 }
 
+/// A task that was taken, in its taker's hands.
+///
+/// # Safety
+/// As for [`Unqueued::new`].
+#[inline]
+unsafe fn taken<T>(task: *mut T) -> Unqueued<T> {
+    // SAFETY: a queue holds no null.
+    let task = unsafe { NonNull::new_unchecked(task) };
+    // SAFETY: by the caller's promise.
+    unsafe { Unqueued::new(task) }
+}
+
 /// Longer than another taker needs for a run, unless it has lost its processor.
 const OWN_ATTEMPTS: u32 = if cfg!(loom) { 1 } else { 128 };
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{Linked, TaskQueue};
+    use super::{Linked, TaskQueue, taken};
     use crate::sync::atomic::{AtomicPtr, Ordering};
     use std::ptr;
 
@@ -380,14 +392,15 @@ mod tests {
             value,
         });
         // SAFETY: 1. leaked until taken; 2. new.
-        unsafe { queue.push(Box::into_raw(node)) };
+        queue.push(unsafe { taken(Box::into_raw(node)) });
     }
 
     fn take(queue: &TaskQueue<Node>) -> Option<usize> {
         let run = queue.take(1)?;
         assert_eq!(run.len, 1);
+        let node = run.split_first().0.into_raw();
         // SAFETY: taken, so only this thread has it, and it came from `Box::into_raw`.
-        Some(unsafe { Box::from_raw(run.first) }.value)
+        Some(unsafe { Box::from_raw(node) }.value)
     }
 
     #[test]
@@ -420,8 +433,7 @@ mod tests {
         push(&to, 100);
         let run = from.take(3).unwrap();
         assert_eq!(run.len, 3);
-        // SAFETY: taken from a queue of this type and untouched since.
-        unsafe { to.append(run) };
+        to.append(run);
         assert_eq!(
             (0..4).map(|_| take(&to).unwrap()).collect::<Vec<_>>(),
             [100, 0, 1, 2]
@@ -441,12 +453,10 @@ mod tests {
             let (from, to) = (TaskQueue::new(), TaskQueue::new());
             // The last task of the run has a link to the tasks that stay behind.
             (0..=COUNT).for_each(|value| push(&from, value));
-            let mut run = from.take(COUNT).unwrap();
-            // SAFETY: fresh from `take`.
-            unsafe { run.move_back(|node| goes_last(node.value)) };
+            let run = from.take(COUNT).unwrap();
+            let run = run.move_back(|node| goes_last(node.value));
             assert_eq!(run.len, COUNT);
-            // SAFETY: taken from a queue of this type; only the links were touched.
-            unsafe { to.append(run) };
+            to.append(run);
             let mut expected: Vec<usize> = (0..COUNT).collect();
             expected.sort_by_key(|&value| goes_last(value));
             let taken: Vec<usize> = std::iter::from_fn(|| take(&to)).collect();
@@ -470,11 +480,11 @@ mod tests {
     #[test]
     fn who_takes_the_first_waits_for_a_thread_that_counts() {
         let queue = TaskQueue::new();
-        assert_eq!(queue.take_first(), None);
+        assert!(queue.take_first().is_none());
         push(&queue, 7);
         assert!(queue.try_lock());
         let taken = std::thread::scope(|scope| {
-            let taken = scope.spawn(|| queue.take_first().map(<*mut Node>::addr));
+            let taken = scope.spawn(|| queue.take_first().map(|task| task.into_raw().addr()));
             while queue.contentions() == 0 {
                 std::thread::yield_now();
             }
@@ -492,7 +502,7 @@ mod tests {
     #[test]
     fn the_owner_waits_for_another_taker_while_there_is_something() {
         let queue = TaskQueue::new();
-        assert_eq!(queue.take_own(), None);
+        assert!(queue.take_own().is_none());
         push(&queue, 7);
         assert!(queue.try_lock());
         std::thread::scope(|scope| {
@@ -502,7 +512,7 @@ mod tests {
         queue.taking.store(false, Ordering::Relaxed);
         let task = queue.take_own().unwrap();
         // SAFETY: taken, so only this thread has it, and it came from `Box::into_raw`.
-        assert_eq!(unsafe { Box::from_raw(task) }.value, 7);
+        assert_eq!(unsafe { Box::from_raw(task.into_raw()) }.value, 7);
     }
 
     #[test]
@@ -541,8 +551,7 @@ mod tests {
                 scope.spawn(|| {
                     while taken.load(relaxed) < EACH {
                         if let Some(run) = from.take(4) {
-                            // SAFETY: taken from a queue of this type and untouched since.
-                            unsafe { to.append(run) };
+                            to.append(run);
                         }
                         if take(&to).is_some() {
                             taken.fetch_add(1, relaxed);

@@ -28,7 +28,7 @@
 //! Unsafe: tasks are queued by pointer.
 
 use crate::job::{RunPermit, TaskRegistry};
-use crate::queue::{Linked, TaskQueue};
+use crate::queue::{Linked, TaskQueue, Unqueued};
 use crate::runtime::sleep::waking::{self, Pool};
 use crate::sync::atomic::{AtomicBool, Ordering, fence};
 
@@ -150,13 +150,13 @@ fn leaves_or_discards(
     is_over
 }
 
-/// Queues a new task by `queue`, from a thread that is no worker of the runtime, or drops it by `discard` if that ends. If the
+/// Queues a new `task` by `queue`, from a thread that is no worker of the runtime, or drops it by `discard` if that ends. If the
 /// end begins meanwhile, drops what is queued. The caller keeps the memory of the runtime.
-pub(crate) fn bring(pool: &impl Ends, queue: impl FnOnce(), discard: impl FnOnce()) {
+pub(crate) fn bring<T>(pool: &impl Ends, task: T, queue: impl FnOnce(T), discard: impl FnOnce(T)) {
     if pool.ending().is_closing() {
-        return pool.inside(discard);
+        return pool.inside(|| discard(task));
     }
-    queue();
+    queue(task);
     // SeqCst: E4.
     fence(Ordering::SeqCst);
     if pool.ending().is_closing() {
@@ -166,19 +166,15 @@ pub(crate) fn bring(pool: &impl Ends, queue: impl FnOnce(), discard: impl FnOnce
 
 /// Queues a task that only `worker` may run or drop, from another thread. `spread` chooses the shard of the registry in
 /// which the task is registered, so the runtime does not end meanwhile.
-///
-/// # Safety
-/// As for [`TaskQueue::push`]; the caller has the right to queue the task.
-pub(crate) unsafe fn queue_for_worker<T: Linked>(
+pub(crate) fn queue_for_worker<T: Linked>(
     pool: &impl Ends,
     spread: usize,
     tasks: &TaskQueue<T>,
-    task: *mut T,
+    task: Unqueued<T>,
     worker: usize,
 ) {
     pool.registry().with_runtime(spread, |_| {
-        // SAFETY: by the caller's promise.
-        unsafe { tasks.push(task) };
+        tasks.push(task);
         waking::wake_worker(pool, worker);
     });
 }

@@ -10,10 +10,10 @@
 //!
 //! Not here: how a woken task knows where it belongs (`task/schedule.rs`), and waking itself (`waking.rs`).
 //!
-//! Unsafe: tasks are queued by pointer, and find their runtime through their registry.
+//! Unsafe: tasks find their runtime through their registry.
 
 use crate::job::{Action, Job, RunPermit, TaskKey, TaskRegistry};
-use crate::queue::ShardedQueue;
+use crate::queue::{ShardedQueue, Unqueued};
 use crate::runtime::policy::{self, OwnQueue, Pusher};
 use crate::runtime::sleep::waking::{self, Notify};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
@@ -24,20 +24,21 @@ use crate::sync::global;
 use std::cell::Cell;
 use std::ptr;
 
-/// Where a task comes from.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Origin {
-    /// It is new, and goes to the current runtime.
-    New(Priority),
-    /// It was woken or must be dropped, and goes back to the runtime whose registry it is in, under this key.
-    Woken {
-        registry: &'static TaskRegistry,
-        key: TaskKey,
-        priority: Priority,
-        by: WokenBy,
-    },
-    /// It is new or was woken, and only the worker on this slot may run it.
-    Bound(&'static WorkerSlot),
+/// A task that was woken or must be dropped, and goes back to the runtime whose registry it is in.
+#[derive(Debug)]
+pub(crate) struct Woken {
+    registry: &'static TaskRegistry,
+    key: TaskKey,
+}
+
+impl Woken {
+    /// Where a task is registered.
+    ///
+    /// # Safety
+    /// It stays there until it has been queued.
+    pub(crate) unsafe fn from(registry: &'static TaskRegistry, key: TaskKey) -> Self {
+        Self { registry, key }
+    }
 }
 
 /// What the thread that wakes a task is about.
@@ -54,74 +55,49 @@ pub(crate) enum WokenBy {
     Other,
 }
 
-/// Queues a task, and sees to it that a worker comes for it.
-///
-/// # Safety
-/// `job` is in no queue, the caller's to queue, and valid until it is performed. If it was woken, it is registered where
-/// its origin says; if it is new and bound, the caller is the worker on the slot.
+/// Queues a new task in the current runtime, and sees to it that a worker comes for it.
 #[inline(always)]
-pub(crate) unsafe fn enqueue(job: *mut Job, origin: Origin) {
-    match origin {
-        Origin::New(priority) => match own_queue(priority) {
-            Some((slot, shared)) if slot.is_worker() => {
-                // SAFETY: by the caller's promise; the slot is this thread's.
-                unsafe { to_own(shared, slot, job, Notify::Others) };
-            }
-            // SAFETY: by the caller's promise. The runtime may have ended without this thread.
-            Some((_, shared)) => unsafe { enqueue_in(shared, job, priority) },
-            // SAFETY: by the caller's promise.
-            None => unsafe { to_current(job, priority) },
-        },
-        Origin::Woken {
-            registry,
-            key,
-            priority,
-            by,
-        } => match own_queue(priority) {
-            Some((slot, shared)) if ptr::eq(shared.registry(), registry) => {
-                // SAFETY: by the caller's promise; the slot is this thread's.
-                unsafe { to_own(shared, slot, job, notify_for(slot, by)) };
-            }
-            // SAFETY: by the caller's promise.
-            _ => unsafe { back_to(registry, key, job, priority) },
-        },
-        // SAFETY: by the caller's promise.
-        Origin::Bound(owner) => unsafe { to_worker(owner, job) },
+pub(crate) fn enqueue_new(job: Unqueued<Job>, priority: Priority) {
+    match own_queue(priority) {
+        Some((slot, shared)) if slot.is_worker() => to_own(shared, slot, job, Notify::Others),
+        // The runtime may have ended without this thread.
+        Some((_, shared)) => enqueue_in(shared, job, priority),
+        None => to_current(job, priority),
+    }
+}
+
+/// Queues a task that was woken, and sees to it that a worker comes for it.
+#[inline(always)]
+pub(crate) fn enqueue_woken(job: Unqueued<Job>, from: &Woken, priority: Priority, by: WokenBy) {
+    match own_queue(priority) {
+        Some((slot, shared)) if ptr::eq(shared.registry(), from.registry) => {
+            to_own(shared, slot, job, notify_for(slot, by));
+        }
+        _ => back_to(from, job, priority),
     }
 }
 
 /// Queues a new task in `shared`, which may end meanwhile: then the task is dropped.
-///
-/// # Safety
-/// As for [`enqueue`].
 #[inline(never)]
-pub(crate) unsafe fn enqueue_in(shared: &RuntimeInner, job: *mut Job, priority: Priority) {
+pub(crate) fn enqueue_in(shared: &RuntimeInner, job: Unqueued<Job>, priority: Priority) {
     let own = own_queue(priority).filter(|(_, own)| ptr::eq(*own, shared));
     match own {
-        Some((slot, _)) if slot.is_worker() => {
-            // SAFETY: by the caller's promise; the slot is this thread's.
-            unsafe { to_own(shared, slot, job, Notify::Others) };
-        }
-        _ => {
-            let queue = || match own {
-                // SAFETY: as above.
-                Some((slot, _)) => unsafe { to_own(shared, slot, job, Notify::Others) },
-                // SAFETY: by the caller's promise.
-                None => unsafe { to_runtime(shared, job, priority) },
-            };
-            // SAFETY: by the caller's promise; not queued.
-            ending::bring(shared, queue, || unsafe { discard_new(job) });
-        }
+        Some((slot, _)) if slot.is_worker() => to_own(shared, slot, job, Notify::Others),
+        _ => ending::bring(
+            shared,
+            job,
+            |job| match own {
+                Some((slot, _)) => to_own(shared, slot, job, Notify::Others),
+                None => to_runtime(shared, job, priority),
+            },
+            discard_new,
+        ),
     }
 }
 
 /// Drops a new task whose runtime has ended, below code of the user.
-///
-/// # Safety
-/// `job` is in no queue, and the caller's; it is not used again.
-pub(crate) unsafe fn discard_new(job: *mut Job) {
-    // SAFETY: 1. and 2. by the caller's promise.
-    unsafe { Job::perform(job, Action::Discard, RunPermit::new()) };
+pub(crate) fn discard_new(job: Unqueued<Job>) {
+    Job::perform(job, Action::Discard, RunPermit::new());
 }
 
 /// The slot whose queue a task of this priority goes to, if it belongs to the runtime of that slot.
@@ -133,97 +109,63 @@ fn own_queue(priority: Priority) -> Option<(&'static OccupiedSlot, &'static Runt
     }
 }
 
-/// # Safety
-/// As for [`enqueue`]; the calling thread is on `slot`, which belongs to `shared`.
+/// The calling thread is on `slot`, which belongs to `shared`.
 #[inline]
-unsafe fn to_own(shared: &RuntimeInner, slot: &OccupiedSlot, job: *mut Job, notify: Notify) {
-    // SAFETY: by the caller's promise.
-    let is_short =
-        notify == Notify::Others && unsafe { gets_extra_thread(shared, job, Priority::Normal) };
+fn to_own(shared: &RuntimeInner, slot: &OccupiedSlot, job: Unqueued<Job>, notify: Notify) {
+    let is_short = notify == Notify::Others && gets_extra_thread(shared, &job, Priority::Normal);
     let notify = if is_short {
         Notify::OthersOfShort
     } else {
         notify
     };
-    // SAFETY: by the caller's promise.
-    unsafe { waking::queue(shared, &slot.steal_grace, &slot.tasks, job, notify) };
+    waking::queue(shared, &slot.steal_grace, &slot.tasks, job, notify);
 }
 
 /// Whether a thread beyond the limit may be woken for this job, which is about to be queued.
-///
-/// # Safety
-/// `job` is valid.
 #[inline]
-unsafe fn gets_extra_thread(shared: &RuntimeInner, job: *mut Job, priority: Priority) -> bool {
+fn gets_extra_thread(shared: &RuntimeInner, job: &Job, priority: Priority) -> bool {
     (shared.idle.overcommits() || shared.sees_saturation())
         && match priority {
             Priority::Interactive => true,
-            // SAFETY: by the caller's promise.
-            Priority::Normal => !shared.long_kinds.has(unsafe { (*job).kind() }),
+            Priority::Normal => !shared.long_kinds.has(job.kind()),
             Priority::Background => false,
         }
 }
 
-/// # Safety
-/// As for [`enqueue`], of a new task.
 #[inline(never)]
-unsafe fn to_current(job: *mut Job, priority: Priority) {
-    // SAFETY: by the caller's promise.
-    current::with_runtime(|shared| unsafe { to_runtime(shared, job, priority) });
+fn to_current(job: Unqueued<Job>, priority: Priority) {
+    current::with_runtime(|shared| to_runtime(shared, job, priority));
 }
 
-/// # Safety
-/// As for [`enqueue`], of a task that is registered there.
 #[inline(never)]
-unsafe fn back_to(
-    registry: &'static TaskRegistry,
-    key: TaskKey,
-    job: *mut Job,
-    priority: Priority,
-) {
-    registry.with_runtime(key.shard(), |runtime| {
+fn back_to(from: &Woken, job: Unqueued<Job>, priority: Priority) {
+    from.registry.with_runtime(from.key.shard(), |runtime| {
         // SAFETY: a registry with a registered task belongs to a runtime, which does not end during a visit.
         // Held by `models/task_registry.rs` and `models/shutdown.rs`.
         let shared = unsafe { &*runtime.cast::<RuntimeInner>() };
-        // SAFETY: by the caller's promise.
-        unsafe { to_runtime(shared, job, priority) };
+        to_runtime(shared, job, priority);
     });
 }
 
-/// # Safety
-/// As for [`enqueue`].
-unsafe fn to_runtime(shared: &RuntimeInner, job: *mut Job, priority: Priority) {
-    // SAFETY: by the caller's promise.
-    let is_short = unsafe { gets_extra_thread(shared, job, priority) };
+fn to_runtime(shared: &RuntimeInner, job: Unqueued<Job>, priority: Priority) {
+    let is_short = gets_extra_thread(shared, &job, priority);
     let queue = shared.priority_queues.lane(priority);
     let queue = queue.unwrap_or(&shared.injector);
     match queue.only() {
-        // SAFETY: by the caller's promise.
-        Some(queue) => unsafe { waking::queue_outside(shared, queue, job, is_short) },
-        // SAFETY: by the caller's promise.
-        None => unsafe { to_shard(shared, queue, job, is_short) },
+        Some(queue) => waking::queue_outside(shared, queue, job, is_short),
+        None => to_shard(shared, queue, job, is_short),
     }
 }
 
 /// A function of its own, so that where there is one queue a task costs a comparison more, and nothing else.
-///
-/// # Safety
-/// As for [`enqueue`].
 #[inline(never)]
-unsafe fn to_shard(
-    shared: &RuntimeInner,
-    queue: &ShardedQueue<Job>,
-    job: *mut Job,
-    is_short: bool,
-) {
+fn to_shard(shared: &RuntimeInner, queue: &ShardedQueue<Job>, job: Unqueued<Job>, is_short: bool) {
     // A worker pushes where it looks first.
     let number = match current::worker() {
         Some((slot, theirs)) if ptr::eq(theirs, shared) => slot.home_shard(),
         _ => pusher(),
     };
-    let queue = queue.shard(number);
-    // SAFETY: by the caller's promise.
-    unsafe { waking::queue_outside(shared, queue, job, is_short) };
+    waking::queue_outside(shared, queue.shard(number), job, is_short);
 }
 
 /// The number of the calling thread among those that have brought tasks from outside.
@@ -251,21 +193,19 @@ global! {
     static PUSHERS: AtomicUsize = AtomicUsize::new(0);
 }
 
-/// # Safety
-/// As for [`enqueue`], of a task that is bound to `owner`.
+/// Queues a task that only the worker on `owner` may run: a new one from there, or one that was woken and is registered in
+/// its runtime.
 #[inline(never)]
-unsafe fn to_worker(owner: &'static WorkerSlot, job: *mut Job) {
+pub(crate) fn enqueue_bound(job: Unqueued<Job>, owner: &'static WorkerSlot) {
     if current::worker().is_some_and(|(slot, _)| slot.is(owner)) {
-        // SAFETY: by the caller's promise. Taken by this very thread.
-        unsafe { owner.local.push(job) };
-        return;
+        // Taken by this very thread.
+        return owner.local.push(job);
     }
     // While the task is registered and in no queue, the runtime does not end.
     let shared = owner.runtime();
     let worker = owner.worker().expect("only a worker's slot owns tasks");
     let spread = owner.number.into();
-    // SAFETY: by the caller's promise.
-    unsafe { ending::queue_for_worker(shared, spread, &owner.local, job, worker) };
+    ending::queue_for_worker(shared, spread, &owner.local, job, worker);
 }
 
 /// Which workers to notify of a task that the thread on `slot` queues now.

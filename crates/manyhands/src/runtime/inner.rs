@@ -500,8 +500,7 @@ impl RuntimeInner {
         while let Some(job) = queue.take_first() {
             is_any = true;
             let drop = Action::Drop(self.registry);
-            // SAFETY: 1. and 2.: taken from the queue, so it is ours alone.
-            let is_dropped = unsafe { Job::perform(job, drop, permit.again()) };
+            let is_dropped = Job::perform(job, drop, permit.again());
             // It may have been run by the thread that waits for it. Relaxed: a count.
             self.dropped
                 .fetch_add(usize::from(is_dropped), Ordering::Relaxed);

@@ -8,6 +8,7 @@
 //! Unsafe: tasks are taken from queues by pointer.
 
 use crate::job::{Action, Job, RunPermit};
+use crate::queue::Unqueued;
 use crate::runtime::RuntimeInner;
 use crate::runtime::current::WorkerGuard;
 use crate::runtime::settings::Settings;
@@ -26,7 +27,7 @@ pub(crate) struct Simulator {
     slot: &'static OccupiedSlot,
     worker: Option<WorkerGuard>,
     /// Tasks that could run now; only the simulator has them.
-    runnable: Vec<*mut Job>,
+    runnable: Vec<Unqueued<Job>>,
     random: u64,
 }
 
@@ -129,8 +130,7 @@ impl Drop for Simulator {
     /// Drops what has not finished, as the end of any runtime does.
     fn drop(&mut self) {
         for job in std::mem::take(&mut self.runnable) {
-            // SAFETY: 1. and 2.: taken from a queue, so only this thread has it.
-            unsafe { Job::perform(job, Action::Drop(self.shared.registry()), RunPermit::new()) };
+            Job::perform(job, Action::Drop(self.shared.registry()), RunPermit::new());
         }
         self.shared.begin_to_close();
         while !self.shared.registry().is_empty() {

@@ -11,6 +11,7 @@
 
 use crate::integrations::tracing_events::{self, TaskSpan};
 use crate::job::{Job, JobKind, PanicPayload, SlotNumber, block, contain};
+use crate::queue::Unqueued;
 use crate::recording::{self, TaskRecord, WorkType};
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{Priority, current};
@@ -331,8 +332,9 @@ impl<'part> CellRef<'part> {
 
 impl QueuePart {
     /// The part as a queue has it.
-    pub(super) fn into_job(self) -> *mut Job {
-        self.into_raw().as_ptr().cast()
+    pub(super) fn into_job(self) -> Unqueued<Job> {
+        // SAFETY: 1. the part keeps the cell; 2. it cannot be copied.
+        unsafe { Unqueued::new(self.into_raw().cast()) }
     }
 }
 
@@ -459,7 +461,7 @@ impl<W: Work> Cell<W> {
         unsafe {
             place
                 .cast::<Outcome<W::Result>>()
-                .copy_from_nonoverlapping(outcome, 1)
+                .copy_from_nonoverlapping(outcome, 1);
         };
     }
 

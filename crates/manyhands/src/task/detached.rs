@@ -5,8 +5,9 @@
 //! Unsafe: cells are reached by pointer.
 
 use crate::job::{Action, Job, JobKind, block, contain};
+use crate::queue::Unqueued;
 use crate::runtime::Priority;
-use crate::runtime::enqueue::{Origin, enqueue};
+use crate::runtime::enqueue::enqueue_new;
 use std::ptr::NonNull;
 
 /// The cell.
@@ -22,8 +23,9 @@ pub(super) fn run<F: FnOnce() + Send + 'static>(closure: F) {
         job: Job::new(const { &JobKind::new(Detached::<F>::perform) }),
         closure,
     });
-    // SAFETY: a new cell, valid until it is performed.
-    unsafe { enqueue(cell.as_ptr().cast(), Origin::New(Priority::Normal)) };
+    // SAFETY: 1. valid until it is performed; 2. new.
+    let job = unsafe { Unqueued::new(cell.cast()) };
+    enqueue_new(job, Priority::Normal);
 }
 
 impl<F: FnOnce()> Detached<F> {

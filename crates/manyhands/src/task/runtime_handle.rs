@@ -192,10 +192,8 @@ impl Handle {
     pub(super) fn queue(&self, part: QueuePart) {
         let job = part.into_job();
         match self.shared.upgrade() {
-            // SAFETY: the part is that of a queue.
-            Some(shared) => unsafe { enqueue_in(&shared, job, Priority::Normal) },
-            // SAFETY: as above.
-            None => unsafe { discard_new(job) },
+            Some(shared) => enqueue_in(&shared, job, Priority::Normal),
+            None => discard_new(job),
         }
     }
 }

@@ -9,7 +9,7 @@
 //! Unsafe: tasks are queued by pointer.
 
 use crate::job::{Action, Job, TaskKey};
-use crate::runtime::enqueue::{Origin, WokenBy, enqueue};
+use crate::runtime::enqueue::{Woken, WokenBy, enqueue_bound, enqueue_new, enqueue_woken};
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{Priority, current};
 use crate::sync::atomic::Ordering;
@@ -20,12 +20,12 @@ use std::ptr;
 
 /// Queues a new task.
 pub(super) fn queue_new(part: QueuePart, priority: Priority) {
-    give(part, Origin::New(priority));
+    enqueue_new(part.into_job(), priority);
 }
 
 /// Queues a new task that only the calling worker may run.
 pub(super) fn queue_bound(part: QueuePart, worker: &'static WorkerSlot) {
-    give(part, Origin::Bound(worker));
+    enqueue_bound(part.into_job(), worker);
 }
 
 /// Queues a task that was woken or must be dropped, and has been prepared to wait.
@@ -55,33 +55,23 @@ fn requeue(part: QueuePart, by: WokenBy) {
     let kept = word.load(Ordering::Relaxed);
     part.record.woken();
     let kind = part.vtable().kind;
-    let origin = if kind == TaskKind::LocalFuture {
+    if kind == TaskKind::LocalFuture {
         // SAFETY: written by `prepare_to_wait`; slots are never freed. Held by
         // `callers.rs`.
-        Origin::Bound(unsafe { &*kept.cast() })
+        return enqueue_bound(part.into_job(), unsafe { &*kept.cast() });
+    }
+    let priority = if kind == TaskKind::PrioritizedFuture {
+        part.cell().label().priority
     } else {
-        let priority = if kind == TaskKind::PrioritizedFuture {
-            part.cell().label().priority
-        } else {
-            Priority::Normal
-        };
-        Origin::Woken {
-            // SAFETY: written by `prepare_to_wait`; registries are never freed. Held by `callers.rs`
-            // and `models/task_registry.rs`.
-            registry: unsafe { &*kept.cast() },
-            key: place_of(&part).expect("who waits is registered"),
-            priority,
-            by,
-        }
+        Priority::Normal
     };
-    give(part, origin);
-}
-
-/// Gives a task to a queue.
-#[inline(always)]
-fn give(part: QueuePart, origin: Origin) {
-    // SAFETY: the part is that of a queue, and the task is new or registered where its origin says.
-    unsafe { enqueue(part.into_job(), origin) };
+    // SAFETY: written by `prepare_to_wait`; registries are never freed. Held by `callers.rs` and
+    // `models/task_registry.rs`.
+    let registry = unsafe { &*kept.cast() };
+    let key = place_of(&part).expect("who waits is registered");
+    // SAFETY: `prepare_to_wait` has registered it, and only a runner takes it out.
+    let from = unsafe { Woken::from(registry, key) };
+    enqueue_woken(part.into_job(), &from, priority, by);
 }
 
 /// Prepares a pending future to wait: registers it and sets its link. The caller is a worker.

@@ -89,8 +89,7 @@ impl Model {
     fn push(&self, part: QueuePart<Self>) {
         self.cell.touch();
         self.queued.put(part);
-        // SAFETY: 1. the model keeps it; 2. it is in no queue, says the part.
-        unsafe { self.queue.push(self.link.as_ptr()) };
+        self.queue.push(self.link.unqueued());
     }
 
     /// A worker: runs the task as often as it finds it in the queue. Returns whether it did.

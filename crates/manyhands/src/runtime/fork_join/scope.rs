@@ -15,6 +15,7 @@
 use crate::job::{
     Action, ExecutionId, Job, JobKind, Payload, RunPermit, block, catch, value_or_resume,
 };
+use crate::queue::Unqueued;
 use crate::runtime::fork_join::helper_slot::{CallHeader, HelperSlot};
 use crate::runtime::fork_join::scope_closures::{Closures, Spawner};
 use crate::runtime::fork_join::wait;
@@ -165,9 +166,9 @@ impl<'scope> Scope<'scope> {
             scope: ptr::from_ref(self).cast(),
             closure,
         });
-        let job = spawned.as_ptr().cast();
-        // SAFETY: valid until taken from the queue and performed, which `run_scope` waits for.
-        let sleeper = unsafe { self.closures.push(job, self.spawner()) };
+        // SAFETY: 1. valid until it is performed, which `run_scope` waits for; 2. new.
+        let job = unsafe { Unqueued::new(spawned.cast()) };
+        let sleeper = self.closures.push(job, self.spawner());
         if let Some((slot, helper_slot)) = self.place {
             helper_slot.invite();
             match sleeper {
@@ -232,10 +233,9 @@ impl<'scope> Scope<'scope> {
     fn run_queued(&self, slot: Option<&'static OccupiedSlot>) -> bool {
         let run = |job| match slot {
             Some(slot) => run_loop::perform(slot, FoundWork::Job(job), RunPermit::new()),
-            // SAFETY: 1. and 2.: taken from the queue just now.
-            None => unsafe {
+            None => {
                 Job::perform(job, Action::Run(ExecutionId::UNKNOWN), RunPermit::new());
-            },
+            }
         };
         self.closures
             .run_queued(RUN_TOGETHER_MAX, run, WorkerSlot::wake)

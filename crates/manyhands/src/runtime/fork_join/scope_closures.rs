@@ -26,7 +26,7 @@
 //! Unsafe: closures are queued by pointer, and the latch may be gone once it is set.
 
 use crate::job::{Latch, SlotNumber};
-use crate::queue::{Linked, TaskQueue};
+use crate::queue::{Linked, TaskQueue, Unqueued};
 use crate::runtime::HelperSlot;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 
@@ -90,14 +90,10 @@ impl<J: Linked> Closures<J> {
     }
 
     /// Counts and queues a closure. The caller must wake the returned slot.
-    ///
-    /// # Safety
-    /// `job` is valid until it is taken, and is in no queue.
     #[must_use]
-    pub(crate) unsafe fn push(&self, job: *mut J, spawner: Spawner) -> Option<SlotNumber> {
+    pub(crate) fn push(&self, job: Unqueued<J>, spawner: Spawner) -> Option<SlotNumber> {
         self.count_spawned(spawner);
-        // SAFETY: as the caller promises.
-        unsafe { self.queue.push(job) };
+        self.queue.push(job);
         match spawner {
             // It is awake.
             Spawner::Owner => None,
@@ -119,7 +115,7 @@ impl<J: Linked> Closures<J> {
     pub(crate) fn run_queued(
         &self,
         max: usize,
-        mut run: impl FnMut(*mut J),
+        mut run: impl FnMut(Unqueued<J>),
         wake: impl FnOnce(SlotNumber),
     ) -> bool {
         let mut finished = 0;
@@ -127,7 +123,7 @@ impl<J: Linked> Closures<J> {
             && let Some(taken) = self.queue.take(1)
         {
             finished += 1;
-            run(taken.first);
+            run(taken.split_first().0);
         }
         self.count_finished(finished).map(wake);
         finished > 0

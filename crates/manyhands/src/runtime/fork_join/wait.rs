@@ -340,7 +340,8 @@ fn steal_from(slot: &OccupiedSlot, runner: &'static WorkerSlot, from: Extent) ->
     }
     if let Some(job) = runner.deque.steal(from.deque_from) {
         slot.counters.stolen.bump();
-        return Some(FoundWork::Job(job));
+        // SAFETY: taken just now.
+        return Some(unsafe { FoundWork::fork(job) });
     }
     if runner.deque.has_private(from.deque_from) {
         runner.deque.demand();
@@ -356,7 +357,7 @@ fn pass_on(owner: &WorkerSlot, found: FoundWork) {
             // push the owner stays where it is; after that, only this keeps the runtime.
             let shared = owner.runtime().this();
             let shared = shared.expect("a runtime outlives those who call it");
-            shared.unowned_forks.push(fork);
+            shared.unowned_forks.push(fork.into_raw());
             owner.parker.unpark();
             shared.wake_if_nobody_searches();
         }
@@ -409,7 +410,8 @@ mod tests {
     /// Takes the second half of a join as a waiter does that then must not run it.
     fn take_by_mistake(owner: &WorkerSlot) {
         let fork = owner.deque.steal(0).expect("it is still there");
-        pass_on(owner, FoundWork::Job(fork));
+        // SAFETY: taken just now.
+        pass_on(owner, unsafe { FoundWork::fork(fork) });
     }
 
     #[test]

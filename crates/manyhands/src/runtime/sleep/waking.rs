@@ -8,7 +8,7 @@
 //! Unsafe: tasks are queued by pointer.
 
 use crate::job::RunPermit;
-use crate::queue::{Linked, TaskQueue};
+use crate::queue::{Linked, TaskQueue, Unqueued};
 use crate::runtime::sleep::counted_flag::CountedFlag;
 use crate::runtime::sleep::idle::{Activity, Claim, Idle, WorkerClaim};
 use crate::runtime::worker::steal_grace::StealGrace;
@@ -176,16 +176,13 @@ pub(crate) enum Notify {
     NobodyWithGrace,
 }
 
-/// Queues a task at the back of a thread's own queue.
-///
-/// # Safety
-/// As for [`TaskQueue::push`]; the caller is the queue's owner.
+/// Owner of a queue: queues a task at its back.
 #[inline]
-pub(crate) unsafe fn queue<T: Linked>(
+pub(crate) fn queue<T: Linked>(
     pool: &impl Pool,
     grace: &StealGrace,
     tasks: &TaskQueue<T>,
-    task: *mut T,
+    task: Unqueued<T>,
     notify: Notify,
 ) {
     match notify {
@@ -193,8 +190,7 @@ pub(crate) unsafe fn queue<T: Linked>(
         Notify::Nobody => {}
         Notify::NobodyWithGrace => grace.begin(),
     }
-    // SAFETY: by the caller's promise.
-    unsafe { tasks.push(task) };
+    tasks.push(task);
     match notify {
         Notify::Others => wake_for_task(pool, false),
         Notify::OthersOfShort => wake_for_task(pool, true),
@@ -203,18 +199,14 @@ pub(crate) unsafe fn queue<T: Linked>(
 }
 
 /// Any thread: queues a task at the back of a queue that belongs to no worker.
-///
-/// # Safety
-/// As for [`TaskQueue::push`].
 #[inline]
-pub(crate) unsafe fn queue_outside<T: Linked>(
+pub(crate) fn queue_outside<T: Linked>(
     pool: &impl Pool,
     tasks: &TaskQueue<T>,
-    task: *mut T,
+    task: Unqueued<T>,
     is_short: bool,
 ) {
-    // SAFETY: by the caller's promise.
-    unsafe { tasks.push(task) };
+    tasks.push(task);
     wake_for_task(pool, is_short);
 }
 

@@ -9,7 +9,7 @@
 //! Unsafe: jobs are performed by pointer.
 
 use crate::job::{Action, Job, JobKind, RunPermit, abort};
-use crate::queue::{Run, ShardedQueue};
+use crate::queue::{Run, ShardedQueue, Unqueued};
 use crate::runtime::fork_join::helper_slot::{HelperGuard, HelperSlot};
 use crate::runtime::policy::{
     SERIES_GAP_NANOS, SPIN_NANOS_MIN, SPINS, TASKS_TAKEN_MAX, WAKE_NANOS_FIRST,
@@ -25,24 +25,35 @@ use crate::runtime::worker::steal_grace::StealGrace;
 use crate::runtime::{Priority, RuntimeInner, current, ending};
 use crate::sync::atomic::Ordering;
 use crate::sync::{Backoff, PollerState, clock, process, spin_loop};
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::time::{Duration, Instant};
 
 /// Something to run, in the worker's hands.
 #[derive(Debug)]
 pub(crate) enum FoundWork {
     /// A job or a task; nobody else will run it.
-    Job(*mut Job),
+    Job(Unqueued<Job>),
     /// A place in the open call of another slot.
     Call(HelperGuard<'static>, &'static WorkerSlot),
 }
 
 impl FoundWork {
+    /// A fork.
+    ///
+    /// # Safety
+    /// The caller has taken it from a deque, or from those that thieves have passed on.
+    #[inline]
+    pub(crate) unsafe fn fork(fork: *mut Job) -> Self {
+        // SAFETY: a fork that can be taken is there.
+        let fork = unsafe { NonNull::new_unchecked(fork) };
+        // SAFETY: 1. its owner waits until it is performed; 2. taken.
+        Self::Job(unsafe { Unqueued::new(fork) })
+    }
+
     /// The kind of job; null for a call.
     fn kind(&self) -> *const JobKind {
         match self {
-            // SAFETY: in the worker's hands, so it is valid.
-            Self::Job(job) => unsafe { (**job).kind() },
+            Self::Job(job) => job.kind(),
             Self::Call(..) => ptr::null(),
         }
     }
@@ -269,8 +280,7 @@ pub(crate) fn perform(slot: &OccupiedSlot, found: FoundWork, permit: RunPermit<'
     let execution = slot.begin_execution();
     match found {
         FoundWork::Job(job) => {
-            // SAFETY: 1. and 2.: the thread that takes a job from a queue or a deque has it alone.
-            unsafe { Job::perform(job, Action::Run(execution), permit) };
+            Job::perform(job, Action::Run(execution), permit);
             slot.end_execution();
         }
         FoundWork::Call(guard, owner) => {
@@ -344,7 +354,7 @@ fn take_one(
         None => take_sharded(queue, slot, turn),
     }?;
     waking::leave_rest(shared, !queue.is_empty() || shared.has_tasks_outside());
-    Some(FoundWork::Job(run.first))
+    Some(FoundWork::Job(run.split_first().0))
 }
 
 /// Takes a task that has a priority where there are several shards, beginning with the worker's own, or in its round's turn
@@ -388,7 +398,8 @@ fn find_elsewhere(
     tasks_max: usize,
 ) -> Option<FoundWork> {
     if let Some(fork) = shared.unowned_forks.take() {
-        return Some(FoundWork::Job(fork));
+        // SAFETY: taken just now.
+        return Some(unsafe { FoundWork::fork(fork) });
     }
     let random = slot.next_random() as usize;
     shared
@@ -409,7 +420,8 @@ fn look_at(
     }
     if let Some(job) = other.deque.steal(0) {
         slot.counters.stolen.bump();
-        return Some(FoundWork::Job(job));
+        // SAFETY: taken just now.
+        return Some(unsafe { FoundWork::fork(job) });
     }
     if other.deque.has_private(0) {
         other.deque.demand();
@@ -449,16 +461,12 @@ fn keep(
     if run.len > 1
         && let Some(blocking) = shared.blocking_kind()
     {
-        // SAFETY: the run is fresh from `take`.
-        unsafe { run.move_back(|job| job.kind() == blocking) };
+        run = run.move_back(|job| job.kind() == blocking);
     }
-    let first = run.first;
-    if run.len > 1 {
-        // SAFETY: the run is fresh from `take`.
-        unsafe { run.advance() };
+    let (first, rest) = run.split_first();
+    if let Some(rest) = rest {
         slot.steal_grace.end();
-        // SAFETY: taken from a queue of this type, untouched but for the step above.
-        unsafe { slot.tasks.append(run) };
+        slot.tasks.append(rest);
     }
     waking::leave_rest(shared, !slot.tasks.is_empty() || is_more_left());
     FoundWork::Job(first)
@@ -471,8 +479,7 @@ pub(crate) fn fetch_tasks(slot: &OccupiedSlot, other: &WorkerSlot) -> bool {
     };
     slot.counters.stolen.bump();
     slot.steal_grace.end();
-    // SAFETY: taken from a queue of this type just now.
-    unsafe { slot.tasks.append(run) };
+    slot.tasks.append(run);
     true
 }
 

@@ -17,7 +17,7 @@
 //! Unsafe: jobs are reached by pointer.
 
 use crate::job::Job;
-use crate::queue::{Run, TaskQueue};
+use crate::queue::{Run, TaskQueue, Unqueued};
 use crate::runtime::RuntimeInner;
 use crate::runtime::policy::TASKS_TAKEN_MAX;
 use crate::runtime::sleep::waking;
@@ -25,14 +25,14 @@ use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::WorkerSlot;
 
 /// Worker beyond the limit: takes a short task that waits anywhere, but for those bound to other workers.
-pub(crate) fn find(shared: &RuntimeInner, slot: &'static OccupiedSlot) -> Option<*mut Job> {
+pub(crate) fn find(shared: &RuntimeInner, slot: &'static OccupiedSlot) -> Option<Unqueued<Job>> {
     let random = slot.next_random() as usize;
     let mut others = shared
         .other_slots(slot, random)
         .filter(|other| !slot.is_in_grace(other));
     let interactive = &shared.priority_queues.interactive;
     let interactive = interactive.take(|| slot.home_shard(), 1);
-    let found = interactive.map(|run| run.first).or_else(|| {
+    let found = interactive.map(|run| run.split_first().0).or_else(|| {
         take_short(shared, slot, &slot.tasks)
             .or_else(|| others.find_map(|other| take_short_of(shared, slot, other)))
             .or_else(|| {
@@ -52,7 +52,7 @@ fn take_short(
     shared: &RuntimeInner,
     slot: &OccupiedSlot,
     queue: &TaskQueue<Job>,
-) -> Option<*mut Job> {
+) -> Option<Unqueued<Job>> {
     loop {
         let run = queue.take(TASKS_TAKEN_MAX)?;
         if let Some(short) = split(shared, slot, run, &shared.set_aside) {
@@ -66,7 +66,7 @@ fn take_short_of(
     shared: &RuntimeInner,
     slot: &OccupiedSlot,
     other: &WorkerSlot,
-) -> Option<*mut Job> {
+) -> Option<Unqueued<Job>> {
     // More than that worker takes for itself, also if it takes some meanwhile.
     let run = other.tasks.take(4 * TASKS_TAKEN_MAX)?;
     if other.tasks.is_empty() {
@@ -75,31 +75,25 @@ fn take_short_of(
     split(shared, slot, run, &shared.set_aside).or_else(|| take_short(shared, slot, &other.tasks))
 }
 
-/// Puts the long tasks of a run, which is fresh from `take`, into `rest`, and the short ones behind the first into the
+/// Puts the long tasks of a run into `rest`, and the short ones behind the first into the
 /// worker's own queue.
 fn split(
     shared: &RuntimeInner,
     slot: &OccupiedSlot,
     run: Run<Job>,
     rest: &TaskQueue<Job>,
-) -> Option<*mut Job> {
+) -> Option<Unqueued<Job>> {
     let is_long = |job: &Job| shared.long_kinds.has(job.kind());
-    // SAFETY: the run is fresh from `take`.
-    let [short, long] = unsafe { run.partition(is_long) };
+    let [short, long] = run.partition(is_long);
     if let Some(long) = long {
-        // SAFETY: taken from a queue of this type, untouched but for the step above.
-        unsafe { rest.append(long) };
+        rest.append(long);
         // A worker may have looked for work while they were in no queue.
         waking::leave_rest(shared, true);
     }
-    let mut run = short?;
-    let first = run.first;
-    if run.len > 1 {
-        // SAFETY: as above, with more than one task.
-        unsafe { run.advance() };
+    let (first, others) = short?.split_first();
+    if let Some(others) = others {
         slot.steal_grace.end();
-        // SAFETY: as above.
-        unsafe { slot.tasks.append(run) };
+        slot.tasks.append(others);
     }
     Some(first)
 }
