@@ -3,7 +3,7 @@
 use super::spec::{Axis, Band, ChartSpec, Form, Mark, Panel, Reference, Series, Stroke};
 use crate::{
     break_even::{Answer, Kind},
-    findings::{CaseFindings, Comparison, ExperimentFindings, Findings, Point},
+    findings::{CaseFindings, ExperimentFindings, Findings, Point},
     report::{
         break_even_label, break_even_sentence, conditions, count, nanos, percent, plural, ratio,
     },
@@ -51,11 +51,6 @@ pub(super) fn title(experiment: &ExperimentFindings, case: &CaseFindings) -> Str
     } else {
         format!("{}: {}", experiment.title, case.card.name)
     }
-}
-
-/// The speed-up to show: of the clean blocks where there are any.
-pub(super) fn shown(comparison: &Comparison) -> Estimate {
-    comparison.clean.unwrap_or(comparison.as_found)
 }
 
 /// A point with an error bar.
@@ -154,9 +149,8 @@ fn speed_ups(findings: &Findings, case: &CaseFindings, x: Axis) -> Panel {
             .points
             .iter()
             .filter_map(|point| {
-                let comparison = point.comparisons.get(index)?;
                 let doubt = is_doubtful(findings, point);
-                Some(mark(point.n as f64, shown(comparison), doubt))
+                Some(mark(point.n as f64, point.speed_up(index + 1)?, doubt))
             })
             .collect();
         Series {

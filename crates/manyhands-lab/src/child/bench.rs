@@ -7,7 +7,6 @@
 use super::{
     copies::Copies,
     protocol::{Batch, Start, Taken},
-    sum,
 };
 use crate::{
     LabError,
@@ -217,7 +216,7 @@ impl<'case> Bench<'case> {
         };
         let mut sum = rested();
         for _ in 1..calls {
-            sum = sum::of_samples(&sum, &rested());
+            sum = sum.and(&rested());
         }
         sum
     }
@@ -238,7 +237,7 @@ impl<'case> Bench<'case> {
         };
         let mut sum = cold()?;
         for _ in 1..calls {
-            sum = sum::of_samples(&sum, &cold()?);
+            sum = sum.and(&cold()?);
         }
         Ok(sum)
     }

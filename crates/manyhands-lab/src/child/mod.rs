@@ -11,7 +11,6 @@ mod copies;
 pub(crate) mod protocol;
 pub(crate) mod sequence;
 mod serve;
-mod sum;
 
 pub(crate) use bench::Bench;
 pub use protocol::{Batch, Taken};

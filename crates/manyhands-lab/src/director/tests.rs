@@ -178,13 +178,7 @@ fn card(name: &str, sizes: &[usize]) -> CaseCard {
         name: name.to_owned(),
         arms: vec!["a".to_owned(), "b".to_owned()],
         sizes: sizes.to_vec(),
-        finds_break_even: false,
-        unit: "item".to_owned(),
-        throughput: None,
-        cpus: None,
-        of: None,
-        copies: None,
-        arm: None,
+        ..CaseCard::default()
     }
 }
 

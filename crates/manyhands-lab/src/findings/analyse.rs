@@ -27,23 +27,19 @@ pub fn analyse(head: &Head, events: &[Event]) -> Findings {
         .map(|card| experiment(head, card, &collected))
         .collect();
 
-    let points = || {
-        experiments
-            .iter()
-            .flat_map(|one| &one.cases)
-            .flat_map(|case| &case.points)
-    };
-    let blocks = points().map(|point| point.blocks).sum();
-    let disturbed = points().map(|point| point.disturbed).sum();
     let mut findings = Findings {
         failures: failures(events),
         left_out: left_out(head, &collected),
-        blocks,
-        disturbed,
-        quiet: disturbed as f64 <= head.settings.thresholds.too_noisy * blocks as f64,
+        blocks: 0,
+        disturbed: 0,
+        quiet: true,
         head: head.clone(),
         experiments,
     };
+    findings.blocks = findings.points().map(|point| point.blocks).sum();
+    findings.disturbed = findings.points().map(|point| point.disturbed).sum();
+    let tolerated = head.settings.thresholds.too_noisy * findings.blocks as f64;
+    findings.quiet = findings.disturbed as f64 <= tolerated;
     add_q_values(&mut findings);
     findings
 }

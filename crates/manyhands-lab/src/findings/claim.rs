@@ -199,10 +199,7 @@ impl ExperimentFindings {
         };
         let find = |name: &str| self.claimed().find(|case| own(case) == name);
         let (one, other) = (find(case)?, find(than)?);
-        let baseline = |case: &CaseFindings, n: usize| {
-            let point = case.points.iter().find(|point| point.n == n)?;
-            Some(point.times.first()?.median)
-        };
+        let baseline = |case: &CaseFindings, n: usize| Some(case.point(n)?.times.first()?.median);
         let sizes = one.points.iter().rev().map(|point| point.n);
         let mut times = sizes.filter_map(|n| Some((n, baseline(one, n)?, baseline(other, n)?)));
         let (n, time, than) = times.next()?;
@@ -223,7 +220,7 @@ fn position(case: &CaseFindings, arm: &str) -> Option<usize> {
 /// The speed-up of an arm over the baseline, which is one for the baseline itself.
 fn speed_up(point: &Point, arm: usize) -> Option<Estimate> {
     let Some(challenger) = arm.checked_sub(1) else {
-        return Some(exact(1.0));
+        return Some(Estimate::new(1.0, 1.0, 1.0));
     };
     point.comparisons.get(challenger)?.clean
 }
@@ -231,19 +228,8 @@ fn speed_up(point: &Point, arm: usize) -> Option<Estimate> {
 /// The median of the readings of a peak, between the least and the most.
 fn bytes(peak: &Peak) -> Estimate {
     let at_least_one = |bytes: Option<&u64>| (*bytes.unwrap_or(&peak.bytes) as f64).max(1.0);
-    Estimate {
-        median: at_least_one(None),
-        low: at_least_one(peak.readings.first()),
-        high: at_least_one(peak.readings.last()),
-    }
-}
-
-fn exact(value: f64) -> Estimate {
-    Estimate {
-        median: value,
-        low: value,
-        high: value,
-    }
+    let (least, most) = (peak.readings.first(), peak.readings.last());
+    Estimate::new(at_least_one(None), at_least_one(least), at_least_one(most))
 }
 
 fn faster(case: &CaseFindings, point: &Point, arm: usize) -> Option<(Ruling, Evidence)> {
@@ -253,8 +239,10 @@ fn faster(case: &CaseFindings, point: &Point, arm: usize) -> Option<(Ruling, Evi
         Verdict::Slower | Verdict::NoDifference => Ruling::DoesNotHold,
         Verdict::Undecided => Ruling::Undecided,
     };
-    let ratio = comparison.clean.unwrap_or(comparison.as_found);
-    Some((ruling, evidence(&case.card.name, point.n, ratio)))
+    Some((
+        ruling,
+        evidence(&case.card.name, point.n, comparison.shown()),
+    ))
 }
 
 fn evidence(case: &str, n: usize, ratio: Estimate) -> Evidence {
@@ -290,14 +278,9 @@ fn in_range(ratio: Estimate, within: Range) -> Ruling {
 
 fn breaks_even(kind: &Kind, within: Range) -> Ruling {
     match *kind {
-        Kind::Between { lower, upper, .. } => in_range(
-            Estimate {
-                median: (lower * upper).sqrt(),
-                low: lower,
-                high: upper,
-            },
-            within,
-        ),
+        Kind::Between { lower, upper, .. } => {
+            in_range(Estimate::new((lower * upper).sqrt(), lower, upper), within)
+        }
         Kind::AlwaysFrom { smallest } if (smallest as f64) < within.low => Ruling::DoesNotHold,
         Kind::NeverUpTo { largest, .. } => match within.high {
             Some(high) if largest as f64 > high => Ruling::DoesNotHold,

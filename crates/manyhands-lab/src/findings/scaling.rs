@@ -141,10 +141,12 @@ impl Family<'_> {
     /// The largest size that all have.
     fn n(&self) -> Option<usize> {
         let (_, first) = self.variants.first()?;
-        let has = |case: &CaseFindings, n| case.points.iter().any(|point| point.n == n);
         let sizes = first.points.iter().rev().map(|point| point.n);
-        let mut sizes = sizes.filter(|n| self.variants.iter().all(|(_, case)| has(case, *n)));
-        sizes.next()
+        let mut variants = sizes.filter(|n| {
+            let mut variants = self.variants.iter();
+            variants.all(|(_, case)| case.point(*n).is_some())
+        });
+        variants.next()
     }
 
     fn arms(&self) -> &[String] {
@@ -156,18 +158,15 @@ impl Family<'_> {
     /// One arm's times at a size, by number of CPUs.
     fn times(&self, n: usize, arm: usize) -> Vec<(usize, Estimate)> {
         let time = |(cpus, case): &(usize, &CaseFindings)| {
-            let point = case.points.iter().find(|point| point.n == n)?;
-            Some((*cpus, point.times.get(arm)?.median))
+            Some((*cpus, case.point(n)?.times.get(arm)?.median))
         };
         self.variants.iter().filter_map(time).collect()
     }
 
     /// Whether the baseline needs a CPU for half of its time or more; not known is taken for yes.
     fn computes(&self, n: usize) -> bool {
-        let first = self.variants.first().and_then(|(_, case)| {
-            let point = case.points.iter().find(|point| point.n == n)?;
-            point.times.first()
-        });
+        let first = self.variants.first();
+        let first = first.and_then(|(_, case)| case.point(n)?.times.first());
         let share = first.and_then(|times| Some(times.cpu? / times.median.median));
         share.is_none_or(|share| share >= COMPUTING_MIN)
     }

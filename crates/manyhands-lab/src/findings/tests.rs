@@ -17,12 +17,7 @@ fn head(sizes: &[usize]) -> Head {
         arms: vec!["sequential".into(), "parallel".into()],
         sizes: sizes.to_vec(),
         finds_break_even: true,
-        unit: "item".into(),
-        throughput: None,
-        cpus: None,
-        of: None,
-        copies: None,
-        arm: None,
+        ..CaseCard::default()
     };
     Head {
         format: FORMAT,

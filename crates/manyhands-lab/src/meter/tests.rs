@@ -8,24 +8,23 @@ use std::{
     thread,
 };
 
-fn edge(cpu: u64, faults: u64, allocations: u64) -> Edge {
-    Edge {
+/// What is cheap to ask, at the beginning or at the end of a reading.
+fn edge(cpu: u64, faults: u64, allocations: u64) -> Meters {
+    Meters {
         cpu_nanos: Some(cpu),
-        usage: Some(Usage {
-            minor_faults: faults,
-            major_faults: faults / 10,
-            voluntary_switches: faults + 1,
-            involuntary_switches: faults + 2,
-        }),
-        allocations: Some((allocations, 8 * allocations)),
+        minor_faults: Some(faults),
+        major_faults: Some(faults / 10),
+        voluntary_switches: Some(faults + 1),
+        involuntary_switches: Some(faults + 2),
+        allocations: Some(allocations),
+        allocated_bytes: Some(8 * allocations),
+        ..Meters::default()
     }
 }
 
 /// What a meter would have read first.
-fn reading(begin: Edge, end: Edge, busy_nanos: u64) -> Reading {
-    Reading {
-        begin,
-        others_nanos: Others::default().observe(Some(busy_nanos), begin.cpu_nanos),
+fn reading(begin: Meters, end: Meters, busy_nanos: u64) -> Reading {
+    let with_rest = |edge: Meters| Meters {
         steal_nanos: Some(busy_nanos / 100),
         run_delay_nanos: Some(busy_nanos / 1_000),
         pool: Some(PoolMeters {
@@ -34,7 +33,12 @@ fn reading(begin: Edge, end: Edge, busy_nanos: u64) -> Reading {
             threads_added: 2,
             contentions: 1,
         }),
-        end,
+        ..edge
+    };
+    Reading {
+        begin: with_rest(begin),
+        others_nanos: Others::default().observe(Some(busy_nanos), begin.cpu_nanos),
+        end: with_rest(end),
     }
 }
 
@@ -74,17 +78,10 @@ fn ticks_that_lag_behind_our_own_time_give_zero() {
 #[test]
 fn what_one_reading_lacks_the_difference_lacks() {
     let whole = reading(edge(0, 0, 0), edge(0, 0, 0), 0);
-    let bare = Edge {
-        cpu_nanos: None,
-        usage: None,
-        allocations: None,
-    };
+    let bare = Meters::default();
     let nothing = Reading {
         begin: bare,
         others_nanos: None,
-        steal_nanos: None,
-        run_delay_nanos: None,
-        pool: None,
         end: bare,
     };
     assert_eq!(whole.since(&nothing), Meters::default());

@@ -141,18 +141,13 @@ mod tests {
 
     #[test]
     fn the_claim_stands_with_its_source_its_ruling_and_what_decides_it() {
-        let ratio = Estimate {
-            median: 1.9,
-            low: 1.8,
-            high: 2.0,
-        };
         let part = JudgedPart {
             says: "from 100 on it is faster".into(),
             ruling: Ruling::Holds,
             evidence: Evidence::Ratio {
                 case: "SHA-512".into(),
                 n: 1_000,
-                ratio,
+                ratio: Estimate::new(1.9, 1.8, 2.0),
             },
         };
         let experiment = ExperimentFindings {

@@ -155,7 +155,7 @@ fn change<'run>(
     let old = before.times.get(arm_before)?.median;
     let new = after.times.get(arm_after)?.median;
     let time = (times == Times::Compare).then(|| old.over(new));
-    let speed_ups = speed_up(before, arm_before).zip(speed_up(after, arm_after));
+    let speed_ups = before.speed_up(arm_before).zip(after.speed_up(arm_after));
     let gain = speed_ups.map(|(old, new)| new.over(old));
     (time.is_some() || gain.is_some()).then(|| Change {
         n: before.n,
@@ -198,11 +198,6 @@ fn grid(before: &CaseFindings, after: &CaseFindings, times: Times) -> Grid {
     grid.without_empty_columns()
 }
 
-fn speed_up(point: &Point, arm: usize) -> Option<Estimate> {
-    let comparison = point.comparisons.get(arm.checked_sub(1)?)?;
-    Some(comparison.clean.unwrap_or(comparison.as_found))
-}
-
 /// The break-evens of the arms that were searched for one in both runs: arm, before, after.
 pub(super) fn break_evens<'run>(
     before: &'run CaseFindings,
@@ -234,14 +229,10 @@ fn changed(time: Option<Estimate>, speed_up: Option<Estimate>) -> &'static str {
 mod tests {
     use super::*;
 
-    fn estimate(median: f64, low: f64, high: f64) -> Estimate {
-        Estimate { median, low, high }
-    }
-
     #[test]
     fn only_an_interval_without_one_is_a_change() {
-        let same = estimate(1.02, 0.99, 1.05);
-        let moved = estimate(1.1, 1.01, 1.2);
+        let same = Estimate::new(1.02, 0.99, 1.05);
+        let moved = Estimate::new(1.1, 1.01, 1.2);
         assert_eq!(changed(Some(same), Some(same)), "");
         assert_eq!(changed(Some(moved), None), "time");
         assert_eq!(changed(None, Some(same)), "");

@@ -351,7 +351,7 @@ fn experiment(id: &str, title: &str, cases: Vec<CaseFindings>) -> ExperimentFind
     }
 }
 
-pub(super) fn case(name: &str, arms: &[&str], points: Vec<Point>) -> CaseFindings {
+pub(crate) fn case(name: &str, arms: &[&str], points: Vec<Point>) -> CaseFindings {
     CaseFindings {
         card: CaseCard {
             name: name.into(),
@@ -359,11 +359,7 @@ pub(super) fn case(name: &str, arms: &[&str], points: Vec<Point>) -> CaseFinding
             sizes: points.iter().map(|point| point.n).collect(),
             finds_break_even: true,
             unit: "item".into(),
-            throughput: None,
-            cpus: None,
-            of: None,
-            copies: None,
-            arm: None,
+            ..CaseCard::default()
         },
         points,
         answers: Vec::new(),
@@ -436,11 +432,7 @@ fn fit(break_even: f64, overhead_nanos: f64, asymptotic_speed_up: f64) -> Fit {
 }
 
 fn estimate(median: f64, spread: f64) -> Estimate {
-    Estimate {
-        median,
-        low: median * (1.0 - spread),
-        high: median * (1.0 + spread),
-    }
+    Estimate::new(median, median * (1.0 - spread), median * (1.0 + spread))
 }
 
 /// The baseline keeps one of four cores busy, the other arm all of them for a third of the time.

@@ -187,7 +187,7 @@ fn of_case<'run>(case: &'run CaseFindings, paper: &Paper) -> Vec<Beside<'run>> {
                 arm,
                 there: baseline.nanos() / cell.nanos(),
                 is_unconverged: baseline.is_unconverged() || cell.is_unconverged(),
-                here: comparison.clean.unwrap_or(comparison.as_found),
+                here: comparison.shown(),
             });
         }
     }

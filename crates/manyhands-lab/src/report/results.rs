@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     chart::Named,
-    findings::{CaseFindings, Comparison, ExperimentFindings, Findings, Point, Times},
+    findings::{CaseFindings, Comparison, ExperimentFindings, Point, Times},
     record::{ThreadCourse, Throughput},
     stats::{Estimate, Slope},
 };
@@ -64,9 +64,9 @@ pub(super) fn groups(experiment: &ExperimentFindings) -> Vec<Group<'_>> {
 }
 
 /// One row for each size and arm. Columns in which nothing is to be said are left out: the case
-/// if there is one only, "as found" where no disturbed block changed anything, q unless the run
-/// has more than [`COMPARISONS_WITHOUT_Q`] comparisons.
-pub(super) fn results(findings: &Findings, group: &Group<'_>) -> Grid {
+/// if there is one only, "as found" where no disturbed block changed anything, q where the run has too few
+/// comparisons for it.
+pub(super) fn results(group: &Group<'_>) -> Grid {
     let baseline = group
         .cases
         .first()
@@ -83,15 +83,11 @@ pub(super) fn results(findings: &Findings, group: &Group<'_>) -> Grid {
         Column::numbers("disturbed"),
         Column::numbers("q"),
     ]);
-    let with_q = comparisons(findings) > COMPARISONS_WITHOUT_Q;
     for case in &group.cases {
         for point in &case.points {
             for (arm, comparison) in point.comparisons.iter().enumerate() {
                 let mut row = row(case, point, arm + 1, comparison);
                 row[0] = group.case_cell(case);
-                if with_q {
-                    row[9] = comparison.q_value.map_or_else(String::new, q_words);
-                }
                 grid.rows.push(row);
             }
         }
@@ -100,22 +96,24 @@ pub(super) fn results(findings: &Findings, group: &Group<'_>) -> Grid {
 }
 
 fn row(case: &CaseFindings, point: &Point, arm: usize, comparison: &Comparison) -> Vec<String> {
-    let median = |arm: usize| {
-        let times = point.times.get(arm);
-        times.map_or_else(String::new, |times| nanos(times.median.median))
-    };
     vec![
         String::new(),
         count(point.n),
-        median(0),
+        median_cell(point, 0),
         case.card.arms[arm].clone(),
-        median(arm),
+        median_cell(point, arm),
         comparison.clean.map_or_else(|| "–".to_owned(), ratio_cell),
         verdict_word(comparison.verdict).to_owned(),
         as_found(comparison),
         disturbed(point),
-        String::new(),
+        comparison.q_value.map_or_else(String::new, q_words),
     ]
+}
+
+/// The median time of an arm; empty where it was not measured.
+pub(super) fn median_cell(point: &Point, arm: usize) -> String {
+    let times = point.times.get(arm);
+    times.map_or_else(String::new, |times| nanos(times.median.median))
 }
 
 /// The speed-up over all blocks, where it differs from that over the clean ones.
@@ -144,13 +142,6 @@ fn q_words(q: f64) -> String {
     } else {
         format!("{q:.3}")
     }
-}
-
-/// Comparisons of the whole run.
-fn comparisons(findings: &Findings) -> usize {
-    let cases = findings.experiments.iter().flat_map(|one| &one.cases);
-    let points = cases.flat_map(|case| &case.points);
-    points.map(|point| point.comparisons.len()).sum()
 }
 
 /// What else was metered per call, one row for each size and arm: CPU time and memory, when its items
@@ -281,13 +272,10 @@ fn pool_cells(_: &CaseFindings, _: &Point, _: usize, times: &Times) -> Vec<Strin
     counts.map_or_else(|| vec![String::new(); 4], Vec::from)
 }
 
-/// With more comparisons than this, some would differ by chance: then q-values are shown.
-const COMPARISONS_WITHOUT_Q: usize = 20;
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixture;
+    use crate::{findings::Findings, report::fixture};
 
     #[test]
     fn what_an_arm_does_in_a_second_is_shown_where_that_is_asked_for() {

@@ -176,13 +176,9 @@ mod tests {
 
     #[test]
     fn an_interval_without_ends_is_a_dash() {
-        let estimate = |low, high| Estimate {
-            median: 1.5,
-            low,
-            high,
-        };
-        assert_eq!(ratio_cell(estimate(1.4, 1.6)), "1.50 (1.40 … 1.60)");
-        assert_eq!(ratio_cell(estimate(0.0, f64::INFINITY)), "1.50 (–)");
+        let cell = |low, high| ratio_cell(Estimate::new(1.5, low, high));
+        assert_eq!(cell(1.4, 1.6), "1.50 (1.40 … 1.60)");
+        assert_eq!(cell(0.0, f64::INFINITY), "1.50 (–)");
     }
 
     #[test]

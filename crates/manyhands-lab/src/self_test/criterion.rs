@@ -150,8 +150,8 @@ impl Claim {
 
     /// Counts the cases in which the claim shows.
     pub(super) fn judge(self, findings: &Findings, all: usize) -> Criterion {
-        let cases = findings.experiments.iter().flat_map(|found| &found.cases);
-        let judged: Vec<&CaseFindings> = cases
+        let judged: Vec<&CaseFindings> = findings
+            .cases()
             .filter(|case| has_enough(case, &findings.head.settings))
             .collect();
         let of = judged.len();

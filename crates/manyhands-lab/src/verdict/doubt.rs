@@ -93,11 +93,7 @@ mod tests {
     };
 
     fn estimate(low: f64, high: f64) -> Estimate {
-        Estimate {
-            median: f64::midpoint(low, high),
-            low,
-            high,
-        }
+        Estimate::new(f64::midpoint(low, high), low, high)
     }
 
     #[test]

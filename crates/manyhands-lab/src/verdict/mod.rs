@@ -314,11 +314,7 @@ mod tests {
     #[test]
     fn a_side_needs_signs_an_interval_and_a_floor_that_agree() {
         fn check(ratio: f64, ends: (f64, f64), floor: Option<(f64, f64)>, expected: Verdict) {
-            let estimate = |(low, high)| Estimate {
-                median: f64::midpoint(low, high),
-                low,
-                high,
-            };
+            let estimate = |(low, high)| Estimate::new(f64::midpoint(low, high), low, high);
             let verdict = JUDGE.verdict(&[ratio; 20], estimate(ends), floor.map(estimate));
             assert_eq!(verdict, expected, "{ratio} in {ends:?}, floor {floor:?}");
         }
