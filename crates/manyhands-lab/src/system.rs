@@ -8,23 +8,13 @@ use std::io;
 /// CPU time of this process so far, all threads, user and system.
 pub(crate) fn cpu_nanos() -> Option<u64> {
     #[cfg(unix)]
-    return clock_nanos(nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID);
+    {
+        use nix::time::{ClockId, clock_gettime};
+        let time = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).ok()?;
+        u64::try_from(std::time::Duration::from(time).as_nanos()).ok()
+    }
     #[cfg(not(unix))]
     None
-}
-
-/// CPU time of the calling thread so far, user and system.
-pub(crate) fn thread_cpu_nanos() -> Option<u64> {
-    #[cfg(unix)]
-    return clock_nanos(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID);
-    #[cfg(not(unix))]
-    None
-}
-
-#[cfg(unix)]
-fn clock_nanos(clock: nix::time::ClockId) -> Option<u64> {
-    let time = nix::time::clock_gettime(clock).ok()?;
-    u64::try_from(std::time::Duration::from(time).as_nanos()).ok()
 }
 
 /// CPU time, faults and context switches of this process so far, all threads together.

@@ -2,7 +2,7 @@
 
 use super::{Contender, Facet, Scaling, ScalingPoint, spec::ChartSpec};
 use crate::{
-    findings::{ArmOverCpus, CaseFindings, ExperimentFindings, Findings, OverCpus, Point},
+    findings::{ArmOver, AtCpus, CaseFindings, ExperimentFindings, Findings, Over, Point},
     report::{conditions, count},
 };
 
@@ -33,8 +33,8 @@ pub fn over_cpus(findings: &Findings, experiment: &ExperimentFindings) -> Option
     })
 }
 
-fn facet(case: &OverCpus) -> Facet {
-    let contender = |(family, arm): (usize, &ArmOverCpus)| Contender {
+fn facet(case: &Over<AtCpus>) -> Facet {
+    let contender = |(family, arm): (usize, &ArmOver<AtCpus>)| Contender {
         name: arm.name.clone(),
         family,
         points: arm

@@ -42,14 +42,8 @@ pub fn speed_ups_by_case(
     let names: Vec<String> = cases.iter().map(|case| case.card.name.clone()).collect();
     let x = Axis::names("", &names);
     let panel = |caption, y, references, series| Panel {
-        caption,
-        height: 240,
-        y,
         references,
-        x: x.clone(),
-        bands: Vec::new(),
-        labels: Vec::new(),
-        series,
+        ..Panel::new(caption, 240, (x.clone(), y), series)
     };
     let nanos = times.iter().flat_map(|one| &one.points).map(|mark| mark.y);
     let of_times = Axis::times(nanos)?;

@@ -52,7 +52,7 @@ pub fn serve(experiments: &[Experiment]) -> Result<(), LabError> {
         return answer(&failed(unknown));
     };
     let clock = ClockCard::here();
-    answer(&Reply::started(clock))?;
+    answer(&Reply::Started(clock))?;
     let mut session = Session {
         case,
         start: &start,

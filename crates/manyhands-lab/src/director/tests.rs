@@ -26,6 +26,7 @@ struct Simulation {
     launched: Vec<(String, u32)>,
     open: BTreeMap<u32, usize>,
     fails: fn(&BlockStep) -> bool,
+    checksum: fn(&BlockStep) -> String,
     /// What a picture of the cores takes.
     picture: Duration,
 }
@@ -38,6 +39,7 @@ impl Simulation {
             launched: Vec::new(),
             open: BTreeMap::new(),
             fails: |_| false,
+            checksum: |_| "1".to_owned(),
             picture: Duration::ZERO,
         }
     }
@@ -87,7 +89,7 @@ impl Executor for Simulation {
         self.now += Duration::from_nanos(nanos);
         Ok(Taken {
             samples,
-            checksum: "1".to_owned(),
+            checksum: (self.checksum)(step),
         })
     }
 
@@ -347,45 +349,9 @@ fn a_point_that_fails_is_recorded_and_the_run_goes_on_with_new_processes() {
 
 #[test]
 fn processes_that_disagree_fail_the_point() {
-    struct Fickle(Simulation);
-    impl Executor for Fickle {
-        fn launch(&mut self, subject: &Subject, launch: u32) -> Result<ClockCard, ChildError> {
-            self.0.launch(subject, launch)
-        }
-        fn open(&mut self, launch: u32, n: usize) -> Result<(), ChildError> {
-            self.0.open(launch, n)
-        }
-        fn block(&mut self, step: &BlockStep) -> Result<Taken, ChildError> {
-            let taken = self.0.block(step)?;
-            let checksum = step.launch.to_string();
-            Ok(Taken { checksum, ..taken })
-        }
-        fn peak(&mut self, pass: &Pass) -> Result<Option<PeakReading>, ChildError> {
-            self.0.peak(pass)
-        }
-        fn cores(&mut self, pass: &Pass) -> Result<Option<CoreTrace>, ChildError> {
-            self.0.cores(pass)
-        }
-        fn close(&mut self) {
-            self.0.close();
-        }
-        fn elapsed(&self) -> Duration {
-            self.0.elapsed()
-        }
-    }
-    let head = head(settings(Scale::Quick));
-    let mut events = Vec::new();
-    let mut director = Director::new(&head, Box::new(Simple));
-    let mut executor = Fickle(Simulation::new());
-    let observer = &mut run::Silent;
-    run::execute(
-        &mut director,
-        &mut executor,
-        &mut events,
-        observer,
-        &Interrupt::default(),
-    )
-    .unwrap();
+    let mut simulation = Simulation::new();
+    simulation.checksum = |step| step.launch.to_string();
+    let (_, events) = run(&head(settings(Scale::Quick)), &mut simulation);
     let failed = |event: &Event| match event {
         Event::Failed { key, message } if message.contains("different results") => Some(key.n),
         _ => None,

@@ -1,6 +1,6 @@
 //! Whether what was claimed holds here, decided by intervals and verdicts alone.
 
-use super::{CaseFindings, ExperimentFindings, OverCpus, Peak, Point};
+use super::{AtCpus, CaseFindings, ExperimentFindings, Over, Peak, Point};
 use crate::{
     break_even::Kind,
     record::{ClaimCard, ClaimTest, Range},
@@ -302,7 +302,7 @@ fn never(kind: &Kind) -> Ruling {
 }
 
 /// From half of the CPUs to all, for the most CPUs of which half was measured, too.
-fn doubling(case: &OverCpus, arm: &str, within: Range) -> Option<(Ruling, Evidence)> {
+fn doubling(case: &Over<AtCpus>, arm: &str, within: Range) -> Option<(Ruling, Evidence)> {
     let arm = case.arms.iter().find(|one| one.name == arm)?;
     let half = |cpus: usize| arm.points.iter().find(|at| at.cpus * 2 == cpus);
     let mut pairs = arm.points.iter().rev();

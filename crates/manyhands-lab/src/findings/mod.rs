@@ -15,7 +15,7 @@ pub use crate::stats::Spread;
 pub use analyse::{analyse, gates};
 pub use claim::{Evidence, JudgedClaim, JudgedPart, Ruling};
 pub use point::point;
-pub use scaling::{ArmOverCopies, ArmOverCpus, AtCopies, AtCpus, OverCopies, OverCpus};
+pub use scaling::{ArmOver, AtCopies, AtCpus, Over};
 
 use crate::{
     break_even::Answer,

@@ -5,27 +5,27 @@ use super::{CaseFindings, ExperimentFindings};
 use crate::stats::{Estimate, Scalability, karp_flatt};
 use serde::Serialize;
 
-/// One size of a case on several numbers of CPUs.
+/// One size of a case, on several numbers of CPUs or in several numbers of copies.
 #[derive(Debug, Clone, PartialEq)]
-pub struct OverCpus {
+pub struct Over<P> {
     /// The experiment's own name of the case.
     pub case: String,
-    /// The largest size that was measured on all of them.
+    /// The largest size that was measured with all of them.
     pub n: usize,
     /// Whether the baseline needs a CPU for half of its time or more.
     pub computes: bool,
     /// The baseline first.
-    pub arms: Vec<ArmOverCpus>,
+    pub arms: Vec<ArmOver<P>>,
 }
 
-/// One arm on several numbers of CPUs.
+/// One arm on several numbers of CPUs or in several numbers of copies.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ArmOverCpus {
+pub struct ArmOver<P> {
     /// Its name.
     pub name: String,
-    /// By ascending number of CPUs.
-    pub points: Vec<AtCpus>,
-    /// The universal scalability law through the speed-ups, if there are enough of them.
+    /// By ascending number.
+    pub points: Vec<P>,
+    /// The universal scalability law through the speed-ups, if there are enough of them; none for copies.
     pub law: Option<Scalability>,
 }
 
@@ -46,26 +46,6 @@ pub struct AtCpus {
     /// where some arm is below it all the same: then the baseline's items are no measure of the others'.
     #[serde(rename = "rounds_bound_nanos")]
     pub bound_nanos: Option<f64>,
-}
-
-/// One size of a case, in several numbers of copies at the same time.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OverCopies {
-    /// The experiment's own name of the case.
-    pub case: String,
-    /// The largest size that was measured with all of them.
-    pub n: usize,
-    /// The baseline first.
-    pub arms: Vec<ArmOverCopies>,
-}
-
-/// One arm in several numbers of copies.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ArmOverCopies {
-    /// Its name.
-    pub name: String,
-    /// By ascending number of copies.
-    pub points: Vec<AtCopies>,
 }
 
 /// Copies of one arm on as many CPUs.
@@ -90,7 +70,7 @@ impl ExperimentFindings {
     /// assert!(nothing.over_cpus().is_empty() && nothing.over_copies().is_empty());
     /// ```
     #[must_use]
-    pub fn over_cpus(&self) -> Vec<OverCpus> {
+    pub fn over_cpus(&self) -> Vec<Over<AtCpus>> {
         let families = families(&self.cases, |case| case.card.copies.is_none());
         families.iter().filter_map(|one| one.over_cpus()).collect()
     }
@@ -99,7 +79,7 @@ impl ExperimentFindings {
     ///
     /// Example: see [`over_cpus`](Self::over_cpus).
     #[must_use]
-    pub fn over_copies(&self) -> Vec<OverCopies> {
+    pub fn over_copies(&self) -> Vec<Over<AtCopies>> {
         let families = families(&self.cases, |case| case.card.copies.is_some());
         families
             .iter()
@@ -171,7 +151,7 @@ impl Family<'_> {
         share.is_none_or(|share| share >= COMPUTING_MIN)
     }
 
-    fn over_cpus(&self) -> Option<OverCpus> {
+    fn over_cpus(&self) -> Option<Over<AtCpus>> {
         let n = self.n()?;
         let (_, alone) = *self.times(n, 0).first()?;
         let computes = self.computes(n);
@@ -190,19 +170,19 @@ impl Family<'_> {
                 .iter()
                 .map(|point| (workers(point.cpus), point.speed_up))
                 .collect();
-            ArmOverCpus {
+            ArmOver {
                 name: name.clone(),
                 points,
                 law: Scalability::fit(&speed_ups).filter(|_| computes),
             }
         };
-        let mut arms: Vec<ArmOverCpus> = self.arms().iter().enumerate().map(arm).collect();
+        let mut arms: Vec<ArmOver<AtCpus>> = self.arms().iter().enumerate().map(arm).collect();
         let is_below = |at: &AtCpus| at.bound_nanos.is_some_and(|bound| at.nanos.high < bound);
         if arms.iter().flat_map(|arm| &arm.points).any(is_below) {
             let points = arms.iter_mut().flat_map(|arm| &mut arm.points);
             points.for_each(|at| at.bound_nanos = None);
         }
-        Some(OverCpus {
+        Some(Over {
             case: self.name.to_owned(),
             n,
             computes,
@@ -210,7 +190,7 @@ impl Family<'_> {
         })
     }
 
-    fn over_copies(&self) -> Option<OverCopies> {
+    fn over_copies(&self) -> Option<Over<AtCopies>> {
         let n = self.n()?;
         let arm = |(arm, name): (usize, &String)| {
             let times = self.times(n, arm);
@@ -221,14 +201,16 @@ impl Family<'_> {
                 nanos: *nanos,
                 throughput: alone.map(|alone| *copies as f64 * alone / nanos.median),
             };
-            ArmOverCopies {
+            ArmOver {
                 name: name.clone(),
                 points: times.iter().map(at).collect(),
+                law: None,
             }
         };
-        Some(OverCopies {
+        Some(Over {
             case: self.name.to_owned(),
             n,
+            computes: self.computes(n),
             arms: self.arms().iter().enumerate().map(arm).collect(),
         })
     }

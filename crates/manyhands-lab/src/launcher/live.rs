@@ -65,16 +65,7 @@ impl Live {
             batch: launcher.batch,
         });
         match process.ask(&start)? {
-            Reply::Started {
-                clock_cost_nanos: cost_nanos,
-                clock_grain_nanos: grain_nanos,
-            } => Ok((
-                process,
-                ClockCard {
-                    cost_nanos,
-                    grain_nanos,
-                },
-            )),
+            Reply::Started(clock) => Ok((process, clock)),
             other => Err(unexpected(&other)),
         }
     }

@@ -27,7 +27,6 @@ pub use peak::PeakMemory;
 pub use threads::{THREAD_STEP, ThreadSampler};
 
 use crate::{
-    clock::Stopwatch,
     record::{Meters, PoolMeters},
     system,
 };
@@ -36,7 +35,7 @@ use manyhands::Runtime;
 use others::Others;
 use proc_stat::CpuTicks;
 use run_delay::RunDelay;
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 /// Reads counters; keeps the system's files open between readings.
 ///
@@ -58,8 +57,7 @@ use std::{sync::Arc, time::Duration};
 /// ```
 ///
 /// # Cost
-/// Some 15 µs a reading, and 1 to 2 µs more for each thread of the process;
-/// [`cost`](Self::cost) measures it.
+/// Some 15 µs a reading, and 1 to 2 µs more for each thread of the process.
 #[derive(Debug)]
 pub struct Meter {
     stat: Option<KeptFile>,
@@ -109,20 +107,6 @@ impl Meter {
                 ..cheap()
             },
         }
-    }
-
-    /// Time of one reading with the threads that run now: the mean of a hundred.
-    ///
-    /// # Cost
-    /// A few milliseconds.
-    pub fn cost(&mut self) -> Duration {
-        const READINGS: u32 = 100;
-        self.read();
-        let watch = Stopwatch::start();
-        for _ in 0..READINGS {
-            self.read();
-        }
-        watch.elapsed() / READINGS
     }
 
     fn read_machine(&mut self) -> Option<CpuTicks> {

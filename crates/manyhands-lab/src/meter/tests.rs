@@ -2,11 +2,7 @@
 
 use super::*;
 use manyhands::{Runtime, task};
-use std::{
-    hint,
-    sync::{Arc, Barrier},
-    thread,
-};
+use std::{hint, sync::Arc, thread};
 
 /// What is cheap to ask, at the beginning or at the end of a reading.
 fn edge(cpu: u64, faults: u64, allocations: u64) -> Meters {
@@ -122,32 +118,4 @@ fn linux_has_processor_time_faults_and_switches() {
     assert!(meters.voluntary_switches.is_some() && meters.involuntary_switches.is_some());
     assert!(meters.allocations.is_some(), "the tests count");
     assert_eq!(meters.pool, None, "nobody gave a function");
-}
-
-/// `cargo test --release -p manyhands-lab the_cost_of_a_reading -- --ignored --nocapture`
-#[test]
-#[ignore = "prints times and judges nothing"]
-#[expect(clippy::print_stdout, reason = "the numbers are its purpose")]
-fn the_cost_of_a_reading() {
-    let mut meter = Meter::new();
-    for threads in [0, 2, 8, 64] {
-        let known = Barrier::new(threads + 1);
-        thread::scope(|scope| {
-            for _ in 0..threads {
-                scope.spawn(|| known.wait());
-            }
-            println!("{threads} sleeping threads: {:?} a reading", meter.cost());
-            known.wait();
-        });
-    }
-    let watch = Stopwatch::start();
-    for _ in 0..10_000_000 {
-        drop(hint::black_box(Box::new(1_u8)));
-    }
-    println!(
-        "{:?} to allocate, count and free",
-        watch.elapsed() / 10_000_000
-    );
-    let before = meter.read();
-    println!("{:#?}", meter.read().since(&before));
 }

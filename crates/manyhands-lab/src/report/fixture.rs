@@ -9,7 +9,7 @@ use crate::{
         Spread, Times, Trace,
     },
     machine::Machine,
-    paper::{Paper, PaperCell},
+    paper::{Figure, Paper},
     record::{
         Block, CaseCard, CoreTrace, Event, ExperimentCard, FORMAT, Head, ItemEnds, Key, Meters,
         Sample, Scale, Settings, ThreadCourse,
@@ -73,14 +73,14 @@ pub(crate) fn other_findings() -> Findings {
 
 /// Published numbers for the first experiment; one cell did not converge.
 pub(crate) fn published() -> Published {
-    let cell = |n, arm: &str, mean_nanos: f64, deviation: f64| PaperCell {
+    let cell = |n, arm: &str, mean_nanos: f64, deviation: f64| Figure {
         case: SHA_512.into(),
         n,
         arm: arm.into(),
         mean_nanos,
         median_nanos: Some(mean_nanos * 0.99),
         standard_deviation_nanos: Some(deviation),
-        allocated_bytes: None,
+        ..Figure::default()
     };
     let paper = Paper {
         source: "i7-9750H, 12 CPUs, .NET 8.0".into(),

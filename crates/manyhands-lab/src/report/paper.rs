@@ -216,19 +216,17 @@ const MARK: &str = "†";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{paper::PaperCell, report::fixture};
+    use crate::{paper::Figure, report::fixture};
 
     #[test]
     fn a_case_on_fewer_cpus_than_it_could_have_had_does_not_stand_beside_the_paper() {
         let experiment = fixture::over_cpus();
-        let cell = |arm: &str, mean_nanos| PaperCell {
+        let cell = |arm: &str, mean_nanos| Figure {
             case: "SHA-512".to_owned(),
             n: 300,
             arm: arm.to_owned(),
             mean_nanos,
-            median_nanos: None,
-            standard_deviation_nanos: None,
-            allocated_bytes: None,
+            ..Figure::default()
         };
         let paper = Paper {
             source: "twelve processors".to_owned(),
@@ -247,14 +245,12 @@ mod tests {
         let case = &mut experiment.cases[0];
         case.card.of = Some(case.card.name.clone());
         case.card.name += ", 2 CPUs";
-        let cell = |arm: &str, allocated_bytes| PaperCell {
+        let cell = |arm: &str, allocated_bytes| Figure {
             case: "SHA-512".to_owned(),
             n: 1_000_000,
             arm: arm.to_owned(),
-            mean_nanos: 1.0,
-            median_nanos: None,
-            standard_deviation_nanos: None,
             allocated_bytes,
+            ..Figure::default()
         };
         let paper = Paper {
             source: "somewhere".to_owned(),

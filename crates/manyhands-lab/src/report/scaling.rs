@@ -4,7 +4,7 @@ use super::{
     grid::{Column, Grid},
     units::{count, nanos, percent, ratio},
 };
-use crate::findings::{ArmOverCpus, ExperimentFindings, OverCopies, OverCpus};
+use crate::findings::{ArmOver, AtCopies, AtCpus, ExperimentFindings, Over};
 
 /// A table with its title and what is said below it.
 pub(super) struct Titled {
@@ -21,7 +21,7 @@ pub(super) fn tables(experiment: &ExperimentFindings) -> Vec<Titled> {
     shared.chain(contending.iter().map(over_copies)).collect()
 }
 
-fn over_cpus(case: &OverCpus) -> Titled {
+fn over_cpus(case: &Over<AtCpus>) -> Titled {
     let mut grid = Grid::new(vec![
         Column::numbers("CPUs"),
         Column::arms("arm"),
@@ -31,22 +31,18 @@ fn over_cpus(case: &OverCpus) -> Titled {
         Column::numbers("rounds bound"),
         Column::numbers("over the bound"),
     ]);
-    grid.rows = rows(
-        &case.arms,
-        |arm| &arm.points,
-        |arm, at| {
-            let over_bound = at.bound_nanos.map(|bound| at.nanos.median / bound);
-            vec![
-                count(at.cpus),
-                arm.name.clone(),
-                nanos(at.nanos.median),
-                ratio(at.speed_up),
-                at.serial_fraction.map_or_else(String::new, percent),
-                at.bound_nanos.map_or_else(String::new, nanos),
-                over_bound.map_or_else(String::new, ratio),
-            ]
-        },
-    );
+    grid.rows = rows(&case.arms, |arm, at| {
+        let over_bound = at.bound_nanos.map(|bound| at.nanos.median / bound);
+        vec![
+            count(at.cpus),
+            arm.name.clone(),
+            nanos(at.nanos.median),
+            ratio(at.speed_up),
+            at.serial_fraction.map_or_else(String::new, percent),
+            at.bound_nanos.map_or_else(String::new, nanos),
+            over_bound.map_or_else(String::new, ratio),
+        ]
+    });
     let mut points = case.arms.iter().flat_map(|arm| &arm.points);
     let is_bounded = points.any(|at| at.bound_nanos.is_some());
     let explained = match (case.computes, is_bounded) {
@@ -74,7 +70,7 @@ fn over_cpus(case: &OverCpus) -> Titled {
     }
 }
 
-fn law(arm: &ArmOverCpus) -> Option<String> {
+fn law(arm: &ArmOver<AtCpus>) -> Option<String> {
     let law = arm.law?;
     let end = law.peak().map_or_else(
         || "it predicts no number of CPUs from which on more would lose".to_owned(),
@@ -88,25 +84,21 @@ fn law(arm: &ArmOverCpus) -> Option<String> {
     ))
 }
 
-fn over_copies(case: &OverCopies) -> Titled {
+fn over_copies(case: &Over<AtCopies>) -> Titled {
     let mut grid = Grid::new(vec![
         Column::numbers("copies"),
         Column::arms("arm"),
         Column::numbers("median"),
         Column::numbers("throughput"),
     ]);
-    grid.rows = rows(
-        &case.arms,
-        |arm| &arm.points,
-        |arm, at| {
-            vec![
-                count(at.copies),
-                arm.name.clone(),
-                nanos(at.nanos.median),
-                at.throughput.map_or_else(String::new, ratio),
-            ]
-        },
-    );
+    grid.rows = rows(&case.arms, |arm, at| {
+        vec![
+            count(at.copies),
+            arm.name.clone(),
+            nanos(at.nanos.median),
+            at.throughput.map_or_else(String::new, ratio),
+        ]
+    });
     Titled {
         title: format!("{}, n = {}, in copies", case.case, count(case.n)),
         grid: grid.without_empty_columns(),
@@ -120,15 +112,11 @@ fn over_copies(case: &OverCopies) -> Titled {
 }
 
 /// A row for each point of each arm: first those of all arms on the fewest CPUs, then on more.
-fn rows<Arm, At>(
-    arms: &[Arm],
-    points: fn(&Arm) -> &Vec<At>,
-    row: fn(&Arm, &At) -> Vec<String>,
-) -> Vec<Vec<String>> {
-    let most = arms.iter().map(|arm| points(arm).len()).max();
+fn rows<P>(arms: &[ArmOver<P>], row: fn(&ArmOver<P>, &P) -> Vec<String>) -> Vec<Vec<String>> {
+    let most = arms.iter().map(|arm| arm.points.len()).max();
     let at = |place: usize| {
         let arms = arms.iter();
-        arms.filter_map(move |arm| Some(row(arm, points(arm).get(place)?)))
+        arms.filter_map(move |arm| Some(row(arm, arm.points.get(place)?)))
     };
     (0..most.unwrap_or(0)).flat_map(at).collect()
 }

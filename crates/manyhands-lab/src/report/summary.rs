@@ -10,7 +10,7 @@ use crate::{
     break_even::{Answer, Practical},
     findings::{
         CaseFindings, Comparison, ExperimentFindings, Failure, Findings, JudgedClaim, JudgedPart,
-        Peak, Point, Times,
+        Over, Peak, Point, Times,
     },
     paper::Paper,
     record::{Head, Key},
@@ -93,21 +93,6 @@ fn experiment(found: &ExperimentFindings, published: &Published) -> Value {
         })
     };
     let papers = published.papers_of(&found.id).iter();
-    let over_cpus = found.over_cpus().into_iter().flat_map(|case| {
-        let arms = case.arms.into_iter();
-        arms.map(move |arm| {
-            json!({
-                "case": case.case, "n": case.n, "arm": arm.name,
-                "points": arm.points, "scalability": arm.law,
-            })
-        })
-    });
-    let over_copies = found.over_copies().into_iter().flat_map(|case| {
-        let arms = case.arms.into_iter();
-        arms.map(move |arm| {
-            json!({ "case": case.case, "n": case.n, "arm": arm.name, "points": arm.points })
-        })
-    });
     json!({
         "id": found.id,
         "title": found.title,
@@ -116,9 +101,22 @@ fn experiment(found: &ExperimentFindings, published: &Published) -> Value {
         "claim": found.claim.as_ref().map(claim),
         "notes": found.notes,
         "published": papers.map(paper).collect::<Vec<_>>(),
-        "over_cpus": over_cpus.collect::<Vec<_>>(),
-        "over_copies": over_copies.collect::<Vec<_>>(),
+        "over_cpus": over(found.over_cpus()),
+        "over_copies": over(found.over_copies()),
     })
+}
+
+fn over<P: Serialize>(cases: Vec<Over<P>>) -> Vec<Value> {
+    let mut arms = Vec::new();
+    for case in cases {
+        arms.extend(case.arms.iter().map(|arm| {
+            json!({
+                "case": case.case, "n": case.n, "arm": arm.name,
+                "points": arm.points, "scalability": arm.law,
+            })
+        }));
+    }
+    arms
 }
 
 fn claim(claim: &JudgedClaim) -> Value {
