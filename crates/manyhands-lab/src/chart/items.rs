@@ -12,18 +12,6 @@ use crate::{
 
 /// The course of the items at the largest size whose memory was read, the threads meanwhile, and the peak
 /// memory over sizes. `None` if neither the ends of items were recorded nor several sizes read.
-///
-/// # Examples
-/// ```
-/// use manyhands_lab::{Experiment, Scale, chart, findings, machine::Machine, record::Settings, run};
-/// use manyhands_lab::Case;
-/// let case = Case::returning("sum").full_sizes([100]).arm("a", |n| n).arm("b", |n| n);
-/// let experiments = [Experiment::new("X", "sums").case(case)];
-/// let head = run::head(&experiments, Settings::new(Scale::Quick, 1), Machine::default(), "now");
-/// let findings = findings::analyse(&head, &[]);
-/// let experiment = &findings.experiments[0];
-/// assert!(experiment.cases.iter().all(|case| chart::items(&findings, experiment, case).is_none()));
-/// ```
 #[must_use]
 pub fn items(
     findings: &Findings,

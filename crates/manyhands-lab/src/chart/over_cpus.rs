@@ -8,15 +8,6 @@ use crate::{
 
 /// Times over CPUs, a panel for each case, with the lines that nothing goes below. `None` unless
 /// the experiment was measured on several numbers of CPUs.
-///
-/// # Examples
-/// ```
-/// use manyhands_lab::{Experiment, Scale, chart, findings, machine::Machine, record::Settings, run};
-/// let experiments = [Experiment::new("X", "nothing")];
-/// let head = run::head(&experiments, Settings::new(Scale::Quick, 1), Machine::default(), "now");
-/// let findings = findings::analyse(&head, &[]);
-/// assert!(chart::over_cpus(&findings, &findings.experiments[0]).is_none());
-/// ```
 #[must_use]
 pub fn over_cpus(findings: &Findings, experiment: &ExperimentFindings) -> Option<ChartSpec> {
     let found = experiment.over_cpus();

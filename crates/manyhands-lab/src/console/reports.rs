@@ -166,11 +166,7 @@ mod tests {
     use super::*;
 
     fn key(n: usize) -> Key {
-        Key {
-            experiment: "E1".to_owned(),
-            case: "case".to_owned(),
-            n,
-        }
+        Key::new("E1", "case", n)
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::{
     findings,
     launcher::ChildError,
     machine::Machine,
-    record::{Block, CaseCard, CoreTrace, FORMAT, Meters, PeakReading, Sample, Scale},
+    record::{Block, CaseCard, Meters, PeakReading, Sample, Scale},
     run::{self, Executor, Interrupt, Observer, Outcome, Progress},
 };
 use std::{
@@ -93,18 +93,18 @@ impl Executor for Simulation {
         })
     }
 
-    fn peak(&mut self, pass: &Pass) -> Result<Option<PeakReading>, ChildError> {
+    fn pass(&mut self, pass: &Pass) -> Result<Option<Event>, ChildError> {
         assert!(self.open.is_empty(), "a pass is alone");
+        if pass.kind == PassKind::Cores {
+            self.now += self.picture;
+            return Ok(None);
+        }
         self.now += Duration::from_nanos(self.sample(pass.n, pass.arm).wall_nanos);
-        Ok(Some(PeakReading {
-            peak_bytes: pass.arm as u64,
-            ..PeakReading::default()
+        Ok(Some(Event::Memory {
+            key: pass.subject.key(pass.n),
+            arm: pass.arm,
+            peak: PeakReading::default(),
         }))
-    }
-
-    fn cores(&mut self, _: &Pass) -> Result<Option<CoreTrace>, ChildError> {
-        self.now += self.picture;
-        Ok(None)
     }
 
     fn close(&mut self) {
@@ -189,19 +189,13 @@ fn head(settings: Settings) -> Head {
     let mut searched = card("searched", &[10, 100]);
     searched.finds_break_even = true;
     let plain = card("plain", &[10, 1_000]);
-    Head {
-        format: FORMAT,
-        version: String::new(),
-        started: String::new(),
-        settings,
-        machine: Machine::here(),
-        experiments: vec![ExperimentCard {
-            id: "X".to_owned(),
-            title: String::new(),
-            cases: vec![searched, plain],
-            ..ExperimentCard::default()
-        }],
-    }
+    let mut head = run::head(&[], settings, Machine::here(), "");
+    head.experiments.push(ExperimentCard {
+        id: "X".to_owned(),
+        cases: vec![searched, plain],
+        ..ExperimentCard::default()
+    });
+    head
 }
 
 fn settings(scale: Scale) -> Settings {
@@ -369,15 +363,14 @@ fn passes_follow_the_blocks_of_a_case_once_for_each_arm() {
     };
     let (log, events) = run(&head(settings), &mut Simulation::new());
     let pass = |step: &Step| match step {
-        Step::Peak(pass) => Some(("peak", pass.subject.case.clone(), pass.n, pass.arm)),
-        Step::Cores(pass) => Some(("cores", pass.subject.case.clone(), pass.n, pass.arm)),
+        Step::Pass(pass) => Some((pass.kind, pass.subject.case.clone(), pass.n, pass.arm)),
         _ => None,
     };
     let passes: Vec<_> = log.steps.iter().filter_map(pass).collect();
     // Memory at three sizes, for what an item takes, and three times; the picture at the largest.
     let of_case = |case: &str, n| {
-        let memory = [("peak", n / 4), ("peak", n / 2), ("peak", n)].repeat(3);
-        let kinds = memory.into_iter().chain([("cores", n)]);
+        let memory = [n / 4, n / 2, n].map(|n| (PassKind::Memory, n)).repeat(3);
+        let kinds = memory.into_iter().chain([(PassKind::Cores, n)]);
         let of_arms = |(kind, n)| [0, 1].map(|arm| (kind, case.to_owned(), n, arm));
         kinds.flat_map(of_arms).collect::<Vec<_>>()
     };
@@ -449,16 +442,11 @@ fn where_a_run_had_less_time_than_its_events_tell_the_events_are_right() {
         let head = head(settings(Scale::Standard));
         let sample = Simulation::new().sample(10, 0);
         let event = |n: &usize| Event::Block {
-            key: Key {
-                experiment: "X".to_owned(),
-                case: case.to_owned(),
-                n: *n,
-            },
+            key: Key::new("X", case, *n),
             block: Block {
-                launch: 0,
                 order: vec![0, 1, 2],
                 samples: vec![sample; 3],
-                checksum: String::new(),
+                ..Block::default()
             },
         };
         let events: Vec<Event> = sizes.iter().map(event).collect();
@@ -488,11 +476,7 @@ fn where_a_run_had_less_time_than_its_events_tell_the_events_are_right() {
 #[test]
 fn events_of_another_run_are_refused() {
     let head = head(settings(Scale::Quick));
-    let key = Key {
-        experiment: "Y".to_owned(),
-        case: "plain".to_owned(),
-        n: 10,
-    };
+    let key = Key::new("Y", "plain", 10);
     let event = Event::Memory {
         key,
         arm: 0,

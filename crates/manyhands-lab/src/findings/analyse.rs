@@ -72,11 +72,7 @@ pub fn gates(head: &Head, events: &[Event]) -> HashMap<Key, Gate> {
             let capacity = Capacity::of(&head.machine, card.cpus);
             let found = collected.case(&experiment.id, &card.name);
             for (n, blocks) in found.iter().flat_map(|found| &found.blocks) {
-                let key = Key {
-                    experiment: experiment.id.clone(),
-                    case: card.name.clone(),
-                    n: *n,
-                };
+                let key = Key::new(experiment.id.clone(), card.name.clone(), *n);
                 gates.insert(key, Gate::of(blocks, capacity, head.settings.thresholds));
             }
         }
@@ -104,11 +100,12 @@ fn left_out(head: &Head, collected: &Collected<'_>) -> Vec<Key> {
             let known = |n: &usize| {
                 found.is_some_and(|found| found.blocks.contains_key(n) || found.failed.contains(n))
             };
-            left_out.extend(card.sizes.iter().filter(|n| !known(n)).map(|n| Key {
-                experiment: experiment.id.clone(),
-                case: card.name.clone(),
-                n: *n,
-            }));
+            left_out.extend(
+                card.sizes
+                    .iter()
+                    .filter(|n| !known(n))
+                    .map(|n| Key::new(experiment.id.clone(), card.name.clone(), *n)),
+            );
         }
     }
     left_out

@@ -184,6 +184,12 @@ pub struct Peak {
 }
 
 impl Findings {
+    /// The experiment with this id, if it is one of the run.
+    #[cfg(feature = "experiments")]
+    pub(crate) fn experiment(&self, id: &str) -> Option<&ExperimentFindings> {
+        self.experiments.iter().find(|one| one.id == id)
+    }
+
     /// All cases, in the order of their experiments.
     pub(crate) fn cases(&self) -> impl Iterator<Item = &CaseFindings> {
         self.experiments.iter().flat_map(|one| &one.cases)

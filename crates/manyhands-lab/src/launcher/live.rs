@@ -4,9 +4,9 @@ use super::{ChildError, Launcher, gather::gathered, process::Process};
 use crate::{
     child::protocol::{Reply, Request, Start, Taken},
     clock::{ClockCard, Stopwatch},
-    director::{BlockStep, Pass, Subject},
+    director::{BlockStep, Pass, PassKind, Subject},
     meter::{CORE_STEP, CoreSampler},
-    record::{CoreTrace, PeakReading, PoolState, Settings},
+    record::{Event, PoolState, Settings},
     run::Executor,
 };
 use std::{collections::BTreeMap, time::Duration};
@@ -176,26 +176,25 @@ impl Executor for Live {
         gathered(by_place)
     }
 
-    fn peak(&mut self, pass: &Pass) -> Result<Option<PeakReading>, ChildError> {
-        let (launcher, arm) = self.role(&pass.subject, pass.arm);
+    fn pass(&mut self, pass: &Pass) -> Result<Option<Event>, ChildError> {
+        let (launcher, of_case) = self.role(&pass.subject, pass.arm);
         let (mut process, _) = self.start(launcher, &pass.subject)?;
-        match process.ask(&Request::Peak { n: pass.n, arm })? {
-            Reply::Peak { peak } => Ok(peak),
-            other => Err(unexpected(&other)),
-        }
-    }
-
-    fn cores(&mut self, pass: &Pass) -> Result<Option<CoreTrace>, ChildError> {
-        let (launcher, arm) = self.role(&pass.subject, pass.arm);
-        let (mut process, _) = self.start(launcher, &pass.subject)?;
-        let request = Request::Repeat {
-            n: pass.n,
-            arm,
-            at_least: TRACE,
+        let (key, n, arm) = (pass.subject.key(pass.n), pass.n, pass.arm);
+        let (request, sampler) = match pass.kind {
+            PassKind::Memory => (Request::Peak { n, arm: of_case }, None),
+            PassKind::Cores => {
+                let (arm, at_least) = (of_case, TRACE);
+                let sampler = CoreSampler::start(CORE_STEP);
+                (Request::Repeat { n, arm, at_least }, sampler)
+            }
         };
-        let sampler = CoreSampler::start(CORE_STEP);
         match process.ask(&request)? {
-            Reply::Repeated => Ok(sampler.map(CoreSampler::stop)),
+            Reply::Peak { peak } => Ok(peak.map(|peak| Event::Memory { key, arm, peak })),
+            Reply::Repeated => Ok(sampler.map(|sampler| Event::Cores {
+                key,
+                arm,
+                trace: sampler.stop(),
+            })),
             other => Err(unexpected(&other)),
         }
     }

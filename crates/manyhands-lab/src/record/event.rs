@@ -96,8 +96,18 @@ pub struct Key {
     pub n: usize,
 }
 
+impl Key {
+    pub(crate) fn new(experiment: impl Into<String>, case: impl Into<String>, n: usize) -> Self {
+        Self {
+            experiment: experiment.into(),
+            case: case.into(),
+            n,
+        }
+    }
+}
+
 /// Every arm timed once, one after the other, in one process: the unit of replication.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Block {
     /// The process it was taken in, numbered within the case.
     pub launch: u32,
@@ -111,7 +121,7 @@ pub struct Block {
 }
 
 /// One arm timed once over a number of calls.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// Calls.
     pub calls: u32,

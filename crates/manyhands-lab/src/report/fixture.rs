@@ -460,9 +460,5 @@ fn trace(arm: usize) -> Trace {
 }
 
 fn key(experiment: &str, case: &str, n: usize) -> Key {
-    Key {
-        experiment: experiment.into(),
-        case: case.into(),
-        n,
-    }
+    Key::new(experiment, case, n)
 }

@@ -28,15 +28,7 @@ pub fn nanos(nanos: f64) -> String {
 /// A count with commas between groups of three digits.
 #[must_use]
 pub fn count(count: usize) -> String {
-    let digits = count.to_string();
-    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
+    indicatif::HumanCount(count as u64).to_string()
 }
 
 /// A ratio: 1.87×.
