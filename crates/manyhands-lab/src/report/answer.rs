@@ -5,7 +5,7 @@
 
 use super::{
     conditions::{disturbance, not_quiet_sentence},
-    grid::{Column, Grid},
+    grid::{Column, Grid, Row},
     results::median_cell,
     sentence::{break_even_sentence, kind_words},
     units::{count, ratio_cell},
@@ -94,36 +94,27 @@ fn speed_ups(findings: &Findings) -> Grid {
         }
     }
     chosen.sort_unstable();
-    let mut grid = Grid::new(vec![
-        Column::words("case"),
-        Column::numbers("n"),
-        Column::numbers("baseline"),
-        Column::arms("arm"),
-        Column::numbers("median"),
-        Column::numbers("speed-up (95 %)"),
-        Column::words("verdict"),
-    ]);
     let rows = chosen.into_iter();
-    grid.rows = rows
-        .map(|(at, point)| row(all[at], &all[at].points[point]))
-        .collect();
-    grid
+    Grid::of(rows.map(|(at, point)| row(all[at], &all[at].points[point])))
 }
 
 fn has_challenger(point: &Point) -> bool {
     !point.comparisons.is_empty()
 }
 
-fn row(case: &CaseFindings, point: &Point) -> Vec<String> {
+fn row(case: &CaseFindings, point: &Point) -> Row {
     let comparison = &point.comparisons[0];
     vec![
-        case.card.name.clone(),
-        count(point.n),
-        median_cell(point, 0),
-        case.card.arms[1].clone(),
-        median_cell(point, 1),
-        ratio_cell(comparison.shown()),
-        verdict(comparison),
+        (Column::words("case"), case.card.name.clone()),
+        (Column::numbers("n"), count(point.n)),
+        (Column::numbers("baseline"), median_cell(point, 0)),
+        (Column::arms("arm"), case.card.arms[1].clone()),
+        (Column::numbers("median"), median_cell(point, 1)),
+        (
+            Column::numbers("speed-up (95 %)"),
+            ratio_cell(comparison.shown()),
+        ),
+        (Column::words("verdict"), verdict(comparison)),
     ]
 }
 

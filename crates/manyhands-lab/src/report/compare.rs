@@ -169,33 +169,31 @@ fn change<'run>(
 }
 
 fn grid(before: &CaseFindings, after: &CaseFindings, times: Times) -> Grid {
-    let mut grid = Grid::new(vec![
-        Column::numbers("n"),
-        Column::arms("arm"),
-        Column::numbers("before"),
-        Column::numbers("after"),
-        Column::numbers("before ÷ after"),
-        Column::numbers("speed-ups"),
-        Column::numbers("ratio of those"),
-        Column::words("changed"),
-    ]);
     let text = |value: Option<String>| value.unwrap_or_default();
     let speed_ups =
         |(old, new): (Estimate, Estimate)| format!("{:.2} → {:.2}", old.median, new.median);
     let row = |change: Change<'_>| {
         vec![
-            count(change.n),
-            change.arm.to_owned(),
-            nanos(change.times.0.median),
-            nanos(change.times.1.median),
-            text(change.time.map(ratio_cell)),
-            text(change.speed_ups.map(speed_ups)),
-            text(change.gain.map(ratio_cell)),
-            change.changed.to_owned(),
+            (Column::numbers("n"), count(change.n)),
+            (Column::arms("arm"), change.arm.to_owned()),
+            (Column::numbers("before"), nanos(change.times.0.median)),
+            (Column::numbers("after"), nanos(change.times.1.median)),
+            (
+                Column::numbers("before ÷ after"),
+                text(change.time.map(ratio_cell)),
+            ),
+            (
+                Column::numbers("speed-ups"),
+                text(change.speed_ups.map(speed_ups)),
+            ),
+            (
+                Column::numbers("ratio of those"),
+                text(change.gain.map(ratio_cell)),
+            ),
+            (Column::words("changed"), change.changed.to_owned()),
         ]
     };
-    grid.rows = changes(before, after, times).into_iter().map(row).collect();
-    grid.without_empty_columns()
+    Grid::of(changes(before, after, times).into_iter().map(row)).without_empty_columns()
 }
 
 /// The break-evens of the arms that were searched for one in both runs: arm, before, after.

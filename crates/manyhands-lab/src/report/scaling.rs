@@ -1,7 +1,7 @@
 //! What more CPUs bring, as tables and sentences.
 
 use super::{
-    grid::{Column, Grid},
+    grid::{Column, Grid, Row},
     units::{count, nanos, percent, ratio},
 };
 use crate::findings::{ArmOver, AtCopies, AtCpus, ExperimentFindings, Over};
@@ -22,25 +22,27 @@ pub(super) fn tables(experiment: &ExperimentFindings) -> Vec<Titled> {
 }
 
 fn over_cpus(case: &Over<AtCpus>) -> Titled {
-    let mut grid = Grid::new(vec![
-        Column::numbers("CPUs"),
-        Column::arms("arm"),
-        Column::numbers("median"),
-        Column::numbers("speed-up"),
-        Column::numbers("serial fraction"),
-        Column::numbers("rounds bound"),
-        Column::numbers("over the bound"),
-    ]);
-    grid.rows = rows(&case.arms, |arm, at| {
+    let grid = grid(&case.arms, |arm, at| {
         let over_bound = at.bound_nanos.map(|bound| at.nanos.median / bound);
+        let or_nothing =
+            |value: Option<f64>, words: fn(f64) -> String| value.map_or_else(String::new, words);
         vec![
-            count(at.cpus),
-            arm.name.clone(),
-            nanos(at.nanos.median),
-            ratio(at.speed_up),
-            at.serial_fraction.map_or_else(String::new, percent),
-            at.bound_nanos.map_or_else(String::new, nanos),
-            over_bound.map_or_else(String::new, ratio),
+            (Column::numbers("CPUs"), count(at.cpus)),
+            (Column::arms("arm"), arm.name.clone()),
+            (Column::numbers("median"), nanos(at.nanos.median)),
+            (Column::numbers("speed-up"), ratio(at.speed_up)),
+            (
+                Column::numbers("serial fraction"),
+                or_nothing(at.serial_fraction, percent),
+            ),
+            (
+                Column::numbers("rounds bound"),
+                or_nothing(at.bound_nanos, nanos),
+            ),
+            (
+                Column::numbers("over the bound"),
+                or_nothing(over_bound, ratio),
+            ),
         ]
     });
     let mut points = case.arms.iter().flat_map(|arm| &arm.points);
@@ -65,7 +67,7 @@ fn over_cpus(case: &Over<AtCpus>) -> Titled {
     sentences.extend(case.arms.iter().skip(1).filter_map(law));
     Titled {
         title: format!("{}, n = {}, over CPUs", case.case, count(case.n)),
-        grid: grid.without_empty_columns(),
+        grid,
         sentences,
     }
 }
@@ -85,23 +87,20 @@ fn law(arm: &ArmOver<AtCpus>) -> Option<String> {
 }
 
 fn over_copies(case: &Over<AtCopies>) -> Titled {
-    let mut grid = Grid::new(vec![
-        Column::numbers("copies"),
-        Column::arms("arm"),
-        Column::numbers("median"),
-        Column::numbers("throughput"),
-    ]);
-    grid.rows = rows(&case.arms, |arm, at| {
+    let grid = grid(&case.arms, |arm, at| {
         vec![
-            count(at.copies),
-            arm.name.clone(),
-            nanos(at.nanos.median),
-            at.throughput.map_or_else(String::new, ratio),
+            (Column::numbers("copies"), count(at.copies)),
+            (Column::arms("arm"), arm.name.clone()),
+            (Column::numbers("median"), nanos(at.nanos.median)),
+            (
+                Column::numbers("throughput"),
+                at.throughput.map_or_else(String::new, ratio),
+            ),
         ]
     });
     Titled {
         title: format!("{}, n = {}, in copies", case.case, count(case.n)),
-        grid: grid.without_empty_columns(),
+        grid,
         sentences: vec![
             "A time is that until all copies have ended, each on a thread of its own and all on as \
              many CPUs as there are copies; throughput is calls in a given time, as multiples of \
@@ -112,13 +111,14 @@ fn over_copies(case: &Over<AtCopies>) -> Titled {
 }
 
 /// A row for each point of each arm: first those of all arms on the fewest CPUs, then on more.
-fn rows<P>(arms: &[ArmOver<P>], row: fn(&ArmOver<P>, &P) -> Vec<String>) -> Vec<Vec<String>> {
+fn grid<P>(arms: &[ArmOver<P>], row: impl Fn(&ArmOver<P>, &P) -> Row) -> Grid {
     let most = arms.iter().map(|arm| arm.points.len()).max();
     let at = |place: usize| {
+        let row = &row;
         let arms = arms.iter();
         arms.filter_map(move |arm| Some(row(arm, arm.points.get(place)?)))
     };
-    (0..most.unwrap_or(0)).flat_map(at).collect()
+    Grid::of((0..most.unwrap_or(0)).flat_map(at)).without_empty_columns()
 }
 
 #[cfg(test)]
