@@ -1,6 +1,6 @@
 //! The executor that really measures: one process per launch, or one for each build that is compared.
 
-use super::{ChildError, Launcher, gather::gathered, process::Process};
+use super::{ChildError, Launcher, process::Process};
 use crate::{
     child::protocol::{Reply, Request, Start, Taken},
     clock::{ClockCard, Stopwatch},
@@ -208,6 +208,27 @@ impl Executor for Live {
     }
 }
 
+/// One block of samples that were taken one by one, by place; they must have one checksum.
+fn gathered(mut taken: Vec<(usize, Taken)>) -> Result<Taken, ChildError> {
+    taken.sort_unstable_by_key(|(place, _)| *place);
+    let mut all = taken.into_iter().map(|(_, taken)| taken);
+    let Some(mut block) = all.next() else {
+        return Err(unexpected(&Reply::Opened));
+    };
+    for taken in all {
+        if taken.checksum != block.checksum {
+            return Err(ChildError::Failed {
+                message: format!(
+                    "two processes have different results (checksums {} and {})",
+                    block.checksum, taken.checksum
+                ),
+            });
+        }
+        block.samples.extend(taken.samples);
+    }
+    Ok(block)
+}
+
 /// The block that a process was asked for.
 fn block(reply: Reply, samples: usize) -> Result<Taken, ChildError> {
     match reply {
@@ -224,3 +245,41 @@ fn unexpected(reply: &Reply) -> ChildError {
 
 /// A picture of the cores shows this much.
 pub(crate) const TRACE: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Meters, Sample};
+
+    fn taken(wall_nanos: u64, checksum: &str) -> Taken {
+        let sample = Sample {
+            calls: 1,
+            wall_nanos,
+            meters: Meters::default(),
+        };
+        Taken {
+            samples: vec![sample],
+            checksum: checksum.to_owned(),
+        }
+    }
+
+    #[test]
+    fn samples_are_put_in_the_order_of_their_places() {
+        let all = vec![
+            (2, taken(30, "a")),
+            (0, taken(10, "a")),
+            (1, taken(20, "a")),
+        ];
+        let block = gathered(all).unwrap();
+        let walls: Vec<u64> = block.samples.iter().map(|one| one.wall_nanos).collect();
+        assert_eq!(walls, [10, 20, 30]);
+        assert_eq!(block.checksum, "a");
+    }
+
+    #[test]
+    fn processes_with_different_results_are_no_block() {
+        let error = gathered(vec![(0, taken(1, "a")), (1, taken(1, "b"))]).unwrap_err();
+        assert!(error.to_string().contains("checksums a and b"), "{error}");
+        assert!(gathered(Vec::new()).is_err());
+    }
+}

@@ -69,7 +69,7 @@ mod tests {
         }
         let tables = [
             results_csv(&findings),
-            measurements_csv(&findings.head, &events, |_, _| Vec::new()),
+            measurements_csv(&findings.head, &events),
         ];
         for table in tables {
             assert!(table.contains(",'="), "{table}");

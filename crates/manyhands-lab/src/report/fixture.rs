@@ -109,7 +109,7 @@ pub(crate) fn events() -> Vec<Event> {
         wall_nanos,
         meters: Meters {
             cpu_nanos: Some(wall_nanos * 2),
-            run_delay_nanos: Some(1_000),
+            run_delay_nanos: Some(1_000 + others_nanos / 1_000),
             others_nanos: Some(others_nanos),
             steal_nanos: Some(0),
             allocated_bytes: Some(640),
@@ -134,16 +134,7 @@ pub(crate) fn events() -> Vec<Event> {
         clock_cost_nanos: 21.0,
         clock_grain_nanos: 1.0,
     };
-    vec![launched, block(0), block(90_000)]
-}
-
-/// Which of those blocks is disturbed.
-pub(crate) fn causes(_: &Key, block: &Block) -> Vec<Cause> {
-    if block.samples[0].meters.others_nanos > Some(0) {
-        vec![Cause::Load, Cause::RunDelay]
-    } else {
-        Vec::new()
-    }
+    vec![launched, block(0), block(90_000_000)]
 }
 
 const SHA_512: &str = "SHA-512";

@@ -5,7 +5,7 @@ use super::{
     conditions::pool_words,
 };
 use crate::{
-    findings::Cause,
+    findings::{Cause, gates},
     record::{Block, CaseCard, Event, Head, Key},
 };
 use std::collections::BTreeMap;
@@ -16,17 +16,14 @@ use std::collections::BTreeMap;
 /// Separated by commas, decimals with points, quoted by RFC 4180. The experiment is the namespace,
 /// the case the type, the arm the method; `Measurement_Value` is nanoseconds per call. Rows of the
 /// baseline's twin have the stage `Twin` instead of `Result`, which such scripts pass over.
-/// `causes` says why a block is disturbed, and gives nothing for a clean one. Blocks of cases that
+/// The last column says why a block is disturbed, and nothing of a clean one. Blocks of cases that
 /// the head does not name are left out.
 ///
 /// # Panics
 /// Never: memory takes all writes.
 #[must_use]
-pub fn measurements_csv(
-    head: &Head,
-    events: &[Event],
-    causes: impl Fn(&Key, &Block) -> Vec<Cause>,
-) -> String {
+pub fn measurements_csv(head: &Head, events: &[Event]) -> String {
+    let gates = gates(head, events);
     let mut blocks_before: BTreeMap<(&Key, u32), usize> = BTreeMap::new();
     let mut rows = Vec::new();
     for event in events {
@@ -37,14 +34,15 @@ pub fn measurements_csv(
             continue;
         };
         let index = blocks_before.entry((key, block.launch)).or_insert(0);
-        let words: Vec<&str> = causes(key, block).into_iter().map(cause_word).collect();
+        let causes = gates.get(key).map(|gate| gate.causes(block));
+        let words = causes.into_iter().flatten().map(cause_word);
         let context = Context {
             head,
             key,
             card,
             block,
             index: *index,
-            causes: words.join("+"),
+            causes: words.collect::<Vec<_>>().join("+"),
         };
         rows.extend((0..block.samples.len()).map(|arm| context.row(arm)));
         *index += 1;

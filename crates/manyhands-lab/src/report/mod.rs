@@ -32,7 +32,7 @@ mod width;
 #[cfg(test)]
 pub(crate) mod fixture;
 #[cfg(test)]
-#[cfg(feature = "png")]
+#[cfg(all(feature = "experiments", feature = "png"))]
 mod golden;
 #[cfg(test)]
 mod rows_agree;

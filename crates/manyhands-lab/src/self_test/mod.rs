@@ -133,29 +133,4 @@ mod tests {
         let criteria = run(Extent::Quick, 1, &interrupt, &mut |_| calls += 1).unwrap();
         assert_eq!((criteria, calls), (Vec::new(), 0));
     }
-
-    #[test]
-    #[ignore = "takes a minute and wants a quiet machine"]
-    #[expect(
-        clippy::print_stdout,
-        reason = "shows the numbers to whoever asked for them"
-    )]
-    fn the_quick_self_test_holds() {
-        let tell = &mut |criterion: &Criterion| println!("{criterion}");
-        let criteria = run(Extent::Quick, 1, &Interrupt::default(), tell).unwrap();
-        assert_eq!(criteria.len(), Claim::ALL.len());
-        assert!(criteria.iter().all(|one| !one.is_judged() || one.holds()));
-    }
-
-    #[test]
-    #[ignore = "takes minutes and wants a quiet machine"]
-    #[expect(
-        clippy::print_stdout,
-        reason = "shows the numbers to whoever asked for them"
-    )]
-    fn the_whole_self_test_holds() {
-        let tell = &mut |criterion: &Criterion| println!("{criterion}");
-        let criteria = run(Extent::Whole, 1, &Interrupt::default(), tell).unwrap();
-        assert!(criteria.iter().all(Criterion::holds));
-    }
 }
