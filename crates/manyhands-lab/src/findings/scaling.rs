@@ -225,6 +225,7 @@ fn workers(cpus: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use crate::findings::{ExperimentFindings, Point};
     use crate::report::fixture::over_cpus as experiment;
 
     #[test]
@@ -253,14 +254,15 @@ mod tests {
         assert!(parallel.law.is_some());
     }
 
+    fn points(experiment: &mut ExperimentFindings) -> impl Iterator<Item = &mut Point> {
+        let cases = experiment.cases.iter_mut();
+        cases.flat_map(|case| &mut case.points)
+    }
+
     #[test]
     fn where_the_baseline_waits_there_is_no_bound_and_no_serial_fraction() {
         let mut experiment = experiment();
-        let points = experiment
-            .cases
-            .iter_mut()
-            .flat_map(|case| &mut case.points);
-        for times in points.flat_map(|point| &mut point.times) {
+        for times in points(&mut experiment).flat_map(|point| &mut point.times) {
             times.cpu = Some(times.median.median / 10.0);
         }
         let found = experiment.over_cpus();
@@ -274,12 +276,8 @@ mod tests {
     #[test]
     fn a_bound_that_an_arm_is_below_is_none() {
         let mut experiment = experiment();
-        let points = experiment
-            .cases
-            .iter_mut()
-            .flat_map(|case| &mut case.points);
         // The baseline queues its items under one lock, and the other arm does not.
-        for parallel in points.filter_map(|point| point.times.get_mut(1)) {
+        for parallel in points(&mut experiment).filter_map(|point| point.times.get_mut(1)) {
             let at = &mut parallel.median;
             (at.median, at.low, at.high) = (at.median / 25.0, at.low / 25.0, at.high / 25.0);
         }
