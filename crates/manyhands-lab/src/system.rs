@@ -5,12 +5,29 @@
 use crate::record::Meters;
 use std::io;
 
-/// CPU time of this process so far, all threads, user and system.
+/// CPU time of this process so far, all threads, user and system, with that of the processes that it started and
+/// that have ended.
 pub(crate) fn cpu_nanos() -> Option<u64> {
     #[cfg(unix)]
     {
+        use nix::sys::resource::{UsageWho, getrusage};
+        use nix::sys::time::TimeValLike;
         use nix::time::{ClockId, clock_gettime};
-        let time = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).ok()?;
+        let own = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).ok()?;
+        let ended = getrusage(UsageWho::RUSAGE_CHILDREN).ok()?;
+        let ended = ended.user_time() + ended.system_time();
+        u64::try_from(own.num_nanoseconds() + ended.num_nanoseconds()).ok()
+    }
+    #[cfg(not(unix))]
+    None
+}
+
+/// CPU time of the calling thread so far, user and system.
+pub(crate) fn thread_cpu_nanos() -> Option<u64> {
+    #[cfg(unix)]
+    {
+        use nix::time::{ClockId, clock_gettime};
+        let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).ok()?;
         u64::try_from(std::time::Duration::from(time).as_nanos()).ok()
     }
     #[cfg(not(unix))]
@@ -114,3 +131,33 @@ pub(crate) fn end_with_parent() {
 /// Makes the kernel end this process when the thread that started it ends.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn end_with_parent() {}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use nix::sys::{
+        resource::{UsageWho, getrusage},
+        time::TimeValLike,
+    };
+    use std::process::Command;
+
+    #[test]
+    fn the_time_of_a_process_counts_once_it_has_ended() {
+        let of_ended = || {
+            let usage = getrusage(UsageWho::RUSAGE_CHILDREN).expect("it has one");
+            u64::try_from(usage.user_time().num_nanoseconds()).expect("time is positive")
+        };
+        let (before, ended_before) = (cpu_nanos().expect("it has one"), of_ended());
+        let counting = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
+        let ended = Command::new("sh").args(["-c", counting]).status();
+        assert!(ended.is_ok_and(|status| status.success()));
+        let (used, of_child) = (
+            cpu_nanos().expect("it has one") - before,
+            of_ended() - ended_before,
+        );
+        assert!(
+            of_child > 1_000_000 && used >= of_child,
+            "{used} {of_child}"
+        );
+    }
+}

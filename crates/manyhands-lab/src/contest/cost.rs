@@ -76,6 +76,15 @@ pub fn cpu_time() -> Result<Duration, String> {
     Ok(Duration::from_nanos(nanos))
 }
 
+/// Processor time of the calling thread so far.
+///
+/// # Errors
+/// That the system does not say.
+pub fn thread_cpu_time() -> Result<Duration, String> {
+    let nanos = system::thread_cpu_nanos().ok_or("the processor time cannot be read")?;
+    Ok(Duration::from_nanos(nanos))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,5 +107,19 @@ mod tests {
             cost.megabytes > BYTES as f64 / 2e6
         };
         assert!((0..100).any(is_seen));
+    }
+
+    #[test]
+    fn a_thread_has_the_time_that_it_worked_and_no_other_has() {
+        const WORK: Duration = Duration::from_millis(5);
+        let before = thread_cpu_time().unwrap();
+        let worker = std::thread::spawn(|| {
+            let from = thread_cpu_time().unwrap();
+            while thread_cpu_time().unwrap() - from < WORK {}
+            from
+        });
+        assert!(worker.join().unwrap() < WORK, "a thread begins with none");
+        let process = cpu_time().unwrap();
+        assert!(process >= WORK + (thread_cpu_time().unwrap() - before));
     }
 }

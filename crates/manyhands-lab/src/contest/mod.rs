@@ -27,7 +27,7 @@ mod table;
 
 pub use arm::{Arm, Build, Role};
 pub use conditions::Conditions;
-pub use cost::{Cost, CostMeter, cpu_time};
+pub use cost::{Cost, CostMeter, cpu_time, thread_cpu_time};
 pub use peer::Peer;
 pub use protocol::{Request, Sample};
 pub use ratio::{MIN_ROUNDS, Ratio};

@@ -420,6 +420,36 @@ mod tests {
     }
 
     #[test]
+    #[cfg(feature = "experiments")]
+    fn a_claim_whose_second_half_the_table_refutes_does_not_hold() {
+        let experiment = crate::registry::find("E14").expect("it is one");
+        let claim = experiment.card(crate::Scale::Full).claim;
+        let names = experiment.cases()[0].arms();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let rulings = |without_limit: f64| {
+            let time = |name: &&str| match *name {
+                "for_each_async" => without_limit,
+                "channel" => 50e6,
+                _ => 750e6,
+            };
+            let medians: Vec<f64> = names.iter().map(time).collect();
+            let calls = fixture::case("calls", &names, vec![fixture::point(100, &medians)]);
+            let found = ExperimentFindings {
+                cases: vec![calls],
+                ..ExperimentFindings::default()
+            };
+            let judged = found.judge(claim.as_ref().expect("it has one"));
+            let parts: Vec<Ruling> = judged.parts.iter().map(|part| part.ruling).collect();
+            (judged.ruling, parts)
+        };
+        // Published: a loop without a limit of its own takes far longer than all at once. Here it finds one.
+        let holds = (Ruling::Holds, vec![Ruling::Holds; 2]);
+        assert_eq!(rulings(370e6), holds);
+        let halves = vec![Ruling::Holds, Ruling::DoesNotHold];
+        assert_eq!(rulings(55e6), (Ruling::DoesNotHold, halves));
+    }
+
+    #[test]
     fn a_claim_is_as_good_as_its_worst_part() {
         let found = fixture::findings();
         let claim = |tests: Vec<ClaimTest>| {

@@ -120,16 +120,12 @@ impl Claim {
     }
 
     fn cases(self, extent: Extent) -> usize {
-        let whole = match self {
+        extent.of(match self {
             Self::Equal => 200,
             Self::Slower | Self::BreakEven => 100,
             Self::OneCore => 4,
             Self::Step => 20,
-        };
-        match extent {
-            Extent::Whole => whole,
-            Extent::Quick => whole / 4,
-        }
+        })
     }
 
     /// This many equal cases: each is measured and judged on its own.
