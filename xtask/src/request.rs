@@ -22,6 +22,9 @@ enum Command {
         /// Only steps that run beside the others, in a process of their own
         #[arg(long, hide = true)]
         lane: Option<String>,
+        /// Only says which steps there are
+        #[arg(long)]
+        list: bool,
     },
     /// Model-checks the protocols
     Loom {
@@ -38,7 +41,7 @@ enum Command {
     },
     /// Checks the rules of this code base
     Tidy {
-        /// Renews the table of results in README.md first
+        /// Renews the table of results in README.md first, and has older tables say so
         #[arg(long)]
         write: bool,
     },
@@ -111,8 +114,11 @@ enum Command {
 impl Request {
     pub(crate) fn run(self) -> Result<()> {
         match self.command {
-            Command::Ci { lane: None } => ci::run(),
-            Command::Ci { lane: Some(lane) } => ci::run_lane(&lane),
+            Command::Ci { list: true, .. } => ci::list(),
+            Command::Ci { lane: None, .. } => ci::run(),
+            Command::Ci {
+                lane: Some(lane), ..
+            } => ci::run_lane(&lane),
             Command::Loom { preemptions } => loom::run(preemptions),
             Command::Explore(extent) => step::explore::run(&extent),
             Command::Miri { seeds } => miri::run(seeds),

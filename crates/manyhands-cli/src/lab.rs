@@ -16,7 +16,7 @@ use manyhands_lab::{
     registry,
     report::{self, Listed, Width},
     run::Interrupt,
-    self_test::{self, Criterion, Extent},
+    self_test::{self, Criterion},
     store::{self, Damage, Recording, Store},
 };
 use std::{path::Path, time::Duration};
@@ -221,10 +221,7 @@ pub(crate) fn self_test(asked: SelfTest, printing: Printing) -> Result<Ending, F
     printing.remark(&format!(
         "{}\nseed {seed}; {}{busy}\n\n",
         Machine::here().line(),
-        match extent {
-            Extent::Quick => "a quarter of the comparisons, about a minute",
-            Extent::Whole => "all comparisons, some minutes",
-        }
+        extent.words()
     ))?;
     let _load = Load::start(load)?;
     let mut printed = Ok(());

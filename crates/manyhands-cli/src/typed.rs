@@ -259,8 +259,7 @@ pub(crate) enum TypedLab {
     /// Check the laboratory itself on this machine: false verdicts, known differences, known
     /// break-evens
     SelfTest {
-        /// A quarter of the comparisons, about a minute
-        #[arg(long)]
+        #[arg(long, help = format!("Only {}", manyhands_lab::self_test::Extent::Quick.words()))]
         quick: bool,
         /// Number that fixes the trials [default: drawn and printed]
         #[arg(long, value_name = "N")]

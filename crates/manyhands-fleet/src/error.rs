@@ -206,9 +206,11 @@ impl fmt::Display for FleetError {
                 "there is no plan '{plan}'; 'manyhands fleet watch --once' lists them"
             ),
             Self::Arguments { reason } | Self::Unable { reason } => formatter.write_str(reason),
-            Self::FolderInUse { path } => {
-                write!(formatter, "another process uses '{}'", path.display())
-            }
+            Self::FolderInUse { path } => write!(
+                formatter,
+                "another process uses '{}': end it, or give this one another name or folder",
+                path.display()
+            ),
             Self::File {
                 operation,
                 path,

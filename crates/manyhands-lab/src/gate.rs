@@ -88,10 +88,10 @@ impl Gate {
     /// # Examples
     /// ```
     /// use manyhands_lab::gate::{Capacity, Gate};
-    /// use manyhands_lab::record::{Block, Meters, Sample, Thresholds};
+    /// use manyhands_lab::record::{Block, Sample, Thresholds};
     ///
-    /// let sample = Sample { calls: 1, wall_nanos: 5_000_000, meters: Meters::default() };
-    /// let block = Block { launch: 0, order: vec![0], samples: vec![sample], checksum: String::new() };
+    /// let sample = Sample { calls: 1, wall_nanos: 5_000_000, ..Sample::default() };
+    /// let block = Block { samples: vec![sample], ..Block::default() };
     /// let capacity = Capacity { machine: 2, allowed: 2 };
     /// let gate = Gate::of(&[&block], capacity, Thresholds::default());
     /// assert!(gate.causes(&block).is_empty());
@@ -207,10 +207,8 @@ mod tests {
             meters,
         };
         Block {
-            launch: 0,
-            order: vec![0, 1],
             samples: vec![sample; 2],
-            checksum: String::new(),
+            ..Block::default()
         }
     }
 
@@ -349,10 +347,8 @@ mod tests {
             let until = (index + 1) * 6 / 10;
             let found = until - std::mem::replace(&mut ticks, until);
             Block {
-                launch: 0,
-                order: vec![0, 1],
                 samples: vec![of_sample(0, 0), of_sample(3 * MILLI / 2, found)],
-                checksum: String::new(),
+                ..Block::default()
             }
         };
         (0..count).map(block).collect()

@@ -50,27 +50,7 @@ struct Typed {
 /// The exit code is 0 if all is well, 1 if arms differ or something cannot be written, 2 for bad
 /// arguments, 3 if the machine was not quiet enough, 130 if interrupted.
 ///
-/// # Examples
-/// A whole file `benches/roots.rs`, with `harness = false` for it in `Cargo.toml`:
-/// ```no_run
-/// use manyhands_lab::{Case, Experiment, harness};
-/// use std::process::ExitCode;
-///
-/// fn root_sum(n: usize) -> u64 {
-///     (0..n as u64).map(u64::isqrt).sum()
-/// }
-///
-/// fn main() -> ExitCode {
-///     let case = Case::returning("sum of roots")
-///         .full_sizes([10, 100, 1_000, 10_000, 100_000])
-///         .finds_break_even()
-///         .arm("sequential", root_sum)
-///         .arm("parallel", |n| {
-///             manyhands::parallel::map_reduce(0..n as u64, u64::isqrt, |a, b| a + b).unwrap_or(0)
-///         });
-///     harness::main(vec![Experiment::new("roots", "Sums of square roots").case(case)])
-/// }
-/// ```
+/// Example: a whole file stands at the head of [this crate](crate).
 #[must_use]
 pub fn main(experiments: Vec<Experiment>) -> ExitCode {
     let typed = match Typed::try_parse() {
@@ -152,9 +132,7 @@ fn compare(experiments: &[Experiment]) -> Result<(), LabError> {
             let mut agreement = Agreement::new(title, n, baseline);
             let mut trial = case.open(n);
             for (arm, name) in case.arms().iter().enumerate() {
-                trial.reset();
-                trial.call(arm, 1);
-                agreement.check(name, trial.checksum())?;
+                agreement.check(name, trial.called(arm))?;
             }
         }
     }

@@ -43,7 +43,7 @@ pub fn companion(findings: &Findings) -> Published {
 }
 
 /// Times over CPUs as published.
-fn posted(experiment: &ExperimentFindings) -> Scaling {
+pub(crate) fn posted(experiment: &ExperimentFindings) -> Scaling {
     let facets = experiment.cases.iter().filter_map(|case| {
         let panels = panels_of(experiment, case, ItemTime::Published);
         facet(case, &panels, |point| point.paper_nanos)

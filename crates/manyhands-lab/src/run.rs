@@ -4,11 +4,11 @@ use crate::{
     Experiment, LabError,
     child::Taken,
     clock::ClockCard,
-    director::{BlockStep, Director, Pass, Plan, Step, Subject, TimeLeft},
+    director::{BlockStep, Director, Pass, PassKind, Plan, Step, Subject, TimeLeft},
     launcher::ChildError,
     machine::Machine,
     plain::plain,
-    record::{Block, CoreTrace, Event, FORMAT, Head, Key, PeakReading, Sample, Settings},
+    record::{Block, Event, FORMAT, Head, Key, Sample, Settings},
     store::Store,
 };
 use std::{
@@ -62,18 +62,11 @@ pub trait Executor {
     /// If it cannot.
     fn block(&mut self, step: &BlockStep) -> Result<Taken, ChildError>;
 
-    /// Peak memory and threads of one call in a fresh process; `None` where the system does not say.
-    ///
-    /// # Errors
-    /// If the process cannot make the call.
-    fn peak(&mut self, pass: &Pass) -> Result<Option<PeakReading>, ChildError>;
-
-    /// A picture of the cores while a fresh process makes calls; `None` where the system does not
-    /// say.
+    /// What there is to record of a pass in a fresh process; `None` where the system does not say.
     ///
     /// # Errors
     /// If the process cannot make the calls.
-    fn cores(&mut self, pass: &Pass) -> Result<Option<CoreTrace>, ChildError>;
+    fn pass(&mut self, pass: &Pass) -> Result<Option<Event>, ChildError>;
 
     /// Ends all processes.
     fn close(&mut self);
@@ -281,23 +274,12 @@ impl Run<'_> {
                 self.compare(&step.key, &taken)?;
                 Ok(Some(block(step, taken)))
             }
-            Step::Peak(pass) => {
-                let peak = self.executor.peak(pass)?;
-                let event = peak.map(|peak| Event::Memory {
-                    key: pass.subject.key(pass.n),
-                    arm: pass.arm,
-                    peak,
-                });
-                Ok(self.or_skipped(event))
-            }
-            Step::Cores(pass) => {
-                let trace = self.executor.cores(pass)?;
-                let event = trace.map(|trace| Event::Cores {
-                    key: pass.subject.key(pass.n),
-                    arm: pass.arm,
-                    trace,
-                });
-                Ok(self.or_skipped(event))
+            Step::Pass(pass) => {
+                let event = self.executor.pass(pass)?;
+                if event.is_none() {
+                    self.director.skipped();
+                }
+                Ok(event)
             }
             Step::Close | Step::Finished => {
                 self.close();
@@ -330,13 +312,6 @@ impl Run<'_> {
         }
     }
 
-    fn or_skipped(&mut self, event: Option<Event>) -> Option<Event> {
-        if event.is_none() {
-            self.director.skipped();
-        }
-        event
-    }
-
     /// Arms agree within a process; here processes must agree.
     fn compare(&self, key: &Key, taken: &Taken) -> Result<(), ChildError> {
         match self.director.checksum_at(key) {
@@ -355,8 +330,10 @@ impl Run<'_> {
             return Ok(());
         };
         let message = match step {
-            Step::Peak(pass) => format!("peak memory of arm {}: {error}", pass.arm),
-            Step::Cores(pass) => format!("picture of the cores for arm {}: {error}", pass.arm),
+            Step::Pass(Pass { kind, arm, .. }) => match kind {
+                PassKind::Memory => format!("peak memory of arm {arm}: {error}"),
+                PassKind::Cores => format!("picture of the cores for arm {arm}: {error}"),
+            },
             _ => error.to_string(),
         };
         let message = plain(&message).into_owned();
@@ -419,7 +396,7 @@ fn key_of(step: &Step) -> Option<Key> {
         Step::Pilot { subject, n, .. } | Step::Launch { subject, n, .. } => Some(subject.key(*n)),
         Step::Open { key, .. } => Some(key.clone()),
         Step::Block(block) => Some(block.key.clone()),
-        Step::Peak(pass) | Step::Cores(pass) => Some(pass.subject.key(pass.n)),
+        Step::Pass(pass) => Some(pass.subject.key(pass.n)),
         Step::Close | Step::Finished => None,
     }
 }

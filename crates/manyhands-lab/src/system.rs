@@ -2,90 +2,78 @@
 //!
 //! Where a system has no such call the answer is `None`, or an error of kind `Unsupported`.
 
+use crate::record::Meters;
 use std::io;
 
-/// Counters that the system keeps for this process, all threads together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Usage {
-    pub(crate) minor_faults: u64,
-    pub(crate) major_faults: u64,
-    pub(crate) voluntary_switches: u64,
-    pub(crate) involuntary_switches: u64,
-}
-
-/// CPU time of this process so far, all threads, user and system.
-#[cfg(unix)]
+/// CPU time of this process so far, all threads, user and system, with that of the processes that it started and
+/// that have ended.
 pub(crate) fn cpu_nanos() -> Option<u64> {
-    use nix::time::{ClockId, clock_gettime};
-    let time = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).ok()?;
-    u64::try_from(std::time::Duration::from(time).as_nanos()).ok()
-}
-
-/// CPU time of this process so far, all threads, user and system.
-#[cfg(not(unix))]
-pub(crate) fn cpu_nanos() -> Option<u64> {
+    #[cfg(unix)]
+    {
+        use nix::sys::resource::{UsageWho, getrusage};
+        use nix::sys::time::TimeValLike;
+        use nix::time::{ClockId, clock_gettime};
+        let own = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).ok()?;
+        let ended = getrusage(UsageWho::RUSAGE_CHILDREN).ok()?;
+        let ended = ended.user_time() + ended.system_time();
+        u64::try_from(own.num_nanoseconds() + ended.num_nanoseconds()).ok()
+    }
+    #[cfg(not(unix))]
     None
 }
 
 /// CPU time of the calling thread so far, user and system.
-#[cfg(unix)]
 pub(crate) fn thread_cpu_nanos() -> Option<u64> {
-    use nix::time::{ClockId, clock_gettime};
-    let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).ok()?;
-    u64::try_from(std::time::Duration::from(time).as_nanos()).ok()
-}
-
-/// CPU time of the calling thread so far, user and system.
-#[cfg(not(unix))]
-pub(crate) fn thread_cpu_nanos() -> Option<u64> {
+    #[cfg(unix)]
+    {
+        use nix::time::{ClockId, clock_gettime};
+        let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).ok()?;
+        u64::try_from(std::time::Duration::from(time).as_nanos()).ok()
+    }
+    #[cfg(not(unix))]
     None
 }
 
-/// Faults and context switches so far.
-#[cfg(unix)]
-pub(crate) fn usage() -> Option<Usage> {
+/// CPU time, faults and context switches of this process so far, all threads together.
+pub(crate) fn counters() -> Meters {
+    #[cfg(unix)]
     use nix::sys::resource::{UsageWho, getrusage};
-    let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
-    Some(Usage {
-        minor_faults: u64::try_from(usage.minor_page_faults()).ok()?,
-        major_faults: u64::try_from(usage.major_page_faults()).ok()?,
-        voluntary_switches: u64::try_from(usage.voluntary_context_switches()).ok()?,
-        involuntary_switches: u64::try_from(usage.involuntary_context_switches()).ok()?,
-    })
-}
-
-/// Faults and context switches so far.
-#[cfg(not(unix))]
-pub(crate) fn usage() -> Option<Usage> {
-    None
-}
-
-/// Length of one tick, the unit of the CPU times in `/proc/stat`.
-#[cfg(target_os = "linux")]
-pub(crate) fn tick_nanos() -> Option<u64> {
-    use nix::unistd::{SysconfVar, sysconf};
-    let per_second = u64::try_from(sysconf(SysconfVar::CLK_TCK).ok()??).ok()?;
-    1_000_000_000_u64.checked_div(per_second)
+    #[cfg(unix)]
+    if let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) {
+        return Meters {
+            cpu_nanos: cpu_nanos(),
+            minor_faults: u64::try_from(usage.minor_page_faults()).ok(),
+            major_faults: u64::try_from(usage.major_page_faults()).ok(),
+            voluntary_switches: u64::try_from(usage.voluntary_context_switches()).ok(),
+            involuntary_switches: u64::try_from(usage.involuntary_context_switches()).ok(),
+            ..Meters::default()
+        };
+    }
+    Meters::default()
 }
 
 /// Length of one tick, the unit of the CPU times in `/proc/stat`.
-#[cfg(not(target_os = "linux"))]
 pub(crate) fn tick_nanos() -> Option<u64> {
+    #[cfg(target_os = "linux")]
+    {
+        use nix::unistd::{SysconfVar, sysconf};
+        let per_second = u64::try_from(sysconf(SysconfVar::CLK_TCK).ok()??).ok()?;
+        1_000_000_000_u64.checked_div(per_second)
+    }
+    #[cfg(not(target_os = "linux"))]
     None
 }
 
 /// CPUs that the calling thread may run on, ascending.
-#[cfg(target_os = "linux")]
 pub(crate) fn allowed_cpus() -> Option<Vec<usize>> {
-    use nix::{sched, unistd::Pid};
-    let set = sched::sched_getaffinity(Pid::from_raw(0)).ok()?;
-    let is_allowed = |cpu: &usize| set.is_set(*cpu).unwrap_or(false);
-    Some((0..sched::CpuSet::count()).filter(is_allowed).collect())
-}
-
-/// CPUs that the calling thread may run on, ascending.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn allowed_cpus() -> Option<Vec<usize>> {
+    #[cfg(target_os = "linux")]
+    {
+        use nix::{sched, unistd::Pid};
+        let set = sched::sched_getaffinity(Pid::from_raw(0)).ok()?;
+        let is_allowed = |cpu: &usize| set.is_set(*cpu).unwrap_or(false);
+        Some((0..sched::CpuSet::count()).filter(is_allowed).collect())
+    }
+    #[cfg(not(target_os = "linux"))]
     None
 }
 
@@ -143,3 +131,33 @@ pub(crate) fn end_with_parent() {
 /// Makes the kernel end this process when the thread that started it ends.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn end_with_parent() {}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use nix::sys::{
+        resource::{UsageWho, getrusage},
+        time::TimeValLike,
+    };
+    use std::process::Command;
+
+    #[test]
+    fn the_time_of_a_process_counts_once_it_has_ended() {
+        let of_ended = || {
+            let usage = getrusage(UsageWho::RUSAGE_CHILDREN).expect("it has one");
+            u64::try_from(usage.user_time().num_nanoseconds()).expect("time is positive")
+        };
+        let (before, ended_before) = (cpu_nanos().expect("it has one"), of_ended());
+        let counting = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
+        let ended = Command::new("sh").args(["-c", counting]).status();
+        assert!(ended.is_ok_and(|status| status.success()));
+        let (used, of_child) = (
+            cpu_nanos().expect("it has one") - before,
+            of_ended() - ended_before,
+        );
+        assert!(
+            of_child > 1_000_000 && used >= of_child,
+            "{used} {of_child}"
+        );
+    }
+}

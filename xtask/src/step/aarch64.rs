@@ -21,10 +21,10 @@ const PACKAGES: &str = "gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user";
 /// How many stacks the longest test copies; 300 elsewhere.
 const CAPTURES: &str = "20";
 
-/// The tests that are not run under the emulator.
-const EXCEPTIONS: &[Exception] = &[
-    Exception {
-        tests: &[
+/// The tests that are not run under the emulator, modules with the colons behind their names, and why.
+const EXCEPTIONS: &[(&[&str], &str)] = &[
+    (
+        &[
             "engine::sharing::tests::a_loop_that_has_spent_too_little_ends_the_process",
             "engine::sharing::tests::positions_that_are_dropped_end_the_process",
             "parallel::map::tests::a_vector_with_an_entry_that_was_not_written_ends_the_process",
@@ -35,44 +35,37 @@ const EXCEPTIONS: &[Exception] = &[
             "starvation::the_watchdog_reports_a_starved_runtime_once_on_standard_error",
             "users::a_process_of_another_user_that_can_open_the_socket_is_refused",
         ],
-        reason: "they start their own program anew, which the emulator leaves to the system, and that cannot run it",
-    },
-    Exception {
-        tests: &[
+        "they start their own program anew, which the emulator leaves to the system, and that cannot run it",
+    ),
+    (
+        &[
             "sync::stack_signal::tests::a_thread_that_ends_while_it_is_asked_is_copied_or_not_and_nobody_waits_for_it",
             "sync::thread_state::tests::a_thread_s_clock_runs_while_it_computes_and_ends_with_it",
         ],
-        reason: "a thread that has ended and was joined is there for another moment, which the emulator needs to end",
-    },
-    Exception {
-        tests: &["loops::"],
-        reason: "they expect what loops decide by measured nanoseconds, and an emulated body takes many times as long",
-    },
-    Exception {
-        tests: &[
+        "a thread that has ended and was joined is there for another moment, which the emulator needs to end",
+    ),
+    (
+        &["loops::"],
+        "they expect what loops decide by measured nanoseconds, and an emulated body takes many times as long",
+    ),
+    (
+        &[
             "engine::many_cores::",
             "inspect::analysis::deadlock::tests::a_hundred_thousand_tasks_in_one_ring_are_found_without_recursion",
             "query::hash::",
             "query::source::text::",
         ],
-        reason: "they compute for ten seconds to two minutes here, in code that is the same for all processors",
-    },
-    Exception {
-        tests: &[
+        "they compute for ten seconds to two minutes here, in code that is the same for all processors",
+    ),
+    (
+        &[
             "deadlocks::a_busy_ring_of_tasks_that_pass_a_token_is_no_deadlock",
             "deadlocks::scopes_and_groups_that_come_and_go_are_no_deadlock",
             "tasks::nothing_is_left_of_many_tasks_that_come_and_go_while_snapshots_are_taken",
         ],
-        reason: "they look on for ten seconds and more at tasks that come and go, which says nothing about a processor",
-    },
+        "they look on for ten seconds and more at tasks that come and go, which says nothing about a processor",
+    ),
 ];
-
-/// What is not run.
-struct Exception {
-    /// Tests by their names, modules by theirs with the colons behind it.
-    tests: &'static [&'static str],
-    reason: &'static str,
-}
 
 pub(crate) fn run() -> Result<()> {
     install_target()?;
@@ -80,12 +73,12 @@ pub(crate) fn run() -> Result<()> {
     cargo("clippy", "").words("-- -D warnings").run()?;
     cargo("test", "--no-run").run()?;
     let test = cargo("test", "").args(&["--", "--quiet"]);
-    let skipped = EXCEPTIONS.iter().flat_map(|exception| exception.tests);
+    let skipped = EXCEPTIONS.iter().flat_map(|exception| exception.0);
     let outcome = skipped
         .fold(test, |test, name| test.args(&["--skip", name]))
         .run();
     println!("Not run under the emulator:");
-    for Exception { tests, reason } in EXCEPTIONS {
+    for (tests, reason) in EXCEPTIONS {
         println!("  {reason}:\n    {}", tests.join("\n    "));
     }
     outcome
@@ -146,7 +139,7 @@ mod tests {
     #[test]
     fn an_exception_is_a_test_or_a_module_that_exists() {
         let library = workspace::root().join("crates/manyhands");
-        for name in EXCEPTIONS.iter().flat_map(|exception| exception.tests) {
+        for name in EXCEPTIONS.iter().flat_map(|exception| exception.0) {
             let (modules, test) = name.rsplit_once("::").unwrap();
             let path = modules.trim_end_matches("::tests").replace("::", "/");
             let places = ["src", "tests/inspect"].map(|folder| library.join(folder).join(&path));

@@ -24,8 +24,8 @@ pub(crate) struct Plan {
 }
 
 pub(crate) fn run(plan: Plan) -> Result<()> {
-    for build in [Build::Checked, Build::Unchecked] {
-        build.command().arg("--no-run").run()?;
+    for is_checked in [true, false] {
+        command(is_checked).arg("--no-run").run()?;
     }
     let jobs: Vec<_> = (0..plan.jobs)
         .map(|job| thread::spawn(move || turns(plan, job)))
@@ -40,23 +40,14 @@ pub(crate) fn run(plan: Plan) -> Result<()> {
     outcome
 }
 
-/// With or without debug assertions.
-#[derive(Debug, Clone, Copy)]
-enum Build {
-    Checked,
-    Unchecked,
-}
-
-impl Build {
-    fn command(self) -> Invocation {
-        let test = Invocation::cargo("test -p manyhands --test soak --release --target-dir");
-        match self {
-            Self::Checked => test
-                .arg(workspace::target_subdir("soak-checked"))
-                .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true"),
-            Self::Unchecked => test.arg(workspace::target_subdir("soak")),
-        }
+/// With debug assertions, or without.
+fn command(is_checked: bool) -> Invocation {
+    let test = Invocation::cargo("test -p manyhands --test soak --release --target-dir");
+    if !is_checked {
+        return test.arg(workspace::target_subdir("soak"));
     }
+    test.arg(workspace::target_subdir("soak-checked"))
+        .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
 }
 
 /// One process after the other until the time is over; goes on after a fault, with other seeds.
@@ -64,19 +55,11 @@ fn turns(plan: Plan, job: u64) -> Result<()> {
     let turns = plan.minutes.div_ceil(TURN_MINUTES_MAX).max(2);
     let mut outcome = Ok(());
     for turn in 0..turns {
-        let build = if (job + turn).is_multiple_of(2) {
-            Build::Checked
-        } else {
-            Build::Unchecked
-        };
         let seed = plan.seed + (job * turns + turn) * SEEDS_APART;
-        let invocation = build
-            .command()
+        let seconds = plan.minutes * 60 / turns;
+        let invocation = command((job + turn).is_multiple_of(2))
             .env("MANYHANDS_SOAK_SEED", seed.to_string())
-            .env(
-                "MANYHANDS_SOAK_SECONDS",
-                (plan.minutes * 60 / turns).to_string(),
-            )
+            .env("MANYHANDS_SOAK_SECONDS", seconds.to_string())
             .args(&["--", "--nocapture"]);
         outcome = outcome.and(invocation.run());
     }

@@ -2,11 +2,9 @@
 //! numbers are not looked at; that it ends well and draws a chart is.
 
 use std::fs;
-use std::io;
-use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
 use crate::command::Invocation;
 use crate::workspace;
@@ -29,27 +27,13 @@ pub(crate) fn run() -> Result<()> {
         .limit(TOUR_LIMIT)
         .accept(NOT_QUIET)
         .run()?;
-    for extension in ["svg", "png"] {
-        let is_there =
-            holds(&out, extension).with_context(|| format!("cannot read {}", out.display()))?;
-        ensure!(is_there, "the tour wrote no .{extension} file");
+    let charts = out.join("charts");
+    for end in [".svg", ".png"] {
+        let names = workspace::names(&charts, end)?;
+        let is_drawn = |name: &String| {
+            fs::metadata(charts.join(name.clone() + end)).is_ok_and(|chart| chart.len() > 0)
+        };
+        ensure!(names.iter().any(is_drawn), "the tour drew no {end} file");
     }
     Ok(())
-}
-
-/// Whether a file with this extension and some content is in the folder or below it.
-fn holds(folder: &Path, extension: &str) -> io::Result<bool> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let path = entry.path();
-        let found = if path.is_dir() {
-            holds(&path, extension)?
-        } else {
-            path.extension().is_some_and(|found| found == extension) && entry.metadata()?.len() > 0
-        };
-        if found {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }

@@ -17,6 +17,7 @@ mod finding;
 mod headlines;
 mod layers;
 mod links;
+mod older;
 mod ordering;
 mod paths;
 mod pointers;
@@ -49,14 +50,16 @@ const RULES: &[(&str, Check)] = &[
     ("pointers", pointers::check),
     ("quotes", quotes::check),
     ("headlines", headlines::check),
+    ("older", older::check),
     ("waiting", waiting::check),
 ];
 
-/// Renews the table that is made from other pages.
+/// Renews what is made from other pages, and from what has changed since.
 pub(crate) fn write() -> Result<()> {
     let tree = load()?;
     let page = headlines::renewed(&tree).context(headlines::PAGE)?;
-    workspace::write(headlines::PAGE, page)
+    workspace::write(headlines::PAGE, page)?;
+    workspace::write(older::PAGE, older::renewed(&tree))
 }
 
 pub(crate) fn run() -> Result<()> {

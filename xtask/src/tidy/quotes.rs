@@ -6,7 +6,7 @@
 //! command writes as a whole, and aims, which nobody measured: the first cell of a row of `docs/goals.md`.
 //!
 //! The verdicts of that page are read from tables. Each names the date of its table, so that a table that is made again
-//! has its verdicts looked at. Whether a table is older than its code, `cargo xtask results --older` says.
+//! has its verdicts looked at. Not here: whether a table is older than its code (`older.rs`).
 
 use std::sync::LazyLock;
 

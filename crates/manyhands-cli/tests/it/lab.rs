@@ -168,6 +168,21 @@ fn json_is_all_there_is_on_standard_output() {
 }
 
 #[test]
+#[cfg(unix)]
+fn the_cpu_time_of_a_command_is_its_own_and_not_that_of_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("run");
+    let counting = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
+    let command = ["lab", "command", "--quick", "--json"];
+    let pair = ["--", "true", "--vs", "sh", "-c", counting];
+    let ran = manyhands(&[&command[..], &["--out", path(&out)], &pair].concat());
+    assert!(is_done(&ran), "{}", text(&ran.stderr));
+    let times = &json(&ran)["experiments"][0]["cases"][0]["points"][0]["times"][1];
+    // Without it there is a tenth of a millisecond, for starting it.
+    assert!(times["cpu"].as_f64() > Some(5e6), "{times}");
+}
+
+#[test]
 fn what_cannot_be_is_refused_in_one_line() {
     fn check(arguments: &[&str], code: i32, culprit: &str) {
         let output = manyhands(arguments);

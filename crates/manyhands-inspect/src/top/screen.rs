@@ -474,6 +474,19 @@ mod tests {
             "{}",
             lines[0]
         );
+        // How a program is made to listen is no help for one that has.
+        let (path, cause) = (
+            "x.sock".into(),
+            std::io::ErrorKind::ConnectionRefused.into(),
+        );
+        state.handle_look(Err(Error::NotListening { path, cause }));
+        let lines = screen(&state, 200, 20);
+        assert!(
+            lines[0].contains("process 4321") && lines[0].contains("has ended"),
+            "{}",
+            lines[0]
+        );
+        assert!(!lines[0].contains("start it with"), "{}", lines[0]);
     }
 
     /// A view in which every number has digits that no other has, so that a part of one is found.

@@ -50,6 +50,9 @@ impl State {
                 self.view = view;
                 self.error = None;
             }
+            Err(Error::NotListening { .. }) if self.process.is_some() => {
+                self.error = Some("has ended, or listens no more; this was last".to_owned());
+            }
             Err(error) => self.error = Some(error.to_string()),
         }
         self.keep_selected_inside();
@@ -64,6 +67,7 @@ impl State {
         }
         match self.mode {
             Mode::Filter => self.handle_typed(key.code),
+            Mode::Details if key.code == KeyCode::Char('?') => self.mode = Mode::Help,
             Mode::Details | Mode::Help => self.mode = Mode::Table,
             Mode::Table => return self.handle_command(key.code),
         }
@@ -215,6 +219,16 @@ mod tests {
         // Enter on a table without rows does nothing.
         let _ = press(&mut state, &[KeyCode::Char('6'), KeyCode::Enter]);
         assert_eq!(state.mode, Mode::Table);
+    }
+
+    #[test]
+    fn help_is_one_key_away_from_the_details_too() {
+        let mut state = state();
+        assert_eq!(
+            press(&mut state, &[KeyCode::Enter, KeyCode::Char('?')]),
+            Next::GoOn
+        );
+        assert_eq!(state.mode, Mode::Help);
     }
 
     #[test]

@@ -217,11 +217,7 @@ mod tests {
         let sizes = (0..).map(|index| 10_usize.pow(index));
         let judged = |(verdict, low, high): &(Verdict, f64, f64)| Judged {
             verdict: *verdict,
-            speed_up: Some(Estimate {
-                median: (low * high).sqrt(),
-                low: *low,
-                high: *high,
-            }),
+            speed_up: Some(Estimate::new((low * high).sqrt(), *low, *high)),
             is_enough: true,
         };
         let verdicts = sizes.zip(verdicts.iter().map(judged)).collect();
@@ -243,11 +239,7 @@ mod tests {
         check((0.9, 1.01), &never);
         let not_decided = |low: f64, high: f64| Kind::NotDecided {
             largest: 10,
-            speed_up: Estimate {
-                median: (low * high).sqrt(),
-                low,
-                high,
-            },
+            speed_up: Estimate::new((low * high).sqrt(), low, high),
         };
         check((0.9, 1.62), &not_decided(0.9, 1.62));
         check((1.42, 1.69), &not_decided(1.42, 1.69));

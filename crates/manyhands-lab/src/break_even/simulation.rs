@@ -16,6 +16,18 @@ fn search(cost: impl Fn(f64) -> f64, seed: u64) -> Answer {
     finder.answer(&points, &finder.verdicts(&points, seed), seed)
 }
 
+/// The ends of the place where a search finds the break-even, and how it found them.
+fn place(cost: impl Fn(f64) -> f64, seed: u64) -> (f64, f64, Source) {
+    match search(cost, seed).kind {
+        Kind::Between {
+            lower,
+            upper,
+            source,
+        } => (lower, upper, source),
+        other => panic!("{other:?}"),
+    }
+}
+
 /// Everything the finder asks for, in three launches that differ a little.
 fn measured(finder: &Finder, cost: impl Fn(f64) -> f64, seed: u64) -> Points {
     let mut noise = Noise::new(seed);
@@ -48,15 +60,7 @@ fn the_true_break_even_lies_in_the_printed_interval() {
     let truth = 50.0 / (1.0 - 1.9_f64.recip());
     let (mut inside, mut fitted) = (0, 0);
     for seed in 0..40 {
-        let answer = search(two_workers, seed);
-        let Kind::Between {
-            lower,
-            upper,
-            source,
-        } = answer.kind
-        else {
-            panic!("{answer:?}");
-        };
+        let (lower, upper, source) = place(two_workers, seed);
         inside += u32::from(lower <= truth && truth <= upper);
         fitted += u32::from(source == Source::Fit && upper < lower * 1.3);
     }
@@ -118,15 +122,7 @@ fn a_curve_with_steps_gets_a_bracket() {
     let truth = 180.0;
     let mut inside = 0;
     for seed in 0..20 {
-        let answer = search(cost, seed);
-        let Kind::Between {
-            lower,
-            upper,
-            source,
-        } = answer.kind
-        else {
-            panic!("{answer:?}");
-        };
+        let (lower, upper, source) = place(cost, seed);
         inside += u32::from(source == Source::Bracket && lower <= truth && truth <= upper);
     }
     assert!(inside >= 18, "{inside} of 20");
@@ -178,15 +174,8 @@ fn two_crossings_are_both_reported() {
 fn an_arm_that_stays_alone_at_first_pays_from_where_it_does_not() {
     let cost = |n: f64| if n < 300.0 { 1.0 } else { 0.55 };
     for seed in 0..10 {
-        let answer = search(cost, seed);
-        let Kind::Between {
-            lower,
-            upper,
-            source: Source::Bracket,
-        } = answer.kind
-        else {
-            panic!("{answer:?}");
-        };
+        let (lower, upper, source) = place(cost, seed);
         assert!(lower < 300.0 && 299.0 <= upper, "{lower} {upper}");
+        assert_eq!(source, Source::Bracket);
     }
 }

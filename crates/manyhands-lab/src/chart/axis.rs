@@ -29,13 +29,9 @@ impl Axis {
     /// Nanoseconds with their units. `None` without values.
     #[must_use]
     pub fn times(values: impl Iterator<Item = f64>) -> Option<Self> {
-        let (low, high) = widened(values, 1.6)?;
-        let mut ticks = one_two_five(low, high);
-        if ticks.len() > TICKS_MAX {
-            ticks = powers(10.0, low, high);
-        }
-        let label = |at: &f64| nanos(*at).replace(".00 ", " ").replace(".0 ", " ");
-        Some(Self::logarithmic("", (low, high), &ticks, label))
+        Self::decades(values, |at| {
+            nanos(*at).replace(".00 ", " ").replace(".0 ", " ")
+        })
     }
 
     /// Amounts of money that lie far apart. `None` without values.
@@ -50,19 +46,23 @@ impl Axis {
     /// ```
     #[must_use]
     pub fn dollars(values: impl Iterator<Item = f64>) -> Option<Self> {
-        let (low, high) = widened(values, 1.6)?;
-        let mut ticks = one_two_five(low, high);
-        if ticks.len() > TICKS_MAX {
-            ticks = powers(10.0, low, high);
-        }
-        let label = |at: &f64| {
+        Self::decades(values, |at| {
             // A tick is one digit and noughts: it needs as many decimals as that digit does.
             let decimals = (1..DECIMALS_MAX).find(|places| at * 10_f64.powi(*places) > 0.9);
             match decimals {
                 Some(places) if *at < 0.9 => format!("{at:.*} $", places.unsigned_abs() as usize),
                 _ => format!("{} $", whole(*at)),
             }
-        };
+        })
+    }
+
+    /// Values that lie far apart, with a tick at every power of ten, and at twice and five times that if these are few.
+    fn decades(values: impl Iterator<Item = f64>, label: fn(&f64) -> String) -> Option<Self> {
+        let (low, high) = widened(values, 1.6)?;
+        let mut ticks = one_two_five(low, high);
+        if ticks.len() > TICKS_MAX {
+            ticks = powers(10.0, low, high);
+        }
         Some(Self::logarithmic("", (low, high), &ticks, label))
     }
 

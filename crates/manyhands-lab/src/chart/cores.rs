@@ -54,24 +54,14 @@ fn group_panels(case: &CaseFindings, group: &[&Trace], columns: usize, x: &Axis)
             let name = case.card.arms.get(trace.arm).map_or("", String::as_str);
             format!("{name}: {:.1} cores busy", mean_busy_cores(&trace.trace))
         });
-        Panel {
-            caption: caption.unwrap_or_default(),
-            height: STRIP,
-            x: if row + 1 == rows {
-                x.clone()
-            } else {
-                x.clone().without_text()
-            },
-            y: Axis::share_of(strip.map_or("", |strip| &strip.name)),
-            series: trace
-                .zip(strip)
-                .map(|(trace, strip)| series(trace, strip))
-                .into_iter()
-                .collect(),
-            references: Vec::new(),
-            bands: Vec::new(),
-            labels: Vec::new(),
-        }
+        let x = match row + 1 == rows {
+            true => x.clone(),
+            false => x.clone().without_text(),
+        };
+        let y = Axis::share_of(strip.map_or("", |strip| &strip.name));
+        let series = trace.zip(strip).map(|(trace, strip)| series(trace, strip));
+        let series = series.into_iter().collect();
+        Panel::new(caption.unwrap_or_default(), STRIP, (x, y), series)
     };
     let places = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
     places.map(|(row, column)| panel(row, column)).collect()
@@ -112,12 +102,7 @@ fn mean_of(group: &[Vec<f64>]) -> Vec<f64> {
 }
 
 fn series(trace: &Trace, strip: &Strip) -> Series {
-    let mark = |(step, busy): (usize, f64)| Mark {
-        x: step as f64 * trace.trace.step_millis,
-        y: busy,
-        interval: None,
-        is_doubtful: false,
-    };
+    let mark = |(step, busy): (usize, f64)| Mark::at(step as f64 * trace.trace.step_millis, busy);
     // A last step of nothing ends the strip where the calls ended.
     let steps = strip.busy.iter().copied().chain([0.0]).enumerate();
     Series {

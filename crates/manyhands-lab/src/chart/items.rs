@@ -12,18 +12,6 @@ use crate::{
 
 /// The course of the items at the largest size whose memory was read, the threads meanwhile, and the peak
 /// memory over sizes. `None` if neither the ends of items were recorded nor several sizes read.
-///
-/// # Examples
-/// ```
-/// use manyhands_lab::{Experiment, Scale, chart, findings, machine::Machine, record::Settings, run};
-/// use manyhands_lab::Case;
-/// let case = Case::returning("sum").full_sizes([100]).arm("a", |n| n).arm("b", |n| n);
-/// let experiments = [Experiment::new("X", "sums").case(case)];
-/// let head = run::head(&experiments, Settings::new(Scale::Quick, 1), Machine::default(), "now");
-/// let findings = findings::analyse(&head, &[]);
-/// let experiment = &findings.experiments[0];
-/// assert!(experiment.cases.iter().all(|case| chart::items(&findings, experiment, case).is_none()));
-/// ```
 #[must_use]
 pub fn items(
     findings: &Findings,
@@ -77,22 +65,16 @@ fn ends(case: &CaseFindings, largest: &[&Peak]) -> Option<Panel> {
     let high = last.max_by(f64::total_cmp)?.max(low * 1.001 + 0.001);
     let series = known().map(|(arm, ends)| {
         let nanos_each = ends.percentiles_nanos.iter().enumerate();
-        let points = nanos_each.map(|(percent, end)| mark(*end as f64 / 1e6, percent as f64));
+        let points = nanos_each.map(|(percent, end)| Mark::at(*end as f64 / 1e6, percent as f64));
         let last = ends.at(100).unwrap_or_default() as f64;
         series(case, arm, Form::Curve, points.collect(), &nanos(last))
     });
     let series: Vec<Series> = series.collect();
     let items = plural(&case.card.unit);
-    Some(Panel {
-        caption: format!("{items} that have ended; beside it when the last has"),
-        height: 160,
-        x: Axis::span("time since the call began, ms", low, high, plain),
-        y: Axis::span("", 0.0, 100.0, |percent| format!("{percent:.0} %")),
-        series,
-        references: Vec::new(),
-        bands: Vec::new(),
-        labels: Vec::new(),
-    })
+    let caption = format!("{items} that have ended; beside it when the last has");
+    let x = Axis::span("time since the call began, ms", low, high, plain);
+    let y = Axis::span("", 0.0, 100.0, |percent| format!("{percent:.0} %"));
+    Some(Panel::new(caption, 160, (x, y), series))
 }
 
 /// Threads of the process over time.
@@ -111,24 +93,17 @@ fn threads(case: &CaseFindings, largest: &[&Peak]) -> Option<Panel> {
     let all = known.iter().map(|(_, course)| most(course)).max()?;
     let series = known.iter().map(|(arm, course)| {
         let at = |(step, threads): (usize, &u32)| {
-            mark(step as f64 * course.step_millis, f64::from(*threads))
+            Mark::at(step as f64 * course.step_millis, f64::from(*threads))
         };
         let points = course.counts.iter().enumerate().map(at);
         let label = format!("{} at most", most(course));
         series(case, *arm, Form::Curve, points.collect(), &label)
     });
-    Some(Panel {
-        caption: "threads of the process, with the one that measures".to_owned(),
-        height: 110,
-        x: Axis::elapsed("time since the call began, ms", longest),
-        y: Axis::span("", 0.0, f64::from(all) * 1.1, |threads| {
-            format!("{threads:.0}")
-        }),
-        series: series.collect(),
-        references: Vec::new(),
-        bands: Vec::new(),
-        labels: Vec::new(),
-    })
+    let caption = "threads of the process, with the one that measures";
+    let x = Axis::elapsed("time since the call began, ms", longest);
+    let whole = |threads| format!("{threads:.0}");
+    let y = Axis::span("", 0.0, f64::from(all) * 1.1, whole);
+    Some(Panel::new(caption, 110, (x, y), series.collect()))
 }
 
 /// Peak memory over sizes; the bars reach from the least reading to the most.
@@ -139,7 +114,7 @@ fn memory(case: &CaseFindings) -> Option<Panel> {
         let ends = peak.readings.first().zip(peak.readings.last());
         Mark {
             interval: ends.map(|(least, most)| (*least as f64, *most as f64)),
-            ..mark(peak.n as f64, peak.bytes as f64)
+            ..Mark::at(peak.n as f64, peak.bytes as f64)
         }
     };
     let sized = arms.filter_map(|arm| {
@@ -154,23 +129,12 @@ fn memory(case: &CaseFindings) -> Option<Panel> {
     }
     let most = |value: fn(&Peak) -> f64| case.peaks.iter().map(value).fold(0.0, f64::max);
     let items = plural(&case.card.unit);
-    Some(Panel {
-        caption: "peak memory above what was resident before".to_owned(),
-        height: 130,
-        x: Axis::span(
-            &format!("n, {items} per call"),
-            0.0,
-            most(|peak| peak.n as f64),
-            whole,
-        ),
-        y: Axis::bytes(most(|peak| {
-            *peak.readings.last().unwrap_or(&peak.bytes) as f64
-        })),
-        series,
-        references: Vec::new(),
-        bands: Vec::new(),
-        labels: Vec::new(),
-    })
+    let caption = "peak memory above what was resident before";
+    let title = format!("n, {items} per call");
+    let x = Axis::span(&title, 0.0, most(|peak| peak.n as f64), whole);
+    let largest = |peak: &Peak| *peak.readings.last().unwrap_or(&peak.bytes) as f64;
+    let y = Axis::bytes(most(largest));
+    Some(Panel::new(caption, 130, (x, y), series))
 }
 
 fn series(case: &CaseFindings, arm: usize, form: Form, points: Vec<Mark>, end: &str) -> Series {
@@ -181,15 +145,6 @@ fn series(case: &CaseFindings, arm: usize, form: Form, points: Vec<Mark>, end: &
         family: arm,
         form,
         points,
-    }
-}
-
-fn mark(x: f64, y: f64) -> Mark {
-    Mark {
-        x,
-        y,
-        interval: None,
-        is_doubtful: false,
     }
 }
 

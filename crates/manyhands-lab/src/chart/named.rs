@@ -34,39 +34,35 @@ pub fn all(findings: &Findings) -> Vec<Named> {
 }
 
 fn of_experiment(findings: &Findings, experiment: &ExperimentFindings) -> Vec<Named> {
-    let of_case = |case: &CaseFindings| {
-        let name = case.card.name.as_str();
-        let named = |kind: &str, chart: ChartSpec| Named {
-            name: file_name(&[&experiment.id, name, kind]),
+    let named = |case: Option<&CaseFindings>, kind: &str, chart: ChartSpec| {
+        let case = case.map(|case| case.card.name.clone());
+        let parts = [&experiment.id, case.as_deref().unwrap_or_default(), kind];
+        Named {
+            name: file_name(&parts),
             experiment: experiment.id.clone(),
-            case: Some(name.to_owned()),
+            case,
             chart,
-        };
-        let sizes = over_sizes(findings, experiment, case);
-        let cores = cores(findings, experiment, case);
-        let items = items(findings, experiment, case);
-        let charts = [
-            sizes.map(|chart| named("sizes", chart)),
-            items.map(|chart| named("items", chart)),
-            cores.map(|chart| named("cores", chart)),
-        ];
-        charts.into_iter().flatten()
+        }
     };
-    let by_case = speed_ups_by_case(findings, experiment).map(|chart| Named {
-        name: file_name(&[&experiment.id, "cases"]),
-        experiment: experiment.id.clone(),
-        case: None,
-        chart,
-    });
-    let over_cpus = over_cpus(findings, experiment).map(|chart| Named {
-        name: file_name(&[&experiment.id, "cpus"]),
-        experiment: experiment.id.clone(),
-        case: None,
-        chart,
-    });
-    let cases = experiment.cases.iter().flat_map(of_case);
-    let of_all = by_case.into_iter().chain(over_cpus);
-    of_all.chain(cases).collect()
+    let of_case = |case: &CaseFindings| {
+        let charts = [
+            (over_sizes(findings, experiment, case), "sizes"),
+            (items(findings, experiment, case), "items"),
+            (cores(findings, experiment, case), "cores"),
+        ];
+        let charts = charts.into_iter();
+        let charts = charts.filter_map(|(chart, kind)| Some(named(Some(case), kind, chart?)));
+        charts.collect::<Vec<_>>()
+    };
+    let of_all = [
+        (speed_ups_by_case(findings, experiment), "cases"),
+        (over_cpus(findings, experiment), "cpus"),
+    ];
+    let of_all = of_all.into_iter();
+    let of_all = of_all.filter_map(|(chart, kind)| Some(named(None, kind, chart?)));
+    of_all
+        .chain(experiment.cases.iter().flat_map(of_case))
+        .collect()
 }
 
 /// Joins words with dashes; everything but letters and digits becomes one dash.

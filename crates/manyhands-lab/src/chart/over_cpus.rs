@@ -2,21 +2,12 @@
 
 use super::{Contender, Facet, Scaling, ScalingPoint, spec::ChartSpec};
 use crate::{
-    findings::{ArmOverCpus, CaseFindings, ExperimentFindings, Findings, OverCpus, Point},
+    findings::{ArmOver, AtCpus, CaseFindings, ExperimentFindings, Findings, Over, Point},
     report::{conditions, count},
 };
 
 /// Times over CPUs, a panel for each case, with the lines that nothing goes below. `None` unless
 /// the experiment was measured on several numbers of CPUs.
-///
-/// # Examples
-/// ```
-/// use manyhands_lab::{Experiment, Scale, chart, findings, machine::Machine, record::Settings, run};
-/// let experiments = [Experiment::new("X", "nothing")];
-/// let head = run::head(&experiments, Settings::new(Scale::Quick, 1), Machine::default(), "now");
-/// let findings = findings::analyse(&head, &[]);
-/// assert!(chart::over_cpus(&findings, &findings.experiments[0]).is_none());
-/// ```
 #[must_use]
 pub fn over_cpus(findings: &Findings, experiment: &ExperimentFindings) -> Option<ChartSpec> {
     let found = experiment.over_cpus();
@@ -33,8 +24,8 @@ pub fn over_cpus(findings: &Findings, experiment: &ExperimentFindings) -> Option
     })
 }
 
-fn facet(case: &OverCpus) -> Facet {
-    let contender = |(family, arm): (usize, &ArmOverCpus)| Contender {
+fn facet(case: &Over<AtCpus>) -> Facet {
+    let contender = |(family, arm): (usize, &ArmOver<AtCpus>)| Contender {
         name: arm.name.clone(),
         family,
         points: arm

@@ -95,13 +95,10 @@ fn panel_over_bound(facet: &Facet) -> Option<Panel> {
     };
     let over_bound = |point: &ScalingPoint| {
         let bound = bound(point.cpus)?;
+        let ends = point.interval;
         Some(Mark {
-            x: point.cpus as f64,
-            y: point.nanos / bound,
-            interval: point
-                .interval
-                .map(|(low, high)| (low / bound, high / bound)),
-            is_doubtful: false,
+            interval: ends.map(|(low, high)| (low / bound, high / bound)),
+            ..Mark::at(point.cpus as f64, point.nanos / bound)
         })
     };
     let series: Vec<Series> = facet
@@ -116,15 +113,15 @@ fn panel_over_bound(facet: &Facet) -> Option<Panel> {
     let points = series.iter().flat_map(|one| &one.points);
     let values: Vec<f64> = points.flat_map(ends).collect();
     let x = Axis::cpus("CPUs", &cpus(facet))?;
+    let caption = format!("{}, time over the bound", facet.caption);
     (!values.is_empty()).then(|| Panel {
-        caption: format!("{}, time over the bound", facet.caption),
-        height: 200,
-        y: Axis::speed_ups(values.into_iter()),
-        series,
         references: vec![line_at_one(&x)],
-        x,
-        bands: Vec::new(),
-        labels: Vec::new(),
+        ..Panel::new(
+            caption,
+            200,
+            (x, Axis::speed_ups(values.into_iter())),
+            series,
+        )
     })
 }
 
@@ -158,24 +155,19 @@ fn panel(facet: &Facet) -> Option<Panel> {
         reference("bound by whole rounds", Stroke::Dashed, &facet.rounds_bound),
     ];
     let known = |one: &Reference| !one.points.is_empty();
+    let caption = format!("{}, time per call", facet.caption);
+    let x = Axis::cpus("CPUs", &cpus(facet))?;
+    let y = Axis::times(times.chain(lines.map(|(_, nanos)| *nanos)))?;
     Some(Panel {
-        caption: format!("{}, time per call", facet.caption),
-        height: 200,
-        x: Axis::cpus("CPUs", &cpus(facet))?,
-        y: Axis::times(times.chain(lines.map(|(_, nanos)| *nanos)))?,
-        series: series.collect(),
         references: references.into_iter().filter(known).collect(),
-        bands: Vec::new(),
-        labels: Vec::new(),
+        ..Panel::new(caption, 200, (x, y), series.collect())
     })
 }
 
 fn mark(point: &ScalingPoint) -> Mark {
     Mark {
-        x: point.cpus as f64,
-        y: point.nanos,
         interval: point.interval,
-        is_doubtful: false,
+        ..Mark::at(point.cpus as f64, point.nanos)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::spec::{Axis, Band, ChartSpec, Form, Mark, Panel, Reference, Series, Stroke};
 use crate::{
     break_even::{Answer, Kind},
-    findings::{CaseFindings, Comparison, ExperimentFindings, Findings, Point},
+    findings::{CaseFindings, ExperimentFindings, Findings, Point},
     report::{
         break_even_label, break_even_sentence, conditions, count, nanos, percent, plural, ratio,
     },
@@ -51,11 +51,6 @@ pub(super) fn title(experiment: &ExperimentFindings, case: &CaseFindings) -> Str
     } else {
         format!("{}: {}", experiment.title, case.card.name)
     }
-}
-
-/// The speed-up to show: of the clean blocks where there are any.
-pub(super) fn shown(comparison: &Comparison) -> Estimate {
-    comparison.clean.unwrap_or(comparison.as_found)
 }
 
 /// A point with an error bar.
@@ -114,77 +109,54 @@ pub(super) fn line_at_one(x: &Axis) -> Reference {
     }
 }
 
-fn times(findings: &Findings, case: &CaseFindings, x: Axis) -> Option<Panel> {
-    let of_arm = |(arm, name): (usize, &String)| {
-        let points: Vec<Mark> = case
-            .points
-            .iter()
-            .filter_map(|point| {
-                let median = point.times.get(arm)?.median;
-                Some(mark(point.n as f64, median, is_doubtful(findings, point)))
-            })
-            .collect();
-        let last = points.last().map_or_else(String::new, |one| nanos(one.y));
-        Series {
-            name: name.clone(),
-            family: arm,
-            form: Form::Line,
-            points,
-            end_label: format!("{last} {name}"),
-        }
+/// The line of an arm over sizes; the last value stands at its end.
+fn line(
+    findings: &Findings,
+    case: &CaseFindings,
+    arm: usize,
+    value: impl Fn(&Point) -> Option<Estimate>,
+    words: impl Fn(f64) -> String,
+) -> Series {
+    let at = |point: &Point| {
+        let doubt = is_doubtful(findings, point);
+        Some(mark(point.n as f64, value(point)?, doubt))
     };
-    let series: Vec<Series> = case.card.arms.iter().enumerate().map(of_arm).collect();
+    let points: Vec<Mark> = case.points.iter().filter_map(at).collect();
+    Series {
+        name: case.card.arms[arm].clone(),
+        family: arm,
+        form: Form::Line,
+        end_label: points.last().map_or_else(String::new, |one| words(one.y)),
+        points,
+    }
+}
+
+fn times(findings: &Findings, case: &CaseFindings, x: Axis) -> Option<Panel> {
+    let of_arm = |arm: usize| {
+        let time = |point: &Point| Some(point.times.get(arm)?.median);
+        let words = |time| format!("{} {}", nanos(time), case.card.arms[arm]);
+        line(findings, case, arm, time, words)
+    };
+    let series: Vec<Series> = (0..case.card.arms.len()).map(of_arm).collect();
     let values = series.iter().flat_map(|one| &one.points).map(|one| one.y);
     let y = Axis::times(values)?;
     Some(Panel {
-        caption: "median time per call".to_owned(),
-        height: 280,
-        x,
-        y,
-        references: Vec::new(),
         bands: bands(case, Words::Written),
-        labels: Vec::new(),
-        series,
+        ..Panel::new("median time per call", 280, (x, y), series)
     })
 }
 
 fn speed_ups(findings: &Findings, case: &CaseFindings, x: Axis) -> Panel {
-    let of_arm = |(index, name): (usize, &String)| {
-        let points: Vec<Mark> = case
-            .points
-            .iter()
-            .filter_map(|point| {
-                let comparison = point.comparisons.get(index)?;
-                let doubt = is_doubtful(findings, point);
-                Some(mark(point.n as f64, shown(comparison), doubt))
-            })
-            .collect();
-        Series {
-            name: name.clone(),
-            family: index + 1,
-            form: Form::Line,
-            end_label: points.last().map_or_else(String::new, |one| ratio(one.y)),
-            points,
-        }
-    };
-    let challengers = case.card.arms.iter().skip(1).enumerate();
-    let series: Vec<Series> = challengers.map(of_arm).collect();
+    let of_arm = |arm: usize| line(findings, case, arm, |point| point.speed_up(arm), ratio);
+    let series: Vec<Series> = (1..case.card.arms.len()).map(of_arm).collect();
     let ends = ends(series.iter().flat_map(|one| &one.points));
+    let baseline = case.card.arms.first();
+    let baseline = baseline.map_or("the baseline", String::as_str);
+    let caption = format!("speed-up over {baseline}, with 95 % intervals");
     Panel {
-        caption: format!(
-            "speed-up over {}, with 95 % intervals",
-            case.card
-                .arms
-                .first()
-                .map_or("the baseline", String::as_str)
-        ),
-        height: 130,
-        y: Axis::speed_ups(ends.into_iter()),
         references: vec![line_at_one(&x)],
-        x,
         bands: bands(case, Words::None),
-        labels: Vec::new(),
-        series,
+        ..Panel::new(caption, 130, (x, Axis::speed_ups(ends.into_iter())), series)
     }
 }
 
@@ -240,10 +212,8 @@ mod tests {
     #[test]
     fn one_wide_error_bar_does_not_flatten_the_chart() {
         let mark = |y: f64, interval| Mark {
-            x: 1.0,
-            y,
             interval,
-            is_doubtful: false,
+            ..Mark::at(1.0, y)
         };
         let marks = [
             mark(1.5, Some((1.4, 1.6))),

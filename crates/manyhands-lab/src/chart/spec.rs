@@ -37,6 +37,27 @@ pub struct Panel {
     pub labels: Vec<Label>,
 }
 
+impl Panel {
+    /// These series between two axes, with nothing to compare them with.
+    pub(super) fn new(
+        caption: impl Into<String>,
+        height: u32,
+        (x, y): (Axis, Axis),
+        series: Vec<Series>,
+    ) -> Self {
+        Self {
+            caption: caption.into(),
+            height,
+            x,
+            y,
+            series,
+            references: Vec::new(),
+            bands: Vec::new(),
+            labels: Vec::new(),
+        }
+    }
+}
+
 /// One axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
@@ -110,6 +131,18 @@ pub struct Mark {
     pub interval: Option<(f64, f64)>,
     /// Whether to mark it as one not to rely on.
     pub is_doubtful: bool,
+}
+
+impl Mark {
+    /// A value without an interval.
+    pub(super) fn at(x: f64, y: f64) -> Self {
+        Self {
+            x,
+            y,
+            interval: None,
+            is_doubtful: false,
+        }
+    }
 }
 
 /// A line to compare with.

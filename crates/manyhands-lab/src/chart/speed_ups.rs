@@ -2,7 +2,7 @@
 //! with several sizes it is the largest.
 
 use super::{
-    sizes::{ends, is_doubtful, line_at_one, mark, notes, shown},
+    sizes::{ends, is_doubtful, line_at_one, mark, notes},
     spec::{Axis, ChartSpec, Form, Mark, Panel, Series},
 };
 use crate::{
@@ -28,37 +28,22 @@ pub fn speed_ups_by_case(
     if !cases.iter().all(has_arms) || !(are_several || cases.iter().all(has_one_size)) {
         return None;
     }
-    let shown_of = |point: &Point, arm: usize| {
-        let comparison = point.comparisons.get(arm.checked_sub(1)?)?;
-        Some(shown(comparison))
-    };
     let time_of = |point: &Point, arm: usize| {
         let of_item = |nanos: f64| nanos / point.n.max(1) as f64;
-        let median = point.times.get(arm)?.median;
-        Some(Estimate {
-            median: of_item(median.median),
-            low: of_item(median.low),
-            high: of_item(median.high),
-        })
+        Some(point.times.get(arm)?.median.each(of_item))
     };
     let by_case = |places, value: &dyn Fn(&Point, usize) -> Option<Estimate>| {
         series(findings, cases, places, value)
     };
     let (times, speed_ups) = (
         by_case(0..arms.len(), &time_of),
-        by_case(1..arms.len(), &shown_of),
+        by_case(1..arms.len(), &Point::speed_up),
     );
     let names: Vec<String> = cases.iter().map(|case| case.card.name.clone()).collect();
     let x = Axis::names("", &names);
     let panel = |caption, y, references, series| Panel {
-        caption,
-        height: 240,
-        y,
         references,
-        x: x.clone(),
-        bands: Vec::new(),
-        labels: Vec::new(),
-        series,
+        ..Panel::new(caption, 240, (x.clone(), y), series)
     };
     let nanos = times.iter().flat_map(|one| &one.points).map(|mark| mark.y);
     let of_times = Axis::times(nanos)?;

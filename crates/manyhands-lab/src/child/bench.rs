@@ -7,7 +7,6 @@
 use super::{
     copies::Copies,
     protocol::{Batch, Start, Taken},
-    sum,
 };
 use crate::{
     LabError,
@@ -192,13 +191,19 @@ impl<'case> Bench<'case> {
     fn sample(&mut self, arm: usize) -> Result<Sample, LabError> {
         let calls = self.arms[arm].calls;
         self.trial.reset();
-        let sample = match self.pool {
-            PoolState::Warm => {
-                self.trial.prepare(arm, calls);
-                self.timed(arm, calls)
+        let sample = if self.pool == PoolState::Warm {
+            self.trial.prepare(arm, calls);
+            self.timed(arm, calls)
+        } else {
+            let mut sum = Sample::default();
+            for call in 0..calls {
+                let one = match self.pool {
+                    PoolState::ColdPool => self.with_cold_pool(arm)?,
+                    _ => self.parked(arm),
+                };
+                sum = if call == 0 { one } else { sum.and(&one) };
             }
-            PoolState::Parked | PoolState::ColdProcess => self.parked(arm, calls),
-            PoolState::ColdPool => self.with_cold_pools(arm, calls)?,
+            sum
         };
         let name = &self.arms[arm].name;
         self.agreement.check(name, self.trial.checksum())?;
@@ -208,39 +213,20 @@ impl<'case> Bench<'case> {
         Ok(sample)
     }
 
-    /// Times each call on its own, after a pause in which the workers fall asleep.
-    fn parked(&mut self, arm: usize, calls: u32) -> Sample {
-        let mut rested = || {
-            self.trial.prepare(arm, 1);
-            rest(PAUSE);
-            self.timed(arm, 1)
-        };
-        let mut sum = rested();
-        for _ in 1..calls {
-            sum = sum::of_samples(&sum, &rested());
-        }
-        sum
+    /// Times a call on its own, after a pause in which the workers fall asleep.
+    fn parked(&mut self, arm: usize) -> Sample {
+        self.trial.prepare(arm, 1);
+        rest(PAUSE);
+        self.timed(arm, 1)
     }
 
-    /// Times each call on its own, with a pool that has just been made for it and has no threads. The
-    /// pool before goes outside of what is timed.
-    fn with_cold_pools(&mut self, arm: usize, calls: u32) -> Result<Sample, LabError> {
-        let mut cold = || -> Result<Sample, LabError> {
-            self.trial.prepare(arm, 1);
-            let builder = Runtime::builder();
-            let builder = match self.workers {
-                Some(workers) => builder.workers(workers),
-                None => builder,
-            };
-            let pool = Arc::new(builder.build().map_err(LabError::pool)?);
-            let _entered = pool.enter();
-            Ok(self.timed(arm, 1))
-        };
-        let mut sum = cold()?;
-        for _ in 1..calls {
-            sum = sum::of_samples(&sum, &cold()?);
-        }
-        Ok(sum)
+    /// Times a call on its own, with a pool that has just been made for it and has no threads, and that
+    /// goes outside of what is timed.
+    fn with_cold_pool(&mut self, arm: usize) -> Result<Sample, LabError> {
+        self.trial.prepare(arm, 1);
+        let pool = super::pool(self.workers)?;
+        let _entered = pool.enter();
+        Ok(self.timed(arm, 1))
     }
 
     /// Counters are read outside of what is timed.

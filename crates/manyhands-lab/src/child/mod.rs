@@ -11,13 +11,14 @@ mod copies;
 pub(crate) mod protocol;
 pub(crate) mod sequence;
 mod serve;
-mod sum;
 
 pub(crate) use bench::Bench;
 pub use protocol::{Batch, Taken};
 pub use serve::serve;
 
-use std::env;
+use crate::LabError;
+use manyhands::Runtime;
+use std::{env, sync::Arc};
 
 /// Name of the environment variable that makes a program serve.
 pub const VARIABLE: &str = "MANYHANDS_LAB_CHILD";
@@ -27,4 +28,14 @@ pub const VARIABLE: &str = "MANYHANDS_LAB_CHILD";
 #[must_use]
 pub fn is_wanted() -> bool {
     env::var_os(VARIABLE).is_some()
+}
+
+/// A pool with this many workers, or with one for each CPU.
+fn pool(workers: Option<usize>) -> Result<Arc<Runtime>, LabError> {
+    let builder = Runtime::builder();
+    let builder = match workers {
+        Some(workers) => builder.workers(workers),
+        None => builder,
+    };
+    Ok(Arc::new(builder.build().map_err(LabError::pool)?))
 }

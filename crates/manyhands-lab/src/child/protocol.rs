@@ -94,13 +94,8 @@ impl Default for Batch {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "reply", rename_all = "snake_case")]
 pub(crate) enum Reply {
-    /// The process is ready.
-    Started {
-        /// What one reading of its clock costs, in nanoseconds.
-        clock_cost_nanos: f64,
-        /// Smallest step of its clock, in nanoseconds.
-        clock_grain_nanos: f64,
-    },
+    /// The process is ready, with this clock.
+    Started(ClockCard),
     /// The case is open.
     Opened,
     /// The arms were timed.
@@ -117,15 +112,6 @@ pub(crate) enum Reply {
         /// One line for people.
         message: String,
     },
-}
-
-impl Reply {
-    pub(crate) fn started(clock: ClockCard) -> Self {
-        Self::Started {
-            clock_cost_nanos: clock.cost_nanos,
-            clock_grain_nanos: clock.grain_nanos,
-        }
-    }
 }
 
 /// One block as the child took it.

@@ -52,7 +52,7 @@ pub fn serve(experiments: &[Experiment]) -> Result<(), LabError> {
         return answer(&failed(unknown));
     };
     let clock = ClockCard::here();
-    answer(&Reply::started(clock))?;
+    answer(&Reply::Started(clock))?;
     let mut session = Session {
         case,
         start: &start,
@@ -118,13 +118,7 @@ fn prepare(start: &Start) -> Result<Arc<Runtime>, String> {
     if let Some(cpus) = start.cpus {
         pin_to(cpus).map_err(|error| format!("cannot pin to {cpus} CPUs: {error}"))?;
     }
-    let builder = Runtime::builder();
-    let builder = match start.workers {
-        Some(workers) => builder.workers(workers),
-        None => builder,
-    };
-    let runtime = builder.build().map_err(|error| error.to_string())?;
-    Ok(Arc::new(runtime))
+    super::pool(start.workers).map_err(|error| error.to_string())
 }
 
 /// The case and what is open of it.

@@ -9,7 +9,7 @@ mod screen;
 mod session;
 
 pub use needed::needed;
-pub use options::{Options, TypedPool, parse_budget};
+pub use options::{Options, parse_budget};
 pub use printing::Printing;
 pub use reports::{Companion, alone, text, write};
 pub use screen::{Screen, width};

@@ -6,7 +6,7 @@ use crate::{
     store::Existing,
     system,
 };
-use clap::{Args, ValueEnum};
+use clap::Args;
 use std::{path::PathBuf, time::Duration};
 
 /// Options that every measuring command takes.
@@ -43,7 +43,7 @@ pub struct Options {
     /// Whether the pool's threads are awake, asleep or not started yet when a call begins [default:
     /// warm]
     #[arg(long, value_name = "STATE")]
-    pub pool: Option<TypedPool>,
+    pub pool: Option<PoolState>,
 
     /// Workers of the pool [default: one per CPU]
     #[arg(long, value_name = "N")]
@@ -80,19 +80,6 @@ pub struct Options {
     pub force: bool,
 }
 
-/// State of the pool as typed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum TypedPool {
-    /// Calls follow each other at once
-    Warm,
-    /// A pause before each call lets the workers sleep
-    Parked,
-    /// A new pool of the library for each call, without threads yet
-    ColdPool,
-    /// A new process for each call
-    ColdProcess,
-}
-
 impl Options {
     /// The settings these options mean, or one line that says why there are none.
     ///
@@ -125,12 +112,7 @@ impl Options {
         settings.copies = cpus("--copies", &self.copies)?;
         settings.builds = builds(&self.builds)?;
         settings.budget = self.budget;
-        settings.pool = match self.pool {
-            Some(TypedPool::Parked) => PoolState::Parked,
-            Some(TypedPool::ColdPool) => PoolState::ColdPool,
-            Some(TypedPool::ColdProcess) => PoolState::ColdProcess,
-            Some(TypedPool::Warm) | None => PoolState::Warm,
-        };
+        settings.pool = self.pool.unwrap_or(PoolState::Warm);
         settings.memory = self.memory;
         settings.cores = self.cores;
         Ok(settings)
@@ -250,7 +232,7 @@ mod tests {
             quick: true,
             seed: Some(7),
             launches: Some(5),
-            pool: Some(TypedPool::Parked),
+            pool: Some(PoolState::Parked),
             workers: Some(3),
             ..Options::default()
         };

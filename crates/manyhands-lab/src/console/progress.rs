@@ -2,7 +2,7 @@
 
 use super::Printing;
 use crate::{
-    director::{Step, TimeLeft},
+    director::{PassKind, Step, TimeLeft},
     report,
     run::Progress as Time,
 };
@@ -70,13 +70,11 @@ fn describe(step: &Step) -> Option<String> {
             let key = &block.key;
             Some(at(&key.experiment, &key.case, key.n))
         }
-        Step::Peak(pass) | Step::Cores(pass) => {
-            let subject = &pass.subject;
-            let where_at = at(&subject.experiment, &subject.case, pass.n);
-            let what = if matches!(step, Step::Peak(_)) {
-                "memory"
-            } else {
-                "cores"
+        Step::Pass(pass) => {
+            let where_at = at(&pass.subject.experiment, &pass.subject.case, pass.n);
+            let what = match pass.kind {
+                PassKind::Memory => "memory",
+                PassKind::Cores => "cores",
             };
             Some(format!("{where_at}, {what}"))
         }

@@ -6,7 +6,7 @@ use crate::{
     LabError, chart,
     director::Plan,
     findings::{self, ExperimentFindings, Findings},
-    record::{Block, Event, Head, Key},
+    record::{Event, Head},
     report::{self, Published, Width},
     store::{EVENTS, Store},
 };
@@ -127,13 +127,8 @@ pub fn write(
     companion: Companion,
     width: Width,
 ) -> Result<String, LabError> {
-    let gates = findings::gates(&findings.head, events);
-    let causes = |key: &Key, block: &Block| {
-        let gate = gates.get(key);
-        gate.map_or_else(Vec::new, |gate| gate.causes(block))
-    };
     let published = companion(findings);
-    let files = report::files(findings, events, causes, &published);
+    let files = report::files(findings, events, &published);
     let named: Vec<(&str, &[u8])> = files
         .iter()
         .map(|file| (file.path.as_str(), file.bytes.as_slice()))
@@ -164,13 +159,10 @@ pub(super) fn listing(findings: &Findings, folder: &str, screen: Screen) -> Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Key;
 
     fn key(n: usize) -> Key {
-        Key {
-            experiment: "E1".to_owned(),
-            case: "case".to_owned(),
-            n,
-        }
+        Key::new("E1", "case", n)
     }
 
     #[test]

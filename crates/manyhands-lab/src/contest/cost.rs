@@ -67,7 +67,7 @@ impl CostMeter {
     }
 }
 
-/// Processor time of all threads of this process so far.
+/// Processor time of this process so far, all threads, with that of the processes that it started and that have ended.
 ///
 /// # Errors
 /// That the system does not say.

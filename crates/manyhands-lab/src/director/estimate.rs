@@ -49,7 +49,6 @@ const SAMPLE_NANOS_MIN: f64 = 1e6;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Meters;
 
     #[test]
     fn long_calls_grow_with_the_size_and_short_ones_fill_a_batch() {
@@ -57,13 +56,11 @@ mod tests {
             let sample = Sample {
                 calls,
                 wall_nanos: 4_000_000,
-                meters: Meters::default(),
+                ..Sample::default()
             };
             let block = Block {
-                launch: 0,
-                order: vec![0, 1],
                 samples: vec![sample; 2],
-                checksum: String::new(),
+                ..Block::default()
             };
             let spent = Duration::from_millis(9);
             let cost = block_cost(&[block], spent, factor).unwrap();

@@ -23,7 +23,7 @@ pub use analyst::{Analyst, Measured};
 pub use estimate::TimeLeft;
 pub use plan::Plan;
 pub use statistics::Statistics;
-pub use step::{BlockStep, Pass, Step, Subject};
+pub use step::{BlockStep, Pass, PassKind, Step, Subject};
 
 use crate::{
     LabError,
@@ -254,10 +254,14 @@ impl Director {
         };
         let cores = if self.settings.cores { arms } else { 0 };
         let n = case.largest()?;
-        let pass = |n, arm| Pass {
-            subject: case.subject.clone(),
-            n,
-            arm,
+        let pass = |kind, n, arm| {
+            let subject = case.subject.clone();
+            Some(Step::Pass(Pass {
+                kind,
+                subject,
+                n,
+                arm,
+            }))
         };
         let done = case.passes_done;
         let all = u32::try_from(memory + cores).unwrap_or(u32::MAX);
@@ -267,9 +271,9 @@ impl Director {
             return None;
         }
         if done < memory {
-            Some(Step::Peak(pass(sizes[done / arms], done % arms)))
+            pass(PassKind::Memory, sizes[done / arms], done % arms)
         } else if done < memory + cores {
-            Some(Step::Cores(pass(n, done - memory)))
+            pass(PassKind::Cores, n, done - memory)
         } else {
             None
         }

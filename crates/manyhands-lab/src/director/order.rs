@@ -24,11 +24,7 @@ mod tests {
     use std::collections::HashSet;
 
     fn key(n: usize) -> Key {
-        Key {
-            experiment: "X".to_owned(),
-            case: "c".to_owned(),
-            n,
-        }
+        Key::new("X", "c", n)
     }
 
     #[test]

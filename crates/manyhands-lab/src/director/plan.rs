@@ -249,13 +249,7 @@ mod tests {
                 name: index.to_string(),
                 arms: vec!["a".to_owned(), "b".to_owned()],
                 sizes: sizes.to_vec(),
-                finds_break_even: false,
-                unit: "item".to_owned(),
-                throughput: None,
-                cpus: None,
-                of: None,
-                copies: None,
-                arm: None,
+                ..CaseCard::default()
             };
             let mut case = Case::new("X", &card);
             case.pilot = Some(Pilot {

@@ -32,10 +32,8 @@ pub enum Step {
     },
     /// Time every arm once.
     Block(BlockStep),
-    /// Measure the peak memory of an arm.
-    Peak(Pass),
-    /// Take a picture of the cores while an arm runs.
-    Cores(Pass),
+    /// Look at an arm beside the blocks.
+    Pass(Pass),
     /// End the processes of the case.
     Close,
     /// Nothing is left to do.
@@ -64,11 +62,7 @@ impl Subject {
     /// The case at a size.
     #[must_use]
     pub fn key(&self, n: usize) -> Key {
-        Key {
-            experiment: self.experiment.clone(),
-            case: self.case.clone(),
-            n,
-        }
+        Key::new(self.experiment.clone(), self.case.clone(), n)
     }
 }
 
@@ -86,10 +80,21 @@ pub struct BlockStep {
 /// Something beside the blocks that needs a process of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pass {
+    /// What is looked at.
+    pub kind: PassKind,
     /// The case.
     pub subject: Subject,
     /// Size.
     pub n: usize,
     /// Arm.
     pub arm: usize,
+}
+
+/// What a pass looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PassKind {
+    /// The peak memory and the threads of one call.
+    Memory,
+    /// How busy each core is while the arm runs.
+    Cores,
 }

@@ -8,7 +8,7 @@ use crate::{
     findings,
     launcher::ChildError,
     machine::Machine,
-    record::{Block, CaseCard, CoreTrace, FORMAT, Meters, PeakReading, Sample, Scale},
+    record::{Block, CaseCard, Meters, PeakReading, Sample, Scale},
     run::{self, Executor, Interrupt, Observer, Outcome, Progress},
 };
 use std::{
@@ -26,6 +26,7 @@ struct Simulation {
     launched: Vec<(String, u32)>,
     open: BTreeMap<u32, usize>,
     fails: fn(&BlockStep) -> bool,
+    checksum: fn(&BlockStep) -> String,
     /// What a picture of the cores takes.
     picture: Duration,
 }
@@ -38,6 +39,7 @@ impl Simulation {
             launched: Vec::new(),
             open: BTreeMap::new(),
             fails: |_| false,
+            checksum: |_| "1".to_owned(),
             picture: Duration::ZERO,
         }
     }
@@ -87,22 +89,22 @@ impl Executor for Simulation {
         self.now += Duration::from_nanos(nanos);
         Ok(Taken {
             samples,
-            checksum: "1".to_owned(),
+            checksum: (self.checksum)(step),
         })
     }
 
-    fn peak(&mut self, pass: &Pass) -> Result<Option<PeakReading>, ChildError> {
+    fn pass(&mut self, pass: &Pass) -> Result<Option<Event>, ChildError> {
         assert!(self.open.is_empty(), "a pass is alone");
+        if pass.kind == PassKind::Cores {
+            self.now += self.picture;
+            return Ok(None);
+        }
         self.now += Duration::from_nanos(self.sample(pass.n, pass.arm).wall_nanos);
-        Ok(Some(PeakReading {
-            peak_bytes: pass.arm as u64,
-            ..PeakReading::default()
+        Ok(Some(Event::Memory {
+            key: pass.subject.key(pass.n),
+            arm: pass.arm,
+            peak: PeakReading::default(),
         }))
-    }
-
-    fn cores(&mut self, _: &Pass) -> Result<Option<CoreTrace>, ChildError> {
-        self.now += self.picture;
-        Ok(None)
     }
 
     fn close(&mut self) {
@@ -178,13 +180,7 @@ fn card(name: &str, sizes: &[usize]) -> CaseCard {
         name: name.to_owned(),
         arms: vec!["a".to_owned(), "b".to_owned()],
         sizes: sizes.to_vec(),
-        finds_break_even: false,
-        unit: "item".to_owned(),
-        throughput: None,
-        cpus: None,
-        of: None,
-        copies: None,
-        arm: None,
+        ..CaseCard::default()
     }
 }
 
@@ -193,19 +189,13 @@ fn head(settings: Settings) -> Head {
     let mut searched = card("searched", &[10, 100]);
     searched.finds_break_even = true;
     let plain = card("plain", &[10, 1_000]);
-    Head {
-        format: FORMAT,
-        version: String::new(),
-        started: String::new(),
-        settings,
-        machine: Machine::here(),
-        experiments: vec![ExperimentCard {
-            id: "X".to_owned(),
-            title: String::new(),
-            cases: vec![searched, plain],
-            ..ExperimentCard::default()
-        }],
-    }
+    let mut head = run::head(&[], settings, Machine::here(), "");
+    head.experiments.push(ExperimentCard {
+        id: "X".to_owned(),
+        cases: vec![searched, plain],
+        ..ExperimentCard::default()
+    });
+    head
 }
 
 fn settings(scale: Scale) -> Settings {
@@ -353,45 +343,9 @@ fn a_point_that_fails_is_recorded_and_the_run_goes_on_with_new_processes() {
 
 #[test]
 fn processes_that_disagree_fail_the_point() {
-    struct Fickle(Simulation);
-    impl Executor for Fickle {
-        fn launch(&mut self, subject: &Subject, launch: u32) -> Result<ClockCard, ChildError> {
-            self.0.launch(subject, launch)
-        }
-        fn open(&mut self, launch: u32, n: usize) -> Result<(), ChildError> {
-            self.0.open(launch, n)
-        }
-        fn block(&mut self, step: &BlockStep) -> Result<Taken, ChildError> {
-            let taken = self.0.block(step)?;
-            let checksum = step.launch.to_string();
-            Ok(Taken { checksum, ..taken })
-        }
-        fn peak(&mut self, pass: &Pass) -> Result<Option<PeakReading>, ChildError> {
-            self.0.peak(pass)
-        }
-        fn cores(&mut self, pass: &Pass) -> Result<Option<CoreTrace>, ChildError> {
-            self.0.cores(pass)
-        }
-        fn close(&mut self) {
-            self.0.close();
-        }
-        fn elapsed(&self) -> Duration {
-            self.0.elapsed()
-        }
-    }
-    let head = head(settings(Scale::Quick));
-    let mut events = Vec::new();
-    let mut director = Director::new(&head, Box::new(Simple));
-    let mut executor = Fickle(Simulation::new());
-    let observer = &mut run::Silent;
-    run::execute(
-        &mut director,
-        &mut executor,
-        &mut events,
-        observer,
-        &Interrupt::default(),
-    )
-    .unwrap();
+    let mut simulation = Simulation::new();
+    simulation.checksum = |step| step.launch.to_string();
+    let (_, events) = run(&head(settings(Scale::Quick)), &mut simulation);
     let failed = |event: &Event| match event {
         Event::Failed { key, message } if message.contains("different results") => Some(key.n),
         _ => None,
@@ -409,15 +363,14 @@ fn passes_follow_the_blocks_of_a_case_once_for_each_arm() {
     };
     let (log, events) = run(&head(settings), &mut Simulation::new());
     let pass = |step: &Step| match step {
-        Step::Peak(pass) => Some(("peak", pass.subject.case.clone(), pass.n, pass.arm)),
-        Step::Cores(pass) => Some(("cores", pass.subject.case.clone(), pass.n, pass.arm)),
+        Step::Pass(pass) => Some((pass.kind, pass.subject.case.clone(), pass.n, pass.arm)),
         _ => None,
     };
     let passes: Vec<_> = log.steps.iter().filter_map(pass).collect();
     // Memory at three sizes, for what an item takes, and three times; the picture at the largest.
     let of_case = |case: &str, n| {
-        let memory = [("peak", n / 4), ("peak", n / 2), ("peak", n)].repeat(3);
-        let kinds = memory.into_iter().chain([("cores", n)]);
+        let memory = [n / 4, n / 2, n].map(|n| (PassKind::Memory, n)).repeat(3);
+        let kinds = memory.into_iter().chain([(PassKind::Cores, n)]);
         let of_arms = |(kind, n)| [0, 1].map(|arm| (kind, case.to_owned(), n, arm));
         kinds.flat_map(of_arms).collect::<Vec<_>>()
     };
@@ -489,16 +442,11 @@ fn where_a_run_had_less_time_than_its_events_tell_the_events_are_right() {
         let head = head(settings(Scale::Standard));
         let sample = Simulation::new().sample(10, 0);
         let event = |n: &usize| Event::Block {
-            key: Key {
-                experiment: "X".to_owned(),
-                case: case.to_owned(),
-                n: *n,
-            },
+            key: Key::new("X", case, *n),
             block: Block {
-                launch: 0,
                 order: vec![0, 1, 2],
                 samples: vec![sample; 3],
-                checksum: String::new(),
+                ..Block::default()
             },
         };
         let events: Vec<Event> = sizes.iter().map(event).collect();
@@ -528,11 +476,7 @@ fn where_a_run_had_less_time_than_its_events_tell_the_events_are_right() {
 #[test]
 fn events_of_another_run_are_refused() {
     let head = head(settings(Scale::Quick));
-    let key = Key {
-        experiment: "Y".to_owned(),
-        case: "plain".to_owned(),
-        n: 10,
-    };
+    let key = Key::new("Y", "plain", 10);
     let event = Event::Memory {
         key,
         arm: 0,

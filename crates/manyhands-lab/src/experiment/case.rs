@@ -34,10 +34,7 @@ use std::{any::Any, borrow::Cow, fmt, hash::Hash, hint, marker::PhantomData};
 ///     .arm("formula", |n| n * (n + 1) / 2)
 ///     .arm_async("loop", |n| async move { (0..=n).sum() });
 /// let mut trial = returned.open(1_000);
-/// trial.call(0, 1);
-/// let checksum = trial.checksum();
-/// trial.call(1, 1);
-/// assert_eq!(trial.checksum(), checksum);
+/// assert_eq!(trial.called(0), trial.called(1));
 /// ```
 pub struct Case<R, K = Stored> {
     name: Cow<'static, str>,
@@ -152,10 +149,7 @@ impl<R: 'static> Case<R, Returned> {
     ///     .arm("up", |n| (0..n).map(|i| (i as f64).sqrt()).sum())
     ///     .arm("down", |n| (0..n).rev().map(|i| (i as f64).sqrt()).sum());
     /// let mut trial = case.open(1_000);
-    /// trial.call(0, 1);
-    /// let checksum = trial.checksum();
-    /// trial.call(1, 1);
-    /// assert_eq!(trial.checksum(), checksum);
+    /// assert_eq!(trial.called(0), trial.called(1));
     /// ```
     #[must_use]
     pub fn returning_with_key<Key: Hash>(
@@ -444,12 +438,7 @@ mod tests {
             .arm("fills", |_, slots| slots.fill(9))
             .arm("forgets", |_, _| ());
         let mut trial = case.open(4);
-        trial.reset();
-        trial.call(0, 1);
-        let filled = trial.checksum();
-        trial.reset();
-        trial.call(1, 1);
-        assert_ne!(filled, trial.checksum());
+        assert_ne!(trial.called(0), trial.called(1));
     }
 
     #[test]
@@ -461,12 +450,7 @@ mod tests {
         };
         let agree = |case: Case<usize>| {
             let mut trial = case.open(4);
-            let checksums = [0, 1].map(|arm| {
-                trial.reset();
-                trial.call(arm, 1);
-                trial.checksum()
-            });
-            checksums[0] == checksums[1]
+            trial.called(0) == trial.called(1)
         };
         assert!(!agree(case()));
         assert!(agree(case().in_any_order()));
@@ -479,11 +463,7 @@ mod tests {
             .arm("the same", |_| 0.3)
             .arm("another", |_| 0.4);
         let mut trial = case.open(4);
-        let checksums = [0, 1, 2].map(|arm| {
-            trial.reset();
-            trial.call(arm, 1);
-            trial.checksum()
-        });
+        let checksums = [0, 1, 2].map(|arm| trial.called(arm));
         assert_eq!(checksums[0], checksums[1]);
         assert_ne!(checksums[0], checksums[2]);
     }

@@ -186,9 +186,7 @@ impl Experiment {
             unit: plain(case.unit()).into_owned(),
             throughput: case.throughput(),
             cpus: case.cpus(),
-            of: None,
-            copies: None,
-            arm: None,
+            ..CaseCard::default()
         };
         ExperimentCard {
             id: self.id.to_string(),
@@ -300,11 +298,8 @@ mod tests {
             sizes: vec![1],
             finds_break_even: true,
             unit: "square".to_owned(),
-            throughput: None,
             cpus: Some(1),
-            of: None,
-            copies: None,
-            arm: None,
+            ..CaseCard::default()
         };
         assert_eq!(card.cases, [expected]);
         assert_eq!(experiment.card(Scale::Full).cases[0].sizes, [1, 2]);

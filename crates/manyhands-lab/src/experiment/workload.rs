@@ -56,4 +56,12 @@ pub trait Trial {
 
     /// Checksum of the results of the last call. Not timed.
     fn checksum(&self) -> u64;
+
+    /// Calls one arm once, and gives the checksum of its results. Not timed.
+    fn called(&mut self, arm: usize) -> u64 {
+        self.reset();
+        self.prepare(arm, 1);
+        self.call(arm, 1);
+        self.checksum()
+    }
 }

@@ -27,23 +27,19 @@ pub fn analyse(head: &Head, events: &[Event]) -> Findings {
         .map(|card| experiment(head, card, &collected))
         .collect();
 
-    let points = || {
-        experiments
-            .iter()
-            .flat_map(|one| &one.cases)
-            .flat_map(|case| &case.points)
-    };
-    let blocks = points().map(|point| point.blocks).sum();
-    let disturbed = points().map(|point| point.disturbed).sum();
     let mut findings = Findings {
         failures: failures(events),
         left_out: left_out(head, &collected),
-        blocks,
-        disturbed,
-        quiet: disturbed as f64 <= head.settings.thresholds.too_noisy * blocks as f64,
+        blocks: 0,
+        disturbed: 0,
+        quiet: true,
         head: head.clone(),
         experiments,
     };
+    findings.blocks = findings.points().map(|point| point.blocks).sum();
+    findings.disturbed = findings.points().map(|point| point.disturbed).sum();
+    let tolerated = head.settings.thresholds.too_noisy * findings.blocks as f64;
+    findings.quiet = findings.disturbed as f64 <= tolerated;
     add_q_values(&mut findings);
     findings
 }
@@ -76,11 +72,7 @@ pub fn gates(head: &Head, events: &[Event]) -> HashMap<Key, Gate> {
             let capacity = Capacity::of(&head.machine, card.cpus);
             let found = collected.case(&experiment.id, &card.name);
             for (n, blocks) in found.iter().flat_map(|found| &found.blocks) {
-                let key = Key {
-                    experiment: experiment.id.clone(),
-                    case: card.name.clone(),
-                    n: *n,
-                };
+                let key = Key::new(experiment.id.clone(), card.name.clone(), *n);
                 gates.insert(key, Gate::of(blocks, capacity, head.settings.thresholds));
             }
         }
@@ -108,11 +100,12 @@ fn left_out(head: &Head, collected: &Collected<'_>) -> Vec<Key> {
             let known = |n: &usize| {
                 found.is_some_and(|found| found.blocks.contains_key(n) || found.failed.contains(n))
             };
-            left_out.extend(card.sizes.iter().filter(|n| !known(n)).map(|n| Key {
-                experiment: experiment.id.clone(),
-                case: card.name.clone(),
-                n: *n,
-            }));
+            left_out.extend(
+                card.sizes
+                    .iter()
+                    .filter(|n| !known(n))
+                    .map(|n| Key::new(experiment.id.clone(), card.name.clone(), *n)),
+            );
         }
     }
     left_out

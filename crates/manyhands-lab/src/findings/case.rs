@@ -96,10 +96,7 @@ fn speed_up(card: &CaseCard, points: &[Point], arm: usize) -> Option<f64> {
     let speed_ups: Vec<f64> = points
         .iter()
         .filter(|point| card.sizes.contains(&point.n))
-        .map(|point| {
-            let comparison = &point.comparisons[arm - 1];
-            comparison.clean.unwrap_or(comparison.as_found).median
-        })
+        .filter_map(|point| Some(point.speed_up(arm)?.median))
         .collect();
     if speed_ups.len() < 2 {
         return None;

@@ -1,6 +1,6 @@
 //! Whether what was claimed holds here, decided by intervals and verdicts alone.
 
-use super::{CaseFindings, ExperimentFindings, OverCpus, Peak, Point};
+use super::{AtCpus, CaseFindings, ExperimentFindings, Over, Peak, Point};
 use crate::{
     break_even::Kind,
     record::{ClaimCard, ClaimTest, Range},
@@ -199,10 +199,7 @@ impl ExperimentFindings {
         };
         let find = |name: &str| self.claimed().find(|case| own(case) == name);
         let (one, other) = (find(case)?, find(than)?);
-        let baseline = |case: &CaseFindings, n: usize| {
-            let point = case.points.iter().find(|point| point.n == n)?;
-            Some(point.times.first()?.median)
-        };
+        let baseline = |case: &CaseFindings, n: usize| Some(case.point(n)?.times.first()?.median);
         let sizes = one.points.iter().rev().map(|point| point.n);
         let mut times = sizes.filter_map(|n| Some((n, baseline(one, n)?, baseline(other, n)?)));
         let (n, time, than) = times.next()?;
@@ -223,7 +220,7 @@ fn position(case: &CaseFindings, arm: &str) -> Option<usize> {
 /// The speed-up of an arm over the baseline, which is one for the baseline itself.
 fn speed_up(point: &Point, arm: usize) -> Option<Estimate> {
     let Some(challenger) = arm.checked_sub(1) else {
-        return Some(exact(1.0));
+        return Some(Estimate::new(1.0, 1.0, 1.0));
     };
     point.comparisons.get(challenger)?.clean
 }
@@ -231,19 +228,8 @@ fn speed_up(point: &Point, arm: usize) -> Option<Estimate> {
 /// The median of the readings of a peak, between the least and the most.
 fn bytes(peak: &Peak) -> Estimate {
     let at_least_one = |bytes: Option<&u64>| (*bytes.unwrap_or(&peak.bytes) as f64).max(1.0);
-    Estimate {
-        median: at_least_one(None),
-        low: at_least_one(peak.readings.first()),
-        high: at_least_one(peak.readings.last()),
-    }
-}
-
-fn exact(value: f64) -> Estimate {
-    Estimate {
-        median: value,
-        low: value,
-        high: value,
-    }
+    let (least, most) = (peak.readings.first(), peak.readings.last());
+    Estimate::new(at_least_one(None), at_least_one(least), at_least_one(most))
 }
 
 fn faster(case: &CaseFindings, point: &Point, arm: usize) -> Option<(Ruling, Evidence)> {
@@ -253,8 +239,10 @@ fn faster(case: &CaseFindings, point: &Point, arm: usize) -> Option<(Ruling, Evi
         Verdict::Slower | Verdict::NoDifference => Ruling::DoesNotHold,
         Verdict::Undecided => Ruling::Undecided,
     };
-    let ratio = comparison.clean.unwrap_or(comparison.as_found);
-    Some((ruling, evidence(&case.card.name, point.n, ratio)))
+    Some((
+        ruling,
+        evidence(&case.card.name, point.n, comparison.shown()),
+    ))
 }
 
 fn evidence(case: &str, n: usize, ratio: Estimate) -> Evidence {
@@ -290,14 +278,9 @@ fn in_range(ratio: Estimate, within: Range) -> Ruling {
 
 fn breaks_even(kind: &Kind, within: Range) -> Ruling {
     match *kind {
-        Kind::Between { lower, upper, .. } => in_range(
-            Estimate {
-                median: (lower * upper).sqrt(),
-                low: lower,
-                high: upper,
-            },
-            within,
-        ),
+        Kind::Between { lower, upper, .. } => {
+            in_range(Estimate::new((lower * upper).sqrt(), lower, upper), within)
+        }
         Kind::AlwaysFrom { smallest } if (smallest as f64) < within.low => Ruling::DoesNotHold,
         Kind::NeverUpTo { largest, .. } => match within.high {
             Some(high) if largest as f64 > high => Ruling::DoesNotHold,
@@ -319,7 +302,7 @@ fn never(kind: &Kind) -> Ruling {
 }
 
 /// From half of the CPUs to all, for the most CPUs of which half was measured, too.
-fn doubling(case: &OverCpus, arm: &str, within: Range) -> Option<(Ruling, Evidence)> {
+fn doubling(case: &Over<AtCpus>, arm: &str, within: Range) -> Option<(Ruling, Evidence)> {
     let arm = case.arms.iter().find(|one| one.name == arm)?;
     let half = |cpus: usize| arm.points.iter().find(|at| at.cpus * 2 == cpus);
     let mut pairs = arm.points.iter().rev();
@@ -434,6 +417,36 @@ mod tests {
         assert_ne!(experiment.decide(&than_itself).1, Evidence::Nothing);
         experiment.cases.retain(|case| case.card.copies.is_some());
         assert_eq!(ruling(&experiment, &faster), Ruling::Undecided);
+    }
+
+    #[test]
+    #[cfg(feature = "experiments")]
+    fn a_claim_whose_second_half_the_table_refutes_does_not_hold() {
+        let experiment = crate::registry::find("E14").expect("it is one");
+        let claim = experiment.card(crate::Scale::Full).claim;
+        let names = experiment.cases()[0].arms();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let rulings = |without_limit: f64| {
+            let time = |name: &&str| match *name {
+                "for_each_async" => without_limit,
+                "channel" => 50e6,
+                _ => 750e6,
+            };
+            let medians: Vec<f64> = names.iter().map(time).collect();
+            let calls = fixture::case("calls", &names, vec![fixture::point(100, &medians)]);
+            let found = ExperimentFindings {
+                cases: vec![calls],
+                ..ExperimentFindings::default()
+            };
+            let judged = found.judge(claim.as_ref().expect("it has one"));
+            let parts: Vec<Ruling> = judged.parts.iter().map(|part| part.ruling).collect();
+            (judged.ruling, parts)
+        };
+        // Published: a loop without a limit of its own takes far longer than all at once. Here it finds one.
+        let holds = (Ruling::Holds, vec![Ruling::Holds; 2]);
+        assert_eq!(rulings(370e6), holds);
+        let halves = vec![Ruling::Holds, Ruling::DoesNotHold];
+        assert_eq!(rulings(55e6), (Ruling::DoesNotHold, halves));
     }
 
     #[test]

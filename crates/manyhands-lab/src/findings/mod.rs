@@ -15,7 +15,7 @@ pub use crate::stats::Spread;
 pub use analyse::{analyse, gates};
 pub use claim::{Evidence, JudgedClaim, JudgedPart, Ruling};
 pub use point::point;
-pub use scaling::{ArmOverCopies, ArmOverCpus, AtCopies, AtCpus, OverCopies, OverCpus};
+pub use scaling::{ArmOver, AtCopies, AtCpus, Over};
 
 use crate::{
     break_even::Answer,
@@ -183,7 +183,45 @@ pub struct Peak {
     pub ends: Option<ItemEnds>,
 }
 
+impl Findings {
+    /// The experiment with this id, if it is one of the run.
+    #[cfg(feature = "experiments")]
+    pub(crate) fn experiment(&self, id: &str) -> Option<&ExperimentFindings> {
+        self.experiments.iter().find(|one| one.id == id)
+    }
+
+    /// All cases, in the order of their experiments.
+    pub(crate) fn cases(&self) -> impl Iterator<Item = &CaseFindings> {
+        self.experiments.iter().flat_map(|one| &one.cases)
+    }
+
+    /// All sizes of all cases.
+    pub(crate) fn points(&self) -> impl Iterator<Item = &Point> {
+        self.cases().flat_map(|case| &case.points)
+    }
+}
+
+impl Point {
+    /// The speed-up to show of an arm; `None` for the baseline, and where it was not measured.
+    pub(crate) fn speed_up(&self, arm: usize) -> Option<Estimate> {
+        let comparison = self.comparisons.get(arm.checked_sub(1)?)?;
+        Some(comparison.shown())
+    }
+}
+
+impl Comparison {
+    /// The speed-up to show: of the clean blocks where there are any.
+    pub(crate) fn shown(&self) -> Estimate {
+        self.clean.unwrap_or(self.as_found)
+    }
+}
+
 impl CaseFindings {
+    /// The size, if it was measured.
+    pub(crate) fn point(&self, n: usize) -> Option<&Point> {
+        self.points.iter().find(|point| point.n == n)
+    }
+
     /// Bytes that each item takes at its peak: the slope of all readings of the arm's peak memory over
     /// the size; `None` unless it was measured at three sizes.
     ///

@@ -5,27 +5,27 @@ use super::{CaseFindings, ExperimentFindings};
 use crate::stats::{Estimate, Scalability, karp_flatt};
 use serde::Serialize;
 
-/// One size of a case on several numbers of CPUs.
+/// One size of a case, on several numbers of CPUs or in several numbers of copies.
 #[derive(Debug, Clone, PartialEq)]
-pub struct OverCpus {
+pub struct Over<P> {
     /// The experiment's own name of the case.
     pub case: String,
-    /// The largest size that was measured on all of them.
+    /// The largest size that was measured with all of them.
     pub n: usize,
     /// Whether the baseline needs a CPU for half of its time or more.
     pub computes: bool,
     /// The baseline first.
-    pub arms: Vec<ArmOverCpus>,
+    pub arms: Vec<ArmOver<P>>,
 }
 
-/// One arm on several numbers of CPUs.
+/// One arm on several numbers of CPUs or in several numbers of copies.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ArmOverCpus {
+pub struct ArmOver<P> {
     /// Its name.
     pub name: String,
-    /// By ascending number of CPUs.
-    pub points: Vec<AtCpus>,
-    /// The universal scalability law through the speed-ups, if there are enough of them.
+    /// By ascending number.
+    pub points: Vec<P>,
+    /// The universal scalability law through the speed-ups, if there are enough of them; none for copies.
     pub law: Option<Scalability>,
 }
 
@@ -46,26 +46,6 @@ pub struct AtCpus {
     /// where some arm is below it all the same: then the baseline's items are no measure of the others'.
     #[serde(rename = "rounds_bound_nanos")]
     pub bound_nanos: Option<f64>,
-}
-
-/// One size of a case, in several numbers of copies at the same time.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OverCopies {
-    /// The experiment's own name of the case.
-    pub case: String,
-    /// The largest size that was measured with all of them.
-    pub n: usize,
-    /// The baseline first.
-    pub arms: Vec<ArmOverCopies>,
-}
-
-/// One arm in several numbers of copies.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ArmOverCopies {
-    /// Its name.
-    pub name: String,
-    /// By ascending number of copies.
-    pub points: Vec<AtCopies>,
 }
 
 /// Copies of one arm on as many CPUs.
@@ -90,7 +70,7 @@ impl ExperimentFindings {
     /// assert!(nothing.over_cpus().is_empty() && nothing.over_copies().is_empty());
     /// ```
     #[must_use]
-    pub fn over_cpus(&self) -> Vec<OverCpus> {
+    pub fn over_cpus(&self) -> Vec<Over<AtCpus>> {
         let families = families(&self.cases, |case| case.card.copies.is_none());
         families.iter().filter_map(|one| one.over_cpus()).collect()
     }
@@ -99,7 +79,7 @@ impl ExperimentFindings {
     ///
     /// Example: see [`over_cpus`](Self::over_cpus).
     #[must_use]
-    pub fn over_copies(&self) -> Vec<OverCopies> {
+    pub fn over_copies(&self) -> Vec<Over<AtCopies>> {
         let families = families(&self.cases, |case| case.card.copies.is_some());
         families
             .iter()
@@ -141,10 +121,12 @@ impl Family<'_> {
     /// The largest size that all have.
     fn n(&self) -> Option<usize> {
         let (_, first) = self.variants.first()?;
-        let has = |case: &CaseFindings, n| case.points.iter().any(|point| point.n == n);
         let sizes = first.points.iter().rev().map(|point| point.n);
-        let mut sizes = sizes.filter(|n| self.variants.iter().all(|(_, case)| has(case, *n)));
-        sizes.next()
+        let mut variants = sizes.filter(|n| {
+            let mut variants = self.variants.iter();
+            variants.all(|(_, case)| case.point(*n).is_some())
+        });
+        variants.next()
     }
 
     fn arms(&self) -> &[String] {
@@ -156,23 +138,20 @@ impl Family<'_> {
     /// One arm's times at a size, by number of CPUs.
     fn times(&self, n: usize, arm: usize) -> Vec<(usize, Estimate)> {
         let time = |(cpus, case): &(usize, &CaseFindings)| {
-            let point = case.points.iter().find(|point| point.n == n)?;
-            Some((*cpus, point.times.get(arm)?.median))
+            Some((*cpus, case.point(n)?.times.get(arm)?.median))
         };
         self.variants.iter().filter_map(time).collect()
     }
 
     /// Whether the baseline needs a CPU for half of its time or more; not known is taken for yes.
     fn computes(&self, n: usize) -> bool {
-        let first = self.variants.first().and_then(|(_, case)| {
-            let point = case.points.iter().find(|point| point.n == n)?;
-            point.times.first()
-        });
+        let first = self.variants.first();
+        let first = first.and_then(|(_, case)| case.point(n)?.times.first());
         let share = first.and_then(|times| Some(times.cpu? / times.median.median));
         share.is_none_or(|share| share >= COMPUTING_MIN)
     }
 
-    fn over_cpus(&self) -> Option<OverCpus> {
+    fn over_cpus(&self) -> Option<Over<AtCpus>> {
         let n = self.n()?;
         let (_, alone) = *self.times(n, 0).first()?;
         let computes = self.computes(n);
@@ -191,19 +170,19 @@ impl Family<'_> {
                 .iter()
                 .map(|point| (workers(point.cpus), point.speed_up))
                 .collect();
-            ArmOverCpus {
+            ArmOver {
                 name: name.clone(),
                 points,
                 law: Scalability::fit(&speed_ups).filter(|_| computes),
             }
         };
-        let mut arms: Vec<ArmOverCpus> = self.arms().iter().enumerate().map(arm).collect();
+        let mut arms: Vec<ArmOver<AtCpus>> = self.arms().iter().enumerate().map(arm).collect();
         let is_below = |at: &AtCpus| at.bound_nanos.is_some_and(|bound| at.nanos.high < bound);
         if arms.iter().flat_map(|arm| &arm.points).any(is_below) {
             let points = arms.iter_mut().flat_map(|arm| &mut arm.points);
             points.for_each(|at| at.bound_nanos = None);
         }
-        Some(OverCpus {
+        Some(Over {
             case: self.name.to_owned(),
             n,
             computes,
@@ -211,7 +190,7 @@ impl Family<'_> {
         })
     }
 
-    fn over_copies(&self) -> Option<OverCopies> {
+    fn over_copies(&self) -> Option<Over<AtCopies>> {
         let n = self.n()?;
         let arm = |(arm, name): (usize, &String)| {
             let times = self.times(n, arm);
@@ -222,14 +201,16 @@ impl Family<'_> {
                 nanos: *nanos,
                 throughput: alone.map(|alone| *copies as f64 * alone / nanos.median),
             };
-            ArmOverCopies {
+            ArmOver {
                 name: name.clone(),
                 points: times.iter().map(at).collect(),
+                law: None,
             }
         };
-        Some(OverCopies {
+        Some(Over {
             case: self.name.to_owned(),
             n,
+            computes: self.computes(n),
             arms: self.arms().iter().enumerate().map(arm).collect(),
         })
     }
@@ -244,6 +225,7 @@ fn workers(cpus: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use crate::findings::{ExperimentFindings, Point};
     use crate::report::fixture::over_cpus as experiment;
 
     #[test]
@@ -272,14 +254,15 @@ mod tests {
         assert!(parallel.law.is_some());
     }
 
+    fn points(experiment: &mut ExperimentFindings) -> impl Iterator<Item = &mut Point> {
+        let cases = experiment.cases.iter_mut();
+        cases.flat_map(|case| &mut case.points)
+    }
+
     #[test]
     fn where_the_baseline_waits_there_is_no_bound_and_no_serial_fraction() {
         let mut experiment = experiment();
-        let points = experiment
-            .cases
-            .iter_mut()
-            .flat_map(|case| &mut case.points);
-        for times in points.flat_map(|point| &mut point.times) {
+        for times in points(&mut experiment).flat_map(|point| &mut point.times) {
             times.cpu = Some(times.median.median / 10.0);
         }
         let found = experiment.over_cpus();
@@ -293,12 +276,8 @@ mod tests {
     #[test]
     fn a_bound_that_an_arm_is_below_is_none() {
         let mut experiment = experiment();
-        let points = experiment
-            .cases
-            .iter_mut()
-            .flat_map(|case| &mut case.points);
         // The baseline queues its items under one lock, and the other arm does not.
-        for parallel in points.filter_map(|point| point.times.get_mut(1)) {
+        for parallel in points(&mut experiment).filter_map(|point| point.times.get_mut(1)) {
             let at = &mut parallel.median;
             (at.median, at.low, at.high) = (at.median / 25.0, at.low / 25.0, at.high / 25.0);
         }

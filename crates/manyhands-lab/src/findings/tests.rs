@@ -5,9 +5,10 @@ use crate::{
     break_even::Kind,
     machine::Machine,
     record::{
-        Block, CaseCard, CoreTrace, Event, ExperimentCard, FORMAT, Head, ItemEnds, Key, Meters,
+        Block, CaseCard, CoreTrace, Event, ExperimentCard, Head, ItemEnds, Key, Meters,
         PeakReading, PoolMeters, Sample, Scale, Settings,
     },
+    run,
     verdict::Verdict,
 };
 
@@ -17,37 +18,20 @@ fn head(sizes: &[usize]) -> Head {
         arms: vec!["sequential".into(), "parallel".into()],
         sizes: sizes.to_vec(),
         finds_break_even: true,
-        unit: "item".into(),
-        throughput: None,
-        cpus: None,
-        of: None,
-        copies: None,
-        arm: None,
+        ..CaseCard::default()
     };
-    Head {
-        format: FORMAT,
-        version: "0".into(),
-        started: "2026-01-01T00:00:00Z".into(),
-        settings: Settings::new(Scale::Quick, 7),
-        machine: Machine {
-            cpus: 2,
-            ..Machine::here()
-        },
-        experiments: vec![ExperimentCard {
-            id: "E".into(),
-            title: "Example".into(),
-            cases: vec![case],
-            ..ExperimentCard::default()
-        }],
-    }
+    let mut head = run::head(&[], Settings::new(Scale::Quick, 7), Machine::here(), "");
+    head.machine.cpus = 2;
+    head.experiments.push(ExperimentCard {
+        id: "E".into(),
+        cases: vec![case],
+        ..ExperimentCard::default()
+    });
+    head
 }
 
 fn key(n: usize) -> Key {
-    Key {
-        experiment: "E".into(),
-        case: "case".into(),
-        n,
-    }
+    Key::new("E", "case", n)
 }
 
 /// A block in which one call of the baseline, the arm and the twin takes this many nanoseconds.

@@ -1,12 +1,12 @@
 //! The executor that really measures: one process per launch, or one for each build that is compared.
 
-use super::{ChildError, Launcher, gather::gathered, process::Process};
+use super::{ChildError, Launcher, process::Process};
 use crate::{
     child::protocol::{Reply, Request, Start, Taken},
     clock::{ClockCard, Stopwatch},
-    director::{BlockStep, Pass, Subject},
+    director::{BlockStep, Pass, PassKind, Subject},
     meter::{CORE_STEP, CoreSampler},
-    record::{CoreTrace, PeakReading, PoolState, Settings},
+    record::{Event, PoolState, Settings},
     run::Executor,
 };
 use std::{collections::BTreeMap, time::Duration};
@@ -65,16 +65,7 @@ impl Live {
             batch: launcher.batch,
         });
         match process.ask(&start)? {
-            Reply::Started {
-                clock_cost_nanos: cost_nanos,
-                clock_grain_nanos: grain_nanos,
-            } => Ok((
-                process,
-                ClockCard {
-                    cost_nanos,
-                    grain_nanos,
-                },
-            )),
+            Reply::Started(clock) => Ok((process, clock)),
             other => Err(unexpected(&other)),
         }
     }
@@ -185,26 +176,25 @@ impl Executor for Live {
         gathered(by_place)
     }
 
-    fn peak(&mut self, pass: &Pass) -> Result<Option<PeakReading>, ChildError> {
-        let (launcher, arm) = self.role(&pass.subject, pass.arm);
+    fn pass(&mut self, pass: &Pass) -> Result<Option<Event>, ChildError> {
+        let (launcher, of_case) = self.role(&pass.subject, pass.arm);
         let (mut process, _) = self.start(launcher, &pass.subject)?;
-        match process.ask(&Request::Peak { n: pass.n, arm })? {
-            Reply::Peak { peak } => Ok(peak),
-            other => Err(unexpected(&other)),
-        }
-    }
-
-    fn cores(&mut self, pass: &Pass) -> Result<Option<CoreTrace>, ChildError> {
-        let (launcher, arm) = self.role(&pass.subject, pass.arm);
-        let (mut process, _) = self.start(launcher, &pass.subject)?;
-        let request = Request::Repeat {
-            n: pass.n,
-            arm,
-            at_least: TRACE,
+        let (key, n, arm) = (pass.subject.key(pass.n), pass.n, pass.arm);
+        let (request, sampler) = match pass.kind {
+            PassKind::Memory => (Request::Peak { n, arm: of_case }, None),
+            PassKind::Cores => {
+                let (arm, at_least) = (of_case, TRACE);
+                let sampler = CoreSampler::start(CORE_STEP);
+                (Request::Repeat { n, arm, at_least }, sampler)
+            }
         };
-        let sampler = CoreSampler::start(CORE_STEP);
         match process.ask(&request)? {
-            Reply::Repeated => Ok(sampler.map(CoreSampler::stop)),
+            Reply::Peak { peak } => Ok(peak.map(|peak| Event::Memory { key, arm, peak })),
+            Reply::Repeated => Ok(sampler.map(|sampler| Event::Cores {
+                key,
+                arm,
+                trace: sampler.stop(),
+            })),
             other => Err(unexpected(&other)),
         }
     }
@@ -216,6 +206,27 @@ impl Executor for Live {
     fn elapsed(&self) -> Duration {
         self.watch.elapsed()
     }
+}
+
+/// One block of samples that were taken one by one, by place; they must have one checksum.
+fn gathered(mut taken: Vec<(usize, Taken)>) -> Result<Taken, ChildError> {
+    taken.sort_unstable_by_key(|(place, _)| *place);
+    let mut all = taken.into_iter().map(|(_, taken)| taken);
+    let Some(mut block) = all.next() else {
+        return Err(unexpected(&Reply::Opened));
+    };
+    for taken in all {
+        if taken.checksum != block.checksum {
+            return Err(ChildError::Failed {
+                message: format!(
+                    "two processes have different results (checksums {} and {})",
+                    block.checksum, taken.checksum
+                ),
+            });
+        }
+        block.samples.extend(taken.samples);
+    }
+    Ok(block)
 }
 
 /// The block that a process was asked for.
@@ -234,3 +245,41 @@ fn unexpected(reply: &Reply) -> ChildError {
 
 /// A picture of the cores shows this much.
 pub(crate) const TRACE: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Meters, Sample};
+
+    fn taken(wall_nanos: u64, checksum: &str) -> Taken {
+        let sample = Sample {
+            calls: 1,
+            wall_nanos,
+            meters: Meters::default(),
+        };
+        Taken {
+            samples: vec![sample],
+            checksum: checksum.to_owned(),
+        }
+    }
+
+    #[test]
+    fn samples_are_put_in_the_order_of_their_places() {
+        let all = vec![
+            (2, taken(30, "a")),
+            (0, taken(10, "a")),
+            (1, taken(20, "a")),
+        ];
+        let block = gathered(all).unwrap();
+        let walls: Vec<u64> = block.samples.iter().map(|one| one.wall_nanos).collect();
+        assert_eq!(walls, [10, 20, 30]);
+        assert_eq!(block.checksum, "a");
+    }
+
+    #[test]
+    fn processes_with_different_results_are_no_block() {
+        let error = gathered(vec![(0, taken(1, "a")), (1, taken(1, "b"))]).unwrap_err();
+        assert!(error.to_string().contains("checksums a and b"), "{error}");
+        assert!(gathered(Vec::new()).is_err());
+    }
+}

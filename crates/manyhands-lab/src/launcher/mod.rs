@@ -3,7 +3,6 @@
 //! Not here: what the processes do (`child`) and when they are asked (`director`).
 
 mod error;
-mod gather;
 mod live;
 pub(crate) mod process;
 

@@ -61,25 +61,27 @@ pub(super) mod recorded {
 
     use super::Files;
 
-    /// Pairs of path and content.
-    pub(in crate::machine) struct Recorded<'text>(
-        pub(in crate::machine) &'text [(&'text str, &'text str)],
-    );
+    /// A file on each line: its path, a space, its content; lines without a path belong to the file before them.
+    pub(in crate::machine) struct Recorded<'text>(pub(in crate::machine) &'text str);
+
+    impl Recorded<'_> {
+        fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+            self.0.split("\n/").filter_map(|file| file.split_once(' '))
+        }
+    }
 
     impl Files for Recorded<'_> {
         fn text(&self, path: &str) -> Option<String> {
-            let found = self.0.iter().find(|(known, _)| *known == path);
-            found.map(|(_, text)| text.trim().to_owned())
+            let is_it = |(known, _): &(&str, &str)| path.strip_prefix('/') == Some(known);
+            self.files()
+                .find(is_it)
+                .map(|(_, text)| text.trim().to_owned())
         }
 
         fn names(&self, folder: &str) -> Option<Vec<String>> {
-            let inside = format!("{folder}/");
-            let mut names: Vec<String> = self
-                .0
-                .iter()
-                .filter_map(|(path, _)| path.strip_prefix(&inside)?.split('/').next())
-                .map(str::to_owned)
-                .collect();
+            let inside = format!("{}/", folder.trim_start_matches('/'));
+            let name = |path: &str| Some(path.strip_prefix(&inside)?.split('/').next()?.to_owned());
+            let mut names: Vec<String> = self.files().filter_map(|(path, _)| name(path)).collect();
             names.dedup();
             (!names.is_empty()).then_some(names)
         }

@@ -62,14 +62,13 @@ mod tests {
 
     #[test]
     fn a_machine_in_the_cloud_names_its_type() {
-        let files = Recorded(&[
-            ("/sys/class/dmi/id/sys_vendor", "Amazon EC2\n"),
-            ("/sys/class/dmi/id/product_name", "c7i.xlarge\n"),
-            (
-                "/sys/kernel/mm/transparent_hugepage/enabled",
-                "always [madvise] never\n",
-            ),
-        ]);
+        let files = Recorded(
+            "
+/sys/class/dmi/id/sys_vendor Amazon EC2
+/sys/class/dmi/id/product_name c7i.xlarge
+/sys/kernel/mm/transparent_hugepage/enabled always [madvise] never
+",
+        );
         let host = Host::read(&files, Some("fpu vme hypervisor"));
         let line = host.line().unwrap();
         let expected = "virtual machine, Amazon EC2 c7i.xlarge, transparent huge pages madvise";
@@ -78,7 +77,7 @@ mod tests {
 
     #[test]
     fn only_x86_tells_about_a_hypervisor() {
-        let virtual_machine = |flags| Host::read(&Recorded(&[]), flags).virtual_machine;
+        let virtual_machine = |flags| Host::read(&Recorded(""), flags).virtual_machine;
         assert_eq!(virtual_machine(Some("fpu vme")), Some(false));
         assert_eq!(virtual_machine(Some("fp asimd sha2")), None);
         assert_eq!(virtual_machine(None), None);

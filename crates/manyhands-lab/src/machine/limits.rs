@@ -124,61 +124,51 @@ mod tests {
     use super::*;
     use crate::machine::files::recorded::Recorded;
 
-    fn cpus(files: &[(&str, &str)]) -> Option<f64> {
+    fn cpus(files: &str) -> Option<f64> {
         tightest_quota(&Recorded(files)).map(|quota| quota.cpus())
     }
 
     #[test]
     fn the_tightest_group_of_version_2_wins() {
-        let files = [
-            ("/proc/self/cgroup", "0::/user/work\n"),
-            ("/sys/fs/cgroup/user/work/cpu.max", "max 100000\n"),
-            ("/sys/fs/cgroup/user/cpu.max", "150000 100000\n"),
-            ("/sys/fs/cgroup/cpu.max", "400000 100000\n"),
-        ];
-        assert_eq!(cpus(&files), Some(1.5));
-        let limits = Limits::read(&Recorded(&files), Some(4));
+        let files = "
+/proc/self/cgroup 0::/user/work
+/sys/fs/cgroup/user/work/cpu.max max 100000
+/sys/fs/cgroup/user/cpu.max 150000 100000
+/sys/fs/cgroup/cpu.max 400000 100000
+";
+        assert_eq!(cpus(files), Some(1.5));
+        let limits = Limits::read(&Recorded(files), Some(4));
         let line = limits.line().unwrap();
         assert_eq!(line, "4 in the affinity mask, quota of 1.50 CPUs");
     }
 
     #[test]
     fn version_1_is_found_also_where_the_path_is_the_hosts() {
-        let files = [
-            (
-                "/proc/self/cgroup",
-                "4:memory:/x\n3:cpu,cpuacct:/docker/abc\n0::/\n",
-            ),
-            ("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "50000\n"),
-            ("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
-        ];
-        assert_eq!(cpus(&files), Some(0.5));
+        let files = "
+/proc/self/cgroup 4:memory:/x
+3:cpu,cpuacct:/docker/abc
+0::/
+/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us 50000
+/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us 100000
+";
+        assert_eq!(cpus(files), Some(0.5));
     }
 
     #[test]
     fn no_quota_and_malformed_quotas_are_none() {
-        for text in [
-            "max 100000",
-            "0 100000",
-            "100000 0",
-            "100000",
-            "x y",
-            "-5 10",
-        ] {
-            let files = [
-                ("/proc/self/cgroup", "0::/"),
-                ("/sys/fs/cgroup/cpu.max", text),
-            ];
+        let malformed = ["0 100000", "100000 0", "100000", "x y", "-5 10"];
+        for text in malformed.into_iter().chain(["max 100000"]) {
+            let files = format!("\n/proc/self/cgroup 0::/\n/sys/fs/cgroup/cpu.max {text}");
             assert_eq!(cpus(&files), None, "{text:?}");
         }
-        let version_1 = [
-            ("/proc/self/cgroup", "1:cpu:/"),
-            ("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1"),
-            ("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000"),
-        ];
-        assert_eq!(cpus(&version_1), None);
-        assert_eq!(cpus(&[("/proc/self/cgroup", "nonsense")]), None);
-        assert_eq!(cpus(&[]), None);
+        let version_1 = "
+/proc/self/cgroup 1:cpu:/
+/sys/fs/cgroup/cpu/cpu.cfs_quota_us -1
+/sys/fs/cgroup/cpu/cpu.cfs_period_us 100000
+";
+        assert_eq!(cpus(version_1), None);
+        assert_eq!(cpus("\n/proc/self/cgroup nonsense"), None);
+        assert_eq!(cpus(""), None);
     }
 
     #[test]

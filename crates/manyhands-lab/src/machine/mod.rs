@@ -176,15 +176,13 @@ fn tidy_model(model: &str) -> String {
 mod tests {
     use super::{files::recorded::Recorded, *};
 
-    const SERVER: &[(&str, &str)] = &[
-        (
-            "/proc/cpuinfo",
-            "processor\t: 0\nmodel name\t: Intel(R) Xeon(R)  CPU @ 2.50GHz\n\
-             flags\t\t: fpu sha_ni avx2\n",
-        ),
-        ("/proc/sys/kernel/osrelease", "6.1.0-18-cloud\n"),
-        ("/sys/devices/system/cpu/online", "0-3\n"),
-    ];
+    const SERVER: &str = "
+/proc/cpuinfo processor\t: 0
+model name\t: Intel(R) Xeon(R)  CPU @ 2.50GHz
+flags\t\t: fpu sha_ni avx2
+/proc/sys/kernel/osrelease 6.1.0-18-cloud
+/sys/devices/system/cpu/online 0-3
+";
 
     #[test]
     fn the_model_is_read_and_tidied() {
@@ -209,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_silent_system_still_gives_a_line() {
-        let machine = Machine::read(&Recorded(&[]), 1, None);
+        let machine = Machine::read(&Recorded(""), 1, None);
         assert_eq!(machine.cpu, env::consts::ARCH);
         assert!(machine.line().contains("1 CPU ·"));
         assert_eq!(machine.objection(), None);

@@ -62,17 +62,16 @@ mod tests {
 
     #[test]
     fn a_laptop_that_discharges_is_on_battery() {
-        let power = Power::read(&Recorded(&[
-            (
-                "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
-                "powersave\n",
-            ),
-            ("/sys/devices/system/cpu/intel_pstate/no_turbo", "0\n"),
-            ("/sys/class/power_supply/AC/type", "Mains\n"),
-            ("/sys/class/power_supply/AC/online", "0\n"),
-            ("/sys/class/power_supply/BAT0/type", "Battery\n"),
-            ("/sys/class/power_supply/BAT0/status", "Discharging\n"),
-        ]));
+        let power = Power::read(&Recorded(
+            "
+/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor powersave
+/sys/devices/system/cpu/intel_pstate/no_turbo 0
+/sys/class/power_supply/AC/type Mains
+/sys/class/power_supply/AC/online 0
+/sys/class/power_supply/BAT0/type Battery
+/sys/class/power_supply/BAT0/status Discharging
+",
+        ));
         assert_eq!(power.on_battery, Some(true));
         let line = power.line().unwrap();
         assert_eq!(line, "governor powersave, turbo on, on battery");
@@ -80,20 +79,22 @@ mod tests {
 
     #[test]
     fn a_charging_laptop_with_an_old_mouse_is_not() {
-        let power = Power::read(&Recorded(&[
-            ("/sys/devices/system/cpu/cpufreq/boost", "0\n"),
-            ("/sys/class/power_supply/BAT0/type", "Battery\n"),
-            ("/sys/class/power_supply/BAT0/status", "Charging\n"),
-            ("/sys/class/power_supply/mouse/type", "Battery\n"),
-            ("/sys/class/power_supply/mouse/scope", "Device\n"),
-            ("/sys/class/power_supply/mouse/status", "Discharging\n"),
-        ]));
+        let power = Power::read(&Recorded(
+            "
+/sys/devices/system/cpu/cpufreq/boost 0
+/sys/class/power_supply/BAT0/type Battery
+/sys/class/power_supply/BAT0/status Charging
+/sys/class/power_supply/mouse/type Battery
+/sys/class/power_supply/mouse/scope Device
+/sys/class/power_supply/mouse/status Discharging
+",
+        ));
         assert_eq!(power.line().unwrap(), "turbo off, not on battery");
     }
 
     #[test]
     fn a_silent_system_says_nothing() {
-        let power = Power::read(&Recorded(&[]));
+        let power = Power::read(&Recorded(""));
         assert_eq!(power, Power::default());
         assert_eq!(power.line(), None);
     }

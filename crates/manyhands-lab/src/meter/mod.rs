@@ -27,15 +27,15 @@ pub use peak::PeakMemory;
 pub use threads::{THREAD_STEP, ThreadSampler};
 
 use crate::{
-    clock::Stopwatch,
     record::{Meters, PoolMeters},
-    system::{self, Usage},
+    system,
 };
 use kept_file::{Buffer, KeptFile};
 use manyhands::Runtime;
 use others::Others;
+use proc_stat::CpuTicks;
 use run_delay::RunDelay;
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 /// Reads counters; keeps the system's files open between readings.
 ///
@@ -57,8 +57,7 @@ use std::{sync::Arc, time::Duration};
 /// ```
 ///
 /// # Cost
-/// Some 15 µs a reading, and 1 to 2 µs more for each thread of the process;
-/// [`cost`](Self::cost) measures it.
+/// Some 15 µs a reading, and 1 to 2 µs more for each thread of the process.
 #[derive(Debug)]
 pub struct Meter {
     stat: Option<KeptFile>,
@@ -91,43 +90,28 @@ impl Meter {
 
     /// What every counter says now.
     pub fn read(&mut self) -> Reading {
-        let begin = Edge::now();
+        let mut begin = cheap();
         let machine = self.read_machine();
-        let busy_nanos = machine.map(|machine| machine.busy_nanos);
-        let run_delay_nanos = self.run_delay.read();
-        let pool = self.pool.as_deref().map(totals);
+        let nanos = |ticks: u64| ticks.saturating_mul(self.tick_nanos);
+        begin.steal_nanos = machine.map(|ticks| nanos(ticks.steal));
+        begin.run_delay_nanos = self.run_delay.read();
+        begin.pool = self.pool.as_deref().map(totals);
+        let busy_nanos = machine.map(|ticks| nanos(ticks.busy));
         Reading {
             begin,
             others_nanos: self.others.observe(busy_nanos, begin.cpu_nanos),
-            steal_nanos: machine.map(|machine| machine.steal_nanos),
-            run_delay_nanos,
-            pool,
-            end: Edge::now(),
+            end: Meters {
+                steal_nanos: begin.steal_nanos,
+                run_delay_nanos: begin.run_delay_nanos,
+                pool: begin.pool,
+                ..cheap()
+            },
         }
     }
 
-    /// Time of one reading with the threads that run now: the mean of a hundred.
-    ///
-    /// # Cost
-    /// A few milliseconds.
-    pub fn cost(&mut self) -> Duration {
-        const READINGS: u32 = 100;
-        self.read();
-        let watch = Stopwatch::start();
-        for _ in 0..READINGS {
-            self.read();
-        }
-        watch.elapsed() / READINGS
-    }
-
-    fn read_machine(&mut self) -> Option<MachineTimes> {
+    fn read_machine(&mut self) -> Option<CpuTicks> {
         let mut buffer: Buffer = [0; 256];
-        let text = self.stat.as_mut()?.read(&mut buffer)?;
-        let ticks = proc_stat::total(text)?;
-        Some(MachineTimes {
-            busy_nanos: ticks.busy.saturating_mul(self.tick_nanos),
-            steal_nanos: ticks.steal.saturating_mul(self.tick_nanos),
-        })
+        proc_stat::total(self.stat.as_mut()?.read(&mut buffer)?)
     }
 }
 
@@ -152,76 +136,31 @@ impl Default for Meter {
 /// ask is asked when it begins and when it ends, so that a difference does not contain it.
 #[derive(Debug, Clone, Copy)]
 pub struct Reading {
-    begin: Edge,
+    begin: Meters,
     /// The most that [`Others`] has seen so far; only differences mean something.
     others_nanos: Option<i64>,
-    steal_nanos: Option<u64>,
-    run_delay_nanos: Option<u64>,
-    pool: Option<PoolMeters>,
-    end: Edge,
-}
-
-/// Counters that cost next to nothing to read.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Edge {
-    cpu_nanos: Option<u64>,
-    usage: Option<Usage>,
-    allocations: Option<(u64, u64)>,
-}
-
-/// All CPUs, all processes.
-#[derive(Debug, Clone, Copy)]
-struct MachineTimes {
-    busy_nanos: u64,
-    steal_nanos: u64,
-}
-
-impl Edge {
-    fn now() -> Self {
-        Self {
-            cpu_nanos: system::cpu_nanos(),
-            usage: system::usage(),
-            allocations: allocations(),
-        }
-    }
+    end: Meters,
 }
 
 impl Reading {
-    /// What happened between the end of an earlier reading and the beginning of this one.
+    /// What happened between the end of an earlier reading and the beginning of this one. Never below zero: some
+    /// counters step back.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Meters {
-        let (from, to) = (&earlier.end, &self.begin);
-        let of_usage = |part: fn(Usage) -> u64| growth(from.usage.map(part), to.usage.map(part));
-        let of_allocations = |part: fn((u64, u64)) -> u64| {
-            growth(from.allocations.map(part), to.allocations.map(part))
-        };
         Meters {
-            cpu_nanos: growth(from.cpu_nanos, to.cpu_nanos),
-            run_delay_nanos: growth(earlier.run_delay_nanos, self.run_delay_nanos),
             others_nanos: others::growth(earlier.others_nanos, self.others_nanos),
-            steal_nanos: growth(earlier.steal_nanos, self.steal_nanos),
-            minor_faults: of_usage(|usage| usage.minor_faults),
-            major_faults: of_usage(|usage| usage.major_faults),
-            voluntary_switches: of_usage(|usage| usage.voluntary_switches),
-            involuntary_switches: of_usage(|usage| usage.involuntary_switches),
-            allocations: of_allocations(|(count, _)| count),
-            allocated_bytes: of_allocations(|(_, bytes)| bytes),
-            pool: earlier.pool.zip(self.pool).map(pool_growth),
+            ..self.begin.with(&earlier.end, u64::saturating_sub)
         }
     }
 }
 
-/// Never below zero: some counters step back.
-fn growth(from: Option<u64>, to: Option<u64>) -> Option<u64> {
-    Some(to?.saturating_sub(from?))
-}
-
-fn pool_growth((from, to): (PoolMeters, PoolMeters)) -> PoolMeters {
-    PoolMeters {
-        steals: to.steals.saturating_sub(from.steals),
-        parks: to.parks.saturating_sub(from.parks),
-        threads_added: to.threads_added.saturating_sub(from.threads_added),
-        contentions: to.contentions.saturating_sub(from.contentions),
+/// Counters that cost next to nothing to read.
+fn cheap() -> Meters {
+    let allocations = allocations();
+    Meters {
+        allocations: allocations.map(|(count, _)| count),
+        allocated_bytes: allocations.map(|(_, bytes)| bytes),
+        ..system::counters()
     }
 }
 

@@ -2,30 +2,25 @@
 
 use super::*;
 use manyhands::{Runtime, task};
-use std::{
-    hint,
-    sync::{Arc, Barrier},
-    thread,
-};
+use std::{hint, sync::Arc, thread};
 
-fn edge(cpu: u64, faults: u64, allocations: u64) -> Edge {
-    Edge {
+/// What is cheap to ask, at the beginning or at the end of a reading.
+fn edge(cpu: u64, faults: u64, allocations: u64) -> Meters {
+    Meters {
         cpu_nanos: Some(cpu),
-        usage: Some(Usage {
-            minor_faults: faults,
-            major_faults: faults / 10,
-            voluntary_switches: faults + 1,
-            involuntary_switches: faults + 2,
-        }),
-        allocations: Some((allocations, 8 * allocations)),
+        minor_faults: Some(faults),
+        major_faults: Some(faults / 10),
+        voluntary_switches: Some(faults + 1),
+        involuntary_switches: Some(faults + 2),
+        allocations: Some(allocations),
+        allocated_bytes: Some(8 * allocations),
+        ..Meters::default()
     }
 }
 
 /// What a meter would have read first.
-fn reading(begin: Edge, end: Edge, busy_nanos: u64) -> Reading {
-    Reading {
-        begin,
-        others_nanos: Others::default().observe(Some(busy_nanos), begin.cpu_nanos),
+fn reading(begin: Meters, end: Meters, busy_nanos: u64) -> Reading {
+    let with_rest = |edge: Meters| Meters {
         steal_nanos: Some(busy_nanos / 100),
         run_delay_nanos: Some(busy_nanos / 1_000),
         pool: Some(PoolMeters {
@@ -34,7 +29,12 @@ fn reading(begin: Edge, end: Edge, busy_nanos: u64) -> Reading {
             threads_added: 2,
             contentions: 1,
         }),
-        end,
+        ..edge
+    };
+    Reading {
+        begin: with_rest(begin),
+        others_nanos: Others::default().observe(Some(busy_nanos), begin.cpu_nanos),
+        end: with_rest(end),
     }
 }
 
@@ -74,17 +74,10 @@ fn ticks_that_lag_behind_our_own_time_give_zero() {
 #[test]
 fn what_one_reading_lacks_the_difference_lacks() {
     let whole = reading(edge(0, 0, 0), edge(0, 0, 0), 0);
-    let bare = Edge {
-        cpu_nanos: None,
-        usage: None,
-        allocations: None,
-    };
+    let bare = Meters::default();
     let nothing = Reading {
         begin: bare,
         others_nanos: None,
-        steal_nanos: None,
-        run_delay_nanos: None,
-        pool: None,
         end: bare,
     };
     assert_eq!(whole.since(&nothing), Meters::default());
@@ -125,32 +118,4 @@ fn linux_has_processor_time_faults_and_switches() {
     assert!(meters.voluntary_switches.is_some() && meters.involuntary_switches.is_some());
     assert!(meters.allocations.is_some(), "the tests count");
     assert_eq!(meters.pool, None, "nobody gave a function");
-}
-
-/// `cargo test --release -p manyhands-lab the_cost_of_a_reading -- --ignored --nocapture`
-#[test]
-#[ignore = "prints times and judges nothing"]
-#[expect(clippy::print_stdout, reason = "the numbers are its purpose")]
-fn the_cost_of_a_reading() {
-    let mut meter = Meter::new();
-    for threads in [0, 2, 8, 64] {
-        let known = Barrier::new(threads + 1);
-        thread::scope(|scope| {
-            for _ in 0..threads {
-                scope.spawn(|| known.wait());
-            }
-            println!("{threads} sleeping threads: {:?} a reading", meter.cost());
-            known.wait();
-        });
-    }
-    let watch = Stopwatch::start();
-    for _ in 0..10_000_000 {
-        drop(hint::black_box(Box::new(1_u8)));
-    }
-    println!(
-        "{:?} to allocate, count and free",
-        watch.elapsed() / 10_000_000
-    );
-    let before = meter.read();
-    println!("{:#?}", meter.read().since(&before));
 }

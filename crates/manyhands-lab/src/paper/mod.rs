@@ -11,11 +11,13 @@ mod posts;
 mod remarks;
 
 #[cfg(feature = "experiments")]
-pub use figures::{Figure, figures};
+pub use figures::figures;
 #[cfg(feature = "experiments")]
 pub use posts::{all, matching, of};
 #[cfg(feature = "experiments")]
 pub use remarks::{remarks, unconverged};
+
+use serde::Deserialize;
 
 /// The published side of one experiment, on one machine.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,16 +25,24 @@ pub struct Paper {
     /// Machine and runtime.
     pub source: String,
     /// The figures, with cases and arms under their names here. An arm that is not here is named, too.
-    pub cells: Vec<PaperCell>,
+    pub cells: Vec<Figure>,
     /// Sizes between which the break-even was said to lie.
     pub break_even_claimed: Option<(f64, f64)>,
     /// What a reader of the figures must know, as sentences.
     pub notes: Vec<String>,
 }
 
-/// One figure.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PaperCell {
+/// A published figure: an arm at one size, on one machine under one runtime.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+pub struct Figure {
+    /// Id of the experiment.
+    pub experiment: String,
+    /// Machine, without its number of CPUs.
+    pub machine: String,
+    /// CPUs the program could use; 0 if it was not said.
+    pub cpus: usize,
+    /// Runtime and its version.
+    pub runtime: String,
     /// Name of the case.
     pub case: String,
     /// Size.
@@ -41,36 +51,52 @@ pub struct PaperCell {
     pub arm: String,
     /// Mean time of a call.
     pub mean_nanos: f64,
-    /// Median time of a call, where it was published.
+    /// Median time of a call.
     pub median_nanos: Option<f64>,
-    /// Standard deviation of one call, where it was published.
+    /// Standard deviation of one call.
     pub standard_deviation_nanos: Option<f64>,
-    /// Bytes that a call allocated, where they were published.
+    /// Bytes that a call allocated.
     pub allocated_bytes: Option<f64>,
 }
 
-impl Paper {
-    /// The figure of an arm at one size.
+impl Figure {
+    /// Machine and runtime, for people.
     #[must_use]
-    pub fn cell(&self, case: &str, n: usize, arm: &str) -> Option<&PaperCell> {
-        let matches = |cell: &&PaperCell| cell.case == case && cell.n == n && cell.arm == arm;
-        self.cells.iter().find(matches)
+    pub fn source(&self) -> String {
+        let cpus = match self.cpus {
+            0 => "CPUs not said".to_owned(),
+            1 => "1 CPU".to_owned(),
+            cpus => format!("{cpus} CPUs"),
+        };
+        format!("{}, {cpus}, {}", self.machine, self.runtime)
     }
-}
 
-impl PaperCell {
     /// The published time: the median where there is one.
     #[must_use]
     pub fn nanos(&self) -> f64 {
         self.median_nanos.unwrap_or(self.mean_nanos)
     }
 
+    /// Standard deviation over mean; zero where it was not published.
+    #[must_use]
+    pub fn deviation(&self) -> f64 {
+        self.standard_deviation_nanos.unwrap_or(0.0) / self.mean_nanos
+    }
+
     /// Whether the published standard deviation is more than 5 % of the mean: it had not settled
     /// when the measurement ended.
     #[must_use]
     pub fn is_unconverged(&self) -> bool {
-        let spread = self.standard_deviation_nanos.unwrap_or(0.0);
-        spread > CONVERGED * self.mean_nanos
+        self.deviation() > CONVERGED
+    }
+}
+
+impl Paper {
+    /// The figure of an arm at one size.
+    #[must_use]
+    pub fn cell(&self, case: &str, n: usize, arm: &str) -> Option<&Figure> {
+        let matches = |cell: &&Figure| cell.case == case && cell.n == n && cell.arm == arm;
+        self.cells.iter().find(matches)
     }
 }
 
@@ -83,14 +109,10 @@ mod tests {
 
     #[test]
     fn a_spread_above_five_percent_is_unconverged() {
-        let cell = |deviation| PaperCell {
-            case: "c".into(),
-            n: 1,
-            arm: "a".into(),
+        let cell = |deviation| Figure {
             mean_nanos: 100.0,
-            median_nanos: None,
             standard_deviation_nanos: deviation,
-            allocated_bytes: None,
+            ..Figure::default()
         };
         assert!(cell(Some(5.1)).is_unconverged());
         assert!(!cell(Some(5.0)).is_unconverged());

@@ -101,7 +101,7 @@ fn bare(figure: &Figure) -> Paper {
     let same = figures().iter().filter(|one| is_same_source(one, figure));
     Paper {
         source: figure.source(),
-        cells: same.map(Figure::cell).collect(),
+        cells: same.cloned().collect(),
         break_even_claimed: None,
         notes: Vec::new(),
     }

@@ -96,8 +96,18 @@ pub struct Key {
     pub n: usize,
 }
 
+impl Key {
+    pub(crate) fn new(experiment: impl Into<String>, case: impl Into<String>, n: usize) -> Self {
+        Self {
+            experiment: experiment.into(),
+            case: case.into(),
+            n,
+        }
+    }
+}
+
 /// Every arm timed once, one after the other, in one process: the unit of replication.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Block {
     /// The process it was taken in, numbered within the case.
     pub launch: u32,
@@ -111,7 +121,7 @@ pub struct Block {
 }
 
 /// One arm timed once over a number of calls.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// Calls.
     pub calls: u32,
@@ -127,6 +137,15 @@ impl Sample {
     #[must_use]
     pub fn nanos(&self) -> f64 {
         self.wall_nanos.max(1) as f64 / f64::from(self.calls.max(1))
+    }
+
+    /// Both samples taken as one.
+    pub(crate) fn and(&self, other: &Self) -> Self {
+        Self {
+            calls: self.calls.saturating_add(other.calls),
+            wall_nanos: self.wall_nanos.saturating_add(other.wall_nanos),
+            meters: self.meters.with(&other.meters, u64::saturating_add),
+        }
     }
 }
 
@@ -157,6 +176,35 @@ pub struct Meters {
     pub allocated_bytes: Option<u64>,
     /// What the pool did.
     pub pool: Option<PoolMeters>,
+}
+
+impl Meters {
+    /// Counter by counter the two together; one that either of them lacks is unknown.
+    pub(crate) fn with(&self, other: &Self, together: fn(u64, u64) -> u64) -> Self {
+        let each = |counter: fn(&Self) -> Option<u64>| {
+            let (one, other) = counter(self).zip(counter(other))?;
+            Some(together(one, other))
+        };
+        let pools = self.pool.zip(other.pool);
+        Self {
+            cpu_nanos: each(|meters| meters.cpu_nanos),
+            run_delay_nanos: each(|meters| meters.run_delay_nanos),
+            others_nanos: each(|meters| meters.others_nanos),
+            steal_nanos: each(|meters| meters.steal_nanos),
+            minor_faults: each(|meters| meters.minor_faults),
+            major_faults: each(|meters| meters.major_faults),
+            voluntary_switches: each(|meters| meters.voluntary_switches),
+            involuntary_switches: each(|meters| meters.involuntary_switches),
+            allocations: each(|meters| meters.allocations),
+            allocated_bytes: each(|meters| meters.allocated_bytes),
+            pool: pools.map(|(one, other)| PoolMeters {
+                steals: together(one.steals, other.steals),
+                parks: together(one.parks, other.parks),
+                threads_added: together(one.threads_added, other.threads_added),
+                contentions: together(one.contentions, other.contentions),
+            }),
+        }
+    }
 }
 
 /// Counters of the pool, as differences over one sample.
@@ -241,4 +289,28 @@ pub struct CoreTrace {
     pub step_millis: f64,
     /// For each core the busy share of each step, 0 to 1.
     pub busy: Vec<Vec<f64>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_added_and_unknown_ones_stay_unknown() {
+        let one = Sample {
+            calls: 1,
+            wall_nanos: 10,
+            meters: Meters {
+                cpu_nanos: Some(3),
+                steal_nanos: Some(1),
+                ..Meters::default()
+            },
+        };
+        let mut other = one;
+        other.meters.steal_nanos = None;
+        let sum = one.and(&other);
+        assert_eq!((sum.calls, sum.wall_nanos), (2, 20));
+        assert_eq!(sum.meters.cpu_nanos, Some(6));
+        assert_eq!(sum.meters.steal_nanos, None);
+    }
 }

@@ -43,7 +43,7 @@ pub struct ExperimentCard {
 }
 
 /// A case as data.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaseCard {
     /// Name, unique in its experiment.
     pub name: String,

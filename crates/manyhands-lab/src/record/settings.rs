@@ -92,7 +92,7 @@ pub enum Scale {
 }
 
 /// State of the pool when a timed call begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum PoolState {
     /// Calls follow each other at once.

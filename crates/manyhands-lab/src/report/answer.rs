@@ -5,9 +5,10 @@
 
 use super::{
     conditions::{disturbance, not_quiet_sentence},
-    grid::{Column, Grid},
+    grid::{Column, Grid, Row},
+    results::median_cell,
     sentence::{break_even_sentence, kind_words},
-    units::{count, nanos, ratio_cell},
+    units::{count, ratio_cell},
     verdict_words::{doubt_words, verdict_word},
     width::Width,
 };
@@ -81,7 +82,7 @@ fn break_evens(findings: &Findings) -> Vec<String> {
 /// The largest size of each case, and then, while there is room, the smallest of each.
 fn speed_ups(findings: &Findings) -> Grid {
     let mut chosen: Vec<(usize, usize)> = Vec::new();
-    let all: Vec<&CaseFindings> = cases(findings).map(|(_, case)| case).collect();
+    let all: Vec<&CaseFindings> = findings.cases().collect();
     let largest = all.iter().enumerate();
     let largest = largest.filter_map(|(at, case)| Some((at, case.points.len().checked_sub(1)?)));
     let smallest = (0..all.len()).map(|at| (at, 0));
@@ -93,41 +94,27 @@ fn speed_ups(findings: &Findings) -> Grid {
         }
     }
     chosen.sort_unstable();
-    let mut grid = Grid::new(vec![
-        Column::words("case"),
-        Column::numbers("n"),
-        Column::numbers("baseline"),
-        Column::arms("arm"),
-        Column::numbers("median"),
-        Column::numbers("speed-up (95 %)"),
-        Column::words("verdict"),
-    ]);
     let rows = chosen.into_iter();
-    grid.rows = rows
-        .map(|(at, point)| row(all[at], &all[at].points[point]))
-        .collect();
-    grid
+    Grid::of(rows.map(|(at, point)| row(all[at], &all[at].points[point])))
 }
 
 fn has_challenger(point: &Point) -> bool {
     !point.comparisons.is_empty()
 }
 
-fn row(case: &CaseFindings, point: &Point) -> Vec<String> {
-    let median = |arm: usize| {
-        let times = point.times.get(arm);
-        times.map_or_else(String::new, |times| nanos(times.median.median))
-    };
+fn row(case: &CaseFindings, point: &Point) -> Row {
     let comparison = &point.comparisons[0];
-    let speed_up = comparison.clean.unwrap_or(comparison.as_found);
     vec![
-        case.card.name.clone(),
-        count(point.n),
-        median(0),
-        case.card.arms[1].clone(),
-        median(1),
-        ratio_cell(speed_up),
-        verdict(comparison),
+        (Column::words("case"), case.card.name.clone()),
+        (Column::numbers("n"), count(point.n)),
+        (Column::numbers("baseline"), median_cell(point, 0)),
+        (Column::arms("arm"), case.card.arms[1].clone()),
+        (Column::numbers("median"), median_cell(point, 1)),
+        (
+            Column::numbers("speed-up (95 %)"),
+            ratio_cell(comparison.shown()),
+        ),
+        (Column::words("verdict"), verdict(comparison)),
     ]
 }
 

@@ -1,14 +1,39 @@
-//! Names as cells of a CSV file.
+//! Tables for programs: CSV, separated by commas, decimals with points, quoted by RFC 4180.
 
-use std::borrow::Cow;
+use std::fmt::Debug;
+
+/// A row, as the name of each column and what is in it.
+pub(super) type Row = Vec<(&'static str, String)>;
+
+/// A table of rows that all have the same columns.
+pub(super) fn table(rows: impl IntoIterator<Item = Row>) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for (place, row) in rows.into_iter().enumerate() {
+        if place == 0 {
+            let names = row.iter().map(|(name, _)| name);
+            writer.write_record(names).expect("memory takes all writes");
+        }
+        let cells = row.iter().map(|(_, cell)| cell);
+        writer.write_record(cells).expect("memory takes all writes");
+    }
+    let bytes = writer.into_inner().expect("memory takes all writes");
+    String::from_utf8(bytes).expect("made of strings")
+}
+
+/// A number with all its digits.
+pub(super) fn number(value: impl Debug) -> String {
+    format!("{value:?}")
+}
+
+/// The same of a number that there may be; nothing where there is none.
+pub(super) fn known(value: Option<impl Debug>) -> String {
+    value.map_or_else(String::new, number)
+}
 
 /// A name that no spreadsheet takes for a formula: behind an apostrophe if it begins like one.
-pub(super) fn cell(name: &str) -> Cow<'_, str> {
-    if name.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        Cow::Owned(format!("'{name}"))
-    } else {
-        Cow::Borrowed(name)
-    }
+pub(super) fn cell(name: &str) -> String {
+    let is_formula = name.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    format!("{}{name}", if is_formula { "'" } else { "" })
 }
 
 #[cfg(test)]
@@ -44,7 +69,7 @@ mod tests {
         }
         let tables = [
             results_csv(&findings),
-            measurements_csv(&findings.head, &events, |_, _| Vec::new()),
+            measurements_csv(&findings.head, &events),
         ];
         for table in tables {
             assert!(table.contains(",'="), "{table}");

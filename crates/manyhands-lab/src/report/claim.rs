@@ -26,29 +26,22 @@ pub(super) fn claim_sentences(experiment: &ExperimentFindings) -> Vec<String> {
 /// Each part of each claim of a run in a row, with what was found of it. Empty unless several experiments have
 /// claims.
 pub(super) fn claims(findings: &Findings) -> Grid {
-    let mut grid = Grid::new(vec![
-        Column::words("experiment"),
-        Column::words("what was claimed"),
-        Column::words("here"),
-        Column::words("found"),
-    ]);
     let all = findings.experiments.iter();
     let claimed = all.filter_map(|one| Some((&one.id, one.claim.as_ref()?)));
-    for (id, claim) in claimed.clone() {
-        grid.rows.extend(claim.parts.iter().map(|part| {
-            let found = evidence_words(&part.evidence);
-            vec![
-                id.clone(),
-                part.says.clone(),
-                ruling_word(part.ruling).to_owned(),
-                found.trim_start_matches(", ").to_owned(),
-            ]
-        }));
+    if claimed.clone().count() < 2 {
+        return Grid::default();
     }
-    if claimed.count() < 2 {
-        grid.rows.clear();
-    }
-    grid
+    let row = |id: &String, part: &JudgedPart| {
+        let found = evidence_words(&part.evidence);
+        let found = found.trim_start_matches(", ").to_owned();
+        vec![
+            (Column::words("experiment"), id.clone()),
+            (Column::words("what was claimed"), part.says.clone()),
+            (Column::words("here"), ruling_word(part.ruling).to_owned()),
+            (Column::words("found"), found),
+        ]
+    };
+    Grid::of(claimed.flat_map(|(id, claim)| claim.parts.iter().map(move |part| row(id, part))))
 }
 
 /// One word for a ruling, or three.
@@ -141,18 +134,13 @@ mod tests {
 
     #[test]
     fn the_claim_stands_with_its_source_its_ruling_and_what_decides_it() {
-        let ratio = Estimate {
-            median: 1.9,
-            low: 1.8,
-            high: 2.0,
-        };
         let part = JudgedPart {
             says: "from 100 on it is faster".into(),
             ruling: Ruling::Holds,
             evidence: Evidence::Ratio {
                 case: "SHA-512".into(),
                 n: 1_000,
-                ratio,
+                ratio: Estimate::new(1.9, 1.8, 2.0),
             },
         };
         let experiment = ExperimentFindings {

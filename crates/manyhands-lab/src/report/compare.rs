@@ -155,7 +155,7 @@ fn change<'run>(
     let old = before.times.get(arm_before)?.median;
     let new = after.times.get(arm_after)?.median;
     let time = (times == Times::Compare).then(|| old.over(new));
-    let speed_ups = speed_up(before, arm_before).zip(speed_up(after, arm_after));
+    let speed_ups = before.speed_up(arm_before).zip(after.speed_up(arm_after));
     let gain = speed_ups.map(|(old, new)| new.over(old));
     (time.is_some() || gain.is_some()).then(|| Change {
         n: before.n,
@@ -169,38 +169,31 @@ fn change<'run>(
 }
 
 fn grid(before: &CaseFindings, after: &CaseFindings, times: Times) -> Grid {
-    let mut grid = Grid::new(vec![
-        Column::numbers("n"),
-        Column::arms("arm"),
-        Column::numbers("before"),
-        Column::numbers("after"),
-        Column::numbers("before ÷ after"),
-        Column::numbers("speed-ups"),
-        Column::numbers("ratio of those"),
-        Column::words("changed"),
-    ]);
     let text = |value: Option<String>| value.unwrap_or_default();
     let speed_ups =
         |(old, new): (Estimate, Estimate)| format!("{:.2} → {:.2}", old.median, new.median);
     let row = |change: Change<'_>| {
         vec![
-            count(change.n),
-            change.arm.to_owned(),
-            nanos(change.times.0.median),
-            nanos(change.times.1.median),
-            text(change.time.map(ratio_cell)),
-            text(change.speed_ups.map(speed_ups)),
-            text(change.gain.map(ratio_cell)),
-            change.changed.to_owned(),
+            (Column::numbers("n"), count(change.n)),
+            (Column::arms("arm"), change.arm.to_owned()),
+            (Column::numbers("before"), nanos(change.times.0.median)),
+            (Column::numbers("after"), nanos(change.times.1.median)),
+            (
+                Column::numbers("before ÷ after"),
+                text(change.time.map(ratio_cell)),
+            ),
+            (
+                Column::numbers("speed-ups"),
+                text(change.speed_ups.map(speed_ups)),
+            ),
+            (
+                Column::numbers("ratio of those"),
+                text(change.gain.map(ratio_cell)),
+            ),
+            (Column::words("changed"), change.changed.to_owned()),
         ]
     };
-    grid.rows = changes(before, after, times).into_iter().map(row).collect();
-    grid.without_empty_columns()
-}
-
-fn speed_up(point: &Point, arm: usize) -> Option<Estimate> {
-    let comparison = point.comparisons.get(arm.checked_sub(1)?)?;
-    Some(comparison.clean.unwrap_or(comparison.as_found))
+    Grid::of(changes(before, after, times).into_iter().map(row)).without_empty_columns()
 }
 
 /// The break-evens of the arms that were searched for one in both runs: arm, before, after.
@@ -234,14 +227,10 @@ fn changed(time: Option<Estimate>, speed_up: Option<Estimate>) -> &'static str {
 mod tests {
     use super::*;
 
-    fn estimate(median: f64, low: f64, high: f64) -> Estimate {
-        Estimate { median, low, high }
-    }
-
     #[test]
     fn only_an_interval_without_one_is_a_change() {
-        let same = estimate(1.02, 0.99, 1.05);
-        let moved = estimate(1.1, 1.01, 1.2);
+        let same = Estimate::new(1.02, 0.99, 1.05);
+        let moved = Estimate::new(1.1, 1.01, 1.2);
         assert_eq!(changed(Some(same), Some(same)), "");
         assert_eq!(changed(Some(moved), None), "time");
         assert_eq!(changed(None, Some(same)), "");

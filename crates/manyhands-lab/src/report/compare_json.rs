@@ -1,8 +1,8 @@
 //! Two runs side by side, as JSON.
 
 use super::compare::{Change, Pair, Times, break_evens, changes, pairs};
-use crate::{findings::Findings, stats::Estimate};
-use serde::Serialize;
+use crate::findings::Findings;
+use serde_json::{Value, json};
 
 /// What [`compare`](super::compare) says, as indented JSON.
 ///
@@ -16,9 +16,6 @@ use serde::Serialize;
 /// `changed`, which is `time`, `speed-up`, `both` or empty. `cases[].break_even[]` has the answers
 /// in words.
 ///
-/// # Panics
-/// Never: numbers, strings and lists have a form as JSON.
-///
 /// # Examples
 /// ```
 /// use manyhands_lab::{Experiment, Scale, findings, machine::Machine, record::Settings, run};
@@ -31,117 +28,58 @@ use serde::Serialize;
 #[must_use]
 pub fn compare_json(before: &Findings, after: &Findings) -> String {
     let times = Times::of(before, after);
-    let case = |pair: Pair<'_>| CaseOut::new(&pair, times);
-    let cases: Vec<CaseOut> = pairs(before, after).into_iter().map(case).collect();
-    let file = CompareFile {
-        format: FORMAT,
-        before: RunOut::of(before),
-        after: RunOut::of(after),
-        times_compare: times == Times::Compare,
-        cases,
-    };
-    serde_json::to_string_pretty(&file).expect("numbers, strings and lists have a JSON form")
+    let cases = pairs(before, after).into_iter();
+    let file = json!({
+        "format": FORMAT,
+        "before": run(before),
+        "after": run(after),
+        "times_compare": times == Times::Compare,
+        "cases": cases.map(|pair| case(&pair, times)).collect::<Vec<_>>(),
+    });
+    format!("{file:#}")
 }
 
 /// Counted up when a field changes its meaning or goes.
 const FORMAT: u32 = 1;
 
-#[derive(Serialize)]
-struct CompareFile<'run> {
-    format: u32,
-    before: RunOut<'run>,
-    after: RunOut<'run>,
-    times_compare: bool,
-    cases: Vec<CaseOut>,
+fn run(findings: &Findings) -> Value {
+    json!({
+        "started": findings.head.started,
+        "machine": findings.head.machine.line(),
+        "quiet": findings.quiet,
+    })
 }
 
-#[derive(Serialize)]
-struct RunOut<'run> {
-    started: &'run str,
-    machine: String,
-    quiet: bool,
+fn case(pair: &Pair<'_>, times: Times) -> Value {
+    let changes = changes(pair.before, pair.after, times).into_iter();
+    let answers = break_evens(pair.before, pair.after).into_iter();
+    let answer = |(arm, before, after)| json!({ "arm": arm, "before": before, "after": after });
+    json!({
+        "experiment": pair.id,
+        "case": pair.before.card.name,
+        "changes": changes.map(|one| change(&one)).collect::<Vec<_>>(),
+        "break_even": answers.map(answer).collect::<Vec<_>>(),
+    })
 }
 
-impl<'run> RunOut<'run> {
-    fn of(findings: &'run Findings) -> Self {
-        Self {
-            started: &findings.head.started,
-            machine: findings.head.machine.line(),
-            quiet: findings.quiet,
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct CaseOut {
-    experiment: String,
-    case: String,
-    changes: Vec<ChangeOut>,
-    break_even: Vec<BreakEvenOut>,
-}
-
-impl CaseOut {
-    fn new(pair: &Pair<'_>, times: Times) -> Self {
-        let answers = break_evens(pair.before, pair.after).into_iter();
-        Self {
-            experiment: pair.id.to_owned(),
-            case: pair.before.card.name.clone(),
-            changes: changes(pair.before, pair.after, times)
-                .into_iter()
-                .map(ChangeOut::from)
-                .collect(),
-            break_even: answers
-                .map(|(arm, before, after)| BreakEvenOut {
-                    arm: arm.to_owned(),
-                    before,
-                    after,
-                })
-                .collect(),
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct ChangeOut {
-    n: usize,
-    arm: String,
-    nanos_before: Estimate,
-    nanos_after: Estimate,
-    time_ratio: Option<Estimate>,
-    speed_up_before: Option<Estimate>,
-    speed_up_after: Option<Estimate>,
-    speed_up_ratio: Option<Estimate>,
-    changed: &'static str,
-}
-
-impl From<Change<'_>> for ChangeOut {
-    fn from(change: Change<'_>) -> Self {
-        Self {
-            n: change.n,
-            arm: change.arm.to_owned(),
-            nanos_before: change.times.0,
-            nanos_after: change.times.1,
-            time_ratio: change.time,
-            speed_up_before: change.speed_ups.map(|(before, _)| before),
-            speed_up_after: change.speed_ups.map(|(_, after)| after),
-            speed_up_ratio: change.gain,
-            changed: change.changed,
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct BreakEvenOut {
-    arm: String,
-    before: String,
-    after: String,
+fn change(change: &Change<'_>) -> Value {
+    json!({
+        "n": change.n,
+        "arm": change.arm,
+        "nanos_before": change.times.0,
+        "nanos_after": change.times.1,
+        "time_ratio": change.time,
+        "speed_up_before": change.speed_ups.map(|(before, _)| before),
+        "speed_up_after": change.speed_ups.map(|(_, after)| after),
+        "speed_up_ratio": change.gain,
+        "changed": change.changed,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::report::fixture;
-    use serde_json::Value;
 
     #[test]
     fn what_the_text_compares_the_json_has_too() {

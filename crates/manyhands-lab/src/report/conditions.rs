@@ -96,8 +96,8 @@ pub(super) fn method(findings: &Findings) -> String {
 
 /// What the clock can tell, at worst over all launches; nothing if it was not looked at.
 pub(super) fn clock_sentence(findings: &Findings) -> Option<String> {
-    let cases = findings.experiments.iter().flat_map(|one| &one.cases);
-    let worst = cases.filter_map(|case| case.clock).reduce(|one, next| {
+    let clocks = findings.cases().filter_map(|case| case.clock);
+    let worst = clocks.reduce(|one, next| {
         let (cost, grain) = one;
         (cost.max(next.0), grain.max(next.1))
     });
@@ -118,15 +118,10 @@ pub(super) fn disturbance(findings: &Findings) -> String {
         count(findings.blocks),
         disturbed_share(findings)
     );
-    let points = || {
-        let cases = findings.experiments.iter().flat_map(|one| &one.cases);
-        cases.flat_map(|case| &case.points)
-    };
     for cause in [Cause::Load, Cause::RunDelay, Cause::MajorFault] {
         let of_cause = |(one, blocks): &(Cause, usize)| (*one == cause).then_some(*blocks);
-        let dropped: usize = points()
-            .flat_map(|point| point.dropped.iter().filter_map(of_cause))
-            .sum();
+        let dropped = findings.points().flat_map(|point| &point.dropped);
+        let dropped: usize = dropped.filter_map(of_cause).sum();
         if dropped > 0 {
             sentence += &format!(" {}: {}.", cause_words(cause), count(dropped));
         }

@@ -1,7 +1,7 @@
 //! Experiments as JSON, before anything is measured.
 
 use crate::{Experiment, Scale};
-use serde::Serialize;
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// An experiment to be listed.
@@ -22,9 +22,6 @@ pub struct Listed {
 /// the `sizes` of a `quick`, a `standard` and a `full` run. `quick_seconds` and `standard_seconds`
 /// are `null` unless they were asked for.
 ///
-/// # Panics
-/// Never: numbers, strings and lists have a form as JSON.
-///
 /// # Examples
 /// ```
 /// use manyhands_lab::{Experiment, report::{Listed, experiments_json}};
@@ -34,83 +31,43 @@ pub struct Listed {
 /// ```
 #[must_use]
 pub fn experiments_json(experiments: &[Listed]) -> String {
-    let file = ListFile {
-        format: FORMAT,
-        experiments: experiments.iter().map(ExperimentOut::new).collect(),
-    };
-    serde_json::to_string_pretty(&file).expect("numbers, strings and lists have a JSON form")
+    let experiments: Vec<Value> = experiments.iter().map(experiment).collect();
+    format!(
+        "{:#}",
+        json!({ "format": FORMAT, "experiments": experiments })
+    )
 }
 
 /// Counted up when a field changes its meaning or goes.
 const FORMAT: u32 = 1;
 
-#[derive(Serialize)]
-struct ListFile<'list> {
-    format: u32,
-    experiments: Vec<ExperimentOut<'list>>,
+fn experiment(listed: &Listed) -> Value {
+    let experiment = &listed.experiment;
+    json!({
+        "id": experiment.id(),
+        "title": experiment.title(),
+        "claim": experiment.claimed(),
+        "source": experiment.origin(),
+        "notes": experiment.notes(),
+        "cases": cases(experiment),
+        "quick_seconds": listed.takes.map(|(quick, _)| quick.as_secs_f64()),
+        "standard_seconds": listed.takes.map(|(_, standard)| standard.as_secs_f64()),
+    })
 }
 
-#[derive(Serialize)]
-struct ExperimentOut<'list> {
-    id: &'list str,
-    title: &'list str,
-    claim: Option<&'list str>,
-    source: Option<&'list str>,
-    notes: Vec<&'list str>,
-    cases: Vec<CaseOut>,
-    quick_seconds: Option<f64>,
-    standard_seconds: Option<f64>,
-}
-
-impl<'list> ExperimentOut<'list> {
-    fn new(listed: &'list Listed) -> Self {
-        let experiment = &listed.experiment;
-        let takes = listed.takes;
-        Self {
-            id: experiment.id(),
-            title: experiment.title(),
-            claim: experiment.claimed(),
-            source: experiment.origin(),
-            notes: experiment.notes().iter().map(AsRef::as_ref).collect(),
-            cases: cases(experiment),
-            quick_seconds: takes.map(|(quick, _)| quick.as_secs_f64()),
-            standard_seconds: takes.map(|(_, standard)| standard.as_secs_f64()),
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct CaseOut {
-    name: String,
-    unit: String,
-    arms: Vec<String>,
-    finds_break_even: bool,
-    cpus: Option<usize>,
-    sizes: SizesOut,
-}
-
-#[derive(Serialize)]
-struct SizesOut {
-    quick: Vec<usize>,
-    standard: Vec<usize>,
-    full: Vec<usize>,
-}
-
-fn cases(experiment: &Experiment) -> Vec<CaseOut> {
+fn cases(experiment: &Experiment) -> Vec<Value> {
     let [quick, standard, full] =
         [Scale::Quick, Scale::Standard, Scale::Full].map(|scale| experiment.card(scale).cases);
     let all = quick.into_iter().zip(standard).zip(full);
-    all.map(|((quick, standard), full)| CaseOut {
-        name: full.name,
-        unit: full.unit,
-        arms: full.arms,
-        finds_break_even: full.finds_break_even,
-        cpus: full.cpus,
-        sizes: SizesOut {
-            quick: quick.sizes,
-            standard: standard.sizes,
-            full: full.sizes,
-        },
+    all.map(|((quick, standard), full)| {
+        json!({
+            "name": full.name,
+            "unit": full.unit,
+            "arms": full.arms,
+            "finds_break_even": full.finds_break_even,
+            "cpus": full.cpus,
+            "sizes": { "quick": quick.sizes, "standard": standard.sizes, "full": full.sizes },
+        })
     })
     .collect()
 }

@@ -1,11 +1,7 @@
 //! All files of a run's folder, as names and bytes.
 
 use super::{Published, html, markdown, measurements_csv, results_csv, summary_json};
-use crate::{
-    LabError, chart,
-    findings::{Cause, Findings},
-    record::{Block, Event, Key},
-};
+use crate::{LabError, chart, findings::Findings, record::Event};
 
 /// A file that is to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,13 +14,8 @@ pub struct ReportFile {
 
 /// The page, the Markdown report, both tables, the summary, and every chart as SVG and as PNG. A
 /// chart that cannot be drawn is missing; the page says so.
-pub fn files(
-    findings: &Findings,
-    events: &[Event],
-    causes: impl Fn(&Key, &Block) -> Vec<Cause>,
-    published: &Published,
-) -> Vec<ReportFile> {
-    let measurements = measurements_csv(&findings.head, events, causes);
+pub fn files(findings: &Findings, events: &[Event], published: &Published) -> Vec<ReportFile> {
+    let measurements = measurements_csv(&findings.head, events);
     let mut files = vec![
         file(FILES[0], html(findings, published)),
         file(FILES[1], markdown(findings, published)),
@@ -87,7 +78,7 @@ mod tests {
     #[test]
     fn a_chart_that_cannot_be_drawn_costs_that_chart_only() {
         let names = |findings: &Findings| -> Vec<String> {
-            let files = files(findings, &[], |_, _| Vec::new(), &Published::default());
+            let files = files(findings, &[], &Published::default());
             files.into_iter().map(|file| file.path).collect()
         };
         let mut findings = fixture::findings();

@@ -9,7 +9,7 @@ use crate::{
         Spread, Times, Trace,
     },
     machine::Machine,
-    paper::{Paper, PaperCell},
+    paper::{Figure, Paper},
     record::{
         Block, CaseCard, CoreTrace, Event, ExperimentCard, FORMAT, Head, ItemEnds, Key, Meters,
         Sample, Scale, Settings, ThreadCourse,
@@ -73,14 +73,14 @@ pub(crate) fn other_findings() -> Findings {
 
 /// Published numbers for the first experiment; one cell did not converge.
 pub(crate) fn published() -> Published {
-    let cell = |n, arm: &str, mean_nanos: f64, deviation: f64| PaperCell {
+    let cell = |n, arm: &str, mean_nanos: f64, deviation: f64| Figure {
         case: SHA_512.into(),
         n,
         arm: arm.into(),
         mean_nanos,
         median_nanos: Some(mean_nanos * 0.99),
         standard_deviation_nanos: Some(deviation),
-        allocated_bytes: None,
+        ..Figure::default()
     };
     let paper = Paper {
         source: "i7-9750H, 12 CPUs, .NET 8.0".into(),
@@ -109,7 +109,7 @@ pub(crate) fn events() -> Vec<Event> {
         wall_nanos,
         meters: Meters {
             cpu_nanos: Some(wall_nanos * 2),
-            run_delay_nanos: Some(1_000),
+            run_delay_nanos: Some(1_000 + others_nanos / 1_000),
             others_nanos: Some(others_nanos),
             steal_nanos: Some(0),
             allocated_bytes: Some(640),
@@ -134,16 +134,7 @@ pub(crate) fn events() -> Vec<Event> {
         clock_cost_nanos: 21.0,
         clock_grain_nanos: 1.0,
     };
-    vec![launched, block(0), block(90_000)]
-}
-
-/// Which of those blocks is disturbed.
-pub(crate) fn causes(_: &Key, block: &Block) -> Vec<Cause> {
-    if block.samples[0].meters.others_nanos > Some(0) {
-        vec![Cause::Load, Cause::RunDelay]
-    } else {
-        Vec::new()
-    }
+    vec![launched, block(0), block(90_000_000)]
 }
 
 const SHA_512: &str = "SHA-512";
@@ -351,7 +342,7 @@ fn experiment(id: &str, title: &str, cases: Vec<CaseFindings>) -> ExperimentFind
     }
 }
 
-pub(super) fn case(name: &str, arms: &[&str], points: Vec<Point>) -> CaseFindings {
+pub(crate) fn case(name: &str, arms: &[&str], points: Vec<Point>) -> CaseFindings {
     CaseFindings {
         card: CaseCard {
             name: name.into(),
@@ -359,11 +350,7 @@ pub(super) fn case(name: &str, arms: &[&str], points: Vec<Point>) -> CaseFinding
             sizes: points.iter().map(|point| point.n).collect(),
             finds_break_even: true,
             unit: "item".into(),
-            throughput: None,
-            cpus: None,
-            of: None,
-            copies: None,
-            arm: None,
+            ..CaseCard::default()
         },
         points,
         answers: Vec::new(),
@@ -436,11 +423,7 @@ fn fit(break_even: f64, overhead_nanos: f64, asymptotic_speed_up: f64) -> Fit {
 }
 
 fn estimate(median: f64, spread: f64) -> Estimate {
-    Estimate {
-        median,
-        low: median * (1.0 - spread),
-        high: median * (1.0 + spread),
-    }
+    Estimate::new(median, median * (1.0 - spread), median * (1.0 + spread))
 }
 
 /// The baseline keeps one of four cores busy, the other arm all of them for a third of the time.
@@ -468,9 +451,5 @@ fn trace(arm: usize) -> Trace {
 }
 
 fn key(experiment: &str, case: &str, n: usize) -> Key {
-    Key {
-        experiment: experiment.into(),
-        case: case.into(),
-        n,
-    }
+    Key::new(experiment, case, n)
 }

@@ -5,8 +5,9 @@
 
 use super::{Width, compare, fixture};
 use crate::{
-    chart::{self, Contender, Facet, Scaling, ScalingPoint},
-    findings::Findings,
+    chart::{self, Scaling},
+    findings::{ExperimentFindings, Findings},
+    published::posted,
 };
 use scraper::{Html, Selector};
 use std::{collections::BTreeSet, env, fs, path::Path};
@@ -106,7 +107,7 @@ fn the_result_table_is_as_kept() {
 #[test]
 fn the_measurements_are_as_kept_and_have_the_columns_scripts_need() {
     let head = fixture::findings().head;
-    let text = super::measurements_csv(&head, &fixture::events(), fixture::causes);
+    let text = super::measurements_csv(&head, &fixture::events());
     check("results-measurements.csv", &text);
     let header: Vec<&str> = text.lines().next().unwrap().split(',').collect();
     for column in [
@@ -239,12 +240,7 @@ fn the_folder_has_every_report_and_each_chart_twice() {
     let mut findings = fixture::findings();
     findings.experiments.truncate(2);
     findings.experiments.remove(0);
-    let files = super::files(
-        &findings,
-        &fixture::events(),
-        fixture::causes,
-        &fixture::published(),
-    );
+    let files = super::files(&findings, &fixture::events(), &fixture::published());
     let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
     let expected = [
         "report.html",
@@ -287,46 +283,14 @@ fn without_charts(page: &str) -> String {
     rest
 }
 
-/// The published shape of hashing on two sockets, four costs of an item.
+/// Four costs of an item on up to 192 CPUs, as published.
 fn scaling() -> Scaling {
-    let cpus = [2_usize, 4, 8, 16, 32, 64, 96, 192];
-    let facet = |(cost, item): (u32, f64)| {
-        let rounds = |cpus: usize| 300_usize.div_ceil(cpus) as f64;
-        let line = |name: &str, family: usize, factor: f64| Contender {
-            name: name.into(),
-            family,
-            points: cpus
-                .iter()
-                .map(|cpus| {
-                    let nanos = rounds(*cpus) * item * (1.0 + factor * *cpus as f64 / 100.0);
-                    ScalingPoint {
-                        cpus: *cpus,
-                        nanos,
-                        interval: Some((nanos * 0.95, nanos * 1.06)),
-                    }
-                })
-                .collect(),
-        };
-        Facet {
-            caption: format!("cost {cost}"),
-            contenders: vec![
-                line("for", 1, 0.3),
-                line("for_each", 2, 0.24),
-                line("ranges", 3, 0.1),
-                line("query", 4, 0.05),
-                line("query, ordered", 5, 0.08),
-            ],
-            ideal: cpus.map(|cpus| (cpus, 300.0 * item / cpus as f64)).to_vec(),
-            rounds_bound: cpus.map(|cpus| (cpus, rounds(cpus) * item)).to_vec(),
-        }
-    };
-    Scaling {
-        title: "300 hashes over CPUs".into(),
-        notes: vec!["a model of two sockets with 96 CPUs each".into()],
-        facets: [(4, 1.3e6), (6, 5e6), (8, 20e6), (10, 80e6)]
-            .map(facet)
-            .to_vec(),
-    }
+    let case = |cost| fixture::case(&format!("BCrypt cost {cost}"), &[], Vec::new());
+    posted(&ExperimentFindings {
+        id: "E9".into(),
+        cases: [4, 6, 8, 10].map(case).to_vec(),
+        ..ExperimentFindings::default()
+    })
 }
 
 fn stays_on_the_sheet(drawn: &str) {

@@ -18,6 +18,9 @@ pub(super) struct Grid {
     pub(super) rows: Vec<Vec<String>>,
 }
 
+/// The cells of a row, each with its column.
+pub(super) type Row = Vec<(Column, String)>;
+
 /// One column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Column {
@@ -77,12 +80,15 @@ impl Column {
 }
 
 impl Grid {
-    /// A table without rows.
-    pub(super) fn new(columns: Vec<Column>) -> Self {
-        Self {
-            columns,
-            rows: Vec::new(),
+    /// A table of rows that all have the same columns, each cell beside its column.
+    pub(super) fn of(rows: impl IntoIterator<Item = Row>) -> Self {
+        let mut grid = Self::default();
+        for row in rows {
+            let (columns, cells) = row.into_iter().unzip();
+            grid.columns = columns;
+            grid.rows.push(cells);
         }
+        grid
     }
 
     /// The table without the columns that are empty in every row.
@@ -284,16 +290,14 @@ mod tests {
     use super::*;
 
     fn grid() -> Grid {
-        let mut grid = Grid::new(vec![
-            Column::words("arm"),
-            Column::numbers("q"),
-            Column::numbers("n"),
-        ]);
-        for (arm, n) in [("a|b", "1"), ("c_d", "1,000")] {
-            grid.rows
-                .push(vec![arm.to_owned(), String::new(), n.to_owned()]);
-        }
-        grid
+        let rows = [("a|b", "1"), ("c_d", "1,000")];
+        Grid::of(rows.map(|(arm, n)| {
+            vec![
+                (Column::words("arm"), arm.to_owned()),
+                (Column::numbers("q"), String::new()),
+                (Column::numbers("n"), n.to_owned()),
+            ]
+        }))
     }
 
     #[test]
@@ -305,21 +309,18 @@ mod tests {
     }
 
     fn with_long_names() -> Grid {
-        let mut grid = Grid::new(vec![
-            Column::numbers("n"),
-            Column::baseline("one thread in a loop"),
-            Column::arms("arm"),
-            Column::words("verdict"),
-        ]);
-        for arm in [
-            "for_each_async @ 40",
-            "for_each_async",
-            "for_each_async @ 40",
-        ] {
-            let row = ["1,000", "23.0 ms", arm, "no difference"];
-            grid.rows.push(row.map(str::to_owned).to_vec());
-        }
-        grid
+        let forty = "for_each_async @ 40";
+        Grid::of([forty, "for_each_async", forty].map(|arm| {
+            vec![
+                (Column::numbers("n"), "1,000".to_owned()),
+                (
+                    Column::baseline("one thread in a loop"),
+                    "23.0 ms".to_owned(),
+                ),
+                (Column::arms("arm"), arm.to_owned()),
+                (Column::words("verdict"), "no difference".to_owned()),
+            ]
+        }))
     }
 
     #[test]

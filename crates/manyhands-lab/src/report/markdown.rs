@@ -1,19 +1,15 @@
 //! A whole run as Markdown.
 
 use super::{
-    claim::{CLAIMS, claim_sentences, claims},
+    claim::{CLAIMS, claims},
     conditions::{clock_sentence, disturbance, method, not_quiet_sentence},
-    grid::escaped,
-    paper,
+    grid::{Grid, escaped},
     published::Published,
-    results::{Sizes, groups, meters, results},
-    scaling,
-    terminal::{group_sentences, not_measured},
+    section::Section,
 };
 use crate::{
     chart::{self, Named},
-    findings::{ExperimentFindings, Findings},
-    paper::Paper,
+    findings::Findings,
 };
 
 /// The whole run, with what was published beside what was found. Charts are linked by name, as
@@ -33,14 +29,16 @@ pub fn markdown(findings: &Findings, published: &Published) -> String {
     if !claims.rows.is_empty() {
         text += &format!("## {CLAIMS}\n\n{}\n", claims.markdown());
     }
+    let link = |named: Named| {
+        let title = escaped(&named.chart.title);
+        let link = format!("![{title}](charts/{}.svg)\n\n", named.name);
+        (named, link)
+    };
     let charts = published.beside(chart::all(findings));
-    for experiment in &findings.experiments {
-        text += &section(
-            findings,
-            experiment,
-            published.papers_of(&experiment.id),
-            &charts,
-        );
+    let charts: Vec<(Named, String)> = charts.into_iter().map(link).collect();
+    for one in &findings.experiments {
+        let papers = published.papers_of(&one.id);
+        text += &section(&Section::of(findings, one, papers, &charts));
     }
     text += &format!(
         "## How it was measured\n\n{} {}\n\n{}\n",
@@ -51,58 +49,38 @@ pub fn markdown(findings: &Findings, published: &Published) -> String {
     text
 }
 
-fn section(
-    findings: &Findings,
-    experiment: &ExperimentFindings,
-    papers: &[Paper],
-    charts: &[Named],
-) -> String {
-    let mut text = format!(
-        "## {}: {}\n\n",
-        escaped(&experiment.id),
-        escaped(&experiment.title)
-    );
-    for group in groups(experiment) {
-        if let Some(name) = group.name {
-            text += &format!("### {}\n\n", escaped(name));
-        }
-        text += &results(findings, &group).markdown();
-        text += &list(&group_sentences(findings, &group));
-        let charts = charts.iter().filter(|one| one.experiment == experiment.id);
-        for chart in charts.filter(|one| group.owns(one)) {
-            let title = escaped(&chart.chart.title);
-            text += &format!("![{title}](charts/{}.svg)\n\n", chart.name);
-        }
-        for grid in meters(&group, Sizes::All) {
-            text += &format!("Per call:\n\n{}\n", grid.markdown());
-        }
+fn section(section: &Section<'_>) -> String {
+    let mut text = format!("## {}: {}\n\n", escaped(section.id), escaped(section.title));
+    for part in &section.parts {
+        let name = part.name.map(escaped);
+        text += &name.map_or_else(String::new, |name| format!("### {name}\n\n"));
+        text += &(part.results.markdown() + &list(&part.sentences));
+        text.extend(part.charts.iter().copied());
+        let meters = part.meters.iter();
+        text.extend(meters.map(|grid| format!("Per call:\n\n{}\n", grid.markdown())));
     }
-    for table in scaling::tables(experiment) {
-        let title = escaped(&table.title);
-        text += &format!("### {title}\n\n{}", table.grid.markdown());
-        text += &list(&table.sentences);
+    for table in &section.scaling {
+        text += &(titled(&table.title, &table.grid) + &list(&table.sentences));
     }
-    let claimed = claim_sentences(experiment);
-    if !claimed.is_empty() {
-        text += &list(&claimed);
+    text += &list(&section.claimed);
+    for paper in &section.papers {
+        let tables = paper.tables.iter();
+        text.extend(tables.map(|(title, grid)| titled(title, grid) + "\n"));
+        text += &list(&paper.remarks);
     }
-    for paper in papers {
-        for (title, grid) in paper::titled(experiment, paper) {
-            text += &format!("### {}\n\n{}\n", escaped(&title), grid.markdown());
-        }
-        text += &list(&paper::remarks(experiment, paper));
-    }
-    let missing = not_measured(findings, &experiment.id);
-    if !missing.is_empty() {
-        text += &list(&missing);
-    }
-    text
+    text + &list(&section.missing)
 }
 
+fn titled(title: &str, grid: &Grid) -> String {
+    format!("### {}\n\n{}", escaped(title), grid.markdown())
+}
+
+/// Nothing of no sentences.
 fn list(sentences: &[String]) -> String {
-    let items: Vec<String> = sentences
-        .iter()
-        .map(|sentence| format!("- {}\n", escaped(sentence)))
-        .collect();
-    format!("\n{}\n", items.concat())
+    let item = |sentence: &String| format!("- {}\n", escaped(sentence));
+    let items: String = sentences.iter().map(item).collect();
+    if items.is_empty() {
+        return items;
+    }
+    format!("\n{items}\n")
 }

@@ -20,11 +20,10 @@ mod published;
 mod results;
 mod results_csv;
 mod scaling;
+mod section;
 mod sentence;
 mod slower;
 mod summary;
-mod summary_claim;
-mod summary_scaling;
 mod terminal;
 mod units;
 mod verdict_words;
@@ -33,7 +32,7 @@ mod width;
 #[cfg(test)]
 pub(crate) mod fixture;
 #[cfg(test)]
-#[cfg(feature = "png")]
+#[cfg(all(feature = "experiments", feature = "png"))]
 mod golden;
 #[cfg(test)]
 mod rows_agree;

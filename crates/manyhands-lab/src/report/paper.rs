@@ -4,7 +4,7 @@
 //! own baseline, and the memory that an item takes, so that is all the tables show.
 
 use super::{
-    grid::{Column, Grid},
+    grid::{Column, Grid, Row},
     results::slope_words,
     sentence::{kind_words, size_range},
     units::{bytes, count, ratio_cell},
@@ -35,27 +35,22 @@ pub(super) fn titled(experiment: &ExperimentFindings, paper: &Paper) -> Vec<(Str
 /// Speed-ups there and here, for every cell that both have. Empty if there is none. Of a case that was
 /// confined to several numbers of CPUs only the one with the most stands beside a paper that had all of its own.
 fn grid(experiment: &ExperimentFindings, paper: &Paper) -> Grid {
-    let mut grid = Grid::new(vec![
-        Column::words("case"),
-        Column::numbers("n"),
-        Column::arms("arm"),
-        Column::numbers("paper"),
-        Column::numbers("here (95 % interval)"),
-        Column::numbers("here ÷ paper"),
-    ]);
     let row = |one: Beside<'_>| {
         let mark = if one.is_unconverged { MARK } else { "" };
+        let over_paper = one.here.median / one.there;
         vec![
-            one.case.to_owned(),
-            count(one.n),
-            one.arm.to_owned(),
-            format!("{:.2}{mark}", one.there),
-            ratio_cell(one.here),
-            format!("{:.2}", one.here.median / one.there),
+            (Column::words("case"), one.case.to_owned()),
+            (Column::numbers("n"), count(one.n)),
+            (Column::arms("arm"), one.arm.to_owned()),
+            (Column::numbers("paper"), format!("{:.2}{mark}", one.there)),
+            (
+                Column::numbers("here (95 % interval)"),
+                ratio_cell(one.here),
+            ),
+            (Column::numbers("here ÷ paper"), format!("{over_paper:.2}")),
         ]
     };
-    grid.rows = beside(experiment, paper).into_iter().map(row).collect();
-    grid
+    Grid::of(beside(experiment, paper).into_iter().map(row))
 }
 
 /// Allocated memory there and here, for each item, and the peak here, for every arm whose allocations
@@ -63,23 +58,13 @@ fn grid(experiment: &ExperimentFindings, paper: &Paper) -> Grid {
 ///
 /// The sizes may differ: what one item takes does not depend on them, but for what a call takes once.
 fn memory_grid(experiment: &ExperimentFindings, paper: &Paper) -> Grid {
-    let mut grid = Grid::new(vec![
-        Column::words("case"),
-        Column::arms("arm"),
-        Column::numbers("n, paper"),
-        Column::numbers("allocated, paper"),
-        Column::numbers("n, here"),
-        Column::numbers("allocated, here"),
-        Column::numbers("here ÷ paper"),
-        Column::numbers("peak, here"),
-    ]);
-    for case in experiment.claimed() {
-        grid.rows.extend(memory_rows(case, paper));
-    }
-    grid.without_empty_columns()
+    let rows = experiment
+        .claimed()
+        .flat_map(|case| memory_rows(case, paper));
+    Grid::of(rows).without_empty_columns()
 }
 
-fn memory_rows(case: &CaseFindings, paper: &Paper) -> Vec<Vec<String>> {
+fn memory_rows(case: &CaseFindings, paper: &Paper) -> Vec<Row> {
     let arms = case.card.arms.iter().enumerate();
     let row = |(arm, name): (usize, &String)| {
         let point = case.points.last()?;
@@ -88,16 +73,21 @@ fn memory_rows(case: &CaseFindings, paper: &Paper) -> Vec<Vec<String>> {
         let there = cell.allocated_bytes? / cell.n as f64;
         let here = point.times.get(arm)?.allocations;
         let here = here.map(|(_, allocated)| allocated / point.n.max(1) as f64);
+        let over_paper = here.map(|here| format!("{:.2}", here / there));
+        let peak = case.bytes_per_item(arm).map(slope_words);
         let or_nothing = |text: Option<String>| text.unwrap_or_default();
         Some(vec![
-            case.card.name.clone(),
-            name.clone(),
-            count(cell.n),
-            bytes(there),
-            count(point.n),
-            or_nothing(here.map(bytes)),
-            or_nothing(here.map(|here| format!("{:.2}", here / there))),
-            or_nothing(case.bytes_per_item(arm).map(slope_words)),
+            (Column::words("case"), case.card.name.clone()),
+            (Column::arms("arm"), name.clone()),
+            (Column::numbers("n, paper"), count(cell.n)),
+            (Column::numbers("allocated, paper"), bytes(there)),
+            (Column::numbers("n, here"), count(point.n)),
+            (
+                Column::numbers("allocated, here"),
+                or_nothing(here.map(bytes)),
+            ),
+            (Column::numbers("here ÷ paper"), or_nothing(over_paper)),
+            (Column::numbers("peak, here"), or_nothing(peak)),
         ])
     };
     arms.filter_map(row).collect()
@@ -187,7 +177,7 @@ fn of_case<'run>(case: &'run CaseFindings, paper: &Paper) -> Vec<Beside<'run>> {
                 arm,
                 there: baseline.nanos() / cell.nanos(),
                 is_unconverged: baseline.is_unconverged() || cell.is_unconverged(),
-                here: comparison.clean.unwrap_or(comparison.as_found),
+                here: comparison.shown(),
             });
         }
     }
@@ -216,19 +206,17 @@ const MARK: &str = "†";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{paper::PaperCell, report::fixture};
+    use crate::{paper::Figure, report::fixture};
 
     #[test]
     fn a_case_on_fewer_cpus_than_it_could_have_had_does_not_stand_beside_the_paper() {
         let experiment = fixture::over_cpus();
-        let cell = |arm: &str, mean_nanos| PaperCell {
+        let cell = |arm: &str, mean_nanos| Figure {
             case: "SHA-512".to_owned(),
             n: 300,
             arm: arm.to_owned(),
             mean_nanos,
-            median_nanos: None,
-            standard_deviation_nanos: None,
-            allocated_bytes: None,
+            ..Figure::default()
         };
         let paper = Paper {
             source: "twelve processors".to_owned(),
@@ -247,14 +235,12 @@ mod tests {
         let case = &mut experiment.cases[0];
         case.card.of = Some(case.card.name.clone());
         case.card.name += ", 2 CPUs";
-        let cell = |arm: &str, allocated_bytes| PaperCell {
+        let cell = |arm: &str, allocated_bytes| Figure {
             case: "SHA-512".to_owned(),
             n: 1_000_000,
             arm: arm.to_owned(),
-            mean_nanos: 1.0,
-            median_nanos: None,
-            standard_deviation_nanos: None,
             allocated_bytes,
+            ..Figure::default()
         };
         let paper = Paper {
             source: "somewhere".to_owned(),

@@ -2,13 +2,13 @@
 
 use super::{
     conditions::share,
-    grid::{Column, Grid},
+    grid::{Column, Grid, Row},
     units::{bytes, count, few, nanos, plural, ratio_cell},
     verdict_words::verdict_word,
 };
 use crate::{
     chart::Named,
-    findings::{CaseFindings, Comparison, ExperimentFindings, Findings, Point, Times},
+    findings::{CaseFindings, Comparison, ExperimentFindings, Point, Times},
     record::{ThreadCourse, Throughput},
     stats::{Estimate, Slope},
 };
@@ -64,58 +64,47 @@ pub(super) fn groups(experiment: &ExperimentFindings) -> Vec<Group<'_>> {
 }
 
 /// One row for each size and arm. Columns in which nothing is to be said are left out: the case
-/// if there is one only, "as found" where no disturbed block changed anything, q unless the run
-/// has more than [`COMPARISONS_WITHOUT_Q`] comparisons.
-pub(super) fn results(findings: &Findings, group: &Group<'_>) -> Grid {
-    let baseline = group
-        .cases
-        .first()
-        .map_or("baseline", |case| &case.card.arms[0]);
-    let mut grid = Grid::new(vec![
-        Column::words("case"),
-        Column::numbers("n"),
-        Column::baseline(baseline),
-        Column::arms("arm"),
-        Column::numbers("median"),
-        Column::numbers("speed-up (95 %)"),
-        Column::words("verdict"),
-        Column::numbers("as found"),
-        Column::numbers("disturbed"),
-        Column::numbers("q"),
-    ]);
-    let with_q = comparisons(findings) > COMPARISONS_WITHOUT_Q;
+/// if there is one only, "as found" where no disturbed block changed anything, q where the run has too few
+/// comparisons for it.
+pub(super) fn results(group: &Group<'_>) -> Grid {
+    let mut rows = Vec::new();
     for case in &group.cases {
         for point in &case.points {
-            for (arm, comparison) in point.comparisons.iter().enumerate() {
-                let mut row = row(case, point, arm + 1, comparison);
-                row[0] = group.case_cell(case);
-                if with_q {
-                    row[9] = comparison.q_value.map_or_else(String::new, q_words);
-                }
-                grid.rows.push(row);
-            }
+            let comparisons = (1..).zip(&point.comparisons);
+            rows.extend(comparisons.map(|(arm, one)| row(group, case, point, arm, one)));
         }
     }
-    grid.without_empty_columns()
+    Grid::of(rows).without_empty_columns()
 }
 
-fn row(case: &CaseFindings, point: &Point, arm: usize, comparison: &Comparison) -> Vec<String> {
-    let median = |arm: usize| {
-        let times = point.times.get(arm);
-        times.map_or_else(String::new, |times| nanos(times.median.median))
-    };
+fn row(
+    group: &Group<'_>,
+    case: &CaseFindings,
+    point: &Point,
+    arm: usize,
+    comparison: &Comparison,
+) -> Row {
+    let speed_up = comparison.clean.map_or_else(|| "–".to_owned(), ratio_cell);
+    let verdict = verdict_word(comparison.verdict).to_owned();
+    let q = comparison.q_value.map_or_else(String::new, q_words);
     vec![
-        String::new(),
-        count(point.n),
-        median(0),
-        case.card.arms[arm].clone(),
-        median(arm),
-        comparison.clean.map_or_else(|| "–".to_owned(), ratio_cell),
-        verdict_word(comparison.verdict).to_owned(),
-        as_found(comparison),
-        disturbed(point),
-        String::new(),
+        (Column::words("case"), group.case_cell(case)),
+        (Column::numbers("n"), count(point.n)),
+        (Column::baseline(&case.card.arms[0]), median_cell(point, 0)),
+        (Column::arms("arm"), case.card.arms[arm].clone()),
+        (Column::numbers("median"), median_cell(point, arm)),
+        (Column::numbers("speed-up (95 %)"), speed_up),
+        (Column::words("verdict"), verdict),
+        (Column::numbers("as found"), as_found(comparison)),
+        (Column::numbers("disturbed"), disturbed(point)),
+        (Column::numbers("q"), q),
     ]
+}
+
+/// The median time of an arm; empty where it was not measured.
+pub(super) fn median_cell(point: &Point, arm: usize) -> String {
+    let times = point.times.get(arm);
+    times.map_or_else(String::new, |times| nanos(times.median.median))
 }
 
 /// The speed-up over all blocks, where it differs from that over the clean ones.
@@ -146,42 +135,12 @@ fn q_words(q: f64) -> String {
     }
 }
 
-/// Comparisons of the whole run.
-fn comparisons(findings: &Findings) -> usize {
-    let cases = findings.experiments.iter().flat_map(|one| &one.cases);
-    let points = cases.flat_map(|case| &case.points);
-    points.map(|point| point.comparisons.len()).sum()
-}
-
 /// What else was metered per call, one row for each size and arm: CPU time and memory, when its items
 /// ended, then what the pool did. Nothing metered, no table.
 pub(super) fn meters(group: &Group<'_>, sizes: Sizes) -> Vec<Grid> {
-    let usage = [
-        "throughput",
-        "CPU time",
-        "CPUs used",
-        "allocations",
-        "allocated",
-        "peak memory",
-        "peak per item",
-        "threads",
-    ];
-    let pool = ["steals", "parks", "threads added", "contentions"];
-    let ends = [
-        "first ends",
-        "half end by",
-        "95 % end by",
-        "last ends",
-        "5 to 95 %",
-    ];
-    [
-        meter_grid(group, sizes, &usage, usage_cells),
-        meter_grid(group, sizes, &ends, end_cells),
-        meter_grid(group, sizes, &pool, pool_cells),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    let tables = [usage_cells, end_cells, pool_cells];
+    let tables = tables.map(|cells| meter_grid(group, sizes, cells));
+    tables.into_iter().flatten().collect()
 }
 
 /// The sizes a table is about.
@@ -200,46 +159,63 @@ impl Sizes {
     }
 }
 
-/// The numbers of one arm at one size.
-type Cells = fn(&CaseFindings, &Point, usize, &Times) -> Vec<String>;
+/// The numbers of one arm at one size, by title; none where nothing was metered.
+type Cells = fn(&CaseFindings, &Point, usize, &Times) -> Vec<(&'static str, Option<String>)>;
 
-fn meter_grid(group: &Group<'_>, sizes: Sizes, titles: &[&str], cells: Cells) -> Option<Grid> {
-    let names = [
-        Column::words("case"),
-        Column::numbers("n"),
-        Column::arms("arm"),
-    ];
-    let numbers = titles.iter().map(|title| Column::numbers(title));
-    let mut grid = Grid::new(names.into_iter().chain(numbers).collect());
+fn meter_grid(group: &Group<'_>, sizes: Sizes, cells: Cells) -> Option<Grid> {
+    let mut rows = Vec::new();
     for case in &group.cases {
         for point in sizes.of(case) {
             for (arm, times) in point.times.iter().enumerate() {
-                let arm_name = case.card.arms[arm].clone();
-                let mut row = vec![group.case_cell(case), count(point.n), arm_name];
-                row.extend(cells(case, point, arm, times));
-                if row[3..].iter().any(|cell| !cell.is_empty()) {
-                    grid.rows.push(row);
+                let numbers = cells(case, point, arm, times);
+                if numbers.iter().all(|(_, number)| number.is_none()) {
+                    continue;
                 }
+                let mut row = vec![
+                    (Column::words("case"), group.case_cell(case)),
+                    (Column::numbers("n"), count(point.n)),
+                    (Column::arms("arm"), case.card.arms[arm].clone()),
+                ];
+                row.extend(
+                    numbers.into_iter().map(|(title, number)| {
+                        (Column::numbers(title), number.unwrap_or_default())
+                    }),
+                );
+                rows.push(row);
             }
         }
     }
-    (!grid.rows.is_empty()).then(|| grid.without_empty_columns())
+    (!rows.is_empty()).then(|| Grid::of(rows).without_empty_columns())
 }
 
-fn usage_cells(case: &CaseFindings, point: &Point, arm: usize, times: &Times) -> Vec<String> {
+fn usage_cells(
+    case: &CaseFindings,
+    point: &Point,
+    arm: usize,
+    times: &Times,
+) -> Vec<(&'static str, Option<String>)> {
     let peak = case.peak(point.n, arm);
     let cpus = times.cpu.map(|cpu| cpu / times.median.median);
-    let cells = [
-        throughput(case, point, times),
-        times.cpu.map(nanos),
-        cpus.map(|cpus| format!("{cpus:.2}")),
-        times.allocations.map(|(allocations, _)| few(allocations)),
-        times.allocations.map(|(_, allocated)| bytes(allocated)),
-        peak.map(|peak| bytes(peak.bytes as f64)),
-        peak.and(case.bytes_per_item(arm)).map(slope_words),
-        peak.and_then(|peak| course_words(peak.threads.as_ref()?)),
-    ];
-    cells.map(Option::unwrap_or_default).to_vec()
+    let allocations = times.allocations;
+    vec![
+        ("throughput", throughput(case, point, times)),
+        ("CPU time", times.cpu.map(nanos)),
+        ("CPUs used", cpus.map(|cpus| format!("{cpus:.2}"))),
+        ("allocations", allocations.map(|(count, _)| few(count))),
+        (
+            "allocated",
+            allocations.map(|(_, allocated)| bytes(allocated)),
+        ),
+        ("peak memory", peak.map(|peak| bytes(peak.bytes as f64))),
+        (
+            "peak per item",
+            peak.and(case.bytes_per_item(arm)).map(slope_words),
+        ),
+        (
+            "threads",
+            peak.and_then(|peak| course_words(peak.threads.as_ref()?)),
+        ),
+    ]
 }
 
 fn throughput(case: &CaseFindings, point: &Point, times: &Times) -> Option<String> {
@@ -266,28 +242,43 @@ pub(super) fn slope_words(slope: Slope) -> String {
     }
 }
 
-fn end_cells(case: &CaseFindings, point: &Point, arm: usize, _: &Times) -> Vec<String> {
+fn end_cells(
+    case: &CaseFindings,
+    point: &Point,
+    arm: usize,
+    _: &Times,
+) -> Vec<(&'static str, Option<String>)> {
     let ends = case.peak(point.n, arm).and_then(|peak| peak.ends.as_ref());
     let at = |percent| ends.and_then(|ends| Some(ends.at(percent)? as f64));
     let spread = at(95).zip(at(5)).map(|(late, early)| late - early);
-    let cells = [at(0), at(50), at(95), at(100), spread];
-    cells
-        .map(|time| time.map_or_else(String::new, nanos))
-        .to_vec()
+    let times = [
+        ("first ends", at(0)),
+        ("half end by", at(50)),
+        ("95 % end by", at(95)),
+        ("last ends", at(100)),
+        ("5 to 95 %", spread),
+    ];
+    times.map(|(title, time)| (title, time.map(nanos))).to_vec()
 }
 
-fn pool_cells(_: &CaseFindings, _: &Point, _: usize, times: &Times) -> Vec<String> {
-    let counts = times.pool.map(|counts| counts.map(few));
-    counts.map_or_else(|| vec![String::new(); 4], Vec::from)
+fn pool_cells(
+    _: &CaseFindings,
+    _: &Point,
+    _: usize,
+    times: &Times,
+) -> Vec<(&'static str, Option<String>)> {
+    let titles = ["steals", "parks", "threads added", "contentions"];
+    let at = |place: usize| times.pool.map(|counts| few(counts[place]));
+    (0..)
+        .zip(titles)
+        .map(|(place, title)| (title, at(place)))
+        .collect()
 }
-
-/// With more comparisons than this, some would differ by chance: then q-values are shown.
-const COMPARISONS_WITHOUT_Q: usize = 20;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixture;
+    use crate::{findings::Findings, report::fixture};
 
     #[test]
     fn what_an_arm_does_in_a_second_is_shown_where_that_is_asked_for() {

@@ -1,12 +1,13 @@
 //! The table of results for programs.
 
-use super::{cell::cell, verdict_words::verdict_word};
+use super::{
+    cell::{Row, cell, known, number, table},
+    verdict_words::verdict_word,
+};
 use crate::{
     findings::{CaseFindings, ExperimentFindings, Findings, Point, Times},
     stats::Estimate,
 };
-use serde::Serialize;
-use std::borrow::Cow;
 
 /// The results as CSV, one row for each case, size and arm.
 ///
@@ -15,118 +16,90 @@ use std::borrow::Cow;
 /// apostrophe. The baseline's rows have no speed-up and no verdict.
 ///
 /// # Panics
-/// Never: rows of numbers and strings have a form as CSV.
+/// Never: memory takes all writes.
 #[must_use]
 pub fn results_csv(findings: &Findings) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut rows = Vec::new();
     for experiment in &findings.experiments {
         for case in &experiment.cases {
             for point in &case.points {
-                for (arm, times) in point.times.iter().enumerate() {
-                    let row = Row::new(experiment, case, point, (arm, times));
-                    writer.serialize(row).expect("a row of plain values");
-                }
+                let times = point.times.iter().enumerate();
+                rows.extend(times.map(|times| row(experiment, case, point, times)));
             }
         }
     }
-    let bytes = writer.into_inner().expect("memory takes all writes");
-    String::from_utf8(bytes).expect("made of strings")
+    table(rows)
 }
 
-#[derive(Serialize)]
-struct Row<'run> {
-    experiment: Cow<'run, str>,
-    case: Cow<'run, str>,
-    unit: Cow<'run, str>,
-    n: usize,
-    arm: Cow<'run, str>,
-    baseline: Cow<'run, str>,
-    blocks: usize,
-    disturbed: usize,
-    median_nanos: f64,
-    median_low: Option<f64>,
-    median_high: Option<f64>,
-    mean_nanos: f64,
-    standard_deviation_nanos: f64,
-    minimum_nanos: f64,
-    percentile_95_nanos: f64,
-    deviation_nanos: f64,
-    cpu_nanos: Option<f64>,
-    allocations: Option<f64>,
-    allocated_bytes: Option<f64>,
-    peak_bytes: Option<u64>,
-    speed_up: Option<f64>,
-    speed_up_low: Option<f64>,
-    speed_up_high: Option<f64>,
-    as_found: Option<f64>,
-    as_found_low: Option<f64>,
-    as_found_high: Option<f64>,
-    verdict: Option<&'static str>,
-    q_value: Option<f64>,
-    spread_between_launches: Option<f64>,
-    spread_within_launches: Option<f64>,
-    floor_low: Option<f64>,
-    floor_high: Option<f64>,
+fn row(
+    experiment: &ExperimentFindings,
+    case: &CaseFindings,
+    point: &Point,
+    (arm, times): (usize, &Times),
+) -> Row {
+    let challenger = arm.checked_sub(1);
+    let comparison = challenger.and_then(|one| point.comparisons.get(one));
+    let clean = comparison.and_then(|one| one.clean);
+    let as_found = comparison.map(|one| one.as_found);
+    let spread = comparison.map(|one| one.spread);
+    let verdict = comparison.map(|one| verdict_word(one.verdict).to_owned());
+    vec![
+        ("experiment", cell(&experiment.id)),
+        ("case", cell(&case.card.name)),
+        ("unit", cell(&case.card.unit)),
+        ("n", number(point.n)),
+        ("arm", cell(&case.card.arms[arm])),
+        ("baseline", cell(&case.card.arms[0])),
+        ("blocks", number(point.blocks)),
+        ("disturbed", number(point.disturbed)),
+        ("median_nanos", number(times.median.median)),
+        ("median_low", low(Some(times.median))),
+        ("median_high", high(Some(times.median))),
+        ("mean_nanos", number(times.mean)),
+        ("standard_deviation_nanos", number(times.standard_deviation)),
+        ("minimum_nanos", number(times.minimum)),
+        ("percentile_95_nanos", number(times.percentile_95)),
+        ("deviation_nanos", number(times.deviation)),
+        ("cpu_nanos", known(times.cpu)),
+        (
+            "allocations",
+            known(times.allocations.map(|(count, _)| count)),
+        ),
+        (
+            "allocated_bytes",
+            known(times.allocations.map(|(_, bytes)| bytes)),
+        ),
+        (
+            "peak_bytes",
+            known(case.peak(point.n, arm).map(|peak| peak.bytes)),
+        ),
+        ("speed_up", known(clean.map(|speed_up| speed_up.median))),
+        ("speed_up_low", low(clean)),
+        ("speed_up_high", high(clean)),
+        ("as_found", known(as_found.map(|speed_up| speed_up.median))),
+        ("as_found_low", low(as_found)),
+        ("as_found_high", high(as_found)),
+        ("verdict", verdict.unwrap_or_default()),
+        ("q_value", known(comparison.and_then(|one| one.q_value))),
+        (
+            "spread_between_launches",
+            known(spread.map(|one| one.between_launches)),
+        ),
+        (
+            "spread_within_launches",
+            known(spread.map(|one| one.within_launches)),
+        ),
+        ("floor_low", low(point.floor)),
+        ("floor_high", high(point.floor)),
+    ]
 }
 
-impl<'run> Row<'run> {
-    fn new(
-        experiment: &'run ExperimentFindings,
-        case: &'run CaseFindings,
-        point: &'run Point,
-        (arm, times): (usize, &'run Times),
-    ) -> Self {
-        let comparison = arm
-            .checked_sub(1)
-            .and_then(|one| point.comparisons.get(one));
-        let clean = comparison.and_then(|one| one.clean);
-        let as_found = comparison.map(|one| one.as_found);
-        let peak = case.peak(point.n, arm);
-        Self {
-            experiment: cell(&experiment.id),
-            case: cell(&case.card.name),
-            unit: cell(&case.card.unit),
-            n: point.n,
-            arm: cell(&case.card.arms[arm]),
-            baseline: cell(&case.card.arms[0]),
-            blocks: point.blocks,
-            disturbed: point.disturbed,
-            median_nanos: times.median.median,
-            median_low: low(times.median),
-            median_high: high(times.median),
-            mean_nanos: times.mean,
-            standard_deviation_nanos: times.standard_deviation,
-            minimum_nanos: times.minimum,
-            percentile_95_nanos: times.percentile_95,
-            deviation_nanos: times.deviation,
-            cpu_nanos: times.cpu,
-            allocations: times.allocations.map(|(allocations, _)| allocations),
-            allocated_bytes: times.allocations.map(|(_, allocated)| allocated),
-            peak_bytes: peak.map(|peak| peak.bytes),
-            speed_up: clean.map(median),
-            speed_up_low: clean.and_then(low),
-            speed_up_high: clean.and_then(high),
-            as_found: as_found.map(median),
-            as_found_low: as_found.and_then(low),
-            as_found_high: as_found.and_then(high),
-            verdict: comparison.map(|one| verdict_word(one.verdict)),
-            q_value: comparison.and_then(|one| one.q_value),
-            spread_between_launches: comparison.map(|one| one.spread.between_launches),
-            spread_within_launches: comparison.map(|one| one.spread.within_launches),
-            floor_low: point.floor.and_then(low),
-            floor_high: point.floor.and_then(high),
-        }
-    }
+fn low(estimate: Option<Estimate>) -> String {
+    let ends = estimate.and_then(|estimate| estimate.ends());
+    known(ends.map(|(low, _)| low))
 }
 
-fn median(estimate: Estimate) -> f64 {
-    estimate.median
-}
-
-fn low(estimate: Estimate) -> Option<f64> {
-    estimate.ends().map(|(low, _)| low)
-}
-
-fn high(estimate: Estimate) -> Option<f64> {
-    estimate.ends().map(|(_, high)| high)
+fn high(estimate: Option<Estimate>) -> String {
+    let ends = estimate.and_then(|estimate| estimate.ends());
+    known(ends.map(|(_, high)| high))
 }

@@ -73,11 +73,7 @@ fn judged(points: &Points) -> Verdicts {
         let values: Vec<f64> = ratios.iter().map(|ratio| ratio.value).collect();
         let half = 0.98 / (values.len() as f64).sqrt();
         let at = |share: f64| quantile(&values, share.clamp(0.0, 1.0)).unwrap();
-        let speed_up = Estimate {
-            median: at(0.5),
-            low: at(0.5 - half),
-            high: at(0.5 + half),
-        };
+        let speed_up = Estimate::new(at(0.5), at(0.5 - half), at(0.5 + half));
         let judged = Judged {
             verdict: JUDGE.verdict(&values, speed_up, None),
             speed_up: Some(speed_up),

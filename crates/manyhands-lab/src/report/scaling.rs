@@ -1,10 +1,10 @@
 //! What more CPUs bring, as tables and sentences.
 
 use super::{
-    grid::{Column, Grid},
+    grid::{Column, Grid, Row},
     units::{count, nanos, percent, ratio},
 };
-use crate::findings::{ArmOverCpus, ExperimentFindings, OverCopies, OverCpus};
+use crate::findings::{ArmOver, AtCopies, AtCpus, ExperimentFindings, Over};
 
 /// A table with its title and what is said below it.
 pub(super) struct Titled {
@@ -21,32 +21,30 @@ pub(super) fn tables(experiment: &ExperimentFindings) -> Vec<Titled> {
     shared.chain(contending.iter().map(over_copies)).collect()
 }
 
-fn over_cpus(case: &OverCpus) -> Titled {
-    let mut grid = Grid::new(vec![
-        Column::numbers("CPUs"),
-        Column::arms("arm"),
-        Column::numbers("median"),
-        Column::numbers("speed-up"),
-        Column::numbers("serial fraction"),
-        Column::numbers("rounds bound"),
-        Column::numbers("over the bound"),
-    ]);
-    grid.rows = rows(
-        &case.arms,
-        |arm| &arm.points,
-        |arm, at| {
-            let over_bound = at.bound_nanos.map(|bound| at.nanos.median / bound);
-            vec![
-                count(at.cpus),
-                arm.name.clone(),
-                nanos(at.nanos.median),
-                ratio(at.speed_up),
-                at.serial_fraction.map_or_else(String::new, percent),
-                at.bound_nanos.map_or_else(String::new, nanos),
-                over_bound.map_or_else(String::new, ratio),
-            ]
-        },
-    );
+fn over_cpus(case: &Over<AtCpus>) -> Titled {
+    let grid = grid(&case.arms, |arm, at| {
+        let over_bound = at.bound_nanos.map(|bound| at.nanos.median / bound);
+        let or_nothing =
+            |value: Option<f64>, words: fn(f64) -> String| value.map_or_else(String::new, words);
+        vec![
+            (Column::numbers("CPUs"), count(at.cpus)),
+            (Column::arms("arm"), arm.name.clone()),
+            (Column::numbers("median"), nanos(at.nanos.median)),
+            (Column::numbers("speed-up"), ratio(at.speed_up)),
+            (
+                Column::numbers("serial fraction"),
+                or_nothing(at.serial_fraction, percent),
+            ),
+            (
+                Column::numbers("rounds bound"),
+                or_nothing(at.bound_nanos, nanos),
+            ),
+            (
+                Column::numbers("over the bound"),
+                or_nothing(over_bound, ratio),
+            ),
+        ]
+    });
     let mut points = case.arms.iter().flat_map(|arm| &arm.points);
     let is_bounded = points.any(|at| at.bound_nanos.is_some());
     let explained = match (case.computes, is_bounded) {
@@ -69,12 +67,12 @@ fn over_cpus(case: &OverCpus) -> Titled {
     sentences.extend(case.arms.iter().skip(1).filter_map(law));
     Titled {
         title: format!("{}, n = {}, over CPUs", case.case, count(case.n)),
-        grid: grid.without_empty_columns(),
+        grid,
         sentences,
     }
 }
 
-fn law(arm: &ArmOverCpus) -> Option<String> {
+fn law(arm: &ArmOver<AtCpus>) -> Option<String> {
     let law = arm.law?;
     let end = law.peak().map_or_else(
         || "it predicts no number of CPUs from which on more would lose".to_owned(),
@@ -88,28 +86,21 @@ fn law(arm: &ArmOverCpus) -> Option<String> {
     ))
 }
 
-fn over_copies(case: &OverCopies) -> Titled {
-    let mut grid = Grid::new(vec![
-        Column::numbers("copies"),
-        Column::arms("arm"),
-        Column::numbers("median"),
-        Column::numbers("throughput"),
-    ]);
-    grid.rows = rows(
-        &case.arms,
-        |arm| &arm.points,
-        |arm, at| {
-            vec![
-                count(at.copies),
-                arm.name.clone(),
-                nanos(at.nanos.median),
+fn over_copies(case: &Over<AtCopies>) -> Titled {
+    let grid = grid(&case.arms, |arm, at| {
+        vec![
+            (Column::numbers("copies"), count(at.copies)),
+            (Column::arms("arm"), arm.name.clone()),
+            (Column::numbers("median"), nanos(at.nanos.median)),
+            (
+                Column::numbers("throughput"),
                 at.throughput.map_or_else(String::new, ratio),
-            ]
-        },
-    );
+            ),
+        ]
+    });
     Titled {
         title: format!("{}, n = {}, in copies", case.case, count(case.n)),
-        grid: grid.without_empty_columns(),
+        grid,
         sentences: vec![
             "A time is that until all copies have ended, each on a thread of its own and all on as \
              many CPUs as there are copies; throughput is calls in a given time, as multiples of \
@@ -120,17 +111,14 @@ fn over_copies(case: &OverCopies) -> Titled {
 }
 
 /// A row for each point of each arm: first those of all arms on the fewest CPUs, then on more.
-fn rows<Arm, At>(
-    arms: &[Arm],
-    points: fn(&Arm) -> &Vec<At>,
-    row: fn(&Arm, &At) -> Vec<String>,
-) -> Vec<Vec<String>> {
-    let most = arms.iter().map(|arm| points(arm).len()).max();
+fn grid<P>(arms: &[ArmOver<P>], row: impl Fn(&ArmOver<P>, &P) -> Row) -> Grid {
+    let most = arms.iter().map(|arm| arm.points.len()).max();
     let at = |place: usize| {
+        let row = &row;
         let arms = arms.iter();
-        arms.filter_map(move |arm| Some(row(arm, points(arm).get(place)?)))
+        arms.filter_map(move |arm| Some(row(arm, arm.points.get(place)?)))
     };
-    (0..most.unwrap_or(0)).flat_map(at).collect()
+    Grid::of((0..most.unwrap_or(0)).flat_map(at)).without_empty_columns()
 }
 
 #[cfg(test)]

@@ -290,30 +290,29 @@ impl Words<'_> {
         let (first, last) = (self.case.points.first()?, self.case.points.last()?);
         let more = first.times.get(arm)?.median.median - first.times.first()?.median.median;
         let relation = if more < 0.0 { "less" } else { "more" };
-        let largest = last.comparisons.get(arm.checked_sub(1)?)?;
-        let speed_up = largest.clean.unwrap_or(largest.as_found).median;
         Some(format!(
             "At n = {} a call takes {} {relation} than '{}', at n = {} the speed-up is {}.",
             count(first.n),
             nanos(more.abs()),
             self.baseline,
             count(last.n),
-            ratio(speed_up)
+            ratio(last.speed_up(arm)?.median)
         ))
     }
 
     fn work_of(&self, n: f64) -> String {
-        let work = work_at(self.case, n);
-        work.map_or_else(String::new, |work| {
-            format!(", where '{}' takes {}", self.baseline, nanos(work))
-        })
+        self.work(n)
+            .map_or_else(String::new, |work| format!(", {work}"))
     }
 
     fn work_in_brackets(&self, n: f64) -> String {
-        let work = work_at(self.case, n);
-        work.map_or_else(String::new, |work| {
-            format!(" (where '{}' takes {})", self.baseline, nanos(work))
-        })
+        self.work(n)
+            .map_or_else(String::new, |work| format!(" ({work})"))
+    }
+
+    fn work(&self, n: f64) -> Option<String> {
+        let work = nanos(work_at(self.case, n)?);
+        Some(format!("where '{}' takes {work}", self.baseline))
     }
 }
 

@@ -1,20 +1,22 @@
 //! The summary as JSON: its own copy of the findings, so that those stay free to change.
 
 use super::{
-    paper::{Beside, beside},
+    claim::{evidence_words, ruling_word},
+    paper::beside,
     published::Published,
-    summary_claim::ClaimOut,
-    summary_scaling::{ArmOut, over_copies, over_cpus},
     verdict_words::{doubt_words, verdict_word},
 };
 use crate::{
-    break_even::{Answer, Fit, Kind, Practical},
-    findings::{AtCopies, AtCpus, CaseFindings, Comparison, Findings, Point, Times},
+    break_even::{Answer, Practical},
+    findings::{
+        CaseFindings, Comparison, ExperimentFindings, Failure, Findings, JudgedClaim, JudgedPart,
+        Over, Peak, Point, Times,
+    },
     paper::Paper,
-    record::{Head, ItemEnds, Key, ThreadCourse},
-    stats::Estimate,
+    record::{Head, Key},
 };
 use serde::Serialize;
+use serde_json::{Value, json};
 
 /// The summary of a run as indented JSON.
 ///
@@ -37,7 +39,7 @@ use serde::Serialize;
 /// interval reaches as far as `bytes_per_item_margin` to both sides, how many `threads` there were, step by step, and
 /// `item_ends`, the times until the first item had ended and each hundredth of all. `suspicious[]` are arms whose time does not grow with the
 /// size. `over_cpus[]` and `over_copies[]`
-/// are there if an experiment was measured on several numbers of CPUs: for each arm its `points` with
+/// are empty unless an experiment was measured on several numbers of CPUs: for each arm its `points` with
 /// time, `speed_up`, `serial_fraction` (Karp and Flatt) and `rounds_bound_nanos`, which a baseline that mostly waits does not have, or its time and
 /// `throughput`, and the `scalability` that fits them. What was not measured is `null`.
 ///
@@ -45,21 +47,14 @@ use serde::Serialize;
 /// Never: numbers, strings and lists have a form as JSON.
 #[must_use]
 pub fn summary_json(findings: &Findings, published: &Published) -> String {
-    let failure = |one: &crate::findings::Failure| FailureOut {
-        key: one.key.clone(),
-        message: one.message.clone(),
-    };
+    let of_experiment = |one| experiment(one, published);
     let file = SummaryFile {
         format: FORMAT,
         head: &findings.head,
         blocks: findings.blocks,
         disturbed: findings.disturbed,
         quiet: findings.quiet,
-        experiments: findings
-            .experiments
-            .iter()
-            .map(|one| ExperimentOut::new(one, published.papers_of(&one.id)))
-            .collect(),
+        experiments: findings.experiments.iter().map(of_experiment).collect(),
         failures: findings.failures.iter().map(failure).collect(),
         left_out: &findings.left_out,
     };
@@ -69,6 +64,7 @@ pub fn summary_json(findings: &Findings, published: &Published) -> String {
 /// Counted up when a field changes its meaning or goes.
 const FORMAT: u32 = 3;
 
+/// What the run was stands before what it found.
 #[derive(Serialize)]
 struct SummaryFile<'run> {
     format: u32,
@@ -76,243 +72,175 @@ struct SummaryFile<'run> {
     blocks: usize,
     disturbed: usize,
     quiet: bool,
-    experiments: Vec<ExperimentOut<'run>>,
-    failures: Vec<FailureOut>,
+    experiments: Vec<Value>,
+    failures: Vec<Value>,
     left_out: &'run [Key],
 }
 
-#[derive(Serialize)]
-struct FailureOut {
-    #[serde(flatten)]
-    key: Key,
-    message: String,
+fn failure(one: &Failure) -> Value {
+    let mut failure = json!(one.key);
+    failure["message"] = json!(one.message);
+    failure
 }
 
-#[derive(Serialize)]
-struct ExperimentOut<'run> {
-    id: &'run str,
-    title: &'run str,
-    cases: Vec<CaseOut<'run>>,
-    source: Option<&'run str>,
-    claim: Option<ClaimOut<'run>>,
-    notes: &'run [String],
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    published: Vec<PaperOut<'run>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    over_cpus: Vec<ArmOut<AtCpus>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    over_copies: Vec<ArmOut<AtCopies>>,
+fn experiment(found: &ExperimentFindings, published: &Published) -> Value {
+    let paper = |paper: &Paper| {
+        json!({
+            "source": paper.source,
+            "break_even": paper.break_even_claimed,
+            "speed_ups": beside(found, paper),
+            "notes": paper.notes,
+        })
+    };
+    let papers = published.papers_of(&found.id).iter();
+    json!({
+        "id": found.id,
+        "title": found.title,
+        "cases": found.cases.iter().map(case).collect::<Vec<_>>(),
+        "source": found.source,
+        "claim": found.claim.as_ref().map(claim),
+        "notes": found.notes,
+        "published": papers.map(paper).collect::<Vec<_>>(),
+        "over_cpus": over(found.over_cpus()),
+        "over_copies": over(found.over_copies()),
+    })
 }
 
-impl<'run> ExperimentOut<'run> {
-    fn new(experiment: &'run crate::findings::ExperimentFindings, papers: &'run [Paper]) -> Self {
-        let published = |paper: &'run Paper| PaperOut {
-            source: &paper.source,
-            break_even: paper.break_even_claimed,
-            speed_ups: beside(experiment, paper),
-            notes: &paper.notes,
-        };
-        Self {
-            id: &experiment.id,
-            title: &experiment.title,
-            cases: experiment.cases.iter().map(CaseOut::new).collect(),
-            source: experiment.source.as_deref(),
-            claim: experiment.claim.as_ref().map(ClaimOut::from),
-            notes: &experiment.notes,
-            published: papers.iter().map(published).collect(),
-            over_cpus: over_cpus(experiment),
-            over_copies: over_copies(experiment),
-        }
+fn over<P: Serialize>(cases: Vec<Over<P>>) -> Vec<Value> {
+    let mut arms = Vec::new();
+    for case in cases {
+        arms.extend(case.arms.iter().map(|arm| {
+            json!({
+                "case": case.case, "n": case.n, "arm": arm.name,
+                "points": arm.points, "scalability": arm.law,
+            })
+        }));
     }
+    arms
 }
 
-#[derive(Serialize)]
-struct PaperOut<'run> {
-    source: &'run str,
-    break_even: Option<(f64, f64)>,
-    speed_ups: Vec<Beside<'run>>,
-    notes: &'run [String],
+fn claim(claim: &JudgedClaim) -> Value {
+    let part = |part: &JudgedPart| {
+        json!({
+            "says": part.says,
+            "verdict": ruling_word(part.ruling),
+            "evidence": evidence_words(&part.evidence).trim_start_matches(", "),
+        })
+    };
+    json!({
+        "text": claim.text,
+        "verdict": ruling_word(claim.ruling),
+        "parts": claim.parts.iter().map(part).collect::<Vec<_>>(),
+    })
 }
 
-#[derive(Serialize)]
-struct CaseOut<'run> {
-    name: &'run str,
-    unit: &'run str,
-    points: Vec<PointOut<'run>>,
-    break_even: Vec<AnswerOut<'run>>,
-    peak_memory: Vec<PeakOut<'run>>,
-    suspicious: Vec<&'run str>,
-    clock_cost_nanos: Option<f64>,
-    clock_grain_nanos: Option<f64>,
+fn case(case: &CaseFindings) -> Value {
+    let arms = &case.card.arms;
+    let answers = arms.iter().skip(1).zip(&case.answers);
+    let suspicious = case.suspicious.iter().map(|arm| &arms[*arm]);
+    let points = case.points.iter().map(|one| point(case, one));
+    let peaks = case.peaks.iter().map(|one| peak(case, one));
+    json!({
+        "name": case.card.name,
+        "unit": case.card.unit,
+        "points": points.collect::<Vec<_>>(),
+        "break_even": answers.map(|(arm, one)| answer(arm, one)).collect::<Vec<_>>(),
+        "peak_memory": peaks.collect::<Vec<_>>(),
+        "suspicious": suspicious.collect::<Vec<_>>(),
+        "clock_cost_nanos": case.clock.map(|(cost, _)| cost),
+        "clock_grain_nanos": case.clock.map(|(_, grain)| grain),
+    })
 }
 
-impl<'run> CaseOut<'run> {
-    fn new(case: &'run CaseFindings) -> Self {
-        let arms = case.card.arms.iter().skip(1);
-        let peak = |one: &'run crate::findings::Peak| PeakOut {
-            n: one.n,
-            arm: &case.card.arms[one.arm],
-            bytes: one.bytes,
-            readings: &one.readings,
-            bytes_per_item: case.bytes_per_item(one.arm).map(|slope| slope.slope),
-            bytes_per_item_margin: case.bytes_per_item(one.arm).and_then(|slope| slope.margin),
-            item_ends: one.ends.as_ref(),
-            threads: one.threads.as_ref(),
-        };
-        Self {
-            name: &case.card.name,
-            unit: &case.card.unit,
-            points: case
-                .points
-                .iter()
-                .map(|one| PointOut::new(case, one))
-                .collect(),
-            break_even: arms
-                .zip(&case.answers)
-                .map(|(arm, answer)| AnswerOut::new(arm, answer))
-                .collect(),
-            peak_memory: case.peaks.iter().map(peak).collect(),
-            suspicious: case
-                .suspicious
-                .iter()
-                .map(|arm| case.card.arms[*arm].as_str())
-                .collect(),
-            clock_cost_nanos: case.clock.map(|(cost, _)| cost),
-            clock_grain_nanos: case.clock.map(|(_, grain)| grain),
-        }
-    }
+fn peak(case: &CaseFindings, peak: &Peak) -> Value {
+    let slope = case.bytes_per_item(peak.arm);
+    json!({
+        "n": peak.n,
+        "arm": case.card.arms[peak.arm],
+        "bytes": peak.bytes,
+        "readings": peak.readings,
+        "bytes_per_item": slope.map(|slope| slope.slope),
+        "bytes_per_item_margin": slope.and_then(|slope| slope.margin),
+        "item_ends": peak.ends,
+        "threads": peak.threads,
+    })
 }
 
-#[derive(Serialize)]
-struct PeakOut<'run> {
-    n: usize,
-    arm: &'run str,
-    bytes: u64,
-    readings: &'run [u64],
-    bytes_per_item: Option<f64>,
-    bytes_per_item_margin: Option<f64>,
-    item_ends: Option<&'run ItemEnds>,
-    threads: Option<&'run ThreadCourse>,
+fn point(case: &CaseFindings, point: &Point) -> Value {
+    let times = case.card.arms.iter().zip(&point.times);
+    let times = times.map(|(arm, times)| times_of(case, point.n, arm, times));
+    let challengers = case.card.arms.iter().skip(1).zip(&point.comparisons);
+    let comparisons = challengers.map(|(arm, one)| comparison(arm, one));
+    json!({
+        "n": point.n,
+        "blocks": point.blocks,
+        "disturbed": point.disturbed,
+        "noise_floor": point.floor,
+        "times": times.collect::<Vec<_>>(),
+        "comparisons": comparisons.collect::<Vec<_>>(),
+    })
 }
 
-#[derive(Serialize)]
-struct PointOut<'run> {
-    n: usize,
-    blocks: usize,
-    disturbed: usize,
-    noise_floor: Option<Estimate>,
-    times: Vec<TimesOut<'run>>,
-    comparisons: Vec<ComparisonOut<'run>>,
+fn times_of(case: &CaseFindings, n: usize, arm: &str, times: &Times) -> Value {
+    json!({
+        "arm": arm,
+        "median": times.median,
+        "per_second": case.card.per_second(n, times.median.median),
+        "mean": times.mean,
+        "standard_deviation": times.standard_deviation,
+        "minimum": times.minimum,
+        "percentile_95": times.percentile_95,
+        "deviation": times.deviation,
+        "cpu": times.cpu,
+        "allocations": times.allocations.map(|(allocations, _)| allocations),
+        "allocated_bytes": times.allocations.map(|(_, allocated)| allocated),
+    })
 }
 
-impl<'run> PointOut<'run> {
-    fn new(case: &'run CaseFindings, point: &'run Point) -> Self {
-        let arms = case.card.arms.iter();
-        let challengers = arms.clone().skip(1);
-        Self {
-            n: point.n,
-            blocks: point.blocks,
-            disturbed: point.disturbed,
-            noise_floor: point.floor,
-            times: arms
-                .zip(&point.times)
-                .map(|(arm, times)| TimesOut {
-                    per_second: case.card.per_second(point.n, times.median.median),
-                    ..TimesOut::new(arm, times)
-                })
-                .collect(),
-            comparisons: challengers
-                .zip(&point.comparisons)
-                .map(|(arm, one)| ComparisonOut::new(arm, one))
-                .collect(),
-        }
-    }
+fn comparison(arm: &str, comparison: &Comparison) -> Value {
+    json!({
+        "arm": arm,
+        "speed_up": comparison.clean,
+        "speed_up_as_found": comparison.as_found,
+        "verdict": verdict_word(comparison.verdict),
+        "undecided_because": comparison.doubt.map(doubt_words),
+        "q_value": comparison.q_value,
+        "spread_between_launches": comparison.spread.between_launches,
+        "spread_within_launches": comparison.spread.within_launches,
+    })
 }
 
-#[derive(Serialize)]
-struct TimesOut<'run> {
-    arm: &'run str,
-    median: Estimate,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    per_second: Option<f64>,
-    mean: f64,
-    standard_deviation: f64,
-    minimum: f64,
-    percentile_95: f64,
-    deviation: f64,
-    cpu: Option<f64>,
-    allocations: Option<f64>,
-    allocated_bytes: Option<f64>,
+fn answer(arm: &str, answer: &Answer) -> Value {
+    let (practical, practical_from) = match answer.practical {
+        Practical::Between(lower, upper) => (Some((lower, upper)), Some(upper)),
+        Practical::From(n) => (None, Some(n)),
+        Practical::Nowhere => (None, None),
+    };
+    let mut said = json!(answer.kind);
+    said["arm"] = json!(arm);
+    said["practical"] = json!(practical);
+    said["practical_from"] = json!(practical_from);
+    said["model"] = json!(answer.fit);
+    said
 }
 
-impl<'run> TimesOut<'run> {
-    fn new(arm: &'run str, times: &Times) -> Self {
-        Self {
-            arm,
-            median: times.median,
-            per_second: None,
-            mean: times.mean,
-            standard_deviation: times.standard_deviation,
-            minimum: times.minimum,
-            percentile_95: times.percentile_95,
-            deviation: times.deviation,
-            cpu: times.cpu,
-            allocations: times.allocations.map(|(allocations, _)| allocations),
-            allocated_bytes: times.allocations.map(|(_, allocated)| allocated),
-        }
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture;
 
-#[derive(Serialize)]
-struct ComparisonOut<'run> {
-    arm: &'run str,
-    speed_up: Option<Estimate>,
-    speed_up_as_found: Estimate,
-    verdict: &'static str,
-    undecided_because: Option<String>,
-    q_value: Option<f64>,
-    spread_between_launches: f64,
-    spread_within_launches: f64,
-}
-
-impl<'run> ComparisonOut<'run> {
-    fn new(arm: &'run str, comparison: &Comparison) -> Self {
-        Self {
-            arm,
-            speed_up: comparison.clean,
-            speed_up_as_found: comparison.as_found,
-            verdict: verdict_word(comparison.verdict),
-            undecided_because: comparison.doubt.map(doubt_words),
-            q_value: comparison.q_value,
-            spread_between_launches: comparison.spread.between_launches,
-            spread_within_launches: comparison.spread.within_launches,
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct AnswerOut<'run> {
-    arm: &'run str,
-    #[serde(flatten)]
-    kind: &'run Kind,
-    practical: Option<(usize, usize)>,
-    practical_from: Option<usize>,
-    model: Option<&'run Fit>,
-}
-
-impl<'run> AnswerOut<'run> {
-    fn new(arm: &'run str, answer: &'run Answer) -> Self {
-        let (practical, practical_from) = match answer.practical {
-            Practical::Between(lower, upper) => (Some((lower, upper)), Some(upper)),
-            Practical::From(n) => (None, Some(n)),
-            Practical::Nowhere => (None, None),
-        };
-        Self {
-            arm,
-            kind: &answer.kind,
-            practical,
-            practical_from,
-            model: answer.fit.as_ref(),
-        }
+    #[test]
+    fn the_summary_has_every_number_of_cpus_and_of_copies() {
+        let mut findings = fixture::findings();
+        findings.experiments = vec![fixture::over_cpus()];
+        let summary: Value =
+            serde_json::from_str(&summary_json(&findings, &Published::default())).expect("JSON");
+        let experiment = &summary["experiments"][0];
+        let arm = &experiment["over_cpus"][1];
+        assert_eq!((&arm["arm"], &arm["n"]), (&"for".into(), &300.into()));
+        assert_eq!(arm["points"].as_array().map(Vec::len), Some(4));
+        assert!(arm["scalability"]["contention"].is_f64());
+        let copies = &experiment["over_copies"][0]["points"][1];
+        assert_eq!(copies["copies"], 2);
     }
 }

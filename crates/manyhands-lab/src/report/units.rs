@@ -28,15 +28,7 @@ pub fn nanos(nanos: f64) -> String {
 /// A count with commas between groups of three digits.
 #[must_use]
 pub fn count(count: usize) -> String {
-    let digits = count.to_string();
-    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
+    indicatif::HumanCount(count as u64).to_string()
 }
 
 /// A ratio: 1.87×.
@@ -176,13 +168,9 @@ mod tests {
 
     #[test]
     fn an_interval_without_ends_is_a_dash() {
-        let estimate = |low, high| Estimate {
-            median: 1.5,
-            low,
-            high,
-        };
-        assert_eq!(ratio_cell(estimate(1.4, 1.6)), "1.50 (1.40 … 1.60)");
-        assert_eq!(ratio_cell(estimate(0.0, f64::INFINITY)), "1.50 (–)");
+        let cell = |low, high| ratio_cell(Estimate::new(1.5, low, high));
+        assert_eq!(cell(1.4, 1.6), "1.50 (1.40 … 1.60)");
+        assert_eq!(cell(0.0, f64::INFINITY), "1.50 (–)");
     }
 
     #[test]

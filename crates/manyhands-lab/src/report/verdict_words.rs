@@ -66,7 +66,7 @@ pub(super) fn doubt_words(doubt: Doubt) -> String {
 
 /// The rest of a sentence that begins with the arm.
 fn at_one_size(comparison: &Comparison, baseline: &str, effect: &str) -> String {
-    let found = comparison.clean.unwrap_or(comparison.as_found);
+    let found = comparison.shown();
     match comparison.verdict {
         Verdict::Faster => format!(
             "is {:.2} times as fast as '{baseline}' {}.",
@@ -98,11 +98,8 @@ fn at_one_size(comparison: &Comparison, baseline: &str, effect: &str) -> String 
 }
 
 fn inverse(estimate: Estimate) -> Estimate {
-    Estimate {
-        median: estimate.median.recip(),
-        low: estimate.high.recip(),
-        high: estimate.low.recip(),
-    }
+    let Estimate { median, low, high } = estimate.each(f64::recip);
+    Estimate::new(median, high, low)
 }
 
 /// Neighbouring sizes with the same verdict.

@@ -120,16 +120,12 @@ impl Claim {
     }
 
     fn cases(self, extent: Extent) -> usize {
-        let whole = match self {
+        extent.of(match self {
             Self::Equal => 200,
             Self::Slower | Self::BreakEven => 100,
             Self::OneCore => 4,
             Self::Step => 20,
-        };
-        match extent {
-            Extent::Whole => whole,
-            Extent::Quick => whole / 4,
-        }
+        })
     }
 
     /// This many equal cases: each is measured and judged on its own.
@@ -150,8 +146,8 @@ impl Claim {
 
     /// Counts the cases in which the claim shows.
     pub(super) fn judge(self, findings: &Findings, all: usize) -> Criterion {
-        let cases = findings.experiments.iter().flat_map(|found| &found.cases);
-        let judged: Vec<&CaseFindings> = cases
+        let judged: Vec<&CaseFindings> = findings
+            .cases()
             .filter(|case| has_enough(case, &findings.head.settings))
             .collect();
         let of = judged.len();

@@ -6,7 +6,7 @@ use crate::{
     clock::{ClockCard, Stopwatch},
     director::{BlockStep, Pass, Subject},
     launcher::ChildError,
-    record::{CoreTrace, PeakReading, PoolState},
+    record::{Event, PoolState},
     run::Executor,
 };
 use std::{collections::BTreeMap, time::Duration};
@@ -78,11 +78,7 @@ impl Executor for InProcess<'_> {
         bench.block(&step.order).map_err(|error| failed(&error))
     }
 
-    fn peak(&mut self, _: &Pass) -> Result<Option<PeakReading>, ChildError> {
-        Ok(None)
-    }
-
-    fn cores(&mut self, _: &Pass) -> Result<Option<CoreTrace>, ChildError> {
+    fn pass(&mut self, _: &Pass) -> Result<Option<Event>, ChildError> {
         Ok(None)
     }
 

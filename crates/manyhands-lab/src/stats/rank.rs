@@ -31,11 +31,8 @@ pub fn rank_interval(values: &[f64]) -> Option<Estimate> {
         .last()?;
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    Some(Estimate {
-        median: median(values)?,
-        low: sorted[left_out],
-        high: sorted[sorted.len() - 1 - left_out],
-    })
+    let (low, high) = (sorted[left_out], sorted[sorted.len() - 1 - left_out]);
+    Some(Estimate::new(median(values)?, low, high))
 }
 
 /// What the interval may miss at each end.

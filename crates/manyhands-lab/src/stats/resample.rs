@@ -96,11 +96,6 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn nothing_cannot_be_drawn_from() {
-        assert!(Resampler::new(&[]).is_none());
-    }
-
-    #[test]
     fn each_launch_keeps_its_number_of_values() {
         // However the launches are drawn, most values come from the one in the middle.
         let launches = [vec![(0, -1.0); 2], vec![(1, 5.0); 9], vec![(2, 50.0); 3]];

@@ -3,18 +3,13 @@
 use super::*;
 use crate::{
     machine::Machine,
-    record::{FORMAT, Scale, Settings},
+    record::{Scale, Settings},
+    run,
 };
 
 fn head(seed: u64) -> Head {
-    Head {
-        format: FORMAT,
-        version: "0".to_owned(),
-        started: "2026-01-01T00:00:00Z".to_owned(),
-        settings: Settings::new(Scale::Quick, seed),
-        machine: Machine::here(),
-        experiments: Vec::new(),
-    }
+    let settings = Settings::new(Scale::Quick, seed);
+    run::head(&[], settings, Machine::here(), "2026-01-01T00:00:00Z")
 }
 
 fn event(launch: u32) -> Event {

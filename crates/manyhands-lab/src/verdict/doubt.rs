@@ -1,6 +1,6 @@
 //! Why blocks do not decide a comparison.
 
-use super::{Judge, Verdict};
+use super::{CLEARANCE, Judge, Verdict};
 use crate::stats::{Estimate, correlation_time};
 
 /// Why a comparison is undecided.
@@ -61,8 +61,8 @@ impl Judge {
         if self.verdict(ratios, speed_up, floor) != Verdict::Undecided {
             return None;
         }
-        Some(match self.signs().side(ratios) {
-            Verdict::Undecided if self.signs().side_if(1.0, ratios) != Verdict::Undecided => {
+        Some(match self.signs(ratios) {
+            Verdict::Undecided if self.signs_if(1.0, CLEARANCE, ratios) != Verdict::Undecided => {
                 let worth = blocks as f64 / correlation_time(ratios);
                 let worth = (1..blocks).rfind(|whole| *whole as f64 <= worth);
                 Doubt::Alike {
@@ -93,11 +93,7 @@ mod tests {
     };
 
     fn estimate(low: f64, high: f64) -> Estimate {
-        Estimate {
-            median: f64::midpoint(low, high),
-            low,
-            high,
-        }
+        Estimate::new(f64::midpoint(low, high), low, high)
     }
 
     #[test]

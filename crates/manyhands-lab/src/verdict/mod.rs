@@ -1,6 +1,6 @@
 //! Which side is faster, judged from the ratios of paired blocks.
 //!
-//! A [`Rule`] looks at signs only and may be asked after every block. A [`Judge`] adds what the
+//! A [`Judge`] looks at signs, which may be asked after every block, and at what the
 //! sizes of the ratios say: the interval of the speed-up, and what two equal arms differed by in
 //! the same blocks. Where there is no verdict, a [`Doubt`] says why.
 
@@ -25,54 +25,6 @@ pub enum Verdict {
     NoDifference,
     /// The blocks so far show none of these.
     Undecided,
-}
-
-/// Decides by signs alone.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rule {
-    /// Smallest difference that counts: 0.02 is 2 %.
-    pub margin: f64,
-    /// Probability of a wrong decision, over all looks at one measurement.
-    pub alpha: f64,
-}
-
-impl Rule {
-    /// Decides from ratios (baseline time over challenger time), in the order in which they were measured.
-    ///
-    /// Two sign e-processes judge all the ratios: one counts the blocks in which the challenger
-    /// won by more than the margin, the other those in which it lost by more. At most one of them
-    /// can be right; where neither is, each decides wrongly with probability at most `alpha` / 2,
-    /// also if one looks after every block and stops at a decision. Neighbours that are alike count
-    /// as fewer. Their opposites decide in the
-    /// same way that the challenger neither wins nor loses by as much. Blocks added after a
-    /// decision may take it back: what was decided in a quiet minute does not outlive a noisy one.
-    #[must_use]
-    pub fn side(&self, ratios: &[f64]) -> Verdict {
-        self.side_if(correlation_time(ratios), ratios)
-    }
-
-    /// What they would say if this many blocks were worth one.
-    fn side_if(&self, alike: f64, ratios: &[f64]) -> Verdict {
-        let (high, low) = (1.0 + self.margin, (1.0 + self.margin).recip());
-        let favours = |won: &dyn Fn(f64) -> bool| {
-            SignTest::of(ratios.iter().map(|ratio| won(*ratio)), alike).favours_wins(self.alpha)
-        };
-        if favours(&|ratio| ratio > high) {
-            Verdict::Faster
-        } else if favours(&|ratio| ratio < low) {
-            Verdict::Slower
-        } else if favours(&|ratio| ratio < high) && favours(&|ratio| ratio > low) {
-            Verdict::NoDifference
-        } else {
-            Verdict::Undecided
-        }
-    }
-
-    /// Blocks without which no decision is possible.
-    #[must_use]
-    pub fn blocks_min(&self) -> u32 {
-        blocks_to_decide(self.alpha)
-    }
 }
 
 /// Judges one comparison by all there is.
@@ -106,27 +58,49 @@ impl Judge {
     /// Blocks without which no verdict is possible.
     #[must_use]
     pub fn blocks_min(&self) -> u32 {
-        self.signs().blocks_min()
-    }
-
-    fn signs(&self) -> Rule {
-        Rule {
-            margin: CLEARANCE,
-            alpha: self.alpha,
-        }
+        blocks_to_decide(self.alpha)
     }
 
     /// What signs alone say: no verdict, but cheap, and never the other side of one. A search
     /// decides by it where to measure next.
     #[must_use]
     pub fn side(&self, ratios: &[f64]) -> Verdict {
-        let wide = Rule {
-            margin: self.smallest_effect,
-            ..self.signs()
-        };
-        match wide.side(ratios) {
+        match self.signs_beyond(self.smallest_effect, ratios) {
             Verdict::NoDifference => Verdict::NoDifference,
-            _ => self.signs().side(ratios),
+            _ => self.signs(ratios),
+        }
+    }
+
+    fn signs(&self, ratios: &[f64]) -> Verdict {
+        self.signs_beyond(CLEARANCE, ratios)
+    }
+
+    fn signs_beyond(&self, margin: f64, ratios: &[f64]) -> Verdict {
+        self.signs_if(correlation_time(ratios), margin, ratios)
+    }
+
+    /// Decides from ratios (baseline time over challenger time), in the order in which they were measured, if this
+    /// many of them are worth one.
+    ///
+    /// Two sign e-processes judge all the ratios: one counts the blocks in which the challenger
+    /// won by more than the margin, the other those in which it lost by more. At most one of them
+    /// can be right; where neither is, each decides wrongly with probability at most `alpha` / 2,
+    /// also if one looks after every block and stops at a decision. Their opposites decide in the
+    /// same way that the challenger neither wins nor loses by as much. Blocks added after a
+    /// decision may take it back: what was decided in a quiet minute does not outlive a noisy one.
+    fn signs_if(&self, alike: f64, margin: f64, ratios: &[f64]) -> Verdict {
+        let (high, low) = (1.0 + margin, (1.0 + margin).recip());
+        let favours = |won: &dyn Fn(f64) -> bool| {
+            SignTest::of(ratios.iter().map(|ratio| won(*ratio)), alike).favours_wins(self.alpha)
+        };
+        if favours(&|ratio| ratio > high) {
+            Verdict::Faster
+        } else if favours(&|ratio| ratio < low) {
+            Verdict::Slower
+        } else if favours(&|ratio| ratio < high) && favours(&|ratio| ratio > low) {
+            Verdict::NoDifference
+        } else {
+            Verdict::Undecided
         }
     }
 
@@ -156,7 +130,7 @@ impl Judge {
             return Verdict::NoDifference;
         }
         let (clear_low, clear_high) = floor.map_or((1.0, 1.0), |floor| (floor.low, floor.high));
-        match self.signs().side(ratios) {
+        match self.signs(ratios) {
             Verdict::Faster if speed_up.low > clear_high.max(1.0 + CLEARANCE) => Verdict::Faster,
             Verdict::Slower if speed_up.high < clear_low.min((1.0 + CLEARANCE).recip()) => {
                 Verdict::Slower
@@ -224,19 +198,20 @@ mod tests {
     use crate::stats::{estimate_median, noise::Noise};
     use proptest::prelude::*;
 
-    const RULE: Rule = Rule {
-        margin: 0.02,
-        alpha: 0.05,
-    };
     const JUDGE: Judge = Judge {
         alpha: 0.05,
         smallest_effect: 0.02,
     };
 
+    /// What signs say beyond 2 %.
+    fn signs(ratios: &[f64]) -> Verdict {
+        JUDGE.signs_beyond(0.02, ratios)
+    }
+
     #[test]
     fn unanimous_blocks_decide_and_mixed_ones_do_not() {
         fn check(ratios: &[f64], expected: Verdict) {
-            assert_eq!(RULE.side(ratios), expected, "{ratios:?}");
+            assert_eq!(signs(ratios), expected, "{ratios:?}");
         }
         check(&[], Verdict::Undecided);
         check(&[1.5; 6], Verdict::Undecided);
@@ -258,12 +233,12 @@ mod tests {
         ) {
             let mut mirrored: Vec<f64> = ratios.iter().map(|ratio| ratio.recip()).collect();
             mirrored.reverse();
-            let expected = match RULE.side(&ratios) {
+            let expected = match signs(&ratios) {
                 Verdict::Faster => Verdict::Slower,
                 Verdict::Slower => Verdict::Faster,
                 same => same,
             };
-            prop_assert_eq!(RULE.side(&mirrored), expected);
+            prop_assert_eq!(signs(&mirrored), expected);
             prop_assert!((p_value(&ratios) / p_value(&mirrored) - 1.0).abs() < 1e-9);
         }
     }
@@ -287,9 +262,9 @@ mod tests {
     #[test]
     fn later_blocks_may_take_a_decision_back() {
         let mut ratios = vec![1.5; 7];
-        assert_eq!(RULE.side(&ratios), Verdict::Faster);
+        assert_eq!(signs(&ratios), Verdict::Faster);
         ratios.extend([1.0; 7]);
-        assert_eq!(RULE.side(&ratios), Verdict::Undecided);
+        assert_eq!(signs(&ratios), Verdict::Undecided);
     }
 
     #[test]
@@ -299,12 +274,8 @@ mod tests {
         let wrong = (0..200)
             .filter(|_| {
                 let ratios: Vec<f64> = (0..120).map(|_| noise.ratio(0.15)).collect();
-                let wrong_side = |looked| {
-                    matches!(
-                        RULE.side(&ratios[..looked]),
-                        Verdict::Faster | Verdict::Slower
-                    )
-                };
+                let wrong_side =
+                    |looked| matches!(signs(&ratios[..looked]), Verdict::Faster | Verdict::Slower);
                 (1..=ratios.len()).step_by(3).any(wrong_side)
             })
             .count();
@@ -314,11 +285,7 @@ mod tests {
     #[test]
     fn a_side_needs_signs_an_interval_and_a_floor_that_agree() {
         fn check(ratio: f64, ends: (f64, f64), floor: Option<(f64, f64)>, expected: Verdict) {
-            let estimate = |(low, high)| Estimate {
-                median: f64::midpoint(low, high),
-                low,
-                high,
-            };
+            let estimate = |(low, high)| Estimate::new(f64::midpoint(low, high), low, high);
             let verdict = JUDGE.verdict(&[ratio; 20], estimate(ends), floor.map(estimate));
             assert_eq!(verdict, expected, "{ratio} in {ends:?}, floor {floor:?}");
         }
@@ -385,7 +352,7 @@ mod tests {
         let is_sided = |seed: &u64| {
             let mut noise = Noise::new(*seed).in_bursts();
             let ratios: Vec<f64> = (0..288).map(|_| noise.ratio(0.05)).collect();
-            let side = |looked: usize| JUDGE.signs().side(&ratios[..looked]);
+            let side = |looked: usize| JUDGE.signs(&ratios[..looked]);
             let mut sides = [36, 72, 144, 288].map(side).into_iter();
             sides.any(|side| matches!(side, Verdict::Faster | Verdict::Slower))
         };

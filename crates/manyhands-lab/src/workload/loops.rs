@@ -18,11 +18,20 @@ impl<const WORDS: usize, F> Item<WORDS> for F where
 {
 }
 
+/// The body of an arm: given the size, it fills the slots.
+pub(crate) trait Body<const WORDS: usize>:
+    Fn(usize, &mut Vec<Slot<WORDS>>) + Send + Sync + 'static
+{
+}
+
+impl<const WORDS: usize, F> Body<WORDS> for F where
+    F: Fn(usize, &mut Vec<Slot<WORDS>>) + Send + Sync + 'static
+{
+}
+
 /// `for`: a plain loop on the calling thread.
-pub(crate) fn sequential<const WORDS: usize>(
-    item: impl Item<WORDS>,
-) -> impl Fn(usize, &mut Vec<Slot<WORDS>>) {
-    move |_, slots| {
+pub(crate) fn sequential<const WORDS: usize>(item: impl Item<WORDS>) -> impl Body<WORDS> {
+    move |_, slots: &mut Vec<Slot<WORDS>>| {
         for (index, slot) in slots.iter().enumerate() {
             item(index, slot);
         }
@@ -31,10 +40,8 @@ pub(crate) fn sequential<const WORDS: usize>(
 
 /// `foreach`: a plain loop over the items of a collection, a vector of indices that is made in the
 /// call.
-pub(crate) fn sequential_by_item<const WORDS: usize>(
-    item: impl Item<WORDS>,
-) -> impl Fn(usize, &mut Vec<Slot<WORDS>>) {
-    move |n, slots| {
+pub(crate) fn sequential_by_item<const WORDS: usize>(item: impl Item<WORDS>) -> impl Body<WORDS> {
+    move |n, slots: &mut Vec<Slot<WORDS>>| {
         for index in (0..n).collect::<Vec<_>>() {
             item(index, &slots[index]);
         }
@@ -42,10 +49,8 @@ pub(crate) fn sequential_by_item<const WORDS: usize>(
 }
 
 /// `Parallel.For`: a parallel loop over indices.
-pub(crate) fn for_range<const WORDS: usize>(
-    item: impl Item<WORDS>,
-) -> impl Fn(usize, &mut Vec<Slot<WORDS>>) {
-    move |n, slots| {
+pub(crate) fn for_range<const WORDS: usize>(item: impl Item<WORDS>) -> impl Body<WORDS> {
+    move |n, slots: &mut Vec<Slot<WORDS>>| {
         let slots = slots.as_slice();
         parallel::for_each(0..n, |index| item(index, &slots[index]));
     }
@@ -53,10 +58,8 @@ pub(crate) fn for_range<const WORDS: usize>(
 
 /// `Parallel.ForEach`: a parallel loop over the items of a collection. As in the posts the collection
 /// is one of indices; here it is a vector, made in the call.
-pub(crate) fn for_each<const WORDS: usize>(
-    item: impl Item<WORDS>,
-) -> impl Fn(usize, &mut Vec<Slot<WORDS>>) {
-    move |n, slots| {
+pub(crate) fn for_each<const WORDS: usize>(item: impl Item<WORDS>) -> impl Body<WORDS> {
+    move |n, slots: &mut Vec<Slot<WORDS>>| {
         let (indices, slots) = ((0..n).collect::<Vec<_>>(), slots.as_slice());
         parallel::for_each(&indices, |index| item(*index, &slots[*index]));
     }
@@ -64,10 +67,8 @@ pub(crate) fn for_each<const WORDS: usize>(
 
 /// `Partitioner.Create(0, n)`, "optimised for small operations": a parallel loop over ranges, with a
 /// plain loop inside.
-pub(crate) fn ranges<const WORDS: usize>(
-    item: impl Item<WORDS>,
-) -> impl Fn(usize, &mut Vec<Slot<WORDS>>) {
-    move |n, slots| {
+pub(crate) fn ranges<const WORDS: usize>(item: impl Item<WORDS>) -> impl Body<WORDS> {
+    move |n, slots: &mut Vec<Slot<WORDS>>| {
         let (size, slots) = (range_size(n, cpus()), slots.as_slice());
         parallel::for_each(0..n.div_ceil(size), |range| {
             let first = range * size;
@@ -85,10 +86,8 @@ pub(crate) fn range_size(n: usize, cpus: usize) -> usize {
 }
 
 /// Rayon's parallel iterator over indices.
-pub(crate) fn rayon<const WORDS: usize>(
-    item: impl Item<WORDS>,
-) -> impl Fn(usize, &mut Vec<Slot<WORDS>>) {
-    move |n, slots| {
+pub(crate) fn rayon<const WORDS: usize>(item: impl Item<WORDS>) -> impl Body<WORDS> {
+    move |n, slots: &mut Vec<Slot<WORDS>>| {
         let slots = slots.as_slice();
         let indices = (0..n).into_par_iter();
         indices.for_each(|index| item(index, &slots[index]));
@@ -96,10 +95,8 @@ pub(crate) fn rayon<const WORDS: usize>(
 }
 
 /// A thread for each CPU, started in the call, with one contiguous chunk each.
-pub(crate) fn threads<const WORDS: usize>(
-    item: impl Item<WORDS>,
-) -> impl Fn(usize, &mut Vec<Slot<WORDS>>) {
-    move |n, slots| {
+pub(crate) fn threads<const WORDS: usize>(item: impl Item<WORDS>) -> impl Body<WORDS> {
+    move |n, slots: &mut Vec<Slot<WORDS>>| {
         let size = n.div_ceil(cpus()).max(1);
         thread::scope(|scope| {
             for (chunk, slots) in slots.chunks(size).enumerate() {
@@ -114,27 +111,21 @@ pub(crate) fn threads<const WORDS: usize>(
 }
 
 /// LINQ: an iterator, its results collected into a new vector.
-pub(crate) fn iter<const WORDS: usize>(
-    item: impl Item<WORDS>,
-) -> impl Fn(usize, &mut Vec<Slot<WORDS>>) {
-    move |n, slots| *slots = (0..n).map(|index| made(item, index)).collect()
+pub(crate) fn iter<const WORDS: usize>(item: impl Item<WORDS>) -> impl Body<WORDS> {
+    move |n, slots: &mut Vec<Slot<WORDS>>| *slots = (0..n).map(|index| made(item, index)).collect()
 }
 
 /// PLINQ, ordered: a parallel query, its results collected into a new vector.
-pub(crate) fn query_ordered<const WORDS: usize>(
-    item: impl Item<WORDS>,
-) -> impl Fn(usize, &mut Vec<Slot<WORDS>>) {
-    move |n, slots| {
+pub(crate) fn query_ordered<const WORDS: usize>(item: impl Item<WORDS>) -> impl Body<WORDS> {
+    move |n, slots: &mut Vec<Slot<WORDS>>| {
         let indices = (0..n).into_par_query();
         *slots = indices.map(|index| made(item, index)).to_vec();
     }
 }
 
 /// PLINQ: the same, with the order given up.
-pub(crate) fn query_unordered<const WORDS: usize>(
-    item: impl Item<WORDS>,
-) -> impl Fn(usize, &mut Vec<Slot<WORDS>>) {
-    move |n, slots| {
+pub(crate) fn query_unordered<const WORDS: usize>(item: impl Item<WORDS>) -> impl Body<WORDS> {
+    move |n, slots: &mut Vec<Slot<WORDS>>| {
         let indices = (0..n).into_par_query().unordered();
         *slots = indices.map(|index| made(item, index)).to_vec();
     }

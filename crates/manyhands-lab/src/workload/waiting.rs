@@ -55,15 +55,7 @@ pub(crate) fn deadlines_in_turn(n: usize) -> usize {
     for _ in 0..n {
         timers.push(time::sleep(length(n)));
     }
-    task::block_on(async {
-        let mut ended = 0;
-        for timer in timers {
-            timer.await;
-            item_ended();
-            ended += 1;
-        }
-        ended
-    })
+    task::block_on(in_turn(timers, |()| ()))
 }
 
 /// One timer, and a task for each that waits for it.
@@ -92,15 +84,17 @@ pub(crate) fn one_timer_many_times(n: usize) -> usize {
         time::sleep(length(n)).await;
         completer.complete(());
     }));
-    task::block_on(async {
-        let mut ended = 0;
-        for wait in waits {
-            wait.await.expect(COMPLETED);
-            item_ended();
-            ended += 1;
-        }
-        ended
-    })
+    task::block_on(in_turn(waits, |completed| completed.expect(COMPLETED)))
+}
+
+/// Awaits one after another, and counts them.
+async fn in_turn<F: Future>(waits: Vec<F>, ended: fn(F::Output)) -> usize {
+    let count = waits.len();
+    for wait in waits {
+        ended(wait.await);
+        item_ended();
+    }
+    count
 }
 
 /// Appends to a list that grows, and to nothing else.

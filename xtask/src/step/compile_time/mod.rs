@@ -5,6 +5,7 @@
 //! are run too: they print the same, or one is not the other's twin.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use anyhow::{Result, ensure};
 
@@ -13,10 +14,11 @@ use crate::step::scratch::Scratch;
 use crate::step::spread::median;
 use crate::workspace;
 
-const CHAINS: [(&str, &str); 2] = [
-    ("parallel", include_str!("parallel.rs")),
-    ("sequential", include_str!("sequential.rs")),
-];
+const SEQUENTIAL: &str = include_str!("chain.rs");
+static PARALLEL: LazyLock<String> = LazyLock::new(|| {
+    let query = SEQUENTIAL.replace(".iter()", ".par_query()");
+    query.replace("fn main", "use manyhands::query::prelude::*;\n\nfn main")
+});
 
 /// Builds in debug and in release, and compares what the two print.
 pub(crate) fn run_build() -> Result<()> {
@@ -47,7 +49,8 @@ pub(crate) fn run(commands: &[&str]) -> Result<()> {
 }
 
 fn chains(folder: &Path) -> [Scratch<'_>; 2] {
-    CHAINS.map(|(name, source)| Scratch {
+    let chains = [("parallel", PARALLEL.as_str()), ("sequential", SEQUENTIAL)];
+    chains.map(|(name, source)| Scratch {
         folder,
         name,
         source,

@@ -66,13 +66,9 @@ fn round(scene: &Scene, is_looked_at_first: bool) -> Result<Round> {
     };
     let looked_at = || window(scene.process(), page);
     let alone = || window(scene.process(), || Invocation::new("sleep").arg(SECONDS));
-    let (looked_at, alone) = if is_looked_at_first {
-        let looked_at = looked_at()?;
-        (looked_at, alone()?)
-    } else {
-        let alone = alone()?;
-        (looked_at()?, alone)
-    };
+    let before = (!is_looked_at_first).then(alone).transpose()?;
+    let looked_at = looked_at()?;
+    let alone = before.map_or_else(alone, Ok)?;
     ensure!(looked_at.updates > 0.0, "the page gets no updates");
     Ok(Round { looked_at, alone })
 }

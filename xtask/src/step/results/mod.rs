@@ -3,7 +3,7 @@
 //!
 //! Not here: what is measured, and how a section is replaced (`peers`).
 
-mod older;
+pub(crate) mod older;
 
 use std::path::PathBuf;
 

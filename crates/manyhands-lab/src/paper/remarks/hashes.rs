@@ -33,8 +33,7 @@ fn published(experiment: &str) -> f64 {
 
 /// The same as found here, in E2.
 fn here(findings: &Findings) -> Option<String> {
-    let mut experiments = findings.experiments.iter();
-    let cases = &experiments.find(|experiment| experiment.id == "E2")?.cases;
+    let cases = &findings.experiment("E2")?.cases;
     let ratio = nanos(cases, "SHA-256")? / nanos(cases, "SHA-512")?;
     let has = match findings.head.machine.sha_instructions {
         true => "has",

@@ -6,7 +6,7 @@ mod rounds;
 mod speed_ups;
 mod tasks;
 
-use super::{Paper, PaperCell, of};
+use super::{Figure, Paper, of};
 use crate::findings::Findings;
 
 /// Sentences about an experiment, from the published figures and, if there are any, the findings here.
@@ -43,19 +43,19 @@ pub fn remarks(experiment_id: &str, findings: Option<&Findings>) -> Vec<String> 
 /// The figures of a paper whose standard deviation is more than 5 % of the mean: they had not settled
 /// when the measurement ended.
 #[must_use]
-pub fn unconverged(paper: &Paper) -> Vec<&PaperCell> {
+pub fn unconverged(paper: &Paper) -> Vec<&Figure> {
     let cells = paper.cells.iter();
     cells.filter(|cell| cell.is_unconverged()).collect()
 }
 
 fn unconverged_remark(paper: &Paper) -> Option<String> {
     let mut cells = unconverged(paper);
-    cells.sort_by(|one, other| deviation(other).total_cmp(&deviation(one)));
+    cells.sort_by(|one, other| other.deviation().total_cmp(&one.deviation()));
     let worst: Vec<String> = cells
         .iter()
         .take(LISTED_MAX)
         .map(|cell| {
-            let percent = deviation(cell) * 100.0;
+            let percent = cell.deviation() * 100.0;
             format!(
                 "{} at n = {}, {} ({percent:.0} %)",
                 cell.case, cell.n, cell.arm
@@ -76,22 +76,16 @@ fn unconverged_remark(paper: &Paper) -> Option<String> {
     ))
 }
 
-/// Standard deviation over mean; zero where it was not published.
-fn deviation(cell: &PaperCell) -> f64 {
-    cell.standard_deviation_nanos.unwrap_or(0.0) / cell.mean_nanos
-}
-
 /// Times the first arm takes as long as the second, by case and size.
 fn speed_ups<'a>(
     paper: &'a Paper,
     baseline: &'a str,
     arm: &'a str,
-) -> impl Iterator<Item = (&'a PaperCell, f64)> {
-    let of_arm = move |cell: &&PaperCell| cell.arm == arm;
+) -> impl Iterator<Item = (&'a Figure, f64)> {
+    let of_arm = move |cell: &&Figure| cell.arm == arm;
     paper.cells.iter().filter(of_arm).filter_map(move |cell| {
-        let is_base = |other: &&PaperCell| {
-            other.arm == baseline && other.case == cell.case && other.n == cell.n
-        };
+        let is_base =
+            |other: &&Figure| other.arm == baseline && other.case == cell.case && other.n == cell.n;
         let base = paper.cells.iter().find(is_base)?;
         Some((cell, base.mean_nanos / cell.mean_nanos))
     })

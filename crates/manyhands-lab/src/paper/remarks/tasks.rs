@@ -38,8 +38,7 @@ pub(super) fn switching(paper: &Paper, findings: Option<&Findings>) -> Vec<Strin
 
 /// What a switch costs here, at the start of a chain and in its middle.
 fn cost_of_a_switch(findings: &Findings) -> Option<String> {
-    let mut experiments = findings.experiments.iter();
-    let experiment = experiments.find(|one| one.id == "E6")?;
+    let experiment = findings.experiment("E6")?;
     let cost = |case: &str, arm: &str| {
         let is_it = |one: &&CaseFindings| one.card.of.as_ref().unwrap_or(&one.card.name) == case;
         let case = experiment.claimed().find(is_it)?;
@@ -127,8 +126,7 @@ pub(super) fn largest<'a>(
     findings: &'a Findings,
     id: &str,
 ) -> Option<(usize, impl Iterator<Item = (&'a String, &'a Times)>)> {
-    let mut experiments = findings.experiments.iter();
-    let cases = experiments.find(|one| one.id == id)?.cases.iter();
+    let cases = findings.experiment(id)?.cases.iter();
     // Of a case on several numbers of CPUs that with the most, and not what contends or compares builds.
     let plain = cases.filter(|case| case.card.copies.is_none() && case.card.arm.is_none());
     let case = plain.max_by_key(|case| case.card.cpus)?;

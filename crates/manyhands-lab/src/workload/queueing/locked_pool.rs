@@ -7,7 +7,6 @@ use std::{
 };
 
 /// Threads that run what is queued, oldest first, until the pool is dropped.
-#[derive(Debug)]
 pub(super) struct LockedPool {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
@@ -44,7 +43,7 @@ impl Drop for LockedPool {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Shared {
     queue: Mutex<Queue>,
     changed: Condvar,
@@ -54,16 +53,6 @@ struct Shared {
 struct Queue {
     work: VecDeque<Box<dyn FnOnce() + Send>>,
     closed: bool,
-}
-
-impl std::fmt::Debug for Queue {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("Queue")
-            .field("len", &self.work.len())
-            .field("closed", &self.closed)
-            .finish()
-    }
 }
 
 impl Shared {

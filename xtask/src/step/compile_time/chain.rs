@@ -1,5 +1,5 @@
-//! A chain of twelve operators as an iterator. Compiled by `cargo xtask compile-time`, which see; not a part of
-//! the program.
+//! A chain of twelve operators as an iterator. `cargo xtask compile-time` compiles it, and as a query; not a part of the
+//! program.
 
 fn main() {
     let words: Vec<String> = (0..2_000_u32).map(|n| format!("word {n}")).collect();
