@@ -123,12 +123,17 @@ impl<'engine> Server<'engine> {
         for delivery in &plans {
             self.plan(delivery.as_ref())?;
         }
-        for delivery in self
+        let enrolments = self
             .engine
-            .take(Queue::Enrolments, PLANS_MAX, Duration::ZERO)?
-        {
+            .take(Queue::Enrolments, PLANS_MAX, Duration::ZERO)?;
+        for delivery in &enrolments {
             self.enrol(delivery.as_ref())?;
         }
+        // There may be more of both, which would wait as long.
+        let wait = match plans.is_empty() && enrolments.is_empty() {
+            true => wait,
+            false => Duration::ZERO,
+        };
         let reports = self.engine.take(Queue::Results, REPORTS_MAX, wait)?;
         if !reports.is_empty() {
             self.collect(&reports)?;
@@ -439,6 +444,28 @@ mod tests {
     use super::*;
     use crate::engine::InProcess;
     use nkeys::KeyPair;
+
+    #[test]
+    fn who_wants_a_key_does_not_wait_for_reports_that_do_not_come() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("fleet.sqlite");
+        let engine = InProcess::new(Duration::from_secs(60));
+        let mut server = Server::new(&engine, Database::open(&path).unwrap(), Vec::new());
+        for _ in 0..2 * PLANS_MAX {
+            let (token, key) = (KeyPair::new_user(), KeyPair::new_user());
+            let name = token.public_key();
+            server.database.add_token(&name, &name, 60, None).unwrap();
+            let request = enrol::Request::new(&token, &key).unwrap();
+            request.send(&engine).unwrap();
+        }
+        let (watch, long) = (Stopwatch::start(), Duration::from_secs(60));
+        for _ in 0..2 {
+            server.step(long).unwrap();
+        }
+        assert!(watch.elapsed() < long, "it has waited");
+        let keys = server.database.valid_keys().unwrap();
+        assert!(keys.len() == 2 * PLANS_MAX && keys.iter().all(|key| !key.is_token));
+    }
 
     #[test]
     fn nobody_is_let_in_by_the_server_s_own_key() {
