@@ -24,7 +24,7 @@ use std::{
     collections::BTreeMap,
     ffi::OsStr,
     fs::{self, File},
-    io::ErrorKind,
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -76,7 +76,7 @@ pub fn export(
     claim(folder)?;
     // An agent may be called as one of the files.
     let agents = folder.join(AGENTS);
-    remove_earlier(folder, &agents)?;
+    remove_earlier(folder, &agents, &results.names())?;
     let (mut folders, mut is_quiet) = (Vec::new(), true);
     for (name, group) in results.machines() {
         let folder = agents.join(name);
@@ -120,7 +120,7 @@ fn claim(folder: &Path) -> Result<(), FleetError> {
 }
 
 /// Removes what an earlier export has written: a job that was done anew may have been another agent's, or brings less.
-fn remove_earlier(folder: &Path, agents: &Path) -> Result<(), FleetError> {
+fn remove_earlier(folder: &Path, agents: &Path, names: &[String]) -> Result<(), FleetError> {
     let mark = folder.join(MARK);
     let listed = fs::read_to_string(&mark).map_err(FleetError::file("read", &mark))?;
     let is_name = |line: &&str| Path::new(line).file_name() == Some(OsStr::new(line));
@@ -134,11 +134,27 @@ fn remove_earlier(folder: &Path, agents: &Path) -> Result<(), FleetError> {
     }
     for found in fs::read_dir(agents).into_iter().flatten() {
         let folder = found.map_err(FleetError::file("read", agents))?.path();
-        if check_folder(&folder).is_ok() && folder.join(MARK).exists() {
-            fs::remove_dir_all(&folder).map_err(FleetError::file("remove", &folder))?;
+        // What is there of the others is replaced below.
+        let is_over = !names.iter().any(|name| folder.ends_with(name));
+        if is_over && check_folder(&folder).is_ok() && folder.join(MARK).exists() {
+            remove_marked(&folder).map_err(FleetError::file("remove", &folder))?;
         }
     }
     Ok(())
+}
+
+/// Removes a folder, and its mark last: what is left of it by an export that is killed is still an export's.
+fn remove_marked(folder: &Path) -> io::Result<()> {
+    for found in fs::read_dir(folder)? {
+        let found = found?;
+        match found.file_type()?.is_dir() {
+            true => fs::remove_dir_all(found.path())?,
+            false if found.file_name() == MARK => {}
+            false => fs::remove_file(found.path())?,
+        }
+    }
+    fs::remove_file(folder.join(MARK))?;
+    fs::remove_dir(folder)
 }
 
 /// Whether an export may go into a folder: it is new, empty or an earlier export.
