@@ -1,11 +1,17 @@
 //! Where calls run: this process, this thread with faults, or worker processes.
 
-#[cfg(any(unix, feature = "nats"))]
-use crate::engine::hub::Hub;
 use crate::{
-    Captured, ClusterError, Merge, Options, Remote, RemoteReduce, Spawned, Value, build_id,
+    Captured, ClusterError, Merge, Options, Remote, RemoteReduce, Spawned, Value,
     engine::loopback::{Loopback, Simulation},
     function,
+};
+#[cfg(any(unix, feature = "nats"))]
+use crate::{
+    build_id,
+    engine::{
+        Carrier,
+        hub::{Hub, Input},
+    },
 };
 #[cfg(unix)]
 use crate::{
@@ -13,6 +19,8 @@ use crate::{
     transport::{Carried, ToDriver, Transport},
     worker::process,
 };
+#[cfg(any(unix, feature = "nats"))]
+use std::sync::mpsc::Sender;
 use std::{
     env,
     ops::Range,
@@ -171,7 +179,6 @@ impl Cluster {
     /// ```
     pub fn processes(workers: usize) -> Result<Self, ClusterError> {
         setting(&format!("local:{workers}"))?;
-        function::check()?;
         start(workers)
     }
 
@@ -194,15 +201,7 @@ impl Cluster {
     #[cfg(feature = "nats")]
     #[cfg_attr(docsrs, doc(cfg(feature = "nats")))]
     pub fn nats(address: &str) -> Result<Self, ClusterError> {
-        function::check()?;
-        let failed = |error: std::io::Error| ClusterError::Start {
-            reason: error.to_string(),
-        };
-        let build = build_id::of_this_program().map_err(failed)?;
-        let carrier_build = build.clone();
-        let start = |to_hub| crate::engine::nats::Nats::start(address, &carrier_build, to_hub);
-        let hub = Hub::start(build, start)?;
-        Ok(Self(Arc::new(Engine::Workers(hub))))
+        Self::carried(|build, to_hub| crate::engine::nats::Nats::start(address, build, to_hub))
     }
 
     /// Calls run at workers that a transport of another crate reaches; see [`transport`](crate::transport). `open` makes it,
@@ -217,12 +216,20 @@ impl Cluster {
     pub fn over<T: Transport>(
         open: impl FnOnce(ToDriver) -> Result<T, ClusterError>,
     ) -> Result<Self, ClusterError> {
+        Self::carried(|_, to_hub| open(ToDriver::new(to_hub)).map(Carried))
+    }
+
+    /// With workers of this build, and what carries messages to them.
+    #[cfg(any(unix, feature = "nats"))]
+    fn carried<C: Carrier>(
+        open: impl FnOnce(&str, Sender<Input>) -> Result<C, ClusterError>,
+    ) -> Result<Self, ClusterError> {
         function::check()?;
         let build = build_id::of_this_program().map_err(|error| ClusterError::Start {
             reason: error.to_string(),
         })?;
-        let open = |to_hub| open(ToDriver::new(to_hub)).map(Carried);
-        Ok(Self(Arc::new(Engine::Workers(Hub::start(build, open)?))))
+        let hub = Hub::start(build.clone(), |to_hub| open(&build, to_hub))?;
+        Ok(Self(Arc::new(Engine::Workers(hub))))
     }
 
     /// Whether calls run in this process without being serialised.
@@ -335,15 +342,11 @@ impl Cluster {
 
 #[cfg(unix)]
 fn start(workers: usize) -> Result<Cluster, ClusterError> {
-    let wrong = |reason: String| ClusterError::Start { reason };
     if env::var_os(process::ROLE).is_some() {
-        return Err(wrong(
-            "this process is a worker; call `init` first".to_owned(),
-        ));
+        let reason = "this process is a worker; call `init` first".to_owned();
+        return Err(ClusterError::Start { reason });
     }
-    let build = build_id::of_this_program().map_err(|error| wrong(error.to_string()))?;
-    let hub = Hub::start(build, |to_hub| Processes::start(workers, to_hub))?;
-    Ok(Cluster(Arc::new(Engine::Workers(hub))))
+    Cluster::carried(|_, to_hub| Processes::start(workers, to_hub))
 }
 
 #[cfg(not(unix))]

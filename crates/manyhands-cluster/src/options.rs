@@ -64,11 +64,9 @@ impl<'a> Options<'a> {
     /// The call fails if it takes longer than this.
     ///
     /// Example: see [`Options`].
-    pub fn deadline(self, limit: Duration) -> Self {
-        Self {
-            limit: Some(limit),
-            ..self
-        }
+    pub fn deadline(mut self, limit: Duration) -> Self {
+        self.limit = Some(limit);
+        self
     }
 
     /// A chunk goes to another worker when its own has not said for this long that it holds it: 3 s if this is not set. A
@@ -84,35 +82,26 @@ impl<'a> Options<'a> {
     /// assert_eq!(patient.map(0..3, remote!([] |i| -> u64 { i }))?, [0, 1, 2]);
     /// # Ok::<(), manyhands_cluster::ClusterError>(())
     /// ```
-    pub fn lease(self, lease: Duration) -> Self {
-        let patience = Patience {
-            lease,
-            ..self.patience
-        };
-        Self { patience, ..self }
+    pub fn lease(mut self, lease: Duration) -> Self {
+        self.patience.lease = lease;
+        self
     }
 
     /// The call fails with [`ClusterError::NoWorkers`] when no worker was heard for this long: 30 s if this is not set.
     ///
     /// Example: see [`Options::lease`].
-    pub fn patience(self, no_workers: Duration) -> Self {
-        let patience = Patience {
-            no_workers,
-            ..self.patience
-        };
-        Self { patience, ..self }
+    pub fn patience(mut self, no_workers: Duration) -> Self {
+        self.patience.no_workers = no_workers;
+        self
     }
 
     /// The call fails with [`ClusterError::ChunkLost`] when this many workers died while they ran one chunk: 4 if this is not
     /// set. A worker that is only silent has not died.
     ///
     /// Example: see [`Options::lease`].
-    pub fn deaths(self, deaths_max: u32) -> Self {
-        let patience = Patience {
-            deaths_max,
-            ..self.patience
-        };
-        Self { patience, ..self }
+    pub fn deaths(mut self, deaths_max: u32) -> Self {
+        self.patience.deaths_max = deaths_max;
+        self
     }
 
     /// A body that panics is run again, up to this many times; never if this is not set. At workers it is its chunk that is run
@@ -133,22 +122,17 @@ impl<'a> Options<'a> {
     /// assert_eq!(cluster.options().retries(2).call(shaky)?, "it works");
     /// # Ok::<(), manyhands_cluster::ClusterError>(())
     /// ```
-    pub fn retries(self, retries: u32) -> Self {
-        let patience = Patience {
-            retries,
-            ..self.patience
-        };
-        Self { patience, ..self }
+    pub fn retries(mut self, retries: u32) -> Self {
+        self.patience.retries = retries;
+        self
     }
 
     /// The call fails when this token is cancelled.
     ///
     /// Example: see [`Options`].
-    pub fn cancellation(self, token: &'a Token) -> Self {
-        Self {
-            token: Some(token),
-            ..self
-        }
+    pub fn cancellation(mut self, token: &'a Token) -> Self {
+        self.token = Some(token);
+        self
     }
 
     /// As [`Cluster::map`].

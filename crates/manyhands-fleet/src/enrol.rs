@@ -12,10 +12,11 @@ use crate::{
 use nkeys::KeyPair;
 use serde::{Deserialize, Serialize};
 use std::{
-    fs::{self, OpenOptions},
-    io::Write,
+    fs,
+    io::{ErrorKind, Write},
     path::Path,
 };
+use tempfile::NamedTempFile;
 
 /// A request to let a key in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,16 +75,25 @@ pub(crate) fn key_in(path: &Path) -> Result<KeyPair, FleetError> {
     }
     let key = KeyPair::new_user();
     let seed = key.seed().map_err(FleetError::format("a key"))?;
-    let mut options = OpenOptions::new();
-    options.create_new(true).write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.open(path).and_then(|mut file| {
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    // It is there whole or not at all, and of those who make it at once one has made it.
+    let written = NamedTempFile::new_in(folder).and_then(|mut file| {
         writeln!(file, "{seed}")?;
-        file.sync_all()
+        file.as_file().sync_all()?;
+        match file.persist_noclobber(path) {
+            Err(error) if error.error.kind() != ErrorKind::AlreadyExists => return Err(error.error),
+            _ => {}
+        }
+        // The name is on the disk when its folder is.
+        #[cfg(unix)]
+        fs::File::open(folder)?.sync_all()?;
+        Ok(())
     });
     written.map_err(FleetError::file("write", path))?;
-    Ok(key)
+    read_key(path)
 }
 
 /// The key whose seed is in a file.
@@ -126,6 +136,20 @@ mod tests {
     }
 
     #[test]
+    fn of_those_who_make_a_key_at_once_all_have_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        for round in 0..50 {
+            let path = folder.path().join(round.to_string());
+            let made: Vec<String> = std::thread::scope(|scope| {
+                let making = || key_in(&path).map(|key| key.public_key());
+                let all = [(); 4].map(|()| scope.spawn(making));
+                all.map(|one| one.join().unwrap().unwrap()).into()
+            });
+            assert!(made.iter().all(|key| *key == made[0]), "{made:?}");
+        }
+    }
+
+    #[test]
     fn a_key_is_made_once_and_read_by_its_owner_only() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("agent.nk");
@@ -137,6 +161,8 @@ mod tests {
             let mode = fs::metadata(&path).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
         }
+        let left = fs::read_dir(folder.path()).unwrap();
+        assert_eq!(left.count(), 1, "nothing is left beside it");
         fs::write(&path, "no seed").unwrap();
         assert!(matches!(
             key_in(&path).unwrap_err(),

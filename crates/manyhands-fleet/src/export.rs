@@ -22,7 +22,9 @@ use manyhands_lab::{
 use serde::Serialize;
 use std::{
     collections::BTreeMap,
-    fs,
+    ffi::OsStr,
+    fs::{self, File},
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -72,10 +74,12 @@ pub fn export(
 ) -> Result<Exported, FleetError> {
     let mut results = Results::read(database, plan)?;
     claim(folder)?;
+    // An agent may be called as one of the files.
+    let agents = folder.join(AGENTS);
+    remove_earlier(folder, &agents, &results.names())?;
     let (mut folders, mut is_quiet) = (Vec::new(), true);
     for (name, group) in results.machines() {
-        // An agent may be called as one of the files.
-        let folder = folder.join(AGENTS).join(name);
+        let folder = agents.join(name);
         claim(&folder)?;
         is_quiet &= write_folder(&folder, &group, companion)?;
         folders.push(folder);
@@ -89,6 +93,9 @@ pub fn export(
             }
         }
     }
+    let names: String = files.iter().map(|(name, _)| format!("{name}\n")).collect();
+    let mark = folder.join(MARK);
+    fs::write(&mark, names).map_err(FleetError::file("write", &mark))?;
     for (name, bytes) in files {
         let path = folder.join(name);
         fs::write(&path, bytes).map_err(FleetError::file("write", &path))?;
@@ -108,7 +115,46 @@ fn claim(folder: &Path) -> Result<(), FleetError> {
     check_folder(folder)?;
     fs::create_dir_all(folder).map_err(FleetError::file("create", folder))?;
     let mark = folder.join(MARK);
-    fs::write(&mark, "").map_err(FleetError::file("write", &mark))
+    let marked = File::options().create(true).append(true).open(&mark);
+    marked.map(drop).map_err(FleetError::file("write", &mark))
+}
+
+/// Removes what an earlier export has written: a job that was done anew may have been another agent's, or brings less.
+fn remove_earlier(folder: &Path, agents: &Path, names: &[String]) -> Result<(), FleetError> {
+    let mark = folder.join(MARK);
+    let listed = fs::read_to_string(&mark).map_err(FleetError::file("read", &mark))?;
+    let is_name = |line: &&str| Path::new(line).file_name() == Some(OsStr::new(line));
+    for path in listed.lines().filter(is_name).map(|name| folder.join(name)) {
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(FleetError::file("remove", &path)(error));
+            }
+            _ => {}
+        }
+    }
+    for found in fs::read_dir(agents).into_iter().flatten() {
+        let folder = found.map_err(FleetError::file("read", agents))?.path();
+        // What is there of the others is replaced below.
+        let is_over = !names.iter().any(|name| folder.ends_with(name));
+        if is_over && check_folder(&folder).is_ok() && folder.join(MARK).exists() {
+            remove_marked(&folder).map_err(FleetError::file("remove", &folder))?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes a folder, and its mark last: what is left of it by an export that is killed is still an export's.
+fn remove_marked(folder: &Path) -> io::Result<()> {
+    for found in fs::read_dir(folder)? {
+        let found = found?;
+        match found.file_type()?.is_dir() {
+            true => fs::remove_dir_all(found.path())?,
+            false if found.file_name() == MARK => {}
+            false => fs::remove_file(found.path())?,
+        }
+    }
+    fs::remove_file(folder.join(MARK))?;
+    fs::remove_dir(folder)
 }
 
 /// Whether an export may go into a folder: it is new, empty or an earlier export.
@@ -147,7 +193,7 @@ fn is_own(_: &fs::Metadata) -> bool {
 
 /// The folder with one for each agent.
 const AGENTS: &str = "agents";
-/// A file that says that what is beside it may be replaced by an export.
+/// A file that says that what is beside it may be replaced by an export, and lists the files that the last one wrote.
 const MARK: &str = ".manyhands-fleet-export";
 
 /// What a plan has brought: the runs that count.

@@ -37,8 +37,8 @@ pub(crate) fn run() -> Result<()> {
 }
 
 /// The crates that are published.
-const CRATES: &str = "manyhands manyhands-lab manyhands-inspect manyhands-metrics manyhands-nats manyhands-fleet manyhands-cluster \
-                      manyhands-cli";
+const CRATES: &str = "manyhands manyhands-lab manyhands-page manyhands-inspect manyhands-metrics manyhands-nats manyhands-fleet \
+                      manyhands-cluster manyhands-cli";
 
 /// Of a workspace of these folders, each with its name and version, in which each crate depends on the others in it.
 fn manifest(folders: &[impl AsRef<str> + std::fmt::Debug]) -> String {

@@ -55,7 +55,7 @@ pub(super) fn measure(
             Ok(Ended::Finished)
         }
         Ok(Outcome::Interrupted) => Ok(Ended::Interrupted),
-        Err(error) if super::is_stopped(&error) && reporter.is_superseded => Ok(Ended::Superseded),
+        Err(LabError::Stopped) if reporter.is_superseded => Ok(Ended::Superseded),
         Err(error) => Err(error.into()),
     }
 }

@@ -438,11 +438,6 @@ enum Ended {
     Superseded,
 }
 
-/// An error of the laboratory that ends a run and means something else.
-fn is_stopped(error: &LabError) -> bool {
-    matches!(error, LabError::Stopped)
-}
-
 /// Whether an error says nothing about the job: another agent, or this one later, may well do it.
 fn is_of_here(error: &FleetError) -> bool {
     use LabError::{File, FolderLocked, Objection, Output, Signal, Stream};

@@ -32,11 +32,7 @@ use manyhands_lab::{
     run::Interrupt,
 };
 use serde::Serialize;
-use std::{
-    io::{self, Write},
-    path::PathBuf,
-    time::Duration,
-};
+use std::{path::PathBuf, time::Duration};
 
 /// The commands.
 #[derive(Debug, PartialEq, Subcommand)]
@@ -199,13 +195,17 @@ impl Key {
 }
 
 /// Says what goes wrong, but not the same thing over and over.
-#[derive(Default)]
 struct Complaints {
     printing: Printing,
     last: Option<(String, Stopwatch)>,
 }
 
 impl Complaints {
+    fn new(printing: Printing) -> Self {
+        let last = None;
+        Self { printing, last }
+    }
+
     fn hear(&mut self, error: &FleetError) -> Result<(), FleetError> {
         let text = error.to_string();
         let is_known = self
@@ -241,20 +241,6 @@ fn answer(
 fn remark(printing: Printing, line: &str) -> Result<(), FleetError> {
     let line = format!("{}\n", plain(line));
     printing.remark(&line).map_err(FleetError::Output)
-}
-
-/// Prints a line. Names, reasons and titles come from other machines: what steers a terminal, or would begin another line,
-/// is shown and not done.
-fn say(line: &str) -> Result<(), FleetError> {
-    let mut out = io::stdout().lock();
-    writeln!(out, "{}", plain(line))
-        .and_then(|()| out.flush())
-        .map_err(FleetError::Output)
-}
-
-/// Prints lines that this program has made.
-fn say_lines(text: &str) -> Result<(), FleetError> {
-    text.lines().try_for_each(say)
 }
 
 #[cfg(test)]

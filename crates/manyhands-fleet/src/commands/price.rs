@@ -1,6 +1,6 @@
 //! `fleet price`: what a plan will cost, and what one has cost.
 
-use super::{DATABASE, FOLDER, Program, answer, say_lines, show::plan_or_last};
+use super::{DATABASE, FOLDER, Program, answer, show::plan_or_last};
 use crate::{
     FleetError,
     plan::Plan,
@@ -90,7 +90,9 @@ impl Table {
 
 pub(super) fn price(price: &Price, program: Program) -> Result<(), FleetError> {
     match price {
-        Price::Example => say_lines(Prices::EXAMPLE.trim_end()),
+        Price::Example => answer(program.printing, &Prices::EXAMPLE, || {
+            Prices::EXAMPLE.to_owned()
+        }),
         Price::Estimate(options) => estimate(options, program),
         Price::Bill(options) => bill(options, program.printing),
     }

@@ -94,10 +94,7 @@ pub(super) fn pull(
     );
     remark(printing, &offer)?;
     let mut agent = Agent::new(setup, &engine, (program.experiments)())?;
-    let mut complaints = Complaints {
-        printing,
-        ..Complaints::default()
-    };
+    let mut complaints = Complaints::new(printing);
     let idle = options.idle.map(Duration::from_secs);
     let hours = options
         .max_hours

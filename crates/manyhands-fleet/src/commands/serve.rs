@@ -125,10 +125,7 @@ pub(super) fn serve(options: &Serve, program: Program, stop: &Interrupt) -> Resu
     let engine = Nats::connect(&address)?;
     let lease = Duration::from_secs(options.lease);
     let printing = program.printing;
-    let mut complaints = Complaints {
-        printing,
-        ..Complaints::default()
-    };
+    let mut complaints = Complaints::new(printing);
     let data = options.data.display();
     remark(
         printing,
@@ -176,10 +173,7 @@ pub(super) fn tend(
         }
         return;
     };
-    let mut complaints = Complaints {
-        printing,
-        ..Complaints::default()
-    };
+    let mut complaints = Complaints::new(printing);
     while !has_ended.is_set() {
         let tended = nats.tend();
         let known = users(database).and_then(|users| nats.know(users));

@@ -123,11 +123,7 @@ pub(super) fn export(options: &Export, program: Program) -> Result<Ending, Fleet
         prices.as_ref(),
         program.companion,
     )?;
-    show_exported(&exported, &options.out, program.printing)?;
-    Ok(match exported.is_quiet {
-        true => Ending::Good,
-        false => Ending::NotQuiet,
-    })
+    show_exported(&exported, &options.out, program.printing)
 }
 
 /// Says what was written.
@@ -135,7 +131,7 @@ pub(super) fn show_exported(
     exported: &Exported,
     out: &Path,
     printing: Printing,
-) -> Result<(), FleetError> {
+) -> Result<Ending, FleetError> {
     answer(
         printing,
         &json!({ "out": out, "exported": exported }),
@@ -151,7 +147,11 @@ pub(super) fn show_exported(
             lines.extend(exported.no_charts.clone());
             lines.join("\n")
         },
-    )
+    )?;
+    Ok(match exported.is_quiet {
+        true => Ending::Good,
+        false => Ending::NotQuiet,
+    })
 }
 
 /// The id of the plan that is meant.

@@ -71,11 +71,7 @@ pub(super) fn try_plan(
         }
         let companion = program.companion;
         let exported = export::export(&reader, &plan, &options.out, None, companion)?;
-        show::show_exported(&exported, &options.out, program.printing)?;
-        ending = match exported.is_quiet {
-            true => Ending::Good,
-            false => Ending::NotQuiet,
-        };
+        ending = show::show_exported(&exported, &options.out, program.printing)?;
         show::all_done(&reader)
     };
     let tending = |has_ended: &Interrupt| tend(nats, &file, program.printing, has_ended);
@@ -199,10 +195,7 @@ impl Fleet<'_> {
     }
 
     fn complain(&self) -> impl FnMut(&FleetError) + use<> {
-        let mut complaints = Complaints {
-            printing: self.program.printing,
-            ..Complaints::default()
-        };
+        let mut complaints = Complaints::new(self.program.printing);
         move |error| {
             // Two agents of one machine take turns, as they should.
             if !matches!(error, FleetError::Waits { .. }) {

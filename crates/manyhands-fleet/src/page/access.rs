@@ -20,7 +20,9 @@ pub(super) struct Access {
 /// Whether a request is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// It is.
+    /// It is, as everybody's on this machine is.
+    Open,
+    /// It is: it has the token.
     Granted,
     /// It is for another name.
     OtherHost,
@@ -79,7 +81,7 @@ impl Access {
             return Admission::OtherHost;
         }
         match (self.token, token) {
-            (None, _) => Admission::Granted,
+            (None, _) => Admission::Open,
             // Digests are compared, so the time it takes says nothing about the token.
             (Some(wanted), Some(token)) if wanted == digest(token) => Admission::Granted,
             _ => Admission::NoToken,
@@ -109,7 +111,11 @@ mod tests {
     fn a_page_on_this_machine_answers_to_its_own_names_only() {
         let access = access("127.0.0.1:4281", &[], None).unwrap();
         for host in ["127.0.0.1:4281", "localhost:4281", "LOCALHOST:4281"] {
-            assert_eq!(access.admit(Some(host), None), Admission::Granted, "{host}");
+            assert_eq!(
+                access.admit(Some(host), Some(TOKEN)),
+                Admission::Open,
+                "{host}"
+            );
         }
         for host in [
             "evil.example:4281",

@@ -1,21 +1,20 @@
 //! The page: what plans and agents do, live, and what they have brought, for a browser.
 //!
 //! It reads the server's folder and changes nothing, so it can be started and ended at any time, beside the server or
-//! without it. Who may see it is decided in `access.rs`, how many may be connected in `places.rs`, and how many may be live
-//! in `live.rs`.
+//! without it. Who may see it is decided in `access.rs`, who may keep a connection in `manyhands-page`, and how many pages
+//! may be live in `live.rs`.
 //!
 //! # Threads
 //! tokio's thread answers requests; what reads the database or draws runs on its threads for blocking work.
 
 mod access;
 mod live;
-mod places;
 mod view;
 
 use crate::{FleetError, price::Prices, time::pause};
 use access::{Access, Admission};
 use axum::{
-    Router,
+    Extension, Router,
     extract::{Path as Parts, Query, Request, State},
     http::{HeaderMap, HeaderValue, StatusCode, Uri, header},
     middleware::{self, Next},
@@ -26,24 +25,19 @@ use axum::{
     routing::get,
 };
 use futures_util::stream;
-use hyper::server::conn::http1;
-use hyper_util::{
-    rt::{TokioIo, TokioTimer},
-    service::TowerToHyperService,
-};
 use live::{Live, Looker};
 use manyhands_lab::{console::Companion, run::Interrupt};
-use places::Places;
+use manyhands_page::Trust;
 use serde::Deserialize;
 use std::{
     convert::Infallible,
-    io::{self, Read, Write},
+    io,
     net::{SocketAddr, TcpListener},
     path::PathBuf,
     sync::Arc,
     time::Duration,
 };
-use tokio::{net::TcpStream, task::spawn_blocking, time::sleep};
+use tokio::{task::spawn_blocking, time::sleep};
 
 /// A page that has its port and is not served yet.
 ///
@@ -166,7 +160,8 @@ impl Page {
         };
         let serving = async move {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
-            serve(listener, router(shared)).await
+            manyhands_page::serve(listener, router(shared)).await;
+            Ok(())
         };
         let serving = runtime.spawn(serving);
         while !stop.is_set() && !serving.is_finished() {
@@ -182,55 +177,6 @@ impl Page {
             Err(error) => Err(failed(io::Error::other(error))),
         }
     }
-}
-
-/// Answers on as many connections as there are places. One that asks nothing for half a minute is ended.
-async fn serve(listener: tokio::net::TcpListener, router: Router) -> io::Result<()> {
-    let places = Places::default();
-    loop {
-        let Ok((stream, peer)) = listener.accept().await else {
-            // The system has no room for it; the next one may have ended before it was accepted.
-            sleep(LOOK_AGAIN).await;
-            continue;
-        };
-        let Some(place) = places.take(peer.ip()) else {
-            // Who has gone away needs no answer.
-            let _ = turn_away(stream);
-            continue;
-        };
-        end_if_unread(&stream);
-        let service = TowerToHyperService::new(router.clone());
-        let mut builder = http1::Builder::new();
-        let serving = builder
-            .timer(TokioTimer::new())
-            .serve_connection(TokioIo::new(stream), service);
-        tokio::spawn(async move {
-            // Those of a browser end in many ways, and it asks again.
-            let _ = serving.await;
-            drop(place);
-        });
-    }
-}
-
-/// Has the system end a connection whose peer takes none of an answer; only Linux does.
-fn end_if_unread(stream: &TcpStream) {
-    #[cfg(target_os = "linux")]
-    // Without it the connection stays as long as it would elsewhere.
-    let _ = nix::sys::socket::setsockopt(
-        stream,
-        nix::sys::socket::sockopt::TcpUserTimeout,
-        &UNREAD_MS_MAX,
-    );
-    #[cfg(not(target_os = "linux"))]
-    let _ = stream;
-}
-
-/// Says that there is no place, without waiting.
-fn turn_away(stream: TcpStream) -> io::Result<()> {
-    let mut stream = stream.into_std()?;
-    // An answer to what was not read can be lost.
-    let _ = stream.read(&mut [0; 4096]);
-    stream.write_all(NO_PLACE.as_bytes())
 }
 
 fn router(shared: Shared) -> Router {
@@ -256,13 +202,18 @@ struct Asked {
 async fn guard(
     State(shared): State<Shared>,
     Query(asked): Query<Asked>,
+    Extension(trust): Extension<Trust>,
     request: Request,
     next: Next,
 ) -> Response {
     let headers = request.headers();
     let host = text(headers, header::HOST);
     let token = asked.token.as_deref().or_else(|| token(headers));
-    let mut response = match shared.access.admit(host, token) {
+    let admission = shared.access.admit(host, token);
+    if admission == Admission::Granted {
+        trust.gain();
+    }
+    let mut response = match admission {
         Admission::OtherHost => (
             StatusCode::MISDIRECTED_REQUEST,
             "This page has another name.\n",
@@ -272,7 +223,7 @@ async fn guard(
             (StatusCode::UNAUTHORIZED, "This page needs its token.\n").into_response()
         }
         // The address with the token is not kept, nor shown.
-        Admission::Granted => match &asked.token {
+        Admission::Open | Admission::Granted => match &asked.token {
             Some(token) => entered(request.uri(), token),
             None => next.run(request).await,
         },
@@ -411,12 +362,8 @@ const HEADERS: [(header::HeaderName, &str); 4] = [
     (header::REFERRER_POLICY, "no-referrer"),
     (header::CACHE_CONTROL, "no-store"),
 ];
-#[cfg(target_os = "linux")]
-const UNREAD_MS_MAX: u32 = if cfg!(test) { 1_000 } else { 30_000 };
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 const ENDING: Duration = Duration::from_secs(1);
-const NO_PLACE: &str = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 10\r\nConnection: close\r\nContent-Length: 36\r\n\r\n\
-                        This page has too many connections.\n";
 
 #[cfg(test)]
 mod tests;

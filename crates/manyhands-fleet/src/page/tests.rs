@@ -1,10 +1,11 @@
 //! The page over real connections.
 
-use super::{Page, Setup, live::LIVE_MAX, places::CONNECTIONS_MAX};
+use super::{Page, Setup, live::LIVE_MAX};
 use crate::server::Database;
 use manyhands_lab::{console, run::Interrupt};
+use manyhands_page::CONNECTIONS_MAX;
 use std::{
-    io::{ErrorKind, Read, Write},
+    io::{Read, Write},
     net::{SocketAddr, TcpStream},
     thread,
     time::Duration,
@@ -41,8 +42,7 @@ fn answer(address: SocketAddr, path: &str, lines: &str) -> String {
     let request = format!("GET {path} HTTP/1.1\r\n{lines}Connection: close\r\n\r\n");
     connection.write_all(request.as_bytes()).unwrap();
     let mut answer = Vec::new();
-    // One that is turned away may be reset behind its answer.
-    let _ = connection.read_to_end(&mut answer);
+    connection.read_to_end(&mut answer).unwrap();
     String::from_utf8(answer).unwrap()
 }
 
@@ -149,44 +149,39 @@ fn a_page_too_many_is_not_live_and_the_others_are_answered() {
     });
 }
 
-#[test]
-fn a_connection_too_many_is_refused_and_the_places_come_back() {
-    with_page(None, |address| {
-        let own = format!("Host: {address}\r\n");
-        let silent: Vec<_> = (0..CONNECTIONS_MAX).map(|_| connect(address)).collect();
-        let refused = answer(address, "/", &own);
-        assert_eq!(status(&refused), "503", "{refused}");
-        let (head, text) = refused.split_once("\r\n\r\n").unwrap();
-        assert!(head.contains("Retry-After: 10"), "{head}");
-        assert!(
-            head.ends_with(&format!("Content-Length: {}", text.len())),
-            "{head}"
-        );
-        drop(silent);
-        assert!(
-            (0..TRIES).any(|_| status(&answer(address, "/", &own)) == "200"),
-            "a connection that has ended keeps its place"
-        );
-    });
+/// Asks on a connection that stays; whether it is answered with this.
+fn is_answered(mut connection: &TcpStream, lines: &str, status: &str) -> bool {
+    let request = format!("GET /live.js HTTP/1.1\r\n{lines}\r\n");
+    let mut answer = vec![0; 16 << 10];
+    let read = connection
+        .write_all(request.as_bytes())
+        .and_then(|()| connection.read(&mut answer));
+    read.is_ok_and(|count| answer[..count].starts_with(format!("HTTP/1.1 {status}").as_bytes()))
 }
 
-#[cfg(target_os = "linux")]
 #[test]
-fn a_connection_whose_answers_nobody_reads_is_ended() {
-    with_page(None, |address| {
-        let mut unread = connect(address);
-        unread
-            .set_write_timeout(Some(Duration::from_secs(30)))
-            .unwrap();
-        let requests = format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n").repeat(1_000);
-        // At last the page takes no more, because it cannot answer.
-        let error = loop {
-            if let Err(error) = unread.write_all(requests.as_bytes()) {
-                break error;
-            }
-        };
-        assert_ne!(error.kind(), ErrorKind::WouldBlock, "it keeps its place");
-    });
+fn who_holds_all_places_keeps_out_neither_those_with_the_token_nor_without_one_the_next() {
+    for token in [None, Some(TOKEN)] {
+        with_page(token, |address| {
+            let own = format!("Host: {address}\r\n");
+            let with_token = format!("{own}Authorization: Bearer {TOKEN}\r\n");
+            let page = connect(address);
+            assert!(is_answered(&page, &with_token, "200"));
+            let (lines, status) = match token {
+                // A token that nobody has asked for is none.
+                None => (&with_token, "200"),
+                Some(_) => (&own, "401"),
+            };
+            let strange = |_| {
+                let connection = connect(address);
+                assert!(is_answered(&connection, lines, status));
+                connection
+            };
+            let _strangers: Vec<_> = (0..CONNECTIONS_MAX + 1).map(strange).collect();
+            assert_eq!(is_answered(&page, &with_token, "200"), token.is_some());
+            assert_eq!(self::status(&answer(address, "/", &with_token)), "200");
+        });
+    }
 }
 
 /// The end of a connection is seen a moment later.

@@ -36,21 +36,15 @@ pub(super) fn plan_live(
     prices: Option<&Prices>,
 ) -> Result<String, FleetError> {
     let database = Database::open_to_read(database)?;
-    let row = database.plans()?.into_iter().find(|row| row.id == plan);
-    let row = row.ok_or_else(|| FleetError::UnknownPlan {
-        plan: plan.to_owned(),
-    })?;
-    rendered(&PlanLive {
-        plan: ShownPlan::of(&database, row, prices)?,
-    })
+    let plan = ShownPlan::find(&database, plan, prices)?;
+    rendered(&PlanLive { plan })
 }
 
 /// One plan, with its charts.
 pub(super) fn plan(path: &Path, plan: &str, prices: Option<&Prices>) -> Result<String, FleetError> {
     let database = Database::open_to_read(path)?;
     let results = Results::read(&database, plan)?;
-    let mut plans = database.plans()?.into_iter();
-    let name = plans.find(|row| row.id == plan).map(|row| row.name);
+    let shown = ShownPlan::find(&database, plan, prices)?;
     let tables = results.tables()?.into_iter().map(|(name, _)| name);
     // A chart that cannot be drawn costs itself, and not the page.
     let (charts, why_none) = match results.over_machines(prices) {
@@ -60,10 +54,8 @@ pub(super) fn plan(path: &Path, plan: &str, prices: Option<&Prices>) -> Result<S
     };
     rendered(&OnePlan {
         id: plan,
-        title: name
-            .filter(|name| !name.is_empty())
-            .unwrap_or_else(|| plan.to_owned()),
-        live: plan_live(path, plan, prices)?,
+        title: shown.title().to_owned(),
+        live: rendered(&PlanLive { plan: shown })?,
         files: tables.collect(),
         agents: results.names(),
         left_out: &results.left_out,
@@ -152,6 +144,14 @@ struct ShownPlan {
 }
 
 impl ShownPlan {
+    fn find(database: &Database, plan: &str, prices: Option<&Prices>) -> Result<Self, FleetError> {
+        let row = database.plans()?.into_iter().find(|row| row.id == plan);
+        let row = row.ok_or_else(|| FleetError::UnknownPlan {
+            plan: plan.to_owned(),
+        })?;
+        Self::of(database, row, prices)
+    }
+
     fn of(database: &Database, row: PlanRow, prices: Option<&Prices>) -> Result<Self, FleetError> {
         let bill = prices.map(|prices| Bill::of(database, &row.id, prices));
         Ok(Self {

@@ -123,12 +123,17 @@ impl<'engine> Server<'engine> {
         for delivery in &plans {
             self.plan(delivery.as_ref())?;
         }
-        for delivery in self
+        let enrolments = self
             .engine
-            .take(Queue::Enrolments, PLANS_MAX, Duration::ZERO)?
-        {
+            .take(Queue::Enrolments, PLANS_MAX, Duration::ZERO)?;
+        for delivery in &enrolments {
             self.enrol(delivery.as_ref())?;
         }
+        // There may be more of both, which would wait as long.
+        let wait = match plans.is_empty() && enrolments.is_empty() {
+            true => wait,
+            false => Duration::ZERO,
+        };
         let reports = self.engine.take(Queue::Results, REPORTS_MAX, wait)?;
         if !reports.is_empty() {
             self.collect(&reports)?;
@@ -212,23 +217,20 @@ impl<'engine> Server<'engine> {
 
     fn enrol(&mut self, delivery: &dyn Delivery) -> Result<(), FleetError> {
         // Nobody is answered whose key opens nothing.
-        match wire::from_bytes::<enrol::Request>(delivery.body()) {
+        let reason = match wire::from_bytes::<enrol::Request>(delivery.body()) {
+            Err(error) => error.to_string(),
             Ok(request) if !request.is_signed() => {
-                self.park(delivery, "the token and the key have not both signed it")?;
+                "the token and the key have not both signed it".to_owned()
             }
             Ok(request) if Some(&request.key) == self.own_key.as_ref() => {
-                self.park(delivery, "the key is this server's own")?;
+                "the key is this server's own".to_owned()
             }
-            Ok(request) => {
-                if !self.database.enrol(&request.token, &request.key)? {
-                    self.park(
-                        delivery,
-                        "the token is used or over, or the key has another name",
-                    )?;
-                }
+            Ok(request) if self.database.enrol(&request.token, &request.key)? => {
+                return delivery.finish();
             }
-            Err(error) => self.park(delivery, &error.to_string())?,
-        }
+            Ok(_) => "the token is used or over, or the key has another name".to_owned(),
+        };
+        self.park(delivery, &reason)?;
         delivery.finish()
     }
 
@@ -299,19 +301,16 @@ impl<'engine> Server<'engine> {
     fn collect(&mut self, deliveries: &[Box<dyn Delivery>]) -> Result<(), FleetError> {
         let mut reports = Vec::new();
         for delivery in deliveries {
-            match wire::from_bytes::<Report>(delivery.body()) {
+            let reason = match wire::from_bytes::<Report>(delivery.body()) {
                 Ok(report) if **report.agent() == *delivery.about() => {
                     reports.push((delivery.as_ref(), report));
+                    continue;
                 }
-                Ok(_) => {
-                    self.park(delivery.as_ref(), "it is in the name of another agent")?;
-                    delivery.finish()?;
-                }
-                Err(error) => {
-                    self.park(delivery.as_ref(), &error.to_string())?;
-                    delivery.finish()?;
-                }
-            }
+                Ok(_) => "it is in the name of another agent".to_owned(),
+                Err(error) => error.to_string(),
+            };
+            self.park(delivery.as_ref(), &reason)?;
+            delivery.finish()?;
         }
         let dated = reports
             .iter()
@@ -339,25 +338,17 @@ impl<'engine> Server<'engine> {
         standing: Standing,
         delivery: &dyn Delivery,
     ) -> Result<bool, FleetError> {
-        match standing {
-            Standing::OfAnother => {
-                self.park(delivery, "its run is another agent's, or of another job")?;
-                Ok(true)
-            }
-            Standing::TooMany => {
-                self.park(delivery, "its agent has begun the job too often")?;
-                Ok(true)
-            }
-            Standing::NotGiven => {
-                self.park(
-                    delivery,
-                    "its job was not given to this agent, or is given anew",
-                )?;
-                self.send_receipt(note, Receipt::Refused, &note.run)?;
-                Ok(true)
-            }
-            Standing::Right => self.conclude(note, delivery),
+        let reason = match standing {
+            Standing::Right => return self.conclude(note, delivery),
+            Standing::OfAnother => "its run is another agent's, or of another job",
+            Standing::TooMany => "its agent has begun the job too often",
+            Standing::NotGiven => "its job was not given to this agent, or is given anew",
+        };
+        self.park(delivery, reason)?;
+        if standing == Standing::NotGiven {
+            self.send_receipt(note, Receipt::Refused, &note.run)?;
         }
+        Ok(true)
     }
 
     fn conclude(&mut self, note: &Note, delivery: &dyn Delivery) -> Result<bool, FleetError> {
@@ -439,6 +430,28 @@ mod tests {
     use super::*;
     use crate::engine::InProcess;
     use nkeys::KeyPair;
+
+    #[test]
+    fn who_wants_a_key_does_not_wait_for_reports_that_do_not_come() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("fleet.sqlite");
+        let engine = InProcess::new(Duration::from_secs(60));
+        let mut server = Server::new(&engine, Database::open(&path).unwrap(), Vec::new());
+        for _ in 0..2 * PLANS_MAX {
+            let (token, key) = (KeyPair::new_user(), KeyPair::new_user());
+            let name = token.public_key();
+            server.database.add_token(&name, &name, 60, None).unwrap();
+            let request = enrol::Request::new(&token, &key).unwrap();
+            request.send(&engine).unwrap();
+        }
+        let (watch, long) = (Stopwatch::start(), Duration::from_secs(60));
+        for _ in 0..2 {
+            server.step(long).unwrap();
+        }
+        assert!(watch.elapsed() < long, "it has waited");
+        let keys = server.database.valid_keys().unwrap();
+        assert!(keys.len() == 2 * PLANS_MAX && keys.iter().all(|key| !key.is_token));
+    }
 
     #[test]
     fn nobody_is_let_in_by_the_server_s_own_key() {

@@ -1,13 +1,14 @@
-//! How commands end that say what has become of a plan.
+//! How commands end that say what has become of a plan, or write it.
 
-use crate::{DEADLINE, Fleet, experiments};
+use crate::{DEADLINE, Fleet, experiments, head};
 use clap::Parser;
 use manyhands_fleet::{
     FleetError,
     commands::{self, Program},
+    export,
 };
 use manyhands_lab::{console, run::Interrupt};
-use std::{sync::mpsc, thread};
+use std::{fs, sync::mpsc, thread};
 
 #[derive(Parser)]
 struct Typed {
@@ -50,4 +51,40 @@ fn who_watches_a_plan_whose_jobs_failed_gets_an_error() {
     );
     let shown = manyhands_fleet::watch::text(&bad.database()).unwrap();
     assert!(shown.contains(": failed: the head of a run"), "{shown}");
+}
+
+#[test]
+fn what_a_job_has_brought_before_it_was_done_anew_is_in_no_later_export() {
+    let fleet = Fleet::new();
+    let plan = "name = 'x'\nexperiments = ['T1']\ncommands = [{ name = 'a' }]";
+    let plan = commands::submit_to(&fleet.engine, plan, None, &experiments()).unwrap();
+    fleet.step();
+    let out = fleet.folder.path().join("out");
+    let job = |number: u32| loop {
+        let job = fleet.job();
+        if job["id"] == format!("{plan}.{number}") {
+            break job;
+        }
+    };
+    let export = || export::export(&fleet.database(), &plan, &out, None, console::alone).unwrap();
+    fleet.report_all("evil", &job(0), "r-0", &[&head(&experiments())]);
+    fleet.carry_out("evil", &job(1), "r-1");
+    export();
+    assert!(out.join("commands.csv").exists());
+    let own = out.join("agents").join("mine");
+    fs::create_dir(&own).unwrap();
+    fs::write(own.join("notes"), "of a person").unwrap();
+    fs::write(out.join("notes"), "of a person").unwrap();
+    for number in 0..2 {
+        let job = format!("{plan}.{number}").parse().unwrap();
+        commands::redo_at(&fleet.engine, &job).unwrap();
+    }
+    fleet.step();
+    fleet.report_all("good", &job(0), "r-2", &[&head(&experiments())]);
+    export();
+    assert!(!out.join("commands.csv").exists() && out.join("notes").exists());
+    let found = fs::read_dir(out.join("agents")).unwrap();
+    let mut names: Vec<_> = found.map(|one| one.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["good", "mine"]);
 }

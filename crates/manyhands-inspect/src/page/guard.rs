@@ -6,7 +6,6 @@
 //! something is a `POST`; it needs permission when the page is begun, and an `Origin`, which browsers always send with it.
 
 use crate::page::assets::ASSETS;
-use crate::page::connections::Trust;
 use crate::page::freeze::Freeze;
 use axum::Extension;
 use axum::extract::{Request, State};
@@ -17,6 +16,7 @@ use axum::http::header::{
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use manyhands_page::Trust;
 use std::fmt::Write;
 use std::io;
 use std::sync::Arc;

@@ -4,10 +4,9 @@
 //! is in the address that is printed, behind the `#`, and so in no request: the page's script sends it in a header.
 //! The program is asked only while somebody looks.
 //!
-//! Not here: which requests are refused (`guard.rs`), how long connections may stay (`connections.rs`), and what the page looks like (`assets/`).
+//! Not here: which requests are refused (`guard.rs`), how long connections may stay (`manyhands-page`), and what the page looks like (`assets/`).
 
 mod assets;
-mod connections;
 mod freeze;
 mod guard;
 mod looks;
@@ -176,7 +175,7 @@ impl Server {
                     .with_state(self.on_request.wishes),
             )
             .layer(guarded);
-        connections::serve(self.listener, router).await;
+        manyhands_page::serve(self.listener, router).await;
     }
 }
 

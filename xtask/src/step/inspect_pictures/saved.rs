@@ -53,6 +53,14 @@ fn snapshot(browser: &mut Browser, downloads: &Path) -> Result<()> {
         tasks > 0 && end.is_some_and(|end| end["tasks"] == tasks),
         "the saved snapshot has {tasks} tasks and ends with {end:?}"
     );
+    // Paused, so that the page says nothing else while it refuses a task that cannot be shown.
+    let pause = "document.querySelector('#pause').click()";
+    browser.value(pause)?;
+    let wrong = downloads.join("wrong.ndjson");
+    fs::write(&wrong, "{\"task\":{}}\n{\"end\":\"snapshot\"}\n")?;
+    browser.choose_file("document.querySelector('#earlier')", &wrong)?;
+    browser.wait_until("document.querySelector('#status').textContent.includes('wrong.ndjson:') && document.querySelector('#compare').ariaPressed === 'false'")?;
+    browser.value(pause)?;
     browser.choose_file(
         "document.querySelector('#earlier')",
         &downloads.join(SNAPSHOT),
@@ -60,19 +68,8 @@ fn snapshot(browser: &mut Browser, downloads: &Path) -> Result<()> {
     browser.wait_until(&format!(
         "document.querySelector('#status').textContent.includes('since {SNAPSHOT}: 0 new, 0 gone')"
     ))?;
-    browser.wait_until(
-        "document.querySelector('#panel-tasks').textContent.includes('has not moved')",
-    )?;
-    // Paused, so that the page says nothing else while it refuses a task that cannot be shown.
-    let press = "['compare', 'pause'].forEach((id) => document.querySelector('#' + id).click())";
-    browser.value(press)?;
-    let wrong = downloads.join("wrong.ndjson");
-    fs::write(&wrong, "{\"task\":{}}\n{\"end\":\"snapshot\"}\n")?;
-    browser.choose_file("document.querySelector('#earlier')", &wrong)?;
-    browser.wait_until("document.querySelector('#status').textContent.includes('wrong.ndjson:') && document.querySelector('#compare').ariaPressed === 'false'")?;
     browser
-        .value("document.querySelector('#pause').click()")
-        .map(drop)
+        .wait_until("document.querySelector('#panel-tasks').textContent.includes('has not moved')")
 }
 
 /// Saves a timeline, which takes some seconds.
