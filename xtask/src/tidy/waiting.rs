@@ -25,7 +25,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         for line in source.shipped() {
             let code = line.code.trim();
             if let Some(found) = function.captures(code) {
-                let complaint = complaint(inside, &found[2], found.get(1).is_some(), blocks);
+                let complaint = complaint(inside, &found[2], [found.get(1).is_some(), blocks]);
                 findings.extend(complaint.map(|text| Finding::on_line(path, line.number, text)));
             }
             // Attributes may stand between what a function says and its name.
@@ -36,7 +36,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-fn complaint(inside: &str, name: &str, is_public: bool, blocks: bool) -> Option<String> {
+fn complaint(inside: &str, name: &str, [is_public, blocks]: [bool; 2]) -> Option<String> {
     let has = |list: &str, name: &str| list.split_whitespace().any(|one| one == name);
     let runs_work = has(RUN_WORK, &format!("{inside}::{name}"));
     let complaint = match (blocks, name.ends_with("_blocking")) {
