@@ -1,15 +1,33 @@
 //! By a clock of its own: calls of any cost at places whose calls were short, beside the better of alone and shared.
 //!
-//! The sizes of blocks are the engine's own. Looks of the monitor and wakes take what they take at most on a quiet machine.
-//! Beside this, `tests/it/opened.rs` runs such calls.
+//! The sizes of blocks and the times between two looks of the monitor are the library's own. Wakes take what they take at most
+//! on a quiet machine. Beside this, `tests/it/opened.rs` runs such calls.
 
 use crate::engine::cost::{brief_block, first_block, next_block, next_claim};
 use crate::engine::rate::{Rate, smoothed};
+use crate::runtime::monitor::pace::Pace;
+use crate::runtime::monitor::sweep::Sweep;
 use crate::sync::clock;
 
-/// The time between two looks of the monitor; a call is opened at the second.
-const LOOKS_APART: u64 = 400_000;
 const WAKE: u64 = 60_000;
+
+/// After what time the monitor opens a call, at its second look, that begins `pause` after the last one was looked at. Sweeps find
+/// this meanwhile.
+fn opens_after(pause: u64, sweep: Sweep) -> u64 {
+    let mut pace = Pace::default();
+    pace.adapt(sweep, true);
+    let interval = |pace: &Pace| u64::try_from(pace.interval().as_nanos()).expect("it is short");
+    let mut look = interval(&pace);
+    while look < pause {
+        pace.adapt(sweep, false);
+        look += interval(&pace);
+    }
+    if !pace.watches_calls() {
+        look = look.min(pause + WAKE);
+    }
+    pace.adapt(sweep, true);
+    look + interval(&pace) - pause
+}
 
 /// A runner of a shared call.
 #[derive(Debug, Clone)]
@@ -71,9 +89,8 @@ fn shared(items: &[u64], first: usize, begun: &[u64]) -> u64 {
     end
 }
 
-/// When a call is over that was expected to be short, if the monitor looks first after `phase`.
-fn opened(items: &[u64], known: Rate, phase: u64, workers: usize) -> u64 {
-    let opens = phase + LOOKS_APART;
+/// When a call is over that was expected to be short, if the monitor opens it then.
+fn opened(items: &[u64], known: Rate, opens: u64, workers: usize) -> u64 {
     let (mut now, mut next) = (0, 0);
     while next < items.len() && now < opens {
         let block = next_claim(next as u64, brief_block(known.0));
@@ -137,7 +154,16 @@ fn no_mix_of_earlier_and_later_calls_loses_more_than_a_millisecond_and_a_tenth()
                 }
             })
             .collect();
-        let taken = opened(&items, rate, random.below(LOOKS_APART), workers);
+        let pause = random.of_any_size(26);
+        let sweeps = [
+            Sweep::Inactive,
+            Sweep::Nothing,
+            Sweep::Busy,
+            Sweep::Saturated,
+            Sweep::Watch,
+        ];
+        let sweep = sweeps[usize::try_from(random.below(5)).unwrap()];
+        let taken = opened(&items, rate, opens_after(pause, sweep), workers);
         let at_once: Vec<_> = (0..workers as u64)
             .map(|worker| WAKE * worker.min(1))
             .collect();
@@ -145,7 +171,7 @@ fn no_mix_of_earlier_and_later_calls_loses_more_than_a_millisecond_and_a_tenth()
         let limit = alone.min(shared(&items, 0, &at_once)) * 11 / 10 + 1_000_000;
         assert!(
             taken <= limit,
-            "mix {mix}: {count} items of {cost} ns after some of {known} ns on {workers}: {taken} ns, limit {limit}"
+            "mix {mix}: {count} items of {cost} ns after some of {known} ns and {pause} ns on {workers}: {taken} ns, limit {limit}"
         );
     }
 }

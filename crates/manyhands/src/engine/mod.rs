@@ -33,6 +33,8 @@ mod many_cores;
 mod mixes;
 mod ranges;
 mod rate;
+#[cfg(all(test, feature = "inspect", not(loom), not(shuttle)))]
+mod reports;
 mod shared_loop;
 mod sharing;
 mod unshared;
@@ -154,7 +156,7 @@ pub(crate) fn drive<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, 
             source,
             consumer,
             (plan.sharing.degree, Sampling::Some),
-            site,
+            (site, Unobserved),
         );
     } else {
         // A copy: so calls that are short do not write their plan to memory.
@@ -196,15 +198,14 @@ enum Sampling {
     All,
 }
 
-/// Runs a call that is expected to be short. Returns how many ticks that took, 0 if it was not measured; `None` if it was not
-/// short, or looked at the clock itself.
+/// Runs a call that is expected to be short.
 #[inline]
-fn run_short<S: Indexed, C: Consumer<S::Item>>(
+fn run_short<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
     source: &S,
     consumer: &C,
     (degree, sampling): (Option<usize>, Sampling),
-    site: &CallSiteProfile,
-) -> Option<u64> {
+    (site, observer): (&CallSiteProfile, O),
+) {
     let len = source.len();
     let thread = CallerThread::current();
     let number = thread.map_or(0, |thread| thread.calls.next_number());
@@ -215,7 +216,7 @@ fn run_short<S: Indexed, C: Consumer<S::Item>>(
         work: Loop { source, consumer },
         degree,
         site,
-        observer: Unobserved,
+        observer,
     };
     let is_opened = match thread {
         Some(thread) if len > 1 && degree != Some(1) => {
@@ -228,15 +229,9 @@ fn run_short<S: Indexed, C: Consumer<S::Item>>(
         }
     };
     drop(runner);
-    if is_opened {
-        return None;
+    if is_measured && !is_opened {
+        learn_short(site, clock::ticks().saturating_sub(start), len);
     }
-    if !is_measured {
-        return Some(0);
-    }
-    let ticks = clock::ticks().saturating_sub(start);
-    learn_short(site, ticks, len);
-    Some(ticks)
 }
 
 /// Corrects the site's estimate if `len` items took much more or less.
@@ -263,16 +258,13 @@ fn drive_looked_up<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, p
     if !recording::is_open() {
         return drive_long(&work, len, &plan.sharing, (site, Unobserved));
     }
-    // Others look at the clock, and are recorded as they do.
-    if is_short(source, consumer, &plan.sharing, site) && CallerThread::is_watched() {
-        let how = (plan.sharing.degree, Sampling::All);
-        if let Some(ticks) = run_short(source, consumer, how, site) {
-            recording::short_loop::<C>(len, ticks, plan.site);
-        }
-        return;
-    }
     recording::during_loop::<C>(Some(len), plan.site, |record| {
-        drive_long(&work, len, &plan.sharing, (site, record));
+        if is_short(source, consumer, &plan.sharing, site) {
+            let how = (plan.sharing.degree, Sampling::All);
+            run_short(source, consumer, how, (site, record));
+        } else {
+            drive_long(&work, len, &plan.sharing, (site, record));
+        }
     });
 }
 
@@ -401,13 +393,14 @@ fn drive_alone<O: LoopObserver>(
     let (start, end) = rest.take(u64::MAX);
     let may_share = because == AloneBecause::TooShort;
     let mut part = observer.caller_alone();
+    let mut probe = RateProbe::begin(if may_share { known } else { Rate::ZERO });
     let openable = end - start > 1 && because != AloneBecause::OneAllowed;
     let thread = CallerThread::current().filter(|_| openable);
     let number = thread.map_or(0, |thread| thread.calls.next_number());
     let patience = match because {
         AloneBecause::SharingHurt => {
             let alone = Rate(site.cost_alone().max(site.cost()));
-            cost::opens_at(clock::ticks(), alone.ticks_for(end - start))
+            cost::opens_at(probe.begun, alone.ticks_for(end - start))
         }
         _ => 0,
     };
@@ -424,12 +417,6 @@ fn drive_alone<O: LoopObserver>(
     };
     let frame = Frame::new(whole, thread, number, extent);
     let mut caller = Alone::enter(&frame, thread, start);
-    let mut probe = RateProbe::begin(match may_share {
-        true if caller.is_watched() => known,
-        // Only the caller sees that the items take longer than before.
-        true => Rate::UNKNOWN,
-        false => Rate::ZERO,
-    });
     let mut begun = None;
     while caller.reached() < end {
         let from = caller.reached();
@@ -447,7 +434,7 @@ fn drive_alone<O: LoopObserver>(
         }
     }
     drop(part);
-    let AfterAlone::Rest(reached) = caller.leave(runner) else {
+    let AfterAlone::Rest(reached) = caller.leave(runner, |_| ()) else {
         return;
     };
     let rest = Rest {

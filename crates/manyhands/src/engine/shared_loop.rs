@@ -234,10 +234,7 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
             // A body that waits must not keep back runners that it waits for.
             HelperPolicy::AtOnce => 1,
         };
-        let mut part = match me {
-            OWNER => self.observer.caller(slot.worker()),
-            _ => self.observer.helper(slot.worker()),
-        };
+        let mut part = self.observer.runner(slot.worker());
         let mut rate = self.begun.rate;
         let mut measured = RateOfBlocks::new();
         let mut last = clock::ticks();

@@ -22,7 +22,7 @@ use crate::engine::{Rest, SharingPlan, drive_alone};
 use crate::job::{
     Action, AggregatePanic, Job, JobKind, Latch, Payload, abort, catch, contain, value_or_resume,
 };
-use crate::recording::{AloneBecause, LoopObserver, Unobserved};
+use crate::recording::{AloneBecause, LoopObserver};
 use crate::runtime::fork_join::caller_threads::CallerThread;
 use crate::runtime::fork_join::unshared_calls::{Extent, UnsharedCall};
 use crate::runtime::fork_join::wait::{self, AfterWait, Stolen};
@@ -48,8 +48,8 @@ pub(super) struct Whole<'a, L, O> {
 /// Runs a short call of more than one item, which the monitor opens if it goes on. Returns whether it was
 /// opened, or measured.
 #[inline]
-pub(super) fn run<L: AnyLoop>(
-    whole: Whole<'_, L, Unobserved>,
+pub(super) fn run<L: AnyLoop, O: LoopObserver>(
+    whole: Whole<'_, L, O>,
     len: u64,
     (thread, number): (&'static CallerThread, u64),
     runner: &mut impl BlockRunner,
@@ -66,7 +66,8 @@ pub(super) fn run<L: AnyLoop>(
     if is_watched {
         alone.run_to(len, block_max, runner);
     }
-    match alone.leave(runner) {
+    let observer = frame.whole.observer;
+    match alone.leave(runner, |ran| observer.ran_alone(ran)) {
         AfterAlone::Opened => true,
         AfterAlone::Rest(start) => {
             let whole = &frame.whole;
@@ -80,7 +81,7 @@ pub(super) fn run<L: AnyLoop>(
                 drop(rest);
                 return false;
             }
-            run_unwatched(rest, runner, whole.degree, whole.site);
+            run_unwatched(rest, runner, whole.degree, (whole.site, observer));
             true
         }
     }
@@ -93,16 +94,11 @@ fn run_unwatched(
     rest: Rest<'_>,
     runner: &mut dyn BlockRunner,
     degree: Option<usize>,
-    site: &CallSiteProfile,
+    (site, observer): (&CallSiteProfile, impl LoopObserver),
 ) {
     let plan = SharingPlan::when_it_pays(degree);
-    drive_alone(
-        rest,
-        runner,
-        &plan,
-        (site, Unobserved),
-        AloneBecause::TooShort,
-    );
+    let because = AloneBecause::TooShort;
+    drive_alone(rest, runner, &plan, (site, observer), because);
 }
 
 /// A call in its caller's frame.
@@ -279,11 +275,6 @@ impl<'f, 'a, L: AnyLoop + 'a, O: LoopObserver> Alone<'f, 'a, L, O> {
         }
     }
 
-    /// Whether a monitor opens the call if it goes on.
-    pub(super) fn is_watched(&self) -> bool {
-        self.is_watched
-    }
-
     /// Runs the items up to `to`, in blocks of at most `block_max`, unless the call is opened or ends before. If a body
     /// panics, ends the caller's part, and panics with that and with what others have panicked with.
     #[inline]
@@ -344,14 +335,19 @@ impl<'f, 'a, L: AnyLoop + 'a, O: LoopObserver> Alone<'f, 'a, L, O> {
         value_or_resume(Err(payload), others)
     }
 
-    /// Ends the caller's part. If the call was opened, waits until its rest has run.
+    /// Ends the caller's part. If the call was opened, says how many items the caller has run, and waits until the rest has run.
     #[inline]
-    pub(super) fn leave(self, runner: &mut dyn BlockRunner) -> AfterAlone {
+    pub(super) fn leave(
+        self,
+        runner: &mut dyn BlockRunner,
+        opened: impl FnOnce(u64),
+    ) -> AfterAlone {
         let (frame, next) = (self.frame, self.next);
         self.leave_call();
         match frame.opened() {
             None => AfterAlone::Rest(next),
             Some(fork) => {
+                opened(next - self.start);
                 fork.finish(runner);
                 AfterAlone::Opened
             }

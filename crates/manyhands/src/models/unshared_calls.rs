@@ -1,15 +1,16 @@
 //! The calls that a thread runs alone, and a monitor that opens them (F2 to F5 of `runtime/fork_join/unshared_calls.rs`).
 //!
 //! Threads: an owner, and a monitor, which then runs the fork that it has made, as a worker would. Operations: enter, claim,
-//! leave, begin to be watched; look, unwatch.
+//! leave, begin to be watched; look, end the watch.
 //! Property: each position is run exactly once, by the owner or in the fork; the monitor opens no call that was left; when a
-//! monitor rests or sweeps seldom that does not see a call, its owner knows that nobody watches, and so do those of later calls.
+//! monitor rests or sweeps seldom that does not see a call, its owner wakes it, and so does that of the next call.
 
 use super::{Asleep, Count, Flag, Memory, Work, check, check_deeper};
 use crate::job::Latch;
 use crate::runtime::fork_join::unowned_forks::UnownedForks;
-use crate::runtime::fork_join::unshared_calls::{Extent, UnsharedCall, UnsharedCalls};
+use crate::runtime::fork_join::unshared_calls::{CallWatch, Extent, UnsharedCall, UnsharedCalls};
 use crate::runtime::fork_join::waiting::{self, AfterWait, Stolen};
+use crate::runtime::monitor::switch::{AfterSwitch, Switch};
 use crate::sync::Parker;
 use loom::sync::Arc;
 use loom::thread;
@@ -186,56 +187,112 @@ fn the_outer_call_is_opened_while_the_inner_one_runs() {
 
 #[test]
 fn no_monitor_rests_beside_a_call_whose_owner_takes_it_for_watched() {
-    check_deeper(3, || {
-        let model = Model::new();
-        assert!(model.calls.begin_watch(|| true));
-        check_leaving(&model, true);
-    });
+    check_ends_of_watch(Monitor::Rests);
 }
 
 #[test]
 fn no_monitor_sweeps_seldom_beside_a_call_whose_owner_takes_it_for_watched() {
-    check_deeper(3, || check_leaving(&Model::new(), false));
+    check_ends_of_watch(Monitor::SweepsSeldom);
 }
 
-/// A monitor stops watching a thread, which is watched so far or not, while that begins a call.
-fn check_leaving(model: &Arc<Model>, is_watched: bool) {
-    let (sweeps_seldom, has_left) = (Arc::new(Flag::new()), Arc::new(Flag::new()));
-    let monitor = thread::spawn({
-        let (model, has_left) = (Arc::clone(model), Arc::clone(&has_left));
-        let sweeps_seldom = Arc::clone(&sweeps_seldom);
-        move || {
-            sweeps_seldom.set();
-            if !UnsharedCalls::unwatch_all([&model.calls].into_iter()) {
-                has_left.set();
+/// What a monitor does that has seen no calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Monitor {
+    Rests,
+    SweepsSeldom,
+}
+
+/// A runtime's side of its monitor.
+struct Watching {
+    call_watch: CallWatch,
+    switch: Switch,
+    /// A thread in a call has woken the monitor, or no monitor has gone.
+    looks: Flag,
+}
+
+impl Watching {
+    /// By a monitor that watches the threads in calls, of which there may be none so far.
+    fn new() -> Arc<Self> {
+        let watching = Self {
+            call_watch: CallWatch::new(),
+            switch: Switch::new(),
+            looks: Flag::new(),
+        };
+        watching.watches();
+        watching.looks.take();
+        Arc::new(watching)
+    }
+
+    /// Owner, in a call that nobody watches.
+    fn watches(&self) -> bool {
+        let begins = self.call_watch.begin();
+        if self.switch.arm() == AfterSwitch::Unpark || begins {
+            self.looks.set();
+        }
+        true
+    }
+
+    /// Monitor: stops looking, unless it sees a call.
+    fn stop(&self, monitor: Monitor, calls: &UnsharedCalls<Fork, Model>) {
+        let mut goes_on = false;
+        let mut end = || {
+            goes_on = self.call_watch.end([calls].into_iter());
+            goes_on
+        };
+        match monitor {
+            Monitor::Rests => self.switch.rest(end),
+            Monitor::SweepsSeldom => {
+                end();
             }
         }
-    });
-    let extent = Extent {
-        start: 0,
-        end: 1,
-        opens_at: 0,
-    };
-    let begin = || {
-        let number = model.calls.next_number();
-        // SAFETY: nobody opens it.
-        unsafe { Call::new(model.calls.innermost(), number, extent, open::<0>) }
-    };
-    let enter = |call: &Call| {
-        // SAFETY: it stays until it is left.
-        unsafe { model.calls.enter(call) }
-    };
-    let sweeps_often = || !sweeps_seldom.is_set();
-    let call = begin();
-    let is_watched = enter(&call) || (!is_watched && model.calls.begin_watch(sweeps_often));
-    monitor.join().unwrap();
-    assert!(!is_watched || !has_left.is_set(), "nobody opens this call");
-    model.calls.leave(&call);
-    let next = begin();
-    let is_watched = enter(&next) || model.calls.begin_watch(sweeps_often);
-    assert!(
-        !is_watched || !has_left.is_set(),
-        "nobody opens the next call"
-    );
-    model.calls.leave(&next);
+        if goes_on {
+            self.looks.set();
+        }
+    }
+}
+
+/// A monitor ends its watch over a thread, which is watched so far or not, while that begins a call, and leaves it before or
+/// after that.
+fn check_ends_of_watch(monitor: Monitor) {
+    for [is_watched, leaves_before] in [[false, false], [false, true], [true, false], [true, true]]
+    {
+        check_deeper(3, move || {
+            let (model, watching) = (Model::new(), Watching::new());
+            if is_watched {
+                assert!(model.calls.begin_watch(|| true));
+            }
+            let stops = thread::spawn({
+                let (model, watching) = (Arc::clone(&model), Arc::clone(&watching));
+                move || watching.stop(monitor, &model.calls)
+            });
+            let begin = || {
+                let extent = Extent {
+                    start: 0,
+                    end: 1,
+                    opens_at: 0,
+                };
+                let number = model.calls.next_number();
+                // SAFETY: nobody opens it.
+                unsafe { Call::new(model.calls.innermost(), number, extent, open::<0>) }
+            };
+            let enter = |call: &Call| {
+                // SAFETY: it stays until it is left.
+                unsafe { model.calls.enter(call) || model.calls.begin_watch(|| watching.watches()) }
+            };
+            let call = begin();
+            assert!(enter(&call));
+            if leaves_before {
+                model.calls.leave(&call);
+            }
+            stops.join().unwrap();
+            if !leaves_before {
+                assert!(watching.looks.is_set(), "nobody opens this call");
+                model.calls.leave(&call);
+            }
+            let next = begin();
+            assert!(enter(&next));
+            assert!(watching.looks.is_set(), "nobody opens the next call");
+            model.calls.leave(&next);
+        });
+    }
 }

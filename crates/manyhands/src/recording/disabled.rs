@@ -361,9 +361,6 @@ impl AsyncLoopRecord {
     }
 }
 
-#[inline(always)]
-pub(crate) fn short_loop<C>(_items: u64, _ticks: u64, _site: LoopSite) {}
-
 /// In place of a channel's number in the list of channels.
 #[derive(Debug)]
 pub(crate) struct ChannelRecord;

@@ -24,11 +24,11 @@ pub(crate) trait LoopObserver: Copy + Sync {
     /// The caller begins by itself.
     fn caller_alone(self) -> Self::Runner;
 
-    /// The caller begins as one of several runners.
-    fn caller(self, worker: Option<usize>) -> Self::Runner;
+    /// The caller has run this number of items by itself, as one block, since the loop began. The loop was opened meanwhile.
+    fn ran_alone(self, items: u64);
 
-    /// A helper begins.
-    fn helper(self, worker: Option<usize>) -> Self::Runner;
+    /// The calling thread, of this worker, begins as one of several runners.
+    fn runner(self, worker: Option<usize>) -> Self::Runner;
 }
 
 /// Observes what one runner of a loop does.
@@ -62,12 +62,10 @@ impl LoopObserver for Unobserved {
     }
 
     #[inline(always)]
-    fn caller(self, _worker: Option<usize>) -> Self {
-        self
-    }
+    fn ran_alone(self, _items: u64) {}
 
     #[inline(always)]
-    fn helper(self, _worker: Option<usize>) -> Self {
+    fn runner(self, _worker: Option<usize>) -> Self {
         self
     }
 }

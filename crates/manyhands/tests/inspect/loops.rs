@@ -9,7 +9,7 @@ use manyhands::query::prelude::*;
 use manyhands::{Runtime, diagnostics, parallel, task};
 use std::hint::spin_loop;
 use std::panic::Location;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 
@@ -421,45 +421,6 @@ fn nobody_joins_while_all_workers_have_other_work() {
     );
 }
 
-/// A call of heavy items from a place whose items were light before, so that it looks at nothing before all have run.
-/// `call` calls the loop from there, whose body calls what it gets. It has few items: not optimised, four light ones took
-/// longer than a short call on one processor.
-fn heavy_items_at_a_light_place(call: impl Fn(&(dyn Fn() + Sync))) -> LoopReport {
-    let is_heavy = AtomicBool::new(false);
-    let run = || {
-        call(&|| {
-            if is_heavy.load(Ordering::Relaxed) {
-                compute(Duration::from_micros(100));
-            }
-        });
-        last()
-    };
-    let is_known_as_short =
-        |report: &LoopReport| report.alone_because == Some(AloneBecause::AlwaysShort);
-    until(|| {
-        is_heavy.store(false, Ordering::Relaxed);
-        until(|| is_known_as_short(&run()).then_some(()));
-        is_heavy.store(true, Ordering::Relaxed);
-        let report = run();
-        // The place takes the items for heavier if the call before this one lost its processor. And a short call that the
-        // monitor has opened has no report: the last one is that of a light call then.
-        let is_heavy = report.elapsed >= Duration::from_micros(100);
-        (is_heavy && is_known_as_short(&report)).then_some(report)
-    })
-}
-
-#[test]
-#[cfg_attr(
-    debug_assertions,
-    ignore = "not optimised, light items take longer than a short call on some processors, and then it never ends"
-)]
-fn a_loop_whose_first_items_were_lighter_is_shared_late() {
-    diagnostics::open();
-    let report = heavy_items_at_a_light_place(|body| parallel::for_each(0..2_u64, |_| body()));
-    assert_eq!(report.verdict(), Verdict::SharedLate, "{report} {report:?}");
-    assert!(report.to_string().contains("Shared late"), "{report}");
-}
-
 /// What the program says over its socket of the loop with this number of items.
 #[cfg(unix)]
 fn report_over_the_socket(items: u64) -> manyhands_inspect::LoopReport {
@@ -513,19 +474,22 @@ fn the_last_loop_of_a_place_is_reported_over_the_socket_with_both_sentences() {
 
 #[cfg(unix)]
 #[test]
-#[cfg_attr(
-    debug_assertions,
-    ignore = "not optimised, light items take longer than a short call on some processors, and then it never ends"
-)]
-fn a_loop_of_another_thread_that_was_shared_late_says_so_over_the_socket() {
+fn a_loop_of_another_thread_is_reported_over_the_socket() {
     diagnostics::open();
-    const ITEMS: u64 = 2;
-    let call = |body: &(dyn Fn() + Sync)| parallel::for_each(0..ITEMS, |_| body());
-    let other = || heavy_items_at_a_light_place(call);
+    const ITEMS: u64 = 1_000_081;
+    let other = || {
+        let one = parallel::Options::new().degree_of_parallelism(1).unwrap();
+        for _ in 0..2 {
+            one.for_each(0..ITEMS, |i| {
+                std::hint::black_box(i);
+            });
+        }
+        last()
+    };
     let report = std::thread::scope(|scope| scope.spawn(other).join().unwrap());
     let seen = report_over_the_socket(ITEMS);
-    assert_eq!(seen.verdict, "shared_late", "{report} {seen:?}");
-    assert!(seen.why.starts_with("Shared late"), "{seen:?}");
+    assert_eq!(seen.verdict, "one_runner", "{report} {seen:?}");
+    assert_eq!(report.to_string(), format!("{} {}", seen.ran, seen.why));
     assert!(seen.calls > 1, "{seen:?}");
 }
 

@@ -10,7 +10,7 @@ use manyhands::{Runtime, parallel, task};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
@@ -331,7 +331,50 @@ fn an_opened_call_ends_where_it_is_stopped_or_cancelled() {
     });
 }
 
-/// Mixes of earlier and later costs and lengths: how long the call takes beside the better of alone and shared.
+/// One number of a mix of earlier and later costs, lengths and pauses.
+fn draw(mix: u64, what: u64, end: u64) -> u64 {
+    random_below(mix * 16 + what, end)
+}
+
+/// Leaves the calling thread without calls for a time of any size up to 60 ms, or for none.
+fn pause(mix: u64) {
+    if let Some(log2) = draw(mix, 4, 17).checked_sub(1) {
+        thread::park_timeout(Duration::from_micros(1 << log2));
+    }
+}
+
+#[test]
+fn no_mix_of_earlier_lengths_and_pauses_keeps_workers_from_a_call() {
+    const WORKERS: usize = 8;
+    let runtime = Runtime::builder().workers(WORKERS).build().unwrap();
+    let _entered = runtime.enter();
+    for mix in 0..100 {
+        let threads = Threads::default();
+        // Half of the pools have a thread that takes part, so that their monitors never rest.
+        let held = (draw(mix, 5, 2) == 0).then(|| {
+            let (end, ends) = std::sync::mpsc::channel::<()>();
+            (
+                task::run(move || task::blocking(|| ends.recv().is_err())),
+                end,
+            )
+        });
+        let call = |len: u64| {
+            let wanted = WORKERS.min(usize::try_from(len).unwrap());
+            parallel::for_each(0..len, |_| threads.item(wanted));
+        };
+        threads.is_short.store(true, Ordering::SeqCst);
+        (0..20).for_each(|_| call(1 << draw(mix, 0, 8)));
+        threads.is_short.store(false, Ordering::SeqCst);
+        pause(mix);
+        call(2 + draw(mix, 2, 30));
+        if let Some((holds, end)) = held {
+            drop(end);
+            assert!(holds.join().unwrap());
+        }
+    }
+}
+
+/// Mixes of earlier and later costs, lengths and pauses: how long the call takes beside the better of alone and shared.
 #[test]
 #[ignore = "prints a table"]
 #[expect(
@@ -348,10 +391,12 @@ fn table() {
         |micros: u64| task::blocking(|| thread::park_timeout(Duration::from_micros(micros)));
     let mut beyond = Vec::new();
     for mix in 0..mixes {
-        let draw = |what: u64, end: u64| random_below(mix * 16 + what, end);
+        let draw = |what: u64, end: u64| draw(mix, what, end);
         let (short_len, short_nanos) = (1 << draw(0, 8), draw(1, 1_500));
         let (long_len, long_micros) = (2 + draw(2, 30), 1 << draw(3, 12));
+        // How long the call takes, and an item of it on average.
         let call = |len: u64, nanos: u64, micros: u64| {
+            let of_items = AtomicU64::new(0);
             let begun = Instant::now();
             parallel::for_each(0..len, |_| {
                 let item = Instant::now();
@@ -359,15 +404,17 @@ fn table() {
                 if micros > 0 {
                     sleep(micros);
                 }
+                let taken = u64::try_from(item.elapsed().as_nanos()).unwrap();
+                of_items.fetch_add(taken, Ordering::Relaxed);
             });
-            begun.elapsed()
+            let item = of_items.into_inner() as f64 / len as f64;
+            (begun.elapsed().as_secs_f64() * 1e3, item / 1e6)
         };
         (0..20).for_each(|_| {
             call(short_len, short_nanos / short_len, 0);
         });
-        let taken = call(long_len, 0, long_micros).as_secs_f64() * 1e3;
-        // A sleep takes some 60 µs longer than it is to.
-        let item = (long_micros as f64 + 60.0) / 1e3;
+        pause(mix);
+        let (taken, item) = call(long_len, 0, long_micros);
         let alone = item * long_len as f64;
         let shared = item * long_len.div_ceil(WORKERS as u64) as f64;
         let limit = 1.1 * alone.min(shared) + 1.0;

@@ -107,7 +107,7 @@ impl LoopReport {
             return write!(
                 f,
                 "Shared late: the calling thread was alone for the first {:.1?}.",
-                part.worked
+                self.opened_after.unwrap_or(part.worked)
             );
         }
         write!(

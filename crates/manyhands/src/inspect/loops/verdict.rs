@@ -204,12 +204,18 @@ impl LoopReport {
     }
 
     fn why_opened_late(&self) -> Verdict {
-        let first = self.before_opening.as_ref().map(|part| part.longest_block);
-        match first {
-            Some(block) if block.took < WORTH_SHARING => Verdict::TooShort,
-            Some(block) if block.items == 1 => Verdict::LongItem,
-            Some(_) => Verdict::SharedLate,
-            None => Verdict::TooShort,
+        let Some(first) = &self.before_opening else {
+            return Verdict::TooShort;
+        };
+        let block = first.longest_block;
+        // Else the monitor has opened it in the middle of an item, so that this did not keep others from the rest.
+        let is_opened_by_caller = Some(first.left_after) <= self.opened_after;
+        if block.took < WORTH_SHARING {
+            Verdict::TooShort
+        } else if block.items == 1 && is_opened_by_caller {
+            Verdict::LongItem
+        } else {
+            Verdict::SharedLate
         }
     }
 
@@ -386,6 +392,21 @@ mod tests {
             "Shared late: the first 40 items were 100 × lighter than the next 33, which the calling thread had taken as one \
              block.",
         );
+    }
+
+    #[test]
+    fn a_loop_that_the_monitor_opened_in_the_middle_of_an_item_was_alone_until_then() {
+        let first = runner(None, 0, 80, block(ms(80), 1, (0, Duration::ZERO)));
+        let mut report = shared(all_from([60, 60, 60], 100));
+        report.opened_after = Some(ms(60));
+        report.before_opening = Some(first.clone());
+        assert_says(
+            &report,
+            Verdict::SharedLate,
+            "Shared late: the calling thread was alone for the first 60.0ms.",
+        );
+        report.opened_after = Some(ms(80));
+        assert_eq!(report.verdict(), Verdict::LongItem);
     }
 
     #[test]

@@ -308,7 +308,7 @@ fn share<I, C, O>(
                     runtime.wake_one();
                 }
             }
-            let part = observer.caller(slot.and_then(|slot| slot.worker()));
+            let part = observer.runner(slot.and_then(|slot| slot.worker()));
             shared.work(slot, runner, Leave::Never, part);
         });
         series::note_end(clock::ticks());
@@ -479,7 +479,7 @@ where
         slot.runtime().wake_if_nobody_searches();
         let mut attention = YieldCheck::of(slot);
         let mut runner = Runner::new(self.consumer);
-        let part = self.observer.helper(slot.worker());
+        let part = self.observer.runner(slot.worker());
         let leave = Leave::Early(attention.as_mut());
         self.work(Some(slot), &mut runner, leave, part);
     }

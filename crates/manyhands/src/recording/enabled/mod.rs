@@ -18,7 +18,7 @@ pub(crate) use crate::sync::stack_copy::note_own_stack as thread_begins;
 pub(crate) use channel_snapshot::ChannelLoad;
 pub(crate) use channels::{ChannelRecord, ObservedChannel};
 pub(crate) use loops::async_loops::AsyncLoopRecord;
-pub(crate) use loops::running::{during_loop, short_loop};
+pub(crate) use loops::running::during_loop;
 pub(crate) use loops::site::LoopSite;
 pub(crate) use no_more_threads::NoMoreThreads;
 pub(crate) use opening::is_open;

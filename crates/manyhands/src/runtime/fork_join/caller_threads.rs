@@ -1,9 +1,9 @@
 //! The threads that run calls alone, and the monitor's looks at them.
 //!
 //! Each thread has a record from its first such call on. It names the runtime that is current for the thread, whose monitor
-//! looks at the thread while it sweeps. When a monitor rests, the next call of the thread wakes it; while it sweeps
-//! seldom, calls look at the clock. A thread that goes to
-//! another runtime in the middle of a call takes a further record for that: the call is opened where it began.
+//! looks at the thread while it sweeps. When a monitor rests, or sweeps seldom because nobody has called for some time, the
+//! next call wakes it. A thread that goes to another runtime in the middle of a call takes a further record for that: the call
+//! is opened where it began.
 //!
 //! Not here: the steps of both (`unshared_calls.rs`).
 
@@ -81,11 +81,6 @@ impl CallerThread {
         CALLER.get().or_else(Self::first)
     }
 
-    /// Whether a monitor watches the calling thread.
-    pub(crate) fn is_watched() -> bool {
-        Self::current().is_some_and(|thread| thread.calls.is_watched())
-    }
-
     #[cold]
     #[inline(never)]
     fn first() -> Option<&'static Self> {
@@ -135,9 +130,8 @@ impl CallerThread {
             let runtime = ptr::from_ref(runtime).cast_mut();
             self.runtime.store(runtime, Ordering::Release);
         }
-        self.calls.begin_watch(|| {
-            !runtime.clock.is_virtual() && runtime.arms_monitor() && runtime.monitor.sweeps_often()
-        })
+        self.calls
+            .begin_watch(|| !runtime.clock.is_virtual() && runtime.watches_calls())
     }
 }
 
@@ -173,46 +167,12 @@ impl RuntimeInner {
         is_active
     }
 
-    /// Monitor, when it has switched itself off, or will sweep seldom: watches no thread any more. Returns whether one is in a
-    /// call.
+    /// Monitor, when it has switched itself off, or will sweep seldom: watches no thread any more, unless one is in a call.
+    /// Returns whether one is.
     pub(crate) fn unwatch_calls(&self) -> bool {
         let threads = lock(&THREADS);
         let watched = threads.all.iter().filter(|thread| thread.is_of(self));
-        UnsharedCalls::unwatch_all(watched.map(|thread| &thread.calls))
-    }
-}
-
-#[cfg(all(test, not(loom), not(shuttle)))]
-mod tests {
-    use super::CallerThread;
-    use crate::sync::clock;
-    use crate::{Runtime, parallel, task};
-    use std::sync::atomic::{AtomicBool, Ordering};
-    use std::time::Duration;
-
-    #[test]
-    fn a_monitor_that_sweeps_seldom_watches_no_thread_until_its_next_call() {
-        let runtime = Runtime::builder().workers(1).build().unwrap();
-        let _entered = runtime.enter();
-        let begun = clock::now();
-        let goes_on = || begun.elapsed() < Duration::from_secs(60);
-        let is_over = AtomicBool::new(false);
-        task::scope_blocking(|scope| {
-            scope.spawn(async {
-                while goes_on() && !is_over.load(Ordering::Relaxed) {
-                    std::hint::spin_loop();
-                }
-            });
-            for _ in 0..2 {
-                while goes_on() && !CallerThread::is_watched() {
-                    parallel::for_each(0..2, |_| ());
-                }
-                while goes_on() && CallerThread::is_watched() {
-                    std::thread::yield_now();
-                }
-            }
-            is_over.store(true, Ordering::Relaxed);
-        });
-        assert!(goes_on(), "it was not watched, or to the end");
+        let calls = watched.map(|thread| &thread.calls);
+        self.monitor.call_watch.end(calls)
     }
 }

@@ -12,7 +12,7 @@
 //!
 //! # Threads
 //! The owner calls `next_number`, `enter`, `begin_watch`, `claim`, `leave`, and makes calls. Any thread calls `unwatch`
-//! and `look`, and a monitor `unwatch_all`. Calls nest: a body may begin another one, which ends first.
+//! and `look`, and a monitor `CallWatch::end`. Calls nest: a body may begin another one, which ends first.
 //!
 //! # States of a call
 //! - *Private*: `end` is where the call ends. The owner claims positions by a store.
@@ -28,12 +28,12 @@
 //! fence, loads `current`. Either the monitor does not see the call, or the owner waits at the lock until the monitor has
 //! done with it. So a call is in place while the monitor looks at it.
 //!
-//! F4: `enter` stores `current`, passes the light fence, loads `is_watched`; `unwatch_all` clears `is_watched`, passes the
+//! F4: `enter` stores `current`, passes the light fence, loads `is_watched`; `CallWatch::end` clears `is_watched`, passes the
 //! heavy fence, loads `current`. Either the monitor sees the call and goes on, or the owner sees that nobody watches.
 //!
-//! F5: behind the fence of F4, an owner that nobody watches asks in `begin_watch` whether a monitor sweeps often; a monitor says
-//! that it does not before it calls `unwatch_all`. Either the monitor sees the call and sweeps often again, or the owner learns
-//! that nobody watches.
+//! F5: an owner that nobody watches sets `is_watched`, passes a fence, loads `CallWatch::is_on`; `CallWatch::end` clears that,
+//! passes a fence, clears `is_watched`. Either the monitor sees the call, or that it was left, and `is_watched` stays clear; or
+//! the owner sees that the watch is off, and wakes the monitor.
 //!
 //! Unsafe: calls live in their owner's frames and are reached by pointer.
 
@@ -186,8 +186,8 @@ impl<J, R> UnsharedCalls<J, R> {
         self.current
             .store(ptr::from_ref(call).cast_mut(), Ordering::Release);
         fence::light();
-        // F4.
-        self.is_watched()
+        // Relaxed: F4.
+        self.is_watched.load(Ordering::Relaxed)
     }
 
     /// Claims the positions `from..to`, those before which are claimed; returns up to where they are the owner's. `from`: the
@@ -242,41 +242,20 @@ impl<J, R> UnsharedCalls<J, R> {
         }
     }
 
-    /// Owner, in a call: a monitor watches the thread from now on, if one sweeps often. Returns whether it does.
-    pub(crate) fn begin_watch(&self, sweeps_often: impl FnOnce() -> bool) -> bool {
-        // Relaxed: the fence.
+    /// Owner, in a call: a monitor watches the thread from now on, if `begins` finds one. Returns whether it does.
+    pub(crate) fn begin_watch(&self, begins: impl FnOnce() -> bool) -> bool {
+        // Relaxed: F5.
         self.is_watched.store(true, Ordering::Relaxed);
-        // SeqCst: the monitor that switches itself off looks at the threads behind a fence, too. So it sees that this one is
-        // among them, or this thread sees that it is off.
-        full_fence(Ordering::SeqCst);
-        let is_watched = sweeps_often();
-        if !is_watched {
+        begins() || {
             self.unwatch();
+            false
         }
-        is_watched
     }
 
     /// Nobody watches the thread from now on.
     pub(crate) fn unwatch(&self) {
-        // Relaxed: F4, in `unwatch_all`; else the thread does this itself.
+        // Relaxed: F4 and F5, in `CallWatch::end`; else the thread does this itself.
         self.is_watched.store(false, Ordering::Relaxed);
-    }
-
-    /// Monitor, before it rests or sweeps seldom: watches these threads no longer. Returns whether one is in a call, so that it
-    /// must do neither.
-    pub(crate) fn unwatch_all<'a>(threads: impl Iterator<Item = &'a Self> + Clone) -> bool
-    where
-        Self: 'a,
-    {
-        threads.clone().for_each(Self::unwatch);
-        fence::heavy();
-        threads.into_iter().any(Self::has_calls)
-    }
-
-    /// Owner: whether a monitor watches.
-    pub(crate) fn is_watched(&self) -> bool {
-        // Relaxed: in `enter`, F4; else it is a hint.
-        self.is_watched.load(Ordering::Relaxed)
     }
 
     /// Whether the thread is in a call.
@@ -330,6 +309,52 @@ impl<J, R> UnsharedCalls<J, R> {
     }
 }
 
+/// Whether the monitor of a runtime opens calls that go on. If not, no thread takes itself for watched.
+#[derive(Debug)]
+pub(crate) struct CallWatch {
+    is_on: AtomicBool,
+}
+
+impl CallWatch {
+    /// Off.
+    pub(crate) fn new() -> Self {
+        Self {
+            is_on: AtomicBool::new(false),
+        }
+    }
+
+    /// Owner, from within `begin_watch`: the monitor watches from now on. Returns whether it did not, so that it must be woken.
+    #[must_use]
+    pub(crate) fn begin(&self) -> bool {
+        // SeqCst: F5.
+        full_fence(Ordering::SeqCst);
+        // Relaxed: F5. AcqRel: a monitor that has rested has switched itself off before; pairs with the exchange in `end`.
+        !self.is_on.load(Ordering::Relaxed) && !self.is_on.swap(true, Ordering::AcqRel)
+    }
+
+    /// Monitor, when it has switched itself off, or before it sweeps seldom: watches `threads`, which are all, no longer. Returns
+    /// whether one is in a call, so that it goes on.
+    pub(crate) fn end<'a, J: 'a, R: 'a>(
+        &self,
+        threads: impl Iterator<Item = &'a UnsharedCalls<J, R>> + Clone,
+    ) -> bool {
+        // AcqRel: pairs with the exchange in `begin`.
+        if !self.is_on.swap(false, Ordering::AcqRel) {
+            return false;
+        }
+        // SeqCst: F5.
+        full_fence(Ordering::SeqCst);
+        threads.clone().for_each(UnsharedCalls::unwatch);
+        fence::heavy();
+        let goes_on = threads.into_iter().any(UnsharedCalls::has_calls);
+        if goes_on {
+            // Relaxed: what it has cleared stays so; owners that have set it since have woken it.
+            self.is_on.store(true, Ordering::Relaxed);
+        }
+        goes_on
+    }
+}
+
 fn is_forked() -> bool {
     #[cfg(not(loom))]
     return process::is_forked();
@@ -339,3 +364,36 @@ fn is_forked() -> bool {
 
 /// The `end` of a call while a monitor decides. No claim ends here.
 const FROZEN: u64 = 0;
+
+#[cfg(all(test, not(loom), not(shuttle)))]
+mod tests {
+    use crate::runtime::fork_join::caller_threads::CallerThread;
+    use crate::sync::atomic::Ordering;
+    use crate::sync::wait_until;
+    use crate::{Runtime, parallel, task};
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    #[test]
+    fn a_monitor_that_sweeps_seldom_watches_no_thread_until_a_call_wakes_it() {
+        let runtime = Runtime::builder().workers(2).build().unwrap();
+        let _entered = runtime.enter();
+        // A thread that takes part keeps the monitor from resting.
+        let (end, ends) = mpsc::channel::<()>();
+        let limit = Duration::from_secs(120);
+        let blocks = task::run(move || task::blocking(|| ends.recv_timeout(limit)));
+        let watch = &runtime.shared().monitor.call_watch;
+        let is_on = || watch.is_on.load(Ordering::Relaxed);
+        for _ in 0..2 {
+            parallel::for_each(0..2, |_| ());
+            let thread = CallerThread::current().unwrap();
+            // Unless the thread has lost its processor for long in between.
+            let is_watched = || thread.calls.is_watched.load(Ordering::Relaxed);
+            assert!(is_watched() || !is_on());
+            wait_until("it watches no more", || !is_on() && !is_watched());
+            assert!(!runtime.shared().idle.is_inactive(), "it does not rest");
+        }
+        drop(end);
+        assert!(blocks.join().unwrap().is_err());
+    }
+}

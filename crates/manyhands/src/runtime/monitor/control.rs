@@ -2,8 +2,8 @@
 //!
 //! Not here: how the thread is started, and what it does (`thread.rs`).
 
+use crate::runtime::fork_join::unshared_calls::CallWatch;
 use crate::runtime::monitor::switch::Switch;
-use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Mutex, lock, thread};
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use std::sync::Arc;
 pub(crate) struct Monitor {
     pub(super) switch: Arc<Switch>,
     pub(super) thread: Mutex<Option<thread::JoinHandle<()>>>,
-    /// It sweeps so seldom that threads look at the clock in calls that they run alone.
-    pub(super) sweeps_seldom: AtomicBool,
+    /// Whether it opens calls that go on.
+    pub(crate) call_watch: CallWatch,
 }
 
 impl Monitor {
@@ -22,14 +22,8 @@ impl Monitor {
         Self {
             switch: Arc::new(Switch::new()),
             thread: Mutex::new(None),
-            sweeps_seldom: AtomicBool::new(false),
+            call_watch: CallWatch::new(),
         }
-    }
-
-    /// A thread in a call, which has passed a fence since it entered: whether a monitor that sweeps does so often.
-    pub(crate) fn sweeps_often(&self) -> bool {
-        // Relaxed: F5 of `unshared_calls.rs`.
-        !self.sweeps_seldom.load(Ordering::Relaxed)
     }
 
     /// Ends the monitor and waits for its thread.

@@ -25,6 +25,8 @@ mod memory;
 #[cfg(not(loom))]
 pub(crate) mod overcommit;
 #[cfg(not(loom))]
+pub(crate) mod pace;
+#[cfg(not(loom))]
 mod stall;
 #[cfg(not(loom))]
 mod stalled;
@@ -33,7 +35,7 @@ mod stalled_threads;
 #[cfg(not(loom))]
 mod starved;
 #[cfg(not(loom))]
-mod sweep;
+pub(crate) mod sweep;
 #[cfg(not(loom))]
 mod thread;
 

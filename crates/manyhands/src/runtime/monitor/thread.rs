@@ -7,8 +7,8 @@
 //! It sweeps only while some thread takes part in the runtime, less and less often while it has nothing to do, and
 //! sleeps when all sleep.
 //!
-//! Not here: what a sweep does (`sweep.rs`), and how the monitor is switched on and off (`switch.rs`) and ended
-//! (`control.rs`).
+//! Not here: what a sweep does (`sweep.rs`), how soon the next one follows (`pace.rs`), and how the monitor is switched on and
+//! off (`switch.rs`) and ended (`control.rs`).
 //!
 //! While the monitor has no thread it is off, except between the switching on and the start that follows. If the
 //! system refuses that start, the starting thread switches the monitor off again. A thread that armed it in between
@@ -17,12 +17,10 @@
 
 use crate::job::contain;
 use crate::runtime::RuntimeInner;
-use crate::runtime::monitor::sweep::{Sweep, Sweeper};
+use crate::runtime::monitor::pace::Pace;
+use crate::runtime::monitor::sweep::Sweeper;
 use crate::runtime::monitor::switch::{AfterSwitch, State, Switch};
-use crate::runtime::policy::{
-    BLOCKED_AFTER, IN_DOUBT, INTERVAL_MAX, INTERVAL_MIN, INTERVAL_SATURATED, LONG,
-};
-use crate::sync::atomic::Ordering;
+use crate::runtime::policy::INTERVAL_MIN;
 use crate::sync::{lock, thread, thread_state};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -36,9 +34,13 @@ impl RuntimeInner {
         }
     }
 
-    /// As [`arm_monitor`](Self::arm_monitor); returns whether the monitor watches: the system may refuse its thread.
-    pub(crate) fn arms_monitor(&self) -> bool {
-        self.arm_monitor();
+    /// Makes the monitor watch the threads that run calls alone; returns whether it does: the system may refuse its thread.
+    pub(crate) fn watches_calls(&self) -> bool {
+        // In this order: a monitor that rests looks whether it is to watch after it has switched itself off.
+        let begins = self.monitor.call_watch.begin();
+        if self.monitor.switch.arm() == AfterSwitch::Unpark || begins {
+            self.unpark_or_start_monitor();
+        }
         matches!(self.monitor.switch.state(), State::On | State::Slow)
     }
 
@@ -123,13 +125,11 @@ fn watch(switch: &Switch, weak: &Weak<RuntimeInner>) {
             State::On | State::Slow => {
                 let timers = shared.fire_overdue_timers().unwrap_or(Duration::MAX);
                 drop(shared);
-                let interval = pace.interval.min(timers.max(INTERVAL_MIN));
+                let interval = pace.interval().min(timers.max(INTERVAL_MIN));
                 switch.parker.park_timeout(interval);
             }
             State::Off => {
                 let limit = shared.fire_outside_timers();
-                // Relaxed: it sweeps often as soon as it is armed.
-                shared.monitor.sweeps_seldom.store(false, Ordering::Relaxed);
                 drop(shared);
                 match limit {
                     None => switch.parker.park(),
@@ -147,100 +147,21 @@ fn watch(switch: &Switch, weak: &Weak<RuntimeInner>) {
             pace = Pace::default();
         }
         let sweep = sweeper.sweep(&shared);
-        pace.adapt(sweep);
-        let sweeps_seldom = &shared.monitor.sweeps_seldom;
-        // Relaxed: F5 of `unshared_calls.rs`; else a call is measured that need not be.
-        sweeps_seldom.store(pace.is_seldom(), Ordering::Relaxed);
-        if shared.open_long_calls() || (pace.is_seldom() && shared.unwatch_calls()) {
-            pace.stay_close();
-            sweeps_seldom.store(false, Ordering::Relaxed);
+        pace.adapt(sweep, shared.open_long_calls());
+        if !pace.watches_calls() && shared.unwatch_calls() {
+            pace.note_calls();
         }
         if pace.is_slow_after(sweep) {
             switch.slow_down();
         } else {
             switch.speed_up();
         }
-        if pace.inactive_for >= IN_DOUBT {
+        if pace.may_rest() {
             switch.rest(|| {
                 !shared.idle.is_inactive()
                     || shared.has_visible_work(None)
                     || shared.unwatch_calls()
             });
         }
-    }
-}
-
-/// How often it sweeps.
-#[derive(Debug)]
-struct Pace {
-    interval: Duration,
-    /// How long no thread has taken part.
-    inactive_for: Duration,
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        Self {
-            interval: INTERVAL_MIN,
-            inactive_for: Duration::ZERO,
-        }
-    }
-}
-
-impl Pace {
-    fn adapt(&mut self, sweep: Sweep) {
-        self.interval = match sweep {
-            Sweep::Burst(pause) => pause,
-            Sweep::Trouble => (self.interval / 2).max(INTERVAL_MIN),
-            Sweep::Watch => (self.interval * 2).clamp(INTERVAL_MIN, LONG),
-            Sweep::Saturated => (self.interval * 2).clamp(INTERVAL_MIN, INTERVAL_SATURATED),
-            Sweep::Inactive | Sweep::Nothing | Sweep::Busy => {
-                (self.interval * 2).clamp(INTERVAL_MIN, INTERVAL_MAX)
-            }
-        };
-        self.inactive_for = if sweep == Sweep::Inactive {
-            self.inactive_for + self.interval
-        } else {
-            Duration::ZERO
-        };
-    }
-
-    /// Whether a call that a thread runs alone, and that goes on, would be opened late.
-    fn is_seldom(&self) -> bool {
-        self.interval >= INTERVAL_SATURATED
-    }
-
-    /// Threads run calls alone: one that goes on must be opened soon.
-    fn stay_close(&mut self) {
-        self.interval = self.interval.min(BLOCKED_AFTER);
-        self.inactive_for = Duration::ZERO;
-    }
-
-    /// Whether a thread that brings work may alert the monitor. Not where the running threads make progress:
-    /// there each thread that brings work would alert it.
-    fn is_slow_after(&self, sweep: Sweep) -> bool {
-        self.interval >= LONG && !matches!(sweep, Sweep::Busy | Sweep::Saturated)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{INTERVAL_MAX, INTERVAL_SATURATED, LONG, Pace};
-    use crate::runtime::monitor::sweep::Sweep;
-    use std::time::Duration;
-
-    /// Time between two sweeps after many with this result, and whether a thread that brings work may alert the monitor.
-    fn settled(sweep: Sweep) -> (Duration, bool) {
-        let mut pace = Pace::default();
-        (0..20).for_each(|_| pace.adapt(sweep));
-        (pace.interval, pace.is_slow_after(sweep))
-    }
-
-    #[test]
-    fn sweeps_become_seldom_and_only_those_that_an_alert_could_help_can_be_hastened() {
-        assert_eq!(settled(Sweep::Nothing), (INTERVAL_MAX, true));
-        assert_eq!(settled(Sweep::Busy), (INTERVAL_MAX, false));
-        assert_eq!(settled(Sweep::Watch), (LONG, true));
-        assert_eq!(settled(Sweep::Saturated), (INTERVAL_SATURATED, false));
     }
 }

@@ -22,7 +22,7 @@ use crate::recording::enabled::tasks::current;
 use crate::recording::enabled::tasks::task_number::TaskNumber;
 use crate::recording::loop_observer::{LoopObserver, RunnerObserver};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{Mutex, clock, global, lock, thread_state};
+use crate::sync::{Mutex, OnceLock, clock, global, lock, thread_state};
 use std::any::type_name;
 use std::cell::RefCell;
 use std::ptr;
@@ -38,21 +38,35 @@ global! {
     static RUNNING: Mutex<Vec<Arc<Running>>> = Mutex::new(Vec::new());
 }
 
-/// A loop that runs.
-struct RecordedLoop(Arc<Running>);
+/// A loop that runs, with its record. One that is too short to be looked at has none.
+struct RecordedLoop {
+    call: Call,
+    running: OnceLock<Arc<Running>>,
+}
 
 /// What the parts of a loop know of its record.
 #[derive(Clone, Copy)]
-pub(crate) struct LoopRecord<'a>(&'a Running);
+pub(crate) struct LoopRecord<'a>(&'a RecordedLoop);
 
-#[derive(Debug)]
-struct Running {
+/// Who calls a loop, and when.
+#[derive(Debug, Clone, Copy)]
+struct Call {
     begun: u64,
     /// `None` if that is known only at the end.
     items: Option<u64>,
     consumer: &'static str,
     site: LoopSite,
-    caller: Option<TaskNumber>,
+    task: Option<TaskNumber>,
+    thread: ThreadKey,
+}
+
+/// A thread, while it lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ThreadKey(usize);
+
+#[derive(Debug)]
+struct Running {
+    call: Call,
     /// How many items have been run.
     done: AtomicU64,
     /// How many runners it has now.
@@ -80,7 +94,7 @@ struct Opened {
 /// What one runner did. Times in ticks, but for those in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 struct Part {
-    is_caller: bool,
+    thread: ThreadKey,
     worker: Option<usize>,
     joined: u64,
     left: u64,
@@ -120,24 +134,48 @@ enum Phase {
 /// Runs a loop of `items` items, or of an unknown number, that was called at `site`, and whose items go to a consumer of
 /// the type `C`, with its record. The record ends also when a body panics.
 pub(crate) fn during_loop<C>(items: Option<u64>, site: LoopSite, run: impl FnOnce(LoopRecord<'_>)) {
-    let recorded = RecordedLoop(Running::begin(items, type_name::<C>(), site));
-    run(LoopRecord(&recorded.0));
+    let recorded = RecordedLoop {
+        call: Call {
+            begun: clock::ticks(),
+            items,
+            consumer: type_name::<C>(),
+            site,
+            task: current::get().number,
+            thread: ThreadKey::current(),
+        },
+        running: OnceLock::new(),
+    };
+    run(LoopRecord(&recorded));
+}
+
+impl RecordedLoop {
+    fn running(&self) -> &Running {
+        self.running.get_or_init(|| Running::begin(self.call))
+    }
 }
 
 impl Drop for RecordedLoop {
     fn drop(&mut self) {
-        self.0.end();
+        match self.running.get() {
+            Some(running) => running.end(),
+            None => keep(self.call.short_report(clock::ticks())),
+        }
+    }
+}
+
+impl ThreadKey {
+    fn current() -> Self {
+        Self(
+            LAST.try_with(|last| ptr::from_ref(last).addr())
+                .unwrap_or(0),
+        )
     }
 }
 
 impl Running {
-    fn begin(items: Option<u64>, consumer: &'static str, site: LoopSite) -> Arc<Self> {
+    fn begin(call: Call) -> Arc<Self> {
         let running = Arc::new(Self {
-            begun: clock::ticks(),
-            items,
-            consumer,
-            site,
-            caller: current::get().number,
+            call,
             done: AtomicU64::new(0),
             runners: AtomicUsize::new(0),
             parts: Mutex::new(Parts::default()),
@@ -155,12 +193,13 @@ impl Running {
 
     fn report(&self, ended: u64) -> LoopReport {
         let parts = lock(&self.parts);
-        let since = |ticks: u64| elapsed(ticks.saturating_sub(self.begun));
-        let of = |part: &Part| part.report(self.begun);
+        let call = &self.call;
+        let since = |ticks: u64| elapsed(ticks.saturating_sub(call.begun));
+        let of = |part: &Part| part.report(call);
         LoopReport {
-            body: body_name(self.consumer),
-            called_at: self.site.0,
-            items: self.items.unwrap_or_else(|| parts.items()),
+            body: body_name(call.consumer),
+            called_at: call.site.0,
+            items: call.items.unwrap_or_else(|| parts.items()),
             elapsed: since(ended),
             runners: parts.runners.iter().map(of).collect(),
             threads: parts.opened.map_or(1, |opened| opened.threads.max(1)),
@@ -177,42 +216,30 @@ impl Running {
     }
 }
 
-/// A loop of `items` items, too short to be looked at, has run in one block, while recording is open.
-pub(crate) fn short_loop<C>(items: u64, ticks: u64, site: LoopSite) {
-    keep_short(items, type_name::<C>(), elapsed(ticks), site);
-}
-
-fn keep_short(items: u64, consumer: &'static str, elapsed: Duration, site: LoopSite) {
-    let caller = RunnerReport {
-        is_caller: true,
-        worker: None,
-        joined_after: Duration::ZERO,
-        left_after: elapsed,
-        worked: elapsed,
-        took_items: Duration::ZERO,
-        off_processor: None,
-        items,
-        blocks: 1,
-        longest_block: BlockReport {
-            took: elapsed,
+impl Call {
+    /// Of a loop that was too short to be looked at, and has run in one block.
+    fn short_report(&self, ended: u64) -> LoopReport {
+        let mut part = Part::begin(self.thread, None, self.begun);
+        let items = self.items.unwrap_or(0);
+        part.block(items, ended);
+        let caller = part.report(self);
+        LoopReport {
+            body: body_name(self.consumer),
+            called_at: self.site.0,
             items,
-            items_before: 0,
-            took_before: Duration::ZERO,
-        },
-    };
-    keep(LoopReport {
-        body: body_name(consumer),
-        called_at: site.0,
-        items,
-        elapsed,
-        runners: vec![caller.clone()],
-        threads: 1,
-        opened_after: None,
-        before_opening: Some(caller),
-        alone_because: Some(AloneBecause::AlwaysShort),
-        trial: None,
-        calls: None,
-    });
+            elapsed: caller.worked,
+            runners: vec![caller.clone()],
+            threads: 1,
+            opened_after: None,
+            before_opening: Some(caller),
+            alone_because: Some(match items {
+                0 => AloneBecause::TooShort,
+                _ => AloneBecause::AlwaysShort,
+            }),
+            trial: None,
+            calls: None,
+        }
+    }
 }
 
 pub(crate) fn keep(report: LoopReport) {
@@ -292,17 +319,17 @@ pub(crate) fn read() -> Vec<LoopSnapshot> {
     let running = lock(&RUNNING).clone();
     let now = clock::ticks();
     let snapshot = |running: &Arc<Running>| LoopSnapshot {
-        body: body_name(running.consumer),
-        called_at: running.site.0,
-        items: running.items,
+        body: body_name(running.call.consumer),
+        called_at: running.call.site.0,
+        items: running.call.items,
         // Relaxed, both: counts.
         done: running.done.load(Ordering::Relaxed),
         runners: running.runners.load(Ordering::Relaxed),
         threads: lock(&running.parts)
             .opened
             .map_or(1, |opened| opened.threads),
-        task: running.caller,
-        age: elapsed(now.saturating_sub(running.begun)),
+        task: running.call.task,
+        age: elapsed(now.saturating_sub(running.call.begun)),
     };
     let running = running.iter().map(snapshot);
     running.chain(async_loops::read()).collect()
@@ -312,17 +339,17 @@ impl<'a> LoopObserver for LoopRecord<'a> {
     type Runner = Recording<'a>;
 
     fn alone(self, because: AloneBecause) {
-        lock(&self.0.parts).alone_because = Some(because);
+        lock(&self.0.running().parts).alone_because = Some(because);
     }
 
     fn opens(self, threads: usize) {
         let at = clock::ticks();
-        let mut parts = lock(&self.0.parts);
+        let mut parts = lock(&self.0.running().parts);
         parts.opened.get_or_insert(Opened { at, threads });
     }
 
     fn compared(self, alone: u64, shared: u64, runners: u64, is_contended: bool) {
-        lock(&self.0.parts).trial = Some(TrialReport {
+        lock(&self.0.running().parts).trial = Some(TrialReport {
             alone: elapsed(alone),
             shared: elapsed(shared),
             runners: usize::try_from(runners).unwrap_or(usize::MAX),
@@ -331,38 +358,32 @@ impl<'a> LoopObserver for LoopRecord<'a> {
     }
 
     fn caller_alone(self) -> Recording<'a> {
-        Recording::begin(self.0, true, None, Phase::Alone)
+        Recording::begin(self.0.running(), None, Phase::Alone)
     }
 
-    fn caller(self, worker: Option<usize>) -> Recording<'a> {
-        Recording::begin(self.0, true, worker, Phase::Shared)
+    fn ran_alone(self, items: u64) {
+        let running = self.0.running();
+        let call = &running.call;
+        let mut part = Part::begin(call.thread, None, call.begun);
+        part.block(items, clock::ticks());
+        // Relaxed: a count.
+        running.done.fetch_add(items, Ordering::Relaxed);
+        lock(&running.parts).add(part, Phase::Alone);
     }
 
-    fn helper(self, worker: Option<usize>) -> Recording<'a> {
-        Recording::begin(self.0, false, worker, Phase::Shared)
+    fn runner(self, worker: Option<usize>) -> Recording<'a> {
+        Recording::begin(self.0.running(), worker, Phase::Shared)
     }
 }
 
 impl<'a> Recording<'a> {
-    fn begin(running: &'a Running, is_caller: bool, worker: Option<usize>, phase: Phase) -> Self {
+    fn begin(running: &'a Running, worker: Option<usize>, phase: Phase) -> Self {
         // Relaxed: a count.
         running.runners.fetch_add(1, Ordering::Relaxed);
         let thread = thread_state::current_thread();
-        let now = clock::ticks();
         Self {
             running,
-            part: Part {
-                is_caller,
-                worker,
-                joined: now,
-                left: now,
-                worked: 0,
-                taking: 0,
-                off_processor_nanos: None,
-                items: 0,
-                blocks: 0,
-                longest: Block::default(),
-            },
+            part: Part::begin(ThreadKey::current(), worker, clock::ticks()),
             phase,
             thread,
             processor_nanos: thread_state::cpu_nanos(thread),
@@ -408,9 +429,7 @@ impl Parts {
                 None => self.alone = Some(part),
             }
         }
-        let is_same = |known: &&mut Part| {
-            known.is_caller == part.is_caller && (part.is_caller || known.worker == part.worker)
-        };
+        let is_same = |known: &&mut Part| known.thread == part.thread;
         match self.runners.iter_mut().find(is_same) {
             Some(known) => known.add(&part),
             None => self.runners.push(part),
@@ -419,7 +438,26 @@ impl Parts {
 }
 
 impl Part {
+    fn begin(thread: ThreadKey, worker: Option<usize>, now: u64) -> Self {
+        Self {
+            thread,
+            worker,
+            joined: now,
+            left: now,
+            worked: 0,
+            taking: 0,
+            off_processor_nanos: None,
+            items: 0,
+            blocks: 0,
+            longest: Block::default(),
+        }
+    }
+
     fn block(&mut self, items: u64, now: u64) {
+        if items == 0 {
+            // The call was opened before its first item.
+            return;
+        }
         let ticks = now.saturating_sub(self.left);
         self.left = now;
         if ticks > self.longest.ticks {
@@ -459,10 +497,10 @@ impl Part {
         self.off_processor_nanos = both.map(|(one, other)| one + other);
     }
 
-    fn report(&self, begun: u64) -> RunnerReport {
-        let since = |ticks: u64| elapsed(ticks.saturating_sub(begun));
+    fn report(&self, call: &Call) -> RunnerReport {
+        let since = |ticks: u64| elapsed(ticks.saturating_sub(call.begun));
         RunnerReport {
-            is_caller: self.is_caller,
+            is_caller: self.thread == call.thread,
             worker: self.worker,
             joined_after: since(self.joined),
             left_after: since(self.left),
@@ -499,20 +537,13 @@ pub(crate) fn elapsed(ticks: u64) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::{Block, Part, Parts, Phase, body_name};
+    use super::{Part, Parts, Phase, ThreadKey, body_name};
 
     fn part(worker: Option<usize>, joined: u64, blocks: &[(u64, u64)]) -> Part {
+        let thread = ThreadKey(worker.map_or(0, |worker| worker + 1));
         let mut part = Part {
-            is_caller: worker.is_none(),
-            worker,
-            joined,
-            left: joined,
-            worked: 0,
-            taking: 0,
             off_processor_nanos: Some(1),
-            items: 0,
-            blocks: 0,
-            longest: Block::default(),
+            ..Part::begin(thread, worker, joined)
         };
         for &(items, ticks) in blocks {
             part.block(items, part.left + ticks);
