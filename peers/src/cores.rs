@@ -1,6 +1,6 @@
 //! Loops on many cores: the simulated time over the shortest one possible, beside what was published for .NET.
 //!
-//! The simulation runs the library's own steps, so a test of the library prints it (`engine/many_cores.rs`). Nothing is
+//! The simulation runs the library's own steps, so a test of the library prints it (`engine/tests/many_cores.rs`). Nothing is
 //! timed here, so there are no contenders.
 
 use std::collections::BTreeSet;
@@ -68,7 +68,7 @@ fn printed() -> Result<String, String> {
     let mut test = Command::new(cargo);
     test.args(["test", "--quiet", "--manifest-path", MANIFEST, "--lib"])
         .args([
-            "engine::many_cores::table",
+            "engine::tests::many_cores::table",
             "--",
             "--ignored",
             "--nocapture",

@@ -36,7 +36,7 @@ const FIGURES: &[Figure] = &[
     Figure {
         name: "library, lines of code without comments and tests",
         count: |tree| lines_of(tree).sum(),
-        at_most: 44_500,
+        at_most: 44_200,
         step: 500,
         aim: 33_000,
     },
@@ -78,7 +78,7 @@ const FIGURES: &[Figure] = &[
     Figure {
         name: "named numbers in runtime, engine, call_site",
         count: named_numbers,
-        at_most: 125,
+        at_most: 120,
         step: 5,
         aim: 90,
     },

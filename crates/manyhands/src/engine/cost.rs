@@ -261,7 +261,7 @@ const TINY_ITEMS: u64 = 64;
 const RUNNERS_SPARE: usize = 6;
 /// The same, where bodies may wait for one another, or for the next item.
 const RUNNERS_SPARE_AT_ONCE: usize = 126;
-/// Each runner wakes this number of others when it joins; `many_cores.rs` compares.
+/// Each runner wakes this number of others when it joins; `tests/many_cores.rs` compares.
 pub(super) const WAKES_EACH: u32 = 4;
 /// What is done only to measure is one part in this many: a sampled call, a trial.
 const ONE_IN: u64 = 8;

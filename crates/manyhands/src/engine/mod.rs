@@ -27,16 +27,12 @@ pub(crate) mod cost;
 #[cfg(test)]
 pub(crate) mod ending;
 pub(crate) mod helped;
-#[cfg(all(test, not(loom), not(shuttle)))]
-mod many_cores;
-#[cfg(all(test, not(loom), not(shuttle)))]
-mod mixes;
 mod ranges;
 mod rate;
-#[cfg(all(test, feature = "inspect", not(loom), not(shuttle)))]
-mod reports;
 mod shared_loop;
 mod sharing;
+#[cfg(all(test, not(loom), not(shuttle)))]
+mod tests;
 mod unshared;
 
 use crate::call_site::CallSiteProfile;
@@ -465,123 +461,3 @@ fn pays_on_this_runtime(left: u64) -> bool {
 
 /// Positions driven in one segment: they fit a range's 32 bits, and no sum of two overflows.
 const SEGMENT_MAX: u64 = 1 << 31;
-
-#[cfg(all(test, not(shuttle)))]
-mod tests {
-    use super::{CallSiteProfile, Consumer, HelperPolicy, Indexed, LoopSite, Plan, SharingPlan};
-    use super::{Rate, cost as model, current, drive, key_of};
-    use crate::Runtime;
-    use std::ops::Range;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
-    struct Numbers(u64);
-
-    // SAFETY: numbers; nobody is hurt by one that comes twice.
-    unsafe impl Indexed for Numbers {
-        type Item = u64;
-
-        fn len(&self) -> u64 {
-            self.0
-        }
-
-        unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = u64> {
-            start..end
-        }
-    }
-
-    /// Counts the items, and those at which the calling thread is one of those that run. Of a call site for each number.
-    #[derive(Default)]
-    struct Counting<const SITE: u32> {
-        items: AtomicUsize,
-        of_runners: AtomicUsize,
-    }
-
-    impl<const SITE: u32> Consumer<u64> for Counting<SITE> {
-        type Runner = ();
-
-        fn start(&self) {}
-
-        fn consume<I: Iterator<Item = u64>>(&self, _: &mut (), _: Range<u64>, items: I) {
-            let count = items.count();
-            self.items.fetch_add(count, Ordering::Relaxed);
-            if current::slot().is_some() {
-                self.of_runners.fetch_add(count, Ordering::Relaxed);
-            }
-        }
-
-        fn finish(&self, (): ()) {}
-
-        fn end(&self) -> u64 {
-            u64::MAX
-        }
-    }
-
-    /// The counts of a call whose items are known to cost so much, where sharing has hurt.
-    fn counts_alone<const SITE: u32>(cost: u64, degree: Option<usize>) -> [usize; 2] {
-        let site = CallSiteProfile::of(key_of::<Numbers, Counting<SITE>>());
-        site.learn(cost);
-        site.set_history(model::after_contention(site.history(), ITEMS));
-        let plan = Plan {
-            sharing: SharingPlan {
-                degree,
-                runtime: None,
-                helpers: HelperPolicy::WhenItPays,
-                share_nanos_min: 0,
-            },
-            site: LoopSite::here(),
-        };
-        let counting = Counting::<SITE>::default();
-        drive(&Numbers(ITEMS), &counting, &plan);
-        assert!(current::slot().is_none(), "it has left");
-        [counting.items, counting.of_runners].map(AtomicUsize::into_inner)
-    }
-
-    #[test]
-    fn a_long_call_that_runs_alone_because_sharing_hurt_counts_as_a_thread_that_runs() {
-        let long = 1 << 30;
-        assert_eq!(counts_alone::<0>(long, None), [1_000, 1_000]);
-        assert_eq!(counts_alone::<1>(long, Some(1)), [1_000, 0]);
-        assert_eq!(counts_alone::<2>(1, None), [1_000, 0], "it is short");
-    }
-
-    #[test]
-    fn a_call_that_was_interrupted_raises_the_cost_of_an_item_by_little() {
-        let site = CallSiteProfile::of(0x7000);
-        let learn = |cost| super::learn_item(site, Rate(cost));
-        learn(5_000_000);
-        assert_eq!(site.cost(), 5_000_000, "the first one is all that is known");
-        while site.cost() > 115 {
-            learn(100);
-        }
-        let before = site.cost();
-        learn(before * 5_000);
-        assert_eq!(site.cost(), 4 * before);
-        learn(5 * before);
-        assert_eq!(site.cost(), 4 * before + before / 2);
-        let mut calls = 0;
-        while site.cost() < 1_000_000 {
-            learn(2_000_000);
-            calls += 1;
-        }
-        assert!(calls <= 10, "what does take longer is learnt, {calls}");
-        learn(u64::MAX);
-    }
-
-    #[test]
-    fn calls_that_run_alone_leave_places_to_those_that_cannot_do_without() {
-        let runtime = Runtime::builder().workers(1).build().unwrap();
-        let _entered = runtime.enter();
-        let shared = runtime.shared();
-        let long = 1 << 30;
-        let take = |_| shared.take_external_slot().map(|(place, _)| place);
-        let taken: Vec<_> = (0..=512).filter_map(take).collect();
-        assert_eq!(counts_alone::<3>(long, None), [1_000, 0]);
-        assert!(current::with_slot(|slot| slot.is_some()), "there are more");
-        for place in taken {
-            shared.give_external_slot_back(place);
-        }
-        assert_eq!(counts_alone::<4>(long, None), [1_000, 1_000]);
-    }
-
-    const ITEMS: u64 = 1_000;
-}

@@ -8,9 +8,9 @@
 //! The bound is ⌈items / workers⌉ times an item's time where all are equal, else the larger of the longest item and an
 //! equal share of the sum.
 
-use super::cost::{WAKES_EACH, block_at, worth_a_wake};
-use super::rate::{Rate, smoothed};
-use super::sharing::{OWNER, Sharing};
+use crate::engine::cost::{WAKES_EACH, block_at, worth_a_wake};
+use crate::engine::rate::{Rate, smoothed};
+use crate::engine::sharing::{OWNER, Sharing};
 use crate::runtime::HelperSlot;
 use crate::sync::{Parker, clock};
 use std::cmp::Reverse;
