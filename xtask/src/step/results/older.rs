@@ -1,7 +1,7 @@
 //! Which sections of the page of results are older than the code that they measure: the library's, and that of their
 //! problem among the comparison programs. Not here: code that nothing measures, such as tests and models.
 //!
-//! The library changes with nearly every commit, and [`print`] says how much. A section whose own program is another
+//! The library changes with nearly every commit, and [`print()`] says how much. A section whose own program is another
 //! one now says so itself, because what it measured can no longer be read there.
 
 use std::process::Command;
