@@ -2,11 +2,10 @@
 //!
 //! Not here: what is said of it (`inspect/loops`), and other loops (`tests/inspect/loops.rs`).
 
+use super::Numbers;
 use crate::call_site::CallSiteProfile;
 use crate::engine::consumer::Consumer;
-use crate::engine::{
-    HelperPolicy, Indexed, LoopSite, Plan, SharingPlan, cost, drive, drive_looked_up,
-};
+use crate::engine::{HelperPolicy, LoopSite, Plan, SharingPlan, cost, drive, drive_looked_up};
 use crate::recording::AloneBecause;
 use crate::recording::enabled::loops::report::LoopReport;
 use crate::recording::enabled::loops::running::last_loop;
@@ -16,21 +15,6 @@ use crate::sync::{Mutex, clock, lock, thread, wait_until};
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::ops::Range;
-
-struct Numbers(u64);
-
-// SAFETY: numbers; nobody is hurt by one that comes twice.
-unsafe impl Indexed for Numbers {
-    type Item = u64;
-
-    fn len(&self) -> u64 {
-        self.0
-    }
-
-    unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = u64> {
-        start..end
-    }
-}
 
 /// Gives each item to a body.
 struct Each<F>(F);
