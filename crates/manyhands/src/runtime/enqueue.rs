@@ -193,10 +193,12 @@ global! {
     static PUSHERS: AtomicUsize = AtomicUsize::new(0);
 }
 
-/// Queues a task that only the worker on `owner` may run: a new one from there, or one that was woken and is registered in
-/// its runtime.
+/// Queues a task that only the worker on `owner` may run.
+///
+/// # Safety
+/// The task is new, and the caller is that worker; or it was woken, and is registered in the runtime of that slot.
 #[inline(never)]
-pub(crate) fn enqueue_bound(job: Unqueued<Job>, owner: &'static WorkerSlot) {
+pub(crate) unsafe fn enqueue_bound(job: Unqueued<Job>, owner: &'static WorkerSlot) {
     if current::worker().is_some_and(|(slot, _)| slot.is(owner)) {
         // Taken by this very thread.
         return owner.local.push(job);

@@ -25,7 +25,8 @@ pub(super) fn queue_new(part: QueuePart, priority: Priority) {
 
 /// Queues a new task that only the calling worker may run.
 pub(super) fn queue_bound(part: QueuePart, worker: &'static WorkerSlot) {
-    enqueue_bound(part.into_job(), worker);
+    // SAFETY: new; `spawn_local` is called there.
+    unsafe { enqueue_bound(part.into_job(), worker) };
 }
 
 /// Queues a task that was woken or must be dropped, and has been prepared to wait.
@@ -58,7 +59,9 @@ fn requeue(part: QueuePart, by: WokenBy) {
     if kind == TaskKind::LocalFuture {
         // SAFETY: written by `prepare_to_wait`; slots are never freed. Held by
         // `callers.rs`.
-        return enqueue_bound(part.into_job(), unsafe { &*kept.cast() });
+        let owner = unsafe { &*kept.cast() };
+        // SAFETY: `prepare_to_wait` has registered it, and only a runner takes it out.
+        return unsafe { enqueue_bound(part.into_job(), owner) };
     }
     let priority = if kind == TaskKind::PrioritizedFuture {
         part.cell().label().priority
