@@ -94,6 +94,12 @@ impl<'a, S: Indexed, C: Consumer<S::Item>> LoopRunner<'a, S, C> {
         let runner = Runner::new(consumer);
         Self { source, runner }
     }
+
+    /// The state, which the caller finishes.
+    #[inline]
+    pub(super) fn into_state(mut self) -> Option<C::Runner> {
+        self.runner.state.take()
+    }
 }
 
 impl<S: Indexed, C: Consumer<S::Item>> BlockRunner for LoopRunner<'_, S, C> {

@@ -25,6 +25,12 @@ pub trait Consumer<T>: Sync {
     /// Called after a runner's last block, also if the runner has panicked.
     fn finish(&self, runner: Self::Runner);
 
+    /// As [`finish`](Self::finish), of a runner that was the only one: nobody else shares the consumer.
+    #[inline]
+    fn finish_only(&mut self, runner: Self::Runner) {
+        self.finish(runner);
+    }
+
     /// Positions from here on need not be consumed any more. Never rises.
     fn end(&self) -> u64;
 

@@ -143,7 +143,11 @@ pub(crate) enum HelperPolicy {
 /// When it returns, every position was consumed or, past the consumer's end, discarded. Panics of bodies resume after
 /// all runners have ended.
 #[inline]
-pub(crate) fn drive<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, plan: &Plan<'_>) {
+pub(crate) fn drive<S: Indexed, C: Consumer<S::Item>>(
+    source: &S,
+    consumer: &mut C,
+    plan: &Plan<'_>,
+) {
     let Some(site) = CallSiteProfile::unrecorded(key_of::<S, C>()) else {
         return drive_looked_up(source, consumer, *plan);
     };
@@ -198,7 +202,7 @@ enum Sampling {
 #[inline]
 fn run_short<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
     source: &S,
-    consumer: &C,
+    consumer: &mut C,
     (degree, sampling): (Option<usize>, Sampling),
     (site, observer): (&CallSiteProfile, O),
 ) {
@@ -224,13 +228,17 @@ fn run_short<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
             false
         }
     };
-    drop(runner);
+    match runner.into_state() {
+        Some(state) if is_opened => consumer.finish(state),
+        Some(state) => consumer.finish_only(state),
+        None => {}
+    }
     if is_measured && !is_opened {
         learn_short(site, clock::ticks().saturating_sub(start), len);
     }
 }
 
-/// Corrects the site's estimate if `len` items took much more or less.
+/// Corrects the site's estimate if `len` items took more or less.
 #[inline]
 fn learn_short(site: &CallSiteProfile, ticks: u64, len: u64) {
     let expected = site.cost().saturating_mul(len);
@@ -248,10 +256,11 @@ fn learn_item(site: &CallSiteProfile, found: Rate) {
 /// [`drive`] where the call site's profile has to be looked up: at its first call, and while recording is open.
 #[cold]
 #[inline(never)]
-fn drive_looked_up<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, plan: Plan<'_>) {
+fn drive_looked_up<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &mut C, plan: Plan<'_>) {
     let site = CallSiteProfile::of(key_of::<S, C>());
-    let (work, len) = (Loop { source, consumer }, source.len());
+    let len = source.len();
     if !recording::is_open() {
+        let work = Loop { source, consumer };
         return drive_long(&work, len, &plan.sharing, (site, Unobserved));
     }
     recording::during_loop::<C>(Some(len), plan.site, |record| {
@@ -259,6 +268,7 @@ fn drive_looked_up<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &C, p
             let how = (plan.sharing.degree, Sampling::All);
             run_short(source, consumer, how, (site, record));
         } else {
+            let work = Loop { source, consumer };
             drive_long(&work, len, &plan.sharing, (site, record));
         }
     });

@@ -87,7 +87,7 @@ impl<E: Ending> Options<'_, E> {
         let ending = self.ending();
         source
             .into_feed()
-            .drive(&ForEach { body, ending }, &self.plan());
+            .drive(&mut ForEach { body, ending }, &self.plan());
         ending.conclude(Some(()))
     }
 
@@ -102,7 +102,9 @@ impl<E: Ending> Options<'_, E> {
         let ending = self.ending();
         let mut plan = self.plan();
         plan.sharing.helpers = HelperPolicy::AtOnce;
-        source.into_feed().drive(&ForEach { body, ending }, &plan);
+        source
+            .into_feed()
+            .drive(&mut ForEach { body, ending }, &plan);
         ending.cancelled().is_none()
     }
 
@@ -233,14 +235,16 @@ where
         source: S,
         body: impl Fn(S::Item, u64, &Control<'_>, &mut L) + Sync,
     ) -> Outcome {
-        let controlled = Controlled {
+        let mut controlled = Controlled {
             body,
             init: &self.init,
             finish: &self.finish,
             state: LoopState::new(),
             ending: self.options.ending(),
         };
-        source.into_feed().drive(&controlled, &self.options.plan());
+        source
+            .into_feed()
+            .drive(&mut controlled, &self.options.plan());
         controlled.state.outcome()
     }
 

@@ -77,14 +77,14 @@ impl<F: Fn(usize) + Sync, E: Ending> Consumer<usize> for Invoking<F, E> {
 
 /// Runs `run` for each of `0..count`. Helpers may join before the first: closures may wait for one another.
 fn run_all<E: Ending>(count: usize, options: &Options<'_, E>, run: impl Fn(usize) + Sync) {
-    let invoking = Invoking {
+    let mut invoking = Invoking {
         run,
         ending: options.ending(),
         panics: Mutex::new(Vec::new()),
     };
     let mut plan = options.plan();
     plan.sharing.helpers = HelperPolicy::AtOnce;
-    (0..count).into_feed().drive(&invoking, &plan);
+    (0..count).into_feed().drive(&mut invoking, &plan);
     resume_all(into_inner(invoking.panics));
 }
 

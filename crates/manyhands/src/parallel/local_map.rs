@@ -50,9 +50,9 @@ where
 {
     type Item = R;
 
-    fn drive<C: Consumer<R>>(self, consumer: &C, plan: &Plan<'_>) {
-        let (items, mapping) = self.before(consumer);
-        items.drive(&mapping, plan);
+    fn drive<C: Consumer<R>>(self, consumer: &mut C, plan: &Plan<'_>) {
+        let (items, mut mapping) = self.before(consumer);
+        items.drive(&mut mapping, plan);
     }
 
     fn drive_leaves<C: Consumer<R>>(self, consumer: &C, plan: &Plan<'_>) {

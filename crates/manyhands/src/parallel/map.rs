@@ -9,8 +9,9 @@ use crate::parallel::failure::{Failures, Gathered};
 use crate::parallel::options::Options;
 use crate::parallel::source::{Feed, Source};
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Mutex, lock};
-use std::mem::{ManuallyDrop, MaybeUninit, needs_drop};
+use crate::sync::{Mutex, get_mut, lock};
+use std::marker::PhantomData;
+use std::mem::{self, ManuallyDrop, MaybeUninit, needs_drop};
 use std::ops::Range;
 
 /// Writes each item's result to its entry in a vector of known length.
@@ -19,10 +20,7 @@ pub(crate) struct IntoPlaces<'a, R, F, W> {
     body: F,
     watch: W,
     places: OutputPtr<R>,
-    /// Which entries hold a result, kept only for results that need dropping.
-    written: &'a Mutex<Vec<Range<usize>>>,
-    /// How many entries were written, by those runners that have finished.
-    count: &'a AtomicUsize,
+    written: &'a mut Written<R>,
 }
 
 /// The first entry.
@@ -37,23 +35,26 @@ where
     F: Fn(u64, T) -> Option<R> + Sync,
     W: Watch,
 {
-    /// How many entries it has written, in blocks that have not panicked.
-    type Runner = usize;
+    /// The last entries without a gap that it has written.
+    type Runner = Range<usize>;
 
     #[inline]
-    fn start(&self) -> usize {
-        0
+    fn start(&self) -> Range<usize> {
+        0..0
     }
 
     #[inline]
-    fn consume<I: Iterator<Item = T>>(&self, count: &mut usize, positions: Range<u64>, items: I) {
+    fn consume<I: Iterator<Item = T>>(
+        &self,
+        run: &mut Range<usize>,
+        positions: Range<u64>,
+        items: I,
+    ) {
         let start = usize::try_from(positions.start).expect("a vector's positions fit");
-        let mut block = Block {
-            written: self.written,
-            start,
-            end: start,
-            counts: needs_drop::<R>(),
-        };
+        if run.end != start {
+            self.written.add(mem::replace(run, start..start));
+        }
+        let mut block = Block { run, end: start };
         for item in self.watch.limit(positions.start, items) {
             let Some(result) = (self.body)(block.end as u64, item) else {
                 break;
@@ -64,13 +65,16 @@ where
             unsafe { place.write(result) };
             block.end += 1;
         }
-        *count += block.end - block.start;
     }
 
     #[inline]
-    fn finish(&self, count: usize) {
-        // Relaxed: a sum, read when all runners have left.
-        self.count.fetch_add(count, Ordering::Relaxed);
+    fn finish(&self, run: Range<usize>) {
+        self.written.add(run);
+    }
+
+    #[inline]
+    fn finish_only(&mut self, run: Range<usize>) {
+        self.written.add_only(run);
     }
 
     fn end(&self) -> u64 {
@@ -78,18 +82,42 @@ where
     }
 }
 
-/// Records which entries were written, also when a body panics.
+/// Adds to a run what was written, also when a body panics.
 struct Block<'a> {
-    written: &'a Mutex<Vec<Range<usize>>>,
-    start: usize,
+    run: &'a mut Range<usize>,
     end: usize,
-    counts: bool,
 }
 
 impl Drop for Block<'_> {
+    #[inline]
     fn drop(&mut self) {
-        if self.counts && self.start < self.end {
-            lock(self.written).push(self.start..self.end);
+        self.run.end = self.end;
+    }
+}
+
+/// Which entries were written.
+struct Written<R> {
+    count: AtomicUsize,
+    /// Those whose results need dropping.
+    runs: Mutex<Vec<Range<usize>>>,
+    of: PhantomData<fn() -> R>,
+}
+
+impl<R> Written<R> {
+    #[inline]
+    fn add(&self, run: Range<usize>) {
+        // Relaxed: a sum, read when all runners have left.
+        self.count.fetch_add(run.len(), Ordering::Relaxed);
+        if needs_drop::<R>() && !run.is_empty() {
+            lock(&self.runs).push(run);
+        }
+    }
+
+    #[inline]
+    fn add_only(&mut self, run: Range<usize>) {
+        *self.count.get_mut() += run.len();
+        if needs_drop::<R>() {
+            get_mut(&mut self.runs).push(run);
         }
     }
 }
@@ -97,16 +125,18 @@ impl Drop for Block<'_> {
 /// An unfinished vector. Drops the results written so far unless it is finished.
 pub(crate) struct Filling<R> {
     results: Vec<MaybeUninit<R>>,
-    written: Mutex<Vec<Range<usize>>>,
-    count: AtomicUsize,
+    written: Written<R>,
 }
 
 impl<R> Filling<R> {
     pub(crate) fn new(len: usize) -> Self {
         Self {
             results: Vec::with_capacity(len),
-            written: Mutex::new(Vec::new()),
-            count: AtomicUsize::new(0),
+            written: Written {
+                count: AtomicUsize::new(0),
+                runs: Mutex::new(Vec::new()),
+                of: PhantomData,
+            },
         }
     }
 
@@ -116,8 +146,7 @@ impl<R> Filling<R> {
             body,
             watch,
             places: OutputPtr(self.results.as_mut_ptr().cast()),
-            written: &self.written,
-            count: &self.count,
+            written: &mut self.written,
         }
     }
 
@@ -126,11 +155,10 @@ impl<R> Filling<R> {
     /// # Safety
     /// The writer was driven over the positions up to `len`, each at most once.
     pub(crate) unsafe fn finish(mut self, len: usize) -> Vec<R> {
-        // Relaxed: all runners have left.
-        check_written(self.count.load(Ordering::Relaxed), len);
-        let mut results = ManuallyDrop::new(std::mem::take(&mut self.results));
+        check_written(*self.written.count.get_mut(), len);
+        let mut results = ManuallyDrop::new(mem::take(&mut self.results));
         if needs_drop::<R>() {
-            lock(&self.written).clear();
+            get_mut(&mut self.written.runs).clear();
         }
         let (start, capacity) = (results.as_mut_ptr().cast::<R>(), results.capacity());
         // SAFETY: the vector's own parts, its memory no longer owned by `results`; `MaybeUninit<R>` has the layout of
@@ -145,7 +173,7 @@ impl<R> Drop for Filling<R> {
             return;
         }
         let start = self.results.as_mut_ptr().cast::<R>();
-        for range in lock(&self.written).drain(..) {
+        for range in get_mut(&mut self.written.runs).drain(..) {
             for index in range {
                 // SAFETY: within the capacity.
                 let place = unsafe { start.add(index) };
@@ -228,21 +256,21 @@ pub(crate) fn collect<S: Source, R: Send>(
     let feed = source.into_feed();
     if let Some(len) = feed.len_hint() {
         let mut filling = Filling::new(len);
-        let consumer = filling.writer(body, watch);
-        feed.drive(&consumer, &options.plan());
+        let mut consumer = filling.writer(body, watch);
+        feed.drive(&mut consumer, &options.plan());
         let complete = consumer.watch.end() == u64::MAX;
         // SAFETY: the writer was driven over `len` positions, each once.
         return complete.then(|| unsafe { filling.finish(len) });
     }
     let blocks = Mutex::new(Vec::new());
-    let consumer = IntoBlocks {
+    let mut consumer = IntoBlocks {
         body,
         watch,
         blocks: &blocks,
     };
-    feed.drive(&consumer, &options.plan());
+    feed.drive(&mut consumer, &options.plan());
     let complete = consumer.watch.end() == u64::MAX;
-    let mut blocks = std::mem::take(&mut *lock(&blocks));
+    let mut blocks = mem::take(&mut *lock(&blocks));
     blocks.sort_by_key(|(first, _)| *first);
     complete.then(|| blocks.into_iter().flat_map(|(_, block)| block).collect())
 }

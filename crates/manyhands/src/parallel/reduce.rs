@@ -5,7 +5,7 @@ use crate::engine::consumer::{Consumer, Ending, Watch};
 use crate::parallel::adjacent::{AdjacentRuns, Run};
 use crate::parallel::options::Options;
 use crate::parallel::source::{Feed, Source};
-use crate::sync::{Mutex, into_inner, lock};
+use crate::sync::{Mutex, get_mut, into_inner, lock};
 use std::convert::Infallible;
 use std::iter::Sum;
 use std::mem;
@@ -157,6 +157,17 @@ impl<T, F: Fold<T>, W: Watch> Consumer<T> for Folding<'_, F, F::Value, W> {
         }
     }
 
+    #[inline]
+    fn finish_only(&mut self, run: Self::Runner) {
+        if run.positions.is_empty() {
+            return;
+        }
+        let others = get_mut(&mut self.runs).insert_only(run);
+        if let Some(run) = others {
+            self.join::<T>(run);
+        }
+    }
+
     fn end(&self) -> u64 {
         self.watch.end()
     }
@@ -255,8 +266,8 @@ impl<E: Ending> Options<'_, E> {
         reduce: impl Fn(V, V) -> V + Sync,
     ) -> E::Output<Option<V>> {
         let (ending, fold) = (self.ending(), MapReduce { map, reduce });
-        let folding = Folding::new(&fold, ending, Grouping::Any);
-        source.into_feed().drive(&folding, &self.plan());
+        let mut folding = Folding::new(&fold, ending, Grouping::Any);
+        source.into_feed().drive(&mut folding, &self.plan());
         ending.conclude(Some(folding.into_value()))
     }
 }

@@ -69,7 +69,7 @@ impl<T, A: AdaptItem<T>> AdaptItem<T> for &A {
 
 /// Changes items, and leaves everything else to `consumer`.
 pub(crate) struct ConsumerAdapter<'a, C, A> {
-    pub(crate) consumer: &'a C,
+    pub(crate) consumer: &'a mut C,
     pub(crate) alter: A,
 }
 
@@ -94,6 +94,11 @@ impl<T, A: AdaptItem<T>, C: Consumer<A::Output>> Consumer<T> for ConsumerAdapter
     #[inline]
     fn finish(&self, runner: C::Runner) {
         self.consumer.finish(runner);
+    }
+
+    #[inline]
+    fn finish_only(&mut self, runner: C::Runner) {
+        self.consumer.finish_only(runner);
     }
 
     #[inline]

@@ -27,8 +27,8 @@ pub(crate) fn first_items<P: Pipeline, E: Ending>(
     let mut items = Vec::new();
     let mut step = most as u64;
     loop {
-        let first = FirstItems::new(Wanted::All, most - items.len());
-        let count = pipeline.drive(step, &first, run);
+        let mut first = FirstItems::new(Wanted::All, most - items.len());
+        let count = pipeline.drive(step, &mut first, run);
         items.append(&mut first.into_vec());
         if count < step || items.len() == most || run.is_cancelled() {
             return items;

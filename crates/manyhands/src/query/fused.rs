@@ -34,14 +34,14 @@ impl<P: Pipeline, A: AdaptItem<P::Item, Output: Send> + Send> Pipeline for Fused
     fn drive<C: Consumer<A::Output>, E: Ending>(
         &mut self,
         most: u64,
-        consumer: &C,
+        consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
-        let consumer = ConsumerAdapter {
+        let mut consumer = ConsumerAdapter {
             consumer,
             alter: &self.alter,
         };
-        self.base.drive(most, &consumer, run)
+        self.base.drive(most, &mut consumer, run)
     }
 
     fn positions_left(&self) -> Option<u64> {

@@ -33,8 +33,8 @@ pub(crate) fn into_vec<P: Pipeline, E: Ending>(
     if P::IS_POSITIONAL {
         return in_place(pipeline.into_positions(u64::MAX, run), |item| item, run);
     }
-    let collecting = OrderedCollect::new();
-    pipeline.drive(u64::MAX, &collecting, run);
+    let mut collecting = OrderedCollect::new();
+    pipeline.drive(u64::MAX, &mut collecting, run);
     (!run.is_cancelled()).then(|| collecting.into_vec())
 }
 
@@ -68,8 +68,8 @@ pub(crate) fn in_place<S: Positional, R: Send, E: Ending>(
     let len =
         usize::try_from(items.len()).expect("a vector of this length would not fit in memory");
     let mut filling = Filling::new(len);
-    let writer = filling.writer(|_, item| Some(make(item)), ());
-    items.drive(u64::MAX, &writer, run);
+    let mut writer = filling.writer(|_, item| Some(make(item)), ());
+    items.drive(u64::MAX, &mut writer, run);
     // SAFETY: the writer was driven over `len` positions, each once.
     (!run.is_cancelled()).then(|| unsafe { filling.finish(len) })
 }
@@ -80,8 +80,8 @@ pub(crate) fn fold<P: Pipeline, F: Fold<P::Item>, E: Ending>(
     fold: &F,
     run: &QueryRun<'_, E>,
 ) -> Option<Option<F::Value>> {
-    let folding = Folding::new(fold, (), E::GROUPING);
-    pipeline.drive(u64::MAX, &folding, run);
+    let mut folding = Folding::new(fold, (), E::GROUPING);
+    pipeline.drive(u64::MAX, &mut folding, run);
     if run.is_cancelled() {
         return None;
     }

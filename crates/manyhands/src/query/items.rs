@@ -73,7 +73,7 @@ impl<S: Indexed> Items<S> {
     pub(crate) fn drive<C: Consumer<S::Item>, E: Ending>(
         &mut self,
         most: u64,
-        consumer: &C,
+        consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
         let count = self.len().min(most);
@@ -85,12 +85,12 @@ impl<S: Indexed> Items<S> {
             start,
             len: count,
         };
-        let bottom = ConsumerAdapter {
+        let mut bottom = ConsumerAdapter {
             consumer,
             alter: CancelCheck(run.ending),
         };
         match E::GROUPING {
-            Grouping::Any => drive(&span, &bottom, &run.plan()),
+            Grouping::Any => drive(&span, &mut bottom, &run.plan()),
             Grouping::Fixed => drive_leaves(&span, &bottom, &run.plan()),
         }
         count
@@ -124,7 +124,7 @@ impl<P: Positional> Pipeline for Items<P> {
     fn drive<C: Consumer<P::Item>, E: Ending>(
         &mut self,
         most: u64,
-        consumer: &C,
+        consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
         self.drive(most, consumer, run)

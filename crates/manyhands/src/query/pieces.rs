@@ -23,7 +23,7 @@ impl<S: Indexed<Item: Send> + Send> Pipeline for Pieces<S> {
     fn drive<C: Consumer<S::Item>, E: Ending>(
         &mut self,
         most: u64,
-        consumer: &C,
+        consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
         self.0.drive(most, consumer, run)

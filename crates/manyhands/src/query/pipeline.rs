@@ -51,7 +51,7 @@ pub trait Pipeline: Sized + Send {
     fn drive<C: Consumer<Self::Item>, E: Ending>(
         &mut self,
         most: u64,
-        consumer: &C,
+        consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64;
 
@@ -138,7 +138,7 @@ impl<B: Breaker> Pipeline for Materialized<B> {
     fn drive<C: Consumer<B::Item>, E: Ending>(
         &mut self,
         most: u64,
-        consumer: &C,
+        consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
         if let Self::Closed(_) = self

@@ -171,3 +171,10 @@ pub(crate) fn into_inner<T>(mutex: Mutex<T>) -> T {
         .into_inner()
         .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
+
+/// The value of a mutex that nobody else has. A panic while it was held does not matter.
+pub(crate) fn get_mut<T>(mutex: &mut Mutex<T>) -> &mut T {
+    mutex
+        .get_mut()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}

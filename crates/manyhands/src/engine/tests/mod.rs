@@ -6,12 +6,11 @@ mod mixes;
 mod reports;
 
 use crate::Runtime;
-use crate::engine::{
-    CallSiteProfile, Consumer, HelperPolicy, Indexed, LoopSite, Plan, SharingPlan,
-};
+use crate::engine::{CallSiteProfile, Consumer, Indexed, LoopSite, Plan, SharingPlan};
 use crate::engine::{Rate, cost as model, current, drive, key_of};
+use crate::sync::wait_until;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 struct Numbers(u64);
 
@@ -55,22 +54,21 @@ impl<const SITE: u32> Consumer<u64> for Counting<SITE> {
     }
 }
 
+fn plan(degree: Option<usize>) -> Plan<'static> {
+    Plan {
+        sharing: SharingPlan::when_it_pays(degree),
+        site: LoopSite::here(),
+    }
+}
+
 /// The counts of a call whose items are known to cost so much, where sharing has hurt.
 fn counts_alone<const SITE: u32>(cost: u64, degree: Option<usize>) -> [usize; 2] {
     let site = CallSiteProfile::of(key_of::<Numbers, Counting<SITE>>());
     site.learn(cost);
     site.set_history(model::after_contention(site.history(), ITEMS));
-    let plan = Plan {
-        sharing: SharingPlan {
-            degree,
-            runtime: None,
-            helpers: HelperPolicy::WhenItPays,
-            share_nanos_min: 0,
-        },
-        site: LoopSite::here(),
-    };
-    let counting = Counting::<SITE>::default();
-    drive(&Numbers(ITEMS), &counting, &plan);
+    let plan = plan(degree);
+    let mut counting = Counting::<SITE>::default();
+    drive(&Numbers(ITEMS), &mut counting, &plan);
     assert!(current::slot().is_none(), "it has left");
     [counting.items, counting.of_runners].map(AtomicUsize::into_inner)
 }
@@ -120,6 +118,65 @@ fn calls_that_run_alone_leave_places_to_those_that_cannot_do_without() {
         shared.give_external_slot_back(place);
     }
     assert_eq!(counts_alone::<4>(long, None), [1_000, 1_000]);
+}
+
+/// Counts how its runners end. Its first item may wait for the last one.
+struct Ending<const WAITS: bool> {
+    started: AtomicUsize,
+    finished: AtomicUsize,
+    finished_only: AtomicUsize,
+    reached: AtomicU64,
+}
+
+impl<const WAITS: bool> Consumer<u64> for Ending<WAITS> {
+    type Runner = ();
+
+    fn start(&self) {
+        self.started.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn consume<I: Iterator<Item = u64>>(&self, _: &mut (), positions: Range<u64>, items: I) {
+        items.for_each(drop);
+        self.reached.fetch_max(positions.end, Ordering::Release);
+        if WAITS && positions.start == 0 {
+            wait_until("another runner has run the last item", || {
+                self.reached.load(Ordering::Acquire) == 2
+            });
+        }
+    }
+
+    fn finish(&self, (): ()) {
+        self.finished.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn finish_only(&mut self, (): ()) {
+        *self.finished_only.get_mut() += 1;
+    }
+
+    fn end(&self) -> u64 {
+        u64::MAX
+    }
+}
+
+/// The runners of a short call of two items that were started, finished, and finished as the only one.
+fn runners_of_short<const WAITS: bool>() -> [usize; 3] {
+    CallSiteProfile::of(key_of::<Numbers, Ending<WAITS>>()).learn(1);
+    let mut ending = Ending::<WAITS> {
+        started: AtomicUsize::new(0),
+        finished: AtomicUsize::new(0),
+        finished_only: AtomicUsize::new(0),
+        reached: AtomicU64::new(0),
+    };
+    drive(&Numbers(2), &mut ending, &plan(None));
+    [ending.started, ending.finished, ending.finished_only].map(AtomicUsize::into_inner)
+}
+
+#[test]
+fn the_only_runner_of_a_short_call_is_finished_by_itself_and_those_of_an_opened_one_are_not() {
+    let runtime = Runtime::builder().workers(2).build().unwrap();
+    let _entered = runtime.enter();
+    assert_eq!(runners_of_short::<false>(), [1, 0, 1]);
+    assert_eq!(runners_of_short::<true>(), [2, 2, 0]);
 }
 
 const ITEMS: u64 = 1_000;

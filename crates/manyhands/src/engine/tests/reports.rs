@@ -38,7 +38,7 @@ impl<F: Fn(u64) + Sync> Consumer<u64> for Each<F> {
 /// The report of a call of `len` items at a place at which an item has cost `cost`.
 fn report<F: Fn(u64) + Sync>(cost: u64, len: u64, body: F) -> LoopReport {
     opening::open();
-    let consumer = Each(body);
+    let mut consumer = Each(body);
     let key = drive_looked_up::<Numbers, Each<F>> as *const () as usize;
     CallSiteProfile::of(key).learn(cost);
     let plan = Plan {
@@ -50,7 +50,7 @@ fn report<F: Fn(u64) + Sync>(cost: u64, len: u64, body: F) -> LoopReport {
         },
         site: LoopSite::here(),
     };
-    drive(&Numbers(len), &consumer, &plan);
+    drive(&Numbers(len), &mut consumer, &plan);
     last_loop().expect("it was recorded")
 }
 

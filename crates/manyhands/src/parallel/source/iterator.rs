@@ -108,7 +108,7 @@ impl<I: Iterator<Item: Send> + Send> Source for FromIter<I> {
 impl<I: Iterator<Item: Send> + Send> Feed for FromIter<I> {
     type Item = I::Item;
 
-    fn drive<C: Consumer<I::Item>>(self, consumer: &C, plan: &Plan<'_>) {
+    fn drive<C: Consumer<I::Item>>(self, consumer: &mut C, plan: &Plan<'_>) {
         let _entered = plan.sharing.runtime.map(|runtime| runtime.enter());
         let at_once = self.chunk_max == 1 || plan.sharing.helpers == HelperPolicy::AtOnce;
         let first = match (at_once, plan.sharing.degree) {

@@ -22,7 +22,7 @@ pub(crate) fn drive_leaves<S: Indexed, C: Consumer<S::Item>>(
     };
     drive(
         &leaves,
-        &ByLeaf {
+        &mut ByLeaf {
             leaves: &leaves,
             consumer,
         },

@@ -98,7 +98,7 @@ pub trait Feed: Sized {
     type Item;
 
     /// Runs all items through `consumer`.
-    fn drive<C: Consumer<Self::Item>>(self, consumer: &C, plan: &Plan<'_>);
+    fn drive<C: Consumer<Self::Item>>(self, consumer: &mut C, plan: &Plan<'_>);
 
     /// Like [`drive`](Self::drive), in blocks that depend on the source alone, one to each `consume`. For reductions
     /// that must not depend on which runner ran which items.
@@ -115,7 +115,7 @@ pub struct ByPosition<S>(pub(crate) S);
 impl<S: Indexed> Feed for ByPosition<S> {
     type Item = S::Item;
 
-    fn drive<C: Consumer<S::Item>>(self, consumer: &C, plan: &Plan<'_>) {
+    fn drive<C: Consumer<S::Item>>(self, consumer: &mut C, plan: &Plan<'_>) {
         drive(&self.0, consumer, plan);
     }
 

@@ -60,13 +60,13 @@ impl<P: Pipeline> Pipeline for AnyPart<P> {
     fn drive<C: Consumer<P::Item>, E: Ending>(
         &mut self,
         most: u64,
-        consumer: &C,
+        consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
         if self.is_over() {
             return 0;
         }
-        let claiming = ConsumerAdapter {
+        let mut claiming = ConsumerAdapter {
             consumer,
             alter: Claiming {
                 which: self.which,
@@ -74,7 +74,7 @@ impl<P: Pipeline> Pipeline for AnyPart<P> {
                 reached: AtomicU64::new(0),
             },
         };
-        let count = self.base.drive(most, &claiming, run);
+        let count = self.base.drive(most, &mut claiming, run);
         if self.is_over() {
             // The positions after these were not run, but the positions that follow must still run.
             count.min(claiming.alter.reached.into_inner())

@@ -50,14 +50,14 @@ impl<P: Pipeline, A: Apply<P::Item>> Pipeline for Applied<P, A> {
     fn drive<C: Consumer<A::Output>, E: Ending>(
         &mut self,
         most: u64,
-        consumer: &C,
+        consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
-        let consumer = ConsumerAdapter {
+        let mut consumer = ConsumerAdapter {
             consumer,
             alter: Applying(&self.apply),
         };
-        self.base.drive(most, &consumer, run)
+        self.base.drive(most, &mut consumer, run)
     }
 
     fn positions_left(&self) -> Option<u64> {

@@ -35,7 +35,7 @@ impl<P: Pipeline, Q: Pipeline<Item = P::Item>> Pipeline for Chain<P, Q> {
     fn drive<C: Consumer<P::Item>, E: Ending>(
         &mut self,
         most: u64,
-        consumer: &C,
+        consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
         let before = self.left.drive(most, consumer, run);
@@ -46,11 +46,11 @@ impl<P: Pipeline, Q: Pipeline<Item = P::Item>> Pipeline for Chain<P, Q> {
             // The right side, which may take long to begin, is not asked.
             return before;
         }
-        let later = ConsumerAdapter {
+        let mut later = ConsumerAdapter {
             consumer,
             alter: Later(before),
         };
-        before + self.right.drive(most - before, &later, run)
+        before + self.right.drive(most - before, &mut later, run)
     }
 
     fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {

@@ -33,17 +33,17 @@ impl<P: Pipeline> Pipeline for DefaultIfEmpty<P, P::Item> {
     fn drive<C: Consumer<P::Item>, E: Ending>(
         &mut self,
         most: u64,
-        consumer: &C,
+        consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
         let is_empty = AtomicBool::new(true);
-        let noting = ConsumerAdapter {
+        let mut noting = ConsumerAdapter {
             consumer,
             alter: Noting {
                 is_empty: &is_empty,
             },
         };
-        let count = self.base.drive(most, &noting, run);
+        let count = self.base.drive(most, &mut noting, run);
         if !is_empty.into_inner() {
             self.default = None;
         }

@@ -105,8 +105,8 @@ fn unique<P: Pipeline, L: KeyExtractor<P::Item>, E: Ending>(
         let (key, rest) = likeness.split(item);
         is_wanted(&key).then_some((key, rest))
     };
-    let groups = Groups::new(split, KeepFirst, base.positions_left());
-    base.drive(u64::MAX, &groups, &run.for_merging());
+    let mut groups = Groups::new(split, KeepFirst, base.positions_left());
+    base.drive(u64::MAX, &mut groups, &run.for_merging());
     let unique = groups.conclude(in_order).into_iter();
     Items::of_vec(unique.map(|(key, rest)| L::join(key, rest)).collect())
 }

@@ -36,10 +36,10 @@ impl<P: Pipeline, G: FlatOp<P::Item>> Pipeline for Unfolded<P, G> {
     fn drive<C: Consumer<G::Output>, E: Ending>(
         &mut self,
         most: u64,
-        consumer: &C,
+        consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
-        let consumer = ConsumerAdapter {
+        let mut consumer = ConsumerAdapter {
             consumer,
             alter: Unfolding {
                 op: &self.op,
@@ -47,7 +47,7 @@ impl<P: Pipeline, G: FlatOp<P::Item>> Pipeline for Unfolded<P, G> {
                 has_panicked: AtomicBool::new(false),
             },
         };
-        self.base.drive(most, &consumer, run)
+        self.base.drive(most, &mut consumer, run)
     }
 
     fn positions_left(&self) -> Option<u64> {

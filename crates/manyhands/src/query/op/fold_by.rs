@@ -154,8 +154,8 @@ where
             Some((key, self.fold.keep(item)))
         };
         let gather = Folding(&self.fold, std::marker::PhantomData);
-        let groups = Groups::new(split, gather, self.base.positions_left());
-        self.base.drive(u64::MAX, &groups, &run.for_merging());
+        let mut groups = Groups::new(split, gather, self.base.positions_left());
+        self.base.drive(u64::MAX, &mut groups, &run.for_merging());
         Items::of_vec(groups.conclude(self.in_order))
     }
 

@@ -187,8 +187,8 @@ fn grouped<P: Pipeline, K: Hash + Eq + Send, E: Ending>(
     run: &QueryRun<'_, E>,
 ) -> impl Iterator<Item = (K, Vec<P::Item>)> {
     let split = |item| Some((key(&item), item));
-    let groups = Groups::new(split, KeepAll, base.positions_left());
-    base.drive(u64::MAX, &groups, &run.for_merging());
+    let mut groups = Groups::new(split, KeepAll, base.positions_left());
+    base.drive(u64::MAX, &mut groups, &run.for_merging());
     let groups = groups.conclude(in_order).into_iter();
     groups.map(|(key, listed)| (key, listed.into_items()))
 }

@@ -225,7 +225,7 @@ where
     fn drive<C: Consumer<M::Output>, E: Ending>(
         &mut self,
         most: u64,
-        consumer: &C,
+        consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
         let probing = FlatAdapter(JoinProbe {
@@ -233,11 +233,11 @@ where
             matching: &self.matching,
             table: self.other.table(run),
         });
-        let consumer = ConsumerAdapter {
+        let mut consumer = ConsumerAdapter {
             consumer,
             alter: &probing,
         };
-        self.base.drive(most, &consumer, run)
+        self.base.drive(most, &mut consumer, run)
     }
 
     fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {

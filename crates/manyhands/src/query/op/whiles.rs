@@ -67,11 +67,11 @@ impl<P: Pipeline, F: Test<P::Item>> Breaker for MapWhile<P, F> {
 
     fn open<E: Ending>(mut self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let before = BeforeFailure {
+        let mut before = BeforeFailure {
             test: &self.test,
             first: FirstItems::new(Wanted::Before, most),
         };
-        self.base.drive(u64::MAX, &before, run);
+        self.base.drive(u64::MAX, &mut before, run);
         Items::of_vec(before.first.into_vec())
     }
 
@@ -175,11 +175,11 @@ impl<P: Pipeline, F: Fn(&P::Item) -> bool + Send + Sync> Breaker for SkipWhile<P
             return Items::of_vec(items);
         }
         let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let from = FromFailure {
+        let mut from = FromFailure {
             predicate: &self.predicate,
             first: FirstItems::new(Wanted::From, most),
         };
-        self.base.drive(u64::MAX, &from, run);
+        self.base.drive(u64::MAX, &mut from, run);
         Items::of_vec(from.first.into_vec())
     }
 

@@ -64,14 +64,14 @@ impl<I: Iterator<Item: Send> + Send> Pipeline for FromIter<I> {
     fn drive<C: Consumer<I::Item>, E: Ending>(
         &mut self,
         most: u64,
-        consumer: &C,
+        consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
         let mut items = Most {
             iterator: &mut self.iterator,
             left: most,
         };
-        let bottom = ConsumerAdapter {
+        let mut bottom = ConsumerAdapter {
             consumer,
             alter: CancelCheck(run.ending),
         };
@@ -80,7 +80,7 @@ impl<I: Iterator<Item: Send> + Send> Pipeline for FromIter<I> {
             chunk_max: self.chunk_max,
         };
         match E::GROUPING {
-            Grouping::Any => feed.drive(&bottom, &run.plan()),
+            Grouping::Any => feed.drive(&mut bottom, &run.plan()),
             Grouping::Fixed => feed.drive_leaves(&bottom, &run.plan()),
         }
         most - items.left

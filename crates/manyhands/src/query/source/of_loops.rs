@@ -34,7 +34,7 @@ impl<P: Pipeline> PipelineFeed<P> {
 impl<P: Pipeline> Feed for PipelineFeed<P> {
     type Item = P::Item;
 
-    fn drive<C: Consumer<P::Item>>(self, consumer: &C, plan: &Plan<'_>) {
+    fn drive<C: Consumer<P::Item>>(self, consumer: &mut C, plan: &Plan<'_>) {
         drive(&self.positions(plan), consumer, plan);
     }
 

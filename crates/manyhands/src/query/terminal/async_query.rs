@@ -120,7 +120,7 @@ impl<T: Send> Pipeline for Arrived<T> {
     fn drive<C: Consumer<T>, E: Ending>(
         &mut self,
         most: u64,
-        consumer: &C,
+        consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
         let batch = mem::take(&mut *lock(&self.0));

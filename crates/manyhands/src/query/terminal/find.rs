@@ -86,11 +86,11 @@ pub(super) fn test<P: Pipeline, E: Ending>(
     predicate: impl Fn(P::Item) -> bool + Sync,
     run: &QueryRun<'_, E>,
 ) -> Option<bool> {
-    let testing = Testing {
+    let mut testing = Testing {
         predicate,
         end: AtomicU64::new(u64::MAX),
     };
-    pipeline.drive(u64::MAX, &testing, run);
+    pipeline.drive(u64::MAX, &mut testing, run);
     (!run.is_cancelled()).then(|| testing.end() == 0)
 }
 
@@ -101,11 +101,11 @@ fn find<P: Pipeline, R: Send, E: Ending>(
     pick: impl Fn(P::Item) -> Option<R> + Sync,
     run: &QueryRun<'_, E>,
 ) -> Option<Option<R>> {
-    let finding = FindByBlock {
+    let mut finding = FindByBlock {
         pick,
         earliest: Earliest::new(mode),
     };
-    pipeline.drive(u64::MAX, &finding, run);
+    pipeline.drive(u64::MAX, &mut finding, run);
     (!run.is_cancelled()).then(|| finding.earliest.into_found())
 }
 
@@ -267,11 +267,11 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     #[track_caller]
     pub fn single(self) -> E::Output<Result<P::Item, SingleError>> {
         let (mut pipeline, run) = self.into_run();
-        let two = TwoItems {
+        let mut two = TwoItems {
             end: AtomicU64::new(u64::MAX),
             items: Mutex::new(Vec::new()),
         };
-        pipeline.drive(u64::MAX, &two, &run);
+        pipeline.drive(u64::MAX, &mut two, &run);
         let mut items = into_inner(two.items).into_iter();
         let single = match (items.next(), items.next()) {
             (None, _) => Err(SingleError::Empty),

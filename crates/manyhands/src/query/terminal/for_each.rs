@@ -45,7 +45,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     #[track_caller]
     pub fn for_each(self, body: impl Fn(P::Item) + Sync) -> E::Output<()> {
         let (mut pipeline, run) = self.into_run();
-        pipeline.drive(u64::MAX, &ForEach(body), &run);
+        pipeline.drive(u64::MAX, &mut ForEach(body), &run);
         run.ending.conclude(Some(()))
     }
 }

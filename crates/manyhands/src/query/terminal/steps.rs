@@ -64,8 +64,8 @@ impl<'a, P: Pipeline, E: Ending> Steps<'a, P, E> {
         let mut pipeline = self.pipeline.take()?;
         let begun = clock::ticks();
         let collecting = IntoCollection::new();
-        let folding = Folding::new(&collecting, run.ending, R::GROUPING);
-        let count = pipeline.drive(self.positions, &folding, run);
+        let mut folding = Folding::new(&collecting, run.ending, R::GROUPING);
+        let count = pipeline.drive(self.positions, &mut folding, run);
         if run.is_cancelled() {
             return None;
         }

@@ -78,7 +78,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     ) -> Result<(), Failures<Err>> {
         let gathered = Gathered::new();
         let (mut trying, run) = self.trying(body, &gathered).into_run();
-        trying.drive(u64::MAX, &ForEach(drop), &run);
+        trying.drive(u64::MAX, &mut ForEach(drop), &run);
         gathered.conclude(Some(()), run.ending.cancelled())
     }
 
