@@ -22,7 +22,8 @@ use crate::runtime::policy::{CHAIN_MAX, INTERVAL_MIN, SPIN_NANOS, SPINS};
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::refused_starts;
-use crate::runtime::worker::run_loop::{self, FoundWork};
+use crate::runtime::worker::run_loop;
+use crate::runtime::worker::search::FoundWork;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::sync::{clock, process, spin_loop};
 
@@ -373,7 +374,7 @@ fn pass_on(owner: &WorkerSlot, found: FoundWork) {
 mod tests {
     use super::pass_on;
     use crate::runtime::current;
-    use crate::runtime::worker::run_loop::FoundWork;
+    use crate::runtime::worker::search::FoundWork;
     use crate::runtime::worker::slot::WorkerSlot;
     use crate::{Runtime, join, task};
     use std::sync::mpsc::{self, Sender};
