@@ -9,7 +9,7 @@
 //!
 //! Not here: the steps of a wait (`waiting.rs`), and the deque's and the slots' own protocols.
 
-use crate::job::{ExecutionId, Job, Latch, RunPermit, abort};
+use crate::job::{ExecutionId, Job, RunPermit, abort};
 use crate::recording;
 use crate::runtime::Rest;
 use crate::runtime::current;
@@ -58,43 +58,14 @@ pub(crate) fn for_task(
     }
 }
 
-/// Owner of a stolen fork, on `slot`: waits until it was run, and `latch` is final, helping with it; or takes it back.
-pub(crate) fn for_fork(slot: &'static OccupiedSlot, latch: &Latch, fork: *mut Job) -> AfterWait {
-    let unowned_forks = &slot.runtime().unowned_forks;
-    for_stolen(
-        slot,
-        &Stolen {
-            fork,
-            latch,
-            unowned_forks,
-        },
-    )
-}
-
-/// As [`for_fork`], of a fork that may have been passed on in another runtime than that of `slot`.
+/// Owner of a stolen fork, on `slot`: waits until it was run, and its latch is final, helping with it; or takes it back. It may
+/// have been passed on in another runtime than that of `slot`.
 pub(crate) fn for_stolen(slot: &'static OccupiedSlot, stolen: &Stolen<'_, Job>) -> AfterWait {
     let help = || help(slot, stolen.latch.runner());
     waiting::for_fork(&mut OnSlot::new(slot), slot.number, stolen, &help)
 }
 
-/// As [`for_fork`], running nothing: for a thread that unwinds, because jobs must not run on a panicking thread.
-pub(crate) fn for_fork_idly(
-    slot: &'static OccupiedSlot,
-    latch: &Latch,
-    fork: *mut Job,
-) -> AfterWait {
-    let unowned_forks = &slot.runtime().unowned_forks;
-    for_stolen_idly(
-        slot,
-        &Stolen {
-            fork,
-            latch,
-            unowned_forks,
-        },
-    )
-}
-
-/// As [`for_stolen`], running nothing.
+/// As [`for_stolen`], running nothing: for a thread that unwinds, because jobs must not run on a panicking thread.
 pub(crate) fn for_stolen_idly(slot: &'static OccupiedSlot, stolen: &Stolen<'_, Job>) -> AfterWait {
     waiting::for_fork(&mut OnSlot::new(slot), slot.number, stolen, &|| false)
 }
