@@ -36,14 +36,14 @@ const FIGURES: &[Figure] = &[
     Figure {
         name: "library, lines of code without comments and tests",
         count: |tree| lines_of(tree).sum(),
-        at_most: 44_200,
+        at_most: 44_000,
         step: 500,
         aim: 33_000,
     },
     Figure {
         name: "library, longest file in lines, tests not counted",
         count: |tree| lengths(tree).into_iter().max().unwrap_or(0),
-        at_most: 600,
+        at_most: 500,
         step: 20,
         aim: 500,
     },
@@ -57,7 +57,7 @@ const FIGURES: &[Figure] = &[
     Figure {
         name: "unsafe blocks in the library",
         count: |tree| unsafe_blocks(tree, |_| true),
-        at_most: 370,
+        at_most: 350,
         step: 10,
         aim: 350,
     },

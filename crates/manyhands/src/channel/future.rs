@@ -1,389 +1,326 @@
 //! The futures of a channel's ends. Each poll is one attempt; dropping a future gives its wait-list entry back. All
-//! futures are `Unpin`.
+//! futures are `Unpin`: items are never pinned.
 //!
 //! The polls of one send and one receive are inlined into the task, down to the item's way into or out of the channel: the
 //! calls would be a tenth of what a message takes. What is needed once in many messages is a call.
 
-use crate::channel::error::{CloseReason, RecvError, SendError, TrySendError};
+use crate::channel::error::{RecvError, SendError, TrySendError};
 use crate::channel::inner::ChannelInner;
 use crate::channel::state::State;
 use crate::channel::step::{Sending, Until};
 use crate::channel::thread;
 use crate::channel::wait_list::WaiterKey;
 use crate::recording::{self, WaitKind};
-use crate::task::budget;
+use crate::task::budget::{self, Permit};
 use futures_core::future::FusedFuture;
 use std::collections::VecDeque;
 use std::fmt;
 use std::pin::Pin;
 use std::ptr;
 use std::task::{Context, Poll, ready};
+#[cfg(not(loom))]
+use std::time::Duration;
 
-/// Sends one item; made by [`Sender::send`](super::Sender::send).
-pub(super) struct SendFuture<'a, T> {
-    shared: &'a ChannelInner<T>,
-    sending: Sending<T>,
+/// What leads to a channel.
+pub(super) trait End {
+    /// The channel's address.
+    fn channel(&self) -> *const ();
+}
+
+/// What an end of a channel does in a future, by what leads there.
+pub(super) trait Operation<R> {
+    type Output;
+
+    /// What it waits for.
+    fn kind(&self) -> WaitKind;
+
+    /// One attempt.
+    fn poll(&mut self, end: &mut R, cx: &Context<'_>) -> Poll<Self::Output>;
+
+    /// Charges the task's budget for what was done.
+    #[inline]
+    fn charge(permit: Permit) {
+        permit.charge();
+    }
+
+    /// Gives up.
+    fn cancel(&mut self, end: &mut R);
+}
+
+/// The future of an operation.
+pub(super) struct ChannelFuture<R, O: Operation<R>> {
+    end: R,
+    operation: O,
     is_over: bool,
 }
 
-impl<'a, T> SendFuture<'a, T> {
-    /// `item` is `Some`; it is an option because callers that have tried before have it in one.
-    pub(super) fn new(shared: &'a ChannelInner<T>, item: Option<T>) -> Self {
+impl<R: End, O: Operation<R>> ChannelFuture<R, O> {
+    pub(super) fn new(end: R, operation: O) -> Self {
         Self {
-            shared,
-            sending: Sending { item, key: None },
+            end,
+            operation,
             is_over: false,
         }
     }
 
-    /// Gives up; returns the item if it was not sent.
-    #[inline]
-    pub(super) fn cancel(&mut self) -> Option<T> {
-        self.shared.cancel_send(&mut self.sending)
+    /// Waits on the calling thread.
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub(super) fn wait(mut self) -> O::Output {
+        thread::wait(|cx| Pin::new(&mut self).poll(cx))
+    }
+
+    /// As [`wait`](Self::wait), for about `limit`; `None` when the time is over.
+    #[cfg(not(loom))]
+    #[cfg_attr(feature = "inspect", track_caller)]
+    pub(super) fn wait_for(&mut self, limit: Duration) -> Option<O::Output> {
+        thread::wait_for(limit, |cx| Pin::new(&mut *self).poll(cx))
     }
 }
 
-impl<T> Future for SendFuture<'_, T> {
-    type Output = Result<(), SendError<T>>;
+impl<T> ChannelFuture<&ChannelInner<T>, Sending<T>> {
+    /// Gives up; returns the item if it was not sent.
+    #[cfg(not(loom))]
+    pub(super) fn cancel(&mut self) -> Option<T> {
+        self.end.cancel_send(&mut self.operation)
+    }
+}
+
+impl<R: End, O: Operation<R>> Future for ChannelFuture<R, O> {
+    type Output = O::Output;
 
     #[inline(always)]
     #[cfg_attr(feature = "inspect", track_caller)]
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        refuse_another_poll(self.is_over);
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<O::Output> {
+        assert!(!self.is_over, "channel future polled after completion");
         let permit = ready!(budget::poll_proceed(cx));
         let this = &mut *self;
-        let polled = this.shared.poll_send(&mut this.sending, cx);
-        note_wait(&polled, this, this.shared, cx, WaitKind::Send);
+        let polled = this.operation.poll(&mut this.end, cx);
+        note_wait(&polled, this, this.end.channel(), cx, this.operation.kind());
         let result = ready!(polled);
-        permit.charge();
+        O::charge(permit);
         this.is_over = true;
         Poll::Ready(result)
     }
 }
 
-impl<T> FusedFuture for SendFuture<'_, T> {
+impl<R: End, O: Operation<R>> FusedFuture for ChannelFuture<R, O> {
     fn is_terminated(&self) -> bool {
         self.is_over
     }
 }
 
-impl<T> Drop for SendFuture<'_, T> {
+impl<R, O: Operation<R>> Drop for ChannelFuture<R, O> {
     #[inline]
     fn drop(&mut self) {
         recording::forget(self);
-        drop(self.cancel());
+        self.operation.cancel(&mut self.end);
     }
 }
 
-/// The item is never pinned.
-impl<T> Unpin for SendFuture<'_, T> {}
+impl<R, O: Operation<R>> Unpin for ChannelFuture<R, O> {}
 
-/// Sends many items; made by [`Sender::send_many`](super::Sender::send_many).
-pub(super) struct SendManyFuture<'a, T> {
-    shared: &'a ChannelInner<T>,
+impl<R, O: Operation<R>> fmt::Debug for ChannelFuture<R, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChannelFuture")
+            .field("kind", &self.operation.kind())
+            .field("is_over", &self.is_over)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T> End for ChannelInner<T> {
+    fn channel(&self) -> *const () {
+        ptr::from_ref(self).cast()
+    }
+}
+
+impl<E: End> End for &E {
+    #[inline]
+    fn channel(&self) -> *const () {
+        E::channel(self)
+    }
+}
+
+impl<E: End> End for &mut E {
+    fn channel(&self) -> *const () {
+        E::channel(self)
+    }
+}
+
+impl<T> Operation<&ChannelInner<T>> for Sending<T> {
+    type Output = Result<(), SendError<T>>;
+
+    fn kind(&self) -> WaitKind {
+        WaitKind::Send
+    }
+
+    #[inline(always)]
+    fn poll(&mut self, end: &mut &ChannelInner<T>, cx: &Context<'_>) -> Poll<Self::Output> {
+        end.poll_send(self, cx)
+    }
+
+    #[inline]
+    fn cancel(&mut self, end: &mut &ChannelInner<T>) {
+        drop(end.cancel_send(self));
+    }
+}
+
+/// Sends many items.
+pub(super) struct SendingMany<'a, T> {
     items: &'a mut VecDeque<T>,
-    /// The item that waits for room, if any.
     sending: Sending<T>,
-    is_over: bool,
 }
 
-impl<'a, T> SendManyFuture<'a, T> {
-    pub(super) fn new(shared: &'a ChannelInner<T>, items: &'a mut VecDeque<T>) -> Self {
-        Self {
-            shared,
-            items,
-            sending: Sending::none(),
-            is_over: false,
-        }
+impl<'a, T> SendingMany<'a, T> {
+    pub(super) fn new(items: &'a mut VecDeque<T>) -> Self {
+        let sending = Sending::new(None);
+        Self { items, sending }
+    }
+}
+
+impl<T> Operation<&ChannelInner<T>> for SendingMany<'_, T> {
+    type Output = Result<(), SendError<()>>;
+
+    fn kind(&self) -> WaitKind {
+        WaitKind::Send
     }
 
-    fn poll_rest(&mut self, cx: &Context<'_>) -> Poll<Result<(), SendError<()>>> {
+    fn poll(&mut self, end: &mut &ChannelInner<T>, cx: &Context<'_>) -> Poll<Self::Output> {
         loop {
             if self.sending.is_some()
-                && let Err(SendError(item)) = ready!(self.shared.poll_send(&mut self.sending, cx))
+                && let Err(SendError(item)) = ready!(end.poll_send(&mut self.sending, cx))
             {
                 self.items.push_front(item);
                 return Poll::Ready(Err(SendError(())));
             }
-            match self.shared.try_send_many(self.items) {
+            match end.try_send_many(self.items) {
                 Ok(()) => return Poll::Ready(Ok(())),
                 Err(TrySendError::Closed(())) => return Poll::Ready(Err(SendError(()))),
                 Err(TrySendError::Full(())) => self.sending.item = self.items.pop_front(),
             }
         }
     }
-}
 
-impl<T> Future for SendManyFuture<'_, T> {
-    type Output = Result<(), SendError<()>>;
-
-    #[cfg_attr(feature = "inspect", track_caller)]
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        refuse_another_poll(self.is_over);
-        let permit = ready!(budget::poll_proceed(cx));
-        let polled = self.poll_rest(cx);
-        note_wait(&polled, &*self, self.shared, cx, WaitKind::Send);
-        let result = ready!(polled);
-        permit.charge();
-        self.is_over = true;
-        Poll::Ready(result)
-    }
-}
-
-impl<T> FusedFuture for SendManyFuture<'_, T> {
-    fn is_terminated(&self) -> bool {
-        self.is_over
-    }
-}
-
-impl<T> Drop for SendManyFuture<'_, T> {
-    fn drop(&mut self) {
-        recording::forget(self);
-        if let Some(item) = self.shared.cancel_send(&mut self.sending) {
+    fn cancel(&mut self, end: &mut &ChannelInner<T>) {
+        if let Some(item) = end.cancel_send(&mut self.sending) {
             self.items.push_front(item);
         }
     }
 }
 
-/// The item is never pinned.
-impl<T> Unpin for SendManyFuture<'_, T> {}
-
-/// Receives one item; made by [`Receiver::recv`](super::Receiver::recv).
-pub(super) struct RecvFuture<'a, T> {
-    shared: &'a ChannelInner<T>,
+/// Receives one item.
+#[derive(Default)]
+pub(super) struct Receiving {
     waiter: Option<WaiterKey>,
-    is_over: bool,
 }
 
-impl<'a, T> RecvFuture<'a, T> {
-    pub(super) fn new(shared: &'a ChannelInner<T>) -> Self {
-        Self {
-            shared,
-            waiter: None,
-            is_over: false,
-        }
-    }
-}
-
-impl<T> Future for RecvFuture<'_, T> {
+impl<T> Operation<&ChannelInner<T>> for Receiving {
     type Output = Result<T, RecvError>;
 
+    fn kind(&self) -> WaitKind {
+        WaitKind::Receive
+    }
+
     #[inline(always)]
-    #[cfg_attr(feature = "inspect", track_caller)]
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        refuse_another_poll(self.is_over);
-        let permit = ready!(budget::poll_proceed(cx));
-        let this = &mut *self;
-        let polled = this.shared.poll_recv(&mut this.waiter, cx);
-        note_wait(&polled, this, this.shared, cx, WaitKind::Receive);
-        let result = ready!(polled);
-        permit.charge_half();
-        this.is_over = true;
-        Poll::Ready(result)
+    fn poll(&mut self, end: &mut &ChannelInner<T>, cx: &Context<'_>) -> Poll<Self::Output> {
+        end.poll_recv(&mut self.waiter, cx)
     }
-}
 
-impl<T> FusedFuture for RecvFuture<'_, T> {
-    fn is_terminated(&self) -> bool {
-        self.is_over
-    }
-}
-
-impl<T> Drop for RecvFuture<'_, T> {
     #[inline]
-    fn drop(&mut self) {
-        recording::forget(self);
-        self.shared.cancel_recv(&mut self.waiter);
+    fn charge(permit: Permit) {
+        permit.charge_half();
+    }
+
+    #[inline]
+    fn cancel(&mut self, end: &mut &ChannelInner<T>) {
+        end.cancel_recv(&mut self.waiter);
     }
 }
 
-/// Receives many items; made by [`Receiver::recv_many`](super::Receiver::recv_many).
-pub(super) struct RecvManyFuture<'a, T> {
-    shared: &'a ChannelInner<T>,
+/// Receives up to `max` items.
+pub(super) struct ReceivingMany<'a, T> {
     items: &'a mut Vec<T>,
     max: usize,
     waiter: Option<WaiterKey>,
-    is_over: bool,
 }
 
-impl<'a, T> RecvManyFuture<'a, T> {
-    pub(super) fn new(shared: &'a ChannelInner<T>, items: &'a mut Vec<T>, max: usize) -> Self {
+impl<'a, T> ReceivingMany<'a, T> {
+    pub(super) fn new(items: &'a mut Vec<T>, max: usize) -> Self {
         Self {
-            shared,
             items,
             max,
             waiter: None,
-            is_over: false,
         }
     }
 }
 
-impl<T> Future for RecvManyFuture<'_, T> {
+impl<T> Operation<&ChannelInner<T>> for ReceivingMany<'_, T> {
     type Output = Result<usize, RecvError>;
 
-    #[cfg_attr(feature = "inspect", track_caller)]
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        refuse_another_poll(self.is_over);
-        let permit = ready!(budget::poll_proceed(cx));
-        let this = &mut *self;
-        let polled = this
-            .shared
-            .poll_recv_many(&mut this.waiter, cx, this.items, this.max);
-        note_wait(&polled, this, this.shared, cx, WaitKind::Receive);
-        let result = ready!(polled);
-        permit.charge();
-        this.is_over = true;
-        Poll::Ready(result)
+    fn kind(&self) -> WaitKind {
+        WaitKind::Receive
+    }
+
+    fn poll(&mut self, end: &mut &ChannelInner<T>, cx: &Context<'_>) -> Poll<Self::Output> {
+        end.poll_recv_many(&mut self.waiter, cx, self.items, self.max)
+    }
+
+    fn cancel(&mut self, end: &mut &ChannelInner<T>) {
+        end.cancel_recv(&mut self.waiter);
     }
 }
 
-impl<T> FusedFuture for RecvManyFuture<'_, T> {
-    fn is_terminated(&self) -> bool {
-        self.is_over
-    }
-}
-
-impl<T> Drop for RecvManyFuture<'_, T> {
-    fn drop(&mut self) {
-        recording::forget(self);
-        self.shared.cancel_recv(&mut self.waiter);
-    }
-}
-
-/// Waits until a channel is closed, or drained as well; made by `wait_closed` and
-/// `wait_drained` of either end.
-pub(super) struct EndFuture<'a, T> {
-    shared: &'a ChannelInner<T>,
+/// Waits, and takes nothing.
+pub(super) struct Waiting<T, R> {
     until: Until,
     waiter: Option<WaiterKey>,
-    is_over: bool,
+    /// What the caller learns.
+    result: fn(&State<T>, Until) -> R,
 }
 
-impl<'a, T> EndFuture<'a, T> {
-    pub(super) fn new(shared: &'a ChannelInner<T>, until: Until) -> Self {
+impl<T, R> Waiting<T, R> {
+    pub(super) fn new(until: Until, result: fn(&State<T>, Until) -> R) -> Self {
         Self {
-            shared,
             until,
             waiter: None,
-            is_over: false,
+            result,
         }
     }
-
-    /// Blocks the thread until ready.
-    #[cfg_attr(feature = "inspect", track_caller)]
-    pub(super) fn wait(mut self) -> Result<(), CloseReason> {
-        thread::wait(|cx| Pin::new(&mut self).poll(cx))
-    }
 }
 
-impl<T> Future for EndFuture<'_, T> {
-    type Output = Result<(), CloseReason>;
+impl<T, R> Operation<&ChannelInner<T>> for Waiting<T, R> {
+    type Output = R;
 
-    #[cfg_attr(feature = "inspect", track_caller)]
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        refuse_another_poll(self.is_over);
-        let permit = ready!(budget::poll_proceed(cx));
-        let this = &mut *self;
-        let polled = this
-            .shared
-            .poll_until(this.until, &mut this.waiter, cx, State::end);
-        note_wait(&polled, this, this.shared, cx, WaitKind::ChannelEnd);
-        let result = ready!(polled);
-        permit.charge();
-        this.is_over = true;
-        Poll::Ready(result)
-    }
-}
-
-impl<T> FusedFuture for EndFuture<'_, T> {
-    fn is_terminated(&self) -> bool {
-        self.is_over
-    }
-}
-
-impl<T> Drop for EndFuture<'_, T> {
-    fn drop(&mut self) {
-        recording::forget(self);
-        self.shared.cancel_until(self.until, &mut self.waiter);
-    }
-}
-
-/// Waits until an item can be received, or sent; made by `wait_ready` of either end.
-pub(super) struct ReadyFuture<'a, T> {
-    shared: &'a ChannelInner<T>,
-    until: Until,
-    waiter: Option<WaiterKey>,
-    is_over: bool,
-}
-
-impl<'a, T> ReadyFuture<'a, T> {
-    pub(super) fn new(shared: &'a ChannelInner<T>, until: Until) -> Self {
-        Self {
-            shared,
-            until,
-            waiter: None,
-            is_over: false,
-        }
-    }
-
-    /// Blocks the thread until ready.
-    #[cfg_attr(feature = "inspect", track_caller)]
-    pub(super) fn wait(mut self) -> bool {
-        thread::wait(|cx| Pin::new(&mut self).poll(cx))
-    }
-}
-
-impl<T> Future for ReadyFuture<'_, T> {
-    type Output = bool;
-
-    #[cfg_attr(feature = "inspect", track_caller)]
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<bool> {
-        refuse_another_poll(self.is_over);
-        let permit = ready!(budget::poll_proceed(cx));
-        let this = &mut *self;
-        let until = this.until;
-        let may_go_on = |state: &State<T>| state.may_go_on(until);
-        let polled = this
-            .shared
-            .poll_until(until, &mut this.waiter, cx, may_go_on);
-        let kind = match until {
+    fn kind(&self) -> WaitKind {
+        match self.until {
             Until::Writable => WaitKind::Send,
-            _ => WaitKind::Receive,
-        };
-        note_wait(&polled, this, this.shared, cx, kind);
-        let result = ready!(polled);
-        permit.charge();
-        this.is_over = true;
-        Poll::Ready(result)
+            Until::Readable => WaitKind::Receive,
+            Until::Closed | Until::Drained => WaitKind::ChannelEnd,
+        }
+    }
+
+    fn poll(&mut self, end: &mut &ChannelInner<T>, cx: &Context<'_>) -> Poll<R> {
+        let (until, result) = (self.until, self.result);
+        end.poll_until(until, &mut self.waiter, cx, |state| result(state, until))
+    }
+
+    fn cancel(&mut self, end: &mut &ChannelInner<T>) {
+        end.cancel_until(self.until, &mut self.waiter);
     }
 }
 
-impl<T> FusedFuture for ReadyFuture<'_, T> {
-    fn is_terminated(&self) -> bool {
-        self.is_over
-    }
-}
-
-impl<T> Drop for ReadyFuture<'_, T> {
-    fn drop(&mut self) {
-        recording::forget(self);
-        self.shared.cancel_until(self.until, &mut self.waiter);
-    }
-}
-
-/// Records that `future` waits for `channel`, if it does.
+/// Records that `future` waits for the channel at this address, if it does.
 #[inline]
 #[cfg_attr(feature = "inspect", track_caller)]
-pub(super) fn note_wait<R, F, C>(
+pub(super) fn note_wait<R, F>(
     polled: &Poll<R>,
     future: &F,
-    channel: &C,
+    channel: *const (),
     cx: &Context<'_>,
     kind: WaitKind,
 ) {
     if polled.is_pending() {
-        let resource = ptr::from_ref(channel).addr();
-        recording::waits(future, cx.waker(), kind, resource);
+        recording::waits(future, cx.waker(), kind, channel.addr());
     }
 }
 
@@ -394,25 +331,3 @@ pub(super) fn note_end<R, F>(polled: &Poll<R>, future: &F) {
         recording::forget(future);
     }
 }
-
-#[inline]
-fn refuse_another_poll(is_over: bool) {
-    assert!(!is_over, "channel future polled after completion");
-}
-
-macro_rules! debug {
-    ($($name:ident),*) => {
-        $(impl<T> fmt::Debug for $name<'_, T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($name))
-                    .field("is_over", &self.is_over)
-                    .finish_non_exhaustive()
-            }
-        })*
-    };
-}
-
-debug!(
-    SendFuture,
-    SendManyFuture, RecvFuture, RecvManyFuture, EndFuture, ReadyFuture
-);

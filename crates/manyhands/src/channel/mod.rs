@@ -57,9 +57,11 @@
 
 pub mod broadcast;
 mod buffer;
+mod ends;
 mod error;
 mod future;
 mod inner;
+mod next;
 mod options;
 mod receiver;
 mod receiver_batch;

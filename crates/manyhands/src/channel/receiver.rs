@@ -1,16 +1,12 @@
 //! The receiving end.
 
-use crate::channel::error::{CloseReason, RecvError, TryRecvError};
-use crate::channel::future::{EndFuture, ReadyFuture, RecvFuture, RecvManyFuture};
+use crate::channel::error::{RecvError, TryRecvError};
+use crate::channel::future::{ChannelFuture, Receiving, ReceivingMany};
 use crate::channel::inner::{ChannelInner, Seen};
-use crate::channel::step::Until;
 use crate::channel::stream::RecvStream;
-use crate::channel::thread;
 use futures_core::future::FusedFuture;
 use futures_core::stream::FusedStream;
-use std::error::Error;
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
 #[cfg(not(loom))]
 use std::time::Duration;
@@ -93,8 +89,7 @@ impl<T> Receiver<T> {
                 return result;
             }
         }
-        let mut future = self.recv();
-        thread::wait(|cx| Pin::new(&mut future).poll(cx))
+        ChannelFuture::new(&*self.shared, Receiving::default()).wait()
     }
 
     /// Receives the next item; the future waits for one if there is none. [`recv_blocking`](Self::recv_blocking) waits on
@@ -117,7 +112,7 @@ impl<T> Receiver<T> {
     #[doc(alias = "recv_async")]
     #[must_use = "a future does nothing unless awaited; await it, or call `recv_blocking`"]
     pub fn recv(&self) -> impl FusedFuture<Output = Result<T, RecvError>> + Unpin + fmt::Debug {
-        RecvFuture::new(&self.shared)
+        ChannelFuture::new(&*self.shared, Receiving::default())
     }
 
     /// Receives the next item if there is one now.
@@ -160,8 +155,7 @@ impl<T> Receiver<T> {
     #[cfg(not(loom))]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn recv_timeout_blocking(&self, limit: Duration) -> Result<T, TryRecvError> {
-        let mut future = self.recv();
-        match thread::wait_for(limit, |cx| Pin::new(&mut future).poll(cx)) {
+        match ChannelFuture::new(&*self.shared, Receiving::default()).wait_for(limit) {
             Some(result) => Ok(result?),
             None => Err(TryRecvError::Empty),
         }
@@ -190,8 +184,7 @@ impl<T> Receiver<T> {
     #[doc(alias = "blocking_recv_many")]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn recv_many_blocking(&self, items: &mut Vec<T>, max: usize) -> Result<usize, RecvError> {
-        let mut future = self.recv_many(items, max);
-        thread::wait(|cx| Pin::new(&mut future).poll(cx))
+        ChannelFuture::new(&*self.shared, ReceivingMany::new(items, max)).wait()
     }
 
     /// Waits for at least one item, then appends the available items to `items`, at most `max`; gives how many.
@@ -220,7 +213,7 @@ impl<T> Receiver<T> {
         items: &'a mut Vec<T>,
         max: usize,
     ) -> impl FusedFuture<Output = Result<usize, RecvError>> + Unpin + fmt::Debug {
-        RecvManyFuture::new(&self.shared, items, max)
+        ChannelFuture::new(&*self.shared, ReceivingMany::new(items, max))
     }
 
     /// Appends the available items to `items`, at most `max`. Returns how many.
@@ -315,193 +308,6 @@ impl<T> Receiver<T> {
     #[doc(alias = "GetConsumingEnumerable")]
     pub fn iter(&self) -> impl Iterator<Item = T> {
         self.into_iter()
-    }
-
-    /// Closes the channel from this end: no more items go in, those inside can still be received. Returns
-    /// whether the channel was open.
-    ///
-    /// # Examples
-    /// ```
-    /// let (sender, receiver) = manyhands::channel::unbounded();
-    /// sender.send_blocking(1)?;
-    /// assert!(receiver.close());
-    /// assert!(sender.send_blocking(2).is_err());
-    /// assert_eq!(receiver.recv_blocking(), Ok(1));
-    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
-    /// ```
-    pub fn close(&self) -> bool {
-        self.shared.close()
-    }
-
-    /// As [`close`](Self::close), with a reason, which every later operation gets that finds the channel closed and
-    /// drained. The first reason stays.
-    ///
-    /// # Examples
-    /// ```
-    /// let (sender, receiver) = manyhands::channel::unbounded::<u32>();
-    /// receiver.close_with("enough");
-    /// assert_eq!(sender.wait_closed_blocking().unwrap_err().to_string(), "enough");
-    /// ```
-    pub fn close_with(&self, reason: impl Into<Box<dyn Error + Send + Sync>>) -> bool {
-        self.shared.close_with(reason.into())
-    }
-
-    /// Whether the channel is closed. Items may still be left.
-    ///
-    /// # Examples
-    /// ```
-    /// let (sender, receiver) = manyhands::channel::unbounded();
-    /// sender.send_blocking(1)?;
-    /// drop(sender);
-    /// assert!(receiver.is_closed());
-    /// assert_eq!(receiver.recv_blocking(), Ok(1));
-    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
-    /// ```
-    #[must_use]
-    pub fn is_closed(&self) -> bool {
-        self.shared.is_closed()
-    }
-
-    /// How many items wait to be received; see [`Sender::len`](super::Sender::len).
-    ///
-    /// # Examples
-    /// ```
-    /// let (sender, receiver) = manyhands::channel::bounded(8);
-    /// assert!(receiver.is_empty());
-    /// sender.send_blocking("letter")?;
-    /// assert_eq!((receiver.len(), receiver.capacity()), (1, Some(8)));
-    /// # Ok::<(), manyhands::channel::SendError<&str>>(())
-    /// ```
-    #[doc(alias = "Count")]
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.shared.buffered()
-    }
-
-    /// Whether no item waits to be received.
-    ///
-    /// Example: see [`len`](Self::len).
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// How many items the channel holds at most; `None` if there is no limit.
-    ///
-    /// Example: see [`len`](Self::len).
-    #[must_use]
-    pub fn capacity(&self) -> Option<usize> {
-        self.shared.capacity()
-    }
-
-    /// Waits until an item can be received, takes none, and gives true; false when the channel is closed and every item has
-    /// been received. [`wait_ready_blocking`](Self::wait_ready_blocking) waits on the thread.
-    ///
-    /// No item is reserved: another receiver may be faster, so what follows is [`try_recv`](Self::try_recv), which may find
-    /// nothing. All that wait are woken together. To take an item, [`recv`](Self::recv) is better: each item wakes one. In
-    /// a rendezvous channel an item can be received while a sender waits in a [`send`](super::Sender::send).
-    ///
-    /// # Cancellation
-    /// Dropping the future takes no item, and no notification of one from another receiver.
-    ///
-    /// # Examples
-    /// ```
-    /// use manyhands::channel;
-    /// let (sender, receiver) = channel::bounded(8);
-    /// let producer = std::thread::spawn(move || (1..=3).try_for_each(|n| sender.send_blocking(n)));
-    /// let sum = pollster::block_on(async {
-    ///     let mut sum = 0;
-    ///     while receiver.wait_ready().await {
-    ///         while let Ok(item) = receiver.try_recv() {
-    ///             sum += item;
-    ///         }
-    ///     }
-    ///     sum
-    /// });
-    /// assert_eq!(sum, 6);
-    /// # producer.join().unwrap()?;
-    /// # Ok::<(), channel::SendError<u32>>(())
-    /// ```
-    #[doc(alias = "WaitToReadAsync")]
-    #[doc(alias = "readable")]
-    #[must_use = "a future does nothing unless awaited; await it, or call `wait_ready_blocking`"]
-    pub fn wait_ready(&self) -> impl FusedFuture<Output = bool> + Unpin + fmt::Debug {
-        ReadyFuture::new(&self.shared, Until::Readable)
-    }
-
-    /// As [`wait_ready`](Self::wait_ready), and waits on the calling thread.
-    ///
-    /// # Blocking
-    /// While the channel is empty. The runtime lets another worker run while one waits here.
-    ///
-    /// # Examples
-    /// ```
-    /// let (sender, receiver) = manyhands::channel::unbounded();
-    /// sender.send_blocking(1)?;
-    /// drop(sender);
-    /// assert!(receiver.wait_ready_blocking());
-    /// assert_eq!(receiver.try_recv(), Ok(1));
-    /// assert!(!receiver.wait_ready_blocking());
-    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
-    /// ```
-    #[must_use = "whether an item can be received"]
-    #[cfg_attr(feature = "inspect", track_caller)]
-    pub fn wait_ready_blocking(&self) -> bool {
-        ReadyFuture::new(&self.shared, Until::Readable).wait()
-    }
-
-    /// Whether both receive from one channel.
-    ///
-    /// # Examples
-    /// ```
-    /// use manyhands::channel;
-    /// let (_, first) = channel::unbounded::<u32>();
-    /// let (_, second) = channel::unbounded::<u32>();
-    /// assert!(first.same_channel(&first.clone()) && !first.same_channel(&second));
-    /// ```
-    #[must_use]
-    pub fn same_channel(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.shared, &other.shared)
-    }
-
-    /// Waits until the channel is closed and every item has been received, by this receiver or others. See
-    /// [`Sender::wait_drained`](super::Sender::wait_drained). [`wait_drained_blocking`](Self::wait_drained_blocking) waits
-    /// on the thread.
-    ///
-    /// # Errors
-    /// The reason given to [`close_with`](Self::close_with).
-    ///
-    /// # Examples
-    /// ```
-    /// let (sender, receiver) = manyhands::channel::unbounded::<u32>();
-    /// drop(sender);
-    /// assert!(pollster::block_on(receiver.wait_drained()).is_ok());
-    /// ```
-    #[doc(alias = "Completion")]
-    #[must_use = "a future does nothing unless awaited; await it, or call `wait_drained_blocking`"]
-    pub fn wait_drained(
-        &self,
-    ) -> impl FusedFuture<Output = Result<(), CloseReason>> + Unpin + fmt::Debug {
-        EndFuture::new(&self.shared, Until::Drained)
-    }
-
-    /// As [`wait_drained`](Self::wait_drained), and waits on the calling thread.
-    ///
-    /// # Blocking
-    /// Until then. The runtime lets another worker run while one waits here.
-    ///
-    /// # Errors
-    /// The reason given to [`close_with`](Self::close_with).
-    ///
-    /// # Examples
-    /// ```
-    /// let (sender, receiver) = manyhands::channel::unbounded::<u32>();
-    /// drop(sender);
-    /// assert!(receiver.wait_drained_blocking().is_ok());
-    /// ```
-    #[cfg_attr(feature = "inspect", track_caller)]
-    pub fn wait_drained_blocking(&self) -> Result<(), CloseReason> {
-        EndFuture::new(&self.shared, Until::Drained).wait()
     }
 }
 

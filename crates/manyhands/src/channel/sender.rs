@@ -1,16 +1,13 @@
 //! The sending end.
 
-use crate::channel::error::{CloseReason, SendError, TrySendError};
-use crate::channel::future::{EndFuture, ReadyFuture, SendFuture, SendManyFuture};
+use crate::channel::error::{SendError, TrySendError};
+use crate::channel::future::{ChannelFuture, SendingMany};
 use crate::channel::inner::{ChannelInner, Seen};
-use crate::channel::step::Until;
-use crate::channel::thread;
+use crate::channel::step::Sending;
 use crate::channel::weak_sender::WeakSender;
 use futures_core::future::FusedFuture;
 use std::collections::VecDeque;
-use std::error::Error;
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
 #[cfg(not(loom))]
 use std::time::Duration;
@@ -106,8 +103,7 @@ impl<T> Sender<T> {
                 return result;
             }
         }
-        let mut future = SendFuture::new(&self.shared, item);
-        thread::wait(|cx| Pin::new(&mut future).poll(cx))
+        ChannelFuture::new(&*self.shared, Sending::new(item)).wait()
     }
 
     /// Sends; the future waits for room if there is none. [`send_blocking`](Self::send_blocking) waits on the thread.
@@ -137,7 +133,7 @@ impl<T> Sender<T> {
         &self,
         item: T,
     ) -> impl FusedFuture<Output = Result<(), SendError<T>>> + Unpin + fmt::Debug {
-        SendFuture::new(&self.shared, Some(item))
+        ChannelFuture::new(&*self.shared, Sending::new(Some(item)))
     }
 
     /// Sends if there is room now.
@@ -181,8 +177,8 @@ impl<T> Sender<T> {
     #[cfg(not(loom))]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn send_timeout_blocking(&self, item: T, limit: Duration) -> Result<(), TrySendError<T>> {
-        let mut future = SendFuture::new(&self.shared, Some(item));
-        match thread::wait_for(limit, |cx| Pin::new(&mut future).poll(cx)) {
+        let mut future = ChannelFuture::new(&*self.shared, Sending::new(Some(item)));
+        match future.wait_for(limit) {
             Some(result) => Ok(result?),
             // `None`: a receiver took the item at the last moment.
             None => match future.cancel() {
@@ -218,8 +214,7 @@ impl<T> Sender<T> {
     /// ```
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn send_many_blocking(&self, items: &mut VecDeque<T>) -> Result<(), SendError<()>> {
-        let mut future = self.send_many(items);
-        thread::wait(|cx| Pin::new(&mut future).poll(cx))
+        ChannelFuture::new(&*self.shared, SendingMany::new(items)).wait()
     }
 
     /// Sends all `items` from the front; the future waits for room as often as needed. Sent items leave the queue.
@@ -245,7 +240,7 @@ impl<T> Sender<T> {
         &'a self,
         items: &'a mut VecDeque<T>,
     ) -> impl FusedFuture<Output = Result<(), SendError<()>>> + Unpin + fmt::Debug {
-        SendManyFuture::new(&self.shared, items)
+        ChannelFuture::new(&*self.shared, SendingMany::new(items))
     }
 
     /// The channel as a [`Sink`](futures_sink::Sink), which is a sender of its own. Needs the feature `futures`.
@@ -301,243 +296,12 @@ impl<T> Sender<T> {
         self.clone().into_sink()
     }
 
-    /// Closes the channel: no more items go in, those inside can still be received. Waiting senders get
-    /// their items back. Returns whether the channel was open.
-    ///
-    /// # Examples
-    /// ```
-    /// let (sender, receiver) = manyhands::channel::unbounded();
-    /// sender.send_blocking(1)?;
-    /// assert!(sender.close());
-    /// assert!(!sender.close());
-    /// assert_eq!(receiver.recv_blocking(), Ok(1));
-    /// assert!(receiver.recv_blocking().is_err());
-    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
-    /// ```
-    #[doc(alias = "TryComplete")]
-    pub fn close(&self) -> bool {
-        self.shared.close()
-    }
-
-    /// As [`close`](Self::close), with a reason, which every later operation gets that finds the channel closed and
-    /// drained. The first reason stays.
-    ///
-    /// # Examples
-    /// ```
-    /// let (sender, receiver) = manyhands::channel::unbounded::<u32>();
-    /// assert!(sender.close_with("no more paper"));
-    /// let closed = receiver.recv_blocking().unwrap_err();
-    /// assert_eq!(closed.reason().unwrap().to_string(), "no more paper");
-    /// ```
-    #[doc(alias = "Complete")]
-    pub fn close_with(&self, reason: impl Into<Box<dyn Error + Send + Sync>>) -> bool {
-        self.shared.close_with(reason.into())
-    }
-
-    /// Whether the channel is closed.
-    ///
-    /// # Examples
-    /// ```
-    /// let (sender, receiver) = manyhands::channel::unbounded::<u32>();
-    /// assert!(!sender.is_closed());
-    /// drop(receiver);
-    /// assert!(sender.is_closed());
-    /// ```
-    #[must_use]
-    pub fn is_closed(&self) -> bool {
-        self.shared.is_closed()
-    }
-
-    /// How many items wait to be received. In a rendezvous channel it counts the items on their way to a waiting
-    /// receiver.
-    ///
-    /// # Examples
-    /// ```
-    /// let (sender, receiver) = manyhands::channel::unbounded();
-    /// sender.send_blocking(1)?;
-    /// assert_eq!((sender.len(), receiver.len()), (1, 1));
-    /// # Ok::<(), manyhands::channel::SendError<u32>>(())
-    /// ```
-    #[doc(alias = "Count")]
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.shared.buffered()
-    }
-
-    /// Whether no item waits to be received.
-    ///
-    /// # Examples
-    /// ```
-    /// let (sender, _receiver) = manyhands::channel::unbounded::<u32>();
-    /// assert!(sender.is_empty());
-    /// ```
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// How many items the channel holds at most; `None` if there is no limit.
-    ///
-    /// # Examples
-    /// ```
-    /// use manyhands::channel;
-    /// assert_eq!(channel::bounded::<u32>(8).0.capacity(), Some(8));
-    /// assert_eq!(channel::unbounded::<u32>().0.capacity(), None);
-    /// ```
-    #[must_use]
-    pub fn capacity(&self) -> Option<usize> {
-        self.shared.capacity()
-    }
-
-    /// Waits until an item can be sent without waiting, and gives true; false when the channel is closed. So an item need
-    /// not be made before there is room. [`wait_ready_blocking`](Self::wait_ready_blocking) waits on the thread.
-    ///
-    /// No room is reserved: another sender may be faster, so what follows is [`try_send`](Self::try_send), which may find
-    /// the channel full. All that wait are woken together. In a rendezvous channel there is room while more receivers wait
-    /// than items are on their way to them: if a sender and a receiver both only wait until it is ready, they never meet.
-    ///
-    /// # Cancellation
-    /// Dropping the future takes no room, and no notification of it from another sender.
-    ///
-    /// # Examples
-    /// ```
-    /// use manyhands::channel::{self, TrySendError};
-    /// let (sender, receiver) = channel::bounded(1);
-    /// let producer = std::thread::spawn(move || pollster::block_on(async {
-    ///     let mut made = 0;
-    ///     while made < 3 && sender.wait_ready().await {
-    ///         match sender.try_send(made) {
-    ///             Ok(()) => made += 1,
-    ///             Err(TrySendError::Full(_)) => {} // another sender was faster
-    ///             Err(TrySendError::Closed(_)) => break,
-    ///         }
-    ///     }
-    /// }));
-    /// assert_eq!(receiver.iter().collect::<Vec<u32>>(), [0, 1, 2]);
-    /// producer.join().unwrap();
-    /// ```
-    #[doc(alias = "WaitToWriteAsync")]
-    #[doc(alias = "writable")]
-    #[doc(alias = "poll_ready")]
-    #[must_use = "a future does nothing unless awaited; await it, or call `wait_ready_blocking`"]
-    pub fn wait_ready(&self) -> impl FusedFuture<Output = bool> + Unpin + fmt::Debug {
-        ReadyFuture::new(&self.shared, Until::Writable)
-    }
-
-    /// As [`wait_ready`](Self::wait_ready), and waits on the calling thread.
-    ///
-    /// # Blocking
-    /// While the channel is full. The runtime lets another worker run while one waits here.
-    ///
-    /// # Examples
-    /// ```
-    /// let (sender, receiver) = manyhands::channel::bounded::<u32>(1);
-    /// assert!(sender.wait_ready_blocking());
-    /// receiver.close();
-    /// assert!(!sender.wait_ready_blocking());
-    /// ```
-    #[must_use = "whether an item can be sent"]
-    #[cfg_attr(feature = "inspect", track_caller)]
-    pub fn wait_ready_blocking(&self) -> bool {
-        ReadyFuture::new(&self.shared, Until::Writable).wait()
-    }
-
-    /// Whether both send into one channel.
-    ///
-    /// Example: see [`WeakSender`].
-    #[must_use]
-    pub fn same_channel(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.shared, &other.shared)
-    }
-
     /// A reference to the channel that does not keep it open.
     ///
     /// Example: see [`WeakSender`].
     #[must_use]
     pub fn downgrade(&self) -> WeakSender<T> {
         WeakSender::new(&self.shared)
-    }
-
-    /// Waits until the channel is closed, and returns the reason as an error if there is one. So a producer
-    /// learns that its items are not wanted any more. [`wait_closed_blocking`](Self::wait_closed_blocking) waits on the
-    /// thread.
-    ///
-    /// # Errors
-    /// The reason given to [`close_with`](Self::close_with).
-    ///
-    /// # Examples
-    /// ```
-    /// let (sender, receiver) = manyhands::channel::unbounded::<u32>();
-    /// drop(receiver);
-    /// assert!(pollster::block_on(sender.wait_closed()).is_ok());
-    /// ```
-    #[doc(alias = "closed")]
-    #[must_use = "a future does nothing unless awaited; await it, or call `wait_closed_blocking`"]
-    pub fn wait_closed(
-        &self,
-    ) -> impl FusedFuture<Output = Result<(), CloseReason>> + Unpin + fmt::Debug {
-        EndFuture::new(&self.shared, Until::Closed)
-    }
-
-    /// As [`wait_closed`](Self::wait_closed), and waits on the calling thread.
-    ///
-    /// # Blocking
-    /// While the channel is open. The runtime lets another worker run while one waits here.
-    ///
-    /// # Errors
-    /// The reason given to [`close_with`](Self::close_with).
-    ///
-    /// # Examples
-    /// ```
-    /// let (sender, receiver) = manyhands::channel::unbounded::<u32>();
-    /// receiver.close();
-    /// assert!(sender.wait_closed_blocking().is_ok());
-    /// ```
-    #[cfg_attr(feature = "inspect", track_caller)]
-    pub fn wait_closed_blocking(&self) -> Result<(), CloseReason> {
-        EndFuture::new(&self.shared, Until::Closed).wait()
-    }
-
-    /// Waits until the channel is closed and every item has been received. Returns the reason of the close as an error
-    /// if there is one. [`wait_drained_blocking`](Self::wait_drained_blocking) waits on the thread.
-    ///
-    /// # Errors
-    /// The reason given to [`close_with`](Self::close_with).
-    ///
-    /// # Examples
-    /// ```
-    /// let (sender, receiver) = manyhands::channel::unbounded();
-    /// let consumer = std::thread::spawn(move || receiver.iter().sum::<u32>());
-    /// sender.send_blocking(7).unwrap();
-    /// sender.close();
-    /// assert!(pollster::block_on(sender.wait_drained()).is_ok());
-    /// assert_eq!(consumer.join().unwrap(), 7);
-    /// ```
-    #[doc(alias = "Completion")]
-    #[must_use = "a future does nothing unless awaited; await it, or call `wait_drained_blocking`"]
-    pub fn wait_drained(
-        &self,
-    ) -> impl FusedFuture<Output = Result<(), CloseReason>> + Unpin + fmt::Debug {
-        EndFuture::new(&self.shared, Until::Drained)
-    }
-
-    /// As [`wait_drained`](Self::wait_drained), and waits on the calling thread.
-    ///
-    /// # Blocking
-    /// Until then. The runtime lets another worker run while one waits here.
-    ///
-    /// # Errors
-    /// The reason given to [`close_with`](Self::close_with).
-    ///
-    /// # Examples
-    /// ```
-    /// let (sender, _receiver) = manyhands::channel::unbounded::<u32>();
-    /// sender.close_with("enough");
-    /// assert_eq!(sender.wait_drained_blocking().unwrap_err().to_string(), "enough");
-    /// ```
-    #[cfg_attr(feature = "inspect", track_caller)]
-    pub fn wait_drained_blocking(&self) -> Result<(), CloseReason> {
-        EndFuture::new(&self.shared, Until::Drained).wait()
     }
 }
 

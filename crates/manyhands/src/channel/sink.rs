@@ -1,6 +1,6 @@
 //! Sending as a `Sink` of `futures`; only with the feature `futures`.
 
-use crate::channel::future::{note_end, note_wait};
+use crate::channel::future::{End, note_end, note_wait};
 use crate::channel::step::Sending;
 use crate::channel::{SendError, Sender};
 use crate::recording::{self, WaitKind};
@@ -23,7 +23,7 @@ impl<T> SendSink<T> {
     pub(super) fn new(sender: Sender<T>) -> Self {
         Self {
             sender: Some(sender),
-            sending: Sending::none(),
+            sending: Sending::new(None),
         }
     }
 
@@ -34,7 +34,7 @@ impl<T> SendSink<T> {
                 let permit = ready!(budget::poll_proceed(cx));
                 let has_waited = self.sending.key.is_some();
                 let polled = sender.shared.poll_send(&mut self.sending, cx);
-                note_wait(&polled, self, &*sender.shared, cx, WaitKind::Send);
+                note_wait(&polled, self, sender.shared.channel(), cx, WaitKind::Send);
                 if has_waited {
                     note_end(&polled, self);
                 }

@@ -18,7 +18,7 @@
 //! Closing notifies all waiters. In a rendezvous channel, a receive that takes the item of a waiting sender notifies
 //! that sender.
 //!
-//! # Fast paths
+//! # Fast paths (`state/fast.rs`)
 //! A fast path does not end in `settle`, and must keep C1 to C3 and C9 (that is C4):
 //! - [`State::offer_fast`] puts an item in while `fast_send`: the channel is open, nobody waits for an item, no sender is put
 //!   off.
@@ -37,13 +37,13 @@
 //! Not here: the lock, and the waking, which happens after the lock is released (`inner.rs`); waiters that neither send nor
 //! receive (`until.rs`).
 
+mod fast;
 mod until;
 
 use crate::channel::buffer::ItemBuffer;
 use crate::channel::error::{CloseReason, RecvError, SendError, TrySendError};
-use crate::channel::receiver_batch::ReceiverBatch;
 use crate::channel::ring::Ring;
-use crate::channel::step::{DeferredWakes, Offered, Sending, Taken};
+use crate::channel::step::{DeferredWakes, Sending};
 use crate::channel::wait_list::{WaitList, WaiterKey};
 use crate::channel::when_full::WhenFull;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -144,116 +144,6 @@ impl<T> State<T> {
     pub(super) fn first(&self) -> Option<&T> {
         let first = self.batch_items.front().or_else(|| self.buffer.first());
         first.or_else(|| self.senders.first_data())
-    }
-
-    /// As [`offer`](Self::offer), but only if no receiver waits, and the item goes in or comes back.
-    #[inline]
-    pub(super) fn offer_fast(&mut self, item: T, batch: &ReceiverBatch<T>) -> Offered<T> {
-        match self.offer_to_known_room(item) {
-            Offered::Full(item) => self.offer_to_batch_room(item, batch),
-            offered => offered,
-        }
-    }
-
-    /// As [`offer_fast`](Self::offer_fast), but does not check whether receivers have taken items from the batch.
-    #[inline]
-    pub(super) fn offer_to_known_room(&mut self, item: T) -> Offered<T> {
-        if !self.fast_send {
-            return Offered::NeedsSlowPath(item);
-        }
-        let may_wait = self.when_full == WhenFull::Wait && self.capacity > 0;
-        match self.buffer.push_into(self.known_room, item) {
-            Ok(()) => Offered::In,
-            Err(item) if may_wait => Offered::Full(item),
-            Err(item) => Offered::NeedsSlowPath(item),
-        }
-    }
-
-    /// As [`offer_fast`](Self::offer_fast), once the known room is used up: receivers may have taken items from the batch.
-    #[inline(never)]
-    fn offer_to_batch_room(&mut self, item: T, batch: &ReceiverBatch<T>) -> Offered<T> {
-        self.known_room = self.capacity.saturating_sub(batch.len());
-        self.offer_to_known_room(item)
-    }
-
-    /// As [`take`](Self::take), but only if there is an item whose removal nobody has to be notified of, or if the
-    /// channel is open and empty.
-    #[inline]
-    pub(super) fn take_fast(&mut self) -> Taken<T> {
-        if self.buffer.len() > self.fast_recv_above {
-            let first = self.buffer.pop_first();
-            first.map_or(Taken::NeedsSlowPath, Taken::Item)
-        } else if self.buffer.len() == 0 && self.fast_send && self.capacity > 0 {
-            Taken::Empty
-        } else {
-            Taken::NeedsSlowPath
-        }
-    }
-
-    /// Moves the buffer's items into the empty batch, if receivers may take all of them by fast receives.
-    #[inline]
-    pub(super) fn fill(&mut self, batch: &ReceiverBatch<T>) {
-        if self.capacity > 1
-            && matches!(self.when_full, WhenFull::Wait | WhenFull::DropThis)
-            && let ItemBuffer::Fifo(items) = &mut self.buffer
-            && self.fast_recv_above == 0
-            && !items.is_empty()
-        {
-            self.known_room = self.capacity - items.len();
-            let mut guard = batch.lock();
-            guard.swap(items);
-            guard.leave(0);
-        }
-    }
-
-    /// As [`offer`](Self::offer), but only if exactly one receiver has to be notified; returns its waker.
-    pub(super) fn offer_to_waiting(
-        &mut self,
-        item: T,
-        batch: &ReceiverBatch<T>,
-    ) -> Result<Waker, T> {
-        let len = batch.len() + self.buffer.len();
-        let is_full = len >= self.capacity;
-        let is_expected = len < self.receivers.notified();
-        // A full step sees to it that others do not come first.
-        let is_for_late_waiter = self.receivers.would_put_off() || self.senders.puts_off();
-        if self.closed.is_some()
-            || is_full
-            || is_expected
-            || is_for_late_waiter
-            || self.is_watched
-            || self.receivers.waiting() == 0
-        {
-            return Err(item);
-        }
-        self.buffer.push(item);
-        let receiver = self.receivers.notify_first();
-        self.fast_send = self.receivers.waiting() == 0;
-        Ok(receiver.expect("a receiver waits"))
-    }
-
-    /// Enters the wait list of receivers, if the channel is open and empty. Nobody else has to be notified of that.
-    pub(super) fn wait_fast(&mut self, waker: &Waker) -> Option<WaiterKey> {
-        if self.closed.is_some() || self.buffer.len() > 0 || self.capacity == 0 {
-            return None;
-        }
-        let key = self.receivers.join(waker.clone(), None);
-        self.fast_send = false;
-        Some(key)
-    }
-
-    /// As [`take`](Self::take), and leaves the wait list; only for a notified receiver, and only if no other waiter has
-    /// to be notified.
-    pub(super) fn take_as_notified(&mut self, waiter: &mut Option<WaiterKey>) -> Option<T> {
-        let was_notified = waiter
-            .as_ref()
-            .is_some_and(|key| self.receivers.is_notified(key));
-        if !was_notified || self.buffer.len() <= self.fast_recv_above {
-            return None;
-        }
-        let item = self.buffer.pop_first();
-        self.receivers.give_up(waiter);
-        item
     }
 
     /// Puts an item in, if it need not wait for room.

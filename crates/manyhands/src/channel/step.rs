@@ -58,12 +58,9 @@ pub(super) enum Until {
 }
 
 impl<T> Sending<T> {
-    /// Nothing to send.
-    pub(super) const fn none() -> Self {
-        Self {
-            item: None,
-            key: None,
-        }
+    /// Of this item. It is an option because callers that have tried before have it in one.
+    pub(super) const fn new(item: Option<T>) -> Self {
+        Self { item, key: None }
     }
 
     /// Whether a send is in progress.

@@ -1,7 +1,7 @@
 //! Receiving as a stream of `futures`, and as an iterator that blocks.
 
 use crate::channel::Receiver;
-use crate::channel::future::{note_end, note_wait};
+use crate::channel::future::{End, note_end, note_wait};
 use crate::channel::wait_list::WaiterKey;
 use crate::recording::{self, WaitKind};
 use crate::task::budget;
@@ -36,7 +36,13 @@ impl<T> Stream for RecvStream<T> {
         let this = &mut *self;
         let has_waited = this.waiter.is_some();
         let polled = this.receiver.shared.poll_recv(&mut this.waiter, cx);
-        note_wait(&polled, this, &*this.receiver.shared, cx, WaitKind::Receive);
+        note_wait(
+            &polled,
+            this,
+            this.receiver.shared.channel(),
+            cx,
+            WaitKind::Receive,
+        );
         if has_waited {
             note_end(&polled, this);
         }

@@ -13,6 +13,7 @@ use crate::sync::{Mutex, get_mut, lock};
 use std::marker::PhantomData;
 use std::mem::{self, ManuallyDrop, MaybeUninit, needs_drop};
 use std::ops::Range;
+use std::ptr;
 
 /// Writes each item's result to its entry in a vector of known length.
 pub(crate) struct IntoPlaces<'a, R, F, W> {
@@ -174,12 +175,10 @@ impl<R> Drop for Filling<R> {
         }
         let start = self.results.as_mut_ptr().cast::<R>();
         for range in get_mut(&mut self.written.runs).drain(..) {
-            for index in range {
-                // SAFETY: within the capacity.
-                let place = unsafe { start.add(index) };
-                // SAFETY: written, and not handed out, because then the ranges were cleared.
-                unsafe { place.drop_in_place() };
-            }
+            let results =
+                ptr::slice_from_raw_parts_mut(start.wrapping_add(range.start), range.len());
+            // SAFETY: within the capacity, written, and not handed out, because then the ranges were cleared.
+            unsafe { ptr::drop_in_place(results) };
         }
     }
 }

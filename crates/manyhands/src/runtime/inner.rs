@@ -1,9 +1,11 @@
 //! What all threads of one runtime share.
 //!
-//! Not here: its public owner (`owner.rs`), what the steps of sleeping and ending need of it (`pool.rs`), and what a
-//! worker does (`run_loop.rs`).
+//! Not here: its public owner (`owner.rs`), what the steps of sleeping and ending need of it (`pool.rs`), and its slots
+//! (`slots.rs`), and what a worker does (`run_loop.rs`).
 //!
-//! Unsafe: slots are kept as pointers to leaked memory; jobs are dropped by pointer.
+//! Unsafe: jobs are dropped by pointer.
+
+mod slots;
 
 use crate::job::{Action, Job, JobKind, LongKinds, RunPermit, TaskRegistry};
 use crate::probe::{Ring, SharedCounter};
@@ -18,7 +20,7 @@ use crate::runtime::policy::Seen;
 use crate::runtime::policy::WAKE_NANOS_FIRST;
 use crate::runtime::settings::Settings;
 use crate::runtime::sleep::clock::Clock;
-use crate::runtime::sleep::idle::{Claim, Idle};
+use crate::runtime::sleep::idle::Idle;
 use crate::runtime::sleep::waking::{self, CallerNext};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::priority::PriorityQueues;
@@ -223,6 +225,11 @@ impl RuntimeInner {
         self.injector.count(max) + self.set_aside.count(max)
     }
 
+    /// Takes a slot of the process for this runtime; `None` if there are no more.
+    fn take_slot(&self) -> Option<&'static WorkerSlot> {
+        WorkerSlot::take(ptr::from_ref(self).cast())
+    }
+
     /// How long a woken worker takes to run, in ticks.
     pub(crate) fn wake_latency(&self) -> u64 {
         // Relaxed: advice.
@@ -263,82 +270,6 @@ impl RuntimeInner {
         // Relaxed: as above.
         let kind = self.blocking_kind.load(Ordering::Relaxed).cast_const();
         (census.blocked + census.detected_blocked > 0 && !kind.is_null()).then_some(kind)
-    }
-
-    /// The slots of started workers and of external threads past and present.
-    pub(crate) fn all_slots(&self) -> impl Iterator<Item = &'static WorkerSlot> {
-        // Acquire: pairs with the AcqRel in `take_external_slot`; a slot not yet stored reads as null.
-        let external_end = self.external_end.load(Ordering::Acquire);
-        let external_threads = self.settings.threads_max..self.settings.threads_max + external_end;
-        let external_slots = external_threads.filter_map(|index| self.slot_at(index));
-        self.worker_slots().chain(external_slots)
-    }
-
-    /// The slots of started workers.
-    pub(crate) fn worker_slots(&self) -> impl Iterator<Item = &'static WorkerSlot> {
-        (0..self.idle.started()).filter_map(|index| self.slot_at(index))
-    }
-
-    /// All slots but `slot`, beginning after the `random`th.
-    pub(crate) fn other_slots(
-        &self,
-        slot: &WorkerSlot,
-        random: usize,
-    ) -> impl Iterator<Item = &'static WorkerSlot> {
-        let (workers, threads_max) = (self.idle.started(), self.settings.threads_max);
-        // Acquire: as in `all_slots`.
-        let count = workers + self.external_end.load(Ordering::Acquire);
-        let place = move |position| {
-            if position < workers {
-                position
-            } else {
-                position - workers + threads_max
-            }
-        };
-        (0..count)
-            .map(move |step| (step + random) % count)
-            .filter_map(move |position| self.slot_at(place(position)))
-            .filter(move |other| !ptr::eq(*other, slot))
-    }
-
-    /// Takes an external thread place, with its slot.
-    pub(crate) fn take_external_slot(&self) -> Option<(usize, &'static WorkerSlot)> {
-        for (index, word) in self.external_threads.iter().enumerate() {
-            // Relaxed: the exchange decides.
-            let mut taken = word.load(Ordering::Relaxed);
-            while taken != u64::MAX {
-                let free = (!taken).trailing_zeros() as usize;
-                // Acquire: pairs with the Release of the external thread that left; its slot's cells are ours now.
-                let before = word.fetch_or(1 << free, Ordering::Acquire);
-                if before & (1 << free) == 0 {
-                    let place = index * 64 + free;
-                    let slot = self.external_slot_at(place);
-                    if slot.is_none() {
-                        // There may be slots again later.
-                        self.leave_external_place(place);
-                    }
-                    return slot.map(|slot| (place, slot));
-                }
-                taken = before;
-            }
-        }
-        None
-    }
-
-    /// Whether half of the external thread places are taken, or were a moment ago: the lowest are taken first.
-    pub(crate) fn has_many_externals(&self) -> bool {
-        // Relaxed: advice.
-        self.external_threads[EXTERNAL_THREADS_MAX / 64 / 2].load(Ordering::Relaxed) != 0
-    }
-
-    /// Leaves an external thread place.
-    pub(crate) fn give_external_slot_back(&self, place: usize) {
-        self.leave_external_place(place);
-    }
-
-    fn leave_external_place(&self, place: usize) {
-        // Release: pairs with the Acquire in `take_external_slot`.
-        self.external_threads[place / 64].fetch_and(!(1 << (place % 64)), Ordering::Release);
     }
 
     /// Ends the runtime: workers finish what they run, what did not run is dropped and counted.
@@ -416,49 +347,6 @@ impl RuntimeInner {
 
     fn next_thread(&self) -> Option<thread::JoinHandle<()>> {
         lock(&self.threads).pop()
-    }
-
-    pub(super) fn slot_at(&self, index: usize) -> Option<&'static WorkerSlot> {
-        // Acquire: pairs with the Release that stored it.
-        let slot = self.slots[index].load(Ordering::Acquire);
-        // SAFETY: null, or a leaked slot.
-        unsafe { slot.as_ref() }
-    }
-
-    fn external_slot_at(&self, place: usize) -> Option<&'static WorkerSlot> {
-        let index = self.settings.threads_max + place;
-        if let Some(slot) = self.slot_at(index) {
-            return Some(slot);
-        }
-        let slot = WorkerSlot::take(ptr::from_ref(self).cast())?;
-        // Release: pairs with the Acquire in `slot_at`.
-        self.slots[index].store(ptr::from_ref(slot).cast_mut(), Ordering::Release);
-        // AcqRel: a thread that sees the new end sees the slot.
-        self.external_end.fetch_max(place + 1, Ordering::AcqRel);
-        Some(slot)
-    }
-
-    /// The slot of the one worker of a simulated runtime, whose thread is the calling one. Nobody can be
-    /// woken in it, and no monitor comes.
-    pub(crate) fn slot_simulator(&self) -> &'static WorkerSlot {
-        let claim = self.idle.claim();
-        assert_eq!(
-            claim,
-            Some(Claim::Unstarted(0)),
-            "a new runtime has no worker"
-        );
-        self.monitor.close();
-        self.slot_worker(0)
-            .expect("fewer than 65,536 threads take part or wait at once")
-    }
-
-    /// Takes a slot for worker `index`; `None` if there are no more.
-    pub(super) fn slot_worker(&self, index: usize) -> Option<&'static WorkerSlot> {
-        let slot = WorkerSlot::take(ptr::from_ref(self).cast())?;
-        slot.set_worker(index);
-        // Release: pairs with the Acquire in `slot_at`.
-        self.slots[index].store(ptr::from_ref(slot).cast_mut(), Ordering::Release);
-        Some(slot)
     }
 
     /// Lets no task wait any more, and queues those that do, to be dropped.

@@ -14,7 +14,8 @@ use crate::runtime::current::WorkerGuard;
 use crate::runtime::settings::Settings;
 use crate::runtime::sleep::clock::Clock;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::worker::run_loop::{self, FoundWork};
+use crate::runtime::worker::run_loop;
+use crate::runtime::worker::search::FoundWork;
 
 use crate::sync::atomic::AtomicU64;
 use crate::timer::{Moment, NEVER};

@@ -73,4 +73,76 @@ macro_rules! wrapped_atomic {
     };
 }
 
+/// The library's atomics around the standard library's. The user of the macro also defines `fails`: whether a weak exchange
+/// fails now for no reason.
+macro_rules! std_atomics {
+    () => {
+        std_atomics!(AtomicBool, bool, [fetch_or, fetch_and]);
+        std_atomics!(AtomicPtr<T>, *mut T, []);
+        std_atomics!(AtomicU32, u32);
+        std_atomics!(AtomicU64, u64);
+        std_atomics!(AtomicUsize, usize);
+
+        impl Default for AtomicU64 {
+            fn default() -> Self {
+                Self::new(0)
+            }
+        }
+
+        impl Default for AtomicUsize {
+            fn default() -> Self {
+                Self::new(0)
+            }
+        }
+
+        impl Default for AtomicBool {
+            fn default() -> Self {
+                Self::new(false)
+            }
+        }
+    };
+    ($name:ident, $value:ty) => {
+        std_atomics!($name, $value, [
+            fetch_add, fetch_sub, fetch_and, fetch_or, fetch_xor, fetch_max, fetch_min
+        ]);
+    };
+    ($name:ident $(<$pointee:ident>)?, $value:ty, $modify:tt) => {
+        wrapped_atomic!(std::sync::atomic, $name $(<$pointee>)?, $value, $modify);
+
+        #[expect(clippy::allow_attributes, reason = "some types use all of it")]
+        #[allow(dead_code, reason = "one text for all types")]
+        impl $(<$pointee>)? $name $(<$pointee>)? {
+            pub(crate) const fn new(value: $value) -> Self {
+                Self(std::sync::atomic::$name::new(value))
+            }
+
+            #[track_caller]
+            pub(crate) fn compare_exchange_weak(
+                &self,
+                expected: $value,
+                value: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                modify(self, success, || {
+                    if fails() {
+                        return Err(self.0.load(failure));
+                    }
+                    self.0.compare_exchange(expected, value, success, failure)
+                })
+            }
+
+            pub(crate) fn get_mut(&mut self) -> &mut $value {
+                self.0.get_mut()
+            }
+
+            pub(crate) fn into_inner(self) -> $value {
+                self.0.into_inner()
+            }
+        }
+    };
+}
+
+#[cfg(not(loom))]
+pub(super) use std_atomics;
 pub(super) use wrapped_atomic;

@@ -6,7 +6,7 @@
 //!
 //! Not built outside of unit tests.
 
-use crate::sync::wrapped_atomic::wrapped_atomic;
+use crate::sync::wrapped_atomic::{std_atomics, wrapped_atomic};
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::panic::Location;
@@ -15,81 +15,11 @@ use std::sync::atomic::AtomicBool as StdBool;
 pub(crate) use std::sync::atomic::{Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError};
 
-macro_rules! atomic {
-    ($name:ident $(<$pointee:ident>)?, $value:ty, $modify:tt) => {
-        wrapped_atomic!(std::sync::atomic, $name $(<$pointee>)?, $value, $modify);
+std_atomics!();
 
-        #[expect(clippy::allow_attributes, reason = "some types use all of it")]
-        #[allow(dead_code, reason = "one text for all types")]
-        impl $(<$pointee>)? $name $(<$pointee>)? {
-            pub(crate) const fn new(value: $value) -> Self {
-                Self(std::sync::atomic::$name::new(value))
-            }
-
-            #[track_caller]
-            pub(crate) fn compare_exchange_weak(
-                &self,
-                expected: $value,
-                value: $value,
-                success: Ordering,
-                failure: Ordering,
-            ) -> Result<$value, $value> {
-                modify(self, success, || {
-                    self.0.compare_exchange_weak(expected, value, success, failure)
-                })
-            }
-
-            pub(crate) fn get_mut(&mut self) -> &mut $value {
-                self.0.get_mut()
-            }
-
-            pub(crate) fn into_inner(self) -> $value {
-                self.0.into_inner()
-            }
-        }
-    };
-}
-
-atomic!(AtomicBool, bool, [fetch_or, fetch_and]);
-atomic!(AtomicPtr<T>, *mut T, []);
-atomic!(
-    AtomicU32,
-    u32,
-    [
-        fetch_add, fetch_sub, fetch_and, fetch_or, fetch_xor, fetch_max, fetch_min
-    ]
-);
-atomic!(
-    AtomicU64,
-    u64,
-    [
-        fetch_add, fetch_sub, fetch_and, fetch_or, fetch_xor, fetch_max, fetch_min
-    ]
-);
-atomic!(
-    AtomicUsize,
-    usize,
-    [
-        fetch_add, fetch_sub, fetch_and, fetch_or, fetch_xor, fetch_max, fetch_min
-    ]
-);
-
-impl Default for AtomicU64 {
-    fn default() -> Self {
-        Self::new(0)
-    }
-}
-
-impl Default for AtomicUsize {
-    fn default() -> Self {
-        Self::new(0)
-    }
-}
-
-impl Default for AtomicBool {
-    fn default() -> Self {
-        Self::new(false)
-    }
+/// Whether a weak exchange fails for no reason.
+fn fails() -> bool {
+    false
 }
 
 fn access<R>(_ordering: Ordering, run: impl FnOnce() -> R) -> R {

@@ -3,9 +3,10 @@
 //! Unsafe: a task of a scope borrows from it.
 
 use crate::runtime::{Priority, current};
-use crate::task::cell::{self, Bound, Name, Prioritized, Work};
+use crate::task::cell::{self, Work};
 use crate::task::closure::Closure;
 use crate::task::future::{AnyWorker, Async, BoundWorker};
+use crate::task::name::{Bound, Name, Prioritized};
 use crate::task::runtime_handle::Handle;
 use crate::task::{JoinHandle, schedule};
 use std::panic::Location;

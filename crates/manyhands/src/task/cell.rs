@@ -5,7 +5,7 @@
 //! outcome, until the cell is freed. `place`: the runner, or the thread that drops a queued future. The
 //! header's atomics: every holder.
 //!
-//! Not here: how closures (`closure.rs`) and futures (`future.rs`) run.
+//! Not here: how closures (`closure.rs`) and futures (`future.rs`) run, and what a task is called (`name.rs`).
 //!
 //! Unsafe: the cell is reached through a pointer to its header, and freed by its last holder.
 
@@ -13,11 +13,11 @@ use crate::integrations::tracing_events::{self, TaskSpan};
 use crate::job::{Job, JobKind, PanicPayload, SlotNumber, block, contain};
 use crate::queue::Unqueued;
 use crate::recording::{self, TaskRecord, WorkType};
+use crate::runtime::current;
 use crate::runtime::worker::slot::WorkerSlot;
-use crate::runtime::{Priority, current};
 use crate::sync::atomic::AtomicU32;
-use crate::sync::lock;
 use crate::task::joiner::Joiner;
+use crate::task::name::{Label, Name};
 use crate::task::schedule;
 use crate::task::state::State;
 use crate::task::steps::{self, Step, TaskCell};
@@ -27,7 +27,6 @@ use std::ops::Deref;
 use std::panic::Location;
 use std::pin::Pin;
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::task::Waker;
 
 /// See [`steps`].
@@ -124,105 +123,6 @@ pub(super) trait Work: Sized {
 
     /// The operations for cells with this work.
     const VTABLE: &'static VTable;
-}
-
-/// What a task is called, and where and when it runs.
-#[derive(Debug, Default)]
-pub(super) struct Label<'task> {
-    pub(super) name: Option<&'task str>,
-    pub(super) priority: Priority,
-    /// The slot of the worker that alone may run it, if it is bound to one.
-    pub(super) home: Option<SlotNumber>,
-}
-
-/// What a task keeps of its [`Label`]; zero-sized for a task without a name and with the normal priority.
-pub(super) trait Name: Send + Sync + 'static {
-    /// Whether the priority may differ from the normal one.
-    const HAS_PRIORITY: bool = false;
-
-    /// The name.
-    fn shared(&self) -> Option<&Arc<str>>;
-
-    /// Runs `f`, which does not unwind, while the slot of the calling worker shows the name of this task, spawned there.
-    #[inline]
-    fn shown<R>(&self, spawned_at: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
-        match self.shared() {
-            Some(name) => show(name, spawned_at, f),
-            None => f(),
-        }
-    }
-
-    /// The priority.
-    fn priority(&self) -> Priority {
-        Priority::Normal
-    }
-
-    /// See [`Label::home`].
-    fn home(&self) -> Option<SlotNumber> {
-        None
-    }
-}
-
-/// A priority, and perhaps a name.
-#[derive(Debug)]
-pub(super) struct Prioritized {
-    pub(super) name: Option<Arc<str>>,
-    pub(super) priority: Priority,
-}
-
-impl Name for Prioritized {
-    const HAS_PRIORITY: bool = true;
-
-    fn shared(&self) -> Option<&Arc<str>> {
-        self.name.as_ref()
-    }
-
-    fn priority(&self) -> Priority {
-        self.priority
-    }
-}
-
-/// The name of a local task, and the slot of its worker.
-#[derive(Debug)]
-pub(super) struct Bound<N> {
-    pub(super) name: N,
-    pub(super) home: SlotNumber,
-}
-
-impl<N: Name> Name for Bound<N> {
-    fn shared(&self) -> Option<&Arc<str>> {
-        self.name.shared()
-    }
-
-    fn home(&self) -> Option<SlotNumber> {
-        Some(self.home)
-    }
-}
-
-impl Name for () {
-    fn shared(&self) -> Option<&Arc<str>> {
-        None
-    }
-}
-
-impl Name for Arc<str> {
-    fn shared(&self) -> Option<&Self> {
-        Some(self)
-    }
-}
-
-/// See [`Name::shown`].
-fn show<R>(name: &Arc<str>, spawned_at: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
-    let Some((slot, _)) = current::worker() else {
-        return f();
-    };
-    let (outer_task, outer_name) = (slot.task(), lock(&slot.task_name).take());
-    slot.set_task(Some(spawned_at));
-    *lock(&slot.task_name) = Some(Arc::clone(name));
-    let result = f();
-    *lock(&slot.task_name) = outer_name;
-    slot.set_task(outer_task);
-    result
 }
 
 impl Header {

@@ -6,8 +6,9 @@
 
 use crate::job::{Action, Job, JobKind, PanicPayload, catch, contain};
 use crate::recording::{self, WorkType};
-use crate::task::cell::{self, Cell, CellRef, Failure, Header, Name, QueuePart, TaskKind, VTable};
+use crate::task::cell::{self, Cell, CellRef, Failure, Header, QueuePart, TaskKind, VTable};
 use crate::task::cell::{Work, WorkInCell};
+use crate::task::name::Name;
 use crate::task::steps::{self, ClaimedWork, ClosureCell, Handle, Part, Step};
 use std::marker::PhantomData;
 

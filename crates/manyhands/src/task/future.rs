@@ -11,8 +11,9 @@
 use crate::job::{Action, Job, JobKind, PanicPayload, catch};
 use crate::recording::{self, WorkType};
 use crate::task::budget;
-use crate::task::cell::{self, Cell, CellRef, Failure, Header, Name, QueuePart, TaskKind, VTable};
+use crate::task::cell::{self, Cell, CellRef, Failure, Header, QueuePart, TaskKind, VTable};
 use crate::task::cell::{Work, WorkInCell};
+use crate::task::name::Name;
 use crate::task::schedule;
 use crate::task::steps::{self, Closed, EndedPart, FutureCell, Polled, RunnerPart, Step};
 use crate::task::wake_by_record::WAKING;

@@ -69,6 +69,7 @@ mod future;
 mod group;
 mod handle;
 mod joiner;
+mod name;
 mod ready_set;
 pub(crate) mod runtime_handle;
 mod schedule;

@@ -1,6 +1,6 @@
 //! Waiting for all of several futures.
 //!
-//! Unsafe: the futures are pinned in one allocation, and each is dropped in place when it has ended.
+//! Unsafe: the futures are pinned in one allocation.
 
 use crate::job::contain;
 use crate::recording::{self, SetWait, TaskSet, WaitSite};
@@ -8,7 +8,6 @@ use crate::task::budget;
 use crate::task::ready_set::ReadySet;
 use futures_core::future::FusedFuture;
 use std::fmt;
-use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -45,7 +44,7 @@ use std::task::{Context, Poll, ready};
 #[doc(alias = "join_all")]
 #[doc(alias = "Task.WhenAll")]
 pub fn when_all<F: Future>(futures: impl IntoIterator<Item = F>) -> WhenAll<F> {
-    let futures: Box<[_]> = futures.into_iter().map(ManuallyDrop::new).collect();
+    let futures: Box<[_]> = futures.into_iter().map(Some).collect();
     let count = futures.len();
     WhenAll {
         futures: futures.into(),
@@ -66,7 +65,7 @@ pub fn when_all<F: Future>(futures: impl IntoIterator<Item = F>) -> WhenAll<F> {
 #[must_use = "futures do nothing unless awaited"]
 pub struct WhenAll<F: Future> {
     /// Each future exists until its result does.
-    futures: Pin<Box<[ManuallyDrop<F>]>>,
+    futures: Pin<Box<[Option<F>]>>,
     results: Vec<Option<F::Output>>,
     /// Futures without a result.
     left: usize,
@@ -79,25 +78,19 @@ pub struct WhenAll<F: Future> {
 impl<F: Future> WhenAll<F> {
     /// Polls a future that was woken, on this line.
     fn poll_one(&mut self, index: usize, site: WaitSite) {
-        // A late wake of a future that has ended.
-        if self.results[index].is_some() {
+        // None at a late wake of a future that has ended.
+        let mut place = place_of(&mut self.futures, index);
+        let Some(future) = place.as_mut().as_pin_mut() else {
             return;
-        }
-        let waker = self.ready.waker_of(index);
-        // SAFETY: the slice is pinned, so its elements are.
-        let mut future = unsafe {
-            self.futures
-                .as_mut()
-                .map_unchecked_mut(|futures| &mut *futures[index])
         };
+        let waker = self.ready.waker_of(index);
         let mut context = Context::from_waker(&waker);
-        let poll = || self.set.poll(|| future.as_mut().poll(&mut context));
+        let poll = || self.set.poll(|| future.poll(&mut context));
         let polled = site.around(poll);
         if let Poll::Ready(result) = polled {
             self.results[index] = Some(result);
             self.left -= 1;
-            // SAFETY: it has not been dropped, and the result that is stored now prevents a second drop.
-            unsafe { drop_in_place(future) };
+            drop_in_place(place);
         }
     }
 }
@@ -118,15 +111,19 @@ fn is_handle<F>() -> bool {
     false
 }
 
+/// The place of one future.
+fn place_of<F>(futures: &mut Pin<Box<[Option<F>]>>, index: usize) -> Pin<&mut Option<F>> {
+    // SAFETY: the slice is pinned, so its elements are.
+    unsafe {
+        futures
+            .as_mut()
+            .map_unchecked_mut(|futures| &mut futures[index])
+    }
+}
+
 /// Drops a future. If that panics, the other futures are still dropped, and results returned.
-///
-/// # Safety
-/// The future is not used again.
-unsafe fn drop_in_place<F>(future: Pin<&mut F>) {
-    // SAFETY: it is not moved, only dropped in place.
-    let future = unsafe { future.get_unchecked_mut() };
-    // SAFETY: by the caller's promise.
-    contain(|| unsafe { std::ptr::drop_in_place(future) });
+fn drop_in_place<F>(mut place: Pin<&mut Option<F>>) {
+    contain(|| place.set(None));
 }
 
 impl<F: Future> Unpin for WhenAll<F> {}
@@ -166,18 +163,8 @@ impl<F: Future> FusedFuture for WhenAll<F> {
 impl<F: Future> Drop for WhenAll<F> {
     fn drop(&mut self) {
         recording::forget_set(self, &self.set);
-        // After the end there are no results here, and no futures.
-        for index in 0..self.results.len() {
-            if self.results[index].is_none() {
-                // SAFETY: the slice is pinned, so its elements are.
-                let future = unsafe {
-                    self.futures
-                        .as_mut()
-                        .map_unchecked_mut(|futures| &mut *futures[index])
-                };
-                // SAFETY: without a result the future still exists, and this is its last use.
-                unsafe { drop_in_place(future) };
-            }
+        for index in 0..self.futures.len() {
+            drop_in_place(place_of(&mut self.futures, index));
         }
     }
 }

@@ -39,7 +39,7 @@ struct Link(*mut Node);
 /// What a link leads to.
 #[derive(Debug, Clone, Copy)]
 enum Neighbour {
-    Node(NonNull<Node>),
+    Node(ValidNode),
     /// An end of the list of this slot: level × 64 + slot.
     EndOf(usize),
 }
@@ -48,8 +48,8 @@ impl Link {
     /// Of a node that is in no list.
     const NONE: Self = Self(ptr::null_mut());
 
-    fn to(node: NonNull<Node>) -> Self {
-        Self(node.as_ptr())
+    fn to(node: ValidNode) -> Self {
+        Self(node.0.as_ptr())
     }
 
     fn end_of(slot_index: usize) -> Self {
@@ -60,7 +60,8 @@ impl Link {
     fn neighbour(self) -> Option<Neighbour> {
         let node = NonNull::new(self.0)?;
         Some(if node.addr().get().is_multiple_of(2) {
-            Neighbour::Node(node)
+            // SAFETY: made by `to`, and unlinked, with both neighbours' links, before its owner takes it away.
+            Neighbour::Node(unsafe { ValidNode::new(node) })
         } else {
             Neighbour::EndOf(node.addr().get() >> 1)
         })
@@ -68,7 +69,7 @@ impl Link {
 }
 
 impl Neighbour {
-    fn node(self) -> Option<NonNull<Node>> {
+    fn node(self) -> Option<ValidNode> {
         match self {
             Self::Node(node) => Some(node),
             Self::EndOf(_) => None,
@@ -107,6 +108,43 @@ impl Node {
     pub(crate) unsafe fn set_deadline(node: NonNull<Self>, deadline: Moment) {
         // SAFETY: by the caller's promise.
         unsafe { (*node.as_ptr()).deadline = deadline };
+    }
+}
+
+/// A node that the wheel may use: it is linked in the wheel, or the thread that passed it in keeps it valid. Only the functions of a
+/// wheel that is borrowed by `&mut` have one, so no other thread accesses its links.
+#[derive(Debug, Clone, Copy)]
+struct ValidNode(NonNull<Node>);
+
+impl ValidNode {
+    /// # Safety
+    /// The node is valid, and stays so until it is in no wheel and this value is not used any more.
+    unsafe fn new(node: NonNull<Node>) -> Self {
+        Self(node)
+    }
+
+    fn deadline(self) -> Moment {
+        // SAFETY: valid; deadlines do not change while a node is inserted.
+        unsafe { Node::deadline(self.0) }
+    }
+
+    /// The links to what is before and after it.
+    fn links(self) -> (Link, Link) {
+        let node = self.0.as_ptr();
+        // SAFETY: valid, and only this thread accesses its links.
+        let before = unsafe { (*node).before };
+        // SAFETY: as above.
+        (before, unsafe { (*node).after })
+    }
+
+    fn set_before(self, link: Link) {
+        // SAFETY: valid, and only this thread accesses its links.
+        unsafe { (*self.0.as_ptr()).before = link };
+    }
+
+    fn set_after(self, link: Link) {
+        // SAFETY: as above.
+        unsafe { (*self.0.as_ptr()).after = link };
     }
 }
 
@@ -155,7 +193,7 @@ impl Wheel {
             self.now = self.now.max(now);
         }
         // SAFETY: by the caller's promise.
-        unsafe { self.link(node) };
+        self.link(unsafe { ValidNode::new(node) });
     }
 
     fn is_empty(&self) -> bool {
@@ -167,25 +205,24 @@ impl Wheel {
     /// # Safety
     /// The node was inserted into this wheel or is in none, and is valid.
     pub(crate) unsafe fn remove(&mut self, node: NonNull<Node>) {
-        // SAFETY: valid by the caller's promise; the caller has the wheel by `&mut`.
-        let before_link = unsafe { (*node.as_ptr()).before };
-        // SAFETY: as above.
-        let after_link = unsafe { (*node.as_ptr()).after };
+        // SAFETY: by the caller's promise.
+        self.unlink(unsafe { ValidNode::new(node) });
+    }
+
+    /// Takes a node out, if it is linked.
+    fn unlink(&mut self, node: ValidNode) {
+        let (before_link, after_link) = node.links();
         let (Some(before), Some(after)) = (before_link.neighbour(), after_link.neighbour()) else {
             return;
         };
-        // SAFETY: as above.
-        unsafe { (*node.as_ptr()).before = Link::NONE };
-        // SAFETY: as above.
-        unsafe { (*node.as_ptr()).after = Link::NONE };
+        node.set_before(Link::NONE);
+        node.set_after(Link::NONE);
         match before {
-            // SAFETY: a linked node is valid.
-            Neighbour::Node(before) => unsafe { (*before.as_ptr()).after = after_link },
+            Neighbour::Node(before) => before.set_after(after_link),
             Neighbour::EndOf(slot_index) => self.slots[slot_index].first = after.node(),
         }
         match after {
-            // SAFETY: a linked node is valid.
-            Neighbour::Node(after) => unsafe { (*after.as_ptr()).before = before_link },
+            Neighbour::Node(after) => after.set_before(before_link),
             Neighbour::EndOf(slot_index) => {
                 self.slots[slot_index].last = before.node();
                 if before.node().is_none() {
@@ -212,17 +249,15 @@ impl Wheel {
         let node = self.slots[slot_index]
             .first
             .expect("an occupied slot has a first node");
-        // SAFETY: the first node of a list is linked in it.
-        unsafe { self.remove(node) };
-        Step::Due(node)
+        self.unlink(node);
+        Step::Due(node.0)
     }
 
     /// Takes out any one node, due or not.
     pub(crate) fn take_any(&mut self) -> Option<NonNull<Node>> {
         let node = self.slots.iter().find_map(|slot| slot.first)?;
-        // SAFETY: the first node of a list is linked in it.
-        unsafe { self.remove(node) };
-        Some(node)
+        self.unlink(node);
+        Some(node.0)
     }
 
     /// A tick before which nothing is due; `None` if the wheel is empty. A later call may return a later tick.
@@ -237,32 +272,22 @@ impl Wheel {
             let Some(node) = self.slots[slot_index].first else {
                 return;
             };
-            // SAFETY: the first node of a list is linked in it.
-            unsafe { self.remove(node) };
-            // SAFETY: it was linked a moment ago, so it is valid, and it is in no list now.
-            unsafe { self.link(node) };
+            self.unlink(node);
+            self.link(node);
         }
     }
 
-    /// Links a node by its deadline.
-    ///
-    /// # Safety
-    /// As for [`insert`](Self::insert).
-    unsafe fn link(&mut self, node: NonNull<Node>) {
-        // SAFETY: valid by the caller's promise; deadlines do not change while a node is inserted.
-        let deadline = unsafe { Node::deadline(node) };
-        let slot_index = slot_index_of(deadline.tick_due(), self.now);
+    /// Links a node, which is in no list, by its deadline.
+    fn link(&mut self, node: ValidNode) {
+        let slot_index = slot_index_of(node.deadline().tick_due(), self.now);
         self.occupied[slot_index / SLOTS] |= 1 << (slot_index % SLOTS);
         let end = Link::end_of(slot_index);
         let list = &mut self.slots[slot_index];
-        // SAFETY: valid by the caller's promise, and in no list.
-        unsafe { (*node.as_ptr()).before = list.last.map_or(end, Link::to) };
-        // SAFETY: as above.
-        unsafe { (*node.as_ptr()).after = end };
+        node.set_before(list.last.map_or(end, Link::to));
+        node.set_after(end);
         match list.last {
             None => list.first = Some(node),
-            // SAFETY: a linked node is valid.
-            Some(last) => unsafe { (*last.as_ptr()).after = Link::to(node) },
+            Some(last) => last.set_after(Link::to(node)),
         }
         list.last = Some(node);
     }
@@ -312,8 +337,8 @@ const fn width_of(level: usize) -> u64 {
 /// The ends of a doubly linked list of nodes.
 #[derive(Debug, Clone, Default)]
 struct List {
-    first: Option<NonNull<Node>>,
-    last: Option<NonNull<Node>>,
+    first: Option<ValidNode>,
+    last: Option<ValidNode>,
 }
 
 const LEVELS: usize = 6;

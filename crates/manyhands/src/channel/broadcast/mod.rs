@@ -27,7 +27,6 @@ mod error;
 mod receiver;
 mod sender;
 mod state;
-mod stream;
 
 pub use error::{RecvError, TryRecvError};
 pub use receiver::Receiver;

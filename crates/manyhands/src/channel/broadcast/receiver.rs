@@ -1,20 +1,17 @@
-//! The receiving end, and its future; its stream is in `stream.rs`.
+//! The receiving end.
 
 use crate::channel::broadcast::state::State;
-use crate::channel::broadcast::stream::RecvStream;
 use crate::channel::broadcast::{RecvError, TryRecvError};
-use crate::channel::future::note_wait;
-use crate::channel::thread;
+use crate::channel::future::{ChannelFuture, End};
+use crate::channel::next::{Next, NextStream, Subscriber};
 use crate::channel::wait_list::WaiterKey;
-use crate::recording::{self, WaitKind};
 use crate::sync::ShortLock;
-use crate::task::budget;
 use futures_core::future::FusedFuture;
 use futures_core::stream::FusedStream;
 use std::fmt;
-use std::pin::Pin;
+use std::ptr;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Poll, Waker};
 #[cfg(not(loom))]
 use std::time::Duration;
 
@@ -65,8 +62,7 @@ impl<T> Receiver<T> {
     where
         T: Clone,
     {
-        let mut future = self.recv();
-        thread::wait(|cx| Pin::new(&mut future).poll(cx))
+        ChannelFuture::new(self, Next::default()).wait()
     }
 
     /// Receives the next item; the future waits for it if there is none. [`recv_blocking`](Self::recv_blocking) waits on
@@ -91,11 +87,7 @@ impl<T> Receiver<T> {
     where
         T: Clone,
     {
-        RecvFuture {
-            receiver: self,
-            waiter: None,
-            is_over: false,
-        }
+        ChannelFuture::new(self, Next::default())
     }
 
     /// Receives the next item if there is one now.
@@ -142,8 +134,7 @@ impl<T> Receiver<T> {
     where
         T: Clone,
     {
-        let mut future = self.recv();
-        match thread::wait_for(limit, |cx| Pin::new(&mut future).poll(cx)) {
+        match ChannelFuture::new(self, Next::default()).wait_for(limit) {
             Some(result) => Ok(result?),
             None => Err(TryRecvError::Empty),
         }
@@ -168,7 +159,7 @@ impl<T> Receiver<T> {
     where
         T: Clone,
     {
-        RecvStream::new(self.clone())
+        NextStream::new(self.clone())
     }
 
     /// As [`stream`](Self::stream), made of this receiver.
@@ -189,7 +180,7 @@ impl<T> Receiver<T> {
     where
         T: Clone,
     {
-        RecvStream::new(self)
+        NextStream::new(self)
     }
 
     /// Whether the channel is closed. There may still be items for this receiver.
@@ -212,27 +203,31 @@ impl<T> Receiver<T> {
         wakers.wake();
         polled.map(|result| result.map(Arc::unwrap_or_clone))
     }
+}
 
-    /// As [`poll_recv`](Self::poll_recv), for a task: counts against the task's budget.
-    pub(super) fn poll_recv_async(
-        &mut self,
-        waiter: &mut Option<WaiterKey>,
-        cx: &Context<'_>,
-    ) -> Poll<Result<T, RecvError>>
-    where
-        T: Clone,
-    {
-        let permit = ready!(budget::poll_proceed(cx));
-        let result = ready!(self.poll_recv(waiter, Some(cx.waker())));
-        permit.charge();
-        Poll::Ready(result)
+impl<T> End for Receiver<T> {
+    fn channel(&self) -> *const () {
+        ptr::from_ref(&*self.shared).cast()
+    }
+}
+
+impl<T: Clone> Subscriber for Receiver<T> {
+    type State = State<T>;
+    type Received = Result<T, RecvError>;
+    type Item = Result<T, RecvError>;
+
+    fn shared(&self) -> &ShortLock<State<T>> {
+        &self.shared
     }
 
-    /// Gives a receive up.
-    pub(super) fn cancel_recv(&self, waiter: &mut Option<WaiterKey>) {
-        if waiter.is_some() {
-            let wakers = self.shared.lock().subscribers.leave(waiter);
-            wakers.wake();
+    fn poll_next(&mut self, waiter: &mut Option<WaiterKey>, waker: &Waker) -> Poll<Self::Received> {
+        self.poll_recv(waiter, Some(waker))
+    }
+
+    fn item(received: Self::Received) -> Option<Self::Item> {
+        match received {
+            Err(RecvError::Closed(_)) => None,
+            received => Some(received),
         }
     }
 }
@@ -257,50 +252,6 @@ impl<T> fmt::Debug for Receiver<T> {
         f.debug_struct("Receiver")
             .field("next", &self.next)
             .field("is_closed", &self.is_closed())
-            .finish_non_exhaustive()
-    }
-}
-
-/// Receives one item; made by [`Receiver::recv`].
-struct RecvFuture<'a, T: Clone> {
-    receiver: &'a mut Receiver<T>,
-    waiter: Option<WaiterKey>,
-    is_over: bool,
-}
-
-impl<T: Clone> Future for RecvFuture<'_, T> {
-    type Output = Result<T, RecvError>;
-
-    #[cfg_attr(feature = "inspect", track_caller)]
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        assert!(!self.is_over, "receive future polled after completion");
-        let this = &mut *self;
-        let polled = this.receiver.poll_recv_async(&mut this.waiter, cx);
-        let channel = &*this.receiver.shared;
-        note_wait(&polled, this, channel, cx, WaitKind::Receive);
-        let result = ready!(polled);
-        this.is_over = true;
-        Poll::Ready(result)
-    }
-}
-
-impl<T: Clone> FusedFuture for RecvFuture<'_, T> {
-    fn is_terminated(&self) -> bool {
-        self.is_over
-    }
-}
-
-impl<T: Clone> Drop for RecvFuture<'_, T> {
-    fn drop(&mut self) {
-        recording::forget(self);
-        self.receiver.cancel_recv(&mut self.waiter);
-    }
-}
-
-impl<T: Clone> fmt::Debug for RecvFuture<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RecvFuture")
-            .field("is_over", &self.is_over)
             .finish_non_exhaustive()
     }
 }

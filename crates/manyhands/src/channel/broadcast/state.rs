@@ -17,7 +17,7 @@ use std::task::{Poll, Waker};
 
 /// The state of a broadcast channel.
 #[derive(Debug)]
-pub(super) struct State<T> {
+pub(in crate::channel) struct State<T> {
     slots: VecDeque<Slot<T>>,
     /// The number of the first slot's item, or of the next item if there is none.
     first: u64,

@@ -24,10 +24,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod future;
 mod receiver;
 mod sender;
 mod state;
+mod wait_for;
 
 pub use receiver::Receiver;
 pub use sender::Sender;

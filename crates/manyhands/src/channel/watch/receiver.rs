@@ -1,18 +1,18 @@
 //! The receiving end.
 
 use crate::channel::RecvError;
-use crate::channel::thread;
+use crate::channel::future::{ChannelFuture, End};
+use crate::channel::next::{Next, NextStream, Subscriber};
 use crate::channel::wait_list::WaiterKey;
-use crate::channel::watch::future::{ChangedFuture, ChangedStream, WaitForFuture};
 use crate::channel::watch::state::State;
+use crate::channel::watch::wait_for::WaitFor;
 use crate::sync::ShortLock;
-use crate::task::budget;
 use futures_core::future::FusedFuture;
 use futures_core::stream::FusedStream;
 use std::fmt;
-use std::pin::Pin;
+use std::ptr;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Poll, Waker};
 #[cfg(not(loom))]
 use {crate::channel::TryRecvError, std::time::Duration};
 
@@ -94,8 +94,7 @@ impl<T> Receiver<T> {
     /// ```
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn changed_blocking(&mut self) -> Result<Arc<T>, RecvError> {
-        let mut future = self.changed();
-        thread::wait(|cx| Pin::new(&mut future).poll(cx))
+        ChannelFuture::new(self, Next::default()).wait()
     }
 
     /// Waits for a value that this receiver has not seen, and gives the newest. [`changed_blocking`](Self::changed_blocking)
@@ -118,7 +117,7 @@ impl<T> Receiver<T> {
     pub fn changed(
         &mut self,
     ) -> impl FusedFuture<Output = Result<Arc<T>, RecvError>> + Unpin + fmt::Debug {
-        ChangedFuture::new(self)
+        ChannelFuture::new(self, Next::default())
     }
 
     /// As [`changed_blocking`](Self::changed_blocking), and gives up when it has waited for about `limit`. In async code,
@@ -139,8 +138,7 @@ impl<T> Receiver<T> {
     #[cfg(not(loom))]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn changed_timeout_blocking(&mut self, limit: Duration) -> Result<Arc<T>, TryRecvError> {
-        let mut future = self.changed();
-        match thread::wait_for(limit, |cx| Pin::new(&mut future).poll(cx)) {
+        match ChannelFuture::new(self, Next::default()).wait_for(limit) {
             Some(result) => Ok(result?),
             None => Err(TryRecvError::Empty),
         }
@@ -175,7 +173,7 @@ impl<T> Receiver<T> {
         &mut self,
         is_wanted: impl FnMut(&T) -> bool,
     ) -> impl FusedFuture<Output = Result<Arc<T>, RecvError>> + Unpin + fmt::Debug {
-        WaitForFuture::new(self, is_wanted)
+        ChannelFuture::new(self, WaitFor::new(is_wanted))
     }
 
     /// As [`wait_for`](Self::wait_for), and waits on the calling thread.
@@ -199,8 +197,7 @@ impl<T> Receiver<T> {
         &mut self,
         is_wanted: impl FnMut(&T) -> bool,
     ) -> Result<Arc<T>, RecvError> {
-        let mut future = self.wait_for(is_wanted);
-        thread::wait(|cx| Pin::new(&mut future).poll(cx))
+        ChannelFuture::new(self, WaitFor::new(is_wanted)).wait()
     }
 
     /// The values that this receiver has not seen, each time the newest, as a [`Stream`](futures_core::Stream). It ends when the channel is
@@ -233,35 +230,7 @@ impl<T> Receiver<T> {
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
     pub fn into_stream(self) -> impl FusedStream<Item = Arc<T>> + Unpin {
-        ChangedStream::new(self)
-    }
-
-    /// The current value, which counts as seen.
-    pub(super) fn poll_latest(&mut self, cx: &Context<'_>) -> Poll<Arc<T>> {
-        let permit = ready!(budget::poll_proceed(cx));
-        permit.charge();
-        Poll::Ready(self.latest_and_update())
-    }
-
-    pub(super) fn poll_changed(
-        &mut self,
-        waiter: &mut Option<WaiterKey>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Result<Arc<T>, RecvError>> {
-        let permit = ready!(budget::poll_proceed(cx));
-        let (polled, wakers) = self.shared.lock().poll(&mut self.seen, waiter, cx.waker());
-        wakers.wake();
-        let result = ready!(polled);
-        permit.charge();
-        Poll::Ready(result)
-    }
-
-    /// Gives a wait up.
-    pub(super) fn cancel_changed(&self, waiter: &mut Option<WaiterKey>) {
-        if waiter.is_some() {
-            let wakers = self.shared.lock().subscribers.leave(waiter);
-            wakers.wake();
-        }
+        NextStream::new(self)
     }
 
     /// Whether the channel is closed.
@@ -270,6 +239,32 @@ impl<T> Receiver<T> {
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.shared.lock().subscribers.closed().is_some()
+    }
+}
+
+impl<T> End for Receiver<T> {
+    fn channel(&self) -> *const () {
+        ptr::from_ref(self.shared()).cast()
+    }
+}
+
+impl<T> Subscriber for Receiver<T> {
+    type State = State<T>;
+    type Received = Result<Arc<T>, RecvError>;
+    type Item = Arc<T>;
+
+    fn shared(&self) -> &ShortLock<State<T>> {
+        &self.shared
+    }
+
+    fn poll_next(&mut self, waiter: &mut Option<WaiterKey>, waker: &Waker) -> Poll<Self::Received> {
+        let (polled, wakers) = self.shared.lock().poll(&mut self.seen, waiter, waker);
+        wakers.wake();
+        polled
+    }
+
+    fn item(received: Self::Received) -> Option<Arc<T>> {
+        received.ok()
     }
 }
 

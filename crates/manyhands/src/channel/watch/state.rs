@@ -9,7 +9,7 @@ use std::task::{Poll, Waker};
 
 /// The value and those waiting for the next one.
 #[derive(Debug)]
-pub(super) struct State<T> {
+pub(in crate::channel) struct State<T> {
     pub(super) value: Arc<T>,
     pub(super) version: u64,
     pub(super) subscribers: Subscribers,

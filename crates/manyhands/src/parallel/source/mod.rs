@@ -11,6 +11,7 @@ mod iterator;
 pub(crate) mod leaves;
 pub(crate) mod owned;
 pub(crate) mod producer;
+mod pull;
 pub(crate) mod range;
 pub(crate) mod slice;
 pub(crate) mod turns;

@@ -35,8 +35,7 @@ impl<T> OwnedItems<T> {
             position <= self.items.len(),
             "a position lies within the vector"
         );
-        // SAFETY: at most one past the last item.
-        unsafe { self.items.as_ptr().cast_mut().add(position) }
+        self.items.as_ptr().cast_mut().wrapping_add(position)
     }
 }
 

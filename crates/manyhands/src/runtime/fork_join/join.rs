@@ -16,7 +16,7 @@ use crate::call_site::CallSiteProfile;
 use crate::job::{Action, Job, JobKind, Latch, Payload, abort, catch, contain};
 use crate::queue::Popped;
 use crate::runtime::fork_join::series;
-use crate::runtime::fork_join::wait::{self, AfterWait};
+use crate::runtime::fork_join::wait::{self, AfterWait, Stolen};
 use crate::runtime::policy::{self, Offer};
 use crate::runtime::policy::{LEVELS_APART, OFFER_NANOS_MIN, PUSHES_PER_BEAT};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
@@ -307,7 +307,7 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
     #[cold]
     #[inline(never)]
     fn wait(&self, slot: &'static OccupiedSlot) -> R {
-        match wait::for_fork(slot, &self.latch, self.as_job()) {
+        match wait::for_stolen(slot, &self.stolen_from(slot)) {
             AfterWait::Done => match self.take_result() {
                 Ok(value) => value,
                 Err(payload) => resume_unwind(payload),
@@ -317,6 +317,15 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
                 let closure = unsafe { self.take_closure() };
                 closure()
             }
+        }
+    }
+
+    /// Owner: the job, which a thief has taken from `slot`.
+    fn stolen_from(&self, slot: &'static OccupiedSlot) -> Stolen<'_, Job> {
+        Stolen {
+            fork: self.as_job(),
+            latch: &self.latch,
+            unowned_forks: &slot.runtime().unowned_forks,
         }
     }
 
@@ -387,7 +396,7 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
     fn take_back(&self, slot: &'static OccupiedSlot, index: usize) {
         debug_assert!(thread::panicking(), "only unwinding drops the guard");
         if slot.deque.pop(index, self.as_job()) == Popped::Stolen
-            && wait::for_fork_idly(slot, &self.latch, self.as_job()) == AfterWait::Done
+            && wait::for_stolen_idly(slot, &self.stolen_from(slot)) == AfterWait::Done
         {
             // A second panic would abort, and the caller must get the first one.
             return contain(|| drop(self.take_result()));

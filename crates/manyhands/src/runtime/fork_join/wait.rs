@@ -9,7 +9,7 @@
 //!
 //! Not here: the steps of a wait (`waiting.rs`), and the deque's and the slots' own protocols.
 
-use crate::job::{ExecutionId, Job, Latch, RunPermit, abort};
+use crate::job::{ExecutionId, Job, RunPermit, abort};
 use crate::recording;
 use crate::runtime::Rest;
 use crate::runtime::current;
@@ -22,7 +22,8 @@ use crate::runtime::policy::{CHAIN_MAX, INTERVAL_MIN, SPIN_NANOS, SPINS};
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::refused_starts;
-use crate::runtime::worker::run_loop::{self, FoundWork};
+use crate::runtime::worker::run_loop;
+use crate::runtime::worker::search::FoundWork;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::sync::{clock, process, spin_loop};
 
@@ -57,43 +58,14 @@ pub(crate) fn for_task(
     }
 }
 
-/// Owner of a stolen fork, on `slot`: waits until it was run, and `latch` is final, helping with it; or takes it back.
-pub(crate) fn for_fork(slot: &'static OccupiedSlot, latch: &Latch, fork: *mut Job) -> AfterWait {
-    let unowned_forks = &slot.runtime().unowned_forks;
-    for_stolen(
-        slot,
-        &Stolen {
-            fork,
-            latch,
-            unowned_forks,
-        },
-    )
-}
-
-/// As [`for_fork`], of a fork that may have been passed on in another runtime than that of `slot`.
+/// Owner of a stolen fork, on `slot`: waits until it was run, and its latch is final, helping with it; or takes it back. It may
+/// have been passed on in another runtime than that of `slot`.
 pub(crate) fn for_stolen(slot: &'static OccupiedSlot, stolen: &Stolen<'_, Job>) -> AfterWait {
     let help = || help(slot, stolen.latch.runner());
     waiting::for_fork(&mut OnSlot::new(slot), slot.number, stolen, &help)
 }
 
-/// As [`for_fork`], running nothing: for a thread that unwinds, because jobs must not run on a panicking thread.
-pub(crate) fn for_fork_idly(
-    slot: &'static OccupiedSlot,
-    latch: &Latch,
-    fork: *mut Job,
-) -> AfterWait {
-    let unowned_forks = &slot.runtime().unowned_forks;
-    for_stolen_idly(
-        slot,
-        &Stolen {
-            fork,
-            latch,
-            unowned_forks,
-        },
-    )
-}
-
-/// As [`for_stolen`], running nothing.
+/// As [`for_stolen`], running nothing: for a thread that unwinds, because jobs must not run on a panicking thread.
 pub(crate) fn for_stolen_idly(slot: &'static OccupiedSlot, stolen: &Stolen<'_, Job>) -> AfterWait {
     waiting::for_fork(&mut OnSlot::new(slot), slot.number, stolen, &|| false)
 }
@@ -373,7 +345,7 @@ fn pass_on(owner: &WorkerSlot, found: FoundWork) {
 mod tests {
     use super::pass_on;
     use crate::runtime::current;
-    use crate::runtime::worker::run_loop::FoundWork;
+    use crate::runtime::worker::search::FoundWork;
     use crate::runtime::worker::slot::WorkerSlot;
     use crate::{Runtime, join, task};
     use std::sync::mpsc::{self, Sender};

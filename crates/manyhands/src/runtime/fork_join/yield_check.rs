@@ -10,12 +10,12 @@
 //! What its loop still has to end of the user's runs before the helper is back in its run loop, and may take long. So
 //! the helper does not count as searching meanwhile, and another one may leave for the same tasks.
 //!
-//! Not here: which tasks come first (`run_loop.rs`), and owners without helpers, whose tasks the monitor takes care
+//! Not here: which tasks come first (`search.rs`), and owners without helpers, whose tasks the monitor takes care
 //! of.
 
 use crate::runtime::policy::{self, WantedFor};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::worker::run_loop;
+use crate::runtime::worker::search;
 use crate::runtime::{Priority, RuntimeInner};
 use crate::sync::clock;
 
@@ -89,7 +89,7 @@ impl YieldCheck {
         if self.oldest == 0 || self.oldest == before {
             self.watched = self.watched.wrapping_add(1);
             let has_waited = std::mem::take(&mut self.oldest) != 0;
-            return has_waited && run_loop::fetch_tasks(self.slot, other);
+            return has_waited && search::fetch_tasks(self.slot, other);
         }
         false
     }

@@ -35,12 +35,6 @@
 //! another thread has taken the room meanwhile; the thread that gives this room back then looks for work and for
 //! sleepers. So the order of bit and count does not matter. The bit comes first, which saves the start of a thread.
 //!
-//! I2: a worker beyond the limit finds no room when it has announced, so for short tasks the step above is not enough. The
-//! thread that pushes one, and can claim nobody, sets `short_task_waits` and tries once more. A worker that has announced and sees
-//! the limit for short tasks not reached takes the flag back, and looks again. All of this is SeqCst: if the flag is
-//! set after that, the pusher's second try finds the bit and the lowered count. A worker that watches sockets while it is
-//! announced sets the flag itself for what these put into its own queue.
-//!
 //! Work that its owner will do anyway (an exposed job, an open loop) is published with Release only. There a missed
 //! wake costs parallelism until the monitor's next sweep, never progress.
 
@@ -49,6 +43,7 @@ mod counts;
 #[cfg(not(loom))]
 mod saturation;
 mod searching;
+mod short_tasks;
 
 pub(crate) use crate::runtime::sleep::idle::counts::{Activity, ThreadCounts};
 
@@ -190,62 +185,6 @@ impl Idle {
         running > max && running > max + self.in_short_tasks()
     }
 
-    /// Whether no more threads run than may with those in short tasks, or with one that may not have looked yet.
-    pub(crate) fn is_full_of_short_tasks(&self) -> bool {
-        let max = self.running_max() as usize + self.in_short_tasks().max(1);
-        self.overcommits() && self.running() <= max
-    }
-
-    /// Worker beyond the limit: looks for a short task, and runs it. Until it has ended or is blocked it keeps nobody from
-    /// work of all kinds, so that long tasks go on at the rate of the workers.
-    pub(crate) fn begin_short_task(&self, flag: &CountedFlag) {
-        if flag.set() {
-            // Relaxed: advice.
-            self.in_short_tasks.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    /// Called when the task ends or blocks. A blocked thread must not count, or one more long task could run. Returns whether
-    /// it was counted.
-    #[inline]
-    pub(crate) fn end_short_task(&self, flag: &CountedFlag) -> bool {
-        let is_end = flag.is_set() && flag.clear();
-        if is_end {
-            // Relaxed: as above.
-            self.in_short_tasks.fetch_sub(1, Ordering::Relaxed);
-        }
-        is_end
-    }
-
-    /// How many threads beyond the limit look for short tasks or run one.
-    pub(crate) fn in_short_tasks(&self) -> usize {
-        // Relaxed: advice.
-        self.in_short_tasks.load(Ordering::Relaxed) as usize
-    }
-
-    /// How many threads run besides those.
-    pub(crate) fn running_others(&self) -> usize {
-        self.running().saturating_sub(self.in_short_tasks())
-    }
-
-    /// Whether threads beyond the limit may run short tasks now; see `worker/short_tasks.rs`.
-    #[inline]
-    pub(crate) fn overcommits(&self) -> bool {
-        // Relaxed: advice.
-        self.extra_for_short_tasks.load(Ordering::Relaxed) > 0
-    }
-
-    /// Worker beyond the limit: whether it may run a short task.
-    pub(crate) fn may_run_short_task(&self) -> bool {
-        self.overcommits() && self.running() <= self.running_short_max() as usize
-    }
-
-    /// Monitor: lets `count` threads beyond all others run short tasks.
-    pub(crate) fn set_extra_for_short_tasks(&self, count: u32) {
-        // Relaxed: advice. Tasks do not depend on these threads.
-        self.extra_for_short_tasks.store(count, Ordering::Relaxed);
-    }
-
     /// Whether a worker is awake and looks for work, so that new work need not wake another.
     pub(crate) fn is_anyone_searching(&self) -> bool {
         // SeqCst: a searcher that gives up lowers this before it announces sleep (I1).
@@ -368,32 +307,6 @@ impl Idle {
     /// Claims a worker to be woken or started, if one more may run.
     pub(crate) fn claim(&self) -> Option<Claim> {
         self.claim_below(|| self.running_max())
-    }
-
-    /// Claims a worker to run a short task, if one more may do so. Else the next one that falls asleep looks again.
-    pub(crate) fn claim_for_short_task(&self) -> Option<Claim> {
-        let claim = || self.claim_below(|| self.running_short_max());
-        claim().or_else(|| {
-            self.call_for_short_task();
-            claim()
-        })
-    }
-
-    /// Makes the next worker that is announced look again for a short task: one for which nobody could be claimed, or that
-    /// came to the queue of an announced worker.
-    pub(crate) fn call_for_short_task(&self) {
-        // SeqCst: I2; set before the count is read again.
-        if !self.short_task_waits.load(Ordering::SeqCst) {
-            self.short_task_waits.store(true, Ordering::SeqCst);
-        }
-    }
-
-    /// Announced worker: whether it must look again for a short task that nobody was claimed for.
-    pub(crate) fn takes_call_for_short_task(&self) -> bool {
-        self.overcommits()
-            && self.running() < self.running_short_max() as usize
-            // SeqCst: I2; read after the count was lowered.
-            && self.short_task_waits.swap(false, Ordering::SeqCst)
     }
 
     /// Claims a worker while fewer than `max` threads run.
@@ -561,11 +474,6 @@ impl Idle {
     fn running_max(&self) -> u32 {
         // SeqCst: I1.
         self.limit + self.extra.load(Ordering::SeqCst)
-    }
-
-    fn running_short_max(&self) -> u32 {
-        // Relaxed: advice.
-        self.running_max() + self.extra_for_short_tasks.load(Ordering::Relaxed)
     }
 
     fn threads_allowed(&self) -> u32 {

@@ -22,6 +22,8 @@ pub(crate) mod run_loop;
 #[cfg(not(loom))]
 pub(crate) mod saturation;
 #[cfg(not(loom))]
+pub(crate) mod search;
+#[cfg(not(loom))]
 mod short_tasks;
 #[cfg(not(loom))]
 pub(crate) mod slot;

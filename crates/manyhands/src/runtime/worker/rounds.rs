@@ -8,7 +8,7 @@
 //! tokio adapts the interval between its looks at the global queue in a similar way
 //! (<https://docs.rs/tokio/latest/tokio/runtime/struct.Builder.html#method.global_queue_interval>).
 //!
-//! Not here: the looking (`run_loop.rs`).
+//! Not here: the looking (`search.rs`).
 
 use crate::runtime::policy::{GLOBAL_QUEUE_INTERVAL_MAX, GLOBAL_QUEUE_INTERVAL_MIN, ROUND_NANOS};
 use crate::sync::clock;

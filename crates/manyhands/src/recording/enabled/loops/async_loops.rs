@@ -8,8 +8,9 @@
 //! Not here: loops of threads (`running.rs`), and what a report says (`calls_report.rs`, `inspect/loops/calls_verdict.rs`).
 
 use crate::recording::enabled::loops::calls_report::{CallsAccount, Ended};
+use crate::recording::enabled::loops::part::{body_name, elapsed};
 use crate::recording::enabled::loops::report::LoopReport;
-use crate::recording::enabled::loops::running::{body_name, elapsed, keep};
+use crate::recording::enabled::loops::running::keep;
 use crate::recording::enabled::loops::site::LoopSite;
 use crate::recording::enabled::loops::snapshot::LoopSnapshot;
 use crate::recording::enabled::opening::is_open;

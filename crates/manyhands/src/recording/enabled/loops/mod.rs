@@ -3,6 +3,7 @@
 pub(crate) mod async_loops;
 pub(crate) mod calls_report;
 pub(crate) mod last_reports;
+pub(crate) mod part;
 pub(crate) mod report;
 pub(crate) mod running;
 pub(crate) mod site;

@@ -133,9 +133,10 @@ mod tests {
     use crate::priority::Priority;
     use crate::recording::WaitKind;
     use crate::recording::enabled::opening;
-    use crate::recording::enabled::tasks::hooks::{TaskRecord, keeps, thread_polls_any, waits};
+    use crate::recording::enabled::tasks::hooks::{TaskRecord, keeps, waits};
     use crate::recording::enabled::tasks::table;
     use crate::recording::enabled::tasks::task_number::TaskNumber;
+    use crate::recording::enabled::tasks::thread_waits::thread_polls_any;
     use crate::recording::enabled::tasks::work_type::WorkType;
     use crate::recording::enabled::waits::forget::forget;
     use crate::sync::clock;

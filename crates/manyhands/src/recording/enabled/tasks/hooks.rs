@@ -23,16 +23,15 @@ use crate::recording::enabled::tasks::table;
 use crate::recording::enabled::tasks::task_number::TaskNumber;
 use crate::recording::enabled::tasks::task_state::TaskState;
 use crate::recording::enabled::tasks::work_type::WorkType;
-use crate::recording::enabled::waits::lines::Lines;
 use crate::recording::enabled::waits::task_set;
-use crate::recording::enabled::waits::task_waits::{WaitRecord, Waits};
+use crate::recording::enabled::waits::task_waits::WaitRecord;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{clock, global, thread};
+use crate::sync::{clock, global};
 use std::cell::Cell;
 use std::num::NonZeroU32;
 use std::panic::Location;
 use std::ptr::{self, NonNull};
-use std::task::{Poll, Waker};
+use std::task::Waker;
 
 /// What a task's cell knows of its record: a [`TaskNumber`], or 0.
 #[derive(Debug)]
@@ -312,163 +311,6 @@ pub(crate) fn note_wait(mut wait: WaitRecord, waker: usize) {
     }
 }
 
-/// The calling thread waits for the end of the task `task`, until this is dropped.
-#[inline]
-#[track_caller]
-pub(crate) fn thread_waits_for_task(task: &TaskRecord, id: usize) -> ThreadWait {
-    if !is_open() {
-        return ThreadWait(None);
-    }
-    thread_waits_recorded(task, id)
-}
-
-#[cold]
-#[track_caller]
-fn thread_waits_recorded(task: &TaskRecord, id: usize) -> ThreadWait {
-    let mut wait = new_wait(0, WaitKind::Task, id, task.number());
-    wait.since = clock::ticks();
-    let begun = ThreadWait::begin(0, Some(wait.at), Some(0));
-    note_wait(wait, 0);
-    begun
-}
-
-/// The calling thread polls a future with this waker until it is ready. Any future: it may wait for several things, and
-/// for what is not recorded.
-#[inline]
-pub(crate) fn thread_polls_any(waker: &Waker) -> ThreadWait {
-    if !is_open() {
-        return ThreadWait(None);
-    }
-    ThreadWait::begin(waker.data().addr(), None, None)
-}
-
-/// As [`thread_polls_any`], a future that waits for one thing.
-#[inline]
-#[track_caller]
-pub(crate) fn thread_polls_one(waker: &Waker) -> ThreadWait {
-    if !is_open() {
-        return ThreadWait(None);
-    }
-    ThreadWait::begin_one(waker)
-}
-
-/// What a thread waits for, until this is dropped: as the task that it runs, or else as a thread.
-#[must_use]
-pub(crate) struct ThreadWait(Option<Waiting>);
-
-struct Waiting {
-    number: TaskNumber,
-    before: Current,
-    /// What the task has recorded in this poll, and its wakers.
-    outer: (Waits, Option<u32>),
-    is_thread: bool,
-}
-
-impl ThreadWait {
-    #[cold]
-    #[track_caller]
-    fn begin_one(waker: &Waker) -> Self {
-        Self::begin(waker.data().addr(), Some(Location::caller()), Some(0))
-    }
-
-    #[cold]
-    fn begin(waker: usize, at: Option<&'static Location<'static>>, wakers: Option<u32>) -> Self {
-        let before = current::get();
-        let (number, is_thread) = match before.number {
-            Some(number) => (number, false),
-            None => match table::insert(spread(), thread_record()) {
-                Some(number) => (number, true),
-                None => return Self(None),
-            },
-        };
-        let mut outer = (Waits::default(), None);
-        table::change(number, |record| {
-            let frames = record.waits.frames();
-            let frames = frames.and_then(|frames| frames.around(before.frame));
-            outer = record.replace_waits(Waits::none_yet(frames), wakers);
-        });
-        let mut current = Current::of(Some(number), waker);
-        current.lines = Lines {
-            of_all: at,
-            ..before.lines
-        };
-        current.frame = before.frame;
-        current::replace(current);
-        Self(Some(Waiting {
-            number,
-            before,
-            outer,
-            is_thread,
-        }))
-    }
-
-    /// Polls once.
-    #[inline]
-    pub(crate) fn poll<R>(&self, poll: impl FnOnce() -> Poll<R>) -> Poll<R> {
-        let Some(waiting) = &self.0 else {
-            return poll();
-        };
-        table::change(waiting.number, Record::begin_poll);
-        current::poll_begins();
-        let polled = poll();
-        if polled.is_pending() {
-            let now = clock::ticks();
-            table::change(waiting.number, |record| record.waits.end_poll(now));
-        }
-        polled
-    }
-}
-
-impl Drop for ThreadWait {
-    fn drop(&mut self) {
-        let Some(waiting) = self.0.take() else { return };
-        current::replace(waiting.before);
-        if waiting.is_thread {
-            table::remove(waiting.number);
-        } else {
-            table::change(waiting.number, |record| {
-                record.replace_waits(waiting.outer.0, waiting.outer.1);
-            });
-        }
-    }
-}
-
-/// The calling thread is blocked, until this is dropped.
-#[inline]
-pub(crate) fn thread_blocks() -> Blocked {
-    let is_recorded = is_recorded();
-    Blocked(if is_recorded { Blocked::begin() } else { None })
-}
-
-/// See [`thread_blocks`].
-#[must_use]
-pub(crate) struct Blocked(Option<TaskNumber>);
-
-impl Blocked {
-    #[cold]
-    fn begin() -> Option<TaskNumber> {
-        let number = current::get().number?;
-        let now = clock::ticks();
-        let mut is_outermost = false;
-        table::change(number, |record| {
-            is_outermost = record.state == TaskState::Running;
-            if is_outermost {
-                record.enter(TaskState::Blocked, now);
-            }
-        });
-        is_outermost.then_some(number)
-    }
-}
-
-impl Drop for Blocked {
-    fn drop(&mut self) {
-        if let Some(number) = self.0 {
-            let now = clock::ticks();
-            table::change(number, |record| record.enter(TaskState::Running, now));
-        }
-    }
-}
-
 /// Names a runtime of this process.
 #[derive(Debug)]
 pub(crate) struct RuntimeNumber(u32);
@@ -495,17 +337,8 @@ impl RuntimeNumber {
     }
 }
 
-/// The calling thread, in place of a task.
-fn thread_record() -> Record {
-    Record {
-        name: thread::current().name().map(Box::from),
-        state: TaskState::Running,
-        ..Record::new(clock::ticks())
-    }
-}
-
 /// The shard for what this thread records.
-fn spread() -> usize {
+pub(super) fn spread() -> usize {
     global! {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
     }

@@ -18,4 +18,5 @@ mod shared_shard;
 pub(crate) mod table;
 pub(crate) mod task_number;
 pub(crate) mod task_state;
+pub(crate) mod thread_waits;
 pub(crate) mod work_type;

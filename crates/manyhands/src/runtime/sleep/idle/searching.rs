@@ -1,6 +1,6 @@
 //! The search of a worker, as a value.
 //!
-//! Not here: where it looks (`run_loop.rs`).
+//! Not here: where it looks (`search.rs`).
 
 use crate::job::RunPermit;
 use crate::runtime::sleep::idle::Idle;

@@ -16,12 +16,15 @@
 //!
 //! Unsafe: the values of a schedule are freed by pointer.
 
+mod blocked;
 mod choice;
 mod failure;
 
+pub(crate) use blocked::{Awaits, CLOCK, block, is_blocked, keep_time, unblock};
 pub(crate) use choice::{Chooser, Seeds};
 pub(crate) use failure::{fail, tell_of_signals};
 
+use blocked::Blocked;
 use choice::Style;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -33,19 +36,6 @@ use std::time::Duration;
 pub(crate) struct Thread {
     id: usize,
     handle: shuttle::thread::Thread,
-}
-
-/// What a blocked thread waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Awaits {
-    /// A lock.
-    Lock,
-    /// A condition, such as a wake-up.
-    Condition,
-    /// Another thread's end.
-    End,
-    /// Nothing but the time.
-    Time,
 }
 
 /// What a program may ask for.
@@ -102,13 +92,6 @@ struct Lists {
     lowest: u64,
     changes: Vec<u64>,
     turn_end: u64,
-}
-
-struct Blocked {
-    awaits: Awaits,
-    at: &'static Location<'static>,
-    deadline: Option<u64>,
-    trace: Option<String>,
 }
 
 thread_local! {
@@ -263,11 +246,6 @@ pub(crate) fn nanos_run(thread: usize) -> Option<u64> {
     })
 }
 
-/// Whether a thread is blocked.
-pub(crate) fn is_blocked(thread: usize) -> bool {
-    WORLD.with(|world| world.lists.borrow().blocked.contains_key(&thread))
-}
-
 /// Whether the calling thread itself is unwinding, and not only another one that is suspended.
 pub(crate) fn panicking() -> bool {
     std::thread::panicking()
@@ -275,53 +253,6 @@ pub(crate) fn panicking() -> bool {
             let unwinding = world.unwinding.get();
             unwinding.is_none_or(|thread| thread == world.current.get())
         })
-}
-
-/// Blocks the calling thread until it is unblocked or the time has come. May end early.
-#[track_caller]
-pub(crate) fn block(awaits: Awaits, deadline: Option<u64>) {
-    let at = Location::caller();
-    WORLD.with(|world| {
-        assert!(world.is_active.get(), "blocks outside of a schedule");
-        world.wake_deferred();
-        let this = this();
-        let deadline = deadline.filter(|_| awaits == Awaits::Time || world.limits_pass_for(&this));
-        let is_unwinding = panicking();
-        let id = this.id;
-        world.list_blocked(&this, awaits, at, deadline);
-        if is_unwinding {
-            world.unwinding.set(Some(id));
-        }
-        shuttle::thread::park();
-        if is_unwinding {
-            world.unwinding.set(None);
-        }
-        let mut lists = world.lists.borrow_mut();
-        lists.blocked.remove(&id);
-        if deadline.is_some() {
-            lists.limits.retain(|(_, thread)| thread.id != id);
-            world.next_deadline.set(lists.first_limit());
-        }
-    });
-}
-
-/// Lets a thread run that may be blocked.
-pub(crate) fn unblock(thread: Thread) {
-    WORLD.with(|world| {
-        if !world.is_active.get() {
-            return;
-        }
-        if panicking() {
-            // A thread that unwinds is not interrupted while it makes progress.
-            world.lists.borrow_mut().deferred.push(thread);
-            world.has_deferred.set(true);
-            return;
-        }
-        thread.handle.unpark();
-        world
-            .until_choice
-            .set(world.until_choice.get().min(world.below(4)));
-    });
 }
 
 /// The calling thread has started.
@@ -388,36 +319,6 @@ pub(crate) fn points() -> u64 {
     WORLD.with(|world| world.points.get())
 }
 
-/// The main loop of the thread that lets time jump. It runs only when all others are blocked.
-pub(crate) fn keep_time() {
-    WORLD.with(|world| {
-        world.current.set(CLOCK);
-        loop {
-            let first = world.lists.borrow().first_limit();
-            if first == u64::MAX {
-                if !world.is_over.get() {
-                    fail("all threads are blocked, for ever");
-                }
-                if !world.lists.borrow().blocked.is_empty() {
-                    fail("threads are left behind");
-                }
-                return;
-            }
-            let jump = first.saturating_sub(world.now.get());
-            world.jumped.set(world.jumped.get() + jump);
-            world.now.set(world.now.get() + jump);
-            if u128::from(world.jumped.get()) > world.terms.get().jumps_max.as_nanos() {
-                fail("gets on only because limits of sleeps pass, or not at all");
-            }
-            world.wake_due();
-            shuttle::thread::yield_now();
-        }
-    });
-}
-
-/// The first thread that is started in a schedule runs [`keep_time`].
-pub(crate) const CLOCK: usize = 1;
-
 impl World {
     fn next_random(&self) -> u64 {
         // SplitMix64: Steele, Lea, Flood 2014.
@@ -456,68 +357,6 @@ impl World {
         shuttle::thread::sleep(Duration::ZERO);
     }
 
-    fn wake_deferred(&self) {
-        if self.has_deferred.replace(false) {
-            let deferred = std::mem::take(&mut self.lists.borrow_mut().deferred);
-            for thread in deferred {
-                thread.handle.unpark();
-            }
-            self.until_choice.set(0);
-        }
-    }
-
-    /// Unblocks the threads whose time has come.
-    fn wake_due(&self) {
-        let now = self.now.get();
-        let mut due = Vec::new();
-        let mut lists = self.lists.borrow_mut();
-        lists.limits.retain(|(deadline, thread)| {
-            let is_due = *deadline <= now;
-            if is_due {
-                due.push(thread.clone());
-            }
-            !is_due
-        });
-        self.next_deadline.set(lists.first_limit());
-        drop(lists);
-        for thread in due {
-            thread.handle.unpark();
-        }
-        self.until_choice.set(0);
-    }
-
-    fn limits_pass_for(&self, thread: &Thread) -> bool {
-        self.has_ticks.get() || thread.handle.name() != Some(MONITOR_NAME)
-    }
-
-    fn list_blocked(
-        &self,
-        this: &Thread,
-        awaits: Awaits,
-        at: &'static Location<'static>,
-        deadline: Option<u64>,
-    ) {
-        let trace =
-            failure::wants_traces().then(|| std::backtrace::Backtrace::force_capture().to_string());
-        let mut lists = self.lists.borrow_mut();
-        let name = this.handle.name().unwrap_or("main");
-        lists
-            .names
-            .entry(this.id)
-            .or_insert_with(|| name.to_owned());
-        let blocked = Blocked {
-            awaits,
-            at,
-            deadline,
-            trace,
-        };
-        lists.blocked.insert(this.id, blocked);
-        if let Some(deadline) = deadline {
-            lists.limits.push((deadline, this.clone()));
-            self.next_deadline.set(lists.first_limit());
-        }
-    }
-
     /// Counts the time since the last time as the running thread's.
     fn charge(&self) {
         let mut lists = self.lists.borrow_mut();
@@ -548,14 +387,6 @@ impl World {
     }
 }
 
-impl Lists {
-    fn first_limit(&self) -> u64 {
-        let deadlines = self.limits.iter().map(|&(deadline, _)| deadline);
-        deadlines.min().unwrap_or(u64::MAX)
-    }
-}
-
-const MONITOR_NAME: &str = "manyhands-monitor";
 /// A schedule with more accesses is regarded as endless.
 const POINTS_MAX: u64 = 5_000_000;
 /// The duration of a turn of a spinning loop.

@@ -1,0 +1,202 @@
+//! Tests of `server.rs`.
+
+use super::{InTime, Memory, REQUEST_BYTES_MAX, REQUEST_LIMIT, answer_all, converse, may_look};
+use crate::inspect::serve::freezer;
+use crate::recording::enabled::tasks::task_state::TaskState;
+use crate::recording::enabled::tasks::{frozen, table};
+use crate::sync::clock;
+use miniserde::json::{self, Value};
+use std::cell::Cell;
+use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::thread;
+use std::time::Duration;
+
+/// What a connection says to these bytes, after which this end says nothing more.
+fn answers(request: &[u8], is_allowed: bool) -> Vec<String> {
+    let (here, there) = UnixStream::pair().unwrap();
+    let server = thread::spawn(move || drop(converse(&there, |_| is_allowed)));
+    here.set_read_timeout(Some(Duration::from_secs(60)))
+        .unwrap();
+    // It may have been refused already.
+    let _ = (&here).write_all(request);
+    let _ = here.shutdown(Shutdown::Write);
+    // What was refused may be reset once its answer is read.
+    let lines = BufReader::new(&here).lines().map_while(Result::ok);
+    let lines = lines.collect();
+    server.join().unwrap();
+    lines
+}
+
+/// A field of a line, and a field of what is in it, and so on.
+fn field(line: &str, path: &[&str]) -> Option<Value> {
+    let mut value = json::from_str(line).unwrap();
+    for name in path {
+        let Value::Object(mut fields) = value else {
+            return None;
+        };
+        value = fields.remove(*name)?;
+    }
+    Some(value)
+}
+
+fn text(line: &str, path: &[&str]) -> Option<String> {
+    match field(line, path)? {
+        Value::String(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn error_of(line: &str) -> String {
+    text(line, &["error", "code"]).unwrap()
+}
+
+#[test]
+fn a_process_of_another_user_is_refused_before_it_is_asked_for_anything() {
+    let lines = answers(b"{\"get\":\"snapshot\"}\n", false);
+    assert_eq!(lines.len(), 1);
+    assert_eq!(error_of(&lines[0]), "refused");
+}
+
+#[test]
+fn the_same_user_and_root_may_look_and_no_other() {
+    let cases = [
+        (7, 7, true),
+        (0, 7, true),
+        (7, 0, false),
+        (8, 7, false),
+        (0, 0, true),
+    ];
+    for (user, own, may) in cases {
+        assert_eq!(may_look(user, own), may, "{user} at {own}");
+    }
+}
+
+#[test]
+fn a_connection_says_what_it_is_and_answers_one_request_after_the_other() {
+    let lines = answers(
+        b"{\"get\":\"snapshot\",\"tasks_max\":0}\n{\"get\":\"deadlocks\"}\n",
+        true,
+    );
+    let number = |name| match field(&lines[0], &[name]) {
+        Some(Value::Number(number)) => number.to_string(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(number("manyhands_inspect"), "1");
+    assert_eq!(number("process"), std::process::id().to_string());
+    let ends: Vec<_> = lines
+        .iter()
+        .filter_map(|line| text(line, &["end"]))
+        .collect();
+    assert_eq!(ends, ["snapshot", "deadlocks"]);
+}
+
+#[test]
+fn bad_requests_get_an_error_and_the_connection_goes_on() {
+    let lines = answers(
+        b"what\n[]\n{}\n{\"get\":\"all\"}\n{\"get\":\"snapshot\",\"tasks_max\":\"x\"}\n\
+          {\"get\":\"snapshot\",\"tasks_max\":0}\n",
+        true,
+    );
+    let codes: Vec<_> = lines[1..6].iter().map(|line| error_of(line)).collect();
+    assert_eq!(
+        codes,
+        [
+            "malformed",
+            "malformed",
+            "unknown_request",
+            "unknown_request",
+            "malformed"
+        ]
+    );
+    assert_eq!(text(lines.last().unwrap(), &["end"]).unwrap(), "snapshot");
+}
+
+#[test]
+fn what_acts_is_refused_where_the_program_has_not_allowed_it_and_is_asked_for_by_a_text() {
+    for what in ["poll", "freeze", "thaw"] {
+        let requests = format!(
+            "{{\"{what}\":\"1\"}}\n{{\"{what}\":1}}\n{{\"get\":\"snapshot\",\"tasks_max\":0}}\n"
+        );
+        let lines = answers(requests.as_bytes(), true);
+        let codes: Vec<_> = lines[1..3].iter().map(|line| error_of(line)).collect();
+        assert_eq!(codes, ["not_allowed", "malformed"], "{what}");
+        assert_eq!(text(lines.last().unwrap(), &["end"]).unwrap(), "snapshot");
+    }
+}
+
+#[test]
+fn what_a_client_has_frozen_is_thawed_when_it_stays_and_asks_nothing_more() {
+    let (mut client, stream) = UnixStream::pair().unwrap();
+    let ago = |seconds| clock::now() - Duration::from_secs(seconds);
+    let connection = InTime {
+        stream: &stream,
+        since: Cell::new(ago(30)),
+    };
+    let number = freezer::tests::future(TaskState::Waiting);
+    let memory = Memory::new();
+    assert!(memory.freezer.freeze(number).is_ok() && frozen::is_frozen(number));
+    // Bytes win no time, neither those that come nor those that go.
+    client.write_all(&[b' '; 9]).unwrap();
+    let begun = connection.since.get();
+    assert_eq!((&connection).read(&mut [0]).unwrap(), 1);
+    assert_eq!((&connection).write(b" ").unwrap(), 1);
+    assert_eq!(connection.since.get(), begun);
+    connection.since.set(ago(REQUEST_LIMIT.as_secs()));
+    let late = (&connection).write(b" ").unwrap_err().kind();
+    assert_eq!(late, ErrorKind::TimedOut);
+    let ended = answer_all(&connection, BufWriter::new(&connection), memory);
+    assert_eq!(ended.unwrap_err().kind(), ErrorKind::TimedOut);
+    assert!(!frozen::is_frozen(number));
+    table::remove(number);
+}
+
+#[test]
+fn a_connection_lasts_as_long_as_it_asks() {
+    let (mut client, stream) = UnixStream::pair().unwrap();
+    let request = b"{\"get\":\"snapshot\",\"tasks_max\":0}\n";
+    client.write_all(request).unwrap();
+    client.shutdown(Shutdown::Write).unwrap();
+    let begun = clock::now() - Duration::from_secs(30);
+    let connection = InTime {
+        stream: &stream,
+        since: Cell::new(begun),
+    };
+    answer_all(&connection, BufWriter::new(&connection), Memory::new()).unwrap();
+    assert!(connection.since.get() >= begun + Duration::from_secs(30));
+}
+
+#[test]
+fn a_request_of_many_opened_brackets_is_refused_and_the_connection_goes_on() {
+    let size = usize::try_from(REQUEST_BYTES_MAX).unwrap();
+    for bracket in ["[", "{\"x\":"] {
+        let mut request = b"{\"get\":\"snapshot\",\"deep\":".to_vec();
+        while request.len() + bracket.len() < size {
+            request.extend(bracket.as_bytes());
+        }
+        request.extend(b"\n{\"get\":\"snapshot\",\"tasks_max\":0}\n");
+        let lines = answers(&request, true);
+        assert_eq!(error_of(&lines[1]), "malformed");
+        assert_eq!(text(lines.last().unwrap(), &["end"]).unwrap(), "snapshot");
+    }
+}
+
+#[test]
+fn an_oversized_request_is_refused_and_ends_the_connection() {
+    let size = usize::try_from(REQUEST_BYTES_MAX).unwrap();
+    let mut fits = vec![b' '; size - 1];
+    fits.push(b'\n');
+    assert_eq!(error_of(&answers(&fits, true)[1]), "malformed");
+    let too_long = vec![b' '; size + 1];
+    let lines = answers(&too_long, true);
+    assert_eq!(
+        (lines.len(), error_of(&lines[1])),
+        (2, "oversized".to_owned())
+    );
+    let unfinished = answers(b"{\"get\":\"snapshot\"}", true);
+    assert_eq!(
+        (unfinished.len(), error_of(&unfinished[1])),
+        (2, "malformed".to_owned())
+    );
+}

@@ -1,0 +1,399 @@
+//! A loop over an iterator.
+//!
+//! Runners take turns at the iterator (`turns.rs`): each pulls a chunk in its turn, and runs the bodies after it. Chunks
+//! grow from one item while bodies and pulls are quick. The caller begins alone, straight from the iterator, and opens
+//! the call to helpers when that pays. A helper waits for its turn about as long as a wake takes, and then leaves until
+//! the turn has ended: the iterator may wait, also for a task of the same pool.
+//!
+//! Not here: the iterator as a source (`iterator.rs`), whose turn it is (`turns.rs`), and how helpers reach a call
+//! (`engine/helped.rs`).
+
+use crate::engine::consumer::Consumer;
+use crate::engine::helped::{Helped, HelpedWork, Panics};
+use crate::engine::{
+    HelperPolicy, Plan, Rate, RateProbe, Runner, SharingPlan, cost, pays_to_share,
+};
+use crate::job::{Payload, catch};
+use crate::parallel::source::turns::Turns;
+use crate::recording::{self, AloneBecause, LoopObserver, RunnerObserver, Unobserved};
+use crate::runtime::fork_join::series;
+use crate::runtime::policy;
+use crate::runtime::sleep::blocking;
+use crate::runtime::worker::occupied_slot::OccupiedSlot;
+use crate::runtime::{HelperSlot, OpenCall, YieldCheck, current};
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync::{MutexGuard, clock, spin_loop};
+
+/// The iterator and its position.
+pub(super) struct Pull<I> {
+    /// `None` when it has ended, or panicked.
+    iterator: Option<I>,
+    next: u64,
+}
+
+/// What the caller does first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum First {
+    /// It runs items alone until sharing pays.
+    Probe,
+    /// It opens the loop to helpers.
+    Share,
+}
+
+/// First and largest number of items pulled at once.
+pub(super) type Chunk = (u32, u32);
+
+/// The outcome for a caller that ran alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum After {
+    /// No items are left.
+    Done,
+    /// It has run for long enough that the rest is better shared.
+    Worthwhile,
+}
+
+impl<I: Iterator<Item: Send> + Send> Pull<I> {
+    pub(super) fn of(iterator: I) -> Self {
+        Self {
+            iterator: Some(iterator),
+            next: 0,
+        }
+    }
+
+    /// Runs all items, recorded if recording is open.
+    pub(super) fn observe<C: Consumer<I::Item>>(
+        self,
+        consumer: &C,
+        plan: &Plan<'_>,
+        how: (First, Chunk),
+    ) {
+        if recording::is_open() {
+            recording::during_loop::<C>(None, plan.site, |record| {
+                self.run(consumer, &plan.sharing, how, record);
+            });
+        } else {
+            self.run(consumer, &plan.sharing, how, Unobserved);
+        }
+    }
+
+    fn run<C: Consumer<I::Item>, O: LoopObserver>(
+        mut self,
+        consumer: &C,
+        plan: &SharingPlan<'_>,
+        (first, chunk): (First, Chunk),
+        observer: O,
+    ) {
+        let mut runner = Runner::new(consumer);
+        let alone = plan.degree == Some(1);
+        if first == First::Share
+            || self.run_alone(&mut runner, alone, chunk.1, observer) == After::Worthwhile
+        {
+            share(self, &mut runner, plan, chunk, observer);
+        }
+    }
+}
+
+impl<I: Iterator> Pull<I> {
+    /// Runs items straight from the iterator until it ends, or until sharing pays.
+    fn run_alone<C: Consumer<I::Item>>(
+        &mut self,
+        runner: &mut Runner<'_, I::Item, C>,
+        alone: bool,
+        chunk_max: u32,
+        observer: impl LoopObserver,
+    ) -> After {
+        let consumer = runner.consumer;
+        let mut part = observer.caller_alone();
+        let mut probe = RateProbe::begin(Rate::UNKNOWN);
+        let chunk_max = chunk_max as usize;
+        let Some(iterator) = &mut self.iterator else {
+            return After::Done;
+        };
+        while self.next < consumer.end() {
+            let block =
+                usize::try_from(probe.block).map_or(chunk_max, |block| block.min(chunk_max));
+            let mut taken = 0;
+            let counted = iterator.by_ref().take(block).inspect(|_| taken += 1);
+            let positions = self.next..self.next + block as u64;
+            consumer.consume(runner.state(), positions, counted);
+            self.next += taken as u64;
+            part.block(taken as u64);
+            if taken < block {
+                break;
+            }
+            probe.measure(taken as u64, 0);
+            // Nobody knows how much is left: as much again is assumed.
+            if !alone && pays_to_share(probe.spent()) {
+                return After::Worthwhile;
+            }
+        }
+        drop(part);
+        probe.end(self.next);
+        observer.alone(if alone {
+            AloneBecause::OneAllowed
+        } else {
+            AloneBecause::TooShort
+        });
+        After::Done
+    }
+
+    /// Pulls up to `max` items into `chunk`; returns the position of the first.
+    fn fill(&mut self, chunk: &mut Vec<I::Item>, max: usize) -> Result<u64, Payload> {
+        let first = self.next;
+        // Taken out, so that a panic leaves none behind: the iterator is then dropped, once.
+        let Some(mut iterator) = self.iterator.take() else {
+            return Ok(first);
+        };
+        self.iterator = catch(|| {
+            chunk.extend(iterator.by_ref().take(max));
+            // An iterator that has ended is dropped here, where its destructor may panic.
+            (chunk.len() == max).then_some(iterator)
+        })?;
+        self.next += chunk.len() as u64;
+        Ok(first)
+    }
+}
+
+/// The remaining items of an iterator.
+struct SharedPull<'a, I: Iterator, C: Consumer<I::Item>, O> {
+    consumer: &'a C,
+    /// Where helpers find the call; `None` when all helper slots of the owner are in use.
+    helper_slot: Option<&'static HelperSlot>,
+    pull: Turns<Pull<I>>,
+    chunk: Chunk,
+    /// Current runners, the owner included.
+    runners: AtomicUsize,
+    runners_max: usize,
+    stopped: AtomicBool,
+    panics: Panics,
+    observer: O,
+}
+
+/// Runs the remaining items of the iterator, with helpers.
+fn share<I, C, O>(
+    pull: Pull<I>,
+    runner: &mut Runner<'_, I::Item, C>,
+    plan: &SharingPlan<'_>,
+    chunk: Chunk,
+    observer: O,
+) where
+    I: Iterator<Item: Send> + Send,
+    C: Consumer<I::Item>,
+    O: LoopObserver,
+{
+    current::with_slot(|slot| {
+        let place = slot.and_then(OpenCall::next);
+        let workers = slot.map_or(1, |slot| slot.runtime().idle.limit());
+        observer.opens(plan.degree.unwrap_or(workers));
+        let call = Helped::new(SharedPull {
+            consumer: runner.consumer,
+            helper_slot: place.map(|place| place.helper_slot),
+            pull: Turns::new(pull),
+            chunk,
+            runners: AtomicUsize::new(1),
+            runners_max: cost::runners_max(plan.degree, workers, HelperPolicy::AtOnce),
+            stopped: AtomicBool::new(false),
+            panics: Panics::new(),
+            observer,
+        });
+        call.keep_open(place, |shared| {
+            if let Some(place) = place {
+                let runtime = place.slot.runtime();
+                runtime.arm_monitor();
+                // Of one that may come, nobody knows how much it would save.
+                let left = (plan.helpers == HelperPolicy::WhenItPays).then_some(0);
+                if policy::wakes(left, 1, 1, runtime.seen()) > 0 {
+                    runtime.wake_one();
+                }
+            }
+            let part = observer.runner(slot.and_then(|slot| slot.worker()));
+            shared.work(slot, runner, Leave::Never, part);
+        });
+        series::note_end(clock::ticks());
+        call.work.panics.resume();
+    });
+}
+
+/// When a runner leaves before the end.
+enum Leave<'a> {
+    /// The owner does not.
+    Never,
+    /// A helper does, when its attention is wanted elsewhere, or while others keep the iterator.
+    Early(Option<&'a mut YieldCheck>),
+}
+
+impl<I, C, O> SharedPull<'_, I, C, O>
+where
+    I: Iterator<Item: Send> + Send,
+    C: Consumer<I::Item>,
+    O: LoopObserver,
+{
+    /// Pulls and runs chunks until the iterator ends, or it is to leave.
+    fn work(
+        &self,
+        slot: Option<&OccupiedSlot>,
+        runner: &mut Runner<'_, I::Item, C>,
+        mut leave: Leave<'_>,
+        mut part: O::Runner,
+    ) {
+        let (mut size, size_max) = self.chunk;
+        let mut chunk = Vec::new();
+        // Relaxed: a runner may see the stop a chunk late.
+        while !self.stopped.load(Ordering::Relaxed) {
+            let begun = clock::ticks();
+            let Some(mut pull) = self.begin_turn(slot, &leave) else {
+                return;
+            };
+            // Beyond the end nothing is pulled: the iterator may wait for an item that will never be sent.
+            let filled = if pull.next < self.consumer.end() {
+                pull.fill(&mut chunk, size as usize)
+            } else {
+                Ok(pull.next)
+            };
+            self.pull.end(pull, || self.call_back(slot));
+            part.took_items();
+            let first = match filled {
+                Ok(first) => first,
+                Err(payload) => {
+                    self.note_panic(payload);
+                    return self.discard(chunk);
+                }
+            };
+            if chunk.is_empty() || first >= self.consumer.end() {
+                self.discard(chunk);
+                break;
+            }
+            let pulled = chunk.len();
+            if let Err(payload) = catch(|| {
+                let positions = first..first + pulled as u64;
+                self.consumer
+                    .consume(runner.state(), positions, chunk.drain(..));
+            }) {
+                return self.note_panic(payload);
+            }
+            part.block(pulled as u64);
+            let rate = Rate::of(clock::ticks().saturating_sub(begun), pulled as u64);
+            if self.chunk.0 < size_max {
+                size = cost::next_block(rate, size).min(size_max);
+            }
+            if let Some(slot) = slot {
+                slot.counters.finished.bump();
+            }
+            if let Leave::Early(Some(attention)) = &mut leave
+                && attention.is_wanted()
+            {
+                return self.leave();
+            }
+        }
+        self.dismiss_helpers();
+    }
+
+    /// The next turn at the iterator; `None` for a helper that leaves.
+    fn begin_turn(
+        &self,
+        slot: Option<&OccupiedSlot>,
+        leave: &Leave<'_>,
+    ) -> Option<MutexGuard<'_, Pull<I>>> {
+        let turn = self.pull.try_begin();
+        let (None, Some(slot)) = (&turn, slot) else {
+            return turn;
+        };
+        slot.counters.contended.bump();
+        loop {
+            let (begun, patience) = (clock::ticks(), slot.runtime().wake_latency());
+            while clock::ticks().abs_diff(begun) < patience {
+                (0..SPINS_BETWEEN_LOOKS).for_each(|_| spin_loop());
+                if let Some(turn) = self.pull.try_begin() {
+                    return Some(turn);
+                }
+            }
+            if let Leave::Never = leave {
+                return Some(blocking(|| self.pull.begin()));
+            }
+            if self
+                .pull
+                .leave(|| self.dismiss_helpers(), || self.invite_helpers())
+            {
+                // Relaxed: only the number matters.
+                self.runners.fetch_sub(1, Ordering::Relaxed);
+                return None;
+            }
+        }
+    }
+
+    /// Some helpers have left because another runner kept the iterator, which is free now.
+    fn call_back(&self, slot: Option<&OccupiedSlot>) {
+        self.invite_helpers();
+        if let Some(slot) = slot {
+            slot.runtime().wake_if_nobody_searches();
+        }
+    }
+
+    /// Drops items that are not run. Their drops are the caller's code, and may panic.
+    fn discard(&self, items: Vec<I::Item>) {
+        if let Err(payload) = catch(|| drop(items)) {
+            self.note_panic(payload);
+        }
+    }
+
+    /// Helper: leaves before the loop is over. All that it has pulled was run.
+    fn leave(&self) {
+        // Relaxed: only the number matters.
+        self.runners.fetch_sub(1, Ordering::Relaxed);
+        self.invite_helpers();
+    }
+
+    fn invite_helpers(&self) {
+        if let Some(helper_slot) = self.helper_slot {
+            helper_slot.invite();
+        }
+    }
+
+    fn dismiss_helpers(&self) {
+        if let Some(helper_slot) = self.helper_slot {
+            helper_slot.dismiss();
+        }
+    }
+}
+
+impl<I, C, O> HelpedWork for SharedPull<'_, I, C, O>
+where
+    I: Iterator<Item: Send> + Send,
+    C: Consumer<I::Item>,
+    O: LoopObserver,
+{
+    fn help(&self, slot: &'static OccupiedSlot) {
+        // Relaxed: only the number matters.
+        if self.runners.fetch_add(1, Ordering::Relaxed) >= self.runners_max {
+            self.dismiss_helpers();
+            // Relaxed: as above.
+            if self.runners.fetch_sub(1, Ordering::Relaxed) <= self.runners_max {
+                // A runner has left meanwhile.
+                self.invite_helpers();
+            }
+            return;
+        }
+        // Other helpers may be of use too, and the caller may be in the middle of a long item.
+        slot.runtime().wake_if_nobody_searches();
+        let mut attention = YieldCheck::of(slot);
+        let mut runner = Runner::new(self.consumer);
+        let part = self.observer.runner(slot.worker());
+        let leave = Leave::Early(attention.as_mut());
+        self.work(Some(slot), &mut runner, leave, part);
+    }
+
+    fn note_panic(&self, payload: Payload) {
+        self.panics.push(payload);
+        // Relaxed: see `work`.
+        self.stopped.store(true, Ordering::Relaxed);
+        self.consumer.note_panic();
+        self.dismiss_helpers();
+    }
+}
+
+/// Most items pulled at once.
+pub(super) const CHUNK_MAX: usize = 1024;
+/// Items in each leaf of a deterministic reduction.
+pub(super) const LEAF_LEN: u32 = 256;
+/// A look at the iterator's lock would disturb its holder.
+const SPINS_BETWEEN_LOOKS: usize = 16;

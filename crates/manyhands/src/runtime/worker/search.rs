@@ -1,0 +1,246 @@
+//! One look of a worker at every place where work may be.
+//!
+//! In this order: own tasks, in turn with those that only this worker may run, tasks from outside, forks that were passed on,
+//! calls that others left open, their exposed jobs, their tasks. Once in a round tasks from outside come first, and once what
+//! others have, so that no source can starve another (`rounds.rs`).
+//!
+//! Not here: when a worker looks, and what follows (`run_loop.rs`), the search for a short task (`short_tasks.rs`), and what
+//! a waiting thread may run (`wait.rs`).
+//!
+//! Unsafe: forks are taken by pointer.
+
+use crate::job::{Job, JobKind};
+use crate::queue::{Run, ShardedQueue, Unqueued};
+use crate::runtime::fork_join::helper_slot::{HelperGuard, HelperSlot};
+use crate::runtime::policy::TASKS_TAKEN_MAX;
+use crate::runtime::sleep::waking;
+use crate::runtime::worker::occupied_slot::OccupiedSlot;
+use crate::runtime::worker::rounds::Turn;
+use crate::runtime::worker::slot::WorkerSlot;
+use crate::runtime::{Priority, RuntimeInner};
+use crate::sync::clock;
+use std::ptr::{self, NonNull};
+
+/// Something to run, in the worker's hands.
+#[derive(Debug)]
+pub(crate) enum FoundWork {
+    /// A job or a task; nobody else will run it.
+    Job(Unqueued<Job>),
+    /// A place in the open call of another slot.
+    Call(HelperGuard<'static>, &'static WorkerSlot),
+}
+
+impl FoundWork {
+    /// A fork.
+    ///
+    /// # Safety
+    /// The caller has taken it from a deque, or from those that thieves have passed on.
+    #[inline]
+    pub(crate) unsafe fn fork(fork: *mut Job) -> Self {
+        // SAFETY: a fork that can be taken is there.
+        let fork = unsafe { NonNull::new_unchecked(fork) };
+        // SAFETY: 1. its owner waits until it is performed; 2. taken.
+        Self::Job(unsafe { Unqueued::new(fork) })
+    }
+
+    /// The kind of job; null for a call.
+    pub(super) fn kind(&self) -> *const JobKind {
+        match self {
+            Self::Job(job) => job.kind(),
+            Self::Call(..) => ptr::null(),
+        }
+    }
+}
+
+/// One look at every place where work may be.
+///
+/// Inlined wherever it is called: what it finds is three words, which a call returns through memory, 19 instructions
+/// for each task.
+#[inline(always)]
+pub(super) fn find(
+    shared: &RuntimeInner,
+    slot: &'static OccupiedSlot,
+    turn: Turn,
+) -> Option<FoundWork> {
+    if shared.is_closing() {
+        return find_while_closing(shared, slot);
+    }
+    if shared.priority_queues.is_used() {
+        return find_by_priority(shared, slot, turn);
+    }
+    find_usual(shared, slot, turn)
+}
+
+/// Looks only for what others need help with: no task is begun any more.
+#[cold]
+fn find_while_closing(shared: &RuntimeInner, slot: &'static OccupiedSlot) -> Option<FoundWork> {
+    find_elsewhere(shared, slot, TASKS_TAKEN_MAX)
+}
+
+/// Looks where the priorities' turns say.
+#[cold]
+fn find_by_priority(
+    shared: &RuntimeInner,
+    slot: &'static OccupiedSlot,
+    turn: Turn,
+) -> Option<FoundWork> {
+    let now = clock::ticks();
+    let mut turns = slot.turns.get();
+    let queues = &shared.priority_queues;
+    let found = turns.next(now).into_iter().find_map(|priority| {
+        turns.come_to(priority, now);
+        match priority {
+            Priority::Interactive => take_one(shared, &queues.interactive, slot, turn),
+            Priority::Normal => {
+                let found = find_usual(shared, slot, turn)?;
+                waking::leave_rest(shared, !queues.is_empty());
+                Some(found)
+            }
+            Priority::Background => take_one(shared, &queues.background, slot, turn),
+        }
+    });
+    slot.turns.set(turns);
+    found
+}
+
+/// Takes a task that has a priority. Wakes another worker if any priority queue is not empty.
+#[inline]
+fn take_one(
+    shared: &RuntimeInner,
+    queue: &ShardedQueue<Job>,
+    slot: &OccupiedSlot,
+    turn: Turn,
+) -> Option<FoundWork> {
+    let run = match queue.only() {
+        Some(only) => only.take(1),
+        None => take_sharded(queue, slot, turn),
+    }?;
+    waking::leave_rest(shared, !queue.is_empty() || shared.has_tasks_outside());
+    Some(FoundWork::Job(run.split_first().0))
+}
+
+/// Takes a task that has a priority where there are several shards, beginning with the worker's own, or in its round's turn
+/// for tasks from outside with another one each time. A function of its own, so that one queue costs nothing more.
+#[inline(never)]
+fn take_sharded(queue: &ShardedQueue<Job>, slot: &OccupiedSlot, turn: Turn) -> Option<Run<Job>> {
+    let begin = || match turn {
+        Turn::Outside => slot.shard_of_round(),
+        Turn::Others | Turn::Own | Turn::OwnBound => slot.home_shard(),
+    };
+    queue.take(begin, 1)
+}
+
+/// Looks for what is of the usual priority.
+fn find_usual(shared: &RuntimeInner, slot: &'static OccupiedSlot, turn: Turn) -> Option<FoundWork> {
+    let out_of_turn = match turn {
+        Turn::Outside => take_outside(shared, slot, OccupiedSlot::shard_of_round),
+        // One only: a worker that has work of its own would only move the rest from cache to cache.
+        Turn::Others => find_elsewhere(shared, slot, 1),
+        Turn::Own | Turn::OwnBound => None,
+    };
+    if out_of_turn.is_some() {
+        return out_of_turn;
+    }
+    let (first, second) = if turn == Turn::OwnBound {
+        (&slot.local, &slot.tasks)
+    } else {
+        (&slot.tasks, &slot.local)
+    };
+    if let Some(job) = first.take_own().or_else(|| second.take_own()) {
+        return Some(FoundWork::Job(job));
+    }
+    take_outside(shared, slot, OccupiedSlot::home_shard)
+        .or_else(|| find_elsewhere(shared, slot, TASKS_TAKEN_MAX))
+}
+
+/// Looks at what thieves have passed on, and then at the other slots, starting anywhere; takes up to `tasks_max` tasks.
+pub(super) fn find_elsewhere(
+    shared: &RuntimeInner,
+    slot: &'static OccupiedSlot,
+    tasks_max: usize,
+) -> Option<FoundWork> {
+    if let Some(fork) = shared.unowned_forks.take() {
+        // SAFETY: taken just now.
+        return Some(unsafe { FoundWork::fork(fork) });
+    }
+    let random = slot.next_random() as usize;
+    shared
+        .other_slots(slot, random)
+        .find_map(|other| look_at(shared, slot, other, tasks_max))
+}
+
+/// Looks at one other slot.
+#[inline]
+fn look_at(
+    shared: &RuntimeInner,
+    slot: &'static OccupiedSlot,
+    other: &'static WorkerSlot,
+    tasks_max: usize,
+) -> Option<FoundWork> {
+    if let Some(guard) = other.open_calls.iter().find_map(HelperSlot::try_enter) {
+        return Some(FoundWork::Call(guard, other));
+    }
+    if let Some(job) = other.deque.steal(0) {
+        slot.counters.stolen.bump();
+        // SAFETY: taken just now.
+        return Some(unsafe { FoundWork::fork(job) });
+    }
+    if other.deque.has_private(0) {
+        other.deque.demand();
+    }
+    if shared.is_closing() || slot.is_in_grace(other) {
+        None
+    } else {
+        let run = other.tasks.take(tasks_max)?;
+        slot.counters.stolen.bump();
+        Some(keep(shared, slot, run, || !other.tasks.is_empty()))
+    }
+}
+
+/// Takes a run of tasks from outside, of those set aside if there are any, else beginning at shard `begin`. A function of
+/// its own, because most tasks are found before, and a longer caller would cost them instructions.
+#[inline(never)]
+fn take_outside(
+    shared: &RuntimeInner,
+    slot: &OccupiedSlot,
+    begin: fn(&OccupiedSlot) -> usize,
+) -> Option<FoundWork> {
+    let aside = shared.set_aside.take(TASKS_TAKEN_MAX);
+    let run = aside.or_else(|| shared.injector.take(|| begin(slot), TASKS_TAKEN_MAX))?;
+    let is_more_left = || !shared.injector.is_empty() || !shared.set_aside.is_empty();
+    Some(keep(shared, slot, run, is_more_left))
+}
+
+/// Keeps the first task of a run in hand and the rest as the worker's own. While threads are blocked, those of the kind
+/// that blocked come last: each costs another thread, and what does not block need not wait for all of these. If there
+/// is more left where the run was taken, or now in the worker's own queue, another worker must come for it.
+fn keep(
+    shared: &RuntimeInner,
+    slot: &OccupiedSlot,
+    mut run: Run<Job>,
+    is_more_left: impl FnOnce() -> bool,
+) -> FoundWork {
+    if run.len > 1
+        && let Some(blocking) = shared.blocking_kind()
+    {
+        run = run.move_back(|job| job.kind() == blocking);
+    }
+    let (first, rest) = run.split_first();
+    if let Some(rest) = rest {
+        slot.steal_grace.end();
+        slot.tasks.append(rest);
+    }
+    waking::leave_rest(shared, !slot.tasks.is_empty() || is_more_left());
+    FoundWork::Job(first)
+}
+
+/// Moves a run of tasks from `other`'s queue to `slot`'s own. Returns whether there was one.
+pub(crate) fn fetch_tasks(slot: &OccupiedSlot, other: &WorkerSlot) -> bool {
+    let Some(run) = other.tasks.take(TASKS_TAKEN_MAX) else {
+        return false;
+    };
+    slot.counters.stolen.bump();
+    slot.steal_grace.end();
+    slot.tasks.append(run);
+    true
+}
