@@ -69,7 +69,6 @@
 //! }
 //! ```
 #![cfg_attr(docsrs, feature(doc_cfg))]
-#![deny(unsafe_code)]
 #![warn(missing_docs)]
 
 pub mod break_even;
