@@ -1,6 +1,5 @@
 //! Rule: a Rust file opens with `//!`, saying what it is, and has at most this many lines, its tests not counted. So has a
-//! page of a decision: the rule in force, its figures, and what was rejected. The root of a program or crate of ours forbids
-//! unsafe code, or denies it, so that files open it one by one with a reason. Functions are clippy's.
+//! page of a decision: the rule in force, its figures, and what was rejected. Functions are clippy's.
 
 use super::finding::Finding;
 use super::tree::Tree;
@@ -8,13 +7,6 @@ use super::tree::Tree;
 const FILE_LINES_MAX: usize = 600;
 const DECISIONS: &str = "docs/decisions/";
 const DECISION_LINES_MAX: usize = 60;
-
-/// The roots of what may open unsafe code: the library, the laboratory for its counting allocator, and the façade.
-const MAY_BE_UNSAFE: &[&str] = &[
-    "crates/manyhands/src/lib.rs",
-    "crates/manyhands-lab/src/lib.rs",
-    "compat/rayon-core/src/lib.rs",
-];
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let too_long = |path: &str, len: usize, most: usize| {
@@ -35,26 +27,11 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             shipped
         };
         findings.extend(too_long(path, len, FILE_LINES_MAX));
-        let attribute = match MAY_BE_UNSAFE.contains(&path) {
-            true => "#![deny(unsafe_code)]",
-            false => "#![forbid(unsafe_code)]",
-        };
-        if is_root(path) && !source.shipped().any(|line| line.code.trim() == attribute) {
-            findings.push(Finding::in_file(path, format!("`{attribute}` is missing")));
-        }
     }
     for (path, text) in tree.files().filter(|(path, _)| path.starts_with(DECISIONS)) {
         findings.extend(too_long(path, text.lines().count(), DECISION_LINES_MAX));
     }
     findings
-}
-
-/// Of our crates and programs; not of the peers.
-fn is_root(path: &str) -> bool {
-    let ours = ["crates/", "compat/", "xtask/"];
-    let ends = ["/src/lib.rs", "/src/main.rs"];
-    ours.iter().any(|folder| path.starts_with(folder))
-        && (ends.iter().any(|end| path.ends_with(end)) || path.contains("/src/bin/"))
 }
 
 #[cfg(test)]
@@ -89,19 +66,5 @@ mod tests {
         let page = lines(DECISION_LINES_MAX + 1);
         assert_eq!(count("docs/decisions/01-loops.md", &page), 1);
         assert_eq!(count("docs/from-rayon.md", &page), 0);
-    }
-
-    #[test]
-    fn a_root_that_lets_anybody_be_unsafe_is_found() {
-        for (path, attribute) in [
-            ("crates/manyhands/src/lib.rs", "deny"),
-            ("crates/a/src/lib.rs", "forbid"),
-            ("xtask/src/main.rs", "forbid"),
-            ("crates/a/src/bin/b.rs", "forbid"),
-        ] {
-            let root = format!("//! A.\n#![{attribute}(unsafe_code)]\n");
-            assert_eq!(count(path, &root), 0);
-            assert_eq!(count(path, "//! A.\n#![warn(unsafe_code)]\n"), 1, "{path}");
-        }
     }
 }

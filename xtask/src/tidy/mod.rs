@@ -9,18 +9,17 @@ use crate::workspace;
 mod callers;
 mod claims;
 mod cycles;
-mod documents;
 mod door;
 mod figures;
 mod files;
 mod finding;
+mod guides;
 mod headlines;
 mod layers;
 mod links;
 mod older;
 mod ordering;
 mod paths;
-mod pointers;
 mod quotes;
 mod source;
 mod steps;
@@ -43,11 +42,10 @@ const RULES: &[(&str, Check)] = &[
     ("callers", callers::check),
     ("claims", claims::check),
     ("figures", figures::check),
-    ("documents", documents::check),
+    ("guides", guides::check),
     ("words", words::check),
     ("cycles", cycles::check),
     ("links", links::check),
-    ("pointers", pointers::check),
     ("quotes", quotes::check),
     ("headlines", headlines::check),
     ("older", older::check),
