@@ -65,19 +65,9 @@ enum Command {
     Sanitize,
     /// Random programs over the whole library under random delays
     Soak(step::soak::Plan),
-    /// How long a query of twelve operators takes to check, beside the same chain as an iterator
-    CompileTime {
-        /// How long it takes to build, in debug and in release
-        #[arg(long)]
-        build: bool,
-    },
     /// Instructions and time of spawns, channels and loops without the feature `inspect`, with it closed, and with it
     /// open (needs valgrind)
-    InspectCosts {
-        /// The processor time of a program that a page shows with 60 updates a second, by its number of tasks
-        #[arg(long)]
-        page: bool,
-    },
+    InspectCosts,
     /// What empty bodies and bodies of 20 ms cost in workers through NATS and in worker processes, beside threads (needs
     /// nats-server)
     ClusterCosts,
@@ -135,10 +125,7 @@ impl Request {
             Command::Aarch64 => step::aarch64::run(),
             Command::Sanitize => step::sanitize::run(),
             Command::Soak(plan) => step::soak::run(plan),
-            Command::CompileTime { build: false } => step::compile_time::run(&["check"]),
-            Command::CompileTime { build: true } => step::compile_time::run_build(),
-            Command::InspectCosts { page: false } => step::inspect_costs::run(),
-            Command::InspectCosts { page: true } => step::inspect_costs::run_page(),
+            Command::InspectCosts => step::inspect_costs::run(),
             Command::ClusterCosts => step::commands::cluster_costs(),
             Command::InspectPictures => step::inspect_pictures::run(),
             Command::Against { revision, words } => step::against::run(&revision, &words),

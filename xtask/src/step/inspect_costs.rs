@@ -5,13 +5,9 @@
 //! some of its functions are inlined with the feature and not without, or the other way round. Instructions are counted by
 //! valgrind, which has to be installed; they are those of a long run less those of a shorter one, so that only the operations
 //! are left. Times are medians of rounds in which the three take turns.
-//!
-//! Not here: what a page that shows a program costs it (`page.rs`).
-
-mod page;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 
@@ -20,8 +16,7 @@ use crate::step::scratch::Scratch;
 use crate::step::spread::median;
 use crate::workspace;
 
-const PROGRAM: &str = include_str!("program.rs");
-const WAITING: &str = include_str!("waiting.rs");
+const PROGRAM: &str = include_str!("inspect_costs/program.rs");
 const OPERATIONS: [&str; 5] = [
     "spawn-and-join",
     "channel",
@@ -43,9 +38,9 @@ enum Recording {
 const ALL: [Recording; 3] = [Recording::Without, Recording::Closed, Recording::Open];
 
 pub(crate) fn run() -> Result<()> {
-    let folder = folder();
+    let folder = workspace::target_subdir("inspect-costs");
     for recording in [Recording::Without, Recording::Closed] {
-        build(&package(&folder, recording))?;
+        package(&folder, recording).build()?;
     }
     let mut table = String::from(
         "\n                     instructions            nanoseconds\n\
@@ -60,33 +55,6 @@ pub(crate) fn run() -> Result<()> {
     }
     print!("{table}");
     Ok(())
-}
-
-/// What a page at 60 updates a second costs the program that it shows.
-pub(crate) fn run_page() -> Result<()> {
-    Invocation::cargo("build --release --package manyhands-cli").run()?;
-    let sockets = folder().join("sockets");
-    workspace::make_folder(&sockets)?;
-    page::run(&build_waiting()?, &sockets)
-}
-
-/// Builds a program with many tasks that wait: `program COUNT`. Returns its path.
-pub(super) fn build_waiting() -> Result<PathBuf> {
-    build(&Scratch {
-        name: "waiting",
-        source: WAITING,
-        ..package(&folder(), Recording::Closed)
-    })
-}
-
-fn build(package: &Scratch<'_>) -> Result<PathBuf> {
-    package.write()?;
-    package.cargo("build --release").run()?;
-    Ok(package.program())
-}
-
-fn folder() -> PathBuf {
-    workspace::target_subdir("inspect-costs")
 }
 
 fn package(folder: &Path, recording: Recording) -> Scratch<'_> {

@@ -7,6 +7,7 @@
 mod browser;
 mod checks;
 mod saved;
+mod scene;
 
 use std::path::{Path, PathBuf};
 
@@ -14,10 +15,10 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::clock::Stopwatch;
 use crate::command::Invocation;
-use crate::step::inspect_costs;
-use crate::step::inspect_scene::Scene;
+use crate::step::scratch::Scratch;
 use crate::workspace;
 use browser::{Browser, HEIGHT};
+use scene::Scene;
 
 pub(crate) fn run() -> Result<()> {
     Invocation::cargo("build --release --package manyhands-cli").run()?;
@@ -27,7 +28,14 @@ pub(crate) fn run() -> Result<()> {
         examples = examples.arg("--example").arg(example);
     }
     examples.run()?;
-    let waiting = inspect_costs::build_waiting()?;
+    let waiting = Scratch {
+        folder: &workspace::target_subdir("inspect-waiting"),
+        name: "waiting",
+        source: include_str!("waiting.rs"),
+        features: &["inspect"],
+        profile: "",
+    };
+    let waiting = waiting.build()?;
     let pictures = Pictures::begin()?;
     for (scene, program, arguments) in [
         (DEADLOCK_SCENE, &example(DEADLOCK), &[][..]),
@@ -45,7 +53,7 @@ pub(crate) fn run() -> Result<()> {
 /// than a megabyte and takes less than a second.
 fn look_at_million(pictures: &Pictures) -> Result<()> {
     let arguments = ["--seconds", "120", "--readers", "1000000"];
-    let scene = pictures.begin_scene(&example(SERVICE), &arguments)?;
+    let scene = Scene::start(&example(SERVICE), &arguments, &pictures.sockets)?;
     let mut browser = open_soon(&scene, pictures)?;
     browser.press("5")?;
     let is_drawn = "document.querySelector('#panel-stacks').textContent.includes('1000000 tasks')";
@@ -128,15 +136,10 @@ impl Pictures {
         Ok(pictures)
     }
 
-    /// Starts a program to look at.
-    fn begin_scene(&self, program: &Path, arguments: &[&str]) -> Result<Scene> {
-        Scene::start(program, arguments, &self.sockets, PER_SECOND)
-    }
-
     /// Does what a scene says, line by line, with a program and a tab of its own: what one has saved is not there for the
     /// next one.
     fn look_at(&self, scene: &str, program: &Path, arguments: &[&str]) -> Result<()> {
-        let running = self.begin_scene(program, arguments)?;
+        let running = Scene::start(program, arguments, &self.sockets)?;
         let mut browser = Browser::start(&self.profile)?;
         for (idx, line) in scene.lines().enumerate() {
             let done = self.perform(line, &mut browser, &running.address);
@@ -211,7 +214,6 @@ impl Pictures {
     }
 }
 
-const PER_SECOND: u8 = 4;
 const TRIES_MAX: usize = 3;
 const DEADLOCK: &str = "16_deadlock";
 const SERVICE: &str = "19_service_under_load";
