@@ -4,8 +4,8 @@
 //!
 //! What is published is downloaded by cargo and unpacked below the build output; nothing of it is in this repository.
 //!
-//! Not here: how the suites are put together (`published.rs`), how one is built and run (`suite.rs`), and how two builds
-//! of a benchmark are compared (`pairs.rs`).
+//! Not here: where packages come from (`packages.rs`), how the suites are put together (`published.rs`), and how one is
+//! built and run (`suite.rs`).
 
 use std::path::PathBuf;
 
@@ -16,6 +16,7 @@ use crate::command::Invocation;
 use crate::step::section;
 use crate::workspace;
 
+mod packages;
 mod pairs;
 mod programs;
 mod published;
@@ -28,53 +29,25 @@ use suite::{Count, Row};
 const RAYON_CORE: &str = "compat/rayon-core";
 const SPEED: &str = "compat/speed";
 
-/// What is run: all, one after the other, where none is named.
-#[derive(Debug, clap::Args)]
-#[group(multiple = false)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "options of the command line, of which at most one is given"
-)]
-pub(crate) struct Parts {
-    /// The tests that rayon and rayon-core publish
-    #[arg(long)]
-    suites: bool,
-    /// In short, without what takes long and without a table, as in `ci`
-    #[arg(long)]
-    short: bool,
-    /// The tests of published programs, with rayon's own core and with ours
-    #[arg(long)]
-    programs: bool,
-    /// A benchmark of each of these programs, and small ones, with both cores by turns
-    #[arg(long)]
-    speed: bool,
-}
-
-impl Parts {
-    pub(crate) fn chosen(&self) -> &'static [Part] {
-        match (self.suites, self.short, self.programs, self.speed) {
-            (true, ..) => &[Part::Suites],
-            (_, true, ..) => &[Part::Short],
-            (_, _, true, _) => &[Part::Programs],
-            (.., true) => &[Part::Speed],
-            _ => WHOLE,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What can be run, each with its tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Part {
+    /// The tests that rayon and rayon-core publish
     Suites,
-    /// All suites but one that takes long, and the examples in the packages' documentation, each of which is a program
-    /// of its own. No table is renewed.
+    /// All suites but one that takes long, and not the examples in the packages' documentation, each of which is a program of
+    /// its own; no table is renewed
     Short,
+    /// The tests of published programs, with rayon's own core and with ours
     Programs,
+    /// A benchmark of each of these programs, and small ones, with both cores by turns
     Speed,
 }
 
 const WHOLE: &[Part] = &[Part::Suites, Part::Programs, Part::Speed];
 
+/// Runs these parts, or the whole where none is named.
 pub(crate) fn run(parts: &[Part]) -> Result<()> {
+    let parts = if parts.is_empty() { WHOLE } else { parts };
     run_each(parts, |part| match part {
         Part::Suites | Part::Short => run_suites(part),
         Part::Programs => programs::run(),

@@ -6,14 +6,13 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::published::replace;
-use super::{RAYON_CORE, SPEED};
+use super::SPEED;
+use super::packages::{Core, copy};
 use crate::command::Invocation;
 use crate::step::spread::{Spread, median};
 use crate::workspace;
@@ -66,78 +65,26 @@ pub(super) fn compare(comparison: &Comparison) -> Result<String> {
     Ok(times.table())
 }
 
-/// Which rayon-core a package gets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Core {
-    Original,
-    Facade,
-}
-
-impl Core {
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Original => "original",
-            Self::Facade => "facade",
-        }
-    }
-
-    /// What is added to a package's manifest.
-    pub(super) fn patch(self) -> String {
-        match self {
-            Self::Original => String::new(),
-            Self::Facade => {
-                let facade = workspace::root().join(RAYON_CORE).display().to_string();
-                format!("\n[patch.crates-io]\nrayon-core = {{ path = {facade:?} }}\n")
-            }
-        }
-    }
-
-    /// Fails when the package's lock file says that it was built with the other core.
-    pub(super) fn check(self, folder: &Path) -> Result<()> {
-        let lock = fs::read_to_string(folder.join("Cargo.lock")).unwrap_or_default();
-        ensure!(
-            core_in(&lock) == Some(self),
-            "{} was not built with the {} rayon-core",
-            folder.display(),
-            self.name()
-        );
-        Ok(())
-    }
-}
-
-/// The core that a lock file names: what comes from a registry has a source.
-fn core_in(lock: &str) -> Option<Core> {
-    let mut packages = lock.split("[[package]]");
-    let core = packages.find(|package| package.contains("name = \"rayon-core\""))?;
-    Some(match core.contains("source = ") {
-        true => Core::Original,
-        false => Core::Facade,
-    })
-}
-
 fn build(comparison: &Comparison, core: Core) -> Result<PathBuf> {
     let builds = workspace::target_subdir("compat").join("speed");
-    let folder = builds.join(core.name());
-    let failed = || format!("cannot prepare {}", folder.display());
-    put(core, &folder).with_context(failed)?;
+    let speed = workspace::root().join(SPEED);
+    let folder = builds.join("package");
+    copy(&speed.join("src"), &folder.join("src"))?;
+    workspace::write(
+        folder.join("Cargo.lock"),
+        workspace::read(speed.join("Cargo.lock"))?,
+    )?;
+    core.put_into(&speed, &folder)?;
     Invocation::cargo("build --release --bin")
         .args(&[comparison.program, "--features", comparison.features])
         .build_of(folder.join("Cargo.toml"), builds.join("build"))
         .run()?;
     core.check(&folder)?;
     // The build with the other core would overwrite it.
-    let program = folder.join(comparison.program);
+    let program = builds.join(format!("{}-{core:?}", comparison.program));
     let built = builds.join("build/release").join(comparison.program);
-    fs::copy(built, &program).with_context(failed)?;
+    fs::copy(built, &program).with_context(|| format!("cannot write {}", program.display()))?;
     Ok(program)
-}
-
-fn put(core: Core, folder: &Path) -> io::Result<()> {
-    let programs = workspace::root().join(SPEED);
-    replace(&programs.join("src"), &folder.join("src"))?;
-    fs::copy(programs.join("Cargo.lock"), folder.join("Cargo.lock"))?;
-    let manifest = fs::read_to_string(programs.join("Cargo.toml"))?;
-    fs::write(folder.join("Cargo.toml"), manifest + &core.patch())
 }
 
 /// What the processes have printed.
@@ -264,15 +211,5 @@ mod tests {
         assert_eq!(verdict(0.8, 0.99), "faster");
         assert_eq!(verdict(0.8, 1.05), "alike");
         assert_eq!(verdict(0.8, 1.2), "undecided");
-    }
-
-    #[test]
-    fn a_lock_file_says_which_core_is_used() {
-        let before = "[[package]]\nname = \"a\"\nsource = \"registry\"\n\n";
-        let patched = format!("{before}[[package]]\nname = \"rayon-core\"\nversion = \"1\"\n");
-        assert_eq!(core_in(&patched), Some(Core::Facade));
-        let original = format!("{patched}source = \"registry\"\n");
-        assert_eq!(core_in(&original), Some(Core::Original));
-        assert_eq!(core_in(before), None);
     }
 }

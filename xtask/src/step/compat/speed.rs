@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
+use super::RAYON_CORE;
+use super::packages::Packages;
 use super::pairs::{Comparison, compare};
-use super::{RAYON_CORE, programs};
 use crate::step::section;
 use crate::workspace;
 
@@ -48,7 +49,7 @@ fn measure(comparison: &Comparison, section: &str) -> Result<()> {
 /// A file with the folders of all packages of the programs, where cargo has unpacked them: the same files wherever this
 /// is run, because a lock file names the versions.
 fn list_of_packages() -> Result<PathBuf> {
-    let folders = programs::unpacked_folders(&programs::unpack()?);
+    let folders = Packages::unpack("--all-features")?.folders();
     let lines = folders
         .iter()
         .map(|folder| format!("{}\n", folder.display()));
