@@ -62,7 +62,7 @@ enum Command {
         /// All but the short one where none is named
         parts: Vec<compat::Part>,
     },
-    /// Lints and tests for aarch64 under an emulator; installs what it needs for that (Debian, root)
+    /// Lints and tests for aarch64 under an emulator, which has to be installed, with a linker
     Aarch64,
     /// Tests under ThreadSanitizer and AddressSanitizer (nightly)
     Sanitize,

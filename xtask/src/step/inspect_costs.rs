@@ -13,10 +13,9 @@ use anyhow::{Context, Result};
 
 use crate::command::Invocation;
 use crate::step::scratch::Scratch;
-use crate::step::spread::median;
 use crate::workspace;
 
-const PROGRAM: &str = include_str!("inspect_costs/program.rs");
+const PROGRAM: &str = include_str!("../../programs/inspect_costs.rs");
 const OPERATIONS: [&str; 5] = [
     "spawn-and-join",
     "channel",
@@ -121,7 +120,10 @@ fn nanos(folder: &Path, operation: &str) -> Result<[f64; 3]> {
             times.push(nanos / f64::from(TIMED));
         }
     }
-    Ok(rounds.map(|mut times| median(&mut times)))
+    Ok(rounds.map(|mut times: Vec<f64>| {
+        times.sort_by(f64::total_cmp);
+        times[ROUNDS / 2]
+    }))
 }
 
 const COUNTED: u32 = 1_000;

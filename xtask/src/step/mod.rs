@@ -19,7 +19,6 @@ pub(crate) mod sanitize;
 mod scratch;
 pub(crate) mod section;
 pub(crate) mod soak;
-mod spread;
 pub(crate) mod surface;
 pub(crate) mod test_programs;
 pub(crate) mod tour;

@@ -85,7 +85,7 @@ const FIGURES: &[Figure] = &[
     Figure {
         name: "xtask, lines in all",
         count: |tree| in_all(tree, "xtask/src/"),
-        at_most: 8_150,
+        at_most: 7_350,
         step: 50,
         aim: 7_000,
     },

@@ -22,7 +22,6 @@ mod ordering;
 mod paths;
 mod quotes;
 mod source;
-mod steps;
 mod tree;
 mod waiting;
 mod words;
@@ -38,7 +37,6 @@ const RULES: &[(&str, Check)] = &[
     ("layers", layers::check),
     ("door", door::check),
     ("ordering", ordering::check),
-    ("steps", steps::check),
     ("callers", callers::check),
     ("claims", claims::check),
     ("figures", figures::check),

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::source::{find_word, is_name, pattern};
+use super::source::pattern;
 
 /// A path as written from its root, and where its last part stands.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,8 +27,9 @@ static PATH: LazyLock<Regex> =
 /// group in it `a::{`. Code is text without comments and strings.
 pub(crate) fn paths_from(code: &str, root: &str) -> Vec<NamedPath> {
     let mut found = Vec::new();
-    for start in find_word(code, root).filter(|start| !continues_a_path(&code[..*start])) {
-        let Some(path) = PATH.captures(&code[start..]) else {
+    for (start, _) in code.match_indices(root) {
+        let path = PATH.captures(&code[start..]);
+        let Some(path) = path.filter(|_| !continues_a_path(&code[..start])) else {
             continue;
         };
         let mut push = |at: usize, more: &str| {
@@ -53,15 +54,16 @@ pub(crate) fn paths_from(code: &str, root: &str) -> Vec<NamedPath> {
             (None, None) => push(path[1].len(), ""),
         }
     }
-    found.retain(|path: &NamedPath| path.parts.len() > 1);
+    found.retain(|path: &NamedPath| path.parts.len() > 1 && path.parts[0] == root);
     found
 }
 
-/// Whether the next name is a later part of a path, as in `a::std`; `::std` is a first.
+/// Whether what follows is the rest of a name, or a later part of a path, as in `a::std`; `::std` is a first.
 fn continues_a_path(before: &str) -> bool {
+    let is_name = |letter: char| letter == '_' || letter.is_alphanumeric();
     match before.strip_suffix("::") {
-        Some(first) => first.ends_with(|c| is_name(c) || c == '>'),
-        None => before.ends_with('.'),
+        Some(first) => first.ends_with(|letter| is_name(letter) || letter == '>'),
+        None => before.ends_with(|letter| is_name(letter) || letter == '.'),
     }
 }
 

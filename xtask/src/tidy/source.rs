@@ -70,22 +70,6 @@ pub(crate) fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("it is well formed")
 }
 
-/// Whether a character may stand inside a name.
-pub(crate) fn is_name(c: char) -> bool {
-    c == '_' || c.is_alphanumeric()
-}
-
-/// Byte positions of a word that is not part of a longer one.
-pub(crate) fn find_word<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
-    text.match_indices(word)
-        .map(|(at, _)| at)
-        .filter(move |at| {
-            let before = text[..*at].chars().next_back();
-            let after = text[at + word.len()..].chars().next();
-            !before.is_some_and(is_name) && !after.is_some_and(is_name)
-        })
-}
-
 /// The code and the comments of a text, each with the layout of the whole.
 fn split(text: &str) -> (String, String) {
     let blank = |text: &str| text.replace(|c| c != '\n', " ");
@@ -216,11 +200,5 @@ mod tests {
             let text = format!("#[cfg({condition})]\nmod a {{ hit }}\n");
             assert!(!is_test(&text, "hit"), "{condition}");
         }
-    }
-
-    #[test]
-    fn words_are_whole() {
-        let found = find_word("unsafe_code unsafe xunsafe", "unsafe");
-        assert_eq!(found.collect::<Vec<_>>(), [12]);
     }
 }

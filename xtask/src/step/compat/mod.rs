@@ -17,13 +17,12 @@ use crate::step::section;
 use crate::workspace;
 
 mod packages;
-mod pairs;
 mod programs;
 mod published;
 mod speed;
 mod suite;
 
-use suite::{Count, Row};
+use suite::Count;
 
 /// The façade, and what is measured with it; workspaces of their own, relative to the root.
 const RAYON_CORE: &str = "compat/rayon-core";
@@ -82,13 +81,13 @@ fn run_suites(part: Part) -> Result<()> {
     for package in &packages {
         rows.extend(suite::run_all(package, part)?);
     }
-    let text = table(&rows, &["rayon", "rayon-core"]);
+    let text = table(&rows);
     print!("\n{text}");
     if part == Part::Suites {
         let text = format!("Run {}.\n\n{text}", section::conditions());
         section::renew(&format!("{RAYON_CORE}/README.md"), "suites", &text)?;
     }
-    let failed: usize = rows.iter().map(|row| row.count.failed.len()).sum();
+    let failed: usize = rows.iter().map(|(_, count)| count.failed.len()).sum();
     ensure!(failed == 0, "{failed} published tests failed");
     Ok(())
 }
@@ -109,36 +108,15 @@ fn check_workspace(workspace: &str) -> Result<()> {
     cargo("test --locked --quiet").run()
 }
 
-/// A package's integration tests are one row, and what failed is named below.
-fn table(rows: &[Row], packages: &[&str]) -> String {
+/// What failed is named below.
+fn table(rows: &[(String, Count)]) -> String {
     let mut table =
         String::from("| suite | tests | passed | failed | ignored |\n|---|--:|--:|--:|--:|\n");
     let mut remarks = String::new();
-    let mut line = |name: &str, count: &Count| {
+    for (name, count) in rows {
         table += &format!("| {name} | {} |\n", count.cells().join(" | "));
-        for test in &count.failed {
-            remarks += &format!("\nFailed: `{test}` of {name}.\n");
-        }
-    };
-    for package in packages {
-        let mut integration = Count::default();
-        let mut integration_suites = 0;
-        let mut last = None;
-        for row in rows.iter().filter(|row| row.package == *package) {
-            match row.suite.as_str() {
-                suite::UNIT_TESTS => line(&format!("{package}, unit tests"), &row.count),
-                suite::EXAMPLES | suite::REFUSED => last = Some(row),
-                _ => {
-                    integration.add(&row.count);
-                    integration_suites += 1;
-                }
-            }
-        }
-        let name = format!("{package}, {integration_suites} integration tests");
-        line(&name, &integration);
-        if let Some(row) = last {
-            line(&format!("{package}, {}", row.suite), &row.count);
-        }
+        let failed = count.failed.iter();
+        remarks.extend(failed.map(|test| format!("\nFailed: `{test}` of {name}.\n")));
     }
     table + &remarks
 }
@@ -146,18 +124,6 @@ fn table(rows: &[Row], packages: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn row(package: &'static str, suite: &str, passed: usize, failed: &[&str]) -> Row {
-        Row {
-            package,
-            suite: suite.to_owned(),
-            count: Count {
-                passed,
-                ignored: 1,
-                failed: failed.iter().map(|&name| name.to_owned()).collect(),
-            },
-        }
-    }
 
     #[test]
     fn a_part_that_fails_does_not_keep_the_next_from_being_run() {
@@ -175,21 +141,13 @@ mod tests {
     }
 
     #[test]
-    fn a_page_has_the_integration_tests_of_a_package_in_one_row() {
-        let rows = [
-            row("a", "x", 3, &[]),
-            row("a", suite::UNIT_TESTS, 5, &[]),
-            row("a", suite::EXAMPLES, 7, &[]),
-            row("a", "y", 4, &["y::c"]),
-            row("b", "x", 9, &[]),
-        ];
-        let expected = "\
-| a, unit tests | 6 | 5 | 0 | 1 |
-| a, 2 integration tests | 10 | 7 | 1 | 2 |
-| a, examples in its documentation | 8 | 7 | 0 | 1 |
-
-Failed: `y::c` of a, 2 integration tests.
-";
-        assert!(table(&rows, &["a"]).ends_with(&format!("\n{expected}")));
+    fn what_failed_is_named_below_the_table() {
+        let count = Count {
+            passed: 3,
+            ignored: 1,
+            failed: vec!["y::c".to_owned()],
+        };
+        let expected = "| a, x | 5 | 3 | 1 | 1 |\n\nFailed: `y::c` of a, x.\n";
+        assert!(table(&[("a, x".to_owned(), count)]).ends_with(expected));
     }
 }

@@ -91,7 +91,9 @@ pub(super) enum Core {
 impl Core {
     /// Gives the copy of a package a manifest of its own, by which it gets this core.
     pub(super) fn put_into(self, original: &Path, copy: &Path) -> Result<()> {
+        let crates = workspace::root().join("crates");
         let manifest = workspace::read(original.join("Cargo.toml"))?;
+        let manifest = manifest.replace("../../crates", &crates.display().to_string());
         let is_root = manifest.contains("[workspace]");
         let root = if is_root { "" } else { "\n[workspace]\n" };
         workspace::write(copy.join("Cargo.toml"), manifest + root + &self.patch())

@@ -121,19 +121,6 @@ impl Browser {
         Ok(())
     }
 
-    /// Puts what the page saves into this folder.
-    pub(super) fn save_into(&mut self, folder: &Path) -> Result<()> {
-        let given = json!({"behavior": "allow", "downloadPath": folder});
-        self.call("Browser.setDownloadBehavior", &given).map(drop)
-    }
-
-    /// Chooses a file in the element that this expression is.
-    pub(super) fn choose_file(&mut self, element: &str, file: &Path) -> Result<()> {
-        let found = self.call("Runtime.evaluate", &json!({"expression": element}))?;
-        let given = json!({"files": [file], "objectId": found["result"]["objectId"]});
-        self.call("DOM.setFileInputFiles", &given).map(drop)
-    }
-
     /// Chooses a value of a list; "" is all.
     pub(super) fn choose(&mut self, select: &str, value: &str) -> Result<()> {
         let choose = format!(

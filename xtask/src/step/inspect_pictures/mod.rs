@@ -6,7 +6,6 @@
 
 mod browser;
 mod checks;
-mod saved;
 mod scene;
 
 use std::path::{Path, PathBuf};
@@ -31,7 +30,7 @@ pub(crate) fn run() -> Result<()> {
     let waiting = Scratch {
         folder: &workspace::target_subdir("inspect-waiting"),
         name: "waiting",
-        source: include_str!("waiting.rs"),
+        source: include_str!("../../../programs/waiting.rs"),
         features: &["inspect"],
         profile: "",
     };
@@ -60,11 +59,8 @@ fn look_at_million(pictures: &Pictures) -> Result<()> {
     browser.wait_until(is_drawn)?;
     pictures.take(&mut browser, "million-stacks", None)?;
     let seen = browser.value(checks::FETCH_VIEW)?;
-    let (bytes, millis) = (&seen["bytes"], &seen["millis"]);
-    println!(
-        "1,000,000 waiting tasks: a second page has its {bytes} bytes, table and graph, after {millis} ms"
-    );
-    checks::look_is_small_and_fast(&seen)?;
+    checks::at_most(checks::BYTES_MAX, "bytes of a look:", &seen["bytes"])?;
+    checks::at_most(checks::MILLIS_MAX, "ms to look:", &seen["millis"])?;
     browser.judge(scene.host_and_token()?.0)?;
     // Over a connection of its own, so nothing is known before.
     let watch = Stopwatch::start();
@@ -74,25 +70,24 @@ fn look_at_million(pictures: &Pictures) -> Result<()> {
         .arg("--text")
         .env("XDG_RUNTIME_DIR", &pictures.sockets)
         .stdout()?;
-    let millis = watch.elapsed().as_millis();
-    println!("1,000,000 waiting tasks: all of a first look, as text, after {millis} ms");
-    checks::text_is_whole_and_fast(&text, millis)
+    let millis = u64::try_from(watch.elapsed().as_millis())?;
+    checks::at_most(checks::MILLIS_MAX, "ms to look, as text:", &millis.into())?;
+    checks::text_is_whole(&text)
 }
 
 /// A browser with the page of a million tasks, which had its first row as soon as it must. What else the machine does may be
 /// in the way, so there is another try with another browser.
 fn open_soon(scene: &Scene, pictures: &Pictures) -> Result<Browser> {
-    let mut tries = Vec::new();
+    let mut tries = 0;
     loop {
         let mut browser = Browser::start(&pictures.profile)?;
         browser.run_before_pages(checks::NOTE_FIRST_ROW)?;
         browser.wear("light")?;
         browser.open(&scene.address)?;
         let millis = checks::first_row(&mut browser)?;
-        println!("1,000,000 waiting tasks: the first row {millis} ms after the page was opened");
-        tries.push(millis);
-        let judged = checks::first_row_is_soon(&tries);
-        if judged.is_ok() || tries.len() == TRIES_MAX {
+        tries += 1;
+        let judged = checks::at_most(checks::MILLIS_MAX, "ms to the first row:", &millis);
+        if judged.is_ok() || tries == TRIES_MAX {
             return judged.map(|()| browser);
         }
     }
@@ -110,8 +105,6 @@ struct Pictures {
     folder: PathBuf,
     /// Of the programs.
     sockets: PathBuf,
-    /// What the page has saved.
-    downloads: PathBuf,
     /// Of the browser.
     profile: PathBuf,
     readme: PathBuf,
@@ -123,14 +116,12 @@ impl Pictures {
         let folder = workspace::target_subdir("inspect-pictures");
         let pictures = Self {
             sockets: folder.join("sockets"),
-            downloads: folder.join("downloads"),
             profile: folder.join("profile"),
             readme: workspace::root().join("crates/manyhands-inspect/pictures"),
             folder,
         };
         workspace::remove_folder(&pictures.folder)?;
-        let [sockets, downloads] = [&pictures.sockets, &pictures.downloads];
-        for folder in [sockets, downloads, &pictures.profile, &pictures.readme] {
+        for folder in [&pictures.sockets, &pictures.profile, &pictures.readme] {
             workspace::make_folder(folder)?;
         }
         Ok(pictures)
@@ -141,6 +132,7 @@ impl Pictures {
     fn look_at(&self, scene: &str, program: &Path, arguments: &[&str]) -> Result<()> {
         let running = Scene::start(program, arguments, &self.sockets)?;
         let mut browser = Browser::start(&self.profile)?;
+        browser.run_before_pages(include_str!("saves.js"))?;
         for (idx, line) in scene.lines().enumerate() {
             let done = self.perform(line, &mut browser, &running.address);
             done.with_context(|| format!("line {} of {scene:.40}…", idx + 1))?;
@@ -175,7 +167,6 @@ impl Pictures {
             }
             "panel" => self.look_at_panel(rest, browser),
             "hostile" => checks::hostile_name_is_text(browser, rest),
-            "saved" => saved::check(rest, browser, &self.downloads),
             verb => bail!("there is no `{verb}`"),
         }
     }
@@ -214,7 +205,7 @@ impl Pictures {
     }
 }
 
-const TRIES_MAX: usize = 3;
+const TRIES_MAX: u32 = 3;
 const DEADLOCK: &str = "16_deadlock";
 const SERVICE: &str = "19_service_under_load";
 const DEADLOCK_SCENE: &str = include_str!("deadlock.scene");
