@@ -86,8 +86,6 @@ pub mod harness;
 pub mod launcher;
 pub mod machine;
 pub mod meter;
-#[cfg(feature = "experiments")]
-pub mod model;
 pub mod paper;
 pub mod plain;
 #[cfg(feature = "experiments")]
