@@ -3,8 +3,8 @@
 //! Three processes run them, each its own in order, because most steps cannot fill two processors: cargo waits for
 //! one crate, a test for another process. What one of them builds, the others do not need. The first has the
 //! seconds, then what finds most. As soon as it has built the tests it starts those of the tools, which mostly wait for
-//! processes and for a server. The tour and the library's tests come last, when the others have ended and what they said
-//! is printed: what looks at time, or at what runs when, wants the processors for itself.
+//! processes and for a server. The library's tests come last, when the others have ended and what they said is printed: what
+//! looks at time, or at what runs when, wants the processors for itself.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -40,10 +40,7 @@ const STEPS_AFTER_BUILD: &[Step] = &[
     ("mpi", step::mpi::run),
 ];
 
-const STEPS_ALONE: &[Step] = &[
-    ("tour", step::tour::run),
-    ("test", step::test_programs::run_of_library),
-];
+const STEPS_ALONE: &[Step] = &[("test", step::test_programs::run_of_library)];
 
 const STEPS_OF_MODELS: &[Step] = &[
     ("peers", commands::peers),
@@ -51,7 +48,6 @@ const STEPS_OF_MODELS: &[Step] = &[
     ("loom", || step::loom::run(PREEMPTIONS_DEFAULT)),
     ("miri", || step::miri::run(SEEDS_DEFAULT)),
     ("explore", || step::explore::run(&Extent::default())),
-    ("tour build", step::tour::build),
 ];
 
 const STEPS_OF_TOOLS: &[Step] = &[("test tools", step::test_programs::run_of_tools)];

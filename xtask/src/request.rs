@@ -16,8 +16,8 @@ pub(crate) struct Request {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Everything the build server runs: formatting, lints, tests, documentation, models, a smoke run of the tour, a
-    /// check of the peers. What takes longer or needs more is a command of its own
+    /// Everything the build server runs: formatting, lints, tests, documentation, models, a check of the peers. What takes
+    /// longer or needs more is a command of its own
     Ci {
         /// Only steps that run beside the others, in a process of their own
         #[arg(long, hide = true)]

@@ -7,7 +7,7 @@
 //! are left. Times are medians of rounds in which the three take turns.
 
 use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
@@ -24,73 +24,52 @@ const OPERATIONS: [&str; 5] = [
     "measured-loop",
 ];
 
-/// The library, and whether it records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Recording {
-    /// The feature is off.
-    Without,
-    /// It is compiled in.
-    Closed,
-    Open,
-}
-
-const ALL: [Recording; 3] = [Recording::Without, Recording::Closed, Recording::Open];
+/// A program, and the word by which it opens the recording.
+type Way = (PathBuf, Option<&'static str>);
 
 pub(crate) fn run() -> Result<()> {
     let folder = workspace::target_subdir("inspect-costs");
-    for recording in [Recording::Without, Recording::Closed] {
-        package(&folder, recording).build()?;
-    }
+    let build = |name, features| {
+        let package = Scratch {
+            folder: &folder,
+            name,
+            source: PROGRAM,
+            features,
+            profile: "[profile.release]\nlto = \"fat\"\ncodegen-units = 1\n",
+        };
+        package.build()
+    };
+    let (without, with) = (build("without", &[])?, build("with", &["inspect"])?);
+    let ways = [(without, None), (with.clone(), None), (with, Some("open"))];
     let mut table = String::from(
-        "\n                     instructions            nanoseconds\n\
+        "\n                      instructions            nanoseconds\n\
          operation         without  closed    open   without  closed    open\n",
     );
     for operation in OPERATIONS {
-        let instructions = each(|recording| instructions(&folder, recording, operation))?;
-        let nanos = nanos(&folder, operation)?;
-        let [a, b, c] = instructions.map(|count| format!("{count:7.1}"));
-        let [d, e, f] = nanos.map(|time| format!("{time:7.1}"));
-        table += &format!("{operation:16}  {a} {b} {c}   {d} {e} {f}\n");
+        let counted = ways.iter().map(|way| instructions(way, operation));
+        let mut cells = counted.collect::<Result<Vec<f64>>>()?;
+        cells.extend(nanos(&ways, operation)?);
+        let cells = cells.iter().map(|cell| format!(" {cell:7.1}"));
+        table += &format!("{operation:16} {}\n", cells.collect::<String>());
     }
     print!("{table}");
     Ok(())
 }
 
-fn package(folder: &Path, recording: Recording) -> Scratch<'_> {
-    let (name, features): (_, &[&str]) = match recording {
-        Recording::Without => ("without", &[]),
-        Recording::Closed | Recording::Open => ("with", &["inspect"]),
-    };
-    Scratch {
-        folder,
-        name,
-        source: PROGRAM,
-        features,
-        profile: "[profile.release]\nlto = \"fat\"\ncodegen-units = 1\n",
-    }
-}
-
-fn each<T>(mut of: impl FnMut(Recording) -> Result<T>) -> Result<[T; 3]> {
-    let [without, closed, open] = ALL.map(&mut of);
-    Ok([without?, closed?, open?])
-}
-
-/// The words after the program.
-fn words(recording: Recording, operation: &str, count: u32) -> Vec<String> {
-    let open = (recording == Recording::Open).then_some("open");
-    let words = [operation, &count.to_string()].map(str::to_owned);
-    words.into_iter().chain(open.map(str::to_owned)).collect()
+/// Does the operation this number of times, by a program that runs the way's.
+fn repeat(by: Invocation, way: &Way, operation: &str, count: u32) -> Result<String> {
+    let words = by.arg(operation).arg(count.to_string());
+    words.args(way.1.as_slice()).stdout()
 }
 
 /// Instructions of one operation.
-fn instructions(folder: &Path, recording: Recording, operation: &str) -> Result<f64> {
+fn instructions(way: &Way, operation: &str) -> Result<f64> {
+    let out = way.0.with_extension("callgrind");
     let counted = |count| {
-        let out = folder.join("callgrind.out");
-        Invocation::new("valgrind --quiet --tool=callgrind")
+        let valgrind = Invocation::new("valgrind --quiet --tool=callgrind")
             .arg(format!("--callgrind-out-file={}", out.display()))
-            .arg(package(folder, recording).program())
-            .args(&words(recording, operation, count))
-            .stdout()?;
+            .arg(&way.0);
+        repeat(valgrind, way, operation, count)?;
         let text = fs::read_to_string(&out).context("valgrind wrote no counts")?;
         total(&text).context("valgrind's counts have no total")
     };
@@ -106,17 +85,14 @@ fn total(text: &str) -> Option<f64> {
     line.trim().parse().ok()
 }
 
-/// Medians of the nanoseconds of one operation.
-fn nanos(folder: &Path, operation: &str) -> Result<[f64; 3]> {
+/// Medians of the nanoseconds of one operation, by way.
+fn nanos(ways: &[Way; 3], operation: &str) -> Result<[f64; 3]> {
     let mut rounds = [const { Vec::new() }; 3];
     for _ in 0..ROUNDS {
-        let round = each(|recording| {
-            let program = Invocation::program(package(folder, recording).program());
-            let text = program.args(&words(recording, operation, TIMED)).stdout()?;
+        for (way, times) in ways.iter().zip(&mut rounds) {
+            let text = repeat(Invocation::program(&way.0), way, operation, TIMED)?;
             let nanos = text.trim().parse::<f64>();
-            nanos.with_context(|| format!("the program said `{text}`"))
-        })?;
-        for (times, nanos) in rounds.iter_mut().zip(round) {
+            let nanos = nanos.with_context(|| format!("the program said `{text}`"))?;
             times.push(nanos / f64::from(TIMED));
         }
     }

@@ -21,4 +21,3 @@ pub(crate) mod section;
 pub(crate) mod soak;
 pub(crate) mod surface;
 pub(crate) mod test_programs;
-pub(crate) mod tour;

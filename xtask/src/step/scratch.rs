@@ -42,11 +42,6 @@ impl Scratch<'_> {
         Invocation::cargo("build --release --quiet")
             .build_of(package.join("Cargo.toml"), self.folder.join("target"))
             .run()?;
-        Ok(self.program())
-    }
-
-    /// Where it is when it has been built in release.
-    pub(in crate::step) fn program(&self) -> PathBuf {
-        self.folder.join("target/release").join(self.name)
+        Ok(self.folder.join("target/release").join(self.name))
     }
 }

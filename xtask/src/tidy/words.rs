@@ -32,24 +32,20 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         let lines = source.lines().iter();
         lines.map(move |line| (path, line.number, text(&line.code, &line.comment)))
     });
-    let pages = tree
-        .page_lines()
-        .map(|(path, at, line)| (path, at, line.to_owned()));
-    code.chain(pages)
-        .flat_map(|(path, line, text)| retired_in(path, line, text))
-        .collect()
-}
-
-fn retired_in(path: &str, line: usize, text: String) -> Vec<Finding> {
-    let text = PHRASES
-        .iter()
-        .fold(text, |text, phrase| text.replace(phrase, ""));
-    let finding = |found: regex::Match<'_>| {
-        let word = found.as_str();
-        let message = format!("`{word}` is retired; docs/glossary.md has the terms");
-        Finding::on_line(path, line, message)
-    };
-    ANY.find_iter(&text).map(finding).collect()
+    let pages = tree.page_lines();
+    let pages = pages.map(|(path, at, line)| (path, at, line.to_owned()));
+    let mut findings = Vec::new();
+    for (path, line, text) in code.chain(pages) {
+        let text = PHRASES
+            .iter()
+            .fold(text, |text, phrase| text.replace(phrase, ""));
+        findings.extend(ANY.find_iter(&text).map(|found| {
+            let word = found.as_str();
+            let message = format!("`{word}` is retired; docs/glossary.md has the terms");
+            Finding::on_line(path, line, message)
+        }));
+    }
+    findings
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 
-use crate::clock::Stopwatch;
 use crate::command::Invocation;
 use crate::step::section;
 use crate::workspace;
@@ -44,32 +43,19 @@ pub(crate) enum Part {
 
 const WHOLE: &[Part] = &[Part::Suites, Part::Programs, Part::Speed];
 
-/// Runs these parts, or the whole where none is named.
+/// Runs these parts, or the whole where none is named: all of them, whether or not one before has failed, because each renews
+/// a table of its own.
 pub(crate) fn run(parts: &[Part]) -> Result<()> {
     let parts = if parts.is_empty() { WHOLE } else { parts };
-    run_each(parts, |part| match part {
-        Part::Suites | Part::Short => run_suites(part),
-        Part::Programs => programs::run(),
-        Part::Speed => speed::run(),
-    })
-}
-
-/// Runs all parts, whether or not one before has failed, because each renews a table of its own.
-fn run_each(parts: &[Part], mut run: impl FnMut(Part) -> Result<()>) -> Result<()> {
-    let mut failures = Vec::new();
-    for &part in parts {
-        let watch = Stopwatch::start();
-        let outcome = run(part);
-        let seconds = watch.elapsed().as_secs_f64();
-        let failure = outcome.err().map(|failure| format!("{failure:#}"));
-        println!(
-            "{part:?}: {} after {seconds:.1} s",
-            failure.as_deref().unwrap_or("passed")
-        );
-        failures.extend(failure);
-    }
-    ensure!(failures.is_empty(), "{}", failures.join("; "));
-    Ok(())
+    let outcomes = parts.iter().map(|part| {
+        let outcome = match part {
+            Part::Suites | Part::Short => run_suites(*part),
+            Part::Programs => programs::run(),
+            Part::Speed => speed::run(),
+        };
+        outcome.inspect_err(|failure| println!("{part:?}: {failure:#}"))
+    });
+    outcomes.fold(Ok(()), Result::and)
 }
 
 fn run_suites(part: Part) -> Result<()> {
@@ -124,21 +110,6 @@ fn table(rows: &[(String, Count)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_part_that_fails_does_not_keep_the_next_from_being_run() {
-        let mut ran = Vec::new();
-        let outcome = run_each(WHOLE, |part| {
-            ran.push(part);
-            match part {
-                Part::Programs => Ok(()),
-                part => anyhow::bail!("no {part:?}"),
-            }
-        });
-        assert_eq!(ran, WHOLE);
-        let failure = outcome.unwrap_err().to_string();
-        assert_eq!(failure, "no Suites; no Speed");
-    }
 
     #[test]
     fn what_failed_is_named_below_the_table() {

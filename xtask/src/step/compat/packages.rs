@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use super::{RAYON_CORE, SPEED};
 use crate::command::Invocation;
-use crate::step::sanitize::host;
 use crate::workspace;
 
 /// What cargo says of the packages that it has unpacked.
@@ -23,10 +22,10 @@ pub(super) struct Published {
 impl Packages {
     /// Has cargo unpack what `compat/speed` depends on with these features.
     pub(super) fn unpack(features: &str) -> Result<Self> {
-        let compiler = Invocation::new("rustc -vV").stdout()?;
+        let host = Invocation::new("rustc --print host-tuple").stdout()?;
         let metadata = Invocation::cargo("metadata --format-version 1 --locked")
             .words(features)
-            .args(&["--filter-platform", host(&compiler).unwrap_or_default()])
+            .args(&["--filter-platform", host.trim()])
             .arg("--manifest-path")
             .arg(workspace::root().join(SPEED).join("Cargo.toml"))
             .stdout()?;

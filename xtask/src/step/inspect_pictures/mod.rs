@@ -58,7 +58,7 @@ fn look_at_million(pictures: &Pictures) -> Result<()> {
     let is_drawn = "document.querySelector('#panel-stacks').textContent.includes('1000000 tasks')";
     browser.wait_until(is_drawn)?;
     pictures.take(&mut browser, "million-stacks", None)?;
-    let seen = browser.value(checks::FETCH_VIEW)?;
+    let seen = browser.value("look()")?;
     checks::at_most(checks::BYTES_MAX, "bytes of a look:", &seen["bytes"])?;
     checks::at_most(checks::MILLIS_MAX, "ms to look:", &seen["millis"])?;
     browser.judge(scene.host_and_token()?.0)?;
@@ -81,10 +81,10 @@ fn open_soon(scene: &Scene, pictures: &Pictures) -> Result<Browser> {
     let mut tries = 0;
     loop {
         let mut browser = Browser::start(&pictures.profile)?;
-        browser.run_before_pages(checks::NOTE_FIRST_ROW)?;
         browser.wear("light")?;
         browser.open(&scene.address)?;
-        let millis = checks::first_row(&mut browser)?;
+        browser.wait_until("window.firstRow !== undefined")?;
+        let millis = browser.value("window.firstRow")?;
         tries += 1;
         let judged = checks::at_most(checks::MILLIS_MAX, "ms to the first row:", &millis);
         if judged.is_ok() || tries == TRIES_MAX {
@@ -132,7 +132,6 @@ impl Pictures {
     fn look_at(&self, scene: &str, program: &Path, arguments: &[&str]) -> Result<()> {
         let running = Scene::start(program, arguments, &self.sockets)?;
         let mut browser = Browser::start(&self.profile)?;
-        browser.run_before_pages(include_str!("saves.js"))?;
         for (idx, line) in scene.lines().enumerate() {
             let done = self.perform(line, &mut browser, &running.address);
             done.with_context(|| format!("line {} of {scene:.40}…", idx + 1))?;
@@ -157,16 +156,11 @@ impl Pictures {
                 let mut keys = rest.chars();
                 keys.try_for_each(|key| browser.press(key.encode_utf8(&mut [0; 4])))
             }
-            "choose" => {
-                let (select, value) = rest.split_once(' ').unwrap_or((rest, ""));
-                browser.choose(select, value)
-            }
             "picture" => {
                 let (name, in_readme) = rest.split_once(' ').unzip();
                 self.take(browser, name.unwrap_or(rest), in_readme)
             }
             "panel" => self.look_at_panel(rest, browser),
-            "hostile" => checks::hostile_name_is_text(browser, rest),
             verb => bail!("there is no `{verb}`"),
         }
     }
