@@ -106,8 +106,7 @@ fn cost_of_a_switch(report: &str) -> Option<&str> {
 fn manyhands(line: &str) -> Invocation {
     let name = format!("manyhands{}", std::env::consts::EXE_SUFFIX);
     let binary = workspace::target_subdir("release").join(name);
-    let words: Vec<&str> = line.split_whitespace().collect();
-    Invocation::program(binary).args(&words)
+    Invocation::program(binary).words(line)
 }
 
 /// Puts what the tour printed in its place in the README of the command.

@@ -9,28 +9,26 @@ const DECISIONS: &str = "docs/decisions/";
 const DECISION_LINES_MAX: usize = 60;
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let too_long = |path: &str, len: usize, most: usize| {
-        let message = format!("{len} lines, {most} are allowed");
-        (len > most).then(|| Finding::in_file(path, message))
-    };
     let mut findings = Vec::new();
+    let mut lengths = Vec::new();
     for (path, source) in tree.sources() {
         if !tree.text(path).is_some_and(|text| text.starts_with("//!")) {
             let message = "open the file with `//!`: what it is";
             findings.push(Finding::on_line(path, 1, message));
         }
-        let shipped = source.shipped().count();
         // A file of tests is measured as a whole.
-        let len = if shipped == 0 {
-            source.lines().len()
-        } else {
-            shipped
+        let len = match source.shipped().count() {
+            0 => source.lines().len(),
+            shipped => shipped,
         };
-        findings.extend(too_long(path, len, FILE_LINES_MAX));
+        lengths.push((path, len, FILE_LINES_MAX));
     }
-    for (path, text) in tree.files().filter(|(path, _)| path.starts_with(DECISIONS)) {
-        findings.extend(too_long(path, text.lines().count(), DECISION_LINES_MAX));
-    }
+    let decisions = tree.files().filter(|(path, _)| path.starts_with(DECISIONS));
+    lengths.extend(decisions.map(|(path, text)| (path, text.lines().count(), DECISION_LINES_MAX)));
+    let too_long = lengths.into_iter().filter(|(_, len, most)| len > most);
+    findings.extend(too_long.map(|(path, len, most)| {
+        Finding::in_file(path, format!("{len} lines, {most} are allowed"))
+    }));
     findings
 }
 

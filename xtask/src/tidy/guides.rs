@@ -1,8 +1,12 @@
 //! Rule: what a guide says does not exist is no alias of a public item.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::finding::Finding;
+use super::source::pattern;
 use super::tree::{LIBRARY, Tree};
 
 const GUIDES: [&str; 3] = [
@@ -27,27 +31,24 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The names that a guide denies, with the lines: those in the first cell of a row whose second cell begins with `none`, and
-/// those in the bold beginning of an item below the heading of what does not exist.
+/// In the first cell of a row whose second cell begins with `none`, and in the bold beginning of an item.
+static DENYING: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^\| (?<row>[^|]*) \| none|^- \*\*(?<item>.*?)\*\*"));
+
+/// The names that a guide denies, with the lines; items deny below the heading of what does not exist.
 fn denied(text: &str) -> Vec<(usize, &str)> {
     let mut denied = Vec::new();
     let mut is_below = false;
-    for (idx, line) in text.lines().enumerate() {
+    for (number, line) in (1..).zip(text.lines()) {
         if line.starts_with("## ") {
             is_below = line == "## What does not exist";
         }
-        let row = line
-            .strip_prefix("| ")
-            .and_then(|row| row.split_once(" | "));
-        let row = row.filter(|(_, answer)| answer.starts_with("none"));
-        let item = line.strip_prefix("- **").filter(|_| is_below);
-        let denying = row
-            .or_else(|| item?.split_once("**"))
-            .map(|(names, _)| names);
-        let names = denying
-            .into_iter()
-            .flat_map(|names| names.split('`').skip(1).step_by(2));
-        denied.extend(names.map(|name| (idx + 1, name)));
+        if let Some(found) = DENYING.captures(line) {
+            let item = found.name("item").filter(|_| is_below);
+            let names = found.name("row").or(item);
+            let names = names.map_or("", |names| names.as_str()).split('`');
+            denied.extend(names.skip(1).step_by(2).map(|name| (number, name)));
+        }
     }
     denied
 }

@@ -15,61 +15,36 @@ use crate::command::Invocation;
 use crate::step::{section, test_programs};
 use crate::workspace;
 
-/// A program, and how its tests are built.
-struct Program {
-    name: &'static str,
-    /// Options of `cargo test`.
-    options: &'static str,
-    /// Examples in its documentation whose names have this word are run, too.
-    examples: Option<&'static str>,
-    /// A file that its tests include and its package lacks. It is made, and empty: what reads it fails with both cores.
-    absent: Option<&'static str>,
-    /// Why tests fail with both cores.
-    reason: &'static str,
-}
-
-impl Program {
-    const fn new(name: &'static str, options: &'static str) -> Self {
-        Self {
-            name,
-            options,
-            examples: None,
-            absent: None,
-            reason: "",
-        }
-    }
-}
-
-const PROGRAMS: &[Program] = &[
+/// The programs, and the options of `cargo test` for each.
+const PROGRAMS: &[(&str, &str)] = &[
     // A data frame. Its pool is one of its own, a `ThreadPool`.
-    Program::new("polars-core", ""),
-    Program::new("tokei", ""),
-    Program::new("oxipng", ""),
-    Program {
-        examples: Some("parallel"),
-        ..Program::new("ndarray", "--features rayon")
-    },
-    Program::new("hashbrown", "--features rayon"),
-    Program::new("indexmap", "--features rayon"),
+    ("polars-core", ""),
+    ("tokei", ""),
+    ("oxipng", ""),
+    ("ndarray", "--features rayon"),
+    ("hashbrown", "--features rayon"),
+    ("indexmap", "--features rayon"),
     // Without AVIF, whose encoder takes longer to build than all the rest.
-    Program {
-        absent: Some("tests/images/jpg/portrait_2.jpg"),
-        reason: ", because they read pictures that are not in the package",
-        ..Program::new("image", PICTURES)
-    },
+    (
+        "image",
+        "--no-default-features --features \
+         rayon,bmp,dds,exr,ff,gif,hdr,ico,jpeg,png,pnm,qoi,tga,tiff,webp",
+    ),
 ];
-const PICTURES: &str = "--no-default-features --features \
-                        rayon,bmp,dds,exr,ff,gif,hdr,ico,jpeg,png,pnm,qoi,tga,tiff,webp";
+/// A program of which examples in its documentation are run, too: those whose names have this word.
+const WITH_EXAMPLES: (&str, &str) = ("ndarray", "parallel");
+/// A program whose tests include a file that its package lacks. It is made, and empty: what reads it fails with both cores.
+const ABSENT: (&str, &str) = ("image", "tests/images/jpg/portrait_2.jpg");
+const BECAUSE_ABSENT: &str = ", because they read pictures that are not in the package";
 
 pub(super) fn run() -> Result<()> {
     let page = format!("{RAYON_CORE}/README.md");
     let packages = Packages::unpack("--all-features")?;
     let mut rows = Vec::new();
     let conditions = section::conditions();
-    for (index, program) in PROGRAMS.iter().enumerate() {
-        let (name, of) = (program.name, PROGRAMS.len());
-        println!("\n{name}, program {} of {of}", index + 1);
-        rows.push(test(program, &packages)?);
+    for (name, options) in PROGRAMS {
+        println!("\n{name}, program {} of {}", rows.len() + 1, PROGRAMS.len());
+        rows.push(test(name, options, &packages)?);
         // What has been run stays, should a later program not be built.
         let tests = format!("Run {conditions}.\n\n{}", table(&rows));
         print!("\n{tests}");
@@ -86,7 +61,7 @@ pub(super) fn run() -> Result<()> {
 /// A program's tests with both cores.
 struct Row {
     name: String,
-    /// See [`Program::reason`].
+    /// Why tests fail with both cores.
     reason: &'static str,
     original: Count,
     ours: Count,
@@ -100,36 +75,37 @@ impl Row {
     }
 }
 
-fn test(program: &Program, packages: &Packages) -> Result<Row> {
-    let published = packages.find(program.name)?;
-    let to = workspace::target_subdir("compat/programs").join(program.name);
+fn test(name: &str, options: &str, packages: &Packages) -> Result<Row> {
+    let published = packages.find(name)?;
+    let to = workspace::target_subdir("compat/programs").join(name);
     copy(&published.folder, &to)?;
     let locks = workspace::root().join(SPEED).join("Cargo.lock");
     let lock = to.join("Cargo.lock");
     fs::copy(locks, &lock).with_context(|| format!("cannot write {}", lock.display()))?;
-    if let Some(file) = program.absent {
-        let file = to.join(file);
+    let lacks_file = name == ABSENT.0;
+    if lacks_file {
+        let file = to.join(ABSENT.1);
         workspace::make_folder(file.parent().unwrap_or(&to))?;
         workspace::write(file, "")?;
     }
     // The façade's side is built with the versions that were chosen for the original's.
     let count = |core: Core| -> Result<Count> {
         core.put_into(&published.folder, &to)?;
-        let count = run_tests(program, &to)?;
+        let count = run_tests(name, options, &to)?;
         core.check(&to)?;
         Ok(count)
     };
     Ok(Row {
         original: count(Core::Original)?,
         ours: count(Core::Facade)?,
-        reason: program.reason,
-        name: format!("{}-{}", program.name, published.version),
+        reason: if lacks_file { BECAUSE_ABSENT } else { "" },
+        name: format!("{name}-{}", published.version),
     })
 }
 
-fn run_tests(program: &Program, folder: &Path) -> Result<Count> {
+fn run_tests(name: &str, options: &str, folder: &Path) -> Result<Count> {
     let cargo_test = |targets: &str| {
-        Invocation::cargo(&format!("test --quiet {targets} {}", program.options))
+        Invocation::cargo(&format!("test --quiet {targets} {options}"))
             .build_of(
                 folder.join("Cargo.toml"),
                 workspace::target_subdir("compat/programs/build"),
@@ -141,14 +117,12 @@ fn run_tests(program: &Program, folder: &Path) -> Result<Count> {
     let built = cargo_test("--tests --no-run --message-format=json").stdout()?;
     let mut sum = Count::default();
     for test in test_programs::programs(&built) {
-        let name = suite::suite_name(&test.path, program.name);
-        sum.add(&ended(&name, suite::run_program(&test, &[])));
+        let suite = suite::suite_name(&test.path, name);
+        sum.add(&ended(&suite, suite::run_program(&test, &[])));
     }
-    if let Some(word) = program.examples {
-        let (text, result) = cargo_test("--doc")
-            .arg("--")
-            .arg(word)
-            .stdout_even_if_it_fails()?;
+    if name == WITH_EXAMPLES.0 {
+        let examples = cargo_test("--doc").args(&["--", WITH_EXAMPLES.1]);
+        let (text, result) = examples.stdout_even_if_it_fails()?;
         sum.add(&ended(suite::EXAMPLES, suite::count(&text, result)));
     }
     Ok(sum)

@@ -95,9 +95,7 @@ fn open_soon(scene: &Scene, pictures: &Pictures) -> Result<Browser> {
 
 /// The path of an example of the library.
 fn example(name: &str) -> PathBuf {
-    workspace::target_subdir("release")
-        .join("examples")
-        .join(name)
+    workspace::target_subdir("release/examples").join(name)
 }
 
 /// Where pictures go.
