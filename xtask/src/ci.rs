@@ -3,13 +3,12 @@
 //! Three processes run them, each its own in order, because most steps cannot fill two processors: cargo waits for
 //! one crate, a test for another process. What one of them builds, the others do not need. The first has the
 //! seconds, then what finds most. As soon as it has built the tests it starts those of the tools, which mostly wait for
-//! processes and for a server. The tour and the library's tests come last, when the others have ended and what they said
-//! is printed: what looks at time, or at what runs when, wants the processors for itself.
+//! processes and for a server. The library's tests come last, when the others have ended and what they said is printed: what
+//! looks at time, or at what runs when, wants the processors for itself.
 
 use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
@@ -41,10 +40,7 @@ const STEPS_AFTER_BUILD: &[Step] = &[
     ("mpi", step::mpi::run),
 ];
 
-const STEPS_ALONE: &[Step] = &[
-    ("tour", step::tour::run),
-    ("test", step::test_programs::run_of_library),
-];
+const STEPS_ALONE: &[Step] = &[("test", step::test_programs::run_of_library)];
 
 const STEPS_OF_MODELS: &[Step] = &[
     ("peers", commands::peers),
@@ -52,7 +48,6 @@ const STEPS_OF_MODELS: &[Step] = &[
     ("loom", || step::loom::run(PREEMPTIONS_DEFAULT)),
     ("miri", || step::miri::run(SEEDS_DEFAULT)),
     ("explore", || step::explore::run(&Extent::default())),
-    ("tour build", step::tour::build),
 ];
 
 const STEPS_OF_TOOLS: &[Step] = &[("test tools", step::test_programs::run_of_tools)];
@@ -73,7 +68,7 @@ pub(crate) fn list() -> Result<()> {
 /// The steps of a process beside the first.
 pub(crate) fn run_lane(name: &str) -> Result<()> {
     let lane = LANES.iter().find(|lane| lane.0 == name);
-    run_and_tell(
+    run_in_order(
         lane.with_context(|| format!("there is no lane `{name}`"))?
             .1,
     )
@@ -83,13 +78,13 @@ pub(crate) fn run_lane(name: &str) -> Result<()> {
 pub(crate) fn run() -> Result<()> {
     let watch = Stopwatch::start();
     let models = Beside::start("models")?;
-    run_and_tell(STEPS)?;
+    run_in_order(STEPS)?;
     let tools = Beside::start("tools")?;
-    run_and_tell(STEPS_AFTER_BUILD)?;
+    run_in_order(STEPS_AFTER_BUILD)?;
     tools.finish()?;
     models.finish()?;
-    let outcome = run_and_tell(STEPS_ALONE);
-    println!("all        {:8.1}", watch.elapsed().as_secs_f64());
+    let outcome = run_in_order(STEPS_ALONE);
+    println!("all steps in {:.1} s", watch.elapsed().as_secs_f64());
     outcome
 }
 
@@ -131,46 +126,18 @@ impl Beside {
     }
 }
 
-/// Runs steps and prints their table.
-fn run_and_tell(steps: &[Step]) -> Result<()> {
-    let (times, outcome) = run_in_order(steps);
-    print!("{}", summary(steps, &times, &outcome));
-    outcome
-}
-
-/// The time of every step that was started, and how the last of them ended.
-fn run_in_order(steps: &[Step]) -> (Vec<Duration>, Result<()>) {
-    let mut times = Vec::new();
+/// Runs steps until one fails.
+fn run_in_order(steps: &[Step]) -> Result<()> {
     for (idx, (name, run)) in steps.iter().enumerate() {
         println!("\n==> {name} ({} of {})", idx + 1, steps.len());
         let watch = Stopwatch::start();
-        let outcome = run();
-        let elapsed = watch.elapsed();
-        times.push(elapsed);
-        if let Err(failure) = outcome {
-            return (times, Err(failure.context(format!("step `{name}`"))));
-        }
-        println!("<== {name}: passed in {:.1} s", elapsed.as_secs_f64());
+        run().with_context(|| format!("step `{name}`"))?;
+        println!(
+            "<== {name}: passed in {:.1} s",
+            watch.elapsed().as_secs_f64()
+        );
     }
-    (times, Ok(()))
-}
-
-fn summary(steps: &[Step], times: &[Duration], outcome: &Result<()>) -> String {
-    let mut table = String::from("\nstep        seconds  result\n");
-    let seconds = |time: &Duration| format!("{:.1}", time.as_secs_f64());
-    for (idx, (name, _)) in steps.iter().enumerate() {
-        let last = idx + 1 == times.len();
-        let result = match outcome {
-            _ if idx >= times.len() => "not run",
-            Err(_) if last => "FAILED",
-            _ => "passed",
-        };
-        let time = times.get(idx).map_or("-".to_owned(), seconds);
-        table += &format!("{name:10} {time:>8}  {result}\n");
-    }
-    let total = seconds(&times.iter().sum());
-    let result = if outcome.is_ok() { "passed" } else { "FAILED" };
-    table + &format!("{:10} {total:>8}  {result}\n", "total")
+    Ok(())
 }
 
 #[cfg(test)]
@@ -185,21 +152,8 @@ mod tests {
 
     #[test]
     fn the_first_failure_stops_the_run_and_is_named() {
-        let (times, outcome) = run_in_order(BROKEN);
-        assert_eq!(times.len(), 2);
-        let failure = format!("{:#}", outcome.unwrap_err());
-        assert_eq!(failure, "step `bad`: the lamp is out");
-    }
-
-    #[test]
-    fn the_summary_tells_passed_failed_and_not_run_apart() {
-        let (times, outcome) = run_in_order(BROKEN);
-        let table = summary(BROKEN, &times, &outcome);
-        let ends = table.lines().filter_map(|line| line.rsplit(' ').next());
-        let ends: Vec<&str> = ends.collect();
-        assert_eq!(ends, ["", "result", "passed", "FAILED", "run", "FAILED"]);
-        let good = &BROKEN[..1];
-        let (times, outcome) = run_in_order(good);
-        assert!(!summary(good, &times, &outcome).contains("FAILED"));
+        let failure = run_in_order(BROKEN).unwrap_err();
+        assert_eq!(format!("{failure:#}"), "step `bad`: the lamp is out");
+        assert!(run_in_order(&BROKEN[..1]).is_ok());
     }
 }

@@ -16,8 +16,8 @@ pub(crate) struct Request {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Everything the build server runs: formatting, lints, tests, documentation, models, a smoke run of the tour, a
-    /// check of the peers. What takes longer or needs more is a command of its own
+    /// Everything the build server runs: formatting, lints, tests, documentation, models, a check of the peers. What takes
+    /// longer or needs more is a command of its own
     Ci {
         /// Only steps that run beside the others, in a process of their own
         #[arg(long, hide = true)]
@@ -58,26 +58,19 @@ enum Command {
     /// Builds and runs every example of the library, and those of the cluster
     Examples,
     /// What is published, with the façade in compat; renews its tables
-    Compat(compat::Parts),
-    /// Lints and tests for aarch64 under an emulator; installs what it needs for that (Debian, root)
+    Compat {
+        /// All but the short one where none is named
+        parts: Vec<compat::Part>,
+    },
+    /// Lints and tests for aarch64 under an emulator, which has to be installed, with a linker
     Aarch64,
     /// Tests under ThreadSanitizer and AddressSanitizer (nightly)
     Sanitize,
     /// Random programs over the whole library under random delays
     Soak(step::soak::Plan),
-    /// How long a query of twelve operators takes to check, beside the same chain as an iterator
-    CompileTime {
-        /// How long it takes to build, in debug and in release
-        #[arg(long)]
-        build: bool,
-    },
     /// Instructions and time of spawns, channels and loops without the feature `inspect`, with it closed, and with it
     /// open (needs valgrind)
-    InspectCosts {
-        /// The processor time of a program that a page shows with 60 updates a second, by its number of tasks
-        #[arg(long)]
-        page: bool,
-    },
+    InspectCosts,
     /// What empty bodies and bodies of 20 ms cost in workers through NATS and in worker processes, beside threads (needs
     /// nats-server)
     ClusterCosts,
@@ -131,14 +124,11 @@ impl Request {
             Command::Examples => {
                 step::examples::run().and_then(|()| step::examples::run_of_cluster())
             }
-            Command::Compat(parts) => compat::run(parts.chosen()),
+            Command::Compat { parts } => compat::run(&parts),
             Command::Aarch64 => step::aarch64::run(),
             Command::Sanitize => step::sanitize::run(),
             Command::Soak(plan) => step::soak::run(plan),
-            Command::CompileTime { build: false } => step::compile_time::run(&["check"]),
-            Command::CompileTime { build: true } => step::compile_time::run_build(),
-            Command::InspectCosts { page: false } => step::inspect_costs::run(),
-            Command::InspectCosts { page: true } => step::inspect_costs::run_page(),
+            Command::InspectCosts => step::inspect_costs::run(),
             Command::ClusterCosts => step::commands::cluster_costs(),
             Command::InspectPictures => step::inspect_pictures::run(),
             Command::Against { revision, words } => step::against::run(&revision, &words),
@@ -184,7 +174,7 @@ mod tests {
             "explore --minutes",
             "explore --program timers",
             "explore --minutes 1 --program timers --seed 1",
-            "compat --short --speed",
+            "compat long",
             "against v0.1.0",
             "lab-results E3",
             "lab-results --minutes 0",

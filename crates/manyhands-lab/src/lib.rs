@@ -69,7 +69,6 @@
 //! }
 //! ```
 #![cfg_attr(docsrs, feature(doc_cfg))]
-#![deny(unsafe_code)]
 #![warn(missing_docs)]
 
 pub mod break_even;
@@ -87,8 +86,6 @@ pub mod harness;
 pub mod launcher;
 pub mod machine;
 pub mod meter;
-#[cfg(feature = "experiments")]
-pub mod model;
 pub mod paper;
 pub mod plain;
 #[cfg(feature = "experiments")]

@@ -1,11 +1,10 @@
 //! What stands beside the findings of the registry's experiments: the figures that were published,
-//! what there is to say about them, and the cloud experiments drawn for more CPUs than are here.
+//! what there is to say about them, and the cloud experiments drawn as they were published.
 
 use crate::{
     chart::{self, Contender, Facet, Named, Scaling, ScalingPoint},
-    findings::{CaseFindings, ExperimentFindings, Findings},
-    model::{ItemTime, Panel, PanelPoint, panels, slowdown},
-    paper,
+    findings::{ExperimentFindings, Findings},
+    paper::{self, Figure},
     report::Published,
 };
 
@@ -25,28 +24,27 @@ pub fn companion(findings: &Findings) -> Published {
         } else {
             wanted
         };
-        // What can be computed from the figures is about these.
+        // The notes are about these.
         for paper in papers.iter_mut().filter(|one| one.source == usual.source) {
-            paper.notes.extend(paper::remarks(id, Some(findings)));
+            paper.notes.extend(paper::here(id, findings));
         }
         Some((id.clone(), papers))
     };
     let experiments = findings.experiments.iter();
-    let both = |experiment: &ExperimentFindings| {
-        let posted = drawn(experiment, "published", &posted(experiment));
-        posted.chain(drawn(experiment, "model", &modelled(experiment)))
-    };
     Published {
         papers: experiments.clone().filter_map(papers).collect(),
-        charts: experiments.flat_map(both).collect(),
+        charts: experiments.filter_map(drawn).collect(),
     }
 }
 
-/// Times over CPUs as published.
+/// Times of the cloud experiments over CPUs as published.
 pub(crate) fn posted(experiment: &ExperimentFindings) -> Scaling {
     let facets = experiment.cases.iter().filter_map(|case| {
-        let panels = panels_of(experiment, case, ItemTime::Published);
-        facet(case, &panels, |point| point.paper_nanos)
+        let figures = paper::figures().iter();
+        let of_case = |one: &&Figure| one.experiment == experiment.id && one.case == case.card.name;
+        let mut figures: Vec<&Figure> = figures.filter(of_case).collect();
+        figures.sort_by_key(|figure| figure.cpus);
+        facet(&case.card.name, &figures)
     });
     Scaling {
         title: format!("{}: published times over CPUs", experiment.id),
@@ -57,88 +55,74 @@ pub(crate) fn posted(experiment: &ExperimentFindings) -> Scaling {
     }
 }
 
-/// Times over CPUs as the model has them, with the item time measured here.
-fn modelled(experiment: &ExperimentFindings) -> Scaling {
-    let facets = experiment.cases.iter().filter_map(|case| {
-        let point = case.points.last()?;
-        let nanos = point.times.first()?.median.median / point.n as f64;
-        let slowdown = slowdown(&experiment.id)?;
-        let item = ItemTime::Measured { nanos, slowdown };
-        let panels = panels_of(experiment, case, item);
-        facet(case, &panels, |point| Some(point.model_nanos))
+/// One panel of a chart, of figures by ascending number of CPUs: the arms that hand out items, with the lines below which none
+/// can go.
+fn facet(case: &str, figures: &[&Figure]) -> Option<Facet> {
+    let slowdown = slowdown(&figures.first()?.experiment)?;
+    let sequential = figures.iter().filter(|figure| figure.arm == SEQUENTIAL);
+    let lines = sequential.map(|figure| {
+        let nanos = figure.mean_nanos;
+        let rounds = figure.n.div_ceil(figure.cpus) as f64;
+        let bound = rounds * nanos / figure.n as f64 * slowdown;
+        (
+            (figure.cpus, nanos / figure.cpus as f64),
+            (figure.cpus, bound),
+        )
     });
-    Scaling {
-        title: format!("{}: the partition model over CPUs", experiment.id),
-        notes: vec![
-            "Item time measured here; rounds counted by the rule of each kind of loop.".to_owned(),
-        ],
-        facets: facets.collect(),
-    }
-}
-
-fn panels_of(experiment: &ExperimentFindings, case: &CaseFindings, item: ItemTime) -> Vec<Panel> {
-    let mut panels = panels(&experiment.id, item);
-    panels.retain(|panel| panel.case == case.card.name);
-    panels
-}
-
-/// One panel of a chart: the arms that have a time to show, with the lines below which none can go.
-fn facet(
-    case: &CaseFindings,
-    panels: &[Panel],
-    time: impl Fn(&PanelPoint) -> Option<f64>,
-) -> Option<Facet> {
-    let contender = |(family, panel): (usize, &Panel)| {
-        let point = |point: &PanelPoint| {
-            Some(ScalingPoint {
-                cpus: point.cpus,
-                nanos: time(point)?,
-                interval: None,
-            })
+    let (ideal, rounds_bound) = lines.unzip();
+    let mut contenders: Vec<Contender> = Vec::new();
+    for figure in figures
+        .iter()
+        .filter(|figure| DRAWN.contains(&&*figure.arm))
+    {
+        let point = ScalingPoint {
+            cpus: figure.cpus,
+            nanos: figure.mean_nanos,
+            interval: None,
         };
-        Contender {
-            name: panel.arm.clone(),
-            family,
-            points: panel.points.iter().filter_map(point).collect(),
+        match contenders.iter_mut().find(|one| one.name == figure.arm) {
+            Some(contender) => contender.points.push(point),
+            None => contenders.push(Contender {
+                name: figure.arm.clone(),
+                family: contenders.len(),
+                points: vec![point],
+            }),
         }
-    };
-    let contenders: Vec<Contender> = panels.iter().enumerate().map(contender).collect();
-    let longest = panels.iter().max_by_key(|panel| panel.points.len())?;
-    let line = |nanos: fn(&PanelPoint) -> f64| {
-        let points = longest.points.iter();
-        points.map(|point| (point.cpus, nanos(point))).collect()
-    };
+    }
     Some(Facet {
-        caption: case.card.name.clone(),
-        contenders: contenders
-            .into_iter()
-            .filter(|one| !one.points.is_empty())
-            .collect(),
-        ideal: line(|point| point.ideal_nanos),
-        rounds_bound: line(|point| point.bound_nanos),
+        caption: case.to_owned(),
+        contenders,
+        ideal,
+        rounds_bound,
     })
 }
 
-/// The times, and again as multiples of the bound, where lines that lie on each other stand apart.
+/// How many times longer an item took on this experiment's machine while all CPUs were busy: the least published time of
+/// BCrypt at cost 10 over that of its rounds. E7 ran on the machine of E8.
+fn slowdown(experiment_id: &str) -> Option<f64> {
+    match experiment_id {
+        "E7" | "E8" => Some(1.154_961_888_662_721_3),
+        "E9" => Some(1.107_762_060_402_993_9),
+        _ => None,
+    }
+}
+
+const SEQUENTIAL: &str = "sequential";
+const DRAWN: [&str; 5] = [
+    "for",
+    "for_each",
+    "ranges",
+    "query, ordered",
+    "query, unordered",
+];
+
 /// Nothing if there are no times.
-fn drawn(
-    experiment: &ExperimentFindings,
-    what: &str,
-    data: &Scaling,
-) -> impl Iterator<Item = Named> + use<> {
-    let id = experiment.id.clone();
-    let name = format!("{}-{what}", id.to_lowercase());
-    let charts = [
-        (name.clone(), chart::scaling(data)),
-        (name + "-over-bound", chart::scaling_over_bound(data)),
-    ];
-    charts.into_iter().filter_map(move |(name, chart)| {
-        Some(Named {
-            name,
-            experiment: id.clone(),
-            case: None,
-            chart: chart?,
-        })
+fn drawn(experiment: &ExperimentFindings) -> Option<Named> {
+    Some(Named {
+        name: format!("{}-published", experiment.id.to_lowercase()),
+        experiment: experiment.id.clone(),
+        case: None,
+        chart: chart::scaling(&posted(experiment))?,
     })
 }
 

@@ -104,10 +104,8 @@ pub use crate::task::framed::framed;
 
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 #[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]
-pub use crate::inspect::serve::{
-    control::allow_control,
-    server::{serve, serve_at},
-};
+pub use crate::inspect::serve::{control::allow_control, server::serve, server::serve_at};
+
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 #[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]
 pub use crate::inspect::{analysis::watchdog::start_watchdog, tasks::take::open};

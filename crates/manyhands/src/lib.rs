@@ -101,7 +101,6 @@
 //! | a second result for a completion | `try_complete`: the value back, `try_fail` and `try_cancel`: `false`; without `try_`: panic |
 //! | `when_any` of no tasks | panic; `when_all` and `when_each` of none are ready |
 #![cfg_attr(docsrs, feature(doc_cfg))]
-#![deny(unsafe_code)]
 #![cfg_attr(
     any(loom, shuttle),
     allow(

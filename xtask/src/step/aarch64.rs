@@ -1,13 +1,12 @@
 //! The library for Linux on aarch64, on whatever processor this runs: lints with all features, and under an emulator of that
 //! processor the unit tests and the tests of what `inspect` shows, among them those that copy and follow stacks.
 //!
-//! It installs what it needs: the target by `rustup`, and Debian's packages of a linker, a C library and the emulator, for
-//! which it has to be root or allowed to use `sudo`. Nothing is skipped where that fails.
+//! It needs the target, and a linker, a C library and the emulator. Nothing is skipped where they are not there.
 //!
 //! The emulator keeps the memory orders of the processor that it runs on, so this says nothing about those of aarch64.
 //! Whatever is not run stands in [`EXCEPTIONS`], with its reason.
 
-use anyhow::{Context, Result};
+use anyhow::{Result, ensure};
 
 use crate::command::{Invocation, is_on_the_path};
 use crate::workspace;
@@ -17,6 +16,7 @@ const LINKER: &str = "aarch64-linux-gnu-gcc";
 const EMULATOR: &str = "qemu-aarch64";
 /// With the place where the packages put the C library.
 const RUNNER: &str = "qemu-aarch64 -L /usr/aarch64-linux-gnu";
+/// Debian's names.
 const PACKAGES: &str = "gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user";
 /// How many stacks the longest test copies; 300 elsewhere.
 const CAPTURES: &str = "20";
@@ -68,8 +68,10 @@ const EXCEPTIONS: &[(&[&str], &str)] = &[
 ];
 
 pub(crate) fn run() -> Result<()> {
-    install_target()?;
-    install_packages()?;
+    ensure!(
+        [LINKER, EMULATOR].into_iter().all(is_on_the_path),
+        "aarch64 takes `rustup target add {TARGET}` and `apt-get install {PACKAGES}`"
+    );
     cargo("clippy", "").words("-- -D warnings").run()?;
     cargo("test", "--no-run").run()?;
     let test = cargo("test", "").args(&["--", "--quiet"]);
@@ -82,39 +84,6 @@ pub(crate) fn run() -> Result<()> {
         println!("  {reason}:\n    {}", tests.join("\n    "));
     }
     outcome
-}
-
-fn install_target() -> Result<()> {
-    let installed = Invocation::new("rustup target list --installed").stdout()?;
-    if installed.lines().any(|target| target == TARGET) {
-        return Ok(());
-    }
-    Invocation::new("rustup target add").arg(TARGET).run()
-}
-
-fn install_packages() -> Result<()> {
-    if [LINKER, EMULATOR].into_iter().all(is_on_the_path) {
-        return Ok(());
-    }
-    let installed = [
-        "update -qq",
-        &format!("install -y -qq --no-install-recommends {PACKAGES}"),
-    ]
-    .iter()
-    .try_for_each(|words| as_root(&format!("apt-get {words}"))?.run());
-    installed.with_context(|| {
-        format!("aarch64 needs the packages {PACKAGES}, and they could not be installed")
-    })
-}
-
-/// A command that only root may run.
-fn as_root(line: &str) -> Result<Invocation> {
-    let user = Invocation::new("id -u").stdout()?;
-    let line = match user.trim() {
-        "0" => line.to_owned(),
-        _ => format!("sudo -n {line}"),
-    };
-    Ok(Invocation::new(&line).env("DEBIAN_FRONTEND", "noninteractive"))
 }
 
 fn cargo(verb: &str, more: &str) -> Invocation {

@@ -1,4 +1,7 @@
-//! Steps that are nothing but lines of commands.
+//! Steps that are nothing but lines of commands, and how several run at once.
+
+use std::panic::resume_unwind;
+use std::thread;
 
 use anyhow::Result;
 
@@ -55,6 +58,20 @@ pub(crate) fn cluster_costs() -> Result<()> {
         table.trim_end()
     );
     section::renew("crates/manyhands-cluster/README.md", "costs", &text)
+}
+
+/// Does all of it at the same time, each in a thread, and tells of the first that failed.
+pub(in crate::step) fn at_once<Task: FnOnce() -> Result<()> + Send>(
+    tasks: impl IntoIterator<Item = Task>,
+) -> Result<()> {
+    thread::scope(|scope| {
+        let started: Vec<_> = tasks.into_iter().map(|task| scope.spawn(task)).collect();
+        let ended = started.into_iter().map(|task| match task.join() {
+            Ok(outcome) => outcome,
+            Err(payload) => resume_unwind(payload),
+        });
+        ended.fold(Ok(()), Result::and)
+    })
 }
 
 /// Runs cargo with each of these lines.

@@ -22,27 +22,22 @@ pub(crate) fn run() -> Result<()> {
     ensure!(!names.is_empty(), "no examples in {FOLDER}");
     // Built first and together, so that the limit below covers running only.
     Invocation::cargo("build --examples -p manyhands --all-features").run()?;
-    for name in &names {
-        Invocation::program(workspace::target_subdir("debug/examples").join(name))
-            .limit(EXAMPLE_LIMIT)
-            .run()?;
-    }
-    println!("{} examples ran", names.len());
-    Ok(())
+    names.iter().try_for_each(|name| example(name).run())
 }
 
 pub(crate) fn run_of_cluster() -> Result<()> {
-    let mut build = Invocation::cargo("build --workspace --features").arg(TESTED_FEATURES);
-    for (name, _) in OF_CLUSTER {
-        build = build.arg("--example").arg(name);
-    }
-    build.run()?;
-    for (name, arguments) in OF_CLUSTER {
-        Invocation::program(workspace::target_subdir("debug/examples").join(name))
-            .arg(arguments)
-            .env("MANYHANDS_CLUSTER", "local:4")
-            .limit(EXAMPLE_LIMIT)
-            .run()?;
-    }
-    Ok(())
+    let build = Invocation::cargo("build --workspace --features").arg(TESTED_FEATURES);
+    let names = OF_CLUSTER.iter().map(|(name, _)| name);
+    names
+        .fold(build, |build, name| build.args(&["--example", name]))
+        .run()?;
+    OF_CLUSTER.iter().try_for_each(|(name, arguments)| {
+        let example = example(name).arg(arguments);
+        example.env("MANYHANDS_CLUSTER", "local:4").run()
+    })
+}
+
+fn example(name: &str) -> Invocation {
+    let program = workspace::target_subdir("debug/examples").join(name);
+    Invocation::program(program).limit(EXAMPLE_LIMIT)
 }

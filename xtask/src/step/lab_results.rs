@@ -5,7 +5,6 @@
 //!
 //! Not here: what is measured, and what a report says (`manyhands-lab`).
 
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -107,8 +106,7 @@ fn cost_of_a_switch(report: &str) -> Option<&str> {
 fn manyhands(line: &str) -> Invocation {
     let name = format!("manyhands{}", std::env::consts::EXE_SUFFIX);
     let binary = workspace::target_subdir("release").join(name);
-    let words: Vec<&str> = line.split_whitespace().collect();
-    Invocation::program(binary).args(&words)
+    Invocation::program(binary).words(line)
 }
 
 /// Puts what the tour printed in its place in the README of the command.
@@ -150,20 +148,19 @@ fn linked_charts(report: &str, folder: &str) -> Vec<String> {
 
 /// Copies these charts and removes those that the page does not show any more.
 fn renew_charts(folder: &Path, page: &str, charts: &[PathBuf]) -> Result<()> {
-    let cannot = || format!("cannot use {}", folder.display());
-    fs::create_dir_all(folder).with_context(cannot)?;
+    workspace::make_folder(folder)?;
     let shown = linked_charts(page, CHARTS);
-    for entry in fs::read_dir(folder).with_context(cannot)? {
-        let path = entry.with_context(cannot)?.path();
-        let is_shown = |name: &OsStr| shown.iter().any(|shown| name == OsStr::new(shown));
-        let is_chart = path.extension().is_some_and(|extension| extension == "svg");
-        if is_chart && !path.file_name().is_some_and(is_shown) {
-            fs::remove_file(path).with_context(cannot)?;
+    for name in workspace::names(folder, ".svg")? {
+        let name = format!("{name}.svg");
+        if !shown.contains(&name) {
+            let path = folder.join(name);
+            fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
         }
     }
     for chart in charts {
         let name = chart.file_name().unwrap_or_default();
-        fs::copy(chart, folder.join(name)).with_context(cannot)?;
+        let copied = fs::copy(chart, folder.join(name));
+        copied.with_context(|| format!("cannot copy {}", chart.display()))?;
     }
     Ok(())
 }

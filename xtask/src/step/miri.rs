@@ -5,12 +5,10 @@
 //! `cfg(miri)`. Its clock counts what it has run and its schedule is drawn from a seed, so a run can be repeated.
 //! A thread that waits for ever is a deadlock that it reports.
 
-use std::panic::resume_unwind;
-use std::thread::{self, ScopedJoinHandle};
-
 use anyhow::{Context, Result};
 
 use crate::command::Invocation;
+use crate::step::commands::at_once;
 use crate::workspace;
 
 /// Schedules of each program, where nobody says how many.
@@ -39,19 +37,8 @@ pub(crate) fn run(seeds: u32) -> Result<()> {
         .iter()
         .map(|flag| tests(flag, seeds).args(&["--test", "pool"]));
     // At the same time, because Miri interprets on one thread.
-    thread::scope(|scope| {
-        let started: Vec<_> = pools
-            .chain([units])
-            .map(|tests| scope.spawn(|| print_when_over(tests)))
-            .collect();
-        let join = |tests: ScopedJoinHandle<'_, _>| {
-            tests
-                .join()
-                .unwrap_or_else(|payload| resume_unwind(payload))
-        };
-        let ended = started.into_iter().map(join);
-        ended.fold(Ok(()), Result::and)
-    })
+    let all = pools.chain([units]);
+    at_once(all.map(|tests| || print_when_over(tests)))
 }
 
 /// What one run says stays together.

@@ -21,9 +21,9 @@ pub(in crate::step) struct Scratch<'a> {
 }
 
 impl Scratch<'_> {
-    /// Writes it, so that cargo takes the program for changed.
-    pub(in crate::step) fn write(&self) -> Result<()> {
-        let package = self.package();
+    /// Writes and builds it in release; returns where the program is.
+    pub(in crate::step) fn build(&self) -> Result<PathBuf> {
+        let package = self.folder.join(self.name);
         let root = workspace::root();
         let manifest = format!(
             "[workspace]\n\n[package]\nname = \"{}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
@@ -38,22 +38,10 @@ impl Scratch<'_> {
             .and_then(|()| fs::write(package.join("Cargo.toml"), manifest))
             .and_then(|()| fs::copy(root.join("Cargo.lock"), package.join("Cargo.lock")))
             .and_then(|_| fs::write(package.join("src/main.rs"), self.source))
-            .with_context(|| format!("cannot use {}", package.display()))
-    }
-
-    /// A command of cargo about it.
-    pub(in crate::step) fn cargo(&self, command: &str) -> Invocation {
-        let manifest = self.package().join("Cargo.toml");
-        let cargo = Invocation::cargo(&format!("{command} --quiet"));
-        cargo.build_of(manifest, self.folder.join("target"))
-    }
-
-    /// Where it is when it has been built in release.
-    pub(in crate::step) fn program(&self) -> PathBuf {
-        self.folder.join("target/release").join(self.name)
-    }
-
-    fn package(&self) -> PathBuf {
-        self.folder.join(self.name)
+            .with_context(|| format!("cannot use {}", package.display()))?;
+        Invocation::cargo("build --release --quiet")
+            .build_of(package.join("Cargo.toml"), self.folder.join("target"))
+            .run()?;
+        Ok(self.folder.join("target/release").join(self.name))
     }
 }

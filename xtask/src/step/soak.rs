@@ -4,11 +4,10 @@
 //!
 //! Release, because debug builds hide most races; with line tables, so that a hang's stack traces have lines.
 
-use std::thread;
-
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 
 use crate::command::Invocation;
+use crate::step::commands::at_once;
 use crate::workspace;
 
 /// How long, from which seed, in how many processes.
@@ -27,17 +26,7 @@ pub(crate) fn run(plan: Plan) -> Result<()> {
     for is_checked in [true, false] {
         command(is_checked).arg("--no-run").run()?;
     }
-    let jobs: Vec<_> = (0..plan.jobs)
-        .map(|job| thread::spawn(move || turns(plan, job)))
-        .collect();
-    let mut outcome = Ok(());
-    for job in jobs {
-        let ended = job
-            .join()
-            .map_err(|_| anyhow!("a thread that waits for a process panicked"));
-        outcome = outcome.and(ended?);
-    }
-    outcome
+    at_once((0..plan.jobs).map(|job| move || turns(plan, job)))
 }
 
 /// With debug assertions, or without.

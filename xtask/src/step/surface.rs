@@ -16,7 +16,6 @@ use crate::workspace;
 pub(crate) fn run() -> Result<()> {
     let found = surface()?;
     let written = workspace::read(SURFACE).unwrap_or_default();
-    println!("{}", Counts::of(&found));
     let changes = changes(body(&written), &found);
     ensure!(
         body(&written) == found,
@@ -104,92 +103,6 @@ fn changes(before: &str, after: &str) -> String {
     missing(before, after, "-") + &missing(after, before, "+")
 }
 
-/// How much there is to learn.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Counts {
-    names: usize,
-    methods: usize,
-    fields: usize,
-}
-
-impl Counts {
-    fn of(surface: &str) -> Self {
-        let mut counts = Self::default();
-        let mut is_of_trait = false;
-        for line in surface.lines() {
-            let item = without_attributes(line);
-            if item.starts_with("impl") {
-                is_of_trait = item.contains(" for ");
-            } else if let Some(item) = item.strip_prefix("pub ") {
-                is_of_trait &= counts.add(item, is_of_trait);
-            }
-        }
-        counts
-    }
-
-    /// Counts an item, if it is not of a trait's implementation, and says whether it may be.
-    fn add(&mut self, item: &str, is_of_trait: bool) -> bool {
-        let words = ["const ", "unsafe ", "async "];
-        let item = words.iter().fold(item, |item, word| {
-            // A constant has the word, too, and no `fn` after it.
-            item.strip_prefix(word)
-                .filter(|rest| rest.contains("fn "))
-                .unwrap_or(item)
-        });
-        let (kind, rest) = item.split_once(' ').unwrap_or((item, ""));
-        let path = path_of(rest);
-        let mut parts = path.rsplit("::");
-        let belongs_to_type = parts
-            .nth(1)
-            .is_some_and(|parent| parent.starts_with(char::is_uppercase));
-        match kind {
-            "struct" | "enum" | "trait" | "macro" if !path.starts_with(PRELUDE) => self.names += 1,
-            "fn" if belongs_to_type => self.methods += usize::from(!is_of_trait),
-            "fn" if path.starts_with("manyhands") => self.names += 1,
-            kind if kind.starts_with("manyhands::") && kind.ends_with(':') => self.fields += 1,
-            _ => {}
-        }
-        belongs_to_type || kind == "type" || kind == "const"
-    }
-}
-
-/// An item without `#[non_exhaustive]` and the like before it.
-fn without_attributes(mut item: &str) -> &str {
-    while let Some((_, rest)) = item
-        .strip_prefix("#[")
-        .and_then(|rest| rest.split_once("] "))
-    {
-        item = rest;
-    }
-    item
-}
-
-/// The path at the beginning of an item, without what is generic.
-fn path_of(item: &str) -> String {
-    let mut depth = 0_i32;
-    let mut path = String::new();
-    for letter in item.chars() {
-        match letter {
-            '<' => depth += 1,
-            '>' => depth -= 1,
-            '(' | ' ' if depth == 0 => break,
-            _ if depth == 0 => path.push(letter),
-            _ => {}
-        }
-    }
-    path
-}
-
-impl std::fmt::Display for Counts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "public surface: {} names, {} methods, {} fields",
-            self.names, self.methods, self.fields
-        )
-    }
-}
-
 const SURFACE: &str = "crates/manyhands/surface.txt";
 const CHANGELOG: &str = "CHANGELOG.md";
 const HEAD: &str = "# The public surface of the library with all features; `cargo xtask surface --write` writes it.\n";
@@ -198,40 +111,12 @@ const CHANGELOG_MARK: &str = "# Written beside the changelog ";
 const UNSTABLE: &str = "manyhands::inspect";
 /// The oldest supported compiler. The version of `public_api` reads the form that this one writes.
 const COMPILER: &str = env!("CARGO_PKG_RUST_VERSION");
-/// Where names are given again.
-const PRELUDE: &str = "manyhands::query::prelude::";
 const RUSTDOC: &str = "rustdoc --package manyhands --lib --all-features --locked -- -Z unstable-options \
                        --output-format json --cap-lints allow";
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_methods_and_fields_are_counted() {
-        let surface = "pub struct manyhands::Handle\n\
-             impl manyhands::Handle\n\
-             pub fn manyhands::Handle::try_current() -> core::option::Option<Self>\n\
-             impl<T> core::fmt::Debug for manyhands::Handle\n\
-             pub fn manyhands::Handle::fmt(&self)\n\
-             impl<T> manyhands::channel::Sender<T>\n\
-             pub const fn manyhands::channel::Sender<T>::len(&self) -> usize\n\
-             pub async fn manyhands::later()\n\
-             pub const manyhands::query::Order::IS_KEPT: bool\n\
-             pub enum manyhands::Color\n\
-             pub fn manyhands::parallel::map<S: manyhands::parallel::Source>(S)\n\
-             #[non_exhaustive] pub struct manyhands::Metrics\n\
-             pub manyhands::Color::Red\n\
-             pub manyhands::Metrics::steals: u64\n\
-             pub mod manyhands::parallel\n";
-        let counts = Counts::of(surface);
-        let expected = Counts {
-            names: 5,
-            methods: 2,
-            fields: 1,
-        };
-        assert_eq!(counts, expected);
-    }
 
     #[test]
     fn a_surface_belongs_to_the_changelog_that_it_was_written_beside() {

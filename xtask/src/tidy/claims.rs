@@ -9,8 +9,12 @@
 //! `docs/promises.md` and `docs/attacks.md`, whose last cell says what each is held by. What attacks the tools is held by
 //! tests of all crates, so there a path begins with the crate.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::finding::Finding;
-use super::source::{Line, Source};
+use super::source::{Source, pattern};
 use super::tree::{LIBRARY, Tree, library_module};
 
 /// What makes a safety comment one about the whole.
@@ -45,34 +49,33 @@ const PROMISES: &str = "docs/promises.md";
 const ATTACKS: &str = "docs/attacks.md";
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for (path, source) in tree.library() {
-        if library_module(path) != Some("models") {
-            for claim in claims(source) {
-                findings.extend(judge(tree, path, &claim));
-            }
-        }
-    }
-    for item in items(tree.text(PAGE).unwrap_or("")) {
-        // The laboratory's, a paragraph of its own, are functions of what was recorded.
-        for part in item.text.split("*invariant").skip(1) {
-            let claim = Claim {
-                line_number: item.line_number,
-                text: part.to_owned(),
-            };
-            findings.extend(judge(tree, PAGE, &claim));
-        }
-    }
-    for page in [PROMISES, ATTACKS] {
-        let rows = rows(tree.text(page).unwrap_or(""));
-        findings.extend(rows.filter_map(|claim| judge(tree, page, &claim)));
-    }
-    let is_protocol = |path: &str| path.starts_with(LIBRARY) && path.ends_with(".md");
-    for (path, text) in tree.files().filter(|(path, _)| is_protocol(path)) {
-        let numbered = items(text).into_iter().filter(Claim::is_numbered);
-        findings.extend(numbered.filter_map(|claim| judge(tree, path, &claim)));
-    }
-    findings
+    let page = |path: &'static str| (path, tree.text(path).unwrap_or_default());
+    let (map, text) = page(PAGE);
+    // The laboratory's, a paragraph of its own, are functions of what was recorded.
+    let invariants = items(text).flat_map(|item| {
+        let parts = item.text.split("*invariant").skip(1);
+        let claims: Vec<Claim> = parts
+            .map(|part| Claim::new(item.line_number, part))
+            .collect();
+        claims
+    });
+    let of_map = invariants.map(|claim| (map, claim));
+    let tables = [PROMISES, ATTACKS].map(page).into_iter();
+    let of_tables = tables.flat_map(|(path, text)| rows(text).map(move |claim| (path, claim)));
+    let protocols = tree
+        .files()
+        .filter(|(path, _)| path.starts_with(LIBRARY) && path.ends_with(".md"));
+    let of_protocols = protocols.flat_map(|(path, text)| {
+        let numbered = items(text).filter(|item| NUMBERED.is_match(&item.text));
+        numbered.map(move |claim| (path, claim))
+    });
+    let code = tree
+        .library()
+        .filter(|(path, _)| library_module(path) != Some("models"));
+    let of_code = code.flat_map(|(path, source)| claims(source).map(move |claim| (path, claim)));
+    let all = of_code.chain(of_map).chain(of_tables).chain(of_protocols);
+    all.filter_map(|(path, claim)| judge(tree, path, &claim))
+        .collect()
 }
 
 /// A comment that needs a holder, or names one.
@@ -82,88 +85,65 @@ struct Claim {
 }
 
 impl Claim {
-    /// Whether it begins with a number in bold type, such as `- **W2**`.
-    fn is_numbered(&self) -> bool {
-        let head = self.text.strip_prefix("- **");
-        let head = head.and_then(|rest| rest.split_once("**"));
-        head.is_some_and(|(head, _)| {
-            head.len() <= 3 && head.ends_with(|c: char| c.is_ascii_digit())
-        })
+    /// Its text in lower case.
+    fn new(line_number: usize, text: &str) -> Self {
+        let text = text.to_lowercase();
+        Self { line_number, text }
     }
 }
 
-/// The items of a page's lists that begin with bold type, in lower case and with the lines that belong to them.
-fn items(page: &str) -> Vec<Claim> {
-    let mut items: Vec<Claim> = Vec::new();
-    let mut is_inside = false;
-    for (idx, line) in page.lines().enumerate() {
-        if line.starts_with("- **") {
-            items.push(Claim {
-                line_number: idx + 1,
-                text: line.to_lowercase(),
-            });
-            is_inside = true;
-        } else if let Some(more) = line.strip_prefix("  ")
-            && is_inside
-            && let Some(item) = items.last_mut()
-        {
-            item.text.push(' ');
-            item.text.push_str(&more.to_lowercase());
-        } else {
-            is_inside = false;
+/// Items that begin with a number in bold type, such as `- **W2**`.
+static NUMBERED: LazyLock<Regex> = LazyLock::new(|| pattern(r"^- \*\*\w{0,2}\d\*\*"));
+
+/// Texts of lines, with those that follow at once, but where one begins anew.
+fn joined(lines: impl Iterator<Item = Claim>, begins: &str) -> impl Iterator<Item = Claim> {
+    let mut lines = lines.peekable();
+    std::iter::from_fn(move || {
+        let mut block = lines.next()?;
+        let mut last = block.line_number;
+        let follows =
+            |next: &Claim, last| next.line_number == last + 1 && !next.text.starts_with(begins);
+        while let Some(next) = lines.next_if(|next| follows(next, last)) {
+            block.text.push(' ');
+            block.text.push_str(next.text.trim_start());
+            last = next.line_number;
         }
-    }
-    items
+        Some(block)
+    })
+}
+
+/// The items of a page's lists that begin with bold type.
+fn items(page: &str) -> impl Iterator<Item = Claim> {
+    const BEGIN: &str = "- **";
+    let lines = (1..).zip(page.lines());
+    let lines = lines.filter(|(_, line)| line.starts_with(BEGIN) || line.starts_with("  "));
+    let blocks = joined(lines.map(|(number, line)| Claim::new(number, line)), BEGIN);
+    blocks.filter(|block| block.text.starts_with(BEGIN))
 }
 
 /// The numbered rows of a page's tables.
 fn rows(page: &str) -> impl Iterator<Item = Claim> {
-    let row = |(idx, line): (usize, &str)| {
+    let row = |(number, line): (usize, &str)| {
         let cells = line.strip_prefix("| ")?.strip_suffix(" |")?;
         let is_numbered = cells.starts_with(|c: char| c.is_ascii_digit());
         let (_, holders) = cells.rsplit_once(" | ").filter(|_| is_numbered)?;
-        Some(Claim {
-            line_number: idx + 1,
-            text: format!("held by {}", holders.to_lowercase()),
-        })
+        Some(Claim::new(number, &format!("held by {holders}")))
     };
-    page.lines().enumerate().filter_map(row)
+    (1..).zip(page.lines()).filter_map(row)
 }
 
-fn claims(source: &Source) -> Vec<Claim> {
-    let mut blocks: Vec<Claim> = Vec::new();
-    let mut last_line = None;
-    for line in source.shipped() {
-        let text = comment(line);
-        if text.is_empty() {
-            continue;
-        }
-        let continues = last_line == Some(line.number - 1) && !text.starts_with("safety:");
-        match blocks.last_mut() {
-            Some(block) if continues => {
-                block.text.push(' ');
-                block.text.push_str(&text);
-            }
-            _ => blocks.push(Claim {
-                line_number: line.number,
-                text,
-            }),
-        }
-        last_line = Some(line.number);
-    }
-    blocks.retain(|block| {
-        let is_safety = block.text.starts_with("safety:");
-        let has = |words: &[&str]| words.iter().any(|word| block.text.contains(word));
-        has(GLOBAL_ANYWHERE) || has(&[MARK]) || (is_safety && has(GLOBAL))
+/// Of the plain and documenting comments.
+fn claims(source: &Source) -> impl Iterator<Item = Claim> {
+    const SAFETY: &str = "safety:";
+    let comments = source.shipped().filter_map(|line| {
+        let text = line.comment.trim_start().trim_start_matches(['/', '!']);
+        (!text.trim().is_empty()).then(|| Claim::new(line.number, text.trim()))
     });
-    blocks
-}
-
-/// The text of a plain or documenting comment, in lower case.
-fn comment(line: &Line) -> String {
-    let text = line.comment.trim_start();
-    let text = text.trim_start_matches(['/', '!']).trim();
-    text.to_lowercase()
+    joined(comments, SAFETY).filter(|block| {
+        let has = |words: &[&str]| words.iter().any(|word| block.text.contains(word));
+        let is_safety = block.text.starts_with(SAFETY);
+        has(GLOBAL_ANYWHERE) || has(&[MARK]) || (is_safety && has(GLOBAL))
+    })
 }
 
 fn judge(tree: &Tree, path: &str, claim: &Claim) -> Option<Finding> {

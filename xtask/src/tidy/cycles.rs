@@ -19,160 +19,122 @@ const ROOTS: &[&str] = &[LIBRARY, "compat/rayon-core/src/"];
 const EXEMPT: &[&str] = &["models", "explore"];
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    ROOTS
-        .iter()
-        .flat_map(|root| check_below(tree, root))
-        .collect()
-}
-
-fn check_below(tree: &Tree, root: &str) -> Vec<Finding> {
-    let files = Files::of(tree, root);
-    let circles = circles(&files.imports());
-    circles
-        .into_iter()
-        .filter(|circle| circle.len() > CIRCLE_MAX)
-        .map(|circle| {
-            let names: Vec<&str> = circle.iter().map(|path| &path[root.len()..]).collect();
-            let message = format!(
-                "{} files import each other in a circle: {}",
-                names.len(),
-                names.join(", ")
-            );
+    let circles = ROOTS.iter().flat_map(|root| {
+        let circles = circles(&imports(tree, root)).into_iter();
+        circles.map(|circle| (root.len(), circle))
+    });
+    let large = circles.filter(|(_, circle)| circle.len() > CIRCLE_MAX);
+    large
+        .map(|(root_len, circle)| {
+            let names: Vec<&str> = circle.iter().map(|path| &path[root_len..]).collect();
+            let (count, names) = (names.len(), names.join(", "));
+            let message = format!("{count} files import each other in a circle: {names}");
             Finding::in_file(circle[0], message)
         })
         .collect()
 }
 
-/// The files of a crate by module, with their code.
-struct Files<'tree> {
-    by_module: BTreeMap<String, &'tree str>,
-    code: BTreeMap<&'tree str, String>,
+type Edges<'tree> = BTreeMap<&'tree str, BTreeSet<&'tree str>>;
+
+/// Which files of the same layer each file of a crate names.
+fn imports<'tree>(tree: &'tree Tree, root: &str) -> Edges<'tree> {
+    let mut places = Places::default();
+    let mut named = Vec::new();
+    for (path, source) in tree.sources() {
+        let Some(inside) = path.strip_prefix(root) else {
+            continue;
+        };
+        if EXEMPT.contains(&library_module(path).unwrap_or_default()) {
+            continue;
+        }
+        let code = source.shipped_code();
+        let inside = inside.trim_end_matches(".rs");
+        let module: Vec<&str> = inside
+            .split('/')
+            .filter(|part| !LISTS.contains(part))
+            .collect();
+        places.files.insert(module.join("::"), path);
+        match inside
+            .rsplit('/')
+            .next()
+            .filter(|name| LISTS.contains(name))
+        {
+            // It lists what is there; that is no import.
+            Some(_) => places.add_names(&module, &code),
+            None => named.push((path, paths_from(&code, "crate"))),
+        }
+    }
+    let edges = named.into_iter().map(|(path, named)| {
+        let files = named
+            .iter()
+            .filter_map(|named| places.file_of(&named.parts[1..]));
+        let same_layer =
+            files.filter(|file| *file != path && library_module(file) == library_module(path));
+        (path, same_layer.collect())
+    });
+    edges.collect()
 }
 
-impl<'tree> Files<'tree> {
-    fn of(tree: &'tree Tree, root: &str) -> Self {
-        let mut files = Self {
-            by_module: BTreeMap::new(),
-            code: BTreeMap::new(),
-        };
-        for (path, source) in tree.sources() {
-            let Some(inside) = path.strip_prefix(root) else {
-                continue;
-            };
-            if EXEMPT.contains(&library_module(path).unwrap_or_default()) {
-                continue;
-            }
-            files.by_module.insert(module(inside), path);
-            files.code.insert(path, source.shipped_code());
-        }
-        files
-    }
+/// What a module with further ones is called.
+const LISTS: &[&str] = &["mod", "lib"];
 
-    /// Which files of the same layer each file names.
-    fn imports(&self) -> BTreeMap<&'tree str, BTreeSet<&'tree str>> {
-        let of = |(path, code): (&&'tree str, &String)| {
-            let named = paths_from(code, "crate");
-            let files = named
-                .iter()
-                .filter_map(|named| self.file_of(&named.parts[1..]));
-            let same_layer =
-                files.filter(|file| file != path && library_module(file) == library_module(path));
-            (*path, same_layer.collect())
-        };
-        // The root and a `mod.rs` list what is there; that is no import.
-        let is_list = |path: &str| path.ends_with("/mod.rs") || path.ends_with("/src/lib.rs");
-        self.code
-            .iter()
-            .filter(|(path, _)| !is_list(path))
-            .map(of)
-            .collect()
+/// Where modules and names are, by their paths from the crate's root.
+#[derive(Default)]
+struct Places<'tree> {
+    files: BTreeMap<String, &'tree str>,
+    /// Names that a folder's module has from another.
+    sources: BTreeMap<String, Vec<String>>,
+}
+
+impl<'tree> Places<'tree> {
+    fn add_names(&mut self, module: &[&str], code: &str) {
+        let children = code.lines().filter_map(|line| {
+            let (_, name) = line.strip_suffix(';')?.rsplit_once("mod ")?;
+            Some(name)
+        });
+        let module: Vec<String> = module.iter().map(|&part| part.to_owned()).collect();
+        for named in children.flat_map(|child| paths_from(code, child)) {
+            let name = [&module[..], &named.parts[named.parts.len() - 1..]].concat();
+            self.sources
+                .insert(name.join("::"), [&module[..], &named.parts].concat());
+        }
     }
 
     /// The file in which a path from the crate's root ends.
     fn file_of(&self, parts: &[String]) -> Option<&'tree str> {
-        let (module, rest) = (0..=parts.len()).rev().find_map(|count| {
-            let module = parts[..count].join("::");
-            let rest = parts.get(count);
-            self.by_module
-                .contains_key(&module)
-                .then_some((module, rest))
-        })?;
-        let path = *self.by_module.get(&module)?;
-        rest.and_then(|name| self.source_of(&module, path, name))
-            .or(Some(path))
-    }
-
-    /// Where a folder's module has a name from, if it re-exports it.
-    fn source_of(&self, module: &str, path: &str, name: &str) -> Option<&'tree str> {
-        let code = self.code.get(path)?;
-        children(code).find_map(|child| {
-            let named = paths_from(code, &child);
-            let parts = &named
-                .iter()
-                .find(|named| named.parts.last().is_some_and(|last| last == name))?
-                .parts;
-            let whole: Vec<String> = module
-                .split("::")
-                .filter(|part| !part.is_empty())
-                .map(str::to_owned)
-                .chain(parts.iter().cloned())
-                .collect();
-            self.file_of(&whole)
+        (0..=parts.len()).rev().find_map(|count| {
+            let name = parts[..count].join("::");
+            let file = self.files.get(&name).copied();
+            file.or_else(|| self.file_of(self.sources.get(&name)?))
         })
     }
 }
 
-/// The modules that a file declares.
-fn children(code: &str) -> impl Iterator<Item = String> + '_ {
-    code.lines().filter_map(|line| {
-        let (_, name) = line.strip_suffix(';')?.rsplit_once("mod ")?;
-        Some(name.to_owned())
-    })
-}
-
-/// `a::b` for `a/b.rs` and `a/b/mod.rs`; the root has no name.
-fn module(inside: &str) -> String {
-    if inside == "lib.rs" {
-        return String::new();
-    }
-    let inside = inside.strip_suffix(".rs").unwrap_or(inside);
-    inside
-        .strip_suffix("/mod")
-        .unwrap_or(inside)
-        .replace('/', "::")
-}
-
-/// Sets of nodes that reach each other, each with more than one node, in order.
-fn circles<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> Vec<Vec<&'a str>> {
-    let reached: BTreeMap<&str, BTreeSet<&'a str>> = edges
-        .keys()
-        .map(|start| (*start, reachable(edges, start)))
-        .collect();
-    let mut seen = BTreeSet::new();
-    let mut circles = Vec::new();
-    for (node, reaches) in &reached {
-        let circle: Vec<&'a str> = reaches
-            .iter()
-            .copied()
-            .filter(|other| reached.get(other).is_some_and(|back| back.contains(node)))
-            .collect();
-        if circle.len() > 1 && seen.insert(circle.clone()) {
-            circles.push(circle);
+/// Sets of files that reach each other, in order.
+fn circles<'tree>(edges: &Edges<'tree>) -> BTreeSet<Vec<&'tree str>> {
+    let reached = |start: &str| {
+        let mut reached = BTreeSet::new();
+        let mut next: Vec<&'tree str> = edges.get(start).into_iter().flatten().copied().collect();
+        while let Some(file) = next.pop() {
+            if reached.insert(file) {
+                next.extend(edges.get(file).into_iter().flatten());
+            }
         }
-    }
-    circles
-}
-
-/// What can be reached from a node; itself only if it is in a circle.
-fn reachable<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>, start: &str) -> BTreeSet<&'a str> {
-    let mut reached = BTreeSet::new();
-    let mut next: Vec<&'a str> = edges.get(start).into_iter().flatten().copied().collect();
-    while let Some(node) = next.pop() {
-        if reached.insert(node) {
-            next.extend(edges.get(node).into_iter().flatten());
-        }
-    }
+        reached
+    };
+    let reached: Edges<'tree> = edges.keys().map(|file| (*file, reached(file))).collect();
+    let reaches = |from: &str, to: &str| reached.get(from).is_some_and(|all| all.contains(to));
+    let circle = |file: &&'tree str| -> Vec<&'tree str> {
+        let others = reached.keys().copied();
+        others
+            .filter(|other| reaches(file, other) && reaches(other, file))
+            .collect()
+    };
     reached
+        .keys()
+        .map(circle)
+        .filter(|circle| circle.len() > 1)
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,9 +1,13 @@
 //! Rule: only `sync/` names the standard library's atomics, locks, threads and thread-locals, and
 //! loom and shuttle. What goes round that door is invisible to the models, and outlives a schedule.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::finding::Finding;
 use super::paths::{NamedPath, paths_from};
-use super::source::find_word;
+use super::source::pattern;
 use super::tree::{Tree, library_module};
 
 /// Where the door is.
@@ -11,6 +15,8 @@ const DOOR: &str = "sync";
 
 /// Parts of `std::sync` that a model need not control.
 const FREE: &[&str] = &["Arc", "Weak", "OnceLock", "PoisonError"];
+/// Of thread-locals, also by the macro that is in scope everywhere.
+static MACRO: LazyLock<Regex> = LazyLock::new(|| pattern(r"(^|[^:\w])thread_local!"));
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -22,40 +28,26 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         for root in ["std", "core", "alloc", "loom", "shuttle"] {
             let named = paths_from(&code, root);
             let guarded = named.iter().filter(|named| is_guarded(named));
-            findings.extend(guarded.map(|named| complain(path, named)));
+            findings.extend(guarded.map(|named| {
+                let name = named.parts.join("::");
+                let message = format!("`{name}` is named in `{DOOR}/` only; use `crate::{DOOR}`");
+                Finding::on_line(path, named.line_number, message)
+            }));
         }
-        findings.extend(thread_locals(path, &code));
+        for line in source.shipped().filter(|line| MACRO.is_match(&line.code)) {
+            let message = format!("write `crate::{DOOR}::thread_local!`");
+            findings.push(Finding::on_line(path, line.number, message));
+        }
     }
     findings
 }
 
 fn is_guarded(named: &NamedPath) -> bool {
     match (named.part(0), named.part(1)) {
-        ("loom" | "shuttle", _) | (_, "thread" | "thread_local" | "*") => true,
+        ("loom" | "shuttle", _) | (_, "thread" | "thread_local" | "*" | "{") => true,
         (_, "sync") => !FREE.contains(&named.part(2)),
         _ => false,
     }
-}
-
-/// Thread-locals declared by the macro that is in scope everywhere.
-fn thread_locals(path: &str, code: &str) -> Vec<Finding> {
-    let is_prelude_s = |line: &str, at: usize| {
-        line[at..].starts_with("thread_local!") && !line[..at].ends_with("sync::")
-    };
-    let lines = code.lines().enumerate();
-    lines
-        .filter(|(_, line)| find_word(line, "thread_local").any(|at| is_prelude_s(line, at)))
-        .map(|(idx, _)| {
-            let message = format!("write `crate::{DOOR}::thread_local!`");
-            Finding::on_line(path, idx + 1, message)
-        })
-        .collect()
-}
-
-fn complain(path: &str, named: &NamedPath) -> Finding {
-    let name = named.parts.join("::");
-    let message = format!("`{name}` is named in `{DOOR}/` only; use `crate::{DOOR}`");
-    Finding::on_line(path, named.line_number, message)
 }
 
 #[cfg(test)]

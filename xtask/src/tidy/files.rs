@@ -1,6 +1,5 @@
 //! Rule: a Rust file opens with `//!`, saying what it is, and has at most this many lines, its tests not counted. So has a
-//! page of a decision: the rule in force, its figures, and what was rejected. The root of a program or crate of ours forbids
-//! unsafe code, or denies it, so that files open it one by one with a reason. Functions are clippy's.
+//! page of a decision: the rule in force, its figures, and what was rejected. Functions are clippy's.
 
 use super::finding::Finding;
 use super::tree::Tree;
@@ -9,52 +8,28 @@ const FILE_LINES_MAX: usize = 600;
 const DECISIONS: &str = "docs/decisions/";
 const DECISION_LINES_MAX: usize = 60;
 
-/// The roots of what may open unsafe code: the library, the laboratory for its counting allocator, and the façade.
-const MAY_BE_UNSAFE: &[&str] = &[
-    "crates/manyhands/src/lib.rs",
-    "crates/manyhands-lab/src/lib.rs",
-    "compat/rayon-core/src/lib.rs",
-];
-
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let too_long = |path: &str, len: usize, most: usize| {
-        let message = format!("{len} lines, {most} are allowed");
-        (len > most).then(|| Finding::in_file(path, message))
-    };
     let mut findings = Vec::new();
+    let mut lengths = Vec::new();
     for (path, source) in tree.sources() {
         if !tree.text(path).is_some_and(|text| text.starts_with("//!")) {
             let message = "open the file with `//!`: what it is";
             findings.push(Finding::on_line(path, 1, message));
         }
-        let shipped = source.shipped().count();
         // A file of tests is measured as a whole.
-        let len = if shipped == 0 {
-            source.lines().len()
-        } else {
-            shipped
+        let len = match source.shipped().count() {
+            0 => source.lines().len(),
+            shipped => shipped,
         };
-        findings.extend(too_long(path, len, FILE_LINES_MAX));
-        let attribute = match MAY_BE_UNSAFE.contains(&path) {
-            true => "#![deny(unsafe_code)]",
-            false => "#![forbid(unsafe_code)]",
-        };
-        if is_root(path) && !source.shipped().any(|line| line.code.trim() == attribute) {
-            findings.push(Finding::in_file(path, format!("`{attribute}` is missing")));
-        }
+        lengths.push((path, len, FILE_LINES_MAX));
     }
-    for (path, text) in tree.files().filter(|(path, _)| path.starts_with(DECISIONS)) {
-        findings.extend(too_long(path, text.lines().count(), DECISION_LINES_MAX));
-    }
+    let decisions = tree.files().filter(|(path, _)| path.starts_with(DECISIONS));
+    lengths.extend(decisions.map(|(path, text)| (path, text.lines().count(), DECISION_LINES_MAX)));
+    let too_long = lengths.into_iter().filter(|(_, len, most)| len > most);
+    findings.extend(too_long.map(|(path, len, most)| {
+        Finding::in_file(path, format!("{len} lines, {most} are allowed"))
+    }));
     findings
-}
-
-/// Of our crates and programs; not of the peers.
-fn is_root(path: &str) -> bool {
-    let ours = ["crates/", "compat/", "xtask/"];
-    let ends = ["/src/lib.rs", "/src/main.rs"];
-    ours.iter().any(|folder| path.starts_with(folder))
-        && (ends.iter().any(|end| path.ends_with(end)) || path.contains("/src/bin/"))
 }
 
 #[cfg(test)]
@@ -89,19 +64,5 @@ mod tests {
         let page = lines(DECISION_LINES_MAX + 1);
         assert_eq!(count("docs/decisions/01-loops.md", &page), 1);
         assert_eq!(count("docs/from-rayon.md", &page), 0);
-    }
-
-    #[test]
-    fn a_root_that_lets_anybody_be_unsafe_is_found() {
-        for (path, attribute) in [
-            ("crates/manyhands/src/lib.rs", "deny"),
-            ("crates/a/src/lib.rs", "forbid"),
-            ("xtask/src/main.rs", "forbid"),
-            ("crates/a/src/bin/b.rs", "forbid"),
-        ] {
-            let root = format!("//! A.\n#![{attribute}(unsafe_code)]\n");
-            assert_eq!(count(path, &root), 0);
-            assert_eq!(count(path, "//! A.\n#![warn(unsafe_code)]\n"), 1, "{path}");
-        }
     }
 }

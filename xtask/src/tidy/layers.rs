@@ -2,8 +2,7 @@
 
 use super::finding::Finding;
 use super::paths::paths_from;
-use super::source::Source;
-use super::tree::{LIBRARY, Tree, library_module};
+use super::tree::{LIBRARY, Tree};
 
 /// Low to high. A new module gets its place here first.
 const LAYERS: &[&str] = &[
@@ -51,38 +50,38 @@ const EXEMPT: &[&str] = &[
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, source) in tree.library() {
-        let module = layer_of_file(path);
-        if EXEMPT.contains(&module.as_str()) {
+        let inside = path.strip_prefix(LIBRARY).unwrap_or(path);
+        let inside = inside.trim_end_matches("/mod.rs").trim_end_matches(".rs");
+        let (first, second) = inside.split_once('/').unwrap_or((inside, ""));
+        let own = layer(first, second.split('/').next().unwrap_or_default());
+        if EXEMPT.contains(&own.as_str()) {
             continue;
         }
-        match height(&module) {
-            None => findings.push(Finding::in_file(
-                path,
-                format!("module `{module}` has no place among the layers of `xtask tidy`"),
-            )),
-            Some(own) => {
-                findings.extend(upward_paths(path, source, own));
-                findings.extend(paths_over_super(path, source));
-            }
+        let Some(height) = height(&own) else {
+            let message = format!("module `{own}` has no place among the layers of `xtask tidy`");
+            findings.push(Finding::in_file(path, message));
+            continue;
+        };
+        for named in paths_from(&source.shipped_code(), "crate") {
+            let message = wrong(&layer(named.part(1), named.part(2)), height);
+            findings.extend(message.map(|text| Finding::on_line(path, named.line_number, text)));
+        }
+        let is_top = second.is_empty();
+        let climbs =
+            |code: &str| code.contains("super::super") || (is_top && code.contains("super::"));
+        for line in source.shipped().filter(|line| climbs(&line.code)) {
+            let message = "`super` may reach the crate's root; write `crate::`";
+            findings.push(Finding::on_line(path, line.number, message));
         }
     }
     findings
 }
 
 /// The layer's name, as it follows `crate::`; a file that joins the modules of [`SPLIT`] has that name.
-fn layer_of_file(path: &str) -> String {
-    let module = library_module(path).unwrap_or_default();
-    let inside = path.strip_prefix(LIBRARY).unwrap_or(path);
-    let next = inside.split('/').nth(1).unwrap_or_default();
-    let next = next.strip_suffix(".rs").unwrap_or(next);
-    layer(module, if next == "mod" { "" } else { next })
-}
-
 fn layer(first: &str, second: &str) -> String {
-    if first == SPLIT && !second.is_empty() {
-        format!("{first}::{second}")
-    } else {
-        first.to_owned()
+    match first == SPLIT && !second.is_empty() {
+        true => format!("{first}::{second}"),
+        false => first.to_owned(),
     }
 }
 
@@ -90,8 +89,9 @@ fn height(module: &str) -> Option<usize> {
     LAYERS.iter().position(|layer| *layer == module)
 }
 
-fn upward_paths(path: &str, source: &Source, own: usize) -> Vec<Finding> {
-    let wrong = |name: &str| match height(name) {
+/// Why a layer of this height may not name another one.
+fn wrong(name: &str, own: usize) -> Option<String> {
+    match height(name) {
         Some(other) if other <= own => None,
         Some(_) => Some(format!(
             "layer `{}` must not know `crate::{name}`",
@@ -100,41 +100,7 @@ fn upward_paths(path: &str, source: &Source, own: usize) -> Vec<Finding> {
         None => Some(format!(
             "`crate::{name}` is no layer; name the module it lives in"
         )),
-    };
-    paths_from(&source.shipped_code(), "crate")
-        .iter()
-        .filter_map(|named| {
-            Some((
-                named.line_number,
-                wrong(&layer(named.part(1), named.part(2)))?,
-            ))
-        })
-        .map(|(line_number, message)| Finding::on_line(path, line_number, message))
-        .collect()
-}
-
-/// `super::super` up to the crate's root would go round the rule.
-fn paths_over_super(path: &str, source: &Source) -> Vec<Finding> {
-    let depth = depth(path);
-    let climbs = |named: &super::paths::NamedPath| {
-        let supers = named.parts.iter().take_while(|part| *part == "super");
-        supers.count() >= depth
-    };
-    paths_from(&source.shipped_code(), "super")
-        .iter()
-        .filter(|named| climbs(named))
-        .map(|named| {
-            let message = "`super` reaches the crate's root; write `crate::`";
-            Finding::on_line(path, named.line_number, message)
-        })
-        .collect()
-}
-
-/// How many modules deep a file is: 1 for `queue.rs` and `queue/mod.rs`.
-fn depth(path: &str) -> usize {
-    let inside = path.strip_prefix(LIBRARY).unwrap_or(path);
-    let inside = inside.strip_suffix("/mod.rs").unwrap_or(inside);
-    inside.split('/').count()
+    }
 }
 
 #[cfg(test)]

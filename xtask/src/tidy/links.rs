@@ -1,4 +1,8 @@
-//! Rule: relative links in Markdown files lead to files that exist, and to headings that these files have.
+//! Rule: what a page or a comment points at is there: relative links in Markdown files lead to files that exist, and to headings
+//! that these files have, and a file of Rust that a comment of the library, or a page beside its code, names in backticks exists.
+//!
+//! "Not here: waiting (`wait.rs`)" sends its reader to another file. When that file is renamed or split, the comment
+//! goes stale and nothing else fails. A name may begin with any part of the path: `wait.rs`, `fork_join/wait.rs`.
 
 use std::sync::LazyLock;
 
@@ -6,7 +10,7 @@ use regex::Regex;
 
 use super::finding::Finding;
 use super::source::pattern;
-use super::tree::Tree;
+use super::tree::{LIBRARY, Tree};
 
 /// `[text](target "title")`, `[text](<target>)` and `[name]: target`.
 static LINK: LazyLock<Regex> =
@@ -14,6 +18,8 @@ static LINK: LazyLock<Regex> =
 
 /// Reports that a test expects lead to what their program writes.
 const TEST_DATA: &str = "/tests/golden/";
+/// Where named files may be.
+const ROOTS: &[&str] = &[LIBRARY, "crates/manyhands/tests/", "xtask/src/tidy/"];
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -26,26 +32,58 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             }
         }
     }
+    let comments = tree.library().flat_map(|(path, source)| {
+        let lines = source.shipped();
+        lines.map(move |line| (path, line.number, line.comment.as_str()))
+    });
+    let beside_code = tree
+        .page_lines()
+        .filter(|(path, ..)| path.starts_with(LIBRARY));
+    for (path, line_number, text) in comments.chain(beside_code) {
+        let absent = named_files(text).filter(|name| !has_named(tree, name));
+        findings.extend(absent.map(|name| {
+            let message = format!("`{name}` is not there");
+            Finding::on_line(path, line_number, message)
+        }));
+    }
     findings
 }
 
-/// Targets with their lines; code is left out.
-fn links(text: &str) -> Vec<(usize, String)> {
-    let mut links = Vec::new();
+/// What stands in backticks and is a file of Rust, perhaps with a function behind it.
+fn named_files(comment: &str) -> impl Iterator<Item = &str> {
+    let quoted = comment.split('`').skip(1).step_by(2);
+    let files = quoted.map(|name| name.split("::").next().unwrap_or(name));
+    files.filter(|name| name.ends_with(".rs") && *name != ".rs" && !name.contains([' ', '*', '{']))
+}
+
+fn has_named(tree: &Tree, name: &str) -> bool {
+    let end = format!("/{name}");
+    let is_inside = |path: &str| ROOTS.iter().any(|root| path.starts_with(root));
+    tree.files()
+        .any(|(path, _)| path.ends_with(&end) && is_inside(path))
+}
+
+/// Lines outside of blocks of code, with their numbers.
+fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut in_fence = false;
-    for (idx, line) in text.lines().enumerate() {
-        if line.trim_start().starts_with("```") {
-            in_fence = !in_fence;
-        } else if !in_fence {
-            let text: String = line.split('`').step_by(2).collect();
-            let targets = LINK.captures_iter(&text);
-            links.extend(targets.filter_map(|link| {
-                let target = link.get(1).or(link.get(2))?;
-                Some((idx + 1, target.as_str().to_owned()))
-            }));
-        }
-    }
-    links
+    (1..).zip(text.lines()).filter(move |(_, line)| {
+        let is_fence = line.trim_start().starts_with("```");
+        in_fence ^= is_fence;
+        !in_fence && !is_fence
+    })
+}
+
+/// Targets with their lines; code is left out.
+fn links(text: &str) -> impl Iterator<Item = (usize, String)> {
+    prose(text).flat_map(|(line_number, line)| {
+        let text: String = line.split('`').step_by(2).collect();
+        let targets = LINK.captures_iter(&text);
+        let targets = targets.filter_map(|link| Some(link.get(1).or(link.get(2))?.as_str()));
+        let targets: Vec<_> = targets
+            .map(|target| (line_number, target.to_owned()))
+            .collect();
+        targets
+    })
 }
 
 fn leads_somewhere(tree: &Tree, page: &str, target: &str) -> bool {
@@ -78,14 +116,9 @@ fn resolve(page: &str, target: &str) -> Option<String> {
 
 fn has_heading(tree: &Tree, path: &str, heading: &str) -> bool {
     let is_page = path.ends_with(".md") && !heading.is_empty();
-    !is_page
-        || tree.text(path).is_some_and(|text| {
-            let mut in_fence = false;
-            text.lines().any(|line| {
-                in_fence ^= line.trim_start().starts_with("```");
-                !in_fence && line.starts_with('#') && anchor(line) == heading
-            })
-        })
+    let is_heading = |line: &str| line.starts_with('#') && anchor(line) == heading;
+    let text = tree.text(path).unwrap_or_default();
+    !is_page || prose(text).any(|(_, line)| is_heading(line))
 }
 
 /// What a heading is called in links: its letters and digits in lower case, with `-` for spaces.
@@ -158,5 +191,34 @@ mod tests {
         let page = "docs/decisions/loops.md";
         assert!(findings_in(page, "[a](../design/idle.md) [b](..) [c](loops.md)").is_empty());
         assert_eq!(findings_in(page, "[a](docs/design/idle.md)").len(), 1);
+    }
+
+    fn count_in(inside: &str, text: &str) -> usize {
+        let files = [(inside, text), ("runtime/fork_join/wait.rs", "")];
+        check(&Tree::of_library(&files)).len()
+    }
+
+    #[test]
+    fn a_file_that_is_gone_is_found() {
+        for text in [
+            "//! Not here: waiting (`gone.rs`).",
+            "/// See `task/wait.rs`.\nfn f() {}",
+            "// As in `models/gone.rs::a_test`.\nfn f() {}",
+        ] {
+            assert_eq!(count_in("runtime/fork_join/join.rs", text), 1, "{text}");
+        }
+        assert_eq!(count_in("runtime/README.md", "- in `gone.rs`\n"), 1);
+    }
+
+    #[test]
+    fn files_that_are_there_and_other_words_pass() {
+        for text in [
+            "//! Not here: waiting (`wait.rs`, `runtime/fork_join/wait.rs::on`).",
+            "//! A `.rs` file, `models/*.rs`, and code: `x.rs()`.",
+            "fn f() { let _ = \"`gone.rs`\"; }",
+        ] {
+            assert_eq!(count_in("runtime/fork_join/join.rs", text), 0, "{text}");
+        }
+        assert_eq!(count_in("runtime/README.md", "| `wait.rs` |\n"), 0);
     }
 }

@@ -9,21 +9,19 @@ use crate::workspace;
 mod callers;
 mod claims;
 mod cycles;
-mod documents;
 mod door;
 mod figures;
 mod files;
 mod finding;
+mod guides;
 mod headlines;
 mod layers;
 mod links;
 mod older;
 mod ordering;
 mod paths;
-mod pointers;
 mod quotes;
 mod source;
-mod steps;
 mod tree;
 mod waiting;
 mod words;
@@ -39,15 +37,13 @@ const RULES: &[(&str, Check)] = &[
     ("layers", layers::check),
     ("door", door::check),
     ("ordering", ordering::check),
-    ("steps", steps::check),
     ("callers", callers::check),
     ("claims", claims::check),
     ("figures", figures::check),
-    ("documents", documents::check),
+    ("guides", guides::check),
     ("words", words::check),
     ("cycles", cycles::check),
     ("links", links::check),
-    ("pointers", pointers::check),
     ("quotes", quotes::check),
     ("headlines", headlines::check),
     ("older", older::check),

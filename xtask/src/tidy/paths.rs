@@ -1,6 +1,10 @@
 //! Paths named in code, with the groups of `use` declarations spelled out.
 
-use super::source::{find_word, is_name};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::source::pattern;
 
 /// A path as written from its root, and where its last part stands.
 #[derive(Debug, PartialEq, Eq)]
@@ -15,102 +19,60 @@ impl NamedPath {
     }
 }
 
-/// Every path in `code` that starts with `root`: `use a::{b, c::d}` gives `a::b` and `a::c::d`.
-/// Code is text without comments and strings.
+/// Names between colons, and behind them a group without groups, a star, or the brace of another group.
+static PATH: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(\w+(?:\s*::\s*\w+)*)(?:\s*::\s*(?:\{([^{}]*)\}|([*{])))?"));
+
+/// Every path in `code` that starts with `root`: `use a::{b, c::d}` gives `a::b` and `a::c::d`, and a group with another
+/// group in it `a::{`. Code is text without comments and strings.
 pub(crate) fn paths_from(code: &str, root: &str) -> Vec<NamedPath> {
     let mut found = Vec::new();
-    let (mut line_number, mut counted) = (1, 0);
-    for at in find_word(code, root) {
-        line_number += code[counted..at].matches('\n').count();
-        counted = at;
-        if !continues_a_path(&code[..at]) {
-            let mut reader = Reader {
-                code: &code[at..],
-                at: root.len(),
-                line_number,
-                found: &mut found,
-            };
-            reader.tree(&[root.to_owned()]);
+    for (start, _) in code.match_indices(root) {
+        let path = PATH.captures(&code[start..]);
+        let Some(path) = path.filter(|_| !continues_a_path(&code[..start])) else {
+            continue;
+        };
+        let mut push = |at: usize, more: &str| {
+            let text = format!("{}::{more}", &path[1]);
+            let line_number = code[..start + at].matches('\n').count() + 1;
+            let parts = parts_of(&text);
+            found.push(NamedPath { line_number, parts });
+        };
+        match (path.get(2), path.get(3)) {
+            (Some(group), _) => {
+                let mut at = group.start();
+                for member in group.as_str().split_inclusive(',') {
+                    let name = member.trim_end_matches(',').trim();
+                    let blank = member.len() - member.trim_start().len();
+                    if !name.is_empty() {
+                        push(at + blank, name);
+                    }
+                    at += member.len();
+                }
+            }
+            (None, Some(mark)) => push(mark.start(), mark.as_str()),
+            (None, None) => push(path[1].len(), ""),
         }
     }
-    found.retain(|path: &NamedPath| path.parts.len() > 1);
+    found.retain(|path: &NamedPath| path.parts.len() > 1 && path.parts[0] == root);
     found
 }
 
-/// Whether the next name is a later part of a path, as in `a::std`; `::std` is a first.
+/// Whether what follows is the rest of a name, or a later part of a path, as in `a::std`; `::std` is a first.
 fn continues_a_path(before: &str) -> bool {
+    let is_name = |letter: char| letter == '_' || letter.is_alphanumeric();
     match before.strip_suffix("::") {
-        Some(first) => first.ends_with(|c| is_name(c) || c == '>'),
-        None => before.ends_with('.'),
+        Some(first) => first.ends_with(|letter| is_name(letter) || letter == '>'),
+        None => before.ends_with(|letter| is_name(letter) || letter == '.'),
     }
 }
 
-struct Reader<'code> {
-    code: &'code str,
-    at: usize,
-    line_number: usize,
-    found: &'code mut Vec<NamedPath>,
-}
-
-impl<'code> Reader<'code> {
-    /// The next name, pair of colons, or mark; "" at the end.
-    fn next(&mut self) -> &'code str {
-        let rest = &self.code[self.at..];
-        let token = rest.trim_start();
-        let blank = &rest[..rest.len() - token.len()];
-        let name = token.find(|c| !is_name(c)).unwrap_or(token.len());
-        let mark = token.chars().next().map_or(0, char::len_utf8);
-        let mark = if token.starts_with("::") { 2 } else { mark };
-        let token = &token[..name.max(mark)];
-        self.line_number += blank.matches('\n').count();
-        self.at += blank.len() + token.len();
-        token
-    }
-
-    fn eat(&mut self, text: &str) -> bool {
-        let place = (self.at, self.line_number);
-        let is_next = self.next() == text;
-        if !is_next {
-            (self.at, self.line_number) = place;
-        }
-        is_next
-    }
-
-    /// What follows a path so far: `::name…`, `::{…}`, `::*` or nothing.
-    fn tree(&mut self, prefix: &[String]) {
-        if !self.eat("::") {
-            self.push(prefix);
-        } else if self.eat("{") {
-            while !self.eat("}") && !self.eat("") {
-                self.branch(prefix);
-            }
-        } else {
-            self.branch(prefix);
-        }
-    }
-
-    /// One name, star or nested group under a prefix, and the comma after it.
-    fn branch(&mut self, prefix: &[String]) {
-        match self.next() {
-            "*" => self.push(&[prefix, &["*".to_owned()]].concat()),
-            name if name != "self" && name.starts_with(is_name) => {
-                self.tree(&[prefix, &[name.to_owned()]].concat());
-            }
-            // `Vec::<u8>`: what follows is no part of the path.
-            _ => self.push(prefix),
-        }
-        if self.eat("as") {
-            self.next();
-        }
-        self.eat(",");
-    }
-
-    fn push(&mut self, parts: &[String]) {
-        self.found.push(NamedPath {
-            line_number: self.line_number,
-            parts: parts.to_vec(),
-        });
-    }
+/// Without what a path is called here, and without `self`, which adds nothing.
+fn parts_of(path: &str) -> Vec<String> {
+    let path = path.split(" as ").next().unwrap_or_default();
+    let parts = path.split("::").map(str::trim);
+    let named = parts.filter(|part| !part.is_empty() && *part != "self");
+    named.map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -125,10 +87,10 @@ mod tests {
 
     #[test]
     fn groups_are_spelled_out() {
-        let code = "use std::{\n  io::{self, Read as R},\n  sync::Arc,\n};\nuse std::fmt::*;";
+        let code = "use std::io::{self, Read as R};\nuse std::{\n  fmt::Display,\n  sync::Arc,\n};\nuse std::fmt::*;\nuse std::{a::{b}};";
         assert_eq!(
             named(code, "std"),
-            "2:std::io 2:std::io::Read 3:std::sync::Arc 5:std::fmt::*"
+            "1:std::io 1:std::io::Read 3:std::fmt::Display 4:std::sync::Arc 6:std::fmt::* 7:std::{"
         );
     }
 

@@ -70,22 +70,6 @@ pub(crate) fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("it is well formed")
 }
 
-/// Whether a character may stand inside a name.
-pub(crate) fn is_name(c: char) -> bool {
-    c == '_' || c.is_alphanumeric()
-}
-
-/// Byte positions of a word that is not part of a longer one.
-pub(crate) fn find_word<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
-    text.match_indices(word)
-        .map(|(at, _)| at)
-        .filter(move |at| {
-            let before = text[..*at].chars().next_back();
-            let after = text[at + word.len()..].chars().next();
-            !before.is_some_and(is_name) && !after.is_some_and(is_name)
-        })
-}
-
 /// The code and the comments of a text, each with the layout of the whole.
 fn split(text: &str) -> (String, String) {
     let blank = |text: &str| text.replace(|c| c != '\n', " ");
@@ -118,79 +102,28 @@ static NO_CODE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(&format!("(?s){}", pieces.join("|")))
 });
 
-/// Line by line, whether it belongs to an item under `#[cfg(test)]` or `#[cfg(all(test, …))]`.
+/// Line by line, whether it belongs to an item under `#[cfg(test)]` or `#[cfg(all(test, …))]`. Goes by the layout that rustfmt
+/// gives: an item ends with the first line at its own depth that ends in a brace, `;` or `,`.
 fn tested(code: &str) -> Vec<bool> {
-    let mut tested = vec![false; code.lines().count()];
-    for (start, _) in code.match_indices("#[cfg(") {
-        let attribute_end = start + attribute_len(&code[start..]);
-        if !is_test_condition(&code[start..attribute_end]) {
-            continue;
+    let mut tested = Vec::new();
+    let mut depth_of_item = None;
+    for line in code.lines() {
+        let text = line.trim();
+        let depth = line.len() - line.trim_start().len();
+        if depth_of_item.is_none() && TEST.is_match(text) {
+            depth_of_item = Some(depth);
         }
-        let end = attribute_end + item_len(&code[attribute_end..]);
-        let line_of = |at: usize| code.bytes().take(at).filter(|b| *b == b'\n').count();
-        tested[line_of(start)..=line_of(end - 1)].fill(true);
+        tested.push(depth_of_item.is_some());
+        let is_end = !text.starts_with("#[") && text.ends_with(['}', ';', ',']);
+        if is_end && depth_of_item == Some(depth) {
+            depth_of_item = None;
+        }
     }
     tested
 }
 
-fn is_test_condition(attribute: &str) -> bool {
-    let text: String = attribute.chars().filter(|c| !c.is_whitespace()).collect();
-    let condition = text
-        .strip_prefix("#[cfg(")
-        .and_then(|rest| rest.strip_suffix(")]"));
-    let all = condition.and_then(|inner| inner.strip_prefix("all(")?.strip_suffix(')'));
-    match (condition, all) {
-        (Some("test"), _) => true,
-        (_, Some(all)) => all.split(',').any(|part| part == "test"),
-        _ => false,
-    }
-}
-
-/// Length in bytes of the `#[…]` a text starts with.
-fn attribute_len(text: &str) -> usize {
-    let mut depth = 0_u32;
-    for (at, c) in text.char_indices() {
-        match c {
-            '[' => depth += 1,
-            ']' if depth == 1 => return at + 1,
-            ']' => depth -= 1,
-            _ => {}
-        }
-    }
-    text.len()
-}
-
-/// Length in bytes of the item a text starts with, further attributes included: to the brace
-/// that closes its body, or to the `;` or `,` that ends it.
-fn item_len(text: &str) -> usize {
-    let blank = text.len() - text.trim_start().len();
-    let rest = &text[blank..];
-    if rest.starts_with("#[") {
-        let attribute = attribute_len(rest);
-        return blank + attribute + item_len(&rest[attribute..]);
-    }
-    let is_import = rest.starts_with("use ") || rest.starts_with("pub");
-    let (mut depth, mut angles, mut before) = (0_i32, 0_i32, ' ');
-    for (at, c) in rest.char_indices() {
-        match c {
-            '<' => angles += 1,
-            '>' if before != '-' && before != '=' => angles -= 1,
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => depth -= 1,
-            _ => {}
-        }
-        let closes_body = c == '}' && depth == 0 && !(is_import && rest[at + 1..].starts_with(';'));
-        let ends = depth == 0 && (c == ';' || (c == ',' && angles <= 0));
-        if closes_body || ends {
-            return blank + at + c.len_utf8();
-        }
-        if depth < 0 {
-            return blank + at;
-        }
-        before = c;
-    }
-    text.len()
-}
+static TEST: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^#\[cfg\((test\)|all\(([^()]*, )?test\b)"));
 
 #[cfg(test)]
 mod tests {
@@ -248,12 +181,13 @@ mod tests {
     #[test]
     fn items_under_cfg_test_are_test_code() {
         for text in [
-            "#[cfg(test)]\nmod tests {\n fn x() { hit }\n}\nafter",
+            "#[cfg(test)]\nmod tests {\n    fn x() { hit }\n}\nafter",
             "#[cfg(all(test, loom))]\nmod tests { hit }\nafter",
             "#[cfg(test)]\n#[derive(Debug)]\nstruct A<T, U> { hit: T }\nafter",
             "#[cfg(test)]\nuse a::{b, hit};\nafter",
-            "#[cfg(test)]\nfn f<A, B>(x: [u8; 4], hit: A) -> B {}\nafter",
-            "struct S {\n#[cfg(test)]\nhit: u8,\nafter: u8 }",
+            "#[cfg(test)]\nuse a::{\n    b, hit,\n};\nafter",
+            "#[cfg(test)]\nfn f<A, B>(\n    x: [u8; 4],\n) -> B {\n    hit\n}\nafter",
+            "struct S {\n    #[cfg(test)]\n    hit: u8,\n    after: u8,\n}",
         ] {
             assert!(is_test(text, "hit"), "{text}");
             assert!(!is_test(text, "after"), "{text}");
@@ -266,11 +200,5 @@ mod tests {
             let text = format!("#[cfg({condition})]\nmod a {{ hit }}\n");
             assert!(!is_test(&text, "hit"), "{condition}");
         }
-    }
-
-    #[test]
-    fn words_are_whole() {
-        let found = find_word("unsafe_code unsafe xunsafe", "unsafe");
-        assert_eq!(found.collect::<Vec<_>>(), [12]);
     }
 }

@@ -1,13 +1,12 @@
-//! What published programs do with rayon, one benchmark or two for each: `programs LIST`.
+//! What published programs do with rayon, one benchmark or two for each.
 //!
-//! The list is a file that names a folder in each line. Files are read from these, which must not change meanwhile.
+//! The variable `SPEED_FOLDERS` is a file that names a folder in each line. Files are read from these, which must not change
+//! meanwhile.
 
 #![forbid(unsafe_code)]
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-
-use speed::{measure, measure_with};
 
 mod arrays;
 mod files;
@@ -16,41 +15,43 @@ mod maps;
 mod pictures;
 
 fn main() -> ExitCode {
-    let Some(list) = std::env::args_os().nth(1) else {
-        eprintln!("usage: programs LIST");
-        return ExitCode::from(2);
-    };
-    let folders: Vec<PathBuf> = match std::fs::read_to_string(&list) {
-        Ok(text) if !text.is_empty() => text.lines().map(PathBuf::from).collect(),
-        Ok(_) => {
-            eprintln!("programs: {} is empty", list.display());
-            return ExitCode::from(2);
-        }
-        Err(error) => {
-            eprintln!("programs: cannot read {}: {error}", list.display());
-            return ExitCode::from(2);
-        }
-    };
-    measure("tokei: lines of code", || files::lines(&folders));
-    let picture = pictures::raw();
-    measure("oxipng: a PNG, made smaller", || {
-        pictures::smaller(&picture)
-    });
-    measure("image: pixels", pictures::pixels);
-    let exr = pictures::exr();
-    measure("image: OpenEXR, written", || pictures::written(&exr));
-    let numbers = arrays::numbers();
-    measure("ndarray: Zip of two arrays", || arrays::zipped(&numbers));
-    measure("ndarray: rows", || arrays::rows(&numbers));
-    let column = frames::column();
-    measure("polars-core: sort of a column", || frames::sorted(&column));
-    let frame = frames::frame();
-    measure("polars-core: groups of rows", || frames::groups(&frame));
-    let map = maps::filled();
-    measure("hashbrown: sum of a map", || maps::sum(&map));
-    measure_with("hashbrown: collect", maps::pairs, |pairs| {
-        maps::collected(pairs)
-    });
-    measure_with("indexmap: sort", maps::indexed, maps::sorted);
-    ExitCode::SUCCESS
+    speed::main(|all| {
+        all.measure_with("tokei: lines of code", folders, |folders| {
+            files::lines(folders)
+        });
+        all.measure_with("oxipng: a PNG, made smaller", pictures::raw, |picture| {
+            pictures::smaller(picture)
+        });
+        all.measure("image: pixels", pictures::pixels);
+        all.measure_with("image: OpenEXR, written", pictures::exr, |exr| {
+            pictures::written(exr)
+        });
+        all.measure_with("ndarray: Zip of two arrays", arrays::numbers, |numbers| {
+            arrays::zipped(numbers)
+        });
+        all.measure_with("ndarray: rows", arrays::numbers, |numbers| {
+            arrays::rows(numbers)
+        });
+        all.measure_with("polars-core: sort of a column", frames::column, |column| {
+            frames::sorted(column)
+        });
+        all.measure_with("polars-core: groups of rows", frames::frame, |frame| {
+            frames::groups(frame)
+        });
+        all.measure_with("hashbrown: sum of a map", maps::filled, |map| {
+            maps::sum(map)
+        });
+        all.measure_with("hashbrown: collect", maps::pairs, |pairs| {
+            maps::collected(pairs)
+        });
+        all.measure_with("indexmap: sort", maps::indexed, maps::sorted);
+    })
+}
+
+/// There is at least one.
+fn folders() -> Vec<PathBuf> {
+    let list = std::env::var_os("SPEED_FOLDERS").expect("SPEED_FOLDERS names a file");
+    let text = std::fs::read_to_string(list).expect("the file can be read");
+    assert!(!text.is_empty(), "the file names no folders");
+    text.lines().map(PathBuf::from).collect()
 }

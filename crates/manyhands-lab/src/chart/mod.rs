@@ -37,7 +37,7 @@ pub use named::{Named, all};
 pub use over_cpus::over_cpus;
 #[cfg(feature = "png")]
 pub use raster::png;
-pub use scaling::{Contender, Facet, Scaling, ScalingPoint, scaling, scaling_over_bound};
+pub use scaling::{Contender, Facet, Scaling, ScalingPoint, scaling};
 pub use sizes::over_sizes;
 pub use spec::{
     Axis, Band, ChartSpec, Form, Label, Mark, Panel, Reference, Scale, Series, Stroke, Tick,

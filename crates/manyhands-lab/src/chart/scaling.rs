@@ -1,12 +1,9 @@
 //! Time over CPUs, with the lines no arrangement of the work can go below.
 
-use super::{
-    sizes::line_at_one,
-    spec::{Axis, ChartSpec, Form, Mark, Panel, Reference, Series, Stroke},
-};
+use super::spec::{Axis, ChartSpec, Form, Mark, Panel, Reference, Series, Stroke};
 use crate::report::{count, nanos};
 
-/// Times over numbers of CPUs: measured, modelled or published.
+/// Times over numbers of CPUs: measured or published.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scaling {
     /// Headline.
@@ -70,61 +67,6 @@ pub fn scaling(data: &Scaling) -> Option<ChartSpec> {
     })
 }
 
-/// Describes the same data as multiples of the bound by whole rounds, where lines that lie on
-/// each other in [`scaling`] stand apart: 1 is as good as it gets. `None` if there are no times
-/// or no bounds.
-#[must_use]
-pub fn scaling_over_bound(data: &Scaling) -> Option<ChartSpec> {
-    let panels: Vec<Panel> = data.facets.iter().filter_map(panel_over_bound).collect();
-    if panels.is_empty() {
-        return None;
-    }
-    Some(ChartSpec {
-        title: format!("{}: how far from the bound", data.title),
-        notes: data.notes.clone(),
-        description: "Time over the bound by whole rounds, over CPUs.".to_owned(),
-        columns: panels.len().min(2),
-        panels,
-    })
-}
-
-fn panel_over_bound(facet: &Facet) -> Option<Panel> {
-    let bound = |cpus: usize| {
-        let mut bounds = facet.rounds_bound.iter();
-        bounds.find(|(at, _)| *at == cpus).map(|(_, nanos)| *nanos)
-    };
-    let over_bound = |point: &ScalingPoint| {
-        let bound = bound(point.cpus)?;
-        let ends = point.interval;
-        Some(Mark {
-            interval: ends.map(|(low, high)| (low / bound, high / bound)),
-            ..Mark::at(point.cpus as f64, point.nanos / bound)
-        })
-    };
-    let series: Vec<Series> = facet
-        .contenders
-        .iter()
-        .map(|one| line(one, one.points.iter().filter_map(over_bound).collect()))
-        .collect();
-    let ends = |one: &Mark| {
-        let (low, high) = one.interval.unwrap_or((one.y, one.y));
-        [low, high]
-    };
-    let points = series.iter().flat_map(|one| &one.points);
-    let values: Vec<f64> = points.flat_map(ends).collect();
-    let x = Axis::cpus("CPUs", &cpus(facet))?;
-    let caption = format!("{}, time over the bound", facet.caption);
-    (!values.is_empty()).then(|| Panel {
-        references: vec![line_at_one(&x)],
-        ..Panel::new(
-            caption,
-            200,
-            (x, Axis::speed_ups(values.into_iter())),
-            series,
-        )
-    })
-}
-
 /// All numbers of CPUs of a facet, ascending.
 fn cpus(facet: &Facet) -> Vec<usize> {
     let points = facet.contenders.iter().flat_map(|one| &one.points);
@@ -134,12 +76,12 @@ fn cpus(facet: &Facet) -> Vec<usize> {
     cpus
 }
 
-fn line(contender: &Contender, points: Vec<Mark>) -> Series {
+fn line(contender: &Contender) -> Series {
     Series {
         name: contender.name.clone(),
         family: contender.family,
         form: Form::Line,
-        points,
+        points: contender.points.iter().map(mark).collect(),
         end_label: String::new(),
     }
 }
@@ -148,8 +90,7 @@ fn panel(facet: &Facet) -> Option<Panel> {
     let points = || facet.contenders.iter().flat_map(|one| &one.points);
     let lines = facet.ideal.iter().chain(&facet.rounds_bound);
     let times = points().map(|point| point.nanos);
-    let series = facet.contenders.iter();
-    let series = series.map(|one| line(one, one.points.iter().map(mark).collect()));
+    let series = facet.contenders.iter().map(line);
     let references = [
         reference("ideal, T₁ / P", Stroke::Dotted, &facet.ideal),
         reference("bound by whole rounds", Stroke::Dashed, &facet.rounds_bound),

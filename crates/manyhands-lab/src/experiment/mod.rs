@@ -92,12 +92,8 @@ impl Experiment {
     #[must_use]
     pub fn asked_as(self, title: impl Into<Cow<'static, str>>) -> Self {
         Self {
-            title: plain(&title.into()).into_owned().into(),
-            source: None,
-            claim: None,
-            claim_parts: Vec::new(),
-            notes: Vec::new(),
-            ..self
+            cases: self.cases,
+            ..Self::new(self.id, title)
         }
     }
 

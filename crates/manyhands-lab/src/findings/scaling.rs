@@ -2,7 +2,7 @@
 //! from each other.
 
 use super::{CaseFindings, ExperimentFindings};
-use crate::stats::{Estimate, Scalability, karp_flatt};
+use crate::stats::{Estimate, karp_flatt};
 use serde::Serialize;
 
 /// One size of a case, on several numbers of CPUs or in several numbers of copies.
@@ -25,8 +25,6 @@ pub struct ArmOver<P> {
     pub name: String,
     /// By ascending number.
     pub points: Vec<P>,
-    /// The universal scalability law through the speed-ups, if there are enough of them; none for copies.
-    pub law: Option<Scalability>,
 }
 
 /// One arm on one number of CPUs.
@@ -166,14 +164,9 @@ impl Family<'_> {
                     .then(|| n.div_ceil(cpus) as f64 * alone.median / n.max(1) as f64),
             };
             let points: Vec<AtCpus> = self.times(n, arm).into_iter().map(at).collect();
-            let speed_ups: Vec<(u32, f64)> = points
-                .iter()
-                .map(|point| (workers(point.cpus), point.speed_up))
-                .collect();
             ArmOver {
                 name: name.clone(),
                 points,
-                law: Scalability::fit(&speed_ups).filter(|_| computes),
             }
         };
         let mut arms: Vec<ArmOver<AtCpus>> = self.arms().iter().enumerate().map(arm).collect();
@@ -204,7 +197,6 @@ impl Family<'_> {
             ArmOver {
                 name: name.clone(),
                 points: times.iter().map(at).collect(),
-                law: None,
             }
         };
         Some(Over {
@@ -251,7 +243,6 @@ mod tests {
         // 38 rounds of one item.
         let bound = last.bound_nanos.unwrap();
         assert!((bound - 38.0 * 1_000.0).abs() < 1e-6);
-        assert!(parallel.law.is_some());
     }
 
     fn points(experiment: &mut ExperimentFindings) -> impl Iterator<Item = &mut Point> {
@@ -267,7 +258,6 @@ mod tests {
         }
         let found = experiment.over_cpus();
         for arm in &found[0].arms {
-            assert_eq!(arm.law, None);
             let at = |at: &super::AtCpus| at.bound_nanos.is_none() && at.serial_fraction.is_none();
             assert!(arm.points.iter().all(at), "{arm:?}");
         }

@@ -6,16 +6,16 @@
 #[cfg(feature = "experiments")]
 mod figures;
 #[cfg(feature = "experiments")]
-mod posts;
+mod here;
 #[cfg(feature = "experiments")]
-mod remarks;
+mod posts;
 
 #[cfg(feature = "experiments")]
 pub use figures::figures;
 #[cfg(feature = "experiments")]
-pub use posts::{all, matching, of};
+pub use here::here;
 #[cfg(feature = "experiments")]
-pub use remarks::{remarks, unconverged};
+pub use posts::{all, matching, of};
 
 use serde::Deserialize;
 

@@ -1,6 +1,20 @@
 //! What the posts published about the registry's experiments.
+//!
+//! The published parallel `foreach` of E9 appends to one list from all threads. Here it does not compile:
+//! ```compile_fail,E0596
+//! let mut hashes = Vec::new();
+//! manyhands::parallel::for_each(0..300, |index| hashes.push(index));
+//! ```
+//! What was meant compiles, and keeps the order:
+//! ```
+//! let hashes = manyhands::parallel::map(0..300, |index| index);
+//! assert_eq!(hashes.len(), 300);
+//! ```
 
-use super::{Figure, Paper, figures};
+use super::{
+    Figure, Paper,
+    figures::{figures, notes},
+};
 
 /// What was published about an experiment; `None` if nothing was.
 ///
@@ -21,10 +35,7 @@ pub fn of(experiment_id: &str) -> Option<Paper> {
     let usual = usual.min_by_key(|one| one.cpus)?;
     Some(Paper {
         break_even_claimed: break_even_claimed(&usual.experiment),
-        notes: notes(&usual.experiment)
-            .iter()
-            .map(|note| (*note).to_owned())
-            .collect(),
+        notes: notes(&usual.experiment),
         ..bare(usual)
     })
 }
@@ -118,33 +129,6 @@ fn break_even_claimed(experiment: &str) -> Option<(f64, f64)> {
         "E4" => Some((1e3, 1e4)),
         "E10" => Some((1e6, 1e7)),
         _ => None,
-    }
-}
-
-/// Of the post about a million tasks.
-const NO_MACHINE: &str = "The post does not say on which machine and runtime it measured.";
-
-fn notes(experiment: &str) -> &'static [&'static str] {
-    match experiment {
-        "E1a" | "E1b" | "E2" | "E3" | "E4" | "E5" | "E6" => {
-            &["The laptop ran on battery and was in use; it has 6 cores with 2 threads each."]
-        }
-        "E7" | "E8" | "E9" => &[
-            "Figures are those of the smallest machine; '--published' shows those of larger ones, which \
-             are also in the panels of the partition model.",
-            "Two CPUs of these machines are one core with two threads.",
-        ],
-        "E10" | "E11" | "E12" => &["Each figure is a single shot."],
-        "E13" => &[
-            "Means of five runs; the faster arm was the pool of .NET 4.",
-            "On four cores the same took 19.39 s and 3.42 s.",
-        ],
-        "E14" => &[
-            "Each figure is a single shot, and the post does not say on which machine.",
-            "The process was published as having 8 threads before the first arm, and 19 after each.",
-        ],
-        "E15" | "E15b" | "E16" | "E17" => &[NO_MACHINE],
-        _ => &[],
     }
 }
 

@@ -55,5 +55,4 @@ pub use slower::slower;
 pub use summary::summary_json;
 pub use terminal::{closing, experiment_text, meters_text};
 pub use units::{bytes, count, digits, nanos, percent, plural, ratio};
-pub use verdict_words::verdict_sentence;
 pub use width::Width;

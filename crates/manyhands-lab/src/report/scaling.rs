@@ -61,29 +61,13 @@ fn over_cpus(case: &Over<AtCpus>) -> Titled {
              fraction, and no bound."
         }
     };
-    let mut sentences = vec![format!(
-        "Speed-ups are over the baseline on the fewest CPUs. {explained}"
-    )];
-    sentences.extend(case.arms.iter().skip(1).filter_map(law));
     Titled {
         title: format!("{}, n = {}, over CPUs", case.case, count(case.n)),
         grid,
-        sentences,
+        sentences: vec![format!(
+            "Speed-ups are over the baseline on the fewest CPUs. {explained}"
+        )],
     }
-}
-
-fn law(arm: &ArmOver<AtCpus>) -> Option<String> {
-    let law = arm.law?;
-    let end = law.peak().map_or_else(
-        || "it predicts no number of CPUs from which on more would lose".to_owned(),
-        |peak| format!("it predicts a loss beyond {peak:.0} CPUs"),
-    );
-    Some(format!(
-        "'{}' by the universal scalability law: {} one at a time, {} lost to each pair of CPUs; {end}.",
-        arm.name,
-        percent(law.contention),
-        percent(law.coherency)
-    ))
 }
 
 fn over_copies(case: &Over<AtCopies>) -> Titled {
@@ -136,7 +120,6 @@ mod tests {
         assert_eq!(rows.len(), 8);
         let last = ["8", "for", "60.0 µs", "5.00×", "8.6 %", "38.0 µs", "1.58×"];
         assert_eq!(rows[7], last);
-        assert!(tables[0].sentences[1].contains("'for' by the universal"));
         let copies = ["2", "for", "375 µs", "1.60×"];
         assert_eq!(tables[1].grid.rows[3], copies);
     }

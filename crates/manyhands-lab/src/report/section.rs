@@ -8,7 +8,7 @@ use super::{
     scaling::{self, Titled},
     sentence::{break_even_sentence, floor_sentence, spread_sentence},
     units::count,
-    verdict_words::verdict_sentence,
+    verdict_words::doubt_sentence,
 };
 use crate::{
     chart::Named,
@@ -59,7 +59,7 @@ impl<'run> Section<'run> {
             Part {
                 name: group.name,
                 results: results(&group),
-                sentences: group_sentences(findings, &group),
+                sentences: group_sentences(&group),
                 meters: meters(&group, Sizes::All),
                 charts: charts
                     .iter()
@@ -85,7 +85,7 @@ impl<'run> Section<'run> {
 }
 
 /// Noise floor, spread, verdicts and break-evens of the cases of one table.
-fn group_sentences(findings: &Findings, group: &Group<'_>) -> Vec<String> {
+fn group_sentences(group: &Group<'_>) -> Vec<String> {
     let points = || group.cases.iter().flat_map(|case| &case.points);
     let mut sentences = vec![floor_sentence(points())];
     sentences.extend(spread_sentence(points()));
@@ -100,9 +100,7 @@ fn group_sentences(findings: &Findings, group: &Group<'_>) -> Vec<String> {
         for arm in &case.suspicious {
             sentences.push(of_case(suspicion_sentence(case, *arm)));
         }
-        for arm in 1..case.card.arms.len() {
-            sentences.push(of_case(verdict_sentence(findings, case, arm)));
-        }
+        sentences.extend(doubt_sentence(case).map(of_case));
         for (index, answer) in case.answers.iter().enumerate() {
             let sentence = break_even_sentence(case, index + 1, answer);
             sentences.push(of_case(format!("Break-even: {sentence}")));

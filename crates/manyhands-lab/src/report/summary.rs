@@ -41,7 +41,7 @@ use serde_json::{Value, json};
 /// size. `over_cpus[]` and `over_copies[]`
 /// are empty unless an experiment was measured on several numbers of CPUs: for each arm its `points` with
 /// time, `speed_up`, `serial_fraction` (Karp and Flatt) and `rounds_bound_nanos`, which a baseline that mostly waits does not have, or its time and
-/// `throughput`, and the `scalability` that fits them. What was not measured is `null`.
+/// `throughput`. What was not measured is `null`.
 ///
 /// # Panics
 /// Never: numbers, strings and lists have a form as JSON.
@@ -62,7 +62,7 @@ pub fn summary_json(findings: &Findings, published: &Published) -> String {
 }
 
 /// Counted up when a field changes its meaning or goes.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 /// What the run was stands before what it found.
 #[derive(Serialize)]
@@ -112,7 +112,7 @@ fn over<P: Serialize>(cases: Vec<Over<P>>) -> Vec<Value> {
         arms.extend(case.arms.iter().map(|arm| {
             json!({
                 "case": case.case, "n": case.n, "arm": arm.name,
-                "points": arm.points, "scalability": arm.law,
+                "points": arm.points,
             })
         }));
     }
@@ -239,7 +239,6 @@ mod tests {
         let arm = &experiment["over_cpus"][1];
         assert_eq!((&arm["arm"], &arm["n"]), (&"for".into(), &300.into()));
         assert_eq!(arm["points"].as_array().map(Vec::len), Some(4));
-        assert!(arm["scalability"]["contention"].is_f64());
         let copies = &experiment["over_copies"][0]["points"][1];
         assert_eq!(copies["copies"], 2);
     }

@@ -25,7 +25,7 @@ pub use moments::{geometric_mean, mean, standard_deviation};
 pub use order::{median, median_absolute_deviation, quantile};
 pub use rank::rank_interval;
 pub(crate) use resample::{RESAMPLES, Resampler, rng_for};
-pub use scaling::{Scalability, karp_flatt};
+pub use scaling::karp_flatt;
 pub use sign::{SignTest, blocks_to_decide};
 pub use slope::Slope;
 pub use spread::{Spread, spread};

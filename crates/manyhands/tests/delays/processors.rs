@@ -1,4 +1,5 @@
 //! Which processors a thread, and those it starts, may use.
+#![expect(unsafe_code, reason = "calls of the C library")]
 
 /// While this value exists, the calling thread and the threads that it starts use one processor.
 #[derive(Debug)]

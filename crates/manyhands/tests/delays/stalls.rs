@@ -1,4 +1,5 @@
 //! Stalls threads of this process at random instants: a signal handler sleeps on them.
+#![expect(unsafe_code, reason = "calls of the C library")]
 
 use super::random::Random;
 use std::fmt;

@@ -1,4 +1,5 @@
 //! Stacks of running workers, over the socket, with the names that the client finds in this program's file.
+#![expect(unsafe_code, reason = "calls of the C library")]
 
 use crate::support::{until, while_true};
 use manyhands::{Runtime, diagnostics, task};

@@ -2,6 +2,7 @@
 //! There the pool refuses with a message, or works; no thread waits for ever.
 //!
 //! Unsafe: calls of the C library.
+#![expect(unsafe_code, reason = "calls of the C library")]
 #![cfg(unix)]
 
 use crate::support::{Deadline, message_of, panics_of, wait_until, within};

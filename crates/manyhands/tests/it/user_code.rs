@@ -3,6 +3,7 @@
 //! of the places, with these tests, is in `src/runtime/README.md`.
 //!
 //! Unsafe: a waker made by hand, whose clone waits.
+#![expect(unsafe_code, reason = "a waker by hand")]
 
 use crate::support::{blow, of_threads, on, on_runtime, receive, wait_until, within};
 use manyhands::cancel::TokenSource;

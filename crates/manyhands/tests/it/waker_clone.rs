@@ -2,6 +2,7 @@
 //! continue.
 //!
 //! Unsafe: a waker made by hand.
+#![expect(unsafe_code, reason = "a waker by hand")]
 
 use crate::support::{message_of, on_runtime, panics_of};
 use manyhands::cancel::TokenSource;

@@ -2,6 +2,7 @@
 //!
 //! Only for a process that is about to abort: taking a stack trace in a signal's handler may go wrong. A thread that
 //! does not answer is left out.
+#![expect(unsafe_code, reason = "calls of the C library")]
 
 /// Prints it to the standard error stream.
 pub(crate) fn print_all() {

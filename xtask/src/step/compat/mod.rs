@@ -4,100 +4,58 @@
 //!
 //! What is published is downloaded by cargo and unpacked below the build output; nothing of it is in this repository.
 //!
-//! Not here: how the suites are put together (`published.rs`), how one is built and run (`suite.rs`), and how two builds
-//! of a benchmark are compared (`pairs.rs`).
+//! Not here: where packages come from (`packages.rs`), how the suites are put together (`published.rs`), and how one is
+//! built and run (`suite.rs`).
 
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 
-use crate::clock::Stopwatch;
 use crate::command::Invocation;
 use crate::step::section;
 use crate::workspace;
 
-mod pairs;
+mod packages;
 mod programs;
 mod published;
 mod speed;
 mod suite;
 
-use suite::{Count, Row};
+use suite::Count;
 
 /// The façade, and what is measured with it; workspaces of their own, relative to the root.
 const RAYON_CORE: &str = "compat/rayon-core";
 const SPEED: &str = "compat/speed";
 
-/// What is run: all, one after the other, where none is named.
-#[derive(Debug, clap::Args)]
-#[group(multiple = false)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "options of the command line, of which at most one is given"
-)]
-pub(crate) struct Parts {
-    /// The tests that rayon and rayon-core publish
-    #[arg(long)]
-    suites: bool,
-    /// In short, without what takes long and without a table, as in `ci`
-    #[arg(long)]
-    short: bool,
-    /// The tests of published programs, with rayon's own core and with ours
-    #[arg(long)]
-    programs: bool,
-    /// A benchmark of each of these programs, and small ones, with both cores by turns
-    #[arg(long)]
-    speed: bool,
-}
-
-impl Parts {
-    pub(crate) fn chosen(&self) -> &'static [Part] {
-        match (self.suites, self.short, self.programs, self.speed) {
-            (true, ..) => &[Part::Suites],
-            (_, true, ..) => &[Part::Short],
-            (_, _, true, _) => &[Part::Programs],
-            (.., true) => &[Part::Speed],
-            _ => WHOLE,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What can be run, each with its tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Part {
+    /// The tests that rayon and rayon-core publish
     Suites,
-    /// All suites but one that takes long, and the examples in the packages' documentation, each of which is a program
-    /// of its own. No table is renewed.
+    /// All suites but one that takes long, and not the examples in the packages' documentation, each of which is a program of
+    /// its own; no table is renewed
     Short,
+    /// The tests of published programs, with rayon's own core and with ours
     Programs,
+    /// A benchmark of each of these programs, and small ones, with both cores by turns
     Speed,
 }
 
 const WHOLE: &[Part] = &[Part::Suites, Part::Programs, Part::Speed];
 
+/// Runs these parts, or the whole where none is named: all of them, whether or not one before has failed, because each renews
+/// a table of its own.
 pub(crate) fn run(parts: &[Part]) -> Result<()> {
-    run_each(parts, |part| match part {
-        Part::Suites | Part::Short => run_suites(part),
-        Part::Programs => programs::run(),
-        Part::Speed => speed::run(),
-    })
-}
-
-/// Runs all parts, whether or not one before has failed, because each renews a table of its own.
-fn run_each(parts: &[Part], mut run: impl FnMut(Part) -> Result<()>) -> Result<()> {
-    let mut failures = Vec::new();
-    for &part in parts {
-        let watch = Stopwatch::start();
-        let outcome = run(part);
-        let seconds = watch.elapsed().as_secs_f64();
-        let failure = outcome.err().map(|failure| format!("{failure:#}"));
-        println!(
-            "{part:?}: {} after {seconds:.1} s",
-            failure.as_deref().unwrap_or("passed")
-        );
-        failures.extend(failure);
-    }
-    ensure!(failures.is_empty(), "{}", failures.join("; "));
-    Ok(())
+    let parts = if parts.is_empty() { WHOLE } else { parts };
+    let outcomes = parts.iter().map(|part| {
+        let outcome = match part {
+            Part::Suites | Part::Short => run_suites(*part),
+            Part::Programs => programs::run(),
+            Part::Speed => speed::run(),
+        };
+        outcome.inspect_err(|failure| println!("{part:?}: {failure:#}"))
+    });
+    outcomes.fold(Ok(()), Result::and)
 }
 
 fn run_suites(part: Part) -> Result<()> {
@@ -109,13 +67,13 @@ fn run_suites(part: Part) -> Result<()> {
     for package in &packages {
         rows.extend(suite::run_all(package, part)?);
     }
-    let text = table(&rows, &["rayon", "rayon-core"]);
+    let text = table(&rows);
     print!("\n{text}");
     if part == Part::Suites {
         let text = format!("Run {}.\n\n{text}", section::conditions());
         section::renew(&format!("{RAYON_CORE}/README.md"), "suites", &text)?;
     }
-    let failed: usize = rows.iter().map(|row| row.count.failed.len()).sum();
+    let failed: usize = rows.iter().map(|(_, count)| count.failed.len()).sum();
     ensure!(failed == 0, "{failed} published tests failed");
     Ok(())
 }
@@ -136,36 +94,15 @@ fn check_workspace(workspace: &str) -> Result<()> {
     cargo("test --locked --quiet").run()
 }
 
-/// A package's integration tests are one row, and what failed is named below.
-fn table(rows: &[Row], packages: &[&str]) -> String {
+/// What failed is named below.
+fn table(rows: &[(String, Count)]) -> String {
     let mut table =
         String::from("| suite | tests | passed | failed | ignored |\n|---|--:|--:|--:|--:|\n");
     let mut remarks = String::new();
-    let mut line = |name: &str, count: &Count| {
+    for (name, count) in rows {
         table += &format!("| {name} | {} |\n", count.cells().join(" | "));
-        for test in &count.failed {
-            remarks += &format!("\nFailed: `{test}` of {name}.\n");
-        }
-    };
-    for package in packages {
-        let mut integration = Count::default();
-        let mut integration_suites = 0;
-        let mut last = None;
-        for row in rows.iter().filter(|row| row.package == *package) {
-            match row.suite.as_str() {
-                suite::UNIT_TESTS => line(&format!("{package}, unit tests"), &row.count),
-                suite::EXAMPLES | suite::REFUSED => last = Some(row),
-                _ => {
-                    integration.add(&row.count);
-                    integration_suites += 1;
-                }
-            }
-        }
-        let name = format!("{package}, {integration_suites} integration tests");
-        line(&name, &integration);
-        if let Some(row) = last {
-            line(&format!("{package}, {}", row.suite), &row.count);
-        }
+        let failed = count.failed.iter();
+        remarks.extend(failed.map(|test| format!("\nFailed: `{test}` of {name}.\n")));
     }
     table + &remarks
 }
@@ -174,49 +111,14 @@ fn table(rows: &[Row], packages: &[&str]) -> String {
 mod tests {
     use super::*;
 
-    fn row(package: &'static str, suite: &str, passed: usize, failed: &[&str]) -> Row {
-        Row {
-            package,
-            suite: suite.to_owned(),
-            count: Count {
-                passed,
-                ignored: 1,
-                failed: failed.iter().map(|&name| name.to_owned()).collect(),
-            },
-        }
-    }
-
     #[test]
-    fn a_part_that_fails_does_not_keep_the_next_from_being_run() {
-        let mut ran = Vec::new();
-        let outcome = run_each(WHOLE, |part| {
-            ran.push(part);
-            match part {
-                Part::Programs => Ok(()),
-                part => anyhow::bail!("no {part:?}"),
-            }
-        });
-        assert_eq!(ran, WHOLE);
-        let failure = outcome.unwrap_err().to_string();
-        assert_eq!(failure, "no Suites; no Speed");
-    }
-
-    #[test]
-    fn a_page_has_the_integration_tests_of_a_package_in_one_row() {
-        let rows = [
-            row("a", "x", 3, &[]),
-            row("a", suite::UNIT_TESTS, 5, &[]),
-            row("a", suite::EXAMPLES, 7, &[]),
-            row("a", "y", 4, &["y::c"]),
-            row("b", "x", 9, &[]),
-        ];
-        let expected = "\
-| a, unit tests | 6 | 5 | 0 | 1 |
-| a, 2 integration tests | 10 | 7 | 1 | 2 |
-| a, examples in its documentation | 8 | 7 | 0 | 1 |
-
-Failed: `y::c` of a, 2 integration tests.
-";
-        assert!(table(&rows, &["a"]).ends_with(&format!("\n{expected}")));
+    fn what_failed_is_named_below_the_table() {
+        let count = Count {
+            passed: 3,
+            ignored: 1,
+            failed: vec!["y::c".to_owned()],
+        };
+        let expected = "| a, x | 5 | 3 | 1 | 1 |\n\nFailed: `y::c` of a, x.\n";
+        assert!(table(&[("a, x".to_owned(), count)]).ends_with(expected));
     }
 }

@@ -4,75 +4,47 @@
 //! (`speed.rs`).
 
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use super::pairs::Core;
-use super::published::{replace, without_benchmarks};
+use super::packages::{Core, Packages, copy};
 use super::suite::{self, Count};
 use super::{RAYON_CORE, SPEED};
 use crate::command::Invocation;
-use crate::step::{sanitize::host, section, test_programs};
+use crate::step::{section, test_programs};
 use crate::workspace;
 
-/// A program, and how its tests are built.
-struct Program {
-    name: &'static str,
-    /// Options of `cargo test`.
-    options: &'static str,
-    /// Examples in its documentation whose names have this word are run, too.
-    examples: Option<&'static str>,
-    /// A file that its tests include and its package lacks. It is made, and empty: what reads it fails with both cores.
-    absent: Option<&'static str>,
-    /// Why tests fail with both cores.
-    reason: &'static str,
-}
-
-impl Program {
-    const fn new(name: &'static str, options: &'static str) -> Self {
-        Self {
-            name,
-            options,
-            examples: None,
-            absent: None,
-            reason: "",
-        }
-    }
-}
-
-const PROGRAMS: &[Program] = &[
+/// The programs, and the options of `cargo test` for each.
+const PROGRAMS: &[(&str, &str)] = &[
     // A data frame. Its pool is one of its own, a `ThreadPool`.
-    Program::new("polars-core", ""),
-    Program::new("tokei", ""),
-    Program::new("oxipng", ""),
-    Program {
-        examples: Some("parallel"),
-        ..Program::new("ndarray", "--features rayon")
-    },
-    Program::new("hashbrown", "--features rayon"),
-    Program::new("indexmap", "--features rayon"),
+    ("polars-core", ""),
+    ("tokei", ""),
+    ("oxipng", ""),
+    ("ndarray", "--features rayon"),
+    ("hashbrown", "--features rayon"),
+    ("indexmap", "--features rayon"),
     // Without AVIF, whose encoder takes longer to build than all the rest.
-    Program {
-        absent: Some("tests/images/jpg/portrait_2.jpg"),
-        reason: ", because they read pictures that are not in the package",
-        ..Program::new("image", PICTURES)
-    },
+    (
+        "image",
+        "--no-default-features --features \
+         rayon,bmp,dds,exr,ff,gif,hdr,ico,jpeg,png,pnm,qoi,tga,tiff,webp",
+    ),
 ];
-const PICTURES: &str = "--no-default-features --features \
-                        rayon,bmp,dds,exr,ff,gif,hdr,ico,jpeg,png,pnm,qoi,tga,tiff,webp";
+/// A program of which examples in its documentation are run, too: those whose names have this word.
+const WITH_EXAMPLES: (&str, &str) = ("ndarray", "parallel");
+/// A program whose tests include a file that its package lacks. It is made, and empty: what reads it fails with both cores.
+const ABSENT: (&str, &str) = ("image", "tests/images/jpg/portrait_2.jpg");
+const BECAUSE_ABSENT: &str = ", because they read pictures that are not in the package";
 
 pub(super) fn run() -> Result<()> {
     let page = format!("{RAYON_CORE}/README.md");
-    let manifest = workspace::read(format!("{SPEED}/Cargo.toml"))?;
-    let unpacked = unpack()?;
+    let packages = Packages::unpack("--all-features")?;
     let mut rows = Vec::new();
     let conditions = section::conditions();
-    for (index, program) in PROGRAMS.iter().enumerate() {
-        let (name, of) = (program.name, PROGRAMS.len());
-        println!("\n{name}, program {} of {of}", index + 1);
-        rows.push(test(program, &manifest, &unpacked)?);
+    for (name, options) in PROGRAMS {
+        println!("\n{name}, program {} of {}", rows.len() + 1, PROGRAMS.len());
+        rows.push(test(name, options, &packages)?);
         // What has been run stays, should a later program not be built.
         let tests = format!("Run {conditions}.\n\n{}", table(&rows));
         print!("\n{tests}");
@@ -86,26 +58,10 @@ pub(super) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Lets cargo download the programs with what they depend on, and returns its description of all packages.
-pub(super) fn unpack() -> Result<String> {
-    let compiler = Invocation::new("rustc -vV").stdout()?;
-    Invocation::cargo("metadata --format-version 1 --locked --all-features --filter-platform")
-        .arg(host(&compiler).unwrap_or_default())
-        .arg("--manifest-path")
-        .arg(workspace::root().join(SPEED).join("Cargo.toml"))
-        .stdout()
-}
-
-/// Where the copies of all programs are.
-fn folder(core: Core) -> PathBuf {
-    let programs = workspace::target_subdir("compat").join("programs");
-    programs.join(core.name())
-}
-
 /// A program's tests with both cores.
 struct Row {
     name: String,
-    /// See [`Program::reason`].
+    /// Why tests fail with both cores.
     reason: &'static str,
     original: Count,
     ours: Count,
@@ -119,70 +75,37 @@ impl Row {
     }
 }
 
-fn test(program: &Program, manifest: &str, unpacked: &str) -> Result<Row> {
-    let name = versioned(program.name, manifest)?;
-    let original = unpacked_folder(&name, unpacked)?;
-    let mut locks = PathBuf::from(SPEED);
-    let mut count = |core: Core| -> Result<Count> {
-        let to = folder(core).join(program.name);
-        put(&original, &to, core, &workspace::root().join(&locks))
-            .with_context(|| format!("cannot prepare {}", to.display()))?;
-        if let Some(file) = program.absent {
-            make_empty(&to.join(file)).with_context(|| format!("cannot make {file}"))?;
-        }
-        let count = run_tests(program, &to)?;
+fn test(name: &str, options: &str, packages: &Packages) -> Result<Row> {
+    let published = packages.find(name)?;
+    let to = workspace::target_subdir("compat/programs").join(name);
+    copy(&published.folder, &to)?;
+    let locks = workspace::root().join(SPEED).join("Cargo.lock");
+    let lock = to.join("Cargo.lock");
+    fs::copy(locks, &lock).with_context(|| format!("cannot write {}", lock.display()))?;
+    let lacks_file = name == ABSENT.0;
+    if lacks_file {
+        let file = to.join(ABSENT.1);
+        workspace::make_folder(file.parent().unwrap_or(&to))?;
+        workspace::write(file, "")?;
+    }
+    // The façade's side is built with the versions that were chosen for the original's.
+    let count = |core: Core| -> Result<Count> {
+        core.put_into(&published.folder, &to)?;
+        let count = run_tests(name, options, &to)?;
         core.check(&to)?;
-        // The façade's side is built with the versions that were chosen for the original's.
-        locks = to;
         Ok(count)
     };
     Ok(Row {
         original: count(Core::Original)?,
         ours: count(Core::Facade)?,
-        reason: program.reason,
-        name,
+        reason: if lacks_file { BECAUSE_ABSENT } else { "" },
+        name: format!("{name}-{}", published.version),
     })
 }
 
-/// Copies a program, patches it, and gives it the lock file of `locks`.
-fn put(original: &Path, to: &Path, core: Core, locks: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(original)? {
-        let entry = entry?;
-        let place = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            replace(&entry.path(), &place)?;
-        } else if !["Cargo.toml", "Cargo.lock"]
-            .map(Path::new)
-            .contains(&Path::new(&entry.file_name()))
-        {
-            write_changed(&place, &fs::read(entry.path())?)?;
-        }
-    }
-    write_changed(&to.join("Cargo.lock"), &fs::read(locks.join("Cargo.lock"))?)?;
-    let manifest = fs::read_to_string(original.join("Cargo.toml"))?;
-    let manifest = without_benchmarks(&manifest) + "\n[workspace]\n" + &core.patch();
-    write_changed(&to.join("Cargo.toml"), manifest.as_bytes())
-}
-
-/// Leaves a file alone that is the same already, so that nothing is built again.
-fn write_changed(file: &Path, text: &[u8]) -> io::Result<()> {
-    if fs::read(file).is_ok_and(|old| old == text) {
-        return Ok(());
-    }
-    fs::write(file, text)
-}
-
-fn make_empty(file: &Path) -> io::Result<()> {
-    if let Some(folder) = file.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    write_changed(file, b"")
-}
-
-fn run_tests(program: &Program, folder: &Path) -> Result<Count> {
+fn run_tests(name: &str, options: &str, folder: &Path) -> Result<Count> {
     let cargo_test = |targets: &str| {
-        Invocation::cargo(&format!("test --quiet {targets} {}", program.options))
+        Invocation::cargo(&format!("test --quiet {targets} {options}"))
             .build_of(
                 folder.join("Cargo.toml"),
                 workspace::target_subdir("compat/programs/build"),
@@ -194,14 +117,12 @@ fn run_tests(program: &Program, folder: &Path) -> Result<Count> {
     let built = cargo_test("--tests --no-run --message-format=json").stdout()?;
     let mut sum = Count::default();
     for test in test_programs::programs(&built) {
-        let name = suite::suite_name(&test.path, program.name);
-        sum.add(&ended(&name, suite::run_program(&test, &[])));
+        let suite = suite::suite_name(&test.path, name);
+        sum.add(&ended(&suite, suite::run_program(&test, &[])));
     }
-    if let Some(word) = program.examples {
-        let (text, result) = cargo_test("--doc")
-            .arg("--")
-            .arg(word)
-            .stdout_even_if_it_fails()?;
+    if name == WITH_EXAMPLES.0 {
+        let examples = cargo_test("--doc").args(&["--", WITH_EXAMPLES.1]);
+        let (text, result) = examples.stdout_even_if_it_fails()?;
         sum.add(&ended(suite::EXAMPLES, suite::count(&text, result)));
     }
     Ok(sum)
@@ -216,41 +137,6 @@ fn ended(name: &str, count: Result<Count>) -> Count {
             ..Count::default()
         }
     })
-}
-
-/// `tokei-12.1.2` for `tokei`, as the manifest says. The lock file may have other versions, too, for other packages.
-fn versioned(name: &str, manifest: &str) -> Result<String> {
-    let version = manifest.lines().find_map(|line| {
-        let dependency = line.strip_prefix(name)?.strip_prefix(" = ")?;
-        let (_, version) = dependency.split_once("\"=")?;
-        version.split('"').next()
-    });
-    let version =
-        version.with_context(|| format!("{SPEED}/Cargo.toml names no version of {name}"))?;
-    Ok(format!("{name}-{version}"))
-}
-
-/// The folders of all packages in cargo's description, but for those of this repository.
-pub(super) fn unpacked_folders(unpacked: &str) -> Vec<PathBuf> {
-    let mut folders: Vec<PathBuf> = unpacked
-        .split("\"manifest_path\":\"")
-        .skip(1)
-        .filter_map(|rest| Some(Path::new(rest.split('"').next()?).parent()?.to_path_buf()))
-        .filter(|folder| !folder.starts_with(workspace::root()))
-        .collect();
-    folders.sort_unstable();
-    folders.dedup();
-    folders
-}
-
-/// The folder of a package in cargo's description.
-fn unpacked_folder(name: &str, unpacked: &str) -> Result<PathBuf> {
-    let end = format!("/{name}/Cargo.toml\"");
-    let folder = unpacked.find(&end).map(|at| {
-        let begin = unpacked[..at].rfind('"').map_or(0, |quote| quote + 1);
-        PathBuf::from(&unpacked[begin..at]).join(name)
-    });
-    folder.with_context(|| format!("cargo has not unpacked {name}"))
 }
 
 /// What fails with both cores is named below the table.
@@ -286,24 +172,6 @@ fn table(rows: &[Row]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_and_folders_are_found() {
-        let manifest = "[dependencies]\nrayon = \"=1.12.0\"\n\
-                        tokei = { version = \"=12.1.2\", optional = true }\n";
-        assert_eq!(versioned("rayon", manifest).unwrap(), "rayon-1.12.0");
-        let name = versioned("tokei", manifest).unwrap();
-        assert_eq!(name, "tokei-12.1.2");
-        let unpacked = "{\"manifest_path\":\"/r/x-1/Cargo.toml\"},{\"manifest_path\":\"/r/tokei-12.1.2/Cargo.toml\"}";
-        let folder = unpacked_folder(&name, unpacked);
-        assert_eq!(folder.unwrap(), Path::new("/r/tokei-12.1.2"));
-        let own = workspace::root().join("compat/speed/Cargo.toml");
-        let with_own = format!("{unpacked},{{\"manifest_path\":\"{}\"}}", own.display());
-        let folders = ["/r/tokei-12.1.2", "/r/x-1"].map(PathBuf::from);
-        assert_eq!(unpacked_folders(&with_own), folders);
-        assert!(versioned("to", manifest).is_err());
-        assert!(unpacked_folder("x-2", unpacked).is_err());
-    }
 
     #[test]
     fn the_table_tells_apart_what_fails_with_ours_only() {

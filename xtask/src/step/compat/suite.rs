@@ -14,11 +14,11 @@ use crate::step::test_programs::{self, Program};
 const LIMIT: Duration = Duration::from_secs(900);
 
 /// What the table calls the tests inside a package's code.
-pub(super) const UNIT_TESTS: &str = "unit tests";
+const UNIT_TESTS: &str = "unit tests";
 /// What it calls those in its documentation.
 pub(super) const EXAMPLES: &str = "examples in its documentation";
 /// And where these are of what bounds must refuse.
-pub(super) const REFUSED: &str = "programs that must not compile";
+const REFUSED: &str = "programs that must not compile";
 /// It searches for half a minute of processor time, with either core.
 const LONG: &str = "octillion";
 
@@ -44,54 +44,45 @@ impl Count {
     }
 }
 
-/// A suite of a package.
-#[derive(Debug)]
-pub(crate) struct Row {
-    pub(crate) package: &'static str,
-    pub(crate) suite: String,
-    pub(crate) count: Count,
-}
-
-/// Builds and runs the package's tests. Each suite is a row.
-pub(crate) fn run_all(package: &Package, part: Part) -> Result<Vec<Row>> {
+/// Builds and runs the package's tests; its integration tests are counted together.
+pub(crate) fn run_all(package: &Package, part: Part) -> Result<Vec<(String, Count)>> {
     let cargo_test = |options: &str| {
         Invocation::cargo(&format!("test {options}"))
             .build_of(package.folder.join("Cargo.toml"), build_folder())
     };
+    let name = package.name;
     let built = cargo_test("--quiet --lib --tests --no-run --message-format=json").stdout()?;
     let programs = test_programs::programs(&built);
     ensure!(
         !programs.is_empty(),
-        "no test programs of {} were built",
-        package.name
+        "no test programs of {name} were built"
     );
-    let mut rows = Vec::new();
-    let mut row = |suite, count| {
-        rows.push(Row {
-            package: package.name,
-            suite,
-            count,
-        });
-    };
+    let (mut unit, mut integration, mut suites) = (Count::default(), Count::default(), 0);
     for program in programs {
-        let suite = suite_name(&program.path, package.name);
+        let suite = suite_name(&program.path, name);
         if part == Part::Short && suite == LONG {
             continue;
         }
-        let module = package.module.filter(|_| suite == UNIT_TESTS);
+        let is_unit = suite == UNIT_TESTS;
+        let module = package.module.filter(|_| is_unit);
         let count = run_program(&program, module.as_slice())?;
-        if count != Count::default() {
-            row(suite, count);
-        }
+        suites += usize::from(!is_unit && count != Count::default());
+        let sum = if is_unit { &mut unit } else { &mut integration };
+        sum.add(&count);
     }
+    let suites = format!("{suites} integration tests");
+    let mut counts = vec![(UNIT_TESTS, unit), (&*suites, integration)];
     if package.module.is_some() || part == Part::Suites {
         let examples = cargo_test("--quiet --doc").arg("--");
         let examples = package.module.into_iter().fold(examples, Invocation::arg);
         let (text, ended) = examples.stdout_even_if_it_fails()?;
         let suite = package.module.map_or(EXAMPLES, |_| REFUSED);
-        row(suite.to_owned(), count(&text, ended)?);
+        counts.push((suite, count(&text, ended)?));
     }
-    Ok(rows)
+    let counts = counts.into_iter();
+    Ok(counts
+        .map(|(suite, count)| (format!("{name}, {suite}"), count))
+        .collect())
 }
 
 /// Runs a test program in its package's folder, or those of its tests that `options` choose.

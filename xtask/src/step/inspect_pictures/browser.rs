@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use base64::Engine;
 use serde_json::{Value, json};
 
@@ -78,14 +78,9 @@ impl Browser {
         let size =
             json!({"width": WIDTH, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": false});
         self.call("Emulation.setDeviceMetricsOverride", &size)?;
+        let helpers = json!({"source": include_str!("helpers.js")});
+        self.call("Page.addScriptToEvaluateOnNewDocument", &helpers)?;
         Ok(())
-    }
-
-    /// Runs a script in each page that is opened from now on, before the page's own.
-    pub(super) fn run_before_pages(&mut self, script: &str) -> Result<()> {
-        let given = json!({"source": script});
-        self.call("Page.addScriptToEvaluateOnNewDocument", &given)
-            .map(drop)
     }
 
     /// Opens an address, in a tab that knows nothing of others.
@@ -119,27 +114,6 @@ impl Browser {
             self.call("Input.dispatchKeyEvent", &event)?;
         }
         Ok(())
-    }
-
-    /// Puts what the page saves into this folder.
-    pub(super) fn save_into(&mut self, folder: &Path) -> Result<()> {
-        let given = json!({"behavior": "allow", "downloadPath": folder});
-        self.call("Browser.setDownloadBehavior", &given).map(drop)
-    }
-
-    /// Chooses a file in the element that this expression is.
-    pub(super) fn choose_file(&mut self, element: &str, file: &Path) -> Result<()> {
-        let found = self.call("Runtime.evaluate", &json!({"expression": element}))?;
-        let given = json!({"files": [file], "objectId": found["result"]["objectId"]});
-        self.call("DOM.setFileInputFiles", &given).map(drop)
-    }
-
-    /// Chooses a value of a list; "" is all.
-    pub(super) fn choose(&mut self, select: &str, value: &str) -> Result<()> {
-        let choose = format!(
-            "(() => {{ const select = document.querySelector('{select}'); select.value = '{value}'; select.dispatchEvent(new Event('change')); }})()"
-        );
-        self.value(&choose).map(drop)
     }
 
     /// The value of an expression in the page.
@@ -188,16 +162,11 @@ impl Browser {
         let is_ours = |address: &&String| {
             address.starts_with(&ours) || address.starts_with("blob:") || *address == "about:blank"
         };
-        let elsewhere: Vec<&String> = self
-            .requests
-            .iter()
-            .filter(|address| !is_ours(address))
-            .collect();
-        match (elsewhere.as_slice(), self.complaints.as_slice()) {
-            ([], []) => Ok(()),
-            ([], complaints) => bail!("the browser complains: {}", complaints.join("; ")),
-            (elsewhere, _) => bail!("the page asked for {elsewhere:?}"),
-        }
+        let elsewhere: Vec<_> = self.requests.iter().filter(|one| !is_ours(one)).collect();
+        ensure!(elsewhere.is_empty(), "the page asked for {elsewhere:?}");
+        let complaints = self.complaints.join("; ");
+        ensure!(complaints.is_empty(), "the browser complains: {complaints}");
+        Ok(())
     }
 
     fn call(&mut self, method: &str, parameters: &Value) -> Result<Value> {

@@ -6,7 +6,7 @@
 
 mod browser;
 mod checks;
-mod saved;
+mod scene;
 
 use std::path::{Path, PathBuf};
 
@@ -14,10 +14,10 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::clock::Stopwatch;
 use crate::command::Invocation;
-use crate::step::inspect_costs;
-use crate::step::inspect_scene::Scene;
+use crate::step::scratch::Scratch;
 use crate::workspace;
 use browser::{Browser, HEIGHT};
+use scene::Scene;
 
 pub(crate) fn run() -> Result<()> {
     Invocation::cargo("build --release --package manyhands-cli").run()?;
@@ -27,7 +27,14 @@ pub(crate) fn run() -> Result<()> {
         examples = examples.arg("--example").arg(example);
     }
     examples.run()?;
-    let waiting = inspect_costs::build_waiting()?;
+    let waiting = Scratch {
+        folder: &workspace::target_subdir("inspect-waiting"),
+        name: "waiting",
+        source: include_str!("../../../programs/waiting.rs"),
+        features: &["inspect"],
+        profile: "",
+    };
+    let waiting = waiting.build()?;
     let pictures = Pictures::begin()?;
     for (scene, program, arguments) in [
         (DEADLOCK_SCENE, &example(DEADLOCK), &[][..]),
@@ -45,18 +52,15 @@ pub(crate) fn run() -> Result<()> {
 /// than a megabyte and takes less than a second.
 fn look_at_million(pictures: &Pictures) -> Result<()> {
     let arguments = ["--seconds", "120", "--readers", "1000000"];
-    let scene = pictures.begin_scene(&example(SERVICE), &arguments)?;
+    let scene = Scene::start(&example(SERVICE), &arguments, &pictures.sockets)?;
     let mut browser = open_soon(&scene, pictures)?;
     browser.press("5")?;
     let is_drawn = "document.querySelector('#panel-stacks').textContent.includes('1000000 tasks')";
     browser.wait_until(is_drawn)?;
     pictures.take(&mut browser, "million-stacks", None)?;
-    let seen = browser.value(checks::FETCH_VIEW)?;
-    let (bytes, millis) = (&seen["bytes"], &seen["millis"]);
-    println!(
-        "1,000,000 waiting tasks: a second page has its {bytes} bytes, table and graph, after {millis} ms"
-    );
-    checks::look_is_small_and_fast(&seen)?;
+    let seen = browser.value("look()")?;
+    checks::at_most(checks::BYTES_MAX, "bytes of a look:", &seen["bytes"])?;
+    checks::at_most(checks::MILLIS_MAX, "ms to look:", &seen["millis"])?;
     browser.judge(scene.host_and_token()?.0)?;
     // Over a connection of its own, so nothing is known before.
     let watch = Stopwatch::start();
@@ -66,25 +70,24 @@ fn look_at_million(pictures: &Pictures) -> Result<()> {
         .arg("--text")
         .env("XDG_RUNTIME_DIR", &pictures.sockets)
         .stdout()?;
-    let millis = watch.elapsed().as_millis();
-    println!("1,000,000 waiting tasks: all of a first look, as text, after {millis} ms");
-    checks::text_is_whole_and_fast(&text, millis)
+    let millis = u64::try_from(watch.elapsed().as_millis())?;
+    checks::at_most(checks::MILLIS_MAX, "ms to look, as text:", &millis.into())?;
+    checks::text_is_whole(&text)
 }
 
 /// A browser with the page of a million tasks, which had its first row as soon as it must. What else the machine does may be
 /// in the way, so there is another try with another browser.
 fn open_soon(scene: &Scene, pictures: &Pictures) -> Result<Browser> {
-    let mut tries = Vec::new();
+    let mut tries = 0;
     loop {
         let mut browser = Browser::start(&pictures.profile)?;
-        browser.run_before_pages(checks::NOTE_FIRST_ROW)?;
         browser.wear("light")?;
         browser.open(&scene.address)?;
-        let millis = checks::first_row(&mut browser)?;
-        println!("1,000,000 waiting tasks: the first row {millis} ms after the page was opened");
-        tries.push(millis);
-        let judged = checks::first_row_is_soon(&tries);
-        if judged.is_ok() || tries.len() == TRIES_MAX {
+        browser.wait_until("window.firstRow !== undefined")?;
+        let millis = browser.value("window.firstRow")?;
+        tries += 1;
+        let judged = checks::at_most(checks::MILLIS_MAX, "ms to the first row:", &millis);
+        if judged.is_ok() || tries == TRIES_MAX {
             return judged.map(|()| browser);
         }
     }
@@ -92,9 +95,7 @@ fn open_soon(scene: &Scene, pictures: &Pictures) -> Result<Browser> {
 
 /// The path of an example of the library.
 fn example(name: &str) -> PathBuf {
-    workspace::target_subdir("release")
-        .join("examples")
-        .join(name)
+    workspace::target_subdir("release/examples").join(name)
 }
 
 /// Where pictures go.
@@ -102,8 +103,6 @@ struct Pictures {
     folder: PathBuf,
     /// Of the programs.
     sockets: PathBuf,
-    /// What the page has saved.
-    downloads: PathBuf,
     /// Of the browser.
     profile: PathBuf,
     readme: PathBuf,
@@ -115,28 +114,21 @@ impl Pictures {
         let folder = workspace::target_subdir("inspect-pictures");
         let pictures = Self {
             sockets: folder.join("sockets"),
-            downloads: folder.join("downloads"),
             profile: folder.join("profile"),
             readme: workspace::root().join("crates/manyhands-inspect/pictures"),
             folder,
         };
         workspace::remove_folder(&pictures.folder)?;
-        let [sockets, downloads] = [&pictures.sockets, &pictures.downloads];
-        for folder in [sockets, downloads, &pictures.profile, &pictures.readme] {
+        for folder in [&pictures.sockets, &pictures.profile, &pictures.readme] {
             workspace::make_folder(folder)?;
         }
         Ok(pictures)
     }
 
-    /// Starts a program to look at.
-    fn begin_scene(&self, program: &Path, arguments: &[&str]) -> Result<Scene> {
-        Scene::start(program, arguments, &self.sockets, PER_SECOND)
-    }
-
     /// Does what a scene says, line by line, with a program and a tab of its own: what one has saved is not there for the
     /// next one.
     fn look_at(&self, scene: &str, program: &Path, arguments: &[&str]) -> Result<()> {
-        let running = self.begin_scene(program, arguments)?;
+        let running = Scene::start(program, arguments, &self.sockets)?;
         let mut browser = Browser::start(&self.profile)?;
         for (idx, line) in scene.lines().enumerate() {
             let done = self.perform(line, &mut browser, &running.address);
@@ -162,17 +154,11 @@ impl Pictures {
                 let mut keys = rest.chars();
                 keys.try_for_each(|key| browser.press(key.encode_utf8(&mut [0; 4])))
             }
-            "choose" => {
-                let (select, value) = rest.split_once(' ').unwrap_or((rest, ""));
-                browser.choose(select, value)
-            }
             "picture" => {
                 let (name, in_readme) = rest.split_once(' ').unzip();
                 self.take(browser, name.unwrap_or(rest), in_readme)
             }
             "panel" => self.look_at_panel(rest, browser),
-            "hostile" => checks::hostile_name_is_text(browser, rest),
-            "saved" => saved::check(rest, browser, &self.downloads),
             verb => bail!("there is no `{verb}`"),
         }
     }
@@ -211,8 +197,7 @@ impl Pictures {
     }
 }
 
-const PER_SECOND: u8 = 4;
-const TRIES_MAX: usize = 3;
+const TRIES_MAX: u32 = 3;
 const DEADLOCK: &str = "16_deadlock";
 const SERVICE: &str = "19_service_under_load";
 const DEADLOCK_SCENE: &str = include_str!("deadlock.scene");

@@ -74,17 +74,15 @@ impl<'index> Item<'index> {
         })
     }
 
-    fn whole_name(&self) -> String {
-        let owner = self
-            .owner
-            .map_or(String::new(), |owner| format!("{owner}::"));
-        owner + self.name
-    }
-
     fn place(&self) -> String {
         let span = &self.entry["span"];
-        let file = span["filename"].as_str().unwrap_or_default();
-        format!("{file}:{}: `{}`", span["begin"][0], self.whole_name())
+        let (file, line) = (span["filename"].as_str(), &span["begin"][0]);
+        let names: Vec<&str> = self.owner.into_iter().chain([self.name]).collect();
+        format!(
+            "{}:{line}: `{}`",
+            file.unwrap_or_default(),
+            names.join("::")
+        )
     }
 
     fn lacks_example(&self, index: &Value) -> Option<String> {

@@ -17,10 +17,8 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::stack_copy::{self, NotCopied, StackCopy};
 use crate::sync::{Condvar, Mutex, global, lock};
 #[cfg(unix)]
-use std::{
-    sync::PoisonError,
-    time::{Duration, Instant},
-};
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
 
 /// Names one request; 0 none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

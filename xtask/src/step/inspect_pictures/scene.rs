@@ -13,22 +13,16 @@ use crate::command::Running;
 use crate::workspace;
 
 /// Both, running. They end when this is dropped.
-pub(in crate::step) struct Scene {
+pub(super) struct Scene {
     _server: Running,
     program: Running,
     /// What to open in a browser.
-    pub(in crate::step) address: String,
+    pub(super) address: String,
 }
 
 impl Scene {
-    /// Starts a program with these arguments, and `manyhands`; both have been built. The program is asked so often in a
-    /// second while somebody looks.
-    pub(in crate::step) fn start(
-        program: &Path,
-        arguments: &[&str],
-        folder: &Path,
-        per_second: u8,
-    ) -> Result<Self> {
+    /// Starts a program with these arguments, and `manyhands`; both have been built.
+    pub(super) fn start(program: &Path, arguments: &[&str], folder: &Path) -> Result<Self> {
         let name = program.display().to_string();
         let program = Command::new(program)
             .args(arguments)
@@ -44,7 +38,7 @@ impl Scene {
         find_line(&mut program, &name, |line| Some(line.to_owned()))?;
         let server = Command::new(workspace::target_subdir("release").join("manyhands"))
             .args(["inspect", &program.0.id().to_string(), "--control"])
-            .args(["--per-second", &per_second.to_string()])
+            .args(["--per-second", PER_SECOND])
             .env("XDG_RUNTIME_DIR", folder)
             .stdout(Stdio::piped())
             .spawn();
@@ -60,12 +54,12 @@ impl Scene {
     }
 
     /// The number of the program's process.
-    pub(in crate::step) fn process(&self) -> u32 {
+    pub(super) fn process(&self) -> u32 {
         self.program.0.id()
     }
 
     /// `127.0.0.1:PORT`, and what a request to it has to know.
-    pub(in crate::step) fn host_and_token(&self) -> Result<(&str, &str)> {
+    pub(super) fn host_and_token(&self) -> Result<(&str, &str)> {
         let parts = self.address.strip_prefix("http://");
         let parts = parts.and_then(|parts| parts.split_once("/#"));
         parts.with_context(|| format!("`{}` has no token", self.address))
@@ -93,4 +87,6 @@ fn find_line(
         .with_context(|| format!("{name} did not say what it should"))
 }
 
+/// How often the program is asked while somebody looks.
+const PER_SECOND: &str = "4";
 const LINE_LIMIT: Duration = Duration::from_secs(30);
