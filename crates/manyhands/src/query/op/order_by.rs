@@ -143,15 +143,15 @@ fn first_sorted<P: Pipeline, S: Sorting<P::Item>, E: Ending>(
     if are_many {
         return without_keys(least(base, sorting, most, run));
     }
-    let mut items = into_vec(base, run).unwrap_or_default();
     if S::IS_KEYLESS {
+        let mut items = into_vec(base, run).unwrap_or_default();
         run.options().sort_by(&mut items, |left, right| {
             let keys = (sorting.key(left), sorting.key(right));
             sorting.compare((&keys.0, left), (&keys.1, right))
         });
         return items;
     }
-    let keyed = Applied::new(Items::of_vec(items), WithKey(sorting));
+    let keyed = Applied::new(base, WithKey(sorting));
     let mut keyed = into_vec(keyed, run).unwrap_or_default();
     run.options().sort_by(&mut keyed, |left, right| {
         sorting.compare((&left.0, &left.1), (&right.0, &right.1))

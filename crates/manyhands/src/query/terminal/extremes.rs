@@ -2,8 +2,9 @@
 //! iterators do.
 
 use crate::engine::consumer::Ending;
-use crate::parallel::reduce::MapReduce;
+use crate::parallel::reduce::Fold;
 use crate::query::Query;
+use crate::query::gather::fold;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
 use std::cmp::Ordering;
@@ -25,13 +26,11 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     where
         P::Item: Ord,
     {
-        self.reduce(|left, right| {
-            if right.cmp(&left).is_lt() {
-                right
-            } else {
-                left
-            }
-        })
+        self.best(
+            |item| item,
+            |best, item| item.cmp(best).is_lt(),
+            |item| item,
+        )
     }
 
     /// The largest item, the last one of equals; `None` if there are none.
@@ -50,13 +49,11 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     where
         P::Item: Ord,
     {
-        self.reduce(|left, right| {
-            if right.cmp(&left).is_lt() {
-                left
-            } else {
-                right
-            }
-        })
+        self.best(
+            |item| item,
+            |best, item| item.cmp(best).is_ge(),
+            |item| item,
+        )
     }
 
     /// The smallest item by a comparison, the first one of equals.
@@ -75,10 +72,11 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         self,
         compare: impl Fn(&P::Item, &P::Item) -> Ordering + Sync,
     ) -> E::Output<Option<P::Item>> {
-        self.reduce(|left, right| match compare(&left, &right) {
-            Ordering::Greater => right,
-            Ordering::Less | Ordering::Equal => left,
-        })
+        self.best(
+            |item| item,
+            |best, item| compare(best, item).is_gt(),
+            |item| item,
+        )
     }
 
     /// The largest item by a comparison, the last one of equals.
@@ -96,10 +94,11 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         self,
         compare: impl Fn(&P::Item, &P::Item) -> Ordering + Sync,
     ) -> E::Output<Option<P::Item>> {
-        self.reduce(|left, right| match compare(&left, &right) {
-            Ordering::Greater => left,
-            Ordering::Less | Ordering::Equal => right,
-        })
+        self.best(
+            |item| item,
+            |best, item| compare(best, item).is_le(),
+            |item| item,
+        )
     }
 
     /// The item with the smallest key, the first one of equals. Each item's key is computed once.
@@ -140,26 +139,68 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         self.by_key(key, |left, right| right.cmp(left).is_ge())
     }
 
-    /// Of two items, `takes_right` decides by their keys whether the right one is kept.
+    /// The item with the key that replaces all others.
     #[track_caller]
     fn by_key<K: Send>(
         self,
         key: impl Fn(&P::Item) -> K + Sync,
-        takes_right: impl Fn(&K, &K) -> bool + Sync,
+        replaces: impl Fn(&K, &K) -> bool + Sync,
     ) -> E::Output<Option<P::Item>> {
-        let keyed = MapReduce {
-            map: |item| (key(&item), item),
-            reduce: |left: (K, P::Item), right: (K, P::Item)| {
-                if takes_right(&left.0, &right.0) {
-                    right
-                } else {
-                    left
-                }
-            },
-        };
+        self.best(
+            |item| (key(&item), item),
+            |best: &(K, P::Item), made| replaces(&best.0, &made.0),
+            |(_, item)| item,
+        )
+    }
+
+    /// What `give` makes of the value that replaces all others.
+    #[track_caller]
+    fn best<V: Send>(
+        self,
+        make: impl Fn(P::Item) -> V + Sync,
+        replaces: impl Fn(&V, &V) -> bool + Sync,
+        give: impl Fn(V) -> P::Item,
+    ) -> E::Output<Option<P::Item>> {
         let (mut pipeline, run) = self.into_run();
-        let found = crate::query::gather::fold(&mut pipeline, &keyed, &run);
-        run.ending
-            .conclude(found.map(|found| found.map(|(_, item)| item)))
+        let best = fold(&mut pipeline, &Best { make, replaces }, &run);
+        run.ending.conclude(best.map(|best| best.map(give)))
+    }
+}
+
+/// Keeps one of the values that are made of the items.
+struct Best<M, F> {
+    make: M,
+    /// Whether the second of two values, which comes later, replaces the first.
+    replaces: F,
+}
+
+impl<T, V, M, F> Fold<T> for Best<M, F>
+where
+    V: Send,
+    M: Fn(T) -> V + Sync,
+    F: Fn(&V, &V) -> bool + Sync,
+{
+    type Value = V;
+
+    #[inline]
+    fn fold<I: Iterator<Item = T>>(&self, value: Option<V>, items: I) -> Option<V> {
+        let mut values = items.map(&self.make);
+        let mut best = match value {
+            Some(value) => value,
+            None => values.next()?,
+        };
+        // A search for each: as a chain of choices, each item would wait for the one before.
+        while let Some(better) = values.find(|value| (self.replaces)(&best, value)) {
+            best = better;
+        }
+        Some(best)
+    }
+
+    fn combine(&self, left: V, right: V) -> V {
+        if (self.replaces)(&left, &right) {
+            right
+        } else {
+            left
+        }
     }
 }
