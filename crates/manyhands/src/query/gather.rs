@@ -33,7 +33,7 @@ pub(crate) fn into_vec<P: Pipeline, E: Ending>(
     if P::IS_POSITIONAL {
         return in_place(pipeline.into_positions(u64::MAX, run), |item| item, run);
     }
-    let mut collecting = OrderedCollect::new();
+    let mut collecting = OrderedCollect::new(pipeline.positions_left());
     pipeline.drive(u64::MAX, &mut collecting, run);
     (!run.is_cancelled()).then(|| collecting.into_vec())
 }

@@ -1,8 +1,8 @@
 //! A vector of items whose positions are not known before. Each runner gathers its items in one buffer, and the
 //! longest buffer becomes the vector: the others' items are moved between its own.
 //!
-//! So no more memory is allocated than the vector and the other buffers need: pages that are new to the process cost
-//! more than the items in them.
+//! The first runner's buffer begins with room for all items if their number has a limit. So no more memory is touched than
+//! the vector and the other buffers need: pages that are new to the process cost more than the items in them.
 //!
 //! Unsafe: moves items within a vector and between vectors.
 
@@ -10,12 +10,16 @@ use crate::engine::consumer::Consumer;
 use crate::parallel::map::check_written;
 use crate::parallel::one_or_many::OneOrMany;
 use crate::parallel::runs::Runs;
-use crate::sync::{Mutex, into_inner, lock};
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Mutex, get_mut, into_inner, lock};
+use std::mem;
 use std::ops::Range;
 use std::ptr;
 
 /// Gathers items in order.
 pub(crate) struct OrderedCollect<T> {
+    /// For how many items the buffer of the first runner has room, whose items are not moved.
+    room: AtomicUsize,
     buffers: Mutex<OneOrMany<Buffer<T>>>,
 }
 
@@ -34,8 +38,12 @@ struct Piece<T> {
 }
 
 impl<T> OrderedCollect<T> {
-    pub(crate) fn new() -> Self {
+    /// There are this many positions, if that is known.
+    pub(crate) fn new(positions: Option<u64>) -> Self {
+        let positions = positions.and_then(|count| usize::try_from(count).ok());
+        let room = ROOM_BYTES_MAX / size_of::<T>().max(1);
         Self {
+            room: AtomicUsize::new(room.min(positions.unwrap_or(0))),
             buffers: Mutex::new(OneOrMany::new()),
         }
     }
@@ -62,7 +70,11 @@ impl<T: Send> Consumer<T> for OrderedCollect<T> {
 
     #[inline]
     fn start(&self) -> Buffer<T> {
-        Buffer::new()
+        // Relaxed, both: a hint; at worst two runners take the room.
+        let room = self.room.load(Ordering::Relaxed);
+        // Relaxed: as above.
+        self.room.store(0, Ordering::Relaxed);
+        Buffer::new(room)
     }
 
     #[inline]
@@ -76,16 +88,16 @@ impl<T: Send> Consumer<T> for OrderedCollect<T> {
             buffer.runs.begin(positions.start, buffer.items.len());
         }
         buffer.next = positions.end;
-        if buffer.items.capacity() == 0 {
-            let most = items.size_hint().1.unwrap_or(0);
-            let room = most.min(FIRST_BYTES / size_of::<T>().max(1));
-            buffer.items.reserve_exact(room);
-        }
-        buffer.items.extend(items);
+        extend(&mut buffer.items, items);
     }
 
     fn finish(&self, buffer: Buffer<T>) {
         lock(&self.buffers).push(buffer);
+    }
+
+    #[inline]
+    fn finish_only(&mut self, buffer: Buffer<T>) {
+        get_mut(&mut self.buffers).push(buffer);
     }
 
     fn end(&self) -> u64 {
@@ -94,9 +106,9 @@ impl<T: Send> Consumer<T> for OrderedCollect<T> {
 }
 
 impl<T> Buffer<T> {
-    fn new() -> Self {
+    fn new(room: usize) -> Self {
         Self {
-            items: Vec::new(),
+            items: Vec::with_capacity(room),
             runs: Runs::new(),
             next: 0,
         }
@@ -122,7 +134,7 @@ impl<T> Buffer<T> {
 fn ordered_collect<T>(mut buffers: Vec<Buffer<T>>) -> Vec<T> {
     let in_order = (0..buffers.len()).filter(|&number| buffers[number].is_in_order());
     let longest = in_order.max_by_key(|&number| buffers[number].items.len());
-    let mut whole = longest.map_or_else(Buffer::new, |number| buffers.swap_remove(number));
+    let mut whole = longest.map_or_else(|| Buffer::new(0), |number| buffers.swap_remove(number));
     let more: usize = buffers.iter().map(|buffer| buffer.items.len()).sum();
     let len = whole.items.len() + more;
     whole.items.reserve_exact(more);
@@ -153,8 +165,16 @@ fn ordered_collect<T>(mut buffers: Vec<Buffer<T>>) -> Vec<T> {
     items
 }
 
-/// A buffer begins with no more than this: growing from nothing takes as long as filtering a hundred items.
-const FIRST_BYTES: usize = 1_024;
+/// As [`Vec::extend`], with the vector in a local variable: no item can reach its length, which stays in a register.
+#[inline]
+fn extend<T>(items: &mut Vec<T>, more: impl Iterator<Item = T>) {
+    let mut local = mem::take(items);
+    local.extend(more);
+    *items = local;
+}
+
+/// No more room than this is made before it is needed: what is not used is given back, and was never touched.
+const ROOM_BYTES_MAX: usize = 16 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -166,7 +186,7 @@ mod tests {
 
     /// The numbers as texts, each given by the runner that has its block; some blocks give nothing.
     fn collected(runners: &[&[Range<u64>]]) -> Vec<String> {
-        let collecting = OrderedCollect::new();
+        let collecting = OrderedCollect::new(None);
         for blocks in runners {
             let mut buffer = collecting.start();
             for block in *blocks {
@@ -201,6 +221,20 @@ mod tests {
             &[&[29..30, 40..41], &[30..40, 19..20], &[0..19, 20..29]],
             41,
         );
+    }
+
+    #[test]
+    fn the_first_runner_has_room_for_all_and_gives_back_what_it_does_not_need() {
+        for (len, capacities) in [(1_000, 1_000..=1_000), (10, 10..=40)] {
+            let collecting = OrderedCollect::new(Some(1_000));
+            let mut buffers = [collecting.start(), collecting.start()];
+            assert_eq!(buffers.each_ref().map(|it| it.items.capacity()), [1_000, 0]);
+            collecting.consume(&mut buffers[0], 0..1_000, 0..len);
+            let [first, _] = buffers;
+            collecting.finish(first);
+            let items = collecting.into_vec();
+            assert!(capacities.contains(&items.capacity()) && items.into_iter().eq(0..len));
+        }
     }
 
     #[test]
