@@ -158,7 +158,7 @@ impl<T> Sender<T> {
 
     /// Whether both send into one channel.
     ///
-    /// Example: see [`WeakSender`].
+    /// Example: see [`WeakSender`](super::WeakSender).
     #[must_use]
     pub fn same_channel(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
