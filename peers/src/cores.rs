@@ -10,7 +10,7 @@ use std::process::Command;
 
 use manyhands_lab::chart::{Axis, ChartSpec, Form, Mark, Panel, Reference, Series, Stroke};
 use manyhands_lab::contest::Arm;
-use manyhands_lab::model::{ItemTime, PanelPoint, panels};
+use manyhands_lab::paper::{Figure, figures};
 
 use crate::cli::Settings;
 use crate::report::{Outcome, Report};
@@ -118,21 +118,36 @@ fn numbers<T: std::str::FromStr>(cells: &[&str]) -> Result<Vec<T>, String> {
     cells.iter().skip(1).map(number).collect()
 }
 
-/// What was published for this loop.
+/// What was published for this loop. An item takes longer on a busy machine than alone, by what the time closest to the bound
+/// shows.
 fn published() -> Vec<Line> {
-    let panels = panels("E9", ItemTime::Published).into_iter();
-    panels
-        .filter(|panel| panel.case == PUBLISHED_CASE)
-        .map(|panel| {
-            let ratio =
-                |point: &PanelPoint| Some((point.cpus, point.paper_nanos? / point.bound_nanos));
-            Line {
-                points: panel.points.iter().filter_map(ratio).collect(),
-                name: panel.arm,
-            }
-        })
-        .filter(|line| !line.points.is_empty())
-        .collect()
+    let of_loop = |figure: &&Figure| figure.experiment == "E9" && figure.case == PUBLISHED_CASE;
+    let (alone, shared): (Vec<&Figure>, Vec<&Figure>) = figures()
+        .iter()
+        .filter(of_loop)
+        .partition(|figure| figure.arm == "sequential");
+    let to_bound = |figure: &Figure| {
+        let alone = alone.iter().find(|alone| alone.cpus == figure.cpus)?;
+        let rounds = figure.n.div_ceil(figure.cpus);
+        Some(figure.mean_nanos / (alone.mean_nanos * rounds as f64 / alone.n as f64))
+    };
+    let busy = shared.iter().filter_map(|figure| to_bound(figure));
+    let busy = busy.fold(f64::INFINITY, f64::min);
+    let mut lines: Vec<Line> = Vec::new();
+    for figure in shared {
+        let Some(ratio) = to_bound(figure) else {
+            continue;
+        };
+        let point = (figure.cpus, ratio / busy);
+        match lines.iter_mut().find(|line| line.name == figure.arm) {
+            Some(line) => line.points.push(point),
+            None => lines.push(Line {
+                name: figure.arm.clone(),
+                points: vec![point],
+            }),
+        }
+    }
+    lines
 }
 
 fn rows(lines: &[Line]) -> (Vec<String>, Vec<Vec<String>>) {
