@@ -8,8 +8,9 @@ fn a_quick_tour_prints_its_answer_on_one_screen_and_leaves_all_its_files() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("new").join("tour");
     let out_text = out.to_str().expect("a path in UTF-8");
+    // Other tests may run beside it, for which a quick tour's own few seconds are not enough.
     let output = manyhands(&[
-        "tour", "--quick", "--budget", "6", "--seed", "7", "--out", out_text,
+        "tour", "--quick", "--budget", "15", "--seed", "7", "--out", out_text,
     ]);
     let printed = text(&output.stdout);
     // On a machine that is not quiet the code says so.

@@ -1,17 +1,20 @@
 //! The tables, and how a file is opened.
 
 use crate::FleetError;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::{path::Path, time::Duration};
 
 /// Opens a database to write it, and makes its tables.
 pub(super) fn open(path: &Path) -> Result<Connection, FleetError> {
-    let connection = Connection::open(path)?;
+    let mut connection = Connection::open(path)?;
     connection.busy_timeout(BUSY)?;
+    // One that begins to write after it has read does not wait: it fails if another process has written since.
+    connection.set_transaction_behavior(TransactionBehavior::Immediate);
     // An answer to an agent promises that its samples survive the machine.
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", "full")?;
-    let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let transaction = connection.transaction()?;
+    let version: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let missing = match version {
         // What is there already stays as it is.
         0 => TABLES,
@@ -20,12 +23,15 @@ pub(super) fn open(path: &Path) -> Result<Connection, FleetError> {
         3 | 4 => &format!("{SINCE_4}{SINCE_5}{SINCE_6}{TABLES}"),
         5 => &format!("{SINCE_5}{SINCE_6}"),
         6 => SINCE_6,
-        VERSION => return Ok(connection),
+        VERSION => {
+            drop(transaction);
+            return Ok(connection);
+        }
         other => return Err(of_version(other)),
     };
-    connection.execute_batch(&format!(
-        "BEGIN; {missing} PRAGMA user_version = {VERSION}; COMMIT;"
-    ))?;
+    transaction.execute_batch(missing)?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    transaction.commit()?;
     Ok(connection)
 }
 

@@ -333,6 +333,25 @@ fn a_run_began_when_it_was_first_heard_of_in_whatever_order_its_notes_come() {
 }
 
 #[test]
+fn a_server_that_reads_before_it_writes_waits_for_another_process_that_writes() {
+    let (folder, mut database) = with_plan();
+    let other = Database::open(&folder.path().join("x")).unwrap();
+    let adding = std::thread::spawn(move || {
+        for number in 0..200 {
+            let token = number.to_string();
+            other.add_token(&token, &token, 60, None).unwrap();
+        }
+    });
+    let mut done = 0;
+    while !adding.is_finished() || done == 0 {
+        database.redo(&name("p.0")).unwrap().unwrap();
+        done += 1;
+    }
+    adding.join().unwrap();
+    assert_eq!(database.valid_keys().unwrap().len(), 200);
+}
+
+#[test]
 fn a_job_that_is_done_anew_forgets_what_it_was_and_who_had_it() {
     let (_folder, mut database) = with_plan();
     store(&mut database, &lines("r"));
