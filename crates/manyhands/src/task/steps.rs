@@ -19,7 +19,7 @@ pub(super) use perform::{ClaimedWork, Closed, ClosureCell, FutureCell, Polled, S
 pub(super) use perform::{perform_closure, perform_future, run_in_place};
 
 use super::joiner::{Joiner, Sleeper};
-use super::state::{AfterRelease, AfterWake, State};
+use super::state::{AfterFinish, AfterPoll, AfterRelease, AfterWake, Begin, Claimed, State};
 use crate::job::{SlotNumber, contain, wake as wake_waker};
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;

@@ -2,11 +2,10 @@
 //!
 //! Not here: the parts, and what follows their release (`steps.rs`).
 
+use super::{AfterFinish, AfterPoll, Begin, Claimed, Sleeper};
 use super::{CellRef, EndedPart, Handle, Part, QueuePart, RunnerPart, TaskCell};
 use super::{after_release, wake_sleeper};
 use crate::job::{Action, ExecutionId, discard};
-use crate::task::joiner::Sleeper;
-use crate::task::state::{AfterFinish, AfterPoll, Begin, Claimed};
 
 /// A cell with a closure.
 pub(crate) trait ClosureCell: TaskCell {
