@@ -50,18 +50,15 @@ impl<T> OrderedCollect<T> {
 
     /// All items, in the order of their positions.
     pub(crate) fn into_vec(self) -> Vec<T> {
-        let buffers = match into_inner(self.buffers).into_one() {
-            Ok(buffer) if buffer.is_in_order() => {
-                let mut items = buffer.items;
-                if items.len() < items.capacity() / 4 {
-                    items.shrink_to_fit();
-                }
-                return items;
-            }
-            Ok(buffer) => vec![buffer],
-            Err(buffers) => buffers.into_vec(),
+        let mut items = match into_inner(self.buffers).into_one() {
+            Ok(buffer) if buffer.is_in_order() => buffer.items,
+            Ok(buffer) => ordered_collect(vec![buffer]),
+            Err(buffers) => ordered_collect(buffers.into_vec()),
         };
-        ordered_collect(buffers)
+        if items.len() < items.capacity() / 4 {
+            items.shrink_to_fit();
+        }
+        items
     }
 }
 
@@ -226,14 +223,19 @@ mod tests {
     #[test]
     fn the_first_runner_has_room_for_all_and_gives_back_what_it_does_not_need() {
         for (len, capacities) in [(1_000, 1_000..=1_000), (10, 10..=40)] {
-            let collecting = OrderedCollect::new(Some(1_000));
-            let mut buffers = [collecting.start(), collecting.start()];
-            assert_eq!(buffers.each_ref().map(|it| it.items.capacity()), [1_000, 0]);
-            collecting.consume(&mut buffers[0], 0..1_000, 0..len);
-            let [first, _] = buffers;
-            collecting.finish(first);
-            let items = collecting.into_vec();
-            assert!(capacities.contains(&items.capacity()) && items.into_iter().eq(0..len));
+            for runners in [1, 2] {
+                let collecting = OrderedCollect::new(Some(1_000));
+                let mut buffers = [collecting.start(), collecting.start()];
+                assert_eq!(buffers.each_ref().map(|it| it.items.capacity()), [1_000, 0]);
+                collecting.consume(&mut buffers[0], 0..1_000, 0..len);
+                for buffer in buffers.into_iter().take(runners) {
+                    collecting.finish(buffer);
+                }
+                let items = collecting.into_vec();
+                let why = format!("{runners} runners: {} for {len}", items.capacity());
+                assert!(capacities.contains(&items.capacity()), "{why}");
+                assert!(items.into_iter().eq(0..len));
+            }
         }
     }
 
