@@ -2,10 +2,10 @@
 //!
 //! Not here: what is said of it (`inspect/loops`), and other loops (`tests/inspect/loops.rs`).
 
-use super::Numbers;
+use super::{Numbers, plan};
 use crate::call_site::CallSiteProfile;
 use crate::engine::consumer::Consumer;
-use crate::engine::{HelperPolicy, LoopSite, Plan, SharingPlan, cost, drive, drive_looked_up};
+use crate::engine::{cost, drive, drive_looked_up};
 use crate::recording::AloneBecause;
 use crate::recording::enabled::loops::report::LoopReport;
 use crate::recording::enabled::loops::running::last_loop;
@@ -41,16 +41,7 @@ fn report<F: Fn(u64) + Sync>(cost: u64, len: u64, body: F) -> LoopReport {
     let mut consumer = Each(body);
     let key = drive_looked_up::<Numbers, Each<F>> as *const () as usize;
     CallSiteProfile::of(key).learn(cost);
-    let plan = Plan {
-        sharing: SharingPlan {
-            degree: None,
-            runtime: None,
-            helpers: HelperPolicy::WhenItPays,
-            share_nanos_min: 0,
-        },
-        site: LoopSite::here(),
-    };
-    drive(&Numbers(len), &mut consumer, &plan);
+    drive(&Numbers(len), &mut consumer, &plan(None));
     last_loop().expect("it was recorded")
 }
 
