@@ -24,7 +24,6 @@ mod quotes;
 mod source;
 mod tree;
 mod waiting;
-mod words;
 
 use anyhow::{Context, Result, bail};
 use finding::Finding;
@@ -41,7 +40,6 @@ const RULES: &[(&str, Check)] = &[
     ("claims", claims::check),
     ("figures", figures::check),
     ("guides", guides::check),
-    ("words", words::check),
     ("cycles", cycles::check),
     ("links", links::check),
     ("quotes", quotes::check),
