@@ -16,7 +16,7 @@ use crate::query::order::Order;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline};
 use crate::query::run::QueryRun;
 use std::hash::Hash;
-use std::{iter, slice, vec};
+use std::{slice, vec};
 
 /// A key and all items that have it, in order. Made by [`Query::group_by`].
 ///
@@ -101,44 +101,55 @@ impl<'a, K, T> IntoIterator for &'a Group<K, T> {
 /// Keeps all items of a group.
 struct KeepAll;
 
-/// All items of a group, in the order in which they came.
+/// All items of a group, in the order in which they came. Small, as there may be very many groups of one item.
 struct Listed<T> {
     items: Vec<T>,
-    first_run: u64,
     last_run: u64,
-    /// The other runs, each with the number of its first item here.
-    more_runs: Vec<(u64, usize)>,
+    /// Where the items are of several runs.
+    runs: Option<Box<Several>>,
 }
 
+/// Each run with the number of its first item.
+struct Several(Vec<(u64, usize)>);
+
 impl<T> Listed<T> {
+    /// The runs, to be added to.
+    fn runs(&mut self) -> &mut Vec<(u64, usize)> {
+        let only = (self.last_run, 0);
+        &mut self
+            .runs
+            .get_or_insert_with(|| Box::new(Several(vec![only])))
+            .0
+    }
+
     /// Adds later items.
     fn append(&mut self, mut other: Self) {
         let start = self.items.len();
-        let runs = other.more_runs.into_iter();
-        self.more_runs.push((other.first_run, start));
-        self.more_runs
-            .extend(runs.map(|(run, number)| (run, start + number)));
+        let runs = self.runs();
+        match other.runs {
+            Some(more) => runs.extend(more.0.into_iter().map(|(run, at)| (run, start + at))),
+            None => runs.push((other.last_run, start)),
+        }
         self.items.append(&mut other.items);
         self.last_run = other.last_run;
     }
 
     /// All items, in order.
     fn into_items(mut self) -> Vec<T> {
-        let runs = self.more_runs.iter().map(|&(run, _)| run);
-        if iter::once(self.first_run).chain(runs).is_sorted() {
+        let runs = self.runs.map_or(Vec::new(), |several| several.0);
+        if runs.is_sorted_by_key(|(run, _)| *run) {
             return self.items;
         }
         let len = self.items.len();
-        let mut runs = Vec::new();
-        while let Some((run, start)) = self.more_runs.pop() {
-            runs.push((run, self.items.split_off(start)));
-        }
-        runs.push((self.first_run, self.items));
+        let parts = runs.into_iter().rev();
+        let mut parts: Vec<_> = parts
+            .map(|(run, start)| (run, self.items.split_off(start)))
+            .collect();
         // The earlier part of a run stands earlier in it.
-        runs.reverse();
-        runs.sort_by_key(|(run, _)| *run);
+        parts.reverse();
+        parts.sort_by_key(|(run, _)| *run);
         let mut in_order = Vec::with_capacity(len);
-        for (_, mut items) in runs {
+        for (_, mut items) in parts {
             in_order.append(&mut items);
         }
         in_order
@@ -155,17 +166,17 @@ impl<V: Send> Gather<V> for KeepAll {
         items.extend([value]);
         Listed {
             items,
-            first_run: run,
             last_run: run,
-            more_runs: Vec::new(),
+            runs: None,
         }
     }
 
     #[inline]
     fn add(&self, group: &mut Listed<V>, value: V, run: u64, _earlier: bool) {
         if run != group.last_run {
+            let start = group.items.len();
+            group.runs().push((run, start));
             group.last_run = run;
-            group.more_runs.push((run, group.items.len()));
         }
         group.items.push(value);
     }

@@ -66,14 +66,13 @@ impl<T: Send, S: Sorting<T>> Fold<T> for Least<'_, S> {
             let room = self.most_kept().saturating_sub(found.candidates.len());
             found.candidates.reserve(items.size_hint().0.min(room));
         }
-        items.for_each(|item| self.offer(&mut found, (self.sorting.key(&item), item)));
+        let candidates = items.map(|item| (self.sorting.key(&item), item));
+        self.offer_all(&mut found, candidates);
         Some(found)
     }
 
     fn combine(&self, mut left: Self::Value, right: Self::Value) -> Self::Value {
-        for candidate in right.candidates {
-            self.offer(&mut left, candidate);
-        }
+        self.offer_all(&mut left, right.candidates.into_iter());
         left
     }
 }
@@ -84,20 +83,31 @@ impl<S> Least<'_, S> {
         self.most.saturating_mul(2).max(CANDIDATES_MIN)
     }
 
-    /// Keeps an item that comes after all other candidates in the query's order, if it may be wanted.
+    /// Keeps those items that may be wanted. They come after all other candidates in the query's order.
     #[inline]
-    fn offer<T>(&self, found: &mut Found<S::Key, T>, candidate: (S::Key, T))
-    where
+    fn offer_all<T>(
+        &self,
+        found: &mut Found<S::Key, T>,
+        mut candidates: impl Iterator<Item = (S::Key, T)>,
+    ) where
         S: Sorting<T>,
     {
-        let is_late =
-            |last: usize| compare(self.sorting, &candidate, &found.candidates[last]).is_ge();
-        if found.last.is_some_and(is_late) {
-            return;
-        }
-        found.candidates.push(candidate);
-        if found.candidates.len() >= self.most_kept() {
-            self.trim(found);
+        loop {
+            let next = match found.last {
+                // A search for each, so that the last candidate stays where it is meanwhile.
+                Some(last) => {
+                    let last = &found.candidates[last];
+                    candidates.find(|candidate| compare(self.sorting, candidate, last).is_lt())
+                }
+                None => candidates.next(),
+            };
+            let Some(candidate) = next else {
+                return;
+            };
+            found.candidates.push(candidate);
+            if found.candidates.len() >= self.most_kept() {
+                self.trim(found);
+            }
         }
     }
 
