@@ -101,8 +101,11 @@ pub(crate) struct SharingPlan<'a> {
     pub(crate) runtime: Option<&'a crate::runtime::Runtime>,
     /// When helpers may join.
     pub(crate) helpers: HelperPolicy,
-    /// Work that takes less is not shared; used where sharing costs more than the engine knows.
+    /// Work that takes less is not shared, and a search that has taken less; used where sharing costs more than the engine
+    /// knows.
     pub(crate) share_nanos_min: u32,
+    /// Where the loop is expected to end.
+    pub(crate) until: Until,
 }
 
 impl SharingPlan<'_> {
@@ -113,6 +116,7 @@ impl SharingPlan<'_> {
             runtime: None,
             helpers: HelperPolicy::WhenItPays,
             share_nanos_min: 0,
+            until: Until::End,
         }
     }
 
@@ -122,9 +126,14 @@ impl SharingPlan<'_> {
         self.runtime.is_none() && self.helpers == HelperPolicy::WhenItPays
     }
 
-    /// Whether the remaining work, `left` ticks long, is better shared.
-    fn pays_to_share(&self, left: u64) -> bool {
-        left >= clock::ticks_in(self.share_nanos_min.into()) && pays_to_share(left)
+    /// Whether a call that has run for `spent` ticks, and has `left` ticks of work, is better shared.
+    fn pays_to_share(&self, spent: u64, left: u64) -> bool {
+        let least = clock::ticks_in(self.share_nanos_min.into());
+        let may_open = match self.until {
+            Until::End => left >= least,
+            Until::Any | Until::First => spent >= least.max(cost::opening_ticks()),
+        };
+        may_open && pays_to_share(left)
     }
 }
 
@@ -136,6 +145,19 @@ pub(crate) enum HelperPolicy {
     WhenItPays,
     /// Before the first item: bodies may wait for one another.
     AtOnce,
+}
+
+/// Where a loop is expected to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Until {
+    /// At its last position.
+    #[default]
+    End,
+    /// At some item: nothing is wanted after that. As it may be the next, the caller begins alone.
+    Any,
+    /// At the first of some items: what comes before it is wanted. So runners also stay near the first positions that are
+    /// left, since what they run beyond it is done for nothing.
+    First,
 }
 
 /// Runs every item of `source` through `consumer`.
@@ -375,13 +397,13 @@ fn drive_segment<O: LoopObserver>(
         AloneBecause::OneAllowed
     } else if site.must_run_alone(items) {
         AloneBecause::SharingHurt
-    } else if items > 1 && plan.pays_to_share(expected) {
+    } else if items > 1 && plan.pays_to_share(0, expected) {
         return shared_loop::share(rest, runner, plan, (site, observer), Begun::at(known));
     } else {
         AloneBecause::TooShort
     };
     // Helpers of other calls leave this one a processor only if it counts as a thread that runs.
-    let counts = because == AloneBecause::SharingHurt && plan.pays_to_share(expected);
+    let counts = because == AloneBecause::SharingHurt && plan.pays_to_share(0, expected);
     let _running = counts.then(current::enter_as_running);
     drive_alone(rest, runner, plan, (site, observer), because);
 }
@@ -434,7 +456,7 @@ fn drive_alone<O: LoopObserver>(
             break;
         }
         let left = probe.measure(to - from, end - to);
-        if may_share && end - to > 1 && plan.pays_to_share(left) {
+        if may_share && end - to > 1 && plan.pays_to_share(probe.spent(), left) {
             begun = Some(Begun::at(probe.rate));
             break;
         }

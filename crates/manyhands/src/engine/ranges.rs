@@ -1,7 +1,8 @@
 //! The positions of a shared loop, divided into contiguous ranges.
 //!
 //! Each runner owns one range and claims blocks from its front. A runner whose range is empty takes the back half of
-//! the longest other one. So claims stay contiguous, and a runner normally touches only its own cache line.
+//! the longest other one. So claims stay contiguous, and a runner normally touches only its own cache line. Where all are to stay
+//! near the front, it takes all but a few positions of it, so that runners overtake each other by few.
 //!
 //! A runner that leaves before the end leaves its range, with the positions in it, to the next runner or to a thief.
 //! `sharing.rs` decides which threads are notified of that.
@@ -12,7 +13,7 @@
 //!
 //! A position is in one range, or in one [`Claim`], or spent: given to the source to be run or discarded, and counted.
 //! A claim cannot be copied, and dropping one ends the process; so there is no fourth state. In the middle of a theft
-//! the stolen half is a claim too, which no other runner can see: a runner that sees all ranges empty does not know
+//! the stolen part is a claim too, which no other runner can see: a runner that sees all ranges empty does not know
 //! that all positions are spent.
 //!
 //! # Ordering
@@ -156,24 +157,50 @@ impl RangeSet {
         }
     }
 
-    /// Takes the back half of the longest range; `None` if each was empty when it was read.
-    pub(crate) fn halve_longest(&self) -> Option<Claim> {
+    /// Takes the back of the longest range; its front stays, half of it, but at most `left_max` positions. `None` if each
+    /// range was empty when it was read.
+    pub(crate) fn split_longest(&self, left_max: u32) -> Option<Claim> {
         loop {
             let (longest, word) = self.longest()?;
             let (start, end) = unpack(word);
-            let middle = start + (end - start) / 2;
+            let middle = start + ((end - start) / 2).min(left_max);
             // Relaxed, both: see the file's header.
-            let halved = longest.compare_exchange(
+            let split = longest.compare_exchange(
                 word,
                 pack(start, middle),
                 Ordering::Relaxed,
                 Ordering::Relaxed,
             );
-            if halved.is_ok() {
+            if split.is_ok() {
                 let start = middle;
                 return Some(Claim { start, end });
             }
         }
+    }
+
+    /// Takes a whole range that has no runner, lies before that of `runner`, the caller, and has at most `len_max`
+    /// positions.
+    pub(crate) fn take_abandoned(&self, runner: usize, len_max: u32) -> Option<Claim> {
+        // Relaxed: only the range's runner moves its start.
+        let (own, own_end) = unpack(self.of(runner).load(Ordering::Relaxed));
+        (1..self.runners).find_map(|other| {
+            let range = self.range(other);
+            // Relaxed, both: hints; the exchange decides.
+            let has_runner = range.has_runner.load(Ordering::Relaxed);
+            let word = range.positions.load(Ordering::Relaxed);
+            let (start, end) = unpack(word);
+            let lies_behind = own < own_end && start > own;
+            if has_runner || start == end || lies_behind || end - start > len_max {
+                return None;
+            }
+            let empty = pack(end, end);
+            let positions = &range.positions;
+            // Relaxed, both: see the file's header.
+            positions
+                .compare_exchange(word, empty, Ordering::Relaxed, Ordering::Relaxed)
+                .ok()?;
+            Some(Claim { start, end })
+        })
     }
 
     /// Puts `claim` into the own range of `runner`, the caller, which has seen it empty.
@@ -289,7 +316,7 @@ mod tests {
     }
 
     fn steal(ranges: &RangeSet, runner: usize) -> bool {
-        let claim = ranges.halve_longest();
+        let claim = ranges.split_longest(u32::MAX);
         claim.map(|claim| ranges.put_down(runner, claim)).is_some()
     }
 
@@ -318,6 +345,24 @@ mod tests {
         assert!(steal(&ranges, 2));
         assert_eq!(positions(ranges.take_all(2)), Some((25, 50)));
         assert_eq!(ranges.left(), 25 + 49);
+    }
+
+    #[test]
+    fn near_the_front_a_thief_leaves_few_positions_and_what_was_abandoned_is_found() {
+        let ranges = RangeSet::new(3, 100);
+        assert_eq!(ranges.attach(), Some(1));
+        let claim = ranges.split_longest(8).expect("there are positions");
+        ranges.put_down(1, claim);
+        assert_eq!(positions(ranges.take_all(0)), Some((0, 8)));
+        assert_eq!(positions(ranges.claim(1, 4)), Some((8, 12)));
+        let claim = ranges.split_longest(8).expect("there are positions");
+        ranges.put_down(0, claim);
+        assert_eq!(ranges.take_abandoned(0, 8), None, "it has a runner");
+        ranges.detach(1);
+        assert_eq!(ranges.take_abandoned(0, 7), None, "it is longer");
+        assert_eq!(positions(ranges.take_abandoned(0, 8)), Some((12, 20)));
+        assert_eq!(ranges.take_abandoned(0, 8), None, "it is empty");
+        assert_eq!(positions(ranges.take_all(0)), Some((20, 100)));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::engine::helped::{Helped, HelpedWork, Panics};
 use crate::engine::ranges::Claim;
 use crate::engine::rate::{Rate, RateOfBlocks, smoothed};
 use crate::engine::sharing::{After, OWNER, Sharing};
-use crate::engine::{HelperPolicy, Rest, SharingPlan, learn_item};
+use crate::engine::{HelperPolicy, Rest, SharingPlan, Until, learn_item};
 use crate::job::{Payload, catch};
 use crate::recording::{AloneBecause, LoopObserver, RunnerObserver};
 use crate::runtime::fork_join::{series, wait};
@@ -91,10 +91,15 @@ pub(super) fn share<O: LoopObserver>(
         let runners_max = cost::runners_max(plan.degree, workers, plan.helpers);
         observer.opens(runners_max.min(workers));
         let runners_max = runners_max.min(len as usize);
+        let sharing = Sharing::new(place.helper_slot, &place.slot.parker, runners_max, len);
+        let sharing = match plan.until {
+            Until::First => sharing.near_the_front(cost::left_near_the_front(begun.rate)),
+            Until::End | Until::Any => sharing,
+        };
         let call = Helped::new(SharedLoop {
             work: rest.work,
             base,
-            sharing: Sharing::new(place.helper_slot, &place.slot.parker, runners_max, len),
+            sharing,
             runners_max,
             is_helped: AtomicBool::new(false),
             is_deserted: AtomicBool::new(false),
@@ -347,10 +352,11 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
         let before = site.history();
         site.set_history(match contention.is_contended() {
             Some(true) => cost::after_contention(before, items),
-            Some(false) => cost::after_help(before),
+            // A trial says less than a whole call alone, if there was one.
+            Some(false) if site.cost_alone() == 0 => cost::after_help(before),
             // Nothing was expected.
             None if self.begun.rate == Rate::UNKNOWN => return,
-            None => {
+            Some(false) | None => {
                 let times = SharedCallTimes {
                     expected: self.begun.rate.ticks_for(items),
                     alone: Rate(site.cost_alone()).ticks_for(items),

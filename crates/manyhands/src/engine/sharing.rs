@@ -45,6 +45,8 @@ pub(crate) struct Sharing<'slot> {
     owner: &'slot Parker,
     ranges: RangeSet,
     len: u32,
+    /// How many positions a thief leaves at most in the front of a range.
+    left_max: u32,
     signals: AtomicU32,
 }
 
@@ -75,8 +77,15 @@ impl<'slot> Sharing<'slot> {
             owner,
             ranges: RangeSet::new(runners, len),
             len,
+            left_max: u32::MAX,
             signals: AtomicU32::new(0),
         }
+    }
+
+    /// All runners stay near the first positions that are left: a thief leaves at most `left_max` to the runner whose range
+    /// it takes, and if a runner leaves as few behind, they come before the rest of any other range.
+    pub(crate) fn near_the_front(self, left_max: u32) -> Self {
+        Self { left_max, ..self }
     }
 
     /// Owner, with the loop open in its slot: calls `work`, which calls `run` as [`OWNER`], and `wait`, which returns when
@@ -165,7 +174,7 @@ impl<'slot> Sharing<'slot> {
                 self.slot.dismiss();
                 return None;
             }
-            if let Some(claim) = self.ranges.claim(runner, max) {
+            if let Some(claim) = self.claim(runner, max) {
                 if signals & MISSED != 0 && self.ranges.has_some(runner) {
                     self.call_back();
                 }
@@ -175,6 +184,16 @@ impl<'slot> Sharing<'slot> {
                 return None;
             }
         }
+    }
+
+    /// Positions for `runner`, at most `max` of its own range.
+    fn claim(&self, runner: usize, max: u32) -> Option<Claim> {
+        if self.left_max < u32::MAX
+            && let Some(claim) = self.ranges.take_abandoned(runner, self.left_max)
+        {
+            return Some(claim);
+        }
+        self.ranges.claim(runner, max)
     }
 
     /// `runner` gives the positions of `claim` to the source at once.
@@ -249,9 +268,9 @@ impl<'slot> Sharing<'slot> {
         self.ranges.left()
     }
 
-    /// Takes half of the longest range for `runner`, whose own is empty.
+    /// Takes a part of the longest range for `runner`, whose own is empty.
     fn steal(&self, runner: usize) -> bool {
-        let Some(claim) = self.ranges.halve_longest() else {
+        let Some(claim) = self.ranges.split_longest(self.left_max) else {
             return false;
         };
         #[cfg(all(test, not(any(loom, shuttle))))]
@@ -331,8 +350,8 @@ mod window {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use super::Sharing;
     use super::window::{self, Point};
+    use super::{OWNER, Sharing};
     use crate::engine::ending::assert_ends_process;
     use crate::runtime::HelperSlot;
     use crate::sync::Parker;
@@ -515,6 +534,77 @@ mod tests {
             });
         assert!(helpers.are_away.load(Ordering::SeqCst), "not sent away");
         assert!(helpers.are_back.load(Ordering::SeqCst), "not let in again");
+    }
+
+    /// Three runners take turns; one of them leaves, and another takes its place.
+    #[test]
+    fn near_the_front_no_runner_is_far_ahead_of_the_others() {
+        const LEFT: u32 = 8;
+        let (slot, parker) = (HelperSlot::new(), Parker::new());
+        let sharing = Sharing::new(&slot, &parker, 3, 1_000).near_the_front(LEFT);
+        assert_eq!((sharing.attach(), sharing.attach()), (Some(1), Some(2)));
+        let mut has_run = [false; 1_000];
+        for turn in 0.. {
+            let runner = turn % 3;
+            if turn % 10 == 9 && runner > 0 {
+                sharing.leave(runner);
+                assert_eq!(sharing.attach(), Some(runner));
+            }
+            let Some(claim) = sharing.next(runner, 4) else {
+                break;
+            };
+            let (start, end) = sharing.spend(runner, claim);
+            has_run[start as usize..end as usize].fill(true);
+            let all_before = has_run.iter().take_while(|has_run| **has_run).count();
+            let ahead = (end as usize).saturating_sub(all_before);
+            assert!(ahead <= 8 * LEFT as usize, "{ahead} ahead at {start}");
+        }
+        while let Some(claim) = sharing.take_rest() {
+            sharing.spend(OWNER, claim);
+        }
+        sharing.check_all_spent();
+    }
+
+    #[test]
+    fn what_a_helper_has_left_near_the_front_comes_first() {
+        let (slot, parker) = (HelperSlot::new(), Parker::new());
+        let sharing = Sharing::new(&slot, &parker, 2, 100).near_the_front(8);
+        let spend = |runner, max| {
+            let claim = sharing.next(runner, max).expect("there are positions");
+            sharing.spend(runner, claim)
+        };
+        assert_eq!(sharing.attach(), Some(1));
+        assert_eq!(spend(1, 1), (8, 9));
+        assert_eq!([spend(OWNER, 8), spend(OWNER, 8)], [(0, 2), (2, 4)]);
+        // The owner has the back of the loop when the helper leaves.
+        let own = sharing.take_own(OWNER).expect("some are left");
+        assert_eq!(sharing.spend(OWNER, own), (4, 8));
+        assert_eq!(spend(OWNER, 1), (17, 18));
+        sharing.leave(1);
+        assert_eq!(spend(OWNER, 1), (9, 17));
+        assert_eq!(spend(OWNER, 1), (18, 19));
+        let rest = sharing.take_own(OWNER).expect("the rest");
+        sharing.spend(OWNER, rest);
+        sharing.check_all_spent();
+    }
+
+    /// A runner whose claim lies beyond the end drops its own range, which then lies there, too.
+    #[test]
+    fn what_a_helper_has_left_behind_the_own_range_does_not_come_first() {
+        let (slot, parker) = (HelperSlot::new(), Parker::new());
+        let sharing = Sharing::new(&slot, &parker, 2, 16).near_the_front(8);
+        let spend = |runner, max| {
+            let claim = sharing.next(runner, max).expect("there are positions");
+            sharing.spend(runner, claim)
+        };
+        assert_eq!(sharing.attach(), Some(1));
+        assert_eq!(spend(1, 1), (8, 9));
+        sharing.leave(1);
+        assert_eq!(spend(OWNER, 8), (0, 2));
+        let own = sharing.take_own(OWNER).expect("some are left");
+        assert_eq!(sharing.spend(OWNER, own), (2, 8));
+        assert_eq!(spend(OWNER, 1), (9, 16));
+        sharing.check_all_spent();
     }
 
     #[test]

@@ -7,9 +7,9 @@
 //! rest: whatever helpers that come just then do, the slot goes on inviting.
 //!
 //! # The argument
-//! Positions move in two ways. A claim, the halving and `take_all` are exchanges of one word, which fail on an old
-//! value. Only the store that follows a halving is a plain store: it overwrites the thief's own range, and is right
-//! because that range is empty. Its runner knows that, because no other thread ever adds to it: thieves only take. So
+//! Positions move in two ways. A claim, the split of a range, `take_abandoned` and `take_all` are exchanges of one word,
+//! which fail on an old value. Only the store that follows a split is a plain store: it overwrites the thief's own range,
+//! and is right because that range is empty. Its runner knows that, because no other thread ever adds to it: thieves only take. So
 //! the runner's last load, which read an empty range, holds until its own store.
 //!
 //! A runner that takes a range over must not rely on a load that is older than the last runner's changes. The last
@@ -76,6 +76,8 @@ impl<const LEN: usize> Call<LEN> {
 }
 
 const GO_ON: After = After::GoOn { max: 1 };
+/// No limit to what a thief leaves.
+const HALF: u32 = u32::MAX;
 
 /// What outlives the call.
 struct Place {
@@ -103,7 +105,7 @@ impl<const LEN: usize> Drop for Model<LEN> {
 }
 
 impl<const LEN: usize> Model<LEN> {
-    fn new(helpers: Helpers) -> Arc<Self> {
+    fn new(helpers: Helpers, left_max: u32) -> Arc<Self> {
         let place_owned = Box::into_raw(Box::new(Place {
             slot: HelperSlot::new(),
             parker: Parker::new(),
@@ -114,7 +116,7 @@ impl<const LEN: usize> Model<LEN> {
         let call = Call {
             open: CallHeader::new(Call::<LEN>::help),
             frame: Memory::new(),
-            sharing: Sharing::new(&place.slot, &place.parker, 2, len),
+            sharing: Sharing::new(&place.slot, &place.parker, 2, len).near_the_front(left_max),
             work: Work::some(),
             helpers,
         };
@@ -181,8 +183,12 @@ fn helper<const LEN: usize>(model: &Arc<Model<LEN>>, slot: u16) -> thread::JoinH
 }
 
 fn run<const LEN: usize, const COUNT: usize>(helpers: Helpers) {
+    run_with::<LEN, COUNT>(helpers, HALF);
+}
+
+fn run_with<const LEN: usize, const COUNT: usize>(helpers: Helpers, left_max: u32) {
     check(move || {
-        let model = Model::<LEN>::new(helpers);
+        let model = Model::<LEN>::new(helpers, left_max);
         let threads: [_; COUNT] =
             std::array::from_fn(|number| helper(&model, u16::try_from(number).unwrap() + 1));
         model.own();
@@ -200,6 +206,16 @@ fn what_a_helper_leaves_in_its_range_is_run() {
 #[test]
 fn what_a_helper_leaves_in_its_range_is_run_by_the_runner_that_takes_it_over() {
     run::<3, 2>(Helpers::Leave);
+}
+
+#[test]
+fn what_a_helper_leaves_near_the_front_is_run() {
+    run_with::<4, 1>(Helpers::Leave, 1);
+}
+
+#[test]
+fn what_a_helper_leaves_near_the_front_is_run_by_one_of_those_that_may_take_it() {
+    run_with::<4, 2>(Helpers::Leave, 1);
 }
 
 #[test]
@@ -221,7 +237,7 @@ fn a_helper_that_comes_while_the_owner_is_alone_loses_nothing() {
 #[test]
 fn the_invitation_of_an_owner_that_was_alone_stands() {
     check(|| {
-        let model = Model::<4>::new(Helpers::Leave);
+        let model = Model::<4>::new(Helpers::Leave, HALF);
         model.own_after(|sharing| {
             let helpers = [1, 2].map(|slot| helper(&model, slot));
             sharing.send_helpers_away();

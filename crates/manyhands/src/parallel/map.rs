@@ -60,9 +60,9 @@ where
             let Some(result) = (self.body)(block.end as u64, item) else {
                 break;
             };
-            // SAFETY: the engine gives each position once, and positions are below the vector's capacity.
-            let place = unsafe { self.places.0.add(block.end) };
-            // SAFETY: as above; no other thread touches this entry now.
+            let place = self.places.0.wrapping_add(block.end);
+            // SAFETY: the engine gives each position once, and positions are below the vector's capacity. So no other
+            // thread touches this entry now.
             unsafe { place.write(result) };
             block.end += 1;
         }

@@ -4,7 +4,7 @@
 
 use crate::cancel::Token;
 use crate::engine::consumer::Ending;
-use crate::engine::{HelperPolicy, Plan, SharingPlan};
+use crate::engine::{HelperPolicy, Plan, SharingPlan, Until};
 use crate::parallel::concurrency::{Concurrency, ConcurrencyError};
 use crate::recording::LoopSite;
 use crate::runtime::Runtime;
@@ -240,6 +240,7 @@ impl<'a, E> Options<'a, E> {
                 runtime: self.runtime,
                 helpers: HelperPolicy::WhenItPays,
                 share_nanos_min: 0,
+                until: Until::End,
             },
             site: self.site(),
         }

@@ -10,6 +10,7 @@
 
 use crate::engine::consumer::{Consumer, Ending};
 use crate::parallel::adjacent::{AdjacentRuns, Run};
+use crate::query::append::append;
 use crate::query::pipeline::Pipeline;
 use crate::query::run::QueryRun;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -60,6 +61,9 @@ pub(crate) struct FirstItems<T> {
 
 /// The run that a runner keeps to itself.
 pub(crate) type OwnRun<T> = Option<Run<Kept<T>>>;
+
+/// As many items as there are.
+pub(crate) const ALL: usize = usize::MAX;
 
 /// The items of a run, as far as they may be wanted.
 pub(crate) struct Kept<T> {
@@ -124,6 +128,7 @@ impl<T> FirstItems<T> {
         let len = kept.items.len();
         let has = match (self.wanted, kept.failed_at) {
             (Wanted::Before, Some(_)) => return 0,
+            _ if self.most == ALL => return ALL,
             (Wanted::All | Wanted::Before, _) => len,
             (Wanted::From, failed_at) => len - failed_at.unwrap_or(len),
         };
@@ -245,7 +250,7 @@ impl<T: Send> Consumer<T> for FirstItems<T> {
     fn consume<I: Iterator<Item = T>>(&self, own: &mut OwnRun<T>, positions: Range<u64>, items: I) {
         let mut run = self.resume(own, positions.start);
         let needs = self.needs(&run.value);
-        run.value.items.extend(items.take(needs));
+        append(&mut run.value.items, items.take(needs));
         self.keep(own, run, positions.end);
     }
 

@@ -108,6 +108,7 @@
     reason = "operators' types are what a chain is made of; users name `Query` and `Pipeline`"
 )]
 
+pub(crate) mod append;
 mod consumer_adapter;
 mod controls;
 mod explain;

@@ -10,9 +10,9 @@ use crate::engine::consumer::Consumer;
 use crate::parallel::map::check_written;
 use crate::parallel::one_or_many::OneOrMany;
 use crate::parallel::runs::Runs;
+use crate::query::append::append;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, get_mut, into_inner, lock};
-use std::mem;
 use std::ops::Range;
 use std::ptr;
 
@@ -85,7 +85,7 @@ impl<T: Send> Consumer<T> for OrderedCollect<T> {
             buffer.runs.begin(positions.start, buffer.items.len());
         }
         buffer.next = positions.end;
-        extend(&mut buffer.items, items);
+        append(&mut buffer.items, items);
     }
 
     fn finish(&self, buffer: Buffer<T>) {
@@ -160,14 +160,6 @@ fn ordered_collect<T>(mut buffers: Vec<Buffer<T>>) -> Vec<T> {
     // SAFETY: all pieces together have `len` items, as was checked, and fill the vector from 0 on.
     unsafe { items.set_len(len) };
     items
-}
-
-/// As [`Vec::extend`], with the vector in a local variable: no item can reach its length, which stays in a register.
-#[inline]
-fn extend<T>(items: &mut Vec<T>, more: impl Iterator<Item = T>) {
-    let mut local = mem::take(items);
-    local.extend(more);
-    *items = local;
 }
 
 /// No more room than this is made before it is needed: what is not used is given back, and was never touched.

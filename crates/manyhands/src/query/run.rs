@@ -4,7 +4,7 @@
 
 use crate::cancel::{Cancelled, Token};
 use crate::engine::consumer::{Consumer, Ending, Grouping, Watch};
-use crate::engine::{HelperPolicy, Plan, SharingPlan};
+use crate::engine::{HelperPolicy, Plan, SharingPlan, Until};
 use crate::parallel::options::Options;
 use crate::query::consumer_adapter::AdaptItem;
 use crate::recording::LoopSite;
@@ -63,6 +63,8 @@ pub(crate) struct Settings<'a> {
     pub(crate) merge: Merge,
     /// A loop that takes less is not worth sharing; 0 if there is no such limit.
     pub(crate) share_nanos_min: u32,
+    /// Where a loop is expected to end.
+    pub(crate) until: Until,
 }
 
 /// Merging the runners' results may take as long as making them: shorter loops are faster alone.
@@ -88,6 +90,7 @@ impl<'a, E: Ending> QueryRun<'a, E> {
                 HelperPolicy::WhenItPays => ExecutionMode::Auto,
             },
             share_nanos_min: plan.sharing.share_nanos_min,
+            until: plan.sharing.until,
             ..Settings::default()
         };
         Self {
@@ -110,6 +113,7 @@ impl<'a, E: Ending> QueryRun<'a, E> {
                     ExecutionMode::Auto | ExecutionMode::Sequential => HelperPolicy::WhenItPays,
                 },
                 share_nanos_min: self.settings.share_nanos_min,
+                until: self.settings.until,
             },
             site: self.site,
         }
@@ -118,6 +122,12 @@ impl<'a, E: Ending> QueryRun<'a, E> {
     /// The same run, for a loop whose runners' results must be merged: shared only when it is long.
     pub(crate) fn for_merging(mut self) -> Self {
         self.settings.share_nanos_min = MERGE_NANOS_MIN;
+        self
+    }
+
+    /// The same run, for a loop that is expected to end there.
+    pub(crate) fn until(mut self, until: Until) -> Self {
+        self.settings.until = until;
         self
     }
 

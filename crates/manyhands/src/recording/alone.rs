@@ -12,6 +12,8 @@ pub enum AloneBecause {
     TooShort,
     /// One runner is what the caller asked for.
     OneAllowed,
+    /// To take an item from the iterator, which one thread can do at a time, took longer than its body.
+    SourceSlow,
     /// Earlier calls from this place became slower when they were shared.
     SharingHurt,
     /// Too many loops, scopes and invokes of this thread are open, or the thread has no place among the external ones.

@@ -65,17 +65,15 @@ impl LoopReport {
             Verdict::LongItem => self.explain_long(f),
             Verdict::BodiesSlowEachOther => self.explain_slow(f),
             Verdict::HelpersElsewhere => self.explain_helpers(f),
+            Verdict::SourceSlow if self.alone_because.is_some() => f.write_str(
+                "To take an item from the iterator, which one thread can do at a time, took longer than its body.",
+            ),
             Verdict::SourceSlow => write!(
                 f,
                 "Its threads waited for the iterator for {:.0} % of their time: it gives items to one of them at a time.",
                 ratio(self.took_items(), self.worked() + self.took_items()) * 100.0
             ),
-            Verdict::OffProcessor => write!(
-                f,
-                "Its threads were not on a processor for {:.0} % of their time: bodies blocked, or other threads ran \
-                 there.",
-                self.off_processor_share().unwrap_or(0.0) * 100.0
-            ),
+            Verdict::OffProcessor => self.explain_off_processor(f),
             Verdict::OneRunner => f.write_str("No more than one runner was allowed."),
             Verdict::NoPlace => {
                 f.write_str("Too many loops, scopes and invokes of the calling thread were open.")
@@ -140,6 +138,20 @@ impl LoopReport {
                 block.times_heavier()
             ),
         }
+    }
+
+    fn explain_off_processor(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Its threads were not on a processor for {:.0} % of their time: bodies blocked, or other threads ran there.",
+            self.off_processor_share().unwrap_or(0.0) * 100.0
+        )?;
+        // On a busy machine that is so of every loop, and hides what its author can change.
+        if self.has_waited_for_long_item() {
+            f.write_str(" ")?;
+            self.explain_long(f)?;
+        }
+        Ok(())
     }
 
     fn explain_slow(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

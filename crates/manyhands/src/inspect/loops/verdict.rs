@@ -107,8 +107,7 @@ impl LoopReport {
         if self.threads == 1 {
             return Verdict::OneRunner;
         }
-        let whole = self.elapsed * u32::try_from(self.threads).unwrap_or(u32::MAX);
-        let notable = whole.mul_f64(NOTABLE);
+        let notable = self.notable();
         if self.slowed() > notable || self.trial.is_some_and(|trial| trial.is_contended) {
             return Verdict::BodiesSlowEachOther;
         }
@@ -130,11 +129,22 @@ impl LoopReport {
         greatest.1
     }
 
+    /// A loss of more than this is worth a word.
+    fn notable(&self) -> Duration {
+        times(self.elapsed, self.threads).mul_f64(NOTABLE)
+    }
+
+    /// Whether runners waited for one in a long item for a notable time, whatever else was lost.
+    pub(super) fn has_waited_for_long_item(&self) -> bool {
+        self.losses().waiting > self.notable() && self.why_others_waited() == Verdict::LongItem
+    }
+
     fn verdict_alone(&self, because: AloneBecause) -> Verdict {
         match because {
             AloneBecause::OneAllowed => Verdict::OneRunner,
             AloneBecause::SharingHurt => Verdict::BodiesSlowEachOther,
             AloneBecause::NoPlace => Verdict::NoPlace,
+            AloneBecause::SourceSlow => Verdict::SourceSlow,
             AloneBecause::AlwaysShort | AloneBecause::TooShort => {
                 let long = self.longest_block().filter(|block| {
                     block.took >= WORTH_SHARING && ratio(block.took, self.elapsed) > 0.5
@@ -526,6 +536,20 @@ mod tests {
             &off,
             Verdict::OffProcessor,
             "not on a processor for 40 % of their time: bodies blocked, or other threads ran there.",
+        );
+    }
+
+    #[test]
+    fn a_long_item_is_named_also_where_the_threads_had_no_processor() {
+        let mut report = shared(all_from([0, 0, 0], 40));
+        report.runners[0].longest_block = block(ms(80), 1, (10, ms(5)));
+        for (runner, off) in report.runners.iter_mut().zip([90, 40, 40, 40]) {
+            runner.off_processor = Some(ms(off));
+        }
+        assert_says(
+            &report,
+            Verdict::OffProcessor,
+            "or other threads ran there. 3 of 4 threads waited for one item of 80.0ms.",
         );
     }
 

@@ -109,31 +109,48 @@ impl<I: Iterator> Pull<I> {
         let Some(iterator) = &mut self.iterator else {
             return After::Done;
         };
+        let mut because = match alone {
+            true => AloneBecause::OneAllowed,
+            false => AloneBecause::TooShort,
+        };
+        let mut look_at = 0;
+        let mut chunk = Vec::new();
         while self.next < consumer.end() {
             let block =
                 usize::try_from(probe.block).map_or(chunk_max, |block| block.min(chunk_max));
-            let mut taken = 0;
-            let counted = iterator.by_ref().take(block).inspect(|_| taken += 1);
             let positions = self.next..self.next + block as u64;
-            consumer.consume(runner.state(), positions, counted);
+            // Nobody knows how much is left: as much again is assumed.
+            let looks = !alone && probe.spent() >= look_at && pays_to_share(probe.spent());
+            let mut taken = 0;
+            let mut pays = false;
+            if looks {
+                let begun = clock::ticks();
+                chunk.extend(iterator.by_ref().take(block));
+                let pulled = clock::ticks();
+                taken = chunk.len();
+                consumer.consume(runner.state(), positions, chunk.drain(..));
+                let taking = pulled.saturating_sub(begun);
+                let running = clock::ticks().saturating_sub(pulled);
+                pays = cost::can_share(taking, running);
+                because = AloneBecause::SourceSlow;
+                look_at = 2 * probe.spent();
+            } else {
+                let counted = iterator.by_ref().take(block).inspect(|_| taken += 1);
+                consumer.consume(runner.state(), positions, counted);
+            }
             self.next += taken as u64;
             part.block(taken as u64);
             if taken < block {
                 break;
             }
             probe.measure(taken as u64, 0);
-            // Nobody knows how much is left: as much again is assumed.
-            if !alone && pays_to_share(probe.spent()) {
+            if pays {
                 return After::Worthwhile;
             }
         }
         drop(part);
         probe.end(self.next);
-        observer.alone(if alone {
-            AloneBecause::OneAllowed
-        } else {
-            AloneBecause::TooShort
-        });
+        observer.alone(because);
         After::Done
     }
 

@@ -1,11 +1,13 @@
 //! Items up to or from the first that fails a test: `take_while`, `map_while`, `skip_while`.
 
+use crate::engine::Until;
 use crate::engine::consumer::{Consumer, Ending};
 use crate::parallel::source::owned::OwnedItems;
 use crate::parallel::source::slice::to_usize;
 use crate::query::Query;
+use crate::query::append::append;
 use crate::query::explain::Explanation;
-use crate::query::first_items::{FirstItems, OwnRun, Wanted};
+use crate::query::first_items::{ALL, FirstItems, OwnRun, Wanted};
 use crate::query::gather::into_vec;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
@@ -71,7 +73,11 @@ impl<P: Pipeline, F: Test<P::Item>> Breaker for MapWhile<P, F> {
             test: &self.test,
             first: FirstItems::new(Wanted::Before, most),
         };
-        self.base.drive(u64::MAX, &mut before, run);
+        self.base.drive(
+            u64::MAX,
+            &mut before,
+            &run.for_merging().until(Until::First),
+        );
         Items::of_vec(before.first.into_vec())
     }
 
@@ -107,11 +113,16 @@ impl<T, F: Test<T>> Consumer<T> for BeforeFailure<'_, F, F::Output> {
         let mut has_failed = false;
         let passing = items.map_while(|item| {
             let made = self.test.test(item);
-            has_failed = made.is_none();
+            if made.is_none() {
+                has_failed = true;
+            }
             made
         });
-        let needs = self.first.needs(kept);
-        kept.items.extend(passing.take(needs));
+        match self.first.needs(kept) {
+            // Without a count of them.
+            ALL => append(&mut kept.items, passing),
+            needs => append(&mut kept.items, passing.take(needs)),
+        }
         if has_failed {
             kept.failed_at = Some(kept.items.len());
         }
@@ -179,7 +190,8 @@ impl<P: Pipeline, F: Fn(&P::Item) -> bool + Send + Sync> Breaker for SkipWhile<P
             predicate: &self.predicate,
             first: FirstItems::new(Wanted::From, most),
         };
-        self.base.drive(u64::MAX, &mut from, run);
+        self.base
+            .drive(u64::MAX, &mut from, &run.for_merging().until(Until::First));
         Items::of_vec(from.first.into_vec())
     }
 

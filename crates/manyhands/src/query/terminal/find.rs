@@ -3,6 +3,7 @@
 //! # Ordering
 //! The end only says what runners need not start, hence Relaxed; the lock publishes the match.
 
+use crate::engine::Until;
 use crate::engine::consumer::{Consumer, Ending, Watch};
 use crate::parallel::earliest::{Earliest, FindMode};
 use crate::query::Query;
@@ -90,7 +91,7 @@ pub(super) fn test<P: Pipeline, E: Ending>(
         predicate,
         end: AtomicU64::new(u64::MAX),
     };
-    pipeline.drive(u64::MAX, &mut testing, run);
+    pipeline.drive(u64::MAX, &mut testing, &run.until(Until::Any));
     (!run.is_cancelled()).then(|| testing.end() == 0)
 }
 
@@ -105,7 +106,11 @@ fn find<P: Pipeline, R: Send, E: Ending>(
         pick,
         earliest: Earliest::new(mode),
     };
-    pipeline.drive(u64::MAX, &mut finding, run);
+    let until = match mode {
+        FindMode::First => Until::First,
+        FindMode::Any => Until::Any,
+    };
+    pipeline.drive(u64::MAX, &mut finding, &run.until(until));
     (!run.is_cancelled()).then(|| finding.earliest.into_found())
 }
 
@@ -271,7 +276,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
             end: AtomicU64::new(u64::MAX),
             items: Mutex::new(Vec::new()),
         };
-        pipeline.drive(u64::MAX, &mut two, &run);
+        pipeline.drive(u64::MAX, &mut two, &run.until(Until::Any));
         let mut items = into_inner(two.items).into_iter();
         let single = match (items.next(), items.next()) {
             (None, _) => Err(SingleError::Empty),
