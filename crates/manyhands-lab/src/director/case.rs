@@ -202,16 +202,30 @@ impl Case {
     }
 
     /// When this many points have had their share of what is left of the budget; without a budget,
-    /// when patience ends.
+    /// when patience ends. What the sizes that come after need at least is not shared.
     fn share_end(&self, points: usize, moment: &Moment<'_>) -> Duration {
         let patience = moment.quota.patience * u32::try_from(points).unwrap_or(u32::MAX);
         let share = moment.deadline.map_or(patience, |deadline| {
             let part = points * self.point_weight();
             let all = self.weight_left().max(part);
             let left = deadline.saturating_sub(moment.now);
-            left.mul_f64(part as f64 / all as f64)
+            let (own, later) = self.needed(left, moment);
+            own + (left - own - later).mul_f64(part as f64 / all as f64)
         });
         moment.now.saturating_add(share.min(patience))
+    }
+
+    /// Time of the fewest blocks at the size that comes next, and at those after it, as many as fit.
+    fn needed(&self, left: Duration, moment: &Moment<'_>) -> (Duration, Duration) {
+        let cost = |n: &usize| self.point_cost(*n, moment.quota, moment.launches);
+        let mut costs = self.sizes_left().iter().map(cost);
+        let own = costs.next().unwrap_or_default().min(left);
+        let fits = |later: Duration| own.saturating_add(later) <= left;
+        let later = costs.scan(Duration::ZERO, |sum, cost| {
+            *sum = sum.saturating_add(cost);
+            fits(*sum).then_some(*sum)
+        });
+        (own, later.last().unwrap_or_default())
     }
 
     /// Whether the fewest blocks should end before the deadline.

@@ -7,7 +7,7 @@
 
 use super::{case::Case, estimate, quota::Quota, step::Subject};
 use crate::record::{CaseCard, Key, Settings};
-use std::time::Duration;
+use std::{mem, time::Duration};
 
 /// One block at a tiny size, in a process of its own.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,11 +91,8 @@ impl Plan {
             .iter()
             .map(|case| Wanted::of(case, quota, settings))
             .collect();
-        let levels = wanted
-            .iter()
-            .map(|case| case.sizes.len())
-            .max()
-            .unwrap_or(0);
+        let lens = wanted.iter().map(|case| case.sizes.len());
+        let levels = lens.max().unwrap_or(0);
         let mut is_full = vec![false; cases.len()];
         for level in 0..levels {
             let at_level = wanted.iter().enumerate();
@@ -196,16 +193,9 @@ impl Wanted {
                 search: Duration::ZERO,
             };
         }
-        let starts = case.launch_cost() * launches;
-        let mut sizes: Vec<(usize, Duration)> = Vec::new();
-        for n in &case.card.sizes {
-            let first = if sizes.is_empty() {
-                starts
-            } else {
-                Duration::ZERO
-            };
-            sizes.push((*n, first + case.point_cost(*n, quota, launches)));
-        }
+        let mut starts = case.launch_cost() * launches;
+        let mut cost = |n| mem::take(&mut starts) + case.point_cost(n, quota, launches);
+        let sizes = case.card.sizes.iter().map(|n| (*n, cost(*n))).collect();
         let middle = case.card.sizes.get(case.card.sizes.len() / 2);
         let probe = middle.map(|n| case.point_cost(*n, quota, launches));
         let points = u32::try_from(case.search_points_left()).unwrap_or(u32::MAX);

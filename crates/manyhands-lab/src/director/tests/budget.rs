@@ -70,6 +70,21 @@ fn time_for_some_goes_to_the_smallest_sizes_of_all() {
     );
 }
 
+/// What is undecided takes all time that it may.
+#[test]
+fn small_sizes_leave_time_for_the_largest_of_their_case() {
+    let mut head = head(with_budget(9_000));
+    let small = (1..=10).map(|number| 9 * number);
+    let sizes: Vec<usize> = small.chain([100_000]).collect();
+    head.experiments[0].cases = vec![card("plain", &sizes)];
+    let mut simulation = Simulation::new();
+    let (log, _) = run(&head, &mut simulation);
+    assert!(log.blocks_at("plain", 100_000) >= 12);
+    assert!(log.blocks_at("plain", 9) > 60);
+    let taken = simulation.now;
+    assert!(taken <= Duration::from_millis(9_250), "{taken:?}");
+}
+
 #[test]
 fn the_untimed_passes_keep_the_budget_too() {
     for seconds in [3, 6, 20] {
