@@ -179,28 +179,32 @@ impl RangeSet {
     }
 
     /// Takes a whole range that has no runner, lies before that of `runner`, the caller, and has at most `len_max`
-    /// positions.
-    pub(crate) fn take_abandoned(&self, runner: usize, len_max: u32) -> Option<Claim> {
+    /// positions. Returns also whether there are other ranges of so few positions without a runner.
+    pub(crate) fn take_abandoned(&self, runner: usize, len_max: u32) -> (Option<Claim>, bool) {
         // Relaxed: only the range's runner moves its start.
         let (own, own_end) = unpack(self.of(runner).load(Ordering::Relaxed));
-        (1..self.runners).find_map(|other| {
+        let mut are_more = false;
+        for other in 1..self.runners {
             let range = self.range(other);
             // Relaxed, both: hints; the exchange decides.
             let has_runner = range.has_runner.load(Ordering::Relaxed);
             let word = range.positions.load(Ordering::Relaxed);
             let (start, end) = unpack(word);
-            let lies_behind = own < own_end && start > own;
-            if has_runner || start == end || lies_behind || end - start > len_max {
-                return None;
+            if has_runner || start == end || end - start > len_max {
+                continue;
             }
-            let empty = pack(end, end);
-            let positions = &range.positions;
-            // Relaxed, both: see the file's header.
-            positions
-                .compare_exchange(word, empty, Ordering::Relaxed, Ordering::Relaxed)
-                .ok()?;
-            Some(Claim { start, end })
-        })
+            are_more = true;
+            let lies_behind = own < own_end && start > own;
+            let (positions, empty) = (&range.positions, pack(end, end));
+            let exchange = |positions: &AtomicU64| {
+                // Relaxed, both: see the file's header.
+                positions.compare_exchange(word, empty, Ordering::Relaxed, Ordering::Relaxed)
+            };
+            if !lies_behind && exchange(positions).is_ok() {
+                return (Some(Claim { start, end }), true);
+            }
+        }
+        (None, are_more)
     }
 
     /// Puts `claim` into the own range of `runner`, the caller, which has seen it empty.
@@ -357,11 +361,12 @@ mod tests {
         assert_eq!(positions(ranges.claim(1, 4)), Some((8, 12)));
         let claim = ranges.split_longest(8).expect("there are positions");
         ranges.put_down(0, claim);
-        assert_eq!(ranges.take_abandoned(0, 8), None, "it has a runner");
+        assert_eq!(ranges.take_abandoned(0, 8), (None, false), "with a runner");
         ranges.detach(1);
-        assert_eq!(ranges.take_abandoned(0, 7), None, "it is longer");
-        assert_eq!(positions(ranges.take_abandoned(0, 8)), Some((12, 20)));
-        assert_eq!(ranges.take_abandoned(0, 8), None, "it is empty");
+        assert_eq!(ranges.take_abandoned(0, 7), (None, false), "it is longer");
+        let (claim, _) = ranges.take_abandoned(0, 8);
+        assert_eq!(positions(claim), Some((12, 20)));
+        assert_eq!(ranges.take_abandoned(0, 8), (None, false), "it is empty");
         assert_eq!(positions(ranges.take_all(0)), Some((20, 100)));
     }
 

@@ -28,6 +28,11 @@
 //! dismissed the others reads the flag after that, all in one order (SeqCst): so the invitation stands, or the helper
 //! renews it.
 //!
+//! # Near the front
+//! Where only what comes before the end counts, a thief leaves few positions to the runner whose range it takes. That runner may
+//! have left, or leave: so few positions without a runner come first for each runner whose own range lies behind them, and no claim
+//! lies behind its runner's own range. `ABANDONED` says that there may be some.
+//!
 //! # Ordering
 //! The other signals are Relaxed: each only makes a runner look, and the ranges say what there is.
 
@@ -174,7 +179,10 @@ impl<'slot> Sharing<'slot> {
                 self.slot.dismiss();
                 return None;
             }
-            if let Some(claim) = self.claim(runner, max) {
+            let abandoned = (signals & ABANDONED != 0)
+                .then(|| self.take_abandoned(runner))
+                .flatten();
+            if let Some(claim) = abandoned.or_else(|| self.ranges.claim(runner, max)) {
                 if signals & MISSED != 0 && self.ranges.has_some(runner) {
                     self.call_back();
                 }
@@ -186,14 +194,26 @@ impl<'slot> Sharing<'slot> {
         }
     }
 
-    /// Positions for `runner`, at most `max` of its own range.
-    fn claim(&self, runner: usize, max: u32) -> Option<Claim> {
-        if self.left_max < u32::MAX
-            && let Some(claim) = self.ranges.take_abandoned(runner, self.left_max)
-        {
-            return Some(claim);
+    /// A helper has left its range, or a thief a part of one that may have no runner.
+    fn note_abandoned(&self) {
+        if self.left_max < u32::MAX {
+            // Relaxed: see the file's header.
+            self.signals.fetch_or(ABANDONED, Ordering::Relaxed);
         }
-        self.ranges.claim(runner, max)
+    }
+
+    /// Few positions that a helper has left before those of `runner`.
+    #[cold]
+    fn take_abandoned(&self, runner: usize) -> Option<Claim> {
+        // Relaxed, here and below: see the file's header. The flag is cleared before the look, and set again if there
+        // are more.
+        self.signals.fetch_and(!ABANDONED, Ordering::Relaxed);
+        let (claim, are_more) = self.ranges.take_abandoned(runner, self.left_max);
+        if are_more {
+            // Relaxed: as above.
+            self.signals.fetch_or(ABANDONED, Ordering::Relaxed);
+        }
+        claim
     }
 
     /// `runner` gives the positions of `claim` to the source at once.
@@ -209,6 +229,7 @@ impl<'slot> Sharing<'slot> {
     /// Helper without a claim: leaves before the loop is over, and leaves its range to others.
     fn leave(&self, runner: usize) {
         self.ranges.detach(runner);
+        self.note_abandoned();
         self.call_back();
     }
 
@@ -276,6 +297,7 @@ impl<'slot> Sharing<'slot> {
         #[cfg(all(test, not(any(loom, shuttle))))]
         window::pass(window::Point::InHand);
         self.ranges.put_down(runner, claim);
+        self.note_abandoned();
         true
     }
 
@@ -311,6 +333,8 @@ const STOPPED: u32 = 1;
 const MISSED: u32 = 2;
 /// Only the owner runs.
 const ALONE: u32 = 4;
+/// There may be few positions near the front that no runner has.
+const ABANDONED: u32 = 8;
 
 /// Pauses for tests, at the points where a runner has an incomplete view.
 #[cfg(all(test, not(any(loom, shuttle))))]
