@@ -122,12 +122,6 @@ pub(super) fn opening_ticks() -> u64 {
     clock::ticks_in(BLOCK_NANOS)
 }
 
-/// How many positions of a range a thief leaves where only what comes before the end of the loop counts, which is not known
-/// yet: what takes some blocks at this rate, so that no runner is far beyond the end that is found.
-pub(super) fn left_near_the_front(rate: Rate) -> u32 {
-    block_at(rate).saturating_mul(BLOCKS_NEAR_THE_FRONT)
-}
-
 /// Whether work of `left` ticks may be worth handing over, if the thread's last call that was long enough ended so long ago: if
 /// that was not lately, no worker spins for the next one, and a wake has never been cheap enough for so little work.
 pub(super) fn may_pay(left: u64, since_last_end: impl FnOnce() -> u64) -> bool {
@@ -135,10 +129,10 @@ pub(super) fn may_pay(left: u64, since_last_end: impl FnOnce() -> u64) -> bool {
         && (left > worth_a_wake() || since_last_end() < clock::ticks_in(SPINNING_NANOS_MAX))
 }
 
-/// Whether a loop over an iterator is faster shared, of which some items took this long to take, one after the other whoever takes
-/// them, and this long to run: if only taking is left to the caller, that must be clearly less than both.
-pub(crate) fn can_share(taking: u64, running: u64) -> bool {
-    running >= taking / 2
+/// Whether a loop over an iterator is faster shared that has run for `spent` ticks, `taking` of which it took to take the
+/// items: whoever does that, it is done one after the other.
+pub(crate) fn can_share(spent: u64, taking: u64) -> bool {
+    spent >= taking + taking / 2
 }
 
 /// For each of these ticks that is left to do one more worker is woken.
@@ -284,8 +278,6 @@ const RUNNERS_SPARE_AT_ONCE: usize = 126;
 pub(super) const WAKES_EACH: u32 = 4;
 /// What is done only to measure is one part in this many: a sampled call, a trial.
 const ONE_IN: u64 = 8;
-/// Fewer would be stolen too often.
-const BLOCKS_NEAR_THE_FRONT: u32 = 8;
 /// This number of blocks is judged at once, and timed alone. A helper that has not left after as many has lost its processor,
 /// and disturbs nobody.
 pub(super) const TRIAL_BLOCKS: usize = 8;

@@ -403,7 +403,7 @@ fn drive_segment<O: LoopObserver>(
         AloneBecause::TooShort
     };
     // Helpers of other calls leave this one a processor only if it counts as a thread that runs.
-    let counts = because == AloneBecause::SharingHurt && plan.pays_to_share(0, expected);
+    let counts = because == AloneBecause::SharingHurt && plan.pays_to_share(u64::MAX, expected);
     let _running = counts.then(current::enter_as_running);
     drive_alone(rest, runner, plan, (site, observer), because);
 }

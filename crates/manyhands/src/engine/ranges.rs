@@ -178,33 +178,33 @@ impl RangeSet {
         }
     }
 
-    /// Takes a whole range that has no runner, lies before that of `runner`, the caller, and has at most `len_max`
-    /// positions. Returns also whether there are other ranges of so few positions without a runner.
-    pub(crate) fn take_abandoned(&self, runner: usize, len_max: u32) -> (Option<Claim>, bool) {
-        // Relaxed: only the range's runner moves its start.
-        let (own, own_end) = unpack(self.of(runner).load(Ordering::Relaxed));
-        let mut are_more = false;
-        for other in 1..self.runners {
+    /// Claims up to `max` positions from the front of a range that has no runner, the first of those before the own range
+    /// of `runner`, the caller. Returns also whether there may be more of them, before any runner's.
+    pub(crate) fn take_abandoned(&self, runner: usize, max: u32) -> (Option<Claim>, bool) {
+        let abandoned = (1..self.runners).filter_map(|other| {
             let range = self.range(other);
             // Relaxed, both: hints; the exchange decides.
             let has_runner = range.has_runner.load(Ordering::Relaxed);
             let word = range.positions.load(Ordering::Relaxed);
             let (start, end) = unpack(word);
-            if has_runner || start == end || end - start > len_max {
-                continue;
-            }
-            are_more = true;
-            let lies_behind = own < own_end && start > own;
-            let (positions, empty) = (&range.positions, pack(end, end));
-            let exchange = |positions: &AtomicU64| {
-                // Relaxed, both: see the file's header.
-                positions.compare_exchange(word, empty, Ordering::Relaxed, Ordering::Relaxed)
-            };
-            if !lies_behind && exchange(positions).is_ok() {
-                return (Some(Claim { start, end }), true);
-            }
+            (!has_runner && start < end).then_some((word, &range.positions))
+        });
+        // The first position is the upper half of the word.
+        let Some((word, positions)) = abandoned.min_by_key(|(word, _)| *word) else {
+            return (None, false);
+        };
+        let (start, end) = unpack(word);
+        // Relaxed: only the range's runner moves its start.
+        let (own, own_end) = unpack(self.of(runner).load(Ordering::Relaxed));
+        if own < own_end && own < start {
+            return (None, true);
         }
-        (None, are_more)
+        let until = end.min(start.saturating_add(max.max(1)));
+        let left = pack(until, end);
+        // Relaxed, both: see the file's header.
+        let claimed = positions.compare_exchange(word, left, Ordering::Relaxed, Ordering::Relaxed);
+        let claim = claimed.is_ok().then(|| Claim { start, end: until });
+        (claim, true)
     }
 
     /// Puts `claim` into the own range of `runner`, the caller, which has seen it empty.
@@ -264,7 +264,7 @@ impl RangeSet {
     fn longest(&self) -> Option<(&AtomicU64, u64)> {
         self.all()
             .map(|range| &range.positions)
-            // Relaxed: a snapshot; the exchange in `halve_longest` decides.
+            // Relaxed: a snapshot; the exchange in `split_longest` decides.
             .map(|positions| (positions, positions.load(Ordering::Relaxed)))
             .map(|(range, word)| {
                 let (start, end) = unpack(word);
@@ -363,9 +363,10 @@ mod tests {
         ranges.put_down(0, claim);
         assert_eq!(ranges.take_abandoned(0, 8), (None, false), "with a runner");
         ranges.detach(1);
-        assert_eq!(ranges.take_abandoned(0, 7), (None, false), "it is longer");
-        let (claim, _) = ranges.take_abandoned(0, 8);
-        assert_eq!(positions(claim), Some((12, 20)));
+        for expected in [(12, 17), (17, 20)] {
+            let (claim, _) = ranges.take_abandoned(0, 5);
+            assert_eq!(positions(claim), Some(expected));
+        }
         assert_eq!(ranges.take_abandoned(0, 8), (None, false), "it is empty");
         assert_eq!(positions(ranges.take_all(0)), Some((20, 100)));
     }

@@ -93,7 +93,7 @@ pub(super) fn share<O: LoopObserver>(
         let runners_max = runners_max.min(len as usize);
         let sharing = Sharing::new(place.helper_slot, &place.slot.parker, runners_max, len);
         let sharing = match plan.until {
-            Until::First => sharing.near_the_front(cost::left_near_the_front(begun.rate)),
+            Until::First => sharing.near_the_front(),
             Until::End | Until::Any => sharing,
         };
         let call = Helped::new(SharedLoop {

@@ -29,9 +29,9 @@
 //! renews it.
 //!
 //! # Near the front
-//! Where only what comes before the end counts, a thief leaves few positions to the runner whose range it takes. That runner may
-//! have left, or leave: so few positions without a runner come first for each runner whose own range lies behind them, and no claim
-//! lies behind its runner's own range. `ABANDONED` says that there may be some.
+//! Where only what comes before the end counts, a thief leaves few positions to the runner whose range it takes. That runner
+//! may have left, or leave: so positions without a runner come first, block by block, for each runner whose own range lies
+//! behind them. No claim lies behind its runner's own range. `ABANDONED` says that there may be some.
 //!
 //! # Ordering
 //! The other signals are Relaxed: each only makes a runner look, and the ranges say what there is.
@@ -50,8 +50,7 @@ pub(crate) struct Sharing<'slot> {
     owner: &'slot Parker,
     ranges: RangeSet,
     len: u32,
-    /// How many positions a thief leaves at most in the front of a range.
-    left_max: u32,
+    is_near_the_front: bool,
     signals: AtomicU32,
 }
 
@@ -82,15 +81,17 @@ impl<'slot> Sharing<'slot> {
             owner,
             ranges: RangeSet::new(runners, len),
             len,
-            left_max: u32::MAX,
+            is_near_the_front: false,
             signals: AtomicU32::new(0),
         }
     }
 
-    /// All runners stay near the first positions that are left: a thief leaves at most `left_max` to the runner whose range
-    /// it takes, and if a runner leaves as few behind, they come before the rest of any other range.
-    pub(crate) fn near_the_front(self, left_max: u32) -> Self {
-        Self { left_max, ..self }
+    /// All runners stay near the first positions that are left.
+    pub(crate) fn near_the_front(self) -> Self {
+        Self {
+            is_near_the_front: true,
+            ..self
+        }
     }
 
     /// Owner, with the loop open in its slot: calls `work`, which calls `run` as [`OWNER`], and `wait`, which returns when
@@ -180,7 +181,7 @@ impl<'slot> Sharing<'slot> {
                 return None;
             }
             let abandoned = (signals & ABANDONED != 0)
-                .then(|| self.take_abandoned(runner))
+                .then(|| self.take_abandoned(runner, max))
                 .flatten();
             if let Some(claim) = abandoned.or_else(|| self.ranges.claim(runner, max)) {
                 if signals & MISSED != 0 && self.ranges.has_some(runner) {
@@ -188,7 +189,7 @@ impl<'slot> Sharing<'slot> {
                 }
                 return Some(claim);
             }
-            if !self.steal(runner) && !self.recheck(runner) {
+            if !self.steal(runner, max) && !self.recheck(runner, max) {
                 return None;
             }
         }
@@ -196,19 +197,19 @@ impl<'slot> Sharing<'slot> {
 
     /// A helper has left its range, or a thief a part of one that may have no runner.
     fn note_abandoned(&self) {
-        if self.left_max < u32::MAX {
+        if self.is_near_the_front {
             // Relaxed: see the file's header.
             self.signals.fetch_or(ABANDONED, Ordering::Relaxed);
         }
     }
 
-    /// Few positions that a helper has left before those of `runner`.
+    /// At most `max` positions that no runner has, and that lie before those of `runner`.
     #[cold]
-    fn take_abandoned(&self, runner: usize) -> Option<Claim> {
+    fn take_abandoned(&self, runner: usize, max: u32) -> Option<Claim> {
         // Relaxed, here and below: see the file's header. The flag is cleared before the look, and set again if there
         // are more.
         self.signals.fetch_and(!ABANDONED, Ordering::Relaxed);
-        let (claim, are_more) = self.ranges.take_abandoned(runner, self.left_max);
+        let (claim, are_more) = self.ranges.take_abandoned(runner, max);
         if are_more {
             // Relaxed: as above.
             self.signals.fetch_or(ABANDONED, Ordering::Relaxed);
@@ -289,9 +290,13 @@ impl<'slot> Sharing<'slot> {
         self.ranges.left()
     }
 
-    /// Takes a part of the longest range for `runner`, whose own is empty.
-    fn steal(&self, runner: usize) -> bool {
-        let Some(claim) = self.ranges.split_longest(self.left_max) else {
+    /// Takes a part of the longest range for `runner`, whose own is empty and whose blocks have `max` positions.
+    fn steal(&self, runner: usize, max: u32) -> bool {
+        let left_max = match self.is_near_the_front {
+            true => max.saturating_mul(BLOCKS_LEFT),
+            false => u32::MAX,
+        };
+        let Some(claim) = self.ranges.split_longest(left_max) else {
             return false;
         };
         #[cfg(all(test, not(any(loom, shuttle))))]
@@ -302,13 +307,13 @@ impl<'slot> Sharing<'slot> {
     }
 
     /// `runner` has seen no positions: sets the flag, and looks once more.
-    fn recheck(&self, runner: usize) -> bool {
+    fn recheck(&self, runner: usize, max: u32) -> bool {
         // Relaxed, both: see the file's header.
         if self.signals.load(Ordering::Relaxed) & MISSED == 0 {
             self.signals.fetch_or(MISSED, Ordering::Relaxed);
         }
         self.slot.dismiss();
-        let found = self.steal(runner);
+        let found = self.steal(runner, max);
         if found {
             self.slot.invite();
         }
@@ -333,8 +338,11 @@ const STOPPED: u32 = 1;
 const MISSED: u32 = 2;
 /// Only the owner runs.
 const ALONE: u32 = 4;
-/// There may be few positions near the front that no runner has.
+/// There may be positions that no runner has.
 const ABANDONED: u32 = 8;
+
+/// Near the front a thief leaves this number of blocks, of the length that its own have: fewer would be stolen too often.
+const BLOCKS_LEFT: u32 = 8;
 
 /// Pauses for tests, at the points where a runner has an incomplete view.
 #[cfg(all(test, not(any(loom, shuttle))))]
@@ -375,7 +383,7 @@ mod window {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::window::{self, Point};
-    use super::{OWNER, Sharing};
+    use super::{BLOCKS_LEFT, OWNER, Sharing};
     use crate::engine::ending::assert_ends_process;
     use crate::runtime::HelperSlot;
     use crate::sync::Parker;
@@ -563,9 +571,9 @@ mod tests {
     /// Three runners take turns; one of them leaves, and another takes its place.
     #[test]
     fn near_the_front_no_runner_is_far_ahead_of_the_others() {
-        const LEFT: u32 = 8;
+        const MAX: u32 = 4;
         let (slot, parker) = (HelperSlot::new(), Parker::new());
-        let sharing = Sharing::new(&slot, &parker, 3, 1_000).near_the_front(LEFT);
+        let sharing = Sharing::new(&slot, &parker, 3, 1_000).near_the_front();
         assert_eq!((sharing.attach(), sharing.attach()), (Some(1), Some(2)));
         let mut has_run = [false; 1_000];
         for turn in 0.. {
@@ -574,14 +582,17 @@ mod tests {
                 sharing.leave(runner);
                 assert_eq!(sharing.attach(), Some(runner));
             }
-            let Some(claim) = sharing.next(runner, 4) else {
+            let Some(claim) = sharing.next(runner, MAX) else {
                 break;
             };
             let (start, end) = sharing.spend(runner, claim);
             has_run[start as usize..end as usize].fill(true);
             let all_before = has_run.iter().take_while(|has_run| **has_run).count();
             let ahead = (end as usize).saturating_sub(all_before);
-            assert!(ahead <= 8 * LEFT as usize, "{ahead} ahead at {start}");
+            assert!(
+                ahead <= (4 * BLOCKS_LEFT * MAX) as usize,
+                "{ahead} ahead at {start}"
+            );
         }
         while let Some(claim) = sharing.take_rest() {
             sharing.spend(OWNER, claim);
@@ -592,7 +603,7 @@ mod tests {
     #[test]
     fn what_a_helper_has_left_near_the_front_comes_first() {
         let (slot, parker) = (HelperSlot::new(), Parker::new());
-        let sharing = Sharing::new(&slot, &parker, 2, 100).near_the_front(8);
+        let sharing = Sharing::new(&slot, &parker, 2, 100).near_the_front();
         let spend = |runner, max| {
             let claim = sharing.next(runner, max).expect("there are positions");
             sharing.spend(runner, claim)
@@ -605,7 +616,7 @@ mod tests {
         assert_eq!(sharing.spend(OWNER, own), (4, 8));
         assert_eq!(spend(OWNER, 1), (17, 18));
         sharing.leave(1);
-        assert_eq!(spend(OWNER, 1), (9, 17));
+        assert_eq!([spend(OWNER, 3), spend(OWNER, 5)], [(9, 12), (12, 17)]);
         assert_eq!(spend(OWNER, 1), (18, 19));
         let rest = sharing.take_own(OWNER).expect("the rest");
         sharing.spend(OWNER, rest);
@@ -616,7 +627,7 @@ mod tests {
     #[test]
     fn what_a_helper_has_left_behind_the_own_range_does_not_come_first() {
         let (slot, parker) = (HelperSlot::new(), Parker::new());
-        let sharing = Sharing::new(&slot, &parker, 2, 16).near_the_front(8);
+        let sharing = Sharing::new(&slot, &parker, 2, 16).near_the_front();
         let spend = |runner, max| {
             let claim = sharing.next(runner, max).expect("there are positions");
             sharing.spend(runner, claim)
@@ -627,7 +638,7 @@ mod tests {
         assert_eq!(spend(OWNER, 8), (0, 2));
         let own = sharing.take_own(OWNER).expect("some are left");
         assert_eq!(sharing.spend(OWNER, own), (2, 8));
-        assert_eq!(spend(OWNER, 1), (9, 16));
+        assert_eq!(spend(OWNER, 9), (9, 16));
         sharing.check_all_spent();
     }
 

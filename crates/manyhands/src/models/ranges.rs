@@ -76,8 +76,6 @@ impl<const LEN: usize> Call<LEN> {
 }
 
 const GO_ON: After = After::GoOn { max: 1 };
-/// No limit to what a thief leaves.
-const HALF: u32 = u32::MAX;
 
 /// What outlives the call.
 struct Place {
@@ -105,7 +103,7 @@ impl<const LEN: usize> Drop for Model<LEN> {
 }
 
 impl<const LEN: usize> Model<LEN> {
-    fn new(helpers: Helpers, left_max: u32) -> Arc<Self> {
+    fn new(helpers: Helpers, is_near_the_front: bool) -> Arc<Self> {
         let place_owned = Box::into_raw(Box::new(Place {
             slot: HelperSlot::new(),
             parker: Parker::new(),
@@ -113,10 +111,14 @@ impl<const LEN: usize> Model<LEN> {
         // SAFETY: valid until the model is dropped.
         let place: &'static Place = unsafe { &*place_owned };
         let len = u32::try_from(LEN).unwrap();
+        let sharing = Sharing::new(&place.slot, &place.parker, 2, len);
         let call = Call {
             open: CallHeader::new(Call::<LEN>::help),
             frame: Memory::new(),
-            sharing: Sharing::new(&place.slot, &place.parker, 2, len).near_the_front(left_max),
+            sharing: match is_near_the_front {
+                true => sharing.near_the_front(),
+                false => sharing,
+            },
             work: Work::some(),
             helpers,
         };
@@ -183,12 +185,12 @@ fn helper<const LEN: usize>(model: &Arc<Model<LEN>>, slot: u16) -> thread::JoinH
 }
 
 fn run<const LEN: usize, const COUNT: usize>(helpers: Helpers) {
-    run_with::<LEN, COUNT>(helpers, HALF);
+    run_with::<LEN, COUNT>(helpers, false);
 }
 
-fn run_with<const LEN: usize, const COUNT: usize>(helpers: Helpers, left_max: u32) {
+fn run_with<const LEN: usize, const COUNT: usize>(helpers: Helpers, is_near_the_front: bool) {
     check(move || {
-        let model = Model::<LEN>::new(helpers, left_max);
+        let model = Model::<LEN>::new(helpers, is_near_the_front);
         let threads: [_; COUNT] =
             std::array::from_fn(|number| helper(&model, u16::try_from(number).unwrap() + 1));
         model.own();
@@ -210,7 +212,7 @@ fn what_a_helper_leaves_in_its_range_is_run_by_the_runner_that_takes_it_over() {
 
 #[test]
 fn what_a_helper_leaves_near_the_front_is_run() {
-    run_with::<3, 1>(Helpers::Leave, 1);
+    run_with::<3, 1>(Helpers::Leave, true);
 }
 
 #[test]
@@ -232,7 +234,7 @@ fn a_helper_that_comes_while_the_owner_is_alone_loses_nothing() {
 #[test]
 fn the_invitation_of_an_owner_that_was_alone_stands() {
     check(|| {
-        let model = Model::<4>::new(Helpers::Leave, HALF);
+        let model = Model::<4>::new(Helpers::Leave, false);
         model.own_after(|sharing| {
             let helpers = [1, 2].map(|slot| helper(&model, slot));
             sharing.send_helpers_away();

@@ -122,18 +122,13 @@ impl<I: Iterator> Pull<I> {
             // Nobody knows how much is left: as much again is assumed.
             let looks = !alone && probe.spent() >= look_at && pays_to_share(probe.spent());
             let mut taken = 0;
-            let mut pays = false;
+            let mut taking = None;
             if looks {
                 let begun = clock::ticks();
                 chunk.extend(iterator.by_ref().take(block));
-                let pulled = clock::ticks();
                 taken = chunk.len();
+                taking = Some(Rate::of(clock::ticks().saturating_sub(begun), taken as u64));
                 consumer.consume(runner.state(), positions, chunk.drain(..));
-                let taking = pulled.saturating_sub(begun);
-                let running = clock::ticks().saturating_sub(pulled);
-                pays = cost::can_share(taking, running);
-                because = AloneBecause::SourceSlow;
-                look_at = 2 * probe.spent();
             } else {
                 let counted = iterator.by_ref().take(block).inspect(|_| taken += 1);
                 consumer.consume(runner.state(), positions, counted);
@@ -144,8 +139,13 @@ impl<I: Iterator> Pull<I> {
                 break;
             }
             probe.measure(taken as u64, 0);
-            if pays {
-                return After::Worthwhile;
+            if let Some(taking) = taking {
+                // The others have taken as long; their bodies may not.
+                if cost::can_share(probe.spent(), taking.ticks_for(self.next)) {
+                    return After::Worthwhile;
+                }
+                because = AloneBecause::SourceSlow;
+                look_at = 2 * probe.spent();
             }
         }
         drop(part);
