@@ -175,11 +175,44 @@ mod first_runtime;
 
 pub mod cancel;
 
+#[cfg(not(loom))]
 #[expect(
     unsafe_code,
     reason = "jobs on stacks and slots shared by pointer; see each file's header"
 )]
 mod runtime;
+/// What the models need of the runtime.
+#[cfg(loom)]
+#[expect(unsafe_code, reason = "see each file's header")]
+pub(crate) mod runtime {
+    pub(crate) mod ending;
+    pub(crate) mod fork_join {
+        pub(crate) mod executions;
+        pub(crate) mod helper_slot;
+        pub(crate) mod scope_closures;
+        pub(crate) mod unowned_forks;
+        pub(crate) mod unshared_calls;
+        pub(crate) mod waiting;
+    }
+    pub(crate) mod monitor {
+        pub(crate) mod switch;
+    }
+    pub(crate) mod sleep {
+        mod blocking;
+        pub(crate) mod counted_flag;
+        pub(crate) mod idle;
+        pub(crate) mod waking;
+
+        pub(crate) use blocking::blocking;
+    }
+    pub(crate) mod worker {
+        pub(crate) mod signal;
+        pub(crate) mod steal_grace;
+    }
+
+    pub(crate) use fork_join::helper_slot::{CallHeader, HelperSlot};
+    pub(crate) use fork_join::scope_closures::{Closures, Rest, Spawner};
+}
 
 #[cfg(not(loom))]
 #[expect(unsafe_code, reason = "task cells; see each file's header")]

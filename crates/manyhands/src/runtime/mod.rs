@@ -6,66 +6,36 @@
 //!
 //! Not here: loops (`engine`, `parallel`) and tasks (`task`), which are built on it.
 
-pub(crate) mod ending;
-pub(crate) mod fork_join;
-pub(crate) mod monitor;
-pub(crate) mod sleep;
-pub(crate) mod worker;
-
-#[cfg(not(loom))]
 mod builder;
-#[cfg(not(loom))]
 pub(crate) mod current;
-#[cfg(not(loom))]
+pub(crate) mod ending;
 pub(crate) mod enqueue;
-#[cfg(not(loom))]
+pub(crate) mod fork_join;
 mod inner;
-#[cfg(not(loom))]
 mod io;
-#[cfg(not(loom))]
 mod metrics;
+pub(crate) mod monitor;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 mod observed;
-#[cfg(not(loom))]
 mod owner;
-#[cfg(not(loom))]
 pub(crate) mod policy;
-#[cfg(not(loom))]
 mod pool;
-#[cfg(not(loom))]
 mod report;
-#[cfg(not(loom))]
 mod settings;
-#[cfg(not(loom))]
 pub(crate) mod simulator;
-#[cfg(not(loom))]
+pub(crate) mod sleep;
 mod topology;
+pub(crate) mod worker;
 
-pub(crate) use fork_join::{CallHeader, HelperSlot, Rest};
-#[cfg(loom)]
-pub(crate) use fork_join::{Closures, Spawner};
-
-#[cfg(not(loom))]
 pub use builder::{BuildError, RuntimeBuilder};
-#[cfg(not(loom))]
 pub use current::EnterGuard;
-#[cfg(not(loom))]
-pub(crate) use fork_join::{OpenCall, YieldCheck, with_helper_slot};
-#[cfg(not(loom))]
+pub(crate) use fork_join::{CallHeader, HelperSlot, OpenCall, Rest, YieldCheck, with_helper_slot};
 pub use fork_join::{Scope, join, scope};
-#[cfg(not(loom))]
 pub(crate) use inner::RuntimeInner;
-#[cfg(not(loom))]
 pub(crate) use io::tokio_context::TokioContext;
-#[cfg(not(loom))]
 pub use metrics::Metrics;
-#[cfg(not(loom))]
 pub use monitor::{LongJob, Stall, StalledThread, ThreadChange, ThreadChangeReason, Wait};
-#[cfg(not(loom))]
 pub use owner::Runtime;
-#[cfg(not(loom))]
 pub use report::{ShutdownReport, UnfinishedWork};
-#[cfg(not(loom))]
 pub(crate) use sleep::blocking_outside;
-#[cfg(not(loom))]
 pub use worker::Priority;

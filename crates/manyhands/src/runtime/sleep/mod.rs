@@ -3,15 +3,10 @@
 //! Not here: the parking itself (`sync`), and the search for work (`worker/run_loop.rs`).
 
 mod blocking;
+pub(crate) mod clock;
 pub(crate) mod counted_flag;
 pub(crate) mod idle;
+pub(crate) mod timers;
 pub(crate) mod waking;
 
-#[cfg(not(loom))]
-pub(crate) mod clock;
-#[cfg(not(loom))]
-pub(crate) mod timers;
-
-pub(crate) use blocking::blocking;
-#[cfg(not(loom))]
-pub(crate) use blocking::blocking_outside;
+pub(crate) use blocking::{blocking, blocking_outside};
