@@ -8,11 +8,12 @@
 use super::{CLOCK, WORLD, World};
 
 /// How threads are chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Style {
     /// The running thread is preempted once in about this number of accesses.
     Random(u64),
     /// By priorities.
+    #[default]
     Priorities,
 }
 

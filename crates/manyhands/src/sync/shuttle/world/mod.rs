@@ -39,7 +39,7 @@ pub(crate) struct Thread {
 }
 
 /// What a program may ask for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Terms {
     pub(crate) name: &'static str,
     /// Whether the program needs the monitor's sweeps.
@@ -49,12 +49,15 @@ pub(crate) struct Terms {
 }
 
 /// Whether a program needs the monitor's sweeps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Monitor {
+    #[default]
     Needed,
     NotNeeded,
 }
 
+/// Before the first schedule begins it is not active, and nothing else matters.
+#[derive(Default)]
 struct World {
     is_active: Cell<bool>,
     seed: Cell<u64>,
@@ -79,6 +82,7 @@ struct World {
 }
 
 /// Data that changes rarely.
+#[derive(Default)]
 struct Lists {
     names: BTreeMap<usize, String>,
     blocked: BTreeMap<usize, Blocked>,
@@ -95,45 +99,7 @@ struct Lists {
 }
 
 thread_local! {
-    static WORLD: World = const {
-        World {
-            is_active: Cell::new(false),
-            seed: Cell::new(0),
-            random: Cell::new(1),
-            style: Cell::new(Style::Random(1)),
-            has_ticks: Cell::new(true),
-            current: Cell::new(0),
-            until_choice: Cell::new(0),
-            points: Cell::new(0),
-            now: Cell::new(0),
-            step_nanos: Cell::new(1),
-            jumped: Cell::new(0),
-            is_over: Cell::new(false),
-            spins: Cell::new(0),
-            next_deadline: Cell::new(u64::MAX),
-            unwinding: Cell::new(None),
-            has_deferred: Cell::new(false),
-            terms: Cell::new(Terms {
-                name: "",
-                monitor: Monitor::Needed,
-                jumps_max: Duration::ZERO,
-            }),
-            lists: RefCell::new(Lists {
-                names: BTreeMap::new(),
-                blocked: BTreeMap::new(),
-                limits: Vec::new(),
-                deferred: Vec::new(),
-                run: Vec::new(),
-                ran_since: 0,
-                globals: BTreeMap::new(),
-                kept: Vec::new(),
-                priorities: Vec::new(),
-                lowest: 0,
-                changes: Vec::new(),
-                turn_end: 0,
-            }),
-        }
-    };
+    static WORLD: World = World::default();
 }
 
 /// A point where another thread may be chosen to run.
@@ -370,16 +336,7 @@ impl World {
 
     /// Frees what the last schedule kept.
     fn free(&self) {
-        let mut lists = self.lists.borrow_mut();
-        lists.names.clear();
-        lists.blocked.clear();
-        lists.limits.clear();
-        lists.deferred.clear();
-        lists.run.clear();
-        lists.ran_since = 0;
-        lists.globals.clear();
-        let kept = std::mem::take(&mut lists.kept);
-        drop(lists);
+        let Lists { kept, .. } = self.lists.take();
         for (value, free) in kept.into_iter().rev() {
             // SAFETY: kept together with the function that frees it, and taken out of the list.
             unsafe { free(value) };
