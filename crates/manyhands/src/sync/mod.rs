@@ -3,7 +3,7 @@
 //! Every other module takes its atomics, locks and threads from here, so that the protocol files can be
 //! compiled against loom's versions and explored exhaustively. Not here: any policy.
 
-#[cfg(not(any(loom, shuttle)))]
+#[cfg(not(loom))]
 mod affinity;
 mod backoff;
 pub(crate) mod cell;
@@ -25,7 +25,7 @@ pub(crate) mod poller;
 mod prefetch;
 #[cfg(not(loom))]
 pub(crate) mod process;
-#[cfg(not(any(loom, shuttle)))]
+#[cfg(not(loom))]
 pub(crate) mod processor_load;
 mod reactor;
 #[cfg(loom)]
@@ -56,13 +56,12 @@ pub(crate) mod writers;
 
 #[cfg(shuttle)]
 pub(crate) use self::shuttle::{
-    Condvar, CpuSet, Mutex, MutexGuard, allowed_cpus, atomic, clock, current_cpu, global, leak,
-    processor_load, thread, thread_local, thread_state,
+    Condvar, Mutex, MutexGuard, atomic, clock, global, leak, thread, thread_local, thread_state,
 };
+#[cfg(not(loom))]
+pub(crate) use affinity::allowed_cpus;
 #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
-pub(crate) use affinity::CpuSet;
-#[cfg(not(any(loom, shuttle)))]
-pub(crate) use affinity::{allowed_cpus, current_cpu};
+pub(crate) use affinity::{CpuSet, current_cpu};
 pub(crate) use backoff::Backoff;
 #[cfg(loom)]
 pub(crate) use model_lock::{ShortGuard, ShortLock};

@@ -14,13 +14,13 @@
 //! Only on Linux; elsewhere this does nothing. A worker's own mask is read once, after its start hook has
 //! run; a change made later from outside may be undone.
 
-#[cfg(all(target_os = "linux", not(miri)))]
+#[cfg(all(target_os = "linux", not(any(miri, shuttle))))]
 pub(crate) use linux::Placement;
 
-#[cfg(not(all(target_os = "linux", not(miri))))]
+#[cfg(not(all(target_os = "linux", not(any(miri, shuttle)))))]
 pub(crate) use elsewhere::Placement;
 
-#[cfg(all(target_os = "linux", not(miri)))]
+#[cfg(all(target_os = "linux", not(any(miri, shuttle))))]
 mod linux {
     use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use crate::sync::{CpuSet, Mutex, current_cpu, lock, try_lock};
@@ -180,7 +180,7 @@ mod linux {
     }
 }
 
-#[cfg(not(all(target_os = "linux", not(miri))))]
+#[cfg(not(all(target_os = "linux", not(any(miri, shuttle)))))]
 mod elsewhere {
     /// Nothing to be done.
     #[derive(Default)]

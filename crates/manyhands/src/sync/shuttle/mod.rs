@@ -7,18 +7,15 @@
 //! Memory is sequentially consistent here; loom's models and the arguments in the comments cover weaker orders.
 //! Not built outside of exploration.
 
-mod affinity;
 pub(crate) mod atomic;
 pub(crate) mod clock;
 mod global;
 mod local;
 mod lock;
-pub(crate) mod processor_load;
 pub(crate) mod thread;
 pub(crate) mod thread_state;
 pub(crate) mod world;
 
-pub(crate) use affinity::{CpuSet, allowed_cpus, current_cpu};
 pub(crate) use global::{Global, global, leak};
 pub(crate) use local::{LocalKey, thread_local};
 pub(crate) use lock::{Condvar, Mutex, MutexGuard};
