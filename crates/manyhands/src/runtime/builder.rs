@@ -2,8 +2,7 @@
 //!
 //! Not here: the settings that it makes (`settings.rs`).
 
-use crate::runtime::io::tokio_context::TokioContext;
-use crate::runtime::settings::{HookFn, NameFn, Settings, StallFn};
+use crate::runtime::settings::{Hook, Settings};
 use crate::runtime::{Runtime, RuntimeInner, Stall, current, topology};
 use std::error::Error;
 use std::sync::Arc;
@@ -24,15 +23,8 @@ use std::{fmt, io};
 pub struct RuntimeBuilder {
     workers: Option<usize>,
     threads_max: Option<usize>,
-    thread_keep_alive: Option<Duration>,
-    hill_climbing: bool,
-    stack_size: Option<usize>,
-    name: Option<String>,
-    thread_name: Option<NameFn>,
-    on_start: Option<HookFn>,
-    on_stop: Option<HookFn>,
-    on_stall: Option<StallFn>,
-    tokio_context: TokioContext,
+    /// All but these two numbers.
+    settings: Settings,
 }
 
 impl RuntimeBuilder {
@@ -81,7 +73,7 @@ impl RuntimeBuilder {
     /// # Ok::<(), manyhands::BuildError>(())
     /// ```
     pub fn thread_keep_alive(mut self, time: Duration) -> Self {
-        self.thread_keep_alive = Some(time);
+        self.settings.thread_keep_alive = time;
         self
     }
 
@@ -105,7 +97,7 @@ impl RuntimeBuilder {
     /// ```
     #[doc(alias = "HillClimbing")]
     pub fn hill_climbing(mut self, is_on: bool) -> Self {
-        self.hill_climbing = is_on;
+        self.settings.hill_climbing = is_on;
         self
     }
 
@@ -120,7 +112,7 @@ impl RuntimeBuilder {
     /// ```
     #[doc(alias = "thread_stack_size")]
     pub fn stack_size(mut self, bytes: usize) -> Self {
-        self.stack_size = Some(bytes);
+        self.settings.stack_size = Some(bytes);
         self
     }
 
@@ -133,7 +125,7 @@ impl RuntimeBuilder {
     /// # Ok::<(), manyhands::BuildError>(())
     /// ```
     pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
+        self.settings.name = name.into();
         self
     }
 
@@ -153,7 +145,7 @@ impl RuntimeBuilder {
     /// ```
     #[doc(alias = "thread_name_fn")]
     pub fn thread_name(mut self, name: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
-        self.thread_name = Some(NameFn(Box::new(name)));
+        self.settings.thread_name = Some(Hook(Box::new(name)));
         self
     }
 
@@ -176,7 +168,7 @@ impl RuntimeBuilder {
     /// ```
     #[doc(alias = "start_handler")]
     pub fn on_thread_start(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
-        self.on_start = Some(HookFn(Box::new(hook)));
+        self.settings.on_start = Some(Hook(Box::new(hook)));
         self
     }
 
@@ -196,7 +188,7 @@ impl RuntimeBuilder {
     /// ```
     #[doc(alias = "exit_handler")]
     pub fn on_thread_stop(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
-        self.on_stop = Some(HookFn(Box::new(hook)));
+        self.settings.on_stop = Some(Hook(Box::new(hook)));
         self
     }
 
@@ -229,7 +221,7 @@ impl RuntimeBuilder {
     /// # Ok::<(), manyhands::BuildError>(())
     /// ```
     pub fn on_stall(mut self, hook: impl Fn(&Stall) + Send + Sync + 'static) -> Self {
-        self.on_stall = Some(StallFn(Box::new(hook)));
+        self.settings.on_stall = Some(Hook(Box::new(hook)));
         self
     }
 
@@ -273,8 +265,9 @@ impl RuntimeBuilder {
 
     fn build_shared(self) -> Result<Arc<RuntimeInner>, BuildError> {
         let workers = self.workers.unwrap_or_else(topology::default_workers);
-        let defaults = Settings::for_workers(workers);
-        let threads_max = self.threads_max.unwrap_or(defaults.threads_max);
+        let threads_max = self
+            .threads_max
+            .unwrap_or_else(|| Settings::for_workers(workers).threads_max);
         if workers == 0 {
             return Err(BuildError(Fault::NoWorkers));
         }
@@ -287,20 +280,13 @@ impl RuntimeBuilder {
         if threads_max > THREADS_MAX {
             return Err(BuildError(Fault::TooManyThreads(threads_max)));
         }
-        let tokio_context = self.tokio_context.start();
+        let tokio_context = self.settings.tokio_context.start();
         Ok(RuntimeInner::new(Settings {
             workers,
             threads_max,
-            thread_keep_alive: self.thread_keep_alive.unwrap_or(defaults.thread_keep_alive),
-            hill_climbing: self.hill_climbing,
-            stack_size: self.stack_size,
-            name: self.name.unwrap_or(defaults.name),
-            thread_name: self.thread_name,
-            on_start: self.on_start,
-            on_stop: self.on_stop,
-            on_stall: self.on_stall,
             tokio_context: tokio_context
                 .map_err(|error| BuildError(Fault::Tokio(Refusal(Arc::new(error)))))?,
+            ..self.settings
         }))
     }
 
@@ -371,7 +357,7 @@ impl RuntimeBuilder {
     #[doc(alias = "enable_all")]
     #[doc(alias = "enable_io")]
     pub fn tokio(mut self) -> Self {
-        self.tokio_context = TokioContext::OwnTokio(None);
+        self.settings.tokio_context = crate::runtime::TokioContext::OwnTokio(None);
         self
     }
 
@@ -395,7 +381,7 @@ impl RuntimeBuilder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn tokio_handle(mut self, handle: tokio::runtime::Handle) -> Self {
-        self.tokio_context = TokioContext::Tokio(handle);
+        self.settings.tokio_context = crate::runtime::TokioContext::Tokio(handle);
         self
     }
 }

@@ -19,19 +19,19 @@ pub(crate) struct Settings {
     pub(crate) hill_climbing: bool,
     pub(crate) stack_size: Option<usize>,
     pub(crate) name: String,
-    pub(super) thread_name: Option<NameFn>,
-    pub(crate) on_start: Option<HookFn>,
-    pub(crate) on_stop: Option<HookFn>,
-    pub(super) on_stall: Option<StallFn>,
+    pub(super) thread_name: Option<Hook<dyn Fn(usize) -> String + Send + Sync>>,
+    pub(crate) on_start: Option<ThreadHook>,
+    pub(crate) on_stop: Option<ThreadHook>,
+    pub(super) on_stall: Option<StallHook>,
     pub(crate) tokio_context: TokioContext,
 }
 
-impl Settings {
-    /// What a runtime of this many workers has where nothing else is asked for.
-    pub(crate) fn for_workers(workers: usize) -> Self {
+/// A runtime that starts no threads, because the calling thread is its worker.
+impl Default for Settings {
+    fn default() -> Self {
         Self {
-            workers,
-            threads_max: workers.saturating_add(SPARES_DEFAULT),
+            workers: 1,
+            threads_max: 1,
             thread_keep_alive: KEEP_ALIVE_DEFAULT,
             hill_climbing: false,
             stack_size: None,
@@ -43,12 +43,15 @@ impl Settings {
             tokio_context: TokioContext::Nothing,
         }
     }
+}
 
-    /// Settings of a runtime that starts no threads, because the calling thread is its worker.
-    pub(crate) fn for_one_thread() -> Self {
+impl Settings {
+    /// What a runtime of this many workers has where nothing else is asked for.
+    pub(crate) fn for_workers(workers: usize) -> Self {
         Self {
-            threads_max: 1,
-            ..Self::for_workers(1)
+            workers,
+            threads_max: workers.saturating_add(SPARES_DEFAULT),
+            ..Self::default()
         }
     }
 
@@ -66,14 +69,12 @@ impl Settings {
     }
 
     /// Runs a hook and contains its panic.
-    pub(crate) fn run_hook(hook: Option<&HookFn>, index: usize) {
+    pub(crate) fn run_hook(hook: Option<&ThreadHook>, index: usize) {
         if let Some(hook) = hook {
             contain(|| hook.0(index));
         }
     }
-}
 
-impl Settings {
     /// Reports a stall to the user.
     pub(crate) fn report_stall(&self, stall: &Stall) {
         tracing_events::stall(&self.name, stall);
@@ -93,30 +94,17 @@ fn warn(stall: &Stall) {
     let _ = io::stderr().write_all(line.as_bytes());
 }
 
-/// Names threads.
-pub(super) struct NameFn(pub(super) Box<dyn Fn(usize) -> String + Send + Sync>);
+/// A function of the user's.
+pub(crate) struct Hook<F: ?Sized>(pub(super) Box<F>);
 
-/// A start or stop hook.
-pub(crate) struct HookFn(pub(super) Box<dyn Fn(usize) + Send + Sync>);
-
-impl fmt::Debug for NameFn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a naming function")
-    }
-}
-
+/// Is called with the index of a thread.
+type ThreadHook = Hook<dyn Fn(usize) + Send + Sync>;
 /// Is called when the runtime stalls.
-pub(super) struct StallFn(pub(super) Box<dyn Fn(&Stall) + Send + Sync>);
+type StallHook = Hook<dyn Fn(&Stall) + Send + Sync>;
 
-impl fmt::Debug for StallFn {
+impl<F: ?Sized> fmt::Debug for Hook<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a hook")
-    }
-}
-
-impl fmt::Debug for HookFn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a hook")
+        f.write_str("a function")
     }
 }
 

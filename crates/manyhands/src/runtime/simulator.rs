@@ -47,7 +47,7 @@ impl Simulator {
     /// Makes one, with the clock at its first moment.
     pub(crate) fn begin(seed: u64) -> Self {
         let clock = Clock::Virtual(AtomicU64::new(Moment::FIRST_READING.to_nanos()));
-        let shared = RuntimeInner::with_clock(Settings::for_one_thread(), clock);
+        let shared = RuntimeInner::with_clock(Settings::default(), clock);
         let slot = shared.slot_simulator();
         // SAFETY: the only thread of a new runtime; its slot is left when the simulator is dropped.
         let worker = unsafe { WorkerGuard::begin(Arc::clone(&shared), slot) };
