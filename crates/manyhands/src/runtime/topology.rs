@@ -2,88 +2,40 @@
 //!
 //! That is the smaller of the affinity mask and the cgroup's CPU quota, rounded up; at least one.
 
+use crate::runtime::cgroup::{self, ReadFile, Version};
 use crate::sync::{allowed_cpus, files};
-use std::path::Path;
+use std::path::PathBuf;
 
 /// How many workers a runtime has by default.
 pub(crate) fn default_workers() -> usize {
     let cpus = allowed_cpus().unwrap_or(1);
-    quota_of_this_process()
+    quota(&files::read)
         .map_or(cpus, |quota| quota.min(cpus))
         .max(1)
 }
 
-/// The quota of this process's cgroup and of those above it, in whole processors.
-fn quota_of_this_process() -> Option<usize> {
-    let membership = files::read(Path::new("/proc/self/cgroup"))?;
-    quota(&membership, &files::read)
-}
-
-/// The smallest quota on the way from the group named in `membership` up to the root.
-///
-/// `membership` is the text of `/proc/self/cgroup`; `read` reads a file.
-fn quota(membership: &str, read: &dyn Fn(&Path) -> Option<String>) -> Option<usize> {
-    let mut smallest: Option<f64> = None;
-    for line in membership.lines() {
-        let mut fields = line.splitn(3, ':');
-        let (Some(hierarchy), Some(controllers), Some(path)) =
-            (fields.next(), fields.next(), fields.next())
-        else {
-            continue;
-        };
-        let path = path.trim_start_matches('/');
-        let found = if hierarchy == "0" && controllers.is_empty() {
-            smallest_upwards(Path::new("/sys/fs/cgroup"), path, &|group| {
-                parse_version_2(&read(&group.join("cpu.max"))?)
-            })
-        } else if controllers.split(',').any(|controller| controller == "cpu") {
-            smallest_upwards(Path::new("/sys/fs/cgroup/cpu"), path, &|group| {
-                let quota = read(&group.join("cpu.cfs_quota_us"))?;
-                let period = read(&group.join("cpu.cfs_period_us"))?;
-                parse_version_1(&quota, &period)
-            })
-        } else {
-            None
-        };
-        smallest = match (smallest, found) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
-    }
-    smallest.map(whole_processors)
-}
-
-/// The smallest answer of `quota_at` from `mount/path` up to `mount`.
-fn smallest_upwards(
-    mount: &Path,
-    path: &str,
-    quota_at: &dyn Fn(&Path) -> Option<f64>,
-) -> Option<f64> {
-    let mut smallest: Option<f64> = None;
-    let mut group = mount.join(path);
-    while group.starts_with(mount) {
-        if let Some(quota) = quota_at(&group) {
-            smallest = Some(smallest.map_or(quota, |before| before.min(quota)));
+/// The smallest quota of this process's cgroup and of those above it, in whole processors.
+fn quota(read: &ReadFile<'_>) -> Option<usize> {
+    let of_group = |(version, group): (Version, PathBuf)| {
+        let text = |name: &str| read(&group.join(name));
+        match version {
+            // `max 100000` or `150000 100000`.
+            Version::Two => processors(&text("cpu.max")?),
+            // A quota of −1 means none.
+            Version::One => {
+                processors(&[text("cpu.cfs_quota_us")?, text("cpu.cfs_period_us")?].join(" "))
+            }
         }
-        if !group.pop() {
-            break;
-        }
-    }
-    smallest
+    };
+    let quotas = cgroup::groups(read, "cpu").into_iter().filter_map(of_group);
+    quotas.reduce(f64::min).map(whole_processors)
 }
 
-/// `max 100000` or `150000 100000`.
-fn parse_version_2(text: &str) -> Option<f64> {
+/// How many processors a quota and its period are.
+fn processors(text: &str) -> Option<f64> {
     let mut words = text.split_whitespace();
     let quota: f64 = words.next()?.parse().ok()?;
     let period: f64 = words.next()?.parse().ok()?;
-    (quota > 0.0 && period > 0.0).then_some(quota / period)
-}
-
-/// A quota of −1 means none.
-fn parse_version_1(quota: &str, period: &str) -> Option<f64> {
-    let quota: f64 = quota.trim().parse().ok()?;
-    let period: f64 = period.trim().parse().ok()?;
     (quota > 0.0 && period > 0.0).then_some(quota / period)
 }
 
@@ -105,10 +57,11 @@ mod tests {
     fn check(membership: &str, files: &[(&str, &str)], expected: Option<usize>) {
         let files: HashMap<&Path, &str> = files
             .iter()
+            .chain([&("/proc/self/cgroup", membership)])
             .map(|&(path, text)| (Path::new(path), text))
             .collect();
         let read = |path: &Path| files.get(path).map(|&text| text.to_owned());
-        assert_eq!(quota(membership, &read), expected, "{membership}");
+        assert_eq!(quota(&read), expected, "{membership}");
     }
 
     #[test]

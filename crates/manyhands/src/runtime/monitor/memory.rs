@@ -2,71 +2,44 @@
 //!
 //! Not here: what the monitor does then (`sweep.rs`).
 
+use crate::runtime::cgroup::{self, ReadFile, Version};
 use crate::runtime::policy::FULL_PERCENT;
 use crate::sync::files;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Whether the cgroup of this process, or one above it, is nearly full.
 pub(crate) fn is_scarce() -> bool {
-    let Some(membership) = files::read(Path::new("/proc/self/cgroup")) else {
-        return false;
+    is_scarce_by(&files::read)
+}
+
+fn is_scarce_by(read: &ReadFile<'_>) -> bool {
+    let groups = cgroup::groups(read, "memory");
+    groups
+        .iter()
+        .any(|(version, group)| is_full(*version, group, read))
+}
+
+fn is_full(version: Version, group: &Path, read: &ReadFile<'_>) -> bool {
+    // `memory.stat` names the pages of files, read once and read often, that the kernel drops for others, but counts as used.
+    let (limit, usage, droppable) = match version {
+        Version::One => (
+            "memory.limit_in_bytes",
+            "memory.usage_in_bytes",
+            ["total_inactive_file", "total_active_file"],
+        ),
+        Version::Two => (
+            "memory.max",
+            "memory.current",
+            ["inactive_file", "active_file"],
+        ),
     };
-    is_scarce_in(&membership, &files::read)
-}
-
-/// `membership` is the text of `/proc/self/cgroup`; `read` reads a file.
-fn is_scarce_in(membership: &str, read: &dyn Fn(&Path) -> Option<String>) -> bool {
-    membership.lines().any(|line| {
-        let fields: Vec<&str> = line.splitn(3, ':').collect();
-        let [hierarchy, controllers, path] = fields[..] else {
-            return false;
-        };
-        if hierarchy == "0" && controllers.is_empty() {
-            upwards("/sys/fs/cgroup", path).any(|group| is_full(&group, &VERSION_2, read))
-        } else if controllers.split(',').any(|name| name == "memory") {
-            upwards("/sys/fs/cgroup/memory", path).any(|group| is_full(&group, &VERSION_1, read))
-        } else {
-            false
-        }
-    })
-}
-
-/// The group and those above it.
-fn upwards(mount: &str, path: &str) -> impl Iterator<Item = PathBuf> {
-    let mount = PathBuf::from(mount);
-    let group = mount.join(path.trim_start_matches('/'));
-    std::iter::successors(Some(group), |group| group.parent().map(Path::to_owned))
-        .take_while(move |group| group.starts_with(&mount))
-}
-
-/// What the files of a group are called.
-struct Names {
-    limit: &'static str,
-    usage: &'static str,
-    /// In `memory.stat`: pages of files, read once and read often, that the kernel drops for others, but counts as used.
-    droppable: [&'static str; 2],
-}
-
-const VERSION_2: Names = Names {
-    limit: "memory.max",
-    usage: "memory.current",
-    droppable: ["inactive_file", "active_file"],
-};
-
-const VERSION_1: Names = Names {
-    limit: "memory.limit_in_bytes",
-    usage: "memory.usage_in_bytes",
-    droppable: ["total_inactive_file", "total_active_file"],
-};
-
-fn is_full(group: &Path, names: &Names, read: &dyn Fn(&Path) -> Option<String>) -> bool {
     let number = |name: &str| read(&group.join(name))?.trim().parse::<u64>().ok();
     // Without a limit the text is not a number.
-    let (Some(limit), Some(usage)) = (number(names.limit), number(names.usage)) else {
+    let (Some(limit), Some(usage)) = (number(limit), number(usage)) else {
         return false;
     };
     let statistics = read(&group.join("memory.stat")).unwrap_or_default();
-    let droppable = names.droppable.map(|name| statistic(&statistics, name));
+    let droppable = droppable.map(|name| statistic(&statistics, name));
     let used = usage.saturating_sub(droppable.into_iter().flatten().sum());
     u128::from(used) * 100 >= u128::from(limit) * FULL_PERCENT
 }
@@ -81,7 +54,7 @@ fn statistic(text: &str, name: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::is_scarce_in;
+    use super::is_scarce_by;
     use std::collections::HashMap;
     use std::path::Path;
 
@@ -89,10 +62,11 @@ mod tests {
     fn check(membership: &str, files: &[(&str, &str)], expected: bool) {
         let files: HashMap<&Path, &str> = files
             .iter()
+            .chain([&("/proc/self/cgroup", membership)])
             .map(|&(path, text)| (Path::new(path), text))
             .collect();
         let read = |path: &Path| files.get(path).map(|&text| text.to_owned());
-        assert_eq!(is_scarce_in(membership, &read), expected);
+        assert_eq!(is_scarce_by(&read), expected);
     }
 
     #[test]
