@@ -2,8 +2,8 @@
 //!
 //! Only its wakers know a waiting task. So that a runtime can drop its waiting tasks when it ends, each task registers
 //! here before it waits for the first time, and unregisters when it is done. A task holds nothing that keeps its
-//! runtime alive. So a wake from outside takes a [`KeepAlive`] guard from the registry before it touches the runtime.
-//! Registries are never freed: one whose runtime has ended is reused.
+//! runtime alive. So a wake from outside takes a *keep-alive guard* before it touches the runtime: the registry counts it until
+//! it has ended ([`TaskRegistry::with_runtime`]). Registries are never freed: one whose runtime has ended is reused.
 //!
 //! # Threads
 //! Any thread may call anything.
@@ -36,15 +36,9 @@ pub(crate) struct TaskRegistry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TaskKey(NonZeroU32);
 
-/// A guard of a wake from outside: the runtime does not end before it is dropped.
-#[derive(Debug)]
-struct KeepAlive<'registry> {
-    registry: &'registry TaskRegistry,
-    shard: &'registry Shard,
-}
-
 #[derive(Debug)]
 struct Shard {
+    /// Wakes from outside that have not ended: the runtime does not end before.
     guards: AtomicUsize,
     slots: Mutex<Slots>,
 }
@@ -56,15 +50,6 @@ struct Slots {
     taken: usize,
     /// No task may wait any more.
     closed: bool,
-}
-
-/// Why a shard takes no task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Refused {
-    /// No task may wait any more.
-    Closed,
-    /// It has no more slots.
-    Full,
 }
 
 /// A registered task, or, as an odd address, the index of the next free slot. One word, because every waiting task has
@@ -135,12 +120,14 @@ impl TaskRegistry {
     pub(crate) fn register(&self, job: *mut Job, spread: usize) -> Option<TaskKey> {
         for step in 0..SHARDS {
             let shard = (spread + step) % SHARDS;
-            match lock(&self.shards[shard].slots).take(job) {
-                Ok(slot) => return Some(TaskKey::new(slot, shard)),
-                Err(Refused::Closed) => return None,
-                // Any other shard will do.
-                Err(Refused::Full) => {}
+            let mut slots = lock(&self.shards[shard].slots);
+            if slots.closed {
+                return None;
             }
+            if let Some(slot) = slots.take(job) {
+                return Some(TaskKey::new(slot, shard));
+            }
+            // It is full: any other shard will do.
         }
         abort("4,294,967,264 tasks of one runtime wait, and one more is to")
     }
@@ -151,22 +138,17 @@ impl TaskRegistry {
     }
 
     /// Calls `call` with the runtime's address, which is valid meanwhile. The caller has the right to queue a
-    /// registered task. `spread` chooses the shard.
+    /// registered task. `spread` chooses the shard. `call` does not unwind: the runtime would not end then.
     #[inline]
     pub(crate) fn with_runtime<R>(&self, spread: usize, call: impl FnOnce(*const ()) -> R) -> R {
-        let guard = self.keep_alive(spread);
-        call(guard.runtime())
-    }
-
-    /// Takes a guard. The caller has the right to queue a registered task. `spread` chooses the shard.
-    fn keep_alive(&self, spread: usize) -> KeepAlive<'_> {
-        let shard = &self.shards[spread % SHARDS];
+        let guards = &self.shards[spread % SHARDS].guards;
         // SeqCst: comes before the push of the task; see `is_deserted`.
-        shard.guards.fetch_add(1, Ordering::SeqCst);
-        KeepAlive {
-            registry: self,
-            shard,
-        }
+        guards.fetch_add(1, Ordering::SeqCst);
+        // Relaxed: written before the first task was registered.
+        let result = call(self.runtime.load(Ordering::Relaxed));
+        // SeqCst: what `call` did comes before the runtime's end; pairs with `is_deserted`.
+        guards.fetch_sub(1, Ordering::SeqCst);
+        result
     }
 
     /// Closes the registry for new tasks, and calls `cancel` for each registered one.
@@ -218,21 +200,6 @@ impl TaskRegistry {
     }
 }
 
-impl KeepAlive<'_> {
-    /// The runtime's address. Valid while the guard exists.
-    fn runtime(&self) -> *const () {
-        // Relaxed: written before the first task was registered.
-        self.registry.runtime.load(Ordering::Relaxed)
-    }
-}
-
-impl Drop for KeepAlive<'_> {
-    fn drop(&mut self) {
-        // SeqCst: what the guard's holder did comes before the runtime's end; pairs with `is_deserted`.
-        self.shard.guards.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
 impl TaskKey {
     fn new(slot: u32, shard: usize) -> Self {
         let shard = u32::try_from(shard).expect("there are a few shards");
@@ -270,17 +237,13 @@ impl Slots {
         }
     }
 
-    fn take(&mut self, job: *mut Job) -> Result<u32, Refused> {
-        if self.closed {
-            return Err(Refused::Closed);
-        }
+    /// Takes a slot for a task, if there is one.
+    fn take(&mut self, job: *mut Job) -> Option<u32> {
         let slot = match self.first_free {
             Some(free) => free,
             None => {
-                let new = u32::try_from(self.slots.len())
-                    .ok()
-                    .filter(|&new| new < SLOTS_MAX)
-                    .ok_or(Refused::Full)?;
+                let new = u32::try_from(self.slots.len()).ok();
+                let new = new.filter(|&new| new < SLOTS_MAX)?;
                 self.slots.push(Slot::free(None));
                 new
             }
@@ -289,7 +252,7 @@ impl Slots {
         self.first_free = key.next_free();
         *key = Slot(job);
         self.taken += 1;
-        Ok(slot)
+        Some(slot)
     }
 
     fn give_back(&mut self, slot: u32) {
@@ -367,10 +330,10 @@ mod tests {
         registry.close(|job| seen.push(job));
         assert_eq!(seen, [job]);
         assert_eq!(registry.register(job, 0), None);
-        let guard = registry.keep_alive(key.shard());
-        registry.take_out(key);
-        assert!(!registry.is_deserted());
-        drop(guard);
+        registry.with_runtime(key.shard(), |_| {
+            registry.take_out(key);
+            assert!(!registry.is_deserted());
+        });
         assert!(registry.is_deserted());
         registry.give_back();
     }
