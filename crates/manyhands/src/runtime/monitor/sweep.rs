@@ -192,7 +192,6 @@ impl Sweeper {
             overrunning: count_overrunning(&mut found.long.taken_for_short),
             limit: shared.idle.limit(),
         });
-        let threads = u32::try_from(threads).unwrap_or(u32::MAX);
         if was_on || self.overcommit.is_on() {
             // Else a push may just have started it.
             shared.idle.set_extra_for_short_tasks(threads);
@@ -205,8 +204,7 @@ impl Sweeper {
 
     /// Lets `extra` threads more than the workers run, or as many as hill climbing advises if that is more.
     fn set_extra(&self, shared: &RuntimeInner, extra: usize) {
-        let extra = extra.max(self.climbed);
-        shared.idle.set_extra(u32::try_from(extra).unwrap_or(0));
+        shared.idle.set_extra(extra.max(self.climbed));
     }
 
     /// Reads the memory use at intervals while there are more threads than may run; and while it is scarce, because no such

@@ -36,10 +36,4 @@ impl CountedFlag {
         // Relaxed: as in `set`.
         self.0.swap(false, Ordering::Relaxed)
     }
-
-    /// Clears it without a count: for a slot that changes runtimes.
-    pub(crate) fn forget(&self) {
-        // Relaxed: no thread counts it any more.
-        self.0.store(false, Ordering::Relaxed);
-    }
 }

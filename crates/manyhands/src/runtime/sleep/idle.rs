@@ -48,24 +48,24 @@ mod short_tasks;
 pub(crate) use crate::runtime::sleep::idle::counts::{Activity, ThreadCounts};
 
 use crate::runtime::sleep::counted_flag::CountedFlag;
-use crate::runtime::sleep::idle::counts::{AWAKE, BLOCKED, EXTERNAL, FIELD_MASK, SEARCHING};
+use crate::runtime::sleep::idle::counts::{AWAKE, BLOCKED, EXTERNAL, SEARCHING, field};
 use crate::sync::Padded;
-use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// The counts and the set of sleepers.
 #[derive(Debug)]
 pub(crate) struct Idle {
     counts: Padded<AtomicU64>,
     /// Threads that the monitor detected as blocked inside a job: the number of slots with its flag.
-    detected_blocked: AtomicU32,
+    detected_blocked: AtomicUsize,
     /// How many threads more than the limit may run, for a while.
-    extra: AtomicU32,
+    extra: AtomicUsize,
     /// How many more than those may run short tasks, for a while.
-    extra_for_short_tasks: AtomicU32,
+    extra_for_short_tasks: AtomicUsize,
     /// Set: a push of a short task checks whether slow jobs occupy every worker.
     may_be_saturated: AtomicBool,
     /// Threads beyond the limit that look for a short task, or run one: the number of slots with that flag.
-    in_short_tasks: AtomicU32,
+    in_short_tasks: AtomicUsize,
     /// Set when a short task was queued and no thread could be claimed for it.
     short_task_waits: AtomicBool,
     /// One bit for each worker, set while it sleeps or is about to.
@@ -73,13 +73,13 @@ pub(crate) struct Idle {
     /// One bit for each worker, set while it has no thread after one has ended there or could not be started.
     vacant: Box<[AtomicU64]>,
     /// One past the highest worker that was ever claimed.
-    started: AtomicU32,
+    started: AtomicUsize,
     /// Workers that have a thread, or are about to.
-    threads: AtomicU32,
+    threads: AtomicUsize,
     /// No more threads than the limit may be started.
     is_scarce: AtomicBool,
-    limit: u32,
-    threads_max: u32,
+    limit: usize,
+    threads_max: usize,
 }
 
 /// Which worker the waker must wake or start.
@@ -114,31 +114,31 @@ impl Idle {
         };
         Self {
             counts: Padded(AtomicU64::new(0)),
-            detected_blocked: AtomicU32::new(0),
-            extra: AtomicU32::new(0),
-            extra_for_short_tasks: AtomicU32::new(0),
+            detected_blocked: AtomicUsize::new(0),
+            extra: AtomicUsize::new(0),
+            extra_for_short_tasks: AtomicUsize::new(0),
             may_be_saturated: AtomicBool::new(false),
-            in_short_tasks: AtomicU32::new(0),
+            in_short_tasks: AtomicUsize::new(0),
             short_task_waits: AtomicBool::new(false),
             sleepers: bits(),
             vacant: bits(),
-            started: AtomicU32::new(0),
-            threads: AtomicU32::new(0),
+            started: AtomicUsize::new(0),
+            threads: AtomicUsize::new(0),
             is_scarce: AtomicBool::new(false),
-            limit: u32::try_from(limit).unwrap_or(u32::MAX),
-            threads_max: u32::try_from(threads_max).unwrap_or(u32::MAX),
+            limit,
+            threads_max,
         }
     }
 
     /// How many threads may run at once.
     pub(crate) fn limit(&self) -> usize {
-        self.limit as usize
+        self.limit
     }
 
     /// How many worker threads there are, or are about to be.
     pub(crate) fn threads(&self) -> usize {
         // SeqCst: I1; a waker starts no thread where there are too many.
-        self.threads.load(Ordering::SeqCst) as usize
+        self.threads.load(Ordering::SeqCst)
     }
 
     /// Whether more worker threads exist than may run, so that one without work may leave.
@@ -148,24 +148,24 @@ impl Idle {
 
     /// Whether there are as many worker threads as there may ever be.
     pub(crate) fn is_at_threads_max(&self) -> bool {
-        self.threads() >= self.threads_max as usize
+        self.threads() >= self.threads_max
     }
 
     /// Whether the limits allow one more worker thread.
     pub(crate) fn may_grow(&self) -> bool {
-        self.threads() < self.threads_allowed() as usize
+        self.threads() < self.threads_allowed()
     }
 
     /// One past the highest worker that ever had a thread.
     pub(crate) fn started(&self) -> usize {
         // Acquire: a slot stored before the count was raised is visible.
-        self.started.load(Ordering::Acquire) as usize
+        self.started.load(Ordering::Acquire)
     }
 
     /// How many threads run now, by the counts.
     pub(crate) fn running(&self) -> usize {
         // SeqCst: I1.
-        self.running_in(self.counts.load(Ordering::SeqCst)) as usize
+        self.running_in(self.counts.load(Ordering::SeqCst))
     }
 
     /// Whether one more thread may run.
@@ -175,12 +175,12 @@ impl Idle {
 
     /// How many more threads may run.
     pub(crate) fn room(&self) -> usize {
-        (self.running_max() as usize).saturating_sub(self.running())
+        self.running_max().saturating_sub(self.running())
     }
 
     /// Whether more threads run than may, beside those in short tasks: a worker between two jobs should sleep.
     pub(crate) fn is_overfull(&self) -> bool {
-        let (running, max) = (self.running(), self.running_max() as usize);
+        let (running, max) = (self.running(), self.running_max());
         // A thread that goes on though it should sleep asks again after its next job.
         running > max && running > max + self.in_short_tasks()
     }
@@ -188,20 +188,19 @@ impl Idle {
     /// Whether a worker is awake and looks for work, so that new work need not wake another.
     pub(crate) fn is_anyone_searching(&self) -> bool {
         // SeqCst: a searcher that gives up lowers this before it announces sleep (I1).
-        Self::searching_in(self.counts.load(Ordering::SeqCst)) > 0
+        field(self.counts.load(Ordering::SeqCst), SEARCHING) > 0
     }
 
     /// How many threads run, search and block, all at one moment.
     pub(crate) fn census(&self) -> ThreadCounts {
         // Relaxed: a snapshot stands alone.
         let counts = self.counts.load(Ordering::Relaxed);
-        let field = |unit: u64| ((counts / unit) & FIELD_MASK) as usize;
         ThreadCounts {
-            awake: field(AWAKE) + field(EXTERNAL),
-            searching: field(SEARCHING),
-            blocked: field(BLOCKED),
+            awake: field(counts, AWAKE) + field(counts, EXTERNAL),
+            searching: field(counts, SEARCHING),
+            blocked: field(counts, BLOCKED),
             // Relaxed: as above.
-            detected_blocked: self.detected_blocked.load(Ordering::Relaxed) as usize,
+            detected_blocked: self.detected_blocked.load(Ordering::Relaxed),
         }
     }
 
@@ -214,19 +213,19 @@ impl Idle {
     /// Whether every worker has announced sleep.
     pub(crate) fn is_nobody_awake(&self) -> bool {
         // SeqCst: I1; the runtime's end depends on it.
-        self.counts.load(Ordering::SeqCst) & FIELD_MASK == 0
+        field(self.counts.load(Ordering::SeqCst), AWAKE) == 0
     }
 
     /// A thread begins to take part as an external thread, or to wait.
     pub(crate) fn begin(&self, what: Activity) {
         // SeqCst: I1.
-        self.counts.fetch_add(what.unit(), Ordering::SeqCst);
+        self.counts.fetch_add(what as u64, Ordering::SeqCst);
     }
 
     /// The end of [`begin`](Self::begin).
     pub(crate) fn end(&self, what: Activity) {
         // SeqCst: I1.
-        self.counts.fetch_sub(what.unit(), Ordering::SeqCst);
+        self.counts.fetch_sub(what as u64, Ordering::SeqCst);
     }
 
     /// Monitor: flags the thread and counts it as blocked, so that one more may run. The caller then looks for work.
@@ -262,7 +261,7 @@ impl Idle {
     }
 
     /// Monitor: lets `count` threads more than the limit run. If these are more than before, the caller then looks for work.
-    pub(crate) fn set_extra(&self, count: u32) {
+    pub(crate) fn set_extra(&self, count: usize) {
         // SeqCst: I1; room, like any other.
         self.extra.store(count, Ordering::SeqCst);
     }
@@ -310,13 +309,14 @@ impl Idle {
     }
 
     /// Claims a worker while fewer than `max` threads run.
-    fn claim_below(&self, max: impl Fn() -> u32) -> Option<Claim> {
+    fn claim_below(&self, max: impl Fn() -> usize) -> Option<Claim> {
         while self.raise_awake(&max) {
-            let claim = self.claim_sleeper().or_else(|| self.claim_unstarted());
+            let sleeper = bits::take_lowest(&self.sleepers).map(Claim::Asleep);
+            let claim = sleeper.or_else(|| self.claim_unstarted());
             if claim.is_some() {
                 return claim;
             }
-            if self.lower_awake() == AfterLowering::NobodyAsleep && !self.is_slot_vacant() {
+            if !self.lower_awake() && !self.is_slot_vacant() {
                 break;
             }
         }
@@ -326,9 +326,7 @@ impl Idle {
     /// Whether a thread can be started in a slot that another thread has left. While the count was too high, the
     /// leaving thread may have seen no room when it looked for work.
     fn is_slot_vacant(&self) -> bool {
-        // SeqCst: I1.
-        let is_set = |word: &AtomicU64| word.load(Ordering::SeqCst) != 0;
-        self.may_grow() && self.vacant.iter().any(is_set)
+        self.may_grow() && bits::is_any(&self.vacant)
     }
 
     /// Monitor: whether this worker has no thread after one has ended there or could not be started.
@@ -371,10 +369,7 @@ impl Idle {
         // SeqCst: I1.
         self.threads.fetch_sub(1, Ordering::SeqCst);
         self.vacate(worker);
-        match self.lower_awake() {
-            AfterLowering::NobodyAsleep => None,
-            AfterLowering::ClaimAgain => self.claim(),
-        }
+        self.lower_awake().then(|| self.claim()).flatten()
     }
 
     /// Claims this worker if it is asleep, even if the limit is reached, for work that only it may do. Another
@@ -396,7 +391,7 @@ impl Idle {
     }
 
     /// Counts one more thread as awake, if fewer than `max` run.
-    fn raise_awake(&self, max: impl Fn() -> u32) -> bool {
+    fn raise_awake(&self, max: impl Fn() -> usize) -> bool {
         // SeqCst: I1.
         let mut counts = self.counts.load(Ordering::SeqCst);
         loop {
@@ -415,24 +410,15 @@ impl Idle {
         }
     }
 
-    /// Takes back a raise that has woken no worker.
+    /// Takes back a raise that has woken no worker. Returns whether the caller must claim again, because one sleeps.
     ///
     /// While the count was too high, a worker may have gone to sleep, or another waker given up, because there
     /// seemed to be no room. A bit shows that: it was set before either looked.
-    fn lower_awake(&self) -> AfterLowering {
+    #[must_use]
+    fn lower_awake(&self) -> bool {
         // SeqCst: I1.
         self.counts.fetch_sub(AWAKE, Ordering::SeqCst);
-        // SeqCst: I1.
-        let is_set = |word: &AtomicU64| word.load(Ordering::SeqCst) != 0;
-        if self.sleepers.iter().any(is_set) {
-            AfterLowering::ClaimAgain
-        } else {
-            AfterLowering::NobodyAsleep
-        }
-    }
-
-    fn claim_sleeper(&self) -> Option<Claim> {
-        bits::take_lowest_bit(&self.sleepers).map(Claim::Asleep)
+        bits::is_any(&self.sleepers)
     }
 
     fn claim_unstarted(&self) -> Option<Claim> {
@@ -442,7 +428,7 @@ impl Idle {
         self.threads
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, another)
             .ok()?;
-        let slot = bits::take_lowest_bit(&self.vacant).or_else(|| self.claim_new_slot());
+        let slot = bits::take_lowest(&self.vacant).or_else(|| self.claim_new_slot());
         if slot.is_none() {
             // No slot is vacant: a leaving thread is about to vacate its own, and looks for work then.
             // SeqCst: I1.
@@ -457,45 +443,31 @@ impl Idle {
         let raised = self
             .started
             .fetch_update(Ordering::AcqRel, Ordering::Relaxed, next);
-        raised.ok().map(|started| started as usize)
+        raised.ok()
     }
 
     fn locate(&self, worker: usize) -> (&AtomicU64, u64) {
         (&self.sleepers[worker / 64], 1 << (worker % 64))
     }
 
-    fn running_in(&self, counts: u64) -> u32 {
-        let field = |unit: u64| ((counts / unit) & FIELD_MASK) as u32;
+    fn running_in(&self, counts: u64) -> usize {
         // SeqCst: I1.
-        let blocked = field(BLOCKED) + self.detected_blocked.load(Ordering::SeqCst);
-        (field(AWAKE) + field(EXTERNAL)).saturating_sub(blocked)
+        let blocked = field(counts, BLOCKED) + self.detected_blocked.load(Ordering::SeqCst);
+        (field(counts, AWAKE) + field(counts, EXTERNAL)).saturating_sub(blocked)
     }
 
-    fn running_max(&self) -> u32 {
+    fn running_max(&self) -> usize {
         // SeqCst: I1.
         self.limit + self.extra.load(Ordering::SeqCst)
     }
 
-    fn threads_allowed(&self) -> u32 {
+    fn threads_allowed(&self) -> usize {
         if self.is_scarce() {
             self.limit
         } else {
             self.threads_max
         }
     }
-
-    fn searching_in(counts: u64) -> u64 {
-        (counts / SEARCHING) & FIELD_MASK
-    }
-}
-
-/// What a waker must do that has taken its raise back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-enum AfterLowering {
-    /// Nothing: no worker sleeps.
-    NobodyAsleep,
-    ClaimAgain,
 }
 
 #[cfg(all(test, not(loom)))]

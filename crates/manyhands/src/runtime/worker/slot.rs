@@ -153,7 +153,8 @@ impl WorkerSlot {
             .store(SlotState::None as u32, Ordering::Relaxed);
         // Relaxed: as above.
         self.task.store(ptr::null_mut(), Ordering::Relaxed);
-        self.detected_blocked.forget();
+        // No thread counts it any more.
+        self.detected_blocked.clear();
     }
 
     /// Whether nothing is in its queues.

@@ -2,8 +2,14 @@
 
 use crate::sync::atomic::{AtomicU64, Ordering};
 
+/// Whether a bit is set.
+pub(super) fn is_any(words: &[AtomicU64]) -> bool {
+    // SeqCst: I1.
+    words.iter().any(|word| word.load(Ordering::SeqCst) != 0)
+}
+
 /// Clears the lowest bit that is set, and returns its number. The thread that clears a bit owns it.
-pub(super) fn take_lowest_bit(words: &[AtomicU64]) -> Option<usize> {
+pub(super) fn take_lowest(words: &[AtomicU64]) -> Option<usize> {
     for (index, word) in words.iter().enumerate() {
         // SeqCst: I1.
         let mut bits = word.load(Ordering::SeqCst);

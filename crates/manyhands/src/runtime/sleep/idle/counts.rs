@@ -13,26 +13,22 @@ pub(crate) struct ThreadCounts {
     pub(crate) detected_blocked: usize,
 }
 
-/// What a thread begins and ends, apart from being awake and from searching.
+/// What a thread begins and ends, apart from being awake and from searching, with what that adds to the word.
 #[derive(Debug, Clone, Copy)]
+#[repr(u64)]
 pub(crate) enum Activity {
     /// An external thread takes part in its own call.
-    ExternalThread,
+    ExternalThread = EXTERNAL,
     /// A running thread has declared that it blocks.
-    Blocked,
+    Blocked = BLOCKED,
 }
 
-impl Activity {
-    /// What it adds to the word.
-    pub(super) fn unit(self) -> u64 {
-        match self {
-            Self::ExternalThread => EXTERNAL,
-            Self::Blocked => BLOCKED,
-        }
-    }
+/// How many of this unit the word counts.
+pub(super) fn field(counts: u64, unit: u64) -> usize {
+    ((counts / unit) & FIELD_MASK) as usize
 }
 
-pub(super) const FIELD_MASK: u64 = 0xFFFF;
+const FIELD_MASK: u64 = 0xFFFF;
 pub(super) const AWAKE: u64 = 1;
 pub(super) const EXTERNAL: u64 = 1 << 16;
 pub(super) const BLOCKED: u64 = 1 << 32;

@@ -27,7 +27,6 @@ impl Idle {
     /// monitor ends that, and does not touch it before.
     pub(crate) fn begin_overcommit(&self, threads: usize) {
         let extra = (threads + 1).saturating_sub(self.limit());
-        let extra = u32::try_from(extra).unwrap_or(1);
         // Relaxed, both: advice. An exchange, so that what the monitor has set is not lowered.
         let _ = self.extra_for_short_tasks.compare_exchange(
             0,

@@ -17,7 +17,7 @@ use crate::sync::atomic::Ordering;
 impl Idle {
     /// Whether no more threads run than may with those in short tasks, or with one that may not have looked yet.
     pub(crate) fn is_full_of_short_tasks(&self) -> bool {
-        let max = self.running_max() as usize + self.in_short_tasks().max(1);
+        let max = self.running_max() + self.in_short_tasks().max(1);
         self.overcommits() && self.running() <= max
     }
 
@@ -45,7 +45,7 @@ impl Idle {
     /// How many threads beyond the limit look for short tasks or run one.
     pub(crate) fn in_short_tasks(&self) -> usize {
         // Relaxed: advice.
-        self.in_short_tasks.load(Ordering::Relaxed) as usize
+        self.in_short_tasks.load(Ordering::Relaxed)
     }
 
     /// How many threads run besides those.
@@ -62,11 +62,11 @@ impl Idle {
 
     /// Worker beyond the limit: whether it may run a short task.
     pub(crate) fn may_run_short_task(&self) -> bool {
-        self.overcommits() && self.running() <= self.running_short_max() as usize
+        self.overcommits() && self.running() <= self.running_short_max()
     }
 
     /// Monitor: lets `count` threads beyond all others run short tasks.
-    pub(crate) fn set_extra_for_short_tasks(&self, count: u32) {
+    pub(crate) fn set_extra_for_short_tasks(&self, count: usize) {
         // Relaxed: advice. Tasks do not depend on these threads.
         self.extra_for_short_tasks.store(count, Ordering::Relaxed);
     }
@@ -92,12 +92,12 @@ impl Idle {
     /// Announced worker: whether it must look again for a short task that nobody was claimed for.
     pub(crate) fn takes_call_for_short_task(&self) -> bool {
         self.overcommits()
-            && self.running() < self.running_short_max() as usize
+            && self.running() < self.running_short_max()
             // SeqCst: I2; read after the count was lowered.
             && self.short_task_waits.swap(false, Ordering::SeqCst)
     }
 
-    fn running_short_max(&self) -> u32 {
+    fn running_short_max(&self) -> usize {
         // Relaxed: advice.
         self.running_max() + self.extra_for_short_tasks.load(Ordering::Relaxed)
     }
