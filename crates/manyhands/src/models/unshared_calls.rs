@@ -10,7 +10,7 @@ use crate::job::Latch;
 use crate::runtime::fork_join::unowned_forks::UnownedForks;
 use crate::runtime::fork_join::unshared_calls::{CallWatch, Extent, UnsharedCall, UnsharedCalls};
 use crate::runtime::fork_join::waiting::{self, AfterWait, Stolen};
-use crate::runtime::monitor::switch::{AfterSwitch, Switch};
+use crate::runtime::monitor::switch::Switch;
 use crate::sync::Parker;
 use loom::sync::Arc;
 use loom::thread;
@@ -226,7 +226,7 @@ impl Watching {
     /// Owner, in a call that nobody watches.
     fn watches(&self) -> bool {
         let begins = self.call_watch.begin();
-        if self.switch.arm() == AfterSwitch::Unpark || begins {
+        if self.switch.arm() || begins {
             self.looks.set();
         }
         true

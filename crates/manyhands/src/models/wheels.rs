@@ -14,7 +14,7 @@
 
 use super::{Flag, Waiter, Work, check, check_deeper};
 use crate::queue::TaskQueue;
-use crate::runtime::monitor::switch::{AfterSwitch, State, Switch};
+use crate::runtime::monitor::switch::{State, Switch};
 use crate::runtime::sleep::counted_flag::CountedFlag;
 use crate::runtime::sleep::idle::{Activity, Claim, Idle};
 use crate::runtime::sleep::waking::{self, Pool, Slept, Wheel};
@@ -168,19 +168,19 @@ impl Pool for Model {
     }
 
     fn arm_monitor(&self) {
-        if self.switch.arm() == AfterSwitch::Unpark {
+        if self.switch.arm() {
             self.switch.parker.unpark();
         }
     }
 
     fn alert_monitor(&self) {
-        if self.switch.alert() == AfterSwitch::Unpark {
+        if self.switch.alert() {
             self.switch.parker.unpark();
         }
     }
 
     fn rouse_monitor(&self) {
-        if self.switch.rouse() == AfterSwitch::Unpark {
+        if self.switch.rouse() {
             self.switch.parker.unpark();
         }
     }

@@ -23,7 +23,7 @@
 //! looks at the queues afterwards. With a fence between both on each side, one of them sees what the other did, and drops
 //! the task.
 //!
-//! Not here: what is dropped, and how (`inner.rs`).
+//! Not here: what is dropped, and how (`pool.rs`).
 //!
 //! Unsafe: tasks are queued by pointer.
 
@@ -51,10 +51,10 @@ pub(crate) trait Ends: Pool {
     /// The registry of its waiting tasks.
     fn registry(&self) -> &TaskRegistry;
 
-    /// Closes the registry, and queues the tasks that wait there for dropping.
+    /// Lets no task wait any more: closes the registry, and queues the tasks that wait there for dropping.
     fn cancel_waiting(&self);
 
-    /// Drops the queued tasks.
+    /// Drops every queued task without running it, and what is queued meanwhile.
     fn discard_queued(&self, permit: RunPermit<'_>);
 
     /// Calls `f` on the calling thread, which takes part in the runtime meanwhile.

@@ -2,8 +2,6 @@
 //!
 //! Not here: its public owner (`owner.rs`), what the steps of sleeping and ending need of it (`pool.rs`), and its slots
 //! (`slots.rs`), and what a worker does (`run_loop.rs`).
-//!
-//! Unsafe: jobs are dropped by pointer.
 
 mod slots;
 
@@ -11,7 +9,7 @@ use crate::job::{Action, Job, JobKind, LongKinds, RunPermit, TaskRegistry};
 use crate::probe::{Ring, SharedCounter};
 use crate::queue::{ShardedQueue, TaskQueue};
 use crate::recording::{self, RuntimeNumber};
-use crate::runtime::ending::{self, Ending, Joined};
+use crate::runtime::ending::{self, Ending, Ends, Joined};
 use crate::runtime::fork_join::helper_slot::HelperSlot;
 use crate::runtime::fork_join::unowned_forks::UnownedForks;
 use crate::runtime::monitor::changes::Changes;
@@ -161,24 +159,9 @@ impl RuntimeInner {
         Weak::clone(&self.this)
     }
 
-    /// Another owner of this, unless the last one is gone.
-    pub(super) fn this(&self) -> Option<Arc<Self>> {
-        self.this.upgrade()
-    }
-
     /// Whether the runtime ends: no task is started any more.
     pub(crate) fn is_closing(&self) -> bool {
         self.ending.is_closing()
-    }
-
-    /// Worker that has announced sleep: whether it leaves.
-    pub(crate) fn is_over(&self) -> bool {
-        ending::is_over(self)
-    }
-
-    /// Whether the workers leave.
-    pub(super) fn has_ended(&self) -> bool {
-        self.ending.has_ended()
     }
 
     /// Wakes a worker for new work, unless one is already looking. Where as many run as may, the monitor
@@ -314,24 +297,16 @@ impl RuntimeInner {
     /// Waits until no worker runs any more, up to `limit`. Joins no thread: its thread-local destructors may take longer; so
     /// may a hook that the monitor runs, which ends with the last owner of this.
     fn leave_threads_after(&self, limit: Duration) -> Joined {
-        if !self.have_ended_within(limit) {
-            return Joined::NotAll;
-        }
-        lock(&self.threads).clear();
-        Joined::All
-    }
-
-    /// Waits until all workers have ended, up to `limit`. Returns whether they have.
-    fn have_ended_within(&self, limit: Duration) -> bool {
         let begun = clock::now();
         // Acquire: sees what they did.
         while self.alive.load(Ordering::Acquire) > 0 {
             let Some(left) = limit.checked_sub(clock::now() - begun) else {
-                return false;
+                return Joined::NotAll;
             };
             self.all_ended.park_timeout(left);
         }
-        true
+        lock(&self.threads).clear();
+        Joined::All
     }
 
     /// Whether this is a copy in a forked child. What the parent's threads held stays held there, and cannot be distinguished
@@ -340,21 +315,8 @@ impl RuntimeInner {
         process::is_forked() && !self.clock.is_virtual()
     }
 
-    /// Lets no task start or wait any more.
-    pub(crate) fn begin_to_close(&self) {
-        ending::begin_to_close(self);
-    }
-
     fn next_thread(&self) -> Option<thread::JoinHandle<()>> {
         lock(&self.threads).pop()
-    }
-
-    /// Lets no task wait any more, and queues those that do, to be dropped.
-    pub(super) fn cancel_waiting(&self) {
-        self.registry.close(|job| {
-            // SAFETY: registered, because the registry is locked.
-            unsafe { Job::cancel(job) };
-        });
     }
 
     /// Lets no timer wait here any more. Futures that other runtimes poll are sent elsewhere.
@@ -363,27 +325,13 @@ impl RuntimeInner {
         self.worker_slots().for_each(|slot| slot.timers.close());
     }
 
-    /// Drops every queued task without running it, and what is queued meanwhile.
-    pub(crate) fn discard_queued(&self, mut permit: RunPermit<'_>) {
-        let mut is_any = true;
-        while is_any {
-            is_any = false;
-            let own = self.all_slots().map(|slot| &slot.tasks);
-            let outside = self.injector.shards().chain(self.priority_queues.all());
-            for queue in outside.chain([&*self.set_aside]).chain(own) {
-                // A destructor may spawn into a queue that was empty a moment ago.
-                is_any |= self.discard(queue, permit.again());
-            }
-        }
-    }
-
     /// Drops the tasks that only the occupant of `slot` may drop.
     pub(crate) fn discard_local(&self, slot: &OccupiedSlot, permit: RunPermit<'_>) {
         self.discard(&slot.local, permit);
     }
 
     /// Drops the tasks in this queue. Returns whether there were any.
-    fn discard(&self, queue: &TaskQueue<Job>, mut permit: RunPermit<'_>) -> bool {
+    pub(super) fn discard(&self, queue: &TaskQueue<Job>, mut permit: RunPermit<'_>) -> bool {
         let mut is_any = false;
         while let Some(job) = queue.take_first() {
             is_any = true;

@@ -1,8 +1,10 @@
 //! A runtime as the steps of sleeping, waking and ending see it.
 //!
 //! Not here: the steps (`waking.rs`, `ending.rs`), which the models run on pools of their own.
+//!
+//! Unsafe: waiting tasks are cancelled by pointer.
 
-use crate::job::{RunPermit, TaskRegistry};
+use crate::job::{Job, RunPermit, TaskRegistry};
 use crate::runtime::ending::{self, Ending, Ends};
 use crate::runtime::sleep::idle::Idle;
 use crate::runtime::sleep::waking::{CallerNext, Pool};
@@ -46,12 +48,17 @@ impl Pool for RuntimeInner {
         self.arm_monitor();
     }
 
+    #[inline]
     fn alert_monitor(&self) {
-        self.alert_monitor();
+        if self.monitor.switch.alert() {
+            self.unpark_or_start_monitor();
+        }
     }
 
     fn rouse_monitor(&self) {
-        self.rouse_monitor();
+        if self.monitor.switch.rouse() {
+            self.unpark_or_start_monitor();
+        }
     }
 
     fn look_for_end(&self) {
@@ -86,11 +93,23 @@ impl Ends for RuntimeInner {
     }
 
     fn cancel_waiting(&self) {
-        self.cancel_waiting();
+        self.registry().close(|job| {
+            // SAFETY: registered, because the registry is locked.
+            unsafe { Job::cancel(job) };
+        });
     }
 
-    fn discard_queued(&self, permit: RunPermit<'_>) {
-        self.discard_queued(permit);
+    fn discard_queued(&self, mut permit: RunPermit<'_>) {
+        let mut is_any = true;
+        while is_any {
+            is_any = false;
+            let own = self.all_slots().map(|slot| &slot.tasks);
+            let outside = self.injector.shards().chain(self.priority_queues.all());
+            for queue in outside.chain([&*self.set_aside]).chain(own) {
+                // A destructor may spawn into a queue that was empty a moment ago.
+                is_any |= self.discard(queue, permit.again());
+            }
+        }
     }
 
     fn inside(&self, f: impl FnOnce()) {

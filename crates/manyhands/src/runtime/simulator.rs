@@ -11,6 +11,7 @@ use crate::job::{Action, Job, RunPermit};
 use crate::queue::Unqueued;
 use crate::runtime::RuntimeInner;
 use crate::runtime::current::WorkerGuard;
+use crate::runtime::ending::{self, Ends};
 use crate::runtime::settings::Settings;
 use crate::runtime::sleep::clock::Clock;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
@@ -133,7 +134,7 @@ impl Drop for Simulator {
         for job in std::mem::take(&mut self.runnable) {
             Job::perform(job, Action::Drop(self.shared.registry()), RunPermit::new());
         }
-        self.shared.begin_to_close();
+        ending::begin_to_close(&*self.shared);
         while !self.shared.registry().is_empty() {
             self.shared.discard_local(self.slot, RunPermit::new());
             self.shared.discard_queued(RunPermit::new());

@@ -13,6 +13,7 @@ use crate::job::{ExecutionId, Job, RunPermit, abort};
 use crate::recording;
 use crate::runtime::Rest;
 use crate::runtime::current;
+use crate::runtime::ending::Ends;
 use crate::runtime::fork_join::executions::{Extent, Taken};
 use crate::runtime::fork_join::helper_slot::HelperSlot;
 use crate::runtime::fork_join::scope_closures::Closures;
@@ -218,7 +219,7 @@ fn declare_blocked<R>(slot: &'static OccupiedSlot, sleep: impl FnOnce() -> R) ->
         abort(process::FORKED);
     }
     if let Some(shared) = slot.runtime_or_none()
-        && shared.has_ended()
+        && shared.ending.has_ended()
     {
         // A destructor or a stop hook waits, and no worker is left to drop what it may have spawned.
         shared.discard_queued(RunPermit::new());
@@ -327,8 +328,7 @@ fn pass_on(owner: &WorkerSlot, found: FoundWork) {
         FoundWork::Job(fork) => {
             // Another runtime than the waiter's, if the slot has been left and taken since the waiter looked. Until the
             // push the owner stays where it is; after that, only this keeps the runtime.
-            let shared = owner.runtime().this();
-            let shared = shared.expect("a runtime outlives those who call it");
+            let shared = owner.runtime().to_arc();
             shared.unowned_forks.push(fork.into_raw());
             owner.parker.unpark();
             shared.wake_if_nobody_searches();

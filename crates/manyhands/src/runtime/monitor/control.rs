@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The runtime's side of its monitor.
 #[derive(Debug)]
 pub(crate) struct Monitor {
-    pub(super) switch: Arc<Switch>,
+    pub(crate) switch: Arc<Switch>,
     pub(super) thread: Mutex<Option<thread::JoinHandle<()>>>,
     /// Whether it opens calls that go on.
     pub(crate) call_watch: CallWatch,

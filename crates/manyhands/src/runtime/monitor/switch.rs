@@ -30,15 +30,6 @@ pub(crate) enum State {
     Closed,
 }
 
-/// What the thread that used the switch must do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(crate) enum AfterSwitch {
-    Nothing,
-    /// Unpark the monitor, or start it.
-    Unpark,
-}
-
 impl Switch {
     /// Off.
     pub(crate) fn new() -> Self {
@@ -59,34 +50,27 @@ impl Switch {
         }
     }
 
-    /// Switches on, unless it is.
+    /// Switches on, unless it is. Returns whether the caller must unpark the monitor, or start it.
     #[inline]
-    pub(crate) fn arm(&self) -> AfterSwitch {
+    #[must_use]
+    pub(crate) fn arm(&self) -> bool {
         // SeqCst: M1.
-        if self.state.load(Ordering::SeqCst) == OFF {
-            self.switch_on_from(OFF)
-        } else {
-            AfterSwitch::Nothing
-        }
+        self.state.load(Ordering::SeqCst) == OFF && self.switch_on_from(OFF)
     }
 
-    /// Makes the monitor sweep soon, unless it does so anyway.
+    /// Makes the monitor sweep soon, unless it does so anyway. Returns the same as [`arm`](Self::arm).
     #[inline]
-    pub(crate) fn alert(&self) -> AfterSwitch {
+    #[must_use]
+    pub(crate) fn alert(&self) -> bool {
         // SeqCst: M1.
-        match self.state.load(Ordering::SeqCst) {
-            before @ (OFF | SLOW) => self.switch_on_from(before),
-            _ => AfterSwitch::Nothing,
-        }
+        let before = self.state.load(Ordering::SeqCst);
+        matches!(before, OFF | SLOW) && self.switch_on_from(before)
     }
 
-    /// Makes the monitor look at the timers again, on or off.
-    pub(crate) fn rouse(&self) -> AfterSwitch {
-        if self.state() == State::Closed {
-            AfterSwitch::Nothing
-        } else {
-            AfterSwitch::Unpark
-        }
+    /// Makes the monitor look at the timers again, on or off. Returns the same as [`arm`](Self::arm).
+    #[must_use]
+    pub(crate) fn rouse(&self) -> bool {
+        self.state() != State::Closed
     }
 
     /// Ends the monitor; no later arming starts it.
@@ -121,12 +105,8 @@ impl Switch {
     }
 
     #[cold]
-    fn switch_on_from(&self, before: u32) -> AfterSwitch {
-        if self.transition(before, ON) {
-            AfterSwitch::Unpark
-        } else {
-            AfterSwitch::Nothing
-        }
+    fn switch_on_from(&self, before: u32) -> bool {
+        self.transition(before, ON)
     }
 
     fn transition(&self, from: u32, to: u32) -> bool {

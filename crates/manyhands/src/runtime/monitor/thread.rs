@@ -19,7 +19,7 @@ use crate::job::contain;
 use crate::runtime::RuntimeInner;
 use crate::runtime::monitor::pace::Pace;
 use crate::runtime::monitor::sweep::Sweeper;
-use crate::runtime::monitor::switch::{AfterSwitch, State, Switch};
+use crate::runtime::monitor::switch::{State, Switch};
 use crate::runtime::policy::INTERVAL_MIN;
 use crate::sync::{lock, thread, thread_state};
 use std::sync::{Arc, Weak};
@@ -29,7 +29,7 @@ impl RuntimeInner {
     /// Makes sure that the monitor watches.
     #[inline]
     pub(crate) fn arm_monitor(&self) {
-        if self.monitor.switch.arm() == AfterSwitch::Unpark {
+        if self.monitor.switch.arm() {
             self.unpark_or_start_monitor();
         }
     }
@@ -38,7 +38,7 @@ impl RuntimeInner {
     pub(crate) fn watches_calls(&self) -> bool {
         // In this order: a monitor that rests looks whether it is to watch after it has switched itself off.
         let begins = self.monitor.call_watch.begin();
-        if self.monitor.switch.arm() == AfterSwitch::Unpark || begins {
+        if self.monitor.switch.arm() || begins {
             self.unpark_or_start_monitor();
         }
         matches!(self.monitor.switch.state(), State::On | State::Slow)
@@ -49,23 +49,9 @@ impl RuntimeInner {
         lock(&self.monitor.thread).is_some()
     }
 
-    /// Makes the monitor sweep soon, unless it does so anyway.
-    #[inline]
-    pub(crate) fn alert_monitor(&self) {
-        if self.monitor.switch.alert() == AfterSwitch::Unpark {
-            self.unpark_or_start_monitor();
-        }
-    }
-
-    /// Makes the monitor look at the outside's timers anew, on or off.
-    pub(crate) fn rouse_monitor(&self) {
-        if self.monitor.switch.rouse() == AfterSwitch::Unpark {
-            self.unpark_or_start_monitor();
-        }
-    }
-
+    /// Wakes the monitor, or starts its thread.
     #[cold]
-    fn unpark_or_start_monitor(&self) {
+    pub(crate) fn unpark_or_start_monitor(&self) {
         let switch = &self.monitor.switch;
         let mut thread = lock(&self.monitor.thread);
         if thread.is_some() {
@@ -74,7 +60,7 @@ impl RuntimeInner {
         }
         // Under the lock, so that `close` joins every thread that is started.
         let is_closed = switch.state() == State::Closed;
-        let Some(_shared) = self.this().filter(|_| !is_closed) else {
+        let Some(_shared) = self.weak().upgrade().filter(|_| !is_closed) else {
             return;
         };
         if self.refusal.may_ask() {

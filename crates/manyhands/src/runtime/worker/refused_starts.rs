@@ -16,7 +16,7 @@
 //! parks. Either it reads the flag, or it finds the wake.
 
 use crate::runtime::policy::{GIVEN_UP_AFTER, STALLED_AFTER, TRIES_APART, TRIES_BEFORE_HELPING};
-use crate::runtime::sleep::waking;
+use crate::runtime::sleep::waking::{self, Pool};
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::runtime::{RuntimeInner, Stall, current};
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -49,7 +49,7 @@ impl RuntimeInner {
 
     /// Starts the monitor if that was refused, and in its place the worker that is needed.
     fn try_again(&self) {
-        if self.has_ended() {
+        if self.ending.has_ended() {
             return;
         }
         // On or off, for the outside's timers.
@@ -71,7 +71,7 @@ impl RuntimeInner {
         if !self.lacks_thread() {
             self.refusal.forget();
         }
-        if self.has_ended() || self.has_monitor() {
+        if self.ending.has_ended() || self.has_monitor() {
             return;
         }
         let _ = self.fire_outside_timers();

@@ -164,7 +164,7 @@ impl waking::Worker for AtWork<'_> {
     }
 
     fn is_over(&self) -> bool {
-        self.shared.is_over()
+        ending::is_over(self.shared)
     }
 
     #[inline]

@@ -35,13 +35,13 @@ impl RuntimeInner {
         }
         // The thread that is started now replaces another one if there were threads enough without it.
         let reason = self.reason_to_start();
-        let Some(this) = self.this() else {
+        let Some(this) = self.weak().upgrade() else {
             return false;
         };
         // Before the lock: the naming function is the user's.
         let name = self.settings.name_of(index);
         let mut threads = lock(&self.threads);
-        if self.has_ended() {
+        if self.ending.has_ended() {
             return false;
         }
         // An earlier thread of this worker, or a start that failed, has left its slot there.
