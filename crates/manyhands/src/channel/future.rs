@@ -22,7 +22,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 /// What leads to a channel.
-pub(super) trait End {
+pub(crate) trait End {
     /// The channel's address.
     fn channel(&self) -> *const ();
 }

@@ -1,112 +1,61 @@
-//! The next thing that every receiver of a channel sees, as a future's operation and as a stream: of broadcast and watch
-//! channels.
+//! What a receiver gets next: what all kinds have in common, and the future's operation of broadcast and watch channels.
 //!
-//! Not here: the future (`future.rs`), and the wait for a certain value (`watch/wait_for.rs`).
+//! Not here: the future (`future.rs`), the stream (`stream.rs`), and the wait for a certain value (`watch/wait_for.rs`).
 
-use crate::channel::future::{End, Operation, note_end, note_wait};
-use crate::channel::subscribers::HasSubscribers;
+use crate::channel::future::{End, Operation};
 use crate::channel::wait_list::WaiterKey;
-use crate::recording::{self, WaitKind};
-use crate::sync::ShortLock;
-use crate::task::budget;
-use futures_core::stream::{FusedStream, Stream};
-use std::pin::Pin;
-use std::task::{Context, Poll, Waker, ready};
+use crate::recording::WaitKind;
+use crate::task::budget::Permit;
+use std::task::{Context, Poll};
 
-/// A receiver that sees all that is sent.
-pub(super) trait Subscriber: End {
-    type State: HasSubscribers;
-    /// What it receives, or why it cannot.
+/// An end that receives.
+pub(crate) trait Receives: End {
+    /// What it gets, or why it gets nothing.
     type Received;
-    /// What its stream gives.
-    type Item;
-
-    fn shared(&self) -> &ShortLock<Self::State>;
 
     /// One attempt.
-    fn poll_next(&mut self, waiter: &mut Option<WaiterKey>, waker: &Waker) -> Poll<Self::Received>;
+    fn poll_next(
+        &mut self,
+        waiter: &mut Option<WaiterKey>,
+        cx: &Context<'_>,
+    ) -> Poll<Self::Received>;
 
-    /// For the stream; `None` at its end.
-    fn item(received: Self::Received) -> Option<Self::Item>;
+    /// Charges the task's budget for what was received.
+    fn charge(permit: Permit) {
+        permit.charge();
+    }
 
     /// Gives a wait up.
-    fn leave(&self, waiter: &mut Option<WaiterKey>) {
-        if waiter.is_some() {
-            let wakers = self.shared().lock().subscribers().leave(waiter);
-            wakers.wake();
+    fn leave(&self, waiter: &mut Option<WaiterKey>);
+}
+
+/// Waits for what comes next, and makes of it what the caller gets.
+pub(super) struct Next<F> {
+    waiter: Option<WaiterKey>,
+    finish: F,
+}
+
+impl<F> Next<F> {
+    pub(super) fn new(finish: F) -> Self {
+        Self {
+            waiter: None,
+            finish,
         }
     }
 }
 
-/// Waits for what comes next.
-#[derive(Default)]
-pub(super) struct Next {
-    waiter: Option<WaiterKey>,
-}
-
-impl<S: Subscriber> Operation<&mut S> for Next {
-    type Output = S::Received;
+impl<E: Receives, F: Fn(E::Received) -> R, R> Operation<&mut E> for Next<F> {
+    type Output = R;
 
     fn kind(&self) -> WaitKind {
         WaitKind::Receive
     }
 
-    fn poll(&mut self, end: &mut &mut S, cx: &Context<'_>) -> Poll<S::Received> {
-        end.poll_next(&mut self.waiter, cx.waker())
+    fn poll(&mut self, end: &mut &mut E, cx: &Context<'_>) -> Poll<R> {
+        end.poll_next(&mut self.waiter, cx).map(&self.finish)
     }
 
-    fn cancel(&mut self, end: &mut &mut S) {
+    fn cancel(&mut self, end: &mut &mut E) {
         end.leave(&mut self.waiter);
-    }
-}
-
-/// All that comes, as a stream of `futures`.
-pub(super) struct NextStream<S: Subscriber> {
-    receiver: S,
-    waiter: Option<WaiterKey>,
-    is_over: bool,
-}
-
-impl<S: Subscriber> NextStream<S> {
-    pub(super) fn new(receiver: S) -> Self {
-        Self {
-            receiver,
-            waiter: None,
-            is_over: false,
-        }
-    }
-}
-
-impl<S: Subscriber + Unpin> Stream for NextStream<S> {
-    type Item = S::Item;
-
-    #[cfg_attr(feature = "inspect", track_caller)]
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<S::Item>> {
-        let permit = ready!(budget::poll_proceed(cx));
-        let this = &mut *self;
-        let has_waited = this.waiter.is_some();
-        let polled = this.receiver.poll_next(&mut this.waiter, cx.waker());
-        let channel = this.receiver.channel();
-        note_wait(&polled, this, channel, cx, WaitKind::Receive);
-        if has_waited {
-            note_end(&polled, this);
-        }
-        let item = S::item(ready!(polled));
-        permit.charge();
-        this.is_over = item.is_none();
-        Poll::Ready(item)
-    }
-}
-
-impl<S: Subscriber + Unpin> FusedStream for NextStream<S> {
-    fn is_terminated(&self) -> bool {
-        self.is_over
-    }
-}
-
-impl<S: Subscriber> Drop for NextStream<S> {
-    fn drop(&mut self) {
-        recording::forget(self);
-        self.receiver.leave(&mut self.waiter);
     }
 }

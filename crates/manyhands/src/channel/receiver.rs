@@ -1,13 +1,17 @@
 //! The receiving end.
 
 use crate::channel::error::{RecvError, TryRecvError};
-use crate::channel::future::{ChannelFuture, Receiving, ReceivingMany};
+use crate::channel::future::{ChannelFuture, End, Receiving, ReceivingMany};
 use crate::channel::inner::{ChannelInner, Seen};
-use crate::channel::stream::RecvStream;
+use crate::channel::next::Receives;
+use crate::channel::stream::NextStream;
+use crate::channel::wait_list::WaiterKey;
+use crate::task::budget::Permit;
 use futures_core::future::FusedFuture;
 use futures_core::stream::FusedStream;
 use std::fmt;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 #[cfg(not(loom))]
 use std::time::Duration;
 
@@ -271,7 +275,7 @@ impl<T> Receiver<T> {
     #[doc(alias = "ReceiverStream")]
     #[doc(alias = "ReadAllAsync")]
     pub fn stream(&self) -> impl FusedStream<Item = T> + Unpin + use<T> {
-        RecvStream::new(self.clone())
+        self.clone().into_stream()
     }
 
     /// As [`stream`](Self::stream), made of this receiver.
@@ -288,7 +292,7 @@ impl<T> Receiver<T> {
     /// ```
     #[doc(alias = "ReceiverStream")]
     pub fn into_stream(self) -> impl FusedStream<Item = T> + Unpin {
-        RecvStream::new(self)
+        NextStream::new(self, Result::ok)
     }
 
     /// The items as an iterator, which blocks while the channel is empty and ends when it is closed and
@@ -321,6 +325,33 @@ impl<T> Clone for Receiver<T> {
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
         self.shared.remove_receiver();
+    }
+}
+
+impl<T> End for Receiver<T> {
+    fn channel(&self) -> *const () {
+        self.shared.channel()
+    }
+}
+
+impl<T> Receives for Receiver<T> {
+    type Received = Result<T, RecvError>;
+
+    #[inline]
+    fn poll_next(
+        &mut self,
+        waiter: &mut Option<WaiterKey>,
+        cx: &Context<'_>,
+    ) -> Poll<Self::Received> {
+        self.shared.poll_recv(waiter, cx)
+    }
+
+    fn charge(permit: Permit) {
+        permit.charge_half();
+    }
+
+    fn leave(&self, waiter: &mut Option<WaiterKey>) {
+        self.shared.cancel_recv(waiter);
     }
 }
 

@@ -1,8 +1,9 @@
 //! Receiving as a stream of `futures`, and as an iterator that blocks.
 
-use crate::channel::Receiver;
-use crate::channel::future::{End, note_end, note_wait};
+use crate::channel::future::{note_end, note_wait};
+use crate::channel::next::Receives;
 use crate::channel::wait_list::WaiterKey;
+use crate::channel::{Receiver, RecvError};
 use crate::recording::{self, WaitKind};
 use crate::task::budget;
 use futures_core::stream::{FusedStream, Stream};
@@ -10,59 +11,62 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 /// The items of a channel as a stream, which ends when the channel is closed and drained.
-#[derive(Debug)]
-pub(crate) struct RecvStream<T> {
-    receiver: Receiver<T>,
+pub(crate) type RecvStream<T> = NextStream<Receiver<T>, fn(Result<T, RecvError>) -> Option<T>>;
+
+/// All that comes, as a stream.
+pub(crate) struct NextStream<E: Receives, F> {
+    receiver: E,
     waiter: Option<WaiterKey>,
+    /// Makes an item of what comes; `None` at the end.
+    item: F,
     is_over: bool,
 }
 
-impl<T> RecvStream<T> {
-    pub(crate) fn new(receiver: Receiver<T>) -> Self {
+impl<E: Receives, F> NextStream<E, F> {
+    pub(crate) fn new(receiver: E, item: F) -> Self {
         Self {
             receiver,
             waiter: None,
+            item,
             is_over: false,
         }
     }
 }
 
-impl<T> Stream for RecvStream<T> {
-    type Item = T;
+impl<E: Receives + Unpin, F: Fn(E::Received) -> Option<I> + Unpin, I> Stream for NextStream<E, F> {
+    type Item = I;
 
     #[cfg_attr(feature = "inspect", track_caller)]
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<I>> {
         let permit = ready!(budget::poll_proceed(cx));
         let this = &mut *self;
         let has_waited = this.waiter.is_some();
-        let polled = this.receiver.shared.poll_recv(&mut this.waiter, cx);
-        note_wait(
-            &polled,
-            this,
-            this.receiver.shared.channel(),
-            cx,
-            WaitKind::Receive,
-        );
+        let polled = this.receiver.poll_next(&mut this.waiter, cx);
+        let channel = this.receiver.channel();
+        note_wait(&polled, this, channel, cx, WaitKind::Receive);
         if has_waited {
             note_end(&polled, this);
         }
-        let result = ready!(polled);
-        permit.charge_half();
-        this.is_over = result.is_err();
-        Poll::Ready(result.ok())
+        let received = ready!(polled);
+        E::charge(permit);
+        let item = (this.item)(received);
+        this.is_over = item.is_none();
+        Poll::Ready(item)
     }
 }
 
-impl<T> FusedStream for RecvStream<T> {
+impl<E: Receives + Unpin, F: Fn(E::Received) -> Option<I> + Unpin, I> FusedStream
+    for NextStream<E, F>
+{
     fn is_terminated(&self) -> bool {
         self.is_over
     }
 }
 
-impl<T> Drop for RecvStream<T> {
+impl<E: Receives, F> Drop for NextStream<E, F> {
     fn drop(&mut self) {
         recording::forget(self);
-        self.receiver.shared.cancel_recv(&mut self.waiter);
+        self.receiver.leave(&mut self.waiter);
     }
 }
 

@@ -5,12 +5,15 @@
 //! something or gives up. A notification is only a hint to try again, so a receiver that gives up loses nothing.
 
 use crate::channel::error::{CloseReason, RecvError};
+use crate::channel::future::End;
+use crate::channel::next::Receives;
 use crate::channel::wait_list::{WaitList, WaiterKey};
 use crate::job;
 use crate::sync::ShortLock;
 use std::ops::Deref;
+use std::ptr;
 use std::sync::Arc;
-use std::task::Waker;
+use std::task::{Context, Poll, Waker};
 
 /// The waiting receivers, and how many ends there are.
 #[derive(Debug)]
@@ -22,9 +25,43 @@ pub(super) struct Subscribers {
     receiver_count: usize,
 }
 
-/// The state of a channel whose receivers are subscribers.
+/// The state of a channel whose receivers are subscribers. Each has a position: how far it has come.
 pub(super) trait HasSubscribers {
+    /// What is sent.
+    type Item;
+    /// Why a receiver gets none.
+    type Error;
+
     fn subscribers(&mut self) -> &mut Subscribers;
+
+    /// What a receiver at `position` gets, which leads it on; `None` if it has to wait.
+    fn next(&mut self, position: &mut u64) -> Option<Result<Arc<Self::Item>, Self::Error>>;
+
+    /// The position of a receiver that has to wait.
+    fn end(&self) -> u64;
+
+    /// Adds a receiver at this position.
+    fn add_receiver(&mut self, _position: u64) {
+        self.subscribers().add_receiver();
+    }
+
+    /// Removes a receiver; returns the items that no receiver wants any more, to be dropped where no lock is held.
+    fn remove_receiver(&mut self, _position: u64) -> Vec<Arc<Self::Item>> {
+        self.subscribers().remove_receiver();
+        Vec::new()
+    }
+}
+
+/// What a receiver gets.
+pub(super) type Received<S> =
+    Result<Arc<<S as HasSubscribers>::Item>, <S as HasSubscribers>::Error>;
+
+/// The ends of a new channel.
+pub(super) fn ends<S: HasSubscribers>(state: S) -> (SenderCore<S>, ReceiverCore<S>) {
+    let position = state.end();
+    let shared = Arc::new(ShortLock::new(state));
+    let sender = SenderCore(Arc::clone(&shared));
+    (sender, ReceiverCore { shared, position })
 }
 
 /// What both kinds of sender share: a reference to the channel that counts as one of its senders.
@@ -32,14 +69,14 @@ pub(super) trait HasSubscribers {
 pub(super) struct SenderCore<S: HasSubscribers>(Arc<ShortLock<S>>);
 
 impl<S: HasSubscribers> SenderCore<S> {
-    /// The first sender of a channel.
-    pub(super) fn new(shared: Arc<ShortLock<S>>) -> Self {
-        Self(shared)
-    }
-
-    /// The reference for a new receiver.
-    pub(super) fn share(&self) -> Arc<ShortLock<S>> {
-        Arc::clone(&self.0)
+    /// A receiver of all that is sent from now on.
+    pub(super) fn subscribe(&self) -> ReceiverCore<S> {
+        let mut state = self.lock();
+        let position = state.end();
+        state.add_receiver(position);
+        drop(state);
+        let shared = Arc::clone(&self.0);
+        ReceiverCore { shared, position }
     }
 
     pub(super) fn receiver_count(&self) -> usize {
@@ -78,6 +115,72 @@ impl<S: HasSubscribers> Drop for SenderCore<S> {
     fn drop(&mut self) {
         let wakers = self.lock().subscribers().remove_sender();
         wakers.wake();
+    }
+}
+
+/// What both kinds of receiver share: a reference to the channel that counts as one of its receivers.
+#[derive(Debug)]
+pub(super) struct ReceiverCore<S: HasSubscribers> {
+    pub(super) shared: Arc<ShortLock<S>>,
+    /// How far it has come.
+    pub(super) position: u64,
+}
+
+impl<S: HasSubscribers> ReceiverCore<S> {
+    /// What comes next, or the end, if it is there.
+    pub(super) fn try_next(&mut self) -> Option<Received<S>> {
+        self.shared.lock().next(&mut self.position)
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.shared.lock().subscribers().closed().is_some()
+    }
+}
+
+impl<S: HasSubscribers> End for ReceiverCore<S> {
+    fn channel(&self) -> *const () {
+        ptr::from_ref(&*self.shared).cast()
+    }
+}
+
+impl<S: HasSubscribers> Receives for ReceiverCore<S> {
+    type Received = Received<S>;
+
+    fn poll_next(&mut self, waiter: &mut Option<WaiterKey>, cx: &Context<'_>) -> Poll<Received<S>> {
+        let mut state = self.shared.lock();
+        let next = state.next(&mut self.position);
+        let wakers = match next {
+            Some(_) => state.subscribers().leave(waiter),
+            None => state.subscribers().wait(waiter, cx.waker()),
+        };
+        drop(state);
+        wakers.wake();
+        next.map_or(Poll::Pending, Poll::Ready)
+    }
+
+    fn leave(&self, waiter: &mut Option<WaiterKey>) {
+        if waiter.is_some() {
+            let wakers = self.shared.lock().subscribers().leave(waiter);
+            wakers.wake();
+        }
+    }
+}
+
+impl<S: HasSubscribers> Clone for ReceiverCore<S> {
+    fn clone(&self) -> Self {
+        self.shared.lock().add_receiver(self.position);
+        Self {
+            shared: Arc::clone(&self.shared),
+            position: self.position,
+        }
+    }
+}
+
+impl<S: HasSubscribers> Drop for ReceiverCore<S> {
+    fn drop(&mut self) {
+        // Items that no receiver wants any more are dropped here, where no lock is held.
+        let unwanted = self.shared.lock().remove_receiver(self.position);
+        drop(unwanted);
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) struct WaitList<D> {
 
 /// The number of a waiter's entry, counted from one: so an `Option<WaiterKey>` in a future stays small.
 #[derive(Debug)]
-pub(super) struct WaiterKey(NonZeroU32);
+pub(crate) struct WaiterKey(NonZeroU32);
 
 impl WaiterKey {
     fn of(index: usize) -> Self {

@@ -32,13 +32,12 @@ pub use error::{RecvError, TryRecvError};
 pub use receiver::Receiver;
 pub use sender::Sender;
 
-use crate::sync::ShortLock;
+use crate::channel::subscribers::ends;
 use state::State;
-use std::sync::Arc;
 
 /// See [`channel::broadcast`](crate::channel::broadcast()).
 pub(super) fn channel<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     assert!(capacity > 0, "broadcast channel capacity must be non-zero");
-    let shared = Arc::new(ShortLock::new(State::new(capacity)));
-    (Sender::new(Arc::clone(&shared)), Receiver::new(shared, 0))
+    let (sender, receiver) = ends(State::new(capacity));
+    (Sender::new(sender), Receiver::new(receiver))
 }

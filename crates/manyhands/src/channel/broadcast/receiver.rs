@@ -2,16 +2,14 @@
 
 use crate::channel::broadcast::state::State;
 use crate::channel::broadcast::{RecvError, TryRecvError};
-use crate::channel::future::{ChannelFuture, End};
-use crate::channel::next::{Next, NextStream, Subscriber};
-use crate::channel::wait_list::WaiterKey;
-use crate::sync::ShortLock;
+use crate::channel::future::ChannelFuture;
+use crate::channel::next::Next;
+use crate::channel::stream::NextStream;
+use crate::channel::subscribers::ReceiverCore;
 use futures_core::future::FusedFuture;
 use futures_core::stream::FusedStream;
 use std::fmt;
-use std::ptr;
 use std::sync::Arc;
-use std::task::{Poll, Waker};
 #[cfg(not(loom))]
 use std::time::Duration;
 
@@ -30,14 +28,12 @@ use std::time::Duration;
 /// # Ok::<(), manyhands::channel::SendError<u32>>(())
 /// ```
 pub struct Receiver<T> {
-    pub(super) shared: Arc<ShortLock<State<T>>>,
-    /// The number of the next item to receive.
-    next: u64,
+    core: ReceiverCore<State<T>>,
 }
 
 impl<T> Receiver<T> {
-    pub(super) fn new(shared: Arc<ShortLock<State<T>>>, next: u64) -> Self {
-        Self { shared, next }
+    pub(super) fn new(core: ReceiverCore<State<T>>) -> Self {
+        Self { core }
     }
 
     /// As [`recv`](Self::recv), and waits on the calling thread.
@@ -62,7 +58,7 @@ impl<T> Receiver<T> {
     where
         T: Clone,
     {
-        ChannelFuture::new(self, Next::default()).wait()
+        ChannelFuture::new(&mut self.core, Next::new(owned)).wait()
     }
 
     /// Receives the next item; the future waits for it if there is none. [`recv_blocking`](Self::recv_blocking) waits on
@@ -87,7 +83,7 @@ impl<T> Receiver<T> {
     where
         T: Clone,
     {
-        ChannelFuture::new(self, Next::default())
+        ChannelFuture::new(&mut self.core, Next::new(owned))
     }
 
     /// Receives the next item if there is one now.
@@ -105,9 +101,9 @@ impl<T> Receiver<T> {
     where
         T: Clone,
     {
-        match self.poll_recv(&mut None, None) {
-            Poll::Ready(result) => Ok(result?),
-            Poll::Pending => Err(TryRecvError::Empty),
+        match self.core.try_next() {
+            Some(received) => Ok(owned(received)?),
+            None => Err(TryRecvError::Empty),
         }
     }
 
@@ -134,7 +130,7 @@ impl<T> Receiver<T> {
     where
         T: Clone,
     {
-        match ChannelFuture::new(self, Next::default()).wait_for(limit) {
+        match ChannelFuture::new(&mut self.core, Next::new(owned)).wait_for(limit) {
             Some(result) => Ok(result?),
             None => Err(TryRecvError::Empty),
         }
@@ -159,7 +155,7 @@ impl<T> Receiver<T> {
     where
         T: Clone,
     {
-        NextStream::new(self.clone())
+        self.clone().into_stream()
     }
 
     /// As [`stream`](Self::stream), made of this receiver.
@@ -180,7 +176,7 @@ impl<T> Receiver<T> {
     where
         T: Clone,
     {
-        NextStream::new(self)
+        NextStream::new(self.core, item)
     }
 
     /// Whether the channel is closed. There may still be items for this receiver.
@@ -188,70 +184,34 @@ impl<T> Receiver<T> {
     /// Example: see [`Receiver`].
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.shared.lock().subscribers.closed().is_some()
-    }
-
-    fn poll_recv(
-        &mut self,
-        waiter: &mut Option<WaiterKey>,
-        waker: Option<&Waker>,
-    ) -> Poll<Result<T, RecvError>>
-    where
-        T: Clone,
-    {
-        let (polled, wakers) = self.shared.lock().poll(&mut self.next, waiter, waker);
-        wakers.wake();
-        polled.map(|result| result.map(Arc::unwrap_or_clone))
-    }
-}
-
-impl<T> End for Receiver<T> {
-    fn channel(&self) -> *const () {
-        ptr::from_ref(&*self.shared).cast()
-    }
-}
-
-impl<T: Clone> Subscriber for Receiver<T> {
-    type State = State<T>;
-    type Received = Result<T, RecvError>;
-    type Item = Result<T, RecvError>;
-
-    fn shared(&self) -> &ShortLock<State<T>> {
-        &self.shared
-    }
-
-    fn poll_next(&mut self, waiter: &mut Option<WaiterKey>, waker: &Waker) -> Poll<Self::Received> {
-        self.poll_recv(waiter, Some(waker))
-    }
-
-    fn item(received: Self::Received) -> Option<Self::Item> {
-        match received {
-            Err(RecvError::Closed(_)) => None,
-            received => Some(received),
-        }
+        self.core.is_closed()
     }
 }
 
 impl<T> Clone for Receiver<T> {
     fn clone(&self) -> Self {
-        self.shared.lock().add_receiver(self.next);
-        Self::new(Arc::clone(&self.shared), self.next)
-    }
-}
-
-impl<T> Drop for Receiver<T> {
-    fn drop(&mut self) {
-        // Items that no receiver wants any more are dropped here, where no lock is held.
-        let unwanted = self.shared.lock().remove_receiver(self.next);
-        drop(unwanted);
+        Self::new(self.core.clone())
     }
 }
 
 impl<T> fmt::Debug for Receiver<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Receiver")
-            .field("next", &self.next)
+            .field("next", &self.core.position)
             .field("is_closed", &self.is_closed())
             .finish_non_exhaustive()
+    }
+}
+
+/// What one receiver gets of an item for all.
+fn owned<T: Clone>(received: Result<Arc<T>, RecvError>) -> Result<T, RecvError> {
+    received.map(Arc::unwrap_or_clone)
+}
+
+/// As [`owned`], for the stream.
+fn item<T: Clone>(received: Result<Arc<T>, RecvError>) -> Option<Result<T, RecvError>> {
+    match received {
+        Err(RecvError::Closed(_)) => None,
+        received => Some(owned(received)),
     }
 }

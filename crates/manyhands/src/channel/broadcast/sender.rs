@@ -4,7 +4,6 @@ use crate::channel::SendError;
 use crate::channel::broadcast::Receiver;
 use crate::channel::broadcast::state::State;
 use crate::channel::subscribers::SenderCore;
-use crate::sync::ShortLock;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
@@ -32,10 +31,8 @@ pub struct Sender<T> {
 }
 
 impl<T> Sender<T> {
-    pub(super) fn new(shared: Arc<ShortLock<State<T>>>) -> Self {
-        Self {
-            core: SenderCore::new(shared),
-        }
+    pub(super) fn new(core: SenderCore<State<T>>) -> Self {
+        Self { core }
     }
 
     /// Sends to all current receivers, and returns how many there are. Without any the item is dropped.
@@ -87,11 +84,7 @@ impl<T> Sender<T> {
     /// ```
     #[must_use]
     pub fn subscribe(&self) -> Receiver<T> {
-        let mut state = self.core.lock();
-        let next = state.end();
-        state.add_receiver(next);
-        drop(state);
-        Receiver::new(self.core.share(), next)
+        Receiver::new(self.core.subscribe())
     }
 
     /// How many receivers there are.

@@ -9,11 +9,9 @@
 //! Items are in an `Arc`: cloning one is the user's code, and happens outside the lock.
 
 use crate::channel::broadcast::RecvError;
-use crate::channel::subscribers::{HasSubscribers, Subscribers, TakenWakers};
-use crate::channel::wait_list::WaiterKey;
+use crate::channel::subscribers::{HasSubscribers, Subscribers};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::task::{Poll, Waker};
 
 /// The state of a broadcast channel.
 #[derive(Debug)]
@@ -46,11 +44,6 @@ impl<T> State<T> {
         self.slots.len()
     }
 
-    /// The number that the next item will have.
-    pub(super) fn end(&self) -> u64 {
-        self.first + self.slots.len() as u64
-    }
-
     /// Adds an item for every receiver. Returns an item to be dropped where no lock is held: the one that was pushed
     /// out, or this one if there is no receiver.
     pub(super) fn push(&mut self, item: Arc<T>) -> Option<Arc<T>> {
@@ -65,26 +58,6 @@ impl<T> State<T> {
         };
         self.slots.push_back(Slot { item, wanted });
         pushed_out
-    }
-
-    /// One attempt of a receiver whose next item is number `next`.
-    pub(super) fn poll(
-        &mut self,
-        next: &mut u64,
-        waiter: &mut Option<WaiterKey>,
-        waker: Option<&Waker>,
-    ) -> (Poll<Result<Arc<T>, RecvError>>, TakenWakers) {
-        let result = match self.take(next) {
-            Some(result) => result,
-            None => match (self.subscribers.closed(), waker) {
-                (Some(closed), _) => Err(RecvError::Closed(closed.clone())),
-                (None, Some(waker)) => {
-                    return (Poll::Pending, self.subscribers.wait(waiter, waker));
-                }
-                (None, None) => return (Poll::Pending, TakenWakers::default()),
-            },
-        };
-        (Poll::Ready(result), self.subscribers.leave(waiter))
     }
 
     fn take(&mut self, next: &mut u64) -> Option<Result<Arc<T>, RecvError>> {
@@ -109,8 +82,33 @@ impl<T> State<T> {
         Some(slot.item)
     }
 
-    /// Adds a receiver whose next item is number `next`.
-    pub(super) fn add_receiver(&mut self, next: u64) {
+    /// The index of the item's slot, or 0 if the item has been pushed out.
+    fn index_of(&self, number: u64) -> usize {
+        usize::try_from(number.saturating_sub(self.first)).unwrap_or(usize::MAX)
+    }
+}
+
+/// The position of a receiver is the number of its next item.
+impl<T> HasSubscribers for State<T> {
+    type Item = T;
+    type Error = RecvError;
+
+    fn subscribers(&mut self) -> &mut Subscribers {
+        &mut self.subscribers
+    }
+
+    fn next(&mut self, next: &mut u64) -> Option<Result<Arc<T>, RecvError>> {
+        self.take(next).or_else(|| {
+            let closed = self.subscribers.closed()?;
+            Some(Err(RecvError::Closed(closed.clone())))
+        })
+    }
+
+    fn end(&self) -> u64 {
+        self.first + self.slots.len() as u64
+    }
+
+    fn add_receiver(&mut self, next: u64) {
         self.subscribers.add_receiver();
         let from = self.index_of(next);
         for slot in self.slots.iter_mut().skip(from) {
@@ -118,8 +116,7 @@ impl<T> State<T> {
         }
     }
 
-    /// Removes a receiver; returns the items that no receiver wants any more, to be dropped where no lock is held.
-    pub(super) fn remove_receiver(&mut self, next: u64) -> Vec<Arc<T>> {
+    fn remove_receiver(&mut self, next: u64) -> Vec<Arc<T>> {
         self.subscribers.remove_receiver();
         let from = self.index_of(next);
         for slot in self.slots.iter_mut().skip(from) {
@@ -129,23 +126,13 @@ impl<T> State<T> {
         let unwanted = unwanted.count();
         (0..unwanted).filter_map(|_| self.pop()).collect()
     }
-
-    /// The index of the item's slot, or 0 if the item has been pushed out.
-    fn index_of(&self, number: u64) -> usize {
-        usize::try_from(number.saturating_sub(self.first)).unwrap_or(usize::MAX)
-    }
-}
-
-impl<T> HasSubscribers for State<T> {
-    fn subscribers(&mut self) -> &mut Subscribers {
-        &mut self.subscribers
-    }
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::State;
     use crate::channel::broadcast::RecvError;
+    use crate::channel::subscribers::HasSubscribers;
     use std::sync::Arc;
 
     fn filled(capacity: usize, count: u32) -> State<u32> {

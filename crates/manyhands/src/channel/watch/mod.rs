@@ -32,12 +32,11 @@ mod wait_for;
 pub use receiver::Receiver;
 pub use sender::Sender;
 
-use crate::sync::ShortLock;
+use crate::channel::subscribers::ends;
 use state::State;
-use std::sync::Arc;
 
 /// See [`channel::watch`](crate::channel::watch()).
 pub(super) fn channel<T>(initial: T) -> (Sender<T>, Receiver<T>) {
-    let shared = Arc::new(ShortLock::new(State::new(initial)));
-    (Sender::new(Arc::clone(&shared)), Receiver::new(shared, 0))
+    let (sender, receiver) = ends(State::new(initial));
+    (Sender::new(sender), Receiver::new(receiver))
 }

@@ -1,18 +1,17 @@
 //! The receiving end.
 
 use crate::channel::RecvError;
-use crate::channel::future::{ChannelFuture, End};
-use crate::channel::next::{Next, NextStream, Subscriber};
-use crate::channel::wait_list::WaiterKey;
+use crate::channel::future::ChannelFuture;
+use crate::channel::next::Next;
+use crate::channel::stream::NextStream;
+use crate::channel::subscribers::ReceiverCore;
 use crate::channel::watch::state::State;
 use crate::channel::watch::wait_for::WaitFor;
-use crate::sync::ShortLock;
 use futures_core::future::FusedFuture;
 use futures_core::stream::FusedStream;
+use std::convert::identity;
 use std::fmt;
-use std::ptr;
 use std::sync::Arc;
-use std::task::{Poll, Waker};
 #[cfg(not(loom))]
 use {crate::channel::TryRecvError, std::time::Duration};
 
@@ -20,13 +19,12 @@ use {crate::channel::TryRecvError, std::time::Duration};
 ///
 /// Example: see [the module](mod@crate::channel::watch).
 pub struct Receiver<T> {
-    pub(super) shared: Arc<ShortLock<State<T>>>,
-    seen: u64,
+    core: ReceiverCore<State<T>>,
 }
 
 impl<T> Receiver<T> {
-    pub(super) fn new(shared: Arc<ShortLock<State<T>>>, seen: u64) -> Self {
-        Self { shared, seen }
+    pub(super) fn new(core: ReceiverCore<State<T>>) -> Self {
+        Self { core }
     }
 
     /// The current value. It does not count as seen.
@@ -41,7 +39,7 @@ impl<T> Receiver<T> {
     #[doc(alias = "borrow")]
     #[must_use]
     pub fn latest(&self) -> Arc<T> {
-        Arc::clone(&self.shared.lock().value)
+        Arc::clone(&self.core.shared.lock().value)
     }
 
     /// The current value, which counts as seen.
@@ -56,9 +54,7 @@ impl<T> Receiver<T> {
     #[doc(alias = "borrow_and_update")]
     #[must_use = "the value; it counts as seen from now on"]
     pub fn latest_and_update(&mut self) -> Arc<T> {
-        let state = self.shared.lock();
-        self.seen = state.version;
-        Arc::clone(&state.value)
+        self.core.shared.lock().see(&mut self.core.position)
     }
 
     /// Whether there is a value that this receiver has not seen.
@@ -73,7 +69,7 @@ impl<T> Receiver<T> {
     /// ```
     #[must_use]
     pub fn has_changed(&self) -> bool {
-        self.shared.lock().version != self.seen
+        self.core.shared.lock().version != self.core.position
     }
 
     /// As [`changed`](Self::changed), and waits on the calling thread.
@@ -94,7 +90,7 @@ impl<T> Receiver<T> {
     /// ```
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn changed_blocking(&mut self) -> Result<Arc<T>, RecvError> {
-        ChannelFuture::new(self, Next::default()).wait()
+        ChannelFuture::new(&mut self.core, Next::new(identity)).wait()
     }
 
     /// Waits for a value that this receiver has not seen, and gives the newest. [`changed_blocking`](Self::changed_blocking)
@@ -117,7 +113,7 @@ impl<T> Receiver<T> {
     pub fn changed(
         &mut self,
     ) -> impl FusedFuture<Output = Result<Arc<T>, RecvError>> + Unpin + fmt::Debug {
-        ChannelFuture::new(self, Next::default())
+        ChannelFuture::new(&mut self.core, Next::new(identity))
     }
 
     /// As [`changed_blocking`](Self::changed_blocking), and gives up when it has waited for about `limit`. In async code,
@@ -138,7 +134,7 @@ impl<T> Receiver<T> {
     #[cfg(not(loom))]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn changed_timeout_blocking(&mut self, limit: Duration) -> Result<Arc<T>, TryRecvError> {
-        match ChannelFuture::new(self, Next::default()).wait_for(limit) {
+        match ChannelFuture::new(&mut self.core, Next::new(identity)).wait_for(limit) {
             Some(result) => Ok(result?),
             None => Err(TryRecvError::Empty),
         }
@@ -173,7 +169,7 @@ impl<T> Receiver<T> {
         &mut self,
         is_wanted: impl FnMut(&T) -> bool,
     ) -> impl FusedFuture<Output = Result<Arc<T>, RecvError>> + Unpin + fmt::Debug {
-        ChannelFuture::new(self, WaitFor::new(is_wanted))
+        ChannelFuture::new(&mut self.core, WaitFor::new(is_wanted))
     }
 
     /// As [`wait_for`](Self::wait_for), and waits on the calling thread.
@@ -197,7 +193,7 @@ impl<T> Receiver<T> {
         &mut self,
         is_wanted: impl FnMut(&T) -> bool,
     ) -> Result<Arc<T>, RecvError> {
-        ChannelFuture::new(self, WaitFor::new(is_wanted)).wait()
+        ChannelFuture::new(&mut self.core, WaitFor::new(is_wanted)).wait()
     }
 
     /// The values that this receiver has not seen, each time the newest, as a [`Stream`](futures_core::Stream). It ends when the channel is
@@ -230,7 +226,7 @@ impl<T> Receiver<T> {
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
     pub fn into_stream(self) -> impl FusedStream<Item = Arc<T>> + Unpin {
-        NextStream::new(self)
+        NextStream::new(self.core, Result::ok)
     }
 
     /// Whether the channel is closed.
@@ -238,56 +234,20 @@ impl<T> Receiver<T> {
     /// Example: see [`Sender`](super::Sender).
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.shared.lock().subscribers.closed().is_some()
-    }
-}
-
-impl<T> End for Receiver<T> {
-    fn channel(&self) -> *const () {
-        ptr::from_ref(self.shared()).cast()
-    }
-}
-
-impl<T> Subscriber for Receiver<T> {
-    type State = State<T>;
-    type Received = Result<Arc<T>, RecvError>;
-    type Item = Arc<T>;
-
-    fn shared(&self) -> &ShortLock<State<T>> {
-        &self.shared
-    }
-
-    fn poll_next(&mut self, waiter: &mut Option<WaiterKey>, waker: &Waker) -> Poll<Self::Received> {
-        let (polled, wakers) = self.shared.lock().poll(&mut self.seen, waiter, waker);
-        wakers.wake();
-        polled
-    }
-
-    fn item(received: Self::Received) -> Option<Arc<T>> {
-        received.ok()
+        self.core.is_closed()
     }
 }
 
 impl<T> Clone for Receiver<T> {
     fn clone(&self) -> Self {
-        self.shared.lock().subscribers.add_receiver();
-        Self {
-            shared: Arc::clone(&self.shared),
-            seen: self.seen,
-        }
-    }
-}
-
-impl<T> Drop for Receiver<T> {
-    fn drop(&mut self) {
-        self.shared.lock().subscribers.remove_receiver();
+        Self::new(self.core.clone())
     }
 }
 
 impl<T> fmt::Debug for Receiver<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Receiver")
-            .field("seen", &self.seen)
+            .field("seen", &self.core.position)
             .field("is_closed", &self.is_closed())
             .finish_non_exhaustive()
     }

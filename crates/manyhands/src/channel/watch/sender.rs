@@ -4,8 +4,8 @@ use crate::channel::SendError;
 use crate::channel::subscribers::SenderCore;
 use crate::channel::watch::Receiver;
 use crate::channel::watch::state::State;
+use crate::sync::ShortGuard;
 use crate::sync::thread::{self, ThreadId};
-use crate::sync::{ShortGuard, ShortLock};
 use std::error::Error;
 use std::fmt;
 use std::mem;
@@ -32,10 +32,8 @@ pub struct Sender<T> {
 }
 
 impl<T> Sender<T> {
-    pub(super) fn new(shared: Arc<ShortLock<State<T>>>) -> Self {
-        Self {
-            core: SenderCore::new(shared),
-        }
+    pub(super) fn new(core: SenderCore<State<T>>) -> Self {
+        Self { core }
     }
 
     /// Replaces the value, even if there is no receiver.
@@ -186,11 +184,7 @@ impl<T> Sender<T> {
     /// ```
     #[must_use]
     pub fn subscribe(&self) -> Receiver<T> {
-        let mut state = self.core.lock();
-        state.subscribers.add_receiver();
-        let seen = state.version;
-        drop(state);
-        Receiver::new(self.core.share(), seen)
+        Receiver::new(self.core.subscribe())
     }
 
     /// How many receivers there are.

@@ -1,11 +1,9 @@
 //! The state of the channel between two operations: plain data, to be kept under a lock.
 
 use crate::channel::RecvError;
-use crate::channel::subscribers::{HasSubscribers, Subscribers, TakenWakers};
-use crate::channel::wait_list::WaiterKey;
+use crate::channel::subscribers::{HasSubscribers, Subscribers};
 use crate::sync::thread::ThreadId;
 use std::sync::Arc;
-use std::task::{Poll, Waker};
 
 /// The value and those waiting for the next one.
 #[derive(Debug)]
@@ -27,27 +25,30 @@ impl<T> State<T> {
         }
     }
 
-    /// One attempt of a receiver that has seen the version `seen`.
-    pub(super) fn poll(
-        &mut self,
-        seen: &mut u64,
-        waiter: &mut Option<WaiterKey>,
-        waker: &Waker,
-    ) -> (Poll<Result<Arc<T>, RecvError>>, TakenWakers) {
-        let result = if *seen != self.version {
-            *seen = self.version;
-            Ok(Arc::clone(&self.value))
-        } else if let Some(closed) = self.subscribers.closed() {
-            Err(closed.clone())
-        } else {
-            return (Poll::Pending, self.subscribers.wait(waiter, waker));
-        };
-        (Poll::Ready(result), self.subscribers.leave(waiter))
+    /// The value, which counts as seen by the receiver that has seen the version `seen`.
+    pub(super) fn see(&self, seen: &mut u64) -> Arc<T> {
+        *seen = self.version;
+        Arc::clone(&self.value)
     }
 }
 
+/// The position of a receiver is the version that it has seen.
 impl<T> HasSubscribers for State<T> {
+    type Item = T;
+    type Error = RecvError;
+
     fn subscribers(&mut self) -> &mut Subscribers {
         &mut self.subscribers
+    }
+
+    fn next(&mut self, seen: &mut u64) -> Option<Result<Arc<T>, RecvError>> {
+        if *seen != self.version {
+            return Some(Ok(self.see(seen)));
+        }
+        self.subscribers.closed().cloned().map(Err)
+    }
+
+    fn end(&self) -> u64 {
+        self.version
     }
 }

@@ -4,9 +4,10 @@
 
 use crate::channel::RecvError;
 use crate::channel::future::Operation;
-use crate::channel::next::Subscriber;
+use crate::channel::next::Receives;
+use crate::channel::subscribers::ReceiverCore;
 use crate::channel::wait_list::WaiterKey;
-use crate::channel::watch::Receiver;
+use crate::channel::watch::state::State;
 use crate::recording::WaitKind;
 use crate::task::budget::{self, Permit};
 use std::sync::Arc;
@@ -30,21 +31,25 @@ impl<F> WaitFor<F> {
     }
 }
 
-impl<T, F: FnMut(&T) -> bool> Operation<&mut Receiver<T>> for WaitFor<F> {
+impl<T, F: FnMut(&T) -> bool> Operation<&mut ReceiverCore<State<T>>> for WaitFor<F> {
     type Output = Result<Arc<T>, RecvError>;
 
     fn kind(&self) -> WaitKind {
         WaitKind::Receive
     }
 
-    fn poll(&mut self, end: &mut &mut Receiver<T>, cx: &Context<'_>) -> Poll<Self::Output> {
+    fn poll(
+        &mut self,
+        end: &mut &mut ReceiverCore<State<T>>,
+        cx: &Context<'_>,
+    ) -> Poll<Self::Output> {
         loop {
             let permit = ready!(budget::poll_proceed(cx));
             let received = if self.has_looked {
-                ready!(end.poll_next(&mut self.waiter, cx.waker()))
+                ready!(end.poll_next(&mut self.waiter, cx))
             } else {
                 self.has_looked = true;
-                Ok(end.latest_and_update())
+                Ok(end.shared.lock().see(&mut end.position))
             };
             permit.charge();
             if received
@@ -59,7 +64,7 @@ impl<T, F: FnMut(&T) -> bool> Operation<&mut Receiver<T>> for WaitFor<F> {
     /// Each look was charged for.
     fn charge(_permit: Permit) {}
 
-    fn cancel(&mut self, end: &mut &mut Receiver<T>) {
+    fn cancel(&mut self, end: &mut &mut ReceiverCore<State<T>>) {
         end.leave(&mut self.waiter);
     }
 }

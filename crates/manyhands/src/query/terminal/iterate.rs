@@ -111,7 +111,7 @@ impl<T> Stream<T> {
         unwanted: Unwanted,
     ) -> Self {
         Self {
-            steps: channel::RecvStream::new(steps),
+            steps: channel::RecvStream::new(steps, Result::ok),
             producer: Some(producer),
             ready: Vec::new().into_iter(),
             _unwanted: unwanted,
