@@ -3,23 +3,19 @@
 //! Threads: three. Operations: two give a profile their own keys, the third marks the key and then looks for the profile.
 //! Property: it finds the profile by none of the keys, whichever comes first.
 
-use super::check;
+use super::{beside, check, join_all};
 use crate::call_site::key::Key;
 use loom::sync::Arc;
-use loom::thread;
 
 #[test]
 fn a_site_that_takes_a_place_while_recording_begins_is_recorded() {
     check(|| {
         let key = Arc::new(Key::new());
-        let takers = [7, 8].map(|taken| {
-            let key = Arc::clone(&key);
-            thread::spawn(move || key.replace(taken))
-        });
+        let takers = [7, 8].map(|taken| beside(&key, move |key| key.replace(taken)));
         let assert_marked = || assert!(![7, 8].into_iter().any(|taken| key.is_unmarked(taken)));
         key.mark();
         assert_marked();
-        takers.into_iter().for_each(|taker| taker.join().unwrap());
+        join_all(takers);
         assert_marked();
     });
 }

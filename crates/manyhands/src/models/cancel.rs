@@ -6,7 +6,7 @@
 //! registration has been dropped it does not run any more, so what it uses may be freed. A token of a linked source
 //! is cancelled with a parent, whatever is left of the source, and its callbacks run once.
 
-use super::{Memory, Work, check};
+use super::{Memory, Work, beside, check, join_all};
 use crate::cancel::TokenSource;
 use loom::sync::Arc;
 use loom::thread;
@@ -16,10 +16,7 @@ fn a_callback_is_run_once_however_late_it_is_registered() {
     check(|| {
         let source = Arc::new(TokenSource::new());
         let work = Arc::new(Work::new(0));
-        let canceller = thread::spawn({
-            let source = Arc::clone(&source);
-            move || source.cancel()
-        });
+        let canceller = beside(&source, |source| source.cancel());
         let registration = source.token().register({
             let work = Arc::clone(&work);
             move || work.run()
@@ -43,10 +40,7 @@ fn a_dropped_registration_waits_for_its_running_callback() {
                 memory.touch();
             }
         });
-        let canceller = thread::spawn({
-            let source = Arc::clone(&source);
-            move || source.cancel()
-        });
+        let canceller = beside(&source, |source| source.cancel());
         drop(registration);
         memory.free();
         canceller.join().unwrap();
@@ -62,13 +56,8 @@ fn two_cancellers_run_a_callback_once() {
             let work = Arc::clone(&work);
             move || work.run()
         });
-        let cancellers = [0, 1].map(|_| {
-            let source = Arc::clone(&source);
-            thread::spawn(move || source.cancel())
-        });
-        for canceller in cancellers {
-            canceller.join().unwrap();
-        }
+        let cancellers = [0, 1].map(|_| beside(&source, |source| source.cancel()));
+        join_all(cancellers);
         assert!(work.is_done());
         drop(registration);
     });
@@ -100,10 +89,7 @@ fn the_last_token_of_a_linked_source_is_dropped_beside_the_cancellation() {
     check(|| {
         let parent = Arc::new(TokenSource::new());
         let token = TokenSource::linked(&[parent.token()]).token();
-        let canceller = thread::spawn({
-            let parent = Arc::clone(&parent);
-            move || parent.cancel()
-        });
+        let canceller = beside(&parent, |parent| parent.cancel());
         drop(token);
         canceller.join().unwrap();
         assert!(

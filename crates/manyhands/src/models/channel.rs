@@ -7,22 +7,14 @@
 //! of one sender in order. No receiver sleeps while there is an item, no sender while there is room, and no waiter
 //! for either: that would be a deadlock here. A channel is closed when its last sender is gone, and not before.
 
-use super::check;
+use super::{beside, check, join_all, poll_once};
 use crate::channel::{self, Receiver, SendError, Sender, TryRecvError, TrySendError};
 use loom::thread;
 use std::collections::VecDeque;
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 
 type Ends = (Sender<u32>, Receiver<u32>);
-
-/// Polls once, for a waiter that is never woken and gives up.
-fn poll_once<F: Future + Unpin>(mut future: F) -> Option<F::Output> {
-    match Pin::new(&mut future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(result) => Some(result),
-        Poll::Pending => None,
-    }
-}
 
 /// Two items from one thread to another, then the end.
 fn passes_in_order(ends: fn() -> Ends) {
@@ -94,9 +86,7 @@ fn serves_two_senders(ends: fn() -> Ends) {
         let sum = receiver.recv_blocking().unwrap() + receiver.recv_blocking().unwrap();
         assert_eq!(sum, 3);
         assert!(receiver.recv_blocking().is_err());
-        for producer in producers {
-            producer.join().unwrap();
-        }
+        join_all(producers);
     });
 }
 
@@ -122,9 +112,7 @@ fn a_sender_that_gets_room_tells_the_next() {
             (receiver.recv_blocking(), receiver.recv_blocking()),
             (Ok(0), Ok(0))
         );
-        for producer in producers {
-            producer.join().unwrap();
-        }
+        join_all(producers);
         // Kept until here, because dropping it would notify the waiters once more.
         drop(sender);
     });
@@ -209,9 +197,7 @@ fn a_receive_of_many_tells_every_sender_that_waits() {
             .map(|sender| thread::spawn(move || sender.send_blocking(1).unwrap()));
         let mut received = Vec::new();
         assert!(receiver.recv_many_blocking(&mut received, 2).is_ok());
-        for producer in producers {
-            producer.join().unwrap();
-        }
+        join_all(producers);
         assert_eq!(received, [0, 0]);
         // Kept until here, because dropping it would notify the waiters once more.
         drop(sender);
@@ -401,10 +387,7 @@ fn closing_ends_every_wait() {
     check(|| {
         let (sender, receiver) = channel::bounded(1);
         sender.send_blocking(1).unwrap();
-        let producer = thread::spawn({
-            let sender = sender.clone();
-            move || sender.send_blocking(2)
-        });
+        let producer = beside(&sender, |sender| sender.send_blocking(2));
         let closer = thread::spawn(move || assert!(sender.close()));
         let sent = producer.join().unwrap();
         closer.join().unwrap();
@@ -442,10 +425,7 @@ fn a_waiter_for_the_drain_is_notified_when_the_last_item_is_out() {
     check(|| {
         let (sender, receiver) = channel::unbounded();
         sender.send_blocking(1).unwrap();
-        let consumer = thread::spawn({
-            let receiver = receiver.clone();
-            move || receiver.recv_blocking()
-        });
+        let consumer = beside(&receiver, |receiver| receiver.recv_blocking());
         let closer = thread::spawn(move || drop(sender));
         assert!(receiver.wait_drained_blocking().is_ok());
         assert_eq!(

@@ -5,7 +5,7 @@
 //! Property: each item is received once and in order, or given back; a thread that waits for a change of the head is
 //! notified, else there is a deadlock here; a notified thread that does not come delays one position only.
 
-use super::check;
+use super::{beside, check};
 use crate::channel::{self, TryRecvError, TrySendError};
 use loom::thread;
 use std::pin::Pin;
@@ -18,9 +18,8 @@ fn a_sender_that_waits_hears_of_what_leaves_the_head() {
     check(|| {
         let (sender, receiver) = channel::bounded(2);
         (1..3).for_each(|n| sender.send_blocking(n).unwrap());
-        let producer = thread::spawn({
-            let sender = sender.clone();
-            move || (3..5).for_each(|n| sender.send_blocking(n).unwrap())
+        let producer = beside(&sender, |sender| {
+            (3..5).for_each(|n| sender.send_blocking(n).unwrap());
         });
         assert_eq!(
             (receiver.recv_blocking(), receiver.recv_blocking()),
@@ -43,10 +42,7 @@ fn two_receivers_share_the_head() {
     check(|| {
         let (sender, receiver) = channel::unbounded();
         (1..3).for_each(|n| sender.send_blocking(n).unwrap());
-        let consumer = thread::spawn({
-            let receiver = receiver.clone();
-            move || receiver.recv_blocking().unwrap()
-        });
+        let consumer = beside(&receiver, |receiver| receiver.recv_blocking().unwrap());
         let producer = thread::spawn(move || {
             sender.send_blocking(3).unwrap();
             sender
@@ -68,13 +64,10 @@ fn a_channel_with_a_head_holds_no_more_than_its_capacity() {
     check(|| {
         let (sender, receiver) = channel::bounded(2);
         (1..3).for_each(|n| sender.send_blocking(n).unwrap());
-        let producer = thread::spawn({
-            let sender = sender.clone();
-            move || {
-                let send = |n: &u32| sender.try_send(*n).is_ok();
-                let sent = (3..6).filter(send).inspect(|_| assert!(sender.len() <= 2));
-                sent.count()
-            }
+        let producer = beside(&sender, |sender| {
+            let send = |n: &u32| sender.try_send(*n).is_ok();
+            let sent = (3..6).filter(send).inspect(|_| assert!(sender.len() <= 2));
+            sent.count()
         });
         let received = [
             receiver.recv_blocking().unwrap(),
@@ -95,9 +88,8 @@ fn a_waiter_for_the_drain_is_notified_of_what_leaves_the_batch() {
     check(|| {
         let (sender, receiver) = channel::unbounded();
         (1..3).for_each(|n| sender.send_blocking(n).unwrap());
-        let consumer = thread::spawn({
-            let receiver = receiver.clone();
-            move || [receiver.recv_blocking(), receiver.recv_blocking()]
+        let consumer = beside(&receiver, |receiver| {
+            [receiver.recv_blocking(), receiver.recv_blocking()]
         });
         sender.close();
         assert!(sender.wait_drained_blocking().is_ok());
@@ -111,10 +103,7 @@ fn a_waiter_for_the_drain_is_notified_of_what_leaves_the_batch() {
 fn nobody_waits_beside_a_head_with_items() {
     check(|| {
         let (sender, receiver) = channel::unbounded();
-        let consumer = thread::spawn({
-            let receiver = receiver.clone();
-            move || receiver.recv_blocking().unwrap()
-        });
+        let consumer = beside(&receiver, |receiver| receiver.recv_blocking().unwrap());
         let producer = thread::spawn(move || {
             (1..4).for_each(|n| sender.send_blocking(n).unwrap());
             sender
@@ -134,10 +123,7 @@ fn a_sender_that_was_notified_and_does_not_come_holds_up_one_place() {
         let mut idle = sender.send(3);
         let mut cx = Context::from_waker(Waker::noop());
         assert!(Pin::new(&mut idle).poll(&mut cx).is_pending());
-        let producer = thread::spawn({
-            let sender = sender.clone();
-            move || sender.send_blocking(4).unwrap()
-        });
+        let producer = beside(&sender, |sender| sender.send_blocking(4).unwrap());
         let mut received = Vec::new();
         assert_eq!(receiver.recv_many_blocking(&mut received, 2), Ok(2));
         producer.join().unwrap();

@@ -6,16 +6,9 @@
 //! there is one, and returns the newest value; a wait for a value ends with it; no change by a closure is lost; no
 //! receiver sleeps while there is a new item, or after the end.
 
-use super::check;
+use super::{check, poll_once};
 use crate::channel::{self, broadcast::RecvError};
 use loom::thread;
-use std::pin::Pin;
-use std::task::{Context, Waker};
-
-fn poll_once<F: Future + Unpin>(mut future: F) -> bool {
-    let mut cx = Context::from_waker(Waker::noop());
-    Pin::new(&mut future).poll(&mut cx).is_ready()
-}
 
 #[test]
 fn every_receiver_gets_every_item_in_order() {
@@ -66,7 +59,7 @@ fn a_receive_that_is_given_up_skips_nothing() {
         let (sender, mut receiver) = channel::broadcast(2);
         let mut other = receiver.clone();
         let speaker = thread::spawn(move || assert!(sender.send(1).is_ok()));
-        let is_over = poll_once(receiver.recv());
+        let is_over = poll_once(receiver.recv()).is_some();
         assert_eq!(other.recv_blocking(), Ok(1));
         assert_eq!(receiver.recv_blocking().is_ok(), !is_over);
         speaker.join().unwrap();

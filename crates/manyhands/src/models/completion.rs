@@ -5,7 +5,7 @@
 //! Property: exactly one outcome is set; a thread that reads it sees all that its completer did before; every waiter
 //! that stays is woken, and the waker of one that has gone is not kept.
 
-use super::{Waiter, Work, check};
+use super::{Waiter, Work, beside, check, join_all};
 use crate::task::{Completer, Completion, CompletionError, completion};
 use loom::sync::Arc;
 use loom::thread;
@@ -40,8 +40,7 @@ fn one_of_two_completers_wins_and_the_waiter_reads_what_it_set() {
         let (completer, completion) = completion();
         let completers = [(0, completer.clone()), (1, completer)];
         let threads = completers.map(|(number, completer)| {
-            let works = Arc::clone(&works);
-            thread::spawn(move || complete(&works, &completer, number))
+            beside(&works, move |works| complete(&works, &completer, number))
         });
         let winner = wait(completion).expect("one of them completes");
         assert!(works[winner].is_done());
@@ -57,10 +56,7 @@ fn a_completer_that_is_dropped_does_not_end_what_another_completes() {
         let (completer, completion) = completion();
         let other = completer.clone();
         let dropper = thread::spawn(move || drop(other));
-        let first = thread::spawn({
-            let works = Arc::clone(&works);
-            move || complete(&works, &completer, 0)
-        });
+        let first = beside(&works, move |works| complete(&works, &completer, 0));
         assert_eq!(wait(completion).ok(), Some(0));
         assert!(works[0].is_done());
         dropper.join().unwrap();
@@ -75,9 +71,7 @@ fn the_last_completer_that_is_dropped_wakes_the_waiter() {
         let droppers =
             [completer.clone(), completer].map(|completer| thread::spawn(move || drop(completer)));
         assert!(wait(completion).is_err_and(|error| error.is_abandoned()));
-        for dropper in droppers {
-            dropper.join().unwrap();
-        }
+        join_all(droppers);
     });
 }
 
@@ -88,10 +82,7 @@ fn every_waiter_is_woken() {
         let (completer, completion) = completion();
         let other = completion.clone();
         let waiter = thread::spawn(move || wait(other).ok());
-        let first = thread::spawn({
-            let works = Arc::clone(&works);
-            move || complete(&works, &completer, 0)
-        });
+        let first = beside(&works, move |works| complete(&works, &completer, 0));
         assert_eq!(wait(completion).ok(), Some(0));
         assert_eq!(waiter.join().unwrap(), Some(0));
         assert!(first.join().unwrap());
@@ -112,10 +103,7 @@ fn a_waiter_that_goes_away_leaves_the_others_and_no_waker() {
                 assert_eq!(std::sync::Arc::strong_count(&waiter), 1, "a waker is kept");
             }
         });
-        let first = thread::spawn({
-            let works = Arc::clone(&works);
-            move || complete(&works, &completer, 0)
-        });
+        let first = beside(&works, move |works| complete(&works, &completer, 0));
         assert_eq!(wait(completion).ok(), Some(0));
         assert!(first.join().unwrap());
         leaver.join().unwrap();

@@ -4,10 +4,9 @@
 //! Property: each entry is taken exactly once, by the owner or by one thief; the taker sees all that
 //! was written to it before the push, also when its address was used for an earlier entry.
 
-use super::{Work, check};
+use super::{Work, beside, check, join_all};
 use crate::queue::{Deque, Popped};
 use loom::sync::Arc;
-use loom::thread;
 
 /// A deque and the entries that are pushed to it.
 pub(super) struct Model<const COUNT: usize> {
@@ -71,14 +70,11 @@ impl<const COUNT: usize> Model<COUNT> {
 fn an_exposed_entry_is_taken_by_its_owner_or_by_the_thief() {
     check(|| {
         let model = Model::<2>::new();
-        let thief = thread::spawn({
-            let model = Arc::clone(&model);
-            move || {
-                if !model.steal() {
-                    model.deque.demand();
-                }
-                model.steal();
+        let thief = beside(&model, |model| {
+            if !model.steal() {
+                model.deque.demand();
             }
+            model.steal();
         });
         model.push(0);
         model.push(1);
@@ -95,8 +91,7 @@ fn two_thieves_never_share_an_entry() {
     check(|| {
         let model = Model::<2>::new();
         let thieves = [0, 1].map(|_| {
-            let model = Arc::clone(&model);
-            thread::spawn(move || {
+            beside(&model, |model| {
                 model.steal();
             })
         });
@@ -105,9 +100,7 @@ fn two_thieves_never_share_an_entry() {
         model.deque.expose(2);
         model.pop(1);
         model.pop(0);
-        for thief in thieves {
-            thief.join().unwrap();
-        }
+        join_all(thieves);
         model.assert_all_done();
     });
 }
@@ -116,11 +109,8 @@ fn two_thieves_never_share_an_entry() {
 fn an_entry_at_the_address_of_an_earlier_one_is_seen_as_it_is_now() {
     check(|| {
         let model = Model::<1>::new();
-        let thief = thread::spawn({
-            let model = Arc::clone(&model);
-            move || {
-                model.steal();
-            }
+        let thief = beside(&model, |model| {
+            model.steal();
         });
         model.push(0);
         model.deque.expose(1);
@@ -138,12 +128,9 @@ fn an_entry_at_the_address_of_an_earlier_one_is_seen_as_it_is_now() {
 fn no_entry_is_lost_or_doubled_when_the_buffer_grows_under_a_thief() {
     check(|| {
         let model = Model::<3>::new();
-        let thief = thread::spawn({
-            let model = Arc::clone(&model);
-            move || {
-                model.steal();
-                model.steal();
-            }
+        let thief = beside(&model, |model| {
+            model.steal();
+            model.steal();
         });
         model.push(0);
         model.push(1);
@@ -163,13 +150,10 @@ fn no_entry_is_lost_or_doubled_when_the_buffer_grows_under_a_thief() {
 fn a_thief_that_finds_the_end_lowered_looks_at_the_buffer_that_has_grown() {
     check(|| {
         let model = Model::<4>::new();
-        let thief = thread::spawn({
-            let model = Arc::clone(&model);
-            move || {
-                // The buffer holds two at first: this entry is only in the next one.
-                if let Some(work) = model.deque.steal(2) {
-                    Work::at(work).run();
-                }
+        let thief = beside(&model, |model| {
+            // The buffer holds two at first: this entry is only in the next one.
+            if let Some(work) = model.deque.steal(2) {
+                Work::at(work).run();
             }
         });
         (0..4).for_each(|number| model.push(number));

@@ -7,7 +7,7 @@
 //! waits for that in its first half.
 //! With three preemptions: the waiter looks, the slot begins its next execution, and the waiter takes an entry of that.
 
-use super::{Asleep, Work, check, check_deeper, wait_asleep};
+use super::{Asleep, Work, beside, check, check_deeper, wait_asleep};
 use crate::job::{ExecutionId, Latch};
 use crate::queue::{Deque, Popped};
 use crate::runtime::fork_join::executions::{Executions, Extent, Nesting, Taken};
@@ -138,10 +138,7 @@ fn a_waiter_runs_nothing_of_a_later_execution() {
     check_deeper(3, || {
         let (slot, nesting) = (WorkerSlot::new(), Nesting::new());
         let first = slot.begin(&nesting);
-        let waiter = thread::spawn({
-            let slot = Arc::clone(&slot);
-            move || slot.help(first, 1)
-        });
+        let waiter = beside(&slot, move |slot| slot.help(first, 1));
         slot.push(1);
         slot.deque.expose(1);
         slot.pop(1);
@@ -186,10 +183,7 @@ fn a_waiter_runs_nothing_that_was_there_before() {
         let (slot, nesting) = (WorkerSlot::new(), Nesting::new());
         slot.push(0);
         let first = slot.begin(&nesting);
-        let waiter = thread::spawn({
-            let slot = Arc::clone(&slot);
-            move || slot.help(first, 1)
-        });
+        let waiter = beside(&slot, move |slot| slot.help(first, 1));
         slot.push(1);
         slot.deque.expose(2);
         slot.pop(1);
@@ -205,16 +199,10 @@ fn a_forcer_gives_nothing_of_a_later_execution_to_the_waiter() {
     check_deeper(3, || {
         let (slot, nesting) = (WorkerSlot::new(), Nesting::new());
         let first = slot.begin(&nesting);
-        let forcer = thread::spawn({
-            let slot = Arc::clone(&slot);
-            move || {
-                slot.deque.force(1);
-            }
+        let forcer = beside(&slot, |slot| {
+            slot.deque.force(1);
         });
-        let waiter = thread::spawn({
-            let slot = Arc::clone(&slot);
-            move || slot.help(first, 1)
-        });
+        let waiter = beside(&slot, move |slot| slot.help(first, 1));
         slot.executions.end(&nesting);
         slot.begin(&nesting);
         slot.push(2);

@@ -4,15 +4,14 @@
 //! Property: each entry is taken exactly once, and complete, although the owner's pop neither locks nor
 //! exchanges anything while it sees no forcer.
 
-use super::check;
 use super::deque::Model;
+use super::{beside, check};
 use loom::sync::Arc;
 use loom::thread;
 
 /// Starts a thread that forces `count` entries out and steals that many.
 fn forcer<const COUNT: usize>(model: &Arc<Model<COUNT>>, count: usize) -> thread::JoinHandle<()> {
-    let model = Arc::clone(model);
-    thread::spawn(move || {
+    beside(model, move |model| {
         model.deque.force(count);
         for _ in 0..count {
             model.steal();
@@ -66,11 +65,8 @@ fn a_forcer_and_a_thief_and_the_owner_agree() {
         let model = Model::<2>::new();
         model.push(0);
         let forcer = forcer(&model, 1);
-        let thief = thread::spawn({
-            let model = Arc::clone(&model);
-            move || {
-                model.steal();
-            }
+        let thief = beside(&model, |model| {
+            model.steal();
         });
         model.push(1);
         model.pop(1);

@@ -5,7 +5,7 @@
 //! Property: no helper touches a call after its owner has left it, also when the slot holds the next call
 //! by then; what helpers wrote is visible to the owner; the owner always wakes.
 
-use super::{Asleep, Flag, Memory, Work, check};
+use super::{Asleep, Flag, Memory, Work, beside, check, join_all};
 use crate::job::ExecutionId;
 use crate::runtime::fork_join::waiting;
 use crate::runtime::{CallHeader, HelperSlot};
@@ -81,8 +81,7 @@ impl<const CALLS: usize> Model<CALLS> {
 
 /// Starts a helper.
 fn helper<const CALLS: usize>(model: &Arc<Model<CALLS>>, slot: u16) -> thread::JoinHandle<()> {
-    let model = Arc::clone(model);
-    thread::spawn(move || {
+    beside(model, move |model| {
         if let Some(pin) = model.slot.try_enter() {
             let (dismiss, wake) = (|| model.slot.dismiss(), || model.parker.unpark());
             pin.take_part(ExecutionId::new(slot, 0, 1), dismiss, wake);
@@ -106,9 +105,7 @@ fn the_last_of_two_helpers_wakes_the_owner() {
         let model = Model::<1>::new();
         let helpers = [1, 2].map(|slot| helper(&model, slot));
         model.call(0, false);
-        for helper in helpers {
-            helper.join().unwrap();
-        }
+        join_all(helpers);
     });
 }
 

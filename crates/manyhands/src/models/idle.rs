@@ -8,11 +8,10 @@
 //! announcement. The count of running threads is right afterwards.
 
 use super::pool::{Pool, Sleeps, Starts};
-use super::{check, check_deeper};
+use super::{beside, check, check_deeper, join_all};
 use crate::runtime::sleep::idle::Activity;
 use crate::runtime::sleep::waking::{self, Notify};
 use loom::sync::Arc;
-use loom::thread;
 
 /// One worker that is awake, in a pool where one may run.
 fn one_worker<const TASKS: usize>() -> Arc<Pool<TASKS>> {
@@ -23,10 +22,7 @@ fn one_worker<const TASKS: usize>() -> Arc<Pool<TASKS>> {
 fn a_task_pushed_while_the_worker_falls_asleep_is_run() {
     check_deeper(4, || {
         let model = one_worker::<1>();
-        let pusher = thread::spawn({
-            let model = Arc::clone(&model);
-            move || model.inject(0)
-        });
+        let pusher = beside(&model, |model| model.inject(0));
         model.work(0, Sleeps::Shortly);
         pusher.join().unwrap();
         assert_eq!(model.idle.running(), 1);
@@ -37,12 +33,9 @@ fn a_task_pushed_while_the_worker_falls_asleep_is_run() {
 fn two_tasks_pushed_one_after_the_other_are_run() {
     check_deeper(4, || {
         let model = one_worker::<2>();
-        let pusher = thread::spawn({
-            let model = Arc::clone(&model);
-            move || {
-                model.inject(0);
-                model.inject(1);
-            }
+        let pusher = beside(&model, |model| {
+            model.inject(0);
+            model.inject(1);
         });
         model.work(0, Sleeps::Shortly);
         pusher.join().unwrap();
@@ -53,12 +46,9 @@ fn two_tasks_pushed_one_after_the_other_are_run() {
 fn a_grace_does_not_hide_the_task_that_is_pushed_next() {
     check_deeper(4, || {
         let model = one_worker::<2>();
-        let pusher = thread::spawn({
-            let model = Arc::clone(&model);
-            move || {
-                model.queue(0, Notify::NobodyWithGrace);
-                model.inject(1);
-            }
+        let pusher = beside(&model, |model| {
+            model.queue(0, Notify::NobodyWithGrace);
+            model.inject(1);
         });
         model.work(0, Sleeps::Shortly);
         pusher.join().unwrap();
@@ -69,14 +59,9 @@ fn a_grace_does_not_hide_the_task_that_is_pushed_next() {
 fn tasks_of_two_pushers_are_run() {
     check(|| {
         let model = one_worker::<2>();
-        let pushers = [0, 1].map(|number| {
-            let model = Arc::clone(&model);
-            thread::spawn(move || model.inject(number))
-        });
+        let pushers = [0, 1].map(|number| beside(&model, move |model| model.inject(number)));
         model.work(0, Sleeps::Shortly);
-        for pusher in pushers {
-            pusher.join().unwrap();
-        }
+        join_all(pushers);
         assert_eq!(model.idle.running(), 1);
     });
 }
@@ -86,14 +71,8 @@ fn a_task_that_found_no_room_is_run_when_a_external_leaves() {
     check(|| {
         let model = one_worker::<1>();
         model.idle.begin(Activity::ExternalThread);
-        let external = thread::spawn({
-            let model = Arc::clone(&model);
-            move || waking::leave_external(&*model)
-        });
-        let pusher = thread::spawn({
-            let model = Arc::clone(&model);
-            move || model.inject(0)
-        });
+        let external = beside(&model, |model| waking::leave_external(&*model));
+        let pusher = beside(&model, |model| model.inject(0));
         model.work(0, Sleeps::Shortly);
         external.join().unwrap();
         pusher.join().unwrap();
@@ -105,14 +84,8 @@ fn a_task_that_found_no_room_is_run_when_a_external_leaves() {
 fn a_wake_of_a_worker_that_is_awake_does_not_hide_a_task() {
     check(|| {
         let model = one_worker::<1>();
-        let waker = thread::spawn({
-            let model = Arc::clone(&model);
-            move || waking::wake_worker(&*model, 0)
-        });
-        let pusher = thread::spawn({
-            let model = Arc::clone(&model);
-            move || model.inject(0)
-        });
+        let waker = beside(&model, |model| waking::wake_worker(&*model, 0));
+        let pusher = beside(&model, |model| model.inject(0));
         model.work(0, Sleeps::Shortly);
         waker.join().unwrap();
         pusher.join().unwrap();
@@ -124,15 +97,11 @@ fn a_wake_of_a_worker_that_is_awake_does_not_hide_a_task() {
 fn a_task_is_run_although_a_thread_could_not_be_started() {
     check_deeper(3, || {
         let model = Pool::<1>::new(2, 1, 1, Starts::Never);
-        let external = thread::spawn({
-            let model = Arc::clone(&model);
+        let external = beside(&model, |model| {
             // It stays, so no other thread uses its room.
-            move || model.idle.begin(Activity::ExternalThread)
+            model.idle.begin(Activity::ExternalThread);
         });
-        let pusher = thread::spawn({
-            let model = Arc::clone(&model);
-            move || model.inject(0)
-        });
+        let pusher = beside(&model, |model| model.inject(0));
         model.work(0, Sleeps::Shortly);
         external.join().unwrap();
         pusher.join().unwrap();
@@ -147,10 +116,7 @@ fn a_short_task_behind_a_full_pool_is_run_and_leaves_the_counts_right() {
         // The limit is one, and a thread that computes for long has that place.
         model.idle.begin(Activity::ExternalThread);
         model.idle.set_extra_for_short_tasks(1);
-        let pusher = thread::spawn({
-            let model = Arc::clone(&model);
-            move || model.inject_short(0)
-        });
+        let pusher = beside(&model, |model| model.inject_short(0));
         // More than may, so it runs nothing but the short task.
         model.work(0, Sleeps::Shortly);
         pusher.join().unwrap();
@@ -164,10 +130,7 @@ fn a_short_task_behind_a_full_pool_is_run_and_leaves_the_counts_right() {
 fn two_wakers_claim_one_sleeper_once() {
     check(|| {
         let model = Pool::<0>::new(2, 1, 0, Starts::Never);
-        let waker = thread::spawn({
-            let model = Arc::clone(&model);
-            move || model.idle.claim().is_some()
-        });
+        let waker = beside(&model, |model| model.idle.claim().is_some());
         model.idle.announce(0);
         let claimed = model.idle.claim().is_some();
         let claimed_too = waker.join().unwrap();

@@ -5,11 +5,10 @@
 //! Property: the waiter always wakes and sees what the runner wrote; the runner does not touch the latch once it is
 //! final.
 
-use super::{Memory, Work, check, wait_asleep};
+use super::{Memory, Work, beside, check, wait_asleep};
 use crate::job::{ExecutionId, Latch};
 use crate::sync::Parker;
 use loom::sync::Arc;
-use loom::thread;
 
 struct Model {
     latch: Latch,
@@ -61,10 +60,7 @@ impl Model {
 fn a_waiter_wakes_and_sees_the_work() {
     check(|| {
         let model = Model::new();
-        let runner = thread::spawn({
-            let model = Arc::clone(&model);
-            move || model.run()
-        });
+        let runner = beside(&model, |model| model.run());
         model.wait();
         assert!(model.work.is_done());
         runner.join().unwrap();
@@ -75,14 +71,8 @@ fn a_waiter_wakes_and_sees_the_work() {
 fn a_stray_wake_does_not_end_the_wait() {
     check(|| {
         let model = Model::new();
-        let runner = thread::spawn({
-            let model = Arc::clone(&model);
-            move || model.run()
-        });
-        let stranger = thread::spawn({
-            let model = Arc::clone(&model);
-            move || model.parker.unpark()
-        });
+        let runner = beside(&model, |model| model.run());
+        let stranger = beside(&model, |model| model.parker.unpark());
         model.wait();
         assert!(model.work.is_done());
         runner.join().unwrap();
@@ -94,10 +84,7 @@ fn a_stray_wake_does_not_end_the_wait() {
 fn the_runner_is_named_while_it_runs() {
     check(|| {
         let model = Model::new();
-        let runner = thread::spawn({
-            let model = Arc::clone(&model);
-            move || model.run()
-        });
+        let runner = beside(&model, |model| model.run());
         let id = model.latch.runner();
         assert!(id == ExecutionId::UNKNOWN || id.slot() == Some(3));
         model.wait();

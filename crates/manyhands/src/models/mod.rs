@@ -51,6 +51,7 @@ use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use loom::cell::UnsafeCell;
 use loom::model::Builder;
 use loom::thread;
+use std::pin::Pin;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -67,6 +68,30 @@ fn check_deeper(preemptions_min: usize, program: impl Fn() + Sync + Send + 'stat
     builder.preemption_bound = Some(bound.max(preemptions_min));
     builder.max_branches = BRANCHES_MAX;
     builder.check(program);
+}
+
+/// Starts another thread of a model, with a clone of what the threads share.
+fn beside<S: Clone + 'static, T: 'static>(
+    shared: &S,
+    part: impl FnOnce(S) -> T + 'static,
+) -> thread::JoinHandle<T> {
+    let shared = shared.clone();
+    thread::spawn(move || part(shared))
+}
+
+/// Waits until all of these threads have ended.
+fn join_all<T>(threads: impl IntoIterator<Item = thread::JoinHandle<T>>) {
+    for thread in threads {
+        thread.join().expect("the model fails at once");
+    }
+}
+
+/// Polls once, for a waiter that is never woken and gives up.
+fn poll_once<F: Future + Unpin>(mut future: F) -> Option<F::Output> {
+    match Pin::new(&mut future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(result) => Some(result),
+        Poll::Pending => None,
+    }
 }
 
 /// Two find the known kinds of protocol error in minutes.

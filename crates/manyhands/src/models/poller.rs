@@ -6,7 +6,7 @@
 //! Property: no wake is lost; one thread at a time is in the driver; its alarm wakes it, though no other thread does; a
 //! thread that asks for the driver gets it, and the stand-in thread comes when it is called.
 
-use super::{Count, Flag, Waiter, check};
+use super::{Count, Flag, Waiter, beside, check, join_all};
 use crate::sync::poller::{self, IoDriver, Poller, PollerSleep};
 use crate::sync::{Parker, Sleeper};
 use loom::sync::Arc;
@@ -18,8 +18,7 @@ fn a_wake_of_a_sleeper_that_is_polled_is_not_lost() {
     check(|| {
         let shared = Arc::new((Parker::new(), Count::new()));
         let wakers = [(), ()].map(|()| {
-            let shared = Arc::clone(&shared);
-            thread::spawn(move || {
+            beside(&shared, |shared| {
                 // Published by the wake.
                 shared.1.add(1);
                 shared.0.unpark();
@@ -32,9 +31,7 @@ fn a_wake_of_a_sleeper_that_is_polled_is_not_lost() {
             watcher.wait(|context| parker.poll_park(context));
             parker.end_polls();
         }
-        for waker in wakers {
-            waker.join().expect("the model fails at once");
-        }
+        join_all(wakers);
     });
 }
 
@@ -42,13 +39,10 @@ fn a_wake_of_a_sleeper_that_is_polled_is_not_lost() {
 fn a_sleeper_may_be_polled_and_then_park() {
     check(|| {
         let shared = Arc::new((Parker::new(), Flag::new()));
-        let waker = thread::spawn({
-            let shared = Arc::clone(&shared);
-            move || {
-                // Published by the wake.
-                shared.1.set();
-                shared.0.unpark();
-            }
+        let waker = beside(&shared, |shared| {
+            // Published by the wake.
+            shared.1.set();
+            shared.0.unpark();
         });
         let (parker, happened) = &*shared;
         let watcher = Waiter::new();
@@ -131,8 +125,7 @@ impl Tokio {
 
     /// The thread, until it has nothing to do when all is over. Time passes when it has to.
     fn stand_by(tokio: &Arc<Self>) -> thread::JoinHandle<()> {
-        let tokio = Arc::clone(tokio);
-        thread::spawn(move || {
+        beside(tokio, |tokio| {
             let mut now = 0;
             loop {
                 match poller::stand_by(&*tokio, || now) {
@@ -197,13 +190,10 @@ fn a_polling_worker_is_woken_by_its_alarm_whatever_tokio_does_meanwhile() {
     check(|| {
         let tokio = Tokio::new();
         let thread = Tokio::stand_by(&tokio);
-        let spawner = thread::spawn({
-            let tokio = Arc::clone(&tokio);
-            move || {
-                // No thread is notified when the task ends.
-                tokio.has_tasks.set();
-                tokio.has_tasks.take();
-            }
+        let spawner = beside(&tokio, |tokio| {
+            // No thread is notified when the task ends.
+            tokio.has_tasks.set();
+            tokio.has_tasks.take();
         });
         // Where it does not get in, it sleeps by its own alarm.
         Worker::new().watch(&tokio, 5);
@@ -232,10 +222,7 @@ fn the_alarm_of_the_next_poller_is_not_cleared_with_that_of_the_last() {
     check(|| {
         let tokio = Tokio::new();
         let thread = Tokio::stand_by(&tokio);
-        let next = thread::spawn({
-            let tokio = Arc::clone(&tokio);
-            move || Worker::new().watch(&tokio, 7)
-        });
+        let next = beside(&tokio, |tokio| Worker::new().watch(&tokio, 7));
         let worker = Worker::new();
         // It is woken for something else.
         worker.wake();

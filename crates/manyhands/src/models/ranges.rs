@@ -17,7 +17,7 @@
 //! it reads the last store, or what thieves made of it later. Without this pair the new runner may see the range empty
 //! as it was before the last runner's store, steal elsewhere, and overwrite positions that no runner then runs.
 
-use super::{Asleep, Count, Memory, Work, check};
+use super::{Asleep, Count, Memory, Work, beside, check, join_all};
 use crate::engine::ranges::Claim;
 use crate::engine::sharing::{After, OWNER, Sharing};
 use crate::job::ExecutionId;
@@ -175,8 +175,7 @@ impl<const LEN: usize> Model<LEN> {
 
 /// Starts a helper.
 fn helper<const LEN: usize>(model: &Arc<Model<LEN>>, slot: u16) -> thread::JoinHandle<()> {
-    let model = Arc::clone(model);
-    thread::spawn(move || {
+    beside(model, move |model| {
         if let Some(pin) = model.place.slot.try_enter() {
             let wake = || model.place.parker.unpark();
             pin.take_part(ExecutionId::new(slot, 0, 1), || (), wake);
@@ -194,9 +193,7 @@ fn run_with<const LEN: usize, const COUNT: usize>(helpers: Helpers, is_near_the_
         let threads: [_; COUNT] =
             std::array::from_fn(|number| helper(&model, u16::try_from(number).unwrap() + 1));
         model.own();
-        for thread in threads {
-            thread.join().unwrap();
-        }
+        join_all(threads);
     });
 }
 
@@ -239,9 +236,7 @@ fn the_invitation_of_an_owner_that_was_alone_stands() {
             let helpers = [1, 2].map(|slot| helper(&model, slot));
             sharing.send_helpers_away();
             sharing.share_again();
-            for helper in helpers {
-                helper.join().unwrap();
-            }
+            join_all(helpers);
             assert!(
                 model.place.slot.is_inviting() || sharing.left() == 0,
                 "positions are left, and no helper would come"

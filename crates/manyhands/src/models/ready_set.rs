@@ -4,7 +4,7 @@
 //! wake of a future, whose number goes to the board.
 //! Property: no wake is lost, which would be a deadlock here, and every result is there.
 
-use super::{Waiter, check};
+use super::{Waiter, check, join_all};
 use crate::channel;
 use crate::task;
 use loom::thread;
@@ -24,8 +24,6 @@ fn a_task_hears_of_each_of_its_futures() {
         ));
         let received = Waiter::new().wait(|context| all.as_mut().poll(context));
         assert_eq!(received, [Ok(1), Ok(2)]);
-        for sending in sending {
-            sending.join().unwrap();
-        }
+        join_all(sending);
     });
 }

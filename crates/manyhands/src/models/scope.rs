@@ -8,7 +8,7 @@
 //! access of the thread that finished last comes before the end, and the owner does not sleep while it could run
 //! something.
 
-use super::{Asleep, Flag, Memory, Work, check};
+use super::{Asleep, Flag, Memory, Work, beside, check, join_all};
 use crate::job::ExecutionId;
 use crate::runtime::fork_join::waiting;
 use crate::runtime::{CallHeader, Closures, HelperSlot, Spawner};
@@ -146,8 +146,7 @@ impl<const COUNT: usize> Model<COUNT> {
 
 /// Starts a helper.
 fn helper<const COUNT: usize>(model: &Arc<Model<COUNT>>, slot: u16) -> thread::JoinHandle<()> {
-    let model = Arc::clone(model);
-    thread::spawn(move || {
+    beside(model, move |model| {
         if let Some(pin) = model.slot.try_enter() {
             let wake = || model.parker.unpark();
             pin.take_part(ExecutionId::new(slot, 0, 1), || (), wake);
@@ -211,8 +210,6 @@ fn two_helpers_and_the_owner_share_a_scope() {
         let model = Model::<1>::new(Helper::Stays);
         let helpers = [1, 2].map(|slot| helper(&model, slot));
         model.scope();
-        for helper in helpers {
-            helper.join().unwrap();
-        }
+        join_all(helpers);
     });
 }

@@ -8,22 +8,17 @@
 //! the one that sleeps is claimed for the other task, also if that was pushed while the first one searched.
 
 use super::pool::{Pool, Sleeps};
-use super::{check, check_deeper};
+use super::{beside, check, check_deeper, join_all};
 use loom::sync::Arc;
-use loom::thread;
 
 #[test]
 fn tasks_in_two_shards_are_run_by_a_worker_that_falls_asleep() {
     check(|| {
         let model = Pool::<2>::with_shards(1, 2);
-        let pushers = [0, 1].map(|number| {
-            let model = Arc::clone(&model);
-            thread::spawn(move || model.inject_from(number, number))
-        });
+        let pushers =
+            [0, 1].map(|number| beside(&model, move |model| model.inject_from(number, number)));
         model.work(0, Sleeps::Shortly);
-        for pusher in pushers {
-            pusher.join().unwrap();
-        }
+        join_all(pushers);
         assert_eq!(model.idle.running(), 1);
     });
 }
@@ -37,16 +32,12 @@ fn a_task_pushed_while_another_is_found_is_not_left_to_a_worker_that_is_kept_by_
 fn tasks_of_two_priorities_in_two_shards_are_run_by_a_worker_that_falls_asleep() {
     check(|| {
         let model = Pool::<2>::with_priorities(1, 2);
-        let ordinary = Arc::clone(&model);
-        let interactive = Arc::clone(&model);
         let pushers = [
-            thread::spawn(move || ordinary.inject_from(1, 0)),
-            thread::spawn(move || interactive.inject_interactive(1, 1)),
+            beside(&model, |model| model.inject_from(1, 0)),
+            beside(&model, |model| model.inject_interactive(1, 1)),
         ];
         model.work(0, Sleeps::Shortly);
-        for pusher in pushers {
-            pusher.join().unwrap();
-        }
+        join_all(pushers);
         assert_eq!(model.idle.running(), 1);
     });
 }
@@ -65,12 +56,9 @@ fn check_that_another_is_claimed(
     check_deeper(3, move || {
         let model = make(2, 2);
         model.idle.announce(1);
-        let pusher = thread::spawn({
-            let model = Arc::clone(&model);
-            move || {
-                model.inject_from(0, 0);
-                push(&model, 1, 1);
-            }
+        let pusher = beside(&model, move |model| {
+            model.inject_from(0, 0);
+            push(&model, 1, 1);
         });
         model.work_until_kept(0);
         pusher.join().unwrap();

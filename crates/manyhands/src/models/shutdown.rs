@@ -8,24 +8,16 @@
 //! it leaves; all threads see the end, and the end comes.
 
 use super::pool::{Pool, Sleeps, Starts};
-use super::{Work, check, check_deeper};
+use super::{Work, beside, check, check_deeper, join_all};
 use crate::runtime::ending::{self, Joined};
 use crate::runtime::sleep::waking;
-use loom::sync::Arc;
-use loom::thread;
 
 /// Closes a pool of one worker while something else happens to it.
 fn close_beside(other: fn(&Pool<2>)) {
     check(move || {
         let pool = Pool::<2>::with_waiting(1);
-        let worker = thread::spawn({
-            let pool = Arc::clone(&pool);
-            move || pool.work(0, Sleeps::Shortly)
-        });
-        let other = thread::spawn({
-            let pool = Arc::clone(&pool);
-            move || other(&pool)
-        });
+        let worker = beside(&pool, |pool| pool.work(0, Sleeps::Shortly));
+        let other = beside(&pool, move |pool| other(&pool));
         ending::close(&*pool, || {
             worker.join().expect("the model fails at once");
             Joined::All
@@ -57,15 +49,12 @@ fn a_task_that_is_woken_while_the_runtime_ends_is_run_or_dropped_once() {
 fn a_task_that_a_handle_brings_while_the_runtime_ends_is_left_to_nobody() {
     check(|| {
         let pool = Pool::<1>::new(1, 1, 0, Starts::Never);
-        let bringer = thread::spawn({
-            let pool = Arc::clone(&pool);
-            move || {
-                let discard = |number: usize| {
-                    pool.tasks[number].prepare();
-                    pool.tasks[number].run();
-                };
-                ending::bring(&*pool, 0, |number| pool.inject(number), discard);
-            }
+        let bringer = beside(&pool, |pool| {
+            let discard = |number: usize| {
+                pool.tasks[number].prepare();
+                pool.tasks[number].run();
+            };
+            ending::bring(&*pool, 0, |number| pool.inject(number), discard);
         });
         // No worker lives: the two alone see to it.
         ending::close(&*pool, || Joined::NotAll);
@@ -79,19 +68,11 @@ fn close_with_bound(workers: usize, other: Option<fn(&Pool<1>)>) {
     check(move || {
         let pool = Pool::<1>::with_bound(workers);
         let workers: Vec<_> = (0..workers)
-            .map(|index| {
-                let pool = Arc::clone(&pool);
-                thread::spawn(move || pool.work(index, Sleeps::Shortly))
-            })
+            .map(|index| beside(&pool, move |pool| pool.work(index, Sleeps::Shortly)))
             .collect();
-        let other = other.map(|other| {
-            let pool = Arc::clone(&pool);
-            thread::spawn(move || other(&pool))
-        });
+        let other = other.map(|other| beside(&pool, move |pool| other(&pool)));
         ending::close(&*pool, || {
-            for worker in workers {
-                worker.join().expect("the model fails at once");
-            }
+            join_all(workers);
             // Nobody else may drop it.
             assert!(pool.tasks[0].is_done(), "its worker has left before it");
             Joined::All
@@ -122,10 +103,7 @@ fn what_a_destructor_brings_and_waits_for_is_dropped_by_another_thread() {
     // Three preemptions: the worker must have taken the task before the closing thread looks, and bring the other one later.
     check_deeper(3, || {
         let pool = Pool::<2>::with_drop_that_waits();
-        let worker = thread::spawn({
-            let pool = Arc::clone(&pool);
-            move || pool.work(0, Sleeps::Shortly)
-        });
+        let worker = beside(&pool, |pool| pool.work(0, Sleeps::Shortly));
         pool.inject(0);
         ending::close(&*pool, || {
             worker.join().expect("the model fails at once");
@@ -140,14 +118,10 @@ fn both_workers_hear_of_the_end() {
     check(|| {
         // Nothing is queued: loom lets two that look for the same task take turns for ever.
         let pool = Pool::<0>::new(2, 2, 0, Starts::Never);
-        let workers = [0, 1].map(|index| {
-            let pool = Arc::clone(&pool);
-            thread::spawn(move || pool.work(index, Sleeps::Shortly))
-        });
+        let workers =
+            [0, 1].map(|index| beside(&pool, move |pool| pool.work(index, Sleeps::Shortly)));
         ending::close(&*pool, || {
-            for worker in workers {
-                worker.join().expect("the model fails at once");
-            }
+            join_all(workers);
             Joined::All
         });
     });
@@ -159,14 +133,8 @@ fn a_wake_of_a_worker_that_is_awake_does_not_hide_the_end() {
     check_deeper(3, || {
         // Its last task wakes it while the waker is about to.
         let pool = Pool::<1>::with_waiting(1);
-        let worker = thread::spawn({
-            let pool = Arc::clone(&pool);
-            move || pool.work(0, Sleeps::Shortly)
-        });
-        let waker = thread::spawn({
-            let pool = Arc::clone(&pool);
-            move || waking::wake_worker(&*pool, 0)
-        });
+        let worker = beside(&pool, |pool| pool.work(0, Sleeps::Shortly));
+        let waker = beside(&pool, |pool| waking::wake_worker(&*pool, 0));
         ending::close(&*pool, || {
             worker.join().expect("the model fails at once");
             Joined::All

@@ -4,26 +4,22 @@
 //! not raised; make something happen, wake.
 //! Property: whatever happens is seen in the end.
 
-use super::{Count, check};
+use super::{Count, beside, check};
 use crate::runtime::worker::signal::Signal;
 use crate::sync::Parker;
 use loom::sync::Arc;
-use loom::thread;
 use std::task::Poll;
 
 #[test]
 fn a_wake_beside_a_look_is_not_lost() {
     check(|| {
         let shared = Arc::new((Signal::new(), Parker::new(), Count::new()));
-        let waker = thread::spawn({
-            let shared = Arc::clone(&shared);
-            move || {
-                let (signal, parker, happened) = &*shared;
-                for _ in 0..2 {
-                    // Published by the signal.
-                    happened.add(1);
-                    signal.wake(parker);
-                }
+        let waker = beside(&shared, |shared| {
+            let (signal, parker, happened) = &*shared;
+            for _ in 0..2 {
+                // Published by the signal.
+                happened.add(1);
+                signal.wake(parker);
             }
         });
         let (signal, parker, happened) = &*shared;

@@ -7,7 +7,7 @@
 //! threads detected as blocked is never below the number of flags, and right at the end.
 
 use super::pool::{Pool, Sleeps, Starts};
-use super::{check, check_deeper};
+use super::{beside, check, check_deeper};
 use crate::runtime::sleep::counted_flag::CountedFlag;
 use crate::runtime::sleep::idle::{Activity, Claim};
 use crate::runtime::sleep::waking;
@@ -32,10 +32,7 @@ fn with_spare() -> Arc<Pool<1>> {
 fn a_task_pushed_while_a_spare_leaves_is_run() {
     check_deeper(3, || {
         let pool = with_spare();
-        let pusher = thread::spawn({
-            let pool = Arc::clone(&pool);
-            move || pool.inject(0)
-        });
+        let pusher = beside(&pool, |pool| pool.inject(0));
         pool.work(1, Sleeps::Long);
         pusher.join().unwrap();
         assert!(pool.tasks[0].is_done(), "the task is left behind");
@@ -51,13 +48,10 @@ fn a_task_pushed_while_a_spare_leaves_is_run() {
 fn a_spare_leaves_only_while_others_are_enough() {
     check(|| {
         let pool = with_spare();
-        let first = thread::spawn({
-            let pool = Arc::clone(&pool);
-            move || {
-                waking::end_block(&*pool);
-                pool.idle.announce(0);
-                pool.idle.leave(0)
-            }
+        let first = beside(&pool, |pool| {
+            waking::end_block(&*pool);
+            pool.idle.announce(0);
+            pool.idle.leave(0)
         });
         pool.idle.announce(1);
         let second = pool.idle.leave(1);
@@ -74,10 +68,7 @@ fn a_spare_leaves_only_while_others_are_enough() {
 fn a_task_is_run_by_who_stands_in_for_a_thread_that_blocks() {
     check_deeper(3, || {
         let pool = one_of_two();
-        let pusher = thread::spawn({
-            let pool = Arc::clone(&pool);
-            move || pool.inject(0)
-        });
+        let pusher = beside(&pool, |pool| pool.inject(0));
         // It never goes on.
         waking::begin_block(&*pool);
         pusher.join().unwrap();
@@ -89,16 +80,10 @@ fn a_task_is_run_by_who_stands_in_for_a_thread_that_blocks() {
 fn a_task_is_run_when_a_thread_goes_on_and_the_one_that_stood_in_leaves() {
     check(|| {
         let pool = with_spare();
-        let pusher = thread::spawn({
-            let pool = Arc::clone(&pool);
-            move || pool.inject(0)
-        });
-        let first = thread::spawn({
-            let pool = Arc::clone(&pool);
-            move || {
-                waking::end_block(&*pool);
-                pool.work(0, Sleeps::Shortly);
-            }
+        let pusher = beside(&pool, |pool| pool.inject(0));
+        let first = beside(&pool, |pool| {
+            waking::end_block(&*pool);
+            pool.work(0, Sleeps::Shortly);
         });
         pool.work(1, Sleeps::Long);
         first.join().unwrap();
@@ -119,10 +104,7 @@ fn a_task_is_run_when_its_blocked_worker_is_found_and_goes_on_meanwhile() {
                 waking::use_room(&*pool);
             }
         });
-        let pusher = thread::spawn({
-            let pool = Arc::clone(&pool);
-            move || pool.inject(0)
-        });
+        let pusher = beside(&pool, |pool| pool.inject(0));
         // Its job ends.
         pool.idle.unmark(&mark);
         monitor.join().unwrap();

@@ -4,10 +4,9 @@
 //! Property: every task comes out exactly once and complete, a pusher's tasks in the order of their
 //! pushes, and a run that is moved on keeps its tasks, also when the queue was empty in between.
 
-use super::{Work, check};
+use super::{Work, beside, check, join_all};
 use crate::queue::TaskQueue;
 use loom::sync::Arc;
-use loom::thread;
 
 struct Model<const COUNT: usize> {
     from: TaskQueue<Work>,
@@ -58,12 +57,9 @@ fn run_one(queue: &TaskQueue<Work>) -> Option<usize> {
 fn a_pusher_s_tasks_come_out_in_order() {
     check(|| {
         let model = Model::<2>::new();
-        let pusher = thread::spawn({
-            let model = Arc::clone(&model);
-            move || {
-                model.push(0);
-                model.push(1);
-            }
+        let pusher = beside(&model, |model| {
+            model.push(0);
+            model.push(1);
         });
         let mut taken: Vec<usize> = (0..2).filter_map(|_| run_one(&model.from)).collect();
         pusher.join().unwrap();
@@ -78,15 +74,14 @@ fn two_pushers_and_a_taker_lose_nothing() {
     check(|| {
         let model = Model::<3>::new();
         let pushers = [0..2, 2..3].map(|numbers| {
-            let model = Arc::clone(&model);
-            thread::spawn(move || numbers.for_each(|number| model.push(number)))
+            beside(&model, move |model| {
+                numbers.for_each(|number| model.push(number));
+            })
         });
         for _ in 0..2 {
             run_one(&model.from);
         }
-        for pusher in pushers {
-            pusher.join().unwrap();
-        }
+        join_all(pushers);
         model.run_the_rest();
     });
 }
@@ -96,10 +91,7 @@ fn a_run_taken_across_an_emptied_queue_stays_linked() {
     check(|| {
         let model = Model::<2>::new();
         model.push(0);
-        let pusher = thread::spawn({
-            let model = Arc::clone(&model);
-            move || model.push(1)
-        });
+        let pusher = beside(&model, |model| model.push(1));
         model.move_run();
         pusher.join().unwrap();
         model.run_the_rest();
@@ -112,17 +104,14 @@ fn two_takers_move_runs_to_a_second_queue() {
         let model = Model::<3>::new();
         model.push(0);
         let takers = [0, 1].map(|_| {
-            let model = Arc::clone(&model);
-            thread::spawn(move || {
+            beside(&model, |model| {
                 model.move_run();
                 run_one(&model.to);
             })
         });
         model.push(1);
         model.push(2);
-        for taker in takers {
-            taker.join().unwrap();
-        }
+        join_all(takers);
         model.run_the_rest();
     });
 }
@@ -131,10 +120,7 @@ fn two_takers_move_runs_to_a_second_queue() {
 fn a_run_without_its_first_task_may_be_moved_on() {
     check(|| {
         let model = Model::<3>::new();
-        let pusher = thread::spawn({
-            let model = Arc::clone(&model);
-            move || (0..3).for_each(|number| model.push(number))
-        });
+        let pusher = beside(&model, |model| (0..3).for_each(|number| model.push(number)));
         if let Some(run) = model.from.take(3) {
             let (first, rest) = run.split_first();
             rest.into_iter().for_each(|rest| model.to.append(rest));

@@ -5,11 +5,10 @@
 //! no guard is left, free the runtime.
 //! Property: the runtime is not touched after its end, and the end comes.
 
-use super::{Count, Flag, Memory, Work, check};
+use super::{Count, Flag, Memory, Work, beside, check};
 use crate::job::{TaskKey, TaskRegistry};
 use crate::queue::TaskQueue;
 use loom::sync::Arc;
-use loom::thread;
 use std::ptr;
 
 struct Model {
@@ -78,10 +77,7 @@ fn a_runtime_ends_after_the_last_visit() {
         });
         let place = model.registry.register(ptr::without_provenance_mut(64), 0);
         let place = place.expect("the registry is open");
-        let ender = thread::spawn({
-            let model = Arc::clone(&model);
-            move || model.end(place)
-        });
+        let ender = beside(&model, move |model| model.end(place));
         model.wake(place);
         ender.join().expect("the model fails at once");
         assert!(model.task.is_done());

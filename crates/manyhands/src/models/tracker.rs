@@ -3,7 +3,7 @@
 //! Threads: two that end a task, one that closes and waits. Operations: those of `task/tracker.rs`.
 //! Property: the wait ends, and the waiter sees what both tasks did.
 
-use super::{Waiter, Work, check};
+use super::{Waiter, Work, check, join_all};
 use crate::task::TaskTracker;
 use loom::sync::Arc;
 use loom::thread;
@@ -25,8 +25,6 @@ fn the_wait_ends_after_the_last_task_and_the_close() {
         let mut ended = pin!(tracker.wait());
         Waiter::new().wait(|context| ended.as_mut().poll(context));
         assert!(tracker.is_empty() && works.iter().all(Work::is_done));
-        for task in tasks {
-            task.join().expect("the model fails at once");
-        }
+        join_all(tasks);
     });
 }

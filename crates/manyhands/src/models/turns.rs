@@ -4,12 +4,11 @@
 //! helper that finds it taken dismisses others and leaves; the thread that ends a turn invites helpers that have left.
 //! Property: turns exclude each other; when all turns have ended, helpers are invited, also if all have left.
 
-use super::check;
+use super::{beside, check};
 use crate::parallel::source::turns::Turns;
 use crate::runtime::HelperSlot;
 use crate::sync::MutexGuard;
 use loom::sync::Arc;
-use loom::thread;
 
 struct Model {
     slot: HelperSlot,
@@ -49,10 +48,7 @@ impl Model {
 fn run(helpers: usize) {
     check(move || {
         let model = Model::new();
-        let helping = |_| {
-            let model = Arc::clone(&model);
-            thread::spawn(move || model.help())
-        };
+        let helping = |_| beside(&model, |model| model.help());
         let helpers: Vec<_> = (0..helpers).map(helping).collect();
         model.own();
         let had_turns = helpers.into_iter().map(|helper| helper.join().unwrap());

@@ -5,7 +5,7 @@
 //! Property: each position is run exactly once, by the owner or in the fork; the monitor opens no call that was left; when a
 //! monitor rests or sweeps seldom that does not see a call, its owner wakes it, and so does that of the next call.
 
-use super::{Asleep, Count, Flag, Memory, Work, check, check_deeper};
+use super::{Asleep, Count, Flag, Memory, Work, beside, check, check_deeper};
 use crate::job::Latch;
 use crate::runtime::fork_join::unowned_forks::UnownedForks;
 use crate::runtime::fork_join::unshared_calls::{CallWatch, Extent, UnsharedCall, UnsharedCalls};
@@ -146,12 +146,9 @@ unsafe fn open<const NUMBER: usize>(_call: *mut Call, start: u64, model: &Model)
 fn a_call_that_is_opened_is_run_once_and_in_place_until_it_has_run() {
     check_deeper(3, || {
         let model = Model::new();
-        let monitor = thread::spawn({
-            let model = Arc::clone(&model);
-            move || {
-                model.look();
-                model.look();
-            }
+        let monitor = beside(&model, |model| {
+            model.look();
+            model.look();
         });
         model.call::<0>(|| {});
         monitor.join().unwrap();
@@ -163,13 +160,10 @@ fn a_call_that_is_opened_is_run_once_and_in_place_until_it_has_run() {
 fn the_outer_call_is_opened_while_the_inner_one_runs() {
     check(|| {
         let model = Model::new();
-        let monitor = thread::spawn({
-            let model = Arc::clone(&model);
-            move || {
-                model.look();
-                model.look();
-                model.look();
-            }
+        let monitor = beside(&model, |model| {
+            model.look();
+            model.look();
+            model.look();
         });
         let has_begun = Flag::new();
         model.call::<0>(|| {

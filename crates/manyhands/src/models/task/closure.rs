@@ -12,7 +12,7 @@ use super::steps::{self, CellRef, ClaimedWork, ClosureCell, HandlePart, LastPart
 use super::steps::{Step, TaskCell};
 use super::{Kept, PARKER, SLOT};
 use crate::job::{Action, ExecutionId, SlotNumber};
-use crate::models::{Flag, Memory, Work, check, wait_asleep};
+use crate::models::{Flag, Memory, Work, beside, check, join_all, wait_asleep};
 use loom::sync::Arc;
 use loom::thread;
 use std::ptr::NonNull;
@@ -158,10 +158,7 @@ impl ClosureCell for Model {
 /// Returns whether the closure was run.
 fn model(action: Action<'static>, handle: fn(&Model)) -> bool {
     let model = Model::new();
-    let taker = thread::spawn({
-        let model = Arc::clone(&model);
-        move || model.perform(action)
-    });
+    let taker = beside(&model, move |model| model.perform(action));
     handle(&model);
     taker.join().expect("the model fails at once");
     // SAFETY: the other thread has ended.
@@ -208,13 +205,10 @@ fn an_abort_handle_keeps_the_cell_beside_a_dropped_handle() {
         let abort = Kept::none();
         let handle = model.handle.take();
         abort.put(handle.cell().new_waker());
-        let taker = Arc::clone(&model);
-        let taker = thread::spawn(move || taker.perform(RUN));
+        let taker = beside(&model, |model| model.perform(RUN));
         let aborter = thread::spawn(move || abort.take().cell().cancel());
         drop(handle);
-        for thread in [taker, aborter] {
-            thread.join().expect("the model fails at once");
-        }
+        join_all([taker, aborter]);
         // SAFETY: the other threads have ended.
         let is_freed = model.cell.freed.with(|freed| unsafe { *freed });
         assert!(is_freed, "the cell is never freed");

@@ -15,7 +15,7 @@ use super::steps::{self, CellRef, Closed, EndedPart, FutureCell, HandlePart, Las
 use super::steps::{Polled, QueuePart, RunnerPart, TaskCell, WakerPart};
 use super::{Kept, PARKER, SLOT};
 use crate::job::{Action, ExecutionId, SlotNumber};
-use crate::models::{Flag, Memory, Work, check, wait_asleep};
+use crate::models::{Flag, Memory, Work, beside, check, join_all, wait_asleep};
 use crate::queue::TaskQueue;
 use loom::sync::Arc;
 use loom::thread;
@@ -280,8 +280,7 @@ impl Wake for DropsHandle {
 
 /// A thread that lets the future end: what it waits for happens, and then the thread is a worker.
 fn wake_and_work(model: &Arc<Model>) -> thread::JoinHandle<()> {
-    let model = Arc::clone(model);
-    thread::spawn(move || {
+    beside(model, |model| {
         model.wake();
         model.work();
     })
@@ -298,14 +297,9 @@ fn model<const OTHERS: usize>(parts: [Part; OTHERS], last: Part) {
 fn model_of<const OTHERS: usize>(make: fn() -> Arc<Model>, parts: [Part; OTHERS], last: Part) {
     check(move || {
         let model = make();
-        let others = parts.map(|part| {
-            let model = Arc::clone(&model);
-            thread::spawn(move || part(&model))
-        });
+        let others = parts.map(|part| beside(&model, move |model| part(&model)));
         model.work();
-        for other in others {
-            other.join().expect("the model fails at once");
-        }
+        join_all(others);
         model.work();
         last(&model);
         model.settle();
@@ -342,10 +336,7 @@ fn a_future_that_nobody_can_wake_is_dropped() {
 fn a_future_that_may_not_wait_any_more_is_dropped_by_any_wake() {
     check(|| {
         let model = Model::of_closed_runtime();
-        let waker = thread::spawn({
-            let model = Arc::clone(&model);
-            move || model.wake()
-        });
+        let waker = beside(&model, |model| model.wake());
         model.work();
         assert!(model.joiner.is_final(), "the future waits");
         model.drop_handle();
@@ -433,22 +424,17 @@ fn an_end_stays_one_beside_a_handle_that_gives_the_outcome() {
         let mut handle = model.handle.take();
         let abort = Kept::none();
         abort.put(handle.cell().new_waker());
-        let observer = thread::spawn({
-            let model = Arc::clone(&model);
-            move || {
-                let abort = abort.take();
-                if abort.joiner.is_final() {
-                    assert!(is_freed(&model.future), "the end came before the future's");
-                    assert!(abort.joiner.is_final(), "the end was taken back");
-                }
+        let observer = beside(&model, move |model| {
+            let abort = abort.take();
+            if abort.joiner.is_final() {
+                assert!(is_freed(&model.future), "the end came before the future's");
+                assert!(abort.joiner.is_final(), "the end was taken back");
             }
         });
         let is_ready = (0..2).any(|_| handle.poll_outcome(Waker::noop()).is_ready());
         assert_eq!(handle.joiner.is_taken(), is_ready);
         drop(handle);
-        for thread in [worker, observer] {
-            thread.join().expect("the model fails at once");
-        }
+        join_all([worker, observer]);
         model.settle();
     });
 }
