@@ -5,8 +5,7 @@
 //! Property: no helper touches a call after its owner has left it, also when the slot holds the next call
 //! by then; what helpers wrote is visible to the owner; the owner always wakes.
 
-use super::{Asleep, Flag, Memory, Work, beside, check, join_all};
-use crate::job::ExecutionId;
+use super::{Asleep, Flag, Memory, Work, beside, check, help, join_all};
 use crate::runtime::fork_join::waiting;
 use crate::runtime::{CallHeader, HelperSlot};
 use crate::sync::Parker;
@@ -82,10 +81,7 @@ impl<const CALLS: usize> Model<CALLS> {
 /// Starts a helper.
 fn helper<const CALLS: usize>(model: &Arc<Model<CALLS>>, slot: u16) -> thread::JoinHandle<()> {
     beside(model, move |model| {
-        if let Some(pin) = model.slot.try_enter() {
-            let (dismiss, wake) = (|| model.slot.dismiss(), || model.parker.unpark());
-            pin.take_part(ExecutionId::new(slot, 0, 1), dismiss, wake);
-        }
+        help(&model.slot, &model.parker, slot, || model.slot.dismiss());
     })
 }
 

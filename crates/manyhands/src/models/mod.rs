@@ -43,9 +43,10 @@ mod turns;
 mod unshared_calls;
 mod wheels;
 
+use crate::job::ExecutionId;
 use crate::queue::{Linked, Unqueued};
-use crate::runtime::Rest;
 use crate::runtime::fork_join::waiting;
+use crate::runtime::{HelperSlot, Rest};
 use crate::sync::Parker;
 use crate::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use loom::cell::UnsafeCell;
@@ -216,6 +217,14 @@ impl waiting::Waiter for Asleep<'_> {
     }
 }
 
+/// A helper comes to the call that is open in `slot`, if there is one; its owner sleeps in `parker`.
+fn help(slot: &HelperSlot, parker: &Parker, own_slot: u16, helped: impl FnOnce()) {
+    if let Some(pin) = slot.try_enter() {
+        let execution = ExecutionId::new(own_slot, 0, 1);
+        pin.take_part(execution, helped, || parker.unpark());
+    }
+}
+
 /// Stands for memory that its owner frees: a frame on a stack, a cell on the heap.
 #[derive(Debug)]
 struct Memory {
@@ -231,9 +240,13 @@ impl Memory {
 
     /// An access by a thread for which it must be valid.
     fn touch(&self) {
+        assert!(!self.is_freed(), "memory is touched after its end");
+    }
+
+    /// Whether it was freed. The caller must have learnt that it was, or was not, by synchronisation.
+    fn is_freed(&self) -> bool {
         // SAFETY: loom fails the model if a `free` is not ordered before or after.
-        let freed = self.freed.with(|freed| unsafe { *freed });
-        assert!(!freed, "memory is touched after its end");
+        self.freed.with(|freed| unsafe { *freed })
     }
 
     /// Frees it. No thread may touch it meanwhile or later.

@@ -17,10 +17,9 @@
 //! it reads the last store, or what thieves made of it later. Without this pair the new runner may see the range empty
 //! as it was before the last runner's store, steal elsewhere, and overwrite positions that no runner then runs.
 
-use super::{Asleep, Count, Memory, Work, beside, check, join_all};
+use super::{Asleep, Count, Memory, Work, beside, check, help, join_all};
 use crate::engine::ranges::Claim;
 use crate::engine::sharing::{After, OWNER, Sharing};
-use crate::job::ExecutionId;
 use crate::runtime::fork_join::waiting;
 use crate::runtime::{CallHeader, HelperSlot};
 use crate::sync::Parker;
@@ -176,10 +175,7 @@ impl<const LEN: usize> Model<LEN> {
 /// Starts a helper.
 fn helper<const LEN: usize>(model: &Arc<Model<LEN>>, slot: u16) -> thread::JoinHandle<()> {
     beside(model, move |model| {
-        if let Some(pin) = model.place.slot.try_enter() {
-            let wake = || model.place.parker.unpark();
-            pin.take_part(ExecutionId::new(slot, 0, 1), || (), wake);
-        }
+        help(&model.place.slot, &model.place.parker, slot, || ());
     })
 }
 

@@ -8,8 +8,7 @@
 //! access of the thread that finished last comes before the end, and the owner does not sleep while it could run
 //! something.
 
-use super::{Asleep, Flag, Memory, Work, beside, check, join_all};
-use crate::job::ExecutionId;
+use super::{Asleep, Flag, Memory, Work, beside, check, help, join_all};
 use crate::runtime::fork_join::waiting;
 use crate::runtime::{CallHeader, Closures, HelperSlot, Spawner};
 use crate::sync::Parker;
@@ -147,10 +146,7 @@ impl<const COUNT: usize> Model<COUNT> {
 /// Starts a helper.
 fn helper<const COUNT: usize>(model: &Arc<Model<COUNT>>, slot: u16) -> thread::JoinHandle<()> {
     beside(model, move |model| {
-        if let Some(pin) = model.slot.try_enter() {
-            let wake = || model.parker.unpark();
-            pin.take_part(ExecutionId::new(slot, 0, 1), || (), wake);
-        }
+        help(&model.slot, &model.parker, slot, || ());
     })
 }
 

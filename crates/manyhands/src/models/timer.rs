@@ -8,10 +8,10 @@
 use super::{Count, Memory, check};
 use crate::sync::Parker;
 use crate::timer::{Entry, EntryState, Moment, Timers};
-use loom::sync::Arc;
 use loom::thread;
 use std::pin::Pin;
-use std::task::{RawWaker, RawWakerVTable, Waker};
+use std::sync::Arc;
+use std::task::{Wake, Waker};
 
 /// The tick at which the entry is due.
 const DUE: u64 = 3;
@@ -25,8 +25,6 @@ fn timers() -> &'static Timers {
 struct Sleeper {
     parker: Parker,
     woken: Count,
-    /// Clones of the waker that are alive.
-    clones: Count,
     memory: Memory,
 }
 
@@ -35,59 +33,34 @@ impl Sleeper {
         Arc::new(Self {
             parker: Parker::new(),
             woken: Count::new(),
-            clones: Count::new(),
             memory: Memory::new(),
         })
     }
 
-    fn waker(this: &Arc<Self>) -> Waker {
-        this.clones.add(1);
-        let data = Arc::into_raw(Arc::clone(this)).cast();
-        // SAFETY: the table's functions do what a waker's must.
-        unsafe { Waker::from_raw(RawWaker::new(data, &VTABLE)) }
+    fn waker(self: &Arc<Self>) -> Waker {
+        Waker::from(Arc::clone(self))
     }
 
     fn times_woken(&self) -> usize {
         self.woken.now()
     }
 
-    fn assert_no_waker_is_left(&self) {
+    fn assert_no_waker_is_left(self: &Arc<Self>) {
         // The threads have ended.
-        assert_eq!(self.clones.now(), 0, "a waker is left");
+        assert_eq!(Arc::strong_count(self), 1, "a waker is left");
     }
 }
 
-static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, release);
+impl Wake for Sleeper {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
 
-/// # Safety
-/// `data` is a waker's of this file; so for the functions below.
-unsafe fn clone(data: *const ()) -> RawWaker {
-    let sleeper = std::mem::ManuallyDrop::new(of(data));
-    let copy = std::mem::ManuallyDrop::new(Sleeper::waker(&sleeper));
-    RawWaker::new(copy.data(), &VTABLE)
-}
-
-unsafe fn wake(data: *const ()) {
-    // SAFETY: as promised.
-    unsafe { wake_by_ref(data) };
-    // SAFETY: as promised.
-    unsafe { release(data) };
-}
-
-unsafe fn wake_by_ref(data: *const ()) {
-    let sleeper = std::mem::ManuallyDrop::new(of(data));
-    sleeper.memory.touch();
-    sleeper.woken.add(1);
-    sleeper.parker.unpark();
-}
-
-unsafe fn release(data: *const ()) {
-    of(data).clones.sub(1);
-}
-
-fn of(data: *const ()) -> Arc<Sleeper> {
-    // SAFETY: every waker of this file has one part of its sleeper.
-    unsafe { Arc::from_raw(data.cast()) }
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.memory.touch();
+        self.woken.add(1);
+        self.parker.unpark();
+    }
 }
 
 fn entry() -> Pin<Box<Entry>> {
@@ -95,7 +68,7 @@ fn entry() -> Pin<Box<Entry>> {
 }
 
 fn link(entry: &mut Pin<Box<Entry>>, timers: &'static Timers, sleeper: &Arc<Sleeper>) {
-    let linked = entry.as_mut().link(timers, 0, Sleeper::waker(sleeper));
+    let linked = entry.as_mut().link(timers, 0, sleeper.waker());
     let _ = linked.expect("the timers are open");
 }
 
@@ -109,7 +82,7 @@ fn who_waits_is_woken_by_its_newest_waker() {
         let turner = thread::spawn(move || {
             timers.fire(DUE);
         });
-        let waker = Sleeper::waker(&new);
+        let waker = new.waker();
         let mut standing = entry.as_mut().poll(&waker);
         while standing == EntryState::Waiting {
             new.parker.park();
@@ -184,16 +157,11 @@ fn an_entry_whose_wheel_is_given_up_waits_in_another() {
         let mut entry = entry();
         link(&mut entry, first, &sleeper);
         let closer = thread::spawn(move || first.close());
-        let waker = Sleeper::waker(&sleeper);
+        let waker = sleeper.waker();
         while entry.as_mut().poll(&waker) == EntryState::Waiting {
             sleeper.parker.park();
         }
-        assert!(
-            entry
-                .as_mut()
-                .link(first, 0, Sleeper::waker(&sleeper))
-                .is_err()
-        );
+        assert!(entry.as_mut().link(first, 0, sleeper.waker()).is_err());
         link(&mut entry, second, &sleeper);
         second.fire(DUE);
         assert!(entry.is_fired());

@@ -161,9 +161,7 @@ fn model(action: Action<'static>, handle: fn(&Model)) -> bool {
     let taker = beside(&model, move |model| model.perform(action));
     handle(&model);
     taker.join().expect("the model fails at once");
-    // SAFETY: the other thread has ended.
-    let is_freed = model.cell.freed.with(|freed| unsafe { *freed });
-    assert!(is_freed, "the cell is never freed");
+    assert!(model.cell.is_freed(), "the cell is never freed");
     assert!(model.closure.is_done());
     assert!(model.outcome.is_done(), "the outcome is nobody's");
     model.has_run.is_set()
@@ -209,9 +207,7 @@ fn an_abort_handle_keeps_the_cell_beside_a_dropped_handle() {
         let aborter = thread::spawn(move || abort.take().cell().cancel());
         drop(handle);
         join_all([taker, aborter]);
-        // SAFETY: the other threads have ended.
-        let is_freed = model.cell.freed.with(|freed| unsafe { *freed });
-        assert!(is_freed, "the cell is never freed");
+        assert!(model.cell.is_freed(), "the cell is never freed");
         assert!(model.closure.is_done());
         assert!(model.outcome.is_done(), "the outcome is nobody's");
     });

@@ -162,16 +162,10 @@ impl Model {
     /// All threads have ended: what is still queued runs, and then all is over.
     fn settle(&self) {
         self.work();
-        assert!(is_freed(&self.future), "the future is never dropped");
+        assert!(self.future.is_freed(), "the future is never dropped");
         assert!(self.outcome.is_done(), "the outcome is nobody's");
-        assert!(is_freed(&self.cell), "the cell is never freed");
+        assert!(self.cell.is_freed(), "the cell is never freed");
     }
-}
-
-/// Whether the memory was freed. No other thread uses it any more.
-fn is_freed(memory: &Memory) -> bool {
-    // SAFETY: by the caller's promise, which loom checks.
-    memory.freed.with(|freed| unsafe { *freed })
 }
 
 impl TaskCell for Model {
@@ -271,7 +265,7 @@ impl Wake for DropsHandle {
         if let Some(handle) = self.model.handle.try_take() {
             drop(handle);
             self.has_dropped.set();
-            if is_freed(&self.model.cell) {
+            if self.model.cell.is_freed() {
                 self.was_last.set();
             }
         }
@@ -356,7 +350,7 @@ fn an_outcome_is_read_by_the_handle_that_waits_for_it() {
         assert!(handle.poll_outcome(Waker::noop()).is_ready());
         drop(handle);
         worker.join().expect("the model fails at once");
-        assert!(is_freed(&model.cell), "the cell is never freed");
+        assert!(model.cell.is_freed(), "the cell is never freed");
     });
 }
 
@@ -427,7 +421,7 @@ fn an_end_stays_one_beside_a_handle_that_gives_the_outcome() {
         let observer = beside(&model, move |model| {
             let abort = abort.take();
             if abort.joiner.is_final() {
-                assert!(is_freed(&model.future), "the end came before the future's");
+                assert!(model.future.is_freed(), "the end came before the future's");
                 assert!(abort.joiner.is_final(), "the end was taken back");
             }
         });
