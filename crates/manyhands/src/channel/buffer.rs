@@ -3,7 +3,6 @@
 //! Plain data, to be kept under a lock.
 
 use crate::channel::ring::Ring;
-use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -83,14 +82,6 @@ impl<T> ItemBuffer<T> {
             Self::Sorted(items) => items.first(),
         }
     }
-
-    /// Takes everything out.
-    pub(super) fn take(&mut self) -> Self {
-        match self {
-            Self::Fifo(items) => Self::Fifo(std::mem::replace(items, Ring::new())),
-            Self::Sorted(items) => Self::Sorted(items.take()),
-        }
-    }
 }
 
 impl<T> fmt::Debug for ItemBuffer<T> {
@@ -108,12 +99,12 @@ pub(super) trait Sorted<T> {
     fn pop_first(&mut self) -> Option<T>;
     fn pop_last(&mut self) -> Option<T>;
     fn first(&self) -> Option<&T>;
-    fn take(&mut self) -> Box<dyn Sorted<T> + Send>;
 }
 
 /// A `BTreeSet` and not a heap, because items are taken from both ends.
 struct Set<T> {
-    items: BTreeSet<Numbered<T>>,
+    /// Each with its rank among equal items.
+    items: BTreeSet<(T, u64)>,
     next_number: u64,
 }
 
@@ -125,56 +116,21 @@ impl<T: Ord + Send + 'static> Sorted<T> for Set<T> {
     fn push(&mut self, item: T) {
         let number = self.next_number;
         self.next_number += 1;
-        self.items.insert(Numbered { item, number });
+        self.items.insert((item, number));
     }
 
     fn pop_first(&mut self) -> Option<T> {
-        self.items.pop_first().map(|numbered| numbered.item)
+        self.items.pop_first().map(|(item, _)| item)
     }
 
     fn pop_last(&mut self) -> Option<T> {
-        self.items.pop_last().map(|numbered| numbered.item)
+        self.items.pop_last().map(|(item, _)| item)
     }
 
     fn first(&self) -> Option<&T> {
-        self.items.first().map(|numbered| &numbered.item)
-    }
-
-    fn take(&mut self) -> Box<dyn Sorted<T> + Send> {
-        Box::new(Self {
-            items: std::mem::take(&mut self.items),
-            next_number: self.next_number,
-        })
+        self.items.first().map(|(item, _)| item)
     }
 }
-
-/// An item, and its rank among equal items.
-struct Numbered<T> {
-    item: T,
-    number: u64,
-}
-
-impl<T: Ord> Ord for Numbered<T> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.item
-            .cmp(&other.item)
-            .then_with(|| self.number.cmp(&other.number))
-    }
-}
-
-impl<T: Ord> PartialOrd for Numbered<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T: Ord> PartialEq for Numbered<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl<T: Ord> Eq for Numbered<T> {}
 
 #[cfg(all(test, not(loom)))]
 mod tests {
@@ -232,8 +188,7 @@ mod tests {
             assert_eq!(buffer.first().map(|job| job.1), Some(first));
             assert_eq!(buffer.pop_first().map(|job| job.1), Some(first));
             assert_eq!(buffer.pop_last().map(|job| job.1), Some(last));
-            assert_eq!(buffer.take().len(), 2);
-            assert_eq!(buffer.len(), 0);
+            assert_eq!(buffer.len(), 2);
         }
     }
 }

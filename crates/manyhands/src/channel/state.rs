@@ -388,9 +388,10 @@ impl<T> State<T> {
         self.receiver_count -= 1;
         (self.receiver_count == 0).then(|| {
             self.close(None, deferred);
+            // Nothing goes into a closed channel.
             (
                 std::mem::replace(&mut self.batch_items, Ring::new()),
-                self.buffer.take(),
+                std::mem::replace(&mut self.buffer, ItemBuffer::fifo()),
             )
         })
     }
