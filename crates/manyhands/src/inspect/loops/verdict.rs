@@ -69,29 +69,6 @@ struct Losses {
     off_processor: Duration,
 }
 
-#[cfg(unix)]
-impl Verdict {
-    /// For the socket.
-    pub(in crate::inspect) fn word(self) -> &'static str {
-        match self {
-            Self::Scaled => "scaled",
-            Self::TooShort => "too_short",
-            Self::TooFewItems => "too_few_items",
-            Self::SharedLate => "shared_late",
-            Self::LongItem => "long_item",
-            Self::BodiesSlowEachOther => "bodies_slow_each_other",
-            Self::SourceSlow => "source_slow",
-            Self::HelpersElsewhere => "helpers_elsewhere",
-            Self::OffProcessor => "off_processor",
-            Self::OneRunner => "one_runner",
-            Self::NoPlace => "no_place",
-            Self::ConcurrencySet => "concurrency_set",
-            Self::ConsumerSlow => "consumer_slow",
-            Self::Stopped => "stopped",
-        }
-    }
-}
-
 impl LoopReport {
     /// What kept it from being faster.
     ///

@@ -177,14 +177,11 @@ impl Group {
 fn line(key: &Key, group: &Group) -> Object {
     let longest = clock::ticks().saturating_sub(group.since);
     Object::new()
-        .with("kind", wire::task_kind(key.kind))
+        .with("kind", wire::word(key.kind))
         .with("type", wire::text(key.type_name))
         .with("spawned_at", key.spawned_at.map(wire::place))
-        .with("state", wire::task_state(key.state))
-        .with(
-            "waits_for",
-            key.waits.map(|(kind, _)| wire::wait_kind(kind)),
-        )
+        .with("state", wire::word(key.state))
+        .with("waits_for", key.waits.map(|(kind, _)| wire::word(kind)))
         .with("name", key.awaited.as_deref().map(wire::text))
         .with("at", key.waits.map(|(_, at)| wire::place(at)))
         .with_list("frames", key.frames.iter().map(frame_line))

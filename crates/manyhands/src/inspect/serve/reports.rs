@@ -3,8 +3,7 @@
 //! Not here: the other lines (`wire.rs`).
 
 use crate::inspect::serve::json::Object;
-use crate::inspect::serve::wire::{line_of, micros, place, text};
-use crate::recording::CallLimit;
+use crate::inspect::serve::wire::{line_of, micros, place, text, word};
 use crate::recording::enabled::loops::report::LoopReport;
 use std::time::Duration;
 
@@ -15,14 +14,14 @@ pub(super) fn report(report: &LoopReport, calls: u64, ended: Duration) -> String
             .with("first", calls.first_at_once)
             .with("most", calls.most_at_once)
             .with("mean_percent", percent(report.mean_runners()))
-            .with("limit", call_limit(calls.limit))
+            .with("limit", word(calls.limit))
             .with("first_us", micros(calls.took_first))
             .with("last_us", micros(calls.took_last))
     });
     let report = Object::new()
         .with("body", text(report.body))
         .with("called_at", place(report.called_at))
-        .with("verdict", report.verdict().word())
+        .with("verdict", word(report.verdict()))
         .with("ran", report.ran())
         .with("why", report.why())
         .with("items", report.items)
@@ -49,13 +48,4 @@ pub(super) fn report(report: &LoopReport, calls: u64, ended: Duration) -> String
 fn percent(ratio: f64) -> u64 {
     // A hundred milliseconds for a ratio of one.
     micros(Duration::from_millis(100).mul_f64(ratio)) / 1_000
-}
-
-fn call_limit(limit: CallLimit) -> &'static str {
-    match limit {
-        CallLimit::Set => "set",
-        CallLimit::Found => "found",
-        CallLimit::Highest => "highest",
-        CallLimit::NotFound => "not_found",
-    }
 }

@@ -70,7 +70,7 @@ fn leaf_line(wait: usize, copy: Result<&StackCopy, &NotCopied>, code: &[Mapping]
 
 /// A line, with the copy of a stack or why there is none.
 fn with_stack(line: Object, copy: Result<&StackCopy, &NotCopied>, code: &[Mapping]) -> Object {
-    line.with("missing", copy.err().map(missing))
+    line.with("missing", copy.err().map(wire::word))
         .with("registers", copy.ok().map(|copy| saved(&copy.registers)))
         .with("length", copy.map_or(0, |copy| 8 * copy.words.len()))
         .with_list(
@@ -78,13 +78,6 @@ fn with_stack(line: Object, copy: Result<&StackCopy, &NotCopied>, code: &[Mappin
             copy.map_or(Vec::new(), |copy| addresses(copy, code)),
         )
         .with("cut", copy.is_ok_and(|copy| copy.is_cut))
-}
-
-fn missing(reason: &NotCopied) -> &'static str {
-    match reason {
-        NotCopied::Ended => "ended",
-        NotCopied::Silent => "silent",
-    }
 }
 
 fn code_line(code: &[Mapping]) -> Object {
@@ -111,7 +104,7 @@ fn thread_line(
         .with("worker", thread.worker)
         .with("thread", thread.number)
         .with("name", wire::text(&name_of(thread.number)))
-        .with("state", wire::worker_state(thread.state))
+        .with("state", wire::word(thread.state))
         .with("task_spawned_at", thread.task_spawned_at.map(wire::place));
     with_stack(line, copy, code)
 }

@@ -7,16 +7,12 @@ use crate::inspect::analysis::starvation::Starvation;
 use crate::inspect::printable::Printable;
 use crate::inspect::serve::json::Object;
 use crate::inspect::tasks::snapshot::{FrameSnapshot, TaskSnapshot, WaitSnapshot};
-use crate::priority::Priority;
-use crate::recording::WaitKind;
 use crate::recording::enabled::channel_snapshot::ChannelSnapshot;
 use crate::recording::enabled::loops::snapshot::LoopSnapshot;
-use crate::recording::enabled::no_more_threads::NoMoreThreads;
-use crate::recording::enabled::runtime_snapshot::{RuntimeSnapshot, WorkerSnapshot, WorkerState};
-use crate::recording::enabled::tasks::last_waker::LastWaker;
+use crate::recording::enabled::runtime_snapshot::{RuntimeSnapshot, WorkerSnapshot};
 use crate::recording::enabled::tasks::task_number::TaskNumber;
-use crate::recording::enabled::tasks::task_state::{TaskKind, TaskState};
 use miniserde::{Deserialize, json};
+use std::fmt::Debug;
 use std::panic::Location;
 use std::time::Duration;
 
@@ -57,10 +53,7 @@ pub(super) fn runtime(runtime: &RuntimeSnapshot) -> String {
         .with("limit", runtime.limit)
         .with("threads", runtime.threads)
         .with("threads_max", runtime.threads_max)
-        .with(
-            "no_more_threads",
-            runtime.no_more_threads.map(no_more_threads),
-        )
+        .with("no_more_threads", runtime.no_more_threads.map(word))
         .with("queued_outside", runtime.queued_outside)
         .with("queued_with_priority", runtime.queued_with_priority)
         .with("started_for_declared", runtime.started_for_declared)
@@ -73,7 +66,7 @@ pub(super) fn runtime(runtime: &RuntimeSnapshot) -> String {
 fn worker(worker: &WorkerSnapshot) -> Object {
     Object::new()
         .with("index", worker.index)
-        .with("state", worker_state(worker.state))
+        .with("state", word(worker.state))
         .with("sleeps_in_kernel", worker.sleeps_in_kernel)
         .with("task_spawned_at", worker.task_spawned_at.map(place))
         .with("queued", worker.queued)
@@ -81,15 +74,6 @@ fn worker(worker: &WorkerSnapshot) -> Object {
         .with("completed", worker.completed)
         .with("steals", worker.steals)
         .with("parks", worker.parks)
-}
-
-/// What a worker does, in a word.
-pub(super) fn worker_state(state: WorkerState) -> &'static str {
-    match state {
-        WorkerState::Running => "running",
-        WorkerState::Idle => "idle",
-        WorkerState::Blocked => "blocked",
-    }
 }
 
 /// A task.
@@ -100,23 +84,23 @@ pub(super) fn task(task: &TaskSnapshot) -> String {
 fn task_fields(task: &TaskSnapshot) -> Object {
     Object::new()
         .with("number", task.number.to_string())
-        .with("kind", task_kind(task.kind))
+        .with("kind", word(task.kind))
         .with("id", format!("{:x}", task.id))
         .with("name", task.name.as_deref().map(text))
         .with("type", text(task.type_name))
-        .with("priority", task.priority.map(priority))
+        .with("priority", task.priority.map(word))
         .with("spawned_at", task.spawned_at.map(place))
         .with("parent", task.parent.map(|parent| parent.to_string()))
         .with("runtime", task.ran_on.map(|(runtime, _)| runtime))
         .with("worker", task.ran_on.map(|(_, worker)| worker))
-        .with("state", task_state(task.state))
+        .with("state", word(task.state))
         .with("frozen", task.is_frozen)
         .with("in_state_us", micros(task.in_state))
         .with("age_us", micros(task.age))
         .with("busy_us", micros(task.busy))
         .with("polls", task.polls)
         .with("wakes", task.wakes)
-        .with("last_waker", task.last_waker.map(last_waker))
+        .with("last_waker", task.last_waker.map(word))
         .with_list("waits", task.waits.iter().map(wait))
         .with("waits_left_out", task.waits_left_out)
         .with_list("frames", task.frames.iter().map(frame))
@@ -125,68 +109,9 @@ fn task_fields(task: &TaskSnapshot) -> Object {
         .with("changes", task.changes)
 }
 
-/// What a task is, in a word.
-pub(super) fn task_kind(kind: TaskKind) -> &'static str {
-    match kind {
-        TaskKind::Future => "future",
-        TaskKind::Closure => "closure",
-        TaskKind::Thread => "thread",
-    }
-}
-
-/// What a task does, in a word.
-pub(super) fn task_state(state: TaskState) -> &'static str {
-    match state {
-        TaskState::Queued => "queued",
-        TaskState::Running => "running",
-        TaskState::Waiting => "waiting",
-        TaskState::Blocked => "blocked",
-        TaskState::Frozen => "frozen",
-    }
-}
-
-/// What is waited for, in a word.
-pub(super) fn wait_kind(kind: WaitKind) -> &'static str {
-    match kind {
-        WaitKind::Task => "task",
-        WaitKind::Group => "group",
-        WaitKind::Receive => "receive",
-        WaitKind::Send => "send",
-        WaitKind::ChannelEnd => "channel_end",
-        WaitKind::Completion => "completion",
-        WaitKind::Scope => "scope",
-        WaitKind::Timer => "timer",
-        WaitKind::Cancellation => "cancellation",
-        WaitKind::Outside => "outside",
-    }
-}
-
-fn last_waker(waker: LastWaker) -> &'static str {
-    match waker {
-        LastWaker::Tokio => "tokio",
-        LastWaker::Other => "other",
-    }
-}
-
-fn priority(priority: Priority) -> &'static str {
-    match priority {
-        Priority::Interactive => "interactive",
-        Priority::Normal => "normal",
-        Priority::Background => "background",
-    }
-}
-
-fn no_more_threads(because: NoMoreThreads) -> &'static str {
-    match because {
-        NoMoreThreads::Limit => "limit",
-        NoMoreThreads::Memory => "memory",
-        NoMoreThreads::Refused => "refused",
-    }
-}
-
 fn wait(wait: &WaitSnapshot) -> Object {
     Object::new()
-        .with("kind", wait_kind(wait.kind))
+        .with("kind", word(wait.kind))
         .with("name", wait.name.as_deref().map(text))
         .with("resource", format!("{:x}", wait.resource))
         .with("owner", wait.owner.map(|owner| owner.to_string()))
@@ -258,7 +183,7 @@ pub(super) fn starvation(starvation: &Starvation) -> String {
         .with("runtime", starvation.runtime.number)
         .with("name", text(&starvation.runtime.name))
         .with("queued", starvation.queued)
-        .with("because", no_more_threads(starvation.because))
+        .with("because", word(starvation.because))
         .with("text", starvation.to_string());
     line_of("starvation", starved)
 }
@@ -354,6 +279,19 @@ pub(super) fn line_of(kind: &str, fields: Object) -> String {
     Object::new().with(kind, fields).line()
 }
 
+/// The name of a variant as the protocol spells it: `ChannelEnd` is `channel_end`.
+pub(super) fn word(value: impl Debug) -> String {
+    let name = format!("{value:?}");
+    let mut word = String::with_capacity(2 * name.len());
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && !word.is_empty() {
+            word.push('_');
+        }
+        word.push(letter.to_ascii_lowercase());
+    }
+    word
+}
+
 /// A place in the source.
 pub(super) fn place(at: &Location<'_>) -> String {
     text(&at.to_string())
@@ -370,3 +308,112 @@ pub(super) fn micros(duration: Duration) -> u64 {
 
 /// Raised by each change that a reader of the version before would misunderstand. New fields are no such change.
 const PROTOCOL: u32 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::word;
+    use crate::inspect::loops::verdict::Verdict;
+    use crate::priority::Priority;
+    use crate::recording::enabled::no_more_threads::NoMoreThreads;
+    use crate::recording::enabled::runtime_snapshot::WorkerState;
+    use crate::recording::enabled::tasks::last_waker::LastWaker;
+    use crate::recording::enabled::tasks::task_state::{TaskKind, TaskState};
+    use crate::recording::{CallLimit, WaitKind};
+    use crate::sync::stack_copy::NotCopied;
+    use std::fmt::Debug;
+
+    /// A variant that gets another name must keep its word: clients know it by that.
+    fn assert_sent(values: &[&dyn Debug], words: &str) {
+        let sent: Vec<String> = values.iter().map(word).collect();
+        assert_eq!(sent.join(" "), words);
+    }
+
+    #[test]
+    fn the_words_for_tasks_stay_as_they_are() {
+        assert_sent(
+            &[&TaskKind::Future, &TaskKind::Closure, &TaskKind::Thread],
+            "future closure thread",
+        );
+        assert_sent(
+            &[
+                &TaskState::Queued,
+                &TaskState::Running,
+                &TaskState::Waiting,
+                &TaskState::Blocked,
+                &TaskState::Frozen,
+            ],
+            "queued running waiting blocked frozen",
+        );
+        assert_sent(
+            &[
+                &WaitKind::Task,
+                &WaitKind::Group,
+                &WaitKind::Receive,
+                &WaitKind::Send,
+                &WaitKind::ChannelEnd,
+                &WaitKind::Completion,
+                &WaitKind::Scope,
+                &WaitKind::Timer,
+                &WaitKind::Cancellation,
+                &WaitKind::Outside,
+            ],
+            "task group receive send channel_end completion scope timer cancellation outside",
+        );
+        assert_sent(
+            &[
+                &LastWaker::Tokio,
+                &LastWaker::Other,
+                &Priority::Interactive,
+                &Priority::Normal,
+                &Priority::Background,
+                &NotCopied::Ended,
+                &NotCopied::Silent,
+            ],
+            "tokio other interactive normal background ended silent",
+        );
+    }
+
+    #[test]
+    fn the_words_for_runtimes_and_loops_stay_as_they_are() {
+        assert_sent(
+            &[
+                &WorkerState::Running,
+                &WorkerState::Idle,
+                &WorkerState::Blocked,
+                &NoMoreThreads::Limit,
+                &NoMoreThreads::Memory,
+                &NoMoreThreads::Refused,
+            ],
+            "running idle blocked limit memory refused",
+        );
+        assert_sent(
+            &[
+                &CallLimit::Set,
+                &CallLimit::Found,
+                &CallLimit::Highest,
+                &CallLimit::NotFound,
+            ],
+            "set found highest not_found",
+        );
+        assert_sent(
+            &[
+                &Verdict::Scaled,
+                &Verdict::TooShort,
+                &Verdict::TooFewItems,
+                &Verdict::SharedLate,
+                &Verdict::LongItem,
+                &Verdict::BodiesSlowEachOther,
+                &Verdict::SourceSlow,
+                &Verdict::HelpersElsewhere,
+                &Verdict::OffProcessor,
+                &Verdict::OneRunner,
+                &Verdict::NoPlace,
+                &Verdict::ConcurrencySet,
+                &Verdict::ConsumerSlow,
+                &Verdict::Stopped,
+            ],
+            "scaled too_short too_few_items shared_late long_item bodies_slow_each_other source_slow helpers_elsewhere \
+             off_processor one_runner no_place concurrency_set consumer_slow stopped",
+        );
+    }
+}
