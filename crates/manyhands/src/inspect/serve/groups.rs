@@ -66,7 +66,10 @@ pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()
     for (key, group) in &groups[..sent] {
         say(&wire::line_of("group", line(key, group)))?;
     }
-    say(&wire::end_of_groups(sent, groups.len() - sent))
+    let end = wire::end("groups")
+        .with("groups", sent)
+        .with("groups_left_out", groups.len() - sent);
+    say(&end.line())
 }
 
 /// The groups with the same texts together, that with the most tasks first.

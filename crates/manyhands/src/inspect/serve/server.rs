@@ -281,15 +281,11 @@ fn send_snapshot(answers: &mut impl Write, tasks_max: usize) -> io::Result<()> {
         answers,
         snapshot.channels[..channels].iter().map(wire::channel),
     )?;
-    let channels_left_out = snapshot.channels.len() - channels;
-    say(
-        answers,
-        &wire::end_of_snapshot(
-            "snapshot",
-            snapshot.tasks.len(),
-            (tasks_left_out, channels_left_out),
-        ),
-    )
+    let end = wire::end("snapshot")
+        .with("tasks", snapshot.tasks.len())
+        .with("tasks_left_out", tasks_left_out)
+        .with("channels_left_out", snapshot.channels.len() - channels);
+    say(answers, &end.line())
 }
 
 fn send_changes(answers: &mut impl Write, changes: Changes) -> io::Result<()> {
@@ -301,11 +297,11 @@ fn send_changes(answers: &mut impl Write, changes: Changes) -> io::Result<()> {
         let gone = wire::gone(&changes.tasks_gone, changes.channels_gone);
         say(answers, &gone)?;
     }
-    let left_out = (changes.tasks_left_out, changes.channels_left_out);
-    say(
-        answers,
-        &wire::end_of_snapshot("changes", changes.tasks.len(), left_out),
-    )
+    let end = wire::end("changes")
+        .with("tasks", changes.tasks.len())
+        .with("tasks_left_out", changes.tasks_left_out)
+        .with("channels_left_out", changes.channels_left_out);
+    say(answers, &end.line())
 }
 
 #[expect(
@@ -320,10 +316,10 @@ fn send_deadlocks(answers: &mut impl Write, looks: &mut StarvationLooks) -> io::
     say_all(answers, deadlocks.iter().map(wire::deadlock))?;
     let starvations = looks.search(look, thread::sleep);
     say_all(answers, starvations.iter().map(wire::starvation))?;
-    say(
-        answers,
-        &wire::end_of_deadlocks(deadlocks.len(), starvations.len()),
-    )
+    let end = wire::end("deadlocks")
+        .with("deadlocks", deadlocks.len())
+        .with("starvations", starvations.len());
+    say(answers, &end.line())
 }
 
 /// Sends the last report of each place that has called a loop.
@@ -334,7 +330,8 @@ fn send_reports(answers: &mut impl Write) -> io::Result<()> {
         let ended = elapsed(now.saturating_sub(kept.ended));
         say(answers, &reports::report(&kept.report, kept.calls, ended))?;
     }
-    say(answers, &wire::end_of_reports(kept.len()))
+    let end = wire::end("reports").with("reports", kept.len());
+    say(answers, &end.line())
 }
 
 /// Has a task polled, and sends what was seen of it.
@@ -373,7 +370,9 @@ fn not_polled(reason: NotPolled) -> String {
 /// Freezes a task for this connection. Returns the answer.
 fn freeze(freezer: &Freezer, task: &str) -> String {
     act_on(task, |number| match freezer.freeze(number) {
-        Ok(freezing) => wire::end_of_freeze(freezing == Freezing::AfterThisPoll),
+        Ok(freezing) => wire::end("freeze")
+            .with("running", freezing == Freezing::AfterThisPoll)
+            .line(),
         Err(NotFrozen::NoSuchTask) => no_such_task(),
         Err(NotFrozen::NotFreezable) => wire::error(
             "not_freezable",
@@ -385,7 +384,7 @@ fn freeze(freezer: &Freezer, task: &str) -> String {
 /// Thaws a task, also one of another connection. Returns the answer.
 fn thaw(task: &str) -> String {
     act_on(task, |number| match freezer::thaw(number) {
-        Ok(()) => wire::end_of_thaw(),
+        Ok(()) => wire::end("thaw").line(),
         Err(NotThawed::NoSuchTask) => no_such_task(),
         Err(NotThawed::NotFrozen) => wire::error("not_frozen", "the task is not frozen"),
     })

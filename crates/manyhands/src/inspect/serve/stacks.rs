@@ -29,7 +29,8 @@ pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()
         let line = thread_line(*runtime, thread, copy.as_ref(), &code);
         say(&wire::line_of("stack", line))?;
     }
-    say(&wire::end_of_stacks(threads.len()))
+    let end = wire::end("stacks").with("threads", threads.len());
+    say(&end.line())
 }
 
 /// The line that says why there are no stacks.
@@ -61,7 +62,8 @@ pub(super) fn send_polled(
         let line = leaf_line(*wait, copy.as_ref(), &code);
         say(&wire::line_of("leaf", line))?;
     }
-    say(&wire::end_of_poll(polled.task.is_none()))
+    let end = wire::end("poll").with("ended", polled.task.is_none());
+    say(&end.line())
 }
 
 fn leaf_line(wait: usize, copy: Result<&StackCopy, &NotCopied>, code: &[Mapping]) -> Object {

@@ -196,74 +196,9 @@ pub(super) fn gone(tasks: &[TaskNumber], channels: Vec<u64>) -> String {
     line_of("gone", gone)
 }
 
-/// The last line of a snapshot, or of the changes since another one: what it is, how many tasks are in it, and how many tasks
-/// and channels are left out.
-pub(super) fn end_of_snapshot(
-    end: &'static str,
-    tasks: usize,
-    (tasks_left_out, channels_left_out): (usize, usize),
-) -> String {
-    Object::new()
-        .with("end", end)
-        .with("tasks", tasks)
-        .with("tasks_left_out", tasks_left_out)
-        .with("channels_left_out", channels_left_out)
-        .line()
-}
-
-/// The last line of a list of deadlocks and of starved runtimes.
-pub(super) fn end_of_deadlocks(deadlocks: usize, starvations: usize) -> String {
-    Object::new()
-        .with("end", "deadlocks")
-        .with("deadlocks", deadlocks)
-        .with("starvations", starvations)
-        .line()
-}
-
-/// The last line of a list of stacks.
-pub(super) fn end_of_stacks(threads: usize) -> String {
-    Object::new()
-        .with("end", "stacks")
-        .with("threads", threads)
-        .line()
-}
-
-/// The last line about a task that was polled on request. `ended`: with that it has ended.
-pub(super) fn end_of_poll(ended: bool) -> String {
-    Object::new()
-        .with("end", "poll")
-        .with("ended", ended)
-        .line()
-}
-
-/// The last line about a task that was frozen. `running`: it is being polled, and is held before its next poll.
-pub(super) fn end_of_freeze(running: bool) -> String {
-    Object::new()
-        .with("end", "freeze")
-        .with("running", running)
-        .line()
-}
-
-/// The last line about a task that was thawed.
-pub(super) fn end_of_thaw() -> String {
-    Object::new().with("end", "thaw").line()
-}
-
-/// The last line of a list of groups.
-pub(super) fn end_of_groups(groups: usize, groups_left_out: usize) -> String {
-    Object::new()
-        .with("end", "groups")
-        .with("groups", groups)
-        .with("groups_left_out", groups_left_out)
-        .line()
-}
-
-/// The last line of a list of reports.
-pub(super) fn end_of_reports(reports: usize) -> String {
-    Object::new()
-        .with("end", "reports")
-        .with("reports", reports)
-        .line()
+/// The last line of an answer to a request for this, to which the answer adds how much was in it.
+pub(super) fn end(of: &str) -> Object {
+    Object::new().with("end", of)
 }
 
 /// What is wrong with a request, or with its client.
