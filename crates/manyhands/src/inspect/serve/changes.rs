@@ -1,8 +1,9 @@
-//! What has changed since it was sent last: for a client that asks again and again.
+//! What has changed since it was sent last: for a client that asks again and again. For one that has been sent nothing that is
+//! a snapshot of all.
 //!
 //! All tasks are looked through each time, but only those that have changed become text.
 //!
-//! Not here: how news are found (`sent.rs`), and a look at everything (`tasks/take.rs`).
+//! Not here: how news are found (`sent.rs`), and snapshots inside the program (`tasks/take.rs`).
 
 use crate::inspect::serve::sent::Sent;
 use crate::inspect::tasks::snapshot::TaskSnapshot;
@@ -34,7 +35,7 @@ pub(super) struct SentOfProgram {
 pub(super) struct Changes {
     /// All.
     pub(super) runtimes: Vec<RuntimeSnapshot>,
-    /// Those that are new or have changed.
+    /// Those that are new or have changed, in the order of their numbers.
     pub(super) tasks: Vec<TaskSnapshot>,
     /// All.
     pub(super) loops: Vec<LoopSnapshot>,
@@ -71,6 +72,7 @@ impl SentOfProgram {
             }
         });
         let tasks_gone = self.tasks.end(sending);
+        tasks.sort_unstable_by_key(|task| task.number);
         find_owners(&mut tasks);
         let without_owner = tasks.iter().filter(|task| lacks_owner(task));
         self.without_owner = without_owner.map(|task| task.number).collect();

@@ -11,7 +11,7 @@ use crate::inspect::serve::freezer::{Freezer, Freezing, NotFrozen, NotThawed};
 use crate::inspect::serve::poll_once::NotPolled;
 use crate::inspect::serve::wake_by_record::NotWoken;
 use crate::inspect::serve::{control, freezer, groups, poll_once, reports, socket, stacks, wire};
-use crate::inspect::tasks::take::{snapshot_of_oldest, snapshot_of_waits_for_tasks};
+use crate::inspect::tasks::take::snapshot_of_waits_for_tasks;
 use crate::recording::enabled::loops::last_reports as loop_reports;
 use crate::recording::enabled::loops::part::elapsed;
 use crate::recording::enabled::opening;
@@ -253,8 +253,12 @@ fn answer(answers: &mut impl Write, request: &[u8], memory: &mut Memory) -> io::
     let tasks_max = request.tasks_max.unwrap_or(TASKS_DEFAULT);
     let tasks_max = usize::try_from(tasks_max).unwrap_or(usize::MAX);
     match request.get.as_deref() {
-        Some("snapshot") => send_snapshot(answers, tasks_max),
-        Some("changes") => send_changes(answers, memory.sent.changes(tasks_max)),
+        // All that has changed since nothing was sent.
+        Some("snapshot") => {
+            let all = SentOfProgram::nothing().changes(tasks_max);
+            send_changes(answers, "snapshot", all)
+        }
+        Some("changes") => send_changes(answers, "changes", memory.sent.changes(tasks_max)),
         Some("deadlocks") => send_deadlocks(answers, &mut memory.looks),
         Some("reports") => send_reports(answers),
         Some("groups") => groups::send(|line| say(answers, line)),
@@ -271,24 +275,8 @@ fn answer(answers: &mut impl Write, request: &[u8], memory: &mut Memory) -> io::
     }
 }
 
-fn send_snapshot(answers: &mut impl Write, tasks_max: usize) -> io::Result<()> {
-    let (snapshot, tasks_left_out) = snapshot_of_oldest(tasks_max);
-    say_all(answers, snapshot.runtimes.iter().map(wire::runtime))?;
-    say_all(answers, snapshot.tasks.iter().map(wire::task))?;
-    say_all(answers, snapshot.loops.iter().map(wire::running_loop))?;
-    let channels = snapshot.channels.len().min(tasks_max);
-    say_all(
-        answers,
-        snapshot.channels[..channels].iter().map(wire::channel),
-    )?;
-    let end = wire::end("snapshot")
-        .with("tasks", snapshot.tasks.len())
-        .with("tasks_left_out", tasks_left_out)
-        .with("channels_left_out", snapshot.channels.len() - channels);
-    say(answers, &end.line())
-}
-
-fn send_changes(answers: &mut impl Write, changes: Changes) -> io::Result<()> {
+/// Sends what has changed, as the answer to a request for this.
+fn send_changes(answers: &mut impl Write, of: &str, changes: Changes) -> io::Result<()> {
     say_all(answers, changes.runtimes.iter().map(wire::runtime))?;
     say_all(answers, changes.tasks.iter().map(wire::task))?;
     say_all(answers, changes.loops.iter().map(wire::running_loop))?;
@@ -297,7 +285,7 @@ fn send_changes(answers: &mut impl Write, changes: Changes) -> io::Result<()> {
         let gone = wire::gone(&changes.tasks_gone, changes.channels_gone);
         say(answers, &gone)?;
     }
-    let end = wire::end("changes")
+    let end = wire::end(of)
         .with("tasks", changes.tasks.len())
         .with("tasks_left_out", changes.tasks_left_out)
         .with("channels_left_out", changes.channels_left_out);

@@ -59,26 +59,6 @@ pub fn snapshot() -> Snapshot {
     }
 }
 
-/// As [`snapshot`], with at most `tasks_max` tasks, those with the lowest numbers; and how many there are besides.
-#[cfg(unix)]
-pub(in crate::inspect) fn snapshot_of_oldest(tasks_max: usize) -> (Snapshot, usize) {
-    clock::calibrate();
-    let mut tasks = Vec::new();
-    let left_out = for_each_of_oldest(tasks_max, |entry| {
-        tasks.push(TaskSnapshot::of(entry.number, entry.record()));
-    });
-    tasks.sort_unstable_by_key(|task| task.number);
-    find_owners(&mut tasks);
-    let snapshot = Snapshot {
-        runtimes: runtimes::read(),
-        tasks,
-        loops: loops::read(),
-        channels: channels::read(),
-        set_sizes: BTreeMap::new(),
-    };
-    (snapshot, left_out)
-}
-
 /// Calls `see` for the `tasks_max` tasks that have the lowest numbers, in the order of [`table::for_each_entry`]. Returns how many
 /// others there are: they are only counted, so a million tasks that nobody asked for cost little.
 #[cfg(unix)]
