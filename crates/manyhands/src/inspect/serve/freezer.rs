@@ -6,6 +6,7 @@
 //!
 //! Not here: what being frozen does (`recording/enabled/tasks/frozen.rs`), and whether the program allows it at all (`control.rs`).
 
+use crate::inspect::serve::refused::Refused;
 use crate::recording::enabled::tasks::frozen::{self, FreezerNumber, TakenOut};
 use crate::recording::enabled::tasks::table;
 use crate::recording::enabled::tasks::task_number::TaskNumber;
@@ -24,24 +25,6 @@ pub(super) enum Freezing {
     AfterThisPoll,
 }
 
-/// Why a task was not frozen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NotFrozen {
-    /// No task that exists has this number.
-    NoSuchTask,
-    /// It is a closure or a thread, or another library's executor polls it.
-    NotFreezable,
-}
-
-/// Why a task was not thawed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NotThawed {
-    /// No task that exists has this number.
-    NoSuchTask,
-    /// It is not frozen.
-    NotFrozen,
-}
-
 impl Freezer {
     /// Has frozen nothing yet.
     pub(super) fn new() -> Self {
@@ -49,12 +32,12 @@ impl Freezer {
     }
 
     /// Freezes a task. One that another freezer has frozen is this one's from now on.
-    pub(super) fn freeze(&self, number: TaskNumber) -> Result<Freezing, NotFrozen> {
-        let mut frozen = Err(NotFrozen::NoSuchTask);
+    pub(super) fn freeze(&self, number: TaskNumber) -> Result<Freezing, Refused> {
+        let mut frozen = Err(Refused::NoSuchTask);
         table::change(number, |record| {
             let waking = record.origin.and_then(|origin| origin.work.waking);
             if waking.is_none() {
-                frozen = Err(NotFrozen::NotFreezable);
+                frozen = Err(Refused::NotFreezable);
                 return;
             }
             frozen::mark(number, self.0);
@@ -85,17 +68,18 @@ impl Drop for Freezer {
 }
 
 /// Thaws a task, also one that another connection has frozen.
-pub(super) fn thaw(number: TaskNumber) -> Result<(), NotThawed> {
-    let mut thawed = Err(NotThawed::NoSuchTask);
+pub(super) fn thaw(number: TaskNumber) -> Result<(), Refused> {
+    let mut thawed = Err(Refused::NoSuchTask);
     table::change(number, |_| {
-        thawed = frozen::take(number).ok_or(NotThawed::NotFrozen);
+        thawed = frozen::take(number).ok_or(Refused::NotFrozen);
     });
     thawed.map(TakenOut::wake)
 }
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::{Freezer, Freezing, NotFrozen, NotThawed, thaw};
+    use super::{Freezer, Freezing, thaw};
+    use crate::inspect::serve::refused::Refused;
     use crate::priority::Priority;
     use crate::recording::enabled::tasks::frozen;
     use crate::recording::enabled::tasks::record::{Origin, Record};
@@ -165,7 +149,7 @@ pub(super) mod tests {
         let (freezer, woken) = (Freezer::new(), Arc::default());
         let number = future(TaskState::Queued);
         assert!(!is_held(number, &woken));
-        assert_eq!(thaw(number), Err(NotThawed::NotFrozen));
+        assert_eq!(thaw(number), Err(Refused::NotFrozen));
         for held in [0, 1, 3] {
             assert_eq!(freezer.freeze(number), Ok(Freezing::Now));
             assert!(frozen::is_frozen(number));
@@ -194,7 +178,7 @@ pub(super) mod tests {
         assert_eq!(second.freeze(other), Ok(Freezing::Now));
         table::remove(ended);
         frozen::forget(ended);
-        assert_eq!(thaw(ended), Err(NotThawed::NoSuchTask));
+        assert_eq!(thaw(ended), Err(Refused::NoSuchTask));
         drop(first);
         assert!(woken.count() == 1 && !frozen::is_frozen(one) && frozen::is_frozen(other));
         drop(second);
@@ -212,11 +196,11 @@ pub(super) mod tests {
             assert_eq!(freezer.freeze(number), Ok(Freezing::AfterThisPoll));
         }
         let closure = record_of(&CLOSURE, TaskState::Queued);
-        assert_eq!(freezer.freeze(closure), Err(NotFrozen::NotFreezable));
+        assert_eq!(freezer.freeze(closure), Err(Refused::NotFreezable));
         assert!(!frozen::is_frozen(closure));
         for number in polled.into_iter().chain([closure]) {
             table::remove(number);
-            assert_eq!(freezer.freeze(number), Err(NotFrozen::NoSuchTask));
+            assert_eq!(freezer.freeze(number), Err(Refused::NoSuchTask));
         }
     }
 }

@@ -7,6 +7,7 @@ mod groups;
 mod json;
 mod mappings;
 mod poll_once;
+mod refused;
 mod reports;
 mod sent;
 pub(crate) mod server;

@@ -1,17 +1,17 @@
 //! One poll of a waiting task because somebody asks for it.
 //!
 //! The task is woken as by a waker of its own, and polled in its turn by a worker. For its future that is a wake without a
-//! reason, which every future has to expect. It is asked for only where the program has allowed it (`control.rs`).
+//! reason, which every future has to expect. It is asked for only where the program has allowed it (`server.rs`).
 //!
 //! Not here: what the poll leaves (`recording/enabled/tasks/leaf_stacks.rs`), and the wake (`wake_by_record.rs`).
 
-use crate::inspect::serve::control;
-use crate::inspect::serve::wake_by_record::{self, NotWoken};
+use crate::inspect::serve::refused::Refused;
+use crate::inspect::serve::wake_by_record;
 use crate::inspect::tasks::snapshot::TaskSnapshot;
 use crate::inspect::tasks::take;
 use crate::recording::enabled::tasks::leaf_stacks::{self, Left};
 use crate::recording::enabled::tasks::task_number::TaskNumber;
-use crate::sync::stack_copy::{self, NoCopies, NotCopied, StackCopy};
+use crate::sync::stack_copy::{self, NotCopied, StackCopy};
 use crate::sync::{Mutex, clock, global, lock};
 use std::time::Duration;
 
@@ -24,29 +24,14 @@ pub(super) struct Polled {
     pub(super) stacks: Vec<(usize, Result<StackCopy, NotCopied>)>,
 }
 
-/// Why a task was not polled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NotPolled {
-    /// The program has not allowed it.
-    NotAllowed,
-    /// Stacks cannot be copied.
-    NoCopies(NoCopies),
-    NotWoken(NotWoken),
-    /// No worker has polled it in time. It will be polled when one gets to it.
-    Late,
-}
-
 /// Has a task polled that waits. Takes at most [`LIMIT`].
-pub(super) fn poll_once(number: TaskNumber) -> Result<Polled, NotPolled> {
-    if !control::is_allowed() {
-        return Err(NotPolled::NotAllowed);
-    }
-    stack_copy::prepare().map_err(NotPolled::NoCopies)?;
+pub(super) fn poll_once(number: TaskNumber) -> Result<Polled, Refused> {
+    stack_copy::prepare().map_err(Refused::NoCopies)?;
     clock::calibrate();
     let _one_at_a_time = lock(&ASKING);
     let deadline = clock::now() + LIMIT;
     let ticket = leaf_stacks::ask(number);
-    let woken = wake_by_record::wake_waiting(number).map_err(NotPolled::NotWoken);
+    let woken = wake_by_record::wake_waiting(number);
     let deadline = if woken.is_ok() {
         deadline
     } else {
@@ -54,7 +39,7 @@ pub(super) fn poll_once(number: TaskNumber) -> Result<Polled, NotPolled> {
     };
     let left = leaf_stacks::wait(ticket, deadline);
     woken?;
-    left.map(|left| polled(number, left)).ok_or(NotPolled::Late)
+    left.map(|left| polled(number, left)).ok_or(Refused::Late)
 }
 
 fn polled(number: TaskNumber, left: Left) -> Polled {

@@ -7,9 +7,9 @@
 
 use crate::inspect::analysis::starvation_looks::{Look, StarvationLooks};
 use crate::inspect::serve::changes::{Changes, SentOfProgram};
-use crate::inspect::serve::freezer::{Freezer, Freezing, NotFrozen, NotThawed};
-use crate::inspect::serve::poll_once::NotPolled;
-use crate::inspect::serve::wake_by_record::NotWoken;
+use crate::inspect::serve::freezer::{Freezer, Freezing};
+use crate::inspect::serve::json::Object;
+use crate::inspect::serve::refused::Refused;
 use crate::inspect::serve::{control, freezer, groups, poll_once, reports, socket, stacks, wire};
 use crate::inspect::tasks::take::snapshot_of_waits_for_tasks;
 use crate::recording::enabled::loops::last_reports as loop_reports;
@@ -245,10 +245,10 @@ fn answer(answers: &mut impl Write, request: &[u8], memory: &mut Memory) -> io::
         return send_polled(answers, &task);
     }
     if let Some(task) = request.freeze {
-        return say(answers, &freeze(&memory.freezer, &task));
+        return say_done(answers, freeze(&memory.freezer, &task));
     }
     if let Some(task) = request.thaw {
-        return say(answers, &thaw(&task));
+        return say_done(answers, thaw(&task));
     }
     let tasks_max = request.tasks_max.unwrap_or(TASKS_DEFAULT);
     let tasks_max = usize::try_from(tasks_max).unwrap_or(usize::MAX);
@@ -324,78 +324,34 @@ fn send_reports(answers: &mut impl Write) -> io::Result<()> {
 
 /// Has a task polled, and sends what was seen of it.
 fn send_polled(answers: &mut impl Write, task: &str) -> io::Result<()> {
-    let polled = match TaskNumber::from_text(task) {
-        Some(number) => poll_once::poll_once(number),
-        None => Err(NotPolled::NotWoken(NotWoken::NoSuchTask)),
-    };
-    match polled {
+    match task_to_act_on(task).and_then(poll_once::poll_once) {
         Ok(polled) => stacks::send_polled(&polled, |line| say(answers, line)),
-        Err(reason) => say(answers, &not_polled(reason)),
+        Err(refused) => say(answers, &refused.line()),
     }
 }
 
-fn not_polled(reason: NotPolled) -> String {
-    let (code, message) = match reason {
-        NotPolled::NotAllowed => return not_allowed(),
-        NotPolled::NoCopies(reason) => return stacks::no_copies(reason),
-        NotPolled::NotWoken(NotWoken::NoSuchTask) => return no_such_task(),
-        NotPolled::NotWoken(NotWoken::NotWaiting) => (
-            "not_waiting",
-            "only a future that waits, and that this library polls, can be polled on request",
-        ),
-        NotPolled::NotWoken(NotWoken::Frozen) => (
-            "frozen",
-            "the task is frozen, so it is not polled before it is thawed",
-        ),
-        NotPolled::Late => (
-            "late",
-            "no worker has polled the task within two seconds; it is queued",
-        ),
-    };
-    wire::error(code, message)
+/// Freezes a task for this connection. Returns the last line of the answer.
+fn freeze(freezer: &Freezer, task: &str) -> Result<Object, Refused> {
+    let freezing = freezer.freeze(task_to_act_on(task)?)?;
+    Ok(wire::end("freeze").with("running", freezing == Freezing::AfterThisPoll))
 }
 
-/// Freezes a task for this connection. Returns the answer.
-fn freeze(freezer: &Freezer, task: &str) -> String {
-    act_on(task, |number| match freezer.freeze(number) {
-        Ok(freezing) => wire::end("freeze")
-            .with("running", freezing == Freezing::AfterThisPoll)
-            .line(),
-        Err(NotFrozen::NoSuchTask) => no_such_task(),
-        Err(NotFrozen::NotFreezable) => wire::error(
-            "not_freezable",
-            "only a future that this library polls can be frozen",
-        ),
-    })
+/// Thaws a task, also one of another connection. Returns the last line of the answer.
+fn thaw(task: &str) -> Result<Object, Refused> {
+    freezer::thaw(task_to_act_on(task)?)?;
+    Ok(wire::end("thaw"))
 }
 
-/// Thaws a task, also one of another connection. Returns the answer.
-fn thaw(task: &str) -> String {
-    act_on(task, |number| match freezer::thaw(number) {
-        Ok(()) => wire::end("thaw").line(),
-        Err(NotThawed::NoSuchTask) => no_such_task(),
-        Err(NotThawed::NotFrozen) => wire::error("not_frozen", "the task is not frozen"),
-    })
-}
-
-/// Does what a client may do to this task where that is allowed. Returns the answer.
-fn act_on(task: &str, act: impl FnOnce(TaskNumber) -> String) -> String {
+/// The task of this number, where a client may act on it.
+fn task_to_act_on(task: &str) -> Result<TaskNumber, Refused> {
     if !control::is_allowed() {
-        return not_allowed();
+        return Err(Refused::NotAllowed);
     }
-    TaskNumber::from_text(task).map_or_else(no_such_task, act)
+    TaskNumber::from_text(task).ok_or(Refused::NoSuchTask)
 }
 
-fn not_allowed() -> String {
-    wire::error(
-        "not_allowed",
-        "this program does not let others act on it; it allows that by \
-         `diagnostics::allow_control()`, or when it is started with MANYHANDS_INSPECT=control",
-    )
-}
-
-fn no_such_task() -> String {
-    wire::error("no_such_task", "there is no such task")
+fn say_done(answers: &mut impl Write, done: Result<Object, Refused>) -> io::Result<()> {
+    say(answers, &done.map_or_else(Refused::line, Object::line))
 }
 
 fn say_all(answers: &mut impl Write, mut lines: impl Iterator<Item = String>) -> io::Result<()> {

@@ -10,16 +10,16 @@
 use crate::inspect::serve::json::Object;
 use crate::inspect::serve::mappings::{self, Mapping};
 use crate::inspect::serve::poll_once::Polled;
+use crate::inspect::serve::refused::Refused;
 use crate::inspect::serve::wire;
 use crate::recording::enabled::runtimes::{self, ObservedThread};
-use crate::sync::stack_copy::{self, NoCopies, NotCopied, Registers, StackCopy};
+use crate::sync::stack_copy::{self, NotCopied, Registers, StackCopy};
 use std::io;
 
 /// Passes to `say` a line about the code of the process, one for each thread, and the last one.
 pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()> {
-    match stack_copy::prepare() {
-        Ok(()) => {}
-        Err(reason) => return say(&no_copies(reason)),
+    if let Err(reason) = stack_copy::prepare() {
+        return say(&Refused::NoCopies(reason).line());
     }
     let code = mappings::read();
     say(&wire::line_of("code", code_line(&code)))?;
@@ -31,20 +31,6 @@ pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()
     }
     let end = wire::end("stacks").with("threads", threads.len());
     say(&end.line())
-}
-
-/// The line that says why there are no stacks.
-pub(super) fn no_copies(reason: NoCopies) -> String {
-    match reason {
-        NoCopies::SignalInUse => {
-            let message = "this program handles SIGURG itself, which stacks are asked for with";
-            wire::error("signal_in_use", message)
-        }
-        NoCopies::Unsupported => {
-            let message = "stacks need Linux on x86-64 or aarch64";
-            wire::error("unsupported", message)
-        }
-    }
 }
 
 /// Passes to `say` a line about the code of the process, one for the task, one for each stack at one of its waits, and the

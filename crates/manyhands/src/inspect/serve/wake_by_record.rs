@@ -9,36 +9,26 @@
 //!
 //! Unsafe: the cell is reached by pointer.
 
+use crate::inspect::serve::refused::Refused;
 use crate::recording::enabled::tasks::task_number::TaskNumber;
 use crate::recording::enabled::tasks::task_state::TaskState;
 use crate::recording::enabled::tasks::{frozen, table};
 
-/// Why a task is not woken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NotWoken {
-    /// No task that exists has this number.
-    NoSuchTask,
-    /// It does not wait without a thread, or another library's executor polls it.
-    NotWaiting,
-    /// It is not polled before it is thawed.
-    Frozen,
-}
-
 /// Wakes a task that waits, as one of its wakers would.
-pub(super) fn wake_waiting(number: TaskNumber) -> Result<(), NotWoken> {
-    let mut found = Err(NotWoken::NoSuchTask);
+pub(super) fn wake_waiting(number: TaskNumber) -> Result<(), Refused> {
+    let mut found = Err(Refused::NoSuchTask);
     table::change(number, |record| {
         let waking = record.origin.and_then(|origin| origin.work.waking);
         let cell = record.cell.map(|cell| cell.pointer());
         found = match cell.zip(waking) {
-            Some(_) if frozen::is_frozen(number) => Err(NotWoken::Frozen),
+            Some(_) if frozen::is_frozen(number) => Err(Refused::Frozen),
             Some((cell, waking)) if record.state == TaskState::Waiting => {
                 // SAFETY: the record is in the table, whose shard is locked, so the cell is there. Held by
                 // `tests/inspect/polls.rs::tasks_that_end_while_they_are_asked_for_are_polled_or_gone`.
                 let must_queue = unsafe { (waking.request)(cell) };
                 Ok(must_queue.then_some((cell, waking)))
             }
-            _ => Err(NotWoken::NotWaiting),
+            _ => Err(Refused::NotWaiting),
         };
     });
     if let Some((cell, waking)) = found? {
