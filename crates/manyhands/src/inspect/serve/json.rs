@@ -1,123 +1,58 @@
-//! Objects of JSON as text. Each field of a line is written in one place: where it is added.
+//! Objects of JSON. Each field of a line is written in one place: where it is added.
 //!
 //! Not written by `serde_json`: in every program that contains that crate a number can also be compared with its values,
 //! so a line like `assert_eq!(6, numbers.iter().sum())` no longer has one meaning, and does not compile.
 
 use miniserde::json;
-use std::fmt::Write;
-
-/// What a field can be.
-pub(super) trait Json {
-    fn write(self, to: &mut String);
-}
+use miniserde::ser::{Fragment, Map, Serialize};
+use std::borrow::Cow;
+use std::slice;
 
 /// An object, up to its last field.
-#[derive(Debug)]
-pub(super) struct Object(String);
+pub(super) struct Object(Vec<(&'static str, Box<dyn Serialize>)>);
 
 impl Object {
     /// Without fields.
     pub(super) fn new() -> Self {
-        Self(String::from("{"))
+        Self(Vec::new())
     }
 
-    /// Adds a field. The name is one of the protocol, in which there is nothing to escape.
-    pub(super) fn with(mut self, name: &str, value: impl Json) -> Self {
-        value.write(self.begin(name));
+    /// Adds a field.
+    pub(super) fn with(mut self, name: &'static str, value: impl Serialize + 'static) -> Self {
+        self.0.push((name, Box::new(value)));
         self
     }
 
     /// Adds a field that is a list.
-    pub(super) fn with_list<V: Json>(
-        mut self,
-        name: &str,
+    pub(super) fn with_list<V: Serialize + 'static>(
+        self,
+        name: &'static str,
         values: impl IntoIterator<Item = V>,
     ) -> Self {
-        let to = self.begin(name);
-        to.push('[');
-        for (place, value) in values.into_iter().enumerate() {
-            if place > 0 {
-                to.push(',');
-            }
-            value.write(to);
-        }
-        to.push(']');
-        self
-    }
-
-    fn begin(&mut self, name: &str) -> &mut String {
-        let to = &mut self.0;
-        if to.len() > 1 {
-            to.push(',');
-        }
-        to.push('"');
-        to.push_str(name);
-        to.push_str("\":");
-        to
+        self.with(name, values.into_iter().collect::<Vec<V>>())
     }
 
     /// As a line.
-    pub(super) fn line(mut self) -> String {
-        self.0.push('}');
-        self.0
+    pub(super) fn line(self) -> String {
+        json::to_string(&self)
     }
 }
 
-impl Json for Object {
-    fn write(self, to: &mut String) {
-        to.push_str(&self.0);
-        to.push('}');
+impl Serialize for Object {
+    fn begin(&self) -> Fragment<'_> {
+        Fragment::Map(Box::new(Fields(self.0.iter())))
     }
 }
 
-impl Json for bool {
-    fn write(self, to: &mut String) {
-        to.push_str(if self { "true" } else { "false" });
+/// The fields of an object that have not been written yet.
+struct Fields<'object>(slice::Iter<'object, (&'static str, Box<dyn Serialize>)>);
+
+impl Map for Fields<'_> {
+    fn next(&mut self) -> Option<(Cow<'_, str>, &dyn Serialize)> {
+        let &(name, ref value) = self.0.next()?;
+        Some((Cow::Borrowed(name), value.as_ref()))
     }
 }
-
-impl Json for &str {
-    fn write(self, to: &mut String) {
-        to.push_str(&json::to_string(self));
-    }
-}
-
-impl Json for String {
-    fn write(self, to: &mut String) {
-        self.as_str().write(to);
-    }
-}
-
-impl<T: Json> Json for Option<T> {
-    fn write(self, to: &mut String) {
-        match self {
-            Some(value) => value.write(to),
-            None => to.push_str("null"),
-        }
-    }
-}
-
-impl<A: Json, B: Json> Json for (A, B) {
-    fn write(self, to: &mut String) {
-        to.push('[');
-        self.0.write(to);
-        to.push(',');
-        self.1.write(to);
-        to.push(']');
-    }
-}
-
-macro_rules! numbers {
-    ($($number:ty)*) => {
-        $(impl Json for $number {
-            fn write(self, to: &mut String) {
-                let _never_fails = write!(to, "{self}");
-            }
-        })*
-    };
-}
-
-numbers!(i32 u32 u64 usize);
 
 #[cfg(test)]
 mod tests {

@@ -276,7 +276,7 @@ fn answer(answers: &mut impl Write, request: &[u8], memory: &mut Memory) -> io::
 }
 
 /// Sends what has changed, as the answer to a request for this.
-fn send_changes(answers: &mut impl Write, of: &str, changes: Changes) -> io::Result<()> {
+fn send_changes(answers: &mut impl Write, of: &'static str, changes: Changes) -> io::Result<()> {
     say_all(answers, changes.runtimes.iter().map(wire::runtime))?;
     say_all(answers, changes.tasks.iter().map(wire::task))?;
     say_all(answers, changes.loops.iter().map(wire::running_loop))?;

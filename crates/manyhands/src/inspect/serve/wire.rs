@@ -197,20 +197,20 @@ pub(super) fn gone(tasks: &[TaskNumber], channels: Vec<u64>) -> String {
 }
 
 /// The last line of an answer to a request for this, to which the answer adds how much was in it.
-pub(super) fn end(of: &str) -> Object {
+pub(super) fn end(of: &'static str) -> Object {
     Object::new().with("end", of)
 }
 
 /// What is wrong with a request, or with its client.
 pub(super) fn error(code: &str, message: &str) -> String {
-    line_of(
-        "error",
-        Object::new().with("code", code).with("message", message),
-    )
+    let error = Object::new()
+        .with("code", code.to_owned())
+        .with("message", message.to_owned());
+    line_of("error", error)
 }
 
 /// An object with one field.
-pub(super) fn line_of(kind: &str, fields: Object) -> String {
+pub(super) fn line_of(kind: &'static str, fields: Object) -> String {
     Object::new().with(kind, fields).line()
 }
 
