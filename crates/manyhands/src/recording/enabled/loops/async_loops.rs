@@ -8,24 +8,16 @@
 //! Not here: loops of threads (`running.rs`), and what a report says (`calls_report.rs`, `inspect/loops/calls_verdict.rs`).
 
 use crate::recording::enabled::loops::calls_report::{CallsAccount, Ended};
-use crate::recording::enabled::loops::part::{body_name, elapsed};
+use crate::recording::enabled::loops::part::body_name;
 use crate::recording::enabled::loops::report::LoopReport;
-use crate::recording::enabled::loops::running::keep;
+use crate::recording::enabled::loops::running::{Running, call_now, keep};
 use crate::recording::enabled::loops::site::LoopSite;
-use crate::recording::enabled::loops::snapshot::LoopSnapshot;
 use crate::recording::enabled::opening::is_open;
-use crate::recording::enabled::tasks::current;
-use crate::recording::enabled::tasks::task_number::TaskNumber;
 use crate::recording::{BeginsNoMore, FoundConcurrency};
-use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{Mutex, clock, global, lock};
+use crate::sync::atomic::Ordering;
 use std::any::type_name;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-global! {
-    static LISTED: Mutex<Vec<Arc<Listed>>> = Mutex::new(Vec::new());
-}
 
 /// A loop that is in the list until it is over, or this is dropped.
 #[derive(Debug)]
@@ -33,20 +25,9 @@ pub(crate) struct AsyncLoopRecord(Option<Box<Recorded>>);
 
 #[derive(Debug)]
 struct Recorded {
-    listed: Arc<Listed>,
+    running: Arc<Running>,
     /// `None` until it is polled.
     account: Option<CallsAccount>,
-}
-
-#[derive(Debug)]
-struct Listed {
-    begun: u64,
-    body: &'static str,
-    site: LoopSite,
-    caller: Option<TaskNumber>,
-    done: AtomicU64,
-    runners: AtomicUsize,
-    threads: AtomicUsize,
 }
 
 impl AsyncLoopRecord {
@@ -126,18 +107,8 @@ impl Drop for AsyncLoopRecord {
 impl Recorded {
     #[cold]
     fn begin(consumer: &'static str, site: LoopSite) -> Box<Self> {
-        let listed = Arc::new(Listed {
-            begun: clock::ticks(),
-            body: body_name(consumer),
-            site,
-            caller: current::get().number,
-            done: AtomicU64::new(0),
-            runners: AtomicUsize::new(0),
-            threads: AtomicUsize::new(1),
-        });
-        lock(&LISTED).push(Arc::clone(&listed));
         Box::new(Self {
-            listed,
+            running: Running::begin(call_now(None, consumer, site)),
             account: None,
         })
     }
@@ -153,7 +124,7 @@ impl Recorded {
     #[cold]
     fn done(&mut self, running: usize, taken: Duration) {
         // Relaxed: a count.
-        self.listed.done.fetch_add(1, Ordering::Relaxed);
+        self.running.done.fetch_add(1, Ordering::Relaxed);
         if let Some(account) = &mut self.account {
             account.end_call(running, taken);
         }
@@ -167,8 +138,8 @@ impl Recorded {
         now: Instant,
     ) {
         // Relaxed, both: numbers to show.
-        self.listed.threads.store(allowed, Ordering::Relaxed);
-        self.listed.runners.store(running, Ordering::Relaxed);
+        self.running.threads.store(allowed, Ordering::Relaxed);
+        self.running.runners.store(running, Ordering::Relaxed);
         if let Some(account) = &mut self.account {
             account.begins_no_more(because);
             account.pass(now);
@@ -186,7 +157,7 @@ impl Recorded {
     /// `known`: what the loop knows if all its items have ended. One that is dropped is over since its last poll.
     #[cold]
     fn end(self, known: Option<FoundConcurrency>, now: Option<Instant>) {
-        lock(&LISTED).retain(|other| !Arc::ptr_eq(other, &self.listed));
+        self.running.unlist();
         let Some(account) = self.account else { return };
         let now = now.unwrap_or_else(|| account.counted());
         let Ended {
@@ -195,13 +166,13 @@ impl Recorded {
             calls,
         } = account.end(now, known);
         keep(LoopReport {
-            body: self.listed.body,
-            called_at: self.listed.site.0,
+            body: body_name(self.running.call.consumer),
+            called_at: self.running.call.site.0,
             items,
             elapsed,
             runners: Vec::new(),
             // Relaxed: written by this thread, or the one that has polled it before.
-            threads: self.listed.threads.load(Ordering::Relaxed),
+            threads: self.running.threads.load(Ordering::Relaxed),
             opened_after: None,
             before_opening: None,
             alone_because: None,
@@ -209,22 +180,4 @@ impl Recorded {
             calls: Some(calls),
         });
     }
-}
-
-/// The async loops that run now, the oldest first.
-pub(crate) fn read() -> Vec<LoopSnapshot> {
-    let listed = lock(&LISTED).clone();
-    let now = clock::ticks();
-    let snapshot = |listed: &Arc<Listed>| LoopSnapshot {
-        body: listed.body,
-        called_at: listed.site.0,
-        items: None,
-        // Relaxed, all: counts.
-        done: listed.done.load(Ordering::Relaxed),
-        runners: listed.runners.load(Ordering::Relaxed),
-        threads: listed.threads.load(Ordering::Relaxed),
-        task: listed.caller,
-        age: elapsed(now.saturating_sub(listed.begun)),
-    };
-    listed.iter().map(snapshot).collect()
 }

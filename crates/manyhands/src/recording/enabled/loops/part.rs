@@ -39,16 +39,10 @@ pub(super) struct Parts {
     pub(super) runners: Vec<Part>,
     /// What the caller did before others could join.
     pub(super) alone: Option<Part>,
-    pub(super) opened: Option<Opened>,
+    /// When it was opened to helpers.
+    pub(super) opened: Option<u64>,
     pub(super) alone_because: Option<AloneBecause>,
     pub(super) trial: Option<TrialReport>,
-}
-
-/// When the loop was opened to helpers, and how many threads could have run it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Opened {
-    pub(super) at: u64,
-    pub(super) threads: usize,
 }
 
 /// Whether others can join.

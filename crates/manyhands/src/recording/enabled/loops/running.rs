@@ -1,19 +1,18 @@
-//! With the feature: what is recorded of a parallel loop, the list of those that run, and the report of the last one.
+//! With the feature: what is recorded of a parallel loop, the list of all that run, and the report of the last one.
 //! Same functions as in `recording/disabled.rs`.
 //!
 //! A loop is recorded while it runs; each runner counts for itself and adds its part when it ends. When the loop is over
 //! its report is kept for the thread that called it, and for the place.
 //!
 //! # Threads
-//! Runners add to two counts that only the list of running loops reads, and put their parts into one list behind a lock.
+//! Runners add to counts that the list of running loops reads, and put their parts into one list behind a lock.
 //!
 //! Not here: what a report says (`report.rs`, `inspect/loops/verdict.rs`, `inspect/loops/sentences.rs`), and those of all places
 //! (`last_reports.rs`).
 
 use crate::recording::AloneBecause;
-use crate::recording::enabled::loops::async_loops;
 use crate::recording::enabled::loops::last_reports as loop_reports;
-use crate::recording::enabled::loops::part::{Call, Opened, Part, Parts, Phase, ThreadKey};
+use crate::recording::enabled::loops::part::{Call, Part, Parts, Phase, ThreadKey};
 use crate::recording::enabled::loops::part::{body_name, elapsed};
 use crate::recording::enabled::loops::report::{LoopReport, TrialReport};
 use crate::recording::enabled::loops::site::LoopSite;
@@ -46,13 +45,16 @@ struct RecordedLoop {
 #[derive(Clone, Copy)]
 pub(crate) struct LoopRecord<'a>(&'a RecordedLoop);
 
+/// A loop in the list of those that run. An async one has no parts.
 #[derive(Debug)]
-struct Running {
-    call: Call,
+pub(super) struct Running {
+    pub(super) call: Call,
     /// How many items have been run.
-    done: AtomicU64,
+    pub(super) done: AtomicU64,
     /// How many runners it has now.
-    runners: AtomicUsize,
+    pub(super) runners: AtomicUsize,
+    /// How many it may have: 1 until it is opened to others.
+    pub(super) threads: AtomicUsize,
     parts: Mutex<Parts>,
 }
 
@@ -70,14 +72,7 @@ pub(crate) struct Recording<'a> {
 /// the type `C`, with its record. The record ends also when a body panics.
 pub(crate) fn during_loop<C>(items: Option<u64>, site: LoopSite, run: impl FnOnce(LoopRecord<'_>)) {
     let recorded = RecordedLoop {
-        call: Call {
-            begun: clock::ticks(),
-            items,
-            consumer: type_name::<C>(),
-            site,
-            task: current::get().number,
-            thread: thread_key(),
-        },
+        call: call_now(items, type_name::<C>(), site),
         running: OnceLock::new(),
     };
     run(LoopRecord(&recorded));
@@ -98,6 +93,18 @@ impl Drop for RecordedLoop {
     }
 }
 
+/// By the calling thread, and the task that it runs.
+pub(super) fn call_now(items: Option<u64>, consumer: &'static str, site: LoopSite) -> Call {
+    Call {
+        begun: clock::ticks(),
+        items,
+        consumer,
+        site,
+        task: current::get().number,
+        thread: thread_key(),
+    }
+}
+
 /// Of the calling thread.
 fn thread_key() -> ThreadKey {
     ThreadKey(
@@ -107,20 +114,26 @@ fn thread_key() -> ThreadKey {
 }
 
 impl Running {
-    fn begin(call: Call) -> Arc<Self> {
+    pub(super) fn begin(call: Call) -> Arc<Self> {
         let running = Arc::new(Self {
             call,
             done: AtomicU64::new(0),
             runners: AtomicUsize::new(0),
+            threads: AtomicUsize::new(1),
             parts: Mutex::new(Parts::default()),
         });
         lock(&RUNNING).push(Arc::clone(&running));
         running
     }
 
+    /// It is over, so it leaves the list.
+    pub(super) fn unlist(&self) {
+        lock(&RUNNING).retain(|other| !ptr::eq(&raw const **other, self));
+    }
+
     fn end(&self) {
         let ended = clock::ticks();
-        lock(&RUNNING).retain(|other| !ptr::eq(&raw const **other, self));
+        self.unlist();
         clock::calibrate();
         keep(self.report(ended));
     }
@@ -136,8 +149,9 @@ impl Running {
             items: call.items.unwrap_or_else(|| parts.items()),
             elapsed: since(ended),
             runners: parts.runners.iter().map(of).collect(),
-            threads: parts.opened.map_or(1, |opened| opened.threads.max(1)),
-            opened_after: parts.opened.map(|opened| since(opened.at)),
+            // Relaxed: written under the lock of the parts.
+            threads: self.threads.load(Ordering::Relaxed).max(1),
+            opened_after: parts.opened.map(since),
             before_opening: parts.alone.as_ref().map(of),
             alone_because: match parts.opened {
                 // None at all: there was no item, or a body has panicked.
@@ -222,7 +236,7 @@ pub fn last_loop() -> Option<LoopReport> {
     last.ok().flatten().map(|last| LoopReport::clone(&last))
 }
 
-/// The loops that run now, the oldest first; then the async ones.
+/// The loops that run now, also the async ones, the oldest first.
 pub(crate) fn read() -> Vec<LoopSnapshot> {
     let running = lock(&RUNNING).clone();
     let now = clock::ticks();
@@ -230,17 +244,14 @@ pub(crate) fn read() -> Vec<LoopSnapshot> {
         body: body_name(running.call.consumer),
         called_at: running.call.site.0,
         items: running.call.items,
-        // Relaxed, both: counts.
+        // Relaxed, all: counts.
         done: running.done.load(Ordering::Relaxed),
         runners: running.runners.load(Ordering::Relaxed),
-        threads: lock(&running.parts)
-            .opened
-            .map_or(1, |opened| opened.threads),
+        threads: running.threads.load(Ordering::Relaxed),
         task: running.call.task,
         age: elapsed(now.saturating_sub(running.call.begun)),
     };
-    let running = running.iter().map(snapshot);
-    running.chain(async_loops::read()).collect()
+    running.iter().map(snapshot).collect()
 }
 
 impl<'a> LoopObserver for LoopRecord<'a> {
@@ -252,8 +263,13 @@ impl<'a> LoopObserver for LoopRecord<'a> {
 
     fn opens(self, threads: usize) {
         let at = clock::ticks();
-        let mut parts = lock(&self.0.running().parts);
-        parts.opened.get_or_insert(Opened { at, threads });
+        let running = self.0.running();
+        let mut parts = lock(&running.parts);
+        parts.opened.get_or_insert_with(|| {
+            // Relaxed: a number to show, and the report reads it under this lock.
+            running.threads.store(threads, Ordering::Relaxed);
+            at
+        });
     }
 
     fn compared(self, alone: u64, shared: u64, runners: u64, is_contended: bool) {
