@@ -2,7 +2,7 @@
 
 use crate::cancel::registration::Key;
 use crate::cancel::{Cancelled, Token};
-use crate::recording::{self, WaitKind, WaitSite};
+use crate::recording::{self, Site, WaitKind};
 use crate::task::budget;
 use futures_core::future::FusedFuture;
 use std::fmt;
@@ -71,7 +71,7 @@ impl Token {
         &self,
         future: F,
     ) -> impl Future<Output = Result<F::Output, Cancelled>> {
-        let site = WaitSite::here();
+        let site = Site::here();
         async move {
             let mut cancelled = self.until_cancelled();
             let mut future = pin!(future);

@@ -41,7 +41,7 @@ use crate::engine::consumer::Consumer;
 pub(crate) use crate::engine::rate::{Rate, RateProbe};
 use crate::engine::shared_loop::Begun;
 use crate::engine::unshared::{AfterAlone, Alone, Frame, Whole};
-use crate::recording::{self, AloneBecause, LoopObserver, LoopSite, RunnerObserver, Unobserved};
+use crate::recording::{self, AloneBecause, LoopObserver, RunnerObserver, Site, Unobserved};
 use crate::runtime::current;
 use crate::runtime::fork_join::caller_threads::CallerThread;
 use crate::runtime::fork_join::series;
@@ -89,7 +89,7 @@ pub unsafe trait Indexed: Sync {
 pub struct Plan<'a> {
     pub(crate) sharing: SharingPlan<'a>,
     /// The line of the program that calls. Beside the rest, so that it is written to memory for a record only.
-    pub(crate) site: LoopSite,
+    pub(crate) site: Site,
 }
 
 /// How a call's work is shared.

@@ -6,7 +6,7 @@ use crate::cancel::Token;
 use crate::engine::consumer::Ending;
 use crate::engine::{HelperPolicy, Plan, SharingPlan, Until};
 use crate::parallel::concurrency::{Concurrency, ConcurrencyError};
-use crate::recording::LoopSite;
+use crate::recording::Site;
 use crate::runtime::Runtime;
 
 /// Options of a parallel call. The loops are methods of them.
@@ -42,7 +42,7 @@ pub struct Options<'a, E = ()> {
     degree: Option<usize>,
     runtime: Option<&'a Runtime>,
     /// The line that calls, if it is not the caller of the loop itself.
-    site: Option<LoopSite>,
+    site: Option<Site>,
     ending: E,
 }
 
@@ -225,10 +225,10 @@ impl<'a, E> Options<'a, E> {
     /// The line that calls.
     #[inline]
     #[track_caller]
-    pub(super) fn site(&self) -> LoopSite {
+    pub(super) fn site(&self) -> Site {
         match self.site {
             Some(site) => site,
-            None => LoopSite::here(),
+            None => Site::here(),
         }
     }
 

@@ -139,7 +139,7 @@ pub use terminal::iterate::Stream;
 pub use terminal::numbers::Number;
 
 use crate::query::run::{QueryRun, Settings};
-use crate::recording::LoopSite;
+use crate::recording::Site;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -218,7 +218,7 @@ impl<'a, P, O, E> Query<'a, P, O, E> {
         let run = QueryRun {
             settings: self.settings,
             ending: self.ending,
-            site: LoopSite::here(),
+            site: Site::here(),
         };
         (self.pipeline, run)
     }

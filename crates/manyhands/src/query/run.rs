@@ -7,7 +7,7 @@ use crate::engine::consumer::{Consumer, Ending, Grouping, Watch};
 use crate::engine::{HelperPolicy, Plan, SharingPlan, Until};
 use crate::parallel::options::Options;
 use crate::query::consumer_adapter::AdaptItem;
-use crate::recording::LoopSite;
+use crate::recording::Site;
 use crate::runtime::Runtime;
 use std::ops::Range;
 
@@ -76,7 +76,7 @@ pub struct QueryRun<'a, E> {
     pub(crate) settings: Settings<'a>,
     pub(crate) ending: E,
     /// The line that asks for the result.
-    pub(crate) site: LoopSite,
+    pub(crate) site: Site,
 }
 
 impl<'a, E: Ending> QueryRun<'a, E> {

@@ -271,29 +271,13 @@ impl GroupName {
     }
 }
 
-/// In place of the line that calls a loop.
+/// In place of the line that waits, or calls a loop.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct LoopSite;
+pub(crate) struct Site;
 
-impl LoopSite {
+impl Site {
     #[inline(always)]
     pub(crate) const fn here() -> Self {
-        Self
-    }
-}
-
-/// In place of the line that waits.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct WaitSite;
-
-impl WaitSite {
-    #[inline(always)]
-    pub(crate) const fn here() -> Self {
-        Self
-    }
-
-    #[inline(always)]
-    pub(crate) const fn of_loop(_site: LoopSite) -> Self {
         Self
     }
 
@@ -313,7 +297,7 @@ impl WaitSite {
     reason = "the type is named with the feature only"
 )]
 #[inline(always)]
-pub(crate) fn during_loop<C>(_items: Option<u64>, _site: LoopSite, run: impl FnOnce(Unobserved)) {
+pub(crate) fn during_loop<C>(_items: Option<u64>, _site: Site, run: impl FnOnce(Unobserved)) {
     run(Unobserved);
 }
 
@@ -327,7 +311,7 @@ impl AsyncLoopRecord {
         reason = "the type is named with the feature only"
     )]
     #[inline(always)]
-    pub(crate) fn begin<C>(_site: LoopSite) -> Self {
+    pub(crate) fn begin<C>(_site: Site) -> Self {
         Self
     }
 

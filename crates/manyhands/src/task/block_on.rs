@@ -6,7 +6,7 @@
 //! Unsafe: a waker is a pointer to a slot.
 
 use crate::job::ExecutionId;
-use crate::recording::{self, WaitSite};
+use crate::recording::{self, Site};
 use crate::runtime::current;
 use crate::runtime::fork_join::wait;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
@@ -42,31 +42,26 @@ use std::task::{Context, RawWaker, RawWakerVTable, Waker};
 #[doc(alias = "GetAwaiter().GetResult")]
 #[cfg_attr(feature = "inspect", track_caller)]
 pub fn block_on<F: Future>(future: F) -> F::Output {
-    block(future, WaitSite::here(), wait::for_task)
+    block(future, Site::here(), wait::for_task)
 }
 
 /// [`block_on`] for a future that becomes ready without any thread of the pool, so that nothing is ever given up.
 #[cfg_attr(feature = "inspect", track_caller)]
 pub(crate) fn block_on_timer<F: Future>(future: F) -> F::Output {
-    block(future, WaitSite::here(), wait::for_work)
+    block(future, Site::here(), wait::for_work)
 }
 
 type Wait =
     fn(&'static OccupiedSlot, &dyn Fn() -> bool, &dyn Fn() -> ExecutionId, &dyn Fn() -> bool);
 
-fn block<F: Future>(future: F, site: WaitSite, wait: Wait) -> F::Output {
+fn block<F: Future>(future: F, site: Site, wait: Wait) -> F::Output {
     match current::slot() {
         Some(slot) => poll_on(slot, future, site, wait),
         None => WorkerSlot::borrow_to_wait(|slot| poll_on(slot, future, site, wait)),
     }
 }
 
-fn poll_on<F: Future>(
-    slot: &'static OccupiedSlot,
-    future: F,
-    site: WaitSite,
-    wait: Wait,
-) -> F::Output {
+fn poll_on<F: Future>(slot: &'static OccupiedSlot, future: F, site: Site, wait: Wait) -> F::Output {
     let mut future = pin!(future);
     let waker = waker_of(slot);
     let mut context = Context::from_waker(&waker);

@@ -2,7 +2,7 @@
 
 use crate::job::wake;
 #[cfg(not(loom))]
-use crate::recording::WaitSite;
+use crate::recording::Site;
 use crate::recording::{self, SetWait, TaskSet, WaitKind};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, OnceLock, lock};
@@ -354,7 +354,7 @@ impl<T: Clone> Completion<T> {
 
     #[cfg_attr(feature = "inspect", track_caller)]
     fn wait_as(&self, scope: Option<(&TaskSet, SetWait)>) -> Result<T, CompletionError> {
-        let site = WaitSite::here();
+        let site = Site::here();
         let mut end = self.clone();
         block_on(poll_fn(|context| {
             site.during(|| end.poll_as(context, scope))

@@ -2,7 +2,7 @@
 //!
 //! Not here: scopes, whose futures may borrow because the call waits for them (`scope.rs`, `try_scope.rs`).
 
-use crate::recording::WaitSite;
+use crate::recording::Site;
 use crate::task::{JoinError, JoinHandle, WhenEach, builder};
 use futures_core::Stream;
 use std::error::Error;
@@ -211,7 +211,7 @@ impl<T> TaskGroup<T> {
     #[doc(alias = "join_all")]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn wait(mut self) -> impl Future<Output = Vec<Result<T, JoinError>>> {
-        let site = WaitSite::here();
+        let site = Site::here();
         async move {
             let mut results = Vec::new();
             while let Some(result) = self.tasks.next_on(site).await {
@@ -248,7 +248,7 @@ impl<T, E> TaskGroup<Result<T, E>> {
     #[doc(alias = "try_join_all")]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn try_wait(mut self) -> impl Future<Output = Result<Vec<T>, GroupError<E>>> {
-        let site = WaitSite::here();
+        let site = Site::here();
         async move {
             let mut values = Vec::new();
             let mut first_failure = None;

@@ -3,7 +3,7 @@
 //! Unsafe: the futures are pinned in one allocation.
 
 use crate::job::contain;
-use crate::recording::{self, SetWait, TaskSet, WaitSite};
+use crate::recording::{self, SetWait, Site, TaskSet};
 use crate::task::budget;
 use crate::task::ready_set::ReadySet;
 use futures_core::future::FusedFuture;
@@ -77,7 +77,7 @@ pub struct WhenAll<F: Future> {
 
 impl<F: Future> WhenAll<F> {
     /// Polls a future that was woken, on this line.
-    fn poll_one(&mut self, index: usize, site: WaitSite) {
+    fn poll_one(&mut self, index: usize, site: Site) {
         // None at a late wake of a future that has ended.
         let mut place = place_of(&mut self.futures, index);
         let Some(future) = place.as_mut().as_pin_mut() else {
@@ -133,7 +133,7 @@ impl<F: Future> Future for WhenAll<F> {
 
     #[cfg_attr(feature = "inspect", track_caller)]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let site = WaitSite::here();
+        let site = Site::here();
         let this = &mut *self;
         this.ready.listen(context.waker());
         while this.left > 0 {

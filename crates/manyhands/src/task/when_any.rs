@@ -1,6 +1,6 @@
 //! Waiting for the first of several tasks.
 
-use crate::recording::WaitSite;
+use crate::recording::Site;
 use crate::task::{JoinError, JoinHandle};
 use futures_core::future::FusedFuture;
 use std::pin::Pin;
@@ -73,7 +73,7 @@ impl<T> Future for WhenAny<T> {
             !self.handles.is_empty(),
             "`when_any` polled after completion"
         );
-        let ended = WaitSite::here().around(|| {
+        let ended = Site::here().around(|| {
             (0..self.handles.len()).find_map(|index| {
                 match Pin::new(&mut self.handles[index]).poll(context) {
                     Poll::Ready(result) => Some((index, result)),

@@ -1,7 +1,7 @@
 //! The results of several tasks, as they end.
 
 use crate::job::wake;
-use crate::recording::{self, GroupName, SetWait, TaskSet, WaitSite};
+use crate::recording::{self, GroupName, SetWait, Site, TaskSet};
 use crate::sync::{Mutex, lock};
 use crate::task::budget;
 use crate::task::{JoinError, JoinHandle};
@@ -132,11 +132,11 @@ impl<T> WhenEach<T> {
     )]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn next(&mut self) -> impl Future<Output = Option<(usize, Result<T, JoinError>)>> {
-        self.next_on(WaitSite::here())
+        self.next_on(Site::here())
     }
 
     /// As [`next`](Self::next), shown with this line.
-    pub(super) fn next_on(&mut self, site: WaitSite) -> Next<'_, T> {
+    pub(super) fn next_on(&mut self, site: Site) -> Next<'_, T> {
         Next { each: self, site }
     }
 }
@@ -144,7 +144,7 @@ impl<T> WhenEach<T> {
 /// A wait for the next result: it is shown no longer when this is dropped.
 pub(super) struct Next<'a, T> {
     each: &'a mut WhenEach<T>,
-    site: WaitSite,
+    site: Site,
 }
 
 impl<T> Future for Next<'_, T> {

@@ -1,6 +1,6 @@
 //! Periodic ticks.
 
-use crate::recording::{self, WaitSite};
+use crate::recording::{self, Site};
 use crate::runtime::sleep::timers;
 use crate::task::budget;
 use crate::time::sleep::Sleep;
@@ -169,7 +169,7 @@ impl Interval {
     /// ```
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn tick(&mut self) -> impl Future<Output = Instant> {
-        let site = WaitSite::here();
+        let site = Site::here();
         future::poll_fn(move |context| site.during(|| self.poll_tick(context)))
     }
 

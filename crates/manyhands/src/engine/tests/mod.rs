@@ -6,7 +6,7 @@ mod mixes;
 mod reports;
 
 use crate::Runtime;
-use crate::engine::{CallSiteProfile, Consumer, Indexed, LoopSite, Plan, SharingPlan};
+use crate::engine::{CallSiteProfile, Consumer, Indexed, Plan, SharingPlan, Site};
 use crate::engine::{Rate, cost as model, current, drive, key_of};
 use crate::sync::wait_until;
 use std::ops::Range;
@@ -57,7 +57,7 @@ impl<const SITE: u32> Consumer<u64> for Counting<SITE> {
 fn plan(degree: Option<usize>) -> Plan<'static> {
     Plan {
         sharing: SharingPlan::when_it_pays(degree),
-        site: LoopSite::here(),
+        site: Site::here(),
     }
 }
 

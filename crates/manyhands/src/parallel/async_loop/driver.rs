@@ -13,7 +13,7 @@ use super::tuner::{ItemStart, Tuner};
 use crate::cancel::UntilCancelled;
 use crate::job::{Payload, catch};
 use crate::parallel::concurrency::Concurrency;
-use crate::recording::{AsyncLoopRecord, BeginsNoMore, LoopSite, WaitSite};
+use crate::recording::{AsyncLoopRecord, BeginsNoMore, Site};
 use crate::runtime::Runtime;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::task::{JoinError, TaskGroup};
@@ -41,7 +41,7 @@ pub(super) struct Driver<'a, S: Pull, F, R> {
     source_panic: Option<Payload>,
     record: AsyncLoopRecord,
     /// The line with which its own waits are shown.
-    site: WaitSite,
+    site: Site,
 }
 
 /// How, where and until when items run, and which line calls.
@@ -49,7 +49,7 @@ pub(super) struct Conditions<'a> {
     pub(super) concurrency: Concurrency,
     pub(super) runtime: Option<&'a Runtime>,
     pub(super) until_cancelled: Option<UntilCancelled>,
-    pub(super) site: LoopSite,
+    pub(super) site: Site,
 }
 
 /// The source of the items.
@@ -107,7 +107,7 @@ where
             because: BeginsNoMore::SourcePending,
             source_panic: None,
             record: AsyncLoopRecord::begin::<F>(conditions.site),
-            site: WaitSite::of_loop(conditions.site),
+            site: conditions.site,
         }
     }
 

@@ -8,7 +8,7 @@ use crate::cancel::Token;
 use crate::engine::consumer::Ending;
 use crate::job::{Payload, resume_all};
 use crate::parallel::failure::{Failures, Gathered};
-use crate::recording::LoopSite;
+use crate::recording::Site;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -198,7 +198,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
             concurrency: self.concurrency,
             runtime: self.runtime,
             until_cancelled: self.ending().token().map(Token::until_cancelled),
-            site: LoopSite::here(),
+            site: Site::here(),
         };
         let driver = Driver::new(source, body, conditions, &control);
         (driver, control)

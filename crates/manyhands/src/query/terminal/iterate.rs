@@ -11,7 +11,7 @@ use crate::query::Query;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
 use crate::query::terminal::steps::{Given, Steps};
-use crate::recording::WaitSite;
+use crate::recording::Site;
 use crate::task::{self, JoinHandle};
 use crate::{cancel, channel};
 use std::fmt;
@@ -135,7 +135,7 @@ impl<T> Stream<T> {
     )]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn next(&mut self) -> impl Future<Output = Option<T>> {
-        let site = WaitSite::here();
+        let site = Site::here();
         poll_fn(move |context| site.during(|| self.poll(context)))
     }
 

@@ -11,8 +11,8 @@ use crate::recording::enabled::loops::calls_report::{CallsAccount, Ended};
 use crate::recording::enabled::loops::part::body_name;
 use crate::recording::enabled::loops::report::LoopReport;
 use crate::recording::enabled::loops::running::{Running, call_now, keep};
-use crate::recording::enabled::loops::site::LoopSite;
 use crate::recording::enabled::opening::is_open;
+use crate::recording::enabled::waits::site::Site;
 use crate::recording::{BeginsNoMore, FoundConcurrency};
 use crate::sync::atomic::Ordering;
 use std::any::type_name;
@@ -33,7 +33,7 @@ struct Recorded {
 impl AsyncLoopRecord {
     /// A loop begins that was called at `site`, whose items go to a body of the type `C`.
     #[inline]
-    pub(crate) fn begin<C>(site: LoopSite) -> Self {
+    pub(crate) fn begin<C>(site: Site) -> Self {
         Self(is_open().then(|| Recorded::begin(type_name::<C>(), site)))
     }
 
@@ -106,7 +106,7 @@ impl Drop for AsyncLoopRecord {
 
 impl Recorded {
     #[cold]
-    fn begin(consumer: &'static str, site: LoopSite) -> Box<Self> {
+    fn begin(consumer: &'static str, site: Site) -> Box<Self> {
         Box::new(Self {
             running: Running::begin(call_now(None, consumer, site)),
             account: None,

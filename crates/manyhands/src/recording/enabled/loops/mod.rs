@@ -6,5 +6,4 @@ pub(crate) mod last_reports;
 pub(crate) mod part;
 pub(crate) mod report;
 pub(crate) mod running;
-pub(crate) mod site;
 pub(crate) mod snapshot;

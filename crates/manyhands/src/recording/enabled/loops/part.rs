@@ -6,8 +6,8 @@ use crate::recording::AloneBecause;
 use crate::recording::enabled::loops::report::{
     BlockReport, LoopReport, RunnerReport, TrialReport,
 };
-use crate::recording::enabled::loops::site::LoopSite;
 use crate::recording::enabled::tasks::task_number::TaskNumber;
+use crate::recording::enabled::waits::site::Site;
 use crate::sync::clock;
 use std::time::Duration;
 
@@ -161,7 +161,7 @@ pub(super) struct Call {
     /// `None` if that is known only at the end.
     pub(super) items: Option<u64>,
     pub(super) consumer: &'static str,
-    pub(super) site: LoopSite,
+    pub(super) site: Site,
     pub(super) task: Option<TaskNumber>,
     pub(super) thread: ThreadKey,
 }

@@ -15,9 +15,9 @@ use crate::recording::enabled::loops::last_reports as loop_reports;
 use crate::recording::enabled::loops::part::{Call, Part, Parts, Phase, ThreadKey};
 use crate::recording::enabled::loops::part::{body_name, elapsed};
 use crate::recording::enabled::loops::report::{LoopReport, TrialReport};
-use crate::recording::enabled::loops::site::LoopSite;
 use crate::recording::enabled::loops::snapshot::LoopSnapshot;
 use crate::recording::enabled::tasks::current;
+use crate::recording::enabled::waits::site::Site;
 use crate::recording::loop_observer::{LoopObserver, RunnerObserver};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, OnceLock, clock, global, lock, thread_state};
@@ -70,7 +70,7 @@ pub(crate) struct Recording<'a> {
 
 /// Runs a loop of `items` items, or of an unknown number, that was called at `site`, and whose items go to a consumer of
 /// the type `C`, with its record. The record ends also when a body panics.
-pub(crate) fn during_loop<C>(items: Option<u64>, site: LoopSite, run: impl FnOnce(LoopRecord<'_>)) {
+pub(crate) fn during_loop<C>(items: Option<u64>, site: Site, run: impl FnOnce(LoopRecord<'_>)) {
     let recorded = RecordedLoop {
         call: call_now(items, type_name::<C>(), site),
         running: OnceLock::new(),
@@ -94,7 +94,7 @@ impl Drop for RecordedLoop {
 }
 
 /// By the calling thread, and the task that it runs.
-pub(super) fn call_now(items: Option<u64>, consumer: &'static str, site: LoopSite) -> Call {
+pub(super) fn call_now(items: Option<u64>, consumer: &'static str, site: Site) -> Call {
     Call {
         begun: clock::ticks(),
         items,

@@ -1,6 +1,6 @@
 //! With which lines the waits of a thread are recorded, and which lines are of this library.
 //!
-//! Not here: where a line comes from (`wait_site.rs`).
+//! Not here: where a line comes from (`site.rs`).
 
 use std::panic::Location;
 

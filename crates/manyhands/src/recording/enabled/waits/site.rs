@@ -1,31 +1,24 @@
-//! With the feature: the line of the program with which waits inside this library's own futures are shown. Same functions as
-//! in `recording/disabled.rs`.
+//! With the feature: the line of the program with which loops, and waits inside this library's own futures, are shown. Same
+//! functions as in `recording/disabled.rs`.
 //!
 //! A future that waits itself takes the line from its caller. If that is code of this library, the line would say nothing
 //! to the program's author; such code knows the line that has called it, and says so around the poll. Where it polls any
 //! future of the program, the lines inside that one are better, unless it is itself one of this library.
 
-use crate::recording::enabled::loops::site::LoopSite;
 use crate::recording::enabled::tasks::current;
 use crate::recording::enabled::waits::lines::Lines;
 use std::panic::Location;
 
-/// A line of the program that waits.
+/// A line of the program that waits, or calls a loop.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct WaitSite(&'static Location<'static>);
+pub(crate) struct Site(pub(crate) &'static Location<'static>);
 
-impl WaitSite {
+impl Site {
     /// The caller's.
     #[inline(always)]
     #[track_caller]
     pub(crate) const fn here() -> Self {
         Self(Location::caller())
-    }
-
-    /// That of a loop.
-    #[inline(always)]
-    pub(crate) const fn of_loop(site: LoopSite) -> Self {
-        Self(site.0)
     }
 
     /// Polls what waits on this line, unless a call around this has said another one.
