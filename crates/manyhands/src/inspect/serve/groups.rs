@@ -19,10 +19,8 @@ use crate::recording::enabled::waits::task_waits::WaitRecord;
 use crate::sync::clock;
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::hash::{Hash, Hasher};
 use std::io;
 use std::panic::Location;
-use std::ptr;
 
 /// Where tasks are.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -39,10 +37,6 @@ struct Key {
     frames: Vec<(&'static str, &'static Location<'static>)>,
 }
 
-/// As [`Key`], but texts are the same only if they are at the same address. Most are, and a million are compared sooner.
-#[derive(Debug)]
-struct ByAddress(Key);
-
 /// The tasks there.
 #[derive(Debug, Default)]
 struct Group {
@@ -57,11 +51,11 @@ pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()
     clock::calibrate();
     let mut counted = Rows::new(Group::add_all);
     table::for_each(|number, record| {
-        counted.change(ByAddress(key(record)), |group| {
+        counted.change(key(record), |group| {
             group.add(number, record.since);
         });
     });
-    let groups = by_text(counted.done());
+    let groups = sorted(counted.done());
     let sent = groups.len().min(GROUPS_MAX);
     for (key, group) in &groups[..sent] {
         say(&wire::line_of("group", line(key, group)))?;
@@ -72,12 +66,8 @@ pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()
     say(&end.line())
 }
 
-/// The groups with the same texts together, that with the most tasks first.
-fn by_text(by_address: HashMap<ByAddress, Group>) -> Vec<(Key, Group)> {
-    let mut groups: HashMap<Key, Group> = HashMap::new();
-    for (ByAddress(key), group) in by_address {
-        groups.entry(key).or_default().add_all(group);
-    }
+/// That with the most tasks first.
+fn sorted(groups: HashMap<Key, Group>) -> Vec<(Key, Group)> {
     let mut groups: Vec<(Key, Group)> = groups.into_iter().collect();
     groups.sort_by_key(|(_, group)| (Reverse(group.tasks), group.examples.first().copied()));
     groups
@@ -112,44 +102,6 @@ fn awaited(wait: &WaitRecord) -> Option<String> {
     match wait.kind {
         WaitKind::Group => group_names::name_of(wait.resource),
         _ => None,
-    }
-}
-
-impl ByAddress {
-    fn addresses(&self) -> impl Eq + Hash {
-        let key = &self.0;
-        let waits = key.waits.map(|(kind, at)| (kind, ptr::from_ref(at)));
-        let spawned_at = key.spawned_at.map(ptr::from_ref);
-        (
-            key.kind,
-            key.type_name.as_ptr(),
-            spawned_at,
-            key.state,
-            waits,
-        )
-    }
-
-    fn frames(&self) -> impl Iterator<Item = impl Eq + Hash> {
-        let frames = self.0.frames.iter();
-        frames.map(|&(name, at)| (name.as_ptr(), ptr::from_ref(at)))
-    }
-}
-
-impl PartialEq for ByAddress {
-    fn eq(&self, other: &Self) -> bool {
-        self.addresses() == other.addresses()
-            && self.0.awaited == other.0.awaited
-            && self.frames().eq(other.frames())
-    }
-}
-
-impl Eq for ByAddress {}
-
-impl Hash for ByAddress {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.addresses().hash(state);
-        self.0.awaited.hash(state);
-        self.frames().for_each(|frame| frame.hash(state));
     }
 }
 
@@ -205,14 +157,13 @@ const EXAMPLES_MAX: usize = 5;
 
 #[cfg(test)]
 mod tests {
-    use super::{ByAddress, Group, Key, by_text};
+    use super::{Group, Key, sorted};
     use crate::inspect::tasks::rows::Rows;
     use crate::recording::enabled::tasks::task_number::TaskNumber;
     use crate::recording::enabled::tasks::task_state::{TaskKind, TaskState};
-    use std::collections::HashMap;
 
-    fn key(type_name: &'static str) -> ByAddress {
-        ByAddress(Key {
+    fn key(type_name: &'static str) -> Key {
+        Key {
             kind: TaskKind::Future,
             type_name,
             spawned_at: None,
@@ -220,19 +171,11 @@ mod tests {
             waits: None,
             awaited: None,
             frames: Vec::new(),
-        })
+        }
     }
 
     fn number(of_task: u64) -> TaskNumber {
         TaskNumber::from_bits(1 << 32 | of_task).unwrap()
-    }
-
-    fn group(tasks: u64, since: u64, example: u64) -> Group {
-        Group {
-            tasks,
-            examples: vec![number(example)],
-            since,
-        }
     }
 
     #[test]
@@ -244,37 +187,11 @@ mod tests {
                 group.add(number(of_task), 100 - of_task);
             });
         }
-        let groups = by_text(counted.done());
+        let groups = sorted(counted.done());
         let seen: Vec<_> = groups
             .iter()
             .map(|(key, it)| (key.type_name, it.tasks, it.since, it.examples.len()))
             .collect();
         assert_eq!(seen, [("Reader", 3, 96, 3), ("Writer", 1, 97, 1)]);
-    }
-
-    #[test]
-    fn texts_at_different_addresses_are_the_same_in_the_end() {
-        let copy = || -> &'static str { Box::leak("Reader".to_owned().into_boxed_str()) };
-        let (one, other) = (copy(), copy());
-        assert_ne!(key(one), key(other));
-        assert_eq!(key(one), key(one));
-        let groups = HashMap::from([
-            (key(one), group(2, 70, 9)),
-            (key("Writer"), group(3, 60, 4)),
-            (key(other), group(2, 50, 8)),
-        ]);
-        let groups = by_text(groups);
-        let seen: Vec<_> = groups
-            .iter()
-            .map(|(key, it)| (key.type_name, it.tasks, it.since))
-            .collect();
-        assert_eq!(seen, [("Reader", 4, 50), ("Writer", 3, 60)]);
-        let examples: Vec<_> = groups[0]
-            .1
-            .examples
-            .iter()
-            .map(TaskNumber::to_string)
-            .collect();
-        assert_eq!(examples, ["8", "9"]);
     }
 }
