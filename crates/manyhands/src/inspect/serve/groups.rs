@@ -85,7 +85,7 @@ fn key(record: &Record) -> Key {
         Some(wait) => frames.chain(wait.frame),
         None => frames.last_chain(),
     };
-    let frames = record.waits.frames();
+    let frames = record.waits.frames.as_deref();
     let chain = frames.map_or_else(Vec::new, chain);
     Key {
         kind: record.kind(),

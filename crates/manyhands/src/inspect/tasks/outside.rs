@@ -26,11 +26,11 @@ fn unlisted_wakers(record: &Record) -> Option<usize> {
         |wait: WaitRecord| wait.is_direct && (wait.kind == WaitKind::Group || wait.set.is_some());
     let (among, left_out) = if waits.current().any(is_of_group) {
         let direct = waits.current().filter(|wait| wait.is_direct);
-        (direct.count(), waits.direct_left_out())
+        (direct.count(), waits.direct_left_out)
     } else {
-        (waits.current().count(), waits.left_out())
+        (waits.current().count(), waits.left_out)
     };
-    let listed = among + (left_out + waits.kept()) as usize;
+    let listed = among + (left_out + waits.kept) as usize;
     record
         .wakers()
         .map(|wakers| (wakers as usize).saturating_sub(listed))
@@ -52,7 +52,7 @@ pub(in crate::inspect) fn waits_outside(record: &Record) -> Vec<WaitRecord> {
         return Vec::new();
     }
     let wait = |at, frame| wait_outside(record, at, frame);
-    let frames = record.waits.frames();
+    let frames = record.waits.frames.as_deref();
     let empty = frames.map_or_else(Vec::new, |frames| empty_frames(frames, record));
     if empty.is_empty() {
         return vec![wait(spawned_at, 0)];

@@ -144,7 +144,7 @@ impl TaskSnapshot {
             }
         };
         let waits = &record.waits;
-        let frames = waits.frames();
+        let frames = waits.frames.as_deref();
         let ordered = frames.map_or_else(Vec::new, Frames::in_order);
         let wait = |wait: WaitRecord| WaitSnapshot {
             kind: wait.kind,
@@ -191,14 +191,14 @@ impl TaskSnapshot {
             wakes: record.wakes.into(),
             last_waker: record.last_waker,
             waits: listed.map(wait).collect(),
-            waits_left_out: waits.left_out(),
+            waits_left_out: waits.left_out,
             frames: ordered.iter().map(frame).collect(),
             frames_left_out: frames.map_or(0, |frames| frames.left_out),
             may_wait_for_more: outside::may_wait_for_more(record),
             changes: record.changes.into(),
             set: record.set,
             wakers: record.wakers(),
-            direct_waits_left_out: waits.direct_left_out(),
+            direct_waits_left_out: waits.direct_left_out,
         }
     }
 }

@@ -82,49 +82,33 @@ pub(crate) fn is_recorded() -> bool {
     is_some.unwrap_or(false)
 }
 
-/// The calling thread goes on in this frame of the task that it runs.
-pub(crate) fn set_frame(frame: usize) {
-    CURRENT.set(Current {
-        frame,
-        ..CURRENT.get()
-    });
-}
-
-/// From now on the calling thread's waits have these lines.
-pub(crate) fn set_lines(lines: Lines) {
-    CURRENT.set(Current {
-        lines,
-        ..CURRENT.get()
-    });
+/// Changes what the calling thread knows of what it runs.
+pub(crate) fn change(change: impl FnOnce(&mut Current)) {
+    let mut current = CURRENT.get();
+    change(&mut current);
+    CURRENT.set(current);
 }
 
 /// What the calling thread runs is polled, by the same thread and again.
 pub(crate) fn poll_begins() {
-    set_earlier(Earlier::All);
+    change(|current| current.earlier = Earlier::All);
 }
 
 /// A wait was recorded in what the calling thread runs, and the one that was over was taken out.
 pub(crate) fn has_recorded_wait() {
-    set_earlier(Earlier::NotAll);
+    change(|current| current.earlier = Earlier::NotAll);
 }
 
 /// Remembers that the wait of this future is over, if it is of the poll before. False: its record may have to say so.
 pub(crate) fn remember_over(leaf: usize) -> bool {
     match CURRENT.get().earlier {
         Earlier::All => {
-            set_earlier(Earlier::AllAndOver(leaf));
+            change(|current| current.earlier = Earlier::AllAndOver(leaf));
             true
         }
         Earlier::AllAndOver(known) => known == leaf,
         Earlier::NotAll => false,
     }
-}
-
-fn set_earlier(earlier: Earlier) {
-    CURRENT.set(Current {
-        earlier,
-        ..CURRENT.get()
-    });
 }
 
 #[cfg(test)]

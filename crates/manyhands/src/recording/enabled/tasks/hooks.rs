@@ -268,7 +268,7 @@ pub(crate) fn keeps(waker: &Waker) {
 fn keeps_recorded(waker: usize) {
     let current = current::get();
     if let Some(number) = current.number.filter(|_| waker == current.waker) {
-        table::change(number, |record| record.waits.keep());
+        table::change(number, |record| record.waits.kept += 1);
     }
 }
 

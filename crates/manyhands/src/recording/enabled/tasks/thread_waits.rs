@@ -88,7 +88,7 @@ impl ThreadWait {
         };
         let mut outer = (Waits::default(), None);
         table::change(number, |record| {
-            let frames = record.waits.frames();
+            let frames = record.waits.frames.as_deref();
             let frames = frames.and_then(|frames| frames.around(before.frame));
             outer = record.replace_waits(Waits::none_yet(frames), wakers);
         });

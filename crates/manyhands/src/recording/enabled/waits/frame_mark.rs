@@ -58,11 +58,11 @@ impl FrameMark {
         };
         let mut is_kept = false;
         table::change(number, |record| {
-            is_kept = record.waits.frames_to_enter().enter(frame);
+            is_kept = record.waits.frames.get_or_insert_default().enter(frame);
         });
         self.is_listed |= is_kept;
         is_kept.then(|| {
-            current::set_frame(frame.address);
+            current::change(|current| current.frame = frame.address);
             outer
         })
     }
@@ -80,7 +80,7 @@ impl FrameMark {
         let address = self.address();
         if let Some(number) = current::get().number {
             table::change(number, |record| {
-                if let Some(frames) = record.waits.frames_mut() {
+                if let Some(frames) = &mut record.waits.frames {
                     frames.remove(address);
                 }
             });
@@ -111,7 +111,7 @@ impl InFrame<'_> {
 impl Drop for InFrame<'_> {
     fn drop(&mut self) {
         if let Some(outer) = self.outer {
-            current::set_frame(outer);
+            current::change(|current| current.frame = outer);
         }
     }
 }

@@ -26,9 +26,8 @@ impl Site {
     pub(crate) fn during<R>(self, poll: impl FnOnce() -> R) -> R {
         let _said = current::is_recorded().then(|| {
             let said = Said(current::get().lines);
-            current::set_lines(Lines {
-                of_all: said.0.of_all.or(Some(self.0)),
-                ..said.0
+            current::change(|current| {
+                current.lines.of_all.get_or_insert(self.0);
             });
             said
         });
@@ -41,9 +40,8 @@ impl Site {
     pub(crate) fn around<R>(self, poll: impl FnOnce() -> R) -> R {
         let _said = current::is_recorded().then(|| {
             let said = Said(current::get().lines);
-            current::set_lines(Lines {
-                of_library: Some(said.0.of(self.0)),
-                ..said.0
+            current::change(|current| {
+                current.lines.of_library = Some(current.lines.of(self.0));
             });
             said
         });
@@ -56,6 +54,6 @@ struct Said(Lines);
 
 impl Drop for Said {
     fn drop(&mut self) {
-        current::set_lines(self.0);
+        current::change(|current| current.lines = self.0);
     }
 }

@@ -17,13 +17,13 @@ pub(crate) struct Waits {
     /// How many these are.
     earlier: usize,
     /// Waits that were not kept.
-    left_out: u32,
+    pub(crate) left_out: u32,
     /// How many of those were direct.
-    direct_left_out: u32,
+    pub(crate) direct_left_out: u32,
     /// How many of the task's wakers this library keeps besides those of its waits.
-    kept: u32,
+    pub(crate) kept: u32,
     /// The frames in which it waits; few tasks have any.
-    frames: Option<Box<Frames>>,
+    pub(crate) frames: Option<Box<Frames>>,
 }
 
 /// One wait of a task.
@@ -59,41 +59,6 @@ impl Waits {
     /// What the task waits for; while it is polled, those of this poll.
     pub(crate) fn current(&self) -> impl Iterator<Item = WaitRecord> + '_ {
         self.list[self.earlier..].iter().copied()
-    }
-
-    /// Waits that were not kept.
-    pub(crate) fn left_out(&self) -> u32 {
-        self.left_out
-    }
-
-    /// How many of those were direct.
-    pub(crate) fn direct_left_out(&self) -> u32 {
-        self.direct_left_out
-    }
-
-    /// How many of the task's wakers this library keeps besides those of its waits.
-    pub(crate) fn kept(&self) -> u32 {
-        self.kept
-    }
-
-    /// The library keeps one more.
-    pub(crate) fn keep(&mut self) {
-        self.kept += 1;
-    }
-
-    /// The frames in which the task waits.
-    pub(crate) fn frames(&self) -> Option<&Frames> {
-        self.frames.as_deref()
-    }
-
-    /// The same, to take one out.
-    pub(crate) fn frames_mut(&mut self) -> Option<&mut Frames> {
-        self.frames.as_deref_mut()
-    }
-
-    /// The same, to add one.
-    pub(crate) fn frames_to_enter(&mut self) -> &mut Frames {
-        self.frames.get_or_insert_default()
     }
 
     /// The task is about to be polled: what it waited for so far counts only for since when it waits for the same again.
@@ -209,11 +174,11 @@ mod tests {
         (0..WAITS_MAX + 3).for_each(|leaf| waits.add(wait(leaf)));
         waits.add(wait(0));
         assert_eq!(waits.current().count(), WAITS_MAX);
-        assert_eq!(waits.left_out(), 3);
+        assert_eq!(waits.left_out, 3);
         waits.remove(0);
         assert_eq!(waits.current().count(), WAITS_MAX - 1);
         waits.begin_poll();
-        assert_eq!((waits.current().count(), waits.left_out()), (0, 0));
+        assert_eq!((waits.current().count(), waits.left_out), (0, 0));
         (0..WAITS_MAX + 3).for_each(|leaf| waits.add(wait(leaf + 9)));
         assert_eq!(waits.current().count(), WAITS_MAX);
         waits.end_poll(99);
@@ -230,9 +195,9 @@ mod tests {
         waits.add(inside(WAITS_MAX + 1));
         let direct = waits.current().filter(|wait| wait.is_direct);
         assert_eq!((direct.count(), waits.current().count()), (1, WAITS_MAX));
-        assert_eq!((waits.left_out(), waits.direct_left_out()), (2, 0));
+        assert_eq!((waits.left_out, waits.direct_left_out), (2, 0));
         (100..100 + WAITS_MAX).for_each(|leaf| waits.add(wait(leaf)));
-        assert_eq!(waits.direct_left_out(), 1);
+        assert_eq!(waits.direct_left_out, 1);
     }
 
     #[test]
