@@ -7,14 +7,14 @@
 //!
 //! Not here: loops of threads (`running.rs`), and what a report says (`calls_report.rs`, `inspect/loops/calls_verdict.rs`).
 
-use crate::recording::enabled::loops::calls_report::{CallsAccount, Ended};
-use crate::recording::enabled::loops::part::body_name;
+use crate::recording::enabled::loops::calls_report::CallsAccount;
 use crate::recording::enabled::loops::report::LoopReport;
 use crate::recording::enabled::loops::running::{Running, call_now, keep};
 use crate::recording::enabled::opening::is_open;
 use crate::recording::enabled::waits::site::Site;
 use crate::recording::{BeginsNoMore, FoundConcurrency};
 use crate::sync::atomic::Ordering;
+use crate::sync::clock;
 use std::any::type_name;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -160,24 +160,13 @@ impl Recorded {
         self.running.unlist();
         let Some(account) = self.account else { return };
         let now = now.unwrap_or_else(|| account.counted());
-        let Ended {
-            items,
-            elapsed,
-            calls,
-        } = account.end(now, known);
+        let (items, elapsed, calls) = account.end(now, known);
         keep(LoopReport {
-            body: body_name(self.running.call.consumer),
-            called_at: self.running.call.site.0,
             items,
             elapsed,
-            runners: Vec::new(),
-            // Relaxed: written by this thread, or the one that has polled it before.
-            threads: self.running.threads.load(Ordering::Relaxed),
-            opened_after: None,
-            before_opening: None,
             alone_because: None,
-            trial: None,
             calls: Some(calls),
+            ..self.running.report(clock::ticks())
         });
     }
 }

@@ -136,8 +136,13 @@ impl CallsAccount {
         self.last.push_back(taken);
     }
 
-    /// The loop is over: with what it knows of the number of calls, or because it was stopped.
-    pub(crate) fn end(mut self, now: Instant, known: Option<FoundConcurrency>) -> Ended {
+    /// The loop is over: with what it knows of the number of calls, or because it was stopped. Returns how many calls have
+    /// ended, how long it took, and its report.
+    pub(crate) fn end(
+        mut self,
+        now: Instant,
+        known: Option<FoundConcurrency>,
+    ) -> (u64, Duration, CallsReport) {
         self.pass(now);
         let report = &mut self.report;
         match known {
@@ -146,11 +151,8 @@ impl CallsAccount {
         }
         report.took_first = median(self.first);
         report.took_last = median(self.last.into());
-        Ended {
-            items: self.ended,
-            elapsed: now.saturating_duration_since(self.begun),
-            calls: self.report,
-        }
+        let elapsed = now.saturating_duration_since(self.begun);
+        (self.ended, elapsed, self.report)
     }
 
     pub(crate) fn stop(&mut self) {
@@ -163,14 +165,6 @@ impl CallsAccount {
     }
 }
 
-/// What is known of a loop that is over.
-#[derive(Debug)]
-pub(crate) struct Ended {
-    pub(crate) items: u64,
-    pub(crate) elapsed: Duration,
-    pub(crate) calls: CallsReport,
-}
-
 fn median(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times.get(times.len() / 2).copied().unwrap_or_default()
@@ -181,7 +175,7 @@ const CALLS_COMPARED: usize = 32;
 
 #[cfg(test)]
 mod tests {
-    use super::{CALLS_COMPARED, CallsAccount, Ended};
+    use super::{CALLS_COMPARED, CallsAccount};
     use crate::recording::{BeginsNoMore, CallLimit, FoundConcurrency};
     use crate::sync::clock;
     use std::time::Duration;
@@ -203,7 +197,7 @@ mod tests {
             account.begins_no_more(because);
             account.pass(start + ms(until));
         }
-        let Ended { calls, elapsed, .. } = account.end(start + ms(150), None);
+        let (_, elapsed, calls) = account.end(start + ms(150), None);
         assert_eq!(
             (calls.full_for, calls.waited_for_consumer),
             (ms(10), ms(20))
@@ -226,9 +220,8 @@ mod tests {
             limit: CallLimit::Found,
             trial: None,
         };
-        let ended = account.end(start, Some(known));
-        let calls = ended.calls;
-        assert_eq!((ended.items, calls.in_flight), (100, ms(4_950)));
+        let (items, _, calls) = account.end(start, Some(known));
+        assert_eq!((items, calls.in_flight), (100, ms(4_950)));
         assert_eq!((calls.first_at_once, calls.most_at_once), (5, 7));
         assert_eq!((calls.allowed_first, calls.allowed_most), (4, 8));
         let half = CALLS_COMPARED as u64 / 2;

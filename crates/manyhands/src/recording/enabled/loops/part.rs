@@ -53,8 +53,28 @@ pub(super) enum Phase {
 }
 
 impl Parts {
-    pub(super) fn items(&self) -> u64 {
-        self.runners.iter().map(|part| part.items).sum()
+    /// Of a call that ended then, and was open to this number of threads.
+    pub(super) fn report(&self, call: &Call, threads: usize, ended: u64) -> LoopReport {
+        let since = |ticks: u64| elapsed(ticks.saturating_sub(call.begun));
+        let of = |part: &Part| part.report(call);
+        let run = self.runners.iter().map(|part| part.items).sum();
+        LoopReport {
+            body: body_name(call.consumer),
+            called_at: call.site.0,
+            items: call.items.unwrap_or(run),
+            elapsed: since(ended),
+            runners: self.runners.iter().map(of).collect(),
+            threads: threads.max(1),
+            opened_after: self.opened.map(since),
+            before_opening: self.alone.as_ref().map(of),
+            alone_because: match self.opened {
+                // None at all: there was no item, or a body has panicked.
+                None => self.alone_because.or(Some(AloneBecause::TooShort)),
+                Some(_) => None,
+            },
+            trial: self.trial,
+            calls: None,
+        }
     }
 
     pub(super) fn add(&mut self, part: Part, phase: Phase) {
@@ -169,32 +189,6 @@ pub(super) struct Call {
 /// A thread, while it lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ThreadKey(pub(super) usize);
-
-impl Call {
-    /// Of a loop that was too short to be looked at, and has run in one block.
-    pub(super) fn short_report(&self, ended: u64) -> LoopReport {
-        let mut part = Part::begin(self.thread, None, self.begun);
-        let items = self.items.unwrap_or(0);
-        part.block(items, ended);
-        let caller = part.report(self);
-        LoopReport {
-            body: body_name(self.consumer),
-            called_at: self.site.0,
-            items,
-            elapsed: caller.worked,
-            runners: vec![caller.clone()],
-            threads: 1,
-            opened_after: None,
-            before_opening: Some(caller),
-            alone_because: Some(match items {
-                0 => AloneBecause::TooShort,
-                _ => AloneBecause::AlwaysShort,
-            }),
-            trial: None,
-            calls: None,
-        }
-    }
-}
 
 /// The body in a consumer's type: its first closure or function that is not of this library, else the whole type.
 pub(crate) fn body_name(consumer: &'static str) -> &'static str {

@@ -82,13 +82,24 @@ impl RecordedLoop {
     fn running(&self) -> &Running {
         self.running.get_or_init(|| Running::begin(self.call))
     }
+
+    /// Of one that was too short to be looked at, and has run in one block.
+    fn short_report(&self, ended: u64) -> LoopReport {
+        let call = &self.call;
+        let mut part = Part::begin(call.thread, None, call.begun);
+        part.block(call.items.unwrap_or(0), ended);
+        let mut parts = Parts::default();
+        parts.add(part, Phase::Alone);
+        parts.alone_because = (part.items > 0).then_some(AloneBecause::AlwaysShort);
+        parts.report(call, 1, ended)
+    }
 }
 
 impl Drop for RecordedLoop {
     fn drop(&mut self) {
         match self.running.get() {
             Some(running) => running.end(),
-            None => keep(self.call.short_report(clock::ticks())),
+            None => keep(self.short_report(clock::ticks())),
         }
     }
 }
@@ -138,29 +149,11 @@ impl Running {
         keep(self.report(ended));
     }
 
-    fn report(&self, ended: u64) -> LoopReport {
+    pub(super) fn report(&self, ended: u64) -> LoopReport {
         let parts = lock(&self.parts);
-        let call = &self.call;
-        let since = |ticks: u64| elapsed(ticks.saturating_sub(call.begun));
-        let of = |part: &Part| part.report(call);
-        LoopReport {
-            body: body_name(call.consumer),
-            called_at: call.site.0,
-            items: call.items.unwrap_or_else(|| parts.items()),
-            elapsed: since(ended),
-            runners: parts.runners.iter().map(of).collect(),
-            // Relaxed: written under the lock of the parts.
-            threads: self.threads.load(Ordering::Relaxed).max(1),
-            opened_after: parts.opened.map(since),
-            before_opening: parts.alone.as_ref().map(of),
-            alone_because: match parts.opened {
-                // None at all: there was no item, or a body has panicked.
-                None => parts.alone_because.or(Some(AloneBecause::TooShort)),
-                Some(_) => None,
-            },
-            trial: parts.trial,
-            calls: None,
-        }
+        // Relaxed: written under this lock, or by the threads that have polled an async loop, one after the other.
+        let threads = self.threads.load(Ordering::Relaxed);
+        parts.report(&self.call, threads, ended)
     }
 }
 
