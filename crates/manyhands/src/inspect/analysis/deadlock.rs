@@ -148,9 +148,9 @@ impl fmt::Display for Deadlock {
         }
         for (index, task) in self.tasks.iter().enumerate() {
             let next = &self.tasks[(index + 1) % self.tasks.len()];
-            write!(f, "\n  {} waits for ", Named(task))?;
+            write!(f, "\n  {} waits for ", named(task))?;
             if let Some(wait) = first_direct(task) {
-                write!(f, "{}{}", Around(wait), Named(next))?;
+                write!(f, "{}{}", around(wait), named(next))?;
                 write!(f, " at {}", Printable(&wait.at.to_string()))?;
             }
             if let Some(spawned_at) = task.spawned_at {
@@ -166,28 +166,21 @@ impl fmt::Display for Deadlock {
 }
 
 /// The scope or group that the task belongs to that is waited for.
-struct Around<'snapshot>(&'snapshot WaitSnapshot);
-
-impl fmt::Display for Around<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.0.set.map(|set| set.until), &self.0.name) {
-            (None, _) => Ok(()),
-            (Some(SetWait::All | SetWait::AllOrFailure), _) => f.write_str("a scope with "),
-            (Some(SetWait::OneOf(_)), None) => f.write_str("a group with "),
-            (Some(SetWait::OneOf(_)), Some(name)) => {
-                write!(f, "the group '{}' with ", Printable(name))
-            }
-            (Some(SetWait::Each), _) => f.write_str("all of several tasks with "),
+fn around(wait: &WaitSnapshot) -> impl fmt::Display {
+    fmt::from_fn(move |f| match (wait.set.map(|set| set.until), &wait.name) {
+        (None, _) => Ok(()),
+        (Some(SetWait::All | SetWait::AllOrFailure), _) => f.write_str("a scope with "),
+        (Some(SetWait::OneOf(_)), None) => f.write_str("a group with "),
+        (Some(SetWait::OneOf(_)), Some(name)) => {
+            write!(f, "the group '{}' with ", Printable(name))
         }
-    }
+        (Some(SetWait::Each), _) => f.write_str("all of several tasks with "),
+    })
 }
 
 /// A task in a sentence.
-struct Named<'snapshot>(&'snapshot TaskSnapshot);
-
-impl fmt::Display for Named<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let task = self.0;
+fn named(task: &TaskSnapshot) -> impl fmt::Display {
+    fmt::from_fn(move |f| {
         let noun = match task.kind {
             TaskKind::Future | TaskKind::Closure => "task",
             TaskKind::Thread => "thread",
@@ -197,7 +190,7 @@ impl fmt::Display for Named<'_> {
             Some(name) => write!(f, " '{}'", Printable(name)),
             None => Ok(()),
         }
-    }
+    })
 }
 
 #[cfg(test)]

@@ -155,7 +155,7 @@ impl fmt::Display for Starvation {
         }
         write!(f, ", and none is added because {}", self.because)?;
         for worker in workers.iter().take(SHOWN_MAX) {
-            write!(f, "\n  {}", Named(worker))?;
+            write!(f, "\n  {}", named(worker))?;
         }
         if workers.len() > SHOWN_MAX {
             write!(f, "\n  and {} more", workers.len() - SHOWN_MAX)?;
@@ -174,11 +174,8 @@ impl fmt::Display for Starvation {
 }
 
 /// A worker in a sentence.
-struct Named<'snapshot>(&'snapshot WorkerSnapshot);
-
-impl fmt::Display for Named<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let worker = self.0;
+fn named(worker: &WorkerSnapshot) -> impl fmt::Display {
+    fmt::from_fn(move |f| {
         if let Some(index) = worker.index {
             write!(f, "worker {index} ")?;
         }
@@ -191,7 +188,7 @@ impl fmt::Display for Named<'_> {
             Some(at) => write!(f, " in the task spawned at {}", Printable(&at.to_string())),
             None => Ok(()),
         }
-    }
+    })
 }
 
 /// Two looks that find a runtime starved are at least so far apart: work that keeps all workers for a shorter time is usual.

@@ -7,7 +7,7 @@
 //! Not here: loops of threads (`verdict.rs`, `sentences.rs`).
 
 use crate::inspect::loops::report::{plural, ratio};
-use crate::inspect::loops::verdict::{Verdict, WORTH_SHARING};
+use crate::inspect::loops::verdict::{Verdict, WORTH_SHARING, greatest};
 use crate::recording::CallLimit;
 use crate::recording::enabled::loops::calls_report::CallsReport;
 use crate::recording::enabled::loops::report::LoopReport;
@@ -31,13 +31,7 @@ impl CallsReport {
             (self.waited_for_consumer, Verdict::ConsumerSlow),
             (self.without_items_for, self.why_the_last_ran(report)),
         ];
-        let mut greatest = (self.full_for, self.why_no_more());
-        for cause in causes {
-            if cause.0 > greatest.0 {
-                greatest = cause;
-            }
-        }
-        greatest.1
+        greatest((self.full_for, self.why_no_more()), &causes)
     }
 
     fn why_no_more(&self) -> Verdict {

@@ -11,13 +11,13 @@ impl LoopReport {
     /// The first sentence: how it ran.
     #[cfg(unix)]
     pub(in crate::inspect) fn ran(&self) -> String {
-        Sentence(|f: &mut fmt::Formatter<'_>| self.describe(f)).to_string()
+        fmt::from_fn(|f| self.describe(f)).to_string()
     }
 
     /// The second one: what kept it from being faster.
     #[cfg(unix)]
     pub(in crate::inspect) fn why(&self) -> String {
-        Sentence(|f: &mut fmt::Formatter<'_>| self.explain(f)).to_string()
+        fmt::from_fn(|f| self.explain(f)).to_string()
     }
 
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -201,16 +201,5 @@ impl fmt::Display for LoopReport {
         self.describe(f)?;
         f.write_str(" ")?;
         self.explain(f)
-    }
-}
-
-/// What a function writes.
-#[cfg(unix)]
-struct Sentence<W>(W);
-
-#[cfg(unix)]
-impl<W: Fn(&mut fmt::Formatter<'_>) -> fmt::Result> fmt::Display for Sentence<W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (self.0)(f)
     }
 }

@@ -53,22 +53,6 @@ pub enum Verdict {
     Stopped,
 }
 
-/// The lost time by its causes, summed over threads.
-#[derive(Debug, Clone, Copy, Default)]
-struct Losses {
-    /// The caller had not opened the loop.
-    opening: Duration,
-    /// Helpers were not there yet, or not at all, though there were items for them.
-    helpers: Duration,
-    /// There were fewer items than threads.
-    few: Duration,
-    /// Runners had nothing left to do.
-    waiting: Duration,
-    /// Runners took items from an iterator, or waited for their turn.
-    taking: Duration,
-    off_processor: Duration,
-}
-
 impl LoopReport {
     /// What kept it from being faster.
     ///
@@ -88,22 +72,7 @@ impl LoopReport {
         if self.slowed() > notable || self.trial.is_some_and(|trial| trial.is_contended) {
             return Verdict::BodiesSlowEachOther;
         }
-        let losses = self.losses();
-        let causes = [
-            (losses.waiting, self.why_others_waited()),
-            (losses.few, Verdict::TooFewItems),
-            (losses.opening, self.why_opened_late()),
-            (losses.helpers, self.why_helpers_lacked()),
-            (losses.taking, Verdict::SourceSlow),
-            (losses.off_processor, Verdict::OffProcessor),
-        ];
-        let mut greatest = (notable, Verdict::Scaled);
-        for cause in causes {
-            if cause.0 > greatest.0 {
-                greatest = cause;
-            }
-        }
-        greatest.1
+        greatest((notable, Verdict::Scaled), &self.losses())
     }
 
     /// A loss of more than this is worth a word.
@@ -113,7 +82,8 @@ impl LoopReport {
 
     /// Whether runners waited for one in a long item for a notable time, whatever else was lost.
     pub(super) fn has_waited_for_long_item(&self) -> bool {
-        self.losses().waiting > self.notable() && self.why_others_waited() == Verdict::LongItem
+        let [(waiting, because), ..] = self.losses();
+        waiting > self.notable() && because == Verdict::LongItem
     }
 
     fn verdict_alone(&self, because: AloneBecause) -> Verdict {
@@ -136,7 +106,8 @@ impl LoopReport {
         }
     }
 
-    fn losses(&self) -> Losses {
+    /// The lost time by its causes, summed over threads.
+    fn losses(&self) -> [(Duration, Verdict); 6] {
         let opened = self.opened_after.unwrap_or(self.elapsed);
         let open = self.elapsed.saturating_sub(opened);
         let others = self.threads.saturating_sub(1);
@@ -155,14 +126,25 @@ impl LoopReport {
             let off = runner.off_processor?;
             Some(off.saturating_sub(runner.took_items))
         });
-        Losses {
-            opening: times(opened, others),
-            helpers: late.iter().take(needed).sum(),
-            few: times(open, others - needed),
-            waiting: ends.map(|end| last.saturating_sub(end)).sum(),
-            taking: self.took_items(),
-            off_processor: off.sum::<Duration>() + self.after_last(),
-        }
+        [
+            // Runners had nothing left to do.
+            (
+                ends.map(|end| last.saturating_sub(end)).sum(),
+                self.why_others_waited(),
+            ),
+            // There were fewer items than threads.
+            (times(open, others - needed), Verdict::TooFewItems),
+            // The caller had not opened the loop.
+            (times(opened, others), self.why_opened_late()),
+            // Helpers were not there yet, or not at all, though there were items for them.
+            (late.iter().take(needed).sum(), self.why_helpers_lacked()),
+            // Runners took items from an iterator, or waited for their turn.
+            (self.took_items(), Verdict::SourceSlow),
+            (
+                off.sum::<Duration>() + self.after_last(),
+                Verdict::OffProcessor,
+            ),
+        ]
     }
 
     /// The time that bodies took because others ran beside them.
@@ -213,6 +195,20 @@ impl LoopReport {
             Verdict::HelpersElsewhere
         }
     }
+}
+
+/// The cause with the greatest time, the first of those with the same.
+pub(in crate::inspect) fn greatest(
+    first: (Duration, Verdict),
+    others: &[(Duration, Verdict)],
+) -> Verdict {
+    let mut greatest = first;
+    for &cause in others {
+        if cause.0 > greatest.0 {
+            greatest = cause;
+        }
+    }
+    greatest.1
 }
 
 fn times(time: Duration, count: usize) -> Duration {
