@@ -2,7 +2,7 @@
 
 use crate::cancel::registration::Key;
 use crate::cancel::{Cancelled, Token};
-use crate::recording::{self, Site, WaitKind};
+use crate::recording::{self, Awaited, Site, WaitKind};
 use crate::task::budget;
 use futures_core::future::FusedFuture;
 use std::fmt;
@@ -118,7 +118,8 @@ impl UntilCancelled {
             return Poll::Ready(());
         }
         let resource = Arc::as_ptr(&self.token.callbacks).addr();
-        recording::waits(self, context.waker(), WaitKind::Cancellation, resource);
+        let awaited = || Awaited::Thing(WaitKind::Cancellation, resource);
+        recording::waits(self, context.waker(), awaited);
         Poll::Pending
     }
 }

@@ -10,7 +10,7 @@ use crate::channel::state::State;
 use crate::channel::step::{Sending, Until};
 use crate::channel::thread;
 use crate::channel::wait_list::WaiterKey;
-use crate::recording::{self, WaitKind};
+use crate::recording::{self, Awaited, WaitKind};
 use crate::task::budget::{self, Permit};
 use futures_core::future::FusedFuture;
 use std::collections::VecDeque;
@@ -320,7 +320,7 @@ pub(super) fn note_wait<R, F>(
     kind: WaitKind,
 ) {
     if polled.is_pending() {
-        recording::waits(future, cx.waker(), kind, channel.addr());
+        recording::waits(future, cx.waker(), || Awaited::Thing(kind, channel.addr()));
     }
 }
 

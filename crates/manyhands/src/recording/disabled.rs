@@ -1,7 +1,7 @@
 //! Without the feature: nothing is recorded. The same functions as in `enabled/mod.rs`, without code.
 
 use crate::priority::Priority;
-use crate::recording::{BeginsNoMore, FoundConcurrency, Unobserved, WaitKind};
+use crate::recording::{Awaited, BeginsNoMore, FoundConcurrency, Unobserved};
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -122,23 +122,11 @@ impl Running {
 }
 
 #[inline(always)]
-pub(crate) fn waits<L>(_leaf: &L, _waker: &Waker, _kind: WaitKind, _resource: usize) {}
-
-#[inline(always)]
-pub(crate) fn waits_for_task<L>(_leaf: &L, _waker: &Waker, _task: &TaskRecord, _id: usize) {}
+pub(crate) fn waits<'a, L>(_leaf: &L, _waker: &Waker, _awaited: impl FnOnce() -> Awaited<'a>) {}
 
 /// In place of the tasks of a scope or group.
 #[derive(Debug)]
 pub(crate) struct TaskSet;
-
-/// In place of what of a set is waited for.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum SetWait {
-    All,
-    AllOrFailure,
-    OneOf(#[expect(dead_code, reason = "read with the feature only")] u32),
-    Each,
-}
 
 impl TaskSet {
     #[inline(always)]
@@ -161,25 +149,13 @@ impl TaskSet {
 }
 
 #[inline(always)]
-pub(crate) fn waits_for_set<L>(
-    _leaf: &L,
-    _waker: &Waker,
-    _resource: usize,
-    _awaited: (&TaskSet, SetWait),
-) {
-}
-
-#[inline(always)]
 pub(crate) fn keeps(_waker: &Waker) {}
 
 #[inline(always)]
 pub(crate) fn forget<L>(_leaf: &L) {}
 
 #[inline(always)]
-pub(crate) fn forget_task<L>(_leaf: &L, _id: usize) {}
-
-#[inline(always)]
-pub(crate) fn forget_set<L>(_leaf: &L, _set: &TaskSet) {}
+pub(crate) fn forget_moved<'a, L>(_leaf: &L, _awaited: impl FnOnce() -> Awaited<'a>) {}
 
 #[inline(always)]
 pub(crate) fn thread_waits_for_task(_task: &TaskRecord, _id: usize) -> ThreadWait {

@@ -7,6 +7,7 @@
 //! Not here: what is made of it (`inspect`).
 
 mod alone;
+mod awaited;
 mod concurrency;
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 mod disabled;
@@ -21,6 +22,7 @@ pub(crate) use disabled::*;
 pub(crate) use enabled::*;
 
 pub use alone::AloneBecause;
+pub(crate) use awaited::{Awaited, SetWait};
 pub(crate) use concurrency::{BeginsNoMore, FoundConcurrency};
 pub use concurrency::{CallLimit, LevelTrial};
 pub(crate) use loop_observer::{LoopObserver, RunnerObserver, Unobserved};

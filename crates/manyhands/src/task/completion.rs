@@ -3,7 +3,7 @@
 use crate::job::wake;
 #[cfg(not(loom))]
 use crate::recording::Site;
-use crate::recording::{self, SetWait, TaskSet, WaitKind};
+use crate::recording::{self, Awaited, SetWait, TaskSet, WaitKind};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, OnceLock, lock};
 #[cfg(not(loom))]
@@ -399,12 +399,11 @@ impl<T: Clone> Completion<T> {
                 drop(waiters);
                 drop(stale);
                 let resource = Arc::as_ptr(&self.shared).addr();
-                match scope {
-                    Some(end) => recording::waits_for_set(self, context.waker(), resource, end),
-                    None => {
-                        recording::waits(self, context.waker(), WaitKind::Completion, resource);
-                    }
-                }
+                let awaited = || match scope {
+                    Some((tasks, until)) => Awaited::Set(tasks, until, resource),
+                    None => Awaited::Thing(WaitKind::Completion, resource),
+                };
+                recording::waits(self, context.waker(), awaited);
                 return Poll::Pending;
             }
         }

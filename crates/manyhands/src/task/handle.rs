@@ -2,7 +2,7 @@
 //!
 //! Unsafe: the handle goes to other threads with its part of the cell.
 
-use crate::recording::{self, TaskRecord};
+use crate::recording::{self, Awaited, TaskRecord};
 use crate::runtime::current;
 use crate::runtime::fork_join::wait;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
@@ -228,6 +228,11 @@ impl<T> JoinHandle<T> {
         });
     }
 
+    /// What a wait for the task waits for.
+    fn awaited(&self) -> Awaited<'_> {
+        Awaited::Task(self.record(), self.part.cell().id())
+    }
+
     /// What is recorded of the task.
     pub(super) fn record(&self) -> &TaskRecord {
         &self.part.record
@@ -241,8 +246,7 @@ impl<T> Future for JoinHandle<T> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let permit = ready!(budget::poll_proceed(context));
         let Poll::Ready(outcome) = self.part.poll_outcome(context.waker()) else {
-            let id = self.part.cell().id();
-            recording::waits_for_task(&*self, context.waker(), self.record(), id);
+            recording::waits(&*self, context.waker(), || self.awaited());
             return Poll::Pending;
         };
         permit.charge();
@@ -258,7 +262,7 @@ impl<T> FusedFuture for JoinHandle<T> {
 
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
-        recording::forget_task(self, self.part.cell().id());
+        recording::forget_moved(self, || self.awaited());
     }
 }
 

@@ -3,7 +3,7 @@
 //! Unsafe: the futures are pinned in one allocation.
 
 use crate::job::contain;
-use crate::recording::{self, SetWait, Site, TaskSet};
+use crate::recording::{self, Awaited, SetWait, Site, TaskSet};
 use crate::task::budget;
 use crate::task::ready_set::ReadySet;
 use futures_core::future::FusedFuture;
@@ -76,6 +76,11 @@ pub struct WhenAll<F: Future> {
 }
 
 impl<F: Future> WhenAll<F> {
+    /// What it waits for: the end of each.
+    fn awaited(&self) -> Awaited<'_> {
+        Awaited::Set(&self.set, SetWait::Each, 0)
+    }
+
     /// Polls a future that was woken, on this line.
     fn poll_one(&mut self, index: usize, site: Site) {
         // None at a late wake of a future that has ended.
@@ -143,7 +148,7 @@ impl<F: Future> Future for WhenAll<F> {
             match this.ready.next() {
                 Some(index) => this.poll_one(index, site),
                 None => {
-                    recording::waits_for_set(this, context.waker(), 0, (&this.set, SetWait::Each));
+                    recording::waits(this, context.waker(), || this.awaited());
                     return Poll::Pending;
                 }
             }
@@ -162,7 +167,7 @@ impl<F: Future> FusedFuture for WhenAll<F> {
 
 impl<F: Future> Drop for WhenAll<F> {
     fn drop(&mut self) {
-        recording::forget_set(self, &self.set);
+        recording::forget_moved(self, || self.awaited());
         for index in 0..self.futures.len() {
             drop_in_place(place_of(&mut self.futures, index));
         }

@@ -1,7 +1,7 @@
 //! The results of several tasks, as they end.
 
 use crate::job::wake;
-use crate::recording::{self, GroupName, SetWait, Site, TaskSet};
+use crate::recording::{self, Awaited, GroupName, SetWait, Site, TaskSet};
 use crate::sync::{Mutex, lock};
 use crate::task::budget;
 use crate::task::{JoinError, JoinHandle};
@@ -115,6 +115,12 @@ impl<T> WhenEach<T> {
         self.handles.len() - self.free.len()
     }
 
+    /// What it waits for: the end of one of these.
+    fn awaited(&self) -> Awaited<'_> {
+        let one = SetWait::OneOf(u32::try_from(self.waiting()).unwrap_or(u32::MAX));
+        Awaited::Set(&self.set, one, self.name.resource())
+    }
+
     /// The handles of the tasks whose results have not been returned, in no order.
     pub(super) fn handles(&self) -> impl Iterator<Item = &(usize, JoinHandle<T>)> {
         self.handles.iter().flatten()
@@ -159,7 +165,7 @@ impl<T> Future for Next<'_, T> {
 
 impl<T> Drop for Next<'_, T> {
     fn drop(&mut self) {
-        recording::forget_set(&*self.each, &self.each.set);
+        recording::forget_moved(&*self.each, || self.each.awaited());
     }
 }
 
@@ -180,7 +186,7 @@ impl<T> Unpin for WhenEach<T> {}
 
 impl<T> Drop for WhenEach<T> {
     fn drop(&mut self) {
-        recording::forget_set(self, &self.set);
+        recording::forget_moved(self, || self.awaited());
     }
 }
 
@@ -194,9 +200,7 @@ impl<T> Stream for WhenEach<T> {
             // A handle without budget would wake its own waker, and be polled again and again.
             let _ = ready!(budget::poll_proceed(context));
             let Some(place) = this.ended.next_or_register(context.waker()) else {
-                let resource = this.name.resource();
-                let one = SetWait::OneOf(u32::try_from(this.waiting()).unwrap_or(u32::MAX));
-                recording::waits_for_set(this, context.waker(), resource, (&this.set, one));
+                recording::waits(this, context.waker(), || this.awaited());
                 return Poll::Pending;
             };
             let notice = Waker::from(Arc::new(Notice {

@@ -2,7 +2,7 @@
 //!
 //! Unsafe: the timer is reached through the pinned future.
 
-use crate::recording::{self, WaitKind};
+use crate::recording::{self, Awaited, WaitKind};
 use crate::runtime::sleep::timers;
 use crate::task::budget;
 use crate::timer::{Entry, EntryState, Moment};
@@ -142,7 +142,8 @@ impl Sleep {
     pub(super) fn poll_elapsed(mut self: Pin<&mut Self>, context: &Context<'_>) -> Poll<()> {
         let polled = self.as_mut().poll_entry(context);
         if polled.is_pending() {
-            recording::waits(&*self, context.waker(), WaitKind::Timer, 0);
+            let awaited = || Awaited::Thing(WaitKind::Timer, 0);
+            recording::waits(&*self, context.waker(), awaited);
         }
         polled
     }

@@ -11,9 +11,9 @@
 use crate::inspect::analysis::stuck::{Stuck, Unknown, first_direct};
 use crate::inspect::printable::Printable;
 use crate::inspect::tasks::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
+use crate::recording::SetWait;
 use crate::recording::enabled::tasks::task_number::TaskNumber;
 use crate::recording::enabled::tasks::task_state::TaskKind;
-use crate::recording::enabled::waits::awaited_set::SetWait;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -197,11 +197,11 @@ fn named(task: &TaskSnapshot) -> impl fmt::Display {
 pub(in crate::inspect) mod tests {
     use super::Deadlock;
     use crate::inspect::tasks::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
-    use crate::recording::WaitKind;
     use crate::recording::enabled::tasks::record::Record;
     use crate::recording::enabled::tasks::task_number::TaskNumber;
     use crate::recording::enabled::tasks::task_state::{TaskKind, TaskState};
-    use crate::recording::enabled::waits::awaited_set::{AwaitedSet, SetWait};
+    use crate::recording::enabled::waits::awaited_set::AwaitedSet;
+    use crate::recording::{SetWait, WaitKind};
     use std::collections::BTreeMap;
     use std::num::NonZeroU32;
     use std::panic::Location;

@@ -15,10 +15,10 @@
 //! Pure functions of snapshots.
 
 use crate::inspect::tasks::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
-use crate::recording::WaitKind;
 use crate::recording::enabled::tasks::task_number::TaskNumber;
 use crate::recording::enabled::tasks::task_state::TaskState;
-use crate::recording::enabled::waits::awaited_set::{AwaitedSet, SetWait};
+use crate::recording::enabled::waits::awaited_set::AwaitedSet;
+use crate::recording::{SetWait, WaitKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 

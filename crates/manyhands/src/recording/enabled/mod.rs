@@ -26,16 +26,15 @@ pub(crate) use runtime_snapshot::{RuntimeSnapshot, WorkerSnapshot, WorkerState};
 pub(crate) use runtimes::ObservedThread;
 pub(crate) use runtimes::{Observed, runtime_made};
 pub(crate) use tasks::current::is_recorded;
-pub(crate) use tasks::hooks::{RuntimeNumber, TaskRecord, keeps, waits, waits_for_task};
+pub(crate) use tasks::hooks::{RuntimeNumber, TaskRecord, keeps, waits};
 #[cfg(feature = "tokio")]
 pub(crate) use tasks::in_tokio::in_tokio;
 pub(crate) use tasks::thread_waits::{
     thread_blocks, thread_polls_any, thread_polls_one, thread_waits_for_task,
 };
 pub(crate) use tasks::work_type::{Waking, WorkType};
-pub(crate) use waits::awaited_set::SetWait;
-pub(crate) use waits::forget::{forget, forget_set, forget_task};
+pub(crate) use waits::forget::{forget, forget_moved};
 pub(crate) use waits::frame_mark::FrameMark;
 pub(crate) use waits::group_names::GroupName;
 pub(crate) use waits::site::Site;
-pub(crate) use waits::task_set::{TaskSet, waits_for_set};
+pub(crate) use waits::task_set::TaskSet;

@@ -115,7 +115,6 @@ pub(crate) fn remember_over(leaf: usize) -> bool {
 mod tests {
     use super::get;
     use crate::priority::Priority;
-    use crate::recording::WaitKind;
     use crate::recording::enabled::opening;
     use crate::recording::enabled::tasks::hooks::{TaskRecord, keeps, waits};
     use crate::recording::enabled::tasks::table;
@@ -123,6 +122,7 @@ mod tests {
     use crate::recording::enabled::tasks::thread_waits::thread_polls_any;
     use crate::recording::enabled::tasks::work_type::WorkType;
     use crate::recording::enabled::waits::forget::forget;
+    use crate::recording::{Awaited, WaitKind};
     use crate::sync::clock;
     use std::collections::BTreeMap;
     use std::mem;
@@ -220,7 +220,9 @@ mod tests {
                 match self.below(12) {
                     0..5 => {
                         let future = &self.leaves[place];
-                        waits(future, Waker::noop(), WaitKind::Receive, resource);
+                        waits(future, Waker::noop(), || {
+                            Awaited::Thing(WaitKind::Receive, resource)
+                        });
                         expected.wait(leaf, resource);
                     }
                     5..10 => {

@@ -11,7 +11,6 @@
 //! Not here: the records (`table.rs`), and how a task is woken by its record (`inspect/serve/wake_by_record.rs`).
 
 use crate::priority::Priority;
-use crate::recording::WaitKind;
 use crate::recording::enabled::opening::is_open;
 use crate::recording::enabled::tasks::current::{self, Current, is_recorded};
 use crate::recording::enabled::tasks::frozen;
@@ -25,6 +24,7 @@ use crate::recording::enabled::tasks::task_state::TaskState;
 use crate::recording::enabled::tasks::work_type::WorkType;
 use crate::recording::enabled::waits::task_set;
 use crate::recording::enabled::waits::task_waits::WaitRecord;
+use crate::recording::{Awaited, WaitKind};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{clock, global};
 use std::cell::Cell;
@@ -222,38 +222,31 @@ fn set_state(number: TaskNumber, from: TaskState, to: TaskState, now: u64) {
     });
 }
 
-/// A future of this library is about to be pending.
-///
-/// `leaf` is the future, `resource` the address of what it waits for.
+/// A future of this library, which is `leaf`, is about to be pending. What it waits for is put together only if that is
+/// recorded.
 #[inline]
 #[track_caller]
-pub(crate) fn waits<L>(leaf: &L, waker: &Waker, kind: WaitKind, resource: usize) {
+pub(crate) fn waits<'a, L>(leaf: &L, waker: &Waker, awaited: impl FnOnce() -> Awaited<'a>) {
     if is_recorded() {
-        waits_recorded(ptr::from_ref(leaf).addr(), waker, kind, resource);
+        waits_recorded(ptr::from_ref(leaf).addr(), waker.data().addr(), awaited());
     }
 }
 
 #[cold]
 #[track_caller]
-fn waits_recorded(leaf: usize, waker: &Waker, kind: WaitKind, resource: usize) {
-    note_wait(new_wait(leaf, kind, resource, None), waker.data().addr());
-}
-
-/// As [`waits`], for the end of the task `task`.
-#[inline]
-#[track_caller]
-pub(crate) fn waits_for_task<L>(leaf: &L, waker: &Waker, task: &TaskRecord, id: usize) {
-    if is_recorded() {
-        waits_for_task_recorded(ptr::from_ref(leaf).addr(), waker, task, id);
+fn waits_recorded(leaf: usize, waker: usize, awaited: Awaited<'_>) {
+    match awaited {
+        Awaited::Thing(kind, resource) => note_wait(new_wait(leaf, kind, resource, None), waker),
+        Awaited::Task(task, id) => {
+            let wait = new_wait(leaf, WaitKind::Task, id, task.number());
+            wait.owner.into_iter().for_each(task_set::note_polled);
+            note_wait(wait, waker);
+        }
+        Awaited::Set(set, until, resource) => {
+            let wait = new_wait(leaf, until.kind(), resource, None);
+            set.note_wait(wait, until, waker);
+        }
     }
-}
-
-#[cold]
-#[track_caller]
-fn waits_for_task_recorded(leaf: usize, waker: &Waker, task: &TaskRecord, id: usize) {
-    let wait = new_wait(leaf, WaitKind::Task, id, task.number());
-    wait.owner.into_iter().for_each(task_set::note_polled);
-    note_wait(wait, waker.data().addr());
 }
 
 /// The library keeps this waker, though the task does not wait for what would wake it.

@@ -2,21 +2,8 @@
 //!
 //! Not here: which tasks these are (`task_set.rs`), and when such a wait cannot end (`inspect/analysis/stuck.rs`).
 
-use crate::recording::WaitKind;
+use crate::recording::{SetWait, WaitKind};
 use std::num::NonZeroU32;
-
-/// What of a set of tasks is waited for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SetWait {
-    /// The end of all its tasks. A task that has the scope can cancel the others.
-    All,
-    /// As [`All`](Self::All); one that fails cancels the others.
-    AllOrFailure,
-    /// The end of one of this many tasks.
-    OneOf(u32),
-    /// The end of each of its tasks, none of which can cancel the others.
-    Each,
-}
 
 /// A set of tasks that is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

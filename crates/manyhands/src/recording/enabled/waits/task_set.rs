@@ -8,19 +8,18 @@
 //! Any thread adds tasks, one at a time waits for them. What is added while somebody waits changes that wait, so of two
 //! looks that see the same wait no task was added in between.
 
-use crate::recording::WaitKind;
 use crate::recording::enabled::opening::is_open;
-use crate::recording::enabled::tasks::current::{self, is_recorded};
-use crate::recording::enabled::tasks::hooks::{TaskRecord, new_wait, note_wait};
+use crate::recording::enabled::tasks::current;
+use crate::recording::enabled::tasks::hooks::{TaskRecord, note_wait};
 use crate::recording::enabled::tasks::table;
 use crate::recording::enabled::tasks::task_number::TaskNumber;
-use crate::recording::enabled::waits::awaited_set::{AwaitedSet, SetWait};
+use crate::recording::enabled::waits::awaited_set::AwaitedSet;
+use crate::recording::enabled::waits::task_waits::WaitRecord;
+use crate::recording::{SetWait, WaitKind};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::global;
 use std::cell::Cell;
 use std::num::NonZeroU32;
-use std::ptr;
-use std::task::Waker;
 
 /// The tasks of a scope or of a group.
 #[derive(Debug)]
@@ -84,6 +83,22 @@ impl TaskSet {
             table::change(waiter, |record| record.grow_awaited_set(number));
         }
     }
+
+    /// Records a wait for its tasks in the task that the calling thread runs. The future of a scope is all that its thread
+    /// polls.
+    pub(crate) fn note_wait(&self, mut wait: WaitRecord, until: SetWait, waker: usize) {
+        let waiter = current::get().number;
+        // Relaxed: see `add_recorded`.
+        self.waiter
+            .store(waiter.map_or(0, TaskNumber::to_bits), Ordering::Relaxed);
+        wait.set = self.number.map(|number| AwaitedSet { number, until });
+        note_wait(wait, waker);
+        if wait.kind == WaitKind::Scope
+            && let Some(waiter) = waiter
+        {
+            table::change(waiter, |record| record.set_wakers(Some(1)));
+        }
+    }
 }
 
 /// Puts back what a thread polled handles for before.
@@ -110,43 +125,6 @@ pub(crate) fn note_polled(task: TaskNumber) {
             record.note_change();
         }
     });
-}
-
-/// A future of this library is about to be pending until tasks of `set` end; else as [`waits`](record::waits). The future of
-/// a scope is all that its thread polls.
-#[inline]
-#[track_caller]
-pub(crate) fn waits_for_set<L>(
-    leaf: &L,
-    waker: &Waker,
-    resource: usize,
-    (set, until): (&TaskSet, SetWait),
-) {
-    if is_recorded() {
-        waits_for_set_recorded(ptr::from_ref(leaf).addr(), waker, resource, (set, until));
-    }
-}
-
-#[cold]
-#[track_caller]
-fn waits_for_set_recorded(
-    leaf: usize,
-    waker: &Waker,
-    resource: usize,
-    (set, until): (&TaskSet, SetWait),
-) {
-    let waiter = current::get().number;
-    // Relaxed: see `add_recorded`.
-    set.waiter
-        .store(waiter.map_or(0, TaskNumber::to_bits), Ordering::Relaxed);
-    let mut wait = new_wait(leaf, until.kind(), resource, None);
-    wait.set = set.number.map(|number| AwaitedSet { number, until });
-    note_wait(wait, waker.data().addr());
-    if until.kind() == WaitKind::Scope
-        && let Some(waiter) = waiter
-    {
-        table::change(waiter, |record| record.set_wakers(Some(1)));
-    }
 }
 
 /// `None` when all numbers have been used.

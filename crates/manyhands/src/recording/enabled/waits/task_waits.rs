@@ -151,9 +151,9 @@ const WAITS_MAX: usize = 8;
 #[cfg(test)]
 mod tests {
     use super::{WAITS_MAX, WaitRecord, Waits};
-    use crate::recording::WaitKind;
     use crate::recording::enabled::tasks::task_number::TaskNumber;
-    use crate::recording::enabled::waits::awaited_set::{AwaitedSet, SetWait};
+    use crate::recording::enabled::waits::awaited_set::AwaitedSet;
+    use crate::recording::{SetWait, WaitKind};
     use std::num::NonZeroU32;
     use std::panic::Location;
 
