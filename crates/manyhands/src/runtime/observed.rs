@@ -1,7 +1,5 @@
 //! What a snapshot shows of a runtime.
 
-#[cfg(unix)]
-use crate::recording::ObservedThread;
 use crate::recording::{NoMoreThreads, Observed, RuntimeSnapshot, WorkerSnapshot, WorkerState};
 use crate::runtime::metrics::QUEUED_MAX;
 use crate::runtime::worker::priority::PriorityQueues;
@@ -25,20 +23,6 @@ impl Observed for RuntimeInner {
             started_for_starved: started(ThreadChangeReason::Starvation),
             workers: self.all_slots().filter_map(worker).collect(),
         }
-    }
-
-    #[cfg(unix)]
-    fn threads(&self) -> (u32, Vec<ObservedThread>) {
-        let thread = |slot: &'static WorkerSlot| {
-            Some(ObservedThread {
-                state: state(slot)?,
-                number: slot.thread_number(),
-                worker: slot.worker(),
-                task_spawned_at: slot.task(),
-            })
-        };
-        let threads = self.all_slots().filter_map(thread).collect();
-        (self.number.get(), threads)
     }
 }
 
@@ -80,5 +64,7 @@ fn worker(slot: &'static WorkerSlot) -> Option<WorkerSnapshot> {
         completed: slot.counters.finished.read(),
         steals: slot.counters.stolen.read(),
         parks: slot.counters.parked.read(),
+        #[cfg(unix)]
+        thread: slot.thread_number(),
     })
 }

@@ -237,6 +237,8 @@ pub(in crate::inspect) mod tests {
             completed: 7,
             steals: 2,
             parks: 3,
+            #[cfg(unix)]
+            thread: 0,
         }
     }
 

@@ -12,7 +12,8 @@ use crate::inspect::serve::mappings::{self, Mapping};
 use crate::inspect::serve::poll_once::Polled;
 use crate::inspect::serve::refused::Refused;
 use crate::inspect::serve::wire;
-use crate::recording::enabled::runtimes::{self, ObservedThread};
+use crate::recording::enabled::runtime_snapshot::{RuntimeSnapshot, WorkerSnapshot};
+use crate::recording::enabled::runtimes;
 use crate::sync::stack_copy::{self, NotCopied, Registers, StackCopy};
 use std::io;
 
@@ -23,13 +24,17 @@ pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()
     }
     let code = mappings::read();
     say(&wire::line_of("code", code_line(&code)))?;
-    let threads = runtimes::threads();
-    for (runtime, thread) in &threads {
-        let copy = stack_copy::copy_of(thread.number);
-        let line = thread_line(*runtime, thread, copy.as_ref(), &code);
-        say(&wire::line_of("stack", line))?;
+    let runtimes = runtimes::read();
+    let mut threads: usize = 0;
+    for runtime in &runtimes {
+        for worker in &runtime.workers {
+            let copy = stack_copy::copy_of(worker.thread);
+            let line = thread_line(runtime, worker, copy.as_ref(), &code);
+            say(&wire::line_of("stack", line))?;
+            threads += 1;
+        }
     }
-    let end = wire::end("stacks").with("threads", threads.len());
+    let end = wire::end("stacks").with("threads", threads);
     say(&end.line())
 }
 
@@ -82,18 +87,18 @@ fn code_line(code: &[Mapping]) -> Object {
 }
 
 fn thread_line(
-    runtime: u32,
-    thread: &ObservedThread,
+    runtime: &RuntimeSnapshot,
+    worker: &WorkerSnapshot,
     copy: Result<&StackCopy, &NotCopied>,
     code: &[Mapping],
 ) -> Object {
     let line = Object::new()
-        .with("runtime", runtime)
-        .with("worker", thread.worker)
-        .with("thread", thread.number)
-        .with("name", wire::text(&name_of(thread.number)))
-        .with("state", wire::word(thread.state))
-        .with("task_spawned_at", thread.task_spawned_at.map(wire::place));
+        .with("runtime", runtime.number)
+        .with("worker", worker.index)
+        .with("thread", worker.thread)
+        .with("name", wire::text(&name_of(worker.thread)))
+        .with("state", wire::word(worker.state))
+        .with("task_spawned_at", worker.task_spawned_at.map(wire::place));
     with_stack(line, copy, code)
 }
 

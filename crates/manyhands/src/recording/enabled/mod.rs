@@ -22,8 +22,6 @@ pub(crate) use loops::running::during_loop;
 pub(crate) use no_more_threads::NoMoreThreads;
 pub(crate) use opening::is_open;
 pub(crate) use runtime_snapshot::{RuntimeSnapshot, WorkerSnapshot, WorkerState};
-#[cfg(unix)]
-pub(crate) use runtimes::ObservedThread;
 pub(crate) use runtimes::{Observed, runtime_made};
 pub(crate) use tasks::current::is_recorded;
 pub(crate) use tasks::hooks::{RuntimeNumber, TaskRecord, keeps, waits};

@@ -61,6 +61,9 @@ pub struct WorkerSnapshot {
     pub steals: u64,
     /// How often it went to sleep.
     pub parks: u64,
+    /// The system's number of its thread, or 0.
+    #[cfg(unix)]
+    pub(crate) thread: i32,
 }
 
 /// What a worker does.
