@@ -2,7 +2,27 @@
 //!
 //! Not here: what is made of it (`recording/enabled/loops/calls_report.rs`).
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// What happens in an async loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AsyncLoopEvent {
+    /// It is polled.
+    PollBegins(Instant),
+    /// One of this number of calls has ended.
+    CallEnds { running: usize, taken: Duration },
+    /// A poll ends: it begins no more calls for this reason, while `running` run of those that are allowed.
+    PollEnds {
+        because: BeginsNoMore,
+        running: usize,
+        allowed: usize,
+        now: Instant,
+    },
+    /// A result is given away: until the next poll it is the taker's.
+    GivesResult,
+    /// It ends its calls.
+    Stops,
+}
 
 /// Why an async loop begins no more calls at the moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! Without the feature: nothing is recorded. The same functions as in `enabled/mod.rs`, without code.
 
 use crate::priority::Priority;
-use crate::recording::{Awaited, BeginsNoMore, FoundConcurrency, Unobserved};
+use crate::recording::{AsyncLoopEvent, Awaited, FoundConcurrency, Unobserved};
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 #[inline(always)]
 pub(crate) const fn is_open() -> bool {
@@ -292,25 +292,7 @@ impl AsyncLoopRecord {
     }
 
     #[inline(always)]
-    pub(crate) fn poll_begins(&mut self, _now: impl FnOnce() -> Instant) {}
-
-    #[inline(always)]
-    pub(crate) fn done(&mut self, _running: usize, _taken: impl FnOnce() -> Duration) {}
-
-    #[inline(always)]
-    pub(crate) fn poll_ends(
-        &mut self,
-        _because: BeginsNoMore,
-        _counts: (usize, usize),
-        _now: impl FnOnce() -> Instant,
-    ) {
-    }
-
-    #[inline(always)]
-    pub(crate) fn gives_result(&mut self) {}
-
-    #[inline(always)]
-    pub(crate) fn stops(&mut self) {}
+    pub(crate) fn note(&mut self, _event: impl FnOnce() -> AsyncLoopEvent) {}
 
     #[inline(always)]
     pub(crate) fn ends(

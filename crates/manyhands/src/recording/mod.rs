@@ -23,7 +23,7 @@ pub(crate) use enabled::*;
 
 pub use alone::AloneBecause;
 pub(crate) use awaited::{Awaited, SetWait};
-pub(crate) use concurrency::{BeginsNoMore, FoundConcurrency};
+pub(crate) use concurrency::{AsyncLoopEvent, BeginsNoMore, FoundConcurrency};
 pub use concurrency::{CallLimit, LevelTrial};
 pub(crate) use loop_observer::{LoopObserver, RunnerObserver, Unobserved};
 pub use wait_kind::WaitKind;

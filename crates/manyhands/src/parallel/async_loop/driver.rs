@@ -13,7 +13,7 @@ use super::tuner::{ItemStart, Tuner};
 use crate::cancel::UntilCancelled;
 use crate::job::{Payload, catch};
 use crate::parallel::concurrency::Concurrency;
-use crate::recording::{AsyncLoopRecord, BeginsNoMore, Site};
+use crate::recording::{AsyncLoopEvent, AsyncLoopRecord, BeginsNoMore, Site};
 use crate::runtime::Runtime;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::task::{JoinError, TaskGroup};
@@ -122,7 +122,7 @@ where
         context: &mut Context<'_>,
         room_max: usize,
     ) -> Poll<Option<Outcome<Fut::Output>>> {
-        self.record.poll_begins(time::now);
+        self.record.note(|| AsyncLoopEvent::PollBegins(time::now()));
         if let Some(limits) = self.control.take_limits(context.waker()) {
             self.tuner.set_limits(limits);
         }
@@ -152,8 +152,12 @@ where
             }
         };
         let (running, concurrency) = (self.tasks.len(), self.tuner.level());
-        self.record
-            .poll_ends(self.because, (running, concurrency), time::now);
+        self.record.note(|| AsyncLoopEvent::PollEnds {
+            because: self.because,
+            running,
+            allowed: concurrency,
+            now: time::now(),
+        });
         if let Poll::Ready(None) = polled {
             self.control.end();
             self.record.ends(|| self.tuner.concurrency(), time::now);
@@ -168,7 +172,7 @@ where
 
     /// The loop's results are given to their consumer, which polls again when there is time for the next.
     pub(super) fn give_result(&mut self) {
-        self.record.gives_result();
+        self.record.note(|| AsyncLoopEvent::GivesResult);
     }
 
     /// Begins no more items, and cancels the running ones.
@@ -187,7 +191,7 @@ where
         self.tasks
             .abort_from(usize::try_from(first).unwrap_or(usize::MAX));
         if before.is_none() {
-            self.record.stops();
+            self.record.note(|| AsyncLoopEvent::Stops);
             let source = std::mem::replace(&mut self.source, Supply::Exhausted);
             self.source_panic = catch(|| drop(source)).err();
         }
@@ -286,8 +290,10 @@ where
         match result {
             Ok(ended) => {
                 self.tuner.end(ended.item_start, ended.place, ended.at);
-                let taken = || ended.item_start.taken_until(ended.at);
-                self.record.done(self.tasks.len() + 1, taken);
+                self.record.note(|| AsyncLoopEvent::CallEnds {
+                    running: self.tasks.len() + 1,
+                    taken: ended.item_start.taken_until(ended.at),
+                });
                 Some(Ok(ended.value))
             }
             Err(error) if self.is_cancelled(position) && error.is_cancelled() => None,

@@ -12,12 +12,12 @@ use crate::recording::enabled::loops::report::LoopReport;
 use crate::recording::enabled::loops::running::{Running, call_now, keep};
 use crate::recording::enabled::opening::is_open;
 use crate::recording::enabled::waits::site::Site;
-use crate::recording::{BeginsNoMore, FoundConcurrency};
+use crate::recording::{AsyncLoopEvent, BeginsNoMore, FoundConcurrency};
 use crate::sync::atomic::Ordering;
 use crate::sync::clock;
 use std::any::type_name;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A loop that is in the list until it is over, or this is dropped.
 #[derive(Debug)]
@@ -37,48 +37,11 @@ impl AsyncLoopRecord {
         Self(is_open().then(|| Recorded::begin(type_name::<C>(), site)))
     }
 
-    /// It is polled.
+    /// This happens.
     #[inline]
-    pub(crate) fn poll_begins(&mut self, now: impl FnOnce() -> Instant) {
+    pub(crate) fn note(&mut self, event: impl FnOnce() -> AsyncLoopEvent) {
         if let Some(recorded) = &mut self.0 {
-            recorded.poll_begins(now());
-        }
-    }
-
-    /// One of `running` calls has ended.
-    #[inline]
-    pub(crate) fn done(&mut self, running: usize, taken: impl FnOnce() -> Duration) {
-        if let Some(recorded) = &mut self.0 {
-            recorded.done(running, taken());
-        }
-    }
-
-    /// A poll ends: it begins no more calls for this reason, while `running` run of those that may.
-    #[inline]
-    pub(crate) fn poll_ends(
-        &mut self,
-        because: BeginsNoMore,
-        (running, allowed): (usize, usize),
-        now: impl FnOnce() -> Instant,
-    ) {
-        if let Some(recorded) = &mut self.0 {
-            recorded.poll_ends(because, (running, allowed), now());
-        }
-    }
-
-    /// A result is given away: until the next poll it is the taker's.
-    #[inline]
-    pub(crate) fn gives_result(&mut self) {
-        if let Some(recorded) = &mut self.0 {
-            recorded.gives_result();
-        }
-    }
-
-    /// It ends its calls.
-    #[inline]
-    pub(crate) fn stops(&mut self) {
-        if let Some(account) = self.0.as_mut().and_then(|known| known.account.as_mut()) {
-            account.stop();
+            recorded.note(event());
         }
     }
 
@@ -114,43 +77,35 @@ impl Recorded {
     }
 
     #[cold]
-    fn poll_begins(&mut self, now: Instant) {
-        let account = &mut self.account;
-        account
-            .get_or_insert_with(|| CallsAccount::begin(now))
-            .pass(now);
-    }
-
-    #[cold]
-    fn done(&mut self, running: usize, taken: Duration) {
-        // Relaxed: a count.
-        self.running.done.fetch_add(1, Ordering::Relaxed);
-        if let Some(account) = &mut self.account {
-            account.end_call(running, taken);
+    fn note(&mut self, event: AsyncLoopEvent) {
+        if let AsyncLoopEvent::PollBegins(now) = event {
+            self.account.get_or_insert_with(|| CallsAccount::begin(now));
         }
-    }
-
-    #[cold]
-    fn poll_ends(
-        &mut self,
-        because: BeginsNoMore,
-        (running, allowed): (usize, usize),
-        now: Instant,
-    ) {
-        // Relaxed, both: numbers to show.
-        self.running.threads.store(allowed, Ordering::Relaxed);
-        self.running.runners.store(running, Ordering::Relaxed);
-        if let Some(account) = &mut self.account {
-            account.begins_no_more(because);
-            account.pass(now);
-            account.runs(running, allowed);
-        }
-    }
-
-    #[cold]
-    fn gives_result(&mut self) {
-        if let Some(account) = &mut self.account {
-            account.begins_no_more(BeginsNoMore::Consumer);
+        let Some(account) = &mut self.account else {
+            return;
+        };
+        match event {
+            AsyncLoopEvent::PollBegins(now) => account.pass(now),
+            AsyncLoopEvent::CallEnds { running, taken } => {
+                // Relaxed: a count.
+                self.running.done.fetch_add(1, Ordering::Relaxed);
+                account.end_call(running, taken);
+            }
+            AsyncLoopEvent::PollEnds {
+                because,
+                running,
+                allowed,
+                now,
+            } => {
+                // Relaxed, both: numbers to show.
+                self.running.threads.store(allowed, Ordering::Relaxed);
+                self.running.runners.store(running, Ordering::Relaxed);
+                account.begins_no_more(because);
+                account.pass(now);
+                account.runs(running, allowed);
+            }
+            AsyncLoopEvent::GivesResult => account.begins_no_more(BeginsNoMore::Consumer),
+            AsyncLoopEvent::Stops => account.stop(),
         }
     }
 
