@@ -33,47 +33,40 @@ impl Freezer {
 
     /// Freezes a task. One that another freezer has frozen is this one's from now on.
     pub(super) fn freeze(&self, number: TaskNumber) -> Result<Freezing, Refused> {
-        let mut frozen = Err(Refused::NoSuchTask);
-        table::change(number, |record| {
+        let frozen = table::change(number, |record| {
             let waking = record.origin.and_then(|origin| origin.work.waking);
             if waking.is_none() {
-                frozen = Err(Refused::NotFreezable);
-                return;
+                return Err(Refused::NotFreezable);
             }
             frozen::mark(number, self.0);
-            let is_polled = matches!(record.state, TaskState::Running | TaskState::Blocked);
-            frozen = Ok(if is_polled {
-                Freezing::AfterThisPoll
-            } else {
-                Freezing::Now
-            });
+            Ok(match record.state {
+                TaskState::Running | TaskState::Blocked => Freezing::AfterThisPoll,
+                _ => Freezing::Now,
+            })
         });
-        frozen
+        frozen.unwrap_or(Err(Refused::NoSuchTask))
     }
 }
 
 impl Drop for Freezer {
     fn drop(&mut self) {
         for number in frozen::all_of(self.0) {
-            let mut taken_out = None;
-            table::change(number, |_| {
+            let taken_out = table::change(number, |_| {
                 // Another one may have frozen it meanwhile.
-                if frozen::is_frozen_by(number, self.0) {
-                    taken_out = frozen::take(number);
-                }
+                let is_own = frozen::is_frozen_by(number, self.0);
+                if is_own { frozen::take(number) } else { None }
             });
-            taken_out.into_iter().for_each(TakenOut::wake);
+            taken_out.flatten().into_iter().for_each(TakenOut::wake);
         }
     }
 }
 
 /// Thaws a task, also one that another connection has frozen.
 pub(super) fn thaw(number: TaskNumber) -> Result<(), Refused> {
-    let mut thawed = Err(Refused::NoSuchTask);
-    table::change(number, |_| {
-        thawed = frozen::take(number).ok_or(Refused::NotFrozen);
-    });
-    thawed.map(TakenOut::wake)
+    let thawed = table::change(number, |_| frozen::take(number).ok_or(Refused::NotFrozen));
+    thawed
+        .unwrap_or(Err(Refused::NoSuchTask))
+        .map(TakenOut::wake)
 }
 
 #[cfg(test)]

@@ -50,10 +50,9 @@ struct Group {
 pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()> {
     clock::calibrate();
     let mut counted = Rows::new(Group::add_all);
-    table::for_each(|number, record| {
-        counted.change(key(record), |group| {
-            group.add(number, record.since);
-        });
+    table::for_each_entry(|entry| {
+        let record = entry.record();
+        counted.change(key(record), |group| group.add(entry.number, record.since));
     });
     let groups = sorted(counted.done());
     let sent = groups.len().min(GROUPS_MAX);

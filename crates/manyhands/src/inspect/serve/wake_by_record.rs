@@ -16,11 +16,10 @@ use crate::recording::enabled::tasks::{frozen, table};
 
 /// Wakes a task that waits, as one of its wakers would.
 pub(super) fn wake_waiting(number: TaskNumber) -> Result<(), Refused> {
-    let mut found = Err(Refused::NoSuchTask);
-    table::change(number, |record| {
+    let found = table::change(number, |record| {
         let waking = record.origin.and_then(|origin| origin.work.waking);
         let cell = record.cell.map(|cell| cell.pointer());
-        found = match cell.zip(waking) {
+        match cell.zip(waking) {
             Some(_) if frozen::is_frozen(number) => Err(Refused::Frozen),
             Some((cell, waking)) if record.state == TaskState::Waiting => {
                 // SAFETY: the record is in the table, whose shard is locked, so the cell is there. Held by
@@ -29,9 +28,9 @@ pub(super) fn wake_waiting(number: TaskNumber) -> Result<(), Refused> {
                 Ok(must_queue.then_some((cell, waking)))
             }
             _ => Err(Refused::NotWaiting),
-        };
+        }
     });
-    if let Some((cell, waking)) = found? {
+    if let Some((cell, waking)) = found.unwrap_or(Err(Refused::NoSuchTask))? {
         // SAFETY: the first step has asked for this one, which is done here and now. The lock is let go: the task's record
         // is changed when it is queued.
         unsafe { (waking.queue)(cell) };

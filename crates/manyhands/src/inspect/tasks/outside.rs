@@ -32,7 +32,7 @@ fn unlisted_wakers(record: &Record) -> Option<usize> {
     };
     let listed = among + (left_out + waits.kept) as usize;
     record
-        .wakers()
+        .wakers
         .map(|wakers| (wakers as usize).saturating_sub(listed))
 }
 

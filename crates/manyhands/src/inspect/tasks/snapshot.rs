@@ -176,7 +176,7 @@ impl TaskSnapshot {
             id: record.id(),
             name: record.name.as_deref().map(str::to_owned),
             type_name: record.type_name(),
-            priority: record.priority(),
+            priority: record.origin.map(|origin| origin.priority),
             spawned_at: record.spawned_at(),
             parent: record.parent,
             ran_on: record
@@ -197,7 +197,7 @@ impl TaskSnapshot {
             may_wait_for_more: outside::may_wait_for_more(record),
             changes: record.changes.into(),
             set: record.set,
-            wakers: record.wakers(),
+            wakers: record.wakers,
             direct_waits_left_out: waits.direct_left_out,
         }
     }

@@ -44,9 +44,9 @@ pub fn snapshot() -> Snapshot {
     clock::calibrate();
     let mut tasks = Vec::new();
     let mut set_sizes = SetSizes::none_yet();
-    table::for_each(|number, record| {
-        set_sizes.count(record);
-        tasks.push(TaskSnapshot::of(number, record));
+    table::for_each_entry(|entry| {
+        set_sizes.count(entry.record());
+        tasks.push(TaskSnapshot::of(entry.number, entry.record()));
     });
     tasks.sort_unstable_by_key(|task| task.number);
     find_owners(&mut tasks);
@@ -98,12 +98,13 @@ fn last_of_oldest(tasks_max: usize) -> Option<TaskNumber> {
 pub(in crate::inspect) fn snapshot_of_waits_for_tasks() -> Snapshot {
     let mut tasks = Vec::new();
     let mut set_sizes = SetSizes::none_yet();
-    table::for_each(|number, record| {
+    table::for_each_entry(|entry| {
+        let record = entry.record();
         set_sizes.count(record);
         let mut direct = record.waits.current().filter(|wait| wait.is_direct);
         let is_for_tasks = |wait: WaitRecord| wait.kind == WaitKind::Task || wait.set.is_some();
         if direct.next().is_some_and(is_for_tasks) && direct.all(is_for_tasks) {
-            tasks.push(TaskSnapshot::of(number, record));
+            tasks.push(TaskSnapshot::of(entry.number, record));
         }
     });
     find_owners(&mut tasks);

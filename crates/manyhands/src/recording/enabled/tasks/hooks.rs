@@ -118,7 +118,7 @@ impl TaskRecord {
             }
             record.enter(TaskState::Running, now);
             record.begin_poll();
-            record.set_wakers(Some(0));
+            record.wakers = Some(0);
             record.polls = record.polls.saturating_add(1);
             record.ran_on = worker.and_then(|(worker, runtime)| {
                 Some((NonZeroU32::new(runtime.0)?, u32::try_from(worker).ok()?))
@@ -198,7 +198,7 @@ impl Running {
         table::change(number, |record| {
             record.enter(TaskState::Waiting, now);
             record.waits.end_poll(now);
-            record.set_wakers(wakers);
+            record.wakers = wakers;
             record.note_change();
         });
         if let Some(ticket) = asked {
@@ -213,13 +213,17 @@ fn end(number: TaskNumber) {
     frozen::forget(number);
 }
 
-/// Changes the state of a task whose thread runs another one in its frame, or has done so.
-fn set_state(number: TaskNumber, from: TaskState, to: TaskState, now: u64) {
-    table::change(number, |record| {
-        if record.state == from {
+/// Changes the state of a task whose thread is blocked or runs another one in its frame, or has done so. False: it was in
+/// another state.
+pub(super) fn set_state(number: TaskNumber, from: TaskState, to: TaskState, now: u64) -> bool {
+    let is_changed = table::change(number, |record| {
+        let is_in = record.state == from;
+        if is_in {
             record.enter(to, now);
         }
+        is_in
     });
+    is_changed == Some(true)
 }
 
 /// A future of this library, which is `leaf`, is about to be pending. What it waits for is put together only if that is

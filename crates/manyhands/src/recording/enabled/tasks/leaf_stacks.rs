@@ -84,10 +84,7 @@ pub(crate) fn note(ticket: Ticket, leaf: usize) {
 /// Such a poll has ended, of the task with this number, or with the task.
 #[cold]
 pub(crate) fn end(ticket: Ticket, number: Option<TaskNumber>) {
-    let mut record = None;
-    if let Some(number) = number {
-        table::change(number, |found| record = Some(found.clone()));
-    }
+    let record = number.and_then(|number| table::change(number, |found| found.clone()));
     let mut answer = lock(&ANSWER);
     if answer.ticket == ticket {
         answer.ended_with = Some(record);

@@ -42,8 +42,8 @@ pub(crate) struct Record {
     pub(crate) last_waker: Option<LastWaker>,
     /// Raised by each poll, each wake, and each change of its waits; goes on with 0 behind the highest number.
     pub(crate) changes: u32,
-    /// How many of its wakers exist, or [`UNKNOWN`].
-    pub(crate) wakers: u32,
+    /// How many of its wakers exist; `None` if nobody has counted them.
+    pub(crate) wakers: Option<u32>,
     pub(crate) waits: Waits,
 }
 
@@ -73,7 +73,7 @@ impl Record {
             wakes: 0,
             last_waker: None,
             changes: 0,
-            wakers: UNKNOWN,
+            wakers: None,
             waits: Waits::default(),
         }
     }
@@ -120,20 +120,6 @@ impl Record {
             .map_or(TaskKind::Thread, |origin| origin.work.kind())
     }
 
-    /// `None` of a thread.
-    pub(crate) fn priority(&self) -> Option<Priority> {
-        self.origin.map(|origin| origin.priority)
-    }
-
-    /// How many of its wakers exist, as far as that is known.
-    pub(crate) fn wakers(&self) -> Option<u32> {
-        (self.wakers != UNKNOWN).then_some(self.wakers)
-    }
-
-    pub(crate) fn set_wakers(&mut self, wakers: Option<u32>) {
-        self.wakers = wakers.map_or(UNKNOWN, |wakers| wakers.min(UNKNOWN - 1));
-    }
-
     /// The task is about to be polled: what it waited for so far counts only for since when it waits for the same again.
     pub(crate) fn begin_poll(&mut self) {
         self.waits.begin_poll();
@@ -147,9 +133,10 @@ impl Record {
         wakers: Option<u32>,
     ) -> (Waits, Option<u32>) {
         self.note_change();
-        let before = self.wakers();
-        self.set_wakers(wakers);
-        (mem::replace(&mut self.waits, waits), before)
+        (
+            mem::replace(&mut self.waits, waits),
+            mem::replace(&mut self.wakers, wakers),
+        )
     }
 
     /// Adds a wait; see [`Waits::add`].
@@ -171,6 +158,3 @@ impl Record {
         }
     }
 }
-
-/// Of wakers: nobody has counted them.
-const UNKNOWN: u32 = u32::MAX;

@@ -65,17 +65,17 @@ impl Shard {
 
     /// Changes a record, if the task is still there.
     #[inline]
-    pub(crate) fn change(&mut self, number: TaskNumber, change: impl FnOnce(&mut Record)) {
+    pub(crate) fn change<R>(
+        &mut self,
+        number: TaskNumber,
+        change: impl FnOnce(&mut Record) -> R,
+    ) -> Option<R> {
         let place = number.place();
-        let Some(usage) = self.places.get_mut(place) else {
-            return;
-        };
-        if usage.is_of(number)
-            && let Some(record) = &mut self.records[place]
-        {
-            change(record);
-            usage.version = usage.version.wrapping_add(IS_USED << 1);
-        }
+        let usage = self.places.get_mut(place)?;
+        let record = self.records[place].as_mut();
+        let record = record.filter(|_| usage.is_of(number))?;
+        usage.version = usage.version.wrapping_add(IS_USED << 1);
+        Some(change(record))
     }
 
     /// Whether the task has not ended.

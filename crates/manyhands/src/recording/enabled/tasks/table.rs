@@ -20,8 +20,8 @@ pub(crate) fn insert(spread: usize, record: Record) -> Option<TaskNumber> {
 }
 
 /// Changes a record, if the task is still there.
-pub(crate) fn change(number: TaskNumber, change: impl FnOnce(&mut Record)) {
-    TABLE[number.shard()].lock().change(number, change);
+pub(crate) fn change<R>(number: TaskNumber, change: impl FnOnce(&mut Record) -> R) -> Option<R> {
+    TABLE[number.shard()].lock().change(number, change)
 }
 
 /// Whether the task has not ended.
@@ -41,11 +41,6 @@ pub(crate) fn remove(number: TaskNumber) {
 #[cfg(unix)]
 pub(crate) fn len() -> usize {
     TABLE.iter().map(|shard| shard.lock().len()).sum()
-}
-
-/// Calls `see` with each record; see [`for_each_entry`].
-pub(crate) fn for_each(mut see: impl FnMut(TaskNumber, &Record)) {
-    for_each_entry(|entry| see(entry.number, entry.record()));
 }
 
 /// Calls `see` for each record, one shard after the other. The lock of a shard is released from time to time, and a thread that

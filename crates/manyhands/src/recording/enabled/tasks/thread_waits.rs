@@ -6,7 +6,7 @@
 use crate::recording::WaitKind;
 use crate::recording::enabled::opening::is_open;
 use crate::recording::enabled::tasks::current::{self, Current, is_recorded};
-use crate::recording::enabled::tasks::hooks::{TaskRecord, new_wait, note_wait, spread};
+use crate::recording::enabled::tasks::hooks::{TaskRecord, new_wait, note_wait, set_state, spread};
 use crate::recording::enabled::tasks::record::Record;
 use crate::recording::enabled::tasks::table;
 use crate::recording::enabled::tasks::task_number::TaskNumber;
@@ -86,11 +86,10 @@ impl ThreadWait {
                 None => return Self(None),
             },
         };
-        let mut outer = (Waits::default(), None);
-        table::change(number, |record| {
+        let outer = table::change(number, |record| {
             let frames = record.waits.frames.as_deref();
             let frames = frames.and_then(|frames| frames.around(before.frame));
-            outer = record.replace_waits(Waits::none_yet(frames), wakers);
+            record.replace_waits(Waits::none_yet(frames), wakers)
         });
         let mut current = Current::of(Some(number), waker);
         current.lines = Lines {
@@ -102,7 +101,7 @@ impl ThreadWait {
         Self(Some(Waiting {
             number,
             before,
-            outer,
+            outer: outer.unwrap_or_default(),
             is_thread,
         }))
     }
@@ -154,13 +153,7 @@ impl Blocked {
     fn begin() -> Option<TaskNumber> {
         let number = current::get().number?;
         let now = clock::ticks();
-        let mut is_outermost = false;
-        table::change(number, |record| {
-            is_outermost = record.state == TaskState::Running;
-            if is_outermost {
-                record.enter(TaskState::Blocked, now);
-            }
-        });
+        let is_outermost = set_state(number, TaskState::Running, TaskState::Blocked, now);
         is_outermost.then_some(number)
     }
 }

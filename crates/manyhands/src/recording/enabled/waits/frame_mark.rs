@@ -56,10 +56,10 @@ impl FrameMark {
             name: self.name,
             at: self.at,
         };
-        let mut is_kept = false;
-        table::change(number, |record| {
-            is_kept = record.waits.frames.get_or_insert_default().enter(frame);
+        let is_kept = table::change(number, |record| {
+            record.waits.frames.get_or_insert_default().enter(frame)
         });
+        let is_kept = is_kept == Some(true);
         self.is_listed |= is_kept;
         is_kept.then(|| {
             current::change(|current| current.frame = frame.address);
