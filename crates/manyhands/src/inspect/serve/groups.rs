@@ -7,7 +7,6 @@
 use crate::inspect::serve::json::Object;
 use crate::inspect::serve::wire;
 use crate::inspect::tasks::outside;
-use crate::inspect::tasks::rows::Rows;
 use crate::recording::WaitKind;
 use crate::recording::enabled::tasks::record::Record;
 use crate::recording::enabled::tasks::table;
@@ -46,15 +45,23 @@ struct Group {
     since: u64,
 }
 
+/// The groups, and the present row: tasks that were spawned one after the other lie side by side in the table, and are alike more
+/// often than not.
+#[derive(Debug, Default)]
+struct Counted {
+    groups: HashMap<Key, Group>,
+    row: Option<(Key, Group)>,
+}
+
 /// Passes to `say` a line for each group, that with the most tasks first, and the last line.
 pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()> {
     clock::calibrate();
-    let mut counted = Rows::new(Group::add_all);
+    let mut counted = Counted::default();
     table::for_each_entry(|entry| {
         let record = entry.record();
-        counted.change(key(record), |group| group.add(entry.number, record.since));
+        counted.add(key(record), entry.number, record.since);
     });
-    let groups = sorted(counted.done());
+    let groups = counted.sorted();
     let sent = groups.len().min(GROUPS_MAX);
     for (key, group) in &groups[..sent] {
         say(&wire::line_of("group", line(key, group)))?;
@@ -63,13 +70,6 @@ pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()
         .with("groups", sent)
         .with("groups_left_out", groups.len() - sent);
     say(&end.line())
-}
-
-/// That with the most tasks first.
-fn sorted(groups: HashMap<Key, Group>) -> Vec<(Key, Group)> {
-    let mut groups: Vec<(Key, Group)> = groups.into_iter().collect();
-    groups.sort_by_key(|(_, group)| (Reverse(group.tasks), group.examples.first().copied()));
-    groups
 }
 
 fn key(record: &Record) -> Key {
@@ -101,6 +101,30 @@ fn awaited(wait: &WaitRecord) -> Option<String> {
     match wait.kind {
         WaitKind::Group => group_names::name_of(wait.resource),
         _ => None,
+    }
+}
+
+impl Counted {
+    fn add(&mut self, key: Key, number: TaskNumber, since: u64) {
+        if self.row.as_ref().is_none_or(|(last, _)| *last != key) {
+            self.end_row();
+        }
+        let (_, group) = self.row.get_or_insert_with(|| (key, Group::default()));
+        group.add(number, since);
+    }
+
+    fn end_row(&mut self) {
+        if let Some((key, group)) = self.row.take() {
+            self.groups.entry(key).or_default().add_all(group);
+        }
+    }
+
+    /// That with the most tasks first.
+    fn sorted(mut self) -> Vec<(Key, Group)> {
+        self.end_row();
+        let mut groups: Vec<(Key, Group)> = self.groups.into_iter().collect();
+        groups.sort_by_key(|(_, group)| (Reverse(group.tasks), group.examples.first().copied()));
+        groups
     }
 }
 
@@ -156,8 +180,7 @@ const EXAMPLES_MAX: usize = 5;
 
 #[cfg(test)]
 mod tests {
-    use super::{Group, Key, sorted};
-    use crate::inspect::tasks::rows::Rows;
+    use super::{Counted, Key};
     use crate::recording::enabled::tasks::task_number::TaskNumber;
     use crate::recording::enabled::tasks::task_state::{TaskKind, TaskState};
 
@@ -179,14 +202,12 @@ mod tests {
 
     #[test]
     fn tasks_that_are_not_side_by_side_are_counted_together() {
-        let mut counted = Rows::new(Group::add_all);
+        let mut counted = Counted::default();
         for (of_task, type_name) in ["Reader", "Reader", "Writer", "Reader"].iter().enumerate() {
             let of_task = of_task as u64 + 1;
-            counted.change(key(type_name), |group| {
-                group.add(number(of_task), 100 - of_task);
-            });
+            counted.add(key(type_name), number(of_task), 100 - of_task);
         }
-        let groups = sorted(counted.done());
+        let groups = counted.sorted();
         let seen: Vec<_> = groups
             .iter()
             .map(|(key, it)| (key.type_name, it.tasks, it.since, it.examples.len()))

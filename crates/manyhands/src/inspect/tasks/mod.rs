@@ -1,6 +1,5 @@
 //! Tasks as values.
 
 pub(in crate::inspect) mod outside;
-pub(in crate::inspect) mod rows;
 pub(crate) mod snapshot;
 pub(crate) mod take;

@@ -1,6 +1,5 @@
 //! Opening the recording, and taking a snapshot.
 
-use crate::inspect::tasks::rows::Rows;
 use crate::inspect::tasks::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
 use crate::recording::WaitKind;
 use crate::recording::enabled::channels;
@@ -43,9 +42,9 @@ pub fn open() {
 pub fn snapshot() -> Snapshot {
     clock::calibrate();
     let mut tasks = Vec::new();
-    let mut set_sizes = SetSizes::none_yet();
+    let mut set_sizes = BTreeMap::new();
     table::for_each_entry(|entry| {
-        set_sizes.count(entry.record());
+        count_in_set(&mut set_sizes, entry.record());
         tasks.push(TaskSnapshot::of(entry.number, entry.record()));
     });
     tasks.sort_unstable_by_key(|task| task.number);
@@ -55,7 +54,7 @@ pub fn snapshot() -> Snapshot {
         tasks,
         loops: loops::read(),
         channels: channels::read(),
-        set_sizes: set_sizes.done(),
+        set_sizes,
     }
 }
 
@@ -97,10 +96,10 @@ fn last_of_oldest(tasks_max: usize) -> Option<TaskNumber> {
 /// The tasks that a deadlock can be of, and nothing else: those that wait, and only for tasks, scopes and groups of tasks.
 pub(in crate::inspect) fn snapshot_of_waits_for_tasks() -> Snapshot {
     let mut tasks = Vec::new();
-    let mut set_sizes = SetSizes::none_yet();
+    let mut set_sizes = BTreeMap::new();
     table::for_each_entry(|entry| {
         let record = entry.record();
-        set_sizes.count(record);
+        count_in_set(&mut set_sizes, record);
         let mut direct = record.waits.current().filter(|wait| wait.is_direct);
         let is_for_tasks = |wait: WaitRecord| wait.kind == WaitKind::Task || wait.set.is_some();
         if direct.next().is_some_and(is_for_tasks) && direct.all(is_for_tasks) {
@@ -114,26 +113,14 @@ pub(in crate::inspect) fn snapshot_of_waits_for_tasks() -> Snapshot {
         tasks,
         loops: Vec::new(),
         channels: Vec::new(),
-        set_sizes: set_sizes.done(),
+        set_sizes,
     }
 }
 
-/// How many tasks each scope or group has.
-struct SetSizes(Rows<NonZeroU32, usize>);
-
-impl SetSizes {
-    fn none_yet() -> Self {
-        Self(Rows::new(|tasks, others| *tasks += others))
-    }
-
-    fn count(&mut self, record: &Record) {
-        if let Some(set) = record.set {
-            self.0.change(set, |tasks| *tasks += 1);
-        }
-    }
-
-    fn done(self) -> BTreeMap<NonZeroU32, usize> {
-        self.0.done().into_iter().collect()
+/// Counts a task of a scope or group.
+fn count_in_set(set_sizes: &mut BTreeMap<NonZeroU32, usize>, record: &Record) {
+    if let Some(set) = record.set {
+        *set_sizes.entry(set).or_default() += 1;
     }
 }
 
