@@ -42,21 +42,17 @@ fn queued_with_priority(queues: &PriorityQueues) -> usize {
     queues.all().map(|queue| queue.count(QUEUED_MAX)).sum()
 }
 
-/// What the occupant of a slot does, if there is one.
-fn state(slot: &WorkerSlot) -> Option<WorkerState> {
-    match slot.occupant() {
-        SlotState::None => None,
-        SlotState::Running | SlotState::Starting => Some(WorkerState::Running),
-        SlotState::Idle => Some(WorkerState::Idle),
-        SlotState::Waiting => Some(WorkerState::Blocked),
-    }
-}
-
 /// The occupant of a slot, if there is one.
 fn worker(slot: &'static WorkerSlot) -> Option<WorkerSnapshot> {
+    let state = match slot.occupant() {
+        SlotState::None => return None,
+        SlotState::Running | SlotState::Starting => WorkerState::Running,
+        SlotState::Idle => WorkerState::Idle,
+        SlotState::Waiting => WorkerState::Blocked,
+    };
     Some(WorkerSnapshot {
         index: slot.worker(),
-        state: state(slot)?,
+        state,
         sleeps_in_kernel: slot.detected_blocked.is_set(),
         task_spawned_at: slot.task(),
         queued: slot.tasks.count(QUEUED_MAX) + slot.local.count(QUEUED_MAX),

@@ -13,8 +13,6 @@ use crate::recording::enabled::tasks::table;
 use crate::recording::enabled::tasks::task_number::TaskNumber;
 use crate::recording::enabled::tasks::task_state::{TaskKind, TaskState};
 use crate::recording::enabled::waits::frames::Frames;
-use crate::recording::enabled::waits::group_names;
-use crate::recording::enabled::waits::task_waits::WaitRecord;
 use crate::sync::clock;
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -92,15 +90,8 @@ fn key(record: &Record) -> Key {
         spawned_at: record.spawned_at(),
         state: record.state,
         waits: wait.map(|wait| (wait.kind, record.line_of(&wait))),
-        awaited: wait.and_then(|wait| awaited(&wait)),
+        awaited: wait.and_then(|wait| wait.group_name()),
         frames: chain.iter().map(|frame| (frame.name, frame.at)).collect(),
-    }
-}
-
-fn awaited(wait: &WaitRecord) -> Option<String> {
-    match wait.kind {
-        WaitKind::Group => group_names::name_of(wait.resource),
-        _ => None,
     }
 }
 

@@ -6,6 +6,7 @@ use crate::inspect::tasks::outside;
 use crate::priority::Priority;
 use crate::recording::WaitKind;
 use crate::recording::enabled::channel_snapshot::ChannelSnapshot;
+use crate::recording::enabled::loops::part::elapsed;
 use crate::recording::enabled::loops::snapshot::LoopSnapshot;
 use crate::recording::enabled::runtime_snapshot::RuntimeSnapshot;
 use crate::recording::enabled::tasks::frozen;
@@ -15,7 +16,6 @@ use crate::recording::enabled::tasks::task_number::TaskNumber;
 use crate::recording::enabled::tasks::task_state::{TaskKind, TaskState};
 use crate::recording::enabled::waits::awaited_set::AwaitedSet;
 use crate::recording::enabled::waits::frames::{Frame, Frames};
-use crate::recording::enabled::waits::group_names;
 use crate::recording::enabled::waits::task_waits::WaitRecord;
 use crate::sync::clock;
 use std::collections::BTreeMap;
@@ -148,10 +148,7 @@ impl TaskSnapshot {
         let ordered = frames.map_or_else(Vec::new, Frames::in_order);
         let wait = |wait: WaitRecord| WaitSnapshot {
             kind: wait.kind,
-            name: match wait.kind {
-                WaitKind::Group => group_names::name_of(wait.resource),
-                _ => None,
-            },
+            name: wait.group_name(),
             resource: wait.resource,
             owner: wait.owner,
             at: record.line_of(&wait),
@@ -285,8 +282,4 @@ pub struct FrameSnapshot {
     pub at: &'static Location<'static>,
     /// The frame around it, by its place in [`TaskSnapshot::frames`].
     pub outer: Option<usize>,
-}
-
-fn elapsed(ticks: u64) -> Duration {
-    Duration::from_nanos(clock::nanos_in(ticks))
 }

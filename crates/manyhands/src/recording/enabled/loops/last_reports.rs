@@ -92,29 +92,23 @@ impl Kept {
 
     /// Returns the report that gives way.
     fn keep(&mut self, report: Arc<LoopReport>, ended: u64) -> Option<KeptReport> {
-        let is_same = |kept: &&mut KeptReport| is_same(kept.report.called_at, report.called_at);
-        if let Some(kept) = self.reports.iter_mut().find(is_same) {
-            let calls = kept.calls + 1;
-            return Some(std::mem::replace(
-                kept,
-                KeptReport {
-                    report,
-                    ended,
-                    calls,
-                },
-            ));
-        }
-        let first = KeptReport {
+        let is_same = |kept: &KeptReport| is_same(kept.report.called_at, report.called_at);
+        let known = self.reports.iter().position(is_same);
+        let calls = 1 + known.map_or(0, |place| self.reports[place].calls);
+        let kept = KeptReport {
             report,
             ended,
-            calls: 1,
+            calls,
         };
-        if self.reports.len() < self.reports_max {
-            self.reports.push(first);
+        if known.is_none() && self.reports.len() < self.reports_max {
+            self.reports.push(kept);
             return None;
         }
-        let oldest = self.reports.iter_mut().min_by_key(|kept| kept.ended)?;
-        Some(std::mem::replace(oldest, first))
+        let replaced = match known {
+            Some(place) => &mut self.reports[place],
+            None => self.reports.iter_mut().min_by_key(|kept| kept.ended)?,
+        };
+        Some(std::mem::replace(replaced, kept))
     }
 
     fn newest_first(&self) -> Vec<KeptReport> {

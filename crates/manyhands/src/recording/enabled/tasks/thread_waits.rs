@@ -32,7 +32,7 @@ pub(crate) fn thread_waits_for_task(task: &TaskRecord, id: usize) -> ThreadWait 
 fn thread_waits_recorded(task: &TaskRecord, id: usize) -> ThreadWait {
     let mut wait = new_wait(0, WaitKind::Task, id, task.number());
     wait.since = clock::ticks();
-    let begun = ThreadWait::begin(0, Some(wait.at), Some(0));
+    let begun = ThreadWait::begin(0, Some(wait.at));
     note_wait(wait, 0);
     begun
 }
@@ -44,7 +44,7 @@ pub(crate) fn thread_polls_any(waker: &Waker) -> ThreadWait {
     if !is_open() {
         return ThreadWait(None);
     }
-    ThreadWait::begin(waker.data().addr(), None, None)
+    ThreadWait::begin(waker.data().addr(), None)
 }
 
 /// As [`thread_polls_any`], a future that waits for one thing.
@@ -54,7 +54,7 @@ pub(crate) fn thread_polls_one(waker: &Waker) -> ThreadWait {
     if !is_open() {
         return ThreadWait(None);
     }
-    ThreadWait::begin_one(waker)
+    ThreadWait::begin(waker.data().addr(), Some(Location::caller()))
 }
 
 /// What a thread waits for, until this is dropped: as the task that it runs, or else as a thread.
@@ -70,14 +70,9 @@ struct Waiting {
 }
 
 impl ThreadWait {
+    /// `at`: the line, if the thread waits for one thing.
     #[cold]
-    #[track_caller]
-    fn begin_one(waker: &Waker) -> Self {
-        Self::begin(waker.data().addr(), Some(Location::caller()), Some(0))
-    }
-
-    #[cold]
-    fn begin(waker: usize, at: Option<&'static Location<'static>>, wakers: Option<u32>) -> Self {
+    fn begin(waker: usize, at: Option<&'static Location<'static>>) -> Self {
         let before = current::get();
         let (number, is_thread) = match before.number {
             Some(number) => (number, false),
@@ -89,7 +84,8 @@ impl ThreadWait {
         let outer = table::change(number, |record| {
             let frames = record.waits.frames.as_deref();
             let frames = frames.and_then(|frames| frames.around(before.frame));
-            record.replace_waits(Waits::none_yet(frames), wakers)
+            // Who waits for one thing has no waker elsewhere.
+            record.replace_waits(Waits::none_yet(frames), at.map(|_| 0))
         });
         let mut current = Current::of(Some(number), waker);
         current.lines = Lines {

@@ -33,19 +33,14 @@ pub(crate) struct TaskSet {
 impl TaskSet {
     /// Of a new scope or group.
     pub(crate) fn new() -> Self {
-        Self {
-            number: if is_open() { next_number() } else { None },
-            waiter: AtomicU64::new(0),
-        }
+        Self::of_futures(|| true)
     }
 
     /// Of futures that are awaited together. Others than handles are no tasks.
     pub(crate) fn of_futures(are_handles: impl FnOnce() -> bool) -> Self {
-        if is_open() && are_handles() {
-            return Self::new();
-        }
+        let is_known = is_open() && are_handles();
         Self {
-            number: None,
+            number: if is_known { next_number() } else { None },
             waiter: AtomicU64::new(0),
         }
     }

@@ -6,6 +6,7 @@ use crate::recording::WaitKind;
 use crate::recording::enabled::tasks::task_number::TaskNumber;
 use crate::recording::enabled::waits::awaited_set::AwaitedSet;
 use crate::recording::enabled::waits::frames::Frames;
+use crate::recording::enabled::waits::group_names;
 use std::num::NonZeroU32;
 use std::panic::Location;
 
@@ -137,6 +138,14 @@ impl Waits {
 }
 
 impl WaitRecord {
+    /// The name of what it waits for, if that is a group of tasks that has one.
+    pub(crate) fn group_name(&self) -> Option<String> {
+        match self.kind {
+            WaitKind::Group => group_names::name_of(self.resource),
+            _ => None,
+        }
+    }
+
     /// Takes the beginning of an earlier wait of the same future, if that was for the same thing.
     fn go_on_with(&mut self, earlier: &Self) {
         if (earlier.kind, earlier.resource) == (self.kind, self.resource) {
