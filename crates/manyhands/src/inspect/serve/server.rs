@@ -82,12 +82,11 @@ pub fn serve_at(path: impl AsRef<Path>) -> io::Result<()> {
 fn listen(path: &Path) -> io::Result<()> {
     let listener = socket::bind(path)?;
     opening::open();
-    let accept = move || accept(&listener);
-    start("manyhands-inspect", accept)
+    start(move || accept(&listener))
 }
 
-fn start(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    let builder = thread::Builder::new().name(name.to_owned());
+fn start(run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let builder = thread::Builder::new().name("manyhands-inspect".to_owned());
     builder.stack_size(STACK_BYTES).spawn(run).map(drop)
 }
 
@@ -118,21 +117,17 @@ fn serve_connection(stream: UnixStream) {
     }
     let serve = move || {
         // Whether it ended well does not matter to anybody here.
-        let _ = converse(&stream, is_allowed);
+        let _ = converse(&stream, |user| may_look(user, peer::own_user()));
         // Relaxed: as above.
         CONNECTIONS.fetch_sub(1, Ordering::Relaxed);
     };
-    if start("manyhands-inspect", serve).is_err() {
+    if start(serve).is_err() {
         // Relaxed: as above.
         CONNECTIONS.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// Whether a process of this user may look.
-fn is_allowed(user: u32) -> bool {
-    may_look(user, peer::own_user())
-}
-
+/// Whether a process of this user may look at one of the other.
 fn may_look(user: u32, own: u32) -> bool {
     user == own || user == ROOT
 }

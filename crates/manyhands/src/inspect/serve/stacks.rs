@@ -50,15 +50,11 @@ pub(super) fn send_polled(
         say(&wire::task(task))?;
     }
     for (wait, copy) in &polled.stacks {
-        let line = leaf_line(*wait, copy.as_ref(), &code);
+        let line = with_stack(Object::new().with("wait", *wait), copy.as_ref(), &code);
         say(&wire::line_of("leaf", line))?;
     }
     let end = wire::end("poll").with("ended", polled.task.is_none());
     say(&end.line())
-}
-
-fn leaf_line(wait: usize, copy: Result<&StackCopy, &NotCopied>, code: &[Mapping]) -> Object {
-    with_stack(Object::new().with("wait", wait), copy, code)
 }
 
 /// A line, with the copy of a stack or why there is none.

@@ -73,15 +73,9 @@ fn empty_frames(frames: &Frames, record: &Record) -> Vec<(usize, &'static Locati
 
 fn wait_outside(record: &Record, at: &'static Location<'static>, frame: usize) -> WaitRecord {
     WaitRecord {
-        leaf: 0,
-        kind: WaitKind::Outside,
-        resource: 0,
-        owner: None,
-        set: None,
-        at,
         // The poll has ended then, or the thread was blocked.
         since: record.since,
-        is_direct: true,
         frame,
+        ..WaitRecord::new(0, WaitKind::Outside, 0, at)
     }
 }

@@ -100,11 +100,11 @@ impl Recorded {
                 // Relaxed, both: numbers to show.
                 self.running.threads.store(allowed, Ordering::Relaxed);
                 self.running.runners.store(running, Ordering::Relaxed);
-                account.begins_no_more(because);
+                account.because = because;
                 account.pass(now);
                 account.runs(running, allowed);
             }
-            AsyncLoopEvent::GivesResult => account.begins_no_more(BeginsNoMore::Consumer),
+            AsyncLoopEvent::GivesResult => account.because = BeginsNoMore::Consumer,
             AsyncLoopEvent::Stops => account.stop(),
         }
     }
@@ -114,7 +114,7 @@ impl Recorded {
     fn end(self, known: Option<FoundConcurrency>, now: Option<Instant>) {
         self.running.unlist();
         let Some(account) = self.account else { return };
-        let now = now.unwrap_or_else(|| account.counted());
+        let now = now.unwrap_or(account.counted);
         let (items, elapsed, calls) = account.end(now, known);
         keep(LoopReport {
             items,

@@ -50,9 +50,9 @@ pub struct CallsReport {
 pub(crate) struct CallsAccount {
     begun: Instant,
     /// Until when time has been counted.
-    counted: Instant,
+    pub(super) counted: Instant,
     /// Why it begins no more since then.
-    because: BeginsNoMore,
+    pub(super) because: BeginsNoMore,
     ended: u64,
     first: Vec<Duration>,
     last: VecDeque<Duration>,
@@ -100,11 +100,6 @@ impl CallsAccount {
             BeginsNoMore::Consumer => &mut report.waited_for_consumer,
             BeginsNoMore::SourceEnded => &mut report.without_items_for,
         } += passed;
-    }
-
-    /// From now on for this reason.
-    pub(crate) fn begins_no_more(&mut self, because: BeginsNoMore) {
-        self.because = because;
     }
 
     /// This number runs of those that may.
@@ -158,11 +153,6 @@ impl CallsAccount {
     pub(crate) fn stop(&mut self) {
         self.report.is_stopped = true;
     }
-
-    /// Until when time has been counted.
-    pub(crate) fn counted(&self) -> Instant {
-        self.counted
-    }
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {
@@ -194,7 +184,7 @@ mod tests {
             (60, BeginsNoMore::SourceBusy),
             (100, BeginsNoMore::SourceEnded),
         ] {
-            account.begins_no_more(because);
+            account.because = because;
             account.pass(start + ms(until));
         }
         let (_, elapsed, calls) = account.end(start + ms(150), None);

@@ -36,14 +36,10 @@ global! {
 }
 
 /// A loop that runs, with its record. One that is too short to be looked at has none.
-struct RecordedLoop {
+pub(crate) struct RecordedLoop {
     call: Call,
     running: OnceLock<Arc<Running>>,
 }
-
-/// What the parts of a loop know of its record.
-#[derive(Clone, Copy)]
-pub(crate) struct LoopRecord<'a>(&'a RecordedLoop);
 
 /// A loop in the list of those that run. An async one has no parts.
 #[derive(Debug)]
@@ -70,12 +66,12 @@ pub(crate) struct Recording<'a> {
 
 /// Runs a loop of `items` items, or of an unknown number, that was called at `site`, and whose items go to a consumer of
 /// the type `C`, with its record. The record ends also when a body panics.
-pub(crate) fn during_loop<C>(items: Option<u64>, site: Site, run: impl FnOnce(LoopRecord<'_>)) {
+pub(crate) fn during_loop<C>(items: Option<u64>, site: Site, run: impl FnOnce(&RecordedLoop)) {
     let recorded = RecordedLoop {
         call: call_now(items, type_name::<C>(), site),
         running: OnceLock::new(),
     };
-    run(LoopRecord(&recorded));
+    run(&recorded);
 }
 
 impl RecordedLoop {
@@ -247,16 +243,16 @@ pub(crate) fn read() -> Vec<LoopSnapshot> {
     running.iter().map(snapshot).collect()
 }
 
-impl<'a> LoopObserver for LoopRecord<'a> {
+impl<'a> LoopObserver for &'a RecordedLoop {
     type Runner = Recording<'a>;
 
     fn alone(self, because: AloneBecause) {
-        lock(&self.0.running().parts).alone_because = Some(because);
+        lock(&self.running().parts).alone_because = Some(because);
     }
 
     fn opens(self, threads: usize) {
         let at = clock::ticks();
-        let running = self.0.running();
+        let running = self.running();
         let mut parts = lock(&running.parts);
         parts.opened.get_or_insert_with(|| {
             // Relaxed: a number to show, and the report reads it under this lock.
@@ -266,7 +262,7 @@ impl<'a> LoopObserver for LoopRecord<'a> {
     }
 
     fn compared(self, alone: u64, shared: u64, runners: u64, is_contended: bool) {
-        lock(&self.0.running().parts).trial = Some(TrialReport {
+        lock(&self.running().parts).trial = Some(TrialReport {
             alone: elapsed(alone),
             shared: elapsed(shared),
             runners: usize::try_from(runners).unwrap_or(usize::MAX),
@@ -275,11 +271,11 @@ impl<'a> LoopObserver for LoopRecord<'a> {
     }
 
     fn caller_alone(self) -> Recording<'a> {
-        Recording::begin(self.0.running(), None, Phase::Alone)
+        Recording::begin(self.running(), None, Phase::Alone)
     }
 
     fn ran_alone(self, items: u64) {
-        let running = self.0.running();
+        let running = self.running();
         let call = &running.call;
         let mut part = Part::begin(call.thread, None, call.begun);
         part.block(items, clock::ticks());
@@ -289,7 +285,7 @@ impl<'a> LoopObserver for LoopRecord<'a> {
     }
 
     fn runner(self, worker: Option<usize>) -> Recording<'a> {
-        Recording::begin(self.0.running(), worker, Phase::Shared)
+        Recording::begin(self.running(), worker, Phase::Shared)
     }
 }
 

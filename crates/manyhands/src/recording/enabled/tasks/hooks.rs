@@ -105,7 +105,7 @@ impl TaskRecord {
         waker: impl FnOnce() -> Option<Waker>,
     ) -> Option<Running> {
         let Some(number) = self.number() else {
-            return Some(Running::none());
+            return Some(Running(None));
         };
         let now = clock::ticks();
         let mut is_held = false;
@@ -165,17 +165,11 @@ impl TaskRecord {
     }
 }
 
-/// One run of a closure, or one poll of a future.
+/// One run of a closure, or one poll of a future; `None` if the task is not recorded.
 #[must_use]
 pub(crate) struct Running(Option<(TaskNumber, Current)>);
 
 impl Running {
-    /// Of a task that is not recorded.
-    #[inline]
-    pub(crate) const fn none() -> Self {
-        Self(None)
-    }
-
     /// Ends the run. `is_over`: so does the task.
     #[inline]
     pub(crate) fn end(self, is_over: bool, wakers: impl FnOnce() -> Option<u32>) {
@@ -189,20 +183,17 @@ impl Running {
         }
         if is_over {
             end(number);
-            if let Some(ticket) = asked {
-                leaf_stacks::end(ticket, None);
-            }
-            return;
+        } else {
+            let wakers = wakers();
+            table::change(number, |record| {
+                record.enter(TaskState::Waiting, now);
+                record.waits.end_poll(now);
+                record.wakers = wakers;
+                record.note_change();
+            });
         }
-        let wakers = wakers();
-        table::change(number, |record| {
-            record.enter(TaskState::Waiting, now);
-            record.waits.end_poll(now);
-            record.wakers = wakers;
-            record.note_change();
-        });
         if let Some(ticket) = asked {
-            leaf_stacks::end(ticket, Some(number));
+            leaf_stacks::end(ticket, (!is_over).then_some(number));
         }
     }
 }
@@ -240,14 +231,15 @@ pub(crate) fn waits<'a, L>(leaf: &L, waker: &Waker, awaited: impl FnOnce() -> Aw
 #[track_caller]
 fn waits_recorded(leaf: usize, waker: usize, awaited: Awaited<'_>) {
     match awaited {
-        Awaited::Thing(kind, resource) => note_wait(new_wait(leaf, kind, resource, None), waker),
+        Awaited::Thing(kind, resource) => note_wait(new_wait(leaf, kind, resource), waker),
         Awaited::Task(task, id) => {
-            let wait = new_wait(leaf, WaitKind::Task, id, task.number());
+            let mut wait = new_wait(leaf, WaitKind::Task, id);
+            wait.owner = task.number();
             wait.owner.into_iter().for_each(task_set::note_polled);
             note_wait(wait, waker);
         }
         Awaited::Set(set, until, resource) => {
-            let wait = new_wait(leaf, until.kind(), resource, None);
+            let wait = new_wait(leaf, until.kind(), resource);
             set.note_wait(wait, until, waker);
         }
     }
@@ -269,24 +261,11 @@ fn keeps_recorded(waker: usize) {
     }
 }
 
+/// Of a future on the caller's line, or that which the thread has said for it.
 #[track_caller]
-pub(crate) fn new_wait(
-    leaf: usize,
-    kind: WaitKind,
-    resource: usize,
-    owner: Option<TaskNumber>,
-) -> WaitRecord {
-    WaitRecord {
-        leaf,
-        kind,
-        resource,
-        owner,
-        set: None,
-        at: current::get().lines.of(Location::caller()),
-        since: 0,
-        is_direct: true,
-        frame: 0,
-    }
+pub(crate) fn new_wait(leaf: usize, kind: WaitKind, resource: usize) -> WaitRecord {
+    let at = current::get().lines.of(Location::caller());
+    WaitRecord::new(leaf, kind, resource, at)
 }
 
 /// Records a wait in the task that the calling thread runs.

@@ -97,14 +97,10 @@ pub(crate) fn end(ticket: Ticket, number: Option<TaskNumber>) {
 #[cfg(unix)]
 pub(crate) fn ask(number: TaskNumber) -> Ticket {
     let mut answer = lock(&ANSWER);
-    let ticket = Ticket(answer.ticket.0 + 1);
-    *answer = Answer {
-        ticket,
-        ..Answer::none()
-    };
+    answer.begin_next();
     // Relaxed: as in `begin`.
     ASKED.store(number.to_bits(), Ordering::Relaxed);
-    ticket
+    answer.ticket
 }
 
 /// Waits until the poll has ended, at most until then; `None`: it has not. Nothing is asked any more after this.
@@ -121,14 +117,7 @@ pub(crate) fn wait(ticket: Ticket, deadline: Instant) -> Option<Left> {
     }
     // Relaxed: changed under the lock.
     ASKED.store(0, Ordering::Relaxed);
-    let next = Ticket(answer.ticket.0 + 1);
-    let seen = std::mem::replace(
-        &mut *answer,
-        Answer {
-            ticket: next,
-            ..Answer::none()
-        },
-    );
+    let seen = answer.begin_next();
     let record = seen.ended_with?;
     let stacks = seen.stacks;
     Some(Left { record, stacks })
@@ -141,6 +130,19 @@ impl Answer {
             stacks: Vec::new(),
             ended_with: None,
         }
+    }
+
+    /// To the next request. Returns what there was to the one before.
+    #[cfg(unix)]
+    fn begin_next(&mut self) -> Self {
+        let ticket = Ticket(self.ticket.0 + 1);
+        std::mem::replace(
+            self,
+            Self {
+                ticket,
+                ..Self::none()
+            },
+        )
     }
 }
 

@@ -30,7 +30,8 @@ pub(crate) fn thread_waits_for_task(task: &TaskRecord, id: usize) -> ThreadWait 
 #[cold]
 #[track_caller]
 fn thread_waits_recorded(task: &TaskRecord, id: usize) -> ThreadWait {
-    let mut wait = new_wait(0, WaitKind::Task, id, task.number());
+    let mut wait = new_wait(0, WaitKind::Task, id);
+    wait.owner = task.number();
     wait.since = clock::ticks();
     let begun = ThreadWait::begin(0, Some(wait.at));
     note_wait(wait, 0);

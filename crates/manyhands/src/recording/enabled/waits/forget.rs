@@ -38,8 +38,7 @@ fn forget_moved_at(leaf: usize, awaited: Awaited<'_>) {
         Awaited::Thing(..) => false,
         Awaited::Task(_, id) => wait.kind == WaitKind::Task && wait.resource == id,
         Awaited::Set(set, ..) => {
-            let number = set.number();
-            number.is_some() && wait.set.map(|set| set.number) == number
+            set.number.is_some() && wait.set.map(|set| set.number) == set.number
         }
     });
 }

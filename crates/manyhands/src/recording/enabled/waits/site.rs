@@ -24,12 +24,8 @@ impl Site {
     /// Polls what waits on this line, unless a call around this has said another one.
     #[inline]
     pub(crate) fn during<R>(self, poll: impl FnOnce() -> R) -> R {
-        let _said = current::is_recorded().then(|| {
-            let said = Said(current::get().lines);
-            current::change(|current| {
-                current.lines.of_all.get_or_insert(self.0);
-            });
-            said
+        let _said = Said::now(|lines| {
+            lines.of_all.get_or_insert(self.0);
         });
         poll()
     }
@@ -38,19 +34,25 @@ impl Site {
     /// that of the call around this.
     #[inline]
     pub(crate) fn around<R>(self, poll: impl FnOnce() -> R) -> R {
-        let _said = current::is_recorded().then(|| {
-            let said = Said(current::get().lines);
-            current::change(|current| {
-                current.lines.of_library = Some(current.lines.of(self.0));
-            });
-            said
-        });
+        let _said = Said::now(|lines| lines.of_library = Some(lines.of(self.0)));
         poll()
     }
 }
 
 /// The calling thread has said other lines, until this is dropped. It has those from before.
 struct Said(Lines);
+
+impl Said {
+    /// `None` if no wait of the calling thread is recorded.
+    #[inline]
+    fn now(change: impl FnOnce(&mut Lines)) -> Option<Self> {
+        current::is_recorded().then(|| {
+            let said = Self(current::get().lines);
+            current::change(|current| change(&mut current.lines));
+            said
+        })
+    }
+}
 
 impl Drop for Said {
     fn drop(&mut self) {

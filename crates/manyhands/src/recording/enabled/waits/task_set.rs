@@ -24,8 +24,8 @@ use std::num::NonZeroU32;
 /// The tasks of a scope or of a group.
 #[derive(Debug)]
 pub(crate) struct TaskSet {
-    /// `None`: it was made while recording was not open.
-    number: Option<NonZeroU32>,
+    /// `None` if it was made before recording was opened, or of other futures than handles.
+    pub(crate) number: Option<NonZeroU32>,
     /// The task that waits for it, or has done so last: a [`TaskNumber`], or 0.
     waiter: AtomicU64,
 }
@@ -53,11 +53,6 @@ impl TaskSet {
         }
         let _polled = PolledFor(POLLED_FOR.replace(self.number));
         poll()
-    }
-
-    /// `None` if it was made before recording was opened, or of other futures than handles.
-    pub(crate) fn number(&self) -> Option<NonZeroU32> {
-        self.number
     }
 
     /// The task was spawned in the scope, or put into the group.

@@ -138,6 +138,26 @@ impl Waits {
 }
 
 impl WaitRecord {
+    /// Of a future that waits on this line, but in no frame, and for no task that is known.
+    pub(crate) fn new(
+        leaf: usize,
+        kind: WaitKind,
+        resource: usize,
+        at: &'static Location<'static>,
+    ) -> Self {
+        Self {
+            leaf,
+            kind,
+            resource,
+            owner: None,
+            set: None,
+            at,
+            since: 0,
+            is_direct: true,
+            frame: 0,
+        }
+    }
+
     /// The name of what it waits for, if that is a group of tasks that has one.
     pub(crate) fn group_name(&self) -> Option<String> {
         match self.kind {
