@@ -2,8 +2,6 @@
 //!
 //! Not here: what is in the files. Who looks at the program reads them itself.
 
-use std::ops::RangeInclusive;
-
 /// A piece of memory with code.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Mapping {
@@ -13,13 +11,6 @@ pub(super) struct Mapping {
     pub(super) offset: u64,
     /// The file, or a name in brackets, or nothing.
     pub(super) path: String,
-}
-
-impl Mapping {
-    /// Addresses of its instructions, and the address behind the last of them: where a call returns that never does.
-    pub(super) fn returns(&self) -> RangeInclusive<u64> {
-        self.start..=self.end
-    }
 }
 
 /// All code of this process, by rising address. None where the system does not list it.

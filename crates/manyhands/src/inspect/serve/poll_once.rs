@@ -8,7 +8,7 @@
 use crate::inspect::serve::refused::Refused;
 use crate::inspect::serve::wake_by_record;
 use crate::inspect::tasks::snapshot::TaskSnapshot;
-use crate::inspect::tasks::take;
+use crate::inspect::tasks::take::find_owners;
 use crate::recording::enabled::tasks::leaf_stacks::{self, Left};
 use crate::recording::enabled::tasks::task_number::TaskNumber;
 use crate::sync::stack_copy::{self, NotCopied, StackCopy};
@@ -54,10 +54,9 @@ fn polled(number: TaskNumber, left: Left) -> Polled {
         .collect();
     stacks.sort_unstable_by_key(|(place, _)| *place);
     let task = left.record.as_ref();
-    Polled {
-        task: task.map(|record| take::task_with_owners(number, record)),
-        stacks,
-    }
+    let mut task = task.map(|record| TaskSnapshot::of(number, record));
+    find_owners(task.as_mut_slice());
+    Polled { task, stacks }
 }
 
 global! {

@@ -121,7 +121,8 @@ fn addresses(copy: &StackCopy, code: &[Mapping]) -> Vec<(usize, String)> {
         let of_code = || {
             let before = code.partition_point(|mapping| mapping.start <= address);
             let mapping = before.checked_sub(1).map(|last| &code[last]);
-            mapping.is_some_and(|mapping| mapping.returns().contains(&address))
+            // Also the address behind its last instruction, where a call returns that never does.
+            mapping.is_some_and(|mapping| address <= mapping.end)
         };
         (low..=high).contains(&address) || of_code()
     };

@@ -146,11 +146,3 @@ pub(in crate::inspect) fn find_owners(tasks: &mut [TaskSnapshot]) {
         wait.owner = owners[&wait.resource];
     }
 }
-
-/// A task by its record, with the tasks that it waits for.
-#[cfg(unix)]
-pub(in crate::inspect) fn task_with_owners(number: TaskNumber, record: &Record) -> TaskSnapshot {
-    let mut task = TaskSnapshot::of(number, record);
-    find_owners(std::slice::from_mut(&mut task));
-    task
-}

@@ -26,10 +26,8 @@ pub(crate) fn runtime_made<R: Observed + 'static>(runtime: &Arc<R>) {
 
 /// What all runtimes do now.
 pub(crate) fn read() -> Vec<RuntimeSnapshot> {
-    alive().iter().map(|runtime| runtime.observe()).collect()
-}
-
-/// Owned outside the lock: the last owner of a runtime ends it.
-fn alive() -> Vec<Arc<dyn Observed>> {
-    lock(&RUNTIMES).iter().filter_map(Weak::upgrade).collect()
+    let runtimes = lock(&RUNTIMES).clone();
+    // Owned outside the lock: the last owner of a runtime ends it.
+    let alive = runtimes.iter().filter_map(Weak::upgrade);
+    alive.map(|runtime| runtime.observe()).collect()
 }

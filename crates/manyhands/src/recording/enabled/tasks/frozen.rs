@@ -134,21 +134,14 @@ pub(crate) fn mark(number: TaskNumber, by: FreezerNumber) {
 /// A task is about to be polled in this runtime. True if it is not to be, because it is frozen: its waker is then here.
 ///
 /// The caller has the lock of the task's shard.
-#[inline]
 pub(crate) fn hold(
     number: TaskNumber,
     runtime: Option<u32>,
     waker: impl FnOnce() -> Option<Waker>,
 ) -> bool {
-    is_any() && hold_marked(number, runtime, waker)
-}
-
-#[cold]
-fn hold_marked(
-    number: TaskNumber,
-    runtime: Option<u32>,
-    waker: impl FnOnce() -> Option<Waker>,
-) -> bool {
+    if !is_any() {
+        return false;
+    }
     let mut tasks = lock(&TASKS);
     let Some(frozen) = tasks.frozen.get_mut(&number) else {
         return false;

@@ -42,18 +42,11 @@ struct Answer {
 }
 
 /// A task is about to be polled: the ticket, if this is the poll that was asked for.
-#[inline]
 pub(crate) fn begin(number: TaskNumber) -> Option<Ticket> {
     // Relaxed: it is written before the wake that leads to this poll, which publishes it.
-    if ASKED.load(Ordering::Relaxed) == number.to_bits() {
-        begin_asked(number)
-    } else {
-        None
+    if ASKED.load(Ordering::Relaxed) != number.to_bits() {
+        return None;
     }
-}
-
-#[cold]
-fn begin_asked(number: TaskNumber) -> Option<Ticket> {
     let answer = lock(&ANSWER);
     // Relaxed, both: all changes are made under the lock.
     let is_first = ASKED.load(Ordering::Relaxed) == number.to_bits();
