@@ -29,7 +29,7 @@ const EXCEPTIONS: &[(&[&str], &str)] = &[
             "engine::sharing::tests::positions_that_are_dropped_end_the_process",
             "parallel::map::tests::a_vector_with_an_entry_that_was_not_written_ends_the_process",
             "parallel::sort::stable::tests::a_pass_that_has_not_written_every_item_ends_the_process",
-            "query::ordered_collect::tests::runs_with_more_items_than_their_buffer_end_the_process",
+            "parallel::ordered_collect::tests::runs_with_more_items_than_their_buffer_end_the_process",
             "environment::",
             "stacks::a_program_that_handles_the_signal_itself_keeps_its_handler_and_says_so",
             "starvation::the_watchdog_reports_a_starved_runtime_once_on_standard_error",

@@ -17,7 +17,7 @@ pub(crate) const SEEDS_DEFAULT: u32 = 1;
 /// The unit tests that are run: what keeps pointers, or moves what was not initialised. Not those that try very
 /// many cases, which take hours here.
 const UNIT_TESTS: &str = "queue:: job:: channel:: task::state timer::moment timer::wheel::tests::a_ sync::short_lock \
-                          engine::ranges parallel::sort::merge query::ordered_collect";
+                          engine::ranges parallel::sort::merge parallel::ordered_collect";
 
 /// What chooses Miri's models of borrowing: Stacked Borrows, which is its default, and Tree Borrows.
 const MODELS: &[&str] = &["", "-Zmiri-tree-borrows"];

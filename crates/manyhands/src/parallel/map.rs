@@ -1,4 +1,4 @@
-//! Loops for their results, in order.
+//! Loops for their results, in order, also with bodies that have their runner's state.
 //!
 //! Unsafe: several threads write results in place.
 
@@ -6,7 +6,8 @@ use crate::engine::consumer::{Consumer, Ending, Watch};
 use crate::job::{abort, catch};
 use crate::parallel::control::{Both, LoopState};
 use crate::parallel::failure::{Failures, Gathered};
-use crate::parallel::options::Options;
+use crate::parallel::options::{LocalOptions, Options};
+use crate::parallel::ordered_collect::OrderedCollect;
 use crate::parallel::source::{Feed, Source};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, get_mut, lock};
@@ -15,11 +16,8 @@ use std::mem::{self, ManuallyDrop, MaybeUninit, needs_drop};
 use std::ops::Range;
 use std::ptr;
 
-/// Writes each item's result to its entry in a vector of known length.
-pub(crate) struct IntoPlaces<'a, R, F, W> {
-    /// Returns `None` when there is no result and none need follow in this block.
-    body: F,
-    watch: W,
+/// Writes each item to its entry in a vector of known length.
+pub(crate) struct IntoPlaces<'a, R> {
     places: OutputPtr<R>,
     written: &'a mut Written<R>,
 }
@@ -30,12 +28,7 @@ struct OutputPtr<R>(*mut R);
 // SAFETY: sharing it lets several threads write disjoint entries, which is sending them results.
 unsafe impl<R: Send> Sync for OutputPtr<R> {}
 
-impl<T, R, F, W> Consumer<T> for IntoPlaces<'_, R, F, W>
-where
-    R: Send,
-    F: Fn(u64, T) -> Option<R> + Sync,
-    W: Watch,
-{
+impl<R: Send> Consumer<R> for IntoPlaces<'_, R> {
     /// The last entries without a gap that it has written.
     type Runner = Range<usize>;
 
@@ -45,7 +38,7 @@ where
     }
 
     #[inline]
-    fn consume<I: Iterator<Item = T>>(
+    fn consume<I: Iterator<Item = R>>(
         &self,
         run: &mut Range<usize>,
         positions: Range<u64>,
@@ -56,14 +49,11 @@ where
             self.written.add(mem::replace(run, start..start));
         }
         let mut block = Block { run, end: start };
-        for item in self.watch.limit(positions.start, items) {
-            let Some(result) = (self.body)(block.end as u64, item) else {
-                break;
-            };
+        for item in items {
             let place = self.places.0.wrapping_add(block.end);
             // SAFETY: the engine gives each position once, and positions are below the vector's capacity. So no other
             // thread touches this entry now.
-            unsafe { place.write(result) };
+            unsafe { place.write(item) };
             block.end += 1;
         }
     }
@@ -79,7 +69,7 @@ where
     }
 
     fn end(&self) -> u64 {
-        self.watch.end()
+        u64::MAX
     }
 }
 
@@ -141,11 +131,9 @@ impl<R> Filling<R> {
         }
     }
 
-    /// Writes what `body` returns for each position to its entry.
-    pub(crate) fn writer<F, W>(&mut self, body: F, watch: W) -> IntoPlaces<'_, R, F, W> {
+    /// Writes each position's item to its entry.
+    pub(crate) fn writer(&mut self) -> IntoPlaces<'_, R> {
         IntoPlaces {
-            body,
-            watch,
             places: OutputPtr(self.results.as_mut_ptr().cast()),
             written: &mut self.written,
         }
@@ -192,51 +180,57 @@ pub(crate) fn check_written(written: usize, expected: usize) {
     }
 }
 
-/// Keeps each block's results with its first position, for sources of unknown length.
-struct IntoBlocks<'a, R, F, W> {
+/// Gives a consumer what a body makes of each item, with its runner's state.
+struct Mapping<'a, F, C, W, Init, Finish> {
+    /// Returns `None` when there is no result and none need follow in this block.
     body: F,
+    consumer: &'a mut C,
     watch: W,
-    blocks: &'a Mutex<Vec<(u64, Vec<R>)>>,
+    init: &'a Init,
+    finish: &'a Finish,
 }
 
-impl<T, R, F, W> Consumer<T> for IntoBlocks<'_, R, F, W>
+impl<T, R, L, F, C, W, Init, Finish> Consumer<T> for Mapping<'_, F, C, W, Init, Finish>
 where
-    R: Send,
-    F: Fn(u64, T) -> Option<R> + Sync,
+    F: Fn(u64, T, &mut L) -> Option<R> + Sync,
+    C: Consumer<R>,
     W: Watch,
+    Init: Fn() -> L + Sync,
+    Finish: Fn(L) + Sync,
 {
-    /// Adjacent blocks are kept together.
-    type Runner = Vec<(u64, Vec<R>)>;
+    type Runner = (C::Runner, L);
 
+    #[inline]
     fn start(&self) -> Self::Runner {
-        Vec::new()
+        (self.consumer.start(), (self.init)())
     }
 
+    #[inline]
     fn consume<I: Iterator<Item = T>>(
         &self,
-        runner: &mut Self::Runner,
+        (runner, local): &mut Self::Runner,
         positions: Range<u64>,
         items: I,
     ) {
-        let follows = runner
-            .last()
-            .is_some_and(|(start, block)| start + block.len() as u64 == positions.start);
-        if !follows {
-            runner.push((positions.start, Vec::new()));
-        }
-        let Some((_, block)) = runner.last_mut() else {
-            return;
-        };
-        for (item, position) in self.watch.limit(positions.start, items).zip(positions) {
-            let Some(result) = (self.body)(position, item) else {
-                return;
-            };
-            block.push(result);
-        }
+        let mut position = positions.start;
+        let results = self.watch.limit(position, items).map_while(|item| {
+            let result = (self.body)(position, item, local);
+            position += 1;
+            result
+        });
+        self.consumer.consume(runner, positions, results);
     }
 
-    fn finish(&self, runner: Self::Runner) {
-        lock(self.blocks).extend(runner);
+    #[inline]
+    fn finish(&self, (runner, local): Self::Runner) {
+        self.consumer.finish(runner);
+        (self.finish)(local);
+    }
+
+    #[inline]
+    fn finish_only(&mut self, (runner, local): Self::Runner) {
+        self.consumer.finish_only(runner);
+        (self.finish)(local);
     }
 
     fn end(&self) -> u64 {
@@ -246,32 +240,40 @@ where
 
 /// Runs `body` on every item and collects the results in order; `None` if some are missing.
 #[track_caller]
-pub(crate) fn collect<S: Source, R: Send>(
+pub(crate) fn collect<S: Source, R: Send, L, E: Ending>(
     source: S,
-    options: &Options<'_, impl Ending>,
+    local: &LocalOptions<Options<'_, E>, impl Fn() -> L + Sync, impl Fn(L) + Sync>,
     watch: impl Watch,
-    body: impl Fn(u64, S::Item) -> Option<R> + Sync,
+    body: impl Fn(u64, S::Item, &mut L) -> Option<R> + Sync,
 ) -> Option<Vec<R>> {
     let feed = source.into_feed();
+    let plan = local.options.plan();
+    let (init, finish) = (&local.init, &local.finish);
     if let Some(len) = feed.len_hint() {
         let mut filling = Filling::new(len);
-        let mut consumer = filling.writer(body, watch);
-        feed.drive(&mut consumer, &options.plan());
-        let complete = consumer.watch.end() == u64::MAX;
+        let mut mapping = Mapping {
+            body,
+            consumer: &mut filling.writer(),
+            watch,
+            init,
+            finish,
+        };
+        feed.drive(&mut mapping, &plan);
+        let complete = mapping.watch.end() == u64::MAX;
         // SAFETY: the writer was driven over `len` positions, each once.
         return complete.then(|| unsafe { filling.finish(len) });
     }
-    let blocks = Mutex::new(Vec::new());
-    let mut consumer = IntoBlocks {
+    let mut collecting = OrderedCollect::new(None);
+    let mut mapping = Mapping {
         body,
+        consumer: &mut collecting,
         watch,
-        blocks: &blocks,
+        init,
+        finish,
     };
-    feed.drive(&mut consumer, &options.plan());
-    let complete = consumer.watch.end() == u64::MAX;
-    let mut blocks = mem::take(&mut *lock(&blocks));
-    blocks.sort_by_key(|(first, _)| *first);
-    complete.then(|| blocks.into_iter().flat_map(|(_, block)| block).collect())
+    feed.drive(&mut mapping, &plan);
+    let complete = mapping.watch.end() == u64::MAX;
+    complete.then(|| collecting.into_vec())
 }
 
 impl<E: Ending> Options<'_, E> {
@@ -285,8 +287,8 @@ impl<E: Ending> Options<'_, E> {
         source: S,
         body: impl Fn(S::Item) -> R + Sync,
     ) -> E::Output<Vec<R>> {
-        let ending = self.ending();
-        ending.conclude(collect(source, self, ending, |_, item| Some(body(item))))
+        self.local(|| (), |()| ())
+            .map(source, move |item, ()| body(item))
     }
 
     /// As [`try_map`](crate::parallel::try_map), with these options.
@@ -301,20 +303,84 @@ impl<E: Ending> Options<'_, E> {
         source: S,
         body: impl Fn(S::Item) -> Result<R, Err> + Sync,
     ) -> Result<Vec<R>, Failures<Err>> {
+        self.local(|| (), |()| ())
+            .try_map(source, move |item, ()| body(item))
+    }
+}
+
+impl<L, Init, Finish, E> LocalOptions<Options<'_, E>, Init, Finish>
+where
+    Init: Fn() -> L + Sync,
+    Finish: Fn(L) + Sync,
+    E: Ending,
+{
+    /// As [`map`](crate::parallel::map()), with bodies that get their runner's state.
+    ///
+    /// # Panics
+    /// As [`map`](crate::parallel::map()).
+    ///
+    /// # Examples
+    /// A buffer for each runner:
+    /// ```
+    /// use manyhands::parallel;
+    /// let with_buffer = parallel::Options::new().local(String::new, drop);
+    /// let digits = with_buffer.map(0..200_u32, |n, buffer| {
+    ///     buffer.clear();
+    ///     buffer.push_str(&n.to_string());
+    ///     buffer.len()
+    /// });
+    /// assert_eq!(digits.iter().sum::<usize>(), 490);
+    /// ```
+    #[doc(alias = "map_init")]
+    #[doc(alias = "map_with")]
+    #[track_caller]
+    pub fn map<S: Source, R: Send>(
+        &self,
+        source: S,
+        body: impl Fn(S::Item, &mut L) -> R + Sync,
+    ) -> E::Output<Vec<R>> {
+        let ending = self.options.ending();
+        let results = collect(source, self, ending, move |_, item, local| {
+            Some(body(item, local))
+        });
+        ending.conclude(results)
+    }
+
+    /// As [`map`](Self::map), with bodies that can fail.
+    ///
+    /// # Errors
+    /// Every error that a body returned and every panic, by position; a cancellation.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::parallel;
+    /// let counting = parallel::Options::new().degree_of_parallelism(1)?.local(|| 0, drop);
+    /// let at_most_2 = |text: &&str, count: &mut u32| {
+    ///     *count += 1;
+    ///     if *count <= 2 { Ok(text.len()) } else { Err("too many") }
+    /// };
+    /// assert_eq!(counting.try_map(&["many", "hands"], at_most_2).unwrap(), [4, 5]);
+    /// let failures = counting.try_map(&["make", "light", "work"], at_most_2).unwrap_err();
+    /// assert_eq!(failures.errors().next(), Some((2, &"too many")));
+    /// # Ok::<(), parallel::ConcurrencyError>(())
+    /// ```
+    #[track_caller]
+    pub fn try_map<S: Source, R: Send, Err: Send>(
+        &self,
+        source: S,
+        body: impl Fn(S::Item, &mut L) -> Result<R, Err> + Sync,
+    ) -> Result<Vec<R>, Failures<Err>> {
         let (gathered, state) = (Gathered::new(), LoopState::new());
-        let results = collect(
-            source,
-            self,
-            Both(self.ending(), &state),
-            |position, item| {
-                let result = gathered.sort_out(position, catch(|| body(item)));
-                if result.is_none() {
-                    state.note_failure();
-                }
-                result
-            },
-        );
-        gathered.conclude(results, self.ending().cancelled())
+        let ending = self.options.ending();
+        let watch = Both(ending, &state);
+        let results = collect(source, self, watch, |position, item, local| {
+            let result = gathered.sort_out(position, catch(|| body(item, local)));
+            if result.is_none() {
+                state.note_failure();
+            }
+            result
+        });
+        gathered.conclude(results, ending.cancelled())
     }
 }
 
@@ -327,7 +393,7 @@ mod tests {
     /// A vector of three entries, of which this number are written.
     fn filled(places: u64) -> Vec<u64> {
         let mut filling = Filling::new(3);
-        let writer = filling.writer(|_, item| Some(item), ());
+        let writer = filling.writer();
         let mut count = writer.start();
         writer.consume(&mut count, 0..places, 0..places);
         Consumer::<u64>::finish(&writer, count);

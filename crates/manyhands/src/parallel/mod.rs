@@ -68,6 +68,7 @@
 )]
 
 pub(crate) mod adjacent;
+pub(crate) mod append;
 mod async_loop;
 mod concurrency;
 pub(crate) mod control;
@@ -75,10 +76,10 @@ pub(crate) mod earliest;
 pub(crate) mod failure;
 mod for_each;
 mod invoke;
-mod local_map;
 pub(crate) mod map;
 pub(crate) mod one_or_many;
 pub(crate) mod options;
+pub(crate) mod ordered_collect;
 pub(crate) mod reduce;
 pub(crate) mod runs;
 mod scan;

@@ -3,7 +3,7 @@
 //! A runner numbers its items from 0 on, and records where its runs begin. The runs of all runners, sorted by
 //! position, contain all items in order.
 //!
-//! Not here: what the items are, and how they are merged (`query/ordered_collect.rs`, `query/hash/`).
+//! Not here: what the items are, and how they are merged (`ordered_collect.rs`, `query/hash/`).
 
 use std::iter;
 use std::ops::Range;

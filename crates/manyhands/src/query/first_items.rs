@@ -10,7 +10,7 @@
 
 use crate::engine::consumer::{Consumer, Ending};
 use crate::parallel::adjacent::{AdjacentRuns, Run};
-use crate::query::append::append;
+use crate::parallel::append::append;
 use crate::query::pipeline::Pipeline;
 use crate::query::run::QueryRun;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

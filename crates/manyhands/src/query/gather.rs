@@ -1,8 +1,8 @@
 //! Items of a pipeline in memory: as a vector in order, as its first few, or folded.
 //!
 //! Items whose positions are known are written in place to a vector of the right size. Others become a vector by
-//! `ordered_collect.rs`. Ordered collections are made of a sorted vector; others in one part for each run of adjacent
-//! blocks on one runner, joined at the end.
+//! `parallel/ordered_collect.rs`. Ordered collections are made of a sorted vector; others in one part for each run of
+//! adjacent blocks on one runner, joined at the end.
 //!
 //! Not here: the methods of a query (`terminal/collect.rs`).
 //!
@@ -10,11 +10,11 @@
 
 use crate::engine::consumer::Ending;
 use crate::parallel::map::Filling;
+use crate::parallel::ordered_collect::OrderedCollect;
 use crate::parallel::reduce::{Fold, Folding};
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::first_items::first_items;
 use crate::query::items::Items;
-use crate::query::ordered_collect::OrderedCollect;
 use crate::query::pipeline::{Pipeline, Positional};
 use crate::query::run::QueryRun;
 use std::marker::PhantomData;
@@ -27,11 +27,11 @@ pub(crate) fn into_vec<P: Pipeline, E: Ending>(
     if P::IS_GATHERED {
         return match pipeline.into_positions(u64::MAX, run).release().into_vec() {
             Ok(items) => (!run.is_cancelled()).then_some(items),
-            Err(source) => in_place(Items::new(source, ""), |item| item, run),
+            Err(source) => in_place(Items::new(source, ""), run),
         };
     }
     if P::IS_POSITIONAL {
-        return in_place(pipeline.into_positions(u64::MAX, run), |item| item, run);
+        return in_place(pipeline.into_positions(u64::MAX, run), run);
     }
     let mut collecting = OrderedCollect::new(pipeline.positions_left());
     pipeline.drive(u64::MAX, &mut collecting, run);
@@ -59,16 +59,15 @@ pub(crate) fn first_into_vec<P: Pipeline, E: Ending>(
     }
 }
 
-/// What `make` makes of each item, in order; `None` if the query was cancelled.
-pub(crate) fn in_place<S: Positional, R: Send, E: Ending>(
+/// All items, in order; `None` if the query was cancelled.
+fn in_place<S: Positional, E: Ending>(
     mut items: Items<S>,
-    make: impl Fn(S::Item) -> R + Sync,
     run: &QueryRun<'_, E>,
-) -> Option<Vec<R>> {
+) -> Option<Vec<S::Item>> {
     let len =
         usize::try_from(items.len()).expect("a vector of this length would not fit in memory");
     let mut filling = Filling::new(len);
-    let mut writer = filling.writer(|_, item| Some(make(item)), ());
+    let mut writer = filling.writer();
     items.drive(u64::MAX, &mut writer, run);
     // SAFETY: the writer was driven over `len` positions, each once.
     (!run.is_cancelled()).then(|| unsafe { filling.finish(len) })

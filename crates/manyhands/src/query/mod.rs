@@ -108,7 +108,6 @@
     reason = "operators' types are what a chain is made of; users name `Query` and `Pipeline`"
 )]
 
-pub(crate) mod append;
 mod consumer_adapter;
 mod controls;
 mod explain;
@@ -119,7 +118,6 @@ mod hash;
 mod items;
 mod op;
 mod order;
-mod ordered_collect;
 mod pieces;
 mod pipeline;
 pub mod prelude;

@@ -100,9 +100,13 @@ impl<E: Ending> Options<'_, E> {
         items: &mut [T],
         key: impl Fn(&T) -> K + Sync,
     ) -> E::Output<()> {
-        let keys = map::collect(&mut *items, self, self.ending(), |position, item| {
-            Some((key(item), to_usize(position)))
-        });
+        let stateless = self.local(|| (), |()| ());
+        let keys = map::collect(
+            &mut *items,
+            &stateless,
+            self.ending(),
+            |position, item, ()| Some((key(item), to_usize(position))),
+        );
         let Some(mut keys) = keys else {
             return self.ending().conclude(None);
         };

@@ -2,10 +2,10 @@
 
 use crate::engine::Until;
 use crate::engine::consumer::{Consumer, Ending};
+use crate::parallel::append::append;
 use crate::parallel::source::owned::OwnedItems;
 use crate::parallel::source::slice::to_usize;
 use crate::query::Query;
-use crate::query::append::append;
 use crate::query::explain::Explanation;
 use crate::query::first_items::{ALL, FirstItems, OwnRun, Wanted};
 use crate::query::gather::into_vec;

@@ -7,10 +7,10 @@
 //! Unsafe: moves items within a vector and between vectors.
 
 use crate::engine::consumer::Consumer;
+use crate::parallel::append::append;
 use crate::parallel::map::check_written;
 use crate::parallel::one_or_many::OneOrMany;
 use crate::parallel::runs::Runs;
-use crate::query::append::append;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, get_mut, into_inner, lock};
 use std::ops::Range;
@@ -235,7 +235,7 @@ mod tests {
     #[cfg_attr(miri, ignore = "starts a process")]
     fn runs_with_more_items_than_their_buffer_end_the_process() {
         assert_ends_process(
-            "query::ordered_collect::tests::runs_with_more_items_than_their_buffer_end_the_process",
+            "parallel::ordered_collect::tests::runs_with_more_items_than_their_buffer_end_the_process",
             "memory that it has not written",
             || {
                 let mut runs = Runs::new();
