@@ -136,6 +136,7 @@ pub use terminal::from_query::FromQuery;
 pub use terminal::iterate::Stream;
 pub use terminal::numbers::Number;
 
+use crate::query::pipeline::{Breaker, Materialized};
 use crate::query::run::{QueryRun, Settings};
 use crate::recording::Site;
 use std::fmt;
@@ -208,6 +209,14 @@ impl<'a, P, O, E> Query<'a, P, O, E> {
             ending: self.ending,
             order: PhantomData,
         }
+    }
+
+    /// The same query with a breaker around its pipeline.
+    pub(crate) fn breaking<B: Breaker>(
+        self,
+        f: impl FnOnce(P) -> B,
+    ) -> Query<'a, Materialized<B>, O, E> {
+        self.with(|base| Materialized::new(f(base)))
     }
 
     /// The pipeline, and how it is to be run.

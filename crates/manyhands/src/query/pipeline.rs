@@ -108,23 +108,26 @@ pub trait Breaker: Sized + Send {
 
 /// A breaker as a pipeline.
 #[derive(Debug)]
-pub enum Materialized<B: Breaker> {
-    /// Its input was not run yet.
-    Closed(B),
-    /// Its input was run.
-    Opened(Items<B::Positions>),
-    /// Its input panicked.
-    Failed,
+pub struct Materialized<B: Breaker> {
+    /// Until its input is run.
+    closed: Option<B>,
+    /// From then on, unless the input has panicked.
+    opened: Option<Items<B::Positions>>,
 }
 
 impl<B: Breaker> Materialized<B> {
+    pub(crate) fn new(breaker: B) -> Self {
+        Self {
+            closed: Some(breaker),
+            opened: None,
+        }
+    }
+
     /// Replaces the breaker by another one, made of this one before it was run.
     pub(crate) fn replaced<R: Breaker>(self, make: impl FnOnce(B) -> R) -> Materialized<R> {
-        match self {
-            Self::Closed(breaker) => Materialized::Closed(make(breaker)),
-            Self::Opened(_) | Self::Failed => {
-                unreachable!("operators are added before a query is run")
-            }
+        Materialized {
+            closed: self.closed.map(make),
+            opened: None,
         }
     }
 }
@@ -141,27 +144,24 @@ impl<B: Breaker> Pipeline for Materialized<B> {
         consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
-        if let Self::Closed(_) = self
-            && let Self::Closed(breaker) = std::mem::replace(self, Self::Failed)
-        {
-            *self = Self::Opened(breaker.open(u64::MAX, run));
+        if let Some(breaker) = self.closed.take() {
+            self.opened = Some(breaker.open(u64::MAX, run));
         }
-        match self {
-            Self::Opened(items) => items.drive(most, consumer, run),
-            Self::Closed(_) | Self::Failed => 0,
-        }
+        let opened = self.opened.as_mut();
+        opened.map_or(0, |items| items.drive(most, consumer, run))
     }
 
     fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<B::Positions> {
-        match self {
-            Self::Closed(breaker) => breaker.open(most, run),
-            Self::Opened(items) => items,
-            Self::Failed => unreachable!("a query that has panicked is not run again"),
+        match self.closed {
+            Some(breaker) => breaker.open(most, run),
+            None => self
+                .opened
+                .expect("a query that has panicked is not run again"),
         }
     }
 
     fn explain(&self, explanation: &mut Explanation) {
-        if let Self::Closed(breaker) = self {
+        if let Some(breaker) = &self.closed {
             breaker.explain(explanation);
         }
     }

@@ -154,12 +154,10 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
     where
         K: Kind<P::Item>,
     {
-        self.with(|base| {
-            Materialized::Closed(Grouped {
-                base,
-                size: size as u64,
-                kind,
-            })
+        self.breaking(|base| Grouped {
+            base,
+            size: size as u64,
+            kind,
         })
     }
 }

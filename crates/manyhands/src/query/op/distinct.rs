@@ -344,12 +344,10 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         self,
         likeness: L,
     ) -> Query<'a, Materialized<Distinct<P, L>>, O, E> {
-        self.with(|base| {
-            Materialized::Closed(Distinct {
-                base,
-                likeness,
-                in_order: O::IS_KEPT,
-            })
+        self.breaking(|base| Distinct {
+            base,
+            likeness,
+            in_order: O::IS_KEPT,
         })
     }
 
@@ -364,14 +362,12 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         Q::Item: Sync,
     {
         let other = other.into_par_query().pipeline;
-        self.with(|base| {
-            Materialized::Closed(Selected {
-                base,
-                other,
-                likeness,
-                in_order: O::IS_KEPT,
-                wanted,
-            })
+        self.breaking(|base| Selected {
+            base,
+            other,
+            likeness,
+            in_order: O::IS_KEPT,
+            wanted,
         })
     }
 }

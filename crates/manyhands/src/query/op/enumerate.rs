@@ -75,6 +75,6 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
     #[doc(alias = "Index")]
     #[doc(alias = "Select")]
     pub fn enumerate(self) -> Query<'a, Materialized<Enumerate<P>>, Ordered, E> {
-        self.with(|base| Materialized::Closed(Enumerate(base)))
+        self.breaking(Enumerate)
     }
 }

@@ -248,13 +248,11 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         G: Fn(&P::Item) -> K + Send + Sync,
         F: GroupFold<P::Item>,
     {
-        self.with(|base| {
-            Materialized::Closed(FoldBy {
-                base,
-                key,
-                fold,
-                in_order: O::IS_KEPT,
-            })
+        self.breaking(|base| FoldBy {
+            base,
+            key,
+            fold,
+            in_order: O::IS_KEPT,
         })
     }
 }

@@ -373,12 +373,10 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         self,
         key: F,
     ) -> Query<'a, Materialized<GroupBy<P, F>>, O, E> {
-        self.with(|base| {
-            Materialized::Closed(GroupBy {
-                base,
-                key,
-                in_order: O::IS_KEPT,
-            })
+        self.breaking(|base| GroupBy {
+            base,
+            key,
+            in_order: O::IS_KEPT,
         })
     }
 

@@ -26,42 +26,10 @@ pub struct Joined<P, Q, F, G, M, K, U> {
     base: P,
     key: F,
     matching: M,
-    other: Other<Q, G, K, U>,
-}
-
-/// The other side of a join.
-#[derive(Debug)]
-enum Other<Q, G, K, U> {
-    /// Not yet run: the query and its items' key.
-    Query(Q, G),
-    /// Its items by key.
-    Table(Buckets<K, U>),
-    /// It has panicked.
-    Failed,
-}
-
-impl<Q, G, K, U> Other<Q, G, K, U>
-where
-    Q: Pipeline<Item = U>,
-    G: Fn(&U) -> K + Send + Sync,
-    K: Hash + Eq + Send,
-    U: Send,
-{
-    /// The table, after the query was run.
-    fn table<E: Ending>(&mut self, run: &QueryRun<'_, E>) -> &Buckets<K, U> {
-        if let Self::Query(..) = self
-            && let Self::Query(query, key) = std::mem::replace(self, Self::Failed)
-        {
-            let split = |item| (key(&item), item);
-            *self = Self::Table(buckets_of(query, split, run));
-        }
-        match self {
-            Self::Table(table) => table,
-            Self::Query(..) | Self::Failed => {
-                unreachable!("a query that has panicked is not run again")
-            }
-        }
-    }
+    /// The other query and its items' key, until it is run.
+    other: Option<(Q, G)>,
+    /// From then on its items by key, unless it has panicked.
+    table: Option<Buckets<K, U>>,
 }
 
 /// All items of a query, each divided into its key and the rest by `split`. After a cancellation some may be missing.
@@ -228,10 +196,15 @@ where
         consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
+        if let Some((query, key)) = self.other.take() {
+            let split = |item| (key(&item), item);
+            self.table = Some(buckets_of(query, split, run));
+        }
+        let table = self.table.as_ref();
         let probing = FlatAdapter(JoinProbe {
             key: &self.key,
             matching: &self.matching,
-            table: self.other.table(run),
+            table: table.expect("a query that has panicked is not run again"),
         });
         let mut consumer = ConsumerAdapter {
             consumer,
@@ -247,7 +220,7 @@ where
     fn explain(&self, explanation: &mut Explanation) {
         self.base.explain(explanation);
         explanation.fused(M::NAME);
-        if let Other::Query(query, _) = &self.other {
+        if let Some((query, _)) = &self.other {
             explanation.operand(|explanation| query.explain(explanation));
         }
     }
@@ -369,7 +342,8 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
             base,
             key,
             matching,
-            other: Other::Query(query, other_key),
+            other: Some((query, other_key)),
+            table: None,
         })
     }
 }

@@ -268,8 +268,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     }
 
     fn sorted<S: Sorting<P::Item>>(self, sorting: S) -> OrderedBy<'a, P, S, E> {
-        self.ordered()
-            .with(|base| Materialized::Closed(OrderBy { base, sorting }))
+        self.ordered().breaking(|base| OrderBy { base, sorting })
     }
 }
 

@@ -204,12 +204,10 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
     }
 
     fn part(self, which: PartKind, count: usize) -> Query<'a, Materialized<Part<P>>, Ordered, E> {
-        self.with(|base| {
-            Materialized::Closed(Part {
-                base,
-                which,
-                count: count as u64,
-            })
+        self.breaking(|base| Part {
+            base,
+            which,
+            count: count as u64,
         })
     }
 }

@@ -84,6 +84,6 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
     /// ```
     #[doc(alias = "Reverse")]
     pub fn rev(self) -> Query<'a, Materialized<Rev<P>>, Ordered, E> {
-        self.with(|base| Materialized::Closed(Rev(base)))
+        self.breaking(Rev)
     }
 }

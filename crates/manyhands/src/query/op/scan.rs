@@ -98,6 +98,6 @@ impl<'a, P: Pipeline<Item: Clone>, E: Ending> Query<'a, P, Ordered, E> {
         first: Option<P::Item>,
         add: F,
     ) -> Query<'a, Materialized<Scan<P, P::Item, F>>, Ordered, E> {
-        self.with(|base| Materialized::Closed(Scan { base, first, add }))
+        self.breaking(|base| Scan { base, first, add })
     }
 }

@@ -273,7 +273,7 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
         predicate: F,
     ) -> Query<'a, Materialized<MapWhile<P, Taking<F>>>, Ordered, E> {
         let test = Taking(predicate);
-        self.with(|base| Materialized::Closed(MapWhile { base, test }))
+        self.breaking(|base| MapWhile { base, test })
     }
 
     /// The results of `map` for the items before the first `None`.
@@ -290,7 +290,7 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
         map: F,
     ) -> Query<'a, Materialized<MapWhile<P, Mapping<F>>>, Ordered, E> {
         let test = Mapping(map);
-        self.with(|base| Materialized::Closed(MapWhile { base, test }))
+        self.breaking(|base| MapWhile { base, test })
     }
 
     /// The items from the first that does not satisfy the predicate.
@@ -310,6 +310,6 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
         self,
         predicate: F,
     ) -> Query<'a, Materialized<SkipWhile<P, F>>, Ordered, E> {
-        self.with(|base| Materialized::Closed(SkipWhile { base, predicate }))
+        self.breaking(|base| SkipWhile { base, predicate })
     }
 }

@@ -118,6 +118,6 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
         other: Q,
     ) -> Query<'a, Materialized<Zip<P, Q::Pipeline>>, Ordered, E> {
         let right = other.into_par_query().pipeline;
-        self.with(|left| Materialized::Closed(Zip::new(left, right)))
+        self.breaking(|left| Zip::new(left, right))
     }
 }
