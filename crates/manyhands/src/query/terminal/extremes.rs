@@ -4,7 +4,6 @@
 use crate::engine::consumer::Ending;
 use crate::parallel::reduce::Fold;
 use crate::query::Query;
-use crate::query::gather::fold;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
 use std::cmp::Ordering;
@@ -26,11 +25,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     where
         P::Item: Ord,
     {
-        self.best(
-            |item| item,
-            |best, item| item.cmp(best).is_lt(),
-            |item| item,
-        )
+        self.best(|best, item| item.cmp(best).is_lt())
     }
 
     /// The largest item, the last one of equals; `None` if there are none.
@@ -49,11 +44,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     where
         P::Item: Ord,
     {
-        self.best(
-            |item| item,
-            |best, item| item.cmp(best).is_ge(),
-            |item| item,
-        )
+        self.best(|best, item| item.cmp(best).is_ge())
     }
 
     /// The smallest item by a comparison, the first one of equals.
@@ -72,11 +63,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         self,
         compare: impl Fn(&P::Item, &P::Item) -> Ordering + Sync,
     ) -> E::Output<Option<P::Item>> {
-        self.best(
-            |item| item,
-            |best, item| compare(best, item).is_gt(),
-            |item| item,
-        )
+        self.best(|best, item| compare(best, item).is_gt())
     }
 
     /// The largest item by a comparison, the last one of equals.
@@ -94,11 +81,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         self,
         compare: impl Fn(&P::Item, &P::Item) -> Ordering + Sync,
     ) -> E::Output<Option<P::Item>> {
-        self.best(
-            |item| item,
-            |best, item| compare(best, item).is_le(),
-            |item| item,
-        )
+        self.best(|best, item| compare(best, item).is_le())
     }
 
     /// The item with the smallest key, the first one of equals. Each item's key is computed once.
@@ -146,24 +129,24 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         key: impl Fn(&P::Item) -> K + Sync,
         replaces: impl Fn(&K, &K) -> bool + Sync,
     ) -> E::Output<Option<P::Item>> {
-        self.best(
-            |item| (key(&item), item),
-            |best: &(K, P::Item), made| replaces(&best.0, &made.0),
-            |(_, item)| item,
-        )
+        let best = Best {
+            make: |item| (key(&item), item),
+            replaces: |best: &(K, P::Item), made: &(K, P::Item)| replaces(&best.0, &made.0),
+        };
+        self.end_with(&best, |best| best.map(|(_, item)| item))
     }
 
-    /// What `give` makes of the value that replaces all others.
+    /// The item that replaces all others.
     #[track_caller]
-    fn best<V: Send>(
+    fn best(
         self,
-        make: impl Fn(P::Item) -> V + Sync,
-        replaces: impl Fn(&V, &V) -> bool + Sync,
-        give: impl Fn(V) -> P::Item,
+        replaces: impl Fn(&P::Item, &P::Item) -> bool + Sync,
     ) -> E::Output<Option<P::Item>> {
-        let (mut pipeline, run) = self.into_run();
-        let best = fold(&mut pipeline, &Best { make, replaces }, &run);
-        run.ending.conclude(best.map(|best| best.map(give)))
+        let best = Best {
+            make: |item| item,
+            replaces,
+        };
+        self.end_with(&best, |best| best)
     }
 }
 

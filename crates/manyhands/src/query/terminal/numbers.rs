@@ -228,12 +228,10 @@ impl<P: Pipeline<Item: Number>, O: Order, E: Ending> Query<'_, P, O, E> {
     #[doc(alias = "Sum")]
     #[track_caller]
     pub fn checked_sum(self) -> E::Output<Option<<P::Item as Number>::Value>> {
-        let (mut pipeline, run) = self.into_run();
-        let sum = crate::query::gather::fold(&mut pipeline, &Adding(PhantomData), &run);
-        run.ending.conclude(sum.map(|sum| {
+        self.end_with(&Adding(PhantomData), |sum| {
             let total = sum.map_or_else(|| Some(P::Item::zero()), |(total, _)| total);
             total.and_then(P::Item::value)
-        }))
+        })
     }
 
     /// The arithmetic mean; `None` if there are no items, or if 128-bit integers overflow.
@@ -249,11 +247,9 @@ impl<P: Pipeline<Item: Number>, O: Order, E: Ending> Query<'_, P, O, E> {
     #[doc(alias = "Average")]
     #[track_caller]
     pub fn average(self) -> E::Output<Option<f64>> {
-        let (mut pipeline, run) = self.into_run();
-        let sum = crate::query::gather::fold(&mut pipeline, &Adding(PhantomData), &run);
-        run.ending.conclude(sum.map(|sum| match sum {
+        self.end_with(&Adding(PhantomData), |sum| match sum {
             Some((Some(total), count)) if count > 0 => Some(P::Item::divide(total, count)),
             _ => None,
-        }))
+        })
     }
 }

@@ -90,10 +90,11 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         self,
         reduce: impl Fn(P::Item, P::Item) -> P::Item + Sync,
     ) -> E::Output<Option<P::Item>> {
-        self.end_with(&MapReduce {
+        let folding = MapReduce {
             map: |item| item,
             reduce,
-        })
+        };
+        self.end_with(&folding, |reduced| reduced)
     }
 
     /// Folds items into accumulators, and combines those in the source's order.
@@ -129,10 +130,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
             fold,
             combine,
         };
-        let (mut pipeline, run) = self.into_run();
-        let value = crate::query::gather::fold(&mut pipeline, &folding, &run);
-        let value = value.map(|value| value.unwrap_or_else(&folding.seed));
-        run.ending.conclude(value)
+        self.end_with(&folding, |value| value.unwrap_or_else(&folding.seed))
     }
 
     /// All items added up, like [`Iterator::sum`].
@@ -150,10 +148,9 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     #[doc(alias = "Sum")]
     #[track_caller]
     pub fn sum<V: Sum<P::Item> + Sum<V> + Send>(self) -> E::Output<V> {
-        let (mut pipeline, run) = self.into_run();
-        let sum = fold(&mut pipeline, &Summing(PhantomData), &run);
-        let sum = sum.map(|sum| sum.unwrap_or_else(|| std::iter::empty::<V>().sum()));
-        run.ending.conclude(sum)
+        self.end_with(&Summing::<V>(PhantomData), |sum| {
+            sum.unwrap_or_else(|| std::iter::empty::<V>().sum())
+        })
     }
 
     /// The number of items.
@@ -173,17 +170,19 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     #[doc(alias = "LongCount")]
     #[track_caller]
     pub fn count(self) -> E::Output<usize> {
-        let (mut pipeline, run) = self.into_run();
-        let count = fold(&mut pipeline, &Counting, &run);
-        run.ending.conclude(count.map(Option::unwrap_or_default))
+        self.end_with(&Counting, Option::unwrap_or_default)
     }
 
-    /// What a fold makes of all items; `None` if there are none.
+    /// The result of what a fold makes of all items, which is `None` if there are none.
     #[track_caller]
-    pub(super) fn end_with<F: Fold<P::Item>>(self, folding: &F) -> E::Output<Option<F::Value>> {
+    pub(super) fn end_with<F: Fold<P::Item>, R>(
+        self,
+        folding: &F,
+        result: impl FnOnce(Option<F::Value>) -> R,
+    ) -> E::Output<R> {
         let (mut pipeline, run) = self.into_run();
         let value = fold(&mut pipeline, folding, &run);
-        run.ending.conclude(value)
+        run.ending.conclude(value.map(result))
     }
 }
 
@@ -205,6 +204,6 @@ impl<P: Pipeline, E: Ending> Query<'_, P, Ordered, E> {
         if P::IS_POSITIONAL {
             return self.take_last(1).first();
         }
-        self.end_with(&Last)
+        self.end_with(&Last, |last| last)
     }
 }

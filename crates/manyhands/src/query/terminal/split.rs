@@ -3,7 +3,7 @@
 use crate::engine::consumer::Ending;
 use crate::parallel::reduce::Fold;
 use crate::query::Query;
-use crate::query::gather::{Join, fold};
+use crate::query::gather::Join;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
 
@@ -25,9 +25,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         self,
         predicate: impl Fn(&P::Item) -> bool + Sync,
     ) -> E::Output<(Vec<P::Item>, Vec<P::Item>)> {
-        let (mut pipeline, run) = self.into_run();
-        let parts = fold(&mut pipeline, &Partitioning(predicate), &run);
-        run.ending.conclude(parts.map(Option::unwrap_or_default))
+        self.end_with(&Partitioning(predicate), Option::unwrap_or_default)
     }
 }
 
@@ -45,9 +43,7 @@ impl<A: Send, B: Send, P: Pipeline<Item = (A, B)>, O: Order, E: Ending> Query<'_
     /// ```
     #[track_caller]
     pub fn unzip(self) -> E::Output<(Vec<A>, Vec<B>)> {
-        let (mut pipeline, run) = self.into_run();
-        let parts = fold(&mut pipeline, &Unzipping, &run);
-        run.ending.conclude(parts.map(Option::unwrap_or_default))
+        self.end_with(&Unzipping, Option::unwrap_or_default)
     }
 }
 
