@@ -10,9 +10,15 @@ use crate::parallel::source::{Feed, Source};
 use std::ops::Range;
 
 /// Calls the body for each item.
-struct ForEach<F, E> {
+pub(crate) struct ForEach<F, E = ()> {
     body: F,
     ending: E,
+}
+
+impl<F> ForEach<F> {
+    pub(crate) fn new(body: F) -> Self {
+        Self { body, ending: () }
+    }
 }
 
 impl<T, F: Fn(T) + Sync, E: Ending> Consumer<T> for ForEach<F, E> {

@@ -110,6 +110,7 @@
 
 mod consumer_adapter;
 mod controls;
+mod earliest;
 mod explain;
 mod first_items;
 mod fused;

@@ -3,10 +3,10 @@
 //! Not here: how items come to be in memory (`gather.rs`), and which collections there are (`from_query.rs`).
 
 use crate::engine::consumer::Ending;
+use crate::parallel::for_each::ForEach;
 use crate::query::op::zip::Zip;
 use crate::query::order::Order;
 use crate::query::pipeline::{Breaker, Pipeline};
-use crate::query::terminal::for_each::ForEach;
 use crate::query::{FromQuery, ParQueryMut, Query};
 
 impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
@@ -88,7 +88,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         let places = places.par_query_mut().pipeline;
         let write = |(item, place): (P::Item, &mut P::Item)| *place = item;
         let mut pairs = Zip::new(items, places).open(u64::MAX, &run);
-        pairs.drive(u64::MAX, &mut ForEach(write), &run);
+        pairs.drive(u64::MAX, &mut ForEach::new(write), &run);
         run.ending.conclude(Some(()))
     }
 }

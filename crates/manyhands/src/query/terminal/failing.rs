@@ -1,8 +1,8 @@
 //! Items that may have failed, up to the first failure.
 
-use crate::engine::consumer::{Consumer, Watch};
-use crate::parallel::earliest::Earliest;
+use crate::engine::consumer::Consumer;
 use crate::query::consumer_adapter::AdaptItem;
+use crate::query::earliest::Earliest;
 use std::ops::Range;
 
 /// A `Result` or an `Option`.
@@ -54,7 +54,7 @@ impl<T: Attempt> AdaptItem<T> for UpToFailure<'_, T::Failure> {
         let start = positions.start;
         let values = items.map_while(|item| {
             let noted = item.into_result();
-            let note = |failure| self.0.keep(start, failure, start.saturating_add(1));
+            let note = |failure| self.0.keep(start, failure);
             noted.map_err(note).ok()
         });
         consumer.consume(runner, positions, values);

@@ -4,15 +4,15 @@
 //! The end only says what runners need not start, hence Relaxed; the lock publishes the match.
 
 use crate::engine::Until;
-use crate::engine::consumer::{Consumer, Ending, Watch};
-use crate::parallel::earliest::{Earliest, FindMode};
+use crate::engine::consumer::{Consumer, Ending};
 use crate::query::Query;
+use crate::query::earliest::{Earliest, FindMode};
+use crate::query::gather::into_vec;
 use crate::query::op::whiles::count_before;
 use crate::query::order::{Order, Ordered};
 use crate::query::pipeline::Pipeline;
 use crate::query::run::QueryRun;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Mutex, into_inner, lock};
 use std::error::Error;
 use std::fmt;
 use std::ops::Range;
@@ -36,8 +36,7 @@ impl<T, R: Send, F: Fn(T) -> Option<R> + Sync> Consumer<T> for FindByBlock<R, F>
         mut items: I,
     ) {
         if let Some(found) = items.find_map(&self.pick) {
-            let start = positions.start;
-            self.earliest.keep(start, found, start.saturating_add(1));
+            self.earliest.keep(positions.start, found);
         }
     }
 
@@ -135,43 +134,6 @@ impl fmt::Display for SingleError {
 }
 
 impl Error for SingleError {}
-
-/// Keeps up to two items, and stops at the second.
-struct TwoItems<T> {
-    end: AtomicU64,
-    items: Mutex<Vec<T>>,
-}
-
-impl<T: Send> Consumer<T> for TwoItems<T> {
-    type Runner = ();
-
-    fn start(&self) {}
-
-    fn consume<I: Iterator<Item = T>>(&self, _runner: &mut (), _positions: Range<u64>, items: I) {
-        for item in items {
-            let mut kept = lock(&self.items);
-            // A third one is dropped after the lock, as its destructor may wait for other items.
-            let mut unwanted = Some(item);
-            if kept.len() < 2 {
-                kept.extend(unwanted.take());
-            }
-            let is_enough = kept.len() == 2;
-            drop(kept);
-            if is_enough {
-                // Relaxed: see the file's header.
-                self.end.store(0, Ordering::Relaxed);
-                return;
-            }
-        }
-    }
-
-    fn finish(&self, _runner: ()) {}
-
-    fn end(&self) -> u64 {
-        // Relaxed: see the file's header.
-        self.end.load(Ordering::Relaxed)
-    }
-}
 
 impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// Whether an item satisfies the predicate. Stops at the first match.
@@ -271,19 +233,16 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     #[doc(alias = "exactly_one")]
     #[track_caller]
     pub fn single(self) -> E::Output<Result<P::Item, SingleError>> {
-        let (mut pipeline, run) = self.into_run();
-        let mut two = TwoItems {
-            end: AtomicU64::new(u64::MAX),
-            items: Mutex::new(Vec::new()),
-        };
-        pipeline.drive(u64::MAX, &mut two, &run.until(Until::Any));
-        let mut items = into_inner(two.items).into_iter();
-        let single = match (items.next(), items.next()) {
-            (None, _) => Err(SingleError::Empty),
-            (Some(item), None) => Ok(item),
-            (Some(_), Some(_)) => Err(SingleError::Several),
-        };
-        run.ending.conclude(Some(single))
+        let (pipeline, run) = self.unordered().take_any(2).into_run();
+        let single = into_vec(pipeline, &run.until(Until::Any)).map(|items| {
+            let mut items = items.into_iter();
+            match (items.next(), items.next()) {
+                (None, _) => Err(SingleError::Empty),
+                (Some(item), None) => Ok(item),
+                (Some(_), Some(_)) => Err(SingleError::Several),
+            }
+        });
+        run.ending.conclude(single)
     }
 }
 

@@ -1,31 +1,10 @@
 //! Queries for their effects.
 
-use crate::engine::consumer::Consumer;
 use crate::engine::consumer::Ending;
+use crate::parallel::for_each::ForEach;
 use crate::query::Query;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
-use std::ops::Range;
-
-/// Calls the body for each item.
-pub(super) struct ForEach<F>(pub(super) F);
-
-impl<T, F: Fn(T) + Sync> Consumer<T> for ForEach<F> {
-    type Runner = ();
-
-    fn start(&self) {}
-
-    #[inline]
-    fn consume<I: Iterator<Item = T>>(&self, _runner: &mut (), _positions: Range<u64>, items: I) {
-        items.for_each(&self.0);
-    }
-
-    fn finish(&self, _runner: ()) {}
-
-    fn end(&self) -> u64 {
-        u64::MAX
-    }
-}
 
 impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// Calls `body` for each item, on the workers, in no particular order.
@@ -45,7 +24,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     #[track_caller]
     pub fn for_each(self, body: impl Fn(P::Item) + Sync) -> E::Output<()> {
         let (mut pipeline, run) = self.into_run();
-        pipeline.drive(u64::MAX, &mut ForEach(body), &run);
+        pipeline.drive(u64::MAX, &mut ForEach::new(body), &run);
         run.ending.conclude(Some(()))
     }
 }

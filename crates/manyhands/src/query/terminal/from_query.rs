@@ -1,7 +1,7 @@
 //! The collections that a query can be collected into.
 
 use crate::engine::consumer::Ending;
-use crate::parallel::earliest::{Earliest, FindMode};
+use crate::query::earliest::{Earliest, FindMode};
 use crate::query::fused::Fused;
 use crate::query::gather::{Join, into_vec, joined};
 use crate::query::pipeline::Pipeline;

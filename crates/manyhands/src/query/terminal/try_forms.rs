@@ -1,18 +1,17 @@
 //! Queries that end in bodies which can fail: every failure before the stop is reported.
 
-use crate::engine::consumer::Ending;
-use crate::engine::consumer::{Consumer, Watch};
+use crate::engine::consumer::{Consumer, Ending, Watch};
 use crate::job::catch;
 use crate::parallel::Failures;
 use crate::parallel::control::LoopState;
 use crate::parallel::failure::Gathered;
+use crate::parallel::for_each::ForEach;
 use crate::query::Query;
 use crate::query::consumer_adapter::AdaptItem;
 use crate::query::fused::Fused;
 use crate::query::gather::into_vec;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
-use crate::query::terminal::for_each::ForEach;
 use std::ops::Range;
 
 /// Gives the results of a body that can fail, up to the first failure.
@@ -78,7 +77,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     ) -> Result<(), Failures<Err>> {
         let gathered = Gathered::new();
         let (mut trying, run) = self.trying(body, &gathered).into_run();
-        trying.drive(u64::MAX, &mut ForEach(drop), &run);
+        trying.drive(u64::MAX, &mut ForEach::new(drop), &run);
         gathered.conclude(Some(()), run.ending.cancelled())
     }
 

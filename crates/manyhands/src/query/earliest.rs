@@ -1,11 +1,10 @@
 //! The earliest of several matches or failures, by position, and where runners may stop because of it.
 //!
-//! Not here: what counts as a match (`find.rs`, and the query's `terminal/find.rs` and `terminal/failing.rs`).
+//! Not here: what counts as a match (`terminal/find.rs` and `terminal/failing.rs`).
 //!
 //! # Ordering
 //! The end only says what runners need not start, hence Relaxed; the lock publishes what is kept.
 
-use crate::engine::consumer::{Watch, limit_each};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, into_inner, lock};
 
@@ -36,8 +35,8 @@ impl<T> Earliest<T> {
     }
 
     /// Keeps the match at `position`, unless one with a lower position is kept. If the first match is wanted, nothing
-    /// is needed from `end` on.
-    pub(crate) fn keep(&self, position: u64, found: T, end: u64) {
+    /// is needed behind it.
+    pub(crate) fn keep(&self, position: u64, found: T) {
         let mut kept = lock(&self.kept);
         let is_lower = kept.as_ref().is_none_or(|(lowest, _)| position < *lowest);
         let loser = if is_lower {
@@ -47,7 +46,7 @@ impl<T> Earliest<T> {
         };
         drop(kept);
         let end = match self.mode {
-            FindMode::First => end,
+            FindMode::First => position.saturating_add(1),
             FindMode::Any => 0,
         };
         // Relaxed: see the file's header.
@@ -56,27 +55,21 @@ impl<T> Earliest<T> {
         drop(loser);
     }
 
+    /// Positions from here on need not be searched.
+    pub(crate) fn end(&self) -> u64 {
+        // Relaxed: see the file's header.
+        self.end.load(Ordering::Relaxed)
+    }
+
     /// The kept match, if there was one.
     pub(crate) fn into_found(self) -> Option<T> {
         into_inner(self.kept).map(|(_, found)| found)
     }
 }
 
-impl<T: Send> Watch for Earliest<T> {
-    fn end(&self) -> u64 {
-        // Relaxed: see the file's header.
-        self.end.load(Ordering::Relaxed)
-    }
-
-    fn limit<I: Iterator>(&self, first: u64, items: I) -> impl Iterator<Item = I::Item> {
-        limit_each(self, first, items)
-    }
-}
-
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::{Earliest, FindMode};
-    use crate::engine::consumer::Watch;
     use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
     use std::time::Duration;
 
@@ -84,7 +77,7 @@ mod tests {
     fn the_lowest_find_is_kept_and_ends_the_search() {
         let earliest = Earliest::new(FindMode::First);
         for position in [7, 3, 5] {
-            earliest.keep(position, position, position + 1);
+            earliest.keep(position, position);
         }
         assert_eq!((earliest.end(), earliest.into_found()), (4, Some(3)));
     }
@@ -92,7 +85,7 @@ mod tests {
     #[test]
     fn any_find_ends_the_search_everywhere() {
         let earliest = Earliest::new(FindMode::Any);
-        earliest.keep(7, (), 8);
+        earliest.keep(7, ());
         assert_eq!((earliest.end(), earliest.into_found()), (0, Some(())));
     }
 
@@ -130,11 +123,11 @@ mod tests {
         let (lowest, _) = item(None);
         let (last, last_is_dropped) = item(None);
         let (loser, loser_is_dropped) = item(Some(last_is_dropped));
-        earliest.keep(0, lowest, 0);
+        earliest.keep(0, lowest);
         std::thread::scope(|scope| {
-            scope.spawn(|| earliest.keep(1, loser, 1));
+            scope.spawn(|| earliest.keep(1, loser));
             loser_is_dropped.recv().expect("it is dropped");
-            earliest.keep(2, last, 2);
+            earliest.keep(2, last);
         });
         assert_eq!(has_waited.recv(), Ok(Ok(())));
     }
