@@ -28,7 +28,7 @@ pub(crate) fn first_items<P: Pipeline, E: Ending>(
     let mut items = Vec::new();
     let mut step = most as u64;
     loop {
-        let mut first = FirstItems::new(Wanted::All, most - items.len());
+        let mut first = FirstItems::new(Wanted::Before, most - items.len(), Everything);
         let count = pipeline.drive(step, &mut first, run);
         items.append(&mut first.into_vec());
         if count < step || items.len() == most || run.is_cancelled() {
@@ -41,17 +41,48 @@ pub(crate) fn first_items<P: Pipeline, E: Ending>(
 /// Which items are wanted, with regard to the first one that fails a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// There is no test.
-    All,
-    /// Those before it.
+    /// Those before it; all of them if there is no test.
     Before,
     /// It, and those behind it.
     From,
 }
 
+/// Which items of a block may be wanted, and as what.
+pub(crate) trait Choose<T>: Sized + Sync {
+    /// What is kept of an item.
+    type Item: Send;
+
+    /// Adds those of a further block to its run.
+    fn choose<I: Iterator<Item = T>>(
+        &self,
+        first: &FirstItems<Self::Item, Self>,
+        run: &mut Run<Kept<Self::Item>>,
+        items: I,
+    );
+}
+
+/// There is no test.
+struct Everything;
+
+impl<T: Send> Choose<T> for Everything {
+    type Item = T;
+
+    #[inline]
+    fn choose<I: Iterator<Item = T>>(
+        &self,
+        first: &FirstItems<T, Self>,
+        run: &mut Run<Kept<T>>,
+        items: I,
+    ) {
+        let needs = first.needs(&run.value);
+        append(&mut run.value.items, items.take(needs));
+    }
+}
+
 /// Keeps runs of blocks until one of them has enough items.
-pub(crate) struct FirstItems<T> {
+pub(crate) struct FirstItems<T, C> {
     wanted: Wanted,
+    choice: C,
     most: usize,
     end: AtomicU64,
     /// How many runners are at work.
@@ -72,10 +103,11 @@ pub(crate) struct Kept<T> {
     pub(crate) failed_at: Option<usize>,
 }
 
-impl<T> FirstItems<T> {
-    pub(crate) fn new(wanted: Wanted, most: usize) -> Self {
+impl<T, C> FirstItems<T, C> {
+    pub(crate) fn new(wanted: Wanted, most: usize, choice: C) -> Self {
         Self {
             wanted,
+            choice,
             most,
             end: AtomicU64::new(if most == 0 { 0 } else { u64::MAX }),
             runners: AtomicUsize::new(0),
@@ -83,25 +115,9 @@ impl<T> FirstItems<T> {
         }
     }
 
-    /// As [`Consumer::start`].
-    pub(crate) fn start(&self) -> OwnRun<T> {
-        // Relaxed: see the file's header.
-        self.runners.fetch_add(1, Ordering::Relaxed);
-        None
-    }
-
-    /// As [`Consumer::finish`].
-    pub(crate) fn finish(&self, own: OwnRun<T>) {
-        // Relaxed: see the file's header.
-        self.runners.fetch_sub(1, Ordering::Relaxed);
-        if let Some(run) = own {
-            self.share(run);
-        }
-    }
-
     /// The run that a block at `start` continues, or a new one.
     #[inline]
-    pub(crate) fn resume(&self, own: &mut OwnRun<T>, start: u64) -> Run<Kept<T>> {
+    fn resume(&self, own: &mut OwnRun<T>, start: u64) -> Run<Kept<T>> {
         match own.take() {
             Some(run) if run.positions.end == start => run,
             other => self.run_before(other, start),
@@ -129,7 +145,7 @@ impl<T> FirstItems<T> {
         let has = match (self.wanted, kept.failed_at) {
             (Wanted::Before, Some(_)) => return 0,
             _ if self.most == ALL => return ALL,
-            (Wanted::All | Wanted::Before, _) => len,
+            (Wanted::Before, None) => len,
             (Wanted::From, failed_at) => len - failed_at.unwrap_or(len),
         };
         self.most.saturating_sub(has)
@@ -146,7 +162,7 @@ impl<T> FirstItems<T> {
 
     /// Keeps a run that now ends at `end`.
     #[inline]
-    pub(crate) fn keep(&self, own: &mut OwnRun<T>, mut run: Run<Kept<T>>, end: u64) {
+    fn keep(&self, own: &mut OwnRun<T>, mut run: Run<Kept<T>>, end: u64) {
         run.positions.end = end;
         // Relaxed: see the file's header.
         let is_alone = self.runners.load(Ordering::Relaxed) == 1;
@@ -222,14 +238,43 @@ impl<T> FirstItems<T> {
         items.truncate(self.most);
         items
     }
+}
 
-    pub(crate) fn end(&self) -> u64 {
+impl<T, C: Choose<T>> Consumer<T> for FirstItems<C::Item, C> {
+    type Runner = OwnRun<C::Item>;
+
+    fn start(&self) -> Self::Runner {
+        // Relaxed: see the file's header.
+        self.runners.fetch_add(1, Ordering::Relaxed);
+        None
+    }
+
+    #[inline]
+    fn consume<I: Iterator<Item = T>>(
+        &self,
+        own: &mut Self::Runner,
+        positions: Range<u64>,
+        items: I,
+    ) {
+        let mut run = self.resume(own, positions.start);
+        self.choice.choose(self, &mut run, items);
+        self.keep(own, run, positions.end);
+    }
+
+    fn finish(&self, own: Self::Runner) {
+        // Relaxed: see the file's header.
+        self.runners.fetch_sub(1, Ordering::Relaxed);
+        if let Some(run) = own {
+            self.share(run);
+        }
+    }
+
+    fn end(&self) -> u64 {
         // Relaxed: see the file's header.
         self.end.load(Ordering::Relaxed)
     }
 
-    /// As [`Consumer::pass`].
-    pub(crate) fn pass(&self, end: u64) {
+    fn pass(&self, end: u64) {
         let runs = mem::replace(&mut *lock(&self.runs), AdjacentRuns::new());
         if let Some(mut all) = self.all(runs) {
             all.positions = 0..end;
@@ -239,49 +284,43 @@ impl<T> FirstItems<T> {
     }
 }
 
-impl<T: Send> Consumer<T> for FirstItems<T> {
-    type Runner = OwnRun<T>;
-
-    fn start(&self) -> OwnRun<T> {
-        self.start()
-    }
-
-    #[inline]
-    fn consume<I: Iterator<Item = T>>(&self, own: &mut OwnRun<T>, positions: Range<u64>, items: I) {
-        let mut run = self.resume(own, positions.start);
-        let needs = self.needs(&run.value);
-        append(&mut run.value.items, items.take(needs));
-        self.keep(own, run, positions.end);
-    }
-
-    fn finish(&self, own: OwnRun<T>) {
-        self.finish(own);
-    }
-
-    fn end(&self) -> u64 {
-        self.end()
-    }
-
-    fn pass(&self, end: u64) {
-        self.pass(end);
-    }
-}
-
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{FirstItems, Wanted};
+    use super::{Everything, FirstItems, OwnRun, Wanted};
     use crate::engine::consumer::Consumer;
     use crate::sync::lock;
     use std::ops::Range;
 
-    /// A runner's only block.
-    fn consume(first: &FirstItems<u64>, positions: Range<u64>) {
-        let mut own = first.start();
-        first.consume(&mut own, positions.clone(), positions);
-        first.finish(own);
+    type First = FirstItems<u64, Everything>;
+
+    fn first(most: usize) -> First {
+        FirstItems::new(Wanted::Before, most, Everything)
     }
 
-    fn count_runs(first: &FirstItems<u64>) -> usize {
+    fn start(first: &First) -> OwnRun<u64> {
+        Consumer::<u64>::start(first)
+    }
+
+    fn block(first: &First, own: &mut OwnRun<u64>, positions: Range<u64>, items: Range<u64>) {
+        Consumer::<u64>::consume(first, own, positions, items);
+    }
+
+    fn finish(first: &First, own: OwnRun<u64>) {
+        Consumer::<u64>::finish(first, own);
+    }
+
+    fn end(first: &First) -> u64 {
+        Consumer::<u64>::end(first)
+    }
+
+    /// A runner's only block.
+    fn consume(first: &First, positions: Range<u64>) {
+        let mut own = start(first);
+        block(first, &mut own, positions.clone(), positions);
+        finish(first, own);
+    }
+
+    fn count_runs(first: &First) -> usize {
         let runs = std::mem::replace(&mut *lock(&first.runs), super::AdjacentRuns::new());
         let mut count = 0;
         for run in runs.into_runs() {
@@ -293,7 +332,7 @@ mod tests {
 
     #[test]
     fn no_more_runs_are_kept_than_there_are_gaps() {
-        let first = FirstItems::new(Wanted::All, 100);
+        let first = first(100);
         for start in (0..50).step_by(2) {
             consume(&first, start + 1..start + 2);
             assert_eq!(count_runs(&first), if start == 0 { 1 } else { 2 });
@@ -305,47 +344,47 @@ mod tests {
 
     #[test]
     fn a_runner_keeps_its_run_to_itself_until_another_begins() {
-        let first = FirstItems::new(Wanted::All, 10);
-        let mut own = first.start();
-        first.consume(&mut own, 0..2, 0..2);
-        first.consume(&mut own, 2..4, 2..4);
+        let first = first(10);
+        let mut own = start(&first);
+        block(&first, &mut own, 0..2, 0..2);
+        block(&first, &mut own, 2..4, 2..4);
         assert_eq!(count_runs(&first), 0);
-        let mut other = first.start();
-        first.consume(&mut other, 4..9, 4..9);
+        let mut other = start(&first);
+        block(&first, &mut other, 4..9, 4..9);
         assert_eq!(count_runs(&first), 1);
-        first.consume(&mut own, 20..21, 20..21);
+        block(&first, &mut own, 20..21, 20..21);
         assert_eq!(count_runs(&first), 2);
-        first.consume(&mut own, 9..11, 9..11);
-        assert_eq!(first.end(), 11, "both have shown what they have");
-        first.finish(other);
-        first.finish(own);
+        block(&first, &mut own, 9..11, 9..11);
+        assert_eq!(end(&first), 11, "both have shown what they have");
+        finish(&first, other);
+        finish(&first, own);
         assert_eq!(first.into_vec(), (0..10).collect::<Vec<_>>());
     }
 
     #[test]
     fn the_end_is_where_a_run_has_enough_items() {
-        let first = FirstItems::new(Wanted::All, 5);
+        let first = first(5);
         consume(&first, 4..8);
         consume(&first, 0..2);
-        assert_eq!(first.end(), u64::MAX);
+        assert_eq!(end(&first), u64::MAX);
         consume(&first, 8..10);
-        assert_eq!(first.end(), 10);
+        assert_eq!(end(&first), 10);
         consume(&first, 2..4);
-        assert_eq!(first.end(), 10);
+        assert_eq!(end(&first), 10);
         assert_eq!(first.into_vec(), [0, 1, 2, 3, 4]);
     }
 
     #[test]
     fn positions_that_were_passed_need_no_block() {
-        let first = FirstItems::new(Wanted::All, 4);
+        let first = first(4);
         consume(&first, 2..4);
-        let mut own = first.start();
-        first.consume(&mut own, 4..9, 4..5);
-        first.finish(own);
-        first.pass(5);
-        assert_eq!(first.end(), u64::MAX);
+        let mut own = start(&first);
+        block(&first, &mut own, 4..9, 4..5);
+        finish(&first, own);
+        Consumer::<u64>::pass(&first, 5);
+        assert_eq!(end(&first), u64::MAX);
         consume(&first, 5..7);
-        assert_eq!(first.end(), 7);
+        assert_eq!(end(&first), 7);
         assert_eq!(first.into_vec(), [2, 3, 4, 5]);
     }
 }

@@ -1,20 +1,20 @@
 //! Items up to or from the first that fails a test: `take_while`, `map_while`, `skip_while`.
 
 use crate::engine::Until;
-use crate::engine::consumer::{Consumer, Ending};
+use crate::engine::consumer::Ending;
+use crate::parallel::adjacent::Run;
 use crate::parallel::append::append;
 use crate::parallel::source::owned::OwnedItems;
 use crate::parallel::source::slice::to_usize;
 use crate::query::Query;
 use crate::query::explain::Explanation;
-use crate::query::first_items::{ALL, FirstItems, OwnRun, Wanted};
+use crate::query::first_items::{ALL, Choose, FirstItems, Kept, Wanted};
 use crate::query::gather::into_vec;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline};
 use crate::query::run::QueryRun;
 use crate::sync::atomic::{AtomicBool, Ordering};
-use std::ops::Range;
 
 /// See [`Query::map_while`].
 #[derive(Debug)]
@@ -69,16 +69,13 @@ impl<P: Pipeline, F: Test<P::Item>> Breaker for MapWhile<P, F> {
 
     fn open<E: Ending>(mut self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let mut before = BeforeFailure {
-            test: &self.test,
-            first: FirstItems::new(Wanted::Before, most),
-        };
+        let mut before = FirstItems::new(Wanted::Before, most, BeforeFailure(&self.test));
         self.base.drive(
             u64::MAX,
             &mut before,
             &run.for_merging().until(Until::First),
         );
-        Items::of_vec(before.first.into_vec())
+        Items::of_vec(before.into_vec())
     }
 
     fn explain(&self, explanation: &mut Explanation) {
@@ -89,36 +86,28 @@ impl<P: Pipeline, F: Test<P::Item>> Breaker for MapWhile<P, F> {
 }
 
 /// Keeps the results of items up to the first that fails, as many as are wanted.
-struct BeforeFailure<'a, F, R> {
-    test: &'a F,
-    first: FirstItems<R>,
-}
+struct BeforeFailure<'a, F>(&'a F);
 
-impl<T, F: Test<T>> Consumer<T> for BeforeFailure<'_, F, F::Output> {
-    type Runner = OwnRun<F::Output>;
-
-    fn start(&self) -> Self::Runner {
-        self.first.start()
-    }
+impl<T, F: Test<T>> Choose<T> for BeforeFailure<'_, F> {
+    type Item = F::Output;
 
     #[inline]
-    fn consume<I: Iterator<Item = T>>(
+    fn choose<I: Iterator<Item = T>>(
         &self,
-        own: &mut Self::Runner,
-        positions: Range<u64>,
+        first: &FirstItems<F::Output, Self>,
+        run: &mut Run<Kept<F::Output>>,
         items: I,
     ) {
-        let mut run = self.first.resume(own, positions.start);
         let kept = &mut run.value;
         let mut has_failed = false;
         let passing = items.map_while(|item| {
-            let made = self.test.test(item);
+            let made = self.0.test(item);
             if made.is_none() {
                 has_failed = true;
             }
             made
         });
-        match self.first.needs(kept) {
+        match first.needs(kept) {
             // Without a count of them.
             ALL => append(&mut kept.items, passing),
             needs => append(&mut kept.items, passing.take(needs)),
@@ -126,19 +115,6 @@ impl<T, F: Test<T>> Consumer<T> for BeforeFailure<'_, F, F::Output> {
         if has_failed {
             kept.failed_at = Some(kept.items.len());
         }
-        self.first.keep(own, run, positions.end);
-    }
-
-    fn finish(&self, own: Self::Runner) {
-        self.first.finish(own);
-    }
-
-    fn end(&self) -> u64 {
-        self.first.end()
-    }
-
-    fn pass(&self, end: u64) {
-        self.first.pass(end);
     }
 }
 
@@ -186,13 +162,10 @@ impl<P: Pipeline, F: Fn(&P::Item) -> bool + Send + Sync> Breaker for SkipWhile<P
             return Items::of_vec(items);
         }
         let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let mut from = FromFailure {
-            predicate: &self.predicate,
-            first: FirstItems::new(Wanted::From, most),
-        };
+        let mut from = FirstItems::new(Wanted::From, most, FromFailure(&self.predicate));
         self.base
             .drive(u64::MAX, &mut from, &run.for_merging().until(Until::First));
-        Items::of_vec(from.first.into_vec())
+        Items::of_vec(from.into_vec())
     }
 
     fn explain(&self, explanation: &mut Explanation) {
@@ -204,33 +177,25 @@ impl<P: Pipeline, F: Fn(&P::Item) -> bool + Send + Sync> Breaker for SkipWhile<P
 
 /// Keeps as many items as are wanted from the first that fails on, and those before it that may turn out to be behind
 /// another.
-struct FromFailure<'a, F, T> {
-    predicate: &'a F,
-    first: FirstItems<T>,
-}
+struct FromFailure<'a, F>(&'a F);
 
-impl<T: Send, F: Fn(&T) -> bool + Sync> Consumer<T> for FromFailure<'_, F, T> {
-    type Runner = OwnRun<T>;
-
-    fn start(&self) -> Self::Runner {
-        self.first.start()
-    }
+impl<T: Send, F: Fn(&T) -> bool + Sync> Choose<T> for FromFailure<'_, F> {
+    type Item = T;
 
     #[inline]
-    fn consume<I: Iterator<Item = T>>(
+    fn choose<I: Iterator<Item = T>>(
         &self,
-        own: &mut Self::Runner,
-        positions: Range<u64>,
+        first: &FirstItems<T, Self>,
+        run: &mut Run<Kept<T>>,
         mut items: I,
     ) {
-        let mut run = self.first.resume(own, positions.start);
-        let mut needs_passing = self.first.needs_passing(&run);
+        let mut needs_passing = first.needs_passing(run);
         let kept = &mut run.value;
-        while self.first.needs(kept) > 0
+        while first.needs(kept) > 0
             && let Some(item) = items.next()
         {
             if kept.failed_at.is_none() {
-                if !(self.predicate)(&item) {
+                if !(self.0)(&item) {
                     kept.failed_at = Some(kept.items.len());
                 } else if needs_passing > 0 {
                     needs_passing -= 1;
@@ -240,19 +205,6 @@ impl<T: Send, F: Fn(&T) -> bool + Sync> Consumer<T> for FromFailure<'_, F, T> {
             }
             kept.items.push(item);
         }
-        self.first.keep(own, run, positions.end);
-    }
-
-    fn finish(&self, own: Self::Runner) {
-        self.first.finish(own);
-    }
-
-    fn end(&self) -> u64 {
-        self.first.end()
-    }
-
-    fn pass(&self, end: u64) {
-        self.first.pass(end);
     }
 }
 
