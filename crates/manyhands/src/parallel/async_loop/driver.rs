@@ -77,7 +77,7 @@ struct Ended<R> {
 }
 
 /// The outcome of an item: its position, and its value or its panic.
-pub(super) type Outcome<R> = (u64, Result<R, Payload>);
+type Outcome<R> = (u64, Result<R, Payload>);
 
 impl<'a, S, F, Fut> Driver<'a, S, F, Fut::Output>
 where

@@ -1,7 +1,7 @@
 //! Async loops as streams of their results, in order or as they end.
 
 use super::AsyncSource;
-use super::driver::{Driver, Outcome};
+use super::driver::Driver;
 use super::handle::{LoopControl, LoopHandle};
 use super::options::AsyncOptions;
 use crate::engine::consumer::Ending;
@@ -87,8 +87,8 @@ enum Order {
 }
 
 /// The stream behind [`AsyncResults`].
-struct Results<D, R, E> {
-    driver: Option<D>,
+struct Results<'a, S: AsyncSource, F, R, E> {
+    driver: Option<Driver<'a, S, F, R>>,
     order: Order,
     /// Results that have ended and were not given yet: by position, or in order of their ends if the source's order
     /// does not matter.
@@ -105,59 +105,12 @@ struct Results<D, R, E> {
     ending: E,
 }
 
-/// What the stream needs of its driver.
-trait Drive {
-    type Value;
-
-    fn poll(
-        &mut self,
-        context: &mut Context<'_>,
-        room_max: usize,
-    ) -> Poll<Option<Outcome<Self::Value>>>;
-
-    fn concurrency(&self) -> usize;
-
-    fn is_behind(&self) -> bool;
-
-    fn give_result(&mut self);
-
-    fn stop_from(&mut self, first: u64);
-}
-
-impl<S, F, Fut> Drive for Driver<'_, S, F, Fut::Output>
+impl<S, F, Fut, E> Results<'_, S, F, Fut::Output, E>
 where
     S: AsyncSource<Item: Send + 'static>,
     F: Fn(S::Item) -> Fut + Send + Sync + 'static,
     Fut: Future<Output: Send + 'static> + Send + 'static,
 {
-    type Value = Fut::Output;
-
-    fn poll(
-        &mut self,
-        context: &mut Context<'_>,
-        room_max: usize,
-    ) -> Poll<Option<Outcome<Fut::Output>>> {
-        self.poll_next(context, room_max)
-    }
-
-    fn concurrency(&self) -> usize {
-        self.concurrency()
-    }
-
-    fn is_behind(&self) -> bool {
-        self.is_behind()
-    }
-
-    fn give_result(&mut self) {
-        self.give_result();
-    }
-
-    fn stop_from(&mut self, first: u64) {
-        self.stop_from(first);
-    }
-}
-
-impl<D: Drive, E: Ending> Results<D, D::Value, E> {
     /// Takes all results that have ended, and lets new items begin. Ready when all have ended.
     fn poll_driver(&mut self, context: &mut Context<'_>) -> Poll<()> {
         while let Some(driver) = &mut self.driver {
@@ -165,7 +118,7 @@ impl<D: Drive, E: Ending> Results<D, D::Value, E> {
                 .concurrency()
                 .saturating_mul(2)
                 .saturating_sub(self.ended.len());
-            match driver.poll(context, room) {
+            match driver.poll_next(context, room) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Some((position, Ok(value)))) => {
                     // Items before one that failed still run, if their results come before its.
@@ -194,19 +147,18 @@ impl<D: Drive, E: Ending> Results<D, D::Value, E> {
         }
         Poll::Ready(())
     }
-
-    /// The next result to give, if it is ready.
-    fn take_next(&mut self) -> Option<D::Value> {
-        let value = self.ended.remove(&self.given)?;
-        self.given += 1;
-        Some(value)
-    }
 }
 
-impl<D: Drive, E: Ending> Unpin for Results<D, D::Value, E> {}
+impl<S: AsyncSource, F, R, E> Unpin for Results<'_, S, F, R, E> {}
 
-impl<D: Drive, E: Ending> Stream for Results<D, D::Value, E> {
-    type Item = E::Output<D::Value>;
+impl<S, F, Fut, E> Stream for Results<'_, S, F, Fut::Output, E>
+where
+    S: AsyncSource<Item: Send + 'static>,
+    F: Fn(S::Item) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output: Send + 'static> + Send + 'static,
+    E: Ending,
+{
+    type Item = E::Output<Fut::Output>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
@@ -214,8 +166,9 @@ impl<D: Drive, E: Ending> Stream for Results<D, D::Value, E> {
         let cancelled = this.ending.cancelled();
         if this.panics.is_empty()
             && cancelled.is_none()
-            && let Some(value) = this.take_next()
+            && let Some(value) = this.ended.remove(&this.given)
         {
+            this.given += 1;
             if let Some(driver) = &mut this.driver {
                 driver.give_result();
             }
