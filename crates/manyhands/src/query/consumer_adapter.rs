@@ -38,39 +38,17 @@ pub trait AdaptItem<T>: Sync {
     fn note_panic(&self) {}
 }
 
-impl<T, A: AdaptItem<T>> AdaptItem<T> for &A {
-    type Output = A::Output;
-
-    #[inline]
-    fn alter<C: Consumer<A::Output>>(
-        &self,
-        consumer: &C,
-        runner: &mut C::Runner,
-        positions: Range<u64>,
-        items: impl Iterator<Item = T>,
-    ) {
-        A::alter(self, consumer, runner, positions, items);
-    }
-
-    #[inline]
-    fn end(&self, end: u64) -> u64 {
-        A::end(self, end)
-    }
-
-    #[inline]
-    fn pass(&self, end: u64) -> u64 {
-        A::pass(self, end)
-    }
-
-    fn note_panic(&self) {
-        A::note_panic(self);
-    }
-}
-
 /// Changes items, and leaves everything else to `consumer`.
 pub(crate) struct ConsumerAdapter<'a, C, A> {
-    pub(crate) consumer: &'a mut C,
-    pub(crate) alter: A,
+    consumer: &'a mut C,
+    alter: &'a A,
+}
+
+impl<'a, C, A> ConsumerAdapter<'a, C, A> {
+    #[inline]
+    pub(crate) fn new(consumer: &'a mut C, alter: &'a A) -> Self {
+        Self { consumer, alter }
+    }
 }
 
 impl<T, A: AdaptItem<T>, C: Consumer<A::Output>> Consumer<T> for ConsumerAdapter<'_, C, A> {

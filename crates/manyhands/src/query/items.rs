@@ -85,10 +85,8 @@ impl<S: Indexed> Items<S> {
             start,
             len: count,
         };
-        let mut bottom = ConsumerAdapter {
-            consumer,
-            alter: CancelCheck(run.ending),
-        };
+        let check = CancelCheck(run.ending);
+        let mut bottom = ConsumerAdapter::new(consumer, &check);
         match E::GROUPING {
             Grouping::Any => drive(&span, &mut bottom, &run.plan()),
             Grouping::Fixed => drive_leaves(&span, &bottom, &run.plan()),

@@ -66,18 +66,16 @@ impl<P: Pipeline> Pipeline for AnyPart<P> {
         if self.is_over() {
             return 0;
         }
-        let mut claiming = ConsumerAdapter {
-            consumer,
-            alter: Claiming {
-                which: self.which,
-                left: &self.left,
-                reached: AtomicU64::new(0),
-            },
+        let claiming = Claiming {
+            which: self.which,
+            left: &self.left,
+            reached: AtomicU64::new(0),
         };
-        let count = self.base.drive(most, &mut claiming, run);
+        let mut consumer = ConsumerAdapter::new(consumer, &claiming);
+        let count = self.base.drive(most, &mut consumer, run);
         if self.is_over() {
             // The positions after these were not run, but the positions that follow must still run.
-            count.min(claiming.alter.reached.into_inner())
+            count.min(claiming.reached.into_inner())
         } else {
             count
         }

@@ -53,10 +53,8 @@ impl<P: Pipeline, A: Apply<P::Item>> Pipeline for Applied<P, A> {
         consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
-        let mut consumer = ConsumerAdapter {
-            consumer,
-            alter: Applying(&self.apply),
-        };
+        let applying = Applying(&self.apply);
+        let mut consumer = ConsumerAdapter::new(consumer, &applying);
         self.base.drive(most, &mut consumer, run)
     }
 

@@ -46,11 +46,9 @@ impl<P: Pipeline, Q: Pipeline<Item = P::Item>> Pipeline for Chain<P, Q> {
             // The right side, which may take long to begin, is not asked.
             return before;
         }
-        let mut later = ConsumerAdapter {
-            consumer,
-            alter: Later(before),
-        };
-        before + self.right.drive(most - before, &mut later, run)
+        let later = Later(before);
+        let mut consumer = ConsumerAdapter::new(consumer, &later);
+        before + self.right.drive(most - before, &mut consumer, run)
     }
 
     fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {

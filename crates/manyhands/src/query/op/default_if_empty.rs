@@ -36,15 +36,12 @@ impl<P: Pipeline> Pipeline for DefaultIfEmpty<P, P::Item> {
         consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
-        let is_empty = AtomicBool::new(true);
-        let mut noting = ConsumerAdapter {
-            consumer,
-            alter: Noting {
-                is_empty: &is_empty,
-            },
+        let noting = Noting {
+            is_empty: AtomicBool::new(true),
         };
-        let count = self.base.drive(most, &mut noting, run);
-        if !is_empty.into_inner() {
+        let mut adapter = ConsumerAdapter::new(consumer, &noting);
+        let count = self.base.drive(most, &mut adapter, run);
+        if !noting.is_empty.into_inner() {
             self.default = None;
         }
         if count == most || run.is_cancelled() {
@@ -82,11 +79,11 @@ impl<P: Pipeline> Pipeline for DefaultIfEmpty<P, P::Item> {
 }
 
 /// Records whether there was an item.
-struct Noting<'a> {
-    is_empty: &'a AtomicBool,
+struct Noting {
+    is_empty: AtomicBool,
 }
 
-impl<T> AdaptItem<T> for Noting<'_> {
+impl<T> AdaptItem<T> for Noting {
     type Output = T;
 
     #[inline]

@@ -39,14 +39,12 @@ impl<P: Pipeline, G: FlatOp<P::Item>> Pipeline for Unfolded<P, G> {
         consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
-        let mut consumer = ConsumerAdapter {
-            consumer,
-            alter: Unfolding {
-                op: &self.op,
-                ending: run.ending,
-                has_panicked: AtomicBool::new(false),
-            },
+        let unfolding = Unfolding {
+            op: &self.op,
+            ending: run.ending,
+            has_panicked: AtomicBool::new(false),
         };
+        let mut consumer = ConsumerAdapter::new(consumer, &unfolding);
         self.base.drive(most, &mut consumer, run)
     }
 

@@ -206,10 +206,7 @@ where
             matching: &self.matching,
             table: table.expect("a query that has panicked is not run again"),
         });
-        let mut consumer = ConsumerAdapter {
-            consumer,
-            alter: &probing,
-        };
+        let mut consumer = ConsumerAdapter::new(consumer, &probing);
         self.base.drive(most, &mut consumer, run)
     }
 

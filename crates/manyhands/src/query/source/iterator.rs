@@ -71,10 +71,8 @@ impl<I: Iterator<Item: Send> + Send> Pipeline for FromIter<I> {
             iterator: &mut self.iterator,
             left: most,
         };
-        let mut bottom = ConsumerAdapter {
-            consumer,
-            alter: CancelCheck(run.ending),
-        };
+        let check = CancelCheck(run.ending);
+        let mut bottom = ConsumerAdapter::new(consumer, &check);
         let feed = parallel::FromIter {
             iterator: &mut items,
             chunk_max: self.chunk_max,
