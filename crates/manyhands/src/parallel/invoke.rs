@@ -1,12 +1,9 @@
 //! Several closures at once, each perhaps of another type.
 
-use crate::engine::HelperPolicy;
-use crate::engine::consumer::{Consumer, Ending};
-use crate::job::{Payload, catch, resume_all};
+use crate::engine::consumer::Ending;
+use crate::job::{catch, resume_all};
 use crate::parallel::options::Options;
-use crate::parallel::source::{Feed, Source};
 use crate::sync::{Mutex, into_inner, lock};
-use std::ops::Range;
 
 /// Closures to be invoked together: a tuple of 2 to 12, an array, or a vector. Sealed.
 ///
@@ -43,49 +40,16 @@ impl<R, F: FnOnce() -> R> Invocation<F, R> {
     }
 }
 
-/// Runs the closures by number. When one panics, the others still run.
-struct Invoking<F, E> {
-    run: F,
-    ending: E,
-    panics: Mutex<Vec<Payload>>,
-}
-
-impl<F: Fn(usize) + Sync, E: Ending> Consumer<usize> for Invoking<F, E> {
-    type Runner = ();
-
-    fn start(&self) {}
-
-    fn consume<I: Iterator<Item = usize>>(
-        &self,
-        _runner: &mut (),
-        positions: Range<u64>,
-        items: I,
-    ) {
-        for index in self.ending.limit(positions.start, items) {
-            if let Err(payload) = catch(|| (self.run)(index)) {
-                lock(&self.panics).push(payload);
-            }
-        }
-    }
-
-    fn finish(&self, _runner: ()) {}
-
-    fn end(&self) -> u64 {
-        self.ending.end()
-    }
-}
-
-/// Runs `run` for each of `0..count`. Helpers may join before the first: closures may wait for one another.
+/// Runs `run` for each of `0..count`, also if some of them panic. Helpers may join before the first: closures may wait
+/// for one another.
 fn run_all<E: Ending>(count: usize, options: &Options<'_, E>, run: impl Fn(usize) + Sync) {
-    let mut invoking = Invoking {
-        run,
-        ending: options.ending(),
-        panics: Mutex::new(Vec::new()),
-    };
-    let mut plan = options.plan();
-    plan.sharing.helpers = HelperPolicy::AtOnce;
-    (0..count).into_feed().drive(&mut invoking, &plan);
-    resume_all(into_inner(invoking.panics));
+    let panics = Mutex::new(Vec::new());
+    options.for_each_at_once(0..count, |index| {
+        if let Err(payload) = catch(|| run(index)) {
+            lock(&panics).push(payload);
+        }
+    });
+    resume_all(into_inner(panics));
 }
 
 impl<F> sealed::Sealed for Vec<F> {}
