@@ -8,11 +8,12 @@
 //! some position on, are cancelled; each is dropped where tasks run. The driver reports its end only when all have ended.
 
 use super::handle::{LoopControl, Progress};
+use super::options::AsyncOptions;
 use super::source::sealed::{PollItem, Pull};
 use super::tuner::{ItemStart, Tuner};
-use crate::cancel::UntilCancelled;
+use crate::cancel::{Token, UntilCancelled};
+use crate::engine::consumer::Ending;
 use crate::job::{Payload, catch};
-use crate::parallel::concurrency::Concurrency;
 use crate::recording::{AsyncLoopEvent, AsyncLoopRecord, BeginsNoMore, Site};
 use crate::runtime::Runtime;
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -42,14 +43,6 @@ pub(super) struct Driver<'a, S: Pull, F, R> {
     record: AsyncLoopRecord,
     /// The line with which its own waits are shown.
     site: Site,
-}
-
-/// How, where and until when items run, and which line calls.
-pub(super) struct Conditions<'a> {
-    pub(super) concurrency: Concurrency,
-    pub(super) runtime: Option<&'a Runtime>,
-    pub(super) until_cancelled: Option<UntilCancelled>,
-    pub(super) site: Site,
 }
 
 /// The source of the items.
@@ -85,30 +78,34 @@ where
     F: Fn(S::Item) -> Fut + Send + Sync + 'static,
     Fut: Future<Output: Send + 'static> + Send + 'static,
 {
-    pub(super) fn new(
+    /// What runs the items, and what is shared with handles.
+    #[track_caller]
+    pub(super) fn new<E: Ending>(
         source: S,
         body: F,
-        conditions: Conditions<'a>,
-        control: &Arc<LoopControl>,
-    ) -> Self {
-        Self {
+        options: &AsyncOptions<'a, E>,
+    ) -> (Self, Arc<LoopControl>) {
+        let (control, site) = (Arc::<LoopControl>::default(), Site::here());
+        let token = options.ending.token();
+        let driver = Self {
             source: Supply::Untouched(source),
             body: Arc::new(Body {
                 make: body,
                 polled: AtomicUsize::new(0),
             }),
-            runtime: conditions.runtime,
-            until_cancelled: conditions.until_cancelled,
+            runtime: options.runtime,
+            until_cancelled: token.map(Token::until_cancelled),
             tasks: TaskGroup::new(),
-            tuner: Tuner::new(conditions.concurrency),
-            control: Arc::clone(control),
+            tuner: Tuner::new(options.concurrency),
+            control: Arc::clone(&control),
             begun: 0,
             stopped_from: None,
             because: BeginsNoMore::SourcePending,
             source_panic: None,
-            record: AsyncLoopRecord::begin::<F>(conditions.site),
-            site: conditions.site,
-        }
+            record: AsyncLoopRecord::begin::<F>(site),
+            site,
+        };
+        (driver, control)
     }
 
     /// The outcome of the next item that ended; `None` when there are no more.

@@ -1,14 +1,12 @@
 //! Async loops as futures: for their effects, or with all results at the end.
 
 use super::AsyncSource;
-use super::driver::{Conditions, Driver};
+use super::driver::Driver;
 use super::handle::{LoopControl, LoopHandle};
 use super::options::AsyncOptions;
-use crate::cancel::Token;
 use crate::engine::consumer::Ending;
 use crate::job::{Payload, resume_all};
 use crate::parallel::failure::{Failures, Gathered};
-use crate::recording::Site;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -97,8 +95,8 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
         Fut: Future<Output = ()> + Send + 'static,
     {
-        let (driver, control) = self.async_driver(source, body);
-        let ending = self.ending();
+        let (driver, control) = Driver::new(source, body, self);
+        let ending = self.ending;
         let run = Box::pin(async move {
             gather(driver, |_, ()| ()).await;
             ending.conclude(Some(()))
@@ -123,8 +121,8 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         Fut: Future<Output = Result<(), Err>> + Send + 'static,
         Err: Send + 'static,
     {
-        let (driver, control) = self.async_driver(source, body);
-        let ending = self.ending();
+        let (driver, control) = Driver::new(source, body, self);
+        let ending = self.ending;
         let run = Box::pin(async move { try_gather(driver, ending, |_, ()| ()).await });
         AsyncLoop { run, control }
     }
@@ -142,8 +140,8 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
         Fut: Future<Output: Send + 'static> + Send + 'static,
     {
-        let (driver, control) = self.async_driver(source, body);
-        let ending = self.ending();
+        let (driver, control) = Driver::new(source, body, self);
+        let ending = self.ending;
         let run = Box::pin(async move {
             let mut values = Vec::new();
             gather(driver, |position, value| values.push((position, value))).await;
@@ -170,8 +168,8 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         R: Send + 'static,
         Err: Send + 'static,
     {
-        let (driver, control) = self.async_driver(source, body);
-        let ending = self.ending();
+        let (driver, control) = Driver::new(source, body, self);
+        let ending = self.ending;
         let run = Box::pin(async move {
             let mut values = Vec::new();
             let keep = |position, value| values.push((position, value));
@@ -179,29 +177,6 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
             Ok(in_order(values))
         });
         AsyncLoop { run, control }
-    }
-
-    /// What runs the items, and what is shared with handles.
-    #[track_caller]
-    pub(super) fn async_driver<S, F, Fut>(
-        &self,
-        source: S,
-        body: F,
-    ) -> (Driver<'a, S, F, Fut::Output>, Arc<LoopControl>)
-    where
-        S: AsyncSource<Item: Send + 'static>,
-        F: Fn(S::Item) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output: Send + 'static> + Send + 'static,
-    {
-        let control = Arc::default();
-        let conditions = Conditions {
-            concurrency: self.concurrency,
-            runtime: self.runtime,
-            until_cancelled: self.ending().token().map(Token::until_cancelled),
-            site: Site::here(),
-        };
-        let driver = Driver::new(source, body, conditions, &control);
-        (driver, control)
     }
 }
 

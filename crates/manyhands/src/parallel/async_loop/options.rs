@@ -1,7 +1,6 @@
 //! How an async loop is run: how many items at once, cancellation, runtime, states of items.
 
 use crate::cancel::Token;
-use crate::engine::consumer::Ending;
 use crate::parallel::concurrency::{Concurrency, ConcurrencyError};
 use crate::parallel::options::LocalOptions;
 use crate::runtime::Runtime;
@@ -145,11 +144,5 @@ impl<'a, E> AsyncOptions<'a, E> {
             init,
             finish,
         }
-    }
-}
-
-impl<E: Ending> AsyncOptions<'_, E> {
-    pub(super) fn ending(&self) -> E {
-        self.ending
     }
 }

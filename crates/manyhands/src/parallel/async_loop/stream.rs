@@ -349,7 +349,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
         Fut: Future<Output: Send + 'static> + Send + 'static,
     {
-        let (driver, control) = self.async_driver(source, body);
+        let (driver, control) = Driver::new(source, body, self);
         let results = Box::pin(Results {
             driver: Some(driver),
             order,
@@ -359,7 +359,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
             is_failure,
             end: u64::MAX,
             panics: Vec::new(),
-            ending: self.ending(),
+            ending: self.ending,
         });
         AsyncResults { results, control }
     }
