@@ -2,7 +2,7 @@
 
 use crate::cancel::Cancelled;
 use crate::job::{PanicPayload, Payload};
-use crate::sync::{Mutex, lock};
+use crate::sync::{Mutex, into_inner, lock};
 use std::error::Error;
 use std::fmt;
 use std::vec;
@@ -156,10 +156,7 @@ impl<E> Gathered<E> {
         value: Option<T>,
         cancelled: Option<Cancelled>,
     ) -> Result<T, Failures<E>> {
-        let mut failures = self
-            .0
-            .into_inner()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut failures = into_inner(self.0);
         failures.sort_by_key(|(position, _)| *position);
         match value {
             Some(value) if failures.is_empty() && cancelled.is_none() => Ok(value),

@@ -232,7 +232,14 @@ where
         source: S,
         body: impl Fn(S::Item, &Control<'_>, &mut L) -> Result<(), Err> + Sync,
     ) -> Result<Outcome, Failures<Err>> {
-        self.try_run(source, body)
+        let gathered = Gathered::new();
+        let outcome = self.run(source, |item, position, control, local| {
+            let result = catch(|| body(item, control, local));
+            if gathered.sort_out(position, result).is_none() {
+                control.note_failure();
+            }
+        });
+        gathered.conclude(Some(outcome), self.options.ending().cancelled())
     }
 
     #[track_caller]
@@ -252,21 +259,5 @@ where
             .into_feed()
             .drive(&mut controlled, &self.options.plan());
         controlled.state.outcome()
-    }
-
-    #[track_caller]
-    fn try_run<S: Source, Err: Send>(
-        &self,
-        source: S,
-        body: impl Fn(S::Item, &Control<'_>, &mut L) -> Result<(), Err> + Sync,
-    ) -> Result<Outcome, Failures<Err>> {
-        let gathered = Gathered::new();
-        let outcome = self.run(source, |item, position, control, local| {
-            let result = catch(|| body(item, control, local));
-            if gathered.sort_out(position, result).is_none() {
-                control.note_failure();
-            }
-        });
-        gathered.conclude(Some(outcome), self.options.ending().cancelled())
     }
 }

@@ -225,12 +225,12 @@ impl<T, S: Sum<T> + Sum<S> + Send> Fold<T> for Summing<S> {
         let sum = sum_of_block(items);
         Some(match value {
             None => sum,
-            Some(before) => self.combine_sums(before, sum),
+            Some(before) => Fold::<T>::combine(self, before, sum),
         })
     }
 
     fn combine(&self, left: S, right: S) -> S {
-        self.combine_sums(left, right)
+        [left, right].into_iter().sum()
     }
 }
 
@@ -238,12 +238,6 @@ impl<T, S: Sum<T> + Sum<S> + Send> Fold<T> for Summing<S> {
 #[inline(never)]
 fn sum_of_block<T, S: Sum<T>>(items: impl Iterator<Item = T>) -> S {
     items.sum()
-}
-
-impl<S: Sum<S>> Summing<S> {
-    fn combine_sums(&self, left: S, right: S) -> S {
-        [left, right].into_iter().sum()
-    }
 }
 
 impl<E: Ending> Options<'_, E> {

@@ -130,7 +130,7 @@ impl<T, A: Apply<T>> AdaptItem<T> for Applying<'_, A> {
 
 /// See [`Query::map`].
 #[derive(Debug)]
-pub struct Map<F>(F);
+pub struct Map<F>(pub(super) F);
 
 impl<T, R: Send, F: Fn(T) -> R + Send + Sync> Apply<T> for Map<F> {
     type Output = R;

@@ -11,7 +11,7 @@ use crate::query::explain::Explanation;
 use crate::query::gather::{gather, into_vec};
 use crate::query::hash::buckets::{Buckets, Found};
 use crate::query::items::Items;
-use crate::query::op::apply::{Applied, Apply};
+use crate::query::op::apply::{Applied, Map};
 use crate::query::op::flat_op::{FlatAdapter, FlatOp};
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
@@ -38,21 +38,8 @@ pub(super) fn buckets_of<P: Pipeline, K: Hash + Eq + Send, V: Send, E: Ending>(
     split: impl Fn(P::Item) -> (K, V) + Send + Sync,
     run: &QueryRun<'_, E>,
 ) -> Buckets<K, V> {
-    let items = into_vec(Applied::new(query, Split(split)), &run.for_merging());
+    let items = into_vec(Applied::new(query, Map(split)), &run.for_merging());
     Buckets::new(items.unwrap_or_default())
-}
-
-/// Divides each item.
-struct Split<F>(F);
-
-impl<T, K: Send, V: Send, F: Fn(T) -> (K, V) + Send + Sync> Apply<T> for Split<F> {
-    type Output = (K, V);
-    const NAME: &'static str = "";
-
-    #[inline]
-    fn apply(&self, item: T) -> (K, V) {
-        (self.0)(item)
-    }
 }
 
 /// How an item and its partners are combined.

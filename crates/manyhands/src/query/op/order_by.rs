@@ -10,7 +10,7 @@ use crate::query::Query;
 use crate::query::explain::Explanation;
 use crate::query::gather::into_vec;
 use crate::query::items::Items;
-use crate::query::op::apply::{Applied, Apply};
+use crate::query::op::apply::{Applied, Map};
 use crate::query::op::least::least;
 use crate::query::order::{Order, Ordered};
 use crate::query::pipeline::{Breaker, Materialized, Pipeline};
@@ -95,20 +95,6 @@ impl<T, A: Sorting<T>, B: Sorting<T>> Sorting<T> for Then<A, B> {
     }
 }
 
-/// Puts its key before each item.
-#[derive(Debug)]
-struct WithKey<'a, S>(&'a S);
-
-impl<T: Send, S: Sorting<T>> Apply<T> for WithKey<'_, S> {
-    type Output = (S::Key, T);
-    const NAME: &'static str = "keys";
-
-    #[inline]
-    fn apply(&self, item: T) -> (S::Key, T) {
-        (self.0.key(&item), item)
-    }
-}
-
 impl<P: Pipeline, S: Sorting<P::Item>> Breaker for OrderBy<P, S> {
     type Item = P::Item;
     type Positions = OwnedItems<P::Item>;
@@ -151,8 +137,9 @@ fn first_sorted<P: Pipeline, S: Sorting<P::Item>, E: Ending>(
         });
         return items;
     }
-    let keyed = Applied::new(base, WithKey(sorting));
-    let mut keyed = into_vec(keyed, run).unwrap_or_default();
+    let with_key = Map(|item: P::Item| (sorting.key(&item), item));
+    let keyed = into_vec(Applied::new(base, with_key), run);
+    let mut keyed = keyed.unwrap_or_default();
     run.options().sort_by(&mut keyed, |left, right| {
         sorting.compare((&left.0, &left.1), (&right.0, &right.1))
     });

@@ -88,7 +88,9 @@ impl<'a> Partitioned for Chars<'a> {
     }
 
     fn items(&self, positions: Range<usize>) -> impl Iterator<Item = char> {
-        characters(self.0, positions).map(|(_, character)| character)
+        let start = self.0.ceil_char_boundary(positions.start);
+        let end = self.0.ceil_char_boundary(positions.end);
+        self.0[start..end].chars()
     }
 }
 
@@ -174,13 +176,6 @@ impl<'a> Partitioned for Words<'a> {
             Some(&word[..len])
         })
     }
-}
-
-/// The characters that begin at these bytes, with their positions.
-fn characters(text: &str, bytes: Range<usize>) -> impl Iterator<Item = (usize, char)> {
-    let start = text.ceil_char_boundary(bytes.start);
-    let end = text.ceil_char_boundary(bytes.end);
-    text[start..end].char_indices()
 }
 
 /// The pieces between separators that begin at these bytes, with where they do.
