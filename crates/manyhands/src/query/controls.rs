@@ -4,7 +4,7 @@ use crate::cancel::Token;
 use crate::engine::consumer::Ending;
 use crate::parallel::{Concurrency, ConcurrencyError};
 use crate::query::Query;
-use crate::query::explain::{Decision, Explanation};
+use crate::query::explain::Explanation;
 use crate::query::order::{Order, Ordered, Unordered};
 use crate::query::pipeline::Pipeline;
 use crate::query::run::{Deterministic, ExecutionMode, Merge, Settings};
@@ -226,25 +226,28 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// ```
     #[must_use]
     pub fn explain(&self) -> String {
-        let mut explanation = Explanation::new(self.decision());
+        let (how, reason) = self.decision();
+        let mut explanation = Explanation::new(how, reason);
         self.pipeline.explain(&mut explanation);
-        explanation.to_string()
+        explanation.into_text()
     }
 
-    fn decision(&self) -> Decision {
+    /// Whether the query is shared with other workers, and why.
+    fn decision(&self) -> (&'static str, &'static str) {
         let settings = &self.settings;
         let workers = || match settings.runtime {
             Some(runtime) => runtime.workers(),
             None => current::with_runtime(|runtime| runtime.idle.limit()),
         };
         match (settings.mode, settings.degree) {
-            (ExecutionMode::Sequential, _) => {
-                Decision::Sequential("its execution mode is sequential")
-            }
-            (_, Some(1)) => Decision::Sequential("the degree of parallelism is 1"),
-            (ExecutionMode::Parallel, _) => Decision::Parallel("its execution mode is parallel"),
-            _ if workers() == 1 => Decision::Sequential("the runtime has one worker"),
-            _ => Decision::WhileRunning,
+            (ExecutionMode::Sequential, _) => ("sequential", "its execution mode is sequential"),
+            (_, Some(1)) => ("sequential", "the degree of parallelism is 1"),
+            (ExecutionMode::Parallel, _) => ("parallel", "its execution mode is parallel"),
+            _ if workers() == 1 => ("sequential", "the runtime has one worker"),
+            _ => (
+                "decided while running",
+                "what is left is weighed against what sharing costs",
+            ),
         }
     }
 }

@@ -135,3 +135,10 @@ impl<T> Join<T> for Vec<T> {
         }
     }
 }
+
+impl<A, B> Join<(A, B)> for (Vec<A>, Vec<B>) {
+    fn join(&mut self, later: Self) {
+        self.0.join(later.0);
+        self.1.join(later.1);
+    }
+}

@@ -80,8 +80,7 @@ impl<P: Pipeline, F: Test<P::Item>> Breaker for MapWhile<P, F> {
 
     fn explain(&self, explanation: &mut Explanation) {
         self.base.explain(explanation);
-        explanation.gathered();
-        explanation.source(F::NAME);
+        explanation.by_position(F::NAME, false);
     }
 }
 
@@ -170,8 +169,7 @@ impl<P: Pipeline, F: Fn(&P::Item) -> bool + Send + Sync> Breaker for SkipWhile<P
 
     fn explain(&self, explanation: &mut Explanation) {
         self.base.explain(explanation);
-        explanation.gathered();
-        explanation.source("skip_while");
+        explanation.by_position("skip_while", false);
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::engine::consumer::Ending;
 use crate::parallel::reduce::Fold;
 use crate::query::Query;
-use crate::query::gather::Join;
+use crate::query::gather::{IntoCollection, Join};
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
 
@@ -43,7 +43,8 @@ impl<A: Send, B: Send, P: Pipeline<Item = (A, B)>, O: Order, E: Ending> Query<'_
     /// ```
     #[track_caller]
     pub fn unzip(self) -> E::Output<(Vec<A>, Vec<B>)> {
-        self.end_with(&Unzipping, Option::unwrap_or_default)
+        let collecting = IntoCollection::<(Vec<A>, Vec<B>)>::new();
+        self.end_with(&collecting, Option::unwrap_or_default)
     }
 }
 
@@ -69,34 +70,8 @@ impl<T: Send, F: Fn(&T) -> bool + Sync> Fold<T> for Partitioning<F> {
         Some((yes, no))
     }
 
-    fn combine(&self, left: Self::Value, right: Self::Value) -> Self::Value {
-        join_both(left, right)
+    fn combine(&self, mut left: Self::Value, right: Self::Value) -> Self::Value {
+        left.join(right);
+        left
     }
-}
-
-/// Takes pairs apart.
-struct Unzipping;
-
-impl<A: Send, B: Send> Fold<(A, B)> for Unzipping {
-    type Value = (Vec<A>, Vec<B>);
-
-    fn fold<I: Iterator<Item = (A, B)>>(
-        &self,
-        value: Option<Self::Value>,
-        items: I,
-    ) -> Option<Self::Value> {
-        let mut value = value.unwrap_or_default();
-        value.extend(items);
-        Some(value)
-    }
-
-    fn combine(&self, left: Self::Value, right: Self::Value) -> Self::Value {
-        join_both(left, right)
-    }
-}
-
-fn join_both<A, B>(mut left: (Vec<A>, Vec<B>), right: (Vec<A>, Vec<B>)) -> (Vec<A>, Vec<B>) {
-    left.0.join(right.0);
-    left.1.join(right.1);
-    left
 }
