@@ -11,24 +11,27 @@ use crate::parallel::ordered_collect::OrderedCollect;
 use crate::parallel::source::{Feed, Source};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, get_mut, lock};
-use std::marker::PhantomData;
-use std::mem::{self, ManuallyDrop, MaybeUninit, needs_drop};
+use std::mem::{self, needs_drop};
 use std::ops::Range;
 use std::ptr;
 
-/// Writes each item to its entry in a vector of known length.
-pub(crate) struct IntoPlaces<'a, R> {
-    places: OutputPtr<R>,
-    written: &'a mut Written<R>,
+/// An unfinished vector of known length: writes each item to its entry. Drops the results written so far unless it is
+/// finished.
+pub(crate) struct Filling<R> {
+    /// Has room for all, and none in it as long as it is unfinished.
+    results: Vec<R>,
+    /// The first entry.
+    places: *mut R,
+    /// How many entries were written.
+    count: AtomicUsize,
+    /// Those whose results need dropping.
+    runs: Mutex<Vec<Range<usize>>>,
 }
 
-/// The first entry.
-struct OutputPtr<R>(*mut R);
-
 // SAFETY: sharing it lets several threads write disjoint entries, which is sending them results.
-unsafe impl<R: Send> Sync for OutputPtr<R> {}
+unsafe impl<R: Send> Sync for Filling<R> {}
 
-impl<R: Send> Consumer<R> for IntoPlaces<'_, R> {
+impl<R: Send> Consumer<R> for Filling<R> {
     /// The last entries without a gap that it has written.
     type Runner = Range<usize>;
 
@@ -46,11 +49,13 @@ impl<R: Send> Consumer<R> for IntoPlaces<'_, R> {
     ) {
         let start = usize::try_from(positions.start).expect("a vector's positions fit");
         if run.end != start {
-            self.written.add(mem::replace(run, start..start));
+            self.finish(mem::replace(run, start..start));
         }
+        // A copy, which no item that is written can change.
+        let places = self.places;
         let mut block = Block { run, end: start };
         for item in items {
-            let place = self.places.0.wrapping_add(block.end);
+            let place = places.wrapping_add(block.end);
             // SAFETY: the engine gives each position once, and positions are below the vector's capacity. So no other
             // thread touches this entry now.
             unsafe { place.write(item) };
@@ -60,12 +65,19 @@ impl<R: Send> Consumer<R> for IntoPlaces<'_, R> {
 
     #[inline]
     fn finish(&self, run: Range<usize>) {
-        self.written.add(run);
+        // Relaxed: a sum, read when all runners have left.
+        self.count.fetch_add(run.len(), Ordering::Relaxed);
+        if needs_drop::<R>() && !run.is_empty() {
+            lock(&self.runs).push(run);
+        }
     }
 
     #[inline]
     fn finish_only(&mut self, run: Range<usize>) {
-        self.written.add_only(run);
+        *self.count.get_mut() += run.len();
+        if needs_drop::<R>() {
+            get_mut(&mut self.runs).push(run);
+        }
     }
 
     fn end(&self) -> u64 {
@@ -86,73 +98,30 @@ impl Drop for Block<'_> {
     }
 }
 
-/// Which entries were written.
-struct Written<R> {
-    count: AtomicUsize,
-    /// Those whose results need dropping.
-    runs: Mutex<Vec<Range<usize>>>,
-    of: PhantomData<fn() -> R>,
-}
-
-impl<R> Written<R> {
-    #[inline]
-    fn add(&self, run: Range<usize>) {
-        // Relaxed: a sum, read when all runners have left.
-        self.count.fetch_add(run.len(), Ordering::Relaxed);
-        if needs_drop::<R>() && !run.is_empty() {
-            lock(&self.runs).push(run);
-        }
-    }
-
-    #[inline]
-    fn add_only(&mut self, run: Range<usize>) {
-        *self.count.get_mut() += run.len();
-        if needs_drop::<R>() {
-            get_mut(&mut self.runs).push(run);
-        }
-    }
-}
-
-/// An unfinished vector. Drops the results written so far unless it is finished.
-pub(crate) struct Filling<R> {
-    results: Vec<MaybeUninit<R>>,
-    written: Written<R>,
-}
-
 impl<R> Filling<R> {
     pub(crate) fn new(len: usize) -> Self {
+        let mut results = Vec::with_capacity(len);
         Self {
-            results: Vec::with_capacity(len),
-            written: Written {
-                count: AtomicUsize::new(0),
-                runs: Mutex::new(Vec::new()),
-                of: PhantomData,
-            },
-        }
-    }
-
-    /// Writes each position's item to its entry.
-    pub(crate) fn writer(&mut self) -> IntoPlaces<'_, R> {
-        IntoPlaces {
-            places: OutputPtr(self.results.as_mut_ptr().cast()),
-            written: &mut self.written,
+            places: results.as_mut_ptr(),
+            results,
+            count: AtomicUsize::new(0),
+            runs: Mutex::new(Vec::new()),
         }
     }
 
     /// The finished vector. Ends the process unless all `len` entries were written.
     ///
     /// # Safety
-    /// The writer was driven over the positions up to `len`, each at most once.
-    pub(crate) unsafe fn finish(mut self, len: usize) -> Vec<R> {
-        check_written(*self.written.count.get_mut(), len);
-        let mut results = ManuallyDrop::new(mem::take(&mut self.results));
+    /// It was driven over the positions up to `len`, each at most once.
+    pub(crate) unsafe fn into_vec(mut self, len: usize) -> Vec<R> {
+        check_written(*self.count.get_mut(), len);
         if needs_drop::<R>() {
-            get_mut(&mut self.written.runs).clear();
+            get_mut(&mut self.runs).clear();
         }
-        let (start, capacity) = (results.as_mut_ptr().cast::<R>(), results.capacity());
-        // SAFETY: the vector's own parts, its memory no longer owned by `results`; `MaybeUninit<R>` has the layout of
-        // `R`; `len` entries hold results, and by the caller's promise those are the first.
-        unsafe { Vec::from_raw_parts(start, len, capacity) }
+        let mut results = mem::take(&mut self.results);
+        // SAFETY: `len` entries were written, and by the caller's promise those are the first, for which there is room.
+        unsafe { results.set_len(len) };
+        results
     }
 }
 
@@ -161,10 +130,9 @@ impl<R> Drop for Filling<R> {
         if !needs_drop::<R>() {
             return;
         }
-        let start = self.results.as_mut_ptr().cast::<R>();
-        for range in get_mut(&mut self.written.runs).drain(..) {
+        for range in get_mut(&mut self.runs).drain(..) {
             let results =
-                ptr::slice_from_raw_parts_mut(start.wrapping_add(range.start), range.len());
+                ptr::slice_from_raw_parts_mut(self.places.wrapping_add(range.start), range.len());
             // SAFETY: within the capacity, written, and not handed out, because then the ranges were cleared.
             unsafe { ptr::drop_in_place(results) };
         }
@@ -253,15 +221,15 @@ pub(crate) fn collect<S: Source, R: Send, L, E: Ending>(
         let mut filling = Filling::new(len);
         let mut mapping = Mapping {
             body,
-            consumer: &mut filling.writer(),
+            consumer: &mut filling,
             watch,
             init,
             finish,
         };
         feed.drive(&mut mapping, &plan);
         let complete = mapping.watch.end() == u64::MAX;
-        // SAFETY: the writer was driven over `len` positions, each once.
-        return complete.then(|| unsafe { filling.finish(len) });
+        // SAFETY: it was driven over `len` positions, each once.
+        return complete.then(|| unsafe { filling.into_vec(len) });
     }
     let mut collecting = OrderedCollect::new(None);
     let mut mapping = Mapping {
@@ -392,13 +360,12 @@ mod tests {
 
     /// A vector of three entries, of which this number are written.
     fn filled(places: u64) -> Vec<u64> {
-        let mut filling = Filling::new(3);
-        let writer = filling.writer();
-        let mut count = writer.start();
-        writer.consume(&mut count, 0..places, 0..places);
-        Consumer::<u64>::finish(&writer, count);
+        let filling = Filling::<u64>::new(3);
+        let mut count = filling.start();
+        filling.consume(&mut count, 0..places, 0..places);
+        filling.finish(count);
         // SAFETY: each position was asked for once.
-        unsafe { filling.finish(3) }
+        unsafe { filling.into_vec(3) }
     }
 
     #[test]

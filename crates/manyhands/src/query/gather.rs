@@ -67,10 +67,9 @@ fn in_place<S: Positional, E: Ending>(
     let len =
         usize::try_from(items.len()).expect("a vector of this length would not fit in memory");
     let mut filling = Filling::new(len);
-    let mut writer = filling.writer();
-    items.drive(u64::MAX, &mut writer, run);
-    // SAFETY: the writer was driven over `len` positions, each once.
-    (!run.is_cancelled()).then(|| unsafe { filling.finish(len) })
+    items.drive(u64::MAX, &mut filling, run);
+    // SAFETY: it was driven over `len` positions, each once.
+    (!run.is_cancelled()).then(|| unsafe { filling.into_vec(len) })
 }
 
 /// Folds all items, in order; `None` if the query was cancelled, `Some(None)` if it is empty.
