@@ -114,11 +114,9 @@ fn combined<T, F: Fold<T>>(fold: &F, runs: AdjacentRuns<Option<F::Value>>) -> Op
     values.reduce(|left, right| fold.combine(left, right))
 }
 
-/// What a runner has so far: its last run. Of one without positions it has no value.
-pub(crate) type PartialFold<V> = Run<Option<V>>;
-
 impl<T, F: Fold<T>, W: Watch> Consumer<T> for Folding<'_, F, F::Value, W> {
-    type Runner = PartialFold<F::Value>;
+    /// Its last run. Of one without positions it has no value.
+    type Runner = Run<Option<F::Value>>;
 
     fn start(&self) -> Self::Runner {
         Run {

@@ -9,7 +9,7 @@
 
 use super::handle::{LoopControl, Progress};
 use super::options::AsyncOptions;
-use super::source::sealed::{PollItem, Pull};
+use super::source::sealed::Pull;
 use super::tuner::{ItemStart, Tuner};
 use crate::cancel::{Token, UntilCancelled};
 use crate::engine::consumer::Ending;
@@ -19,7 +19,9 @@ use crate::runtime::Runtime;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::task::{JoinError, TaskGroup};
 use crate::time;
+use futures_core::Stream;
 use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -235,7 +237,7 @@ where
             if self.tasks.len() >= room_max {
                 return BeginsNoMore::Consumer;
             }
-            match self.items().poll_item(context) {
+            match Pin::new(self.items()).poll_next(context) {
                 Poll::Ready(Some(item)) => self.begin(item),
                 Poll::Ready(None) => self.source = Supply::Exhausted,
                 Poll::Pending => return BeginsNoMore::SourcePending,

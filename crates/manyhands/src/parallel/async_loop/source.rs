@@ -46,26 +46,17 @@ impl<S> fmt::Debug for FromStream<S> {
 }
 
 pub(super) mod sealed {
-    use super::{Context, Poll};
+    use super::Stream;
 
     /// A source.
     pub trait Pull: Sized {
         /// What the body receives.
         type Item;
         /// What gives the items.
-        type Items: PollItem<Item = Self::Item>;
+        type Items: Stream<Item = Self::Item> + Unpin;
 
         /// Prepares the source.
         fn into_items(self) -> Self::Items;
-    }
-
-    /// Gives items one by one.
-    pub trait PollItem {
-        /// What the body receives.
-        type Item;
-
-        /// The next item.
-        fn poll_item(&mut self, context: &mut Context<'_>) -> Poll<Option<Self::Item>>;
     }
 }
 
@@ -82,31 +73,21 @@ impl<I: IntoIterator> sealed::Pull for I {
     }
 }
 
-impl<I: Iterator> sealed::PollItem for Iterated<I> {
+impl<I> Unpin for Iterated<I> {}
+
+impl<I: Iterator> Stream for Iterated<I> {
     type Item = I::Item;
 
-    fn poll_item(&mut self, _context: &mut Context<'_>) -> Poll<Option<I::Item>> {
+    fn poll_next(mut self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Option<I::Item>> {
         Poll::Ready(self.0.next())
     }
 }
 
-/// A stream's items.
-#[derive(Debug)]
-pub struct Streamed<S>(Pin<Box<S>>);
-
 impl<S: Stream> sealed::Pull for FromStream<S> {
     type Item = S::Item;
-    type Items = Streamed<S>;
+    type Items = Pin<Box<S>>;
 
     fn into_items(self) -> Self::Items {
-        Streamed(Box::pin(self.0))
-    }
-}
-
-impl<S: Stream> sealed::PollItem for Streamed<S> {
-    type Item = S::Item;
-
-    fn poll_item(&mut self, context: &mut Context<'_>) -> Poll<Option<S::Item>> {
-        self.0.as_mut().poll_next(context)
+        Box::pin(self.0)
     }
 }

@@ -26,48 +26,38 @@ pub(super) fn sort<T: Send, E: Ending>(
     while !long.is_empty() {
         let parted = Mutex::new(Vec::new());
         let complete = options.for_each_at_once(long, |segment| {
-            let segments = part_around_middle(segment, compare);
-            lock(&parted).extend(segments);
+            let both = part_around_middle(segment, compare);
+            lock(&parted).push(both);
         });
         if !complete {
             return;
         }
-        (long, segments) = sort_out(into_inner(parted), segments, len_max);
+        long = Vec::new();
+        for Parted { both, is_even } in into_inner(parted) {
+            for segment in both {
+                let is_long = is_even && segment.len() > len_max;
+                let list = if is_long { &mut long } else { &mut segments };
+                list.push(segment);
+            }
+        }
     }
     // The longest first: the short ones at the end balance the load.
     segments.sort_by_key(|segment| Reverse(segment.len()));
     options.for_each_at_once(segments, |segment| segment.sort_unstable_by(compare));
 }
 
-/// A segment that is not sorted yet.
-enum Parted<'a, T> {
-    /// To be partitioned again.
-    Even(&'a mut [T]),
-    /// No good pivot was detected; the standard library copes with that.
-    Uneven(&'a mut [T]),
-}
-
-/// Adds to `segments` those that need no more partitioning, and returns those that do.
-fn sort_out<'a, T>(
-    parted: Vec<Parted<'a, T>>,
-    mut segments: Vec<&'a mut [T]>,
-    len_max: usize,
-) -> (Vec<&'a mut [T]>, Vec<&'a mut [T]>) {
-    let mut long = Vec::new();
-    for parted in parted {
-        match parted {
-            Parted::Even(segment) if segment.len() > len_max => long.push(segment),
-            Parted::Even(segment) | Parted::Uneven(segment) => segments.push(segment),
-        }
-    }
-    (long, segments)
+/// The two parts of a segment, which are not sorted yet.
+struct Parted<'a, T> {
+    both: [&'a mut [T]; 2],
+    /// Otherwise no good pivot was detected; the standard library copes with that.
+    is_even: bool,
 }
 
 /// Partitions a segment in two; items equal to the pivot, if there are many, are already where they belong.
 fn part_around_middle<'a, T>(
     segment: &'a mut [T],
     compare: &impl Fn(&T, &T) -> Ordering,
-) -> [Parted<'a, T>; 2] {
+) -> Parted<'a, T> {
     let len = segment.len();
     pivot_to_front(segment, SAMPLE_LEN / 2, compare);
     let (pivot, rest) = segment.split_first_mut().expect("a segment is long");
@@ -79,14 +69,10 @@ fn part_around_middle<'a, T>(
         let equal = part(right, |item| compare(pivot, item) != Ordering::Less);
         right = &mut right[equal..];
     }
-    let uneven = left.len().max(right.len()) > len - len / UNEVEN_PART;
-    [left, right].map(|segment| {
-        if uneven {
-            Parted::Uneven(segment)
-        } else {
-            Parted::Even(segment)
-        }
-    })
+    Parted {
+        is_even: left.len().max(right.len()) <= len - len / UNEVEN_PART,
+        both: [left, right],
+    }
 }
 
 /// So that the last segments balance the load.

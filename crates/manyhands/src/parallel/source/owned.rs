@@ -5,13 +5,12 @@
 use crate::engine::Indexed;
 use crate::parallel::source::slice::to_usize;
 use crate::parallel::source::{ByPosition, Source};
-use std::mem::ManuallyDrop;
 use std::ptr;
 
 /// Items moved out of a vector. This value frees the vector's memory; each item is freed by the code that receives it.
 #[derive(Debug)]
 pub struct OwnedItems<T> {
-    items: ManuallyDrop<Vec<T>>,
+    items: Vec<T>,
 }
 
 // SAFETY: sharing it moves items to other threads, which needs `T: Send`; nothing else is done with them.
@@ -19,14 +18,12 @@ unsafe impl<T: Send> Sync for OwnedItems<T> {}
 
 impl<T> OwnedItems<T> {
     pub(crate) fn new(items: Vec<T>) -> Self {
-        Self {
-            items: ManuallyDrop::new(items),
-        }
+        Self { items }
     }
 
     /// The vector again, if no item was asked for.
     pub(crate) fn into_items(mut self) -> Vec<T> {
-        std::mem::take(&mut *self.items)
+        std::mem::take(&mut self.items)
     }
 
     fn place(&self, position: u64) -> *mut T {
@@ -74,8 +71,6 @@ impl<T> Drop for OwnedItems<T> {
         // SAFETY: every item has been moved out or dropped by the engine. Held by
         // `tests/it/drops.rs::items_of_plain_loops_and_searches_are_dropped_once`.
         unsafe { self.items.set_len(0) };
-        // SAFETY: dropped here and nowhere else.
-        unsafe { ManuallyDrop::drop(&mut self.items) };
     }
 }
 
