@@ -116,10 +116,10 @@ pub(super) fn block_at(rate: Rate) -> u32 {
     u32::try_from(rate.items_in(clock::ticks_in(BLOCK_NANOS))).unwrap_or(u32::MAX)
 }
 
-/// For how long a search goes on alone, which may be over with the next item: for about as long as it takes its caller to wake
-/// others. So it takes no more than twice as long as it would alone, or shared from the start.
-pub(super) fn opening_ticks() -> u64 {
-    clock::ticks_in(BLOCK_NANOS)
+/// Whether a search has gone on alone, for `spent` ticks, as long as it takes its caller to open it: a quarter of the least work
+/// that pays. It may be over with the next item, and so takes at most twice as long as alone, or as shared from the start.
+pub(super) fn is_long_search(spent: u64, since_last_end: impl FnOnce() -> u64) -> bool {
+    may_pay(spent.saturating_mul(4), since_last_end)
 }
 
 /// Whether work of `left` ticks may be worth handing over, if the thread's last call that was long enough ended so long ago: if

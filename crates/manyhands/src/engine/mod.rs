@@ -131,7 +131,9 @@ impl SharingPlan<'_> {
         let least = clock::ticks_in(self.share_nanos_min.into());
         let may_open = match self.until {
             Until::End => left >= least,
-            Until::Any | Until::First => spent >= least.max(cost::opening_ticks()),
+            Until::Any | Until::First => {
+                spent >= least && cost::is_long_search(spent, series::since_last_end)
+            }
         };
         may_open && pays_to_share(left)
     }

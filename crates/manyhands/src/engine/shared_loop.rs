@@ -258,7 +258,11 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
             part.block(items);
             let now = clock::ticks();
             let spent = now.saturating_sub(last);
-            rate = smoothed(rate, Rate::of(spent, items));
+            let found = Rate::of(spent, items);
+            // Items of a brief block seem to take longer than they do.
+            if !cost::is_brief(spent) || rate == Rate::UNKNOWN || found.0 < rate.0 {
+                rate = smoothed(rate, found);
+            }
             measured.add(spent, items);
             last = now;
             self.between_blocks(slot);
