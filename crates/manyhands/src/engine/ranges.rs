@@ -1,8 +1,8 @@
 //! The positions of a shared loop, divided into contiguous ranges.
 //!
 //! Each runner owns one range and claims blocks from its front. A runner whose range is empty takes the back half of
-//! the longest other one. So claims stay contiguous, and a runner normally touches only its own cache line. Where all are to stay
-//! near the front, it takes all but a few positions of it, so that runners overtake each other by few.
+//! the longest other one. So claims stay contiguous, and a runner normally touches only its own cache line. Where all are
+//! to stay near the front, it takes all but a few positions of it, so that runners overtake each other by few.
 //!
 //! A runner that leaves before the end leaves its range, with the positions in it, to the next runner or to a thief.
 //! `sharing.rs` decides which threads are notified of that.
@@ -179,7 +179,7 @@ impl RangeSet {
     }
 
     /// Claims up to `max` positions from the front of a range that has no runner, the first of those before the own range
-    /// of `runner`, the caller. Returns also whether there may be more of them, before any runner's.
+    /// of `runner`, the caller. Returns also whether there may be more of them, for whatever runner.
     pub(crate) fn take_abandoned(&self, runner: usize, max: u32) -> (Option<Claim>, bool) {
         let abandoned = (1..self.runners).filter_map(|other| {
             let range = self.range(other);

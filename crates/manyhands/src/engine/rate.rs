@@ -25,6 +25,16 @@ impl Rate {
         u64::try_from((u128::from(self.0) * u128::from(items)) >> 10).unwrap_or(u64::MAX)
     }
 
+    /// The rate after one more block, of `items` items in `spent` ticks; a rise is followed faster than a fall. Items of a
+    /// brief block seem to take longer than they do.
+    pub(super) fn after_block(self, spent: u64, items: u64) -> Self {
+        let found = Self::of(spent, items);
+        if cost::is_brief(spent) && self != Self::UNKNOWN && found.0 >= self.0 {
+            return self;
+        }
+        Self(call_site::followed(self.0, found.0))
+    }
+
     /// The number of items that take about `ticks`, at least one.
     pub(crate) fn items_in(self, ticks: u64) -> u64 {
         (ticks.saturating_mul(1024) / self.0.max(1)).max(1)
@@ -125,15 +135,20 @@ impl RateOfBlocks {
     }
 }
 
-/// Follows a change of the rate; a rise faster than a fall.
-pub(super) fn smoothed(before: Rate, now: Rate) -> Rate {
-    Rate(call_site::followed(before.0, now.0))
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Rate, RateOfBlocks};
     use crate::sync::clock;
+
+    #[test]
+    fn a_brief_block_lowers_a_rate_and_does_not_raise_it() {
+        let (brief, long) = (clock::ticks_in(100), clock::ticks_in(10_000));
+        let rate = Rate::of(brief, 10);
+        assert_eq!(Rate::UNKNOWN.after_block(brief, 10), rate);
+        assert_eq!(rate.after_block(brief, 1), rate);
+        assert!(rate.after_block(brief, 100).0 < rate.0);
+        assert!(rate.after_block(long, 100).0 > rate.0);
+    }
 
     /// Blocks of a quarter of what is left, down to single items, each with `claiming` ticks beside its items.
     fn run(items: u64, ticks_each_1024: u64, claiming: u64) -> RateOfBlocks {

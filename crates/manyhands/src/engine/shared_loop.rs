@@ -11,7 +11,7 @@ use crate::engine::contention::{Advice, Contention};
 use crate::engine::cost::{self, SharedCallTimes};
 use crate::engine::helped::{Helped, HelpedWork, Panics};
 use crate::engine::ranges::Claim;
-use crate::engine::rate::{Rate, RateOfBlocks, smoothed};
+use crate::engine::rate::{Rate, RateOfBlocks};
 use crate::engine::sharing::{After, OWNER, Sharing};
 use crate::engine::{HelperPolicy, Rest, SharingPlan, Until, learn_item};
 use crate::job::{Payload, catch};
@@ -258,11 +258,7 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
             part.block(items);
             let now = clock::ticks();
             let spent = now.saturating_sub(last);
-            let found = Rate::of(spent, items);
-            // Items of a brief block seem to take longer than they do.
-            if !cost::is_brief(spent) || rate == Rate::UNKNOWN || found.0 < rate.0 {
-                rate = smoothed(rate, found);
-            }
+            rate = rate.after_block(spent, items);
             measured.add(spent, items);
             last = now;
             self.between_blocks(slot);

@@ -9,7 +9,7 @@
 //! equal share of the sum.
 
 use crate::engine::cost::{WAKES_EACH, block_at, worth_a_wake};
-use crate::engine::rate::{Rate, smoothed};
+use crate::engine::rate::Rate;
 use crate::engine::sharing::{OWNER, Sharing};
 use crate::runtime::HelperSlot;
 use crate::sync::{Parker, clock};
@@ -184,8 +184,8 @@ impl Simulation<'_> {
             self.costs.look * self.workers as u64
         };
         let done = now + found + took;
-        let rate = Rate::of(clock::ticks_in(took), items.len() as u64);
-        self.rates[runner] = smoothed(self.rates[runner], rate);
+        let spent = clock::ticks_in(took);
+        self.rates[runner] = self.rates[runner].after_block(spent, items.len() as u64);
         self.end = self.end.max(done);
         self.events.push(Reverse((done, runner)));
     }

@@ -4,7 +4,7 @@
 //! on a quiet machine. Beside this, `tests/it/opened.rs` runs such calls.
 
 use crate::engine::cost::{brief_block, first_block, next_block, next_claim};
-use crate::engine::rate::{Rate, smoothed};
+use crate::engine::rate::Rate;
 use crate::runtime::monitor::pace::Pace;
 use crate::runtime::monitor::sweep::Sweep;
 use crate::sync::clock;
@@ -59,8 +59,8 @@ impl Runner {
         self.range.0 += count;
         let nanos: u64 = items[from..from + count].iter().sum();
         self.now += nanos;
-        let found = Rate::of(clock::ticks_in(nanos).max(1), count as u64);
-        self.rate = smoothed(self.rate, found);
+        let spent = clock::ticks_in(nanos).max(1);
+        self.rate = self.rate.after_block(spent, count as u64);
         self.block_max = next_block(self.rate, self.block_max);
     }
 }
