@@ -34,6 +34,8 @@ struct Arm {
     name: String,
     calls: u32,
     sample: Duration,
+    /// Its first call, where that was so long that it counts.
+    first: Option<Sample>,
 }
 
 impl<'case> Bench<'case> {
@@ -48,6 +50,7 @@ impl<'case> Bench<'case> {
             name,
             calls: 1,
             sample: Duration::ZERO,
+            first: None,
         };
         let arms: Vec<Arm> = case.arms().into_iter().map(arm).collect();
         if arms.len() < 2 {
@@ -85,7 +88,7 @@ impl<'case> Bench<'case> {
             return Err(self.too_short(0, grains));
         }
         for arm in 0..self.arms.len() {
-            self.fix_calls(arm, target, batch.at_most)?;
+            self.fix_calls(arm, target, batch)?;
             if self.arms[arm].sample < grains {
                 return Err(self.too_short(arm, grains));
             }
@@ -95,9 +98,11 @@ impl<'case> Bench<'case> {
 
     /// The first call warms the arm, and decides only if it was long enough to be no accident.
     /// After that the shorter of two samples counts: a long one may have been disturbed.
-    fn fix_calls(&mut self, arm: usize, target: Duration, long: Duration) -> Result<(), LabError> {
-        let mut took = self.wall(arm)?;
-        if took <= long {
+    fn fix_calls(&mut self, arm: usize, target: Duration, batch: Batch) -> Result<(), LabError> {
+        let first = self.sample(arm)?;
+        let mut took = first.wall();
+        self.arms[arm].first = (took >= batch.first_counts).then_some(first);
+        if took <= batch.at_most {
             took = self.wall(arm)?.min(self.wall(arm)?);
         }
         let calls_max = match self.pool {
@@ -122,8 +127,14 @@ impl<'case> Bench<'case> {
         let mut by_place = Vec::with_capacity(order.len());
         for place in order {
             let arm = place % self.arms.len();
-            self.settle(arm);
-            by_place.push((*place, self.sample(arm)?));
+            let sample = match self.arms[arm].first.take() {
+                Some(first) => first,
+                None => {
+                    self.settle(arm);
+                    self.sample(arm)?
+                }
+            };
+            by_place.push((*place, sample));
         }
         by_place.sort_unstable_by_key(|(place, _)| *place);
         Ok(Taken {
@@ -183,8 +194,7 @@ impl<'case> Bench<'case> {
     }
 
     fn wall(&mut self, arm: usize) -> Result<Duration, LabError> {
-        let sample = self.sample(arm)?;
-        Ok(Duration::from_nanos(sample.wall_nanos))
+        Ok(self.sample(arm)?.wall())
     }
 
     /// Times one sample of an arm and checks what it stored.
@@ -367,6 +377,29 @@ mod tests {
         assert!(taken.samples.iter().all(|sample| sample.calls == CALLS_MAX));
         let last = recorder.calls.borrow().last().copied();
         assert_eq!(last, Some((2, CALLS_MAX)));
+    }
+
+    #[test]
+    fn the_first_calls_count_if_they_are_long() {
+        let recorder = Recorder::default();
+        let mut bench = Bench::new(&recorder, 1, &start(PoolState::Parked)).unwrap();
+        let long = Batch {
+            at_least: Duration::ZERO,
+            at_most: Duration::ZERO,
+            first_counts: Duration::ZERO,
+        };
+        let clock = ClockCard {
+            grain_nanos: 0.0,
+            ..FINE
+        };
+        bench.pilot(long, clock).unwrap();
+        let calls = || recorder.calls.borrow().len();
+        assert_eq!(calls(), 3);
+        assert_eq!(bench.block(&[3, 1, 0, 2]).unwrap().samples.len(), 4);
+        // The baseline's second sample, after a call that warms it.
+        assert_eq!(calls() - 3, 2);
+        bench.block(&[0, 1, 2, 3]).unwrap();
+        assert_eq!(calls() - 5, 8, "no call counts twice");
     }
 
     #[test]

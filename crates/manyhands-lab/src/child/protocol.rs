@@ -79,6 +79,8 @@ pub struct Batch {
     pub at_least: Duration,
     /// A clock so coarse that samples had to be longer than this is refused.
     pub at_most: Duration,
+    /// Of a call that takes so long the first one counts, too: what it finds cold is a small part of it.
+    pub first_counts: Duration,
 }
 
 impl Default for Batch {
@@ -86,6 +88,7 @@ impl Default for Batch {
         Self {
             at_least: Duration::from_millis(1),
             at_most: Duration::from_millis(50),
+            first_counts: Duration::from_secs(1),
         }
     }
 }

@@ -247,8 +247,12 @@ impl Case {
         }
         let quota = moment.quota;
         let is_worth_more = |look| blocks < look * BLOCKS_PER_CLEAN_MAX;
-        blocks >= quota.min
-            && (!point.next_look.is_some_and(is_worth_more) || moment.now >= point.end)
+        let ends = || {
+            moment
+                .now
+                .saturating_add(self.block_cost(n).unwrap_or_default())
+        };
+        blocks >= quota.min && (!point.next_look.is_some_and(is_worth_more) || ends() > point.end)
     }
 
     /// Keeps a block that was taken at the size that was the goal.
@@ -333,11 +337,13 @@ impl Case {
     /// Time of the fewest blocks at a size, with opening it in all processes.
     pub(super) fn point_cost(&self, n: usize, quota: Quota, launches: u32) -> Duration {
         let block = self.block_cost(n).unwrap_or_default();
-        let calls = u32::try_from(self.point_weight()).unwrap_or(u32::MAX);
-        let opening = if block > Batch::default().at_most * calls {
-            1
-        } else {
-            OPENING_BLOCKS
+        let call = block / u32::try_from(self.point_weight()).unwrap_or(u32::MAX);
+        let batch = Batch::default();
+        let opening = match call {
+            // The first calls are those of the first block.
+            call if call >= batch.first_counts => 0,
+            call if call > batch.at_most => 1,
+            _ => OPENING_BLOCKS,
         };
         let blocks = quota.min + opening * launches as usize;
         block * u32::try_from(blocks).unwrap_or(u32::MAX)
@@ -407,7 +413,7 @@ impl Case {
 const SEARCH_POINTS: usize = 6;
 /// Time to start a process, where it was not seen.
 const LAUNCH: Duration = Duration::from_millis(100);
-/// Opening a size calls each arm three times, but for long calls once; a block does so once.
+/// Opening a size calls each arm three times, but for long calls once or not at all; a block does so once.
 const OPENING_BLOCKS: usize = 3;
 
 /// How often the memory of an arm is measured at each size.

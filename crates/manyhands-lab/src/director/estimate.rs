@@ -28,13 +28,13 @@ pub(super) fn block_cost(blocks: &[Block], spent: Duration, factor: f64) -> Opti
     Some(Duration::from_secs_f64(scaled(&nanos, factor)? + overhead))
 }
 
-/// Seconds of one block, from the time of one call of each arm, at `factor` times the size. An arm
-/// grows as the baseline does: what it takes beyond that at a small size is what it costs to start.
+/// Seconds of one block, from the time of one call of each arm, at `factor` times the size. What an arm takes
+/// beyond the baseline at a small size is what it costs to start, and does not grow.
 pub(super) fn scaled(nanos: &[f64], factor: f64) -> Option<f64> {
     let baseline = nanos.first()?;
     let longer = |nanos: &f64| {
         let call = if factor > 1.0 {
-            nanos + baseline * (factor - 1.0)
+            nanos + nanos.min(*baseline) * (factor - 1.0)
         } else {
             nanos * factor
         };
@@ -75,6 +75,12 @@ mod tests {
         check(4_000, 10.0, 3);
         check(4_000, 10_000.0, 21);
         assert_eq!(block_cost(&[], Duration::ZERO, 1.0), None);
+    }
+
+    #[test]
+    fn an_arm_that_is_faster_stays_so() {
+        let seconds = scaled(&[10e6, 4e6], 100.0).unwrap();
+        assert!((seconds - 1.4).abs() < 1e-9, "{seconds}");
     }
 
     #[test]

@@ -139,6 +139,11 @@ impl Sample {
         self.wall_nanos.max(1) as f64 / f64::from(self.calls.max(1))
     }
 
+    /// Wall time of all calls.
+    pub(crate) fn wall(&self) -> std::time::Duration {
+        std::time::Duration::from_nanos(self.wall_nanos)
+    }
+
     /// Both samples taken as one.
     pub(crate) fn and(&self, other: &Self) -> Self {
         Self {

@@ -237,7 +237,7 @@ fn with_a_parked_pool_few_calls_are_timed_each_on_its_own() {
     head.experiments[0].cases[0].sizes = vec![7];
     let launcher = program::launcher().batch(manyhands_lab::child::Batch {
         at_least: Duration::from_micros(5),
-        at_most: Duration::from_millis(50),
+        ..manyhands_lab::child::Batch::default()
     });
     let events = run(&head, launcher);
     for event in &events {

@@ -42,7 +42,7 @@ pub(crate) fn launcher() -> Launcher {
         .deadline(Duration::from_secs(60))
         .batch(child::Batch {
             at_least: Duration::from_micros(50),
-            at_most: Duration::from_millis(50),
+            ..child::Batch::default()
         })
 }
 
