@@ -105,16 +105,13 @@ fn has_challenger(point: &Point) -> bool {
 fn row(case: &CaseFindings, point: &Point) -> Row {
     let comparison = &point.comparisons[0];
     vec![
-        (Column::words("case"), case.card.name.clone()),
-        (Column::numbers("n"), count(point.n)),
-        (Column::numbers("baseline"), median_cell(point, 0)),
-        (Column::arms("arm"), case.card.arms[1].clone()),
-        (Column::numbers("median"), median_cell(point, 1)),
-        (
-            Column::numbers("speed-up (95 %)"),
-            ratio_cell(comparison.shown()),
-        ),
-        (Column::words("verdict"), verdict(comparison)),
+        Column::words("case", case.card.name.clone()),
+        Column::numbers("n", count(point.n)),
+        Column::numbers("baseline", median_cell(point, 0)),
+        Column::arms("arm", case.card.arms[1].clone()),
+        Column::numbers("median", median_cell(point, 1)),
+        Column::numbers("speed-up (95 %)", ratio_cell(comparison.shown())),
+        Column::words("verdict", verdict(comparison)),
     ]
 }
 

@@ -35,10 +35,10 @@ pub(super) fn claims(findings: &Findings) -> Grid {
         let found = evidence_words(&part.evidence);
         let found = found.trim_start_matches(", ").to_owned();
         vec![
-            (Column::words("experiment"), id.clone()),
-            (Column::words("what was claimed"), part.says.clone()),
-            (Column::words("here"), ruling_word(part.ruling).to_owned()),
-            (Column::words("found"), found),
+            Column::words("experiment", id.clone()),
+            Column::words("what was claimed", part.says.clone()),
+            Column::words("here", ruling_word(part.ruling).to_owned()),
+            Column::words("found", found),
         ]
     };
     Grid::of(claimed.flat_map(|(id, claim)| claim.parts.iter().map(move |part| row(id, part))))

@@ -174,23 +174,14 @@ fn grid(before: &CaseFindings, after: &CaseFindings, times: Times) -> Grid {
         |(old, new): (Estimate, Estimate)| format!("{:.2} → {:.2}", old.median, new.median);
     let row = |change: Change<'_>| {
         vec![
-            (Column::numbers("n"), count(change.n)),
-            (Column::arms("arm"), change.arm.to_owned()),
-            (Column::numbers("before"), nanos(change.times.0.median)),
-            (Column::numbers("after"), nanos(change.times.1.median)),
-            (
-                Column::numbers("before ÷ after"),
-                text(change.time.map(ratio_cell)),
-            ),
-            (
-                Column::numbers("speed-ups"),
-                text(change.speed_ups.map(speed_ups)),
-            ),
-            (
-                Column::numbers("ratio of those"),
-                text(change.gain.map(ratio_cell)),
-            ),
-            (Column::words("changed"), change.changed.to_owned()),
+            Column::numbers("n", count(change.n)),
+            Column::arms("arm", change.arm.to_owned()),
+            Column::numbers("before", nanos(change.times.0.median)),
+            Column::numbers("after", nanos(change.times.1.median)),
+            Column::numbers("before ÷ after", text(change.time.map(ratio_cell))),
+            Column::numbers("speed-ups", text(change.speed_ups.map(speed_ups))),
+            Column::numbers("ratio of those", text(change.gain.map(ratio_cell))),
+            Column::words("changed", change.changed.to_owned()),
         ]
     };
     Grid::of(changes(before, after, times).into_iter().map(row)).without_empty_columns()

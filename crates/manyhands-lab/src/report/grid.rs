@@ -45,24 +45,24 @@ pub(super) enum Align {
 }
 
 impl Column {
-    /// A column of words.
-    pub(super) fn words(title: &str) -> Self {
-        Self::new(title, Align::Left, Names::Nowhere)
+    /// A cell of a column of words.
+    pub(super) fn words(title: &str, cell: String) -> (Self, String) {
+        (Self::new(title, Align::Left, Names::Nowhere), cell)
     }
 
-    /// A column of names of arms.
-    pub(super) fn arms(title: &str) -> Self {
-        Self::new(title, Align::Left, Names::InCells)
+    /// A cell of a column of names of arms.
+    pub(super) fn arms(title: &str, cell: String) -> (Self, String) {
+        (Self::new(title, Align::Left, Names::InCells), cell)
     }
 
-    /// A column of numbers that belong to the arm of this name.
-    pub(super) fn baseline(arm: &str) -> Self {
-        Self::new(arm, Align::Right, Names::InTitle)
+    /// A cell of a column of numbers that belong to the arm of this name.
+    pub(super) fn baseline(arm: &str, cell: String) -> (Self, String) {
+        (Self::new(arm, Align::Right, Names::InTitle), cell)
     }
 
-    /// A column of numbers.
-    pub(super) fn numbers(title: &str) -> Self {
-        Self::new(title, Align::Right, Names::Nowhere)
+    /// A cell of a column of numbers.
+    pub(super) fn numbers(title: &str, cell: String) -> (Self, String) {
+        (Self::new(title, Align::Right, Names::Nowhere), cell)
     }
 
     fn new(title: &str, align: Align, names: Names) -> Self {
@@ -242,8 +242,8 @@ impl Grid {
 #[must_use]
 pub fn markdown_table(header: &[String], rows: Vec<Vec<String>>) -> String {
     let column = |(place, title): (usize, &String)| match place {
-        0 => Column::words(title),
-        _ => Column::numbers(title),
+        0 => Column::new(title, Align::Left, Names::Nowhere),
+        _ => Column::new(title, Align::Right, Names::Nowhere),
     };
     let columns = header.iter().enumerate().map(column).collect();
     Grid { columns, rows }.markdown()
@@ -293,9 +293,9 @@ mod tests {
         let rows = [("a|b", "1"), ("c_d", "1,000")];
         Grid::of(rows.map(|(arm, n)| {
             vec![
-                (Column::words("arm"), arm.to_owned()),
-                (Column::numbers("q"), String::new()),
-                (Column::numbers("n"), n.to_owned()),
+                Column::words("arm", arm.to_owned()),
+                Column::numbers("q", String::new()),
+                Column::numbers("n", n.to_owned()),
             ]
         }))
     }
@@ -312,13 +312,10 @@ mod tests {
         let forty = "for_each_async @ 40";
         Grid::of([forty, "for_each_async", forty].map(|arm| {
             vec![
-                (Column::numbers("n"), "1,000".to_owned()),
-                (
-                    Column::baseline("one thread in a loop"),
-                    "23.0 ms".to_owned(),
-                ),
-                (Column::arms("arm"), arm.to_owned()),
-                (Column::words("verdict"), "no difference".to_owned()),
+                Column::numbers("n", "1,000".to_owned()),
+                Column::baseline("one thread in a loop", "23.0 ms".to_owned()),
+                Column::arms("arm", arm.to_owned()),
+                Column::words("verdict", "no difference".to_owned()),
             ]
         }))
     }
@@ -345,7 +342,8 @@ mod tests {
     fn a_table_that_fits_no_terminal_becomes_paragraphs() {
         let mut grid = with_long_names();
         for title in ["speed-up (95 %)", "disturbed", "as found"] {
-            grid.columns.push(Column::numbers(title));
+            let column = Column::new(title, Align::Right, Names::Nowhere);
+            grid.columns.push(column);
             for row in &mut grid.rows {
                 row.push("1.00 (0.90 … 1.10)".to_owned());
             }

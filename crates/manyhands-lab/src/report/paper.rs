@@ -39,15 +39,12 @@ fn grid(experiment: &ExperimentFindings, paper: &Paper) -> Grid {
         let mark = if one.is_unconverged { MARK } else { "" };
         let over_paper = one.here.median / one.there;
         vec![
-            (Column::words("case"), one.case.to_owned()),
-            (Column::numbers("n"), count(one.n)),
-            (Column::arms("arm"), one.arm.to_owned()),
-            (Column::numbers("paper"), format!("{:.2}{mark}", one.there)),
-            (
-                Column::numbers("here (95 % interval)"),
-                ratio_cell(one.here),
-            ),
-            (Column::numbers("here ÷ paper"), format!("{over_paper:.2}")),
+            Column::words("case", one.case.to_owned()),
+            Column::numbers("n", count(one.n)),
+            Column::arms("arm", one.arm.to_owned()),
+            Column::numbers("paper", format!("{:.2}{mark}", one.there)),
+            Column::numbers("here (95 % interval)", ratio_cell(one.here)),
+            Column::numbers("here ÷ paper", format!("{over_paper:.2}")),
         ]
     };
     Grid::of(beside(experiment, paper).into_iter().map(row))
@@ -77,17 +74,14 @@ fn memory_rows(case: &CaseFindings, paper: &Paper) -> Vec<Row> {
         let peak = case.bytes_per_item(arm).map(slope_words);
         let or_nothing = |text: Option<String>| text.unwrap_or_default();
         Some(vec![
-            (Column::words("case"), case.card.name.clone()),
-            (Column::arms("arm"), name.clone()),
-            (Column::numbers("n, paper"), count(cell.n)),
-            (Column::numbers("allocated, paper"), bytes(there)),
-            (Column::numbers("n, here"), count(point.n)),
-            (
-                Column::numbers("allocated, here"),
-                or_nothing(here.map(bytes)),
-            ),
-            (Column::numbers("here ÷ paper"), or_nothing(over_paper)),
-            (Column::numbers("peak, here"), or_nothing(peak)),
+            Column::words("case", case.card.name.clone()),
+            Column::arms("arm", name.clone()),
+            Column::numbers("n, paper", count(cell.n)),
+            Column::numbers("allocated, paper", bytes(there)),
+            Column::numbers("n, here", count(point.n)),
+            Column::numbers("allocated, here", or_nothing(here.map(bytes))),
+            Column::numbers("here ÷ paper", or_nothing(over_paper)),
+            Column::numbers("peak, here", or_nothing(peak)),
         ])
     };
     arms.filter_map(row).collect()

@@ -88,16 +88,16 @@ fn row(
     let verdict = verdict_word(comparison.verdict).to_owned();
     let q = comparison.q_value.map_or_else(String::new, q_words);
     vec![
-        (Column::words("case"), group.case_cell(case)),
-        (Column::numbers("n"), count(point.n)),
-        (Column::baseline(&case.card.arms[0]), median_cell(point, 0)),
-        (Column::arms("arm"), case.card.arms[arm].clone()),
-        (Column::numbers("median"), median_cell(point, arm)),
-        (Column::numbers("speed-up (95 %)"), speed_up),
-        (Column::words("verdict"), verdict),
-        (Column::numbers("as found"), as_found(comparison)),
-        (Column::numbers("disturbed"), disturbed(point)),
-        (Column::numbers("q"), q),
+        Column::words("case", group.case_cell(case)),
+        Column::numbers("n", count(point.n)),
+        Column::baseline(&case.card.arms[0], median_cell(point, 0)),
+        Column::arms("arm", case.card.arms[arm].clone()),
+        Column::numbers("median", median_cell(point, arm)),
+        Column::numbers("speed-up (95 %)", speed_up),
+        Column::words("verdict", verdict),
+        Column::numbers("as found", as_found(comparison)),
+        Column::numbers("disturbed", disturbed(point)),
+        Column::numbers("q", q),
     ]
 }
 
@@ -172,15 +172,14 @@ fn meter_grid(group: &Group<'_>, sizes: Sizes, cells: Cells) -> Option<Grid> {
                     continue;
                 }
                 let mut row = vec![
-                    (Column::words("case"), group.case_cell(case)),
-                    (Column::numbers("n"), count(point.n)),
-                    (Column::arms("arm"), case.card.arms[arm].clone()),
+                    Column::words("case", group.case_cell(case)),
+                    Column::numbers("n", count(point.n)),
+                    Column::arms("arm", case.card.arms[arm].clone()),
                 ];
-                row.extend(
-                    numbers.into_iter().map(|(title, number)| {
-                        (Column::numbers(title), number.unwrap_or_default())
-                    }),
-                );
+                let cell = |(title, number): (&str, Option<String>)| {
+                    Column::numbers(title, number.unwrap_or_default())
+                };
+                row.extend(numbers.into_iter().map(cell));
                 rows.push(row);
             }
         }

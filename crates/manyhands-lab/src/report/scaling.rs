@@ -27,22 +27,13 @@ fn over_cpus(case: &Over<AtCpus>) -> Titled {
         let or_nothing =
             |value: Option<f64>, words: fn(f64) -> String| value.map_or_else(String::new, words);
         vec![
-            (Column::numbers("CPUs"), count(at.cpus)),
-            (Column::arms("arm"), arm.name.clone()),
-            (Column::numbers("median"), nanos(at.nanos.median)),
-            (Column::numbers("speed-up"), ratio(at.speed_up)),
-            (
-                Column::numbers("serial fraction"),
-                or_nothing(at.serial_fraction, percent),
-            ),
-            (
-                Column::numbers("rounds bound"),
-                or_nothing(at.bound_nanos, nanos),
-            ),
-            (
-                Column::numbers("over the bound"),
-                or_nothing(over_bound, ratio),
-            ),
+            Column::numbers("CPUs", count(at.cpus)),
+            Column::arms("arm", arm.name.clone()),
+            Column::numbers("median", nanos(at.nanos.median)),
+            Column::numbers("speed-up", ratio(at.speed_up)),
+            Column::numbers("serial fraction", or_nothing(at.serial_fraction, percent)),
+            Column::numbers("rounds bound", or_nothing(at.bound_nanos, nanos)),
+            Column::numbers("over the bound", or_nothing(over_bound, ratio)),
         ]
     });
     let mut points = case.arms.iter().flat_map(|arm| &arm.points);
@@ -73,13 +64,10 @@ fn over_cpus(case: &Over<AtCpus>) -> Titled {
 fn over_copies(case: &Over<AtCopies>) -> Titled {
     let grid = grid(&case.arms, |arm, at| {
         vec![
-            (Column::numbers("copies"), count(at.copies)),
-            (Column::arms("arm"), arm.name.clone()),
-            (Column::numbers("median"), nanos(at.nanos.median)),
-            (
-                Column::numbers("throughput"),
-                at.throughput.map_or_else(String::new, ratio),
-            ),
+            Column::numbers("copies", count(at.copies)),
+            Column::arms("arm", arm.name.clone()),
+            Column::numbers("median", nanos(at.nanos.median)),
+            Column::numbers("throughput", at.throughput.map_or_else(String::new, ratio)),
         ]
     });
     Titled {
