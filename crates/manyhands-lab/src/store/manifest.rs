@@ -57,9 +57,7 @@ impl Manifest {
         if self.files.len() == before {
             return Ok(());
         }
-        let json = serde_json::to_vec_pretty(self).map_err(io::Error::from);
-        let json = json.map_err(LabError::file("write", folder.join(MANIFEST)))?;
-        replace::file(folder, MANIFEST, &json)
+        replace::json(&folder.join(MANIFEST), self)
     }
 
     /// Removes all files named here; others stay.

@@ -71,9 +71,7 @@ impl Store {
         manifest.claim(folder, [HEAD, EVENTS])?;
         let path = folder.join(EVENTS);
         let events = File::create_new(&path).map_err(LabError::file("create", &path))?;
-        let json = serde_json::to_vec_pretty(head).map_err(io::Error::from);
-        let json = json.map_err(LabError::file("write", folder.join(HEAD)))?;
-        replace::file(folder, HEAD, &json)?;
+        replace::json(&folder.join(HEAD), head)?;
         Ok(Self {
             folder: folder.to_owned(),
             events,
@@ -124,9 +122,8 @@ impl Store {
         let line = serde_json::to_vec(&Line {
             event,
             spent_millis,
-        })
-        .map_err(io::Error::from);
-        let written = line.and_then(|mut line| {
+        });
+        let written = line.map_err(io::Error::from).and_then(|mut line| {
             line.push(b'\n');
             self.events.write_all(&line)
         });
@@ -157,7 +154,7 @@ impl Store {
         let names = ours.iter().map(|(name, _)| *name);
         self.manifest.claim(&self.folder, names)?;
         for (name, bytes) in ours {
-            replace::file(&self.folder, name, bytes)?;
+            replace_file(&self.folder.join(name), bytes)?;
         }
         Ok(theirs.into_iter().map(|(name, _)| name).collect())
     }

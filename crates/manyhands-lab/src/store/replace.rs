@@ -1,15 +1,17 @@
 //! Writes a file so that it is there whole or not at all.
 
 use crate::LabError;
+use serde::Serialize;
 use std::{
     fs::{self, File},
-    io::Write,
+    io::{self, Write},
     path::Path,
 };
 
-/// Writes a file in a folder.
-pub(super) fn file(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), LabError> {
-    replace_file(&folder.join(name), bytes)
+/// Writes a value as JSON.
+pub(super) fn json(path: &Path, value: &impl Serialize) -> Result<(), LabError> {
+    let json = serde_json::to_vec_pretty(value).map_err(io::Error::from);
+    replace_file(path, &json.map_err(LabError::file("write", path))?)
 }
 
 /// Writes beside the file, then renames.
