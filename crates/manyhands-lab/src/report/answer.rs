@@ -62,21 +62,15 @@ fn break_evens(findings: &Findings) -> Vec<String> {
     type Searched<'run> = (&'run ExperimentFindings, &'run CaseFindings, &'run Answer);
     let sentence = |(place, (experiment, case, answer)): (usize, Searched<'_>)| {
         if place == 0 {
-            return format!(
-                "Answer, for {}: {}",
-                experiment.title,
-                break_even_sentence(case, 1, answer)
-            );
+            let said = break_even_sentence(case, 1, answer);
+            return format!("Answer, for {}: {said}", experiment.title);
         }
         let arm = &case.card.arms[1];
         let found = kind_words(&answer.kind);
         format!("Break-even of '{arm}', for {}: {found}.", experiment.title)
     };
-    searched
-        .enumerate()
-        .take(ANSWERS_MAX)
-        .map(sentence)
-        .collect()
+    let said = searched.enumerate().take(ANSWERS_MAX);
+    said.map(sentence).collect()
 }
 
 /// The largest size of each case, and then, while there is room, the smallest of each.
@@ -187,17 +181,10 @@ mod tests {
         findings.experiments.truncate(2);
         findings.experiments[1].cases.truncate(2);
         let rows = speed_ups(&findings).rows;
-        let places: Vec<String> = rows
-            .iter()
-            .map(|row| format!("{} {}", row[0], row[1]))
-            .collect();
-        let expected = [
-            "SHA-512 10",
-            "SHA-512 100,000",
-            "HMAC-SHA-512 100,000",
-            "SHA-512 100,000",
-        ];
-        assert_eq!(places, expected);
+        let place = |row: &Vec<String>| format!("{} {}", row[0], row[1]);
+        let places: Vec<String> = rows.iter().map(place).collect();
+        assert_eq!(places[..2], ["SHA-512 10", "SHA-512 100,000"]);
+        assert_eq!(places[2..], ["HMAC-SHA-512 100,000", "SHA-512 100,000"]);
         assert_eq!(speed_ups(&fixture::findings()).rows.len(), 5);
     }
 

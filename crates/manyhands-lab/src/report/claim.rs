@@ -32,13 +32,11 @@ pub(super) fn claims(findings: &Findings) -> Grid {
         return Grid::default();
     }
     let row = |id: &String, part: &JudgedPart| {
-        let found = evidence_words(&part.evidence);
-        let found = found.trim_start_matches(", ").to_owned();
         vec![
             Column::words("experiment", id.clone()),
             Column::words("what was claimed", part.says.clone()),
             Column::words("here", ruling_word(part.ruling).to_owned()),
-            Column::words("found", found),
+            Column::words("found", evidence_words(&part.evidence)),
         ]
     };
     Grid::of(claimed.flat_map(|(id, claim)| claim.parts.iter().map(move |part| row(id, part))))
@@ -54,13 +52,10 @@ pub(super) fn ruling_word(ruling: Ruling) -> &'static str {
 }
 
 fn ruling_sentence(claim: &JudgedClaim) -> String {
-    if claim.parts.is_empty() {
-        return "Here: no part of it can be decided by these measurements.".to_owned();
-    }
-    let parts = if claim.parts.len() == 1 {
-        "it"
-    } else {
-        "all of it"
+    let parts = match claim.parts.len() {
+        0 => return "Here: no part of it can be decided by these measurements.".to_owned(),
+        1 => "it",
+        _ => "all of it",
     };
     match claim.ruling {
         Ruling::Holds => format!("Here: {parts} holds, as far as it can be measured."),
@@ -70,27 +65,21 @@ fn ruling_sentence(claim: &JudgedClaim) -> String {
 }
 
 fn part_sentence(part: &JudgedPart) -> String {
-    format!(
-        "– {}: {}{}.",
-        part.says,
-        ruling_word(part.ruling),
-        evidence_words(&part.evidence)
-    )
+    let (ruling, found) = (ruling_word(part.ruling), evidence_words(&part.evidence));
+    format!("– {}: {ruling}, {found}.", part.says)
 }
 
 /// What a ruling is concluded from.
 pub(super) fn evidence_words(evidence: &Evidence) -> String {
     match evidence {
-        Evidence::Nothing => ", as it was not measured".to_owned(),
+        Evidence::Nothing => "as it was not measured".to_owned(),
         Evidence::Ratio { case, n, ratio } => {
-            format!(", {} for {case} at n = {}", ratio_cell(*ratio), count(*n))
+            format!("{} for {case} at n = {}", ratio_cell(*ratio), count(*n))
         }
-        Evidence::Mean { of, ratio } => format!(
-            ", {} in the mean of {} sizes",
-            ratio_cell(*ratio),
-            count(*of)
-        ),
-        Evidence::BreakEven(kind) => format!(", {}", kind_words(kind)),
+        Evidence::Mean { of, ratio } => {
+            format!("{} in the mean of {} sizes", ratio_cell(*ratio), count(*of))
+        }
+        Evidence::BreakEven(kind) => kind_words(kind),
     }
 }
 
@@ -100,7 +89,7 @@ pub(super) const CLAIMS: &str = "What was claimed, and what was found";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixture;
+    use crate::{report::fixture, stats::Estimate};
 
     #[test]
     fn the_claims_of_several_experiments_stand_in_one_table() {
@@ -119,10 +108,8 @@ mod tests {
             one.claim = None;
         }
         findings.experiments[0].claim = Some(claim(vec![part(Ruling::Holds)]));
-        assert!(
-            claims(&findings).rows.is_empty(),
-            "one stands in its section"
-        );
+        // One stands in its section.
+        assert!(claims(&findings).rows.is_empty());
         let two = vec![part(Ruling::Undecided), part(Ruling::DoesNotHold)];
         findings.experiments[1].claim = Some(claim(two));
         let rows = claims(&findings).rows;
@@ -130,7 +117,6 @@ mod tests {
         assert_eq!(here, ["holds", "undecided", "does not hold"]);
         assert_eq!(rows[2][0], findings.experiments[1].id);
     }
-    use crate::stats::Estimate;
 
     #[test]
     fn the_claim_stands_with_its_source_its_ruling_and_what_decides_it() {

@@ -87,6 +87,7 @@ fn row(
     let speed_up = comparison.clean.map_or_else(|| "–".to_owned(), ratio_cell);
     let verdict = verdict_word(comparison.verdict).to_owned();
     let q = comparison.q_value.map_or_else(String::new, q_words);
+    let disturbed = (point.disturbed > 0).then(|| share(point.disturbed, point.blocks));
     vec![
         Column::words("case", group.case_cell(case)),
         Column::numbers("n", count(point.n)),
@@ -96,7 +97,7 @@ fn row(
         Column::numbers("speed-up (95 %)", speed_up),
         Column::words("verdict", verdict),
         Column::numbers("as found", as_found(comparison)),
-        Column::numbers("disturbed", disturbed(point)),
+        Column::numbers("disturbed", disturbed.unwrap_or_default()),
         Column::numbers("q", q),
     ]
 }
@@ -116,14 +117,6 @@ fn as_found(comparison: &Comparison) -> String {
         String::new()
     } else {
         found
-    }
-}
-
-fn disturbed(point: &Point) -> String {
-    if point.disturbed == 0 {
-        String::new()
-    } else {
-        share(point.disturbed, point.blocks)
     }
 }
 
@@ -196,24 +189,18 @@ fn usage_cells(
     let peak = case.peak(point.n, arm);
     let cpus = times.cpu.map(|cpu| cpu / times.median.median);
     let allocations = times.allocations;
+    let allocated = allocations.map(|(_, allocated)| bytes(allocated));
+    let per_item = peak.and(case.bytes_per_item(arm)).map(slope_words);
+    let threads = peak.and_then(|peak| course_words(peak.threads.as_ref()?));
     vec![
         ("throughput", throughput(case, point, times)),
         ("CPU time", times.cpu.map(nanos)),
         ("CPUs used", cpus.map(|cpus| format!("{cpus:.2}"))),
         ("allocations", allocations.map(|(count, _)| few(count))),
-        (
-            "allocated",
-            allocations.map(|(_, allocated)| bytes(allocated)),
-        ),
+        ("allocated", allocated),
         ("peak memory", peak.map(|peak| bytes(peak.bytes as f64))),
-        (
-            "peak per item",
-            peak.and(case.bytes_per_item(arm)).map(slope_words),
-        ),
-        (
-            "threads",
-            peak.and_then(|peak| course_words(peak.threads.as_ref()?)),
-        ),
+        ("peak per item", per_item),
+        ("threads", threads),
     ]
 }
 
@@ -268,10 +255,8 @@ fn pool_cells(
 ) -> Vec<(&'static str, Option<String>)> {
     let titles = ["steals", "parks", "threads added", "contentions"];
     let at = |place: usize| times.pool.map(|counts| few(counts[place]));
-    (0..)
-        .zip(titles)
-        .map(|(place, title)| (title, at(place)))
-        .collect()
+    let cells = (0..).zip(titles);
+    cells.map(|(place, title)| (title, at(place))).collect()
 }
 
 #[cfg(test)]

@@ -41,7 +41,10 @@ fn row(
     let comparison = challenger.and_then(|one| point.comparisons.get(one));
     let clean = comparison.and_then(|one| one.clean);
     let as_found = comparison.map(|one| one.as_found);
-    let spread = comparison.map(|one| one.spread);
+    let between = comparison.map(|one| one.spread.between_launches);
+    let within = comparison.map(|one| one.spread.within_launches);
+    let (allocations, allocated) = times.allocations.unzip();
+    let peak = case.peak(point.n, arm);
     let verdict = comparison.map(|one| verdict_word(one.verdict).to_owned());
     vec![
         ("experiment", cell(&experiment.id)),
@@ -61,18 +64,9 @@ fn row(
         ("percentile_95_nanos", number(times.percentile_95)),
         ("deviation_nanos", number(times.deviation)),
         ("cpu_nanos", known(times.cpu)),
-        (
-            "allocations",
-            known(times.allocations.map(|(count, _)| count)),
-        ),
-        (
-            "allocated_bytes",
-            known(times.allocations.map(|(_, bytes)| bytes)),
-        ),
-        (
-            "peak_bytes",
-            known(case.peak(point.n, arm).map(|peak| peak.bytes)),
-        ),
+        ("allocations", known(allocations)),
+        ("allocated_bytes", known(allocated)),
+        ("peak_bytes", known(peak.map(|peak| peak.bytes))),
         ("speed_up", known(clean.map(|speed_up| speed_up.median))),
         ("speed_up_low", low(clean)),
         ("speed_up_high", high(clean)),
@@ -81,14 +75,8 @@ fn row(
         ("as_found_high", high(as_found)),
         ("verdict", verdict.unwrap_or_default()),
         ("q_value", known(comparison.and_then(|one| one.q_value))),
-        (
-            "spread_between_launches",
-            known(spread.map(|one| one.between_launches)),
-        ),
-        (
-            "spread_within_launches",
-            known(spread.map(|one| one.within_launches)),
-        ),
+        ("spread_between_launches", known(between)),
+        ("spread_within_launches", known(within)),
         ("floor_low", low(point.floor)),
         ("floor_high", high(point.floor)),
     ]

@@ -53,19 +53,15 @@ impl<'run> Section<'run> {
         charts: &'run [(Named, String)],
     ) -> Self {
         let part = |group: Group<'run>| {
-            let of_part = |(named, _): &&(Named, String)| {
-                named.experiment == experiment.id && group.owns(named)
-            };
+            let of_part = charts
+                .iter()
+                .filter(|(named, _)| named.experiment == experiment.id && group.owns(named));
             Part {
                 name: group.name,
                 results: results(&group),
                 sentences: group_sentences(&group),
                 meters: meters(&group, Sizes::All),
-                charts: charts
-                    .iter()
-                    .filter(of_part)
-                    .map(|(_, form)| form.as_str())
-                    .collect(),
+                charts: of_part.map(|(_, form)| form.as_str()).collect(),
             }
         };
         let beside = |paper: &Paper| Beside {

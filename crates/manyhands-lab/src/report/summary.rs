@@ -124,7 +124,7 @@ fn claim(claim: &JudgedClaim) -> Value {
         json!({
             "says": part.says,
             "verdict": ruling_word(part.ruling),
-            "evidence": evidence_words(&part.evidence).trim_start_matches(", "),
+            "evidence": evidence_words(&part.evidence),
         })
     };
     json!({

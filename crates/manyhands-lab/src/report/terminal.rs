@@ -22,24 +22,18 @@ pub fn experiment_text(
 ) -> String {
     let section = Section::of(findings, experiment, papers, &[]);
     let wrapped = |sentences: &[String]| -> String {
-        sentences
-            .iter()
-            .map(|sentence| width.wrapped(sentence))
-            .collect()
+        let each = sentences.iter();
+        each.map(|sentence| width.wrapped(sentence)).collect()
     };
     let mut text = width.wrapped(&format!("{}  {}", section.id, section.title));
     if section.parts.is_empty() {
         text += "Nothing was measured.\n";
     }
     for part in &section.parts {
-        text += &part
-            .name
-            .map_or_else(String::new, |name| format!("\n{}", width.wrapped(name)));
-        text += &format!(
-            "{}\n{}",
-            part.results.terminal(width),
-            wrapped(&part.sentences)
-        );
+        if let Some(name) = part.name {
+            text += &format!("\n{}", width.wrapped(name));
+        }
+        text += &(part.results.terminal(width) + "\n" + &wrapped(&part.sentences));
     }
     for table in &section.scaling {
         text += &(titled(&table.title, &table.grid, width) + &wrapped(&table.sentences));
@@ -47,19 +41,12 @@ pub fn experiment_text(
     if !section.claimed.is_empty() {
         text.push('\n');
     }
-    text.extend(
-        section
-            .claimed
-            .iter()
-            .map(|sentence| width.hanging(sentence)),
-    );
+    let claimed = section.claimed.iter();
+    text.extend(claimed.map(|sentence| width.hanging(sentence)));
     for paper in &section.papers {
-        text.extend(
-            paper
-                .tables
-                .iter()
-                .map(|(title, grid)| titled(title, grid, width)),
-        );
+        for (title, grid) in &paper.tables {
+            text += &titled(title, grid, width);
+        }
         text += &wrapped(&paper.remarks);
     }
     text + &wrapped(&section.missing)
