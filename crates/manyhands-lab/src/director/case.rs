@@ -97,7 +97,7 @@ impl Case {
             subject: Subject {
                 experiment: experiment.to_owned(),
                 case: card.name.clone(),
-                of: card.of.clone().unwrap_or_else(|| card.name.clone()),
+                of: card.own_name().to_owned(),
                 cpus: card.cpus,
                 copies: card.copies,
                 arm: card.arm,

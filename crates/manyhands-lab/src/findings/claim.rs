@@ -3,7 +3,7 @@
 use super::{AtCpus, CaseFindings, ExperimentFindings, Over, Peak, Point};
 use crate::{
     break_even::Kind,
-    record::{ClaimCard, ClaimTest, Range},
+    record::{ClaimCard, ClaimPart, ClaimTest, Range},
     stats::Estimate,
     verdict::Verdict,
 };
@@ -70,18 +70,15 @@ pub enum Evidence {
 impl ExperimentFindings {
     /// Compares what was found with what was claimed.
     pub(super) fn judge(&self, claim: &ClaimCard) -> JudgedClaim {
-        let parts: Vec<JudgedPart> = claim
-            .parts
-            .iter()
-            .map(|part| {
-                let (ruling, evidence) = self.decide(&part.test);
-                JudgedPart {
-                    says: part.says.clone(),
-                    ruling,
-                    evidence,
-                }
-            })
-            .collect();
+        let judged = |part: &ClaimPart| {
+            let (ruling, evidence) = self.decide(&part.test);
+            JudgedPart {
+                says: part.says.clone(),
+                ruling,
+                evidence,
+            }
+        };
+        let parts: Vec<JudgedPart> = claim.parts.iter().map(judged).collect();
         let worst = parts.iter().map(|part| part.ruling).max();
         JudgedClaim {
             text: claim.text.clone(),
@@ -117,16 +114,10 @@ impl ExperimentFindings {
                 let found = points.filter_map(|(_, point, arm)| speed_up(point, arm));
                 mean_in_range(&found.collect::<Vec<_>>(), *within)
             }
-            ClaimTest::BreakEven { arm, within } => worst(self.answers(arm).map(|kind| {
-                (
-                    breaks_even(kind, *within),
-                    Evidence::BreakEven(kind.clone()),
-                )
-            })),
-            ClaimTest::NeverFaster { arm } => worst(
-                self.answers(arm)
-                    .map(|kind| (never(kind), Evidence::BreakEven(kind.clone()))),
-            ),
+            ClaimTest::BreakEven { arm, within } => {
+                self.worst_answer(arm, |kind| breaks_even(kind, *within))
+            }
+            ClaimTest::NeverFaster { arm } => self.worst_answer(arm, never),
             ClaimTest::Memory { arm, over, within } => {
                 worst(self.with_arm(arm).filter_map(|(case, arm)| {
                     let over = position(case, over)?;
@@ -138,12 +129,8 @@ impl ExperimentFindings {
                 }))
             }
             ClaimTest::Doubling { arm, within } => {
-                let over_cpus = self.over_cpus();
-                worst(
-                    over_cpus
-                        .iter()
-                        .filter_map(|case| doubling(case, arm, *within)),
-                )
+                let cases = self.over_cpus().into_iter();
+                worst(cases.filter_map(|case| doubling(&case, arm, *within)))
             }
             ClaimTest::CaseFaster { case, than } => worst(self.case_faster(case, than).into_iter()),
         }
@@ -183,21 +170,15 @@ impl ExperimentFindings {
         })
     }
 
-    fn answers<'run>(&'run self, arm: &'run str) -> impl Iterator<Item = &'run Kind> {
-        let answer = |(case, arm): (&'run CaseFindings, usize)| {
-            Some(&case.answers.get(arm.checked_sub(1)?)?.kind)
-        };
-        self.with_arm(arm).filter_map(answer)
+    fn worst_answer(&self, arm: &str, ruling: impl Fn(&Kind) -> Ruling) -> (Ruling, Evidence) {
+        worst(self.with_arm(arm).filter_map(|(case, arm)| {
+            let kind = &case.answers.get(arm.checked_sub(1)?)?.kind;
+            Some((ruling(kind), Evidence::BreakEven(kind.clone())))
+        }))
     }
 
     fn case_faster(&self, case: &str, than: &str) -> Option<(Ruling, Evidence)> {
-        let own = |case: &CaseFindings| {
-            case.card
-                .of
-                .clone()
-                .unwrap_or_else(|| case.card.name.clone())
-        };
-        let find = |name: &str| self.claimed().find(|case| own(case) == name);
+        let find = |name: &str| self.claimed().find(|case| case.card.own_name() == name);
         let (one, other) = (find(case)?, find(than)?);
         let baseline = |case: &CaseFindings, n: usize| Some(case.point(n)?.times.first()?.median);
         let sizes = one.points.iter().rev().map(|point| point.n);
@@ -239,10 +220,8 @@ fn faster(case: &CaseFindings, point: &Point, arm: usize) -> Option<(Ruling, Evi
         Verdict::Slower | Verdict::NoDifference => Ruling::DoesNotHold,
         Verdict::Undecided => Ruling::Undecided,
     };
-    Some((
-        ruling,
-        evidence(&case.card.name, point.n, comparison.shown()),
-    ))
+    let evidence = evidence(&case.card.name, point.n, comparison.shown());
+    Some((ruling, evidence))
 }
 
 fn evidence(case: &str, n: usize, ratio: Estimate) -> Evidence {
@@ -314,10 +293,7 @@ fn doubling(case: &Over<AtCpus>, arm: &str, within: Range) -> Option<(Ruling, Ev
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        record::ClaimPart,
-        report::fixture::{self, over_cpus},
-    };
+    use crate::report::fixture::{self, over_cpus};
 
     fn ruling(experiment: &ExperimentFindings, test: &ClaimTest) -> Ruling {
         experiment.decide(test).0
@@ -351,20 +327,15 @@ mod tests {
         check(even(35.0, 50.0), Ruling::Undecided);
         check(even(100.0, 500.0), Ruling::DoesNotHold);
         // Only one arm's peak is known.
-        check(
-            ClaimTest::memory("for_each", "ranges", Range::from(0.0)),
-            Ruling::Undecided,
-        );
+        let memory = ClaimTest::memory("for_each", "ranges", Range::from(0.0));
+        check(memory, Ruling::Undecided);
         let hashes = &found.experiments[1];
         let quicker = |case: &str, than: &str| ClaimTest::CaseFaster {
             case: case.to_owned(),
             than: than.to_owned(),
         };
-        assert_eq!(
-            ruling(hashes, &quicker("SHA-512", "SHA-256")),
-            Ruling::Holds
-        );
-        let other = quicker("SHA-256", "SHA-512");
+        let (one, other) = (quicker("SHA-512", "SHA-256"), quicker("SHA-256", "SHA-512"));
+        assert_eq!(ruling(hashes, &one), Ruling::Holds);
         assert_eq!(ruling(hashes, &other), Ruling::DoesNotHold);
     }
 
@@ -463,11 +434,7 @@ mod tests {
             };
             found.experiments[0].judge(&card).ruling
         };
-        let (good, open, bad) = (
-            ClaimTest::faster("for_each", 300),
-            ClaimTest::faster("for_each", 100),
-            ClaimTest::faster("for_each", 10),
-        );
+        let [good, open, bad] = [300, 100, 10].map(|from| ClaimTest::faster("for_each", from));
         assert_eq!(claim(vec![]), Ruling::Undecided);
         assert_eq!(claim(vec![good.clone()]), Ruling::Holds);
         assert_eq!(claim(vec![good.clone(), open.clone()]), Ruling::Undecided);

@@ -101,13 +101,11 @@ impl ExperimentCard {
         if builds.is_empty() {
             return self;
         }
-        let names: Vec<String> = builds
-            .iter()
-            .map(|build| build.display().to_string())
-            .collect();
+        let names = builds.iter().map(|build| build.display().to_string());
+        let names: Vec<String> = names.collect();
         let of_arm = |card: &CaseCard, (arm, name): (usize, &String)| CaseCard {
             name: format!("{}: {name}", card.name),
-            of: Some(card.of.clone().unwrap_or_else(|| card.name.clone())),
+            of: Some(card.own_name().to_owned()),
             arm: Some(arm),
             arms: names.clone(),
             finds_break_even: false,
@@ -166,6 +164,11 @@ impl CaseCard {
             Throughput::Bytes(bytes) => bytes as f64,
         };
         Some(n as f64 * of_item * 1e9 / nanos)
+    }
+
+    /// What the experiment calls the case, whatever CPUs it is confined to.
+    pub(crate) fn own_name(&self) -> &str {
+        self.of.as_ref().unwrap_or(&self.name)
     }
 
     fn on(&self, cpus: usize, copies: Option<usize>) -> Self {

@@ -18,18 +18,14 @@ use serde::Serialize;
 
 /// The tables that are not empty, with their titles.
 pub(super) fn titled(experiment: &ExperimentFindings, paper: &Paper) -> Vec<(String, Grid)> {
+    let memory = memory_grid(experiment, paper);
     let tables = [
-        (
-            format!("Beside the paper: {}", paper.source),
-            grid(experiment, paper),
-        ),
-        (
-            format!("Memory of an item beside the paper: {}", paper.source),
-            memory_grid(experiment, paper),
-        ),
+        ("Beside the paper", grid(experiment, paper)),
+        ("Memory of an item beside the paper", memory),
     ];
     let filled = tables.into_iter().filter(|(_, grid)| !grid.rows.is_empty());
-    filled.collect()
+    let title = |what: &str| format!("{what}: {}", paper.source);
+    filled.map(|(what, grid)| (title(what), grid)).collect()
 }
 
 /// Speed-ups there and here, for every cell that both have. Empty if there is none. Of a case that was
@@ -55,9 +51,8 @@ fn grid(experiment: &ExperimentFindings, paper: &Paper) -> Grid {
 ///
 /// The sizes may differ: what one item takes does not depend on them, but for what a call takes once.
 fn memory_grid(experiment: &ExperimentFindings, paper: &Paper) -> Grid {
-    let rows = experiment
-        .claimed()
-        .flat_map(|case| memory_rows(case, paper));
+    let cases = experiment.claimed();
+    let rows = cases.flat_map(|case| memory_rows(case, paper));
     Grid::of(rows).without_empty_columns()
 }
 
@@ -66,7 +61,7 @@ fn memory_rows(case: &CaseFindings, paper: &Paper) -> Vec<Row> {
     let row = |(arm, name): (usize, &String)| {
         let point = case.points.last()?;
         let mut cells = paper.cells.iter();
-        let cell = cells.find(|cell| cell.case == own_name(case) && cell.arm == *name)?;
+        let cell = cells.find(|cell| cell.case == case.card.own_name() && cell.arm == *name)?;
         let there = cell.allocated_bytes? / cell.n as f64;
         let here = point.times.get(arm)?.allocations;
         let here = here.map(|(_, allocated)| allocated / point.n.max(1) as f64);
@@ -87,11 +82,6 @@ fn memory_rows(case: &CaseFindings, paper: &Paper) -> Vec<Row> {
     arms.filter_map(row).collect()
 }
 
-/// What the experiment calls a case, whatever CPUs it was confined to.
-fn own_name(case: &CaseFindings) -> &str {
-    case.card.of.as_deref().unwrap_or(&case.card.name)
-}
-
 /// What stands below the table: where the numbers are from, what the mark means, the claimed
 /// break-even beside the measured one, remarks.
 pub(super) fn remarks(experiment: &ExperimentFindings, paper: &Paper) -> Vec<String> {
@@ -100,12 +90,8 @@ pub(super) fn remarks(experiment: &ExperimentFindings, paper: &Paper) -> Vec<Str
          machines do not compare.",
         paper.source
     )];
-    if grid(experiment, paper)
-        .rows
-        .iter()
-        .flatten()
-        .any(|cell| cell.ends_with(MARK))
-    {
+    let rows = grid(experiment, paper).rows;
+    if rows.iter().flatten().any(|cell| cell.ends_with(MARK)) {
         remarks.push(format!(
             "{MARK} not converged: one of the two published times has a standard deviation above \
              5 % of its mean."
@@ -147,16 +133,13 @@ pub(super) fn beside<'run>(
     experiment: &'run ExperimentFindings,
     paper: &Paper,
 ) -> Vec<Beside<'run>> {
-    let mut all = Vec::new();
-    for case in experiment.claimed() {
-        all.extend(of_case(case, paper));
-    }
-    all
+    let cases = experiment.claimed();
+    cases.flat_map(|case| of_case(case, paper)).collect()
 }
 
 fn of_case<'run>(case: &'run CaseFindings, paper: &Paper) -> Vec<Beside<'run>> {
     let mut rows = Vec::new();
-    let name = own_name(case);
+    let name = case.card.own_name();
     for point in &case.points {
         let Some(baseline) = paper.cell(name, point.n, &case.card.arms[0]) else {
             continue;
@@ -179,14 +162,12 @@ fn of_case<'run>(case: &'run CaseFindings, paper: &Paper) -> Vec<Beside<'run>> {
 }
 
 fn found_here(experiment: &ExperimentFindings) -> String {
-    let answers = experiment.cases.iter().flat_map(|case| {
-        let arms = case.card.arms.iter().skip(1);
-        arms.zip(&case.answers)
-            .map(|(arm, answer)| (arm, &answer.kind))
-    });
-    let found: Vec<String> = answers
-        .map(|(arm, kind)| format!("'{arm}' {}", kind_words(kind)))
-        .collect();
+    let mut found = Vec::new();
+    for case in &experiment.cases {
+        for (arm, answer) in case.card.arms.iter().skip(1).zip(&case.answers) {
+            found.push(format!("'{arm}' {}", kind_words(&answer.kind)));
+        }
+    }
     if found.is_empty() {
         "not looked for".to_owned()
     } else {
@@ -246,16 +227,9 @@ mod tests {
         let [row] = rows.as_slice() else {
             panic!("{rows:?}");
         };
-        let here = [
-            "SHA-512, 2 CPUs",
-            "for_each",
-            "1,000,000",
-            "128 B",
-            "100,000",
-            "0 B",
-            "0.00",
-        ];
-        assert_eq!(row[..7], here);
+        let there = ["SHA-512, 2 CPUs", "for_each", "1,000,000", "128 B"];
+        assert_eq!(row[..4], there);
+        assert_eq!(row[4..7], ["100,000", "0 B", "0.00"]);
         // The readings have the slope 65.536 B but for where they vary.
         assert!(row[7].starts_with("66 B ± "), "{row:?}");
         let said = remarks(&experiment, &paper).concat();
