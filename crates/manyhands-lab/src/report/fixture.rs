@@ -48,10 +48,9 @@ pub(crate) fn findings() -> Findings {
             key: key("E2", "SHA-1", 1_000_000),
             message: "'ranges' stored other results than 'sequential'".into(),
         }],
-        left_out: vec![
-            key("E3", SHA_512, 1_000_000),
-            key("E3", SHA_512, 10_000_000),
-        ],
+        left_out: [1_000_000, 10_000_000]
+            .map(|n| key("E3", SHA_512, n))
+            .into(),
         blocks: 732,
         disturbed: 51,
         quiet: true,
@@ -116,14 +115,13 @@ pub(crate) fn events() -> Vec<Event> {
             ..Meters::default()
         },
     };
+    let walls = [46_000, 98_000, 91_000, 46_500];
     let block = |others| Event::Block {
         key: key("E3", SHA_512, 10),
         block: Block {
             launch: 1,
             order: vec![2, 0, 3, 1],
-            samples: [46_000, 98_000, 91_000, 46_500]
-                .map(|wall| sample(wall, others))
-                .to_vec(),
+            samples: walls.map(|wall| sample(wall, others)).to_vec(),
             checksum: "00c0ffee".into(),
         },
     };
@@ -142,29 +140,22 @@ const SHA_512: &str = "SHA-512";
 /// One case over six sizes with two arms, one with a fitted break-even, one with a bracket.
 fn sizes() -> ExperimentFindings {
     let sizes = [10, 100, 300, 1_000, 10_000, 100_000];
-    let mut points: Vec<Point> = sizes
-        .iter()
-        .map(|n| {
-            let work = 230.0 * *n as f64;
-            point(*n, &[work, 5_100.0 + work / 2.9, 4_300.0 + work / 2.6])
-        })
-        .collect();
+    let mut points = sizes.map(|n| {
+        let work = 230.0 * n as f64;
+        point(n, &[work, 5_100.0 + work / 2.9, 4_300.0 + work / 2.6])
+    });
     points[2].disturbed = 19;
     points[2].dropped = vec![(Cause::Load, 15), (Cause::RunDelay, 9)];
     points[2].comparisons[0].as_found = estimate(2.31, 0.2);
     points[1].comparisons[0].verdict = Verdict::Undecided;
-    points[1].comparisons[0].doubt = Some(Doubt::Split {
-        agree: 13,
-        blocks: 24,
-    });
+    let (agree, blocks) = (13, 24);
+    points[1].comparisons[0].doubt = Some(Doubt::Split { agree, blocks });
     points[3].disturbed = points[3].blocks;
     points[3].dropped = vec![(Cause::MajorFault, 24)];
     points[3].comparisons[1].clean = None;
     points[3].comparisons[1].verdict = Verdict::Undecided;
-    points[3].comparisons[1].doubt = Some(Doubt::FewBlocks {
-        blocks: 0,
-        needed: 11,
-    });
+    let (blocks, needed) = (0, 11);
+    points[3].comparisons[1].doubt = Some(Doubt::FewBlocks { blocks, needed });
     let by_model = Answer {
         kind: Kind::Between {
             lower: 31.2,
@@ -187,16 +178,14 @@ fn sizes() -> ExperimentFindings {
         }),
         practical: Practical::Nowhere,
     };
-    let mut case = case(SHA_512, &["sequential", "for_each", "ranges"], points);
+    let arms = ["sequential", "for_each", "ranges"];
+    let mut case = case(SHA_512, &arms, points.into());
     case.card.unit = "hash".into();
     case.answers = vec![by_model, by_sizes];
     case.peaks = peaks();
     case.traces = vec![trace(0), trace(1)];
-    experiment(
-        "E3",
-        "SHA-512 of \"Hello World\", <n> times & stored",
-        vec![case],
-    )
+    let title = "SHA-512 of \"Hello World\", <n> times & stored";
+    experiment("E3", title, vec![case])
 }
 
 /// The memory of one arm at three sizes, the last with a course of threads and the ends of its items.
@@ -216,11 +205,8 @@ fn peaks() -> Vec<Peak> {
         step_millis: 2.0,
         counts: vec![1, 5, 5, 4],
     });
-    peaks[2].ends = ItemEnds::of(
-        (1..=1_000_u64)
-            .map(|item| 7_900 * item.isqrt().pow(2))
-            .collect(),
-    );
+    let ends = (1..=1_000_u64).map(|item| 7_900 * item.isqrt().pow(2));
+    peaks[2].ends = ItemEnds::of(ends.collect());
     peaks.into()
 }
 
@@ -234,19 +220,15 @@ fn hashes() -> ExperimentFindings {
         ("MD5", 181.4e6, 0.71, 1.01),
     ];
     let cases = hashes.into_iter().map(|(name, base, one, two)| {
-        let arms = &["sequential", "for_each", "ranges"];
-        case(
-            name,
-            arms,
-            vec![point(100_000, &[base, base / one, base / two])],
-        )
+        let point = point(100_000, &[base, base / one, base / two]);
+        case(name, &["sequential", "for_each", "ranges"], vec![point])
     });
     experiment("E2", "Five hashes over one paragraph", cases.collect())
 }
 
 /// One case for each kind of answer that the first experiment does not have.
 fn kinds() -> ExperimentFindings {
-    let answered = |name, speed_ups: [f64; 2], kind, fit, practical| {
+    let answered = |name, speed_ups: [f64; 2], kind| {
         let point = |(n, speed_up): (usize, f64)| {
             let work = 1_000.0 * n as f64;
             point(n, &[work, work / speed_up])
@@ -255,8 +237,8 @@ fn kinds() -> ExperimentFindings {
         let mut case = case(name, &["in series", "two tasks"], points.to_vec());
         case.answers = vec![Answer {
             kind,
-            fit,
-            practical,
+            fit: None,
+            practical: Practical::Nowhere,
         }];
         case
     };
@@ -275,42 +257,21 @@ fn kinds() -> ExperimentFindings {
     };
     let always = Kind::AlwaysFrom { smallest: 1 };
     let same = Kind::NoDifference { effect: 0.02 };
-    let model = Some(fit(0.4, 400.0, 1.9));
-    let cases = vec![
-        answered("always", [1.4, 1.9], always, model, Practical::From(1)),
-        answered("never", [0.3, 0.99], never, None, Practical::Nowhere),
-        answered("same", [1.001, 0.999], same, None, Practical::Nowhere),
-        answered(
-            "several",
-            [0.9, 1.5],
-            several(Some(1_000)),
-            None,
-            Practical::Nowhere,
-        ),
-        answered(
-            "unsettled",
-            [0.9, 0.8],
-            several(None),
-            None,
-            Practical::Nowhere,
-        ),
-        answered(
-            "too few",
-            [1.2, 1.3],
-            Kind::TooFewBlocks,
-            None,
-            Practical::Nowhere,
-        ),
-        answered("open", [0.9, 1.2], open, None, Practical::Nowhere),
+    let mut cases = vec![
+        answered("always", [1.4, 1.9], always),
+        answered("never", [0.3, 0.99], never),
+        answered("same", [1.001, 0.999], same),
+        answered("several", [0.9, 1.5], several(Some(1_000))),
+        answered("unsettled", [0.9, 0.8], several(None)),
+        answered("too few", [1.2, 1.3], Kind::TooFewBlocks),
+        answered("open", [0.9, 1.2], open),
     ];
-    let mut experiment = experiment("E10", "Two loops in series or as two tasks", cases);
-    let open = experiment.cases.last_mut().map(|case| &mut case.points[1]);
-    if let Some(point) = open {
-        point.comparisons[0].verdict = Verdict::Undecided;
-        point.comparisons[0].doubt = Some(Doubt::Interval);
-        point.comparisons[0].clean = Some(estimate(1.2, 0.3));
-    }
-    experiment
+    cases[0].answers[0].fit = Some(fit(0.4, 400.0, 1.9));
+    cases[0].answers[0].practical = Practical::From(1);
+    let open = &mut cases[6].points[1].comparisons[0];
+    (open.verdict, open.doubt) = (Verdict::Undecided, Some(Doubt::Interval));
+    open.clean = Some(estimate(1.2, 0.3));
+    experiment("E10", "Two loops in series or as two tasks", cases)
 }
 
 /// One case on 1 to 8 CPUs, and in one and two copies.
@@ -431,12 +392,9 @@ fn trace(arm: usize) -> Trace {
     let (steps, busy_cores) = if arm == 0 { (24, 1) } else { (8, 4) };
     let busy = (0..4).map(|core| {
         let wobble = |step: usize| ((step * 7 + core * 3) % 5) as f64 * 0.04;
-        let at = |step| {
-            if core < busy_cores {
-                1.0 - wobble(step)
-            } else {
-                wobble(step) / 3.0
-            }
+        let at = |step| match core < busy_cores {
+            true => 1.0 - wobble(step),
+            false => wobble(step) / 3.0,
         };
         (0..steps).map(at).collect()
     });
