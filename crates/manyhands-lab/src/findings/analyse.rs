@@ -21,12 +21,8 @@ use std::collections::HashMap;
 #[must_use]
 pub fn analyse(head: &Head, events: &[Event]) -> Findings {
     let collected = collect(head, events);
-    let experiments: Vec<ExperimentFindings> = head
-        .experiments
-        .iter()
-        .map(|card| experiment(head, card, &collected))
-        .collect();
-
+    let cards = head.experiments.iter();
+    let experiments = cards.map(|card| experiment(head, card, &collected));
     let mut findings = Findings {
         failures: failures(events),
         left_out: left_out(head, &collected),
@@ -34,7 +30,7 @@ pub fn analyse(head: &Head, events: &[Event]) -> Findings {
         disturbed: 0,
         quiet: true,
         head: head.clone(),
-        experiments,
+        experiments: experiments.collect(),
     };
     findings.blocks = findings.points().map(|point| point.blocks).sum();
     findings.disturbed = findings.points().map(|point| point.disturbed).sum();
@@ -72,7 +68,7 @@ pub fn gates(head: &Head, events: &[Event]) -> HashMap<Key, Gate> {
             let capacity = Capacity::of(&head.machine, card.cpus);
             let found = collected.case(&experiment.id, &card.name);
             for (n, blocks) in found.iter().flat_map(|found| &found.blocks) {
-                let key = Key::new(experiment.id.clone(), card.name.clone(), *n);
+                let key = Key::new(&experiment.id, &card.name, *n);
                 gates.insert(key, Gate::of(blocks, capacity, head.settings.thresholds));
             }
         }
@@ -100,12 +96,8 @@ fn left_out(head: &Head, collected: &Collected<'_>) -> Vec<Key> {
             let known = |n: &usize| {
                 found.is_some_and(|found| found.blocks.contains_key(n) || found.failed.contains(n))
             };
-            left_out.extend(
-                card.sizes
-                    .iter()
-                    .filter(|n| !known(n))
-                    .map(|n| Key::new(experiment.id.clone(), card.name.clone(), *n)),
-            );
+            let unknown = card.sizes.iter().filter(|n| !known(n));
+            left_out.extend(unknown.map(|n| Key::new(&experiment.id, &card.name, *n)));
         }
     }
     left_out
@@ -113,20 +105,14 @@ fn left_out(head: &Head, collected: &Collected<'_>) -> Vec<Key> {
 
 /// Adds q-values if there are many comparisons.
 fn add_q_values(findings: &mut Findings) {
-    let comparisons = findings
-        .experiments
-        .iter_mut()
-        .flat_map(|experiment| &mut experiment.cases)
-        .flat_map(|case| &mut case.points)
-        .flat_map(|point| &mut point.comparisons);
-    let comparisons: Vec<_> = comparisons.collect();
+    let experiments = findings.experiments.iter_mut();
+    let cases = experiments.flat_map(|experiment| &mut experiment.cases);
+    let points = cases.flat_map(|case| &mut case.points);
+    let comparisons: Vec<_> = points.flat_map(|point| &mut point.comparisons).collect();
     if comparisons.len() <= COMPARISONS_FEW {
         return;
     }
-    let p_values: Vec<f64> = comparisons
-        .iter()
-        .map(|comparison| comparison.p_value)
-        .collect();
+    let p_values: Vec<f64> = comparisons.iter().map(|one| one.p_value).collect();
     for (comparison, q) in comparisons.into_iter().zip(q_values(&p_values)) {
         comparison.q_value = Some(q);
     }

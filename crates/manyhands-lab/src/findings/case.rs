@@ -2,9 +2,9 @@
 
 use super::{CaseFindings, Peak, Point, Trace, collect::CaseEvents, point::Observed, suspicion};
 use crate::{
-    break_even::{Answer, Finder, Points, Verdicts},
+    break_even::{Answer, Finder, Verdicts},
     gate::Capacity,
-    record::{CaseCard, Head, PeakReading},
+    record::{CaseCard, CoreTrace, Head, PeakReading},
     stats::geometric_mean,
 };
 use std::collections::BTreeMap;
@@ -12,37 +12,33 @@ use std::collections::BTreeMap;
 /// Analyses one case that has blocks.
 pub(super) fn case(head: &Head, card: &CaseCard, found: &CaseEvents<'_>) -> CaseFindings {
     let capacity = Capacity::of(&head.machine, card.cpus);
-    let observed: Vec<Observed<'_>> = found
-        .blocks
-        .iter()
+    let blocks = found.blocks.iter();
+    let observed: Vec<Observed<'_>> = blocks
         .map(|(n, blocks)| Observed::new(*n, blocks, card, capacity, &head.settings))
         .collect();
+    let clocks = found.clocks.iter().copied();
+    let trace = |(n, arm, trace): &(usize, usize, &CoreTrace)| Trace {
+        n: *n,
+        arm: *arm,
+        trace: (*trace).clone(),
+    };
     let arms = card.arms.len();
     let points: Vec<Point> = observed.iter().map(Observed::analyse).collect();
     CaseFindings {
         answers: answers(head, card, &observed, &points),
         speed_ups: (1..arms).map(|arm| speed_up(card, &points, arm)).collect(),
-        clock: found
-            .clocks
-            .iter()
-            .copied()
-            .reduce(|(cost, grain), (other_cost, other_grain)| {
-                (cost.max(other_cost), grain.max(other_grain))
-            }),
+        clock: worst_clock(clocks),
         peaks: peaks(&found.peaks),
-        traces: found
-            .traces
-            .iter()
-            .map(|(n, arm, trace)| Trace {
-                n: *n,
-                arm: *arm,
-                trace: (*trace).clone(),
-            })
-            .collect(),
+        traces: found.traces.iter().map(trace).collect(),
         suspicious: suspicion::suspicious(&points, arms, capacity.allowed),
         points,
         card: card.clone(),
     }
+}
+
+/// The largest cost of a reading and the largest grain, of several clocks.
+pub(crate) fn worst_clock(clocks: impl Iterator<Item = (f64, f64)>) -> Option<(f64, f64)> {
+    clocks.reduce(|one, other| (one.0.max(other.0), one.1.max(other.1)))
 }
 
 /// The readings of each size and arm together.
@@ -77,29 +73,20 @@ fn answers(
     }
     let finder = Finder::of_case(card, &head.settings);
     let answer = |arm: usize| {
-        let points: Points = observed
-            .iter()
-            .map(|point| (point.n, point.ratios(arm)))
-            .collect();
-        let verdicts: Verdicts = observed
-            .iter()
-            .zip(found)
-            .filter_map(|(one, point)| Some((one.n, one.judged(point.comparisons.get(arm - 1)?))))
-            .collect();
-        finder.answer(&points, &verdicts, head.settings.seed)
+        let points = observed.iter().map(|one| (one.n, one.ratios(arm)));
+        let judged = |(one, point): (&Observed<'_>, &Point)| {
+            Some((one.n, one.judged(point.comparisons.get(arm - 1)?)))
+        };
+        let verdicts: Verdicts = observed.iter().zip(found).filter_map(judged).collect();
+        finder.answer(&points.collect(), &verdicts, head.settings.seed)
     };
     (1..card.arms.len()).map(answer).collect()
 }
 
 /// Geometric mean over the sizes of the case, without those of a search.
 fn speed_up(card: &CaseCard, points: &[Point], arm: usize) -> Option<f64> {
-    let speed_ups: Vec<f64> = points
-        .iter()
-        .filter(|point| card.sizes.contains(&point.n))
-        .filter_map(|point| Some(point.speed_up(arm)?.median))
-        .collect();
-    if speed_ups.len() < 2 {
-        return None;
-    }
-    geometric_mean(&speed_ups)
+    let points = points.iter().filter(|point| card.sizes.contains(&point.n));
+    let speed_ups = points.filter_map(|point| Some(point.speed_up(arm)?.median));
+    let speed_ups: Vec<f64> = speed_ups.collect();
+    geometric_mean(&speed_ups).filter(|_| speed_ups.len() > 1)
 }

@@ -34,10 +34,8 @@ pub(super) struct CaseEvents<'run> {
 /// with fewer samples than arms, are left aside.
 pub(super) fn collect<'run>(head: &'run Head, events: &'run [Event]) -> Collected<'run> {
     let cards = head.experiments.iter().flat_map(|experiment| {
-        experiment
-            .cases
-            .iter()
-            .map(|card| ((experiment.id.as_str(), card.name.as_str()), card))
+        let cases = experiment.cases.iter();
+        cases.map(|card| ((experiment.id.as_str(), card.name.as_str()), card))
     });
     let cards: HashMap<_, _> = cards.collect();
     let mut cases: HashMap<_, CaseEvents<'run>> = HashMap::new();

@@ -13,6 +13,7 @@ mod tests;
 
 pub use crate::stats::Spread;
 pub use analyse::{analyse, gates};
+pub(crate) use case::worst_clock;
 pub use claim::{Evidence, JudgedClaim, JudgedPart, Ruling};
 pub use point::point;
 pub use scaling::{ArmOver, AtCopies, AtCpus, Over};

@@ -91,10 +91,8 @@ impl<'run> Observed<'run> {
 
     /// One arm's ratios in the clean blocks.
     pub(super) fn ratios(&self, arm: usize) -> Vec<Ratio> {
-        self.clean
-            .iter()
-            .filter_map(|block| Ratio::of(block, arm))
-            .collect()
+        let clean = self.clean.iter();
+        clean.filter_map(|block| Ratio::of(block, arm)).collect()
     }
 
     /// What the clean blocks say about an arm of this point.
@@ -111,19 +109,15 @@ impl<'run> Observed<'run> {
         let arms = self.arms;
         // The twin's sample follows those of the arms, where there is one.
         let floor = self.estimate(&ratios(self.best(), arms));
+        let comparisons = (1..arms).filter_map(|arm| self.compare(arm, floor));
+        let dropped = self.dropped.iter();
         Point {
             n: self.n,
             blocks: self.all.len(),
-            dropped: self
-                .dropped
-                .iter()
-                .map(|(cause, count)| (*cause, *count))
-                .collect(),
+            dropped: dropped.map(|(cause, count)| (*cause, *count)).collect(),
             disturbed: self.all.len() - self.clean.len(),
             times: (0..arms).filter_map(|arm| self.times(arm)).collect(),
-            comparisons: (1..arms)
-                .filter_map(|arm| self.compare(arm, floor))
-                .collect(),
+            comparisons: comparisons.collect(),
             floor,
         }
     }
@@ -149,16 +143,11 @@ impl<'run> Observed<'run> {
     }
 
     fn times(&self, arm: usize) -> Option<Times> {
-        let samples = || {
-            self.best()
-                .iter()
-                .map(|block| (block.launch, &block.samples[arm]))
-        };
-        let nanos: Vec<(u32, f64)> = samples()
-            .map(|(launch, sample)| (launch, sample.nanos()))
-            .collect();
+        let nanos = |block: &&Block| (block.launch, block.samples[arm].nanos());
+        let nanos: Vec<(u32, f64)> = self.best().iter().map(nanos).collect();
         let values: Vec<f64> = nanos.iter().map(|(_, nanos)| *nanos).collect();
-        let samples: Vec<&Sample> = samples().map(|(_, sample)| sample).collect();
+        let samples = self.best().iter().map(|block| &block.samples[arm]);
+        let samples: Vec<&Sample> = samples.collect();
         Some(Times {
             median: self.estimate(&nanos)?,
             mean: mean(&values)?,
@@ -194,10 +183,8 @@ fn per_call(samples: &[&Sample], counter: impl Fn(&Sample) -> Option<u64>) -> Op
 
 /// Means of the pool's counters per call, over the samples that have them.
 fn pool_per_call(samples: &[&Sample]) -> Option<[f64; 4]> {
-    let counted: Vec<(PoolMeters, u32)> = samples
-        .iter()
-        .filter_map(|sample| Some((sample.meters.pool?, sample.calls)))
-        .collect();
+    let counted = |sample: &&Sample| Some((sample.meters.pool?, sample.calls));
+    let counted: Vec<(PoolMeters, u32)> = samples.iter().filter_map(counted).collect();
     let calls: f64 = counted.iter().map(|(_, calls)| f64::from(*calls)).sum();
     let per_call = |counter: fn(&PoolMeters) -> u64| {
         let all: u64 = counted.iter().map(|(pool, _)| counter(pool)).sum();

@@ -79,10 +79,8 @@ impl ExperimentFindings {
     #[must_use]
     pub fn over_copies(&self) -> Vec<Over<AtCopies>> {
         let families = families(&self.cases, |case| case.card.copies.is_some());
-        families
-            .iter()
-            .filter_map(|one| one.over_copies())
-            .collect()
+        let found = families.iter().filter_map(|one| one.over_copies());
+        found.collect()
     }
 }
 
@@ -127,12 +125,6 @@ impl Family<'_> {
         variants.next()
     }
 
-    fn arms(&self) -> &[String] {
-        self.variants
-            .first()
-            .map_or(&[], |(_, case)| &case.card.arms)
-    }
-
     /// One arm's times at a size, by number of CPUs.
     fn times(&self, n: usize, arm: usize) -> Vec<(usize, Estimate)> {
         let time = |(cpus, case): &(usize, &CaseFindings)| {
@@ -153,58 +145,55 @@ impl Family<'_> {
         let n = self.n()?;
         let (_, alone) = *self.times(n, 0).first()?;
         let computes = self.computes(n);
-        let arm = |(arm, name): (usize, &String)| {
-            let at = |(cpus, nanos): (usize, Estimate)| AtCpus {
-                cpus,
-                nanos,
-                speed_up: alone.median / nanos.median,
-                serial_fraction: karp_flatt(alone.median / nanos.median, workers(cpus))
-                    .filter(|_| computes),
-                bound_nanos: computes
-                    .then(|| n.div_ceil(cpus) as f64 * alone.median / n.max(1) as f64),
+        let mut over: Over<AtCpus> = self.over(n, |times| {
+            let at = |(cpus, nanos): (usize, Estimate)| {
+                let speed_up = alone.median / nanos.median;
+                let bound = || n.div_ceil(cpus) as f64 * alone.median / n.max(1) as f64;
+                AtCpus {
+                    cpus,
+                    nanos,
+                    speed_up,
+                    serial_fraction: karp_flatt(speed_up, workers(cpus)).filter(|_| computes),
+                    bound_nanos: computes.then(bound),
+                }
             };
-            let points: Vec<AtCpus> = self.times(n, arm).into_iter().map(at).collect();
-            ArmOver {
-                name: name.clone(),
-                points,
-            }
-        };
-        let mut arms: Vec<ArmOver<AtCpus>> = self.arms().iter().enumerate().map(arm).collect();
+            times.into_iter().map(at).collect()
+        });
         let is_below = |at: &AtCpus| at.bound_nanos.is_some_and(|bound| at.nanos.high < bound);
-        if arms.iter().flat_map(|arm| &arm.points).any(is_below) {
-            let points = arms.iter_mut().flat_map(|arm| &mut arm.points);
+        if over.arms.iter().flat_map(|arm| &arm.points).any(is_below) {
+            let points = over.arms.iter_mut().flat_map(|arm| &mut arm.points);
             points.for_each(|at| at.bound_nanos = None);
         }
-        Some(Over {
-            case: self.name.to_owned(),
-            n,
-            computes,
-            arms,
-        })
+        Some(over)
     }
 
     fn over_copies(&self) -> Option<Over<AtCopies>> {
-        let n = self.n()?;
-        let arm = |(arm, name): (usize, &String)| {
-            let times = self.times(n, arm);
+        Some(self.over(self.n()?, |times| {
             let alone = times.iter().find(|(copies, _)| *copies == 1);
             let alone = alone.map(|(_, nanos)| nanos.median);
-            let at = |(copies, nanos): &(usize, Estimate)| AtCopies {
-                copies: *copies,
-                nanos: *nanos,
-                throughput: alone.map(|alone| *copies as f64 * alone / nanos.median),
+            let at = |(copies, nanos): (usize, Estimate)| AtCopies {
+                copies,
+                nanos,
+                throughput: alone.map(|alone| copies as f64 * alone / nanos.median),
             };
-            ArmOver {
-                name: name.clone(),
-                points: times.iter().map(at).collect(),
-            }
-        };
-        Some(Over {
+            times.into_iter().map(at).collect()
+        }))
+    }
+
+    /// All arms at a size, each with what there is to say of its times, which are by number of CPUs.
+    fn over<P>(&self, n: usize, points: impl Fn(Vec<(usize, Estimate)>) -> Vec<P>) -> Over<P> {
+        let (_, first) = self.variants[0];
+        let arms = first.card.arms.iter().enumerate();
+        let arms = arms.map(|(arm, name)| ArmOver {
+            name: name.clone(),
+            points: points(self.times(n, arm)),
+        });
+        Over {
             case: self.name.to_owned(),
             n,
             computes: self.computes(n),
-            arms: self.arms().iter().enumerate().map(arm).collect(),
-        })
+            arms: arms.collect(),
+        }
     }
 }
 
@@ -283,12 +272,9 @@ mod tests {
         let [case] = found.as_slice() else {
             panic!("{found:?}");
         };
-        let throughput: Vec<Option<f64>> = case.arms[0]
-            .points
-            .iter()
-            .map(|at| at.throughput.map(|value| (value * 100.0).round() / 100.0))
-            .collect();
-        assert_eq!(throughput, [Some(1.0), Some(1.6)]);
+        let throughput = case.arms[0].points.iter().map(|at| at.throughput.unwrap());
+        let hundredths: Vec<f64> = throughput.map(|one| (one * 100.0).round()).collect();
+        assert_eq!(hundredths, [100.0, 160.0]);
     }
 
     #[test]

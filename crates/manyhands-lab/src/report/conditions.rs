@@ -2,7 +2,7 @@
 
 use super::units::{count, nanos, percent};
 use crate::{
-    findings::{Cause, Findings, Point},
+    findings::{Cause, Findings, Point, worst_clock},
     record::{PoolState, Scale},
     report::plural,
 };
@@ -69,7 +69,10 @@ pub fn not_quiet_sentence(findings: &Findings) -> Option<String> {
 pub(super) fn method(findings: &Findings) -> String {
     let settings = &findings.head.settings;
     let thresholds = settings.thresholds;
-    let launches = usize::try_from(settings.launches).unwrap_or(usize::MAX);
+    let processes = match settings.launches {
+        1 => "process".to_owned(),
+        _ => plural("process"),
+    };
     format!(
         "All arms of a case are timed one after the other in shuffled order; that is a block, and \
          only times of one block are compared. The blocks of a case come from {} fresh {}, {}. \
@@ -79,12 +82,8 @@ pub(super) fn method(findings: &Findings) -> String {
          threads waited for a CPU for more than {} of the time, or when a page was read from a \
          file; the value of a time is never a reason to leave it out. The scale was {}, the seed \
          is {}.",
-        count(launches),
-        if launches == 1 {
-            "process".to_owned()
-        } else {
-            plural("process")
-        },
+        count(settings.launches as usize),
+        processes,
         pool_words(settings.pool),
         percent(settings.smallest_effect),
         percent(thresholds.load),
@@ -96,18 +95,11 @@ pub(super) fn method(findings: &Findings) -> String {
 
 /// What the clock can tell, at worst over all launches; nothing if it was not looked at.
 pub(super) fn clock_sentence(findings: &Findings) -> Option<String> {
-    let clocks = findings.cases().filter_map(|case| case.clock);
-    let worst = clocks.reduce(|one, next| {
-        let (cost, grain) = one;
-        (cost.max(next.0), grain.max(next.1))
-    });
-    worst.map(|(cost, grain)| {
-        format!(
-            "Reading the clock takes {}, and it steps by {}.",
-            nanos(cost),
-            nanos(grain)
-        )
-    })
+    let (cost, grain) = worst_clock(findings.cases().filter_map(|case| case.clock))?;
+    let (cost, grain) = (nanos(cost), nanos(grain));
+    Some(format!(
+        "Reading the clock takes {cost}, and it steps by {grain}."
+    ))
 }
 
 /// How many blocks were dropped, and why.
