@@ -23,7 +23,7 @@ mod conclusion;
 mod fit;
 mod plan;
 #[cfg(test)]
-mod simulation;
+pub(crate) mod simulation;
 
 pub use answer::{Answer, Fit, Kind, Practical, Source};
 
@@ -161,11 +161,6 @@ impl Finder {
     /// the finder goes on with what there is.
     pub fn exhaust(&mut self, n: usize) {
         self.exhausted.insert(n);
-    }
-
-    /// Which side the signs of one size speak for.
-    fn side(&self, ratios: &[Ratio]) -> Verdict {
-        self.judge.side(&values(ratios))
     }
 }
 

@@ -1,7 +1,7 @@
 //! What to measure next: the search is played again from the measured points until it asks for
 //! something that is not there.
 
-use super::{Finder, Points, Probe, bracket};
+use super::{Finder, Points, Probe, bracket, values};
 use crate::verdict::Verdict;
 use std::collections::BTreeMap;
 
@@ -61,7 +61,7 @@ impl Finder {
     /// The side at this size, once it is decided or may cost no more.
     fn settle(&self, points: &Points, n: usize, most: usize) -> Result<Verdict, Probe> {
         let ratios = points.get(&n).map_or(&[][..], Vec::as_slice);
-        let side = self.side(ratios);
+        let side = self.judge.side(&values(ratios));
         if side == Verdict::Undecided {
             let first = self.judge.blocks_min() as usize;
             let blocks = (ratios.len() * 3 / 2).max(first).min(most);
@@ -105,11 +105,8 @@ pub(crate) fn sizes_max(sizes: &[usize], searches: usize) -> usize {
 
 /// Sizes within a bracket, each four times the one before; none if it is not wide.
 fn between((lower, upper): (usize, usize)) -> impl Iterator<Item = usize> {
-    let end = if upper / lower > SCAN_GAP {
-        upper / 2
-    } else {
-        lower
-    };
+    let is_wide = upper / lower > SCAN_GAP;
+    let end = if is_wide { upper / 2 } else { lower };
     let next = |n: &usize| n.checked_mul(SCAN_STEP);
     std::iter::successors(next(&lower), next).take_while(move |n| *n < end)
 }
@@ -158,12 +155,8 @@ pub(super) const WINDOW_BLOCKS: usize = 24;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{break_even::Ratio, verdict::Judge};
-
-    const JUDGE: Judge = Judge {
-        alpha: 0.005,
-        smallest_effect: 0.02,
-    };
+    use crate::break_even::{Ratio, simulation::JUDGE};
+    use std::collections::BTreeSet;
 
     fn blocks(value: f64, count: usize) -> Vec<Ratio> {
         let ratio = Ratio {
@@ -212,15 +205,13 @@ mod tests {
         for truth in [2, 7, 31, 50, 99] {
             let finder = Finder::new([1, 100], JUDGE);
             let faster = |n| if n >= truth { 1.5 } else { 0.5 };
-            let mut sizes: Vec<usize> =
-                drive(&finder, faster).iter().map(|probe| probe.n).collect();
+            let probes = drive(&finder, faster);
+            let mut sizes: Vec<usize> = probes.iter().map(|probe| probe.n).collect();
             sizes.sort_unstable();
             let above = sizes.partition_point(|n| *n < truth);
             let (lower, upper) = (sizes[above - 1], sizes[above]);
-            assert!(
-                upper - lower == 1 || upper * 10 <= lower * 11,
-                "{lower} {truth} {upper}"
-            );
+            let is_narrow = upper - lower == 1 || upper * 10 <= lower * 11;
+            assert!(is_narrow, "{lower} {truth} {upper}");
         }
     }
 
@@ -260,8 +251,7 @@ mod tests {
         for truth in (1..17).map(|power| 2_usize.pow(power) + 1) {
             let faster = |n| if n >= truth { 1.5 } else { 0.5 };
             let probes = drive(&Finder::new(sizes, JUDGE), faster);
-            let measured: std::collections::BTreeSet<usize> =
-                probes.iter().map(|probe| probe.n).collect();
+            let measured: BTreeSet<usize> = probes.iter().map(|probe| probe.n).collect();
             assert!(measured.len() <= most, "{} of {most}", measured.len());
         }
         assert_eq!(sizes_max(&sizes, 2) - most, most - sizes.len());

@@ -8,19 +8,15 @@ use super::{
     sentence::{break_even_sentence, kind_words},
 };
 use crate::{
-    break_even::{Finder, Judged, Points, Ratio, Verdicts},
+    break_even::{Finder, Judged, Points, Ratio, Verdicts, simulation::JUDGE},
     findings::CaseFindings,
     stats::{Estimate, noise::Noise, quantile},
-    verdict::{Judge, Verdict},
+    verdict::Verdict,
 };
 use std::collections::BTreeSet;
 
 /// The decades of a case, and sizes as a search adds them around a crossing.
 const SIZES: [usize; 9] = [10, 33, 58, 100, 173, 300, 1_000, 10_000, 100_000];
-const JUDGE: Judge = Judge {
-    alpha: 0.005,
-    smallest_effect: 0.02,
-};
 
 /// Speed-up over size, by shape.
 fn truth(shape: u64, n: f64) -> f64 {
@@ -93,11 +89,8 @@ fn found(verdicts: &Verdicts) -> CaseFindings {
         point.comparisons[0].clean = judged.speed_up;
         point
     };
-    case(
-        "case",
-        &["one", "other"],
-        verdicts.iter().map(row).collect(),
-    )
+    let points = verdicts.iter().map(row).collect();
+    case("case", &["one", "other"], points)
 }
 
 /// What a sentence claims, as text.
@@ -177,14 +170,9 @@ fn of_all_sizes(said: &Said<'_>, rows: &Rows<'_>) -> Vec<Claim> {
         claims.push(("always", rows.all(Verdict::Faster, ZERO, END)));
     }
     if said.has("at every size that was decided") {
-        let otherwise = [Verdict::Slower, Verdict::NoDifference];
-        let one = otherwise
-            .iter()
-            .any(|verdict| rows.any(*verdict, ZERO, END));
-        claims.push((
-            "always decided",
-            rows.any(Verdict::Faster, ZERO, END) && !one,
-        ));
+        let any = |verdict| rows.any(verdict, ZERO, END);
+        let otherwise = any(Verdict::Slower) || any(Verdict::NoDifference);
+        claims.push(("always decided", any(Verdict::Faster) && !otherwise));
     }
     if let Some(pairs) = said.numbers("change places more than once: ") {
         for pair in pairs.chunks(2) {
@@ -205,30 +193,22 @@ fn of_the_model(said: &Said<'_>, rows: &Rows<'_>) -> Vec<Claim> {
     };
     // The size, the 95 of "95 % interval", and its ends. All are rounded.
     let (at, low, high) = (numbers[0], numbers[2], numbers[3]);
+    let faster_below = rows.any(Verdict::Faster, ZERO, at - 0.5);
+    let slower_above = rows.any(Verdict::Slower, at + 0.5, END);
+    let equal_above = rows.any(Verdict::NoDifference, high + 1.0, END);
     let equal_below = rows.any(Verdict::NoDifference, ZERO, low - 1.0);
     let open_above = rows.any(Verdict::Undecided, high + 1.0, END);
+    let (says_equal, says_open) = (
+        said.has("below it is not faster"),
+        said.has("wherever it was decided"),
+    );
     vec![
         ("model: order", low <= at && at <= high),
-        (
-            "model: faster below",
-            !rows.any(Verdict::Faster, ZERO, at - 0.5),
-        ),
-        (
-            "model: slower above",
-            !rows.any(Verdict::Slower, at + 0.5, END),
-        ),
-        (
-            "model: equal above",
-            !rows.any(Verdict::NoDifference, high + 1.0, END),
-        ),
-        (
-            "model: below",
-            !equal_below || said.has("below it is not faster"),
-        ),
-        (
-            "model: above",
-            !open_above || said.has("wherever it was decided"),
-        ),
+        ("model: faster below", !faster_below),
+        ("model: slower above", !slower_above),
+        ("model: equal above", !equal_above),
+        ("model: below", !equal_below || says_equal),
+        ("model: above", !open_above || says_open),
     ]
 }
 
@@ -274,14 +254,11 @@ fn of_practice(said: &Said<'_>, rows: &Rows<'_>) -> Vec<Claim> {
 /// Compares each claim with the rows; the culprit, if one is false.
 fn contradiction(text: &str, rows: &Verdicts) -> Option<&'static str> {
     let (said, rows) = (Said(text), Rows(rows));
-    let readers = [
-        of_no_size,
-        of_all_sizes,
-        of_the_model,
-        of_measured_sizes,
-        of_practice,
-    ];
-    let claims: Vec<Claim> = readers.iter().flat_map(|read| read(&said, &rows)).collect();
+    let mut claims = of_no_size(&said, &rows);
+    claims.extend(of_all_sizes(&said, &rows));
+    claims.extend(of_the_model(&said, &rows));
+    claims.extend(of_measured_sizes(&said, &rows));
+    claims.extend(of_practice(&said, &rows));
     assert!(!claims.is_empty(), "nothing is claimed: {text}");
     let mut culprits = claims.into_iter().filter(|(_, holds)| !holds);
     culprits.next().map(|(name, _)| name)
@@ -299,11 +276,8 @@ fn no_sentence_contradicts_a_row_of_its_table() {
         let points = simulated(seed);
         let verdicts = judged(&points);
         // The model is a bootstrap, so only some runs have points for it.
-        let fitted = if seed % 40 == 16 {
-            points
-        } else {
-            Points::new()
-        };
+        let has_model = seed % 40 == 16;
+        let fitted = if has_model { points } else { Points::new() };
         let answer = finder.answer(&fitted, &verdicts, seed);
         let case = found(&verdicts);
         let text = break_even_sentence(&case, 1, &answer);
@@ -313,12 +287,8 @@ fn no_sentence_contradicts_a_row_of_its_table() {
         if text.contains("95 % interval") {
             seen.insert(Some("a model".to_owned()));
         }
-        seen.insert(
-            kind_words(&answer.kind)
-                .split(' ')
-                .next()
-                .map(str::to_owned),
-        );
+        let words = kind_words(&answer.kind);
+        seen.insert(words.split(' ').next().map(str::to_owned));
     }
     assert!(seen.len() >= 7, "only {seen:?} was said");
 }

@@ -86,11 +86,7 @@ impl Judge {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const JUDGE: Judge = Judge {
-        alpha: 0.05,
-        smallest_effect: 0.02,
-    };
+    use crate::verdict::tests::JUDGE;
 
     fn estimate(low: f64, high: f64) -> Estimate {
         Estimate::new(f64::midpoint(low, high), low, high)
@@ -103,13 +99,8 @@ mod tests {
             let found = JUDGE.doubt(ratios, Some(estimate(ends.0, ends.1)), floor);
             assert_eq!(found, Some(expected), "{ratios:?} in {ends:?}");
         }
-        let (blocks, needed) = (3, 7);
-        check(
-            &[1.5; 3],
-            (1.4, 1.6),
-            None,
-            Doubt::FewBlocks { blocks, needed },
-        );
+        let few = |blocks| Doubt::FewBlocks { blocks, needed: 7 };
+        check(&[1.5; 3], (1.4, 1.6), None, few(3));
         let mixed = [vec![1.2; 5], vec![0.9; 8]].concat();
         let (agree, blocks) = (8, 13);
         check(&mixed, (0.9, 1.2), None, Doubt::Split { agree, blocks });
@@ -119,8 +110,7 @@ mod tests {
         check(&in_a_row, (1.0, 1.2), None, Doubt::Alike { blocks, worth });
         check(&[1.1; 20], (1.001, 1.2), None, Doubt::Interval);
         check(&[1.1; 20], (1.05, 1.15), Some((0.9, 1.06)), Doubt::Floor);
-        let nothing = Doubt::FewBlocks { blocks: 0, needed };
-        assert_eq!(JUDGE.doubt(&[], None, None), Some(nothing));
+        assert_eq!(JUDGE.doubt(&[], None, None), Some(few(0)));
     }
 
     #[test]
