@@ -83,13 +83,8 @@ impl Axis {
     /// Shares from nothing to all of one thing, whose name is written at the middle.
     #[must_use]
     pub fn share_of(name: &str) -> Self {
-        Self {
-            title: String::new(),
-            scale: Scale::Linear,
-            low: 0.0,
-            high: 1.0,
-            ticks: vec![tick(0.5, name.to_owned()), tick(1.0, String::new())],
-        }
+        let ticks = [tick(0.5, name.to_owned()), tick(1.0, String::new())];
+        Self::new("", Scale::Linear, (0.0, 1.0), ticks)
     }
 
     /// Time from nought in milliseconds.
@@ -129,28 +124,17 @@ impl Axis {
         let first = (low / step).ceil() * step;
         let ticks = (0..STEPS_MAX).map(|index| first + f64::from(index) * step);
         let ticks = ticks.take_while(|at| *at <= high + step * 1e-6);
-        Self {
-            title: title.to_owned(),
-            scale: Scale::Linear,
-            low,
-            high,
-            ticks: ticks.map(|at| tick(at, label(at))).collect(),
-        }
+        let ticks = ticks.map(|at| tick(at, label(at)));
+        Self::new(title, Scale::Linear, (low, high), ticks)
     }
 
     /// Names side by side, the first at 0.
     #[must_use]
     pub fn names(title: &str, names: &[String]) -> Self {
+        let ends = (-0.5, names.len() as f64 - 0.5);
         let named = names.iter().enumerate();
-        Self {
-            title: title.to_owned(),
-            scale: Scale::Linear,
-            low: -0.5,
-            high: names.len() as f64 - 0.5,
-            ticks: named
-                .map(|(index, name)| tick(index as f64, name.clone()))
-                .collect(),
-        }
+        let ticks = named.map(|(index, name)| tick(index as f64, name.clone()));
+        Self::new(title, Scale::Linear, ends, ticks)
     }
 
     /// The same axis with rules and no text, for a panel above another one with the same axis.
@@ -165,16 +149,26 @@ impl Axis {
 
     fn logarithmic(
         title: &str,
-        (low, high): (f64, f64),
+        ends: (f64, f64),
         ticks: &[f64],
         label: impl Fn(&f64) -> String,
     ) -> Self {
+        let ticks = ticks.iter().map(|at| tick(*at, label(at)));
+        Self::new(title, Scale::Log, ends, ticks)
+    }
+
+    fn new(
+        title: &str,
+        scale: Scale,
+        (low, high): (f64, f64),
+        ticks: impl IntoIterator<Item = Tick>,
+    ) -> Self {
         Self {
             title: title.to_owned(),
-            scale: Scale::Log,
+            scale,
             low,
             high,
-            ticks: ticks.iter().map(|at| tick(*at, label(at))).collect(),
+            ticks: ticks.into_iter().collect(),
         }
     }
 }
@@ -213,9 +207,8 @@ fn within(ticks: &[f64], low: f64, high: f64) -> Vec<f64> {
 fn few_powers_of_two(low: f64, high: f64) -> Vec<f64> {
     let bases = [2.0, 4.0, 16.0, 256.0];
     let mut ticks = bases.into_iter().map(|base| powers(base, low, high));
-    ticks
-        .find(|ticks| ticks.len() <= TICKS_MAX)
-        .unwrap_or_default()
+    let few = ticks.find(|ticks| ticks.len() <= TICKS_MAX);
+    few.unwrap_or_default()
 }
 
 /// "1,000" for 1e3, "0.5" for a half.
@@ -283,19 +276,15 @@ mod tests {
         let wide = Axis::speed_ups([0.002_6, 2.0].into_iter());
         assert_eq!(labels(&wide), ["0.01×", "0.1×", "1×"]);
         let high = Axis::speed_ups([180.0].into_iter());
-        assert_eq!(
-            labels(&high),
-            ["1×", "2×", "4×", "8×", "16×", "32×", "64×", "128×"]
-        );
+        let powers = ["1×", "2×", "4×", "8×", "16×", "32×", "64×", "128×"];
+        assert_eq!(labels(&high), powers);
     }
 
     #[test]
     fn a_span_has_ticks_at_round_values_and_bytes_at_powers_of_two() {
         let axis = Axis::span("ms", 987.0, 1_041.0, plain);
-        assert_eq!(
-            labels(&axis),
-            ["990", "1000", "1010", "1020", "1030", "1040"]
-        );
+        let expected = ["990", "1000", "1010", "1020", "1030", "1040"];
+        assert_eq!(labels(&axis), expected);
         let axis = Axis::bytes(6_500_000.0);
         assert_eq!(labels(&axis), ["0 B", "2 MiB", "4 MiB", "6 MiB"]);
     }

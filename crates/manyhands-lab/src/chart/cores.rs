@@ -75,30 +75,23 @@ struct Strip {
 
 fn strips(trace: &CoreTrace) -> Vec<Strip> {
     let together = trace.busy.len().div_ceil(STRIPS_MAX).max(1);
-    let groups = trace.busy.chunks(together).enumerate();
-    groups
-        .map(|(index, group)| {
-            let first = index * together;
-            let last = first + group.len() - 1;
-            let name = if first == last {
-                format!("core {first}")
-            } else {
-                format!("{first}–{last}")
-            };
-            Strip {
-                name,
-                busy: mean_of(group),
-            }
-        })
-        .collect()
+    let strip = |(index, group): (usize, &[Vec<f64>])| {
+        let first = index * together;
+        let name = match group.len() {
+            1 => format!("core {first}"),
+            more => format!("{first}–{}", first + more - 1),
+        };
+        let busy = mean_of(group);
+        Strip { name, busy }
+    };
+    trace.busy.chunks(together).enumerate().map(strip).collect()
 }
 
 fn mean_of(group: &[Vec<f64>]) -> Vec<f64> {
     let steps = group.iter().map(Vec::len).max().unwrap_or(0);
-    let at = |step| group.iter().filter_map(move |core| core.get(step));
-    (0..steps)
-        .map(|step| at(step).sum::<f64>() / group.len() as f64)
-        .collect()
+    let at = |step: usize| group.iter().filter_map(move |core| core.get(step));
+    let mean = |step| at(step).sum::<f64>() / group.len() as f64;
+    (0..steps).map(mean).collect()
 }
 
 fn series(trace: &Trace, strip: &Strip) -> Series {
@@ -126,12 +119,10 @@ fn mean_busy_cores(trace: &CoreTrace) -> f64 {
 
 fn description(case: &CaseFindings, traces: &[&Trace]) -> String {
     let one = |trace: &&Trace| {
+        let arm = case.card.arms.get(trace.arm);
         format!(
             "{} kept {:.1} of {} cores busy for {:.0} ms.",
-            case.card
-                .arms
-                .get(trace.arm)
-                .map_or("An arm", String::as_str),
+            arm.map_or("An arm", String::as_str),
             mean_busy_cores(&trace.trace),
             trace.trace.busy.len(),
             duration_millis(&trace.trace)

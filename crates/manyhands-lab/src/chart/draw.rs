@@ -147,23 +147,16 @@ fn legend(sheet: &Sheet<'_>, entries: &[Entry<'_>], top: i32) -> Result<(), LabE
 /// line whose name had to move far.
 fn names_at_ends(placed: &Placed<'_, '_>) -> Result<(), LabError> {
     let series = placed.panel.series.iter().filter_map(|one| {
-        let last = one.points.last()?;
-        Some((
-            last.x,
-            last.y,
-            &one.end_label,
-            marks::text_color(one.family),
-        ))
+        let (last, color) = (one.points.last()?, marks::text_color(one.family));
+        Some((last.x, last.y, &one.end_label, color))
     });
     let references = placed.panel.references.iter().filter_map(|one| {
         let (x, y) = one.points.last()?;
         Some((*x, *y, &one.name, GREY))
     });
-    let mut names: Vec<_> = series
-        .chain(references)
-        .filter(|(_, _, name, _)| !name.is_empty())
-        .map(|(x, y, name, color)| (placed.at(x, y), name, color))
-        .collect();
+    let named = series.chain(references).filter(|one| !one.2.is_empty());
+    let placed_names = named.map(|(x, y, name, color)| (placed.at(x, y), name, color));
+    let mut names: Vec<_> = placed_names.collect();
     names.sort_by_key(|((_, y), _, _)| *y);
     let ends: Vec<i32> = names.iter().map(|((_, y), _, _)| *y).collect();
     let [_, top, right, bottom] = placed.area.corners();
@@ -171,21 +164,12 @@ fn names_at_ends(placed: &Placed<'_, '_>) -> Result<(), LabError> {
     for (((x, end), name, color), row) in names.into_iter().zip(rows) {
         let sheet = placed.sheet;
         if (row - end).abs() > 6 * FINE {
-            line(
-                sheet,
-                &[(x + 5 * FINE, end), (right + 8 * FINE, row)],
-                AXIS,
-                2,
-            )?;
+            let ends = [(x + 5 * FINE, end), (right + 8 * FINE, row)];
+            line(sheet, &ends, AXIS, 2)?;
         }
         let text = fitted(sheet, name, TEXT, NAME_WIDTH)?;
-        write(
-            sheet,
-            &text,
-            (right + 10 * FINE, row),
-            (TEXT, color),
-            Align::Left,
-        )?;
+        let at = (right + 10 * FINE, row);
+        write(sheet, &text, at, (TEXT, color), Align::Left)?;
     }
     Ok(())
 }

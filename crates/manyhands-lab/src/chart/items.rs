@@ -29,12 +29,9 @@ pub fn items(
         .into_iter()
         .flatten()
         .collect();
-    let items = plural(&case.card.unit);
+    let (id, items) = (&experiment.id, plural(&case.card.unit));
     Some(ChartSpec {
-        title: format!(
-            "{}: what the {items} took, {}",
-            experiment.id, case.card.name
-        ),
+        title: format!("{id}: what the {items} took, {}", case.card.name),
         notes: vec![
             experiment.title.clone(),
             findings.head.machine.line(),
@@ -52,18 +49,15 @@ pub fn items(
 
 /// The share of the items that had ended, over time.
 fn ends(case: &CaseFindings, largest: &[&Peak]) -> Option<Panel> {
-    let known = || {
-        largest
-            .iter()
-            .filter_map(|peak| Some((peak.arm, peak.ends.as_ref()?)))
-    };
+    let known = largest.iter();
+    let known = known.filter_map(|peak| Some((peak.arm, peak.ends.as_ref()?)));
     let millis = |ends: &ItemEnds, percent| Some(ends.at(percent)? as f64 / 1e6);
-    let first = known().filter_map(|(_, ends)| millis(ends, 0));
-    let last = known().filter_map(|(_, ends)| millis(ends, 100));
+    let first = known.clone().filter_map(|(_, ends)| millis(ends, 0));
+    let last = known.clone().filter_map(|(_, ends)| millis(ends, 100));
     let low = first.min_by(f64::total_cmp)?;
     // All at once are shown, too.
     let high = last.max_by(f64::total_cmp)?.max(low * 1.001 + 0.001);
-    let series = known().map(|(arm, ends)| {
+    let series = known.map(|(arm, ends)| {
         let nanos_each = ends.percentiles_nanos.iter().enumerate();
         let points = nanos_each.map(|(percent, end)| Mark::at(*end as f64 / 1e6, percent as f64));
         let last = ends.at(100).unwrap_or_default() as f64;
@@ -85,10 +79,8 @@ fn threads(case: &CaseFindings, largest: &[&Peak]) -> Option<Panel> {
     let known: Vec<(usize, &ThreadCourse)> = known.collect();
     let end =
         |course: &ThreadCourse| course.counts.len().saturating_sub(1) as f64 * course.step_millis;
-    let longest = known
-        .iter()
-        .map(|(_, course)| end(course))
-        .max_by(f64::total_cmp)?;
+    let all_ends = known.iter().map(|(_, course)| end(course));
+    let longest = all_ends.max_by(f64::total_cmp)?;
     let most = |course: &ThreadCourse| course.counts.iter().copied().max().unwrap_or(0);
     let all = known.iter().map(|(_, course)| most(course)).max()?;
     let series = known.iter().map(|(arm, course)| {
@@ -150,15 +142,10 @@ fn series(case: &CaseFindings, arm: usize, form: Form, points: Vec<Mark>, end: &
 
 fn description(case: &CaseFindings, largest: &[&Peak]) -> String {
     let of_arm = |peak: &&Peak| {
-        let name = case
-            .card
-            .arms
-            .get(peak.arm)
-            .map_or("An arm", String::as_str);
-        let ends = peak
-            .ends
-            .as_ref()
-            .and_then(|ends| ends.at(0).zip(ends.at(100)));
+        let name = case.card.arms.get(peak.arm);
+        let name = name.map_or("An arm", String::as_str);
+        let ends = peak.ends.as_ref();
+        let ends = ends.and_then(|ends| ends.at(0).zip(ends.at(100)));
         let ends = ends.map_or_else(String::new, |(first, last)| {
             let (first, last) = (nanos(first as f64), nanos(last as f64));
             format!(", the first ends after {first} and the last after {last}")

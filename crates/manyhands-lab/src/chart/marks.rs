@@ -50,7 +50,7 @@ pub(super) fn marker(sheet: &Sheet<'_>, at: (i32, i32), family: usize) -> Result
         3 => polygon(&triangle(RADIUS + 3), color),
         4 => polygon(&diamond(RADIUS + 4), color),
         5 => polygon(&square(RADIUS + 3), color).and_then(|()| polygon(&square(RADIUS - 3), WHITE)),
-        6 => cross(sheet, at, color),
+        6 => cross(sheet, at, color, RADIUS),
         _ => {
             polygon(&diamond(RADIUS + 7), color).and_then(|()| polygon(&diamond(RADIUS - 1), WHITE))
         }
@@ -71,14 +71,10 @@ fn diamond(half: i32) -> [(i32, i32); 4] {
 
 /// Draws a cross over a marker, larger than it: the point is not to be relied on.
 pub(super) fn cross_out(sheet: &Sheet<'_>, at: (i32, i32)) -> Result<(), LabError> {
-    cross_of(sheet, at, INK, 2 * RADIUS)
+    cross(sheet, at, INK, 2 * RADIUS)
 }
 
-fn cross(sheet: &Sheet<'_>, at: (i32, i32), color: RGBColor) -> Result<(), LabError> {
-    cross_of(sheet, at, color, RADIUS)
-}
-
-fn cross_of(
+fn cross(
     sheet: &Sheet<'_>,
     (x, y): (i32, i32),
     color: RGBColor,

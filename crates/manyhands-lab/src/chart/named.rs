@@ -25,12 +25,8 @@ pub fn all(findings: &Findings) -> Vec<Named> {
     if !cfg!(feature = "charts") {
         return Vec::new();
     }
-    let of_experiment = |one| of_experiment(findings, one);
-    findings
-        .experiments
-        .iter()
-        .flat_map(of_experiment)
-        .collect()
+    let all = findings.experiments.iter();
+    all.flat_map(|one| of_experiment(findings, one)).collect()
 }
 
 fn of_experiment(findings: &Findings, experiment: &ExperimentFindings) -> Vec<Named> {
@@ -44,35 +40,28 @@ fn of_experiment(findings: &Findings, experiment: &ExperimentFindings) -> Vec<Na
             chart,
         }
     };
-    let of_case = |case: &CaseFindings| {
-        let charts = [
-            (over_sizes(findings, experiment, case), "sizes"),
-            (items(findings, experiment, case), "items"),
-            (cores(findings, experiment, case), "cores"),
-        ];
-        let charts = charts.into_iter();
-        let charts = charts.filter_map(|(chart, kind)| Some(named(Some(case), kind, chart?)));
-        charts.collect::<Vec<_>>()
-    };
-    let of_all = [
-        (speed_ups_by_case(findings, experiment), "cases"),
-        (over_cpus(findings, experiment), "cpus"),
+    let mut charts = vec![
+        (None, "cases", speed_ups_by_case(findings, experiment)),
+        (None, "cpus", over_cpus(findings, experiment)),
     ];
-    let of_all = of_all.into_iter();
-    let of_all = of_all.filter_map(|(chart, kind)| Some(named(None, kind, chart?)));
-    of_all
-        .chain(experiment.cases.iter().flat_map(of_case))
-        .collect()
+    for case in &experiment.cases {
+        charts.extend([
+            (Some(case), "sizes", over_sizes(findings, experiment, case)),
+            (Some(case), "items", items(findings, experiment, case)),
+            (Some(case), "cores", cores(findings, experiment, case)),
+        ]);
+    }
+    let drawn = charts.into_iter();
+    let drawn = drawn.filter_map(|(case, kind, chart)| Some(named(case, kind, chart?)));
+    drawn.collect()
 }
 
 /// Joins words with dashes; everything but letters and digits becomes one dash.
 fn file_name(parts: &[&str]) -> String {
     let joined = parts.join("-").to_lowercase();
     let words = joined.split(|c: char| !c.is_ascii_alphanumeric());
-    words
-        .filter(|word| !word.is_empty())
-        .collect::<Vec<_>>()
-        .join("-")
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    words.join("-")
 }
 
 #[cfg(test)]
@@ -83,11 +72,9 @@ mod tests {
     #[test]
     fn a_case_cut_to_one_size_still_has_a_chart() {
         let mut findings = fixture::findings();
-        let several = findings
-            .experiments
-            .iter()
-            .position(|one| one.cases.len() == 1 && one.cases[0].points.len() > 1)
-            .expect("a case with several sizes");
+        let has_sizes =
+            |one: &ExperimentFindings| one.cases.len() == 1 && one.cases[0].points.len() > 1;
+        let several = findings.experiments.iter().position(has_sizes).unwrap();
         let charts = |findings: &Findings| -> Vec<String> {
             let id = &findings.experiments[several].id;
             let all = all(findings).into_iter();

@@ -84,12 +84,8 @@ impl Placed<'_, '_> {
             let y = self.row(tick.at);
             line(self.sheet, &[(left, y), (right, y)], RULE, 3)?;
         }
-        line(
-            self.sheet,
-            &[(left, top), (left, bottom), (right, bottom)],
-            AXIS,
-            4,
-        )
+        let axes = [(left, top), (left, bottom), (right, bottom)];
+        line(self.sheet, &axes, AXIS, 4)
     }
 
     fn tick_texts(&self) -> Result<(), LabError> {
@@ -108,22 +104,12 @@ impl Placed<'_, '_> {
                 continue;
             }
             free_from = x + half + 5 * FINE;
-            write(
-                self.sheet,
-                &tick.label,
-                (x, bottom + 14 * FINE),
-                pen,
-                Align::Center,
-            )?;
+            let at = (x, bottom + 14 * FINE);
+            write(self.sheet, &tick.label, at, pen, Align::Center)?;
         }
         let at = (i32::midpoint(left, right), bottom + 35 * FINE);
-        write(
-            self.sheet,
-            &self.panel.x.title,
-            at,
-            (TEXT, INK),
-            Align::Center,
-        )
+        let (title, pen) = (&self.panel.x.title, (TEXT, INK));
+        write(self.sheet, title, at, pen, Align::Center)
     }
 
     fn band(&self, band: &Band) -> Result<(), LabError> {
@@ -188,12 +174,8 @@ impl Placed<'_, '_> {
                 let is_shown = |end: &f64| (axis.low..=axis.high).contains(end);
                 let ends = [low, high].into_iter().filter(is_shown);
                 let ends: Vec<i32> = ends.map(|end| self.row(end)).collect();
-                line(
-                    self.sheet,
-                    &[(x, self.row(low)), (x, self.row(high))],
-                    color,
-                    5,
-                )?;
+                let bar = [(x, self.row(low)), (x, self.row(high))];
+                line(self.sheet, &bar, color, 5)?;
                 // A bar that is cut at the edge has no end there.
                 for end in ends {
                     line(self.sheet, &[(x - CAP, end), (x + CAP, end)], color, 5)?;
@@ -215,10 +197,8 @@ impl Placed<'_, '_> {
         for label in &self.panel.labels {
             let half = width_of(self.sheet, &label.text, TEXT)? / 2;
             let (x, y) = self.at(label.x, label.y);
-            let at = (
-                x.min(right - half).max(left + half),
-                (y - 12 * FINE).max(top + 7 * FINE),
-            );
+            let x = x.min(right - half).max(left + half);
+            let at = (x, (y - 12 * FINE).max(top + 7 * FINE));
             write(self.sheet, &label.text, at, (TEXT, GREY), Align::Center)?;
         }
         Ok(())
@@ -236,9 +216,8 @@ impl Placed<'_, '_> {
         outline.push((end, bottom));
         outline.dedup();
         let color = marks::color(series.family).filled();
-        self.sheet
-            .draw(&Polygon::new(outline, color))
-            .map_err(LabError::chart)
+        let drawn = self.sheet.draw(&Polygon::new(outline, color));
+        drawn.map_err(LabError::chart)
     }
 }
 

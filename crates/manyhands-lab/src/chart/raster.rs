@@ -28,10 +28,7 @@ pub fn png(svg: &str) -> Result<Vec<u8>, LabError> {
     let mut pixels = size
         .and_then(|size| Pixmap::new(size.width(), size.height()))
         .ok_or_else(|| LabError::chart("the picture is empty"))?;
-    render(
-        &tree,
-        Transform::from_scale(SCALE, SCALE),
-        &mut pixels.as_mut(),
-    );
+    let scaled = Transform::from_scale(SCALE, SCALE);
+    render(&tree, scaled, &mut pixels.as_mut());
     pixels.encode_png().map_err(LabError::chart)
 }

@@ -133,9 +133,6 @@ fn words(facet: &Facet) -> String {
             count(last.cpus)
         ))
     });
-    format!(
-        "{}: {}.",
-        facet.caption,
-        ends.collect::<Vec<_>>().join("; ")
-    )
+    let ends = ends.collect::<Vec<_>>().join("; ");
+    format!("{}: {ends}.", facet.caption)
 }

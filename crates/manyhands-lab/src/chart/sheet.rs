@@ -82,11 +82,8 @@ pub(super) fn on_sheet(
 /// Gives the root element its shown size and its words for those who cannot see it.
 fn finished(svg: &str, chart: &ChartSpec, height: u32) -> String {
     let fine = FINE.unsigned_abs();
-    let drawn = format!(
-        "<svg width=\"{}\" height=\"{}\"",
-        WIDTH * fine,
-        height * fine
-    );
+    let (fine_width, fine_height) = (WIDTH * fine, height * fine);
+    let drawn = format!("<svg width=\"{fine_width}\" height=\"{fine_height}\"");
     let shown = format!("<svg role=\"img\" width=\"{WIDTH}\" height=\"{height}\"");
     // A viewer without the font takes one of nearly the same widths.
     let family = format!("font-family=\"{FONT_NAME}\"");
