@@ -83,17 +83,17 @@ pub fn main(experiments: Vec<Experiment>) -> ExitCode {
 fn measure(typed: &Typed, mut experiments: Vec<Experiment>) -> Result<Ending, LabError> {
     let wrong = |reason| LabError::Arguments { reason };
     let name = experiments.first().map_or("results", Experiment::id);
-    let folder = typed
-        .options
-        .folder(&format!("target/lab/{name}"))
-        .map_err(wrong)?;
+    let folder = typed.options.folder(&format!("target/lab/{name}"));
+    let folder = folder.map_err(wrong)?;
     let is_it = |one: &Experiment, id: &String| one.id().eq_ignore_ascii_case(id);
     let is_unknown = |id: &&String| !experiments.iter().any(|one| is_it(one, id));
     if let Some(id) = typed.ids.iter().find(is_unknown) {
         return Err(wrong(format!("there is no experiment '{id}'")));
     }
+    let program = program(typed.printing);
     if typed.resume {
-        return resume(&folder, typed.printing);
+        let (launcher, interrupt) = (console::launcher()?, Interrupt::on_signal()?);
+        return console::resume(&folder, Damage::Refuse, launcher, program, &interrupt);
     }
     if !typed.ids.is_empty() {
         experiments.retain(|one| typed.ids.iter().any(|id| is_it(one, id)));
@@ -104,20 +104,9 @@ fn measure(typed: &Typed, mut experiments: Vec<Experiment>) -> Result<Ending, La
         folder,
         existing: typed.options.existing(),
         force: typed.options.force,
-        program: program(typed.printing),
+        program,
     };
     console::begin(job, &Interrupt::on_signal()?)
-}
-
-fn resume(folder: &Path, printing: Printing) -> Result<Ending, LabError> {
-    let interrupt = Interrupt::on_signal()?;
-    console::resume(
-        folder,
-        Damage::Refuse,
-        console::launcher()?,
-        program(printing),
-        &interrupt,
-    )
 }
 
 /// Calls every arm once at the smallest size.

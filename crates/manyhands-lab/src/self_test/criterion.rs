@@ -49,9 +49,7 @@ impl Criterion {
             Needed::AtMost(bound) => self.found <= bound,
         }
     }
-}
 
-impl Criterion {
     /// Whether enough comparisons could be judged to say anything: half of them.
     #[must_use]
     pub fn is_judged(&self) -> bool {
@@ -146,10 +144,8 @@ impl Claim {
 
     /// Counts the cases in which the claim shows.
     pub(super) fn judge(self, findings: &Findings, all: usize) -> Criterion {
-        let judged: Vec<&CaseFindings> = findings
-            .cases()
-            .filter(|case| has_enough(case, &findings.head.settings))
-            .collect();
+        let has_enough = |case: &&CaseFindings| has_enough(case, &findings.head.settings);
+        let judged: Vec<&CaseFindings> = findings.cases().filter(has_enough).collect();
         let of = judged.len();
         let percent = |percent: usize| (of * percent).div_ceil(100);
         Criterion {
@@ -178,16 +174,12 @@ impl Claim {
                 Some(Kind::Between { lower, upper, .. }) => (*lower..=*upper).contains(&BREAK_EVEN),
                 _ => false,
             },
-            Self::OneCore => {
+            Self::OneCore => kind().is_some_and(|kind| {
                 matches!(
-                    kind(),
-                    Some(
-                        Kind::NeverUpTo { .. }
-                            | Kind::NoDifference { .. }
-                            | Kind::NotDecided { .. }
-                    )
+                    kind,
+                    Kind::NeverUpTo { .. } | Kind::NoDifference { .. } | Kind::NotDecided { .. }
                 )
-            }
+            }),
             Self::Step => match kind() {
                 Some(Kind::Between {
                     lower,
@@ -251,12 +243,9 @@ mod tests {
         let expected = format!("FAIL  it rains: 3 of 4, at most 2; {disturbed}");
         assert_eq!(criterion.to_string(), expected);
         criterion.left_out = 5;
-        assert!(criterion.to_string().starts_with("open  it rains"));
-        assert!(
-            criterion
-                .to_string()
-                .ends_with("too few to judge 5 more comparisons")
-        );
+        let text = criterion.to_string();
+        assert!(text.starts_with("open  it rains"), "{text}");
+        assert!(text.ends_with("too few to judge 5 more comparisons"));
     }
 
     #[test]

@@ -94,10 +94,8 @@ pub fn run(
     for claim in Claim::ALL {
         // In a thread of its own, which may be pinned.
         let criterion = thread::scope(|scope| {
-            let thread = scope.spawn(|| session.check(claim));
-            thread
-                .join()
-                .unwrap_or_else(|payload| panic::resume_unwind(payload))
+            let checked = scope.spawn(|| session.check(claim)).join();
+            checked.unwrap_or_else(|payload| panic::resume_unwind(payload))
         })?;
         if interrupt.is_set() {
             break;
@@ -130,14 +128,8 @@ impl Session<'_> {
         let mut director = Director::new(&head, Box::new(Statistics::new(&head)));
         let mut executor = InProcess::new(&experiment, SAMPLE);
         let mut events: Vec<Event> = Vec::new();
-        let silent = &mut Silent;
-        run::execute(
-            &mut director,
-            &mut executor,
-            &mut events,
-            silent,
-            self.interrupt,
-        )?;
+        let (to, silent) = (&mut events, &mut Silent);
+        run::execute(&mut director, &mut executor, to, silent, self.interrupt)?;
         let findings = analyse(&head, &events);
         Ok(claim.judge(&findings, experiment.cases().len()))
     }
