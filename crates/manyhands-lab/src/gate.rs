@@ -110,17 +110,15 @@ impl Gate {
             .sum();
         let delay = waited / (wall * allowed as f64);
 
-        let faults = sum(block, |sample| {
-            sample.meters.major_faults.unwrap_or(0) as f64
-        });
-        [
+        let mut samples = block.samples.iter();
+        let has_read = samples.any(|sample| sample.meters.major_faults > Some(0));
+        let causes = [
             (load > self.thresholds.load, Cause::Load),
             (delay > self.thresholds.run_delay, Cause::RunDelay),
-            (faults > 0.0, Cause::MajorFault),
-        ]
-        .into_iter()
-        .filter_map(|(disturbed, cause)| disturbed.then_some(cause))
-        .collect()
+            (has_read, Cause::MajorFault),
+        ];
+        let found = causes.into_iter().filter(|(disturbed, _)| *disturbed);
+        found.map(|(_, cause)| cause).collect()
     }
 
     /// Whether nothing is known against this block.
@@ -216,6 +214,13 @@ mod tests {
         Gate::of(blocks, TWO, Thresholds::default())
     }
 
+    /// Which of these blocks their gate takes for clean.
+    fn clean(all: &[Block]) -> Vec<bool> {
+        let blocks: Vec<&Block> = all.iter().collect();
+        let gate = gate(&blocks);
+        all.iter().map(|block| gate.is_clean(block)).collect()
+    }
+
     fn check(millis: u64, meters: Meters, expected: &[Cause]) {
         let block = block(millis, meters);
         let causes = gate(&[&block]).causes(&block);
@@ -299,11 +304,8 @@ mod tests {
             others_nanos: Some(40 * MILLI),
             ..Meters::default()
         };
-        check(
-            5,
-            meters,
-            &[Cause::Load, Cause::RunDelay, Cause::MajorFault],
-        );
+        let all = [Cause::Load, Cause::RunDelay, Cause::MajorFault];
+        check(5, meters, &all);
     }
 
     #[test]
@@ -313,19 +315,14 @@ mod tests {
             voluntary_switches: Some(switches),
             ..Meters::default()
         };
-        let all: Vec<Block> = [900, 1_000, 1_100, 1_050, 5_000]
-            .map(|delay| block(5, meters(delay, 40)))
-            .into();
-        let blocks: Vec<&Block> = all.iter().collect();
-        let learnt = gate(&blocks);
-        assert!(blocks[..4].iter().all(|block| learnt.is_clean(block)));
-        assert_eq!(learnt.causes(blocks[4]), [Cause::RunDelay]);
+        let delays = [900, 1_000, 1_100, 1_050, 5_000];
+        let all = delays.map(|delay| block(5, meters(delay, 40)));
+        assert_eq!(clean(&all), [true, true, true, true, false]);
+        let learnt = gate(&all.each_ref());
+        assert_eq!(learnt.causes(&all[4]), [Cause::RunDelay]);
         // The same delays, but nobody gave a processor up: others were there.
-        let all: Vec<Block> = [900, 1_000, 1_100]
-            .map(|delay| block(5, meters(delay, 0)))
-            .into();
-        let blocks: Vec<&Block> = all.iter().collect();
-        assert!(!blocks.iter().any(|block| gate(&blocks).is_clean(block)));
+        let all = [900, 1_000, 1_100].map(|delay| block(5, meters(delay, 0)));
+        assert_eq!(clean(&all), [false; 3]);
     }
 
     /// Blocks of 6 ms as two processors make them beside a neighbour that always computes on one: it
@@ -356,11 +353,7 @@ mod tests {
 
     #[test]
     fn a_neighbour_that_is_always_there_is_not_learnt_as_the_arms_own_doing() {
-        let all = beside_a_neighbour(36);
-        let blocks: Vec<&Block> = all.iter().collect();
-        let learnt = gate(&blocks);
-        let clean = blocks.iter().filter(|block| learnt.is_clean(block)).count();
-        assert_eq!(clean, 0, "of {}", blocks.len());
+        assert_eq!(clean(&beside_a_neighbour(36)), [false; 36]);
     }
 
     #[test]
@@ -374,13 +367,10 @@ mod tests {
             others_nanos: Some(20 * MILLI),
             ..own
         };
-        let all: Vec<Block> = (0..20)
-            .map(|index| block(5, if index % 5 == 0 { disturbed } else { own }))
-            .collect();
-        let blocks: Vec<&Block> = all.iter().collect();
-        let learnt = gate(&blocks);
-        let clean = blocks.iter().filter(|block| learnt.is_clean(block)).count();
-        assert_eq!(clean, 16);
+        let meters = [disturbed, own, own, own, own].repeat(4);
+        let all: Vec<Block> = meters.into_iter().map(|one| block(5, one)).collect();
+        let expected = [false, true, true, true, true].repeat(4);
+        assert_eq!(clean(&all), expected);
     }
 
     #[test]

@@ -32,10 +32,7 @@ pub fn renew(path: &Path, head: &str, name: &str, section: &str) -> Result<(), L
 /// # Errors
 /// If the section begins or ends twice, or does only one of both, or not in this order.
 pub fn replaced(page: &str, name: &str, section: &str) -> Result<String, (usize, String)> {
-    let (begin, end) = (
-        format!("<!-- begin {name} -->"),
-        format!("<!-- end {name} -->"),
-    );
+    let [begin, end] = ["begin", "end"].map(|what| format!("<!-- {what} {name} -->"));
     let lines: Vec<&str> = page.lines().collect();
     let places = |comment: &str| -> Vec<usize> {
         let at = lines.iter().enumerate();
@@ -92,21 +89,15 @@ mod tests {
         assert_eq!(page, expected);
         let page = replaced(PAGE, "ab", "new").unwrap();
         assert_eq!(page, PAGE.replace("old ab", "new"));
-    }
-
-    #[test]
-    fn the_same_section_again_changes_nothing() {
-        let page = replaced(PAGE, "a", "old a").unwrap();
-        assert_eq!(page, PAGE);
+        // The same section again changes nothing.
+        assert_eq!(replaced(PAGE, "a", "old a").unwrap(), PAGE);
     }
 
     #[test]
     fn a_new_section_comes_last() {
         let page = replaced(PAGE, "b", "new").unwrap();
-        assert_eq!(
-            page,
-            format!("{PAGE}\n<!-- begin b -->\nnew\n\n<!-- end b -->\n")
-        );
+        let expected = format!("{PAGE}\n<!-- begin b -->\nnew\n\n<!-- end b -->\n");
+        assert_eq!(page, expected);
     }
 
     #[test]
@@ -117,10 +108,8 @@ mod tests {
         assert_eq!(page, PAGE.replace(place, &format!("{section}{place}")));
         let again = replaced(&page, "a on c", "newer").unwrap();
         let places = ["a on b", "a on c", "ab"].map(|name| again.find(&format!("begin {name} ")));
-        assert!(
-            places.is_sorted() && places.iter().all(Option::is_some),
-            "{again}"
-        );
+        let are_there = places.iter().all(Option::is_some);
+        assert!(are_there && places.is_sorted(), "{again}");
         assert_eq!(replaced(&again, "a on b", "new").unwrap(), again);
     }
 

@@ -17,11 +17,8 @@ pub struct TimeLeft {
 /// `spent` in all.
 pub(super) fn block_cost(blocks: &[Block], spent: Duration, factor: f64) -> Option<Duration> {
     let last = blocks.last()?;
-    let timed: f64 = last
-        .samples
-        .iter()
-        .map(|sample| sample.wall_nanos as f64)
-        .sum();
+    let walls = last.samples.iter().map(|sample| sample.wall_nanos as f64);
+    let timed: f64 = walls.sum();
     let all = spent.as_nanos() as f64 / blocks.len() as f64;
     let overhead = (all - timed).max(0.0) / 1e9;
     let nanos: Vec<f64> = last.samples.iter().map(Sample::nanos).collect();
@@ -64,11 +61,8 @@ mod tests {
             };
             let spent = Duration::from_millis(9);
             let cost = block_cost(&[block], spent, factor).unwrap();
-            assert_eq!(
-                cost,
-                Duration::from_millis(millis),
-                "{calls} calls, times {factor}"
-            );
+            let expected = Duration::from_millis(millis);
+            assert_eq!(cost, expected, "{calls} calls, times {factor}");
         }
         check(1, 1.0, 9);
         check(1, 10.0, 81);
@@ -78,15 +72,11 @@ mod tests {
     }
 
     #[test]
-    fn an_arm_that_is_faster_stays_so() {
-        let seconds = scaled(&[10e6, 4e6], 100.0).unwrap();
-        assert!((seconds - 1.4).abs() < 1e-9, "{seconds}");
-    }
-
-    #[test]
-    fn what_an_arm_takes_to_start_does_not_grow() {
-        // The second arm takes 50 ms to start and is no slower than the first beyond that.
-        let seconds = scaled(&[1e6, 51e6], 100.0).unwrap();
-        assert!((seconds - 0.25).abs() < 1e-9, "{seconds}");
+    fn an_arm_that_is_faster_stays_so_and_what_one_takes_to_start_does_not_grow() {
+        // The last arm takes 50 ms to start and is no slower than its baseline beyond that.
+        for (nanos, expected) in [([10e6, 4e6], 1.4), ([1e6, 51e6], 0.25)] {
+            let seconds = scaled(&nanos, 100.0).unwrap();
+            assert!((seconds - expected).abs() < 1e-9, "{seconds}");
+        }
     }
 }

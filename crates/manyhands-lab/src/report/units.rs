@@ -159,10 +159,8 @@ mod tests {
 
     #[test]
     fn counts_are_grouped_and_ratios_have_two_decimals() {
-        assert_eq!(count(0), "0");
-        assert_eq!(count(999), "999");
-        assert_eq!(count(1_000), "1,000");
-        assert_eq!(count(1_234_567), "1,234,567");
+        let counts = [0, 999, 1_000, 1_234_567].map(count);
+        assert_eq!(counts, ["0", "999", "1,000", "1,234,567"]);
         assert_eq!(ratio(1.868), "1.87×");
     }
 
@@ -175,37 +173,23 @@ mod tests {
 
     #[test]
     fn shares_and_bytes_are_as_exact_as_they_need_to_be() {
-        assert_eq!(percent(0.0), "0 %");
-        assert_eq!(percent(0.02), "2 %");
-        assert_eq!(percent(0.0125), "1.2 %");
-        assert_eq!(percent(0.413), "41 %");
-        assert_eq!(bytes(512.0), "512 B");
-        assert_eq!(bytes(2_048.0), "2.00 KiB");
-        assert_eq!(bytes(440_401_920.0), "420 MiB");
+        let shares = [0.0, 0.02, 0.0125, 0.413].map(percent);
+        assert_eq!(shares, ["0 %", "2 %", "1.2 %", "41 %"]);
+        let sizes = [512.0, 2_048.0, 440_401_920.0].map(bytes);
+        assert_eq!(sizes, ["512 B", "2.00 KiB", "420 MiB"]);
     }
 
     #[test]
     fn sizes_and_mean_counts_are_as_exact_as_they_need_to_be() {
-        assert_eq!(size(3.44), "3.4");
-        assert_eq!(size(3.0), "3");
-        assert_eq!(size(0.4), "0.40");
-        assert_eq!(size(9.96), "10");
-        assert_eq!(size(1_234.4), "1,234");
-        assert_eq!(few(0.25), "0.25");
-        assert_eq!(few(6.0), "6");
-        assert_eq!(few(0.0), "0");
-        assert_eq!(few(1_234.4), "1,234");
+        let sizes = [3.44, 3.0, 0.4, 9.96, 1_234.4].map(size);
+        assert_eq!(sizes, ["3.4", "3", "0.40", "10", "1,234"]);
+        let counts = [0.25, 6.0, 0.0, 1_234.4].map(few);
+        assert_eq!(counts, ["0.25", "6", "0", "1,234"]);
     }
 
     #[test]
     fn plurals_follow_the_rules_of_spelling() {
-        for (one, many) in [
-            ("hash", "hashes"),
-            ("item", "items"),
-            ("query", "queries"),
-            ("delay", "delays"),
-        ] {
-            assert_eq!(plural(one), many);
-        }
+        let several = ["hash", "item", "query", "delay"].map(plural);
+        assert_eq!(several, ["hashes", "items", "queries", "delays"]);
     }
 }

@@ -263,7 +263,8 @@ mod tests {
         let mut noise = Noise::new(21);
         let is_sided = |_: &u32| {
             let ratios: Vec<f64> = (0..120).map(|_| noise.ratio(0.15)).collect();
-            let mut sides = (1..=120).step_by(3).map(|looked| signs(&ratios[..looked]));
+            let side = |looked: usize| signs(&ratios[..looked]);
+            let mut sides = (1..=120).step_by(3).map(side);
             sides.any(|side| matches!(side, Verdict::Faster | Verdict::Slower))
         };
         let wrong = (0..200).filter(is_sided).count();
