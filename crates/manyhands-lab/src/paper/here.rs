@@ -40,8 +40,8 @@ fn nanos(cases: &[CaseFindings], name: &str) -> Option<f64> {
 fn cost_of_a_switch(findings: &Findings) -> Option<String> {
     let experiment = findings.experiment("E6")?;
     let cost = |case: &str, arm: &str| {
-        let is_it = |one: &&CaseFindings| one.card.of.as_ref().unwrap_or(&one.card.name) == case;
-        let case = experiment.claimed().find(is_it)?;
+        let mut cases = experiment.claimed();
+        let case = cases.find(|one| one.card.own_name() == case)?;
         let arm = case.card.arms.iter().position(|one| one == arm)?;
         let point = case.points.last()?;
         let nanos = |arm: usize| Some(point.times.get(arm)?.median.median);
