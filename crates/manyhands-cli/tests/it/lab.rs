@@ -82,18 +82,39 @@ fn two_runs_are_compared() {
     let compared = json(&compared);
     assert_eq!(compared["cases"][0]["experiment"], "E6", "{compared}");
 
-    let itself = [path(&first), path(&first)];
-    let compared = manyhands(
-        &[
-            &["lab", "compare"],
-            &itself[..],
-            &["--fail-if-slower", "0%"],
-        ]
-        .concat(),
-    );
-    assert_eq!(compared.status.code(), Some(0));
+    // On a machine where nothing else runs, of which the second run took twice as long.
+    set_times(&first, 1);
+    set_times(&second, 2);
+    for (after, share, code) in [(&first, "0%", 0), (&second, "150%", 0), (&second, "50%", 1)] {
+        let runs = ["lab", "compare", path(&first), path(after)];
+        let compared = manyhands(&[&runs[..], &["--fail-if-slower", share]].concat());
+        let said = text(&compared.stderr);
+        assert_eq!(compared.status.code(), Some(code), "{share}: {said}");
+        assert_eq!(said.contains("is slower"), code == 1, "{said}");
+    }
     let share = manyhands(&["lab", "compare", "a", "b", "--fail-if-slower", "much"]);
     assert_eq!(share.status.code(), Some(2));
+}
+
+/// Every recorded call took so many microseconds, undisturbed.
+fn set_times(run: &Path, micros: u64) {
+    let events = run.join("events.ndjson");
+    let lines = fs::read_to_string(&events).expect("the events are there");
+    let changed = lines.lines().map(|line| {
+        let mut event: serde_json::Value = serde_json::from_str(line).expect("an event");
+        let samples = event.pointer_mut("/block/samples");
+        for sample in samples
+            .and_then(|samples| samples.as_array_mut())
+            .into_iter()
+            .flatten()
+        {
+            let calls = sample["calls"].as_u64().expect("a number");
+            sample["wall_nanos"] = (calls * micros * 1_000).into();
+            sample["meters"] = serde_json::json!({});
+        }
+        format!("{event}\n")
+    });
+    fs::write(&events, changed.collect::<String>()).expect("the events are written");
 }
 
 fn measure(out: &Path) {

@@ -93,7 +93,8 @@ impl Plan {
             .collect();
         let lens = wanted.iter().map(|case| case.sizes.len());
         let levels = lens.max().unwrap_or(0);
-        let mut is_full = vec![false; cases.len()];
+        // Of each case, how many sizes are planned.
+        let mut planned = vec![0; cases.len()];
         for level in 0..levels {
             let at_level = wanted.iter().enumerate();
             let mut points: Vec<(usize, usize, Duration)> = at_level
@@ -107,9 +108,12 @@ impl Plan {
             for (case, n, cost) in points {
                 // Larger sizes cost more.
                 let was_tried = cases[case].pilot.is_some();
-                if is_full[case] || !was_tried || !planner.take(case, cost) {
-                    is_full[case] = true;
-                    planner.leave_out(cases[case].subject.key(n), cost);
+                planner.plan.needed += cost;
+                if planned[case] == level && was_tried && planner.take(case, cost) {
+                    planned[case] += 1;
+                } else {
+                    let left_out = (cases[case].subject.key(n), cost);
+                    planner.plan.left_out.push(left_out);
                 }
             }
         }
@@ -120,15 +124,31 @@ impl Plan {
         };
         planner.plan.left_out.sort_by_key(|(key, _)| place(key));
         for (index, case) in wanted.iter().enumerate() {
+            planner.plan.needed += case.passes;
             if case.passes > Duration::ZERO && !planner.take(index, case.passes) {
                 let n = cases[index].card.sizes.last().copied().unwrap_or(0);
                 let left_out = (cases[index].subject.key(n), case.passes);
                 planner.plan.passes_left_out.push(left_out);
-                planner.plan.needed += case.passes;
             }
         }
         for (index, case) in wanted.iter().enumerate() {
+            planner.plan.needed += case.search;
             planner.take(index, case.search);
+        }
+        // What is left goes to the blocks that are wanted beyond the fewest, the cheapest first: where a block
+        // takes no time, many of them may decide what few do not.
+        let more = quota.rule.at_least as f64 / quota.min as f64 - 1.0;
+        let sizes_of = |(case, wanted): (usize, &Wanted)| {
+            let sizes = wanted.sizes[..planned[case]].iter();
+            sizes
+                .map(|(_, cost)| (case, cost.mul_f64(more)))
+                .collect::<Vec<_>>()
+        };
+        let mut points: Vec<(usize, Duration)> =
+            wanted.iter().enumerate().flat_map(sizes_of).collect();
+        points.sort_by_key(|(_, cost)| *cost);
+        for (case, cost) in points {
+            planner.take(case, cost);
         }
         planner.plan
     }
@@ -163,14 +183,8 @@ impl Planner {
         if fits {
             self.left -= cost;
             self.plan.costs[case] += cost;
-            self.plan.needed += cost;
         }
         fits
-    }
-
-    fn leave_out(&mut self, key: Key, cost: Duration) {
-        self.plan.needed += cost;
-        self.plan.left_out.push((key, cost));
     }
 }
 
@@ -305,6 +319,15 @@ mod tests {
         assert_eq!(key.n, 1_000);
         assert!((35.0..40.0).contains(&cost.as_secs_f64()), "{cost:?}");
         assert!(plan.needed > *cost && plan.needed < *cost + Duration::from_secs(5));
+    }
+
+    #[test]
+    fn what_is_left_goes_to_cheap_blocks_first() {
+        // Of one case a block takes 3 ms, of the other 3 s: 30 blocks and 18 before them, 12 blocks and none.
+        let cases = cases(&[(&[10], 1e5), (&[10], 1e2)]);
+        let plan = plan(&cases, 40);
+        assert!(plan.costs[0] < Duration::from_secs(37), "{plan:?}");
+        assert!(plan.costs[1] > 60 * Duration::from_millis(3), "{plan:?}");
     }
 
     #[test]

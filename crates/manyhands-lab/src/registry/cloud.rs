@@ -1,5 +1,4 @@
-//! E7 to E9: what was taken to machines of up to 192 CPUs. Here they run on the CPUs there are; for
-//! more there is the [model](crate::model).
+//! E7 to E9: what was taken to machines of up to 192 CPUs. Here they run on the CPUs there are.
 
 use super::{
     loops::{POST, five_hashes, with_loops},

@@ -163,7 +163,7 @@ fn of_case<'run>(case: &'run CaseFindings, paper: &Paper) -> Vec<Beside<'run>> {
 
 fn found_here(experiment: &ExperimentFindings) -> String {
     let mut found = Vec::new();
-    for case in &experiment.cases {
+    for case in experiment.claimed() {
         for (arm, answer) in case.card.arms.iter().skip(1).zip(&case.answers) {
             found.push(format!("'{arm}' {}", kind_words(&answer.kind)));
         }

@@ -153,6 +153,11 @@ fn of_no_size(said: &Said<'_>, rows: &Rows<'_>) -> Vec<Claim> {
     if said.has("was not decided: it was found so at no size") {
         let all_equal = rows.all(Verdict::NoDifference, ZERO, END);
         claims.push(("open", nowhere && !all_equal));
+        let at = said.numbers("at no size, and at n = ").unwrap()[0];
+        let mut above = rows.0.iter().skip_while(|(n, _)| (**n as f64) < at);
+        let speed_up = above.next().and_then(|(_, row)| row.speed_up);
+        let looks_faster = speed_up.is_some_and(|speed_up| speed_up.low > 1.0);
+        claims.push(("open: looks", said.has("looks faster") == looks_faster));
     }
     if said.has("differ by less than") {
         claims.push(("equal", rows.all(Verdict::NoDifference, ZERO, END)));

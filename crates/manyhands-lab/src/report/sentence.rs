@@ -152,15 +152,25 @@ impl Words<'_> {
                  machine gives more.",
                 count(*largest)
             ),
-            Kind::NotDecided { largest, speed_up } => format!(
-                "Whether '{arm}' is ever faster than '{baseline}' was not decided: it was found so \
-                 at no size, and at n = {}{} its speed-up may lie anywhere from {} to {}. A larger \
-                 budget or a quieter machine gives more blocks.",
-                count(*largest),
-                self.work_in_brackets(*largest as f64),
-                ratio((speed_up.low * 100.0).floor() / 100.0),
-                ratio((speed_up.high * 100.0).ceil() / 100.0)
-            ),
+            Kind::NotDecided { largest, speed_up } => {
+                let low = ratio((speed_up.low * 100.0).floor() / 100.0);
+                let high = ratio((speed_up.high * 100.0).ceil() / 100.0);
+                let found = if speed_up.low > 1.0 {
+                    format!(
+                        "it looks faster, by {low} to {high}, in fewer blocks than it takes to be sure \
+                         of one size among all that could be measured"
+                    )
+                } else {
+                    format!("its speed-up may lie anywhere from {low} to {high}")
+                };
+                format!(
+                    "Whether '{arm}' is ever faster than '{baseline}' was not decided: it was found \
+                     so at no size, and at n = {}{} {found}. A larger budget or a quieter machine \
+                     gives more blocks.",
+                    count(*largest),
+                    self.work_in_brackets(*largest as f64)
+                )
+            }
             Kind::NoDifference { effect } => format!(
                 "'{arm}' and '{baseline}' differ by less than {} at every size measured: there is \
                  no break-even to find.",
