@@ -99,7 +99,7 @@ impl Measured {
 }
 
 /// What a report answers to the question of E6, as a sentence.
-fn cost_of_a_switch(report: &str) -> Option<&str> {
+pub(crate) fn cost_of_a_switch(report: &str) -> Option<&str> {
     report.lines().find_map(|line| {
         let said = line.strip_prefix("- ")?;
         said.starts_with("What a switch costs").then_some(said)
@@ -174,7 +174,7 @@ pub(crate) const PARTS: [&str; 9] = [
 ];
 const THE_TOUR: &str = "tour";
 const TOUR: &str = "tour --seed 7 --out target/tour --replace";
-const THE_SWITCH: &str = "switch";
+pub(crate) const THE_SWITCH: &str = "switch";
 /// Every experiment at the sizes that were published, and what more CPUs bring at smaller ones.
 const RUNS: [Measured; 8] = [
     Measured::of(PARTS[1], "E1a E1b E2 E3 --full", 20),
@@ -191,7 +191,7 @@ const SHARES: u32 = 120;
 const LAUNCHES: u32 = 5;
 const README: &str = "README.md";
 const LAB: &str = "crates/manyhands-lab";
-const PAGE: &str = "crates/manyhands-lab/RESULTS.md";
+pub(crate) const PAGE: &str = "crates/manyhands-lab/RESULTS.md";
 const CHARTS: &str = "results";
 const CLI_README: &str = "crates/manyhands-cli/README.md";
 /// What fits on one screen.

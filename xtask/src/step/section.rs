@@ -15,10 +15,19 @@ pub(in crate::step) fn renew(page: &str, name: &str, text: &str) -> Result<()> {
 
 /// The page with this text in the section; `None` if it has none.
 pub(crate) fn replaced(page: &str, name: &str, text: &str) -> Option<String> {
+    let (before, _, after) = parts(page, name)?;
+    Some(format!("{before}{text}{after}"))
+}
+
+/// The page before the section's text, that, and the page after it.
+pub(crate) fn parts<'page>(
+    page: &'page str,
+    name: &str,
+) -> Option<(&'page str, &'page str, &'page str)> {
     let begin = format!("<!-- begin {name} -->\n");
-    let inside = page.find(&begin)? + begin.len();
-    let end = inside + page[inside..].find(&format!("<!-- end {name} -->"))?;
-    Some(format!("{}{text}{}", &page[..inside], &page[end..]))
+    let (before, rest) = page.split_at(page.find(&begin)? + begin.len());
+    let (text, after) = rest.split_at(rest.find(&format!("<!-- end {name} -->"))?);
+    Some((before, text, after))
 }
 
 /// When and on what something was run, as a sentence without its end. Which code it was, the page's history says.

@@ -1,11 +1,11 @@
 //! Rule: the README's one table of results is what the tables of `peers/RESULTS.md` say: for some kinds of work ours and
-//! the best of the others. `cargo xtask tidy --write` renews it.
+//! the best of the others. `cargo xtask tidy --write` renews it. Its sentence on what a switch costs is the laboratory's.
 
 use anyhow::{Context, Result, ensure};
 
 use super::finding::Finding;
 use super::tree::Tree;
-use crate::step::section;
+use crate::step::{lab_results, section};
 
 pub(crate) const PAGE: &str = "README.md";
 const RESULTS: &str = "peers/RESULTS.md";
@@ -35,6 +35,14 @@ fn headlines() -> impl Iterator<Item = Headline<'static>> {
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let page = tree.text(PAGE).unwrap_or_default();
+    let said = section::parts(page, lab_results::THE_SWITCH).map_or("", |(_, said, _)| said);
+    let measured = tree
+        .text(lab_results::PAGE)
+        .and_then(lab_results::cost_of_a_switch);
+    if measured.is_some_and(|cost| !said.starts_with(cost)) {
+        let message = "what a switch costs is something else on the laboratory's page";
+        return vec![Finding::in_file(PAGE, message)];
+    }
     let message = match renewed(tree) {
         Ok(new) if new == page => return Vec::new(),
         Ok(_) => {
@@ -161,6 +169,13 @@ mod tests {
         let new = renewed(&tree).unwrap();
         assert!(new.starts_with("a\n") && new.ends_with("\nb\n"), "{new}");
         assert!(check(&new).is_empty());
+        let lab = "- What a switch costs: 3 ns.\n";
+        for (cost, findings) in [("3", 0), ("4", 1)] {
+            let cost = format!("What a switch costs: {cost} ns. (now)\n");
+            let page = format!("{new}<!-- begin switch -->\n{cost}<!-- end switch -->\n");
+            let tree = Tree::of(&[(PAGE, &page), (RESULTS, &results), (lab_results::PAGE, lab)]);
+            assert_eq!(super::check(&tree).len(), findings, "{cost}");
+        }
         for old in [page, "a\nb\n", &new.replace("1 ns", "2 ns")] {
             assert_eq!(check(old).len(), 1, "{old}");
         }
