@@ -27,11 +27,7 @@ pub(crate) struct Comparison {
 pub(crate) fn run(asked: &Comparison) -> Result<Ending, Failure> {
     let findings = |folder: &PathBuf| -> Result<Findings, Failure> {
         let recording = store::read(folder, asked.damage)?;
-        let skipped = crate::lab::skipped(folder, &recording);
-        match asked.form {
-            Form::Text => output::print(&skipped)?,
-            Form::Json => output::remark(&skipped),
-        }
+        output::remark(&crate::lab::skipped(folder, &recording));
         Ok(findings::analyse(&recording.head, &recording.events))
     };
     let (before, after) = (findings(&asked.before)?, findings(&asked.after)?);
