@@ -12,8 +12,12 @@ pub(crate) const JUDGE: Judge = Judge {
 /// The answer of a whole search. `cost` is the arm's time over the baseline's; an item costs
 /// the baseline 100 ns.
 fn search(cost: impl Fn(f64) -> f64, seed: u64) -> Answer {
+    search_in(Noise::new(seed), cost, seed)
+}
+
+fn search_in(noise: Noise, cost: impl Fn(f64) -> f64, seed: u64) -> Answer {
     let finder = Finder::new(SIZES, JUDGE);
-    let points = measured(&finder, cost, seed);
+    let points = measured(&finder, cost, noise);
     finder.answer(&points, &finder.verdicts(&points, seed), seed)
 }
 
@@ -30,8 +34,7 @@ fn place(cost: impl Fn(f64) -> f64, seed: u64) -> (f64, f64, Source) {
 }
 
 /// Everything the finder asks for, in three launches that differ a little.
-fn measured(finder: &Finder, cost: impl Fn(f64) -> f64, seed: u64) -> Points {
-    let mut noise = Noise::new(seed);
+fn measured(finder: &Finder, cost: impl Fn(f64) -> f64, mut noise: Noise) -> Points {
     let launches = [0; 3].map(|_| (0.003 * noise.normal()).exp());
     let mut points = Points::new();
     while let Some(probe) = finder.next(&points) {
@@ -70,9 +73,27 @@ fn the_true_break_even_lies_in_the_printed_interval() {
 }
 
 #[test]
+fn a_neighbour_that_comes_and_goes_moves_no_break_even() {
+    let truth = 50.0 / (1.0 - 1.9_f64.recip());
+    let (mut inside, mut outside) = (0, 0);
+    for seed in 0..40 {
+        match search_in(Noise::new(seed).in_bursts(), two_workers, seed).kind {
+            Kind::Between { lower, upper, .. } if lower <= truth && truth <= upper => inside += 1,
+            // Without a verdict at some size there is no break-even to be wrong about.
+            Kind::NotDecided { .. } | Kind::TooFewBlocks => {}
+            _ => outside += 1,
+        }
+    }
+    assert!(
+        inside >= 30 && outside <= 4,
+        "{inside} in, {outside} out, of 40"
+    );
+}
+
+#[test]
 fn a_search_that_is_over_asks_for_nothing_and_forgets_the_order_of_its_blocks() {
     let finder = Finder::new(SIZES, JUDGE);
-    let mut points = measured(&finder, two_workers, 1);
+    let mut points = measured(&finder, two_workers, Noise::new(1));
     let answer = finder.answer(&points, &finder.verdicts(&points, 1), 1);
     for ratios in points.values_mut() {
         ratios.reverse();
