@@ -32,6 +32,7 @@ pub(crate) fn first_items<P: Pipeline, E: Ending>(
         let count = pipeline.drive(step, &mut first, run);
         items.append(&mut first.into_vec());
         if count < step || items.len() == most || run.is_cancelled() {
+            drop(pipeline);
             return items;
         }
         step = step.saturating_mul(2);

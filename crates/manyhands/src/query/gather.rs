@@ -35,6 +35,7 @@ pub(crate) fn into_vec<P: Pipeline, E: Ending>(
     }
     let mut collecting = OrderedCollect::new(pipeline.positions_left());
     pipeline.drive(u64::MAX, &mut collecting, run);
+    drop(pipeline);
     (!run.is_cancelled()).then(|| collecting.into_vec())
 }
 
@@ -122,7 +123,9 @@ pub(crate) fn joined<T: Send, C: Join<T> + Send, P: Pipeline<Item = T>, E: Endin
     mut pipeline: P,
     run: &QueryRun<'_, E>,
 ) -> Option<C> {
-    fold(&mut pipeline, &IntoCollection::new(), run).map(Option::unwrap_or_default)
+    let joined: Option<Option<C>> = fold(&mut pipeline, &IntoCollection::new(), run);
+    drop(pipeline);
+    joined.map(Option::unwrap_or_default)
 }
 
 impl<T> Join<T> for Vec<T> {

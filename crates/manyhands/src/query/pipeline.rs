@@ -47,6 +47,9 @@ pub trait Pipeline: Sized + Send {
     /// Runs the items of up to `most` further positions of the source through `consumer`, whose positions
     /// count from 0 in each call. Returns how many positions there were; fewer than `most` if no more
     /// are left.
+    ///
+    /// What is left when a query ends early is dropped with the pipeline. The caller drops that before it returns a result:
+    /// the compiler leaks what a function returns if the drop of one of its variables then panics.
     #[doc(hidden)]
     fn drive<C: Consumer<Self::Item>, E: Ending>(
         &mut self,

@@ -6,6 +6,7 @@ use crate::support::{Counted, Ledger, blow, few_settings, panics, wait_until, wi
 use manyhands::cancel::{Token, TokenSource};
 use manyhands::parallel;
 use manyhands::query::{Query, prelude::*};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Called with each item once.
@@ -72,7 +73,7 @@ fn ending() -> impl Iterator<Item = (&'static str, Chain)> {
         "last": |q| q.filter(even).last();
         "single": |q| q.single();
         "partition": |q| q.partition(even);
-        "collect": |q| q.map(|item| (item.number, item)).collect::<std::collections::HashMap<_, _>>();
+        "collect": |q| q.map(|item| (item.number, item)).collect::<HashMap<_, _>>();
         "iterate": |q| q.into_iter().collect::<Result<Vec<_>, _>>();
         "iterate ahead": |q| q.with_iter(|items| items.collect::<Result<Vec<_>, _>>());
         "take_any": |q| q.unordered().take_any(3).to_vec();
@@ -189,6 +190,49 @@ fn a_cancellation_at_any_item_drops_each_item_once() {
                 let what = format!("{name}, item {at}, {setting:?}");
                 ledger.assert_settled(&what);
                 assert_eq!(ended, !source.token().is_cancelled(), "{what}");
+            }
+        }
+    });
+}
+
+/// Ends a query before it has asked for all its items.
+type EarlyEnd = fn(Vec<Counted>, Setting);
+
+/// Queries over an iterator, most of whose items are left.
+macro_rules! early_ends {
+    ($($name:literal: |$query:ident| $end:expr;)*) => {
+        [$(($name, (|items, setting| {
+            let $query = setting.set(parallel::from_iter(items).into_par_query());
+            drop($end);
+        }) as EarlyEnd)),*]
+    };
+}
+
+#[test]
+fn an_item_left_over_whose_drop_panics_keeps_no_result_from_being_dropped() {
+    let ends: [(&str, EarlyEnd); 13] = early_ends! {
+        "take": |q| q.filter(even).take(2).to_vec();
+        "first": |q| q.filter(even).first();
+        "find": |q| q.find(|item| item.number == 2);
+        "take_while": |q| q.take_while(|item| item.number < 2).to_vec();
+        "skip_while": |q| q.skip_while(|item| item.number < 2).take(1).to_vec();
+        "take_any": |q| q.unordered().take_any(2).to_vec();
+        "reduce": |q| q.unordered().take_any(2).reduce(|a, b| { drop(b); a });
+        "iterate": |q| q.unordered().take_any(2).into_iter().collect::<Vec<_>>();
+        "collect": |q| q.unordered().take_any(2).map(|item| (item.number, item)).collect::<HashMap<_, _>>();
+        "distinct_by": |q| q.unordered().take_any(2).distinct_by(|item| item.number).to_vec();
+        "group_by": |q| q.unordered().take_any(2).group_by(|item| item.number).to_vec();
+        "fold_by": |q| q.unordered().take_any(2).fold_by(|item| item.number, Vec::new, |all, item| all.push(item), |all, more| all.extend(more)).to_vec();
+        "first of a sort": |q| q.unordered().take_any(2).order_by(|item| item.number).take(1).to_vec();
+    };
+    within_limit(move || {
+        for (name, end) in ends {
+            for setting in few_settings() {
+                let what = format!("{name}, {setting:?}");
+                let ledger = Ledger::with_bomb(LEN - 1);
+                let items = ledger.make_all(LEN);
+                assert!(panics(|| end(items, setting)), "{what}");
+                ledger.assert_settled(&what);
             }
         }
     });

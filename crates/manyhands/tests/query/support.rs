@@ -90,6 +90,8 @@ pub(crate) fn panics(work: impl FnOnce()) -> bool {
 pub(crate) struct Ledger {
     made: AtomicUsize,
     dropped: AtomicUsize,
+    /// The number whose drop panics, unless its thread panics already.
+    bomb: Option<i32>,
 }
 
 /// A number that is counted.
@@ -101,6 +103,14 @@ pub(crate) struct Counted {
 }
 
 impl Ledger {
+    /// One of whose numbers panics when it is dropped.
+    pub(crate) fn with_bomb(number: i32) -> Arc<Self> {
+        Arc::new(Self {
+            bomb: Some(number),
+            ..Self::default()
+        })
+    }
+
     pub(crate) fn make(self: &Arc<Self>, number: i32) -> Counted {
         self.made.fetch_add(1, Ordering::SeqCst);
         Counted {
@@ -130,5 +140,8 @@ impl Drop for Counted {
         let before = self.dropped.fetch_add(1, Ordering::SeqCst);
         assert_eq!(before, 0, "number {} was dropped twice", self.number);
         self.ledger.dropped.fetch_add(1, Ordering::SeqCst);
+        if self.ledger.bomb == Some(self.number) && !thread::panicking() {
+            blow()
+        }
     }
 }

@@ -156,6 +156,7 @@ where
         let gather = Folding(&self.fold, std::marker::PhantomData);
         let mut groups = Groups::new(split, gather, self.base.positions_left());
         self.base.drive(u64::MAX, &mut groups, &run.for_merging());
+        drop(self.base);
         Items::of_vec(groups.conclude(self.in_order))
     }
 

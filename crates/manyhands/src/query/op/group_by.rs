@@ -200,6 +200,7 @@ fn grouped<P: Pipeline, K: Hash + Eq + Send, E: Ending>(
     let split = |item| Some((key(&item), item));
     let mut groups = Groups::new(split, KeepAll, base.positions_left());
     base.drive(u64::MAX, &mut groups, &run.for_merging());
+    drop(base);
     let groups = groups.conclude(in_order).into_iter();
     groups.map(|(key, listed)| (key, listed.into_items()))
 }

@@ -23,6 +23,7 @@ pub(super) fn least<P: Pipeline, S: Sorting<P::Item>, E: Ending>(
         return Vec::new();
     }
     let found = fold(&mut pipeline, &Least { sorting, most }, run);
+    drop(pipeline);
     let mut candidates = found
         .flatten()
         .map_or_else(Vec::new, |found| found.candidates);

@@ -75,6 +75,7 @@ impl<P: Pipeline, F: Test<P::Item>> Breaker for MapWhile<P, F> {
             &mut before,
             &run.for_merging().until(Until::First),
         );
+        drop(self.base);
         Items::of_vec(before.into_vec())
     }
 
@@ -164,6 +165,7 @@ impl<P: Pipeline, F: Fn(&P::Item) -> bool + Send + Sync> Breaker for SkipWhile<P
         let mut from = FirstItems::new(Wanted::From, most, FromFailure(&self.predicate));
         self.base
             .drive(u64::MAX, &mut from, &run.for_merging().until(Until::First));
+        drop(self.base);
         Items::of_vec(from.into_vec())
     }
 

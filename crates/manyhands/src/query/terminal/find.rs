@@ -110,6 +110,7 @@ fn find<P: Pipeline, R: Send, E: Ending>(
         FindMode::Any => Until::Any,
     };
     pipeline.drive(u64::MAX, &mut finding, &run.until(until));
+    drop(pipeline);
     (!run.is_cancelled()).then(|| finding.earliest.into_found())
 }
 

@@ -182,6 +182,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     ) -> E::Output<R> {
         let (mut pipeline, run) = self.into_run();
         let value = fold(&mut pipeline, folding, &run);
+        drop(pipeline);
         run.ending.conclude(value.map(result))
     }
 }

@@ -73,6 +73,8 @@ impl<'a, P: Pipeline, E: Ending> Steps<'a, P, E> {
         if count == self.positions {
             self.pipeline = Some(pipeline);
             self.grow();
+        } else {
+            drop(pipeline);
         }
         Some(folding.into_value().unwrap_or_default())
     }
