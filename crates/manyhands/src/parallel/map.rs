@@ -130,12 +130,23 @@ impl<R> Drop for Filling<R> {
         if !needs_drop::<R>() {
             return;
         }
-        for range in get_mut(&mut self.runs).drain(..) {
-            let results =
-                ptr::slice_from_raw_parts_mut(self.places.wrapping_add(range.start), range.len());
-            // SAFETY: within the capacity, written, and not handed out, because then the ranges were cleared.
-            unsafe { ptr::drop_in_place(results) };
-        }
+        let (runs, places) = (mem::take(get_mut(&mut self.runs)), self.places);
+        let written = runs.into_iter().map(|run| {
+            let first = places.wrapping_add(run.start);
+            Written(ptr::slice_from_raw_parts_mut(first, run.len()))
+        });
+        // Each of them is dropped, also when another one panics.
+        drop(written.collect::<Vec<_>>());
+    }
+}
+
+/// Results of an unfinished vector, to be dropped in place.
+struct Written<R>(*mut [R]);
+
+impl<R> Drop for Written<R> {
+    fn drop(&mut self) {
+        // SAFETY: within the capacity, written, and not handed out, because then the runs were cleared.
+        unsafe { ptr::drop_in_place(self.0) };
     }
 }
 
@@ -357,6 +368,9 @@ mod tests {
     use super::Filling;
     use crate::engine::consumer::Consumer;
     use crate::engine::ending::assert_ends_process;
+    use crate::job::catch;
+    use std::panic::resume_unwind;
+    use std::sync::Arc;
 
     /// A vector of three entries, of which this number are written.
     fn filled(places: u64) -> Vec<u64> {
@@ -371,6 +385,40 @@ mod tests {
     #[test]
     fn a_vector_is_returned_when_all_entries_were_written() {
         assert_eq!(filled(3), [0, 1, 2]);
+    }
+
+    /// Panics when it is dropped, if it is the one.
+    struct Bomb {
+        _counted: Arc<()>,
+        is_live: bool,
+    }
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            if self.is_live {
+                resume_unwind(Box::new("blown"));
+            }
+        }
+    }
+
+    #[test]
+    fn a_result_whose_drop_panics_keeps_no_run_from_being_dropped() {
+        let counted = Arc::new(());
+        for live in [0, 1, 3, 4, 6, 7] {
+            let filling = Filling::<Bomb>::new(8);
+            for start in [0, 3, 6] {
+                let mut run = filling.start();
+                let results = (start..start + 2).map(|at| Bomb {
+                    _counted: Arc::clone(&counted),
+                    is_live: at == live,
+                });
+                filling.consume(&mut run, start..start + 2, results);
+                filling.finish(run);
+            }
+            assert_eq!(Arc::strong_count(&counted), 7);
+            assert!(catch(|| drop(filling)).is_err());
+            assert_eq!(Arc::strong_count(&counted), 1, "result {live} blew");
+        }
     }
 
     #[test]
