@@ -4,10 +4,10 @@
 use crate::setting::Setting;
 use crate::support::{Counted, Ledger, blow, few_settings, panics, wait_until, within_limit};
 use manyhands::cancel::{Token, TokenSource};
-use manyhands::parallel;
-use manyhands::query::{Query, prelude::*};
+use manyhands::query::{ExecutionMode, Query, prelude::*};
+use manyhands::{Runtime, parallel};
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
 
 /// Called with each item once.
 type Look<'a> = &'a (dyn Fn(&Counted) + Send + Sync);
@@ -234,6 +234,34 @@ fn an_item_left_over_whose_drop_panics_keeps_no_result_from_being_dropped() {
                 assert!(panics(|| end(items, setting)), "{what}");
                 ledger.assert_settled(&what);
             }
+        }
+    });
+}
+
+#[test]
+fn of_two_runners_items_the_one_not_kept_may_panic_when_it_is_dropped() {
+    within_limit(|| {
+        let runtime = Runtime::builder().workers(4).build().unwrap();
+        for (end, bomb) in [("max_by", 0), ("min_by_key", 1), ("last", 0)] {
+            let ledger = Ledger::with_bomb(bomb);
+            // So each of them is the only one of its runner.
+            let both = Barrier::new(2);
+            let query = ledger.make_all(2).into_par_query().runtime(&runtime);
+            let query = query
+                .execution_mode(ExecutionMode::Parallel)
+                .filter(|item| {
+                    both.wait();
+                    item.number >= 0
+                });
+            let panicked = panics(|| {
+                drop(match end {
+                    "max_by" => query.max_by(|a, b| a.number.cmp(&b.number)),
+                    "min_by_key" => query.min_by_key(|item| item.number),
+                    _ => query.last(),
+                });
+            });
+            assert!(panicked, "{end}");
+            ledger.assert_settled(end);
         }
     });
 }

@@ -180,10 +180,13 @@ where
     }
 
     fn combine(&self, left: V, right: V) -> V {
-        if (self.replaces)(&left, &right) {
-            right
+        let (best, other) = if (self.replaces)(&left, &right) {
+            (right, left)
         } else {
-            left
-        }
+            (left, right)
+        };
+        // First, for the reason given at `Pipeline::drive`.
+        drop(other);
+        best
     }
 }

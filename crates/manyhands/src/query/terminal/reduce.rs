@@ -62,7 +62,9 @@ impl<T: Send> Fold<T> for Last {
         items.last().or(value)
     }
 
-    fn combine(&self, _left: T, right: T) -> T {
+    fn combine(&self, left: T, right: T) -> T {
+        // First, for the reason given at `Pipeline::drive`.
+        drop(left);
         right
     }
 }
