@@ -139,10 +139,11 @@ impl<T, F: Fold<T>, W: Watch> Consumer<T> for Folding<'_, F, F::Value, W> {
             };
             Consumer::<T>::finish(self, mem::replace(run, next));
         }
-        run.positions.end = positions.end;
         let before = run.value.take();
         let items = self.watch.limit(positions.start, items);
         run.value = self.fold.fold(before, items);
+        // Last, so that the positions of a block that panics stay missing, and nothing is combined across them.
+        run.positions.end = positions.end;
     }
 
     fn finish(&self, run: Self::Runner) {

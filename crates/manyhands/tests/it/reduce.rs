@@ -1,9 +1,12 @@
 //! Reductions: order, ties, and results that repeat bit for bit.
 
-use crate::support::{WORKERS, busy_micros, on_each_runtime, on_runtime, random_below, within};
+use crate::support::{
+    Board, WORKERS, blow, busy_micros, on_each_runtime, on_runtime, panics_of, random_below, within,
+};
 use manyhands::Runtime;
 use manyhands::parallel::{self, Options, from_iter};
-use manyhands::query::prelude::*;
+use manyhands::query::{ExecutionMode, prelude::*};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn concatenated(n: usize) -> Option<String> {
     (0..n).map(|i| format!("{i},")).reduce(|a, b| a + &b)
@@ -205,6 +208,39 @@ fn deterministic_sums_repeat_bit_for_bit_on_any_runtime() {
                     assert_eq!(sums(&runtime), expected, "{n} items on {workers} workers");
                 }
             }
+        }
+    });
+}
+
+#[test]
+fn nothing_is_combined_across_an_item_that_panics() {
+    on_runtime(3, |runtime| {
+        for deterministic in [false, true] {
+            // So each item is the only one of its runner.
+            let begun = Board::new(3);
+            let combined = AtomicUsize::new(0);
+            let panics = panics_of(|| {
+                let query = (0..3_usize).into_par_query().runtime(runtime);
+                let query = query.execution_mode(ExecutionMode::Parallel).map(|i| {
+                    begun.happens(i);
+                    begun.wait_for_all();
+                    if i == 1 {
+                        blow("burst");
+                    }
+                    i
+                });
+                let reduce = |a: usize, b: usize| {
+                    combined.fetch_add(1, Ordering::SeqCst);
+                    a + b
+                };
+                if deterministic {
+                    query.deterministic().reduce(reduce)
+                } else {
+                    query.reduce(reduce)
+                }
+            });
+            assert_eq!(panics.len(), 1);
+            assert_eq!(combined.into_inner(), 0, "deterministic: {deterministic}");
         }
     });
 }
