@@ -122,11 +122,18 @@ pub(crate) fn job_state(job: &JobRow) -> Option<String> {
         let share = share.map_or_else(String::new, |share| format!("; {share}"));
         return Some(format!("by {}: {answer}{share}", run.agent));
     }
-    let failed = job
-        .failed
-        .as_ref()
-        .map(|reason| format!("failed: {reason}"));
-    failed.or_else(|| Some(format!("open, and not for {}", job.unable.as_ref()?)))
+    if let Some(reason) = &job.failed {
+        return Some(format!("failed: {reason}"));
+    }
+    let begun = job.begun_by.as_ref();
+    let begun = begun.map(|agent| format!("begun by {agent}"));
+    match &job.unable {
+        Some(unable) => {
+            let is = begun.unwrap_or_else(|| "open".to_owned());
+            Some(format!("{is}, and not for {unable}"))
+        }
+        None => begun,
+    }
 }
 
 /// Whether a job has neither a run that counts nor failed.
@@ -193,6 +200,7 @@ mod tests {
             title: "E3 loops".to_owned(),
             failed: None,
             unable: Some("one: no such case".to_owned()),
+            begun_by: None,
             run,
         }
     }
@@ -219,6 +227,14 @@ mod tests {
         assert_eq!(
             job_state(&job(None)).unwrap(),
             "open, and not for one: no such case"
+        );
+        let begun = JobRow {
+            begun_by: Some("two".to_owned()),
+            ..job(None)
+        };
+        assert_eq!(
+            job_state(&begun).unwrap(),
+            "begun by two, and not for one: no such case"
         );
         assert_eq!(share((0, 0)), None);
     }

@@ -217,6 +217,7 @@ mod tests {
             title: "E3 loops".to_owned(),
             failed: None,
             unable: unable.map(str::to_owned),
+            begun_by: None,
             run: None,
         };
         let row = PlanRow {

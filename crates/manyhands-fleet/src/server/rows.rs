@@ -39,6 +39,8 @@ pub struct JobRow {
     pub failed: Option<String>,
     /// Which agent was the last that cannot do it, and why.
     pub unable: Option<String>,
+    /// Name of the agent whose run of it goes on.
+    pub begun_by: Option<String>,
     /// The run that counts.
     pub run: Option<RunRow>,
 }
@@ -148,7 +150,10 @@ impl Database {
     /// [`FleetError::Database`] if the file cannot be read.
     pub fn jobs(&self, plan: &str) -> Result<Vec<JobRow>, FleetError> {
         let sql = "SELECT job.id, title, failed, run.id, agent, lines, sha256, machine, unable, \
-                   coalesce(blocks, 0), coalesce(disturbed, 0), answer FROM job \
+                   coalesce(blocks, 0), coalesce(disturbed, 0), answer, \
+                   (SELECT name FROM agent WHERE agent.job = job.id AND EXISTS \
+                   (SELECT 1 FROM run AS own WHERE own.job = job.id AND own.agent = name AND own.state = 'going on') \
+                   ORDER BY seen DESC LIMIT 1) FROM job \
                    LEFT JOIN run ON run.job = job.id AND run.state = 'accepted' \
                    WHERE plan = ? ORDER BY number";
         let mut statement = self.0.prepare(sql)?;
@@ -172,6 +177,7 @@ impl Database {
                 title: row.get(1)?,
                 failed: row.get(2)?,
                 unable: row.get(8)?,
+                begun_by: row.get(12)?,
                 run,
             })
         })?;

@@ -4,6 +4,7 @@ use super::super::runs::{Judgement, Standing};
 use super::*;
 use crate::{
     measured::{Measured, head_of},
+    watch::job_state,
     wire::{LinesDigest, News, Note, Report, Within, a_job},
 };
 use manyhands_lab::machine::Machine;
@@ -37,6 +38,18 @@ fn done(run: &str) -> Note {
         machine: Some(name("large")),
     };
     note(run, news)
+}
+
+fn beat(run: &str, agent: &str) -> Note {
+    let news = News::Beat {
+        events: Within::nearest(0),
+        left_seconds: Within::nearest(0),
+        machine: None,
+    };
+    Note {
+        agent: name(agent),
+        ..note(run, news)
+    }
 }
 
 /// The lines of a command's run.
@@ -183,6 +196,23 @@ fn nobody_reports_of_a_job_that_was_not_given_to_it_or_by_the_run_of_another() {
 }
 
 #[test]
+fn a_job_says_which_agent_has_begun_it_and_then_what_was_found() {
+    let (_folder, mut database) = with_plan();
+    let says = |database: &Database| job_state(&database.jobs("p").unwrap()[0]);
+    assert_eq!(says(&database), None);
+    store(&mut database, &[beat("r", "agent")]);
+    assert_eq!(says(&database).as_deref(), Some("begun by agent"));
+    fail(&mut database, &beat("r", "agent"), "why");
+    assert_eq!(says(&database), None);
+    store(&mut database, &[beat("s", "agent")]);
+    store(&mut database, &lines("s"));
+    assert_eq!(says(&database).as_deref(), Some("begun by agent"));
+    judge(&mut database, "s");
+    let found = "by agent: status 0 after 1.5 s";
+    assert_eq!(says(&database).as_deref(), Some(found));
+}
+
+#[test]
 fn a_run_that_is_not_what_its_job_asks_for_has_failed() {
     let (_folder, mut database) = with_plan();
     let [head, event] = texts();
@@ -238,17 +268,6 @@ fn failures_are_counted_once_each_and_a_job_that_is_done_after_all_has_not_faile
 #[test]
 fn a_failure_counts_only_from_who_has_the_job() {
     let (_folder, mut database) = with_plan();
-    let beat = |run: &str, agent: &str| {
-        let news = News::Beat {
-            events: Within::nearest(0),
-            left_seconds: Within::nearest(0),
-            machine: None,
-        };
-        Note {
-            agent: name(agent),
-            ..note(run, news)
-        }
-    };
     let failed = |database: &Database| database.jobs("p").unwrap().remove(0).failed;
     store_at(&mut database, &[beat("old", "former")], BEGUN);
     store_at(&mut database, &[beat("new", "holder")], BEGUN + 60);
