@@ -14,7 +14,7 @@ use manyhands_lab::{
     chart::{self, ChartSpec},
     console::{self, Companion},
     findings,
-    plain::plain,
+    plain::{cell, plain},
     record::{Event, ExperimentCard, Head},
     report::{self, Width},
     store::{Existing, Store},
@@ -541,12 +541,48 @@ impl Tables {
     }
 }
 
-/// One list as CSV and as JSON.
+/// One list as CSV, in which no text is a formula to a spreadsheet, and as JSON.
 fn table<T: Serialize>(name: &str, rows: &[T]) -> Result<[(String, Vec<u8>); 2], FleetError> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let written = rows.iter().try_for_each(|row| writer.serialize(row));
     written.map_err(FleetError::format("a table"))?;
+    let unguarded = writer.into_inner().map_err(FleetError::format("a table"))?;
+    let mut reader = csv::ReaderBuilder::new();
+    let mut reader = reader.has_headers(false).from_reader(&*unguarded);
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let written = reader.records().try_for_each(|record| {
+        let record = record?;
+        writer.write_record(record.iter().map(|text| cell(text).into_owned()))
+    });
+    written.map_err(FleetError::format("a table"))?;
     let csv = writer.into_inner().map_err(FleetError::format("a table"))?;
     let json = serde_json::to_vec_pretty(rows).map_err(FleetError::format("a table"))?;
     Ok([(format!("{name}.csv"), csv), (format!("{name}.json"), json)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_of_a_list_is_a_formula_and_numbers_stay_numbers() {
+        let line = |output: &str| CommandLine {
+            run: "r".to_owned(),
+            agent: "-agent".to_owned(),
+            cpus: 2,
+            wall_nanos: 1,
+            status: Some(-1),
+            output: output.to_owned(),
+            errors: String::new(),
+        };
+        let lines = ["=1+1", "\t@x", "a=b", "-2"].map(line);
+        let [(_, csv), (_, json)] = table("commands", &lines).unwrap();
+        let csv = String::from_utf8(csv).unwrap();
+        for output in ["'=1+1", "'\t@x", "a=b", "-2"] {
+            let expected = format!("r,'-agent,2,1,-1,{output},");
+            assert!(csv.lines().any(|line| line == expected), "{csv}");
+        }
+        let json = String::from_utf8(json).unwrap();
+        assert!(json.contains("\"=1+1\"") && !json.contains('\''), "{json}");
+    }
 }

@@ -48,6 +48,23 @@ pub fn steers(c: char) -> bool {
         || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}')
 }
 
+/// The text as a cell of a table: behind an apostrophe if a spreadsheet would take it for a formula. A number is none.
+///
+/// # Examples
+/// ```
+/// use manyhands_lab::plain::cell;
+///
+/// assert_eq!(["=1+1", "-1.5", "a=b"].map(cell), ["'=1+1", "-1.5", "a=b"]);
+/// ```
+#[must_use]
+pub fn cell(text: &str) -> Cow<'_, str> {
+    let begins_so = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    match begins_so && !text.parse::<f64>().is_ok_and(f64::is_finite) {
+        true => Cow::Owned(format!("'{text}")),
+        false => Cow::Borrowed(text),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,5 +77,14 @@ mod tests {
         check("\u{202e}x\u{ffff}\u{9b}", r"\u{202e}x\u{ffff}\u{9b}");
         let unseen = "a\u{200b}b\u{ad}\u{feff}\u{e0041}";
         check(unseen, r"a\u{200b}b\u{ad}\u{feff}\u{e0041}");
+    }
+
+    #[test]
+    fn only_formulas_are_changed_and_numbers_are_none() {
+        for text in ["=1", "+x", "-1+1", "-inf", "@sum", "\t=1", "\r=1"] {
+            assert_eq!(cell(text), format!("'{text}"));
+        }
+        let others = ["", "a=b", "-1", "-0.5", "+2.5e-7"];
+        assert_eq!(others.map(cell), others);
     }
 }

@@ -1,11 +1,12 @@
 //! Tables for programs: CSV, separated by commas, decimals with points, quoted by RFC 4180.
 
+use crate::plain::cell;
 use std::fmt::Debug;
 
 /// A row, as the name of each column and what is in it.
 pub(super) type Row = Vec<(&'static str, String)>;
 
-/// A table of rows that all have the same columns.
+/// A table of rows that all have the same columns. No cell is a formula to a spreadsheet.
 pub(super) fn table(rows: impl IntoIterator<Item = Row>) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for (place, row) in rows.into_iter().enumerate() {
@@ -13,7 +14,7 @@ pub(super) fn table(rows: impl IntoIterator<Item = Row>) -> String {
             let names = row.iter().map(|(name, _)| name);
             writer.write_record(names).expect("memory takes all writes");
         }
-        let cells = row.iter().map(|(_, cell)| cell);
+        let cells = row.iter().map(|(_, text)| cell(text).into_owned());
         writer.write_record(cells).expect("memory takes all writes");
     }
     let bytes = writer.into_inner().expect("memory takes all writes");
@@ -30,48 +31,23 @@ pub(super) fn known(value: Option<impl Debug>) -> String {
     value.map_or_else(String::new, number)
 }
 
-/// A name that no spreadsheet takes for a formula: behind an apostrophe if it begins like one.
-pub(super) fn cell(name: &str) -> String {
-    let is_formula = name.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    format!("{}{name}", if is_formula { "'" } else { "" })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::report::{fixture, measurements_csv, results_csv};
-
-    #[test]
-    fn only_what_begins_like_a_formula_is_changed() {
-        for name in ["=1+1", "+1", "-x", "@sum"] {
-            assert_eq!(cell(name), format!("'{name}"));
-        }
-        assert_eq!(cell("a=b"), "a=b");
-    }
 
     #[test]
     fn no_cell_of_either_table_is_a_formula() {
         let mut findings = fixture::findings();
-        let events = fixture::events();
-        for experiment in &mut findings.experiments {
-            for case in &mut experiment.cases {
-                for arm in &mut case.card.arms {
-                    *arm = format!("={arm}");
-                }
-            }
+        let experiments = findings.experiments.iter_mut();
+        for case in experiments.flat_map(|one| &mut one.cases) {
+            case.card.arms.iter_mut().for_each(|arm| arm.insert(0, '='));
         }
-        for experiment in &mut findings.head.experiments {
-            for case in &mut experiment.cases {
-                for arm in &mut case.arms {
-                    *arm = format!("={arm}");
-                }
-            }
+        let experiments = findings.head.experiments.iter_mut();
+        for card in experiments.flat_map(|one| &mut one.cases) {
+            card.arms.iter_mut().for_each(|arm| arm.insert(0, '='));
         }
-        let tables = [
-            results_csv(&findings),
-            measurements_csv(&findings.head, &events),
-        ];
-        for table in tables {
+        let measurements = measurements_csv(&findings.head, &fixture::events());
+        for table in [results_csv(&findings), measurements] {
             assert!(table.contains(",'="), "{table}");
             assert!(!table.contains(",="), "{table}");
         }

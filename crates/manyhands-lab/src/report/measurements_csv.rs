@@ -1,7 +1,7 @@
 //! Every sample of a run as a row.
 
 use super::{
-    cell::{Row, cell, known, number, table},
+    cell::{Row, known, number, table},
     conditions::pool_words,
 };
 use crate::{
@@ -75,10 +75,10 @@ impl Context<'_> {
         let calls = u64::from(sample.calls.max(1));
         let position = block.order.iter().position(|one| *one == arm);
         vec![
-            ("Target", cell(&format!("{}.{method}", key.case))),
-            ("Target_Namespace", cell(&key.experiment)),
-            ("Target_Type", cell(&key.case)),
-            ("Target_Method", cell(method)),
+            ("Target", format!("{}.{method}", key.case)),
+            ("Target_Namespace", key.experiment.clone()),
+            ("Target_Type", key.case.clone()),
+            ("Target_Method", method.to_owned()),
             ("Job_Id", "manyhands".to_owned()),
             ("Job_LaunchCount", number(head.settings.launches)),
             ("Job_Runtime", program.clone()),

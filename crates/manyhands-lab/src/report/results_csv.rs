@@ -1,7 +1,7 @@
 //! The table of results for programs.
 
 use super::{
-    cell::{Row, cell, known, number, table},
+    cell::{Row, known, number, table},
     verdict_words::verdict_word,
 };
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
 /// The results as CSV, one row for each case, size and arm.
 ///
 /// Separated by commas, decimals with points, quoted by RFC 4180. Times are nanoseconds per call;
-/// an empty cell means "not measured". A name that begins like a formula stands behind an
+/// an empty cell means "not measured". A name that is a formula to a spreadsheet stands behind an
 /// apostrophe. The baseline's rows have no speed-up and no verdict.
 ///
 /// # Panics
@@ -47,12 +47,12 @@ fn row(
     let peak = case.peak(point.n, arm);
     let verdict = comparison.map(|one| verdict_word(one.verdict).to_owned());
     vec![
-        ("experiment", cell(&experiment.id)),
-        ("case", cell(&case.card.name)),
-        ("unit", cell(&case.card.unit)),
+        ("experiment", experiment.id.clone()),
+        ("case", case.card.name.clone()),
+        ("unit", case.card.unit.clone()),
         ("n", number(point.n)),
-        ("arm", cell(&case.card.arms[arm])),
-        ("baseline", cell(&case.card.arms[0])),
+        ("arm", case.card.arms[arm].clone()),
+        ("baseline", case.card.arms[0].clone()),
         ("blocks", number(point.blocks)),
         ("disturbed", number(point.disturbed)),
         ("median_nanos", number(times.median.median)),
