@@ -1,15 +1,17 @@
 //! `fleet key` on the server's machine, and `fleet enrol` on an agent's: who is let in.
 
-use super::{DATABASE, FOLDER, NATS, SERVER_KEY, answer, pull};
+use super::{
+    Complaints, DATABASE, FOLDER, NATS, SERVER_KEY, answer, pull, remark, submit::patiently,
+};
 use crate::{
     FleetError, Name,
     engine::{Address, Engine, Keys, Nats},
     enrol::{self, Request},
     server::{Database, KeyRow},
-    time::{pause, utc_of},
+    time::utc_of,
 };
 use clap::{Args, Subcommand};
-use manyhands_lab::{clock::Stopwatch, console::Printing, run::Interrupt};
+use manyhands_lab::{console::Printing, run::Interrupt};
 use nkeys::KeyPair;
 use serde_json::json;
 use std::{
@@ -77,6 +79,9 @@ pub struct Enrol {
     /// File with the certificate that the server's is signed by [default: the well-known ones]
     #[arg(long, value_name = "FILE")]
     root: Option<PathBuf>,
+    /// Give up after this number of seconds [default: wait until the server is there and lets the key in]
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<u64>,
 }
 
 impl ListKeys {
@@ -155,8 +160,8 @@ pub(super) fn enrol(
     stop: &Interrupt,
 ) -> Result<(), FleetError> {
     let token = enrol::read_key(&options.token)?;
-    let is_new = !options.nkey.exists();
-    let key = enrol::key_in(&options.nkey)?;
+    let mut may_be_known = options.nkey.exists();
+    let request = Request::new(&token, &enrol::key_in(&options.nkey)?)?;
     let address = |path: &Path| {
         let keys = Keys {
             nkey: Some(path.to_owned()),
@@ -165,38 +170,47 @@ pub(super) fn enrol(
         };
         Address::parse(&options.server, &keys)
     };
-    // A key that the server has noted needs no token any more, which an earlier try may have used.
-    if is_new || wait_until_let_in(&address(&options.nkey)?, Duration::ZERO, stop).is_err() {
-        let asking = Nats::connect(&address(&options.token)?)?;
-        Request::new(&token, &key)?.send(&asking)?;
-        wait_until_let_in(&address(&options.nkey)?, LETTING_IN, stop)?;
+    let (by_token, by_key) = (address(&options.token)?, address(&options.nkey)?);
+    let nkey = options.nkey.display();
+    let asks = format!("Asks {} to let {nkey} in. Ctrl-C ends it.", options.server);
+    remark(printing, &asks)?;
+    let mut is_sent = false;
+    let attempt = || {
+        // A key that the server has noted needs no token any more, which an earlier try may have used.
+        if may_be_known && use_key(&by_key).is_ok() {
+            return Ok(());
+        }
+        if !is_sent {
+            request.send(&Nats::connect(&by_token)?)?;
+            (is_sent, may_be_known) = (true, true);
+        }
+        use_key(&by_key)
+    };
+    let limit = options.timeout.map(Duration::from_secs);
+    let mut complaints = Complaints::new(printing);
+    let ended = patiently(limit, stop, |error| complaints.hear(error), attempt);
+    if ended.is_err() && stop.is_set() {
+        // The person who has ended it knows what it waited for.
+        return Ok(());
     }
+    ended?;
     answer(printing, &json!({ "nkey": options.nkey }), || {
-        format!("{} is let in.", options.nkey.display())
+        format!("{nkey} is let in.")
     })
 }
 
-/// Asks for something by a key until it is answered, at least once.
-fn wait_until_let_in(
-    address: &Address,
-    patience: Duration,
-    stop: &Interrupt,
-) -> Result<(), FleetError> {
-    let watch = Stopwatch::start();
-    let engine = Nats::connect(address)?;
-    loop {
-        match engine.get(ANYTHING) {
-            Ok(_) => return Ok(()),
-            Err(error) if watch.elapsed() > patience || stop.is_set() => return Err(error),
-            Err(_) => pause(AGAIN, stop),
+/// Asks for something by a key; the answer is that the server lets the key in.
+fn use_key(address: &Address) -> Result<(), FleetError> {
+    match Nats::connect(address)?.get(ANYTHING) {
+        Err(FleetError::Engine { reason, .. }) => {
+            Err(FleetError::engine("get in by the agent's key")(reason))
         }
+        answered => answered.map(drop),
     }
 }
 
 /// A key that nobody sets.
 const ANYTHING: &str = "enrolled";
-const LETTING_IN: Duration = Duration::from_secs(20);
-const AGAIN: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
 mod tests {

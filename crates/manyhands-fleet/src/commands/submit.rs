@@ -71,7 +71,9 @@ pub(super) fn submit(
     }
     let engine = options.server.connect()?;
     let (plan, request) = request(&toml, limit, &experiments)?;
-    patiently(stop, || engine.publish(Queue::Plans, &plan, &request))?;
+    let send = || engine.publish(Queue::Plans, &plan, &request);
+    // For as long as a server that was started just now may need to make its queues.
+    patiently(Some(STARTING), stop, |_| Ok(()), send)?;
     answer(
         program.printing,
         &json!({ "plan": plan.to_string() }),
@@ -201,15 +203,20 @@ fn request(
     Ok((plan, [message]))
 }
 
-/// Sends the same message for as long as a server that was started just now may need to make its queues.
-fn patiently(
+/// Tries the same again while the engine does not answer, or refuses: for this time, and without a limit until the command
+/// is asked to end.
+pub(super) fn patiently(
+    limit: Option<Duration>,
     stop: &Interrupt,
-    mut send: impl FnMut() -> Result<(), FleetError>,
+    mut complain: impl FnMut(&FleetError) -> Result<(), FleetError>,
+    mut attempt: impl FnMut() -> Result<(), FleetError>,
 ) -> Result<(), FleetError> {
     let watch = Stopwatch::start();
+    let is_over = || stop.is_set() || limit.is_some_and(|limit| watch.elapsed() >= limit);
     loop {
-        match send() {
-            Err(FleetError::Engine { .. }) if watch.elapsed() < STARTING && !stop.is_set() => {
+        match attempt() {
+            Err(error @ FleetError::Engine { .. }) if !is_over() => {
+                complain(&error)?;
                 pause(AGAIN, stop);
             }
             ended => return ended,
@@ -227,8 +234,9 @@ mod tests {
     #[test]
     fn a_server_that_has_no_queues_yet_is_asked_again_and_other_errors_end_it() {
         let never = Interrupt::default();
+        let silent = |_: &FleetError| Ok(());
         let mut tries = 0;
-        patiently(&never, || {
+        patiently(Some(STARTING), &never, silent, || {
             tries += 1;
             match tries {
                 1 | 2 => Err(FleetError::engine("send a message")("no stream")),
@@ -237,11 +245,32 @@ mod tests {
         })
         .unwrap();
         assert_eq!(tries, 3);
-        let ended = patiently(&never, || {
+        let ended = patiently(None, &never, silent, || {
             tries += 1;
             Err(FleetError::NoNatsServer)
         });
         assert!(matches!(ended, Err(FleetError::NoNatsServer)), "{ended:?}");
         assert_eq!(tries, 4);
+    }
+
+    #[test]
+    fn what_has_no_limit_is_tried_and_said_until_it_is_asked_to_end() {
+        for (limit, tries) in [(None, 3), (Some(Duration::ZERO), 1)] {
+            let stop = Interrupt::default();
+            let (mut tried, mut said) = (0, 0);
+            let complain = |_: &FleetError| {
+                said += 1;
+                Ok(())
+            };
+            let ended = patiently(limit, &stop, complain, || {
+                tried += 1;
+                if tried == 3 {
+                    stop.set();
+                }
+                Err(FleetError::engine("send a message")("nobody is there"))
+            });
+            assert!(ended.is_err());
+            assert_eq!((tried, said), (tries, tries - 1));
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     PLAN, PLAN_JOBS,
-    machines::{Machines, said, wait_until},
+    machines::{Machines, end, said, wait_until},
     results,
 };
 use std::{fs, path::Path};
@@ -34,7 +34,16 @@ fn one_key_has_expired(folder: &Path) -> Machines {
     machines.submit(PLAN, "--nkey fleet/nats/server.nk");
     // Some six seconds, for a plan that takes longer with what is below.
     write_token(folder, "brief", " --key-hours 0.0017");
-    machines.enrol("brief", "brief").wait_for_success();
+    // Who asks before the server is there says so and waits for it.
+    end(&mut machines.server);
+    machines.kill_nats_server();
+    let early = machines.enrol("brief", "brief");
+    wait_until("the first agent waits for the server", || {
+        let says = |line: &str| line.contains("cannot send") && line.contains("trying again");
+        machines.log().lines().any(says)
+    });
+    machines.restart_server();
+    early.wait_for_success();
     machines.add_agent("brief", "--nkey brief.nk");
     // The token is used.
     let again = machines.enrol("brief", "thief");

@@ -187,7 +187,10 @@ impl Machines {
 
     /// The same, from a machine with these circumstances.
     pub(crate) fn enrol_in(&self, token: &str, key: &str, around: &Circumstances) -> Running {
-        let words = format!("enrol {} --token {token}.token --nkey {key}.nk", self.url);
+        let words = format!(
+            "enrol {} --token {token}.token --nkey {key}.nk --timeout 40",
+            self.url
+        );
         Running {
             child: start(&self.folder, &words, around),
             log: self.folder.join("log"),
