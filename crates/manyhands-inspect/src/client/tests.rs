@@ -108,6 +108,43 @@ fn counts_that_no_program_has_are_as_many_as_can_be() {
     assert_eq!(view.groups_left_out, usize::MAX);
 }
 
+/// What a client sends to a program that answers with these lines.
+fn sent(answer: &str, ask: impl FnOnce(&mut Client)) -> String {
+    let (here, mut there) = UnixStream::pair().unwrap();
+    there.write_all(HELLO.as_bytes()).unwrap();
+    there.write_all(answer.as_bytes()).unwrap();
+    let mut client = Client::over(here, LIMIT).unwrap();
+    ask(&mut client);
+    drop(client);
+    let mut sent = String::new();
+    there.read_to_string(&mut sent).unwrap();
+    sent
+}
+
+#[test]
+fn who_asks_about_a_task_asks_nothing_else_whatever_its_number_is_said_to_be() {
+    let number = "7\"}\n{\"thaw\":\"8";
+    let asks: [(&str, fn(&mut Client, &str)); 3] = [
+        ("poll", |client, number| {
+            client.poll_task(number).unwrap();
+        }),
+        ("freeze", |client, number| {
+            assert!(client.freeze_task(number).unwrap());
+        }),
+        ("thaw", |client, number| {
+            client.thaw_task(number).unwrap();
+        }),
+    ];
+    for (request, ask) in asks {
+        let end = "{\"end\":\"x\",\"running\":true}\n";
+        let sent = sent(end, |client| ask(client, number));
+        // More than one line is no JSON.
+        let request_sent: serde_json::Value = serde_json::from_str(&sent).unwrap();
+        assert_eq!(request_sent, serde_json::json!({ request: number }));
+        assert!(sent.ends_with('\n'), "{sent}");
+    }
+}
+
 /// What comes of an answer of which `part` is sent again and again, as long as anybody reads it.
 fn endless(part: &'static [u8], pause: Duration, limit: Duration) -> String {
     let (here, mut there) = UnixStream::pair().unwrap();
