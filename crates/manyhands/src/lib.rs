@@ -124,13 +124,7 @@ mod queue;
 
 mod probe;
 
-#[cfg(not(loom))]
 mod call_site;
-/// What the models need of call sites.
-#[cfg(loom)]
-pub(crate) mod call_site {
-    pub(crate) mod key;
-}
 
 mod priority;
 

@@ -4,7 +4,7 @@
 //! Property: it finds the profile by none of the keys, whichever comes first.
 
 use super::{beside, check, join_all};
-use crate::call_site::key::Key;
+use crate::call_site::Key;
 use loom::sync::Arc;
 
 #[test]

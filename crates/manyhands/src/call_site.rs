@@ -3,13 +3,17 @@
 //! Profiles are in a fixed table, keyed by the address of the function that was compiled for the call site's closure.
 //! Two sites that share an entry replace each other's advice, which never changes a result.
 //!
-//! Not here: how a loop learns from its key that it is to be recorded (`key.rs`), what a loop teaches its site
-//! (`engine/cost.rs`), and who does what the advice says (`engine`, `runtime/fork_join/join.rs`).
+//! # The mark of a key
+//! While loops are recorded, all keys have a mark. So a loop learns that it must be recorded from a comparison that it makes in
+//! any case, and that costs no instruction while none is.
+//!
+//! A key that has the mark keeps it, also where another site takes the profile: that reads the key and writes it in one step.
+//! So a caller of a loop, after recording has begun, finds no key without the mark. Recording does not end.
+//!
+//! Not here: what records (`recording`), what a loop teaches its site (`engine/cost.rs`), and who does what the advice says
+//! (`engine`, `runtime/fork_join/join.rs`).
 
-pub(crate) mod key;
-
-use crate::call_site::key::Key;
-use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::global;
 
 /// The profile of one call site.
@@ -29,6 +33,8 @@ pub(crate) struct CallSiteProfile {
     alone_below: AtomicU64,
 }
 
+/// How a site's profile is found. The models have only its key.
+#[cfg(not(loom))]
 impl CallSiteProfile {
     /// The profile of the site whose function is at `address`; an empty one if another site had its place.
     #[inline]
@@ -77,7 +83,9 @@ impl CallSiteProfile {
         self.hurt.store(0, Ordering::Relaxed);
         self.alone_below.store(0, Ordering::Relaxed);
     }
+}
 
+impl CallSiteProfile {
     /// The learnt cost, or 0.
     #[inline]
     pub(crate) fn cost(&self) -> u64 {
@@ -196,13 +204,63 @@ pub(crate) fn followed(before: u64, found: u64) -> u64 {
 }
 
 /// Loops are recorded from now on: none finds its profile by [`CallSiteProfile::unrecorded`] any more.
-#[cfg(all(feature = "inspect", not(shuttle)))]
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) fn record_all() {
     TABLE.iter().for_each(|site| site.key.mark());
 }
 
+/// The key of a profile. 0: none.
+#[derive(Debug)]
+pub(crate) struct Key(AtomicUsize);
+
+impl Key {
+    #[cfg(not(loom))]
+    const fn new() -> Self {
+        Self(AtomicUsize::new(0))
+    }
+
+    #[cfg(loom)]
+    pub(crate) fn new() -> Self {
+        Self(AtomicUsize::new(0))
+    }
+
+    /// Whether it is this one, without the mark.
+    #[inline]
+    pub(crate) fn is_unmarked(&self, key: usize) -> bool {
+        // Relaxed, here and below: a key is advice, and stands alone.
+        self.0.load(Ordering::Relaxed) == key
+    }
+
+    /// Whether it is this one.
+    fn is(&self, key: usize) -> bool {
+        // Relaxed: as above.
+        self.0.load(Ordering::Relaxed) & !MARK == key
+    }
+
+    /// Is this one from now on, with the mark if it has it.
+    pub(crate) fn replace(&self, key: usize) {
+        let marked_as = |before| Some(key | before & MARK);
+        // Relaxed: as above.
+        let replaced = self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, marked_as);
+        debug_assert!(replaced.is_ok(), "there is always another key");
+    }
+
+    /// Loops of its site are recorded from now on.
+    #[cfg(any(loom, all(feature = "inspect", not(shuttle))))]
+    pub(crate) fn mark(&self) {
+        // Relaxed: as above.
+        self.0.fetch_or(MARK, Ordering::Relaxed);
+    }
+}
+
+/// No address of a function, halved, has this bit.
+const MARK: usize = 1 << (usize::BITS - 1);
+
 const TABLE_BITS: u32 = 10;
 
+#[cfg(not(loom))]
 global! {
     static TABLE: [CallSiteProfile; 1 << TABLE_BITS] = [const {
         CallSiteProfile {
@@ -218,7 +276,7 @@ global! {
     }; 1 << TABLE_BITS];
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::{CallSiteProfile, History};
 
