@@ -7,7 +7,6 @@ mod placement;
 pub(crate) mod priority;
 pub(crate) mod refusal;
 pub(crate) mod refused_starts;
-mod rounds;
 pub(crate) mod run_loop;
 pub(crate) mod saturation;
 pub(crate) mod search;
