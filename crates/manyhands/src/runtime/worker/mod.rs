@@ -14,7 +14,6 @@ mod short_tasks;
 pub(crate) mod signal;
 pub(crate) mod slot;
 mod slot_pool;
-mod slot_runtime;
 pub(crate) mod steal_grace;
 mod threads;
 

@@ -3,7 +3,8 @@
 //! Workers keep a slot for life, external threads for one call.
 //!
 //! Not here: what only the occupant of a slot touches (`occupied_slot.rs`), where slots come from and how one is found
-//! by its number (`slot_pool.rs`), the way to its runtime (`slot_runtime.rs`), and what is done with the work found (`run_loop.rs`, `join.rs`, `scope.rs`).
+//! by its number (`slot_pool.rs`), the way to its runtime (`inner/slots.rs`), and what is done with the work found (`run_loop.rs`,
+//! `join.rs`, `scope.rs`).
 //!
 //! # Threads
 //! The occupant alone writes what it says about itself, through `OccupiedSlot`. Methods say which other threads may call them.
@@ -61,7 +62,7 @@ pub(crate) struct WorkerSlot {
     pub(super) awaiting: AtomicU64,
     /// What the occupant has taken from elsewhere and runs.
     pub(crate) executions: Executions,
-    /// The runtime that holds the slot, or null; see `slot_runtime.rs`.
+    /// The runtime that holds the slot, or null; see `inner/slots.rs`.
     runtime: AtomicPtr<()>,
     /// The occupant helps, and looks after each block whether tasks wait.
     pub(super) may_yield: AtomicBool,
@@ -164,7 +165,7 @@ impl WorkerSlot {
 
     /// The runtime that holds the slot, or null.
     #[inline]
-    pub(super) fn runtime_ptr(&self) -> *const () {
+    pub(in crate::runtime) fn runtime_ptr(&self) -> *const () {
         // Relaxed: set before the occupant sat down.
         self.runtime.load(Ordering::Relaxed)
     }
