@@ -38,17 +38,17 @@
 //! Work that its owner will do anyway (an exposed job, an open loop) is published with Release only. There a missed
 //! wake costs parallelism until the monitor's next sweep, never progress.
 
-mod bits;
 mod counts;
 #[cfg(not(loom))]
 mod saturation;
-mod searching;
 mod short_tasks;
 
 pub(crate) use crate::runtime::sleep::idle::counts::{Activity, ThreadCounts};
 
 use crate::runtime::sleep::counted_flag::CountedFlag;
-use crate::runtime::sleep::idle::counts::{AWAKE, BLOCKED, EXTERNAL, SEARCHING, field};
+use crate::runtime::sleep::idle::counts::{
+    AWAKE, BLOCKED, EXTERNAL, SEARCHING, field, is_any_set, take_lowest,
+};
 use crate::sync::Padded;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -311,7 +311,7 @@ impl Idle {
     /// Claims a worker while fewer than `max` threads run.
     fn claim_below(&self, max: impl Fn() -> usize) -> Option<Claim> {
         while self.raise_awake(&max) {
-            let sleeper = bits::take_lowest(&self.sleepers).map(Claim::Asleep);
+            let sleeper = take_lowest(&self.sleepers).map(Claim::Asleep);
             let claim = sleeper.or_else(|| self.claim_unstarted());
             if claim.is_some() {
                 return claim;
@@ -326,7 +326,7 @@ impl Idle {
     /// Whether a thread can be started in a slot that another thread has left. While the count was too high, the
     /// leaving thread may have seen no room when it looked for work.
     fn is_slot_vacant(&self) -> bool {
-        self.may_grow() && bits::is_any(&self.vacant)
+        self.may_grow() && is_any_set(&self.vacant)
     }
 
     /// Monitor: whether this worker has no thread after one has ended there or could not be started.
@@ -418,7 +418,7 @@ impl Idle {
     fn lower_awake(&self) -> bool {
         // SeqCst: I1.
         self.counts.fetch_sub(AWAKE, Ordering::SeqCst);
-        bits::is_any(&self.sleepers)
+        is_any_set(&self.sleepers)
     }
 
     fn claim_unstarted(&self) -> Option<Claim> {
@@ -428,7 +428,7 @@ impl Idle {
         self.threads
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, another)
             .ok()?;
-        let slot = bits::take_lowest(&self.vacant).or_else(|| self.claim_new_slot());
+        let slot = take_lowest(&self.vacant).or_else(|| self.claim_new_slot());
         if slot.is_none() {
             // No slot is vacant: a leaving thread is about to vacate its own, and looks for work then.
             // SeqCst: I1.
