@@ -39,8 +39,6 @@
 //! wake costs parallelism until the monitor's next sweep, never progress.
 
 mod counts;
-#[cfg(not(loom))]
-mod saturation;
 mod short_tasks;
 
 pub(crate) use crate::runtime::sleep::idle::counts::{Activity, ThreadCounts};

@@ -1,4 +1,5 @@
-//! The counts of threads beyond the limit that run short tasks, and the call for one where nobody could be claimed.
+//! The counts of threads beyond the limit that run short tasks, and the call for one where nobody could be claimed. Beside them,
+//! because a push reads both: whether that should look for saturation, and the start of overcommit by one that sees it.
 //!
 //! # Ordering
 //! I2: a worker beyond the limit finds no room when it has announced, so for short tasks the steps of `idle.rs` are not enough. The
@@ -7,8 +8,8 @@
 //! set after that, the pusher's second try finds the bit and the lowered count. A worker that watches sockets while it is
 //! announced sets the flag itself for what these put into its own queue.
 //!
-//! Not here: which tasks are short and where they are found (`worker/short_tasks.rs`), when a push looks for saturation
-//! (`saturation.rs`).
+//! Not here: which tasks are short and where they are found (`worker/short_tasks.rs`), the look for saturation
+//! (`worker/saturation.rs`), and how long overcommit lasts (`monitor/overcommit.rs`).
 
 use crate::runtime::sleep::counted_flag::CountedFlag;
 use crate::runtime::sleep::idle::{Claim, Idle};
@@ -100,5 +101,33 @@ impl Idle {
     fn running_short_max(&self) -> usize {
         // Relaxed: advice.
         self.running_max() + self.extra_for_short_tasks.load(Ordering::Relaxed)
+    }
+
+    /// Whether a job of a kind that is known to be long has begun since somebody looked.
+    #[inline]
+    pub(crate) fn may_be_saturated(&self) -> bool {
+        // Relaxed: advice.
+        self.may_be_saturated.load(Ordering::Relaxed)
+    }
+
+    /// Says that such a job has begun, or that somebody looks. Writes only what is not so yet.
+    pub(crate) fn set_may_be_saturated(&self, may: bool) {
+        if self.may_be_saturated() != may {
+            // Relaxed: advice.
+            self.may_be_saturated.store(may, Ordering::Relaxed);
+        }
+    }
+
+    /// Starts overcommit, unless it is on: slow jobs on this number of threads occupy every worker. The
+    /// monitor ends that, and does not touch it before.
+    pub(crate) fn begin_overcommit(&self, threads: usize) {
+        let extra = (threads + 1).saturating_sub(self.limit());
+        // Relaxed, both: advice. An exchange, so that what the monitor has set is not lowered.
+        let _ = self.extra_for_short_tasks.compare_exchange(
+            0,
+            extra,
+            Ordering::Relaxed,
+            Ordering::Relaxed,
+        );
     }
 }
