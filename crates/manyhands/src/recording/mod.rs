@@ -6,7 +6,6 @@
 //!
 //! Not here: what is made of it (`inspect`).
 
-mod alone;
 mod awaited;
 mod concurrency;
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
@@ -21,9 +20,9 @@ pub(crate) use disabled::*;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) use enabled::*;
 
-pub use alone::AloneBecause;
 pub(crate) use awaited::{Awaited, SetWait};
 pub(crate) use concurrency::{AsyncLoopEvent, BeginsNoMore, FoundConcurrency};
 pub use concurrency::{CallLimit, LevelTrial};
+pub use loop_observer::AloneBecause;
 pub(crate) use loop_observer::{LoopObserver, RunnerObserver, Unobserved};
 pub use wait_kind::WaitKind;
