@@ -67,6 +67,14 @@ impl Pool for RuntimeInner {
 }
 
 impl RuntimeInner {
+    /// Makes sure that the monitor watches.
+    #[inline]
+    pub(crate) fn arm_monitor(&self) {
+        if self.monitor.switch.arm() {
+            self.unpark_or_start_monitor();
+        }
+    }
+
     /// Number of busy processors to avoid. `None`: leave placement to the kernel.
     fn busy_beside_woken(&self, next: CallerNext) -> Option<usize> {
         match next {

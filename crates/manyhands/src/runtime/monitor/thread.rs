@@ -26,14 +26,6 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 impl RuntimeInner {
-    /// Makes sure that the monitor watches.
-    #[inline]
-    pub(crate) fn arm_monitor(&self) {
-        if self.monitor.switch.arm() {
-            self.unpark_or_start_monitor();
-        }
-    }
-
     /// Makes the monitor watch the threads that run calls alone; returns whether it does: the system may refuse its thread.
     pub(crate) fn watches_calls(&self) -> bool {
         // In this order: a monitor that rests looks whether it is to watch after it has switched itself off.
