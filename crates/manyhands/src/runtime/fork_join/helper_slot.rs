@@ -6,7 +6,7 @@
 //! # States
 //! `OPEN`: helpers may enter. `WORK`: the call has work for them. `ASLEEP`: the owner parks until the pins are gone or
 //! a helper recalls it. `RECALLED`: a helper has work for the owner. The low bits count the pins.
-//! The owner alone sets `OPEN`, in `open` and `reopen`, and clears it, in `close`. After `close` the count only falls.
+//! The owner alone sets `OPEN`, in `open_during` and `reopen`, and clears it, in `close`. After `close` the count only falls.
 //!
 //! # Threads
 //! The owner calls `open_during`, and in it `reopen`, `is_drained`, `is_released`, `fall_asleep`; helpers that hold a
@@ -60,20 +60,8 @@ impl HelperSlot {
         }
     }
 
-    /// Owner: opens the slot to helpers. It must be closed and drained.
-    ///
-    /// # Safety
-    /// `shared` is made of a pointer to the whole call, and stays valid until `is_drained` has returned true
-    /// after a `close`.
-    unsafe fn open(&self, shared: *const CallHeader) {
-        // Relaxed: published by the store below.
-        self.shared.store(shared.cast_mut(), Ordering::Relaxed);
-        // Release: publishes the call; pairs with the Acquire in `try_enter`.
-        self.state.store(OPEN | WORK, Ordering::Release);
-    }
-
-    /// Owner: lets helpers in while `work` runs, which may close and reopen the slot, and calls `wait`, which is to
-    /// return when it [`is_released`](Self::is_released). No helper may recall the owner after `work`.
+    /// Owner, of a slot that is closed and drained: lets helpers in while `work` runs, which may close and reopen it, and calls
+    /// `wait`, which is to return when it [`is_released`](Self::is_released). No helper may recall the owner after `work`.
     ///
     /// # Safety
     /// `shared` is made of a pointer to the whole call, and stays valid until this returns; no panic leaves this
@@ -84,8 +72,10 @@ impl HelperSlot {
         work: impl FnOnce() -> R,
         wait: impl FnOnce(),
     ) -> R {
-        // SAFETY: valid until the slot is closed and drained below.
-        unsafe { self.open(shared) };
+        // Relaxed: published by the store below.
+        self.shared.store(shared.cast_mut(), Ordering::Relaxed);
+        // Release: publishes the call; pairs with the Acquire in `try_enter`.
+        self.state.store(OPEN | WORK, Ordering::Release);
         let value = work();
         self.close();
         wait();
@@ -111,7 +101,7 @@ impl HelperSlot {
             if state & (OPEN | WORK) != OPEN | WORK {
                 return None;
             }
-            // Acquire: pairs with the Release in `open`. Relaxed on failure: tried again.
+            // Acquire: pairs with the Release in `open_during`. Relaxed on failure: tried again.
             let pinned = self.state.compare_exchange_weak(
                 state,
                 state + ENTERED,
@@ -119,7 +109,7 @@ impl HelperSlot {
                 Ordering::Relaxed,
             );
             match pinned {
-                // Relaxed: written before `open`'s store, and not again while a pin is held.
+                // Relaxed: written before `open_during`'s store, and not again while a pin is held.
                 Ok(_) => {
                     let shared = self.shared.load(Ordering::Relaxed).cast_const();
                     return Some(HelperGuard { slot: self, shared });
@@ -166,7 +156,7 @@ impl HelperSlot {
         // Acquire: the work of the helpers that have recalled it until now is visible.
         self.state
             .fetch_and(!(ASLEEP | RECALLED), Ordering::Acquire);
-        // Release: as in `open`, for what the owner has changed since.
+        // Release: as in `open_during`, for what the owner has changed since.
         self.state.fetch_or(OPEN | WORK, Ordering::Release);
     }
 
@@ -205,8 +195,15 @@ impl HelperSlot {
 }
 
 impl HelperGuard<'_> {
-    /// Helps the call until it has no more work, as execution `execution`.
-    fn help(&self, execution: ExecutionId) {
+    /// Helps the call until it has no more work, as `execution`, calls `helped`, and leaves. Calls `wake` when the owner
+    /// sleeps and must be woken.
+    #[inline]
+    pub(crate) fn take_part(
+        self,
+        execution: ExecutionId,
+        helped: impl FnOnce(),
+        wake: impl FnOnce(),
+    ) {
         let helper =
             &self.slot.helpers[usize::from(execution.slot().unwrap_or(0)) % HELPERS_RECORDED];
         // Release: pairs with the Acquire in `helpers`. Two helpers may share an entry; the later one is visible.
@@ -217,17 +214,6 @@ impl HelperGuard<'_> {
         unsafe { help(self.shared) };
         // Relaxed: clearing the entry early or late only changes which helper the owner helps.
         helper.store(0, Ordering::Relaxed);
-    }
-
-    /// Helps the call, calls `helped`, and leaves. Calls `wake` when the owner sleeps and must be woken.
-    #[inline]
-    pub(crate) fn take_part(
-        self,
-        execution: ExecutionId,
-        helped: impl FnOnce(),
-        wake: impl FnOnce(),
-    ) {
-        self.help(execution);
         helped();
         if self.leave() {
             wake();
