@@ -161,7 +161,12 @@ impl RangeSet {
     /// range was empty when it was read.
     pub(crate) fn split_longest(&self, left_max: u32) -> Option<Claim> {
         loop {
-            let (longest, word) = self.longest()?;
+            let ranges = self.all().map(|range| &range.positions);
+            let (longest, word) = ranges
+                // Relaxed: a snapshot; the exchange below decides.
+                .map(|positions| (positions, positions.load(Ordering::Relaxed)))
+                .max_by_key(|(_, word)| len(*word))
+                .filter(|(_, word)| len(*word) > 0)?;
             let (start, end) = unpack(word);
             let middle = start + ((end - start) / 2).min(left_max);
             // Relaxed, both: see the file's header.
@@ -248,31 +253,14 @@ impl RangeSet {
 
     /// Positions left in all ranges.
     pub(crate) fn left(&self) -> u64 {
-        let len = |range: &Padded<RunnerRange>| {
-            // Relaxed: a snapshot.
-            let (start, end) = unpack(range.positions.load(Ordering::Relaxed));
-            u64::from(end - start)
-        };
-        self.all().map(len).sum()
+        // Relaxed: a snapshot.
+        let left = |range: &Padded<RunnerRange>| len(range.positions.load(Ordering::Relaxed));
+        self.all().map(left).map(u64::from).sum()
     }
 
     /// Number of ranges.
     pub(crate) fn count(&self) -> usize {
         INLINE + self.more.len()
-    }
-
-    fn longest(&self) -> Option<(&AtomicU64, u64)> {
-        self.all()
-            .map(|range| &range.positions)
-            // Relaxed: a snapshot; the exchange in `split_longest` decides.
-            .map(|positions| (positions, positions.load(Ordering::Relaxed)))
-            .map(|(range, word)| {
-                let (start, end) = unpack(word);
-                (end - start, range, word)
-            })
-            .filter(|(len, ..)| *len > 0)
-            .max_by_key(|(len, ..)| *len)
-            .map(|(_, range, word)| (range, word))
     }
 
     fn of(&self, runner: usize) -> &AtomicU64 {
@@ -301,6 +289,11 @@ fn pack(start: u32, end: u32) -> u64 {
 )]
 fn unpack(word: u64) -> (u32, u32) {
     ((word >> 32) as u32, word as u32)
+}
+
+fn len(word: u64) -> u32 {
+    let (start, end) = unpack(word);
+    end - start
 }
 
 /// Ranges kept in the loop's own frame; more are allocated.
