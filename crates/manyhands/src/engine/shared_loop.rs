@@ -261,7 +261,11 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
             rate = rate.after_block(spent, items);
             measured.add(spent, items);
             last = now;
-            self.between_blocks(slot);
+            slot.counters.finished.bump();
+            // Thieves may want older work of this thread.
+            if slot.deque.is_demand_pending() && slot.deque.has_private(0) {
+                slot.deque.expose(1);
+            }
             match role {
                 Role::Owner(contention) => {
                     match contention.after_block(now, spent, items, || self.sharing.runners()) {
@@ -317,14 +321,6 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
     fn spend(&self, me: usize, claim: Claim) -> (u64, u64) {
         let (start, end) = self.sharing.spend(me, claim);
         (self.base + u64::from(start), self.base + u64::from(end))
-    }
-
-    /// Reports progress, and checks whether thieves want older work of this thread.
-    fn between_blocks(&self, slot: &OccupiedSlot) {
-        slot.counters.finished.bump();
-        if slot.deque.is_demand_pending() && slot.deque.has_private(0) {
-            slot.deque.expose(1);
-        }
     }
 
     fn discard(&self, me: usize, claim: Claim) {

@@ -146,7 +146,8 @@ impl<'slot> Sharing<'slot> {
             }
         }
         if runner != OWNER {
-            self.finish(runner);
+            // If it is invited again, its range is free.
+            self.ranges.detach(runner);
         }
     }
 
@@ -232,11 +233,6 @@ impl<'slot> Sharing<'slot> {
         self.ranges.detach(runner);
         self.note_abandoned();
         self.call_back();
-    }
-
-    /// Helper whose `next` returned `None`: leaves. If it is invited again, its range is free.
-    fn finish(&self, runner: usize) {
-        self.ranges.detach(runner);
     }
 
     /// No more positions are to be run.
