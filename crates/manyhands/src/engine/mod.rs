@@ -120,12 +120,6 @@ impl SharingPlan<'_> {
         }
     }
 
-    /// Whether no option is set that a short call must respect.
-    #[inline]
-    fn is_plain(&self) -> bool {
-        self.runtime.is_none() && self.helpers == HelperPolicy::WhenItPays
-    }
-
     /// Whether a call that has run for `spent` ticks, and has `left` ticks of work, is better shared.
     fn pays_to_share(&self, spent: u64, left: u64) -> bool {
         let least = clock::ticks_in(self.share_nanos_min.into());
@@ -211,7 +205,9 @@ fn is_short<S: Indexed, C: Consumer<S::Item>>(
     site: &CallSiteProfile,
 ) -> bool {
     let len = source.len();
-    plan.is_plain() && cost::is_short(site.cost(), len) && consumer.end() >= len
+    // No option is set that a short call must respect.
+    let is_plain = plan.runtime.is_none() && plan.helpers == HelperPolicy::WhenItPays;
+    is_plain && cost::is_short(site.cost(), len) && consumer.end() >= len
 }
 
 /// Whether a short call is measured.
