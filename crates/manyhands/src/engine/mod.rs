@@ -311,8 +311,28 @@ fn drive_long<O: LoopObserver>(
     while rest.start < rest.end && rest.start < work.end() {
         let (start, end) = rest.take(SEGMENT_MAX);
         work.with_runner(&mut |runner| {
-            let segment = Rest { work, start, end };
-            drive_segment(segment, runner, plan, (site, observer));
+            let rest = Rest { work, start, end };
+            let known = Rate(site.cost());
+            let items = end - start;
+            let begun = Begun::at(known);
+            if plan.helpers == HelperPolicy::AtOnce && plan.degree != Some(1) && items > 1 {
+                return shared_loop::share(rest, runner, plan, (site, observer), begun);
+            }
+            let expected = known.ticks_for(items);
+            let because = if plan.degree == Some(1) {
+                AloneBecause::OneAllowed
+            } else if site.must_run_alone(items) {
+                AloneBecause::SharingHurt
+            } else if items > 1 && plan.pays_to_share(0, expected) {
+                return shared_loop::share(rest, runner, plan, (site, observer), begun);
+            } else {
+                AloneBecause::TooShort
+            };
+            // Helpers of other calls leave this one a processor only if it counts as a thread that runs.
+            let counts =
+                because == AloneBecause::SharingHurt && plan.pays_to_share(u64::MAX, expected);
+            let _running = counts.then(current::enter_as_running);
+            drive_alone(rest, runner, plan, (site, observer), because);
         });
     }
 }
@@ -376,34 +396,6 @@ impl<T, C: Consumer<T>> Drop for Runner<'_, T, C> {
             self.consumer.finish(state);
         }
     }
-}
-
-/// Runs the positions of `rest`, at most [`SEGMENT_MAX`] of them.
-fn drive_segment<O: LoopObserver>(
-    rest: Rest<'_>,
-    runner: &mut dyn BlockRunner,
-    plan: &SharingPlan<'_>,
-    (site, observer): (&CallSiteProfile, O),
-) {
-    let known = Rate(site.cost());
-    let items = rest.end - rest.start;
-    if plan.helpers == HelperPolicy::AtOnce && plan.degree != Some(1) && items > 1 {
-        return shared_loop::share(rest, runner, plan, (site, observer), Begun::at(known));
-    }
-    let expected = known.ticks_for(items);
-    let because = if plan.degree == Some(1) {
-        AloneBecause::OneAllowed
-    } else if site.must_run_alone(items) {
-        AloneBecause::SharingHurt
-    } else if items > 1 && plan.pays_to_share(0, expected) {
-        return shared_loop::share(rest, runner, plan, (site, observer), Begun::at(known));
-    } else {
-        AloneBecause::TooShort
-    };
-    // Helpers of other calls leave this one a processor only if it counts as a thread that runs.
-    let counts = because == AloneBecause::SharingHurt && plan.pays_to_share(u64::MAX, expected);
-    let _running = counts.then(current::enter_as_running);
-    drive_alone(rest, runner, plan, (site, observer), because);
 }
 
 /// Runs the positions of `rest` on the calling thread, because of what is known before; shares what is left if it turns out
