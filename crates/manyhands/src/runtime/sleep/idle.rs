@@ -314,17 +314,13 @@ impl Idle {
             if claim.is_some() {
                 return claim;
             }
-            if !self.lower_awake() && !self.is_slot_vacant() {
+            // While the count was too high, a thread that has left a slot may have seen no room when it looked for work.
+            let is_slot_vacant = || self.may_grow() && is_any_set(&self.vacant);
+            if !self.lower_awake() && !is_slot_vacant() {
                 break;
             }
         }
         None
-    }
-
-    /// Whether a thread can be started in a slot that another thread has left. While the count was too high, the
-    /// leaving thread may have seen no room when it looked for work.
-    fn is_slot_vacant(&self) -> bool {
-        self.may_grow() && is_any_set(&self.vacant)
     }
 
     /// Monitor: whether this worker has no thread after one has ended there or could not be started.
@@ -426,22 +422,20 @@ impl Idle {
         self.threads
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, another)
             .ok()?;
-        let slot = take_lowest(&self.vacant).or_else(|| self.claim_new_slot());
+        let next = |started| (started < self.threads_max).then(|| started + 1);
+        let slot = take_lowest(&self.vacant).or_else(|| {
+            // AcqRel: pairs with the Acquire in `started`. Relaxed: the exchange decides.
+            let raised = self
+                .started
+                .fetch_update(Ordering::AcqRel, Ordering::Relaxed, next);
+            raised.ok()
+        });
         if slot.is_none() {
             // No slot is vacant: a leaving thread is about to vacate its own, and looks for work then.
             // SeqCst: I1.
             self.threads.fetch_sub(1, Ordering::SeqCst);
         }
         slot.map(Claim::Unstarted)
-    }
-
-    fn claim_new_slot(&self) -> Option<usize> {
-        let next = |started| (started < self.threads_max).then(|| started + 1);
-        // AcqRel: pairs with the Acquire in `started`. Relaxed: the exchange decides.
-        let raised = self
-            .started
-            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, next);
-        raised.ok()
     }
 
     fn locate(&self, worker: usize) -> (&AtomicU64, u64) {
