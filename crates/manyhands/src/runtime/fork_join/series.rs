@@ -4,8 +4,7 @@
 //! Not here: the other reasons for a wake (`policy.rs`).
 
 use crate::runtime::RuntimeInner;
-use crate::runtime::policy::SERIES_GAP_NANOS;
-use crate::runtime::policy::{self, Offer};
+use crate::runtime::policy::{self, Offer, SERIES_GAP_NANOS};
 use crate::sync::clock;
 use std::cell::Cell;
 
@@ -35,16 +34,13 @@ pub(crate) fn since_last_end() -> u64 {
     clock::ticks().saturating_sub(SERIES.get().last_end)
 }
 
-/// How the call that begins now, and takes `left` ticks, offers a part of that; `None` if nobody knows how long it takes.
+/// How the call that begins now, and takes `left` ticks, or nobody knows how many, offers a part of that; `None`: not at all,
+/// because it belongs to no series for which a wake pays.
 pub(crate) fn offer(runtime: &RuntimeInner, left: Option<u64>) -> Option<Offer> {
-    match (policy::offer(left, runtime.seen()), left) {
-        (Offer::InSeries, Some(left)) => is_worth_a_wake(runtime, left).then_some(Offer::Wake),
-        (offer, _) => Some(offer),
-    }
-}
-
-/// Whether the call that begins now, `ticks` long, belongs to a series for which a wake pays.
-fn is_worth_a_wake(runtime: &RuntimeInner, ticks: u64) -> bool {
+    let offer = policy::offer(left, runtime.seen());
+    let (Offer::InSeries, Some(ticks)) = (offer, left) else {
+        return Some(offer);
+    };
     let mut series = SERIES.get();
     let longest_gap = clock::ticks_in(SERIES_GAP_NANOS) + ticks;
     series.saved = if since_last_end() < longest_gap {
@@ -57,5 +53,5 @@ fn is_worth_a_wake(runtime: &RuntimeInner, ticks: u64) -> bool {
         series.saved = 0;
     }
     SERIES.set(series);
-    pays
+    pays.then_some(Offer::Wake)
 }
