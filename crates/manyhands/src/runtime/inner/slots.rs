@@ -62,8 +62,8 @@ impl RuntimeInner {
                     let place = index * 64 + free;
                     let slot = self.external_slot_at(place);
                     if slot.is_none() {
-                        // There may be slots again later.
-                        self.leave_external_place(place);
+                        // There may be slots again later. Release: as where it is given back.
+                        word.fetch_and(!(1 << free), Ordering::Release);
                     }
                     return slot.map(|slot| (place, slot));
                 }
@@ -81,10 +81,6 @@ impl RuntimeInner {
 
     /// Leaves an external thread place.
     pub(crate) fn give_external_slot_back(&self, place: usize) {
-        self.leave_external_place(place);
-    }
-
-    fn leave_external_place(&self, place: usize) {
         // Release: pairs with the Acquire in `take_external_slot`.
         self.external_threads[place / 64].fetch_and(!(1 << (place % 64)), Ordering::Release);
     }
