@@ -310,11 +310,6 @@ impl ExternalThread {
             guard: Some(guard),
         })
     }
-
-    /// The slot.
-    pub(crate) fn slot(&self) -> Option<&'static OccupiedSlot> {
-        self.guard.as_ref().map(WorkerGuard::slot)
-    }
 }
 
 impl Drop for ExternalThread {
@@ -349,7 +344,8 @@ pub(crate) fn with_slot<R>(f: impl FnOnce(Option<&'static OccupiedSlot>) -> R) -
         Some(slot) => f(Some(slot)),
         None => with_runtime(|shared| {
             let external = ExternalThread::enter(shared);
-            f(external.as_ref().and_then(ExternalThread::slot))
+            let guard = external.as_ref().and_then(|thread| thread.guard.as_ref());
+            f(guard.map(WorkerGuard::slot))
         }),
     }
 }
