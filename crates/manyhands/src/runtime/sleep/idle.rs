@@ -44,9 +44,7 @@ mod short_tasks;
 pub(crate) use crate::runtime::sleep::idle::counts::{Activity, ThreadCounts};
 
 use crate::runtime::sleep::counted_flag::CountedFlag;
-use crate::runtime::sleep::idle::counts::{
-    AWAKE, BLOCKED, EXTERNAL, SEARCHING, field, is_any_set, take_lowest,
-};
+use crate::runtime::sleep::idle::counts::{AWAKE, BLOCKED, EXTERNAL, SEARCHING, field};
 use crate::sync::Padded;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -460,6 +458,29 @@ impl Idle {
             self.threads_max
         }
     }
+}
+
+/// Whether the bit of a worker is set.
+fn is_any_set(words: &[AtomicU64]) -> bool {
+    // SeqCst: I1.
+    words.iter().any(|word| word.load(Ordering::SeqCst) != 0)
+}
+
+/// Clears the lowest bit that is set, and returns its number. The thread that clears a bit owns it.
+fn take_lowest(words: &[AtomicU64]) -> Option<usize> {
+    for (index, word) in words.iter().enumerate() {
+        // SeqCst: I1.
+        let mut bits = word.load(Ordering::SeqCst);
+        while bits != 0 {
+            let bit = bits & bits.wrapping_neg();
+            // SeqCst: I1; it also acquires what was published with the bit.
+            if word.fetch_and(!bit, Ordering::SeqCst) & bit != 0 {
+                return Some(index * 64 + bit.trailing_zeros() as usize);
+            }
+            bits &= !bit;
+        }
+    }
+    None
 }
 
 #[cfg(all(test, not(loom)))]

@@ -1,11 +1,10 @@
-//! What the word of counts counts, and in which of its bits; the search of a worker, as a value; words with a bit for each
-//! worker.
+//! What the word of counts counts, and in which of its bits; the search of a worker, as a value.
 //!
 //! Not here: where a worker looks (`search.rs`).
 
 use crate::job::RunPermit;
 use crate::runtime::sleep::idle::Idle;
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::Ordering;
 
 /// Threads by what they do.
 #[derive(Debug, Clone, Copy)]
@@ -61,29 +60,6 @@ impl Drop for Searching<'_> {
         // SeqCst: I1.
         self.idle.counts.fetch_sub(SEARCHING, Ordering::SeqCst);
     }
-}
-
-/// Whether a bit is set.
-pub(super) fn is_any_set(words: &[AtomicU64]) -> bool {
-    // SeqCst: I1.
-    words.iter().any(|word| word.load(Ordering::SeqCst) != 0)
-}
-
-/// Clears the lowest bit that is set, and returns its number. The thread that clears a bit owns it.
-pub(super) fn take_lowest(words: &[AtomicU64]) -> Option<usize> {
-    for (index, word) in words.iter().enumerate() {
-        // SeqCst: I1.
-        let mut bits = word.load(Ordering::SeqCst);
-        while bits != 0 {
-            let bit = bits & bits.wrapping_neg();
-            // SeqCst: I1; it also acquires what was published with the bit.
-            if word.fetch_and(!bit, Ordering::SeqCst) & bit != 0 {
-                return Some(index * 64 + bit.trailing_zeros() as usize);
-            }
-            bits &= !bit;
-        }
-    }
-    None
 }
 
 const FIELD_MASK: u64 = 0xFFFF;
