@@ -252,9 +252,13 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
                 }
                 return After::GoOn { max };
             }
-            let Some(items) = self.run_block(runner, me, claim) else {
+            let (start, end) = self.spend(me, claim);
+            // SAFETY: the positions were claimed, and are spent here, so they are asked for once.
+            if let Err(payload) = catch(|| unsafe { runner.run(start, end) }) {
+                self.note_panic(payload);
                 return After::Stop;
-            };
+            }
+            let items = end - start;
             part.block(items);
             let now = clock::ticks();
             let spent = now.saturating_sub(last);
@@ -305,17 +309,6 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
         self.sharing.share_again();
         self.plan_wakes(slot);
         self.wake_more(slot);
-    }
-
-    /// Runs one block, and returns how many positions it had; `None` when it panicked.
-    fn run_block(&self, runner: &mut dyn BlockRunner, me: usize, claim: Claim) -> Option<u64> {
-        let (start, end) = self.spend(me, claim);
-        let run = catch(|| {
-            // SAFETY: the positions were claimed, and are spent here, so they are asked for once.
-            unsafe { runner.run(start, end) };
-        });
-        run.map_err(|payload| self.note_panic(payload)).ok()?;
-        Some(end - start)
     }
 
     fn spend(&self, me: usize, claim: Claim) -> (u64, u64) {
