@@ -327,7 +327,11 @@ pub(crate) fn next<W: Worker>(
     worker: &mut W,
     permit: RunPermit<'_>,
 ) -> Next<W::FoundWork> {
-    if is_beyond_limit(pool, worker) && !worker.has_own_work() {
+    // If the thread too many is the one woken for a short task, that thread sleeps, not the worker that has just ended a long
+    // task: else each would sleep and wake in turn for the other, on the other's processor.
+    let is_beyond_limit = pool.idle().is_overfull()
+        && !(worker.is_within_limit() && pool.idle().is_full_of_short_tasks());
+    if is_beyond_limit && !worker.has_own_work() {
         worker.set_within_limit(false);
         pool.idle().begin_short_task(worker.in_short_task());
         if let Some(found) = worker.find_short() {
@@ -363,13 +367,6 @@ fn search<W: Worker>(
 ) -> Option<W::FoundWork> {
     let _searching = pool.idle().search(permit);
     worker.spin()
-}
-
-/// True if this worker exceeds the limit. If the excess is the thread woken for a short task, that thread sleeps, not the worker
-/// that has just ended a long task: else each would sleep and wake in turn for the other, on the other's processor.
-#[inline]
-fn is_beyond_limit(pool: &impl Pool, worker: &impl Worker) -> bool {
-    pool.idle().is_overfull() && !(worker.is_within_limit() && pool.idle().is_full_of_short_tasks())
 }
 
 /// How a worker's sleep ended.
