@@ -174,37 +174,25 @@ pub(super) fn find_elsewhere(
         return Some(unsafe { FoundWork::fork(fork) });
     }
     let random = slot.next_random() as usize;
-    shared
-        .other_slots(slot, random)
-        .find_map(|other| look_at(shared, slot, other, tasks_max))
-}
-
-/// Looks at one other slot.
-#[inline]
-fn look_at(
-    shared: &RuntimeInner,
-    slot: &'static OccupiedSlot,
-    other: &'static WorkerSlot,
-    tasks_max: usize,
-) -> Option<FoundWork> {
-    if let Some(guard) = other.open_calls.iter().find_map(HelperSlot::try_enter) {
-        return Some(FoundWork::Call(guard, other));
-    }
-    if let Some(job) = other.deque.steal(0) {
-        slot.counters.stolen.bump();
-        // SAFETY: taken just now.
-        return Some(unsafe { FoundWork::fork(job) });
-    }
-    if other.deque.has_private(0) {
-        other.deque.demand();
-    }
-    if shared.is_closing() || slot.is_in_grace(other) {
-        None
-    } else {
+    shared.other_slots(slot, random).find_map(|other| {
+        if let Some(guard) = other.open_calls.iter().find_map(HelperSlot::try_enter) {
+            return Some(FoundWork::Call(guard, other));
+        }
+        if let Some(job) = other.deque.steal(0) {
+            slot.counters.stolen.bump();
+            // SAFETY: taken just now.
+            return Some(unsafe { FoundWork::fork(job) });
+        }
+        if other.deque.has_private(0) {
+            other.deque.demand();
+        }
+        if shared.is_closing() || slot.is_in_grace(other) {
+            return None;
+        }
         let run = other.tasks.take(tasks_max)?;
         slot.counters.stolen.bump();
         Some(keep(shared, slot, run, || !other.tasks.is_empty()))
-    }
+    })
 }
 
 /// Takes a run of tasks from outside, of those set aside if there are any, else beginning at shard `begin`. A function of
