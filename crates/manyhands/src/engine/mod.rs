@@ -26,7 +26,6 @@ mod contention;
 pub(crate) mod cost;
 #[cfg(test)]
 pub(crate) mod ending;
-pub(crate) mod helped;
 mod ranges;
 mod rate;
 mod shared_loop;

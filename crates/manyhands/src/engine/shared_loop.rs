@@ -1,7 +1,7 @@
 //! A loop's remaining positions, opened to helpers.
 //!
-//! Not here: how helpers reach it (`helped.rs`), and which positions belong to which runner, and that none is lost
-//! (`sharing.rs`).
+//! Not here: how helpers reach it (`runtime/fork_join/open_call.rs`), which positions belong to which runner, and that none is
+//! lost (`sharing.rs`).
 //!
 //! Unsafe: positions are handed to the source, each exactly once.
 
@@ -9,7 +9,6 @@ use crate::call_site::CallSiteProfile;
 use crate::engine::any_loop::{AnyLoop, BlockRunner};
 use crate::engine::contention::{Advice, Contention};
 use crate::engine::cost::{self, SharedCallTimes};
-use crate::engine::helped::{Helped, HelpedWork, Panics};
 use crate::engine::ranges::Claim;
 use crate::engine::rate::{Rate, RateOfBlocks};
 use crate::engine::sharing::{After, OWNER, Sharing};
@@ -19,7 +18,7 @@ use crate::recording::{AloneBecause, LoopObserver, RunnerObserver};
 use crate::runtime::fork_join::{series, wait};
 use crate::runtime::policy;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::{OpenCall, YieldCheck, current};
+use crate::runtime::{Helped, HelpedWork, OpenCall, Panics, YieldCheck, current};
 use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::sync::clock;
 

@@ -6,10 +6,9 @@
 //! the turn has ended: the iterator may wait, also for a task of the same pool.
 //!
 //! Not here: the iterator as a source (`iterator.rs`), whose turn it is (`turns.rs`), and how helpers reach a call
-//! (`engine/helped.rs`).
+//! (`runtime/fork_join/open_call.rs`).
 
 use crate::engine::consumer::Consumer;
-use crate::engine::helped::{Helped, HelpedWork, Panics};
 use crate::engine::{
     HelperPolicy, Plan, Rate, RateProbe, Runner, SharingPlan, cost, pays_to_share,
 };
@@ -20,7 +19,7 @@ use crate::runtime::fork_join::series;
 use crate::runtime::policy;
 use crate::runtime::sleep::blocking;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::{HelperSlot, OpenCall, YieldCheck, current};
+use crate::runtime::{Helped, HelpedWork, HelperSlot, OpenCall, Panics, YieldCheck, current};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{MutexGuard, clock, spin_loop};
 

@@ -16,9 +16,9 @@ pub(crate) mod wait;
 pub(crate) mod waiting;
 mod yield_check;
 
-pub(crate) use helper_slot::{CallHeader, HelperSlot};
+pub(crate) use helper_slot::HelperSlot;
 pub use join::join;
-pub(crate) use open_call::{OpenCall, with_helper_slot};
+pub(crate) use open_call::{Helped, HelpedWork, OpenCall, Panics};
 pub use scope::{Scope, scope};
 pub(crate) use scope_closures::Rest;
 pub(crate) use yield_check::YieldCheck;

@@ -17,6 +17,7 @@ use crate::job::{
 };
 use crate::queue::Unqueued;
 use crate::runtime::fork_join::helper_slot::{CallHeader, HelperSlot};
+use crate::runtime::fork_join::open_call::{OpenCall, with_helper_slot};
 use crate::runtime::fork_join::scope_closures::{Closures, Spawner};
 use crate::runtime::fork_join::wait;
 use crate::runtime::policy::{GLOBAL_QUEUE_INTERVAL_MAX, SPINS};
@@ -24,7 +25,7 @@ use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::run_loop;
 use crate::runtime::worker::search::FoundWork;
 use crate::runtime::worker::slot::WorkerSlot;
-use crate::runtime::{OpenCall, YieldCheck, current, with_helper_slot};
+use crate::runtime::{YieldCheck, current};
 use crate::sync::{Backoff, Mutex, into_inner, lock, spin_loop};
 use std::fmt;
 use std::marker::PhantomData;
