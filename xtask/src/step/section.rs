@@ -15,19 +15,15 @@ pub(in crate::step) fn renew(page: &str, name: &str, text: &str) -> Result<()> {
 
 /// The page with this text in the section; `None` if it has none.
 pub(crate) fn replaced(page: &str, name: &str, text: &str) -> Option<String> {
-    let (before, _, after) = parts(page, name)?;
-    Some(format!("{before}{text}{after}"))
+    parts(page, name).map(|[before, _, after]| [before, text, after].concat())
 }
 
 /// The page before the section's text, that, and the page after it.
-pub(crate) fn parts<'page>(
-    page: &'page str,
-    name: &str,
-) -> Option<(&'page str, &'page str, &'page str)> {
+pub(crate) fn parts<'page>(page: &'page str, name: &str) -> Option<[&'page str; 3]> {
     let begin = format!("<!-- begin {name} -->\n");
     let (before, rest) = page.split_at(page.find(&begin)? + begin.len());
     let (text, after) = rest.split_at(rest.find(&format!("<!-- end {name} -->"))?);
-    Some((before, text, after))
+    Some([before, text, after])
 }
 
 /// When and on what something was run, as a sentence without its end. Which code it was, the page's history says.

@@ -35,11 +35,9 @@ fn headlines() -> impl Iterator<Item = Headline<'static>> {
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let page = tree.text(PAGE).unwrap_or_default();
-    let said = section::parts(page, lab_results::THE_SWITCH).map_or("", |(_, said, _)| said);
-    let measured = tree
-        .text(lab_results::PAGE)
-        .and_then(lab_results::cost_of_a_switch);
-    if measured.is_some_and(|cost| !said.starts_with(cost)) {
+    let said = section::parts(page, lab_results::THE_SWITCH).map_or("", |[_, said, _]| said);
+    let lab = tree.text(lab_results::PAGE).unwrap_or_default();
+    if lab_results::cost_of_a_switch(lab).is_some_and(|cost| !said.starts_with(cost)) {
         let message = "what a switch costs is something else on the laboratory's page";
         return vec![Finding::in_file(PAGE, message)];
     }

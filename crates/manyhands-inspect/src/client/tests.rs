@@ -124,7 +124,8 @@ fn sent(answer: &str, ask: impl FnOnce(&mut Client)) -> String {
 #[test]
 fn who_asks_about_a_task_asks_nothing_else_whatever_its_number_is_said_to_be() {
     let number = "7\"}\n{\"thaw\":\"8";
-    let asks: [(&str, fn(&mut Client, &str)); 3] = [
+    type Ask = fn(&mut Client, &str);
+    let asks: [(&str, Ask); 3] = [
         ("poll", |client, number| {
             client.poll_task(number).unwrap();
         }),
