@@ -196,7 +196,7 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
     /// Decides how many workers to wake for what is left.
     fn plan_wakes(&self, slot: &OccupiedSlot) {
         let (runtime, rate) = (slot.runtime(), self.begun.rate);
-        let left = (rate != Rate::UNKNOWN).then(|| rate.ticks_for(self.sharing.ranges.left()));
+        let left = (rate != Rate::UNKNOWN).then(|| rate.ticks_for(self.sharing.left()));
         let most = self.runners_max.min(runtime.idle.limit()).saturating_sub(1);
         let most = u32::try_from(most).unwrap_or(u32::MAX);
         let count = policy::wakes(left, cost::worth_a_wake(), most, runtime.seen());
@@ -246,7 +246,7 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
         self.sharing.run(me, max, |claim| {
             if self.base + u64::from(claim.start()) >= self.end() {
                 self.discard(me, claim);
-                if let Some(own) = self.sharing.ranges.take_all(me) {
+                if let Some(own) = self.sharing.take_own(me) {
                     self.discard(me, own);
                 }
                 return After::GoOn { max };
@@ -311,7 +311,7 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
     }
 
     fn spend(&self, me: usize, claim: Claim) -> (u64, u64) {
-        let (start, end) = self.sharing.ranges.spend(me, claim);
+        let (start, end) = self.sharing.spend(me, claim);
         (self.base + u64::from(start), self.base + u64::from(end))
     }
 

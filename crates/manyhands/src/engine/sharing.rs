@@ -48,8 +48,7 @@ pub(crate) struct Sharing<'slot> {
     slot: &'slot HelperSlot,
     /// The owner's parker.
     owner: &'slot Parker,
-    /// From outside it is only asked what is left, and told what a runner has spent of its claims, or takes of its own range.
-    pub(crate) ranges: RangeSet,
+    ranges: RangeSet,
     len: u32,
     is_near_the_front: bool,
     signals: AtomicU32,
@@ -219,6 +218,16 @@ impl<'slot> Sharing<'slot> {
         claim
     }
 
+    /// `runner` gives the positions of `claim` to the source at once.
+    pub(crate) fn spend(&self, runner: usize, claim: Claim) -> (u32, u32) {
+        self.ranges.spend(runner, claim)
+    }
+
+    /// The positions in `runner`'s own range.
+    pub(crate) fn take_own(&self, runner: usize) -> Option<Claim> {
+        self.ranges.take_all(runner)
+    }
+
     /// Helper without a claim: leaves before the loop is over, and leaves its range to others.
     fn leave(&self, runner: usize) {
         self.ranges.detach(runner);
@@ -270,6 +279,11 @@ impl<'slot> Sharing<'slot> {
     #[cfg(all(test, not(any(loom, shuttle))))]
     pub(super) fn has_own(&self, runner: usize) -> bool {
         self.ranges.has_some(runner)
+    }
+
+    /// Positions in the ranges. An estimate.
+    pub(crate) fn left(&self) -> u64 {
+        self.ranges.left()
     }
 
     /// Takes a part of the longest range for `runner`, whose own is empty and whose blocks have `max` positions.
