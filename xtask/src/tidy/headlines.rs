@@ -37,8 +37,9 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let page = tree.text(PAGE).unwrap_or_default();
     let said = section::parts(page, lab_results::THE_SWITCH).map_or("", |[_, said, _]| said);
     let lab = tree.text(lab_results::PAGE).unwrap_or_default();
-    if lab_results::cost_of_a_switch(lab).is_some_and(|cost| !said.starts_with(cost)) {
-        let message = "what a switch costs is something else on the laboratory's page";
+    let measured = lab_results::cost_of_a_switch(lab).unwrap_or_default();
+    if measured.is_empty() != said.is_empty() || !said.starts_with(measured) {
+        let message = "what a switch costs is not what `lab-results` has found";
         return vec![Finding::in_file(PAGE, message)];
     }
     let message = match renewed(tree) {

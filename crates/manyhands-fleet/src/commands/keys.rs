@@ -177,13 +177,16 @@ pub(super) fn enrol(
     let mut is_sent = false;
     let attempt = || {
         // A key that the server has noted needs no token any more, which an earlier try may have used.
-        if may_be_known && use_key(&by_key).is_ok() {
-            return Ok(());
+        if may_be_known {
+            let let_in = use_key(&by_key);
+            if let_in.is_ok() || is_sent {
+                return let_in;
+            }
         }
-        if !is_sent {
-            request.send(&Nats::connect(&by_token)?)?;
-            (is_sent, may_be_known) = (true, true);
-        }
+        // The request may arrive and use the token, though its answer does not.
+        may_be_known = true;
+        request.send(&Nats::connect(&by_token)?)?;
+        is_sent = true;
         use_key(&by_key)
     };
     let limit = options.timeout.map(Duration::from_secs);

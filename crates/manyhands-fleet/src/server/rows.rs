@@ -39,7 +39,7 @@ pub struct JobRow {
     pub failed: Option<String>,
     /// Which agent was the last that cannot do it, and why.
     pub unable: Option<String>,
-    /// Name of the agent whose run of it goes on.
+    /// Name of the agent that was the last to say that it measures the job, which it may have left without a word.
     pub begun_by: Option<String>,
     /// The run that counts.
     pub run: Option<RunRow>,
@@ -152,7 +152,7 @@ impl Database {
         let sql = "SELECT job.id, title, failed, run.id, agent, lines, sha256, machine, unable, \
                    coalesce(blocks, 0), coalesce(disturbed, 0), answer, \
                    (SELECT name FROM agent WHERE agent.job = job.id AND EXISTS \
-                   (SELECT 1 FROM run AS own WHERE own.job = job.id AND own.agent = name AND own.state = 'going on') \
+                   (SELECT 1 FROM run AS own WHERE own.job = job.id AND own.agent = agent.name AND own.state = 'going on') \
                    ORDER BY seen DESC LIMIT 1) FROM job \
                    LEFT JOIN run ON run.job = job.id AND run.state = 'accepted' \
                    WHERE plan = ? ORDER BY number";

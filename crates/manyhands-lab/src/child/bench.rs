@@ -101,7 +101,9 @@ impl<'case> Bench<'case> {
     fn fix_calls(&mut self, arm: usize, target: Duration, batch: Batch) -> Result<(), LabError> {
         let first = self.sample(arm)?;
         let mut took = first.wall();
-        self.arms[arm].first = (took >= batch.first_counts).then_some(first);
+        // Whoever reads the program from the disk first is disturbed, and would disturb the whole block.
+        let is_cold = first.meters.major_faults > Some(0);
+        self.arms[arm].first = (took >= batch.first_counts && !is_cold).then_some(first);
         if took <= batch.at_most {
             took = self.wall(arm)?.min(self.wall(arm)?);
         }

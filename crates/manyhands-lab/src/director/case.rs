@@ -45,7 +45,7 @@ pub(super) struct Case {
 /// A size that was begun.
 #[derive(Debug)]
 struct Point {
-    /// From then on the fewest blocks are enough.
+    /// Beyond the fewest, no block is begun that would end after this.
     end: Duration,
     clean: usize,
     rule: StopRule,
@@ -340,7 +340,7 @@ impl Case {
         let call = block / u32::try_from(self.point_weight()).unwrap_or(u32::MAX);
         let batch = Batch::default();
         let opening = match call {
-            // The first calls are those of the first block.
+            // The first calls are those of the first block; judged by the mean of the arms.
             call if call >= batch.first_counts => 0,
             call if call > batch.at_most => 1,
             _ => OPENING_BLOCKS,

@@ -13,7 +13,7 @@ pub(super) struct Quota {
     /// Clean ones with which there are enough for a size of a search, which asks for more where it needs them: near a
     /// crossing nothing is decided.
     pub(super) in_search: StopRule,
-    /// Time after which the fewest blocks are enough.
+    /// Time in which blocks beyond the fewest must end.
     pub(super) patience: Duration,
 }
 

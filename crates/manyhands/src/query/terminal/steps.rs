@@ -74,6 +74,7 @@ impl<'a, P: Pipeline, E: Ending> Steps<'a, P, E> {
             self.pipeline = Some(pipeline);
             self.grow();
         } else {
+            // Before the value is returned, for the reason given at `Pipeline::drive`.
             drop(pipeline);
         }
         Some(folding.into_value().unwrap_or_default())

@@ -1,5 +1,5 @@
-//! A call that helpers can join: the owner opens it in a helper slot, runs it, closes it, and waits for the last helper; how
-//! helpers reach its work, and what happens to panics.
+//! A call that helpers can join. The owner opens it in a helper slot, runs it, closes it, and waits for the last helper. Also
+//! here: how helpers reach its work, and what happens to panics.
 //!
 //! # Access
 //! The call lives on the owner's stack. Helpers touch it while they hold a guard of the owner's slot; the owner leaves
