@@ -48,7 +48,7 @@ pub fn steers(c: char) -> bool {
         || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// The text as a cell of a table: behind an apostrophe if a spreadsheet would take it for a formula. A number is none.
+/// The text as a cell of a table: behind an apostrophe if a spreadsheet would take it for a formula. A negative number is none.
 ///
 /// # Examples
 /// ```
@@ -59,7 +59,8 @@ pub fn steers(c: char) -> bool {
 #[must_use]
 pub fn cell(text: &str) -> Cow<'_, str> {
     let begins_so = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    match begins_so && !text.parse::<f64>().is_ok_and(f64::is_finite) {
+    let is_number = text.starts_with('-') && text.parse::<f64>().is_ok_and(f64::is_finite);
+    match begins_so && !is_number {
         true => Cow::Owned(format!("'{text}")),
         false => Cow::Borrowed(text),
     }
@@ -81,10 +82,12 @@ mod tests {
 
     #[test]
     fn only_formulas_are_changed_and_numbers_are_none() {
-        for text in ["=1", "+x", "-1+1", "-inf", "@sum", "\t=1", "\r=1"] {
+        for text in [
+            "=1", "+1", "+x", "-x", "-1+1", "-inf", "@sum", "\t=1", "\r=1",
+        ] {
             assert_eq!(cell(text), format!("'{text}"));
         }
-        let others = ["", "a=b", "-1", "-0.5", "+2.5e-7"];
+        let others = ["", "a=b", "-1", "-0.5", "-2.5e-7"];
         assert_eq!(others.map(cell), others);
     }
 }

@@ -188,7 +188,8 @@ impl ExperimentFindings {
     }
 }
 
-/// What says most against a claim, of what was found in all cases and at all sizes; of equals the first: the smallest size of the first case.
+/// What says most against a claim, of what was found in all cases and at all sizes; of equals the first: the smallest size
+/// of the first case.
 fn worst(found: impl Iterator<Item = (Ruling, Evidence)>) -> (Ruling, Evidence) {
     let worst = found.reduce(|worst, one| if one.0 > worst.0 { one } else { worst });
     worst.unwrap_or((Ruling::Undecided, Evidence::Nothing))
