@@ -19,8 +19,8 @@
 //! The environment variable `MANYHANDS_INSPECT` does all three if it is neither empty nor `0` when the first runtime is made,
 //! and with the value `control` it calls `allow_control` as well. Recording does not end before the program does.
 //!
-//! Recorded as tasks are futures and closures with a handle, futures of scopes, and external threads while they wait for
-//! a task. Closures of [`run_detached`](crate::task::run_detached) and of a scope, halves of a join and
+//! Futures and closures with a handle are recorded as tasks, and so are futures of scopes, and external threads while they
+//! wait for a task. Closures of [`run_detached`](crate::task::run_detached) and of a scope, halves of a join and
 //! blocks of loops are not tasks. A task that was spawned before recording was opened appears when it next runs.
 //!
 //! # What a task waits for
@@ -32,7 +32,7 @@
 //! [`framed`] names a part of a task. A task shows the frames that it went through when it was last polled, and each wait
 //! shows its frame.
 //!
-//! A task that can be woken by any of several waits goes on with the first. So a deadlock is a set of tasks each of
+//! A task that has several waits goes on when the first of them ends. So a deadlock is a set of tasks each of
 //! which waits only for tasks of the set, for scopes with one of them, or for groups of them; see [`Snapshot::deadlocks`](crate::inspect::Snapshot::deadlocks).
 //!
 //! # Starvation
@@ -46,9 +46,9 @@
 //!
 //! # Stacks
 //! `manyhands inspect --stacks` shows what the threads of all runtimes run now, function by function, on Linux on x86-64 and
-//! aarch64. Each thread is interrupted by `SIGURG`, copies its registers and up to 64 KiB of its stack, and goes on;
-//! addresses are sent and followed elsewhere. The signal is handled from the first time on that stacks are asked for. If the
-//! program handles it itself, its handler stays, and there are no stacks. A system call that is never restarted, such as
+//! aarch64. `SIGURG` interrupts each thread, which copies its registers and up to 64 KiB of its stack, and goes on; the
+//! program sends addresses, and the command follows them. The handler is installed when stacks are first asked for. If the
+//! program handles the signal itself, its handler stays, and there are no stacks. A system call that is never restarted, such as
 //! `nanosleep`, returns `EINTR` in a thread that is asked; the standard library calls it again.
 //!
 //! A task that waits has no stack. Where the program allows it, `manyhands inspect --poll` has one task polled once more, and the
@@ -56,8 +56,8 @@
 //!
 //! # Freezing
 //! Where the program allows it, a user of the page of `manyhands inspect --control` can freeze a future that this
-//! library polls: it is not polled until it is thawed, which is at the latest when the command ends. What waits for it waits. A
-//! cancelled task is dropped all the same.
+//! library polls: it is not polled until it is thawed, at the latest when the command ends. What waits for it goes on waiting.
+//! A task that is cancelled while it is frozen is dropped all the same.
 //!
 //! # Cost
 //! Without the feature nothing. With it, eight bytes for each task, and one load and a branch where a task is spawned,
@@ -67,13 +67,13 @@
 //! for is interrupted for some microseconds.
 //!
 //! # Security
-//! A snapshot shows names, types and source paths, and stacks show addresses: of functions, and so also where the system has
-//! put them. The socket is in a folder that only its user may enter, and each
-//! connection is refused unless it comes from that user or from root. The protocol only reads, unless the program has called
+//! A snapshot shows names, types and source paths. Stacks show addresses of functions, and so also where the system has
+//! put them. The socket is in a folder that only its user may enter, and the program refuses a
+//! connection unless it comes from that user or from root. The protocol only reads, unless the program has called
 //! `allow_control` or was started with `MANYHANDS_INSPECT=control`: then a waiting task can be polled, and a task frozen, on request.
 //!
 //! # Examples
-//! A task that waits for ever is listed with how often it was polled; it waits for nothing:
+//! A task that waits for ever is listed with how often it was polled. Nothing that it waits for is recorded:
 //! ```
 //! # #[cfg(feature = "inspect-unstable")] {
 //! use manyhands::{inspect, task};

@@ -44,8 +44,8 @@
 //! Free functions use the runtime of the thread they are called on, else a default one with a worker for each
 //! processor. Threads start when there is work for them, and sleep when there is none.
 //!
-//! A waiting thread runs only the work that it waits for. A thread that blocks is replaced by another one while it
-//! does; see [`task`](task#blocking). A helper of a loop looks about every 10 µs for waiting tasks, runs them and
+//! A waiting thread runs only the work that it waits for. While a thread is blocked, another one runs in its place;
+//! see [`task`](task#blocking). A helper of a loop looks about every 10 µs for waiting tasks, runs them and
 //! comes back, so a loop on a busy pool shrinks, down to its caller, and grows again.
 //!
 //! # Waiting
@@ -58,14 +58,14 @@
 //! iterators, with `try_` where bodies may fail. [`task::blocking`] declares a closure of your own that waits.
 //!
 //! # Features
-//! None is on by default, and none changes what is there without it.
+//! None is on by default, and each only adds to what is there without it.
 //!
 //! - `tokio`: `RuntimeBuilder::tokio` and [`integrations`]`::tokio_driver` make its sockets and timers work in tasks.
 //! - `hyper`: a [`Handle`] is an executor and a timer of hyper.
 //! - `futures`: a channel's sender is a sink of `futures`, and a [`Handle`] a spawner of theirs.
 //! - `inspect`: [`diagnostics`] shows the tasks of the running program, what each waits for and where, to the command
 //!   `manyhands inspect`, reports deadlocks, and says what kept a loop from being faster. `inspect-unstable`: the same as
-//!   values, whose types are no promise.
+//!   values, whose types may change in any release.
 //! - `tracing`: changes of the number of threads, stalls, long computations and panics that no handle receives are
 //!   events of the crate `tracing`, and what a task does is in a span; `integrations::tracing_events` lists them.
 //!

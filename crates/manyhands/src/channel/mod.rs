@@ -10,7 +10,7 @@
 //! | [`broadcast()`] | gives every item to every receiver |
 //! | [`watch()`] | has one value, and shows the latest |
 //!
-//! Both ends can be cloned. In all but the last two each item is received once, and the items of one sender in
+//! Both ends can be cloned. In all but the last two each item is received once. The items of one sender come in
 //! the order in which it sent them, unless they are sorted. `send` and `recv` make futures for any executor; they can be
 //! dropped at any time, and a dropped receive has taken no item. `send_blocking` and `recv_blocking` wait on the thread.
 //!
@@ -22,9 +22,9 @@
 //! # Fairness
 //! Waiting receivers and senders are notified in the order in which they began to wait, but a newcomer may
 //! take the item or the room first. That keeps items moving while the notified thread wakes up, which takes
-//! far longer. Futures that were not notified are put off for a waiter that came too late several times, on any
-//! executor, so that no future waits for ever because others are always faster. Such a future is pending once or more
-//! often although there is an item or room, and has woken its task; `try_recv` and `try_send` are not put off. A notified
+//! far longer. If a waiter came too late several times, the channel holds back futures that were not notified, on any
+//! executor, so that no future waits for ever because others are always faster. A future that is held back is pending
+//! although there is an item or room, and wakes its task at once; `try_recv` and `try_send` are never held back. A notified
 //! future should be polled or dropped soon: until then it keeps one item, or room for one, from other waiters.
 //!
 //! # Examples

@@ -1,5 +1,5 @@
-//! What is recorded of a running program, as values: its tasks with their waits, its loops, channels and workers. What these
-//! types have changes with what is recorded, so they are there with the feature `inspect-unstable` only.
+//! What is recorded of a running program, as values: its tasks with their waits, its loops, channels and workers. These types
+//! change whenever something else is recorded, so they are there with the feature `inspect-unstable` only.
 //!
 //! When and what is recorded, and what it costs: [`diagnostics`](crate::diagnostics).
 

@@ -5,8 +5,8 @@
 //! order.
 //!
 //! [`Options`] set the degree of parallelism, a cancellation token, a runtime, and state for each runner;
-//! [`AsyncOptions`] do for async loops. Sums, searches and other results of the items are those of
-//! [queries](crate::query), which take the same sources: `numbers.par_query().sum()`. Slices have sorts, scans and chunks
+//! [`AsyncOptions`] do so for async loops. For sums, searches and other results of the items use a
+//! [query](crate::query), which takes the same sources: `numbers.par_query().sum()`. Slices have sorts, scans and chunks
 //! as [methods](crate::query::ParSlice): `numbers.par_sort()`.
 //!
 //! # Examples
@@ -48,10 +48,10 @@
 //!
 //! Bodies that are futures run in async loops: [`for_each_async`], [`map_async`],
 //! [`stream_async`](AsyncOptions::stream_async) and similar, which adapt how many run at once. In a [`pipeline`] each stage
-//! has its number.
+//! has its own number.
 //!
-//! A loop blocks its caller; [`spawn_loop`] runs loops in a task that an async caller awaits, with a handle that says how far
-//! they are, and cancels them.
+//! A loop blocks its caller; [`spawn_loop`] runs loops in a task that an async caller awaits. Its handle says how far they
+//! are, and cancels them.
 //!
 //! # Failures
 //! A panic in a body does not end a worker: no new bodies start, the running ones end, and then the panic resumes in
@@ -59,8 +59,8 @@
 //! `try_` forms take bodies that return a `Result` and report every error and every panic with its position.
 //!
 //! # Blocking
-//! A loop returns when all its bodies have. While the caller waits for the last ones, it runs only work that those
-//! have forked, so a lock may be held across a loop.
+//! A loop returns when all its bodies have returned. While the caller waits for the last ones, it runs only work that
+//! these have forked, so a lock may be held across a loop.
 
 #![expect(
     unnameable_types,

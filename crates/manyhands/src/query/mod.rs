@@ -1,5 +1,5 @@
-//! Parallel queries: chains of operators over anything that has items, with results in order unless that is
-//! given up.
+//! Parallel queries: chains of operators over anything that has items. Results are in order unless you give
+//! that up.
 //!
 //! A query is lazy: nothing happens until a last operator asks for a result. Then each thread that claims a block
 //! of the source takes the block's items through all operators in one loop. Short queries run on the calling
@@ -43,7 +43,7 @@
 //!
 //! # Order
 //! A query keeps its source's order, which costs next to nothing here. [`unordered`](Query::unordered) gives
-//! it up from there on, in the type: operators that need an order (`take`, `skip`, `zip`, `rev`, `first` …)
+//! it up from there on, and changes the type: operators that need an order (`take`, `skip`, `zip`, `rev`, `first` …)
 //! exist on [`Ordered`] queries only; unordered ones have `take_any` and its like.
 //!
 //! # Operators
@@ -89,8 +89,8 @@
 //! | `map_async` | – | in order, or as they end if unordered | when dropped |
 //!
 //! # Sources
-//! Every [source of a loop](crate::parallel::Source) becomes a query by [`into_par_query`](IntoParQuery::into_par_query),
-//! also any iterator, through [`parallel::from_iter`](crate::parallel::from_iter); and a query is a source of loops.
+//! Every [source of a loop](crate::parallel::Source) becomes a query by [`into_par_query`](IntoParQuery::into_par_query).
+//! So does any iterator, through [`parallel::from_iter`](crate::parallel::from_iter). A query is also a source of loops.
 //! Slices have [`par_chunks`](ParSlice::par_chunks) and its like, texts [`par_lines`](ParText::par_lines) and its like. For
 //! a source of one's own whose positions are not items, see [`Partitioned`].
 //!

@@ -10,7 +10,7 @@
 //!
 //! # Blocking
 //! A task may block. Waits of this library declare it, as [`blocking`] does for a closure, and another thread runs in
-//! its place at once. Undeclared blocking is detected on Linux: if work waits, after 0.4 ms at the earliest, and in the
+//! its place at once. On Linux the pool detects other blocking: if work waits, after 0.4 ms at the earliest, and in the
 //! worst cases after 20 to 50 ms. Added threads end after [`thread_keep_alive`](crate::RuntimeBuilder::thread_keep_alive) without
 //! work. There is no second pool.
 //!
@@ -19,17 +19,17 @@
 //! starves.
 //!
 //! # Order
-//! A task that is spawned or woken on a worker goes to the back of that worker's queue, from outside to the back of the
-//! runtime's. Both are first in, first out; in a runtime with more than 16 workers the second only for what one thread
-//! brings. Idle workers take from the queues of others, oldest first. Once in a round of 61 tasks, or of about half a
+//! A task that is spawned or woken on a worker goes to the back of that worker's queue, one from outside to the back of the
+//! runtime's. Both are first in, first out; with more than 16 workers the runtime's is so only for the tasks of one
+//! thread. Idle workers take from the queues of others, oldest first. Once in a round of 61 tasks, or of about half a
 //! millisecond where tasks are longer, a worker checks the queue for tasks from outside first, and once the queues of
 //! other workers, so no source starves another.
 //!
 //! While long computations occupy all workers, one extra thread runs waiting tasks, except those of closure and future
 //! types that were observed to compute for a millisecond. Interactive tasks always qualify.
 //!
-//! While a thread is blocked, a worker that takes several tasks together runs tasks of the type that blocked after
-//! the others, because each of them may cost another thread.
+//! While a thread is blocked in a task, a worker that takes several tasks together runs those of the same type last,
+//! because each of them may block another thread.
 //!
 //! # Examples
 //! ```

@@ -5,8 +5,8 @@
 //!
 //! # Precision
 //! Timers fire at whole milliseconds, never before their deadline. How much later the task runs depends on how
-//! soon a worker is free: on an idle machine a fraction of a millisecond. When a worker runs a long job, another thread
-//! fires its timers, a few milliseconds late.
+//! soon a worker is free: on an idle machine a fraction of a millisecond. While a worker runs a long job, another thread
+//! fires that worker's timers, a few milliseconds late.
 //!
 //! # Cost
 //! A timer is part of its future and allocates nothing. Setting and cancelling it take constant time,
