@@ -90,3 +90,8 @@ pub mod __private {
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// A page of the book with a program of this crate, which runs, too.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/machines.md")]
+struct Machines;

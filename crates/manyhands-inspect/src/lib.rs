@@ -72,3 +72,12 @@ pub use top::{TopSettings, top};
 pub use wire::{
     Channel, Deadlock, Frame, Hello, Load, Loop, Runtime, Starvation, Task, View, Wait, Worker,
 };
+
+/// Its code is checked as documentation, where there are stacks.
+#[cfg(all(
+    doctest,
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+#[doc = include_str!("../README.md")]
+struct Readme;

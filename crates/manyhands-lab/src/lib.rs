@@ -108,3 +108,8 @@ pub use error::LabError;
 pub use experiment::{Case, Experiment, Returned, Stored, Trial, Workload};
 pub use meter::CountingAllocator;
 pub use record::Scale;
+
+/// Its code is checked as documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

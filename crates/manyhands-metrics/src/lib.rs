@@ -288,3 +288,8 @@ fn started_for_warmup(metrics: &Metrics) -> u64 {
 fn late_millis(metrics: &Metrics) -> u64 {
     u64::try_from(metrics.timers_late.as_millis()).unwrap_or(u64::MAX)
 }
+
+/// Its code runs in the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
