@@ -22,6 +22,18 @@ pub(crate) fn cpu_nanos() -> Option<u64> {
     None
 }
 
+/// Page faults so far of the processes that this one started and that have ended. None ends without some.
+pub(crate) fn ended_faults() -> Option<u64> {
+    #[cfg(unix)]
+    {
+        use nix::sys::resource::{UsageWho, getrusage};
+        let ended = getrusage(UsageWho::RUSAGE_CHILDREN).ok()?;
+        u64::try_from(ended.minor_page_faults()).ok()
+    }
+    #[cfg(not(unix))]
+    None
+}
+
 /// CPU time of the calling thread so far, user and system.
 pub(crate) fn thread_cpu_nanos() -> Option<u64> {
     #[cfg(unix)]

@@ -190,7 +190,7 @@ fn json_is_all_there_is_on_standard_output() {
 
 #[test]
 #[cfg(unix)]
-fn the_cpu_time_of_a_command_is_its_own_and_not_that_of_others() {
+fn the_cpu_time_of_a_command_is_its_own_and_its_allocations_are_unknown() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("run");
     let counting = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
@@ -201,6 +201,9 @@ fn the_cpu_time_of_a_command_is_its_own_and_not_that_of_others() {
     let times = &json(&ran)["experiments"][0]["cases"][0]["points"][0]["times"][1];
     // Without it there is a tenth of a millisecond, for starting it.
     assert!(times["cpu"].as_f64() > Some(5e6), "{times}");
+    assert!(times["allocations"].is_null(), "{times}");
+    let report = fs::read_to_string(out.join("report.html")).expect("the report");
+    assert!(report.contains(">CPU time<") && !report.contains(">allocations<"));
 }
 
 #[test]

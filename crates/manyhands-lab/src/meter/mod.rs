@@ -100,6 +100,7 @@ impl Meter {
         Reading {
             begin,
             others_nanos: self.others.observe(busy_nanos, begin.cpu_nanos),
+            ended_faults: system::ended_faults(),
             end: Meters {
                 steal_nanos: begin.steal_nanos,
                 run_delay_nanos: begin.run_delay_nanos,
@@ -139,6 +140,8 @@ pub struct Reading {
     begin: Meters,
     /// The most that [`Others`] has seen so far; only differences mean something.
     others_nanos: Option<i64>,
+    /// Grows with each process that this one started and that has ended.
+    ended_faults: Option<u64>,
     end: Meters,
 }
 
@@ -147,10 +150,16 @@ impl Reading {
     /// counters step back.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Meters {
-        Meters {
+        let mut meters = Meters {
             others_nanos: others::growth(earlier.others_nanos, self.others_nanos),
             ..self.begin.with(&earlier.end, u64::saturating_sub)
+        };
+        if self.ended_faults != earlier.ended_faults {
+            // The work was done, at least in part, by processes whose allocations nobody has counted.
+            meters.allocations = None;
+            meters.allocated_bytes = None;
         }
+        meters
     }
 }
 

@@ -34,6 +34,7 @@ fn reading(begin: Meters, end: Meters, busy_nanos: u64) -> Reading {
     Reading {
         begin: with_rest(begin),
         others_nanos: Others::default().observe(Some(busy_nanos), begin.cpu_nanos),
+        ended_faults: None,
         end: with_rest(end),
     }
 }
@@ -78,6 +79,7 @@ fn what_one_reading_lacks_the_difference_lacks() {
     let nothing = Reading {
         begin: bare,
         others_nanos: None,
+        ended_faults: None,
         end: bare,
     };
     assert_eq!(whole.since(&nothing), Meters::default());
@@ -116,6 +118,18 @@ fn linux_has_processor_time_faults_and_switches() {
     assert!(meters.cpu_nanos.is_some());
     assert!(meters.minor_faults.is_some() && meters.major_faults.is_some());
     assert!(meters.voluntary_switches.is_some() && meters.involuntary_switches.is_some());
-    assert!(meters.allocations.is_some(), "the tests count");
+    // Of the meters they are unknown if another test's process has ended meanwhile.
+    assert!(allocations().is_some(), "the tests count");
     assert_eq!(meters.pool, None, "nobody gave a function");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_allocations_of_processes_that_ended_are_unknown() {
+    let mut meter = Meter::new();
+    let before = meter.read();
+    let ended = std::process::Command::new("true").status();
+    assert!(ended.is_ok_and(|status| status.success()));
+    let meters = meter.read().since(&before);
+    assert_eq!(meters.allocations.or(meters.allocated_bytes), None);
 }

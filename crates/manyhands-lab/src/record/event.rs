@@ -175,9 +175,9 @@ pub struct Meters {
     pub voluntary_switches: Option<u64>,
     /// Times a thread of this process was taken off its CPU.
     pub involuntary_switches: Option<u64>,
-    /// Allocations, all threads.
+    /// Allocations, all threads. Unknown if a process ended meanwhile that this one had started.
     pub allocations: Option<u64>,
-    /// Bytes allocated, all threads.
+    /// Bytes allocated, all threads. Unknown if a process ended meanwhile that this one had started.
     pub allocated_bytes: Option<u64>,
     /// What the pool did.
     pub pool: Option<PoolMeters>,
