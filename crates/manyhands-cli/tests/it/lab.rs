@@ -190,11 +190,11 @@ fn json_is_all_there_is_on_standard_output() {
 
 #[test]
 #[cfg(unix)]
-fn the_cpu_time_of_a_command_is_its_own_and_its_allocations_are_unknown() {
+fn the_cpu_time_of_a_command_is_its_own_and_its_memory_is_unknown() {
     let folder = tempfile::tempdir().expect("a folder");
     let out = folder.path().join("run");
     let counting = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
-    let command = ["lab", "command", "--quick", "--json"];
+    let command = ["lab", "command", "--quick", "--memory", "--json"];
     let pair = ["--", "true", "--vs", "sh", "-c", counting];
     let ran = manyhands(&[&command[..], &["--out", path(&out)], &pair].concat());
     assert!(is_done(&ran), "{}", text(&ran.stderr));
@@ -204,6 +204,7 @@ fn the_cpu_time_of_a_command_is_its_own_and_its_allocations_are_unknown() {
     assert!(times["allocations"].is_null(), "{times}");
     let report = fs::read_to_string(out.join("report.html")).expect("the report");
     assert!(report.contains(">CPU time<") && !report.contains(">allocations<"));
+    assert!(!report.contains(">peak memory<"));
 }
 
 #[test]

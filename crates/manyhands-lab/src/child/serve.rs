@@ -19,6 +19,7 @@ use crate::{
     machine::pin_to,
     meter::{ItemRecord, PeakMemory, THREAD_STEP, ThreadSampler},
     record::PeakReading,
+    system,
 };
 use manyhands::Runtime;
 use std::{
@@ -183,8 +184,11 @@ impl<'case> Session<'case> {
         let threads = ThreadSampler::start(THREAD_STEP);
         let memory = PeakMemory::start();
         let items = room.begin();
+        let ended_before = system::ended_faults();
         bench.call(arm);
-        let bytes = memory.and_then(|memory| memory.bytes());
+        // What a process takes that the arm starts is not in this one's peak.
+        let is_own = system::ended_faults() == ended_before;
+        let bytes = memory.filter(|_| is_own).and_then(|own| own.bytes());
         let threads = threads.map(ThreadSampler::stop);
         let peak = bytes.map(|peak_bytes| PeakReading {
             peak_bytes,
