@@ -1,8 +1,7 @@
 //! A case at one size, warmed and timed: the only code that runs arms.
 //!
-//! A pilot fixes for each arm how many calls make a sample long enough for the clock. A block
-//! times the arms one after the other; resetting, counters and checksums stay outside the timed
-//! region. What a block means is decided elsewhere.
+//! A pilot fixes for each arm how many calls make a sample long enough for the clock. A block times the arms one after the
+//! other; resetting, counters and checksums stay outside the timed region. What a block means is decided elsewhere.
 
 use super::{
     copies::Copies,
@@ -123,8 +122,7 @@ impl<'case> Bench<'case> {
         Ok(())
     }
 
-    /// Times every arm in this order, a permutation; the number after the last arm is the
-    /// baseline again.
+    /// Times every arm in this order, a permutation; the number after the last arm is the baseline again.
     pub(crate) fn block(&mut self, order: &[usize]) -> Result<Taken, LabError> {
         let mut by_place = Vec::with_capacity(order.len());
         for place in order {
@@ -170,9 +168,8 @@ impl<'case> Bench<'case> {
         self.arms[arm].sample / self.arms[arm].calls <= REFRESH_MAX
     }
 
-    /// Calls an arm before it is timed, as another arm or another process had the caches meanwhile.
-    /// With a warm pool it runs for a while: its own threads wake, and what the arm before has left
-    /// spinning, in whosever pool, goes to sleep.
+    /// Calls an arm before it is timed, as another arm or another process had the caches meanwhile. With a warm pool it runs
+    /// for a while: its own threads wake, and what the arm before has left spinning, in whosever pool, goes to sleep.
     fn settle(&mut self, arm: usize) {
         let watch = Stopwatch::start();
         self.call_if_short(arm);

@@ -40,8 +40,7 @@ impl<'case> Copies<'case> {
         }
     }
 
-    /// Calls an arm `times` times in every copy, `trial` among them, which is prepared for it, and
-    /// gives the time of all of it.
+    /// Calls an arm `times` times in every copy, `trial` among them, which is prepared for it, and gives the time of all of it.
     pub(crate) fn call(&mut self, trial: &mut dyn Trial, arm: usize, times: u32) -> Duration {
         let begin = Barrier::new(self.others + 1);
         let watch = Stopwatch::start();

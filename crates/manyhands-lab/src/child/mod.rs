@@ -2,9 +2,8 @@
 //!
 //! A program that measures starts itself again with [`VARIABLE`] set; the second process calls
 //! [`serve`] instead of doing its main job and answers requests on its standard streams until
-//! its input ends. What it is sent and how it answers is in `protocol`, how the messages are
-//! kept apart from what else the program prints in `sequence`, and how a block is taken in
-//! `bench`.
+//! its input ends. What it is sent and how it answers is in `protocol`, how the messages are kept apart from what else the
+//! program prints in `sequence`, and how a block is taken in `bench`.
 
 mod bench;
 mod copies;

@@ -1,7 +1,6 @@
 //! JSON text sequences (RFC 7464): each message is a record separator, JSON and a line feed.
 //!
-//! The program that is measured may print what it likes on the same stream; what lies outside
-//! messages is passed on.
+//! The program that is measured may print what it likes on the same stream; what lies outside messages is passed on.
 
 use serde::{Serialize, de::DeserializeOwned};
 use std::io::{self, BufRead, Write};

@@ -1,10 +1,8 @@
-//! The child's main loop: one thread reads requests, the thread that was asked to serve answers
-//! them.
+//! The child's main loop: one thread reads requests, the thread that was asked to serve answers them.
 //!
 //! # Threads
-//! The reader sleeps in its read while something is measured. When the input ends the parent has
-//! gone or needs this process no more: the reader ends the process at once, whatever an arm is
-//! doing.
+//! The reader sleeps in its read while something is measured. When the input ends the parent has gone or needs this process no
+//! more: the reader ends the process at once, whatever an arm is doing.
 
 use super::{
     Bench,

@@ -111,8 +111,7 @@ impl<R: Hash + 'static> Case<R> {
 }
 
 impl<R> Case<R> {
-    /// Adds an arm: a closure that is given the size and the vector for its results. The first
-    /// arm is the baseline.
+    /// Adds an arm: a closure that is given the size and the vector for its results. The first arm is the baseline.
     #[must_use]
     pub fn arm(
         self,
@@ -125,8 +124,7 @@ impl<R> Case<R> {
 }
 
 impl<R: Hash + 'static> Case<R, Returned> {
-    /// A case whose arms return their result. Dropping the result of one call is part of the
-    /// next one's time.
+    /// A case whose arms return their result. Dropping the result of one call is part of the next one's time.
     #[must_use]
     pub fn returning(name: impl Into<Cow<'static, str>>) -> Self {
         Self::with_room(name.into(), Room::Empty, Box::new(checksum_of))
@@ -137,8 +135,7 @@ impl<R: 'static> Case<R, Returned> {
     /// A case whose arms return what has no hash, such as floats: arms agree where the keys of their
     /// results are equal. Otherwise as [`returning`](Self::returning).
     ///
-    /// Sums of floats in another order differ in their last digits; a key that keeps fewer digits
-    /// lets them agree.
+    /// Sums of floats in another order differ in their last digits; a key that keeps fewer digits lets them agree.
     ///
     /// # Examples
     /// ```
@@ -254,16 +251,14 @@ impl<R, K> Case<R, K> {
         self
     }
 
-    /// Sets the sizes, ascending; also those of the smaller scales unless they are set on their
-    /// own.
+    /// Sets the sizes, ascending; also those of the smaller scales unless they are set on their own.
     #[must_use]
     pub fn full_sizes(mut self, sizes: impl IntoIterator<Item = usize>) -> Self {
         self.full = sizes.into_iter().collect();
         self
     }
 
-    /// Sets the sizes of a standard run, ascending: those whose calls take no longer than
-    /// seconds.
+    /// Sets the sizes of a standard run, ascending: those whose calls take no longer than seconds.
     #[must_use]
     pub fn standard_sizes(mut self, sizes: impl IntoIterator<Item = usize>) -> Self {
         self.standard = Some(sizes.into_iter().collect());

@@ -1,5 +1,4 @@
-//! A fast hash, eight bytes a step, so that 64 MB of results take some 10 ms.
-//! It guards against mistakes, not against people.
+//! A fast hash, eight bytes a step, so that 64 MB of results take some 10 ms. It guards against mistakes, not against people.
 
 use std::hash::{Hash, Hasher};
 

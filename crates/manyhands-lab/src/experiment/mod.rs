@@ -1,8 +1,7 @@
 //! Experiments, their cases and arms, as values.
 //!
 //! # Threads
-//! What is open of a case stays on its thread. Several threads may open the same case, where copies
-//! of a call contend.
+//! What is open of a case stays on its thread. Several threads may open the same case, where copies of a call contend.
 
 pub(crate) mod agreement;
 mod case;
@@ -87,8 +86,7 @@ impl Experiment {
         self
     }
 
-    /// Asks about the same cases with another title, and leaves out what was claimed elsewhere, its
-    /// source, and the notes.
+    /// Asks about the same cases with another title, and leaves out what was claimed elsewhere, its source, and the notes.
     #[must_use]
     pub fn asked_as(self, title: impl Into<Cow<'static, str>>) -> Self {
         Self {

@@ -15,9 +15,8 @@ use std::{
     sync::atomic::{AtomicU64, AtomicUsize, Ordering},
 };
 
-/// Passes everything on to another allocator and counts allocations and bytes, all threads
-/// together; [`allocations`] tells the counts. A reallocation counts as an allocation of its new
-/// size: a list that grows by doubling has asked for all its buffers.
+/// Passes everything on to another allocator and counts allocations and bytes, all threads together; [`allocations`] tells the
+/// counts. A reallocation counts as an allocation of its new size: a list that grows by doubling has asked for all its buffers.
 ///
 /// # Cost
 /// Two additions to counters of the thread's own, some nanoseconds per allocation; freeing costs

@@ -1,5 +1,4 @@
-//! A small file of the system that is kept open and read again from its start: half the cost of
-//! opening it each time.
+//! A small file of the system that is kept open and read again from its start: half the cost of opening it each time.
 
 use std::{
     fs::File,

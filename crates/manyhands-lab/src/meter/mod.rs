@@ -1,8 +1,7 @@
 //! Counters of this process and its machine: what happened while something was timed.
 //!
-//! A [`Meter`] is read before and after a timed region, never inside it; the difference of two
-//! readings is a [`Meters`]. Where the system, a sandbox or the program has no such counter, the
-//! value is `None` and never a guess.
+//! A [`Meter`] is read before and after a timed region, never inside it; the difference of two readings is a [`Meters`]. Where
+//! the system, a sandbox or the program has no such counter, the value is `None` and never a guess.
 //!
 //! Beside it: [`CountingAllocator`] for allocations, [`PeakMemory`] for the highest resident size,
 //! [`CoreSampler`] for each core over time, [`ThreadSampler`] for the number of threads, and [`item_ended`], by
@@ -39,10 +38,9 @@ use std::sync::Arc;
 
 /// Reads counters; keeps the system's files open between readings.
 ///
-/// CPU time, faults, switches and allocations are exact. The times of other processes and other
-/// machines come in ticks, mostly of 10 ms, on each CPU: only differences over many ticks mean
-/// something, so add them up over samples before judging them. That is sound for all samples of
-/// one meter: it remembers by how much the ticks lag behind, and no tick counts twice.
+/// CPU time, faults, switches and allocations are exact. The times of other processes and other machines come in ticks, mostly
+/// of 10 ms, on each CPU: only differences over many ticks mean something, so add them up over samples before judging them.
+/// That is sound for all samples of one meter: it remembers by how much the ticks lag behind, and no tick counts twice.
 ///
 /// # Examples
 /// ```

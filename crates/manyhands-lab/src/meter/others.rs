@@ -1,13 +1,11 @@
 //! Processor time of other processes: what the machine was busy, less what this process used.
 //!
-//! The machine counts in ticks of some milliseconds, this process in nanoseconds. The difference
-//! of the two thus jumps up with each tick and falls while we work, also where nobody else does
-//! anything. Taking only what it gains in each sample, and nothing where it loses, would add up
-//! the jumps and call them others. So a meter looks at the difference from its first reading on,
-//! and others have worked only where that is higher than it has ever been: the highest value of
-//! all time grows with their work, and the jumps, which come back, add next to nothing to it.
-//! All samples and the pauses between them are together charged with what others used; to which of
-//! them a tick is charged is chance.
+//! The machine counts in ticks of some milliseconds, this process in nanoseconds. The difference of the two thus jumps up with
+//! each tick and falls while we work, also where nobody else does anything. Taking only what it gains in each sample, and
+//! nothing where it loses, would add up the jumps and call them others. So a meter looks at the difference from its first
+//! reading on, and others have worked only where that is higher than it has ever been: the highest value of all time grows with
+//! their work, and the jumps, which come back, add next to nothing to it. All samples and the pauses between them are together
+//! charged with what others used; to which of them a tick is charged is chance.
 //!
 //! Where a system counts ticks by whom it meets at the tick, the difference wanders a little, and
 //! its highest value with it, by some ticks in a minute.

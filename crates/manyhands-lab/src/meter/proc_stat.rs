@@ -49,8 +49,7 @@ pub(crate) fn cores(text: &str) -> Vec<CpuTicks> {
     text.lines().filter_map(of_line).collect()
 }
 
-/// user nice system idle iowait irq softirq steal; guest time, which follows, is part of user.
-/// Old kernels write fewer numbers.
+/// user nice system idle iowait irq softirq steal; guest time, which follows, is part of user. Old kernels write fewer numbers.
 fn numbers(text: &str) -> Option<CpuTicks> {
     let parsed: Result<Vec<u64>, _> = text.split_whitespace().map(str::parse).collect();
     let parsed = parsed.ok().filter(|numbers| numbers.len() >= 4)?;

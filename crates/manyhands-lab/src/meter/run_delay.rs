@@ -1,5 +1,4 @@
-//! How long threads of this process were ready to run and did not, from the `schedstat` file of
-//! each thread.
+//! How long threads of this process were ready to run and did not, from the `schedstat` file of each thread.
 //!
 //! Files are kept open. The file of a thread that has ended cannot be read any more; what it last
 //! said is kept, so the sum never falls. The delay of a thread that starts and ends between two
@@ -70,8 +69,7 @@ fn thread_ids() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// Second of three numbers: time run, time ready, times run. A kernel that does not count writes
-/// three zeros.
+/// Second of three numbers: time run, time ready, times run. A kernel that does not count writes three zeros.
 fn delay_nanos(schedstat: &str) -> Option<u64> {
     let parsed: Result<Vec<u64>, _> = schedstat.split_whitespace().map(str::parse).collect();
     match *parsed.ok()? {
