@@ -4,17 +4,36 @@ import { lines, place, tail, time } from "./words.js";
 
 const places = (list) => lines(list.split("\n").map(place));
 
-const waitsFor = (wait, { names, last_waker: lastWaker }) => {
+// The kinds of waits for channels, whose addresses are in the table of channels.
+const ofChannels = ["receive", "send", "channel_end"];
+
+const waitsFor = (wait, { number, names, waiting, last_waker: lastWaker }) => {
   if (wait.kind === "outside") return lastWaker === "tokio" ? "outside, last woken by tokio's driver" : "outside this library";
   const named = wait.name ? `'${wait.name}'` : undefined;
-  const what = wait.owner ?? named ?? names.get(wait.resource) ?? (wait.resource === "0" ? "" : wait.resource);
-  return `${wait.kind} ${what}`.trim();
+  const what = wait.owner ?? named ?? names.get(wait.resource);
+  if (what !== undefined) return `${wait.kind} ${what}`;
+  if (wait.resource === "0") return wait.kind;
+  if (ofChannels.includes(wait.kind)) return `${wait.kind} ${wait.resource}`;
+  const other = waiting.get(wait.resource)?.find((one) => one !== number);
+  return other === undefined ? wait.kind : `${wait.kind}, as does ${other}`;
+};
+
+// The first two tasks that wait for each thing.
+const waitingFor = (tasks) => {
+  const waiting = new Map();
+  for (const { number, waits } of tasks) {
+    for (const { resource } of waits) {
+      const first = waiting.get(resource) ?? [];
+      if (first.length < 2 && first[0] !== number) waiting.set(resource, [...first, number]);
+    }
+  }
+  return waiting;
 };
 
 // Of most tasks it is the usual one. Older programs do not say it.
 const priorityOf = ({ priority }) => (priority === "normal" ? "" : priority ?? "");
 
-// Of what has no name the end of its address.
+// Of a channel without a name the end of its address.
 const withoutAddress = (text) => text.replace(/ [0-9a-f]{4,}([0-9a-f]{5})$/gm, " …$1");
 
 // A task that was frozen while it waits, waits until it is woken.
@@ -100,7 +119,8 @@ export const tables = {
       const ring = new Set(view.deadlocks.flatMap((deadlock) => deadlock.tasks.map((task) => task.number)));
       const named = view.channels.filter((channel) => channel.name !== null);
       const names = new Map(named.map((channel) => [channel.resource, `'${channel.name}'`]));
-      return view.tasks.map((task) => ({ ...task, names, deadlocked: ring.has(task.number) }));
+      const waiting = waitingFor(view.tasks);
+      return view.tasks.map((task) => ({ ...task, names, waiting, deadlocked: ring.has(task.number) }));
     },
     key: (task) => task.number,
     alarm: (task) => task.deadlocked,

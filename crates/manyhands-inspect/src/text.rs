@@ -5,9 +5,9 @@
 use crate::reports::reports_text;
 use crate::wire::{Channel, Runtime, Task, View};
 use crate::words::{
-    PATH_CHARS_MAX, TASK_COLUMNS, TYPE_CHARS_MAX, deadlocked_tasks, frames_of, label,
-    name_of_channel, names_of_channels, percent_done, priority_of, runners_of, short, state_of,
-    state_of_channel, tail, time, waits_of, worker_of,
+    PATH_CHARS_MAX, Resources, TASK_COLUMNS, TYPE_CHARS_MAX, deadlocked_tasks, frames_of, label,
+    name_of_channel, percent_done, priority_of, runners_of, short, state_of, state_of_channel,
+    tail, time, waits_of, worker_of,
 };
 use crate::workers::{TasksOfWorkers, threads_added};
 use comfy_table::{LineStyle, Table, TableStyle};
@@ -99,7 +99,7 @@ fn tasks(view: &View) -> String {
         return "no tasks are recorded".to_owned();
     }
     let mut table = new_table(&TASK_COLUMNS);
-    let names = names_of_channels(view);
+    let resources = Resources::of(view);
     let deadlocked = deadlocked_tasks(view);
     for task in &view.tasks {
         let state = if deadlocked.contains(task.number.as_str()) {
@@ -113,7 +113,7 @@ fn tasks(view: &View) -> String {
             label(task).to_owned(),
             state,
             time(task.in_state_us),
-            waits_of(task, &names).join("\n"),
+            waits_of(task, &resources).join("\n"),
             frames_of(task).join("\n"),
             lines.join("\n"),
             task.spawned_at.as_deref().map_or("", short).to_owned(),

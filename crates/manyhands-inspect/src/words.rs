@@ -14,7 +14,7 @@ pub(crate) fn label(task: &Task) -> &str {
 }
 
 /// What the task waits for, wait by wait. Of what is outside it says who has woken the task last, if that is known.
-pub(crate) fn waits_of(task: &Task, names: &HashMap<&str, &str>) -> Vec<String> {
+pub(crate) fn waits_of(task: &Task, resources: &Resources<'_>) -> Vec<String> {
     let waits = task.waits.iter();
     waits
         .map(
@@ -22,20 +22,65 @@ pub(crate) fn waits_of(task: &Task, names: &HashMap<&str, &str>) -> Vec<String> 
                 (OUTSIDE, Some("tokio")) => {
                     format!("{OUTSIDE_WORDS}, last woken by tokio's driver")
                 }
-                _ => waits_for(wait, names),
+                _ => waits_for(task, wait, resources),
             },
         )
         .collect()
 }
 
-pub(crate) fn waits_for(wait: &Wait, names: &HashMap<&str, &str>) -> String {
+/// What one of the task's waits is for. The address of an unnamed channel is shown because the table of channels shows it,
+/// too. Of other things without a name it says which other task waits for the same one.
+pub(crate) fn waits_for(task: &Task, wait: &Wait, resources: &Resources<'_>) -> String {
     let kind = kind_words(&wait.kind);
-    let known = || names.get(wait.resource.as_str()).copied();
+    let resource = wait.resource.as_str();
+    let known = || resources.channels.get(resource).copied();
     match (&wait.owner, wait.name.as_deref().or_else(known)) {
         (Some(owner), _) => format!("{kind} {owner}"),
         (None, Some(name)) => format!("{kind} '{name}'"),
-        (None, None) if wait.resource == "0" => kind.to_owned(),
-        (None, None) => format!("{kind} {}", wait.resource),
+        (None, None) if resource == "0" => kind.to_owned(),
+        (None, None) if OF_CHANNELS.contains(&wait.kind.as_str()) => format!("{kind} {resource}"),
+        (None, None) => match resources.other(resource, &task.number) {
+            Some(other) => format!("{kind}, as does {other}"),
+            None => kind.to_owned(),
+        },
+    }
+}
+
+/// What a view says about the things that its tasks wait for, by resource.
+#[derive(Debug, Default)]
+pub(crate) struct Resources<'view> {
+    /// The names of the channels that have one.
+    channels: HashMap<&'view str, &'view str>,
+    /// The first task that waits for it, and the next one.
+    waiting: HashMap<&'view str, (&'view str, Option<&'view str>)>,
+}
+
+impl<'view> Resources<'view> {
+    pub(crate) fn of(view: &'view View) -> Self {
+        let channels = view.channels.iter();
+        let named = channels
+            .filter_map(|channel| Some((channel.resource.as_str(), channel.name.as_deref()?)));
+        let mut waiting: HashMap<&str, (&str, Option<&str>)> = HashMap::new();
+        for task in &view.tasks {
+            let number = task.number.as_str();
+            for wait in &task.waits {
+                let entry = waiting.entry(wait.resource.as_str());
+                let (first, next) = entry.or_insert((number, None));
+                if *first != number {
+                    *next = next.or(Some(number));
+                }
+            }
+        }
+        Self {
+            channels: named.collect(),
+            waiting,
+        }
+    }
+
+    /// A task that waits for it beside this one.
+    fn other(&self, resource: &str, task: &str) -> Option<&'view str> {
+        let (first, next) = self.waiting.get(resource).copied()?;
+        if first == task { next } else { Some(first) }
     }
 }
 
@@ -120,14 +165,6 @@ pub(crate) fn state_of_channel(channel: &Channel, load: &Load) -> &'static str {
     }
 }
 
-/// The names of the channels that have one, by resource.
-pub(crate) fn names_of_channels(view: &View) -> HashMap<&str, &str> {
-    let channels = view.channels.iter();
-    let named =
-        channels.filter_map(|channel| Some((channel.resource.as_str(), channel.name.as_deref()?)));
-    named.collect()
-}
-
 /// How much of a loop has been done, in per cent; `None` if it is not known how many items it has.
 pub(crate) fn percent_done(running: &Loop) -> Option<u64> {
     let items = running.items?;
@@ -193,6 +230,8 @@ pub(crate) const TASK_COLUMNS: [&str; 13] = [
 
 /// The kind of a wait for what is not this library's.
 pub(crate) const OUTSIDE: &str = "outside";
+/// The kinds of waits for channels.
+const OF_CHANNELS: [&str; 3] = ["receive", "send", "channel_end"];
 const OUTSIDE_WORDS: &str = "something outside this library";
 /// Of a path, what is shown in a table.
 pub(crate) const PATH_CHARS_MAX: usize = 48;
@@ -201,8 +240,45 @@ pub(crate) const TYPE_CHARS_MAX: usize = 32;
 
 #[cfg(test)]
 mod tests {
-    use super::{frames_of, runners_of, short, tail, time};
-    use crate::wire::Task;
+    use super::{Resources, frames_of, runners_of, short, tail, time, waits_of};
+    use crate::wire::tests::clerk;
+    use crate::wire::{Task, View, Wait};
+
+    #[test]
+    fn tasks_that_wait_for_the_same_completion_name_each_other() {
+        let waiting = |(number, kind, resource): (&str, &str, &str)| Task {
+            number: number.to_owned(),
+            waits: vec![Wait {
+                kind: kind.to_owned(),
+                name: None,
+                resource: resource.to_owned(),
+                owner: None,
+                at: "a.rs:1:1".to_owned(),
+                waiting_us: 1,
+                direct: true,
+                frame: None,
+            }],
+            ..clerk()
+        };
+        let waits = [
+            ("4", "completion", "7f01"),
+            ("5", "completion", "7f01"),
+            ("6", "completion", "7f01"),
+            ("7", "completion", "7f02"),
+            ("8", "receive", "7f03"),
+        ];
+        let view = View {
+            tasks: waits.map(waiting).to_vec(),
+            ..View::default()
+        };
+        let resources = Resources::of(&view);
+        let tasks = view.tasks.iter();
+        let shown: Vec<String> = tasks.flat_map(|task| waits_of(task, &resources)).collect();
+        let completions =
+            ["as does 5", "as does 4", "as does 4"].map(|who| format!("completion, {who}"));
+        assert_eq!(shown[..3], completions);
+        assert_eq!(shown[3..], ["completion", "receive 7f03"]);
+    }
 
     #[test]
     fn the_frames_of_a_task_are_those_of_its_waits_or_else_its_innermost_ones() {

@@ -5,9 +5,8 @@ use super::record::{Code, Number, Registers};
 use super::text::{frame_line, missing_reason};
 use super::{Frame, Frames};
 use crate::wire::{Task, Wait};
-use crate::words::{OUTSIDE, label, waits_for};
+use crate::words::{OUTSIDE, Resources, label, waits_for};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 use std::fmt::Write;
 
 /// What a program sends of a task that it has polled on request.
@@ -97,7 +96,8 @@ pub fn polled_task_json(polled: &PolledTask) -> String {
 }
 
 fn heading(task: &Task, wait: &Wait) -> String {
-    let mut heading = format!("{} at {}", waits_for(wait, &HashMap::new()), wait.at);
+    let what = waits_for(task, wait, &Resources::default());
+    let mut heading = format!("{what} at {}", wait.at);
     let outer = |frame: &&crate::wire::Frame| task.frames.get(frame.outer?);
     let innermost = wait.frame.and_then(|frame| task.frames.get(frame));
     let around = std::iter::successors(innermost, outer).take(task.frames.len());

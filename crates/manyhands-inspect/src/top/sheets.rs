@@ -5,9 +5,9 @@ use crate::reports::LoopReport;
 use crate::top::sheet::{Cell, Row, Sheet};
 use crate::wire::{Channel, Task, View};
 use crate::words::{
-    TASK_COLUMNS, deadlocked_tasks, frames_of, label, name_of_channel, names_of_channels,
-    percent_done, priority_of, runners_of, short, state_of, state_of_channel, time, waits_for,
-    waits_of, worker_of,
+    Resources, TASK_COLUMNS, deadlocked_tasks, frames_of, label, name_of_channel, percent_done,
+    priority_of, runners_of, short, state_of, state_of_channel, time, waits_for, waits_of,
+    worker_of,
 };
 use crate::workers::{TasksOfWorkers, threads_added};
 
@@ -77,7 +77,7 @@ fn duration(micros: u64) -> Cell {
 }
 
 fn tasks(view: &View) -> Sheet {
-    let names = names_of_channels(view);
+    let resources = Resources::of(view);
     let deadlocked = deadlocked_tasks(view);
     let row = |task: &Task| {
         let lines: Vec<&str> = task.waits.iter().map(|wait| short(&wait.at)).collect();
@@ -88,7 +88,7 @@ fn tasks(view: &View) -> Sheet {
                 label(task).into(),
                 state_of(task).into(),
                 duration(task.in_state_us),
-                waits_of(task, &names).join(", ").into(),
+                waits_of(task, &resources).join(", ").into(),
                 frames_of(task).join(", ").into(),
                 Cell::path(lines.join(", ")),
                 Cell::path(task.spawned_at.as_deref().map_or("", short)),
@@ -267,7 +267,7 @@ fn waits(view: &View) -> Sheet {
 }
 
 fn deadlocks(view: &View) -> Sheet {
-    let names = names_of_channels(view);
+    let resources = Resources::of(view);
     let mut rows = Vec::new();
     for (ring, deadlock) in view.deadlocks.iter().enumerate() {
         for task in &deadlock.tasks {
@@ -284,7 +284,7 @@ fn deadlocks(view: &View) -> Sheet {
                     .into(),
                     number(&task.number),
                     label(task).into(),
-                    wait.map_or(String::new(), |wait| waits_for(wait, &names))
+                    wait.map_or(String::new(), |wait| waits_for(task, wait, &resources))
                         .into(),
                     Cell::path(wait.map_or("", |wait| short(&wait.at))),
                     wait.map_or("".into(), |wait| duration(wait.waiting_us)),
