@@ -15,7 +15,7 @@ const waitsFor = (wait, { number, names, waiting, last_waker: lastWaker }) => {
   if (wait.resource === "0") return wait.kind;
   if (ofChannels.includes(wait.kind)) return `${wait.kind} ${wait.resource}`;
   const other = waiting.get(wait.resource)?.find((one) => one !== number);
-  return other === undefined ? wait.kind : `${wait.kind}, as does ${other}`;
+  return other === undefined ? wait.kind : `${wait.kind}, as does task ${other}`;
 };
 
 // The first two tasks that wait for each thing.

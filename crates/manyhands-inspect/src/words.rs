@@ -40,7 +40,7 @@ pub(crate) fn waits_for(task: &Task, wait: &Wait, resources: &Resources<'_>) -> 
         (None, None) if resource == "0" => kind.to_owned(),
         (None, None) if OF_CHANNELS.contains(&wait.kind.as_str()) => format!("{kind} {resource}"),
         (None, None) => match resources.other(resource, &task.number) {
-            Some(other) => format!("{kind}, as does {other}"),
+            Some(other) => format!("{kind}, as does task {other}"),
             None => kind.to_owned(),
         },
     }
@@ -275,7 +275,7 @@ mod tests {
         let tasks = view.tasks.iter();
         let shown: Vec<String> = tasks.flat_map(|task| waits_of(task, &resources)).collect();
         let completions =
-            ["as does 5", "as does 4", "as does 4"].map(|who| format!("completion, {who}"));
+            ["as does task 5", "as does task 4", "as does task 4"].map(|who| format!("completion, {who}"));
         assert_eq!(shown[..3], completions);
         assert_eq!(shown[3..], ["completion", "receive 7f03"]);
     }
