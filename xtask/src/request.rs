@@ -87,8 +87,7 @@ enum Command {
     /// Measures this library beside its peers, and renews the sections of peers/RESULTS.md for this kind of processor
     #[command(disable_help_flag = true)]
     Results {
-        /// Problems and options, as for the peers; `--help` names them. `--short` takes about half an hour for all,
-        /// `--older` alone lists the sections that are older than the code they measure
+        /// Problems and options, as for the peers; `--help` names them. `--short` takes about half an hour for all
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },

@@ -50,10 +50,10 @@ const RULES: &[(&str, Check)] = &[
 
 /// Renews what is made from other pages, and from what has changed since.
 pub(crate) fn write() -> Result<()> {
-    let tree = load()?;
-    let page = headlines::renewed(&tree).context(headlines::PAGE)?;
-    workspace::write(headlines::PAGE, page)?;
-    workspace::write(older::PAGE, older::renewed(&tree))
+    workspace::write(older::PAGE, older::renewed(&load()?))?;
+    // Again, because its rows say which of those tables are older.
+    let page = headlines::renewed(&load()?).context(headlines::PAGE)?;
+    workspace::write(headlines::PAGE, page)
 }
 
 pub(crate) fn run() -> Result<()> {

@@ -1,15 +1,24 @@
-//! Rule: a table of `peers/RESULTS.md` whose program has changed since it was made says so, until it is made again.
-//! `cargo xtask tidy --write` has it say so; which tables are older than the library, `cargo xtask results --older` says.
+//! Rule: a table of `peers/RESULTS.md` says so when what it measured is another thing now, until it is made again: its
+//! program has changed, or much of the library. `cargo xtask tidy --write` has it say so. Nearly every commit changes some
+//! lines of the library, so a table that said so at each would say nothing. Not here: code that nothing measures, such as
+//! models; and the README's table, which says it of each row (`headlines.rs`).
+
+use std::process::Command;
 
 use super::finding::Finding;
-use super::tree::Tree;
-use crate::step::results::older;
+use super::tree::{LIBRARY, Tree};
+use crate::workspace;
 
-pub(crate) use older::PAGE;
+pub(crate) const PAGE: &str = "peers/RESULTS.md";
+const PROGRAM_CHANGED: &str = " **Its program has changed since that revision.**";
+const LIBRARY_CHANGED: &str = " **More than 5,000 lines of the library are newer.**";
+/// Of some 75,000; as the sentence says.
+const NEWER_LINES_MAX: usize = 5_000;
+const NOT_MEASURED: &str = ":(exclude,glob)**/*.md :(exclude,glob)**/tests.rs :(exclude,glob)**/tests/** \
+                            :(exclude)crates/manyhands/src/models :(exclude)crates/manyhands/src/explore";
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let message =
-        "a table is older than its program, or no longer; `cargo xtask tidy --write` has it say so";
+    let message = "a table is older than what it measured, or no longer; `cargo xtask tidy --write` has it say so";
     let is_renewed = tree.text(PAGE).is_none_or(|page| page == renewed(tree));
     let finding = (!is_renewed).then(|| Finding::in_file(PAGE, message));
     finding.into_iter().collect()
@@ -17,6 +26,81 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
 
 /// The page as it should be.
 pub(crate) fn renewed(tree: &Tree) -> String {
-    let page = tree.text(PAGE).unwrap_or_default();
-    older::marked(page, |section| older::changes(section, &[]))
+    marked(tree.text(PAGE).unwrap_or_default(), mark)
+}
+
+/// The page with the mark of each table, by its problem and the revision that it measured. Without one it stays as it is.
+fn marked(page: &str, mark: impl Fn(&str, &str) -> Option<&'static str>) -> String {
+    let mut problem = "";
+    let lines = page.split_inclusive('\n').map(|line| {
+        if let Some(section) = line.strip_prefix("<!-- begin ") {
+            problem = section.split(' ').next().unwrap_or_default();
+        }
+        let measured = line.strip_prefix("Machine: ");
+        let named = measured.and_then(|rest| rest.split_once(" Revision: "));
+        // What was changed then, `-dirty`, was committed later, or never.
+        let revision = named.and_then(|(_, rest)| rest.split(['.', '-']).next());
+        match revision.and_then(|revision| mark(problem, revision)) {
+            Some(mark) => {
+                let unmarked = line.split(" **").next().unwrap_or_default();
+                format!("{}{mark}\n", unmarked.trim_end())
+            }
+            None => line.to_owned(),
+        }
+    });
+    lines.collect()
+}
+
+/// What has changed since the revision, as far as it matters; `None` if this clone does not have it.
+fn mark(problem: &str, revision: &str) -> Option<&'static str> {
+    let mut git = Command::new("git");
+    git.args(["diff", "--numstat", "-M", "--end-of-options"])
+        .args([revision, "--", LIBRARY])
+        .arg(format!("peers/src/{problem}"))
+        .args(NOT_MEASURED.split(' '));
+    let counted = git.current_dir(workspace::root()).output().ok()?;
+    let files = String::from_utf8_lossy(&counted.stdout);
+    let (of_library, of_program): (Vec<&str>, Vec<&str>) =
+        files.lines().partition(|file| file.contains(LIBRARY));
+    let added = |file: &&str| file.split('\t').next()?.parse::<usize>().ok();
+    let newer_lines: usize = of_library.iter().filter_map(added).sum();
+    let mark = match of_program.is_empty() {
+        false => PROGRAM_CHANGED,
+        true if newer_lines > NEWER_LINES_MAX => LIBRARY_CHANGED,
+        true => "",
+    };
+    counted.status.success().then_some(mark)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MEASURED: &str = "<!-- begin cores -->\n<!-- end cores -->\n<!-- begin joins on Chip, Zen 3 -->\n## Joins\n\n\
+        Machine: Chip, Zen 3. Revision: abc-dirty. Command: `x`.\n<!-- end joins on Chip, Zen 3 -->\n";
+
+    #[test]
+    fn what_has_changed_since_a_revision_is_told() {
+        // Git's name of the tree in which there is nothing.
+        let nothing = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+        assert_eq!(mark("joins", nothing), Some(PROGRAM_CHANGED));
+        assert_eq!(mark("no-such-problem", nothing), Some(LIBRARY_CHANGED));
+        assert_eq!(mark("no-such-problem", "HEAD"), Some(""));
+        assert_eq!(mark("joins", "no-such-revision"), None);
+    }
+
+    #[test]
+    fn a_table_that_is_older_says_so_until_it_is_made_again() {
+        let with = |page: &str, mark| {
+            marked(page, |problem, revision| {
+                assert_eq!((problem, revision), ("joins", "abc"));
+                mark
+            })
+        };
+        let old = with(MEASURED, Some(LIBRARY_CHANGED));
+        let expected = MEASURED.replace("`x`.", &format!("`x`.{LIBRARY_CHANGED}"));
+        assert_eq!(old, expected);
+        assert_eq!(with(&old, None), old);
+        assert_eq!(with(&with(&old, Some(PROGRAM_CHANGED)), Some("")), MEASURED);
+    }
 }

@@ -3,8 +3,6 @@
 //!
 //! Not here: what is measured, and how a section is replaced (`peers`).
 
-pub(crate) mod older;
-
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -12,16 +10,8 @@ use anyhow::Result;
 use crate::command::Invocation;
 use crate::workspace::{PEERS_MANIFEST, target_subdir};
 
-/// Measures, then says which tables are older than their code, or with `--older` alone only that; `words` are problems
-/// and options, as for `peers results`.
+/// Measures; `words` are problems and options, as for `peers results`.
 pub(crate) fn run(words: &[String]) -> Result<()> {
-    if !words.iter().eq([OLDER]) {
-        measure(words)?;
-    }
-    older::print()
-}
-
-fn measure(words: &[String]) -> Result<()> {
     let measure = Invocation::cargo("run --locked --release --manifest-path")
         .args(&[PEERS_MANIFEST, "--", "results"])
         .args(words);
@@ -53,6 +43,5 @@ fn with_data_frames(words: &[String]) -> Result<Option<PathBuf>> {
     Ok(Some(python))
 }
 
-const OLDER: &str = "--older";
 /// The newest when they were first measured.
 const PACKAGES: &str = "polars==2.1.0 duckdb==2.0.0 numpy==2.4.6 pyarrow==26.0.1";
