@@ -1,14 +1,15 @@
 //! Rule: the README's one table of results is what the tables of `peers/RESULTS.md` say: for some kinds of work ours and
-//! the best of the others. `cargo xtask tidy --write` renews it. Its sentence on what a switch costs is the laboratory's.
+//! the best of the others, with the processor and the day, and whether the table says that it is older. `cargo xtask tidy
+//! --write` renews it. Its sentence on what a switch costs is the laboratory's.
 
 use anyhow::{Context, Result, ensure};
 
 use super::finding::Finding;
+use super::older::PAGE as RESULTS;
 use super::tree::Tree;
 use crate::step::{lab_results, section};
 
 pub(crate) const PAGE: &str = "README.md";
-const RESULTS: &str = "peers/RESULTS.md";
 const SECTION: &str = "headlines";
 
 /// In each line: a kind of work in the words of a newcomer, the heading of its table, the column, and the row that is ours.
@@ -56,7 +57,8 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
 pub(crate) fn renewed(tree: &Tree) -> Result<String> {
     let page = tree.text(PAGE).unwrap_or_default();
     let results = tree.text(RESULTS).unwrap_or_default();
-    let mut table = "| work | manyhands | best other | on |\n|---|--:|--:|---|\n".to_owned();
+    let mut table =
+        "| work | manyhands | best other | on | day |\n|---|--:|--:|---|---|\n".to_owned();
     for headline in headlines() {
         let [work, heading, column, _] = headline;
         let mut found = rows(results, headline).peekable();
@@ -64,34 +66,46 @@ pub(crate) fn renewed(tree: &Tree) -> Result<String> {
             found.peek().is_some(),
             "{RESULTS} has no `{column}` below `{heading}`"
         );
-        for (processor, ours, best) in found {
-            table += &format!("| {work} | {ours} | {best} | {processor} |\n");
+        for cells in found {
+            table += &format!("| {work} | {cells} |\n");
         }
     }
     section::replaced(page, SECTION, &table).context("has no table of results")
 }
 
-/// From each processor's table: its name, ours, and the best of the others with who it is.
+/// From each processor's table, as cells: ours, the best of the others with who it is, the processor, and when that was.
 fn rows<'page>(
     results: &'page str,
     [_, heading, column, name]: Headline<'page>,
-) -> impl Iterator<Item = (&'page str, &'page str, String)> {
-    let mut processor = "";
+) -> impl Iterator<Item = String> {
+    let mut made = String::new();
     let heading = format!("### {heading}");
     let mut lines = results.lines();
     std::iter::from_fn(move || {
         loop {
             let line = lines.next()?;
-            if let Some(section) = line.strip_prefix("<!-- begin ") {
-                let name = section.trim_end_matches(" -->").split_once(" on ");
-                processor = name.map_or("", |(_, processor)| processor);
+            if line.starts_with("Machine: ") {
+                made = on_and_day(line);
             }
             let found = (line == heading).then(|| compared(lines.clone(), column, name));
             if let Some((ours, best)) = found.flatten() {
-                return Some((processor, ours, best));
+                return Some(format!("{ours} | {best} | {made}"));
             }
         }
     })
+}
+
+/// The processor and the day, from the line of a section that says how it was made.
+fn on_and_day(line: &str) -> String {
+    let between = |begin: &str, end: &str| {
+        let found = line
+            .split_once(begin)
+            .and_then(|(_, rest)| rest.split_once(end));
+        found.map_or("", |(between, _)| between)
+    };
+    let (processor, day) = (between("Machine: ", " ·"), between("Date: ", "T"));
+    let older = if line.ends_with("**") { ", older" } else { "" };
+    format!("{processor} | {day}{older}")
 }
 
 /// From the next table: what stands in the column of our row, and the best of the others.
@@ -145,12 +159,14 @@ mod tests {
     #[test]
     fn ours_stands_beside_the_best_of_the_others_for_each_processor() {
         let results = format!(
-            "<!-- begin x on A B -->\n### T\n{TABLE}\n<!-- begin x on C -->\n### T\n\nWords.\n{TABLE}"
+            "Machine: A B · x. Date: 2026-01-02T03. **Old.**\n### T\n{TABLE}\n\
+             Machine: C · x. Date: 2026-01-03T04. Command: `T`.\n### T\n\nWords.\n{TABLE}"
         );
         let found = |column| -> Vec<_> { rows(&results, ["", "T", column, "manyhands"]).collect() };
-        let row = |processor| (processor, "950 ns", "900 ns (b)".to_owned());
-        assert_eq!(found("time"), [row("A B"), row("C")]);
-        assert_eq!(found("ratio")[0].2, "1.1 (b)");
+        let row = |made| format!("950 ns | 900 ns (b) | {made}");
+        let made = ["A B | 2026-01-02, older", "C | 2026-01-03"];
+        assert_eq!(found("time"), made.map(row));
+        assert!(found("ratio")[0].starts_with("1.2 | 1.1 (b) | "));
         assert!(found("memory").is_empty());
     }
 
