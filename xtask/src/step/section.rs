@@ -5,6 +5,9 @@ use anyhow::{Context, Result};
 use crate::command::Invocation;
 use crate::workspace;
 
+#[path = "../../../crates/manyhands-lab/src/machine/microarchitecture.rs"]
+mod microarchitecture;
+
 /// Puts `text` between the comments `begin name` and `end name` of the page, whose path is relative to the root.
 pub(in crate::step) fn renew(page: &str, name: &str, text: &str) -> Result<()> {
     let old = workspace::read(page)?;
@@ -35,19 +38,16 @@ pub(in crate::step) fn conditions() -> String {
     let date = first_line("date -u +%F");
     let compiler = first_line("rustc --version");
     let cpus = std::thread::available_parallelism().map_or(0, usize::from);
-    let model = workspace::read("/proc/cpuinfo")
-        .ok()
-        .and_then(|text| model_of(&text))
-        .unwrap_or_else(|| "processor unknown".to_owned());
-    format!("{date}, {model}, {cpus} CPUs, {compiler}")
+    let processor = processor(&workspace::read("/proc/cpuinfo").unwrap_or_default());
+    format!("{date}, {processor}, {cpus} CPUs, {compiler}")
 }
 
-fn model_of(cpuinfo: &str) -> Option<String> {
-    let line = cpuinfo
-        .lines()
-        .find(|line| line.starts_with("model name"))?;
-    let (_, model) = line.split_once(':')?;
-    Some(model.split_whitespace().collect::<Vec<_>>().join(" "))
+/// Model and design, named as the laboratory names them.
+fn processor(cpuinfo: &str) -> String {
+    let model = microarchitecture::field(cpuinfo, "model name");
+    let model = model.unwrap_or(std::env::consts::ARCH);
+    let design = microarchitecture::of(cpuinfo).map(|design| format!(", {design}"));
+    model.to_owned() + &design.unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -64,8 +64,11 @@ mod tests {
 
     #[test]
     fn the_processor_is_named() {
-        let cpuinfo = "processor\t: 0\nmodel name\t: A  B\nmodel name\t: C\n";
-        assert_eq!(model_of(cpuinfo).as_deref(), Some("A B"));
-        assert_eq!(model_of("processor\t: 0\n"), None);
+        let cpuinfo = "processor\t: 0\nmodel name\t: A B\nmodel name\t: C\n";
+        assert_eq!(processor(cpuinfo), "A B");
+        assert_eq!(
+            processor(&format!("{cpuinfo}CPU part\t: 0xd49\n")),
+            "A B, Neoverse N2"
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! The processor's design, by the numbers that it gives itself: model names of cloud machines often do not say it.
-
-use super::field;
+//!
+//! `xtask` has this file, too, so that the pages that it writes call a processor by the same name.
 
 /// The name of the design, or the numbers if they have none here; `None` if the system gives none.
 pub(super) fn of(cpuinfo: &str) -> Option<String> {
@@ -15,6 +15,15 @@ pub(super) fn of(cpuinfo: &str) -> Option<String> {
         _ => None,
     };
     Some(named(name, || format!("family {family} model {model}")))
+}
+
+/// What the system says first under this name.
+pub(super) fn field<'text>(cpuinfo: &'text str, name: &str) -> Option<&'text str> {
+    cpuinfo
+        .lines()
+        .filter_map(|line| line.split_once(':'))
+        .find(|(key, _)| key.trim() == name)
+        .map(|(_, value)| value.trim())
 }
 
 fn named(name: Option<&str>, numbers: impl FnOnce() -> String) -> String {

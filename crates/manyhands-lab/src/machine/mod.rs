@@ -24,6 +24,7 @@ pub use topology::{Cache, Topology};
 
 use crate::system;
 use files::{Files, System};
+use microarchitecture::field;
 use serde::{Deserialize, Serialize};
 use std::{env, thread};
 
@@ -156,14 +157,6 @@ fn system_line(release: &str) -> String {
         "linux" => format!("Linux {kernel}").trim_end().to_owned(),
         other => other.to_owned(),
     }
-}
-
-fn field<'text>(cpuinfo: &'text str, name: &str) -> Option<&'text str> {
-    cpuinfo
-        .lines()
-        .filter_map(|line| line.split_once(':'))
-        .find(|(key, _)| key.trim() == name)
-        .map(|(_, value)| value.trim())
 }
 
 /// Drops trademark signs and repeated spaces.
