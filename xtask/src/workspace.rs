@@ -41,6 +41,14 @@ pub(crate) fn write(path: impl AsRef<Path>, text: impl AsRef<[u8]>) -> Result<()
     fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
+/// Copies a file, with who may run it.
+pub(crate) fn copy_file(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<()> {
+    let from = root().join(from);
+    let copied = fs::copy(&from, root().join(to));
+    copied.with_context(|| format!("cannot copy {}", from.display()))?;
+    Ok(())
+}
+
 pub(crate) fn make_folder(folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
 }

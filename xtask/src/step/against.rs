@@ -3,9 +3,7 @@
 //! The earlier revision is unpacked and built below the build output, with its own lock file. What is measured
 //! and how it is paired is the business of `peers --against`.
 
-use std::fs;
-
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::command::Invocation;
 use crate::workspace::{self, PEERS_MANIFEST};
@@ -28,7 +26,7 @@ pub(crate) fn run(revision: &str, words: &[String]) -> Result<()> {
         .run()?;
     // The next build of another revision would overwrite it.
     let program = folder.join("peers-program");
-    fs::copy(built.join("release/peers"), &program).context("cannot copy the other build")?;
+    workspace::copy_file(built.join("release/peers"), &program)?;
     Invocation::cargo("run --locked --release --manifest-path")
         .args(&[PEERS_MANIFEST, "--"])
         .args(words)

@@ -161,8 +161,7 @@ fn renew_charts(folder: &Path, page: &str, charts: &[PathBuf]) -> Result<()> {
     }
     for chart in charts {
         let name = chart.file_name().unwrap_or_default();
-        let copied = fs::copy(chart, folder.join(name));
-        copied.with_context(|| format!("cannot copy {}", chart.display()))?;
+        workspace::copy_file(chart, folder.join(name))?;
     }
     Ok(())
 }

@@ -3,10 +3,9 @@
 //! The programs and their versions are those that the workspace `compat/speed` depends on; its benchmarks call them
 //! (`speed.rs`).
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
 use super::packages::{Core, Packages, copy};
 use super::suite::{self, Count};
@@ -79,9 +78,7 @@ fn test(name: &str, options: &str, packages: &Packages) -> Result<Row> {
     let published = packages.find(name)?;
     let to = workspace::target_subdir("compat/programs").join(name);
     copy(&published.folder, &to)?;
-    let locks = workspace::root().join(SPEED).join("Cargo.lock");
-    let lock = to.join("Cargo.lock");
-    fs::copy(locks, &lock).with_context(|| format!("cannot write {}", lock.display()))?;
+    workspace::copy_file(format!("{SPEED}/Cargo.lock"), to.join("Cargo.lock"))?;
     let lacks_file = name == ABSENT.0;
     if lacks_file {
         let file = to.join(ABSENT.1);

@@ -45,10 +45,7 @@ fn put_core(original: &Path, to: &Path) -> Result<()> {
     workspace::remove_folder(&to.join("src"))?;
     copy(&facade.join("src"), &to.join("src"))?;
     copy(&original.join("tests"), &to.join("tests"))?;
-    workspace::write(
-        to.join("build.rs"),
-        workspace::read(facade.join("build.rs"))?,
-    )?;
+    workspace::copy_file(facade.join("build.rs"), to.join("build.rs"))?;
     let inside = to.join("src/original");
     let refused = "src/compile_fail";
     copy(&original.join(refused), &inside.join("compile_fail"))?;

@@ -3,10 +3,9 @@
 //!
 //! Not here: what is measured, and how (the workspace `compat/speed`).
 
-use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::packages::{Core, Packages, copy};
 use super::{RAYON_CORE, SPEED};
@@ -48,10 +47,7 @@ fn build(program: &str, features: &str, core: Core) -> Result<PathBuf> {
     let speed = workspace::root().join(SPEED);
     let folder = builds.join("package");
     copy(&speed.join("src"), &folder.join("src"))?;
-    workspace::write(
-        folder.join("Cargo.lock"),
-        workspace::read(speed.join("Cargo.lock"))?,
-    )?;
+    workspace::copy_file(speed.join("Cargo.lock"), folder.join("Cargo.lock"))?;
     core.put_into(&speed, &folder)?;
     Invocation::cargo("build --release --bin")
         .args(&[program, "--features", features])
@@ -60,8 +56,7 @@ fn build(program: &str, features: &str, core: Core) -> Result<PathBuf> {
     core.check(&folder)?;
     // The build with the other core would overwrite it.
     let kept = builds.join(format!("{program}-{core:?}"));
-    fs::copy(builds.join("build/release").join(program), &kept)
-        .with_context(|| format!("cannot write {}", kept.display()))?;
+    workspace::copy_file(builds.join("build/release").join(program), &kept)?;
     Ok(kept)
 }
 
