@@ -202,12 +202,6 @@ mod tests {
     }
 
     #[test]
-    fn output_is_captured() {
-        let version = Invocation::cargo("--version").stdout().unwrap();
-        assert!(version.starts_with("cargo "));
-    }
-
-    #[test]
     #[cfg(unix)]
     fn a_program_is_run_in_its_folder() {
         let folder = Invocation::new("pwd").folder("/").stdout();
