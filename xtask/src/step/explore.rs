@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 
 use crate::clock::{self, Stopwatch};
 use crate::command::Invocation;
@@ -27,15 +27,7 @@ pub(crate) struct Extent {
 }
 
 pub(crate) fn run(extent: &Extent) -> Result<()> {
-    let list = explorations().args(&["--", "--list"]).stdout()?;
-    let programs: Vec<&str> = list
-        .lines()
-        .filter_map(|line| line.strip_suffix(": test"))
-        .collect();
-    ensure!(
-        !programs.is_empty(),
-        "no programs to explore found in the library"
-    );
+    let programs = loom::names(explorations())?;
     if let Some(minutes) = extent.minutes {
         return in_rounds(Duration::from_secs(60 * minutes), programs.len());
     }
@@ -50,7 +42,7 @@ pub(crate) fn run(extent: &Extent) -> Result<()> {
         bail!("there is no program `{program}`");
     };
     explorations()
-        .args(&["--", "--exact", path])
+        .args(&["--", "--exact", path.as_str()])
         .env("EXPLORE_SEED", seed)
         .env("EXPLORE_TRACES", "1")
         .run()

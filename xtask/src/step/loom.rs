@@ -13,15 +13,22 @@ use crate::workspace;
 pub(crate) const PREEMPTIONS_DEFAULT: u32 = 2;
 
 pub(crate) fn run(preemptions_max: u32) -> Result<()> {
-    let list = models(preemptions_max).args(&["--", "--list"]).stdout()?;
-    let count = list.lines().filter(|line| line.ends_with(": test")).count();
-    ensure!(count != 0, "no loom models found in the library");
+    let count = names(models(preemptions_max))?.len();
     println!("{count} models, at most {preemptions_max} preemptions");
     models(preemptions_max).run()
 }
 
 fn models(preemptions_max: u32) -> Invocation {
     tests("loom", "models").env("LOOM_MAX_PREEMPTIONS", preemptions_max.to_string())
+}
+
+/// Those of these tests that there are; none at all is an error.
+pub(super) fn names(tests: Invocation) -> Result<Vec<String>> {
+    let list = tests.args(&["--", "--list"]).stdout()?;
+    let names = list.lines().filter_map(|line| line.strip_suffix(": test"));
+    let names: Vec<String> = names.map(str::to_owned).collect();
+    ensure!(!names.is_empty(), "the library has none of these tests");
+    Ok(names)
 }
 
 /// Unit tests of the library with this `cfg` and build output.

@@ -71,15 +71,8 @@ mod tests {
     fn a_bare_ordering_is_found() {
         assert_eq!(lines_found(STORE), [2]);
         assert_eq!(lines_found(&format!("// publishes the slot\n{STORE}")), [3]);
-    }
-
-    #[test]
-    fn a_string_is_no_argument() {
+        // Neither a string nor a comment too far above is an argument.
         assert_eq!(lines_found("f(\"// Relaxed\", Ordering::Relaxed);"), [1]);
-    }
-
-    #[test]
-    fn a_comment_too_far_above_does_not_count() {
         let gap = "\n".repeat(LINES_ABOVE_MAX);
         let found = lines_found(&format!("// Release: x.\n{gap}{STORE}"));
         assert_eq!(found.len(), 1);
