@@ -29,7 +29,7 @@ pub(crate) fn parts<'page>(page: &'page str, name: &str) -> Option<[&'page str; 
     Some([before, text, after])
 }
 
-/// When and on what something was run, as a sentence without its end. Which code it was, the page's history says.
+/// When and on what something was run, and with which code, as two sentences without the end of the second.
 pub(in crate::step) fn conditions() -> String {
     let first_line = |line: &str| {
         let text = Invocation::new(line).stdout().unwrap_or_default();
@@ -39,7 +39,8 @@ pub(in crate::step) fn conditions() -> String {
     let compiler = first_line("rustc --version");
     let cpus = std::thread::available_parallelism().map_or(0, usize::from);
     let processor = processor(&workspace::read("/proc/cpuinfo").unwrap_or_default());
-    format!("{date}, {processor}, {cpus} CPUs, {compiler}")
+    let revision = first_line("git describe --always --abbrev=12 --dirty --exclude=*");
+    format!("{date}, {processor}, {cpus} CPUs, {compiler}. Revision: {revision}")
 }
 
 /// Model and design, named as the laboratory names them.

@@ -5,7 +5,7 @@
 use anyhow::{Context, Result, ensure};
 
 use super::finding::Finding;
-use super::older::PAGE as RESULTS;
+use super::older::RESULTS;
 use super::tree::Tree;
 use crate::step::{lab_results, section};
 

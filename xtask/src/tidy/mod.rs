@@ -50,7 +50,10 @@ const RULES: &[(&str, Check)] = &[
 
 /// Renews what is made from other pages, and from what has changed since.
 pub(crate) fn write() -> Result<()> {
-    workspace::write(older::PAGE, older::renewed(&load()?))?;
+    let tree = load()?;
+    for path in older::PAGES {
+        workspace::write(path, older::renewed(&tree, path))?;
+    }
     // Again, because its rows say which of those tables are older.
     let page = headlines::renewed(&load()?).context(headlines::PAGE)?;
     workspace::write(headlines::PAGE, page)

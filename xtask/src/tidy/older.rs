@@ -1,7 +1,7 @@
-//! Rule: a table of `peers/RESULTS.md` says so when what it measured is another thing now, until it is made again: its
-//! program has changed, or much of the library. `cargo xtask tidy --write` has it say so. Nearly every commit changes some
-//! lines of the library, so a table that said so at each would say nothing. Not here: code that nothing measures, such as
-//! models; and the README's table, which says it of each row (`headlines.rs`).
+//! Rule: a table that names its revision says so when what it measured is another thing now, until it is made again: its
+//! program among the peers has changed, or much of the library. `cargo xtask tidy --write` has it say so. Nearly every commit
+//! changes some lines of the library, so a table that said so at each would say nothing. Not here: code that nothing
+//! measures, such as models; and the README's table, which says it of each row (`headlines.rs`).
 
 use std::process::Command;
 
@@ -9,7 +9,13 @@ use super::finding::Finding;
 use super::tree::{LIBRARY, Tree};
 use crate::workspace;
 
-pub(crate) const PAGE: &str = "peers/RESULTS.md";
+pub(crate) const RESULTS: &str = "peers/RESULTS.md";
+pub(crate) const PAGES: [&str; 4] = [
+    RESULTS,
+    "compat/rayon-core/README.md",
+    "crates/manyhands-cli/README.md",
+    "crates/manyhands-cluster/README.md",
+];
 const PROGRAM_CHANGED: &str = " **Its program has changed since that revision.**";
 const LIBRARY_CHANGED: &str = " **More than 5,000 lines of the library are newer.**";
 /// Of some 75,000; as the sentence says.
@@ -19,14 +25,16 @@ const NOT_MEASURED: &str = ":(exclude,glob)**/*.md :(exclude,glob)**/tests.rs :(
 
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let message = "a table is older than what it measured, or no longer; `cargo xtask tidy --write` has it say so";
-    let is_renewed = tree.text(PAGE).is_none_or(|page| page == renewed(tree));
-    let finding = (!is_renewed).then(|| Finding::in_file(PAGE, message));
-    finding.into_iter().collect()
+    let others = PAGES.iter().filter(|path| {
+        tree.text(path)
+            .is_some_and(|page| page != renewed(tree, path))
+    });
+    others.map(|path| Finding::in_file(path, message)).collect()
 }
 
 /// The page as it should be.
-pub(crate) fn renewed(tree: &Tree) -> String {
-    marked(tree.text(PAGE).unwrap_or_default(), mark)
+pub(crate) fn renewed(tree: &Tree, path: &str) -> String {
+    marked(tree.text(path).unwrap_or_default(), mark)
 }
 
 /// The page with the mark of each table, by its problem and the revision that it measured. Without one it stays as it is.
@@ -36,8 +44,7 @@ fn marked(page: &str, mark: impl Fn(&str, &str) -> Option<&'static str>) -> Stri
         if let Some(section) = line.strip_prefix("<!-- begin ") {
             problem = section.split(' ').next().unwrap_or_default();
         }
-        let measured = line.strip_prefix("Machine: ");
-        let named = measured.and_then(|rest| rest.split_once(" Revision: "));
+        let named = line.split_once(" Revision: ");
         // What was changed then, `-dirty`, was committed later, or never.
         let revision = named.and_then(|(_, rest)| rest.split(['.', '-']).next());
         match revision.and_then(|revision| mark(problem, revision)) {
@@ -87,6 +94,14 @@ mod tests {
         assert_eq!(mark("no-such-problem", nothing), Some(LIBRARY_CHANGED));
         assert_eq!(mark("no-such-problem", "HEAD"), Some(""));
         assert_eq!(mark("joins", "no-such-revision"), None);
+    }
+
+    #[test]
+    fn every_table_of_results_names_its_revision() {
+        let page = workspace::read(RESULTS).unwrap();
+        let once = |_: &str, _: &str| Some(LIBRARY_CHANGED);
+        let (marks, tables) = (marked(&page, once), page.matches("\nMachine: ").count());
+        assert_eq!(marks.matches(LIBRARY_CHANGED).count(), tables);
     }
 
     #[test]

@@ -14,11 +14,11 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::finding::Finding;
+use super::older::RESULTS;
 use super::source::pattern;
 use super::tree::Tree;
 
 const GOALS: &str = "docs/goals.md";
-const RESULTS: &str = "peers/RESULTS.md";
 /// Where figures stand, and pages about how they are measured.
 const TABLES: &str = "docs/decisions/ docs/walk.md peers/ /RESULTS.md /tests/golden/";
 static MEASURED: LazyLock<Regex> = LazyLock::new(|| {
