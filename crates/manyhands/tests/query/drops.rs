@@ -4,10 +4,10 @@
 use crate::setting::Setting;
 use crate::support::{Counted, Ledger, blow, few_settings, panics, wait_until, within_limit};
 use manyhands::cancel::{Token, TokenSource};
-use manyhands::query::{ExecutionMode, Query, prelude::*};
-use manyhands::{Runtime, parallel};
+use manyhands::parallel;
+use manyhands::query::{Query, prelude::*};
 use std::collections::HashMap;
-use std::sync::{Arc, Barrier};
+use std::sync::Arc;
 
 /// Called with each item once.
 type Look<'a> = &'a (dyn Fn(&Counted) + Send + Sync);
@@ -191,77 +191,6 @@ fn a_cancellation_at_any_item_drops_each_item_once() {
                 ledger.assert_settled(&what);
                 assert_eq!(ended, !source.token().is_cancelled(), "{what}");
             }
-        }
-    });
-}
-
-/// Ends a query before it has asked for all its items.
-type EarlyEnd = fn(Vec<Counted>, Setting);
-
-/// Queries over an iterator, most of whose items are left.
-macro_rules! early_ends {
-    ($($name:literal: |$query:ident| $end:expr;)*) => {
-        [$(($name, (|items, setting| {
-            let $query = setting.set(parallel::from_iter(items).into_par_query());
-            drop($end);
-        }) as EarlyEnd)),*]
-    };
-}
-
-#[test]
-fn an_item_left_over_whose_drop_panics_keeps_no_result_from_being_dropped() {
-    let ends: [(&str, EarlyEnd); 13] = early_ends! {
-        "take": |q| q.filter(even).take(2).to_vec();
-        "first": |q| q.filter(even).first();
-        "find": |q| q.find(|item| item.number == 2);
-        "take_while": |q| q.take_while(|item| item.number < 2).to_vec();
-        "skip_while": |q| q.skip_while(|item| item.number < 2).take(1).to_vec();
-        "take_any": |q| q.unordered().take_any(2).to_vec();
-        "reduce": |q| q.unordered().take_any(2).reduce(|a, b| { drop(b); a });
-        "iterate": |q| q.unordered().take_any(2).into_iter().collect::<Vec<_>>();
-        "collect": |q| q.unordered().take_any(2).map(|item| (item.number, item)).collect::<HashMap<_, _>>();
-        "distinct_by": |q| q.unordered().take_any(2).distinct_by(|item| item.number).to_vec();
-        "group_by": |q| q.unordered().take_any(2).group_by(|item| item.number).to_vec();
-        "fold_by": |q| q.unordered().take_any(2).fold_by(|item| item.number, Vec::new, |all, item| all.push(item), |all, more| all.extend(more)).to_vec();
-        "first of a sort": |q| q.unordered().take_any(2).order_by(|item| item.number).take(1).to_vec();
-    };
-    within_limit(move || {
-        for (name, end) in ends {
-            for setting in few_settings() {
-                let what = format!("{name}, {setting:?}");
-                let ledger = Ledger::with_bomb(LEN - 1);
-                let items = ledger.make_all(LEN);
-                assert!(panics(|| end(items, setting)), "{what}");
-                ledger.assert_settled(&what);
-            }
-        }
-    });
-}
-
-#[test]
-fn of_two_runners_items_the_one_not_kept_may_panic_when_it_is_dropped() {
-    within_limit(|| {
-        let runtime = Runtime::builder().workers(4).build().unwrap();
-        for (end, bomb) in [("max_by", 0), ("min_by_key", 1), ("last", 0)] {
-            let ledger = Ledger::with_bomb(bomb);
-            // So each of them is the only one of its runner.
-            let both = Barrier::new(2);
-            let query = ledger.make_all(2).into_par_query().runtime(&runtime);
-            let query = query
-                .execution_mode(ExecutionMode::Parallel)
-                .filter(|item| {
-                    both.wait();
-                    item.number >= 0
-                });
-            let panicked = panics(|| {
-                drop(match end {
-                    "max_by" => query.max_by(|a, b| a.number.cmp(&b.number)),
-                    "min_by_key" => query.min_by_key(|item| item.number),
-                    _ => query.last(),
-                });
-            });
-            assert!(panicked, "{end}");
-            ledger.assert_settled(end);
         }
     });
 }

@@ -5,6 +5,7 @@
 mod adversary;
 mod async_source;
 mod controls;
+mod drop_panics;
 mod drops;
 mod early_ends;
 mod edges;
