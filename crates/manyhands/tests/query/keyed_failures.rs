@@ -180,3 +180,34 @@ fn a_panic_while_items_of_many_keys_are_handed_out_drops_each_once() {
         }
     });
 }
+
+#[test]
+fn a_key_whose_drop_panics_keeps_no_item_from_being_dropped() {
+    within_limit(|| {
+        for setting in few_settings() {
+            for end in ["max_by_key", "distinct_by", "order_by", "group_by"] {
+                let what = format!("{end}, {setting:?}");
+                let fuse = Fuse {
+                    left: AtomicUsize::new(usize::MAX),
+                };
+                let (items, keys) = (Arc::new(Ledger::default()), Ledger::with_bomb(LEN - 1));
+                let key = |item: &Counted| Key(keys.make(item.number), &fuse);
+                let query = setting.set(items.make_all(LEN).into_par_query());
+                let panicked = panics(|| match end {
+                    "max_by_key" => drop(query.max_by_key(key)),
+                    "distinct_by" => drop(query.distinct_by(key).to_vec()),
+                    "order_by" => drop(query.order_by(key).to_vec()),
+                    _ => query
+                        .group_by(key)
+                        .to_vec()
+                        .into_iter()
+                        .flatten()
+                        .for_each(drop),
+                });
+                assert!(panicked, "{what}");
+                items.assert_settled(&what);
+                keys.assert_settled(&what);
+            }
+        }
+    });
+}

@@ -63,7 +63,9 @@ impl<T: Send, K: Hash + Eq + Send, F: Fn(&T) -> K + Send + Sync> KeyExtractor<T>
         ((self.0)(&item), item)
     }
 
-    fn join(_key: K, item: T) -> T {
+    fn join(key: K, item: T) -> T {
+        // First, for the reason given at `Pipeline::drive`.
+        drop(key);
         item
     }
 }

@@ -85,7 +85,10 @@ impl<K, T> IntoIterator for Group<K, T> {
     type IntoIter = vec::IntoIter<T>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.items.into_iter()
+        let Self { key, items } = self;
+        // First, for the reason given at `Pipeline::drive`.
+        drop(key);
+        items.into_iter()
     }
 }
 

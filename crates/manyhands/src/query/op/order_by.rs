@@ -148,7 +148,12 @@ fn first_sorted<P: Pipeline, S: Sorting<P::Item>, E: Ending>(
 
 /// The items, in the memory of the keyed ones, which is longer than they need.
 fn without_keys<K, T>(keyed: Vec<(K, T)>) -> Vec<T> {
-    let mut items: Vec<_> = keyed.into_iter().map(|(_, item)| item).collect();
+    let without_key = |(key, item)| {
+        // First, for the reason given at `Pipeline::drive`.
+        drop::<K>(key);
+        item
+    };
+    let mut items: Vec<_> = keyed.into_iter().map(without_key).collect();
     if items.len() >= SHRUNK_LEN_MIN {
         items.shrink_to_fit();
     }

@@ -133,7 +133,13 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
             make: |item| (key(&item), item),
             replaces: |best: &(K, P::Item), made: &(K, P::Item)| replaces(&best.0, &made.0),
         };
-        self.end_with(&best, |best| best.map(|(_, item)| item))
+        self.end_with(&best, |best| {
+            best.map(|(key, item)| {
+                // First, for the reason given at `Pipeline::drive`.
+                drop(key);
+                item
+            })
+        })
     }
 
     /// The item that replaces all others.
