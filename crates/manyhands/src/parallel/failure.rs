@@ -160,10 +160,14 @@ impl<E> Gathered<E> {
         failures.sort_by_key(|(position, _)| *position);
         match value {
             Some(value) if failures.is_empty() && cancelled.is_none() => Ok(value),
-            _ => Err(Failures {
-                failures,
-                cancelled,
-            }),
+            unwanted => {
+                // First: the compiler leaks what is returned if a drop panics after that.
+                drop(unwanted);
+                Err(Failures {
+                    failures,
+                    cancelled,
+                })
+            }
         }
     }
 }

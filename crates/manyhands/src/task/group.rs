@@ -267,6 +267,8 @@ impl<T, E> TaskGroup<Result<T, E>> {
                 }
             }
             if let Some(failure) = first_failure {
+                // First: the compiler leaks what is returned if a drop panics after that.
+                drop(values);
                 return Err(failure);
             }
             values.sort_unstable_by_key(|(index, _)| *index);

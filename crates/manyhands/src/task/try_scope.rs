@@ -66,7 +66,12 @@ pub fn try_scope_blocking<'env, R, E>(
     };
     let value = scope.scope.run(SetWait::AllOrFailure, || body(&scope));
     let first_failure = lock(&scope.first_failure).take();
-    first_failure.map_or(Ok(value), Err)
+    if let Some(failure) = first_failure {
+        // First: the compiler leaks what is returned if a drop panics after that.
+        drop(value);
+        return Err(failure);
+    }
+    Ok(value)
 }
 
 impl<'scope, E: Send> TryTaskScope<'scope, '_, E> {

@@ -1,10 +1,13 @@
 //! Items and results are dropped exactly once, however a loop ends.
 
-use crate::support::{Counted, Ledger, blow, busy_micros, message_of, on_each_runtime, panics_of};
+use crate::support::{
+    Counted, Ledger, blow, busy_micros, message_of, on_each_runtime, panics_of, wait_until,
+};
 use manyhands::Runtime;
 use manyhands::cancel::{Token, TokenSource};
-use manyhands::parallel::{Options, from_iter};
+use manyhands::parallel::{AsyncOptions, Options, from_iter};
 use manyhands::query::prelude::*;
+use manyhands::task::{self, TaskGroup};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -399,5 +402,46 @@ fn pulled_items_whose_drops_panic_are_dropped_when_the_iterator_panics() {
             });
             assert!(!panics.is_empty());
         }
+    });
+}
+
+#[test]
+fn a_failure_is_dropped_once_although_a_value_panics_when_it_is_dropped_for_it() {
+    on_each_runtime(|runtime| {
+        runtime.install(|| {
+            let ledger = Ledger::new(3);
+            let of_a_scope = panics_of(|| {
+                task::try_scope_blocking(|scope| {
+                    let failure = ledger.make(0);
+                    scope.spawn(async move { Err(failure) });
+                    Bomb(0)
+                })
+            });
+            let of_a_group = panics_of(|| {
+                let value = task::spawn(async { Ok(Bomb(1)) });
+                wait_until("the end of a task", || value.is_finished());
+                let mut group = TaskGroup::new();
+                group.push(value);
+                let failure = ledger.make(1);
+                group.spawn(async move { Err(failure) });
+                task::block_on(group.try_wait())
+            });
+            let of_a_loop = panics_of(|| {
+                let one_by_one = AsyncOptions::new().degree_of_parallelism(1).unwrap();
+                let items = vec![None, Some(ledger.make(2))];
+                let body = |item: Option<Counted>| async move {
+                    match item {
+                        None => Ok(Bomb(2)),
+                        Some(failure) => Err(failure),
+                    }
+                };
+                task::block_on(one_by_one.try_map_async(items, body))
+            });
+            for (number, panics) in [of_a_scope, of_a_group, of_a_loop].iter().enumerate() {
+                let messages: Vec<_> = panics.iter().map(message_of).collect();
+                assert_eq!(messages, [format!("item {number} was dropped")]);
+            }
+            ledger.assert_settled();
+        });
     });
 }

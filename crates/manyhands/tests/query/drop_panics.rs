@@ -84,3 +84,31 @@ fn of_two_runners_items_the_one_not_kept_may_panic_when_it_is_dropped() {
         }
     });
 }
+
+/// Item 5 is a failure.
+fn tried(item: Counted) -> Result<Counted, Counted> {
+    if item.number == 5 {
+        Err(item)
+    } else {
+        Ok(item)
+    }
+}
+
+#[test]
+fn a_failure_is_dropped_once_although_a_result_panics_when_it_is_dropped_for_it() {
+    let ends: [(&str, End); 2] = ends! {
+        "collect": |q| q.map(tried).collect::<Result<Vec<_>, _>>();
+        "try_map": |q| q.try_map(tried);
+    };
+    within_limit(move || {
+        for (name, end) in ends {
+            for setting in few_settings() {
+                let what = format!("{name}, {setting:?}");
+                let ledger = Ledger::with_bomb(0);
+                let items = ledger.make_all(LEN);
+                assert!(panics(|| end(items, setting)), "{what}");
+                ledger.assert_settled(&what);
+            }
+        }
+    });
+}

@@ -173,7 +173,12 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         let run = Box::pin(async move {
             let mut values = Vec::new();
             let keep = |position, value| values.push((position, value));
-            try_gather(driver, ending, keep).await?;
+            let ended = try_gather(driver, ending, keep).await;
+            if let Err(failures) = ended {
+                // First: the compiler leaks what is returned if a drop panics after that.
+                drop(values);
+                return Err(failures);
+            }
             Ok(in_order(values))
         });
         AsyncLoop { run, control }

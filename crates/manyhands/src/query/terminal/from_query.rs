@@ -192,7 +192,12 @@ impl<T: Send, Err: Send, C: FromQuery<T>> FromQuery<Result<T, Err>> for Result<C
         let failure = Earliest::new(FindMode::First);
         let succeeding = Fused::new(pipeline, UpToFailure(&failure));
         let collection = C::from_pipeline(succeeding, run)?;
-        Some(failure.into_found().map_or(Ok(collection), Err))
+        if let Some(failure) = failure.into_found() {
+            // First, for the reason given at `Pipeline::drive`.
+            drop(collection);
+            return Some(Err(failure));
+        }
+        Some(Ok(collection))
     }
 }
 
