@@ -41,11 +41,12 @@ impl<E: Ending> Options<'_, E> {
         add: impl Fn(&T, &T) -> T + Sync,
     ) -> E::Output<()> {
         if let Some((first, rest)) = items.split_first_mut() {
-            let scan = |segment: &mut [T], sum: T| {
-                segment.iter_mut().fold(sum, |sum, item| {
+            let scan = |segment: &mut [T], mut sum: T| {
+                for item in segment {
                     *item = add(&sum, item);
-                    item.clone()
-                })
+                    sum = item.clone();
+                }
+                sum
             };
             scan_all(rest, first.clone(), &scan, &add, &self.called_here());
         }
@@ -150,7 +151,11 @@ fn sums_before<T: Clone + Send, E: Ending>(
 /// The sum of a segment, which is not empty.
 fn sum<T: Clone>(segment: &[T], add: &impl Fn(&T, &T) -> T) -> T {
     let (first, rest) = segment.split_first().expect("no segment is empty");
-    rest.iter().fold(first.clone(), |sum, item| add(&sum, item))
+    let mut sum = first.clone();
+    for item in rest {
+        sum = add(&sum, item);
+    }
+    sum
 }
 
 /// Items that the caller scans alone to measure how long one takes.

@@ -445,3 +445,30 @@ fn a_failure_is_dropped_once_although_a_value_panics_when_it_is_dropped_for_it()
         });
     });
 }
+
+#[test]
+fn a_sum_whose_drop_panics_in_a_scan_leaves_no_other_behind() {
+    #[derive(Clone)]
+    struct Part {
+        is_live: bool,
+        _counted: Arc<()>,
+    }
+    impl Drop for Part {
+        fn drop(&mut self) {
+            if self.is_live && !std::thread::panicking() {
+                blow("dropped");
+            }
+        }
+    }
+    let counted = Arc::new(());
+    let part = |is_live| Part {
+        is_live,
+        _counted: Arc::clone(&counted),
+    };
+    let mut items = [part(true), part(false), part(false)];
+    let add = |_: &Part, _: &Part| part(false);
+    let panics = panics_of(|| Options::new().inclusive_scan(&mut items, add));
+    assert_eq!(panics.len(), 1);
+    items[0].is_live = false;
+    assert_eq!(Arc::strong_count(&counted), 1 + items.len());
+}
