@@ -4,6 +4,7 @@
 
 use crate::engine::Indexed;
 use crate::engine::consumer::{Consumer, Ending};
+use crate::job::catch;
 use crate::query::Query;
 use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
 use crate::query::explain::Explanation;
@@ -13,6 +14,7 @@ use crate::query::pipeline::{Pipeline, Positional};
 use crate::query::run::QueryRun;
 use crate::query::source::IntoParQuery;
 use std::ops::Range;
+use std::panic::resume_unwind;
 
 /// See [`Query::chain`]. Also the positions of one source after those of another.
 #[derive(Debug)]
@@ -135,10 +137,14 @@ unsafe impl<S: Indexed, R: Indexed<Item = S::Item>> Indexed for Chain<S, R> {
 
     unsafe fn discard(&self, start: u64, end: u64) {
         let (left, right) = self.split(start, end);
+        // Also if the drop of a left item panics, the right ones are dropped.
         // SAFETY: as promised by the caller.
-        unsafe { self.left.discard(left.start, left.end) };
+        let discarded = catch(|| unsafe { self.left.discard(left.start, left.end) });
         // SAFETY: as promised by the caller.
         unsafe { self.right.discard(right.start, right.end) };
+        if let Err(payload) = discarded {
+            resume_unwind(payload);
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 
 use crate::engine::Indexed;
 use crate::engine::consumer::Ending;
+use crate::job::catch;
 use crate::query::Query;
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
@@ -11,6 +12,7 @@ use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional};
 use crate::query::run::QueryRun;
 use crate::query::source::IntoParQuery;
+use std::panic::resume_unwind;
 
 /// See [`Query::zip`].
 #[derive(Debug)]
@@ -90,10 +92,14 @@ unsafe impl<S: Indexed, R: Indexed> Indexed for Zip<S, R> {
     }
 
     unsafe fn discard(&self, start: u64, end: u64) {
+        // Also if the drop of a left item panics, the right ones are dropped.
         // SAFETY: as promised by the caller.
-        unsafe { self.left.discard(start, end) };
+        let discarded = catch(|| unsafe { self.left.discard(start, end) });
         // SAFETY: as promised by the caller.
         unsafe { self.right.discard(start, end) };
+        if let Err(payload) = discarded {
+            resume_unwind(payload);
+        }
     }
 }
 
