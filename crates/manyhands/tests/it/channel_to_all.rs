@@ -1,13 +1,13 @@
 //! Broadcast and watch channels.
 
-use crate::support::within;
+use crate::support::{blow, panics_of, within};
 use futures::executor::block_on;
 use futures::future::FutureExt;
 use futures::stream::{FusedStream, StreamExt};
-use manyhands::channel::broadcast::{RecvError, TryRecvError};
+use manyhands::channel::broadcast::{Receiver, RecvError, TryRecvError};
 use manyhands::channel::{self, SendError};
 use std::error::Error;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake, Waker};
 use std::thread;
 use std::time::Duration;
@@ -261,4 +261,41 @@ struct Woken;
 
 impl Wake for Woken {
     fn wake(self: Arc<Self>) {}
+}
+
+#[test]
+fn an_item_whose_drop_panics_when_it_was_cloned_does_not_lose_the_clone() {
+    struct Item {
+        is_original: bool,
+        /// Lets the channel's item go when the first receiver clones it.
+        other: Mutex<Option<Receiver<Self>>>,
+        counted: Arc<()>,
+    }
+    impl Clone for Item {
+        fn clone(&self) -> Self {
+            drop(self.other.lock().unwrap().take());
+            Self {
+                is_original: false,
+                other: Mutex::new(None),
+                counted: Arc::clone(&self.counted),
+            }
+        }
+    }
+    impl Drop for Item {
+        fn drop(&mut self) {
+            if self.is_original && !thread::panicking() {
+                blow("dropped");
+            }
+        }
+    }
+    let counted = Arc::new(());
+    let (sender, mut receiver) = channel::broadcast(1);
+    let item = Item {
+        is_original: true,
+        other: Mutex::new(Some(receiver.clone())),
+        counted: Arc::clone(&counted),
+    };
+    assert!(sender.send(item).is_ok());
+    assert_eq!(panics_of(|| receiver.try_recv()).len(), 1);
+    assert_eq!(Arc::strong_count(&counted), 1);
 }

@@ -205,7 +205,14 @@ impl<T> fmt::Debug for Receiver<T> {
 
 /// What one receiver gets of an item for all.
 fn owned<T: Clone>(received: Result<Arc<T>, RecvError>) -> Result<T, RecvError> {
-    received.map(Arc::unwrap_or_clone)
+    received.map(|item| {
+        Arc::try_unwrap(item).unwrap_or_else(|item| {
+            let copy = T::clone(&item);
+            // First: the compiler leaks what is returned if a drop panics after that.
+            drop(item);
+            copy
+        })
+    })
 }
 
 /// As [`owned`], for the stream.
