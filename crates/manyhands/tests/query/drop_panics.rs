@@ -2,6 +2,7 @@
 
 use crate::setting::Setting;
 use crate::support::{Counted, Ledger, few_settings, panics, within_limit};
+use manyhands::cancel::TokenSource;
 use manyhands::query::{ExecutionMode, prelude::*};
 use manyhands::{Runtime, parallel};
 use std::collections::HashMap;
@@ -125,4 +126,32 @@ fn an_item_whose_drop_panics_when_it_is_left_out_spares_those_of_the_other_side(
         assert!(panics(|| drop(paired.to_vec())));
         ledger.assert_settled("both sides of a zip");
     }
+}
+
+#[test]
+fn an_item_whose_drop_panics_loses_none_that_is_kept_for_the_result() {
+    within_limit(|| {
+        for (setting, at) in few_settings()
+            .into_iter()
+            .flat_map(|setting| (0..LEN - 1).map(move |at| (setting, at)))
+        {
+            let ledger = Ledger::with_bomb(2);
+            let items = parallel::from_iter(ledger.make_all(LEN)).into_par_query();
+            assert!(panics(|| drop(setting.set(items).filter(even).last())));
+            ledger.assert_settled("items before the last one");
+            let ledger = Ledger::with_bomb(LEN - 1);
+            let source = TokenSource::new();
+            let token = source.token();
+            let query = setting.set(ledger.make_all(LEN).into_par_query());
+            let query = query.cancellation(&token).inspect(|item| {
+                if item.number == at {
+                    source.cancel();
+                }
+            });
+            assert!(panics(|| drop(
+                query.max_by(|a, b| a.number.cmp(&b.number))
+            )));
+            ledger.assert_settled("items that a cancellation leaves");
+        }
+    });
 }

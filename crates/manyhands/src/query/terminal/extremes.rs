@@ -182,6 +182,8 @@ where
         while let Some(better) = values.find(|value| (self.replaces)(&best, value)) {
             best = better;
         }
+        // First, for the reason given at `Pipeline::drive`: items may be left.
+        drop(values);
         Some(best)
     }
 

@@ -51,15 +51,16 @@ impl<T> Fold<T> for Counting {
     }
 }
 
-/// [`Iterator::last`] of each block.
+/// The last item of each block. Not by [`Iterator::last`], which loses it if the drop of the one before panics.
 struct Last;
 
 impl<T: Send> Fold<T> for Last {
     type Value = T;
 
     #[inline]
-    fn fold<I: Iterator<Item = T>>(&self, value: Option<T>, items: I) -> Option<T> {
-        items.last().or(value)
+    fn fold<I: Iterator<Item = T>>(&self, mut value: Option<T>, items: I) -> Option<T> {
+        items.for_each(|item| value = Some(item));
+        value
     }
 
     fn combine(&self, left: T, right: T) -> T {
