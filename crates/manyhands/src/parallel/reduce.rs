@@ -142,8 +142,11 @@ impl<T, F: Fold<T>, W: Watch> Consumer<T> for Folding<'_, F, F::Value, W> {
         let before = run.value.take();
         let items = self.watch.limit(positions.start, items);
         run.value = self.fold.fold(before, items);
-        // Last, so that the positions of a block that panics stay missing, and nothing is combined across them.
-        run.positions.end = positions.end;
+        // Last, so that the positions of a block that panics or is cut short stay missing, and nothing is combined across
+        // them.
+        if self.watch.end() >= positions.end {
+            run.positions.end = positions.end;
+        }
     }
 
     fn finish(&self, run: Self::Runner) {
@@ -172,6 +175,9 @@ impl<T, F: Fold<T>, W: Watch> Consumer<T> for Folding<'_, F, F::Value, W> {
     }
 
     fn pass(&self, end: u64) {
+        if self.watch.end() < end {
+            return;
+        }
         let runs = mem::replace(&mut *lock(&self.runs), AdjacentRuns::new());
         let value = combined(self.fold, runs);
         let positions = 0..end;
@@ -261,6 +267,50 @@ impl<E: Ending> Options<'_, E> {
         let (ending, fold) = (self.ending(), MapReduce { map, reduce });
         let mut folding = Folding::new(&fold, ending, Grouping::Any);
         source.into_feed().drive(&mut folding, &self.plan());
-        ending.conclude(Some(folding.into_value()))
+        // What was cancelled is missing between the runs.
+        let is_complete = ending.cancelled().is_none();
+        ending.conclude(is_complete.then(|| folding.into_value()))
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{Folding, MapReduce};
+    use crate::cancel::TokenSource;
+    use crate::engine::consumer::{Consumer, Grouping};
+    use std::ops::Range;
+
+    type Joining = MapReduce<fn(u64) -> Range<u64>, fn(Range<u64>, Range<u64>) -> Range<u64>>;
+
+    fn join(left: Range<u64>, right: Range<u64>) -> Range<u64> {
+        assert_eq!(left.end, right.start, "these are no neighbours");
+        left.start..right.end
+    }
+
+    #[test]
+    fn nothing_is_combined_across_what_a_cancellation_leaves_out() {
+        for grouping in [Grouping::Any, Grouping::Fixed] {
+            let source = TokenSource::new();
+            let token = source.token();
+            let fold: Joining = MapReduce {
+                map: |number| number..number + 1,
+                reduce: join,
+            };
+            let folding: Folding<'_, Joining, Range<u64>, _> =
+                Folding::new(&fold, &token, grouping);
+            let mut left = Consumer::<u64>::start(&folding);
+            let mut right = Consumer::<u64>::start(&folding);
+            Consumer::<u64>::consume(&folding, &mut left, 0..2, 0..2);
+            Consumer::<u64>::consume(&folding, &mut right, 6..8, 6..8);
+            Consumer::<u64>::finish(&folding, right);
+            let cancelling = (2..6).inspect(|number| {
+                if *number == 3 {
+                    source.cancel();
+                }
+            });
+            Consumer::<u64>::consume(&folding, &mut left, 2..6, cancelling);
+            Consumer::<u64>::finish(&folding, left);
+            Consumer::<u64>::pass(&folding, 8);
+        }
     }
 }

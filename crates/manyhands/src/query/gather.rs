@@ -16,7 +16,7 @@ use crate::parallel::source::owned::OwnedItems;
 use crate::query::first_items::first_items;
 use crate::query::items::Items;
 use crate::query::pipeline::{Pipeline, Positional};
-use crate::query::run::QueryRun;
+use crate::query::run::{CheckedBelow, QueryRun};
 use std::marker::PhantomData;
 
 /// All items in order; `None` if the query was cancelled.
@@ -79,7 +79,7 @@ pub(crate) fn fold<P: Pipeline, F: Fold<P::Item>, E: Ending>(
     fold: &F,
     run: &QueryRun<'_, E>,
 ) -> Option<Option<F::Value>> {
-    let mut folding = Folding::new(fold, (), E::GROUPING);
+    let mut folding = Folding::new(fold, CheckedBelow(run.ending), E::GROUPING);
     pipeline.drive(u64::MAX, &mut folding, run);
     if run.is_cancelled() {
         return None;

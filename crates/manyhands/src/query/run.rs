@@ -237,6 +237,21 @@ impl<E: Ending> Ending for WhileWanted<'_, E> {
     }
 }
 
+/// Where a query ends, for a consumer whose items are checked at their source.
+pub(crate) struct CheckedBelow<E>(pub(crate) E);
+
+impl<E: Watch> Watch for CheckedBelow<E> {
+    #[inline]
+    fn end(&self) -> u64 {
+        self.0.end()
+    }
+
+    #[inline]
+    fn limit<I: Iterator>(&self, _first: u64, items: I) -> impl Iterator<Item = I::Item> {
+        items
+    }
+}
+
 /// The first adapter of a source's items: checks the token before each of them.
 pub(crate) struct CancelCheck<E>(pub(crate) E);
 

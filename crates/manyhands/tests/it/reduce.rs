@@ -4,8 +4,10 @@ use crate::support::{
     Board, WORKERS, blow, busy_micros, on_each_runtime, on_runtime, panics_of, random_below, within,
 };
 use manyhands::Runtime;
+use manyhands::cancel::TokenSource;
 use manyhands::parallel::{self, Options, from_iter};
 use manyhands::query::{ExecutionMode, prelude::*};
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn concatenated(n: usize) -> Option<String> {
@@ -241,6 +243,37 @@ fn nothing_is_combined_across_an_item_that_panics() {
             });
             assert_eq!(panics.len(), 1);
             assert_eq!(combined.into_inner(), 0, "deterministic: {deterministic}");
+        }
+    });
+}
+
+#[test]
+fn a_cancelled_reduction_combines_neighbours_only() {
+    on_each_runtime(|runtime| {
+        for at in [0, 1, 30, 250, 499] {
+            for kind in 0..3 {
+                let source = TokenSource::new();
+                let token = source.token();
+                let options = Options::new().runtime(runtime).cancellation(&token);
+                let part = |i: usize| {
+                    busy_micros(2);
+                    if i == at {
+                        source.cancel();
+                    }
+                    i..i + 1
+                };
+                let join = |left: Range<usize>, right: Range<usize>| {
+                    assert_eq!(left.end, right.start, "these are no neighbours");
+                    left.start..right.end
+                };
+                let query = (0..500_usize).into_par_query().runtime(runtime);
+                let joined = match kind {
+                    0 => options.map_reduce(0..500_usize, part, join),
+                    1 => options.map_reduce(from_iter(0..500_usize), part, join),
+                    _ => query.cancellation(&token).map(part).reduce(join),
+                };
+                assert!(joined.is_err(), "cancelled at {at}");
+            }
         }
     });
 }

@@ -7,7 +7,7 @@ use crate::engine::consumer::Ending;
 use crate::parallel::reduce::Folding;
 use crate::query::gather::IntoCollection;
 use crate::query::pipeline::Pipeline;
-use crate::query::run::{Merge, QueryRun};
+use crate::query::run::{CheckedBelow, Merge, QueryRun};
 use crate::sync::clock;
 use std::{fmt, mem, vec};
 
@@ -64,7 +64,7 @@ impl<'a, P: Pipeline, E: Ending> Steps<'a, P, E> {
         let mut pipeline = self.pipeline.take()?;
         let begun = clock::ticks();
         let collecting = IntoCollection::new();
-        let mut folding = Folding::new(&collecting, run.ending, R::GROUPING);
+        let mut folding = Folding::new(&collecting, CheckedBelow(run.ending), R::GROUPING);
         let count = pipeline.drive(self.positions, &mut folding, run);
         if run.is_cancelled() {
             return None;
