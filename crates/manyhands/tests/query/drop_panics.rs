@@ -155,3 +155,22 @@ fn an_item_whose_drop_panics_loses_none_that_is_kept_for_the_result() {
         }
     });
 }
+
+#[test]
+fn an_item_whose_drop_panics_in_a_filter_loses_no_value_that_is_made() {
+    let ends: [(&str, End); 2] = ends! {
+        "reduce": |q| q.filter(even).reduce(|a, b| { drop(b); a });
+        "fold": |q| q.filter(even).fold(Vec::new, |mut all, item| { all.push(item); all }, |mut a, b| { a.extend(b); a });
+    };
+    within_limit(move || {
+        for (name, end) in ends {
+            for setting in few_settings() {
+                let what = format!("{name}, {setting:?}");
+                let ledger = Ledger::with_bomb(3);
+                let items = ledger.make_all(LEN);
+                assert!(panics(|| end(items, setting)), "{what}");
+                ledger.assert_settled(&what);
+            }
+        }
+    });
+}

@@ -27,7 +27,13 @@ where
 
     #[inline]
     fn fold<I: Iterator<Item = T>>(&self, value: Option<A>, items: I) -> Option<A> {
-        Some(items.fold(value.unwrap_or_else(&self.seed), &self.fold))
+        // Kept here for the reason given at `MapReduce`.
+        let mut kept = Some(value.unwrap_or_else(&self.seed));
+        items.for_each(|item| {
+            let folded = kept.take();
+            kept = folded.map(|value| (self.fold)(value, item));
+        });
+        kept
     }
 
     fn combine(&self, left: A, right: A) -> A {
