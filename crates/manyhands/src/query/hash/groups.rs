@@ -62,22 +62,27 @@ impl<K: Hash + Eq + Send, V: Send, F, A: Gather<V>> Groups<K, V, F, A> {
         }
     }
 
-    /// All groups, by their first items if `in_order`.
-    pub(crate) fn conclude(self, in_order: bool) -> Vec<(K, A::Group)> {
+    /// What `make` makes of all groups, by their first items if `in_order`. Groups are moved once less than if it were made
+    /// of them after this.
+    pub(crate) fn conclude<R>(
+        self,
+        in_order: bool,
+        mut make: impl FnMut(K, A::Group) -> R,
+    ) -> Vec<R> {
         let whole = into_inner(self.whole);
         let Some(parts) = into_inner(self.parts) else {
-            return merge_all(&self.gather, whole);
+            return merge_all(&self.gather, whole, make);
         };
         for local in whole {
             parts.merge(&self.gather, local);
         }
         let parts = parts.take();
         if in_order {
-            return ranking::in_order(parts);
+            return ranking::in_order(parts, make);
         }
         let mut groups = Vec::with_capacity(parts.iter().map(Vec::len).sum());
-        let entries = parts.into_iter().flatten();
-        groups.extend(entries.map(OrderedGroup::into_group));
+        let entries = parts.into_iter().flatten().map(OrderedGroup::into_group);
+        groups.extend(entries.map(|(key, group)| make(key, group)));
         groups
     }
 
@@ -245,8 +250,8 @@ mod tests {
             }
             runners.into_iter().for_each(|runner| groups.finish(runner));
             assert_eq!(lock(&groups.parts).is_some(), distribute, "{items:?}");
-            let in_order = groups.conclude(true).into_iter().map(|(key, ())| key);
-            assert!(in_order.eq(0..30_000));
+            let in_order = groups.conclude(true, |key, ()| key);
+            assert!(in_order.into_iter().eq(0..30_000));
         }
     }
 }

@@ -148,13 +148,17 @@ impl<K: Hash + Eq, G> Local<K, G> {
     }
 }
 
-/// The groups of several runners, in order.
-pub(crate) fn merge_all<K: Eq, V, A: Gather<V>>(
+/// What `make` makes of the groups of several runners, in order.
+pub(crate) fn merge_all<K: Eq, V, A: Gather<V>, R>(
     gather: &A,
     tables: OneOrMany<Local<K, A::Group>>,
-) -> Vec<(K, A::Group)> {
+    mut make: impl FnMut(K, A::Group) -> R,
+) -> Vec<R> {
     let mut tables = match tables.into_one() {
-        Ok(table) => return table.into_groups().collect(),
+        Ok(table) => {
+            let groups = table.into_groups();
+            return groups.map(|(key, group)| make(key, group)).collect();
+        }
         Err(tables) => tables.into_vec(),
     };
     tables.sort_by_key(Local::len);
@@ -169,7 +173,7 @@ pub(crate) fn merge_all<K: Eq, V, A: Gather<V>>(
     for table in tables {
         merged.add(gather, table);
     }
-    merged.into_groups()
+    merged.into_groups(make)
 }
 
 /// Tables whose groups are merged. Numbers continue from one table to the next.
@@ -242,13 +246,13 @@ impl<K: Eq, G> Merged<K, G> {
         self.runs[index].0
     }
 
-    fn into_groups(mut self) -> Vec<(K, G)> {
+    fn into_groups<R>(mut self, mut make: impl FnMut(K, G) -> R) -> Vec<R> {
         let mut groups = Vec::with_capacity(self.entries.len());
         self.runs.sort_unstable_by_key(|(first, _)| *first);
         for (_, range) in self.runs {
             let entries = &mut self.entries[range];
             let entries = entries.iter_mut().filter_map(Option::take);
-            groups.extend(entries.map(|entry| (entry.key, entry.group)));
+            groups.extend(entries.map(|entry| make(entry.key, entry.group)));
         }
         groups
     }

@@ -6,14 +6,19 @@ use crate::query::hash::ItemPosition;
 use crate::query::hash::spread::OrderedGroup;
 use std::collections::BTreeMap;
 
-/// The groups of all parts, in the order of their first items.
-pub(crate) fn in_order<K, G>(parts: Vec<Vec<OrderedGroup<K, G>>>) -> Vec<(K, G)> {
+/// What `make` makes of the groups of all parts, in the order of their first items.
+pub(crate) fn in_order<K, G, R>(
+    parts: Vec<Vec<OrderedGroup<K, G>>>,
+    mut make: impl FnMut(K, G) -> R,
+) -> Vec<R> {
+    let mut make = |(key, group)| make(key, group);
     let len = parts.iter().map(Vec::len).sum();
     let Some(mut ranking) = Ranking::of(parts.iter().flatten().map(OrderedGroup::first), len)
     else {
         let mut entries: Vec<_> = parts.into_iter().flatten().collect();
         entries.sort_unstable_by_key(OrderedGroup::first);
-        return entries.into_iter().map(OrderedGroup::into_group).collect();
+        let groups = entries.into_iter().map(OrderedGroup::into_group);
+        return groups.map(make).collect();
     };
     // Each segment of the order is written by itself, and stays in a cache meanwhile.
     let segment_len = usize::div_ceil(len, SEGMENTS).max(1);
@@ -30,7 +35,7 @@ pub(crate) fn in_order<K, G>(parts: Vec<Vec<OrderedGroup<K, G>>>) -> Vec<(K, G)>
         for (rank, group) in segment {
             in_order[rank] = Some(group);
         }
-        groups.extend(in_order.drain(..).flatten());
+        groups.extend(in_order.drain(..).flatten().map(&mut make));
     }
     groups
 }
@@ -190,7 +195,7 @@ mod tests {
                 .collect()
         });
         let parts: Vec<Vec<OrderedGroup<u32, ItemPosition>>> = parts.collect();
-        let groups = in_order(parts);
+        let groups = in_order(parts, |key, first| (key, first));
         assert_eq!(groups.len(), 250);
         assert!(groups.is_sorted_by_key(|(_, first)| *first));
     }

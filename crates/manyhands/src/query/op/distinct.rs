@@ -110,8 +110,7 @@ fn unique<P: Pipeline, L: KeyExtractor<P::Item>, E: Ending>(
     let mut groups = Groups::new(split, KeepFirst, base.positions_left());
     base.drive(u64::MAX, &mut groups, &run.for_merging());
     drop(base);
-    let unique = groups.conclude(in_order).into_iter();
-    Items::of_vec(unique.map(|(key, rest)| L::join(key, rest)).collect())
+    Items::of_vec(groups.conclude(in_order, L::join))
 }
 
 /// See [`Query::distinct`].

@@ -157,7 +157,7 @@ where
         let mut groups = Groups::new(split, gather, self.base.positions_left());
         self.base.drive(u64::MAX, &mut groups, &run.for_merging());
         drop(self.base);
-        Items::of_vec(groups.conclude(self.in_order))
+        Items::of_vec(groups.conclude(self.in_order, |key, value| (key, value)))
     }
 
     fn explain(&self, explanation: &mut Explanation) {

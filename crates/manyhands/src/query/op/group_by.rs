@@ -193,19 +193,19 @@ impl<V: Send> Gather<V> for KeepAll {
     }
 }
 
-/// All items in groups, by the groups' first items if `in_order`.
-fn grouped<P: Pipeline, K: Hash + Eq + Send, E: Ending>(
+/// What `make` makes of each key and its items, by the groups' first items if `in_order`.
+fn grouped<P: Pipeline, K: Hash + Eq + Send, R, E: Ending>(
     mut base: P,
     key: impl Fn(&P::Item) -> K + Sync,
     in_order: bool,
     run: &QueryRun<'_, E>,
-) -> impl Iterator<Item = (K, Vec<P::Item>)> {
+    make: impl Fn(K, Vec<P::Item>) -> R,
+) -> Vec<R> {
     let split = |item| Some((key(&item), item));
     let mut groups = Groups::new(split, KeepAll, base.positions_left());
     base.drive(u64::MAX, &mut groups, &run.for_merging());
     drop(base);
-    let groups = groups.conclude(in_order).into_iter();
-    groups.map(|(key, listed)| (key, listed.into_items()))
+    groups.conclude(in_order, |key, listed| make(key, listed.into_items()))
 }
 
 /// See [`Query::group_by`].
@@ -226,9 +226,8 @@ where
     type Positions = OwnedItems<Self::Item>;
 
     fn open<E: Ending>(self, _most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
-        let groups = grouped(self.base, self.key, self.in_order, run);
-        let groups = groups.map(|(key, items)| Group { key, items });
-        Items::of_vec(groups.collect())
+        let make = |key, items| Group { key, items };
+        Items::of_vec(grouped(self.base, self.key, self.in_order, run, make))
     }
 
     fn explain(&self, explanation: &mut Explanation) {
@@ -285,9 +284,9 @@ pub struct Lookup<K, T> {
 
 impl<K: Hash + Eq, T> Lookup<K, T> {
     /// Of groups whose keys differ.
-    fn of_groups(all: impl Iterator<Item = (K, Vec<T>)>) -> Self {
+    fn of_groups(all: Vec<(K, Vec<T>)>) -> Self {
         let secret = Secret::new();
-        let mut groups = Table::with_capacity(all.size_hint().1.unwrap_or_default());
+        let mut groups = Table::with_capacity(all.len());
         for (key, group) in all {
             let hash = secret.hash(&key);
             groups.insert(GroupEntry { key, group, hash });
@@ -435,7 +434,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         key: impl Fn(&P::Item) -> K + Send + Sync,
     ) -> E::Output<Lookup<K, P::Item>> {
         let (pipeline, run) = self.into_run();
-        let groups = grouped(pipeline, key, O::IS_KEPT, &run);
+        let groups = grouped(pipeline, key, O::IS_KEPT, &run, |key, items| (key, items));
         let lookup = (!run.is_cancelled()).then(|| Lookup::of_groups(groups));
         run.ending.conclude(lookup)
     }
