@@ -162,14 +162,11 @@ pub(crate) fn merge_all<K: Eq, V, A: Gather<V>, R>(
         Err(tables) => tables.into_vec(),
     };
     tables.sort_by_key(Local::len);
-    let mut merged = Merged {
-        slots: Slots::new(),
-        entries: Vec::with_capacity(tables.iter().map(Local::len).sum()),
-        runs: Vec::new(),
+    let len = tables.iter().map(Local::len).sum();
+    let Some(largest) = tables.pop() else {
+        return Vec::new();
     };
-    if let Some(largest) = tables.pop() {
-        merged.begin(largest);
-    }
+    let mut merged = Merged::begin(largest, len);
     for table in tables {
         merged.add(gather, table);
     }
@@ -186,16 +183,22 @@ struct Merged<K, G> {
 }
 
 impl<K: Eq, G> Merged<K, G> {
-    /// Begins with these groups.
-    fn begin(&mut self, table: Local<K, G>) {
-        self.append(&table.runs, table.len());
-        let (entries, slots) = table.table.into_parts();
-        self.slots = slots;
-        if self.slots.capacity() < self.entries.capacity() {
-            let hashes = entries.iter().map(|entry| entry.hash);
-            self.slots.rebuild(self.entries.capacity(), hashes);
+    /// Begins with these groups, and makes room for `len` in all.
+    fn begin(table: Local<K, G>, len: usize) -> Self {
+        let runs = table.runs.ranges(table.len());
+        let runs = runs.map(|((run, _), range)| (run, range)).collect();
+        let (entries, mut slots) = table.table.into_parts();
+        if slots.capacity() < len {
+            slots.rebuild(len, entries.iter().map(|entry| entry.hash));
         }
-        self.entries.extend(entries.into_iter().map(Some));
+        // In the same memory, if a group needs no further word to say that there is none.
+        let mut entries: Vec<_> = entries.into_iter().map(Some).collect();
+        entries.reserve_exact(len - entries.len());
+        Self {
+            slots,
+            entries,
+            runs,
+        }
     }
 
     /// Runs of further groups.
