@@ -275,7 +275,7 @@ proptest! {
     }
 }
 
-/// Enough items for every way of distributing them, with few and with many keys.
+/// Enough items for tables that grow and are merged, with few and with many keys.
 #[test]
 fn many_items_with_few_and_many_keys_keep_every_promise() {
     const LEN: u64 = if cfg!(sanitized) { 70_000 } else { 150_000 };
@@ -343,6 +343,39 @@ fn many_items_with_few_and_many_keys_keep_every_promise() {
                 let mut sorted = items.clone();
                 sorted.sort_by_key(|item| item.0);
                 assert!(found == sorted, "sorted by {keys} keys, {setting:?}");
+            }
+        }
+    });
+}
+
+/// Nobody knows how many items a chain has. So runners distribute them by hash as soon as there are many keys.
+#[test]
+fn groups_of_an_unknown_number_of_items_keep_every_promise() {
+    const LEN: u64 = if cfg!(sanitized) { 70_000 } else { 150_000 };
+    within_limit(|| {
+        for keys in [60_000, u64::MAX] {
+            let scattered = |n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15) % keys;
+            let items: Vec<(u64, u64)> = (0..LEN).map(|n| (scattered(n), n)).collect();
+            let groups = groups_of(&items, |item| item.0);
+            for setting in few_settings() {
+                let query = || setting.set(items.par_query()).copied().chain(Vec::new());
+                let found = query()
+                    .group_by(|item| item.0)
+                    .map(query::Group::into_parts)
+                    .to_vec();
+                assert!(found == groups, "groups of {keys} keys, {setting:?}");
+                let found = query().count_by(|item| item.0).to_vec();
+                let counts = groups.iter().map(|(key, items)| (*key, items.len()));
+                assert!(
+                    found.into_iter().eq(counts),
+                    "counts of {keys} keys, {setting:?}"
+                );
+                let found = query().distinct_by(|item| item.0).to_vec();
+                let firsts = groups.iter().map(|(_, items)| items[0]);
+                assert!(
+                    found.into_iter().eq(firsts),
+                    "first of {keys} keys, {setting:?}"
+                );
             }
         }
     });

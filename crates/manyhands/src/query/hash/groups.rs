@@ -2,13 +2,13 @@
 //!
 //! Each runner begins with a table of its own ([`local`](crate::query::hash::local)). When that is full, or hardly
 //! reduces the number of items, and the runner is not alone, it distributes its items by hash instead
-//! ([`spread`](crate::query::hash::spread)), unless there are known to be so few items that the runners' own tables can hold
-//! a group for each.
+//! ([`spread`](crate::query::hash::spread)), unless there are known to be so few items that a group for each is merged within
+//! a processor's own cache.
 
 use crate::engine::consumer::Consumer;
 use crate::parallel::one_or_many::OneOrMany;
 use crate::query::hash::hasher::Secret;
-use crate::query::hash::local::{Gather, Local, merge_all};
+use crate::query::hash::local::{Gather, Local, MERGED_LEN_MAX, merge_all};
 use crate::query::hash::spread::{NumberedRow, OrderedGroup, Parts, Spread};
 use crate::query::hash::{ItemNumbering, ranking};
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -106,13 +106,13 @@ impl<K: Hash + Eq + Send, V: Send, F, A: Gather<V>> Groups<K, V, F, A> {
     fn make_room(&self, runner: &mut Runner<K, V, A::Group>) {
         let len = runner.local.len();
         // Relaxed: a hint.
-        let may_grow = match self.runners.load(Ordering::Relaxed) {
-            1 => len < ALONE_LEN_MAX,
-            runners => {
-                let len_max = Local::<K, A::Group>::len_max();
-                let all_fit = |items| items <= (runners * len_max) as u64;
-                self.items.is_some_and(all_fit) || len < len_max && !runner.has_many_keys()
-            }
+        let may_grow = if self.runners.load(Ordering::Relaxed) == 1 {
+            len < ALONE_LEN_MAX
+        } else {
+            // A flat map may make many more than are known.
+            let are_few = |known: u64| known.max(len as u64) <= MERGED_LEN_MAX as u64;
+            let len_max = Local::<K, A::Group>::len_max();
+            self.items.is_some_and(are_few) || len < len_max && !runner.has_many_keys()
         };
         if may_grow {
             runner.local.grow();
@@ -241,8 +241,9 @@ mod tests {
     }
 
     #[test]
-    fn two_runners_distribute_many_keys_unless_their_tables_can_hold_all_items() {
-        for (items, distribute) in [(Some(30_000), false), (Some(1 << 30), true), (None, true)] {
+    fn two_runners_distribute_many_keys_unless_there_are_few_items() {
+        let (few, many) = (Some(200_000), Some(1 << 30));
+        for (items, distribute) in [(few, false), (many, true), (None, true)] {
             let groups = Groups::new(|key: u64| Some((key, ())), Once, items);
             let mut runners = [groups.start(), groups.start()];
             for (start, runner) in [0, 15_000].into_iter().zip(&mut runners) {

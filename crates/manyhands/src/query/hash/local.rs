@@ -267,6 +267,8 @@ fn number_of(len: usize) -> u32 {
 
 /// A table of this size stays in a processor's own cache, or nearly.
 const LOCAL_BYTES_MAX: usize = 2 << 20;
+/// The slots of this number of groups do: a key that is missing is looked up in them alone, so most of what is merged is.
+pub(crate) const MERGED_LEN_MAX: usize = LOCAL_BYTES_MAX / (2 * size_of::<u32>());
 /// A full table makes room for this many times its groups.
 const GROWTH: usize = 4;
 /// A table with room for fewer groups than this is thinned out: its slots stay in a processor's own cache,
