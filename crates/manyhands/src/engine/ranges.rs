@@ -95,7 +95,10 @@ impl RangeSet {
             runners,
         };
         // Relaxed: published when the loop is opened.
-        ranges.of(0).store(pack(0, len), Ordering::Relaxed);
+        ranges
+            .range(0)
+            .positions
+            .store(pack(0, len), Ordering::Relaxed);
         ranges
     }
 
@@ -136,7 +139,7 @@ impl RangeSet {
     /// Claims up to `max` positions from the front of `runner`'s own range, but at most a quarter of it. The rest is
     /// left for others in case the runner falls behind.
     pub(crate) fn claim(&self, runner: usize, max: u32) -> Option<Claim> {
-        let range = self.of(runner);
+        let range = &self.range(runner).positions;
         // Relaxed, here and below: see the file's header.
         let mut word = range.load(Ordering::Relaxed);
         loop {
@@ -200,7 +203,7 @@ impl RangeSet {
         };
         let (start, end) = unpack(word);
         // Relaxed: only the range's runner moves its start.
-        let (own, own_end) = unpack(self.of(runner).load(Ordering::Relaxed));
+        let (own, own_end) = unpack(self.range(runner).positions.load(Ordering::Relaxed));
         if own < own_end && own < start {
             return (None, true);
         }
@@ -216,13 +219,15 @@ impl RangeSet {
     pub(crate) fn put_down(&self, runner: usize, claim: Claim) {
         debug_assert!(!self.has_some(runner), "a range is filled when it is empty");
         // Relaxed: see the file's header.
-        self.of(runner).store(claim.into_word(), Ordering::Relaxed);
+        self.range(runner)
+            .positions
+            .store(claim.into_word(), Ordering::Relaxed);
     }
 
     /// Takes everything that is left in `runner`'s range.
     pub(crate) fn take_all(&self, runner: usize) -> Option<Claim> {
         // Relaxed: see the file's header.
-        let (start, end) = unpack(self.of(runner).swap(0, Ordering::Relaxed));
+        let (start, end) = unpack(self.range(runner).positions.swap(0, Ordering::Relaxed));
         (start < end).then(|| Claim { start, end })
     }
 
@@ -247,7 +252,7 @@ impl RangeSet {
     /// Whether `runner`'s range has positions left.
     pub(crate) fn has_some(&self, runner: usize) -> bool {
         // Relaxed: the runner sees what it put there, or less.
-        let (start, end) = unpack(self.of(runner).load(Ordering::Relaxed));
+        let (start, end) = unpack(self.range(runner).positions.load(Ordering::Relaxed));
         start < end
     }
 
@@ -261,10 +266,6 @@ impl RangeSet {
     /// Number of ranges.
     pub(crate) fn count(&self) -> usize {
         INLINE + self.more.len()
-    }
-
-    fn of(&self, runner: usize) -> &AtomicU64 {
-        &self.range(runner).positions
     }
 
     fn range(&self, runner: usize) -> &RunnerRange {
