@@ -161,8 +161,7 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
         if self.helpers == HelperPolicy::AtOnce {
             slot.runtime().arm_monitor();
         }
-        self.plan_wakes(slot);
-        self.wake_more(slot);
+        self.begin_wakes(slot);
         let mut rate = None;
         let mut role = match self.helpers {
             HelperPolicy::WhenItPays => Role::Owner(contention),
@@ -193,8 +192,8 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
         }
     }
 
-    /// Decides how many workers to wake for what is left.
-    fn plan_wakes(&self, slot: &OccupiedSlot) {
+    /// Decides how many workers to wake for what is left, and wakes the first of them.
+    fn begin_wakes(&self, slot: &OccupiedSlot) {
         let (runtime, rate) = (slot.runtime(), self.begun.rate);
         let left = (rate != Rate::UNKNOWN).then(|| rate.ticks_for(self.sharing.left()));
         let most = self.runners_max.min(runtime.idle.limit()).saturating_sub(1);
@@ -202,6 +201,7 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
         let count = policy::wakes(left, cost::worth_a_wake(), most, runtime.seen());
         // Relaxed: a count of hints.
         self.to_wake.store(count, Ordering::Relaxed);
+        self.wake_more(slot);
     }
 
     /// Wakes some of those still to be woken; each of them does the same when it joins.
@@ -274,7 +274,10 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
                     match contention.after_block(now, spent, items, || self.sharing.runners()) {
                         Advice::Continue => {}
                         Advice::SendHelpersAway => self.sharing.send_helpers_away(),
-                        Advice::ShareAgain => self.share_again(slot),
+                        Advice::ShareAgain => {
+                            self.sharing.share_again();
+                            self.begin_wakes(slot);
+                        }
                     }
                 }
                 Role::Helper(attention) => {
@@ -301,13 +304,6 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
             return 0;
         }
         self.work.end()
-    }
-
-    /// Lets helpers in again.
-    fn share_again(&self, slot: &OccupiedSlot) {
-        self.sharing.share_again();
-        self.plan_wakes(slot);
-        self.wake_more(slot);
     }
 
     fn spend(&self, me: usize, claim: Claim) -> (u64, u64) {
