@@ -110,7 +110,10 @@ pub(super) fn share<O: LoopObserver>(
         });
         let start = clock::ticks();
         let is_certain = site.cost_in_trial() != 0;
-        let alone = rate_alone(site, begun.rate);
+        // The best estimate of an item's time alone: whatever else disturbs a measurement only makes it longer.
+        let measured = [begun.rate.0, site.cost_alone(), site.cost_in_trial()];
+        let alone = measured.into_iter().filter(|&cost| cost != 0).min();
+        let alone = alone.map_or(Rate::UNKNOWN, Rate);
         let mut contention = Contention::new(alone, is_certain, start);
         call.keep_open(Some(place), |shared| {
             shared.run(place, runner, site, &mut contention);
@@ -127,15 +130,6 @@ pub(super) fn share<O: LoopObserver>(
         );
         shared.panics.resume();
     });
-}
-
-/// The best estimate of an item's time alone: whatever else disturbs a measurement only makes it longer.
-fn rate_alone(site: &CallSiteProfile, expected: Rate) -> Rate {
-    let measured = [expected.0, site.cost_alone(), site.cost_in_trial()];
-    let known = measured
-        .into_iter()
-        .filter(|&cost| Rate(cost) != Rate::UNKNOWN);
-    known.min().map_or(Rate::UNKNOWN, Rate)
 }
 
 /// The call with no helper slot free.
