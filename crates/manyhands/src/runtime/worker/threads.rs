@@ -54,7 +54,9 @@ impl RuntimeInner {
         }
         let count = self.idle.threads();
         let life = move || {
-            this.note_start(count, reason);
+            // On the thread that was started: once it is seen at work, it is counted, with its reason.
+            this.threads_started.bump();
+            this.note_change(count, reason);
             live(&this, slot, index);
             this.thread_ends();
         };
@@ -77,17 +79,6 @@ impl RuntimeInner {
         if self.alive.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.all_ended.unpark();
         }
-    }
-
-    /// Counts a start, on the thread that was started: once it is seen at work, it is counted, with its reason.
-    fn note_start(&self, threads: usize, reason: ThreadChangeReason) {
-        self.threads_started.bump();
-        self.note_change(threads, reason);
-    }
-
-    /// Forgets threads that have ended: nobody needs to wait for them, and the system keeps their stacks until then.
-    fn forget_ended_threads(&self) {
-        lock(&self.threads).retain(|thread| !thread.is_finished());
     }
 
     fn reason_to_start(&self) -> ThreadChangeReason {
@@ -116,11 +107,6 @@ impl RuntimeInner {
 /// worker that unwound all the same would count as awake for ever, and leave what it holds to nobody.
 fn live(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) {
     let frame = AbortOnUnwind::new("a worker has panicked outside of what it runs");
-    live_on(shared, slot, index);
-    frame.disarm();
-}
-
-fn live_on(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) {
     if work(shared, slot, index) == End::NotNeeded {
         let wheel = if slot.timers.has_any() {
             Wheel::InUse
@@ -130,8 +116,10 @@ fn live_on(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) 
         waking::vacate(&**shared, index, wheel, || {
             shared.note_change(shared.idle.threads(), ThreadChangeReason::TimedOut);
         });
-        shared.forget_ended_threads();
+        // Nobody needs to wait for those that have ended, and the system keeps their stacks until then.
+        lock(&shared.threads).retain(|thread| !thread.is_finished());
     }
+    frame.disarm();
 }
 
 /// What the thread of worker `index` does with its slot.
