@@ -69,7 +69,7 @@ pub(crate) fn slot_of_runtime() -> Option<(&'static OccupiedSlot, &'static Runti
 /// Calls `f` on the calling thread, as one of those that run, with this runtime as the current one.
 pub(crate) fn install<R>(shared: &RuntimeInner, f: impl FnOnce() -> R) -> R {
     let _entered = EnterGuard::new(shared);
-    let _external = slot().is_none().then(|| ExternalThread::enter(shared));
+    let _external = slot().is_none().then(|| WorkerGuard::enter(shared));
     f()
 }
 
@@ -227,7 +227,10 @@ impl Drop for EnterGuard<'_> {
 /// A thread as the occupant of a slot: a worker's for life, an external thread's for one outermost call.
 #[derive(Debug)]
 pub(crate) struct WorkerGuard {
-    slot: &'static OccupiedSlot,
+    /// The slot, until the guard is dropped.
+    pub(crate) slot: &'static OccupiedSlot,
+    /// External thread: its runtime, and its place among the external threads there.
+    external: Option<(Arc<RuntimeInner>, usize)>,
     id: u64,
     /// The worker's slot that the thread had before, if this is a simulation on top of it.
     before: Option<&'static OccupiedSlot>,
@@ -255,14 +258,23 @@ impl WorkerGuard {
         slot.set_occupant(SlotState::Running);
         Self {
             slot,
+            external: None,
             id: push(shared, Some(slot)),
             before,
         }
     }
 
-    /// The slot, until the guard is dropped.
-    pub(crate) fn slot(&self) -> &'static OccupiedSlot {
-        self.slot
+    /// Occupies a slot as an external thread, one of those that run. `None` when every external thread slot is taken: then the
+    /// call is the thread's alone.
+    pub(crate) fn enter(shared: &RuntimeInner) -> Option<Self> {
+        process::refuse_forked();
+        let (place, slot) = shared.take_external_slot()?;
+        shared.idle.begin(Activity::ExternalThread);
+        let shared = shared.to_arc();
+        // SAFETY: the place is this thread's until `drop` gives it back, after it has left the slot.
+        let mut guard = unsafe { Self::begin(Arc::clone(&shared), slot) };
+        guard.external = Some((shared, place));
+        Some(guard)
     }
 }
 
@@ -283,42 +295,12 @@ impl Drop for WorkerGuard {
         }
         self.slot.is_not_blocked();
         self.slot.set_occupant(SlotState::None);
-    }
-}
-
-/// An outside thread as one of the threads that run.
-#[derive(Debug)]
-pub(crate) struct ExternalThread {
-    shared: Arc<RuntimeInner>,
-    /// Its place among the external threads of the runtime.
-    place: usize,
-    guard: Option<WorkerGuard>,
-}
-
-impl ExternalThread {
-    /// Occupies a slot. `None` when every external thread slot is taken: then the call is the thread's alone.
-    pub(crate) fn enter(shared: &RuntimeInner) -> Option<Self> {
-        process::refuse_forked();
-        let (place, slot) = shared.take_external_slot()?;
-        shared.idle.begin(Activity::ExternalThread);
-        let shared = shared.to_arc();
-        // SAFETY: the place is this thread's until `drop` gives it back, after the guard.
-        let guard = unsafe { WorkerGuard::begin(Arc::clone(&shared), slot) };
-        Some(Self {
-            shared,
-            place,
-            guard: Some(guard),
-        })
-    }
-}
-
-impl Drop for ExternalThread {
-    fn drop(&mut self) {
-        self.guard = None;
-        self.shared.give_external_slot_back(self.place);
-        // A child that was forked in the call has nobody to wake.
-        if !process::is_forked() {
-            waking::leave_external(&*self.shared);
+        if let Some((shared, place)) = self.external.take() {
+            shared.give_external_slot_back(place);
+            // A child that was forked in the call has nobody to wake.
+            if !process::is_forked() {
+                waking::leave_external(&*shared);
+            }
         }
     }
 }
@@ -326,13 +308,13 @@ impl Drop for ExternalThread {
 /// The calling thread is one of those that run, until this is dropped. `None` when it is in any case, or when half of
 /// the external thread slots are taken: the others are for those that cannot do without, such as a loop whose bodies wait
 /// for one another.
-pub(crate) fn enter_as_running() -> Option<ExternalThread> {
+pub(crate) fn enter_as_running() -> Option<WorkerGuard> {
     // A forked child has no pool; alone the loop needs none.
     if slot().is_some() || process::is_forked() {
         return None;
     }
     with_runtime(|shared| {
-        let enter = || ExternalThread::enter(shared);
+        let enter = || WorkerGuard::enter(shared);
         (!shared.has_many_externals()).then(enter).flatten()
     })
 }
@@ -343,9 +325,8 @@ pub(crate) fn with_slot<R>(f: impl FnOnce(Option<&'static OccupiedSlot>) -> R) -
     match slot() {
         Some(slot) => f(Some(slot)),
         None => with_runtime(|shared| {
-            let external = ExternalThread::enter(shared);
-            let guard = external.as_ref().and_then(|thread| thread.guard.as_ref());
-            f(guard.map(WorkerGuard::slot))
+            let guard = WorkerGuard::enter(shared);
+            f(guard.as_ref().map(|guard| guard.slot))
         }),
     }
 }

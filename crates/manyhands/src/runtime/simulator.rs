@@ -54,7 +54,7 @@ impl Simulator {
         let worker = unsafe { WorkerGuard::begin(Arc::clone(&shared), slot) };
         Self {
             shared,
-            slot: worker.slot(),
+            slot: worker.slot,
             worker: Some(worker),
             runnable: Vec::new(),
             random: seed,

@@ -128,7 +128,7 @@ fn work(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) -> 
     // SAFETY: this thread was started for the worker, and no other one is until it vacates its place, after the guard
     // is dropped. Held by `models/spare.rs`.
     let guard = unsafe { current::WorkerGuard::begin(Arc::clone(shared), slot) };
-    let slot = guard.slot();
+    let slot = guard.slot;
     run_start_hook(shared, slot, index);
     slot.begin_placement();
     // The thread that has started this one may have been refused the monitor's.
