@@ -48,7 +48,7 @@ const LIMITS: &[Limit] = &[
     [
         r"WorkerSlot::take\(",
         "",
-        "runtime/inner.rs",
+        "runtime/inner/slots.rs",
         "a runtime's slots are taken and given back by its shared part, so none is occupied after its end",
     ],
     [

@@ -208,11 +208,6 @@ impl RuntimeInner {
         self.injector.count(max) + self.set_aside.count(max)
     }
 
-    /// Takes a slot of the process for this runtime; `None` if there are no more.
-    fn take_slot(&self) -> Option<&'static WorkerSlot> {
-        WorkerSlot::take(ptr::from_ref(self).cast())
-    }
-
     /// How long a woken worker takes to run, in ticks.
     pub(crate) fn wake_latency(&self) -> u64 {
         // Relaxed: advice.

@@ -60,7 +60,7 @@ impl RuntimeInner {
                 let before = word.fetch_or(1 << free, Ordering::Acquire);
                 if before & (1 << free) == 0 {
                     let place = index * 64 + free;
-                    let slot = self.external_slot_at(place);
+                    let slot = self.slot_for(self.settings.threads_max + place);
                     if slot.is_none() {
                         // There may be slots again later. Release: as where it is given back.
                         word.fetch_and(!(1 << free), Ordering::Release);
@@ -92,16 +92,23 @@ impl RuntimeInner {
         unsafe { slot.as_ref() }
     }
 
-    fn external_slot_at(&self, place: usize) -> Option<&'static WorkerSlot> {
-        let index = self.settings.threads_max + place;
+    /// The slot at `index`, where an earlier occupant may have left one; else one of the process is taken for it. `None` if
+    /// there are no more.
+    pub(in crate::runtime) fn slot_for(&self, index: usize) -> Option<&'static WorkerSlot> {
         if let Some(slot) = self.slot_at(index) {
             return Some(slot);
         }
-        let slot = self.take_slot()?;
+        let slot = WorkerSlot::take(ptr::from_ref(self).cast())?;
+        let external = index.checked_sub(self.settings.threads_max);
+        if external.is_none() {
+            slot.set_worker(index);
+        }
         // Release: pairs with the Acquire in `slot_at`.
         self.slots[index].store(ptr::from_ref(slot).cast_mut(), Ordering::Release);
-        // AcqRel: a thread that sees the new end sees the slot.
-        self.external_end.fetch_max(place + 1, Ordering::AcqRel);
+        if let Some(place) = external {
+            // AcqRel: a thread that sees the new end sees the slot.
+            self.external_end.fetch_max(place + 1, Ordering::AcqRel);
+        }
         Some(slot)
     }
 
@@ -115,17 +122,8 @@ impl RuntimeInner {
             "a new runtime has no worker"
         );
         self.monitor.close();
-        self.slot_worker(0)
+        self.slot_for(0)
             .expect("fewer than 65,536 threads take part or wait at once")
-    }
-
-    /// Takes a slot for worker `index`; `None` if there are no more.
-    pub(in crate::runtime) fn slot_worker(&self, index: usize) -> Option<&'static WorkerSlot> {
-        let slot = self.take_slot()?;
-        slot.set_worker(index);
-        // Release: pairs with the Acquire in `slot_at`.
-        self.slots[index].store(ptr::from_ref(slot).cast_mut(), Ordering::Release);
-        Some(slot)
     }
 }
 

@@ -44,8 +44,8 @@ impl RuntimeInner {
         if self.ending.has_ended() {
             return false;
         }
-        // An earlier thread of this worker, or a start that failed, has left its slot there.
-        let Some(slot) = self.slot_at(index).or_else(|| self.slot_worker(index)) else {
+        // An earlier thread of this worker, or a start that failed, may have left its slot there.
+        let Some(slot) = self.slot_for(index) else {
             return false;
         };
         let mut builder = thread::Builder::new().name(name);
