@@ -345,28 +345,22 @@ pub(crate) fn next<W: Worker>(
     if let Some(found) = worker.find() {
         return Next::FoundWork(found);
     }
-    if worker.may_search()
-        && let Some(found) = search(pool, worker, permit)
-    {
-        if worker.has_more() {
-            // There is more than one task. While this worker searched, wakers relied on it and woke no other.
-            // I1: a waker that still saw it search had pushed before, hence before this look.
-            wake_if_nobody_searches(pool);
+    if worker.may_search() {
+        // Wakers wake no other worker meanwhile.
+        let searching = pool.idle().search(permit);
+        let found = worker.spin();
+        drop(searching);
+        if let Some(found) = found {
+            if worker.has_more() {
+                // There is more than one task. While this worker searched, wakers relied on it and woke no other.
+                // I1: a waker that still saw it search had pushed before, hence before this look.
+                wake_if_nobody_searches(pool);
+            }
+            return Next::Searched(found);
         }
-        return Next::Searched(found);
     }
     worker.set_within_limit(false);
     Next::Slept(sleep(pool, index, worker))
-}
-
-/// Looks for a while, as a searching worker: wakers wake no other worker meanwhile.
-fn search<W: Worker>(
-    pool: &impl Pool,
-    worker: &mut W,
-    permit: RunPermit<'_>,
-) -> Option<W::FoundWork> {
-    let _searching = pool.idle().search(permit);
-    worker.spin()
 }
 
 /// How a worker's sleep ended.

@@ -143,8 +143,25 @@ impl waking::Worker for AtWork<'_> {
         self.shared.poller_state(self.slot) != PollerState::Free
     }
 
+    /// Not while it could watch sockets instead; and not for long while another worker does, from which it would only take
+    /// what a socket has woken there.
     fn spin(&mut self) -> Option<FoundWork> {
-        spin(self.shared, self.slot, self.spin_nanos)
+        let (shared, slot) = (self.shared, self.slot);
+        let since = clock::ticks();
+        // A counter that has jumped back ends the spin.
+        let spun = |nanos| clock::ticks().abs_diff(since) >= clock::ticks_in(nanos);
+        let is_over = || match shared.poller_state(slot) {
+            PollerState::Free => true,
+            PollerState::Soon => false,
+            PollerState::Taken => spun(SPIN_NANOS_MIN),
+            PollerState::None => spun(self.spin_nanos),
+        };
+        let mut found = None;
+        while found.is_none() && !is_over() && !shared.idle.is_overfull() {
+            (0..SPINS / 16).for_each(|_| spin_loop());
+            found = search::find(shared, slot, Turn::Own);
+        }
+        found
     }
 
     fn has_more(&self) -> bool {
@@ -252,26 +269,6 @@ pub(crate) fn perform(slot: &OccupiedSlot, found: FoundWork, permit: RunPermit<'
     slot.set_task(outer_task);
     slot.set_kind(outer_kind);
     slot.is_not_blocked();
-}
-
-/// Looks again and again for `nanos` nanoseconds, as a searching worker. Not while it could watch sockets instead;
-/// and not for long while another worker does, from which it would only take what a socket has woken there.
-fn spin(shared: &RuntimeInner, slot: &'static OccupiedSlot, nanos: u64) -> Option<FoundWork> {
-    let since = clock::ticks();
-    // A counter that has jumped back ends the spin.
-    let spun = |nanos| clock::ticks().abs_diff(since) >= clock::ticks_in(nanos);
-    let is_over = || match shared.poller_state(slot) {
-        PollerState::Free => true,
-        PollerState::Soon => false,
-        PollerState::Taken => spun(SPIN_NANOS_MIN),
-        PollerState::None => spun(nanos),
-    };
-    let mut found = None;
-    while found.is_none() && !is_over() && !shared.idle.is_overfull() {
-        (0..SPINS / 16).for_each(|_| spin_loop());
-        found = search::find(shared, slot, Turn::Own);
-    }
-    found
 }
 
 /// How long a worker may sleep before it ends.
