@@ -306,7 +306,13 @@ impl Idle {
 
     /// Claims a worker while fewer than `max` threads run.
     fn claim_below(&self, max: impl Fn() -> usize) -> Option<Claim> {
-        while self.raise_awake(&max) {
+        let raised = |counts| (self.running_in(counts) < max()).then_some(counts + AWAKE);
+        // One more counts as awake. SeqCst, both: I1.
+        while self
+            .counts
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, raised)
+            .is_ok()
+        {
             let sleeper = take_lowest(&self.sleepers).map(Claim::Asleep);
             let claim = sleeper.or_else(|| self.claim_unstarted());
             if claim.is_some() {
@@ -380,26 +386,6 @@ impl Idle {
         // SeqCst: as above.
         self.counts.fetch_sub(AWAKE, Ordering::SeqCst);
         WorkerClaim::AwakeAfterRaise
-    }
-
-    /// Counts one more thread as awake, if fewer than `max` run.
-    fn raise_awake(&self, max: impl Fn() -> usize) -> bool {
-        // SeqCst: I1.
-        let mut counts = self.counts.load(Ordering::SeqCst);
-        loop {
-            if self.running_in(counts) >= max() {
-                return false;
-            }
-            let raised = counts + AWAKE;
-            // SeqCst: I1, both.
-            match self
-                .counts
-                .compare_exchange(counts, raised, Ordering::SeqCst, Ordering::SeqCst)
-            {
-                Ok(_) => return true,
-                Err(now) => counts = now,
-            }
-        }
     }
 
     /// Takes back a raise that has woken no worker. Returns whether the caller must claim again, because one sleeps.
