@@ -135,7 +135,7 @@ impl Model {
 
     /// A thread that wakes the worker.
     fn waker(&'static self) -> thread::JoinHandle<bool> {
-        thread::spawn(|| waking::wake(self, waking::CallerNext::GoesOn))
+        thread::spawn(|| waking::wake(self, self.idle.claim(), waking::CallerNext::GoesOn))
     }
 
     /// The worker runs the task when its timer has queued it.
@@ -313,7 +313,7 @@ impl Wake for Queues {
         let model = self.0;
         model.task.prepare();
         model.queue.push(model.task.unqueued());
-        waking::wake(model, waking::CallerNext::GoesOn);
+        waking::wake(model, model.idle.claim(), waking::CallerNext::GoesOn);
     }
 }
 

@@ -172,7 +172,7 @@ impl RuntimeInner {
 
     /// Wakes a worker, or starts one, if one more may run. Returns whether one is coming.
     pub(crate) fn wake_one(&self) -> bool {
-        waking::wake(self, CallerNext::GoesOn)
+        waking::wake(self, self.idle.claim(), CallerNext::GoesOn)
     }
 
     /// Whether a worker that looks around now may find something, beside on `slot`, whose occupant is about to

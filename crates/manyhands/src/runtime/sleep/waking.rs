@@ -63,7 +63,7 @@ fn wake_unless_somebody_searches(pool: &impl Pool, next: CallerNext) {
     if !pool.idle().has_room() {
         pool.alert_monitor();
     } else if !pool.idle().is_anyone_searching() {
-        wake(pool, next);
+        wake(pool, pool.idle().claim(), next);
     }
 }
 
@@ -83,17 +83,12 @@ pub(crate) fn wake_for_task(pool: &impl Pool, is_short: bool) {
 /// Wakes a worker for a short task, or starts one, if one more may run such tasks. Returns whether it did.
 #[cold]
 pub(crate) fn wake_for_short_task(pool: &impl Pool) -> bool {
-    wake_claimed(pool, pool.idle().claim_for_short_task(), CallerNext::GoesOn)
-}
-
-/// Wakes a worker, or starts one, if one more may run. Returns whether it did.
-#[cold]
-pub(crate) fn wake(pool: &impl Pool, next: CallerNext) -> bool {
-    wake_claimed(pool, pool.idle().claim(), next)
+    wake(pool, pool.idle().claim_for_short_task(), CallerNext::GoesOn)
 }
 
 /// Unparks or starts the worker that was claimed, or another one. Returns whether it did.
-fn wake_claimed(pool: &impl Pool, mut claim: Option<Claim>, next: CallerNext) -> bool {
+#[cold]
+pub(crate) fn wake(pool: &impl Pool, mut claim: Option<Claim>, next: CallerNext) -> bool {
     while let Some(claimed) = claim {
         pool.arm_monitor();
         match claimed {
@@ -146,7 +141,7 @@ pub(crate) fn leave_external(pool: &impl Pool) {
 pub(crate) fn begin_block(pool: &impl Pool) {
     pool.idle().begin(Activity::Blocked);
     if pool.idle().has_room() && !pool.idle().is_anyone_searching() && pool.has_visible_work() {
-        wake(pool, CallerNext::Leaves);
+        wake(pool, pool.idle().claim(), CallerNext::Leaves);
     }
     pool.arm_monitor();
 }
