@@ -14,11 +14,9 @@ pub(crate) mod unowned_forks;
 pub(crate) mod unshared_calls;
 pub(crate) mod wait;
 pub(crate) mod waiting;
-mod yield_check;
 
 pub(crate) use helper_slot::HelperSlot;
 pub use join::join;
-pub(crate) use open_call::{Helped, HelpedWork, OpenCall, Panics};
+pub(crate) use open_call::{Helped, HelpedWork, OpenCall, Panics, YieldCheck};
 pub use scope::{Scope, scope};
 pub(crate) use scope_closures::Rest;
-pub(crate) use yield_check::YieldCheck;
