@@ -90,7 +90,7 @@ impl<E: Ending> Options<'_, E> {
     #[doc(alias = "Parallel.ForEach")]
     #[track_caller]
     pub fn for_each<S: Source>(&self, source: S, body: impl Fn(S::Item) + Sync) -> E::Output<()> {
-        let ending = self.ending();
+        let ending = self.ending;
         source
             .into_feed()
             .drive(&mut ForEach { body, ending }, &self.plan());
@@ -105,7 +105,7 @@ impl<E: Ending> Options<'_, E> {
         source: S,
         body: impl Fn(S::Item) + Sync,
     ) -> bool {
-        let ending = self.ending();
+        let ending = self.ending;
         let mut plan = self.plan();
         plan.sharing.helpers = HelperPolicy::AtOnce;
         source
@@ -202,7 +202,7 @@ where
     ) -> E::Output<Outcome> {
         let body = |item, _, control: &Control<'_>, local: &mut L| body(item, control, local);
         let outcome = self.run(source, body);
-        self.options.ending().conclude(Some(outcome))
+        self.options.ending.conclude(Some(outcome))
     }
 
     /// As [`for_each`](Self::for_each), with bodies that can fail.
@@ -239,7 +239,7 @@ where
                 control.note_failure();
             }
         });
-        gathered.conclude(Some(outcome), self.options.ending().cancelled())
+        gathered.conclude(Some(outcome), self.options.ending.cancelled())
     }
 
     #[track_caller]
@@ -253,7 +253,7 @@ where
             init: &self.init,
             finish: &self.finish,
             state: LoopState::new(),
-            ending: self.options.ending(),
+            ending: self.options.ending,
         };
         source
             .into_feed()

@@ -127,6 +127,6 @@ impl<E: Ending> Options<'_, E> {
     #[track_caller]
     pub fn invoke<I: Invoke>(&self, closures: I) -> E::Output<I::Outputs> {
         let outputs = closures.invoke_all(&self.called_here());
-        self.ending().conclude(outputs)
+        self.ending.conclude(outputs)
     }
 }

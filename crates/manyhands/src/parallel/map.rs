@@ -318,7 +318,7 @@ where
         source: S,
         body: impl Fn(S::Item, &mut L) -> R + Sync,
     ) -> E::Output<Vec<R>> {
-        let ending = self.options.ending();
+        let ending = self.options.ending;
         let results = collect(source, self, ending, move |_, item, local| {
             Some(body(item, local))
         });
@@ -350,7 +350,7 @@ where
         body: impl Fn(S::Item, &mut L) -> Result<R, Err> + Sync,
     ) -> Result<Vec<R>, Failures<Err>> {
         let (gathered, state) = (Gathered::new(), LoopState::new());
-        let ending = self.options.ending();
+        let ending = self.options.ending;
         let watch = Both(ending, &state);
         let results = collect(source, self, watch, |position, item, local| {
             let result = gathered.sort_out(position, catch(|| body(item, local)));

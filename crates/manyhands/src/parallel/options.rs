@@ -3,7 +3,6 @@
 //! Not here: options of async loops (`async_loop/options.rs`).
 
 use crate::cancel::Token;
-use crate::engine::consumer::Ending;
 use crate::engine::{HelperPolicy, Plan, SharingPlan, Until};
 use crate::parallel::concurrency::{Concurrency, ConcurrencyError};
 use crate::recording::Site;
@@ -43,7 +42,7 @@ pub struct Options<'a, E = ()> {
     runtime: Option<&'a Runtime>,
     /// The line that calls, if it is not the caller of the loop itself.
     site: Option<Site>,
-    ending: E,
+    pub(super) ending: E,
 }
 
 /// Options with a state that each runner makes, keeps and finishes; made by [`Options::local`], and by
@@ -258,11 +257,5 @@ impl<'a, E> Options<'a, E> {
 
     pub(super) fn chosen_runtime(&self) -> Option<&'a Runtime> {
         self.runtime
-    }
-}
-
-impl<E: Ending> Options<'_, E> {
-    pub(crate) fn ending(&self) -> E {
-        self.ending
     }
 }

@@ -269,7 +269,7 @@ impl<E: Ending> Options<'_, E> {
         map: impl Fn(S::Item) -> V + Sync,
         reduce: impl Fn(V, V) -> V + Sync,
     ) -> E::Output<Option<V>> {
-        let (ending, fold) = (self.ending(), MapReduce { map, reduce });
+        let (ending, fold) = (self.ending, MapReduce { map, reduce });
         let mut folding = Folding::new(&fold, ending, Grouping::Any);
         source.into_feed().drive(&mut folding, &self.plan());
         // What was cancelled is missing between the runs.

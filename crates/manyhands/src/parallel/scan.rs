@@ -50,7 +50,7 @@ impl<E: Ending> Options<'_, E> {
             };
             scan_all(rest, first.clone(), &scan, &add, &self.called_here());
         }
-        self.ending().conclude(Some(()))
+        self.ending.conclude(Some(()))
     }
 
     /// Replaces each item by the sum of `first` and all items before it; returns the sum of all. As
@@ -73,7 +73,7 @@ impl<E: Ending> Options<'_, E> {
             sum
         };
         let sum = scan_all(items, first, &scan, &add, &self.called_here());
-        self.ending().conclude(sum)
+        self.ending.conclude(sum)
     }
 }
 

@@ -182,7 +182,7 @@ impl<'a> Options<'a, Spawned<'a>> {
     /// ```
     #[must_use]
     pub fn token(&self) -> &'a Token {
-        self.ending().token
+        self.ending.token
     }
 }
 

@@ -67,7 +67,7 @@ impl<E: Ending> Options<'_, E> {
     ) -> E::Output<()> {
         let _entered = self.chosen_runtime().map(|runtime| runtime.enter());
         stable::sort(items, &compare, &self.called_here());
-        self.ending().conclude(Some(()))
+        self.ending.conclude(Some(()))
     }
 
     /// As [`sort`](Self::sort), by a key, computed for each comparison.
@@ -104,18 +104,18 @@ impl<E: Ending> Options<'_, E> {
         let keys = map::collect(
             &mut *items,
             &stateless,
-            self.ending(),
+            self.ending,
             |position, item, ()| Some((key(item), to_usize(position))),
         );
         let Some(mut keys) = keys else {
-            return self.ending().conclude(None);
+            return self.ending.conclude(None);
         };
         // The number breaks ties, so that an unstable sort suffices.
         self.sort_unstable(&mut keys);
-        if self.ending().cancelled().is_none() {
+        if self.ending.cancelled().is_none() {
             permute(items, keys.into_iter().map(|(_, from)| from).collect());
         }
-        self.ending().conclude(Some(()))
+        self.ending.conclude(Some(()))
     }
 
     /// Sorts a slice in place; equal items may change their order. Without options:
@@ -161,7 +161,7 @@ impl<E: Ending> Options<'_, E> {
     ) -> E::Output<()> {
         let _entered = self.chosen_runtime().map(|runtime| runtime.enter());
         unstable::sort(items, &compare, &self.called_here());
-        self.ending().conclude(Some(()))
+        self.ending.conclude(Some(()))
     }
 
     /// As [`sort_unstable`](Self::sort_unstable), by a key, computed for each comparison.
@@ -222,7 +222,7 @@ impl<E: Ending> Options<'_, E> {
         let selected = rest
             .split_first_mut()
             .map(|(nth, larger)| (smaller, nth, larger));
-        self.ending().conclude(selected)
+        self.ending.conclude(selected)
     }
 }
 
