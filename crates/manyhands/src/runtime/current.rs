@@ -251,11 +251,8 @@ impl WorkerGuard {
         let before = WORKER.get();
         if slot.is_worker() {
             WORKER.set(Some(slot));
-        } else {
-            slot.begin_call();
         }
-        slot.set_thread(THREAD.get());
-        slot.set_occupant(SlotState::Running);
+        slot.begin(THREAD.get());
         Self {
             slot,
             external: None,
