@@ -20,7 +20,6 @@
     )
 )]
 
-mod any_loop;
 pub(crate) mod consumer;
 mod contention;
 pub(crate) mod cost;
@@ -35,8 +34,7 @@ mod tests;
 mod unshared;
 
 use crate::call_site::CallSiteProfile;
-use crate::engine::any_loop::{AnyLoop, BlockRunner, Loop, LoopRunner};
-use crate::engine::consumer::Consumer;
+use crate::engine::consumer::{AnyLoop, BlockRunner, Consumer, Loop, LoopRunner};
 pub(crate) use crate::engine::rate::{Rate, RateProbe};
 use crate::engine::shared_loop::Begun;
 use crate::engine::unshared::{AfterAlone, Alone, Frame, Whole};

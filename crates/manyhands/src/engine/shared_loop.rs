@@ -6,7 +6,7 @@
 //! Unsafe: positions are handed to the source, each exactly once.
 
 use crate::call_site::CallSiteProfile;
-use crate::engine::any_loop::{AnyLoop, BlockRunner};
+use crate::engine::consumer::{AnyLoop, BlockRunner};
 use crate::engine::contention::{Advice, Contention};
 use crate::engine::cost::{self, SharedCallTimes};
 use crate::engine::ranges::Claim;

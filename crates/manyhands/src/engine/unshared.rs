@@ -14,7 +14,7 @@
 //! Unsafe: positions are handed to sources, each exactly once; a fork is reached by pointer.
 
 use crate::call_site::CallSiteProfile;
-use crate::engine::any_loop::{AnyLoop, BlockRunner};
+use crate::engine::consumer::{AnyLoop, BlockRunner};
 use crate::engine::cost;
 use crate::engine::rate::Rate;
 use crate::engine::shared_loop::{self, Begun};
