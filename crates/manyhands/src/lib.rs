@@ -193,7 +193,6 @@ pub(crate) mod runtime {
     }
     pub(crate) mod sleep {
         mod blocking;
-        pub(crate) mod counted_flag;
         pub(crate) mod idle;
         pub(crate) mod waking;
 

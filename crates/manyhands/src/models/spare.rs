@@ -8,8 +8,7 @@
 
 use super::pool::{Pool, Sleeps, Starts};
 use super::{beside, check, check_deeper};
-use crate::runtime::sleep::counted_flag::CountedFlag;
-use crate::runtime::sleep::idle::{Activity, Claim};
+use crate::runtime::sleep::idle::{Activity, Claim, CountedFlag};
 use crate::runtime::sleep::waking;
 use loom::sync::Arc;
 use loom::thread;

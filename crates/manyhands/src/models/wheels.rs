@@ -15,8 +15,7 @@
 use super::{Flag, Waiter, Work, check, check_deeper};
 use crate::queue::TaskQueue;
 use crate::runtime::monitor::switch::{State, Switch};
-use crate::runtime::sleep::counted_flag::CountedFlag;
-use crate::runtime::sleep::idle::{Activity, Claim, Idle};
+use crate::runtime::sleep::idle::{Activity, Claim, CountedFlag, Idle};
 use crate::runtime::sleep::waking::{self, Pool, Slept, Wheel};
 use crate::runtime::worker::steal_grace::StealGrace;
 use crate::sync::Parker;

@@ -41,9 +41,8 @@
 mod counts;
 mod short_tasks;
 
-pub(crate) use crate::runtime::sleep::idle::counts::{Activity, ThreadCounts};
+pub(crate) use crate::runtime::sleep::idle::counts::{Activity, CountedFlag, ThreadCounts};
 
-use crate::runtime::sleep::counted_flag::CountedFlag;
 use crate::runtime::sleep::idle::counts::{AWAKE, BLOCKED, EXTERNAL, SEARCHING, field};
 use crate::sync::Padded;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};

@@ -4,7 +4,6 @@
 
 mod blocking;
 pub(crate) mod clock;
-pub(crate) mod counted_flag;
 pub(crate) mod idle;
 pub(crate) mod timers;
 pub(crate) mod waking;

@@ -9,8 +9,7 @@
 
 use crate::job::RunPermit;
 use crate::queue::{Linked, TaskQueue, Unqueued};
-use crate::runtime::sleep::counted_flag::CountedFlag;
-use crate::runtime::sleep::idle::{Activity, Claim, Idle, WorkerClaim};
+use crate::runtime::sleep::idle::{Activity, Claim, CountedFlag, Idle, WorkerClaim};
 use crate::runtime::worker::steal_grace::StealGrace;
 use crate::timer::{Closed, Earlier, Entry, Timers};
 

@@ -6,7 +6,7 @@
 
 use crate::job::{Action, Job, RunPermit, abort};
 use crate::runtime::policy::{SERIES_GAP_NANOS, SPIN_NANOS_MIN, SPINS, WAKE_NANOS_FIRST};
-use crate::runtime::sleep::counted_flag::CountedFlag;
+use crate::runtime::sleep::idle::CountedFlag;
 use crate::runtime::sleep::timers::TimerPoll;
 use crate::runtime::sleep::waking::{self, Next, Slept};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;

@@ -16,7 +16,7 @@ use crate::probe::SlotCounters;
 use crate::queue::{Deque, TaskQueue};
 use crate::runtime::fork_join::executions::Executions;
 use crate::runtime::fork_join::helper_slot::HelperSlot;
-use crate::runtime::sleep::counted_flag::CountedFlag;
+use crate::runtime::sleep::idle::CountedFlag;
 use crate::runtime::worker::placement::Placement;
 use crate::runtime::worker::signal::Signal;
 use crate::runtime::worker::steal_grace::StealGrace;

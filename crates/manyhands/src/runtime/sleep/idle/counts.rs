@@ -1,10 +1,11 @@
-//! What the word of counts counts, and in which of its bits; the search of a worker, as a value.
+//! What the word of counts counts, and in which of its bits; the search of a worker, as a value; and flags that are counted.
 //!
-//! Not here: where a worker looks (`search.rs`).
+//! Not here: where a worker looks (`search.rs`), how flags are counted (`idle.rs`), and when one is set
+//! (`monitor/blocked.rs`, `waking.rs`).
 
 use crate::job::RunPermit;
 use crate::runtime::sleep::idle::Idle;
-use crate::sync::atomic::Ordering;
+use crate::sync::atomic::{AtomicBool, Ordering};
 
 /// Threads by what they do.
 #[derive(Debug, Clone, Copy)]
@@ -59,6 +60,37 @@ impl Drop for Searching<'_> {
     fn drop(&mut self) {
         // SeqCst: I1.
         self.idle.counts.fetch_sub(SEARCHING, Ordering::SeqCst);
+    }
+}
+
+/// A flag of a thread that is counted: that the monitor detected it as blocked, or that it runs a short task. The monitor and
+/// the thread itself change it, and whoever does changes the count as well.
+#[derive(Debug)]
+pub(crate) struct CountedFlag(AtomicBool);
+
+impl CountedFlag {
+    /// Not set.
+    pub(crate) fn new() -> Self {
+        Self(AtomicBool::new(false))
+    }
+
+    /// Whether the thread is counted.
+    #[inline]
+    pub(crate) fn is_set(&self) -> bool {
+        // Relaxed: a hint; the exchanges below decide.
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Sets it; returns whether it was not set before.
+    pub(crate) fn set(&self) -> bool {
+        // Relaxed: no other memory depends on the word.
+        !self.0.swap(true, Ordering::Relaxed)
+    }
+
+    /// Clears it; returns whether it was set.
+    pub(crate) fn clear(&self) -> bool {
+        // Relaxed: as in `set`.
+        self.0.swap(false, Ordering::Relaxed)
     }
 }
 

@@ -11,8 +11,7 @@
 //! Not here: which tasks are short and where they are found (`worker/short_tasks.rs`), the look for saturation
 //! (`worker/saturation.rs`), and how long overcommit lasts (`monitor/overcommit.rs`).
 
-use crate::runtime::sleep::counted_flag::CountedFlag;
-use crate::runtime::sleep::idle::{Claim, Idle};
+use crate::runtime::sleep::idle::{Claim, CountedFlag, Idle};
 use crate::sync::atomic::Ordering;
 
 impl Idle {

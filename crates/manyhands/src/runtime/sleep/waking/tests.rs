@@ -2,8 +2,7 @@
 
 use super::{Activity, CallerNext, Next, Pool, Slept, Worker, next, sleep, wake_for_task};
 use crate::job::RunPermit;
-use crate::runtime::sleep::counted_flag::CountedFlag;
-use crate::runtime::sleep::idle::{Claim, Idle};
+use crate::runtime::sleep::idle::{Claim, CountedFlag, Idle};
 use crate::runtime::worker::steal_grace::StealGrace;
 use std::cell::Cell;
 
