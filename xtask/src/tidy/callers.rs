@@ -54,7 +54,7 @@ const LIMITS: &[Limit] = &[
     [
         r"\.occupy\(\)",
         "",
-        "runtime/current.rs runtime/worker/slot_pool.rs",
+        "runtime/current.rs runtime/worker/slot.rs",
         "a thread occupies a slot through a guard that leaves it, or while it has borrowed it to wait",
     ],
     [

@@ -1,6 +1,6 @@
 //! The slots of a runtime: who takes one, who looks at all of them, and the way from a slot to the runtime that holds it.
 //!
-//! Not here: what a slot holds (`worker/slot.rs`), and where slots come from (`worker/slot_pool.rs`).
+//! Not here: what a slot holds, and where slots come from (`worker/slot.rs`).
 //!
 //! Unsafe: slots are kept as pointers to leaked memory, and a slot keeps its runtime as a pointer.
 

@@ -13,7 +13,6 @@ pub(crate) mod search;
 mod short_tasks;
 pub(crate) mod signal;
 pub(crate) mod slot;
-mod slot_pool;
 pub(crate) mod steal_grace;
 mod threads;
 
