@@ -17,6 +17,7 @@ use crate::job::{Payload, catch};
 use crate::recording::{AloneBecause, LoopObserver, RunnerObserver};
 use crate::runtime::fork_join::{series, wait};
 use crate::runtime::policy;
+use crate::runtime::sleep::waking::Pool;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::{Helped, HelpedWork, OpenCall, Panics, YieldCheck, current};
 use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};

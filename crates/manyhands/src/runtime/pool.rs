@@ -44,8 +44,11 @@ impl Pool for RuntimeInner {
         self.start_worker(worker)
     }
 
+    #[inline]
     fn arm_monitor(&self) {
-        self.arm_monitor();
+        if self.monitor.switch.arm() {
+            self.unpark_or_start_monitor();
+        }
     }
 
     #[inline]
@@ -67,14 +70,6 @@ impl Pool for RuntimeInner {
 }
 
 impl RuntimeInner {
-    /// Makes sure that the monitor watches.
-    #[inline]
-    pub(crate) fn arm_monitor(&self) {
-        if self.monitor.switch.arm() {
-            self.unpark_or_start_monitor();
-        }
-    }
-
     /// Number of busy processors to avoid. `None`: leave placement to the kernel.
     fn busy_beside_woken(&self, next: CallerNext) -> Option<usize> {
         match next {

@@ -18,6 +18,7 @@ use crate::recording::{self, AloneBecause, LoopObserver, RunnerObserver, Unobser
 use crate::runtime::fork_join::series;
 use crate::runtime::policy;
 use crate::runtime::sleep::blocking;
+use crate::runtime::sleep::waking::Pool;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::{Helped, HelpedWork, HelperSlot, OpenCall, Panics, YieldCheck, current};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

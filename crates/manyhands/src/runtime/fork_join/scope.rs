@@ -21,6 +21,7 @@ use crate::runtime::fork_join::open_call::{OpenCall, with_helper_slot};
 use crate::runtime::fork_join::scope_closures::{Closures, Spawner};
 use crate::runtime::fork_join::wait;
 use crate::runtime::policy::{GLOBAL_QUEUE_INTERVAL_MAX, SPINS};
+use crate::runtime::sleep::waking::Pool;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::run_loop;
 use crate::runtime::worker::search::FoundWork;

@@ -16,7 +16,7 @@ use crate::integrations::tracing_events;
 use crate::job::{AbortOnUnwind, contain};
 use crate::runtime::monitor::changes::ThreadChangeReason;
 use crate::runtime::settings::Settings;
-use crate::runtime::sleep::waking::{self, Wheel};
+use crate::runtime::sleep::waking::{self, Pool, Wheel};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::run_loop::{self, End};
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
