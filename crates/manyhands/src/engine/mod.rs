@@ -433,13 +433,13 @@ fn drive_alone<O: LoopObserver>(
     let frame = Frame::new(whole, thread, number, extent);
     let mut caller = Alone::enter(&frame, thread, start);
     let mut begun = None;
-    while caller.reached() < end {
-        let from = caller.reached();
+    while caller.next < end {
+        let from = caller.next;
         let to = end.min(from.saturating_add(probe.block));
         let rate = if may_share { probe.rate } else { known };
         caller.run_to(to, cost::brief_block(rate.0), runner);
-        part.block(caller.reached() - from);
-        if caller.reached() < to || to == end {
+        part.block(caller.next - from);
+        if caller.next < to || to == end {
             break;
         }
         let left = probe.measure(to - from, end - to);

@@ -237,8 +237,8 @@ pub(super) struct Alone<'f, 'a, L, O> {
     frame: &'f Frame<'a, L, O>,
     /// `None`: nobody can open the call.
     thread: Option<&'static CallerThread>,
-    /// The positions from here on have not been claimed.
-    next: u64,
+    /// The positions from here on have not been claimed; between two runs, those before have been run.
+    pub(super) next: u64,
     start: u64,
     /// A monitor opens the call if it goes on.
     is_watched: bool,
@@ -305,11 +305,6 @@ impl<'f, 'a, L: AnyLoop + 'a, O: LoopObserver> Alone<'f, 'a, L, O> {
             // SAFETY: claimed, once.
             unsafe { runner.run(from, until) };
         }
-    }
-
-    /// Up to where the caller has run the items.
-    pub(super) fn reached(&self) -> u64 {
-        self.next
     }
 
     #[inline]
