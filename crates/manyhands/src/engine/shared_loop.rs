@@ -87,7 +87,7 @@ pub(super) fn share<O: LoopObserver>(
         // From here on the positions belong to the sharing.
         let (base, end) = rest.take(u64::MAX);
         let len = u32::try_from(end - base).expect("a segment fits 32 bits");
-        let workers = place.slot.runtime().idle.limit();
+        let workers = place.slot.runtime().idle.limit;
         let runners_max = cost::runners_max(plan.degree, workers, plan.helpers);
         observer.opens(runners_max.min(workers));
         let runners_max = runners_max.min(len as usize);
@@ -191,7 +191,7 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
     fn begin_wakes(&self, slot: &OccupiedSlot) {
         let (runtime, rate) = (slot.runtime(), self.begun.rate);
         let left = (rate != Rate::UNKNOWN).then(|| rate.ticks_for(self.sharing.left()));
-        let most = self.runners_max.min(runtime.idle.limit()).saturating_sub(1);
+        let most = self.runners_max.min(runtime.idle.limit).saturating_sub(1);
         let most = u32::try_from(most).unwrap_or(u32::MAX);
         let count = policy::wakes(left, cost::worth_a_wake(), most, runtime.seen());
         // Relaxed: a count of hints.

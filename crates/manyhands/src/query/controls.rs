@@ -237,7 +237,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         let settings = &self.settings;
         let workers = || match settings.runtime {
             Some(runtime) => runtime.workers(),
-            None => current::with_runtime(|runtime| runtime.idle.limit()),
+            None => current::with_runtime(|runtime| runtime.idle.limit),
         };
         match (settings.mode, settings.degree) {
             (ExecutionMode::Sequential, _) => ("sequential", "its execution mode is sequential"),

@@ -88,7 +88,7 @@ impl Metrics {
         let census = shared.idle.census();
         let changes = |reason| shared.changes.count(reason);
         let mut metrics = Self {
-            workers: shared.idle.limit(),
+            workers: shared.idle.limit,
             threads: 0,
             working: census
                 .awake

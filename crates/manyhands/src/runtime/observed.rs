@@ -12,7 +12,7 @@ impl Observed for RuntimeInner {
         RuntimeSnapshot {
             number: self.number.get(),
             name: self.settings.name.clone(),
-            limit: self.idle.limit(),
+            limit: self.idle.limit,
             threads: self.idle.threads(),
             threads_max: self.settings.threads_max,
             no_more_threads: no_more_threads(self),

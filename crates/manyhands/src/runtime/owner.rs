@@ -118,7 +118,7 @@ impl Runtime {
     /// Example: see [`Runtime::builder`].
     #[doc(alias = "current_num_threads")]
     pub fn workers(&self) -> usize {
-        self.shared.idle.limit()
+        self.shared.idle.limit
     }
 
     /// Worker threads that exist or are about to, including sleeping ones and those started in place of blocked ones.

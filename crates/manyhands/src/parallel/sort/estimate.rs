@@ -84,7 +84,7 @@ impl Look {
 
 /// Workers of the current runtime.
 pub(in crate::parallel) fn workers() -> usize {
-    current::with_runtime(|runtime| runtime.idle.limit())
+    current::with_runtime(|runtime| runtime.idle.limit)
 }
 
 /// Shorter slices are sorted before a helper has joined.

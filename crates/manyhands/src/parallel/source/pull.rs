@@ -200,7 +200,7 @@ fn share<I, C, O>(
 {
     current::with_slot(|slot| {
         let place = slot.and_then(OpenCall::next);
-        let workers = slot.map_or(1, |slot| slot.runtime().idle.limit());
+        let workers = slot.map_or(1, |slot| slot.runtime().idle.limit);
         observer.opens(plan.degree.unwrap_or(workers));
         let call = Helped::new(SharedPull {
             consumer: runner.consumer,

@@ -50,7 +50,7 @@ impl Long {
     /// only where fewer other threads run than the limit.
     pub(super) fn starving(&self, shared: &RuntimeInner) -> usize {
         let others = shared.idle.running_others();
-        let free = shared.idle.limit().saturating_sub(others);
+        let free = shared.idle.limit.saturating_sub(others);
         self.starving + self.starving_beyond.min(free)
     }
 }

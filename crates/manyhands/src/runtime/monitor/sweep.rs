@@ -162,7 +162,7 @@ impl Sweeper {
             .has_waiting_tasks()
             .then(|| found.long.starving(shared));
         let beyond = policy::threads_beyond(
-            shared.idle.limit(),
+            shared.idle.limit,
             starving,
             self.burst.sweeps_that_detected(),
         );
@@ -190,7 +190,7 @@ impl Sweeper {
             running: shared.idle.running(),
             in_short_tasks: shared.idle.in_short_tasks(),
             overrunning: count_overrunning(&mut found.long.taken_for_short),
-            limit: shared.idle.limit(),
+            limit: shared.idle.limit,
         });
         if was_on || self.overcommit.is_on() {
             // Else a push may just have started it.

@@ -73,7 +73,8 @@ pub(crate) struct Idle {
     threads: AtomicUsize,
     /// No more threads than the limit may be started.
     is_scarce: AtomicBool,
-    limit: usize,
+    /// How many threads may run at once.
+    pub(crate) limit: usize,
     threads_max: usize,
 }
 
@@ -125,11 +126,6 @@ impl Idle {
         }
     }
 
-    /// How many threads may run at once.
-    pub(crate) fn limit(&self) -> usize {
-        self.limit
-    }
-
     /// How many worker threads there are, or are about to be.
     pub(crate) fn threads(&self) -> usize {
         // SeqCst: I1; a waker starts no thread where there are too many.
@@ -138,7 +134,7 @@ impl Idle {
 
     /// Whether more worker threads exist than may run, so that one without work may leave.
     pub(crate) fn has_spare_threads(&self) -> bool {
-        self.threads() > self.limit()
+        self.threads() > self.limit
     }
 
     /// Whether there are as many worker threads as there may ever be.

@@ -76,7 +76,7 @@ impl RuntimeInner {
             threads += 1;
             has_just_begun |= now.saturating_sub(since) < least;
         }
-        if threads < self.idle.running_others().max(self.idle.limit()) {
+        if threads < self.idle.running_others().max(self.idle.limit) {
             Saturation::Free
         } else if has_just_begun {
             Saturation::Pending

@@ -83,7 +83,7 @@ impl RuntimeInner {
 
     fn reason_to_start(&self) -> ThreadChangeReason {
         let census = self.idle.census();
-        let beyond = self.idle.threads().saturating_sub(self.idle.limit());
+        let beyond = self.idle.threads().saturating_sub(self.idle.limit);
         if beyond == 0 {
             ThreadChangeReason::Warmup
         } else if beyond <= census.blocked {

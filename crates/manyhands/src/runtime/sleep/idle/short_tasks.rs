@@ -120,7 +120,7 @@ impl Idle {
     /// Starts overcommit, unless it is on: slow jobs on this number of threads occupy every worker. The
     /// monitor ends that, and does not touch it before.
     pub(crate) fn begin_overcommit(&self, threads: usize) {
-        let extra = (threads + 1).saturating_sub(self.limit());
+        let extra = (threads + 1).saturating_sub(self.limit);
         // Relaxed, both: advice. An exchange, so that what the monitor has set is not lowered.
         let _ = self.extra_for_short_tasks.compare_exchange(
             0,
