@@ -90,7 +90,7 @@ impl RateProbe {
 
 /// What one runner's blocks took. The last blocks of a range have few items, and if these are short, claiming them takes
 /// longer than running them: what such a block takes says nothing about its items.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct RateOfBlocks {
     /// Blocks long enough that the rest does not matter.
     telling: Spent,
@@ -104,13 +104,6 @@ struct Spent {
 }
 
 impl RateOfBlocks {
-    pub(super) fn new() -> Self {
-        Self {
-            telling: Spent::default(),
-            others: Spent::default(),
-        }
-    }
-
     pub(super) fn add(&mut self, ticks: u64, items: u64) {
         let spent = if cost::is_brief(ticks) {
             &mut self.others
@@ -152,7 +145,7 @@ mod tests {
 
     /// Blocks of a quarter of what is left, down to single items, each with `claiming` ticks beside its items.
     fn run(items: u64, ticks_each_1024: u64, claiming: u64) -> RateOfBlocks {
-        let mut measured = RateOfBlocks::new();
+        let mut measured = RateOfBlocks::default();
         let mut left = items;
         while left > 0 {
             let block = left.div_ceil(4);
@@ -175,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_few_short_items_are_all_that_is_known_and_none_are_unknown() {
-        assert_eq!(RateOfBlocks::new().rate(), Rate::UNKNOWN);
+        assert_eq!(RateOfBlocks::default().rate(), Rate::UNKNOWN);
         // Blocks of 2, 2, 1, 1, 1, 1.
         assert_eq!(run(8, 1024, 2).rate(), Rate::of(8 + 6 * 2, 8));
     }

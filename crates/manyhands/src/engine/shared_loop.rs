@@ -235,7 +235,7 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
         };
         let mut part = self.observer.runner(slot.worker());
         let mut rate = self.begun.rate;
-        let mut measured = RateOfBlocks::new();
+        let mut measured = RateOfBlocks::default();
         let mut last = clock::ticks();
         let mut max = block_max.min(cost::first_block(rate));
         self.sharing.run(me, max, |claim| {
