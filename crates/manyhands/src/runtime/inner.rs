@@ -54,7 +54,7 @@ pub(crate) struct RuntimeInner {
     slots: Box<[AtomicPtr<WorkerSlot>]>,
     /// One bit an external thread place, set while it is taken.
     external_threads: [AtomicU64; EXTERNAL_THREADS_MAX / 64],
-    /// ExternalThread places ever taken, counted from the first.
+    /// External thread places ever taken, counted from the first.
     external_end: AtomicUsize,
     /// How long a woken worker takes to run, in ticks, smoothed. Every woken worker writes it.
     wake_latency: Padded<AtomicU64>,

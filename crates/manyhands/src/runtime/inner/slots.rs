@@ -15,7 +15,7 @@ use std::ptr;
 impl RuntimeInner {
     /// The slots of started workers and of external threads past and present.
     pub(crate) fn all_slots(&self) -> impl Iterator<Item = &'static WorkerSlot> {
-        // Acquire: pairs with the AcqRel in `take_external_slot`; a slot not yet stored reads as null.
+        // Acquire: pairs with the AcqRel in `slot_for`; a slot not yet stored reads as null.
         let external_end = self.external_end.load(Ordering::Acquire);
         let external_threads = self.settings.threads_max..self.settings.threads_max + external_end;
         let external_slots = external_threads.filter_map(|index| self.slot_at(index));
