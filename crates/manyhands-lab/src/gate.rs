@@ -8,13 +8,12 @@
 //! Run delay and this process's own processor time are kept in nanoseconds. They are judged
 //! sample by sample, as they are.
 //!
-//! The time of others and of other machines comes in ticks of 10 ms for each processor, whatever
-//! happened between two readings. A single tick says nothing about a block of 10 ms; it would
-//! drop blocks by the chance of where ticks fall. So the ticks of all samples of a block are
-//! added, and one tick for each processor is forgiven. A block of 100 ms on two processors is
-//! dropped for 26 ms of other people's work; one of 10 ms hardly ever for ticks, but still for
-//! its run delay, which tells of local processes exactly. Only what a hypervisor takes during
-//! short blocks stays unseen, and widens the interval.
+//! The time of others and of other machines comes in ticks of 10 ms for each processor, whatever happened between two
+//! readings. A single tick says nothing about a block of 10 ms; it would drop blocks by the chance of where ticks fall. So
+//! the ticks of all samples of a block are added, and one tick for each processor is forgiven. A block of 100 ms on two
+//! processors is dropped for 26 ms of other people's work; one of 10 ms hardly ever for ticks, but still for its run delay,
+//! which tells of local processes exactly. Only what a hypervisor takes during short blocks stays unseen, and widens the
+//! interval.
 //!
 //! # What an arm does to itself
 //! A thread that was woken waits for its processor until the thread that woke it goes to sleep, so
@@ -59,8 +58,7 @@ impl Capacity {
 pub struct Gate {
     capacity: Capacity,
     thresholds: Thresholds,
-    /// By place in a block: the share of the processors' time that the arm's own threads wait for
-    /// each other.
+    /// By place in a block: the share of the processors' time that the arm's own threads wait for each other.
     own_delay: Vec<f64>,
 }
 

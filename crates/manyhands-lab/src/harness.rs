@@ -1,9 +1,7 @@
-//! The main function of a benchmark of one's own: everything the laboratory does, for one's own
-//! functions.
+//! The main function of a benchmark of one's own: everything the laboratory does, for one's own functions.
 //!
-//! `cargo bench` measures; options come after `--`, as in `cargo bench --bench roots -- --quick`. Run without
-//! `--bench`, as `cargo test --benches` does, it only calls every arm at the smallest size and
-//! compares what they give.
+//! `cargo bench` measures; options come after `--`, as in `cargo bench --bench roots -- --quick`. Run without `--bench`, as
+//! `cargo test --benches` does, it only calls every arm at the smallest size and compares what they give.
 
 use crate::{
     Experiment, LabError, child,

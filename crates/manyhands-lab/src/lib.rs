@@ -18,11 +18,10 @@
 //! }
 //! ```
 //!
-//! An [`Experiment`] is a list of cases; a case has named arms (the first is the baseline) and
-//! sizes. The [`director`] decides what is measured next, fresh processes ([`launcher`],
-//! [`child`]) measure it, and the [`store`] keeps every event. [`gate`], [`stats`] and [`verdict`]
-//! judge the blocks, [`break_even`] finds from which size on an arm pays; [`findings`] is all of
-//! it together. [`report`] and [`chart`] show it, [`console`] is a run as its user sees it, and
+//! An [`Experiment`] is a list of cases; a case has named arms (the first is the baseline) and sizes. The [`director`]
+//! decides what is measured next, fresh processes ([`launcher`], [`child`]) measure it, and the [`store`] keeps every
+//! event. [`gate`], [`stats`] and [`verdict`] judge the blocks, [`break_even`] finds from which size on an arm pays;
+//! [`findings`] is all of it together. [`report`] and [`chart`] show it, [`console`] is a run as its user sees it, and
 //! [`harness`] the main function of a benchmark of one's own.
 //!
 //! [`contest`] compares what cannot share a process: contenders with pools of their own.

@@ -288,8 +288,7 @@ impl Run<'_> {
         }
     }
 
-    /// Takes one block in a process of its own. A case that fails here will fail again where it is
-    /// measured, and say why.
+    /// Takes one block in a process of its own. A case that fails here will fail again where it is measured, and say why.
     fn pilot(&mut self, subject: &Subject, n: usize, arms: usize) -> Event {
         let began = self.executor.elapsed();
         let step = BlockStep {

@@ -28,8 +28,7 @@ pub enum Practical {
 
 /// The six kinds of answer, and the one that there are too few blocks for any.
 ///
-/// All are about the verdicts of the measured sizes. A size that stayed undecided is no evidence
-/// for either side.
+/// All are about the verdicts of the measured sizes. A size that stayed undecided is no evidence for either side.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Kind {
@@ -42,8 +41,7 @@ pub enum Kind {
         /// Where the ends come from.
         source: Source,
     },
-    /// Decided faster at the smallest size, and at none decided not to be: the crossing lies below
-    /// all of them.
+    /// Decided faster at the smallest size, and at none decided not to be: the crossing lies below all of them.
     AlwaysFrom {
         /// Smallest size measured.
         smallest: usize,
@@ -84,10 +82,9 @@ pub enum Source {
     /// The interval of the fitted cost model.
     #[serde(rename = "model")]
     Fit,
-    /// Two measured sizes, the upper one decided faster and the lower one decided slower: always
-    /// valid, also where the curve has steps. Where no size was decided slower, the lower one is
-    /// the largest at which no difference was found, or else the largest that was not decided
-    /// faster.
+    /// Two measured sizes, the upper one decided faster and the lower one decided slower: always valid, also where the
+    /// curve has steps. Where no size was decided slower, the lower one is the largest at which no difference was found, or
+    /// else the largest that was not decided faster.
     #[serde(rename = "measured_sizes")]
     Bracket,
 }

@@ -3,10 +3,9 @@
 use crate::verdict::Verdict;
 use std::collections::BTreeMap;
 
-/// The two sizes between which the arm becomes faster: the largest decided slower and the
-/// smallest decided faster. If none was decided slower, the lower one is the largest at which no
-/// difference was found, or without such the largest that was not decided faster. `None` without a
-/// crossing, or with several.
+/// The two sizes between which the arm becomes faster: the largest decided slower and the smallest decided faster. If none
+/// was decided slower, the lower one is the largest at which no difference was found, or without such the largest that was
+/// not decided faster. `None` without a crossing, or with several.
 pub(super) fn bracket(sides: &BTreeMap<usize, Verdict>) -> Option<(usize, usize)> {
     if falls_back(sides) {
         return None;

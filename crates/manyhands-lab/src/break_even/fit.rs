@@ -1,8 +1,7 @@
 //! The cost model: arm's time over baseline's = c + d / n.
 //!
-//! An arm that costs d items to start and then c of the baseline's time for each item takes as
-//! long as the baseline at n = d / (1 − c). A straight line through logarithms would be simpler,
-//! and wrong by more than its interval says.
+//! An arm that costs d items to start and then c of the baseline's time for each item takes as long as the baseline at
+//! n = d / (1 − c). A straight line through logarithms would be simpler, and wrong by more than its interval says.
 //!
 //! The interval comes from blocks and launches as that of a median does: see
 //! [`estimate_median`](crate::stats::estimate_median). The fit is compared with what blocks and
@@ -12,8 +11,7 @@ use super::{Fit, Points, Ratio, plan::WINDOW_BLOCKS};
 use crate::stats::{RESAMPLES, Resampler, by_launch, interval_of, mean, median, rng_for, spread};
 use std::{collections::BTreeSet, f64::consts::FRAC_PI_2};
 
-/// Fits the model to the sizes around a bracket; `None` if fewer than four of them have blocks
-/// enough.
+/// Fits the model to the sizes around a bracket; `None` if fewer than four of them have blocks enough.
 pub(super) fn fit(points: &Points, bracket: (usize, usize), seed: u64) -> Option<Fit> {
     let center = (bracket.0 as f64 * bracket.1 as f64).sqrt();
     let near = (center / REACH)..(center * REACH);
@@ -132,8 +130,7 @@ impl Hyperbola {
         self.c + self.d / n
     }
 
-    /// Logarithm of the size at which the cost is one: minus infinity if it is less at every
-    /// size, infinity if it never is.
+    /// Logarithm of the size at which the cost is one: minus infinity if it is less at every size, infinity if it never is.
     fn crossing_log(&self) -> f64 {
         if self.d <= 0.0 {
             f64::NEG_INFINITY

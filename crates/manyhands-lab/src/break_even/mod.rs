@@ -1,8 +1,7 @@
 //! From which size on is the challenger faster?
 //!
-//! A [`Finder`] is a function of what was measured, and of nothing else: asked again with the
-//! same blocks it says the same, so a run that was interrupted goes on where it was by reading
-//! its blocks again. It neither measures nor waits.
+//! A [`Finder`] is a function of what was measured, and of nothing else: asked again with the same blocks it says the same,
+//! so a run that was interrupted goes on where it was by reading its blocks again. It neither measures nor waits.
 //!
 //! # Phases
 //! 1. Every size of the case is measured until its side is decided, at the lowest price: sizes

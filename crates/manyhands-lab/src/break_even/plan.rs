@@ -1,5 +1,4 @@
-//! What to measure next: the search is played again from the measured points until it asks for
-//! something that is not there.
+//! What to measure next: the search is played again from the measured points until it asks for something that is not there.
 
 use super::{Finder, Points, Probe, bracket, values};
 use crate::verdict::Verdict;
@@ -8,10 +7,9 @@ use std::collections::BTreeMap;
 impl Finder {
     /// What to measure next; `None` when the answer cannot be improved at this price.
     ///
-    /// Each probe asks for more blocks than there are, up to a limit; so a search ends, whatever is
-    /// measured. Points should hold what the answer will be computed from: the clean blocks. On a
-    /// machine that is never quiet blocks do not become clean by asking, so the caller
-    /// bounds the tries and then calls [`exhaust`](Self::exhaust).
+    /// Each probe asks for more blocks than there are, up to a limit; so a search ends, whatever is measured. Points should
+    /// hold what the answer will be computed from: the clean blocks. On a machine that is never quiet blocks do not become
+    /// clean by asking, so the caller bounds the tries and then calls [`exhaust`](Self::exhaust).
     #[must_use]
     pub fn next(&self, points: &Points) -> Option<Probe> {
         self.search(points).err()

@@ -9,8 +9,7 @@ pub(crate) const JUDGE: Judge = Judge {
     smallest_effect: 0.02,
 };
 
-/// The answer of a whole search. `cost` is the arm's time over the baseline's; an item costs
-/// the baseline 100 ns.
+/// The answer of a whole search. `cost` is the arm's time over the baseline's; an item costs the baseline 100 ns.
 fn search(cost: impl Fn(f64) -> f64, seed: u64) -> Answer {
     search_in(Noise::new(seed), cost, seed)
 }

@@ -4,8 +4,7 @@ use super::spec::{Axis, Scale, Tick};
 use crate::report::{bytes, count, nanos};
 
 impl Axis {
-    /// Sizes, with a tick at every power of ten, or every power of two if there are few of those.
-    /// `None` without values.
+    /// Sizes, with a tick at every power of ten, or every power of two if there are few of those. `None` without values.
     #[must_use]
     pub fn sizes(title: &str, values: impl Iterator<Item = f64>) -> Option<Self> {
         let (low, high) = widened(values, 1.3)?;
@@ -17,8 +16,7 @@ impl Axis {
         Some(Self::logarithmic(title, (low, high), &ticks, label))
     }
 
-    /// Numbers of CPUs on a base-two scale, with a tick at each of them and nowhere else.
-    /// `None` without values.
+    /// Numbers of CPUs on a base-two scale, with a tick at each of them and nowhere else. `None` without values.
     #[must_use]
     pub fn cpus(title: &str, values: &[usize]) -> Option<Self> {
         let ticks: Vec<f64> = values.iter().map(|cpus| *cpus as f64).collect();

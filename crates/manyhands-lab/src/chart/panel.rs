@@ -119,9 +119,8 @@ impl Placed<'_, '_> {
         fill(self.sheet, [(left, top), (right, bottom)], tint)
     }
 
-    /// One under the other at the top: right of all bands if they are on the left, else left of
-    /// them, and from the left edge on where neither has room; the curves rise to the right and are
-    /// not there.
+    /// One under the other at the top: right of all bands if they are on the left, else left of them, and from the left
+    /// edge on where neither has room; the curves rise to the right and are not there.
     fn band_labels(&self) -> Result<(), LabError> {
         let [start, top, end, _] = self.area.corners();
         let columns = self.panel.bands.iter().map(|band| self.band_columns(band));

@@ -21,8 +21,7 @@ pub struct Facet {
     pub caption: String,
     /// The lines.
     pub contenders: Vec<Contender>,
-    /// CPUs and nanoseconds if the work were split evenly to the last grain: T₁ / P. Empty for
-    /// none.
+    /// CPUs and nanoseconds if the work were split evenly to the last grain: T₁ / P. Empty for none.
     pub ideal: Vec<(usize, f64)>,
     /// CPUs and nanoseconds of as many rounds as there are if no item is split. Empty for none.
     pub rounds_bound: Vec<(usize, f64)>,

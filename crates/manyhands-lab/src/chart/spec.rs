@@ -9,8 +9,7 @@ pub struct ChartSpec {
     pub notes: Vec<String>,
     /// What the chart says, for those who cannot see it.
     pub description: String,
-    /// Panels side by side. With one column, lines are named at their ends; with more, a legend
-    /// is shared by all panels.
+    /// Panels side by side. With one column, lines are named at their ends; with more, a legend is shared by all panels.
     pub columns: usize,
     /// Row by row, from the left.
     pub panels: Vec<Panel>,
@@ -96,8 +95,7 @@ pub struct Tick {
 pub struct Series {
     /// Name in the legend; empty for none.
     pub name: String,
-    /// Which colour and marker; the same number looks the same in all panels. Numbers from
-    /// eight on begin again.
+    /// Which colour and marker; the same number looks the same in all panels. Numbers from eight on begin again.
     pub family: usize,
     /// How it is drawn.
     pub form: Form,

@@ -40,8 +40,7 @@ pub struct Options {
     #[arg(long)]
     pub replace: bool,
 
-    /// Whether the pool's threads are awake, asleep or not started yet when a call begins [default:
-    /// warm]
+    /// Whether the pool's threads are awake, asleep or not started yet when a call begins [default: warm]
     #[arg(long, value_name = "STATE")]
     pub pool: Option<PoolState>,
 
@@ -49,8 +48,7 @@ pub struct Options {
     #[arg(long, value_name = "N")]
     pub workers: Option<usize>,
 
-    /// Numbers of CPUs that every arm is confined to, one after the other, such as 1,2,4; pools are
-    /// as large
+    /// Numbers of CPUs that every arm is confined to, one after the other, such as 1,2,4; pools are as large
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     pub cpus: Vec<usize>,
 
@@ -58,8 +56,7 @@ pub struct Options {
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
     pub copies: Vec<usize>,
 
-    /// A program with the same experiments, given twice or more: each arm is paired with its
-    /// namesakes in the others
+    /// A program with the same experiments, given twice or more: each arm is paired with its namesakes in the others
     #[arg(long = "build", value_name = "PROGRAM")]
     pub builds: Vec<PathBuf>,
 

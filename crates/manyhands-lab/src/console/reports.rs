@@ -1,5 +1,4 @@
-//! The texts and files that are made of a run, in one place, so that a run and a later report on
-//! it make the same.
+//! The texts and files that are made of a run, in one place, so that a run and a later report on it make the same.
 
 use super::Screen;
 use crate::{
@@ -115,8 +114,7 @@ pub fn text(findings: &Findings, companion: Companion, width: Width) -> String {
     experiments(findings, &companion(findings), width) + &report::closing(findings, width)
 }
 
-/// Writes all files that are computed from a run. The answer is what there is to say about that, if
-/// anything.
+/// Writes all files that are computed from a run. The answer is what there is to say about that, if anything.
 ///
 /// # Errors
 /// [`LabError::File`] if one cannot be written.

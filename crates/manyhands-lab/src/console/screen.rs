@@ -22,8 +22,7 @@ pub(super) fn print(text: &str) -> Result<(), LabError> {
     out.write_all(text.as_bytes()).map_err(LabError::Output)
 }
 
-/// The width of the terminal that standard output goes to; that of text without a terminal if it
-/// goes elsewhere.
+/// The width of the terminal that standard output goes to; that of text without a terminal if it goes elsewhere.
 ///
 /// # Examples
 /// ```

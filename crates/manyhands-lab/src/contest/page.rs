@@ -1,9 +1,8 @@
 //! A file with the results of several contests, one section each, of which some are renewed and
 //! the others stay as they are.
 //!
-//! A section stands between two comments that name it: `<!-- begin NAME -->` and
-//! `<!-- end NAME -->`. Sections whose names have the same first word stay together. Not here: what
-//! is in a section.
+//! A section stands between two comments that name it: `<!-- begin NAME -->` and `<!-- end NAME -->`. Sections whose names
+//! have the same first word stay together. Not here: what is in a section.
 
 use crate::{LabError, store};
 use std::{fs, io, path::Path};

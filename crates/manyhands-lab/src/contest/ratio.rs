@@ -10,8 +10,7 @@ use std::fmt;
 /// unanimous rounds decide anything at 5 %, see [`SignTest`](stats::SignTest).
 pub const MIN_ROUNDS: usize = 7;
 
-/// The median of ratios with its 95 % interval. Printed as `0.55 (0.50 … 0.61)`, and without an
-/// interval as `0.55 (–)`.
+/// The median of ratios with its 95 % interval. Printed as `0.55 (0.50 … 0.61)`, and without an interval as `0.55 (–)`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
     /// The median.

@@ -85,8 +85,7 @@ impl Column {
     }
 }
 
-/// The table of one case: a row for each arm, a column for each value. Its first cell says if it
-/// is a quick look.
+/// The table of one case: a row for each arm, a column for each value. Its first cell says if it is a quick look.
 #[must_use]
 pub fn case_table(result: &CaseResult, columns: &[Column]) -> String {
     let titles = columns.iter().map(|column| column.title.to_owned());

@@ -349,8 +349,7 @@ impl Case {
         block * u32::try_from(blocks).unwrap_or(u32::MAX)
     }
 
-    /// The size at which the case is to be tried next, to plan for a budget; `None` once that is known well
-    /// enough.
+    /// The size at which the case is to be tried next, to plan for a budget; `None` once that is known well enough.
     pub(super) fn pilot_size(&self) -> Option<usize> {
         match &self.pilot {
             Some(pilot) => pilot.next_size(&self.card),
@@ -396,8 +395,7 @@ impl Case {
         self.card.arms.len() + 1
     }
 
-    /// Time of one block at a size, judged from the nearest smaller size that has blocks, or else
-    /// the nearest larger one.
+    /// Time of one block at a size, judged from the nearest smaller size that has blocks, or else the nearest larger one.
     pub(super) fn block_cost(&self, n: usize) -> Option<Duration> {
         let mut below = self.blocks.range(..=n).rev();
         let mut above = self.blocks.range(n..);

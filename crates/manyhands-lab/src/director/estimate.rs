@@ -13,8 +13,7 @@ pub struct TimeLeft {
     pub points_unknown: usize,
 }
 
-/// Time of one block whose calls take `factor` times as long as those of these blocks, which took
-/// `spent` in all.
+/// Time of one block whose calls take `factor` times as long as those of these blocks, which took `spent` in all.
 pub(super) fn block_cost(blocks: &[Block], spent: Duration, factor: f64) -> Option<Duration> {
     let last = blocks.last()?;
     let walls = last.samples.iter().map(|sample| sample.wall_nanos as f64);

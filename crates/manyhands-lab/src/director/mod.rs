@@ -1,10 +1,9 @@
 //! Decides what a run does next: a pure state machine, without clock, processes or files.
 //!
-//! A run goes through the cases in the order of its head. A case is measured at each size of its
-//! card, then at the sizes its search asks for, then come the passes that are not timed. Blocks
-//! of a size are taken by several processes in turns. Everything follows from the head and the
-//! events, so that a run that was cut goes on as if nothing had happened: the processes are
-//! started anew, and that is all.
+//! A run goes through the cases in the order of its head. A case is measured at each size of its card, then at the sizes
+//! its search asks for, then come the passes that are not timed. Blocks of a size are taken by several processes in turns.
+//! Everything follows from the head and the events, so that a run that was cut goes on as if nothing had happened: the
+//! processes are started anew, and that is all.
 //!
 //! With a budget each case is tried first, and a [`Plan`] says what fits and what does not. Then
 //! every case has its share of what is left, and in it every point; what one does not need passes
@@ -150,10 +149,9 @@ impl Director {
         Ok(())
     }
 
-    /// What to do next. The step is to be carried out and then reported with
-    /// [`observe`](Self::observe), [`opened`](Self::opened), [`closed`](Self::closed) or
-    /// [`skipped`](Self::skipped) before the next one is asked for; until then the answer stays
-    /// the same. `now` is the time since this session of the run began.
+    /// What to do next. The step is to be carried out and then reported with [`observe`](Self::observe),
+    /// [`opened`](Self::opened), [`closed`](Self::closed) or [`skipped`](Self::skipped) before the next one is asked for;
+    /// until then the answer stays the same. `now` is the time since this session of the run began.
     pub fn next(&mut self, now: Duration) -> Step {
         self.asked_at = now;
         self.decide(self.before + now)
@@ -241,8 +239,7 @@ impl Director {
         }
     }
 
-    /// The next pass: memory of each arm, at smaller sizes and the largest, then a picture of each arm
-    /// at the largest.
+    /// The next pass: memory of each arm, at smaller sizes and the largest, then a picture of each arm at the largest.
     fn pass(&self, now: Duration) -> Option<Step> {
         let case = &self.cases[self.current];
         let arms = case.card.arms.len();

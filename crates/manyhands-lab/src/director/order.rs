@@ -1,8 +1,7 @@
 //! The order in which a block times its arms.
 //!
-//! Drawn, then mirrored, so that two blocks of two arms are ABBA. It depends on the seed, the
-//! point and the block's number and on nothing else, so a run that is resumed goes on as if it
-//! had never stopped.
+//! Drawn, then mirrored, so that two blocks of two arms are ABBA. It depends on the seed, the point and the block's number
+//! and on nothing else, so a run that is resumed goes on as if it had never stopped.
 
 use crate::{experiment::checksum, record::Key};
 use rand::{SeedableRng, rngs::StdRng, seq::SliceRandom};

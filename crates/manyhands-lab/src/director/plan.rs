@@ -57,8 +57,7 @@ impl Pilot {
 pub struct Plan {
     /// Time for what fits, by case, in the order of the head.
     pub(crate) costs: Vec<Duration>,
-    /// Sizes there is no time for, by case, with the time that each would take; none for a case
-    /// that was not even tried.
+    /// Sizes there is no time for, by case, with the time that each would take; none for a case that was not even tried.
     pub left_out: Vec<(Key, Duration)>,
     /// Cases whose untimed passes there is no time for, with the time that they would take.
     pub passes_left_out: Vec<(Key, Duration)>,

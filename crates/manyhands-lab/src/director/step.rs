@@ -53,8 +53,7 @@ pub struct Subject {
     pub cpus: Option<usize>,
     /// Copies of each call that run at the same time.
     pub copies: Option<usize>,
-    /// The arm of the experiment's own case that several programs are to run; `None` if this
-    /// program runs all arms.
+    /// The arm of the experiment's own case that several programs are to run; `None` if this program runs all arms.
     pub arm: Option<usize>,
 }
 

@@ -13,8 +13,7 @@ use std::collections::HashMap;
 
 /// Computes everything there is to say about a run.
 ///
-/// The same head and events give the same findings. A run that is not over gives findings about
-/// what there is.
+/// The same head and events give the same findings. A run that is not over gives findings about what there is.
 ///
 /// # Cost
 /// A few bootstraps for each arm at each size.

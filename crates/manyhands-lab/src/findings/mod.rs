@@ -136,8 +136,7 @@ pub struct Times {
     pub pool: Option<[f64; 4]>,
 }
 
-/// One arm against the baseline at one size. Ratios are baseline time over the arm's time: above
-/// 1 the arm is faster.
+/// One arm against the baseline at one size. Ratios are baseline time over the arm's time: above 1 the arm is faster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// Speed-up over the clean blocks; `None` if there are none.
@@ -150,9 +149,8 @@ pub struct Comparison {
     pub doubt: Option<Doubt>,
     /// p-value of the signs against "no difference at all", of the blocks the verdict is from.
     pub p_value: f64,
-    /// Its q-value after Benjamini and Hochberg among all comparisons of the run, if there are so
-    /// many that some would look different by chance: the expected share of wrong verdicts among
-    /// those decided at least as clearly.
+    /// Its q-value after Benjamini and Hochberg among all comparisons of the run, if there are so many that some would look
+    /// different by chance: the expected share of wrong verdicts among those decided at least as clearly.
     pub q_value: Option<f64>,
     /// Spread between launches and within a launch, as standard deviations of the logarithm.
     pub spread: Spread,

@@ -1,5 +1,4 @@
-//! The same case on several numbers of CPUs: what more of them bring, and what copies of a call take
-//! from each other.
+//! The same case on several numbers of CPUs: what more of them bring, and what copies of a call take from each other.
 
 use super::{CaseFindings, ExperimentFindings};
 use crate::stats::{Estimate, karp_flatt};
@@ -53,8 +52,7 @@ pub struct AtCopies {
     pub copies: usize,
     /// Time until all copies of a call have ended, in nanoseconds.
     pub nanos: Estimate,
-    /// Calls in a given time, as multiples of those of one copy alone; `None` if none was measured
-    /// alone.
+    /// Calls in a given time, as multiples of those of one copy alone; `None` if none was measured alone.
     pub throughput: Option<f64>,
 }
 

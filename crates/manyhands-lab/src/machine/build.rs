@@ -17,8 +17,7 @@ pub struct Build {
     pub debug_assertions: bool,
     /// Instruction sets the compiler was allowed to use.
     pub target_features: Option<String>,
-    /// Commit of the project in the current folder when it was asked; ends in `-dirty` if files
-    /// were changed since.
+    /// Commit of the project in the current folder when it was asked; ends in `-dirty` if files were changed since.
     pub commit: Option<String>,
 }
 

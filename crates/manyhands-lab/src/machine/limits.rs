@@ -89,8 +89,7 @@ fn quotas_of(files: &impl Files, line: &str) -> Vec<Quota> {
     }
 }
 
-/// `/a/b`, `/a` and the root, which is empty. A path that leads out of what is visible has only
-/// the root.
+/// `/a/b`, `/a` and the root, which is empty. A path that leads out of what is visible has only the root.
 fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     let path = if path.contains("..") {
         ""

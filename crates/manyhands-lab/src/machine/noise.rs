@@ -40,8 +40,7 @@ impl Noise {
         Self::between(&before, &Snapshot::take(), seconds)
     }
 
-    /// Whether others used less than the share from which on a block counts as disturbed. What
-    /// is not known does not count.
+    /// Whether others used less than the share from which on a block counts as disturbed. What is not known does not count.
     #[must_use]
     pub fn is_quiet(&self, thresholds: &Thresholds) -> bool {
         self.others.unwrap_or(0.0) + self.steal.unwrap_or(0.0) < thresholds.load

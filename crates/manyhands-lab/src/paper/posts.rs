@@ -40,8 +40,7 @@ pub fn of(experiment_id: &str) -> Option<Paper> {
     })
 }
 
-/// What was published about an experiment on every machine and under every runtime, the one of [`of`]
-/// first.
+/// What was published about an experiment on every machine and under every runtime, the one of [`of`] first.
 ///
 /// Example: see [`matching`].
 #[must_use]

@@ -73,8 +73,7 @@ pub enum ClaimTest {
         /// Range of the ratio.
         within: Range,
     },
-    /// The time of an arm over its time on twice the CPUs lies in a range, for the most CPUs that
-    /// were measured.
+    /// The time of an arm over its time on twice the CPUs lies in a range, for the most CPUs that were measured.
     Doubling {
         /// Arm.
         arm: String,

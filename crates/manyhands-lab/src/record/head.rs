@@ -58,8 +58,7 @@ pub struct CaseCard {
     /// What each unit amounts to, if it is shown how much of it an arm does in a second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throughput: Option<Throughput>,
-    /// CPUs the processes of this case are pinned to, counted from the first allowed one; `None`
-    /// for all.
+    /// CPUs the processes of this case are pinned to, counted from the first allowed one; `None` for all.
     pub cpus: Option<usize>,
     /// The experiment's own name of the case, if this is the case on other CPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -36,8 +36,7 @@ pub struct Settings {
     /// Numbers of copies of each call that contend for as many CPUs; empty for none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub copies: Vec<usize>,
-    /// Programs with the same experiments, each arm of which is paired with its namesakes; empty
-    /// for this program alone.
+    /// Programs with the same experiments, each arm of which is paired with its namesakes; empty for this program alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub builds: Vec<PathBuf>,
     /// Whose published figures stand beside the results: a part of the name of a machine or a runtime,

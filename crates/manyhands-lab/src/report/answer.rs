@@ -1,7 +1,6 @@
 //! The answer of a run on one screen: from which size on it pays, and a few speed-ups.
 //!
-//! It says less than the tables, and nothing else: each of its sentences and numbers stands in them
-//! too.
+//! It says less than the tables, and nothing else: each of its sentences and numbers stands in them too.
 
 use super::{
     conditions::{disturbance, not_quiet_sentence},
@@ -17,9 +16,8 @@ use crate::{
     findings::{CaseFindings, Comparison, ExperimentFindings, Findings, Point},
 };
 
-/// The first challenger of each case: the break-even of the first case that was searched, in full,
-/// those of the others in short; at most five speed-ups; what is missing, and whether the machine
-/// was quiet.
+/// The first challenger of each case: the break-even of the first case that was searched, in full, those of the others in
+/// short; at most five speed-ups; what is missing, and whether the machine was quiet.
 ///
 /// At 80 columns and more it has at most 27 lines.
 ///

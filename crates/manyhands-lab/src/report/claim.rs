@@ -23,8 +23,7 @@ pub(super) fn claim_sentences(experiment: &ExperimentFindings) -> Vec<String> {
     sentences
 }
 
-/// Each part of each claim of a run in a row, with what was found of it. Empty unless several experiments have
-/// claims.
+/// Each part of each claim of a run in a row, with what was found of it. Empty unless several experiments have claims.
 pub(super) fn claims(findings: &Findings) -> Grid {
     let all = findings.experiments.iter();
     let claimed = all.filter_map(|one| Some((&one.id, one.claim.as_ref()?)));

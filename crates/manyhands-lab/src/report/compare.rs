@@ -1,7 +1,6 @@
 //! Two runs side by side.
 //!
-//! The runs were not paired, so what changed between them, such as the machine's temper, is in
-//! the ratios.
+//! The runs were not paired, so what changed between them, such as the machine's temper, is in the ratios.
 
 use super::{
     grid::{Column, Grid},

@@ -1,7 +1,6 @@
 //! Every report and chart of one made-up run against files kept beside the tests.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p manyhands-lab golden` writes the files anew; look at the
-//! difference before it is kept.
+//! `UPDATE_GOLDEN=1 cargo test -p manyhands-lab golden` writes the files anew; look at the difference before it is kept.
 
 use super::{Width, compare, fixture};
 use crate::{

@@ -1,5 +1,4 @@
-//! A table as data, and its two plain forms. What is in a table is decided once, here it only
-//! gets its lines.
+//! A table as data, and its two plain forms. What is in a table is decided once, here it only gets its lines.
 //!
 //! For a terminal too narrow for the names of arms, letters stand for them, explained below the
 //! table. One that is too narrow even so gets a paragraph for each row.

@@ -12,8 +12,7 @@ use crate::{
     findings::Findings,
 };
 
-/// The whole run, with what was published beside what was found. Charts are linked by name, as
-/// `charts/NAME.svg`.
+/// The whole run, with what was published beside what was found. Charts are linked by name, as `charts/NAME.svg`.
 #[must_use]
 pub fn markdown(findings: &Findings, published: &Published) -> String {
     let mut text = format!(

@@ -13,11 +13,10 @@ use std::collections::BTreeMap;
 /// Every sample of a run as a row of CSV: the column names of BenchmarkDotNet's measurements file
 /// first, so that scripts made for those read this one, then our own.
 ///
-/// Separated by commas, decimals with points, quoted by RFC 4180. The experiment is the namespace,
-/// the case the type, the arm the method; `Measurement_Value` is nanoseconds per call. Rows of the
-/// baseline's twin have the stage `Twin` instead of `Result`, which such scripts pass over.
-/// The last column says why a block is disturbed, and nothing of a clean one. Blocks of cases that
-/// the head does not name are left out.
+/// Separated by commas, decimals with points, quoted by RFC 4180. The experiment is the namespace, the case the type, the
+/// arm the method; `Measurement_Value` is nanoseconds per call. Rows of the baseline's twin have the stage `Twin` instead
+/// of `Result`, which such scripts pass over. The last column says why a block is disturbed, and nothing of a clean one.
+/// Blocks of cases that the head does not name are left out.
 ///
 /// # Panics
 /// Never: memory takes all writes.

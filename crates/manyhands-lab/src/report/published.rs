@@ -3,8 +3,7 @@
 use crate::{chart::Named, paper::Paper};
 use std::collections::BTreeMap;
 
-/// Published figures and charts of other things than what was measured. Empty for experiments of
-/// one's own.
+/// Published figures and charts of other things than what was measured. Empty for experiments of one's own.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Published {
     /// Figures, by id of the experiment: of one machine and runtime, or of several.

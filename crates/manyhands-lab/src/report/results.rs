@@ -63,9 +63,8 @@ pub(super) fn groups(experiment: &ExperimentFindings) -> Vec<Group<'_>> {
     groups.collect()
 }
 
-/// One row for each size and arm. Columns in which nothing is to be said are left out: the case
-/// if there is one only, "as found" where no disturbed block changed anything, q where the run has too few
-/// comparisons for it.
+/// One row for each size and arm. Columns in which nothing is to be said are left out: the case if there is one only, "as
+/// found" where no disturbed block changed anything, q where the run has too few comparisons for it.
 pub(super) fn results(group: &Group<'_>) -> Grid {
     let mut rows = Vec::new();
     for case in &group.cases {

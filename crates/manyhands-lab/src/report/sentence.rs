@@ -391,8 +391,7 @@ pub(super) fn floor_sentence<'point>(points: impl Iterator<Item = &'point Point>
     )
 }
 
-/// How far the speed-ups of some points spread between launches and within one, at most; nothing
-/// if they do not.
+/// How far the speed-ups of some points spread between launches and within one, at most; nothing if they do not.
 pub(super) fn spread_sentence<'point>(
     points: impl Iterator<Item = &'point Point>,
 ) -> Option<String> {

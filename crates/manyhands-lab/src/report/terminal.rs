@@ -65,8 +65,7 @@ pub fn meters_text(experiment: &ExperimentFindings, width: Width) -> String {
     groups(experiment).iter().map(of_group).collect()
 }
 
-/// What is to be said once, after all experiments: disturbed blocks, and whether the machine was
-/// quiet enough.
+/// What is to be said once, after all experiments: disturbed blocks, and whether the machine was quiet enough.
 #[must_use]
 pub fn closing(findings: &Findings, width: Width) -> String {
     let mut text = width.wrapped(&disturbance(findings));

@@ -1,9 +1,8 @@
 //! Checks the laboratory on arms of which the truth is known.
 //!
-//! The arms spin: they do a number of steps of a computation, each equally long. So
-//! one knows which is faster, by how much, and from which size on. They run in real time, their
-//! samples go through the same director, gate, statistics and finder as those of any run, and
-//! what comes out is compared with the truth. Only fresh processes are left out: a launch here is
+//! The arms spin: they do a number of steps of a computation, each equally long. So one knows which is faster, by how much,
+//! and from which size on. They run in real time, their samples go through the same director, gate, statistics and finder
+//! as those of any run, and what comes out is compared with the truth. Only fresh processes are left out: a launch here is
 //! the case opened anew in this process, or a hundred runs would take an hour.
 //!
 //! # Criteria

@@ -1,18 +1,16 @@
 //! How alike neighbouring blocks are: how many of them tell as much as one that stands alone.
 //!
-//! A disturbance that lasts for several blocks moves them together. The variance of a median, and of a
-//! count of wins, is then τ times what as many independent blocks have, with τ = 1 + 2·Σ ρ(k) over the
-//! autocorrelations of the signs about the median. The sum ends where two neighbouring autocorrelations
-//! add up to nothing: the initial positive sequence of Geyer, "Practical Markov chain Monte Carlo",
-//! Statistical Science 7 (1992), doi:10.1214/ss/1177011137.
+//! A disturbance that lasts for several blocks moves them together. The variance of a median, and of a count of wins, is
+//! then τ times what as many independent blocks have, with τ = 1 + 2·Σ ρ(k) over the autocorrelations of the signs about
+//! the median. The sum ends where two neighbouring autocorrelations add up to nothing: the initial positive sequence of
+//! Geyer, "Practical Markov chain Monte Carlo", Statistical Science 7 (1992), doi:10.1214/ss/1177011137.
 //!
 //! A disturbance that lasts for a fifth of all blocks or longer looks like the truth to any such sum.
 
 use super::median;
 use std::cmp::Ordering;
 
-/// τ of values in the order in which they were measured: from 1, if they are independent, to their
-/// number.
+/// τ of values in the order in which they were measured: from 1, if they are independent, to their number.
 ///
 /// # Examples
 /// ```

@@ -4,8 +4,7 @@
 //! The p-values here are inverses of e-values, for which the bound holds under any dependence:
 //! Wang and Ramdas, "False discovery rate control with e-values", same journal, 84 (2022).
 
-/// For each p-value the smallest false discovery rate at which it still counts as a discovery,
-/// in the order given.
+/// For each p-value the smallest false discovery rate at which it still counts as a discovery, in the order given.
 ///
 /// # Examples
 /// ```

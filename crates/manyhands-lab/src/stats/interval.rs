@@ -1,21 +1,19 @@
 //! Medians with 95 % intervals: blocks are resampled, launches are not.
 //!
-//! Blocks are nested in launches, and both vary. Blocks are many, so their part of the spread is
-//! found by resampling them within their launches; where neighbouring blocks are alike, it is
-//! widened by the root of their [correlation time](super::correlation_time). Launches are few, usually three, and three
-//! values cannot be resampled: no resample leaves their range, which misses the truth in a
-//! quarter of all cases however many blocks there are. Their part is therefore added in
-//! quadrature as a Student interval, t · τ / √L, with one degree of freedom less than launches.
+//! Blocks are nested in launches, and both vary. Blocks are many, so their part of the spread is found by resampling them
+//! within their launches; where neighbouring blocks are alike, it is widened by the root of their
+//! [correlation time](super::correlation_time). Launches are few, usually three, and three values cannot be resampled: no
+//! resample leaves their range, which misses the truth in a quarter of all cases however many blocks there are. Their part
+//! is therefore added in quadrature as a Student interval, t · τ / √L, with one degree of freedom less than launches.
 //!
 //! τ, the standard deviation between launches, must be told apart from what blocks alone make
 //! launches differ by. With s² the variance of the launches' own medians and w² the part of it
 //! that the resampled blocks explain, τ = s · s² / (s² + w²). That goes to s where launches
 //! dominate and to 0 where they agree, without a threshold at which an interval would jump.
 //!
-//! Simulated with three launches and normal noise, the interval covers the truth in 97 to 98 % of
-//! all cases if launches do not differ, and in 92 to 95 % if they do, by whatever amount. The
-//! price is width: with three launches that do not differ it is half again as wide, on average,
-//! as blocks alone would give. More launches cost less than more blocks.
+//! Simulated with three launches and normal noise, the interval covers the truth in 97 to 98 % of all cases if launches do
+//! not differ, and in 92 to 95 % if they do, by whatever amount. The price is width: with three launches that do not differ
+//! it is half again as wide, on average, as blocks alone would give. More launches cost less than more blocks.
 //!
 //! Fewer than six blocks cannot give 95 %: of five, all lie on one side of the median in 1 case of 16,
 //! and then so does their whole range. Their interval has no ends.

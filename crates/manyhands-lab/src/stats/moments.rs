@@ -1,5 +1,4 @@
-//! Means and the standard deviation: for tables that other tools read, and for averages of
-//! ratios. Verdicts use medians.
+//! Means and the standard deviation: for tables that other tools read, and for averages of ratios. Verdicts use medians.
 
 /// Arithmetic mean; `None` if there are no values.
 #[must_use]

@@ -30,8 +30,7 @@ impl Noise {
         radius * (TAU * self.rng.random::<f64>()).cos()
     }
 
-    /// What a time is multiplied by: normal noise, and in one sample of ten a delay of up to a
-    /// half.
+    /// What a time is multiplied by: normal noise, and in one sample of ten a delay of up to a half.
     pub(crate) fn time(&mut self, sigma: f64) -> f64 {
         let spike = match self.rng.random_bool(0.1) {
             true => self.rng.random_range(0.0..0.5),

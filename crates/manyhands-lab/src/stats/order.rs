@@ -29,8 +29,7 @@ fn median_in_place(values: &mut [f64]) -> Option<f64> {
     Some(f64::midpoint(lower, *upper))
 }
 
-/// The value below which this share of the values lies, interpolated between neighbours; `None`
-/// if there are no values.
+/// The value below which this share of the values lies, interpolated between neighbours; `None` if there are no values.
 ///
 /// # Panics
 /// If `share` is not between 0 and 1.

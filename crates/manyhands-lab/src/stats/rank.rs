@@ -1,9 +1,8 @@
 //! A median with an interval that holds for any distribution, from the ranks of the values alone.
 //!
-//! Each value lies below the true median with probability one half, so the number of values below
-//! it is binomial. Leaving out k values at each end misses the median with the probability of at
-//! most k successes, twice. That is exact for independent values, also for few of them, where
-//! resampling (`interval.rs`) would cover less than it says.
+//! Each value lies below the true median with probability one half, so the number of values below it is binomial. Leaving
+//! out k values at each end misses the median with the probability of at most k successes, twice. That is exact for
+//! independent values, also for few of them, where resampling (`interval.rs`) would cover less than it says.
 //!
 //! Not here: values nested in launches. An interval of this file knows only the values it is given.
 

@@ -1,12 +1,10 @@
 //! What a speed-up on several workers says of the work that is done one at a time.
 
-/// The serial fraction that explains a speed-up, e = (1/S − 1/P) / (1 − 1/P); `None` for a single
-/// worker, and where no fraction does, because P workers are slower than one or more than P times
-/// as fast.
+/// The serial fraction that explains a speed-up, e = (1/S − 1/P) / (1 − 1/P); `None` for a single worker, and where no
+/// fraction does, because P workers are slower than one or more than P times as fast.
 ///
-/// If it grows with the number of workers, the loss is not serial work but something that grows
-/// too: contention, or too few pieces. Karp and Flatt, "Measuring parallel processor
-/// performance", Communications of the ACM 33 (1990).
+/// If it grows with the number of workers, the loss is not serial work but something that grows too: contention, or too few
+/// pieces. Karp and Flatt, "Measuring parallel processor performance", Communications of the ACM 33 (1990).
 ///
 /// # Examples
 /// ```

@@ -1,10 +1,9 @@
 //! Sign e-process: evidence against "a win is a coin toss" that may be read at any time.
 //!
-//! With k wins in n trials the evidence is E = 2ⁿ·B(k+½, n−k+½)/π, the Beta(½,½) mixture of all
-//! coins against the fair one. It is a product of predictions: before each trial bet (k+½)/(n+1)
-//! on a win. Under the fair coin E is a martingale with mean 1, so by Ville's inequality it ever
-//! reaches 1/α with probability at most α, however often one looks. It uses signs only: neither the
-//! variance nor the tails of the noise matter.
+//! With k wins in n trials the evidence is E = 2ⁿ·B(k+½, n−k+½)/π, the Beta(½,½) mixture of all coins against the fair one.
+//! It is a product of predictions: before each trial bet (k+½)/(n+1) on a win. Under the fair coin E is a martingale with
+//! mean 1, so by Ville's inequality it ever reaches 1/α with probability at most α, however often one looks. It uses signs
+//! only: neither the variance nor the tails of the noise matter.
 //!
 //! That is exact for independent trials. Trials of which τ tell as much as one
 //! ([`correlation_time`](super::correlation_time)) count as one τ-th each.
@@ -20,8 +19,7 @@ pub struct SignTest {
 }
 
 impl SignTest {
-    /// Judges trials by whether each was won, where this many tell as much as one; 1 if they are
-    /// independent.
+    /// Judges trials by whether each was won, where this many tell as much as one; 1 if they are independent.
     pub fn of(trials: impl IntoIterator<Item = bool>, correlation_time: f64) -> Self {
         let (wins, losses): (Vec<bool>, Vec<bool>) = trials.into_iter().partition(|won| *won);
         Self {

@@ -7,8 +7,7 @@ use super::interval::student_97_5;
 pub struct Slope {
     /// What y grows by when x grows by one.
     pub slope: f64,
-    /// Half the width of its 95 % interval, of Student's t; `None` with two points, which lie on a line
-    /// whatever they are.
+    /// Half the width of its 95 % interval, of Student's t; `None` with two points, which lie on a line whatever they are.
     pub margin: Option<f64>,
 }
 

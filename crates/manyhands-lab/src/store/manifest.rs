@@ -1,8 +1,7 @@
 //! Which files of a folder this program wrote: only these are ever replaced or removed.
 //!
-//! A name is in the manifest before its file is there, and a file that is there without being
-//! named belongs to somebody else. So a process that is killed at any point leaves nothing that
-//! the next one would take for its own by mistake.
+//! A name is in the manifest before its file is there, and a file that is there without being named belongs to somebody
+//! else. So a process that is killed at any point leaves nothing that the next one would take for its own by mistake.
 
 use super::{remove, replace};
 use crate::LabError;

@@ -1,10 +1,9 @@
 //! A run as a folder: `run.json` is its head, `events.ndjson` has an event in each line, and all
 //! other files are computed from these two.
 //!
-//! A finished block is never lost: its line is in the file before the next block begins, and what
-//! a killed process left of a line that it was writing is cut off. The head is written whole
-//! before the first event. Only files that this program wrote are ever replaced or removed; which
-//! these are is kept in a manifest beside them.
+//! A finished block is never lost: its line is in the file before the next block begins, and what a killed process left of
+//! a line that it was writing is cut off. The head is written whole before the first event. Only files that this program
+//! wrote are ever replaced or removed; which these are is kept in a manifest beside them.
 //!
 //! # Threads
 //! One process writes a folder at a time; a lock that the system drops with the process sees to
@@ -139,9 +138,8 @@ impl Store {
         synced.map_err(LabError::file("write", self.folder.join(EVENTS)))
     }
 
-    /// Writes files that are computed from the run, by name and content; a reader sees the old one
-    /// or the new one, whole. The answer is the names that were left alone, because a file that
-    /// somebody else made has them.
+    /// Writes files that are computed from the run, by name and content; a reader sees the old one or the new one, whole.
+    /// The answer is the names that were left alone, because a file that somebody else made has them.
     ///
     /// # Errors
     /// [`LabError::File`] if one cannot be written.
@@ -161,8 +159,7 @@ impl Store {
 }
 
 impl Drop for Store {
-    /// Closing the file would do, but for a process that is just being started and has a copy of
-    /// it for a moment.
+    /// Closing the file would do, but for a process that is just being started and has a copy of it for a moment.
     fn drop(&mut self) {
         // If this fails, the lock ends with this process.
         let _ = self.lock.unlock();

@@ -82,11 +82,10 @@ impl Judge {
     /// Decides from ratios (baseline time over challenger time), in the order in which they were measured, if this
     /// many of them are worth one.
     ///
-    /// Two sign e-processes judge all the ratios: one counts the blocks in which the challenger
-    /// won by more than the margin, the other those in which it lost by more. At most one of them
-    /// can be right; where neither is, each decides wrongly with probability at most `alpha` / 2,
-    /// also if one looks after every block and stops at a decision. Their opposites decide in the
-    /// same way that the challenger neither wins nor loses by as much. Blocks added after a
+    /// Two sign e-processes judge all the ratios: one counts the blocks in which the challenger won by more than the
+    /// margin, the other those in which it lost by more. At most one of them can be right; where neither is, each decides
+    /// wrongly with probability at most `alpha` / 2, also if one looks after every block and stops at a decision. Their
+    /// opposites decide in the same way that the challenger neither wins nor loses by as much. Blocks added after a
     /// decision may take it back: what was decided in a quiet minute does not outlive a noisy one.
     fn signs_if(&self, alike: f64, margin: f64, ratios: &[f64]) -> Verdict {
         let (high, low) = (1.0 + margin, (1.0 + margin).recip());
@@ -107,10 +106,9 @@ impl Judge {
     /// Judges an arm from its ratios, their interval, and the interval of the baseline against
     /// its twin in the same blocks, if there was one.
     ///
-    /// "No difference" needs an interval within the smallest effect on both sides. A side needs
-    /// three things: signs that decide it, an interval clear of 1 % to either side of one, and
-    /// clear of the interval of the two equal arms. Both need the blocks without which signs
-    /// could not decide anything.
+    /// "No difference" needs an interval within the smallest effect on both sides. A side needs three things: signs that
+    /// decide it, an interval clear of 1 % to either side of one, and clear of the interval of the two equal arms. Both
+    /// need the blocks without which signs could not decide anything.
     ///
     /// # Examples
     /// ```
@@ -291,8 +289,7 @@ mod tests {
         check(1.0, (0.97, 1.03), None, Verdict::Undecided);
     }
 
-    /// One comparison with a floor, judged whenever the rule of a standard run says so, until that says
-    /// that it is enough.
+    /// One comparison with a floor, judged whenever the rule of a standard run says so, until that says that it is enough.
     fn compare(launches: u32, speed_up: f64, between: f64, mut noise: Noise) -> Verdict {
         let mut shifts = |truth: f64| -> Vec<f64> {
             let shift = |_| truth * (between * noise.normal()).exp();

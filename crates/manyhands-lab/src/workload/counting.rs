@@ -7,8 +7,7 @@ use std::{hint::black_box, thread, time::Duration};
 /// A piece of work of this size; it returns what it counted.
 pub(crate) type Piece = fn(usize) -> usize;
 
-/// Counts to `cycles`. Every step passes through an opaque place, or the loop would be folded into one
-/// addition.
+/// Counts to `cycles`. Every step passes through an opaque place, or the loop would be folded into one addition.
 pub(crate) fn count(cycles: usize) -> usize {
     let mut counted = 0;
     while counted < cycles {

@@ -38,8 +38,7 @@ pub(crate) fn sequential<const WORDS: usize>(item: impl Item<WORDS>) -> impl Bod
     }
 }
 
-/// `foreach`: a plain loop over the items of a collection, a vector of indices that is made in the
-/// call.
+/// `foreach`: a plain loop over the items of a collection, a vector of indices that is made in the call.
 pub(crate) fn sequential_by_item<const WORDS: usize>(item: impl Item<WORDS>) -> impl Body<WORDS> {
     move |n, slots: &mut Vec<Slot<WORDS>>| {
         for index in (0..n).collect::<Vec<_>>() {
@@ -65,8 +64,7 @@ pub(crate) fn for_each<const WORDS: usize>(item: impl Item<WORDS>) -> impl Body<
     }
 }
 
-/// `Partitioner.Create(0, n)`, "optimised for small operations": a parallel loop over ranges, with a
-/// plain loop inside.
+/// `Partitioner.Create(0, n)`, "optimised for small operations": a parallel loop over ranges, with a plain loop inside.
 pub(crate) fn ranges<const WORDS: usize>(item: impl Item<WORDS>) -> impl Body<WORDS> {
     move |n, slots: &mut Vec<Slot<WORDS>>| {
         let (size, slots) = (range_size(n, cpus()), slots.as_slice());

@@ -1,9 +1,8 @@
 //! Many waits at the same time: a task around each, or one task for all; a timer for each, or one
 //! that all share; and the list that holds them.
 //!
-//! Each function returns how many waits ended, and says of each when it has: for the one thread that awaits all
-//! in turn, that is when it comes to it. How long a wait is follows from how many there are,
-//! see [`length`].
+//! Each function returns how many waits ended, and says of each when it has: for the one thread that awaits all in turn,
+//! that is when it comes to it. How long a wait is follows from how many there are, see [`length`].
 
 use crate::meter::item_ended;
 use manyhands::{
@@ -48,8 +47,7 @@ pub(crate) fn timers_alone(n: usize) -> usize {
     task::block_on(all(timers))
 }
 
-/// Deadlines without tasks: they are awaited one after another, and one that has passed meanwhile
-/// needs no timer.
+/// Deadlines without tasks: they are awaited one after another, and one that has passed meanwhile needs no timer.
 pub(crate) fn deadlines_in_turn(n: usize) -> usize {
     let mut timers: Vec<Sleep> = Vec::new();
     for _ in 0..n {
