@@ -7,9 +7,11 @@ use std::borrow::Cow;
 ///
 /// # Examples
 /// ```
-/// use manyhands_lab::plain::plain;
+/// use manyhands_lab::plain::{cell, plain, steers};
 ///
+/// assert!(steers('\u{1b}') && !steers('ß'));
 /// assert_eq!(plain("red\u{1b}[31m"), "red\\u{1b}[31m");
+/// assert_eq!(["=1+1", "-1.5", "a=b"].map(cell), ["'=1+1", "-1.5", "a=b"]);
 /// ```
 #[must_use]
 pub fn plain(text: &str) -> Cow<'_, str> {
@@ -29,12 +31,7 @@ pub fn plain(text: &str) -> Cow<'_, str> {
 
 /// Whether a character does something else than to show itself.
 ///
-/// # Examples
-/// ```
-/// use manyhands_lab::plain::steers;
-///
-/// assert!(steers('\u{1b}') && !steers('ß'));
-/// ```
+/// Example: see [`plain`].
 #[must_use]
 pub fn steers(c: char) -> bool {
     // Among these are those that turn.
@@ -50,12 +47,7 @@ pub fn steers(c: char) -> bool {
 
 /// The text as a cell of a table: behind an apostrophe if a spreadsheet would take it for a formula. A negative number is none.
 ///
-/// # Examples
-/// ```
-/// use manyhands_lab::plain::cell;
-///
-/// assert_eq!(["=1+1", "-1.5", "a=b"].map(cell), ["'=1+1", "-1.5", "a=b"]);
-/// ```
+/// Example: see [`plain`].
 #[must_use]
 pub fn cell(text: &str) -> Cow<'_, str> {
     let begins_so = text.starts_with(['=', '+', '-', '@', '\t', '\r']);

@@ -85,12 +85,6 @@ pub(super) struct Moment<'run> {
     pub(super) analyst: &'run dyn Analyst,
 }
 
-impl Moment<'_> {
-    fn is_late(&self) -> bool {
-        self.budget.is_some_and(|end| self.now >= end)
-    }
-}
-
 impl Case {
     pub(super) fn new(experiment: &str, card: &CaseCard) -> Self {
         Self {
@@ -206,8 +200,8 @@ impl Case {
     fn share_end(&self, points: usize, moment: &Moment<'_>) -> Duration {
         let patience = moment.quota.patience * u32::try_from(points).unwrap_or(u32::MAX);
         let share = moment.deadline.map_or(patience, |deadline| {
-            let part = points * self.point_weight();
-            let all = self.weight_left().max(part);
+            let still = self.sizes_left().len() + self.search_points_left();
+            let (part, all) = (points, still.max(points));
             let left = deadline.saturating_sub(moment.now);
             let (own, later) = self.needed(left, moment);
             own + (left - own - later).mul_f64(part as f64 / all as f64)
@@ -242,7 +236,8 @@ impl Case {
         let Some(point) = self.points.get(&n) else {
             return false;
         };
-        if point.failed || (moment.is_late() && blocks > 0) {
+        let is_late = moment.budget.is_some_and(|end| moment.now >= end);
+        if point.failed || (is_late && blocks > 0) {
             return true;
         }
         let quota = moment.quota;
@@ -322,11 +317,6 @@ impl Case {
     pub(super) fn search_points_left(&self) -> usize {
         let is_over = !self.card.finds_break_even || self.search == Search::Over;
         if is_over { 0 } else { SEARCH_POINTS }
-    }
-
-    /// Weight of what is still to come: a point of many arms costs more than one of two.
-    pub(super) fn weight_left(&self) -> usize {
-        (self.sizes_left().len() + self.search_points_left()) * self.point_weight()
     }
 
     /// Time of all blocks.

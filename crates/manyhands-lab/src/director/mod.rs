@@ -426,7 +426,8 @@ impl Director {
         // The size that is measured now is among those that the passes may begin with.
         let current = case.sizes_left().first().copied();
         let largest = case.largest().max(current).unwrap_or(0);
-        let is_planned = |plan: &Plan| plan.has_passes_of(&case.subject);
+        let is_left_out = |(key, _): &(Key, Duration)| case.subject.key(key.n) == *key;
+        let is_planned = |plan: &Plan| !plan.passes_left_out.iter().any(is_left_out);
         let passes = if self.plan.as_ref().is_some_and(is_planned) {
             case.passes_cost(largest, &self.settings)
         } else {

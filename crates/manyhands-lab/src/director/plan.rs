@@ -6,7 +6,7 @@
 //! `needed` does not count. What is left of the budget when a case begins is shared among the cases that are
 //! still to come, by what was planned for them.
 
-use super::{case::Case, estimate, quota::Quota, step::Subject};
+use super::{case::Case, estimate, quota::Quota};
 use crate::record::{CaseCard, Key, Settings};
 use std::{mem, time::Duration};
 
@@ -149,12 +149,6 @@ impl Plan {
             planner.take(case, cost);
         }
         planner.plan
-    }
-
-    /// Whether there is time for the untimed passes of a case.
-    pub(super) fn has_passes_of(&self, subject: &Subject) -> bool {
-        let mut without = self.passes_left_out.iter();
-        without.all(|(key, _)| subject.key(key.n) != *key)
     }
 
     /// The part of what is left of the budget that belongs to a case, the one that begins now.

@@ -112,7 +112,10 @@ impl ExperimentFindings {
             ClaimTest::MeanSpeedUp { arm, within } => {
                 let points = self.points(arm, 0);
                 let found = points.filter_map(|(_, point, arm)| speed_up(point, arm));
-                mean_in_range(&found.collect::<Vec<_>>(), *within)
+                let found: Vec<Estimate> = found.collect();
+                let (of, mean) = (found.len(), Estimate::geometric_mean(&found));
+                let ruled = |ratio| (in_range(ratio, *within), Evidence::Mean { of, ratio });
+                worst(mean.map(ruled).into_iter())
             }
             ClaimTest::BreakEven { arm, within } => {
                 self.worst_answer(arm, |kind| breaks_even(kind, *within))
@@ -233,16 +236,6 @@ fn evidence(case: &str, n: usize, ratio: Estimate) -> Evidence {
 /// Whether an interval lies in a range: all of it, none of it, or some.
 fn lies(case: &CaseFindings, n: usize, ratio: Estimate, within: Range) -> (Ruling, Evidence) {
     (in_range(ratio, within), evidence(&case.card.name, n, ratio))
-}
-
-fn mean_in_range(ratios: &[Estimate], within: Range) -> (Ruling, Evidence) {
-    match Estimate::geometric_mean(ratios) {
-        None => (Ruling::Undecided, Evidence::Nothing),
-        Some(ratio) => {
-            let of = ratios.len();
-            (in_range(ratio, within), Evidence::Mean { of, ratio })
-        }
-    }
 }
 
 fn in_range(ratio: Estimate, within: Range) -> Ruling {

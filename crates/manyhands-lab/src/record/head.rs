@@ -86,15 +86,7 @@ impl ExperimentCard {
     /// The experiment with a case for each arm of each of its cases: the arms there are these
     /// programs, the first of which is the baseline. As it is, without programs.
     ///
-    /// # Examples
-    /// ```
-    /// use manyhands_lab::{Case, Experiment, Scale};
-    /// let case = Case::returning("sum").full_sizes([100]).arm("a", |n| n).arm("b", |n| n);
-    /// let card = Experiment::new("sums", "Sums").case(case).card(Scale::Quick);
-    /// let builds = card.by_build(&["old".into(), "new".into()]);
-    /// assert_eq!(builds.cases[1].name, "sum: b");
-    /// assert_eq!(builds.cases[1].arms, ["old", "new"]);
-    /// ```
+    /// Example: see [`on_cpus`](Self::on_cpus).
     #[must_use]
     pub fn by_build(mut self, builds: &[PathBuf]) -> Self {
         if builds.is_empty() {
@@ -129,13 +121,10 @@ impl ExperimentCard {
     /// use manyhands_lab::{Case, Experiment, Scale};
     /// let case = Case::returning("sum").full_sizes([100]).arm("a", |n| n).arm("b", |n| n);
     /// let card = Experiment::new("sums", "Sums").case(case).card(Scale::Quick);
-    /// let names: Vec<String> = card
-    ///     .on_cpus(&[1, 2], &[2])
-    ///     .cases
-    ///     .into_iter()
-    ///     .map(|case| case.name)
-    ///     .collect();
-    /// assert_eq!(names, ["sum, 1 CPU", "sum, 2 CPUs", "sum, 2 copies"]);
+    /// let on_cpus = card.clone().on_cpus(&[1, 2], &[2]).cases.into_iter();
+    /// assert!(on_cpus.map(|case| case.name).eq(["sum, 1 CPU", "sum, 2 CPUs", "sum, 2 copies"]));
+    /// let of_builds = card.by_build(&["old".into(), "new".into()]);
+    /// assert_eq!((of_builds.cases[1].name.as_str(), of_builds.cases[1].arms.len()), ("sum: b", 2));
     /// ```
     #[must_use]
     pub fn on_cpus(mut self, shared: &[usize], contending: &[usize]) -> Self {

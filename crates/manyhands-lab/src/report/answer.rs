@@ -21,17 +21,7 @@ use crate::{
 ///
 /// At 80 columns and more it has at most 27 lines.
 ///
-/// # Examples
-/// ```
-/// use manyhands_lab::{Case, Experiment, Scale, findings, machine::Machine, record::Settings, run};
-/// use manyhands_lab::report::{Width, answer_text};
-///
-/// let case = Case::returning("sum").full_sizes([100]).arm("a", |n| n).arm("b", |n| n);
-/// let experiments = [Experiment::new("sums", "Sums").case(case)];
-/// let head = run::head(&experiments, Settings::new(Scale::Quick, 1), Machine::default(), "now");
-/// let nothing = findings::analyse(&head, &[]);
-/// assert!(answer_text(&nothing, Width::default()).starts_with("Nothing was measured"));
-/// ```
+/// Example: see [`compare_json`](super::compare_json).
 #[must_use]
 pub fn answer_text(findings: &Findings, width: Width) -> String {
     let mut text = String::new();
@@ -80,6 +70,7 @@ fn speed_ups(findings: &Findings) -> Grid {
     let smallest = (0..all.len()).map(|at| (at, 0));
     for place in largest.chain(smallest) {
         let (at, point) = place;
+        let has_challenger = |point: &Point| !point.comparisons.is_empty();
         let is_there = all[at].points.get(point).is_some_and(has_challenger);
         if is_there && chosen.len() < ROWS_MAX && !chosen.contains(&place) {
             chosen.push(place);
@@ -88,10 +79,6 @@ fn speed_ups(findings: &Findings) -> Grid {
     chosen.sort_unstable();
     let rows = chosen.into_iter();
     Grid::of(rows.map(|(at, point)| row(all[at], &all[at].points[point])))
-}
-
-fn has_challenger(point: &Point) -> bool {
-    !point.comparisons.is_empty()
 }
 
 fn row(case: &CaseFindings, point: &Point) -> Row {

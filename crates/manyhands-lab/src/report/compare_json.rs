@@ -18,12 +18,13 @@ use serde_json::{Value, json};
 ///
 /// # Examples
 /// ```
-/// use manyhands_lab::{Experiment, Scale, findings, machine::Machine, record::Settings, run};
+/// use manyhands_lab::{Experiment, Scale, findings, machine::Machine, record::Settings, report, run};
 /// let empty = [Experiment::new("X", "nothing")];
 /// let head = run::head(&empty, Settings::new(Scale::Quick, 1), Machine::default(), "now");
 /// let findings = findings::analyse(&head, &[]);
-/// let json = manyhands_lab::report::compare_json(&findings, &findings);
-/// assert!(json.contains("\"cases\": []"));
+/// assert!(report::compare_json(&findings, &findings).contains("\"cases\": []"));
+/// assert!(report::slower(&findings, &findings, 0.05).is_empty());
+/// assert!(report::answer_text(&findings, report::Width::default()).starts_with("Nothing was measured"));
 /// ```
 #[must_use]
 pub fn compare_json(before: &Findings, after: &Findings) -> String {

@@ -38,19 +38,18 @@ fn over_cpus(case: &Over<AtCpus>) -> Titled {
     });
     let mut points = case.arms.iter().flat_map(|arm| &arm.points);
     let is_bounded = points.any(|at| at.bound_nanos.is_some());
-    let explained = match (case.computes, is_bounded) {
-        (true, true) => {
+    let bound = match is_bounded {
+        true => "The bound is that of whole rounds of equal items.",
+        false => "There is no bound: some arm takes less for an item than the baseline does.",
+    };
+    let explained = match case.computes {
+        true => format!(
             "The serial fraction is that of Karp and Flatt; if it grows with the CPUs, the loss is no serial \
-             work. The bound is that of whole rounds of equal items."
-        }
-        (true, false) => {
-            "The serial fraction is that of Karp and Flatt; if it grows with the CPUs, the loss is no serial \
-             work. There is no bound: some arm takes less for an item than the baseline does."
-        }
-        (false, _) => {
-            "The baseline waits for most of its time, which more CPUs do not shorten: there is no serial \
-             fraction, and no bound."
-        }
+             work. {bound}"
+        ),
+        false => "The baseline waits for most of its time, which more CPUs do not shorten: there is no serial \
+                  fraction, and no bound."
+            .to_owned(),
     };
     Titled {
         title: format!("{}, n = {}, over CPUs", case.case, count(case.n)),

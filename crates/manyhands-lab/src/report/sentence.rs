@@ -132,7 +132,7 @@ impl Words<'_> {
             Kind::AlwaysFrom { smallest } => format!(
                 "'{arm}' is faster than '{baseline}' at every size {}, from n = {}{} on; the \
                  break-even lies below that.",
-                self.measured_or_decided(),
+                self.if_open(0.0, "that was decided", "measured"),
                 count(*smallest),
                 self.work_in_brackets(*smallest as f64)
             ),
@@ -205,7 +205,7 @@ impl Words<'_> {
             size(lower),
             size(upper),
             self.work_of(at),
-            self.where_decided(upper)
+            self.if_open(upper, WHERE_DECIDED, "")
         )
     }
 
@@ -217,7 +217,7 @@ impl Words<'_> {
                  below was not decided.",
                 size(upper),
                 self.work_in_brackets(upper),
-                self.where_decided(upper),
+                self.if_open(upper, WHERE_DECIDED, ""),
                 size(lower),
             );
         }
@@ -235,23 +235,11 @@ impl Words<'_> {
         )
     }
 
-    /// Qualifies "faster above" if a size there stayed undecided.
-    fn where_decided(&self, n: f64) -> &'static str {
-        let open = |one: &(usize, Verdict)| one.0 as f64 >= n && one.1 == Verdict::Undecided;
-        if self.verdicts.iter().any(open) {
-            " wherever it was decided"
-        } else {
-            ""
-        }
-    }
-
-    fn measured_or_decided(&self) -> &'static str {
-        let open = |one: &(usize, Verdict)| one.1 == Verdict::Undecided;
-        if self.verdicts.iter().any(open) {
-            "that was decided"
-        } else {
-            "measured"
-        }
+    /// What is said where a size from this one on stayed undecided, or where none did.
+    fn if_open(&self, n: f64, open: &'static str, decided: &'static str) -> &'static str {
+        let mut verdicts = self.verdicts.iter();
+        let is_open = verdicts.any(|one| one.0 as f64 >= n && one.1 == Verdict::Undecided);
+        if is_open { open } else { decided }
     }
 
     fn several(&self, crossings: &[(usize, usize)], settled_from: Option<usize>) -> String {
@@ -412,5 +400,7 @@ pub(super) fn spread_sentence<'point>(
     })
 }
 
+/// Qualifies "faster above".
+const WHERE_DECIDED: &str = " wherever it was decided";
 /// The speed-up from which on an arm pays in practice.
 const PRACTICAL: f64 = 1.1;

@@ -14,14 +14,7 @@ use crate::findings::Findings;
 /// On the same machine the times are compared. Those of different machines do not compare, so there it is
 /// the speed-ups over the baseline.
 ///
-/// # Examples
-/// ```
-/// use manyhands_lab::{Experiment, Scale, findings, machine::Machine, record::Settings, run};
-/// let empty = [Experiment::new("X", "nothing")];
-/// let head = run::head(&empty, Settings::new(Scale::Quick, 1), Machine::default(), "now");
-/// let findings = findings::analyse(&head, &[]);
-/// assert!(manyhands_lab::report::slower(&findings, &findings, 0.05).is_empty());
-/// ```
+/// Example: see [`compare_json`](super::compare_json).
 #[must_use]
 pub fn slower(before: &Findings, after: &Findings, share: f64) -> Vec<String> {
     let times = Times::of(before, after);

@@ -6,9 +6,9 @@ use crate::stats::Estimate;
 ///
 /// # Examples
 /// ```
-/// use manyhands_lab::report::nanos;
-/// assert_eq!(nanos(231.4), "231 ns");
-/// assert_eq!(nanos(4_560.0), "4.56 µs");
+/// use manyhands_lab::report::{digits, nanos};
+/// assert_eq!([231.4, 4_560.0].map(nanos), ["231 ns", "4.56 µs"]);
+/// assert_eq!([0.507, 23.14, 380.2].map(digits), ["0.51", "23.1", "380"]);
 /// ```
 #[must_use]
 pub fn nanos(nanos: f64) -> String {
@@ -120,11 +120,7 @@ pub fn plural(noun: &str) -> String {
 
 /// A number with three significant digits, and no decimals beyond that.
 ///
-/// # Examples
-/// ```
-/// use manyhands_lab::report::digits;
-/// assert_eq!([0.507, 23.14, 380.2].map(digits), ["0.51", "23.1", "380"]);
-/// ```
+/// Example: see [`nanos`].
 #[must_use]
 pub fn digits(value: f64) -> String {
     if value < 9.995 {

@@ -5,9 +5,10 @@
 /// # Examples
 /// ```
 /// use manyhands_lab::report::Width;
-/// assert_eq!(Width::of(80).columns(), 80);
+/// assert_eq!((Width::of(80).columns(), Width::default().columns()), (80, 100));
 /// assert_eq!(Width::of(10), Width::NARROWEST);
-/// assert_eq!(Width::default().columns(), 100);
+/// let text = Width::NARROWEST.paragraph("E3  ", "SHA-512 of one text n times, results stored", "    ");
+/// assert_eq!(text, "E3  SHA-512 of one text n times, results\n    stored\n");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Width(u16);
@@ -32,12 +33,7 @@ impl Width {
 
     /// A paragraph in lines that fit: the first begins with `first`, the others with `rest`.
     ///
-    /// # Examples
-    /// ```
-    /// use manyhands_lab::report::Width;
-    /// let text = Width::NARROWEST.paragraph("E3  ", "SHA-512 of one text n times, results stored", "    ");
-    /// assert_eq!(text, "E3  SHA-512 of one text n times, results\n    stored\n");
-    /// ```
+    /// Example: see [`Width`].
     #[must_use]
     pub fn paragraph(self, first: &str, text: &str, rest: &str) -> String {
         let options = textwrap::Options::new(self.columns())

@@ -5,9 +5,9 @@
 ///
 /// # Examples
 /// ```
-/// use manyhands_lab::stats::median;
-/// assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
-/// assert_eq!(median(&[]), None);
+/// use manyhands_lab::stats::{median, quantile};
+/// assert_eq!((median(&[3.0, 1.0, 2.0]), median(&[])), (Some(2.0), None));
+/// assert_eq!(quantile(&[4.0, 1.0, 2.0, 3.0, 5.0], 0.75), Some(4.0));
 /// ```
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
@@ -34,11 +34,7 @@ fn median_in_place(values: &mut [f64]) -> Option<f64> {
 /// # Panics
 /// If `share` is not between 0 and 1.
 ///
-/// # Examples
-/// ```
-/// use manyhands_lab::stats::quantile;
-/// assert_eq!(quantile(&[4.0, 1.0, 2.0, 3.0, 5.0], 0.75), Some(4.0));
-/// ```
+/// Example: see [`median`].
 #[must_use]
 pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
     let mut sorted = values.to_vec();

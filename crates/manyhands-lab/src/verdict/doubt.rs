@@ -37,15 +37,7 @@ impl Judge {
     /// Why there is no verdict; `None` if there is one. The arguments are those of
     /// [`verdict`](Self::verdict); without undisturbed blocks there is no speed-up.
     ///
-    /// # Examples
-    /// ```
-    /// use manyhands_lab::{stats::Estimate, verdict::{Doubt, Judge}};
-    /// let judge = Judge { alpha: 0.05, smallest_effect: 0.02 };
-    /// let interval = Estimate { median: 1.0, low: 0.8, high: 1.2 };
-    /// let ratios: Vec<f64> = (0..24).map(|block| if block < 13 { 1.1 } else { 0.9 }).collect();
-    /// let doubt = judge.doubt(&ratios, Some(interval), None);
-    /// assert_eq!(doubt, Some(Doubt::Split { agree: 13, blocks: 24 }));
-    /// ```
+    /// Example: see [`verdict`](Self::verdict).
     #[must_use]
     pub fn doubt(
         &self,

@@ -112,11 +112,13 @@ impl Judge {
     ///
     /// # Examples
     /// ```
-    /// use manyhands_lab::{stats::Estimate, verdict::{Judge, Verdict}};
+    /// use manyhands_lab::{stats::Estimate, verdict::{Doubt, Judge, Verdict}};
     /// let judge = Judge { alpha: 0.05, smallest_effect: 0.02 };
     /// let interval = Estimate { median: 1.5, low: 1.4, high: 1.6 };
     /// assert_eq!(judge.verdict(&[1.5; 12], interval, None), Verdict::Faster);
     /// assert_eq!(judge.verdict(&[1.5; 3], interval, None), Verdict::Undecided);
+    /// let few = Doubt::FewBlocks { blocks: 3, needed: 7 };
+    /// assert_eq!(judge.doubt(&[1.5; 3], Some(interval), None), Some(few));
     /// ```
     #[must_use]
     pub fn verdict(&self, ratios: &[f64], speed_up: Estimate, floor: Option<Estimate>) -> Verdict {
