@@ -20,11 +20,7 @@ pub struct ClockCard {
 impl ClockCard {
     /// Reads the clock some ten thousand times.
     ///
-    /// # Examples
-    /// ```
-    /// let card = manyhands_lab::ClockCard::here();
-    /// assert!(card.grain_nanos > 0.0);
-    /// ```
+    /// Example: see [`Stopwatch`].
     ///
     /// # Cost
     /// Less than a millisecond on common systems.
@@ -62,8 +58,9 @@ pub(crate) fn utc() -> String {
 ///
 /// # Examples
 /// ```
-/// use manyhands_lab::clock::Stopwatch;
+/// use manyhands_lab::{ClockCard, clock::Stopwatch};
 ///
+/// assert!(ClockCard::here().grain_nanos > 0.0);
 /// let watch = Stopwatch::start();
 /// assert!(watch.nanos() <= watch.elapsed().as_secs_f64() * 1e9);
 /// ```

@@ -35,17 +35,16 @@ use crate::{
 
 /// The processors a block could have used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Capacity {
+pub(crate) struct Capacity {
     /// All that the machine has: the counters of others' time are about all of them.
-    pub machine: usize,
+    pub(crate) machine: usize,
     /// Those this process may use.
-    pub allowed: usize,
+    pub(crate) allowed: usize,
 }
 
 impl Capacity {
     /// That of a case whose processes may use this many processors, or all that they are offered.
-    #[must_use]
-    pub fn of(machine: &Machine, cpus: Option<usize>) -> Self {
+    pub(crate) fn of(machine: &Machine, cpus: Option<usize>) -> Self {
         Self {
             machine: machine.topology.threads.unwrap_or(machine.cpus),
             allowed: cpus.map_or(machine.cpus, |cpus| cpus.min(machine.cpus)),
@@ -55,7 +54,7 @@ impl Capacity {
 
 /// The gate for the blocks of one case at one size.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Gate {
+pub(crate) struct Gate {
     capacity: Capacity,
     thresholds: Thresholds,
     /// By place in a block: the share of the processors' time that the arm's own threads wait for each other.
@@ -64,8 +63,7 @@ pub struct Gate {
 
 impl Gate {
     /// Learns from all blocks of the point what its arms do to themselves.
-    #[must_use]
-    pub fn of(blocks: &[&Block], capacity: Capacity, thresholds: Thresholds) -> Self {
+    pub(crate) fn of(blocks: &[&Block], capacity: Capacity, thresholds: Thresholds) -> Self {
         let unloaded = blocks.iter().copied();
         let unloaded = unloaded.filter(|block| load([*block], capacity) <= thresholds.load);
         let of_others = load(unloaded, capacity).max(0.0);
@@ -82,20 +80,7 @@ impl Gate {
     }
 
     /// Why this block is to be dropped; nothing if it is clean.
-    ///
-    /// # Examples
-    /// ```
-    /// use manyhands_lab::gate::{Capacity, Gate};
-    /// use manyhands_lab::record::{Block, Sample, Thresholds};
-    ///
-    /// let sample = Sample { calls: 1, wall_nanos: 5_000_000, ..Sample::default() };
-    /// let block = Block { samples: vec![sample], ..Block::default() };
-    /// let capacity = Capacity { machine: 2, allowed: 2 };
-    /// let gate = Gate::of(&[&block], capacity, Thresholds::default());
-    /// assert!(gate.causes(&block).is_empty());
-    /// ```
-    #[must_use]
-    pub fn causes(&self, block: &Block) -> Vec<Cause> {
+    pub(crate) fn causes(&self, block: &Block) -> Vec<Cause> {
         let load = load([block], self.capacity);
         let wall: f64 = sum(block, |sample| sample.wall_nanos as f64);
         let allowed = self.capacity.allowed;
@@ -120,8 +105,7 @@ impl Gate {
     }
 
     /// Whether nothing is known against this block.
-    #[must_use]
-    pub fn is_clean(&self, block: &Block) -> bool {
+    pub(crate) fn is_clean(&self, block: &Block) -> bool {
         self.causes(block).is_empty()
     }
 }

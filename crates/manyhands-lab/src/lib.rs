@@ -20,7 +20,7 @@
 //!
 //! An [`Experiment`] is a list of cases; a case has named arms (the first is the baseline) and sizes. The [`director`]
 //! decides what is measured next, fresh processes ([`launcher`], [`child`]) measure it, and the [`store`] keeps every
-//! event. [`gate`], [`stats`] and [`verdict`] judge the blocks, [`break_even`] finds from which size on an arm pays;
+//! event. `gate`, [`stats`] and [`verdict`] judge the blocks, [`break_even`] finds from which size on an arm pays;
 //! [`findings`] is all of it together. [`report`] and [`chart`] show it, [`console`] is a run as its user sees it, and
 //! [`harness`] the main function of a benchmark of one's own.
 //!
@@ -80,7 +80,7 @@ pub mod director;
 mod error;
 mod experiment;
 pub mod findings;
-pub mod gate;
+mod gate;
 pub mod harness;
 pub mod launcher;
 pub mod machine;

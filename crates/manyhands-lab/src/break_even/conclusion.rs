@@ -15,8 +15,7 @@ impl Finder {
     ///
     /// # Cost
     /// One bootstrap, as long as all blocks near the crossing together.
-    #[must_use]
-    pub fn answer(&self, points: &Points, verdicts: &Verdicts, seed: u64) -> Answer {
+    pub(crate) fn answer(&self, points: &Points, verdicts: &Verdicts, seed: u64) -> Answer {
         let sides = verdicts.iter().map(|(n, judged)| (*n, judged.verdict));
         let sides: BTreeMap<usize, Verdict> = sides.collect();
         if !sides.values().any(|side| *side == Verdict::Faster) {

@@ -1,6 +1,6 @@
 //! From which size on is the challenger faster?
 //!
-//! A [`Finder`] is a function of what was measured, and of nothing else: asked again with the same blocks it says the same,
+//! A finder is a function of what was measured, and of nothing else: asked again with the same blocks it says the same,
 //! so a run that was interrupted goes on where it was by reading its blocks again. It neither measures nor waits.
 //!
 //! # Phases
@@ -28,7 +28,7 @@ pub use answer::{Answer, Fit, Kind, Practical, Source};
 
 use crate::{
     record::{Block, CaseCard, Settings},
-    stats::{Estimate, estimate_median},
+    stats::Estimate,
     verdict::{Judge, Verdict},
 };
 use bracket::{bracket, crossings, falls_back, settled_from};
@@ -86,33 +86,8 @@ pub struct Probe {
 }
 
 /// Searches for a break-even. See the head of this module.
-///
-/// # Examples
-/// ```
-/// use manyhands_lab::break_even::{Finder, Kind, Points, Ratio};
-/// use manyhands_lab::verdict::Judge;
-///
-/// // An arm that costs 5,000 at the start and then saves half, without any noise.
-/// let measure = |n: usize, block: usize| Ratio {
-///     launch: block as u32 % 3,
-///     value: n as f64 / (5_000.0 + n as f64 / 2.0),
-///     baseline_nanos: n as f64,
-/// };
-/// let judge = Judge { alpha: 0.005, smallest_effect: 0.02 };
-/// let finder = Finder::new([100, 1_000, 10_000, 100_000], judge);
-/// let mut points = Points::new();
-/// while let Some(probe) = finder.next(&points) {
-///     let ratios = points.entry(probe.n).or_default();
-///     ratios.extend((ratios.len()..probe.blocks).map(|block| measure(probe.n, block)));
-/// }
-/// let verdicts = finder.verdicts(&points, 1);
-/// let Kind::Between { lower, upper, .. } = finder.answer(&points, &verdicts, 1).kind else {
-///     panic!("there is one crossing");
-/// };
-/// assert!(9_900.0 < lower && lower <= upper && upper < 10_100.0);
-/// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Finder {
+pub(crate) struct Finder {
     /// Ascending, without doubles.
     sizes: BTreeSet<usize>,
     exhausted: BTreeSet<usize>,
@@ -121,8 +96,7 @@ pub struct Finder {
 
 impl Finder {
     /// A finder over these sizes.
-    #[must_use]
-    pub fn new(sizes: impl IntoIterator<Item = usize>, judge: Judge) -> Self {
+    pub(crate) fn new(sizes: impl IntoIterator<Item = usize>, judge: Judge) -> Self {
         Self {
             sizes: sizes.into_iter().filter(|n| *n > 0).collect(),
             exhausted: BTreeSet::new(),
@@ -131,34 +105,13 @@ impl Finder {
     }
 
     /// A finder over the sizes of a case, with a run's settings.
-    #[must_use]
-    pub fn of_case(card: &CaseCard, settings: &Settings) -> Self {
+    pub(crate) fn of_case(card: &CaseCard, settings: &Settings) -> Self {
         Self::new(card.sizes.iter().copied(), Judge::of_case(settings, card))
-    }
-
-    /// The verdicts about an arm whose baseline was not timed against itself.
-    ///
-    /// # Cost
-    /// A bootstrap for each size.
-    #[must_use]
-    pub fn verdicts(&self, points: &Points, seed: u64) -> Verdicts {
-        let judged = |(n, ratios): (&usize, &Vec<Ratio>)| {
-            let values_of = ratios.iter().map(|ratio| (ratio.launch, ratio.value));
-            let speed_up = estimate_median(&values_of.collect::<Vec<_>>(), seed);
-            let verdict = |found| self.judge.verdict(&values(ratios), found, None);
-            let judged = Judged {
-                verdict: speed_up.map_or(Verdict::Undecided, verdict),
-                speed_up,
-                is_enough: ratios.len() >= self.judge.blocks_min() as usize,
-            };
-            (*n, judged)
-        };
-        points.iter().map(judged).collect()
     }
 
     /// Says that no further block can be had at this size, because it fails or takes too long:
     /// the finder goes on with what there is.
-    pub fn exhaust(&mut self, n: usize) {
+    pub(crate) fn exhaust(&mut self, n: usize) {
         self.exhausted.insert(n);
     }
 }

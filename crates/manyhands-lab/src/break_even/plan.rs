@@ -10,8 +10,7 @@ impl Finder {
     /// Each probe asks for more blocks than there are, up to a limit; so a search ends, whatever is measured. Points should
     /// hold what the answer will be computed from: the clean blocks. On a machine that is never quiet blocks do not become
     /// clean by asking, so the caller bounds the tries and then calls [`exhaust`](Self::exhaust).
-    #[must_use]
-    pub fn next(&self, points: &Points) -> Option<Probe> {
+    pub(crate) fn next(&self, points: &Points) -> Option<Probe> {
         self.search(points).err()
     }
 

@@ -1,13 +1,34 @@
 //! Tests of whole searches: the finder drives a simulated sampler with known truth.
 
-use super::{Answer, Finder, Kind, Points, Practical, Ratio, Source};
-use crate::{stats::noise::Noise, verdict::Judge};
+use super::{Answer, Finder, Judged, Kind, Points, Practical, Ratio, Source, Verdicts, values};
+use crate::{
+    stats::{estimate_median, noise::Noise},
+    verdict::{Judge, Verdict},
+};
 
 /// The judge of simulated searches.
 pub(crate) const JUDGE: Judge = Judge {
     alpha: 0.005,
     smallest_effect: 0.02,
 };
+
+impl Finder {
+    /// The verdicts about an arm whose baseline was not timed against itself.
+    pub(super) fn verdicts(&self, points: &Points, seed: u64) -> Verdicts {
+        let judged = |(n, ratios): (&usize, &Vec<Ratio>)| {
+            let values_of = ratios.iter().map(|ratio| (ratio.launch, ratio.value));
+            let speed_up = estimate_median(&values_of.collect::<Vec<_>>(), seed);
+            let verdict = |found| self.judge.verdict(&values(ratios), found, None);
+            let judged = Judged {
+                verdict: speed_up.map_or(Verdict::Undecided, verdict),
+                speed_up,
+                is_enough: ratios.len() >= self.judge.blocks_min() as usize,
+            };
+            (*n, judged)
+        };
+        points.iter().map(judged).collect()
+    }
+}
 
 /// The answer of a whole search. `cost` is the arm's time over the baseline's; an item costs the baseline 100 ns.
 fn search(cost: impl Fn(f64) -> f64, seed: u64) -> Answer {

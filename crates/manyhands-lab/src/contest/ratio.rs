@@ -7,7 +7,7 @@ use crate::{
 use std::fmt;
 
 /// Fewer rounds give no interval: they are a quick look. Seven is also the least with which
-/// unanimous rounds decide anything at 5 %, see [`SignTest`](stats::SignTest).
+/// unanimous rounds decide anything at 5 %, by a sign test.
 pub const MIN_ROUNDS: usize = 7;
 
 /// The median of ratios with its 95 % interval. Printed as `0.55 (0.50 … 0.61)`, and without an interval as `0.55 (–)`.

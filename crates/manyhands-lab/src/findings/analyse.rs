@@ -58,8 +58,7 @@ fn experiment(head: &Head, card: &ExperimentCard, collected: &Collected<'_>) -> 
 }
 
 /// The gate of each point of a run.
-#[must_use]
-pub fn gates(head: &Head, events: &[Event]) -> HashMap<Key, Gate> {
+pub(crate) fn gates(head: &Head, events: &[Event]) -> HashMap<Key, Gate> {
     let collected = collect(head, events);
     let mut gates = HashMap::new();
     for experiment in &head.experiments {

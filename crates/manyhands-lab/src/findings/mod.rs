@@ -12,10 +12,11 @@ mod suspicion;
 mod tests;
 
 pub use crate::stats::Spread;
-pub use analyse::{analyse, gates};
+pub use analyse::analyse;
+pub(crate) use analyse::gates;
 pub(crate) use case::worst_clock;
 pub use claim::{Evidence, JudgedClaim, JudgedPart, Ruling};
-pub use point::point;
+pub(crate) use point::point;
 pub use scaling::{ArmOver, AtCopies, AtCpus, Over};
 
 use crate::{

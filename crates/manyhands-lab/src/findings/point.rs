@@ -14,20 +14,7 @@ use crate::{
 use std::collections::BTreeMap;
 
 /// Analyses the blocks of one size while a run goes on, to see whether they decide.
-///
-/// # Examples
-/// ```
-/// use manyhands_lab::{Case, Experiment, Scale, findings::point, gate::Capacity, record::Settings};
-///
-/// let case = Case::returning("sum").full_sizes([100]).arm("a", |n| n).arm("b", |n| n);
-/// let card = &Experiment::new("sums", "Sums").case(case).card(Scale::Quick).cases[0];
-/// let settings = Settings::new(Scale::Quick, 1);
-/// let capacity = Capacity { machine: 2, allowed: 2 };
-/// let nothing = point(100, &[], card, capacity, &settings);
-/// assert!(nothing.comparisons.is_empty());
-/// ```
-#[must_use]
-pub fn point(
+pub(crate) fn point(
     n: usize,
     blocks: &[&Block],
     card: &CaseCard,

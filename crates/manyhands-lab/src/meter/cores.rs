@@ -11,28 +11,17 @@ use std::{
 };
 
 /// A good length of a step: five ticks of the system's own accounting.
-pub const CORE_STEP: Duration = Duration::from_millis(50);
+pub(crate) const CORE_STEP: Duration = Duration::from_millis(50);
 
 /// An hour of steps; what comes after is not recorded.
 const STEPS_MAX: usize = 72_000;
 
 /// A running watch over all cores of the machine.
 ///
-/// # Examples
-/// ```
-/// use manyhands_lab::meter::{CORE_STEP, CoreSampler};
-///
-/// if let Some(sampler) = CoreSampler::start(CORE_STEP) {
-///     // Start the other process here and wait for it.
-///     let trace = sampler.stop();
-///     assert!(trace.busy.iter().flatten().all(|share| (0.0..=1.0).contains(share)));
-/// }
-/// ```
-///
 /// # Cost
 /// One thread that reads one file per step, some 20 µs of CPU time.
 #[derive(Debug)]
-pub struct CoreSampler {
+pub(crate) struct CoreSampler {
     stop: Sender<()>,
     thread: JoinHandle<CoreTrace>,
 }
@@ -43,8 +32,7 @@ impl CoreSampler {
     ///
     /// # Panics
     /// If the step has no length.
-    #[must_use]
-    pub fn start(step: Duration) -> Option<Self> {
+    pub(crate) fn start(step: Duration) -> Option<Self> {
         assert!(!step.is_zero(), "a step of the core trace has a length");
         let watch = Stopwatch::start();
         let tracer = Tracer::new(step, &stat()?)?;
@@ -60,8 +48,7 @@ impl CoreSampler {
     ///
     /// # Panics
     /// If the watching thread did, which is a bug.
-    #[must_use]
-    pub fn stop(self) -> CoreTrace {
+    pub(crate) fn stop(self) -> CoreTrace {
         drop(self.stop);
         self.thread.join().expect("sampling does not panic")
     }

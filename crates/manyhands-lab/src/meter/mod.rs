@@ -4,7 +4,7 @@
 //! the system, a sandbox or the program has no such counter, the value is `None` and never a guess.
 //!
 //! Beside it: [`CountingAllocator`] for allocations, [`PeakMemory`] for the highest resident size,
-//! [`CoreSampler`] for each core over time, [`ThreadSampler`] for the number of threads, and [`item_ended`], by
+//! `CoreSampler` for each core over time, `ThreadSampler` for the number of threads, and [`item_ended`], by
 //! which an arm says itself when its items end. What the numbers mean is judged elsewhere.
 
 #[expect(unsafe_code, reason = "implements GlobalAlloc; see the file's header")]
@@ -19,11 +19,11 @@ mod run_delay;
 mod threads;
 
 pub use allocation::{CountingAllocator, allocations};
-pub use cores::{CORE_STEP, CoreSampler};
+pub(crate) use cores::{CORE_STEP, CoreSampler};
 pub(crate) use items::ItemRecord;
 pub use items::item_ended;
 pub use peak::PeakMemory;
-pub use threads::{THREAD_STEP, ThreadSampler};
+pub(crate) use threads::{THREAD_STEP, ThreadSampler};
 
 use crate::{
     record::{Meters, PoolMeters},

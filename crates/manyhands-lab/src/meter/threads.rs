@@ -9,25 +9,14 @@ use std::{
 };
 
 /// A good length of a step: threads that live for a shorter time are missed.
-pub const THREAD_STEP: Duration = Duration::from_millis(2);
+pub(crate) const THREAD_STEP: Duration = Duration::from_millis(2);
 
 /// A running watch over this process's threads.
-///
-/// # Examples
-/// ```
-/// use manyhands_lab::meter::{THREAD_STEP, ThreadSampler};
-///
-/// if let Some(sampler) = ThreadSampler::start(THREAD_STEP) {
-///     std::thread::spawn(|| ()).join().expect("it ends");
-///     let course = sampler.stop();
-///     assert!(course.counts.iter().all(|threads| *threads >= 1));
-/// }
-/// ```
 ///
 /// # Cost
 /// A thread of its own, which is not counted; it reads one folder per step.
 #[derive(Debug)]
-pub struct ThreadSampler {
+pub(crate) struct ThreadSampler {
     stop: Sender<()>,
     thread: JoinHandle<ThreadCourse>,
 }
@@ -35,8 +24,7 @@ pub struct ThreadSampler {
 impl ThreadSampler {
     /// Watches, in steps of this length, until it is stopped or dropped. `None` where the system
     /// does not tell, or gives no thread.
-    #[must_use]
-    pub fn start(step: Duration) -> Option<Self> {
+    pub(crate) fn start(step: Duration) -> Option<Self> {
         threads()?;
         let (stop, stopped) = mpsc::channel();
         let thread = thread::Builder::new()
@@ -50,8 +38,7 @@ impl ThreadSampler {
     ///
     /// # Panics
     /// If the watching thread did, which is a bug.
-    #[must_use]
-    pub fn stop(self) -> ThreadCourse {
+    pub(crate) fn stop(self) -> ThreadCourse {
         drop(self.stop);
         self.thread.join().expect("sampling does not panic")
     }

@@ -11,15 +11,7 @@ use super::median;
 use std::cmp::Ordering;
 
 /// τ of values in the order in which they were measured: from 1, if they are independent, to their number.
-///
-/// # Examples
-/// ```
-/// use manyhands_lab::stats::correlation_time;
-/// assert_eq!(correlation_time(&[1.0, 2.0, 1.0, 2.0, 1.0, 2.0]), 1.0);
-/// assert!(correlation_time(&[1.0, 1.0, 1.0, 2.0, 2.0, 2.0]) > 1.5);
-/// ```
-#[must_use]
-pub fn correlation_time(values: &[f64]) -> f64 {
+pub(crate) fn correlation_time(values: &[f64]) -> f64 {
     let Some(center) = median(values) else {
         return 1.0;
     };

@@ -5,14 +5,7 @@
 //! Wang and Ramdas, "False discovery rate control with e-values", same journal, 84 (2022).
 
 /// For each p-value the smallest false discovery rate at which it still counts as a discovery, in the order given.
-///
-/// # Examples
-/// ```
-/// use manyhands_lab::stats::q_values;
-/// assert_eq!(q_values(&[0.01, 0.5, 0.03]), [0.03, 0.5, 0.045]);
-/// ```
-#[must_use]
-pub fn q_values(p_values: &[f64]) -> Vec<f64> {
+pub(crate) fn q_values(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|one, other| p_values[*one].total_cmp(&p_values[*other]));
 

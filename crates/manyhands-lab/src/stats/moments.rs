@@ -22,15 +22,7 @@ pub(crate) fn variance(values: &[f64]) -> Option<f64> {
 
 /// Geometric mean of positive values, the right average for speed-ups: twice as fast and half as
 /// fast average to "equally fast". `None` if there are no values.
-///
-/// # Examples
-/// ```
-/// use manyhands_lab::stats::geometric_mean;
-/// let mean = geometric_mean(&[0.5, 2.0]).unwrap();
-/// assert!((mean - 1.0).abs() < 1e-12);
-/// ```
-#[must_use]
-pub fn geometric_mean(values: &[f64]) -> Option<f64> {
+pub(crate) fn geometric_mean(values: &[f64]) -> Option<f64> {
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     mean(&logs).map(f64::exp)
 }

@@ -5,15 +5,7 @@
 ///
 /// If it grows with the number of workers, the loss is not serial work but something that grows too: contention, or too few
 /// pieces. Karp and Flatt, "Measuring parallel processor performance", Communications of the ACM 33 (1990).
-///
-/// # Examples
-/// ```
-/// use manyhands_lab::stats::karp_flatt;
-/// assert_eq!(karp_flatt(2.0, 2), Some(0.0));
-/// assert_eq!(karp_flatt(1.0, 2), Some(1.0));
-/// ```
-#[must_use]
-pub fn karp_flatt(speed_up: f64, workers: u32) -> Option<f64> {
+pub(crate) fn karp_flatt(speed_up: f64, workers: u32) -> Option<f64> {
     let ideal = f64::from(workers).recip();
     let fraction = (speed_up.recip() - ideal) / (1.0 - ideal);
     let explains = (-ROUNDING..=1.0 + ROUNDING).contains(&fraction);

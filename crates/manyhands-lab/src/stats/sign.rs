@@ -13,14 +13,14 @@ use std::f64::consts::LN_2;
 
 /// Trials that are over.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SignTest {
+pub(crate) struct SignTest {
     wins: f64,
     losses: f64,
 }
 
 impl SignTest {
     /// Judges trials by whether each was won, where this many tell as much as one; 1 if they are independent.
-    pub fn of(trials: impl IntoIterator<Item = bool>, correlation_time: f64) -> Self {
+    pub(crate) fn of(trials: impl IntoIterator<Item = bool>, correlation_time: f64) -> Self {
         let (wins, losses): (Vec<bool>, Vec<bool>) = trials.into_iter().partition(|won| *won);
         Self {
             wins: wins.len() as f64 / correlation_time,
@@ -32,22 +32,19 @@ impl SignTest {
     ///
     /// By symmetry the fair coin makes this true with probability at most `alpha` / 2, and a coin
     /// that wins less often makes it true less often still.
-    #[must_use]
-    pub fn favours_wins(&self, alpha: f64) -> bool {
+    pub(crate) fn favours_wins(&self, alpha: f64) -> bool {
         self.wins > self.losses && self.evidence() >= alpha.recip()
     }
 
     /// Evidence against the fair coin, for either side; 1 without trials.
-    #[must_use]
-    pub fn evidence(&self) -> f64 {
+    pub(crate) fn evidence(&self) -> f64 {
         let mixture = ln_beta(self.wins + 0.5, self.losses + 0.5) - ln_beta(0.5, 0.5);
         ((self.wins + self.losses) * LN_2 + mixture).exp()
     }
 }
 
 /// How many unanimous trials decide at this `alpha`: fewer cannot.
-#[must_use]
-pub fn blocks_to_decide(alpha: f64) -> u32 {
+pub(crate) fn blocks_to_decide(alpha: f64) -> u32 {
     let decides = |wins: u32| {
         let (wins, losses) = (f64::from(wins), 0.0);
         SignTest { wins, losses }.favours_wins(alpha)

@@ -158,11 +158,11 @@ pub fn p_value(ratios: &[f64]) -> f64 {
 /// doubled, until it is decided or has [`at_most`](Self::at_most). A side stays as certain however often one
 /// looks, because signs must show it; few looks keep the interval from being caught in a lucky moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StopRule {
+pub(crate) struct StopRule {
     /// Clean blocks, over all launches, at the first look.
-    pub at_least: usize,
+    pub(crate) at_least: usize,
     /// Clean blocks with which an undecided comparison stays undecided.
-    pub at_most: usize,
+    pub(crate) at_most: usize,
 }
 
 impl StopRule {
@@ -172,8 +172,7 @@ impl StopRule {
     /// and one sample of ten is delayed by up to a half. Simulated with a first look at 36 blocks: six
     /// launches that differ by up to 1 % find it in all of 100 cases, after 111 blocks on average; three
     /// that differ by 0.3 % in 96, and if they differ by 1 %, in 79.
-    #[must_use]
-    pub const fn doubling(at_least: usize) -> Self {
+    pub(crate) const fn doubling(at_least: usize) -> Self {
         Self {
             at_least,
             at_most: at_least * 8,
@@ -181,8 +180,7 @@ impl StopRule {
     }
 
     /// With how many blocks to look again, after a look with `blocks`; `None` if these are enough.
-    #[must_use]
-    pub fn next_look(self, blocks: usize, is_decided: bool) -> Option<usize> {
+    pub(crate) fn next_look(self, blocks: usize, is_decided: bool) -> Option<usize> {
         let is_enough = is_decided || blocks >= self.at_most;
         (!is_enough).then(|| (blocks * 2).min(self.at_most))
     }
