@@ -9,7 +9,7 @@ use std::{fmt, io, path::PathBuf, time::Duration};
 pub enum LabError {
     /// Two arms of one case stored different results: at least one of them is wrong.
     #[error(
-        "{case} at n = {n}: '{arm}' stored other results than '{baseline}' (checksum {found:016x}, expected \
+        "{case} at n = {n}: '{arm}' stored other results than '{first}' (checksum {found:016x}, expected \
          {expected:016x}), so its time means nothing"
     )]
     ChecksumMismatch {
@@ -17,9 +17,9 @@ pub enum LabError {
         case: String,
         /// Size at which it happened.
         n: usize,
-        /// The arm all others are compared with.
-        baseline: String,
-        /// What the baseline stored.
+        /// The arm that was called first, which all others are compared with.
+        first: String,
+        /// What it stored.
         expected: u64,
         /// The arm that disagrees.
         arm: String,
@@ -194,7 +194,7 @@ mod tests {
         let text = LabError::ChecksumMismatch {
             case: "E3 SHA-512".into(),
             n: 10,
-            baseline: "sequential".into(),
+            first: "sequential".into(),
             expected: 1,
             arm: "for_each".into(),
             found: 2,

@@ -115,8 +115,7 @@ fn compare(experiments: &[Experiment]) -> Result<(), LabError> {
                 continue;
             };
             let title = format!("{} {}", experiment.id(), case.name());
-            let baseline = case.arms().first().cloned().unwrap_or_default();
-            let mut agreement = Agreement::new(title, n, baseline);
+            let mut agreement = Agreement::new(title, n);
             let mut trial = case.open(n);
             for (arm, name) in case.arms().iter().enumerate() {
                 agreement.check(name, trial.called(arm))?;

@@ -56,7 +56,7 @@ impl<'case> Bench<'case> {
             return Err(LabError::TooFewArms { case: title });
         }
         Ok(Self {
-            agreement: Agreement::new(title, n, arms[0].name.clone()),
+            agreement: Agreement::new(title, n),
             arms,
             trial: case.open(n),
             pool: start.pool,
@@ -78,15 +78,23 @@ impl<'case> Bench<'case> {
         self
     }
 
-    /// Warms every arm, compares their results and fixes how many calls make a sample.
-    pub(crate) fn pilot(&mut self, batch: Batch, clock: ClockCard) -> Result<(), LabError> {
+    /// Warms every arm, compares their results and fixes how many calls make a sample. Launches begin
+    /// with one arm after the other: what is called first in a process pays for what it finds cold.
+    pub(crate) fn pilot(
+        &mut self,
+        launch: u32,
+        batch: Batch,
+        clock: ClockCard,
+    ) -> Result<(), LabError> {
         let grains = Duration::try_from_secs_f64(GRAINS_MIN * clock.grain_nanos / 1e9);
         let grains = grains.unwrap_or(Duration::MAX);
         let target = batch.at_least.max(grains);
         if target > batch.at_most {
             return Err(self.too_short(0, grains));
         }
-        for arm in 0..self.arms.len() {
+        let arms = self.arms.len();
+        for place in 0..arms {
+            let arm = (place + launch as usize) % arms;
             self.fix_calls(arm, target, batch)?;
             if self.arms[arm].sample < grains {
                 return Err(self.too_short(arm, grains));
@@ -370,12 +378,25 @@ mod tests {
     fn calls_that_are_too_short_are_repeated_within_limits() {
         let recorder = Recorder::default();
         let mut bench = Bench::new(&recorder, 1, &start(PoolState::Warm)).unwrap();
-        bench.pilot(Batch::default(), FINE).unwrap();
+        bench.pilot(0, Batch::default(), FINE).unwrap();
         // Calls that do nothing never fill a batch.
         let taken = bench.block(&[0, 1, 2]).unwrap();
         assert!(taken.samples.iter().all(|sample| sample.calls == CALLS_MAX));
         let last = recorder.calls.borrow().last().copied();
         assert_eq!(last, Some((2, CALLS_MAX)));
+    }
+
+    #[test]
+    fn each_launch_calls_another_arm_first() {
+        for (launch, expected) in [(0, [0, 1, 2]), (1, [1, 2, 0]), (5, [2, 0, 1])] {
+            let recorder = Recorder::default();
+            let mut bench = Bench::new(&recorder, 1, &start(PoolState::Parked)).unwrap();
+            bench.pilot(launch, Batch::default(), FINE).unwrap();
+            let calls = recorder.calls.borrow();
+            let mut arms: Vec<usize> = calls.iter().map(|(arm, _)| *arm).collect();
+            arms.dedup();
+            assert_eq!(arms, expected, "launch {launch}");
+        }
     }
 
     #[test]
@@ -391,7 +412,7 @@ mod tests {
             grain_nanos: 0.0,
             ..FINE
         };
-        bench.pilot(long, clock).unwrap();
+        bench.pilot(0, long, clock).unwrap();
         let calls = || recorder.calls.borrow().len();
         assert_eq!(calls(), 3);
         assert_eq!(bench.block(&[3, 1, 0, 2]).unwrap().samples.len(), 4);
@@ -405,7 +426,7 @@ mod tests {
     fn with_a_parked_pool_every_call_is_timed_on_its_own() {
         let recorder = Recorder::default();
         let mut bench = Bench::new(&recorder, 1, &start(PoolState::Parked)).unwrap();
-        bench.pilot(Batch::default(), FINE).unwrap();
+        bench.pilot(0, Batch::default(), FINE).unwrap();
         let taken = bench.block(&[0, 1, 2]).unwrap();
         let is_capped = |sample: &Sample| sample.calls == PARKED_CALLS_MAX;
         assert!(taken.samples.iter().all(is_capped));
@@ -454,7 +475,7 @@ mod tests {
                 grain_nanos,
                 ..FINE
             };
-            let error = bench.pilot(Batch::default(), clock).unwrap_err();
+            let error = bench.pilot(0, Batch::default(), clock).unwrap_err();
             assert!(matches!(error, LabError::TooShort { .. }), "{error}");
             assert!(error.to_string().contains("X recorded at n = 1"), "{error}");
         }

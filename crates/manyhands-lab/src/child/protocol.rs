@@ -21,6 +21,8 @@ pub(crate) enum Request {
     Open {
         /// Size.
         n: usize,
+        /// Number of the process within the case.
+        launch: u32,
     },
     /// Time the arms in this order; answered with [`Reply::Block`].
     Block {

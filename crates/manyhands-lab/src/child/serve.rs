@@ -142,13 +142,13 @@ impl<'case> Session<'case> {
 
     fn carry_out(&mut self, request: Request) -> Result<Reply, LabError> {
         match request {
-            Request::Open { n } => {
+            Request::Open { n, launch } => {
                 // The results of the size before go first: both at once may not fit.
                 self.bench = None;
                 let mut bench = Bench::new(self.case, n, self.start)?
                     .with_pool(Arc::clone(self.pool))
                     .with_copies(self.copies(n));
-                bench.pilot(self.start.batch, self.clock)?;
+                bench.pilot(launch, self.start.batch, self.clock)?;
                 self.bench = Some(bench);
                 Ok(Reply::Opened)
             }

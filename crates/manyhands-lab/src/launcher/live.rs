@@ -134,13 +134,13 @@ impl Executor for Live {
 
     fn open(&mut self, launch: u32, n: usize) -> Result<(), ChildError> {
         let is_cold = self.pool == PoolState::ColdProcess;
-        let launch = self.launch_of(launch)?;
-        launch.n = n;
+        let begun = self.launch_of(launch)?;
+        begun.n = n;
         if is_cold {
             return Ok(());
         }
-        for process in &mut launch.processes {
-            match process.ask(&Request::Open { n })? {
+        for process in &mut begun.processes {
+            match process.ask(&Request::Open { n, launch })? {
                 Reply::Opened => {}
                 other => return Err(unexpected(&other)),
             }

@@ -63,12 +63,13 @@ impl Executor for InProcess<'_> {
 
     fn open(&mut self, launch: u32, n: usize) -> Result<(), ChildError> {
         let (experiment, batch, clock) = (self.experiment, self.batch, self.clock);
-        let launch = self.launch_of(launch)?;
-        let case = experiment.find(&launch.start.case);
+        let begun = self.launch_of(launch)?;
+        let case = experiment.find(&begun.start.case);
         let case = case.ok_or_else(|| failed("no such case"))?;
-        let mut bench = Bench::new(case, n, &launch.start).map_err(|error| failed(&error))?;
-        bench.pilot(batch, clock).map_err(|error| failed(&error))?;
-        launch.bench = Some(bench);
+        let mut bench = Bench::new(case, n, &begun.start).map_err(|error| failed(&error))?;
+        let piloted = bench.pilot(launch, batch, clock);
+        piloted.map_err(|error| failed(&error))?;
+        begun.bench = Some(bench);
         Ok(())
     }
 
