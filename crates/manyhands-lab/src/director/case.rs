@@ -3,14 +3,13 @@
 
 use super::{
     analyst::{Analyst, Measured},
-    estimate,
+    estimate::BlockCost,
     plan::Pilot,
     quota::{BLOCKS_PER_CLEAN_MAX, Quota},
     step::Subject,
 };
 use crate::{
     break_even::Probe,
-    child::Batch,
     launcher::TRACE,
     record::{Block, CaseCard, Settings},
     verdict::StopRule,
@@ -326,17 +325,9 @@ impl Case {
 
     /// Time of the fewest blocks at a size, with opening it in all processes.
     pub(super) fn point_cost(&self, n: usize, quota: Quota, launches: u32) -> Duration {
-        let block = self.block_cost(n).unwrap_or_default();
-        let call = block / u32::try_from(self.point_weight()).unwrap_or(u32::MAX);
-        let batch = Batch::default();
-        let opening = match call {
-            // The first calls are those of the first block; judged by the mean of the arms.
-            call if call >= batch.first_counts => 0,
-            call if call > batch.at_most => 1,
-            _ => OPENING_BLOCKS,
-        };
-        let blocks = quota.min + opening * launches as usize;
-        block * u32::try_from(blocks).unwrap_or(u32::MAX)
+        let blocks = u32::try_from(quota.min).unwrap_or(u32::MAX);
+        let of_point = |cost: BlockCost| cost.whole() * blocks + cost.opening() * launches;
+        self.cost(n).map_or(Duration::ZERO, of_point)
     }
 
     /// The size at which the case is to be tried next, to plan for a budget; `None` once that is known well enough.
@@ -381,19 +372,20 @@ impl Case {
         memory + cores
     }
 
-    fn point_weight(&self) -> usize {
-        self.card.arms.len() + 1
+    /// Time of one block at a size.
+    pub(super) fn block_cost(&self, n: usize) -> Option<Duration> {
+        self.cost(n).map(|cost| cost.whole())
     }
 
-    /// Time of one block at a size, judged from the nearest smaller size that has blocks, or else the nearest larger one.
-    pub(super) fn block_cost(&self, n: usize) -> Option<Duration> {
+    /// Judged from the nearest smaller size that has blocks, or else the nearest larger one.
+    fn cost(&self, n: usize) -> Option<BlockCost> {
         let mut below = self.blocks.range(..=n).rev();
         let mut above = self.blocks.range(n..);
         let Some((known, blocks)) = below.next().or_else(|| above.next()) else {
-            return self.pilot.as_ref()?.block_cost(n);
+            return self.pilot.as_ref()?.cost(n);
         };
         let spent = self.points.get(known)?.spent;
-        estimate::block_cost(blocks, spent, n as f64 / (*known).max(1) as f64)
+        BlockCost::of(blocks, spent, n as f64 / (*known).max(1) as f64)
     }
 }
 
@@ -401,9 +393,6 @@ impl Case {
 const SEARCH_POINTS: usize = 6;
 /// Time to start a process, where it was not seen.
 const LAUNCH: Duration = Duration::from_millis(100);
-/// Opening a size calls each arm three times, but for long calls once or not at all; a block does so once.
-const OPENING_BLOCKS: usize = 3;
-
 /// How often the memory of an arm is measured at each size.
 const READINGS: usize = 3;
 /// Fewer items have no slope worth the name.

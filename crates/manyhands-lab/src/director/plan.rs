@@ -6,7 +6,7 @@
 //! `needed` does not count. What is left of the budget when a case begins is shared among the cases that are
 //! still to come, by what was planned for them.
 
-use super::{case::Case, estimate, quota::Quota};
+use super::{case::Case, estimate::BlockCost, quota::Quota};
 use crate::record::{CaseCard, Key, Settings};
 use std::{mem, time::Duration};
 
@@ -40,15 +40,15 @@ impl Pilot {
     }
 
     /// Time of one block at a size.
-    pub(super) fn block_cost(&self, n: usize) -> Option<Duration> {
-        let factor = n as f64 / self.n.max(1) as f64;
-        estimate::scaled(&self.nanos, factor).map(Duration::from_secs_f64)
+    pub(super) fn cost(&self, n: usize) -> Option<BlockCost> {
+        BlockCost::scaled(&self.nanos, n as f64 / self.n.max(1) as f64)
     }
 
     /// Time to start a process of the case and open a size.
     pub(super) fn launch_cost(&self) -> Duration {
+        let block = self.cost(self.n);
         self.spent
-            .saturating_sub(self.block_cost(self.n).unwrap_or_default())
+            .saturating_sub(block.map_or(Duration::ZERO, |block| block.whole()))
     }
 }
 
