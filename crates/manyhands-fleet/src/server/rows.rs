@@ -2,7 +2,8 @@
 
 use super::Database;
 use super::{database::natural, runs::lines_of};
-use crate::{FleetError, time::unix_seconds};
+use crate::{FleetError, time::unix_seconds, watch::SILENT};
+use rusqlite::params;
 use serde::Serialize;
 
 /// A plan and how far it is.
@@ -39,7 +40,7 @@ pub struct JobRow {
     pub failed: Option<String>,
     /// Which agent was the last that cannot do it, and why.
     pub unable: Option<String>,
-    /// Name of the agent that was the last to say that it measures the job, which it may have left without a word.
+    /// Name of the agent that was the last to say that it measures the job; `None` once it is silent for long.
     pub begun_by: Option<String>,
     /// The run that counts.
     pub run: Option<RunRow>,
@@ -151,13 +152,14 @@ impl Database {
     pub fn jobs(&self, plan: &str) -> Result<Vec<JobRow>, FleetError> {
         let sql = "SELECT job.id, title, failed, run.id, agent, lines, sha256, machine, unable, \
                    coalesce(blocks, 0), coalesce(disturbed, 0), answer, \
-                   (SELECT name FROM agent WHERE agent.job = job.id AND EXISTS \
+                   (SELECT name FROM agent WHERE agent.job = job.id AND agent.seen >= ?2 AND EXISTS \
                    (SELECT 1 FROM run AS own WHERE own.job = job.id AND own.agent = agent.name AND own.state = 'going on') \
                    ORDER BY seen DESC LIMIT 1) FROM job \
                    LEFT JOIN run ON run.job = job.id AND run.state = 'accepted' \
-                   WHERE plan = ? ORDER BY number";
+                   WHERE plan = ?1 ORDER BY number";
         let mut statement = self.0.prepare(sql)?;
-        let rows = statement.query_map([plan], |row| {
+        let heard_since = unix_seconds() - SILENT;
+        let rows = statement.query_map(params![plan, heard_since], |row| {
             let run: Option<String> = row.get(3)?;
             let run = match run {
                 Some(id) => Some(RunRow {

@@ -202,6 +202,11 @@ fn a_job_says_which_agent_has_begun_it_and_then_what_was_found() {
     assert_eq!(says(&database), None);
     store(&mut database, &[beat("r", "agent")]);
     assert_eq!(says(&database).as_deref(), Some("begun by agent"));
+    let long_ago = "UPDATE agent SET seen = seen - 130";
+    database.0.execute(long_ago, []).unwrap();
+    assert_eq!(says(&database), None, "it has died");
+    store(&mut database, &[beat("r", "agent")]);
+    assert_eq!(says(&database).as_deref(), Some("begun by agent"));
     fail(&mut database, &beat("r", "agent"), "why");
     assert_eq!(says(&database), None);
     store(&mut database, &[beat("s", "agent")]);
