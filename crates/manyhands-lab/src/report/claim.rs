@@ -7,16 +7,18 @@ use super::{
 };
 use crate::findings::{Evidence, ExperimentFindings, Findings, JudgedClaim, JudgedPart, Ruling};
 
-/// The claim of an experiment with its source and its ruling, a sentence for each of its parts, and
-/// the notes. Empty if nothing was claimed and nothing is to be noted.
-pub(super) fn claim_sentences(experiment: &ExperimentFindings) -> Vec<String> {
+/// The claim of an experiment with its source, and the notes; its ruling and a sentence for each of its parts, unless
+/// these stand in the table of all claims. Empty if nothing was claimed and nothing is to be noted.
+pub(super) fn claim_sentences(experiment: &ExperimentFindings, table: &Grid) -> Vec<String> {
     let mut sentences = Vec::new();
     if let Some(claim) = &experiment.claim {
         let source = experiment.source.as_ref();
         let source = source.map_or_else(String::new, |source| format!(" (Source: {source}.)"));
         sentences.push(format!("Claim: {}{source}", claim.text));
-        sentences.push(ruling_sentence(claim));
-        sentences.extend(claim.parts.iter().map(part_sentence));
+        if table.rows.is_empty() || claim.parts.is_empty() {
+            sentences.push(ruling_sentence(claim));
+            sentences.extend(claim.parts.iter().map(part_sentence));
+        }
     }
     let notes = experiment.notes.iter();
     sentences.extend(notes.map(|note| format!("Note: {note}")));
@@ -144,7 +146,11 @@ mod tests {
             "– from 100 on it is faster: holds, 1.90 (1.80 … 2.00) for SHA-512 at n = 1,000.",
             "Note: Look twice.",
         ];
-        assert_eq!(claim_sentences(&experiment), expected);
-        assert!(claim_sentences(&ExperimentFindings::default()).is_empty());
+        let alone = Grid::default();
+        assert_eq!(claim_sentences(&experiment, &alone), expected);
+        let table = Grid::of([vec![Column::words("here", "holds".into())]]);
+        let beside = [expected[0], expected[3]];
+        assert_eq!(claim_sentences(&experiment, &table), beside);
+        assert!(claim_sentences(&ExperimentFindings::default(), &alone).is_empty());
     }
 }

@@ -24,8 +24,10 @@ pub fn html(findings: &Findings, published: &Published) -> String {
             Err(error) => missing.push((named, error)),
         }
     }
+    let claims = claims(findings);
     let sections = findings.experiments.iter().map(|one| {
-        let mut section = Section::of(findings, one, published.papers_of(&one.id), &drawn);
+        let papers = published.papers_of(&one.id);
+        let mut section = Section::of(findings, one, papers, &drawn, &claims);
         let of_it = missing
             .iter()
             .filter(|(named, _)| named.experiment == one.id);
@@ -38,8 +40,8 @@ pub fn html(findings: &Findings, published: &Published) -> String {
         started: &findings.head.started,
         machine: findings.head.machine.line(),
         not_quiet: not_quiet_sentence(findings),
-        claims: claims(findings),
         sections: sections.collect(),
+        claims,
         method: method(findings),
         clock: clock_sentence(findings),
         disturbance: disturbance(findings),

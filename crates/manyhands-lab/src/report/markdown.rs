@@ -37,7 +37,7 @@ pub fn markdown(findings: &Findings, published: &Published) -> String {
     let charts: Vec<(Named, String)> = charts.into_iter().map(link).collect();
     for one in &findings.experiments {
         let papers = published.papers_of(&one.id);
-        text += &section(&Section::of(findings, one, papers, &charts));
+        text += &section(&Section::of(findings, one, papers, &charts, &claims));
     }
     text += &format!(
         "## How it was measured\n\n{} {}\n\n{}\n",

@@ -45,12 +45,13 @@ pub(super) struct Beside {
 }
 
 impl<'run> Section<'run> {
-    /// Of all `charts` it has those of this experiment.
+    /// Of all `charts` it has those of this experiment; what is in the table of all claims it does not repeat.
     pub(super) fn of(
         findings: &Findings,
         experiment: &'run ExperimentFindings,
         papers: &[Paper],
         charts: &'run [(Named, String)],
+        claims: &Grid,
     ) -> Self {
         let part = |group: Group<'run>| {
             let of_part = charts
@@ -73,7 +74,7 @@ impl<'run> Section<'run> {
             title: &experiment.title,
             parts: groups(experiment).into_iter().map(part).collect(),
             scaling: scaling::tables(experiment),
-            claimed: claim_sentences(experiment),
+            claimed: claim_sentences(experiment, claims),
             papers: papers.iter().map(beside).collect(),
             missing: not_measured(findings, &experiment.id),
         }

@@ -20,7 +20,7 @@ pub fn experiment_text(
     papers: &[Paper],
     width: Width,
 ) -> String {
-    let section = Section::of(findings, experiment, papers, &[]);
+    let section = Section::of(findings, experiment, papers, &[], &Grid::default());
     let wrapped = |sentences: &[String]| -> String {
         let each = sentences.iter();
         each.map(|sentence| width.wrapped(sentence)).collect()
