@@ -18,9 +18,10 @@ pub use here::here;
 pub use posts::{all, matching, of};
 
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
 /// The published side of one experiment, on one machine.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Paper {
     /// Machine and runtime.
     pub source: String,
@@ -28,6 +29,9 @@ pub struct Paper {
     pub cells: Vec<Figure>,
     /// Sizes between which the break-even was said to lie.
     pub break_even_claimed: Option<(f64, f64)>,
+    /// The mean time of the plain loop over that of the one over ranges, by case and number of CPUs; empty unless it was
+    /// published for several of these.
+    pub ranges: BTreeMap<(String, usize), f64>,
     /// What a reader of the figures must know, as sentences.
     pub notes: Vec<String>,
 }
@@ -100,6 +104,10 @@ impl Paper {
     }
 }
 
+/// The arm that is a plain loop.
+pub(crate) const PLAIN: &str = "for";
+/// The arm that is a loop over ranges.
+pub(crate) const RANGES: &str = "ranges";
 /// Largest share of the mean that the standard deviation of a settled figure has.
 const CONVERGED: f64 = 0.05;
 

@@ -12,9 +12,10 @@
 //! ```
 
 use super::{
-    Figure, Paper,
+    Figure, PLAIN, Paper, RANGES,
     figures::{figures, notes},
 };
+use std::collections::BTreeMap;
 
 /// What was published about an experiment; `None` if nothing was.
 ///
@@ -35,6 +36,7 @@ pub fn of(experiment_id: &str) -> Option<Paper> {
     let usual = usual.min_by_key(|one| one.cpus)?;
     Some(Paper {
         break_even_claimed: break_even_claimed(&usual.experiment),
+        ranges: ranges(usual),
         notes: notes(&usual.experiment),
         ..bare(usual)
     })
@@ -112,9 +114,24 @@ fn bare(figure: &Figure) -> Paper {
     Paper {
         source: figure.source(),
         cells: same.cloned().collect(),
-        break_even_claimed: None,
-        notes: Vec::new(),
+        ..Paper::default()
     }
+}
+
+/// Of all machines on which the figure's experiment was published under its runtime.
+fn ranges(figure: &Figure) -> BTreeMap<(String, usize), f64> {
+    let papers = sources(&figure.experiment).into_iter().map(bare);
+    let papers = papers.filter(|paper| paper.cells[0].runtime == figure.runtime);
+    let papers: Vec<Paper> = papers.collect();
+    let mut ranges = BTreeMap::new();
+    for paper in papers.iter().filter(|_| papers.len() > 1) {
+        for one in paper.cells.iter().filter(|one| one.arm == RANGES) {
+            let plain = paper.cell(&one.case, one.n, PLAIN);
+            let ratio = plain.map(|plain| plain.mean_nanos / one.mean_nanos);
+            ranges.extend(ratio.map(|ratio| ((one.case.clone(), one.cpus), ratio)));
+        }
+    }
+    ranges
 }
 
 /// Published beside .NET 8.
@@ -198,6 +215,23 @@ mod tests {
         let machines = |id: &str| all(id).len();
         assert_eq!((machines("E9"), machines("E3"), machines("E14")), (8, 3, 1));
         assert_eq!(of("E3").as_ref(), all("E3").first());
+    }
+
+    #[test]
+    fn what_ranges_gain_is_what_the_post_says_they_do() {
+        let ranges = of("E8").unwrap().ranges;
+        assert_eq!(ranges.len(), 16);
+        let said = [
+            (64, [0.3567, 0.4102, 0.4549, 0.4635]),
+            (96, [0.2897, 0.2153, 0.1425, 0.4164]),
+        ];
+        for (cpus, gains) in said {
+            for (cost, gain) in [4, 6, 8, 10].into_iter().zip(gains) {
+                let found = ranges[&(format!("BCrypt cost {cost}"), cpus)] - 1.0;
+                assert!((found - gain).abs() < 2e-4, "{cost} on {cpus}: {found}");
+            }
+        }
+        assert!(of("E3").unwrap().ranges.is_empty());
     }
 
     #[test]

@@ -93,6 +93,7 @@ pub(crate) fn published() -> Published {
             cell(10_000, "for_each", 4_547_000.0, 50_000.0),
         ],
         break_even_claimed: Some((50.0, 50.0)),
+        ranges: BTreeMap::new(),
         notes: vec!["The paper drops the results of one arm.".into()],
     };
     Published {

@@ -11,10 +11,11 @@ use super::{
 };
 use crate::{
     findings::{CaseFindings, ExperimentFindings},
-    paper::Paper,
+    paper::{PLAIN, Paper, RANGES},
     stats::Estimate,
 };
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// The tables that are not empty, with their titles.
 pub(super) fn titled(experiment: &ExperimentFindings, paper: &Paper) -> Vec<(String, Grid)> {
@@ -23,9 +24,43 @@ pub(super) fn titled(experiment: &ExperimentFindings, paper: &Paper) -> Vec<(Str
         ("Beside the paper", grid(experiment, paper)),
         ("Memory of an item beside the paper", memory),
     ];
-    let filled = tables.into_iter().filter(|(_, grid)| !grid.rows.is_empty());
     let title = |what: &str| format!("{what}: {}", paper.source);
-    filled.map(|(what, grid)| (title(what), grid)).collect()
+    let tables = tables.map(|(what, grid)| (title(what), grid));
+    let of_ranges = (RANGES_TITLE.to_owned(), ranges_grid(experiment, paper));
+    let all = tables.into_iter().chain([of_ranges]);
+    all.filter(|(_, grid)| !grid.rows.is_empty()).collect()
+}
+
+/// What ranges gain over the plain loop, by case: there on each number of CPUs, and here. Empty if that was not
+/// published.
+fn ranges_grid(experiment: &ExperimentFindings, paper: &Paper) -> Grid {
+    let numbers: BTreeSet<usize> = paper.ranges.keys().map(|(_, cpus)| *cpus).collect();
+    let row = |case: &CaseFindings| {
+        let there = |cpus: &usize| {
+            let ratio = paper.ranges.get(&(case.card.own_name().to_owned(), *cpus));
+            let cell = ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}"));
+            Column::numbers(&format!("{cpus} CPUs"), cell)
+        };
+        let here = ranges_here(case).map_or_else(String::new, ratio_cell);
+        let mut row = vec![Column::words("case", case.card.name.clone())];
+        row.extend(numbers.iter().map(there));
+        row.push(Column::numbers("here (95 % interval)", here));
+        row
+    };
+    match numbers.is_empty() {
+        true => Grid::default(),
+        false => Grid::of(experiment.claimed().map(row)),
+    }
+}
+
+/// At the largest size.
+fn ranges_here(case: &CaseFindings) -> Option<Estimate> {
+    let point = case.points.last()?;
+    let speed_up = |name: &str| {
+        let arm = case.card.arms.iter().position(|arm| arm == name)?;
+        point.speed_up(arm)
+    };
+    Some(speed_up(RANGES)?.over(speed_up(PLAIN)?))
 }
 
 /// Speed-ups there and here, for every cell that both have. Empty if there is none. Of a case that was
@@ -175,6 +210,8 @@ fn found_here(experiment: &ExperimentFindings) -> String {
     }
 }
 
+const RANGES_TITLE: &str =
+    "Time of the plain loop over that of ranges, as published on each number of CPUs, and here";
 /// Marks a published number that did not converge.
 const MARK: &str = "†";
 
@@ -183,25 +220,54 @@ mod tests {
     use super::*;
     use crate::{paper::Figure, report::fixture};
 
+    fn cell(n: usize, arm: &str) -> Figure {
+        Figure {
+            case: "SHA-512".to_owned(),
+            n,
+            arm: arm.to_owned(),
+            ..Figure::default()
+        }
+    }
+
     #[test]
     fn a_case_on_fewer_cpus_than_it_could_have_had_does_not_stand_beside_the_paper() {
         let experiment = fixture::over_cpus();
-        let cell = |arm: &str, mean_nanos| Figure {
-            case: "SHA-512".to_owned(),
-            n: 300,
-            arm: arm.to_owned(),
+        let timed = |arm, mean_nanos| Figure {
             mean_nanos,
-            ..Figure::default()
+            ..cell(300, arm)
         };
+        let cells = vec![timed("sequential", 10.0), timed("for", 1.0)];
         let paper = Paper {
-            source: "twelve processors".to_owned(),
-            cells: vec![cell("sequential", 10.0), cell("for", 1.0)],
-            break_even_claimed: None,
-            notes: Vec::new(),
+            cells,
+            ..Paper::default()
         };
         let rows = grid(&experiment, &paper).rows;
         let cases: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
         assert_eq!(cases, ["SHA-512, 8 CPUs"]);
+    }
+
+    #[test]
+    fn what_ranges_gain_stands_beside_what_was_published_of_each_number_of_cpus() {
+        let arms = ["sequential", PLAIN, RANGES];
+        let point = fixture::point(300, &[100.0, 50.0, 40.0]);
+        let experiment = ExperimentFindings {
+            cases: vec![fixture::case("BCrypt", &arms, vec![point])],
+            ..ExperimentFindings::default()
+        };
+        let mut paper = Paper::default();
+        assert!(titled(&experiment, &paper).is_empty());
+        for (cpus, ratio) in [(32, 1.016), (64, 1.357)] {
+            paper.ranges.insert(("BCrypt".to_owned(), cpus), ratio);
+        }
+        let tables = titled(&experiment, &paper);
+        let [(title, grid)] = tables.as_slice() else {
+            panic!("{tables:?}");
+        };
+        assert_eq!(title, RANGES_TITLE);
+        let titles: Vec<&str> = grid.columns.iter().map(|one| one.title.as_str()).collect();
+        assert_eq!(titles[..3], ["case", "32 CPUs", "64 CPUs"]);
+        assert_eq!(grid.rows[0][..3], ["BCrypt", "1.02", "1.36"]);
+        assert!(grid.rows[0][3].starts_with("1.25 ("), "{grid:?}");
     }
 
     #[test]
@@ -210,18 +276,11 @@ mod tests {
         let case = &mut experiment.cases[0];
         case.card.of = Some(case.card.name.clone());
         case.card.name += ", 2 CPUs";
-        let cell = |arm: &str, allocated_bytes| Figure {
-            case: "SHA-512".to_owned(),
-            n: 1_000_000,
-            arm: arm.to_owned(),
-            allocated_bytes,
-            ..Figure::default()
-        };
+        let mut cells = vec![cell(1_000_000, "for_each"), cell(1_000_000, "ranges")];
+        cells[0].allocated_bytes = Some(128e6);
         let paper = Paper {
-            source: "somewhere".to_owned(),
-            cells: vec![cell("for_each", Some(128e6)), cell("ranges", None)],
-            break_even_claimed: None,
-            notes: Vec::new(),
+            cells,
+            ..Paper::default()
         };
         let rows = memory_grid(&experiment, &paper).rows;
         let [row] = rows.as_slice() else {
