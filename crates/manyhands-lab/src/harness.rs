@@ -7,13 +7,16 @@ use crate::{
     Experiment, LabError, child,
     console::{self, Ending, Job, Options, Printing, Program, Screen},
     experiment::agreement::Agreement,
+    findings::{self, Findings},
     record::Scale,
+    report,
     run::Interrupt,
-    store::Damage,
+    store::{self, Damage, Existing},
 };
 use clap::Parser;
 use std::{
     env,
+    ffi::OsStr,
     io::{self, Write},
     path::Path,
     process::ExitCode,
@@ -32,6 +35,14 @@ struct Typed {
 
     #[command(flatten)]
     printing: Printing,
+
+    /// Keep the results as the baseline of this name, in place of an earlier one
+    #[arg(long, value_name = "NAME", value_parser = parse_name)]
+    save_baseline: Option<String>,
+
+    /// Compare the results with the baseline of this name
+    #[arg(long, value_name = "NAME", value_parser = parse_name)]
+    baseline: Option<String>,
 
     /// Go on with the interrupted run in the folder for the results
     #[arg(long, conflicts_with_all = ["quick", "full", "budget", "seed", "replace"])]
@@ -83,28 +94,63 @@ fn measure(typed: &Typed, mut experiments: Vec<Experiment>) -> Result<Ending, La
     let name = experiments.first().map_or("results", Experiment::id);
     let folder = typed.options.folder(&format!("target/lab/{name}"));
     let folder = folder.map_err(wrong)?;
+    let saved = |name: &String| folder.join(BASELINES).join(name);
+    if let Some(name) = typed.baseline.as_ref().filter(|name| !saved(name).exists()) {
+        return Err(wrong(format!("no baseline was saved as '{name}'")));
+    }
+    let before = typed.baseline.as_ref().map(|name| found_in(&saved(name)));
+    let before = before.transpose()?;
+    let (folder, existing) = match &typed.save_baseline {
+        Some(name) => (saved(name), Existing::Replace),
+        None => (folder, typed.options.existing()),
+    };
     let is_it = |one: &Experiment, id: &String| one.id().eq_ignore_ascii_case(id);
     let is_unknown = |id: &&String| !experiments.iter().any(|one| is_it(one, id));
     if let Some(id) = typed.ids.iter().find(is_unknown) {
         return Err(wrong(format!("there is no experiment '{id}'")));
     }
-    let program = program(typed.printing);
-    if typed.resume {
-        let (launcher, interrupt) = (console::launcher()?, Interrupt::on_signal()?);
-        return console::resume(&folder, Damage::Refuse, launcher, program, &interrupt);
-    }
-    if !typed.ids.is_empty() {
-        experiments.retain(|one| typed.ids.iter().any(|id| is_it(one, id)));
-    }
-    let job = Job {
-        experiments,
-        settings: typed.options.settings().map_err(wrong)?,
-        folder,
-        existing: typed.options.existing(),
-        force: typed.options.force,
-        program,
+    let (program, interrupt) = (program(typed.printing), Interrupt::on_signal()?);
+    let ending = if typed.resume {
+        let launcher = console::launcher()?;
+        console::resume(&folder, Damage::Refuse, launcher, program, &interrupt)?
+    } else {
+        if !typed.ids.is_empty() {
+            experiments.retain(|one| typed.ids.iter().any(|id| is_it(one, id)));
+        }
+        let job = Job {
+            experiments,
+            settings: typed.options.settings().map_err(wrong)?,
+            folder: folder.clone(),
+            existing,
+            force: typed.options.force,
+            program,
+        };
+        console::begin(job, &interrupt)?
     };
-    console::begin(job, &Interrupt::on_signal()?)
+    if let Some(before) = before.filter(|_| ending != Ending::Interrupted) {
+        let after = found_in(&folder)?;
+        let text = match typed.printing.json {
+            true => report::compare_json(&before, &after) + "\n",
+            false => format!("\n{}", report::compare(&before, &after, console::width())),
+        };
+        let written = io::stdout().lock().write_all(text.as_bytes());
+        written.map_err(LabError::Output)?;
+    }
+    Ok(ending)
+}
+
+/// What the run in a folder has found.
+fn found_in(folder: &Path) -> Result<Findings, LabError> {
+    let recording = store::read(folder, Damage::Refuse)?;
+    Ok(findings::analyse(&recording.head, &recording.events))
+}
+
+/// Reads the name of a baseline, which is that of a folder.
+fn parse_name(text: &str) -> Result<String, String> {
+    match Path::new(text).file_name() == Some(OsStr::new(text)) {
+        true => Ok(text.to_owned()),
+        false => Err("a baseline needs the name of a folder".to_owned()),
+    }
 }
 
 /// Calls every arm once at the smallest size.
@@ -145,3 +191,33 @@ fn going_on(folder: &Path) -> String {
 }
 
 const BAD_ARGUMENTS: u8 = 2;
+/// Folder of the baselines, in that of the results.
+const BASELINES: &str = "baselines";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn typed(words: &[&str]) -> Result<Typed, clap::Error> {
+        Typed::try_parse_from(["roots", "--bench"].iter().chain(words))
+    }
+
+    #[test]
+    fn a_baseline_has_the_name_of_a_folder() {
+        let parsed = typed(&["--save-baseline", "2.0 main", "--baseline=1.0"]).unwrap();
+        assert_eq!(parsed.save_baseline.as_deref(), Some("2.0 main"));
+        assert_eq!(parsed.baseline.as_deref(), Some("1.0"));
+        for name in ["", ".", "..", "a/b", "/a", "a/"] {
+            assert!(typed(&["--baseline", name]).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_baseline_that_was_not_saved_is_refused_before_anything_is_measured() {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().to_str().unwrap();
+        let typed = typed(&["--baseline", "before", "--out", out]).unwrap();
+        let error = measure(&typed, vec![Experiment::new("X", "nothing")]).unwrap_err();
+        assert_eq!(error.to_string(), "no baseline was saved as 'before'");
+    }
+}

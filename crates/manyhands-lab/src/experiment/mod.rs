@@ -56,6 +56,33 @@ impl Experiment {
         self
     }
 
+    /// Adds a case for each of these values, on which its arms depend beside the size; several parameters are
+    /// tuples. Each case is named after its values.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands_lab::{Case, Experiment};
+    ///
+    /// let grid = [1, 2].into_iter().flat_map(|step| [0, 7].map(|first| (step, first)));
+    /// let experiment = Experiment::new("sums", "Sums").case_for_each(grid, |(step, first)| {
+    ///     Case::returning(format!("from {first} in steps of {step}"))
+    ///         .full_sizes([1_000])
+    ///         .arm("loop", move |n| (0..n).map(|index| first + index * step).sum::<usize>())
+    ///         .arm("formula", move |n| first * n + step * n * (n - 1) / 2)
+    /// });
+    /// assert_eq!(experiment.cases().len(), 4);
+    /// ```
+    #[must_use]
+    #[doc(alias = "args")]
+    #[doc(alias = "bench_with_input")]
+    pub fn case_for_each<Value, C: Workload + Send + Sync + 'static>(
+        self,
+        values: impl IntoIterator<Item = Value>,
+        case: impl FnMut(Value) -> C,
+    ) -> Self {
+        values.into_iter().map(case).fold(self, Self::case)
+    }
+
     /// Sets where the question comes from.
     #[must_use]
     pub fn source(mut self, source: impl Into<Cow<'static, str>>) -> Self {
