@@ -20,9 +20,9 @@ use std::task::{Context, Poll, Waker};
 pub(super) struct Subscribers {
     waiting: WaitList<()>,
     /// Set once; the reason is that of `close_with`.
-    closed: Option<RecvError>,
+    pub(super) closed: Option<RecvError>,
     sender_count: usize,
-    receiver_count: usize,
+    pub(super) receiver_count: usize,
 }
 
 /// The state of a channel whose receivers are subscribers. Each has a position: how far it has come.
@@ -42,12 +42,12 @@ pub(super) trait HasSubscribers {
 
     /// Adds a receiver at this position.
     fn add_receiver(&mut self, _position: u64) {
-        self.subscribers().add_receiver();
+        self.subscribers().receiver_count += 1;
     }
 
     /// Removes a receiver; returns the items that no receiver wants any more, to be dropped where no lock is held.
     fn remove_receiver(&mut self, _position: u64) -> Vec<Arc<Self::Item>> {
-        self.subscribers().remove_receiver();
+        self.subscribers().receiver_count -= 1;
         Vec::new()
     }
 }
@@ -86,12 +86,12 @@ impl<S: HasSubscribers> SenderCore<S> {
     /// Closes; returns whether this was the first time.
     pub(super) fn close(&self, reason: Option<CloseReason>) -> bool {
         let (is_first, wakers) = self.lock().subscribers().close(reason);
-        wakers.wake();
+        wakers.into_iter().for_each(job::wake);
         is_first
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.lock().subscribers().closed().is_some()
+        self.lock().subscribers().closed.is_some()
     }
 }
 
@@ -114,7 +114,7 @@ impl<S: HasSubscribers> Clone for SenderCore<S> {
 impl<S: HasSubscribers> Drop for SenderCore<S> {
     fn drop(&mut self) {
         let wakers = self.lock().subscribers().remove_sender();
-        wakers.wake();
+        wakers.into_iter().for_each(job::wake);
     }
 }
 
@@ -133,7 +133,7 @@ impl<S: HasSubscribers> ReceiverCore<S> {
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.shared.lock().subscribers().closed().is_some()
+        self.shared.lock().subscribers().closed.is_some()
     }
 }
 
@@ -149,19 +149,20 @@ impl<S: HasSubscribers> Receives for ReceiverCore<S> {
     fn poll_next(&mut self, waiter: &mut Option<WaiterKey>, cx: &Context<'_>) -> Poll<Received<S>> {
         let mut state = self.shared.lock();
         let next = state.next(&mut self.position);
-        let wakers = match next {
-            Some(_) => state.subscribers().leave(waiter),
-            None => state.subscribers().wait(waiter, cx.waker()),
+        let waiting = &mut state.subscribers().waiting;
+        let stale = match next {
+            Some(_) => waiting.give_up(waiter),
+            None => waiting.wait(waiter, cx.waker()),
         };
         drop(state);
-        wakers.wake();
+        job::discard(stale);
         next.map_or(Poll::Pending, Poll::Ready)
     }
 
     fn leave(&self, waiter: &mut Option<WaiterKey>) {
         if waiter.is_some() {
-            let wakers = self.shared.lock().subscribers().leave(waiter);
-            wakers.wake();
+            let stale = self.shared.lock().subscribers().waiting.give_up(waiter);
+            job::discard(stale);
         }
     }
 }
@@ -184,14 +185,6 @@ impl<S: HasSubscribers> Drop for ReceiverCore<S> {
     }
 }
 
-/// Wakers to wake or to drop where no lock is held.
-#[derive(Debug, Default)]
-#[must_use]
-pub(super) struct TakenWakers {
-    wake: Vec<Waker>,
-    stale: Option<Waker>,
-}
-
 impl Subscribers {
     /// One sender and one receiver.
     pub(super) const fn new() -> Self {
@@ -203,71 +196,30 @@ impl Subscribers {
         }
     }
 
-    pub(super) fn closed(&self) -> Option<&RecvError> {
-        self.closed.as_ref()
-    }
-
-    pub(super) fn receiver_count(&self) -> usize {
-        self.receiver_count
-    }
-
-    /// There is something new: notifies all receivers.
-    pub(super) fn notify_all(&mut self) -> TakenWakers {
-        let mut wakers = TakenWakers::default();
-        self.waiting.notify_all(&mut wakers.wake);
+    /// There is something new: takes the wakers of all receivers, to be woken where no lock is held.
+    #[must_use]
+    pub(super) fn notify_all(&mut self) -> Vec<Waker> {
+        let mut wakers = Vec::new();
+        self.waiting.notify_all(&mut wakers);
         wakers
     }
 
-    /// Waits, after the receiver found nothing.
-    pub(super) fn wait(&mut self, waiter: &mut Option<WaiterKey>, waker: &Waker) -> TakenWakers {
-        let stale = self.waiting.wait(waiter, waker);
-        TakenWakers {
-            wake: Vec::new(),
-            stale,
-        }
-    }
-
-    /// Leaves the wait list.
-    pub(super) fn leave(&mut self, waiter: &mut Option<WaiterKey>) -> TakenWakers {
-        let stale = self.waiting.give_up(waiter);
-        TakenWakers {
-            wake: Vec::new(),
-            stale,
-        }
-    }
-
-    /// Closes; returns whether this was the first time.
-    fn close(&mut self, reason: Option<CloseReason>) -> (bool, TakenWakers) {
+    /// Closes; returns whether this was the first time, and whom to wake.
+    fn close(&mut self, reason: Option<CloseReason>) -> (bool, Vec<Waker>) {
         if self.closed.is_some() {
-            return (false, TakenWakers::default());
+            return (false, Vec::new());
         }
         self.closed = Some(RecvError::new(reason));
         (true, self.notify_all())
     }
 
     /// Removing the last sender closes the channel.
-    fn remove_sender(&mut self) -> TakenWakers {
+    fn remove_sender(&mut self) -> Vec<Waker> {
         self.sender_count -= 1;
         if self.sender_count == 0 {
             self.close(None).1
         } else {
-            TakenWakers::default()
+            Vec::new()
         }
-    }
-
-    pub(super) fn add_receiver(&mut self) {
-        self.receiver_count += 1;
-    }
-
-    pub(super) fn remove_receiver(&mut self) {
-        self.receiver_count -= 1;
-    }
-}
-
-impl TakenWakers {
-    /// Wakes, and drops the waker that is not needed any more; to be called outside the lock.
-    pub(super) fn wake(self) {
-        self.wake.into_iter().for_each(job::wake);
-        job::discard(self.stale);
     }
 }

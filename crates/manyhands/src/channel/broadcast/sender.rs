@@ -4,6 +4,7 @@ use crate::channel::SendError;
 use crate::channel::broadcast::Receiver;
 use crate::channel::broadcast::state::State;
 use crate::channel::subscribers::SenderCore;
+use crate::job;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
@@ -57,16 +58,16 @@ impl<T> Sender<T> {
     pub fn send(&self, item: T) -> Result<usize, SendError<T>> {
         let item = Arc::new(item);
         let mut state = self.core.lock();
-        if state.subscribers.closed().is_some() {
+        if state.subscribers.closed.is_some() {
             drop(state);
             let item = Arc::into_inner(item).expect("the item was not shared yet");
             return Err(SendError(item));
         }
         let unwanted = state.push(item);
-        let count = state.subscribers.receiver_count();
+        let count = state.subscribers.receiver_count;
         let wakers = state.subscribers.notify_all();
         drop(state);
-        wakers.wake();
+        wakers.into_iter().for_each(job::wake);
         drop(unwanted);
         Ok(count)
     }

@@ -47,7 +47,7 @@ impl<T> State<T> {
     /// Adds an item for every receiver. Returns an item to be dropped where no lock is held: the one that was pushed
     /// out, or this one if there is no receiver.
     pub(super) fn push(&mut self, item: Arc<T>) -> Option<Arc<T>> {
-        let wanted = self.subscribers.receiver_count();
+        let wanted = self.subscribers.receiver_count;
         if wanted == 0 {
             return Some(item);
         }
@@ -99,8 +99,8 @@ impl<T> HasSubscribers for State<T> {
 
     fn next(&mut self, next: &mut u64) -> Option<Result<Arc<T>, RecvError>> {
         self.take(next).or_else(|| {
-            let closed = self.subscribers.closed()?;
-            Some(Err(RecvError::Closed(closed.clone())))
+            let closed = self.subscribers.closed.clone()?;
+            Some(Err(RecvError::Closed(closed)))
         })
     }
 
@@ -109,7 +109,7 @@ impl<T> HasSubscribers for State<T> {
     }
 
     fn add_receiver(&mut self, next: u64) {
-        self.subscribers.add_receiver();
+        self.subscribers.receiver_count += 1;
         let from = self.index_of(next);
         for slot in self.slots.iter_mut().skip(from) {
             slot.wanted += 1;
@@ -117,7 +117,7 @@ impl<T> HasSubscribers for State<T> {
     }
 
     fn remove_receiver(&mut self, next: u64) -> Vec<Arc<T>> {
-        self.subscribers.remove_receiver();
+        self.subscribers.receiver_count -= 1;
         let from = self.index_of(next);
         for slot in self.slots.iter_mut().skip(from) {
             slot.wanted -= 1;

@@ -4,6 +4,7 @@ use crate::channel::SendError;
 use crate::channel::subscribers::SenderCore;
 use crate::channel::watch::Receiver;
 use crate::channel::watch::state::State;
+use crate::job;
 use crate::sync::ShortGuard;
 use crate::sync::thread::{self, ThreadId};
 use std::error::Error;
@@ -59,7 +60,7 @@ impl<T> Sender<T> {
     pub fn send(&self, value: T) -> Result<(), SendError<T>> {
         let value = Arc::new(value);
         let state = self.lock_to_send();
-        if state.subscribers.closed().is_some() {
+        if state.subscribers.closed.is_some() {
             drop(state);
             let value = Arc::into_inner(value).expect("the value was not shared yet");
             return Err(SendError(value));
@@ -141,7 +142,7 @@ impl<T> Sender<T> {
             }
             let new = Arc::new(new);
             let state = self.core.lock();
-            if state.version == version && state.subscribers.closed().is_none() {
+            if state.version == version && state.subscribers.closed.is_none() {
                 replace(state, new);
                 return Ok(true);
             }
@@ -256,7 +257,7 @@ impl<'a, T> Modifying<'a, T> {
     /// The value and its version.
     fn current(&self) -> Result<(Arc<T>, u64), SendError<()>> {
         let state = self.sender.core.lock();
-        match state.subscribers.closed() {
+        match state.subscribers.closed {
             None => Ok((Arc::clone(&state.value), state.version)),
             Some(_) => Err(SendError(())),
         }
@@ -276,6 +277,6 @@ fn replace<T>(mut state: ShortGuard<'_, State<T>>, value: Arc<T>) {
     state.version += 1;
     let wakers = state.subscribers.notify_all();
     drop(state);
-    wakers.wake();
+    wakers.into_iter().for_each(job::wake);
     drop(old);
 }

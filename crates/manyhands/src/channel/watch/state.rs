@@ -45,7 +45,7 @@ impl<T> HasSubscribers for State<T> {
         if *seen != self.version {
             return Some(Ok(self.see(seen)));
         }
-        self.subscribers.closed().cloned().map(Err)
+        self.subscribers.closed.clone().map(Err)
     }
 
     fn end(&self) -> u64 {
