@@ -43,7 +43,7 @@ mod until;
 use crate::channel::buffer::ItemBuffer;
 use crate::channel::error::{CloseReason, RecvError, SendError, TrySendError};
 use crate::channel::ring::Ring;
-use crate::channel::step::{DeferredWakes, Sending};
+use crate::channel::step::{DeferredWakes, Sending, Until};
 use crate::channel::wait_list::{WaitList, WaiterKey};
 use crate::channel::when_full::WhenFull;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
@@ -74,10 +74,8 @@ pub(super) struct State<T> {
     receivers: WaitList<()>,
     /// With the items of the waiting senders.
     senders: WaitList<T>,
-    until_closed: WaitList<()>,
-    until_drained: WaitList<()>,
-    until_readable: WaitList<()>,
-    until_writable: WaitList<()>,
+    /// Who neither sends nor receives, by what it waits for ([`Until`]).
+    until: [WaitList<()>; 4],
     sender_count: usize,
     receiver_count: usize,
 }
@@ -102,10 +100,7 @@ impl<T> State<T> {
             closed: None,
             receivers: WaitList::new(),
             senders: WaitList::new(),
-            until_closed: WaitList::new(),
-            until_drained: WaitList::new(),
-            until_readable: WaitList::new(),
-            until_writable: WaitList::new(),
+            until: [const { WaitList::new() }; 4],
             sender_count: 1,
             receiver_count: 1,
         }
@@ -329,13 +324,8 @@ impl<T> State<T> {
         self.closed = Some(RecvError::new(reason));
         self.receivers.notify_all(&mut deferred.wake_too);
         self.senders.notify_all(&mut deferred.wake_too);
-        for list in [
-            &mut self.until_closed,
-            &mut self.until_readable,
-            &mut self.until_writable,
-        ] {
-            list.notify_all(&mut deferred.wake_too);
-        }
+        // Who waits until it is ready, or for the drain, hears of it from `settle`.
+        self.until[Until::Closed as usize].notify_all(&mut deferred.wake_too);
         true
     }
 
@@ -456,9 +446,11 @@ impl<T> State<T> {
     /// The channel is closed: notifies those that wait for the drain once it is empty.
     #[cold]
     fn settle_drain(&mut self, deferred: &mut DeferredWakes<T>) {
-        if self.len() == 0 {
-            self.until_drained.notify_all(&mut deferred.wake_too);
-        } else if self.until_drained.waiting() > 0 {
+        let is_empty = self.len() == 0;
+        let waiters = &mut self.until[Until::Drained as usize];
+        if is_empty {
+            waiters.notify_all(&mut deferred.wake_too);
+        } else if waiters.waiting() > 0 {
             self.fast_recv_above = self.fast_recv_above.max(1);
         }
     }

@@ -70,26 +70,20 @@ impl<T> State<T> {
     }
 
     fn list_of(&mut self, until: Until) -> &mut WaitList<()> {
-        match until {
-            Until::Closed => &mut self.until_closed,
-            Until::Drained => &mut self.until_drained,
-            Until::Readable => &mut self.until_readable,
-            Until::Writable => &mut self.until_writable,
-        }
+        &mut self.until[until as usize]
     }
 
     /// Notifies all that wait for an item if there is one, and all that wait for room if there is room (C9). Those that
     /// go on waiting keep sends, or receives, from the fast paths.
     #[cold]
     pub(super) fn settle_watched(&mut self, deferred: &mut DeferredWakes<T>) {
-        if self.has_come(Until::Readable) {
-            self.until_readable.notify_all(&mut deferred.wake_too);
+        for until in [Until::Readable, Until::Writable] {
+            if self.has_come(until) {
+                self.list_of(until).notify_all(&mut deferred.wake_too);
+            }
         }
-        if self.has_come(Until::Writable) {
-            self.until_writable.notify_all(&mut deferred.wake_too);
-        }
-        let for_items = self.until_readable.waiting() > 0;
-        let for_room = self.until_writable.waiting() > 0;
+        let for_items = self.list_of(Until::Readable).waiting() > 0;
+        let for_room = self.list_of(Until::Writable).waiting() > 0;
         self.fast_send &= !for_items;
         if for_room {
             self.fast_recv_above = usize::MAX;
