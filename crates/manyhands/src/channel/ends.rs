@@ -30,7 +30,7 @@ impl<T> Sender<T> {
     /// ```
     #[doc(alias = "TryComplete")]
     pub fn close(&self) -> bool {
-        self.shared.close()
+        self.shared.close(None)
     }
 
     /// As [`close`](Self::close), with a reason, which every later operation gets that finds the channel closed and
@@ -45,7 +45,7 @@ impl<T> Sender<T> {
     /// ```
     #[doc(alias = "Complete")]
     pub fn close_with(&self, reason: impl Into<Box<dyn Error + Send + Sync>>) -> bool {
-        self.shared.close_with(reason.into())
+        self.shared.close(Some(Arc::from(reason.into())))
     }
 
     /// Whether the channel is closed.
@@ -261,7 +261,7 @@ impl<T> Receiver<T> {
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
     pub fn close(&self) -> bool {
-        self.shared.close()
+        self.shared.close(None)
     }
 
     /// As [`close`](Self::close), with a reason, which every later operation gets that finds the channel closed and
@@ -274,7 +274,7 @@ impl<T> Receiver<T> {
     /// assert_eq!(sender.wait_closed_blocking().unwrap_err().to_string(), "enough");
     /// ```
     pub fn close_with(&self, reason: impl Into<Box<dyn Error + Send + Sync>>) -> bool {
-        self.shared.close_with(reason.into())
+        self.shared.close(Some(Arc::from(reason.into())))
     }
 
     /// Whether the channel is closed. Items may still be left.

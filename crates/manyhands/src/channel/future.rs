@@ -31,8 +31,10 @@ pub(crate) trait End {
 pub(super) trait Operation<R> {
     type Output;
 
-    /// What it waits for.
-    fn kind(&self) -> WaitKind;
+    /// What it waits for: most operations receive.
+    fn kind(&self) -> WaitKind {
+        WaitKind::Receive
+    }
 
     /// One attempt.
     fn poll(&mut self, end: &mut R, cx: &Context<'_>) -> Poll<Self::Output>;
@@ -217,10 +219,6 @@ pub(super) struct Receiving {
 impl<T> Operation<&ChannelInner<T>> for Receiving {
     type Output = Result<T, RecvError>;
 
-    fn kind(&self) -> WaitKind {
-        WaitKind::Receive
-    }
-
     #[inline(always)]
     fn poll(&mut self, end: &mut &ChannelInner<T>, cx: &Context<'_>) -> Poll<Self::Output> {
         end.poll_recv(&mut self.waiter, cx)
@@ -256,10 +254,6 @@ impl<'a, T> ReceivingMany<'a, T> {
 
 impl<T> Operation<&ChannelInner<T>> for ReceivingMany<'_, T> {
     type Output = Result<usize, RecvError>;
-
-    fn kind(&self) -> WaitKind {
-        WaitKind::Receive
-    }
 
     fn poll(&mut self, end: &mut &ChannelInner<T>, cx: &Context<'_>) -> Poll<Self::Output> {
         end.poll_recv_many(&mut self.waiter, cx, self.items, self.max)

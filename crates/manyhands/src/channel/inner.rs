@@ -18,6 +18,7 @@ mod receiving;
 mod sending;
 
 use crate::channel::buffer::ItemBuffer;
+use crate::channel::error::CloseReason;
 use crate::channel::receiver_batch::{ReceiverBatch, ReceiverBatchGuard};
 use crate::channel::state::State;
 use crate::channel::step::{DeferredWakes, Until};
@@ -27,7 +28,6 @@ use crate::channel::when_full::WhenFull;
 use crate::recording::ChannelRecord;
 use crate::sync::{Padded, ShortGuard, ShortLock};
 use std::cell::Cell;
-use std::error::Error;
 use std::fmt;
 use std::task::{Context, Poll};
 
@@ -154,12 +154,8 @@ impl<T> ChannelInner<T> {
         }
     }
 
-    pub(super) fn close(&self) -> bool {
-        self.step(|state, deferred| state.close(None, deferred))
-    }
-
-    pub(super) fn close_with(&self, reason: Box<dyn Error + Send + Sync>) -> bool {
-        self.step(|state, deferred| state.close(Some(reason.into()), deferred))
+    pub(super) fn close(&self, reason: Option<CloseReason>) -> bool {
+        self.step(|state, deferred| state.close(reason, deferred))
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -172,7 +168,7 @@ impl<T> ChannelInner<T> {
     }
 
     pub(super) fn add_sender(&self) {
-        self.state.lock().add_sender();
+        self.state.lock().sender_count += 1;
     }
 
     /// As [`add_sender`](Self::add_sender), unless the last one is gone.
@@ -189,7 +185,7 @@ impl<T> ChannelInner<T> {
     }
 
     pub(super) fn add_receiver(&self) {
-        self.state.lock().add_receiver();
+        self.state.lock().receiver_count += 1;
     }
 
     pub(super) fn remove_receiver(&self) {

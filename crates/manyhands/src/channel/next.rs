@@ -4,7 +4,6 @@
 
 use crate::channel::future::{End, Operation};
 use crate::channel::wait_list::WaiterKey;
-use crate::recording::WaitKind;
 use crate::task::budget::Permit;
 use std::task::{Context, Poll};
 
@@ -46,10 +45,6 @@ impl<F> Next<F> {
 
 impl<E: Receives, F: Fn(E::Received) -> R, R> Operation<&mut E> for Next<F> {
     type Output = R;
-
-    fn kind(&self) -> WaitKind {
-        WaitKind::Receive
-    }
 
     fn poll(&mut self, end: &mut &mut E, cx: &Context<'_>) -> Poll<R> {
         end.poll_next(&mut self.waiter, cx).map(&self.finish)

@@ -70,11 +70,9 @@ impl<T> ChannelOptions<T> {
     ///
     /// Example: see [`ChannelOptions`].
     #[doc(alias = "BoundedCapacity")]
-    pub fn capacity(self, count: usize) -> Self {
-        Self {
-            capacity: count,
-            ..self
-        }
+    pub fn capacity(mut self, count: usize) -> Self {
+        self.capacity = count;
+        self
     }
 
     /// What a send does when the channel is full.
@@ -99,11 +97,9 @@ impl<T> ChannelOptions<T> {
     ///
     /// Example: see [`ChannelOptions`].
     #[doc(alias = "itemDropped")]
-    pub fn on_drop(self, callback: impl Fn(T) + Send + Sync + 'static) -> Self {
-        Self {
-            on_drop: Some(Box::new(callback)),
-            ..self
-        }
+    pub fn on_drop(mut self, callback: impl Fn(T) + Send + Sync + 'static) -> Self {
+        self.on_drop = Some(Box::new(callback));
+        self
     }
 
     /// A name, for a look at the running program with the feature `inspect`. Otherwise it is not kept.
@@ -123,12 +119,10 @@ impl<T> ChannelOptions<T> {
     /// assert_eq!(receiver.recv_blocking(), Ok(7));
     /// # Ok::<(), channel::SendError<i32>>(())
     /// ```
-    pub fn name(self, name: impl Into<String>) -> Self {
+    pub fn name(mut self, name: impl Into<String>) -> Self {
         let name: String = name.into();
-        Self {
-            name: Some(name.into_boxed_str()),
-            ..self
-        }
+        self.name = Some(name.into_boxed_str());
+        self
     }
 
     /// Makes a channel from which items are received in the order in which they were sent.

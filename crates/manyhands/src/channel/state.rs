@@ -76,8 +76,8 @@ pub(super) struct State<T> {
     senders: WaitList<T>,
     /// Who neither sends nor receives, by what it waits for ([`Until`]).
     until: [WaitList<()>; 4],
-    sender_count: usize,
-    receiver_count: usize,
+    pub(super) sender_count: usize,
+    pub(super) receiver_count: usize,
 }
 
 impl<T> State<T> {
@@ -329,10 +329,6 @@ impl<T> State<T> {
         true
     }
 
-    pub(super) fn add_sender(&mut self) {
-        self.sender_count += 1;
-    }
-
     /// Adds a sender if there is one; says whether it did.
     pub(super) fn add_sender_to_others(&mut self) -> bool {
         let has_others = self.sender_count > 0;
@@ -364,10 +360,6 @@ impl<T> State<T> {
             receivers_waiting: self.receivers.waiting(),
             is_closed: self.closed.is_some(),
         }
-    }
-
-    pub(super) fn add_receiver(&mut self) {
-        self.receiver_count += 1;
     }
 
     /// Removing the last receiver closes the channel, and returns the items that are left.

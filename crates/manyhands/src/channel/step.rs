@@ -79,11 +79,6 @@ impl<T> DeferredWakes<T> {
         }
     }
 
-    /// Whether an item fell out.
-    pub(super) fn has_dropped(&self) -> bool {
-        self.dropped.is_some()
-    }
-
     pub(super) fn wake_later(&mut self, waker: Waker) {
         match &mut self.wake {
             none @ None => *none = Some(waker),

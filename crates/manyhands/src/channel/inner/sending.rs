@@ -92,7 +92,7 @@ impl<T> ChannelInner<T> {
     ) -> Result<(), TrySendError<()>> {
         loop {
             let sent = self.step(|state, deferred| {
-                while !deferred.has_dropped()
+                while deferred.dropped.is_none()
                     && let Some(item) = items.pop_front()
                 {
                     if state.room_for(None) == 0 {

@@ -141,7 +141,7 @@ fn a_late_receiver_puts_nobody_off_in_a_closed_channel_and_after_it_has_left() {
         let (shared, waiter) = (channel(4), Arc::default());
         let mut late = with_late_receiver(&shared);
         if is_closed {
-            assert!(shared.close());
+            assert!(shared.close(None));
         } else {
             shared.cancel_recv(&mut late);
         }
@@ -206,7 +206,7 @@ fn who_finds_nothing_beside_a_late_waiter_waits_and_is_not_put_off() {
     assert_eq!(shared.try_send(21), Ok(()));
     assert!(poll_send(&shared, &mut newcomer, &waiter).is_pending());
     assert!(newcomer.key.is_some());
-    assert!(shared.close());
+    assert!(shared.close(None));
     let closed = Poll::Ready(Err(SendError(2)));
     assert_eq!(poll_send(&shared, &mut sending(2), &waiter), closed);
     assert_eq!(shared.cancel_send(&mut late), Some(99));
@@ -262,7 +262,7 @@ fn a_sender_that_waits_and_was_not_notified_is_put_off_for_a_late_one_and_keeps_
 fn a_late_sender_puts_nobody_off_in_a_closed_channel() {
     let (shared, waiter) = (channel(1), Arc::default());
     let mut late = with_late_sender(&shared);
-    assert!(shared.close());
+    assert!(shared.close(None));
     let closed = Poll::Ready(Err(SendError(1)));
     assert_eq!(poll_send(&shared, &mut sending(1), &waiter), closed);
     assert_eq!(shared.cancel_send(&mut late), Some(99));

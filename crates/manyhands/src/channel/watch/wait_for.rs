@@ -8,7 +8,6 @@ use crate::channel::next::Receives;
 use crate::channel::subscribers::ReceiverCore;
 use crate::channel::wait_list::WaiterKey;
 use crate::channel::watch::state::State;
-use crate::recording::WaitKind;
 use crate::task::budget::{self, Permit};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -33,10 +32,6 @@ impl<F> WaitFor<F> {
 
 impl<T, F: FnMut(&T) -> bool> Operation<&mut ReceiverCore<State<T>>> for WaitFor<F> {
     type Output = Result<Arc<T>, RecvError>;
-
-    fn kind(&self) -> WaitKind {
-        WaitKind::Receive
-    }
 
     fn poll(
         &mut self,
