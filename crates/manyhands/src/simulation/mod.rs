@@ -82,16 +82,15 @@ impl Simulation {
         let mut simulator = Simulator::begin(self.seed);
         // After the simulator, so that it is dropped before it.
         let mut future = pin!(future);
-        let main = Arc::new(Main {
-            signal: Signal::new(),
-        });
-        let waker = Waker::from(Arc::clone(&main));
-        main.signal.raise();
+        // Raised when the main future must be polled.
+        let signal = Arc::new(Signal::new());
+        let waker = Waker::from(Arc::clone(&signal));
+        signal.raise();
         loop {
-            match simulator.turn(main.signal.is_raised()) {
+            match simulator.turn(signal.is_raised()) {
                 Turn::Other => {}
                 Turn::Main => {
-                    main.signal.lower();
+                    signal.lower();
                     let mut context = Context::from_waker(&waker);
                     let poll = budget::during_poll(|| future.as_mut().poll(&mut context));
                     if let Poll::Ready(value) = poll {
@@ -109,16 +108,10 @@ impl Simulation {
     }
 }
 
-/// The main future.
-#[derive(Debug)]
-struct Main {
-    /// Set when the main future must be polled.
-    signal: Signal,
-}
-
-impl Wake for Main {
+/// Wakes the main future.
+impl Wake for Signal {
     fn wake(self: Arc<Self>) {
-        self.signal.raise();
+        self.raise();
     }
 }
 

@@ -84,16 +84,10 @@ impl Builder {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        match self {
-            Self {
-                name: None,
-                priority: Priority::Normal,
-            } => spawn((), future),
-            Self {
-                name: Some(name),
-                priority: Priority::Normal,
-            } => spawn(name, future),
-            Self { name, priority } => spawn(Prioritized { name, priority }, future),
+        match (self.name, self.priority) {
+            (None, Priority::Normal) => spawn((), future),
+            (Some(name), Priority::Normal) => spawn(name, future),
+            (name, priority) => spawn(Prioritized { name, priority }, future),
         }
     }
 
@@ -141,16 +135,10 @@ impl Builder {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        match self {
-            Self {
-                name: None,
-                priority: Priority::Normal,
-            } => run((), closure),
-            Self {
-                name: Some(name),
-                priority: Priority::Normal,
-            } => run(name, closure),
-            Self { name, priority } => run(Prioritized { name, priority }, closure),
+        match (self.name, self.priority) {
+            (None, Priority::Normal) => run((), closure),
+            (Some(name), Priority::Normal) => run(name, closure),
+            (name, priority) => run(Prioritized { name, priority }, closure),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Yielding to other tasks.
 
 use std::fmt;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::future::poll_fn;
+use std::mem;
+use std::task::Poll;
 
 /// Lets the other tasks of this worker's queue run before the calling task continues.
 ///
@@ -19,23 +20,12 @@ use std::task::{Context, Poll};
 /// ```
 #[doc(alias = "Task.Yield")]
 pub fn yield_now() -> impl Future<Output = ()> + Send + Unpin + fmt::Debug {
-    YieldNow { has_yielded: false }
-}
-
-#[derive(Debug)]
-struct YieldNow {
-    has_yielded: bool,
-}
-
-impl Future for YieldNow {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if self.has_yielded {
+    let mut has_yielded = false;
+    poll_fn(move |context| {
+        if mem::replace(&mut has_yielded, true) {
             return Poll::Ready(());
         }
-        self.has_yielded = true;
         context.waker().wake_by_ref();
         Poll::Pending
-    }
+    })
 }
