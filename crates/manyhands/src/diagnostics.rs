@@ -108,7 +108,7 @@ pub use crate::inspect::serve::{control::allow_control, server::serve, server::s
 
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 #[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]
-pub use crate::inspect::{analysis::watchdog::start_watchdog, tasks::take::open};
+pub use crate::{inspect::analysis::watchdog::start_watchdog, recording::enabled::opening::open};
 
 /// What the last loop of the calling thread did, and what kept it from being faster: two sentences. `None` before the first
 /// loop, and for those that ended before [`open`].

@@ -15,7 +15,7 @@ use crate::recording::enabled::loops::running as loops;
 use crate::recording::enabled::loops::snapshot::LoopSnapshot;
 use crate::recording::enabled::runtime_snapshot::RuntimeSnapshot;
 use crate::recording::enabled::runtimes;
-use crate::recording::enabled::tasks::task_number::{Place, TaskNumber};
+use crate::recording::enabled::tasks::task_number::TaskNumber;
 use crate::sync::clock;
 use std::collections::HashSet;
 
@@ -23,7 +23,7 @@ use std::collections::HashSet;
 #[derive(Debug)]
 pub(super) struct SentOfProgram {
     /// With the version of the record.
-    tasks: Sent<(Place, TaskNumber), u32>,
+    tasks: Sent<((usize, usize), TaskNumber), u32>,
     /// Tasks that waited for one that was not recorded yet. Once that is, they are shown differently without a change of
     /// their own.
     without_owner: HashSet<TaskNumber>,

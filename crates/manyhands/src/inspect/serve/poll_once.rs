@@ -9,9 +9,10 @@ use crate::inspect::serve::refused::Refused;
 use crate::inspect::serve::wake_by_record;
 use crate::inspect::tasks::snapshot::TaskSnapshot;
 use crate::inspect::tasks::take::find_owners;
-use crate::recording::enabled::tasks::leaf_stacks::{self, Left};
+use crate::recording::enabled::tasks::leaf_stacks::{self, Stacks};
+use crate::recording::enabled::tasks::record::Record;
 use crate::recording::enabled::tasks::task_number::TaskNumber;
-use crate::sync::stack_copy::{self, NotCopied, StackCopy};
+use crate::sync::stack_copy;
 use crate::sync::{Mutex, clock, global, lock};
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ pub(super) struct Polled {
     /// The task at the end of the poll; `None`: with that it has ended.
     pub(super) task: Option<TaskSnapshot>,
     /// The stacks at its waits, each with the place of that wait in the task's list.
-    pub(super) stacks: Vec<(usize, Result<StackCopy, NotCopied>)>,
+    pub(super) stacks: Stacks,
 }
 
 /// Has a task polled that waits. Takes at most [`LIMIT`].
@@ -39,22 +40,22 @@ pub(super) fn poll_once(number: TaskNumber) -> Result<Polled, Refused> {
     };
     let left = leaf_stacks::wait(ticket, deadline);
     woken?;
-    left.map(|left| polled(number, left)).ok_or(Refused::Late)
+    let polled = left.map(|(record, stacks)| polled(number, record.as_ref(), stacks));
+    polled.ok_or(Refused::Late)
 }
 
-fn polled(number: TaskNumber, left: Left) -> Polled {
-    let waits = left.record.iter();
+fn polled(number: TaskNumber, record: Option<&Record>, stacks: Stacks) -> Polled {
+    let waits = record.into_iter();
     let waits = waits.flat_map(|record| record.waits.current());
     let leaves: Vec<usize> = waits.map(|wait| wait.leaf).collect();
     let place_of = |leaf| leaves.iter().position(|known| *known == leaf);
     // A future that was dropped in the same poll does not wait.
-    let stacks = left.stacks.into_iter();
     let mut stacks: Vec<_> = stacks
+        .into_iter()
         .filter_map(|(leaf, stack)| Some((place_of(leaf)?, stack)))
         .collect();
     stacks.sort_unstable_by_key(|(place, _)| *place);
-    let task = left.record.as_ref();
-    let mut task = task.map(|record| TaskSnapshot::of(number, record));
+    let mut task = record.map(|record| TaskSnapshot::of(number, record));
     find_owners(task.as_mut_slice());
     Polled { task, stacks }
 }

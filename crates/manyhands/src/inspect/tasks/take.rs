@@ -1,28 +1,21 @@
-//! Opening the recording, and taking a snapshot.
+//! Taking a snapshot.
 
 use crate::inspect::tasks::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
 use crate::recording::WaitKind;
 use crate::recording::enabled::channels;
 use crate::recording::enabled::loops::running as loops;
+use crate::recording::enabled::runtimes;
 use crate::recording::enabled::tasks::record::Record;
 #[cfg(unix)]
 use crate::recording::enabled::tasks::shard::Entry;
 use crate::recording::enabled::tasks::table;
 use crate::recording::enabled::tasks::task_number::TaskNumber;
 use crate::recording::enabled::waits::task_waits::WaitRecord;
-use crate::recording::enabled::{opening, runtimes};
 use crate::sync::clock;
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 
-/// Records from now on what tasks do and wait for. Opening again does nothing.
-///
-/// Example: see [`snapshot`].
-pub fn open() {
-    opening::open();
-}
-
-/// What the program does now. Without [`open`] before it there are no tasks in it.
+/// What the program does now. Without [`open`](crate::diagnostics::open) before it there are no tasks in it.
 ///
 /// # Cost
 /// A copy of what is recorded, up to 512 tasks at a time. A task that is among those that are being copied waits until that
@@ -41,20 +34,12 @@ pub fn open() {
 #[must_use]
 pub fn snapshot() -> Snapshot {
     clock::calibrate();
-    let mut tasks = Vec::new();
-    let mut set_sizes = BTreeMap::new();
-    table::for_each_entry(|entry| {
-        count_in_set(&mut set_sizes, entry.record());
-        tasks.push(TaskSnapshot::of(entry.number, entry.record()));
-    });
-    tasks.sort_unstable_by_key(|task| task.number);
-    find_owners(&mut tasks);
+    let tasks = snapshot_of_tasks(|_| true);
     Snapshot {
         runtimes: runtimes::read(),
-        tasks,
         loops: loops::read(),
         channels: channels::read(),
-        set_sizes,
+        ..tasks
     }
 }
 
@@ -95,32 +80,34 @@ fn last_of_oldest(tasks_max: usize) -> Option<TaskNumber> {
 
 /// The tasks that a deadlock can be of, and nothing else: those that wait, and only for tasks, scopes and groups of tasks.
 pub(in crate::inspect) fn snapshot_of_waits_for_tasks() -> Snapshot {
-    let mut tasks = Vec::new();
-    let mut set_sizes = BTreeMap::new();
-    table::for_each_entry(|entry| {
-        let record = entry.record();
-        count_in_set(&mut set_sizes, record);
+    snapshot_of_tasks(|record| {
         let mut direct = record.waits.current().filter(|wait| wait.is_direct);
         let is_for_tasks = |wait: WaitRecord| wait.kind == WaitKind::Task || wait.set.is_some();
-        if direct.next().is_some_and(is_for_tasks) && direct.all(is_for_tasks) {
+        direct.next().is_some_and(is_for_tasks) && direct.all(is_for_tasks)
+    })
+}
+
+/// Of the tasks that are wanted, and of nothing else; sets are counted with all their tasks.
+fn snapshot_of_tasks(is_wanted: impl Fn(&Record) -> bool) -> Snapshot {
+    let mut tasks = Vec::new();
+    let mut set_sizes: BTreeMap<NonZeroU32, usize> = BTreeMap::new();
+    table::for_each_entry(|entry| {
+        let record = entry.record();
+        if let Some(set) = record.set {
+            *set_sizes.entry(set).or_default() += 1;
+        }
+        if is_wanted(record) {
             tasks.push(TaskSnapshot::of(entry.number, record));
         }
     });
-    find_owners(&mut tasks);
     tasks.sort_unstable_by_key(|task| task.number);
+    find_owners(&mut tasks);
     Snapshot {
         runtimes: Vec::new(),
         tasks,
         loops: Vec::new(),
         channels: Vec::new(),
         set_sizes,
-    }
-}
-
-/// Counts a task of a scope or group.
-fn count_in_set(set_sizes: &mut BTreeMap<NonZeroU32, usize>, record: &Record) {
-    if let Some(set) = record.set {
-        *set_sizes.entry(set).or_default() += 1;
     }
 }
 

@@ -15,8 +15,10 @@ pub(crate) fn is_open() -> bool {
     IS_OPEN.load(Ordering::Relaxed)
 }
 
-/// Records from now on.
-pub(crate) fn open() {
+/// Records from now on what tasks do and wait for. Opening again does nothing.
+///
+/// Example: see [`snapshot`](crate::inspect::snapshot).
+pub fn open() {
     // Relaxed: as above. A loop that sees only one of the changes is recorded or not, and runs as ever.
     IS_OPEN.store(true, Ordering::Relaxed);
     call_site::record_all();

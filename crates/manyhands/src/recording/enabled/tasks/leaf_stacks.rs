@@ -24,19 +24,13 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Ticket(u64);
 
-/// What the poll has left.
-#[derive(Debug)]
-pub(crate) struct Left {
-    /// The task's record at the end of the poll; `None`: with that the task has ended.
-    pub(crate) record: Option<Record>,
-    /// Where a wait begins, by its future, and the stack there.
-    pub(crate) stacks: Vec<(usize, Result<StackCopy, NotCopied>)>,
-}
+/// Where a wait begins, by its future, and the stack there.
+pub(crate) type Stacks = Vec<(usize, Result<StackCopy, NotCopied>)>;
 
 #[derive(Debug)]
 struct Answer {
     ticket: Ticket,
-    stacks: Vec<(usize, Result<StackCopy, NotCopied>)>,
+    stacks: Stacks,
     /// The poll has ended, with this record of its task.
     ended_with: Option<Option<Record>>,
 }
@@ -96,9 +90,10 @@ pub(crate) fn ask(number: TaskNumber) -> Ticket {
     answer.ticket
 }
 
-/// Waits until the poll has ended, at most until then; `None`: it has not. Nothing is asked any more after this.
+/// Waits until the poll has ended, at most until then; `None`: it has not. Nothing is asked any more after this. Returns the
+/// task's record at the end of the poll, or none if the task has ended with that, and the stacks.
 #[cfg(unix)]
-pub(crate) fn wait(ticket: Ticket, deadline: Instant) -> Option<Left> {
+pub(crate) fn wait(ticket: Ticket, deadline: Instant) -> Option<(Option<Record>, Stacks)> {
     let mut answer = lock(&ANSWER);
     while answer.ticket == ticket && answer.ended_with.is_none() {
         let left = deadline.saturating_duration_since(crate::sync::clock::now());
@@ -111,9 +106,7 @@ pub(crate) fn wait(ticket: Ticket, deadline: Instant) -> Option<Left> {
     // Relaxed: changed under the lock.
     ASKED.store(0, Ordering::Relaxed);
     let seen = answer.begin_next();
-    let record = seen.ended_with?;
-    let stacks = seen.stacks;
-    Some(Left { record, stacks })
+    Some((seen.ended_with?, seen.stacks))
 }
 
 impl Answer {

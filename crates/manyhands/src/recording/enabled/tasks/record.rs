@@ -117,7 +117,7 @@ impl Record {
     /// What it is.
     pub(crate) fn kind(&self) -> TaskKind {
         self.origin
-            .map_or(TaskKind::Thread, |origin| origin.work.kind())
+            .map_or(TaskKind::Thread, |origin| origin.work.kind)
     }
 
     /// The task is about to be polled: what it waited for so far counts only for since when it waits for the same again.

@@ -5,14 +5,6 @@
 use std::fmt;
 use std::num::NonZeroU64;
 
-/// Where a record is: rises from one record to the next of [`for_each_entry`].
-#[cfg(unix)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
-    shard: usize,
-    place: usize,
-}
-
 /// Names a recorded task. No two tasks of a process have the same number.
 ///
 /// # Examples
@@ -57,13 +49,10 @@ impl TaskNumber {
         NonZeroU64::new(bits).map(Self)
     }
 
-    /// Where its record is.
+    /// Shard and place of its record: rises from one record to the next of [`for_each_entry`].
     #[cfg(unix)]
-    pub(crate) fn in_table(self) -> Place {
-        Place {
-            shard: self.shard(),
-            place: self.place(),
-        }
+    pub(crate) fn in_table(self) -> (usize, usize) {
+        (self.shard(), self.place())
     }
 
     /// How often its place was used, with this time.

@@ -9,7 +9,8 @@ use std::ptr::NonNull;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WorkType {
     name: fn() -> &'static str,
-    kind: TaskKind,
+    /// What such work is.
+    pub(crate) kind: TaskKind,
     #[cfg_attr(not(unix), expect(dead_code, reason = "nobody can ask for a wake"))]
     pub(crate) waking: Option<Waking>,
 }
@@ -41,11 +42,6 @@ impl WorkType {
             kind: TaskKind::Future,
             waking: Some(waking),
         }
-    }
-
-    /// What such work is.
-    pub(crate) fn kind(&self) -> TaskKind {
-        self.kind
     }
 
     /// The type of the closure or future.

@@ -21,12 +21,3 @@ impl SetWait {
         }
     }
 }
-
-impl AwaitedSet {
-    /// A task is added while somebody waits.
-    pub(crate) fn grow(&mut self) {
-        if let SetWait::OneOf(tasks) = &mut self.until {
-            *tasks += 1;
-        }
-    }
-}

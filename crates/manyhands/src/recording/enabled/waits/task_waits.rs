@@ -2,11 +2,11 @@
 //!
 //! Not here: the other parts of a record (`tasks/record.rs`), and what is recorded when (`tasks/hooks.rs`).
 
-use crate::recording::WaitKind;
 use crate::recording::enabled::tasks::task_number::TaskNumber;
 use crate::recording::enabled::waits::awaited_set::AwaitedSet;
 use crate::recording::enabled::waits::frames::Frames;
 use crate::recording::enabled::waits::group_names;
+use crate::recording::{SetWait, WaitKind};
 use std::num::NonZeroU32;
 use std::panic::Location;
 
@@ -122,8 +122,11 @@ impl Waits {
     /// A task was added to a scope or group that this one may wait for.
     pub(crate) fn grow_set(&mut self, number: NonZeroU32) {
         let sets = self.list.iter_mut().flat_map(|wait| &mut wait.set);
-        sets.filter(|set| set.number == number)
-            .for_each(AwaitedSet::grow);
+        for set in sets.filter(|set| set.number == number) {
+            if let SetWait::OneOf(tasks) = &mut set.until {
+                *tasks += 1;
+            }
+        }
     }
 
     fn forget_earlier(&mut self) {
