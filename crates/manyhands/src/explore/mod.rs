@@ -16,7 +16,7 @@ mod scopes;
 mod tasks;
 
 use crate::Runtime;
-use crate::sync::shuttle::world::{self, Chooser, Seeds, Terms};
+use crate::sync::shuttle::world::{self, Chooser, Terms};
 use crate::sync::{Condvar, Mutex, lock, thread};
 use std::io::Write;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 /// Runs `program` in many schedules; the environment says in how many.
 fn explore(terms: Terms, program: fn()) {
     let begun = now();
-    let plan = Plan {
+    let mut plan = Plan {
         terms,
         seeds: Plan::requested_seeds(),
         end: number_of("EXPLORE_SECONDS").map(|seconds| begun + Duration::from_secs(seconds)),
@@ -40,7 +40,7 @@ fn explore(terms: Terms, program: fn()) {
     config.silence_warnings = true;
     let points = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&points);
-    let runner = shuttle::Runner::new(Chooser(plan), config);
+    let runner = shuttle::Runner::new(Chooser(move || plan.begin_next()), config);
     let schedules = runner.run(move || {
         let _clock = shuttle::thread::Builder::new()
             .name("clock".to_owned())
@@ -88,9 +88,8 @@ impl Plan {
         };
         first..first + count
     }
-}
 
-impl Seeds for Plan {
+    /// Begins the next schedule, if there is to be one.
     fn begin_next(&mut self) -> bool {
         if self.end.is_some_and(|end| now() >= end) {
             return false;

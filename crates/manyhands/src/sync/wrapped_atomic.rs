@@ -11,7 +11,7 @@
 macro_rules! wrapped_atomic {
     ($($module:ident)::+, $name:ident $(<$pointee:ident>)?, $value:ty, [$($modify:ident),*]) => {
         /// As the standard library's.
-        #[derive(Debug)]
+        #[derive(Debug, Default)]
         #[repr(transparent)]
         pub(crate) struct $name $(<$pointee>)? ($($module)::+::$name $(<$pointee>)?);
 
@@ -82,24 +82,6 @@ macro_rules! std_atomics {
         std_atomics!(AtomicU32, u32);
         std_atomics!(AtomicU64, u64);
         std_atomics!(AtomicUsize, usize);
-
-        impl Default for AtomicU64 {
-            fn default() -> Self {
-                Self::new(0)
-            }
-        }
-
-        impl Default for AtomicUsize {
-            fn default() -> Self {
-                Self::new(0)
-            }
-        }
-
-        impl Default for AtomicBool {
-            fn default() -> Self {
-                Self::new(false)
-            }
-        }
     };
     ($name:ident, $value:ty) => {
         std_atomics!($name, $value, [

@@ -9,11 +9,6 @@ pub(crate) fn ticks() -> u64 {
     world::read_clock()
 }
 
-/// As [`ticks`].
-pub(crate) fn ticks_in_order() -> u64 {
-    ticks()
-}
-
 /// Ticks in `nanos` nanoseconds.
 pub(crate) fn ticks_in(nanos: u64) -> u64 {
     nanos

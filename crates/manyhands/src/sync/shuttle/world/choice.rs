@@ -110,17 +110,11 @@ impl World {
 
 /// The scheduler that `shuttle` asks at each point where another thread may be chosen.
 #[derive(Debug)]
-pub(crate) struct Chooser<S>(pub(crate) S);
+pub(crate) struct Chooser<B>(pub(crate) B);
 
-/// A source of seeds.
-pub(crate) trait Seeds {
-    /// Begins the next schedule, if there is to be one.
-    fn begin_next(&mut self) -> bool;
-}
-
-impl<S: Seeds> shuttle::scheduler::Scheduler for Chooser<S> {
+impl<B: FnMut() -> bool> shuttle::scheduler::Scheduler for Chooser<B> {
     fn new_execution(&mut self) -> Option<shuttle::scheduler::Schedule> {
-        let begins = self.0.begin_next();
+        let begins = (self.0)();
         begins.then(|| shuttle::scheduler::Schedule::new(0))
     }
 

@@ -21,14 +21,13 @@ mod choice;
 mod failure;
 
 pub(crate) use blocked::{Awaits, CLOCK, block, is_blocked, keep_time, unblock};
-pub(crate) use choice::{Chooser, Seeds};
+pub(crate) use choice::Chooser;
 pub(crate) use failure::{fail, tell_of_signals};
 
 use blocked::Blocked;
 use choice::Style;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::panic::Location;
 use std::time::Duration;
 
 /// A thread of the schedule, to be unblocked.
