@@ -31,19 +31,19 @@ pub(crate) trait LoopObserver: Copy + Sync {
     type Runner: RunnerObserver;
 
     /// The whole loop runs on its caller.
-    fn alone(self, because: AloneBecause);
+    fn alone(self, _because: AloneBecause) {}
 
     /// The rest is open to helpers; this number of threads can run it.
-    fn opens(self, threads: usize);
+    fn opens(self, _threads: usize) {}
 
     /// The time of an item alone and on each of several runners was compared, in ticks.
-    fn compared(self, alone: u64, shared: u64, runners: u64, is_contended: bool);
+    fn compared(self, _alone: u64, _shared: u64, _runners: u64, _is_contended: bool) {}
 
     /// The caller begins by itself.
     fn caller_alone(self) -> Self::Runner;
 
     /// The caller has run this number of items by itself, as one block, since the loop began. The loop was opened meanwhile.
-    fn ran_alone(self, items: u64);
+    fn ran_alone(self, _items: u64) {}
 
     /// The calling thread, of this worker, begins as one of several runners.
     fn runner(self, worker: Option<usize>) -> Self::Runner;
@@ -52,10 +52,10 @@ pub(crate) trait LoopObserver: Copy + Sync {
 /// Observes what one runner of a loop does.
 pub(crate) trait RunnerObserver {
     /// It has run a block.
-    fn block(&mut self, items: u64);
+    fn block(&mut self, _items: u64) {}
 
     /// It has waited for items, and taken some, or has found that there are no more.
-    fn took_items(&mut self);
+    fn took_items(&mut self) {}
 }
 
 /// Nobody observes it.
@@ -66,21 +66,9 @@ impl LoopObserver for Unobserved {
     type Runner = Self;
 
     #[inline(always)]
-    fn alone(self, _because: AloneBecause) {}
-
-    #[inline(always)]
-    fn opens(self, _threads: usize) {}
-
-    #[inline(always)]
-    fn compared(self, _alone: u64, _shared: u64, _runners: u64, _is_contended: bool) {}
-
-    #[inline(always)]
     fn caller_alone(self) -> Self {
         self
     }
-
-    #[inline(always)]
-    fn ran_alone(self, _items: u64) {}
 
     #[inline(always)]
     fn runner(self, _worker: Option<usize>) -> Self {
@@ -88,10 +76,4 @@ impl LoopObserver for Unobserved {
     }
 }
 
-impl RunnerObserver for Unobserved {
-    #[inline(always)]
-    fn block(&mut self, _items: u64) {}
-
-    #[inline(always)]
-    fn took_items(&mut self) {}
-}
+impl RunnerObserver for Unobserved {}
