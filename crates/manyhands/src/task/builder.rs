@@ -5,7 +5,7 @@
 use crate::runtime::{Priority, current};
 use crate::task::cell::{self, Work};
 use crate::task::closure::Closure;
-use crate::task::future::{AnyWorker, Async, BoundWorker};
+use crate::task::future::Async;
 use crate::task::name::{Bound, Name, Prioritized};
 use crate::task::runtime_handle::Handle;
 use crate::task::{JoinHandle, schedule};
@@ -172,10 +172,9 @@ where
         home: slot.number,
     };
     let (queued, handle) = if const { is_large::<F>() } {
-        let work = Async::<_, _, BoundWorker>::new(Box::pin(future));
-        cell::allocate(work, at, caller)
+        cell::allocate(Async::new(Box::pin(future)), at, caller)
     } else {
-        cell::allocate(Async::<_, _, BoundWorker>::new(future), at, caller)
+        cell::allocate(Async::new(future), at, caller)
     };
     slot.has_bound_tasks.set(true);
     schedule::queue_bound(queued, slot);
@@ -197,9 +196,9 @@ where
 #[track_caller]
 fn spawn_on_any<N: Name, F: Future + Send>(name: N, future: F) -> JoinHandle<F::Output> {
     if const { is_large::<F>() } {
-        queue_new(Async::<_, _, AnyWorker>::new(Box::pin(future)), name)
+        queue_new(Async::new(Box::pin(future)), name)
     } else {
-        queue_new(Async::<_, _, AnyWorker>::new(future), name)
+        queue_new(Async::new(future), name)
     }
 }
 
@@ -239,9 +238,9 @@ where
     F::Output: Send + 'static,
 {
     if const { is_large::<F>() } {
-        queue_new_in(handle, Async::<_, _, AnyWorker>::new(Box::pin(future)))
+        queue_new_in(handle, Async::new(Box::pin(future)))
     } else {
-        queue_new_in(handle, Async::<_, _, AnyWorker>::new(future))
+        queue_new_in(handle, Async::new(future))
     }
 }
 

@@ -21,58 +21,39 @@ use crate::task::waker::Borrowed;
 use std::marker::PhantomData;
 use std::task::{Context, Poll};
 
-/// A future in a cell; `R` says which workers may poll it.
-pub(super) struct Async<F, N, R>(F, PhantomData<(N, R)>);
+/// A future in a cell; what `N` keeps says which workers may poll it.
+pub(super) struct Async<F, N>(F, PhantomData<N>);
 
-/// Which workers may poll a future.
-pub(super) trait Affinity {
-    /// The kind of task that such a future is.
-    const KIND: TaskKind;
-}
-
-/// Any worker.
-pub(super) struct AnyWorker;
-
-/// The worker that the future was spawned on.
-pub(super) struct BoundWorker;
-
-impl Affinity for AnyWorker {
-    const KIND: TaskKind = TaskKind::Future;
-}
-
-impl Affinity for BoundWorker {
-    const KIND: TaskKind = TaskKind::LocalFuture;
-}
-
-impl<F, N, R> Async<F, N, R> {
+impl<F, N> Async<F, N> {
     pub(super) fn new(future: F) -> Self {
         Self(future, PhantomData)
     }
 }
 
-impl<F: Future, N: Name, R: Affinity> Work for Async<F, N, R> {
+impl<F: Future, N: Name> Work for Async<F, N> {
     type Result = F::Output;
     type Extra = N;
 
     const VTABLE: &'static VTable = &VTable {
         job: JobKind::cancellable(perform, cancel_registered),
-        run: run::<F, N, R>,
+        run: run::<F, N>,
         take_outcome: Cell::<Self>::take_outcome,
         drop_outcome: Cell::<Self>::drop_outcome,
         free: Cell::<Self>::free,
         label: Cell::<Self>::label,
-        kind: match R::KIND {
-            TaskKind::Future if N::HAS_PRIORITY => TaskKind::PrioritizedFuture,
-            kind => kind,
+        kind: match (N::HAS_HOME, N::HAS_PRIORITY) {
+            (true, _) => TaskKind::LocalFuture,
+            (false, true) => TaskKind::PrioritizedFuture,
+            (false, false) => TaskKind::Future,
         },
         work_type: WorkType::future::<F>(WAKING),
     };
 }
 
 /// See [`VTable::run`].
-unsafe fn run<F: Future, N: Name, R: Affinity>(cell: CellRef<'_>, step: Step) -> bool {
+unsafe fn run<F: Future, N: Name>(cell: CellRef<'_>, step: Step) -> bool {
     // SAFETY: as promised.
-    let mut work = unsafe { WorkInCell::<Async<F, N, R>>::of(cell) };
+    let mut work = unsafe { WorkInCell::<Async<F, N>>::of(cell) };
     let (name, spawned_at) = (work.get().extra(), cell.location);
     let outcome = match step {
         Step::Run => {

@@ -22,6 +22,9 @@ pub(super) trait Name: Send + Sync + 'static {
     /// Whether the priority may differ from the normal one.
     const HAS_PRIORITY: bool = false;
 
+    /// Whether there is a home.
+    const HAS_HOME: bool = false;
+
     /// The name.
     fn shared(&self) -> Option<&Arc<str>>;
 
@@ -72,6 +75,8 @@ pub(super) struct Bound<N> {
 }
 
 impl<N: Name> Name for Bound<N> {
+    const HAS_HOME: bool = true;
+
     fn shared(&self) -> Option<&Arc<str>> {
         self.name.shared()
     }
