@@ -39,7 +39,23 @@ pub(crate) fn block(awaits: Awaits, deadline: Option<u64>) {
         let deadline = deadline.filter(|_| awaits == Awaits::Time || world.limits_pass_for(&this));
         let is_unwinding = panicking();
         let id = this.id;
-        world.list_blocked(&this, awaits, at, deadline);
+        let trace =
+            failure::wants_traces().then(|| std::backtrace::Backtrace::force_capture().to_string());
+        let mut lists = world.lists.borrow_mut();
+        let name = || this.handle.name().unwrap_or("main").to_owned();
+        lists.names.entry(id).or_insert_with(name);
+        let blocked = Blocked {
+            awaits,
+            at,
+            deadline,
+            trace,
+        };
+        lists.blocked.insert(id, blocked);
+        if let Some(deadline) = deadline {
+            lists.limits.push((deadline, this));
+            world.next_deadline.set(lists.first_limit());
+        }
+        drop(lists);
         if is_unwinding {
             world.unwinding.set(Some(id));
         }
@@ -140,34 +156,6 @@ impl World {
 
     fn limits_pass_for(&self, thread: &Thread) -> bool {
         self.has_ticks.get() || thread.handle.name() != Some(MONITOR_NAME)
-    }
-
-    fn list_blocked(
-        &self,
-        this: &Thread,
-        awaits: Awaits,
-        at: &'static Location<'static>,
-        deadline: Option<u64>,
-    ) {
-        let trace =
-            failure::wants_traces().then(|| std::backtrace::Backtrace::force_capture().to_string());
-        let mut lists = self.lists.borrow_mut();
-        let name = this.handle.name().unwrap_or("main");
-        lists
-            .names
-            .entry(this.id)
-            .or_insert_with(|| name.to_owned());
-        let blocked = Blocked {
-            awaits,
-            at,
-            deadline,
-            trace,
-        };
-        lists.blocked.insert(this.id, blocked);
-        if let Some(deadline) = deadline {
-            lists.limits.push((deadline, this.clone()));
-            self.next_deadline.set(lists.first_limit());
-        }
     }
 }
 
