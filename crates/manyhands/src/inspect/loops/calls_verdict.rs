@@ -31,16 +31,13 @@ impl CallsReport {
             (self.waited_for_consumer, Verdict::ConsumerSlow),
             (self.without_items_for, self.why_the_last_ran(report)),
         ];
-        greatest((self.full_for, self.why_no_more()), &causes)
-    }
-
-    fn why_no_more(&self) -> Verdict {
-        match self.limit {
+        let no_more = match self.limit {
             CallLimit::Set => Verdict::ConcurrencySet,
             CallLimit::Found => Verdict::BodiesSlowEachOther,
             CallLimit::Highest => Verdict::Scaled,
             CallLimit::NotFound => Verdict::TooFewItems,
-        }
+        };
+        greatest((self.full_for, no_more), &causes)
     }
 
     /// Its list ended, and for most of the time the last calls ran.
@@ -103,7 +100,13 @@ impl CallsReport {
                 "The others had ended when one call still ran, which took {:.1?}.",
                 self.longest
             ),
-            Verdict::ConcurrencySet => self.explain_setting(report, f),
+            Verdict::ConcurrencySet => write!(
+                f,
+                "Calls take {:.1?} each; with the setting of {} at a time this list cannot take less than {:.1?}.",
+                mean(self.in_flight, report.items),
+                report.threads,
+                mean(self.in_flight, report.threads as u64)
+            ),
             Verdict::BodiesSlowEachOther => self.explain_found(f),
             Verdict::TooFewItems => self.explain_few(report, f),
             _ => write!(
@@ -112,16 +115,6 @@ impl CallsReport {
                 report.threads
             ),
         }
-    }
-
-    fn explain_setting(&self, report: &LoopReport, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "Calls take {:.1?} each; with the setting of {} at a time this list cannot take less than {:.1?}.",
-            self.mean(report),
-            report.threads,
-            self.in_flight / u32::try_from(report.threads.max(1)).unwrap_or(u32::MAX)
-        )
     }
 
     fn explain_found(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -166,10 +159,11 @@ impl CallsReport {
             ),
         }
     }
+}
 
-    fn mean(&self, report: &LoopReport) -> Duration {
-        self.in_flight / u32::try_from(report.items.max(1)).unwrap_or(u32::MAX)
-    }
+/// The mean of that many.
+fn mean(all: Duration, count: u64) -> Duration {
+    all / u32::try_from(count.max(1)).unwrap_or(u32::MAX)
 }
 
 /// A call that takes this many times as long as the others is long.

@@ -28,10 +28,7 @@ impl LoopReport {
     /// Example: see [`last_loop`](crate::inspect::last_loop).
     #[must_use]
     pub fn alone_share(&self) -> f64 {
-        if self.elapsed.is_zero() {
-            return 1.0;
-        }
-        ratio(self.alone_for(), self.elapsed)
+        times(self.alone_for(), self.elapsed)
     }
 
     /// How many threads ran items on average: the time of all runners, divided by the time of the call. Of an async loop, how
@@ -139,10 +136,7 @@ impl TrialReport {
     /// Example: see [`last_loop`](crate::inspect::last_loop).
     #[must_use]
     pub fn times_slower(&self) -> f64 {
-        if self.alone.is_zero() {
-            return 1.0;
-        }
-        ratio(self.shared, self.alone)
+        times(self.shared, self.alone)
     }
 }
 
@@ -152,16 +146,21 @@ impl LevelTrial {
     /// Example: see [`last_loop`](crate::inspect::last_loop).
     #[must_use]
     pub fn times_faster(&self) -> f64 {
-        if self.more_every.is_zero() {
-            return 1.0;
-        }
-        ratio(self.fewer_every, self.more_every)
+        times(self.fewer_every, self.more_every)
     }
 }
 
 /// What makes a word that of several.
 pub(in crate::inspect) fn plural(count: u64) -> &'static str {
     if count == 1 { "" } else { "s" }
+}
+
+/// 1 if the whole is 0.
+fn times(part: Duration, whole: Duration) -> f64 {
+    if whole.is_zero() {
+        return 1.0;
+    }
+    ratio(part, whole)
 }
 
 /// 0 if the whole is.

@@ -40,7 +40,7 @@ struct Group {
     tasks: u64,
     examples: Vec<TaskNumber>,
     /// The earliest time since when one of them has been there, in ticks.
-    since: u64,
+    since: Option<u64>,
 }
 
 /// The groups, and the present row: tasks that were spawned one after the other lie side by side in the table, and are alike more
@@ -121,10 +121,7 @@ impl Counted {
 
 impl Group {
     fn add(&mut self, number: TaskNumber, since: u64) {
-        self.since = match self.tasks {
-            0 => since,
-            _ => self.since.min(since),
-        };
+        self.since = self.since.into_iter().chain([since]).min();
         self.tasks += 1;
         if self.examples.len() < EXAMPLES_MAX {
             self.examples.push(number);
@@ -132,10 +129,7 @@ impl Group {
     }
 
     fn add_all(&mut self, other: Self) {
-        self.since = match self.tasks {
-            0 => other.since,
-            _ => self.since.min(other.since),
-        };
+        self.since = self.since.into_iter().chain(other.since).min();
         self.tasks += other.tasks;
         self.examples.extend(other.examples);
         self.examples.sort_unstable();
@@ -144,7 +138,12 @@ impl Group {
 }
 
 fn line(key: &Key, group: &Group) -> Object {
-    let longest = clock::ticks().saturating_sub(group.since);
+    let frame = |&(name, at): &(&str, &Location<'_>)| {
+        let name = Object::new().with("name", wire::text(name));
+        name.with("at", wire::place(at))
+    };
+    let now = clock::ticks();
+    let longest = now.saturating_sub(group.since.unwrap_or(now));
     Object::new()
         .with("kind", wire::word(key.kind))
         .with("type", wire::text(key.type_name))
@@ -153,16 +152,10 @@ fn line(key: &Key, group: &Group) -> Object {
         .with("waits_for", key.waits.map(|(kind, _)| wire::word(kind)))
         .with("name", key.awaited.as_deref().map(wire::text))
         .with("at", key.waits.map(|(_, at)| wire::place(at)))
-        .with_list("frames", key.frames.iter().map(frame_line))
+        .with_list("frames", key.frames.iter().map(frame))
         .with("tasks", group.tasks)
         .with_list("examples", group.examples.iter().map(TaskNumber::to_string))
         .with("longest_us", clock::nanos_in(longest) / 1_000)
-}
-
-fn frame_line(&(name, at): &(&str, &Location<'_>)) -> Object {
-    Object::new()
-        .with("name", wire::text(name))
-        .with("at", wire::place(at))
 }
 
 /// More lines say no more.
@@ -203,6 +196,9 @@ mod tests {
             .iter()
             .map(|(key, it)| (key.type_name, it.tasks, it.since, it.examples.len()))
             .collect();
-        assert_eq!(seen, [("Reader", 3, 96, 3), ("Writer", 1, 97, 1)]);
+        assert_eq!(
+            seen,
+            [("Reader", 3, Some(96), 3), ("Writer", 1, Some(97), 1)]
+        );
     }
 }

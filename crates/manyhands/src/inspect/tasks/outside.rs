@@ -51,7 +51,12 @@ pub(in crate::inspect) fn waits_outside(record: &Record) -> Vec<WaitRecord> {
     if unlisted == 0 {
         return Vec::new();
     }
-    let wait = |at, frame| wait_outside(record, at, frame);
+    let wait = |at, frame| WaitRecord {
+        // The poll has ended then, or the thread was blocked.
+        since: record.since,
+        frame,
+        ..WaitRecord::new(0, WaitKind::Outside, 0, at)
+    };
     let frames = record.waits.frames.as_deref();
     let empty = frames.map_or_else(Vec::new, |frames| empty_frames(frames, record));
     if empty.is_empty() {
@@ -69,13 +74,4 @@ fn empty_frames(frames: &Frames, record: &Record) -> Vec<(usize, &'static Locati
     let innermost = frames.innermost();
     let empty = innermost.filter(|frame| !waits(frame.address));
     empty.map(|frame| (frame.address, frame.at)).collect()
-}
-
-fn wait_outside(record: &Record, at: &'static Location<'static>, frame: usize) -> WaitRecord {
-    WaitRecord {
-        // The poll has ended then, or the thread was blocked.
-        since: record.since,
-        frame,
-        ..WaitRecord::new(0, WaitKind::Outside, 0, at)
-    }
 }
