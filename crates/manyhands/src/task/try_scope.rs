@@ -104,7 +104,7 @@ impl<'scope, E: Send> TryTaskScope<'scope, '_, E> {
     {
         // Relaxed: the numbers only have to differ.
         let index = self.spawned.fetch_add(1, Ordering::Relaxed);
-        let member = Member {
+        let mut member = Member {
             scope: self,
             failure: Some(GroupError::Ended(index, JoinError(Failure::Cancelled))),
         };
@@ -119,7 +119,8 @@ impl<'scope, E: Send> TryTaskScope<'scope, '_, E> {
                     Poll::Ready(Err(GroupError::Ended(index, JoinError(panicked))))
                 }
             });
-            member.end(ended.await);
+            member.failure = ended.await.err();
+            drop(member);
         });
     }
 }
@@ -150,12 +151,6 @@ struct Member<'scope, 'env, E> {
     scope: &'scope TryTaskScope<'scope, 'env, E>,
     /// The failure to record if it were dropped now.
     failure: Option<GroupError<E>>,
-}
-
-impl<E> Member<'_, '_, E> {
-    fn end(mut self, result: Result<(), GroupError<E>>) {
-        self.failure = result.err();
-    }
 }
 
 impl<E> Drop for Member<'_, '_, E> {

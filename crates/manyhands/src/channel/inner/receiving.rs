@@ -104,16 +104,6 @@ impl<T> ChannelInner<T> {
         {
             return Poll::Ready(Ok(item));
         }
-        self.poll_recv_locked(state, waiter, cx)
-    }
-
-    #[inline]
-    fn poll_recv_locked(
-        &self,
-        mut state: StateGuard<'_, T>,
-        waiter: &mut Option<WaiterKey>,
-        cx: &Context<'_>,
-    ) -> Poll<Result<T, RecvError>> {
         if self.batch.len() > 0 {
             // A full step is needed.
         } else if waiter.is_none() {

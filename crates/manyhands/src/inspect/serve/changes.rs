@@ -20,7 +20,7 @@ use crate::sync::clock;
 use std::collections::HashSet;
 
 /// What one connection was sent.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct SentOfProgram {
     /// With the version of the record.
     tasks: Sent<((usize, usize), TaskNumber), u32>,
@@ -48,15 +48,6 @@ pub(super) struct Changes {
 }
 
 impl SentOfProgram {
-    /// Nothing yet.
-    pub(super) fn nothing() -> Self {
-        Self {
-            tasks: Sent::nothing(),
-            without_owner: HashSet::new(),
-            channels: Sent::nothing(),
-        }
-    }
-
     /// What has changed since the last call, of the oldest tasks and channels, at most `tasks_max` each. A task that is not
     /// among these any more is gone.
     pub(super) fn changes(&mut self, tasks_max: usize) -> Changes {

@@ -20,12 +20,14 @@ pub(super) struct Sending<K, V> {
     gone: Vec<K>,
 }
 
-impl<K: Copy + Ord, V: PartialEq> Sent<K, V> {
-    /// Nothing.
-    pub(super) fn nothing() -> Self {
+/// Nothing.
+impl<K, V> Default for Sent<K, V> {
+    fn default() -> Self {
         Self(Vec::new())
     }
+}
 
+impl<K: Copy + Ord, V: PartialEq> Sent<K, V> {
     /// Begins to say what there is now.
     pub(super) fn begin(&mut self) -> Sending<K, V> {
         let before = std::mem::take(&mut self.0);
@@ -68,7 +70,7 @@ mod tests {
 
     #[test]
     fn each_time_it_finds_what_is_new_what_has_changed_and_what_is_gone() {
-        let mut sent = Sent::nothing();
+        let mut sent = Sent::default();
         let mut send = |now: &[(u32, char)]| {
             let mut sending = sent.begin();
             let mut is_news = |(key, value): &&(u32, char)| sending.is_news(*key, *value);

@@ -223,7 +223,7 @@ struct Memory {
 impl Memory {
     fn new() -> Self {
         Self {
-            sent: SentOfProgram::nothing(),
+            sent: SentOfProgram::default(),
             looks: StarvationLooks::default(),
             freezer: Freezer::new(),
         }
@@ -250,7 +250,7 @@ fn answer(answers: &mut impl Write, request: &[u8], memory: &mut Memory) -> io::
     match request.get.as_deref() {
         // All that has changed since nothing was sent.
         Some("snapshot") => {
-            let all = SentOfProgram::nothing().changes(tasks_max);
+            let all = SentOfProgram::default().changes(tasks_max);
             send_changes(answers, "snapshot", all)
         }
         Some("changes") => send_changes(answers, "changes", memory.sent.changes(tasks_max)),
