@@ -407,19 +407,17 @@ impl<T> State<T> {
     }
 
     fn notify_receivers(&mut self, deferred: &mut DeferredWakes<T>) {
-        while self.receivers.notified() < self.len() {
-            let Some(waker) = self.receivers.notify_first() else {
-                break;
-            };
+        while self.receivers.notified() < self.len()
+            && let Some(waker) = self.receivers.notify_first()
+        {
             deferred.wake_later(waker);
         }
     }
 
     fn notify_senders(&mut self, deferred: &mut DeferredWakes<T>) {
-        while self.buffered() < self.next_sender_notified_below() {
-            let Some(waker) = self.senders.notify_first() else {
-                break;
-            };
+        while self.buffered() < self.next_sender_notified_below()
+            && let Some(waker) = self.senders.notify_first()
+        {
             deferred.wake_later(waker);
         }
     }

@@ -37,7 +37,17 @@ impl Retries {
     pub(super) fn retry<R>(&self, mut attempt: impl FnMut() -> Option<R>) -> Option<R> {
         // Relaxed: a hint.
         let yields = self.yields.load(Ordering::Relaxed);
-        let result = retry(yields, &mut attempt);
+        let spun = (0..SPINS_DOUBLED).find_map(|doublings| {
+            (0..1 << doublings).for_each(|_| spin_loop());
+            attempt()
+        });
+        let result = spun.or_else(|| {
+            (0..yields).find_map(|_| {
+                // The other side may need this processor.
+                thread::yield_now();
+                attempt()
+            })
+        });
         let next = match result {
             Some(_) => YIELDS_MAX.min(2 * yields),
             None => YIELDS_MIN.max(yields / 2),
@@ -48,25 +58,6 @@ impl Retries {
         }
         result
     }
-}
-
-fn retry<R>(yields: u32, attempt: &mut impl FnMut() -> Option<R>) -> Option<R> {
-    for doublings in 0..SPINS_DOUBLED {
-        (0..1 << doublings).for_each(|_| spin_loop());
-        let result = attempt();
-        if result.is_some() {
-            return result;
-        }
-    }
-    for _ in 0..yields {
-        // The other side may need this processor.
-        thread::yield_now();
-        let result = attempt();
-        if result.is_some() {
-            return result;
-        }
-    }
-    None
 }
 
 /// Polls until ready.

@@ -17,8 +17,35 @@ struct Detached<F> {
     closure: F,
 }
 
-/// Queues `closure` on the current runtime.
-pub(super) fn run<F: FnOnce() + Send + 'static>(closure: F) {
+/// Runs `closure` on the current runtime, without a handle: it cannot be awaited or cancelled, and has no
+/// result.
+///
+/// For very many very small closures: about half the memory of [`run`](crate::task::run) and two atomic operations fewer.
+/// A runtime that is shut down drops the closures that it has not started.
+///
+/// # Cost
+/// One allocation of 16 bytes more than the closure. Does not block.
+///
+/// # Panics
+/// A panic of `closure` is reported by the panic hook and otherwise ignored; the worker survives.
+///
+/// # Examples
+/// ```
+/// use manyhands::{channel, task};
+/// let (sender, receiver) = channel::unbounded();
+/// for i in 0..100_u64 {
+///     let sender = sender.clone();
+///     task::run_detached(move || drop(sender.send_blocking(i * i)));
+/// }
+/// drop(sender);
+/// assert_eq!(receiver.iter().sum::<u64>(), 328_350);
+/// ```
+#[doc(alias = "rayon::spawn")]
+#[doc(alias = "QueueUserWorkItem")]
+pub fn run_detached<F>(closure: F)
+where
+    F: FnOnce() + Send + 'static,
+{
     let cell = block::allocate(Detached {
         job: Job::new(const { &JobKind::new(Detached::<F>::perform) }),
         closure,
@@ -33,7 +60,7 @@ impl<F: FnOnce()> Detached<F> {
     unsafe fn perform(job: *mut Job, action: Action<'_>) -> bool {
         // SAFETY: a job is never null.
         let cell = unsafe { NonNull::new_unchecked(job.cast::<Self>()) };
-        // SAFETY: the job is the first field of a cell allocated by `run`, performed once.
+        // SAFETY: the job is the first field of a cell allocated by `run_detached`, performed once.
         let closure = unsafe { block::free(cell) }.closure;
         match action {
             Action::Run(_) => contain(closure),

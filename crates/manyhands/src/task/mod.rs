@@ -93,6 +93,7 @@ pub(crate) use block_on::block_on_timer;
 pub use blocking::blocking;
 pub use builder::Builder;
 pub use completion::{Completer, Completion, CompletionError, completion};
+pub use detached::run_detached;
 pub use group::{GroupError, TaskGroup};
 pub use handle::{JoinError, JoinHandle, TaskId};
 pub use scope::{TaskScope, scope_blocking};
@@ -203,36 +204,4 @@ where
     T: Send + 'static,
 {
     builder::run((), closure)
-}
-
-/// Runs `closure` on the current runtime, without a handle: it cannot be awaited or cancelled, and has no
-/// result.
-///
-/// For very many very small closures: about half the memory of [`run`] and two atomic operations fewer.
-/// A runtime that is shut down drops the closures that it has not started.
-///
-/// # Cost
-/// One allocation of 16 bytes more than the closure. Does not block.
-///
-/// # Panics
-/// A panic of `closure` is reported by the panic hook and otherwise ignored; the worker survives.
-///
-/// # Examples
-/// ```
-/// use manyhands::{channel, task};
-/// let (sender, receiver) = channel::unbounded();
-/// for i in 0..100_u64 {
-///     let sender = sender.clone();
-///     task::run_detached(move || drop(sender.send_blocking(i * i)));
-/// }
-/// drop(sender);
-/// assert_eq!(receiver.iter().sum::<u64>(), 328_350);
-/// ```
-#[doc(alias = "rayon::spawn")]
-#[doc(alias = "QueueUserWorkItem")]
-pub fn run_detached<F>(closure: F)
-where
-    F: FnOnce() + Send + 'static,
-{
-    detached::run(closure);
 }

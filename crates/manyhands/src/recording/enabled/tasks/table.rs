@@ -31,9 +31,7 @@ pub(crate) fn is_there(number: TaskNumber) -> bool {
 
 /// Takes a record out.
 pub(crate) fn remove(number: TaskNumber) {
-    let mut shard = TABLE[number.shard()].lock();
-    let removed = shard.take(number);
-    drop(shard);
+    let removed = TABLE[number.shard()].lock().take(number);
     drop(removed);
 }
 
