@@ -122,12 +122,7 @@ impl Entry {
         waker: Waker,
     ) -> Result<Earlier, (Closed, Waker)> {
         let entry = self.into_ref().get_ref();
-        // Relaxed: only the owner leaves this state.
-        assert_eq!(
-            entry.state.load(Ordering::Relaxed),
-            IDLE,
-            "a timer waits in one wheel"
-        );
+        assert!(entry.is_idle(), "a timer waits in one wheel");
         let mut slots = timers.lock();
         let Some(wheel) = slots.open_at(now) else {
             drop(slots);
@@ -160,12 +155,7 @@ impl Entry {
     /// Sets the deadline of an idle entry.
     pub(crate) fn set_deadline(self: Pin<&mut Self>, deadline: Moment) {
         let entry = self.into_ref().get_ref();
-        // Relaxed: only the owner leaves this state.
-        assert_eq!(
-            entry.state.load(Ordering::Relaxed),
-            IDLE,
-            "a timer that waits has its deadline"
-        );
+        assert!(entry.is_idle(), "a timer that waits has its deadline");
         // SAFETY: idle, so only the owner reaches it.
         unsafe { Node::set_deadline(entry.node(), deadline) };
     }
@@ -207,6 +197,12 @@ impl Entry {
         // Relaxed: the lock orders it.
         let is_linked = self.state.load(Ordering::Relaxed) == linked;
         is_linked.then(|| f(&mut slots))
+    }
+
+    /// Owner: whether it is in no wheel and has not fired.
+    fn is_idle(&self) -> bool {
+        // Relaxed: only the owner leaves this state.
+        self.state.load(Ordering::Relaxed) == IDLE
     }
 
     fn node(&self) -> NonNull<Node> {

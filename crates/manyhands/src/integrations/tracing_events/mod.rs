@@ -51,12 +51,8 @@
 //! # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
 //! ```
 
-#[cfg(not(all(feature = "tracing", not(loom))))]
-mod disabled;
-#[cfg(all(feature = "tracing", not(loom)))]
+// Without the feature, what does nothing takes its place.
+#[cfg_attr(not(all(feature = "tracing", not(loom))), path = "disabled.rs")]
 mod enabled;
 
-#[cfg(not(all(feature = "tracing", not(loom))))]
-pub(crate) use disabled::{TaskSpan, long_job, panic_ignored, stall, task_span, thread_change};
-#[cfg(all(feature = "tracing", not(loom)))]
 pub(crate) use enabled::{TaskSpan, long_job, panic_ignored, stall, task_span, thread_change};

@@ -178,6 +178,6 @@ impl Condvar {
 }
 
 /// Ignores poison.
-fn plain<T>(result: LockResult<T>) -> T {
+pub(super) fn plain<T>(result: LockResult<T>) -> T {
     result.unwrap_or_else(|poisoned| poisoned.into_inner())
 }

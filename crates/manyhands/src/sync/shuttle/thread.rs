@@ -1,10 +1,11 @@
 //! Threads: coroutines of the scheduler.
 
+use super::lock::plain;
 use super::world::{self, Awaits, Thread};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex as Plain, PoisonError};
+use std::sync::{Arc, Mutex as Plain};
 use std::time::Duration;
 
 pub(crate) use shuttle::thread::{ThreadId, current};
@@ -46,7 +47,7 @@ impl Builder {
             let result = catch_unwind(AssertUnwindSafe(f));
             // Relaxed: all run on one thread of the system.
             its_end.has_come.store(true, Ordering::Relaxed);
-            let waiters = std::mem::take(&mut *its_end.waiters());
+            let waiters = std::mem::take(&mut *plain(its_end.waiters.lock()));
             waiters.into_iter().for_each(world::unblock);
             result
                 .unwrap_or_else(|payload| world::fail(&format!("panicked: {}", text_of(&*payload))))
@@ -69,12 +70,6 @@ struct End {
     waiters: Plain<Vec<Thread>>,
 }
 
-impl End {
-    fn waiters(&self) -> std::sync::MutexGuard<'_, Vec<Thread>> {
-        self.waiters.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl<T> JoinHandle<T> {
     pub(crate) fn thread(&self) -> &shuttle::thread::Thread {
         self.inner.thread()
@@ -90,7 +85,7 @@ impl<T> JoinHandle<T> {
     pub(crate) fn join(self) -> std::thread::Result<T> {
         // Relaxed: as above.
         while !self.end.has_come.load(Ordering::Relaxed) {
-            self.end.waiters().push(world::this());
+            plain(self.end.waiters.lock()).push(world::this());
             world::block(Awaits::End, None);
         }
         self.inner.join()
