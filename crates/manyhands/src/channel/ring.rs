@@ -72,15 +72,11 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Room that is never given back: 16 KiB.
-    const ROOM_KEPT: usize = {
-        let size = if size_of::<T>() == 0 {
-            1
-        } else {
-            size_of::<T>()
-        };
-        let room = (16 << 10) / size;
-        if room < 16 { 16 } else { room }
+    /// Room that is never given back: 16 KiB, or for 16 items.
+    const ROOM_KEPT: usize = match size_of::<T>() {
+        0 => 16 << 10,
+        size @ 1..=1024 => (16 << 10) / size,
+        _ => 16,
     };
 }
 

@@ -188,16 +188,12 @@ impl Wheel {
     /// # Safety
     /// The node is in no wheel. It stays valid and is not moved until it is removed or fired.
     pub(crate) unsafe fn insert(&mut self, now: u64, node: NonNull<Node>) {
-        if self.is_empty() {
+        if self.occupied == [0; LEVELS] {
             // The wheel is empty, so the current tick can jump; a node with a close deadline is moved down less often.
             self.now = self.now.max(now);
         }
         // SAFETY: by the caller's promise.
         self.link(unsafe { ValidNode::new(node) });
-    }
-
-    fn is_empty(&self) -> bool {
-        self.occupied == [0; LEVELS]
     }
 
     /// Takes a node out. Nothing happens if it is not linked.

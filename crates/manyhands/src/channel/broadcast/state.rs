@@ -51,11 +51,8 @@ impl<T> State<T> {
         if wanted == 0 {
             return Some(item);
         }
-        let pushed_out = if self.slots.len() == self.capacity {
-            self.pop()
-        } else {
-            None
-        };
+        let is_full = self.slots.len() == self.capacity;
+        let pushed_out = is_full.then(|| self.pop()).flatten();
         self.slots.push_back(Slot { item, wanted });
         pushed_out
     }
