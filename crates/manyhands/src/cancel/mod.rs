@@ -108,8 +108,7 @@ impl TokenSource {
     /// assert!(linked.token().is_cancelled() && child.is_cancelled());
     /// assert!(!user.token().is_cancelled());
     /// ```
-    #[doc(alias = "child_token")]
-    #[doc(alias = "CreateLinkedTokenSource")]
+    #[doc(alias("child_token", "CreateLinkedTokenSource"))]
     #[must_use]
     pub fn linked(parents: &[Token]) -> Self {
         let source = Self::new();

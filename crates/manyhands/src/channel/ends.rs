@@ -130,9 +130,7 @@ impl<T> Sender<T> {
     /// assert_eq!(receiver.iter().collect::<Vec<u32>>(), [0, 1, 2]);
     /// producer.join().unwrap();
     /// ```
-    #[doc(alias = "WaitToWriteAsync")]
-    #[doc(alias = "writable")]
-    #[doc(alias = "poll_ready")]
+    #[doc(alias("WaitToWriteAsync", "writable", "poll_ready"))]
     #[must_use = "a future does nothing unless awaited; await it, or call `wait_ready_blocking`"]
     pub fn wait_ready(&self) -> impl FusedFuture<Output = bool> + Unpin + fmt::Debug {
         until_ready(&self.shared, Until::Writable)
@@ -353,8 +351,7 @@ impl<T> Receiver<T> {
     /// # producer.join().unwrap()?;
     /// # Ok::<(), channel::SendError<u32>>(())
     /// ```
-    #[doc(alias = "WaitToReadAsync")]
-    #[doc(alias = "readable")]
+    #[doc(alias("WaitToReadAsync", "readable"))]
     #[must_use = "a future does nothing unless awaited; await it, or call `wait_ready_blocking`"]
     pub fn wait_ready(&self) -> impl FusedFuture<Output = bool> + Unpin + fmt::Debug {
         until_ready(&self.shared, Until::Readable)

@@ -30,8 +30,7 @@ pub type CloseReason = Arc<dyn Error + Send + Sync>;
 /// let closed = receiver.recv_blocking().unwrap_err();
 /// assert_eq!(closed.source().unwrap().to_string(), "the disk is full");
 /// ```
-#[doc(alias = "ChannelClosedException")]
-#[doc(alias = "Disconnected")]
+#[doc(alias("ChannelClosedException", "Disconnected"))]
 #[derive(Debug, Clone, Default)]
 pub struct RecvError {
     /// Behind a thin pointer, so that what a receive returns fits into two registers.

@@ -102,9 +102,7 @@ pub use when_full::WhenFull;
 /// assert_eq!(receiver.recv_blocking(), Ok(1));
 /// # Ok::<(), manyhands::channel::SendError<u32>>(())
 /// ```
-#[doc(alias = "unbounded_channel")]
-#[doc(alias = "ConcurrentQueue")]
-#[doc(alias = "CreateUnbounded")]
+#[doc(alias("unbounded_channel", "ConcurrentQueue", "CreateUnbounded"))]
 #[must_use]
 #[cfg_attr(feature = "inspect", track_caller)]
 pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
@@ -125,10 +123,7 @@ pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
 /// assert_eq!(sender.try_send(3), Ok(()));
 /// # Ok::<(), channel::SendError<u32>>(())
 /// ```
-#[doc(alias = "mpsc")]
-#[doc(alias = "BlockingCollection")]
-#[doc(alias = "CreateBounded")]
-#[doc(alias = "rendezvous")]
+#[doc(alias("mpsc", "BlockingCollection", "CreateBounded", "rendezvous"))]
 #[must_use]
 #[cfg_attr(feature = "inspect", track_caller)]
 pub fn bounded<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {

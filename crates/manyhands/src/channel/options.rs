@@ -149,8 +149,7 @@ impl<T> ChannelOptions<T> {
     /// assert_eq!(receiver.recv_blocking(), Ok(1));
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
-    #[doc(alias = "PriorityQueue")]
-    #[doc(alias = "CreateUnboundedPrioritized")]
+    #[doc(alias("PriorityQueue", "CreateUnboundedPrioritized"))]
     #[must_use]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn prioritized(self) -> (Sender<T>, Receiver<T>)

@@ -112,8 +112,7 @@ impl<T> Receiver<T> {
     /// assert_eq!(pollster::block_on(receiver.recv()), Ok("hello"));
     /// # Ok::<(), manyhands::channel::SendError<&str>>(())
     /// ```
-    #[doc(alias = "ReadAsync")]
-    #[doc(alias = "recv_async")]
+    #[doc(alias("ReadAsync", "recv_async"))]
     #[must_use = "a future does nothing unless awaited; await it, or call `recv_blocking`"]
     pub fn recv(&self) -> impl FusedFuture<Output = Result<T, RecvError>> + Unpin + fmt::Debug {
         ChannelFuture::new(&*self.shared, Receiving::default())
@@ -272,8 +271,7 @@ impl<T> Receiver<T> {
     /// assert_eq!(pollster::block_on(doubled), [2, 4, 6]);
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
-    #[doc(alias = "ReceiverStream")]
-    #[doc(alias = "ReadAllAsync")]
+    #[doc(alias("ReceiverStream", "ReadAllAsync"))]
     pub fn stream(&self) -> impl FusedStream<Item = T> + Unpin + use<T> {
         self.clone().into_stream()
     }

@@ -126,8 +126,7 @@ impl<T> Sender<T> {
     /// })?;
     /// # Ok::<(), channel::SendError<u32>>(())
     /// ```
-    #[doc(alias = "WriteAsync")]
-    #[doc(alias = "send_async")]
+    #[doc(alias("WriteAsync", "send_async"))]
     #[must_use = "a future does nothing unless awaited; await it, or call `send_blocking`"]
     pub fn send(
         &self,

@@ -41,9 +41,7 @@ use std::task::{Context, Poll, Wake, Waker};
 ///     assert_eq!(slow - quick, Duration::from_secs(60));
 /// }
 /// ```
-#[doc(alias = "start_paused")]
-#[doc(alias = "TimeProvider")]
-#[doc(alias = "FakeTimeProvider")]
+#[doc(alias("start_paused", "TimeProvider", "FakeTimeProvider"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Simulation {
     seed: u64,

@@ -38,8 +38,7 @@ use std::task::{Context, RawWaker, RawWakerVTable, Waker};
 /// });
 /// assert_eq!(sum, 3);
 /// ```
-#[doc(alias = "tokio::main")]
-#[doc(alias = "GetAwaiter().GetResult")]
+#[doc(alias("tokio::main", "GetAwaiter().GetResult"))]
 #[cfg_attr(feature = "inspect", track_caller)]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     block(future, Site::here(), wait::for_task)

@@ -30,9 +30,7 @@ use crate::runtime::blocking_outside;
 /// let read = task::run(|| task::blocking(|| std::fs::read_to_string("/dev/null")));
 /// assert!(read.join().unwrap().is_ok_and(|text| text.is_empty()));
 /// ```
-#[doc(alias = "block_in_place")]
-#[doc(alias = "spawn_blocking")]
-#[doc(alias = "unblock")]
+#[doc(alias("block_in_place", "spawn_blocking", "unblock"))]
 pub fn blocking<R>(closure: impl FnOnce() -> R) -> R {
     blocking_outside(closure)
 }

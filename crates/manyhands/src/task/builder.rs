@@ -21,9 +21,7 @@ use std::sync::Arc;
 /// assert_eq!(handle.name(), Some("answer"));
 /// assert_eq!(handle.join().unwrap(), 42);
 /// ```
-#[doc(alias = "TaskFactory")]
-#[doc(alias = "StartNew")]
-#[doc(alias = "TaskCreationOptions")]
+#[doc(alias("TaskFactory", "StartNew", "TaskCreationOptions"))]
 #[derive(Debug, Clone, Default)]
 #[must_use = "options do nothing until a task is spawned"]
 pub struct Builder {

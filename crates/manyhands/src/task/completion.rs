@@ -63,9 +63,7 @@ use std::task::{Context, Poll, Waker, ready};
 /// let event = first_event.wait_blocking().unwrap();
 /// assert!(["clicked", "closed"].contains(&event));
 /// ```
-#[doc(alias = "oneshot")]
-#[doc(alias = "promise")]
-#[doc(alias = "TaskCompletionSource")]
+#[doc(alias("oneshot", "promise", "TaskCompletionSource"))]
 #[must_use]
 pub fn completion<T>() -> (Completer<T>, Completion<T>) {
     let shared = Arc::new(Shared {

@@ -18,8 +18,7 @@ impl<T: Send + 'static> JoinHandle<T> {
     /// let length = task::run(|| "word").then(|word| word.unwrap().len());
     /// assert_eq!(length.join().unwrap(), 4);
     /// ```
-    #[doc(alias = "continue_with")]
-    #[doc(alias = "ContinueWith")]
+    #[doc(alias("continue_with", "ContinueWith"))]
     #[track_caller]
     pub fn then<F, U>(self, continuation: F) -> JoinHandle<U>
     where

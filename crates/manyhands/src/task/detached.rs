@@ -40,8 +40,7 @@ struct Detached<F> {
 /// drop(sender);
 /// assert_eq!(receiver.iter().sum::<u64>(), 328_350);
 /// ```
-#[doc(alias = "rayon::spawn")]
-#[doc(alias = "QueueUserWorkItem")]
+#[doc(alias("rayon::spawn", "QueueUserWorkItem"))]
 pub fn run_detached<F>(closure: F)
 where
     F: FnOnce() + Send + 'static,

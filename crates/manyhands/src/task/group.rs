@@ -33,8 +33,7 @@ use std::task::{Context, Poll};
 ///     assert_eq!(squares.unwrap(), [0, 1, 4]);
 /// });
 /// ```
-#[doc(alias = "JoinSet")]
-#[doc(alias = "nursery")]
+#[doc(alias("JoinSet", "nursery"))]
 #[derive(Debug)]
 pub struct TaskGroup<T> {
     tasks: WhenEach<T>,

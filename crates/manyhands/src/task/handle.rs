@@ -186,8 +186,7 @@ impl<T> JoinHandle<T> {
     /// let failed = task::run(|| panic!("no")).join();
     /// assert!(failed.unwrap_err().is_panic());
     /// ```
-    #[doc(alias = "Wait")]
-    #[doc(alias = "Result")]
+    #[doc(alias("Wait", "Result"))]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn join(mut self) -> Result<T, JoinError> {
         assert!(

@@ -195,8 +195,7 @@ where
 /// let local = 1;
 /// manyhands::task::run(|| local + 1);
 /// ```
-#[doc(alias = "Task.Run")]
-#[doc(alias = "spawn_blocking")]
+#[doc(alias("Task.Run", "spawn_blocking"))]
 #[track_caller]
 pub fn run<F, T>(closure: F) -> JoinHandle<T>
 where

@@ -43,9 +43,7 @@ use std::sync::Weak;
 /// assert!(inside.spawn(async { 1 }).join().unwrap_err().is_cancelled());
 /// # Ok::<(), manyhands::BuildError>(())
 /// ```
-#[doc(alias = "TokioExecutor")]
-#[doc(alias = "TokioTimer")]
-#[doc(alias = "Spawn")]
+#[doc(alias("TokioExecutor", "TokioTimer", "Spawn"))]
 #[derive(Clone)]
 pub struct Handle {
     shared: Weak<RuntimeInner>,

@@ -90,8 +90,7 @@ struct Tasks {
 ///     scope.spawn(async { println!("{inside}") });
 /// });
 /// ```
-#[doc(alias = "AttachedToParent")]
-#[doc(alias = "scope_async")]
+#[doc(alias("AttachedToParent", "scope_async"))]
 #[cfg_attr(feature = "inspect", track_caller)]
 pub fn scope_blocking<'env, R>(
     body: impl for<'scope> FnOnce(&'scope TaskScope<'scope, 'env>) -> R,

@@ -31,8 +31,7 @@ use std::task::{Context, Poll, Wake, Waker, ready};
 ///     assert_eq!(sum, 3);
 /// });
 /// ```
-#[doc(alias = "FuturesUnordered")]
-#[doc(alias = "Task.WhenEach")]
+#[doc(alias("FuturesUnordered", "Task.WhenEach"))]
 pub fn when_each<T>(handles: impl IntoIterator<Item = JoinHandle<T>>) -> WhenEach<T> {
     let mut each = WhenEach::default();
     handles.into_iter().for_each(|handle| each.push(handle));

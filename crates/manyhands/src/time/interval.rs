@@ -131,8 +131,7 @@ impl MissedTickBehavior {
 /// });
 /// assert_eq!(ticks, Ok(Duration::from_secs(60)));
 /// ```
-#[doc(alias = "PeriodicTimer")]
-#[doc(alias = "Timer")]
+#[doc(alias("PeriodicTimer", "Timer"))]
 #[derive(Debug)]
 #[must_use = "an interval does nothing unless its ticks are waited for"]
 pub struct Interval {

@@ -84,8 +84,7 @@ pub fn now() -> Instant {
 /// time::sleep_blocking(Duration::from_millis(5));
 /// assert!(time::now() - start >= Duration::from_millis(5));
 /// ```
-#[doc(alias = "thread::sleep")]
-#[doc(alias = "Thread.Sleep")]
+#[doc(alias("thread::sleep", "Thread.Sleep"))]
 pub fn sleep_blocking(duration: Duration) {
     block_on_timer(sleep(duration));
 }
