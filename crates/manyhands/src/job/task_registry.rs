@@ -36,14 +36,14 @@ pub(crate) struct TaskRegistry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TaskKey(NonZeroU32);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Shard {
     /// Wakes from outside that have not ended: the runtime does not end before.
     guards: AtomicUsize,
     slots: Mutex<Slots>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Slots {
     slots: Vec<Slot>,
     first_free: Option<u32>,
@@ -84,12 +84,7 @@ impl TaskRegistry {
     pub(crate) fn new() -> Self {
         Self {
             runtime: AtomicPtr::new(ptr::null_mut()),
-            shards: std::array::from_fn(|_| {
-                Padded(Shard {
-                    guards: AtomicUsize::new(0),
-                    slots: Mutex::new(Slots::new()),
-                })
-            }),
+            shards: std::array::from_fn(|_| Padded::default()),
         }
     }
 
@@ -99,7 +94,7 @@ impl TaskRegistry {
         let unused = lock(&UNUSED).pop();
         let registry = unused.unwrap_or_else(|| leak(Self::new()));
         for shard in &registry.shards {
-            *lock(&shard.slots) = Slots::new();
+            *lock(&shard.slots) = Slots::default();
         }
         // Relaxed: the runtime's threads have passed the registry to every thread that reads it.
         registry
@@ -228,15 +223,6 @@ impl TaskKey {
 }
 
 impl Slots {
-    const fn new() -> Self {
-        Self {
-            slots: Vec::new(),
-            first_free: None,
-            taken: 0,
-            closed: false,
-        }
-    }
-
     /// Takes a slot for a task, if there is one.
     fn take(&mut self, job: *mut Job) -> Option<u32> {
         let slot = match self.first_free {
