@@ -177,11 +177,11 @@ impl<T> ChannelInner<T> {
     }
 
     pub(super) fn remove_sender(&self) {
-        let end = self.record.removing_an_end();
-        self.step(|state, deferred| {
+        let is_last = self.step(|state, deferred| {
             state.remove_sender(deferred);
-            end.note_last(state.has_no_ends());
+            state.has_no_ends()
         });
+        self.record.end_removed(is_last);
     }
 
     pub(super) fn add_receiver(&self) {
@@ -189,12 +189,11 @@ impl<T> ChannelInner<T> {
     }
 
     pub(super) fn remove_receiver(&self) {
-        let end = self.record.removing_an_end();
-        let left = self.step(|state, deferred| {
+        let (left, is_last) = self.step(|state, deferred| {
             let left = state.remove_receiver(deferred);
-            end.note_last(state.has_no_ends());
-            left
+            (left, state.has_no_ends())
         });
+        self.record.end_removed(is_last);
         // The items that are left are dropped here, where no lock is held.
         drop(left);
     }

@@ -307,9 +307,6 @@ impl AsyncLoopRecord {
 #[derive(Debug)]
 pub(crate) struct ChannelRecord;
 
-/// In place of an end that is being removed.
-pub(crate) struct RemovedEnd;
-
 impl ChannelRecord {
     #[inline(always)]
     pub(crate) const fn none() -> Self {
@@ -326,12 +323,5 @@ impl ChannelRecord {
     }
 
     #[inline(always)]
-    pub(crate) fn removing_an_end(&self) -> RemovedEnd {
-        RemovedEnd
-    }
-}
-
-impl RemovedEnd {
-    #[inline(always)]
-    pub(crate) fn note_last(&self, _is_last: bool) {}
+    pub(crate) fn end_removed(&self, _is_last: bool) {}
 }

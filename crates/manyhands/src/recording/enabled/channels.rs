@@ -18,7 +18,6 @@ use crate::recording::enabled::opening::is_open;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, clock, global, lock};
 use std::any::type_name;
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::panic::Location;
 use std::ptr;
@@ -37,13 +36,6 @@ global! {
 /// What a channel knows of its place in the list: its number there, or 0.
 #[derive(Debug)]
 pub(crate) struct ChannelRecord(AtomicU64);
-
-/// An end is being removed; at its end the channel leaves the list if that was the last one.
-#[must_use]
-pub(crate) struct RemovedEnd<'a> {
-    record: &'a ChannelRecord,
-    is_last: Cell<bool>,
-}
 
 struct Entry {
     channel: *const (),
@@ -101,12 +93,13 @@ impl ChannelRecord {
         lock(&CHANNELS).insert(number, entry);
     }
 
-    /// An end is about to be removed.
+    /// An end was removed, whose reference to the channel is still there. After the last one the channel leaves the list.
     #[inline]
-    pub(crate) fn removing_an_end(&self) -> RemovedEnd<'_> {
-        RemovedEnd {
-            record: self,
-            is_last: Cell::new(false),
+    pub(crate) fn end_removed(&self, is_last: bool) {
+        // Relaxed: written before the channel was shared.
+        let number = self.0.load(Ordering::Relaxed);
+        if is_last && number != 0 {
+            Self::remove(number);
         }
     }
 
@@ -114,25 +107,6 @@ impl ChannelRecord {
     fn remove(number: u64) {
         let entry = lock(&CHANNELS).remove(&number);
         drop(entry);
-    }
-}
-
-impl RemovedEnd<'_> {
-    /// Says whether it was the last one.
-    #[inline]
-    pub(crate) fn note_last(&self, is_last: bool) {
-        self.is_last.set(is_last);
-    }
-}
-
-impl Drop for RemovedEnd<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        // Relaxed: written before the channel was shared.
-        let number = self.record.0.load(Ordering::Relaxed);
-        if self.is_last.get() && number != 0 {
-            ChannelRecord::remove(number);
-        }
     }
 }
 
