@@ -79,10 +79,8 @@ impl fmt::Display for RecvError {
 
 impl Error for RecvError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self.reason() {
-            Some(reason) => Some(&**reason),
-            None => None,
-        }
+        self.reason()
+            .map(|reason| &**reason as &(dyn Error + 'static))
     }
 }
 

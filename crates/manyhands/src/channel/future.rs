@@ -15,6 +15,7 @@ use crate::task::budget::{self, Permit};
 use futures_core::future::FusedFuture;
 use std::collections::VecDeque;
 use std::fmt;
+use std::ops::Deref;
 use std::pin::Pin;
 use std::ptr;
 use std::task::{Context, Poll, ready};
@@ -56,7 +57,7 @@ pub(super) struct ChannelFuture<R, O: Operation<R>> {
     is_over: bool,
 }
 
-impl<R: End, O: Operation<R>> ChannelFuture<R, O> {
+impl<R: Deref<Target: End>, O: Operation<R>> ChannelFuture<R, O> {
     pub(super) fn new(end: R, operation: O) -> Self {
         Self {
             end,
@@ -87,7 +88,7 @@ impl<T> ChannelFuture<&ChannelInner<T>, Sending<T>> {
     }
 }
 
-impl<R: End, O: Operation<R>> Future for ChannelFuture<R, O> {
+impl<R: Deref<Target: End>, O: Operation<R>> Future for ChannelFuture<R, O> {
     type Output = O::Output;
 
     #[inline(always)]
@@ -105,7 +106,7 @@ impl<R: End, O: Operation<R>> Future for ChannelFuture<R, O> {
     }
 }
 
-impl<R: End, O: Operation<R>> FusedFuture for ChannelFuture<R, O> {
+impl<R: Deref<Target: End>, O: Operation<R>> FusedFuture for ChannelFuture<R, O> {
     fn is_terminated(&self) -> bool {
         self.is_over
     }
@@ -133,19 +134,6 @@ impl<R, O: Operation<R>> fmt::Debug for ChannelFuture<R, O> {
 impl<T> End for ChannelInner<T> {
     fn channel(&self) -> *const () {
         ptr::from_ref(self).cast()
-    }
-}
-
-impl<E: End> End for &E {
-    #[inline]
-    fn channel(&self) -> *const () {
-        E::channel(self)
-    }
-}
-
-impl<E: End> End for &mut E {
-    fn channel(&self) -> *const () {
-        E::channel(self)
     }
 }
 

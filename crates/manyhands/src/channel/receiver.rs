@@ -158,10 +158,8 @@ impl<T> Receiver<T> {
     #[cfg(not(loom))]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn recv_timeout_blocking(&self, limit: Duration) -> Result<T, TryRecvError> {
-        match ChannelFuture::new(&*self.shared, Receiving::default()).wait_for(limit) {
-            Some(result) => Ok(result?),
-            None => Err(TryRecvError::Empty),
-        }
+        let received = ChannelFuture::new(&*self.shared, Receiving::default()).wait_for(limit);
+        Ok(received.ok_or(TryRecvError::Empty)??)
     }
 
     /// As [`recv_many`](Self::recv_many), and waits on the calling thread.

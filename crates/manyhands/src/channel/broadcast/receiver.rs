@@ -101,10 +101,7 @@ impl<T> Receiver<T> {
     where
         T: Clone,
     {
-        match self.core.try_next() {
-            Some(received) => Ok(owned(received)?),
-            None => Err(TryRecvError::Empty),
-        }
+        Ok(owned(self.core.try_next().ok_or(TryRecvError::Empty)?)?)
     }
 
     /// As [`recv_blocking`](Self::recv_blocking), and gives up when it has waited for about `limit`. In async code, await
@@ -130,10 +127,8 @@ impl<T> Receiver<T> {
     where
         T: Clone,
     {
-        match ChannelFuture::new(&mut self.core, Next::new(owned)).wait_for(limit) {
-            Some(result) => Ok(result?),
-            None => Err(TryRecvError::Empty),
-        }
+        let received = ChannelFuture::new(&mut self.core, Next::new(owned)).wait_for(limit);
+        Ok(received.ok_or(TryRecvError::Empty)??)
     }
 
     /// The items as a [`Stream`](futures_core::Stream), whose only error is [`RecvError::Lagged`], and which ends

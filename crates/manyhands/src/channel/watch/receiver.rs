@@ -134,10 +134,8 @@ impl<T> Receiver<T> {
     #[cfg(not(loom))]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn changed_timeout_blocking(&mut self, limit: Duration) -> Result<Arc<T>, TryRecvError> {
-        match ChannelFuture::new(&mut self.core, Next::new(identity)).wait_for(limit) {
-            Some(result) => Ok(result?),
-            None => Err(TryRecvError::Empty),
-        }
+        let changed = ChannelFuture::new(&mut self.core, Next::new(identity)).wait_for(limit);
+        Ok(changed.ok_or(TryRecvError::Empty)??)
     }
 
     /// Waits for a value for which `is_wanted` returns true, and gives it. The first value that it looks at is the current
