@@ -10,12 +10,13 @@
 //! gone through by loops, both to cancel and to drop.
 //!
 //! # Cost
-//! Entries are in a slab, and linked in the order of their registration. Adding and removing one takes constant time,
-//! however many there are.
+//! Reactions are in a tree, by the number of their registration. Adding and removing one takes time that grows with the
+//! logarithm of how many there are.
 
 use crate::job::{catch, resume_all, wake};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Condvar, Mutex, lock, thread};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::mem;
 use std::sync::{Arc, Weak};
@@ -60,30 +61,17 @@ enum Reaction {
     Cancel(Weak<Callbacks>),
 }
 
-/// Names an entry. No two entries have the same key: an index that is used again has another generation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Key {
-    index: usize,
-    generation: u64,
-}
+/// Names a reaction: no two registrations have the same number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key(u64);
 
 #[derive(Default)]
 struct List {
-    entries: Vec<Entry>,
-    first_free: Option<usize>,
-    newest: Option<usize>,
-    generation: u64,
+    reactions: BTreeMap<Key, Reaction>,
+    /// How many were ever registered.
+    registered: u64,
     /// The callback that runs now, and its thread.
     running: Option<(Key, thread::ThreadId)>,
-}
-
-struct Entry {
-    generation: u64,
-    /// `None` in a free entry.
-    reaction: Option<Reaction>,
-    /// In a free entry, the next free one.
-    older: Option<usize>,
-    newer: Option<usize>,
 }
 
 impl Callbacks {
@@ -163,16 +151,11 @@ impl Callbacks {
 
     fn begin_newest(&self) -> Option<Reaction> {
         let mut list = lock(&self.list);
-        let index = list.newest?;
-        let key = Key {
-            index,
-            generation: list.entries[index].generation,
-        };
-        let reaction = list.take(key);
-        if matches!(reaction, Some(Reaction::Call(_))) {
+        let (key, reaction) = list.reactions.pop_last()?;
+        if matches!(reaction, Reaction::Call(_)) {
             list.running = Some((key, thread::current().id()));
         }
-        reaction
+        Some(reaction)
     }
 
     /// Adds a reaction; returns it if the source is already cancelled, for the caller to run.
@@ -182,33 +165,36 @@ impl Callbacks {
         if self.is_cancelled() {
             return Err(reaction);
         }
-        Ok(list.add(reaction))
+        list.registered += 1;
+        let key = Key(list.registered);
+        list.reactions.insert(key, reaction);
+        Ok(key)
     }
 
     /// Registers a waker, in the entry of an earlier one of the same waiter; `None` when the source is
     /// cancelled.
     pub(super) fn add_waker(&self, waker: &Waker, earlier: Option<Key>) -> Option<Key> {
-        let waker = Reaction::Wake(waker.clone());
-        match earlier {
-            None => self.add(waker).ok(),
-            Some(key) => {
-                let earlier = lock(&self.list).replace(key, waker);
-                // The canceller has taken an earlier waker that is missing, and wakes it.
-                earlier.is_some().then_some(key)
-            }
-        }
+        // One that is not needed is dropped after the lock.
+        let mut waker = Reaction::Wake(waker.clone());
+        let Some(key) = earlier else {
+            return self.add(waker).ok();
+        };
+        let mut list = lock(&self.list);
+        // The canceller has taken an earlier waker that is missing, and wakes it.
+        mem::swap(list.reactions.get_mut(&key)?, &mut waker);
+        Some(key)
     }
 
     /// Removes a waker, unless the canceller has taken it; an extra wake does no harm.
     pub(super) fn remove_waker(&self, key: Key) {
-        let waker = lock(&self.list).take(key);
+        let waker = lock(&self.list).reactions.remove(&key);
         drop(waker);
     }
 
     /// Removes a callback; waits for it if it runs on another thread.
     fn remove(&self, key: Key) {
         let mut list = lock(&self.list);
-        if let Some(callback) = list.take(key) {
+        if let Some(callback) = list.reactions.remove(&key) {
             // Dropping what the callback owns may unregister other callbacks.
             drop(list);
             drop(callback);
@@ -224,60 +210,6 @@ impl Callbacks {
                 Err(poisoned) => poisoned.into_inner(),
             };
         }
-    }
-}
-
-impl List {
-    fn add(&mut self, reaction: Reaction) -> Key {
-        self.generation += 1;
-        let entry = Entry {
-            generation: self.generation,
-            reaction: Some(reaction),
-            older: self.newest,
-            newer: None,
-        };
-        let index = if let Some(free) = self.first_free {
-            self.first_free = self.entries[free].older;
-            self.entries[free] = entry;
-            free
-        } else {
-            self.entries.push(entry);
-            self.entries.len() - 1
-        };
-        if let Some(older) = self.newest {
-            self.entries[older].newer = Some(index);
-        }
-        self.newest = Some(index);
-        Key {
-            index,
-            generation: self.generation,
-        }
-    }
-
-    fn entry(&mut self, key: Key) -> Option<&mut Entry> {
-        let entry = &mut self.entries[key.index];
-        (entry.generation == key.generation && entry.reaction.is_some()).then_some(entry)
-    }
-
-    /// Replaces the reaction of an entry that still exists, and returns the old one.
-    fn replace(&mut self, key: Key, reaction: Reaction) -> Option<Reaction> {
-        self.entry(key)?.reaction.replace(reaction)
-    }
-
-    fn take(&mut self, key: Key) -> Option<Reaction> {
-        let entry = self.entry(key)?;
-        let reaction = entry.reaction.take();
-        let (older, newer) = (entry.older, entry.newer);
-        if let Some(older) = older {
-            self.entries[older].newer = newer;
-        }
-        match newer {
-            Some(newer) => self.entries[newer].older = older,
-            None => self.newest = older,
-        }
-        self.entries[key.index].older = self.first_free;
-        self.first_free = Some(key.index);
-        reaction
     }
 }
 
@@ -310,7 +242,7 @@ impl Drop for Callbacks {
     fn drop(&mut self) {
         let mut links = mem::take(&mut *lock(&self.links));
         while let Some(Link { parent, key }) = links.pop() {
-            let entry = lock(&parent.list).take(key);
+            let entry = lock(&parent.list).reactions.remove(&key);
             drop(entry);
             if let Some(parent) = Arc::into_inner(parent) {
                 links.append(&mut lock(&parent.links));
