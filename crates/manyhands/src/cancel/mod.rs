@@ -86,7 +86,7 @@ impl TokenSource {
     #[must_use]
     pub fn new() -> Self {
         Self {
-            callbacks: Arc::new(Callbacks::new()),
+            callbacks: Arc::default(),
         }
     }
 

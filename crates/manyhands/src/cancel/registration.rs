@@ -36,14 +36,11 @@ pub struct Registration {
 type Callback = Box<dyn FnOnce() + Send>;
 
 /// The shared state of a source and its tokens.
+#[derive(Default)]
 pub(super) struct Callbacks {
     cancelled: AtomicBool,
     list: Mutex<List>,
     finished: Condvar,
-    /// A guard that is dropped with this.
-    kept: Mutex<Option<Box<dyn Send>>>,
-    /// To the parents of a linked source.
-    links: Mutex<Vec<Link>>,
 }
 
 /// A place in a parent's list, which is given back when the linked source and its tokens are dropped.
@@ -72,23 +69,17 @@ struct List {
     registered: u64,
     /// The callback that runs now, and its thread.
     running: Option<(Key, thread::ThreadId)>,
+    /// A guard that is dropped with this.
+    kept: Option<Box<dyn Send>>,
+    /// To the parents of a linked source.
+    links: Vec<Link>,
 }
 
 impl Callbacks {
-    pub(super) fn new() -> Self {
-        Self {
-            cancelled: AtomicBool::new(false),
-            list: Mutex::new(List::default()),
-            finished: Condvar::new(),
-            kept: Mutex::new(None),
-            links: Mutex::default(),
-        }
-    }
-
     /// Is cancelled with `parent` from now on.
     pub(super) fn link(self: &Arc<Self>, parent: &Arc<Self>) {
         match parent.add(Reaction::Cancel(Arc::downgrade(self))) {
-            Ok(key) => lock(&self.links).push(Link {
+            Ok(key) => lock(&self.list).links.push(Link {
                 parent: Arc::clone(parent),
                 key,
             }),
@@ -145,7 +136,7 @@ impl Callbacks {
 
     /// Keeps `guard` instead of the previous one.
     pub(super) fn keep(&self, guard: Box<dyn Send>) {
-        let before = lock(&self.kept).replace(guard);
+        let before = lock(&self.list).kept.replace(guard);
         drop(before);
     }
 
@@ -240,12 +231,12 @@ impl Drop for Registration {
 
 impl Drop for Callbacks {
     fn drop(&mut self) {
-        let mut links = mem::take(&mut *lock(&self.links));
+        let mut links = mem::take(&mut lock(&self.list).links);
         while let Some(Link { parent, key }) = links.pop() {
             let entry = lock(&parent.list).reactions.remove(&key);
             drop(entry);
             if let Some(parent) = Arc::into_inner(parent) {
-                links.append(&mut lock(&parent.links));
+                links.append(&mut lock(&parent.list).links);
             }
         }
     }

@@ -30,7 +30,7 @@ pub(crate) struct Timers {
 }
 
 /// The wheel under its lock.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Slots {
     /// Made when it is first needed.
     wheel: Option<Wheel>,
@@ -66,11 +66,7 @@ impl Timers {
     pub(crate) fn new() -> Self {
         Self {
             next_due: AtomicU64::new(NEVER),
-            slots: Mutex::new(Slots {
-                wheel: None,
-                lateness: Lateness::default(),
-                closed: false,
-            }),
+            slots: Mutex::default(),
         }
     }
 
