@@ -1,4 +1,5 @@
-//! Without the feature: nothing is recorded. The same functions as in `enabled/mod.rs`, without code.
+//! Without the feature: nothing is recorded. The same functions as in `enabled/mod.rs`, without code; one type without a
+//! value has the names and the methods of all that is kept there.
 
 use crate::priority::Priority;
 use crate::recording::{AsyncLoopEvent, Awaited, FoundConcurrency, Unobserved};
@@ -7,6 +8,21 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Instant;
+
+/// In place of what is kept of a task, a wait, a thread, a loop, a channel, a runtime, a name or a line.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Nothing;
+
+pub(crate) type AsyncLoopRecord = Nothing;
+pub(crate) type ChannelRecord = Nothing;
+pub(crate) type FrameMark = Nothing;
+pub(crate) type GroupName = Nothing;
+pub(crate) type RuntimeNumber = Nothing;
+pub(crate) type Site = Nothing;
+pub(crate) type TaskRecord = Nothing;
+pub(crate) type TaskSet = Nothing;
+pub(crate) type Waking = Nothing;
+pub(crate) type WorkType = Nothing;
 
 #[inline(always)]
 pub(crate) const fn is_open() -> bool {
@@ -21,37 +37,96 @@ pub(crate) const fn is_recorded() -> bool {
 #[inline(always)]
 pub(crate) const fn thread_begins() {}
 
-/// In place of a task's number.
-#[derive(Debug)]
-pub(crate) struct TaskRecord;
-
-/// In place of the name of a type of work.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct WorkType;
-
-/// In place of the steps of a wake.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Waking;
-
-/// In place of a run of a task.
-pub(crate) struct Running;
-
 #[cfg(feature = "tokio")]
 #[inline(always)]
 pub(crate) fn in_tokio<R>(wait: impl FnOnce() -> R) -> R {
     wait()
 }
 
-/// In place of a wait of a thread.
-pub(crate) struct ThreadWait;
+#[inline(always)]
+pub(crate) fn waits<'a, L>(_leaf: &L, _waker: &Waker, _awaited: impl FnOnce() -> Awaited<'a>) {}
 
-/// In place of a runtime's number.
-#[derive(Debug)]
-pub(crate) struct RuntimeNumber;
+#[inline(always)]
+pub(crate) fn keeps(_waker: &Waker) {}
 
-impl TaskRecord {
+#[inline(always)]
+pub(crate) fn forget<L>(_leaf: &L) {}
+
+#[inline(always)]
+pub(crate) fn forget_moved<'a, L>(_leaf: &L, _awaited: impl FnOnce() -> Awaited<'a>) {}
+
+#[inline(always)]
+pub(crate) fn thread_waits_for_task(_task: &TaskRecord, _id: usize) -> Nothing {
+    Nothing
+}
+
+#[inline(always)]
+pub(crate) fn thread_polls_any(_waker: &Waker) -> Nothing {
+    Nothing
+}
+
+#[inline(always)]
+pub(crate) fn thread_polls_one(_waker: &Waker) -> Nothing {
+    Nothing
+}
+
+#[inline(always)]
+pub(crate) fn thread_blocks() -> Nothing {
+    Nothing
+}
+
+#[inline(always)]
+pub(crate) fn runtime_made<R>(_runtime: &Arc<R>) {}
+
+#[expect(
+    clippy::extra_unused_type_parameters,
+    reason = "the type is named with the feature only"
+)]
+#[inline(always)]
+pub(crate) fn during_loop<C>(_items: Option<u64>, _site: Site, run: impl FnOnce(Unobserved)) {
+    run(Unobserved);
+}
+
+/// Several.
+impl Nothing {
     #[inline(always)]
     pub(crate) const fn none() -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    pub(crate) const fn new() -> Self {
+        Self
+    }
+
+    /// What a thread polls, or a member of a set.
+    #[inline(always)]
+    pub(crate) fn poll<R>(&self, poll: impl FnOnce() -> R) -> R {
+        poll()
+    }
+}
+
+/// Tasks, and their runs.
+#[expect(
+    clippy::extra_unused_type_parameters,
+    reason = "the types are named with the feature only"
+)]
+impl Nothing {
+    #[inline(always)]
+    pub(crate) const fn closure<F>() -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    pub(crate) const fn future<F>(_waking: Self) -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    pub(crate) const fn by(
+        _request: unsafe fn(NonNull<()>) -> bool,
+        _queue: unsafe fn(NonNull<()>),
+    ) -> Self {
         Self
     }
 
@@ -65,7 +140,7 @@ impl TaskRecord {
         &self,
         _cell: NonNull<()>,
         _label: (Option<&str>, Priority),
-        _work: &'static WorkType,
+        _work: &'static Self,
         _spawned_at: &'static Location<'static>,
     ) {
     }
@@ -77,121 +152,20 @@ impl TaskRecord {
     pub(crate) fn run(
         &self,
         _id: usize,
-        _worker: Option<(usize, &RuntimeNumber)>,
+        _worker: Option<(usize, &Self)>,
         _waker: impl FnOnce() -> Option<Waker>,
-    ) -> Option<Running> {
-        Some(Running)
+    ) -> Option<Self> {
+        Some(Self)
     }
+
+    #[inline(always)]
+    pub(crate) fn end(self, _is_over: bool, _wakers: impl FnOnce() -> Option<u32>) {}
 
     #[inline(always)]
     pub(crate) fn woken(&self) {}
 
     #[inline(always)]
     pub(crate) fn ended(&self) {}
-}
-
-#[expect(
-    clippy::extra_unused_type_parameters,
-    reason = "the types are named with the feature only"
-)]
-impl WorkType {
-    #[inline(always)]
-    pub(crate) const fn closure<F>() -> Self {
-        Self
-    }
-
-    #[inline(always)]
-    pub(crate) const fn future<F>(_waking: Waking) -> Self {
-        Self
-    }
-}
-
-impl Waking {
-    #[inline(always)]
-    pub(crate) const fn new(
-        _request: unsafe fn(NonNull<()>) -> bool,
-        _queue: unsafe fn(NonNull<()>),
-    ) -> Self {
-        Self
-    }
-}
-
-impl Running {
-    #[inline(always)]
-    pub(crate) fn end(self, _is_over: bool, _wakers: impl FnOnce() -> Option<u32>) {}
-}
-
-#[inline(always)]
-pub(crate) fn waits<'a, L>(_leaf: &L, _waker: &Waker, _awaited: impl FnOnce() -> Awaited<'a>) {}
-
-/// In place of the tasks of a scope or group.
-#[derive(Debug)]
-pub(crate) struct TaskSet;
-
-impl TaskSet {
-    #[inline(always)]
-    pub(crate) const fn new() -> Self {
-        Self
-    }
-
-    #[inline(always)]
-    pub(crate) fn of_futures(_are_handles: impl FnOnce() -> bool) -> Self {
-        Self
-    }
-
-    #[inline(always)]
-    pub(crate) fn poll<R>(&self, poll: impl FnOnce() -> R) -> R {
-        poll()
-    }
-
-    #[inline(always)]
-    pub(crate) fn add(&self, _task: &TaskRecord) {}
-}
-
-#[inline(always)]
-pub(crate) fn keeps(_waker: &Waker) {}
-
-#[inline(always)]
-pub(crate) fn forget<L>(_leaf: &L) {}
-
-#[inline(always)]
-pub(crate) fn forget_moved<'a, L>(_leaf: &L, _awaited: impl FnOnce() -> Awaited<'a>) {}
-
-#[inline(always)]
-pub(crate) fn thread_waits_for_task(_task: &TaskRecord, _id: usize) -> ThreadWait {
-    ThreadWait
-}
-
-#[inline(always)]
-pub(crate) fn thread_polls_any(_waker: &Waker) -> ThreadWait {
-    ThreadWait
-}
-
-#[inline(always)]
-pub(crate) fn thread_polls_one(_waker: &Waker) -> ThreadWait {
-    ThreadWait
-}
-
-impl ThreadWait {
-    #[inline(always)]
-    pub(crate) fn poll<R>(&self, poll: impl FnOnce() -> Poll<R>) -> Poll<R> {
-        poll()
-    }
-}
-
-/// In place of the mark of a blocked thread.
-pub(crate) struct Blocked;
-
-#[inline(always)]
-pub(crate) fn thread_blocks() -> Blocked {
-    Blocked
-}
-
-impl RuntimeNumber {
-    #[inline(always)]
-    pub(crate) fn new() -> Self {
-        Self
-    }
 
     #[inline(always)]
     pub(crate) fn wait_for_thaw(&self) -> bool {
@@ -199,45 +173,18 @@ impl RuntimeNumber {
     }
 }
 
-/// In place of the name of a frame.
-#[derive(Debug)]
-pub(crate) struct FrameMark;
-
-/// In place of a poll of a frame.
-pub(crate) struct InFrame;
-
-impl FrameMark {
+/// Sets of tasks, their names, and those of frames.
+impl Nothing {
     #[inline(always)]
-    pub(crate) const fn new(_name: &'static str) -> Self {
+    pub(crate) fn of_futures(_are_handles: impl FnOnce() -> bool) -> Self {
         Self
     }
 
     #[inline(always)]
-    pub(crate) fn enter(&mut self) -> InFrame {
-        InFrame
-    }
-}
-
-impl InFrame {
-    #[inline(always)]
-    pub(crate) fn leave<R>(self, _polled: &Poll<R>) {}
-}
-
-#[inline(always)]
-pub(crate) fn runtime_made<R>(_runtime: &Arc<R>) {}
-
-/// In place of the name of a group.
-#[derive(Debug)]
-pub(crate) struct GroupName;
-
-impl GroupName {
-    #[inline(always)]
-    pub(crate) const fn none() -> Self {
-        Self
-    }
+    pub(crate) fn add(&self, _task: &Self) {}
 
     #[inline(always)]
-    pub(crate) fn new(_name: String) -> Self {
+    pub(crate) fn of(_name: String) -> Self {
         Self
     }
 
@@ -245,13 +192,23 @@ impl GroupName {
     pub(crate) fn resource(&self) -> usize {
         0
     }
+
+    #[inline(always)]
+    pub(crate) const fn named(_name: &'static str) -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    pub(crate) fn enter(&mut self) -> Self {
+        Self
+    }
+
+    #[inline(always)]
+    pub(crate) fn leave<R>(self, _polled: &Poll<R>) {}
 }
 
-/// In place of the line that waits, or calls a loop.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Site;
-
-impl Site {
+/// Lines, async loops and channels.
+impl Nothing {
     #[inline(always)]
     pub(crate) const fn here() -> Self {
         Self
@@ -266,28 +223,13 @@ impl Site {
     pub(crate) fn around<R>(self, poll: impl FnOnce() -> R) -> R {
         poll()
     }
-}
 
-#[expect(
-    clippy::extra_unused_type_parameters,
-    reason = "the type is named with the feature only"
-)]
-#[inline(always)]
-pub(crate) fn during_loop<C>(_items: Option<u64>, _site: Site, run: impl FnOnce(Unobserved)) {
-    run(Unobserved);
-}
-
-/// In place of what is recorded of an async loop.
-#[derive(Debug)]
-pub(crate) struct AsyncLoopRecord;
-
-impl AsyncLoopRecord {
     #[expect(
         clippy::extra_unused_type_parameters,
         reason = "the type is named with the feature only"
     )]
     #[inline(always)]
-    pub(crate) fn begin<C>(_site: Site) -> Self {
+    pub(crate) fn begin<C>(_site: Self) -> Self {
         Self
     }
 
@@ -300,17 +242,6 @@ impl AsyncLoopRecord {
         _known: impl FnOnce() -> FoundConcurrency,
         _now: impl FnOnce() -> Instant,
     ) {
-    }
-}
-
-/// In place of a channel's number in the list of channels.
-#[derive(Debug)]
-pub(crate) struct ChannelRecord;
-
-impl ChannelRecord {
-    #[inline(always)]
-    pub(crate) const fn none() -> Self {
-        Self
     }
 
     #[inline(always)]

@@ -36,7 +36,7 @@ use std::task::{Context, Poll};
 pub fn framed<F: Future>(name: &'static str, future: F) -> impl Future<Output = F::Output> {
     Framed {
         future,
-        mark: FrameMark::new(name),
+        mark: FrameMark::named(name),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::task::steps::TaskCell;
 use std::ptr::NonNull;
 
 /// Of every future that this library's workers poll.
-pub(super) const WAKING: Waking = Waking::new(request, queue);
+pub(super) const WAKING: Waking = Waking::by(request, queue);
 
 /// Requests a poll; true if the caller must queue the task, of which it then has the queue's part.
 ///

@@ -89,7 +89,7 @@ impl<T> WhenEach<T> {
     /// Of a group with this name.
     pub(super) fn named(name: String) -> Self {
         let mut group = Self::default();
-        group.name = GroupName::new(name);
+        group.name = GroupName::of(name);
         group
     }
 

@@ -124,7 +124,7 @@ pub(super) mod tests {
             false
         }
         fn queue(_cell: NonNull<()>) {}
-        static FUTURE: WorkType = WorkType::future::<()>(Waking::new(is_waiting, queue));
+        static FUTURE: WorkType = WorkType::future::<()>(Waking::by(is_waiting, queue));
         record_of(&FUTURE, state)
     }
 

@@ -52,7 +52,7 @@ impl WorkType {
 
 impl Waking {
     /// Of these two steps.
-    pub(crate) const fn new(
+    pub(crate) const fn by(
         request: unsafe fn(NonNull<()>) -> bool,
         queue: unsafe fn(NonNull<()>),
     ) -> Self {

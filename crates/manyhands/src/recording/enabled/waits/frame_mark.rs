@@ -33,7 +33,7 @@ pub(crate) struct InFrame<'mark> {
 impl FrameMark {
     /// Named so, and on the caller's line.
     #[track_caller]
-    pub(crate) const fn new(name: &'static str) -> Self {
+    pub(crate) const fn named(name: &'static str) -> Self {
         Self {
             name,
             at: Location::caller(),

@@ -23,7 +23,7 @@ impl GroupName {
     }
 
     /// Of a group with this name.
-    pub(crate) fn new(name: String) -> Self {
+    pub(crate) fn of(name: String) -> Self {
         if !is_open() {
             return Self::none();
         }
