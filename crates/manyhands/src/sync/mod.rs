@@ -35,13 +35,16 @@ pub(crate) mod short_lock;
 pub(crate) mod shuttle;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 pub(crate) mod stack_copy;
-#[cfg(all(
-    feature = "inspect",
-    target_os = "linux",
-    target_pointer_width = "64",
-    any(target_arch = "x86_64", target_arch = "aarch64"),
-    not(any(loom, shuttle, miri))
-))]
+#[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+#[cfg_attr(
+    not(all(
+        target_os = "linux",
+        target_pointer_width = "64",
+        any(target_arch = "x86_64", target_arch = "aarch64"),
+        not(miri)
+    )),
+    path = "no_stack_signal.rs"
+)]
 mod stack_signal;
 #[cfg(not(shuttle))]
 mod statics;

@@ -2,12 +2,19 @@
 //!
 //! Not here: how the copy is made (`stack_signal.rs`), and what the addresses in it mean.
 
-#[cfg(all(
-    target_os = "linux",
-    target_pointer_width = "64",
-    any(target_arch = "x86_64", target_arch = "aarch64"),
-    not(miri)
-))]
+#![cfg_attr(
+    not(all(
+        target_os = "linux",
+        target_pointer_width = "64",
+        any(target_arch = "x86_64", target_arch = "aarch64"),
+        not(miri)
+    )),
+    expect(
+        dead_code,
+        reason = "where no thread can be asked, there is no copy and one reason"
+    )
+)]
+
 pub(crate) use crate::sync::stack_signal::{copy_of, copy_of_own, note_own_stack, prepare};
 
 /// A copy of a thread's registers and stack.
@@ -34,15 +41,6 @@ pub(crate) struct Registers {
 
 /// Why there is no copy of a thread's stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(
-    not(all(
-        target_os = "linux",
-        target_pointer_width = "64",
-        any(target_arch = "x86_64", target_arch = "aarch64"),
-        not(miri)
-    )),
-    expect(dead_code, reason = "where no thread can be asked, none is silent")
-)]
 pub(crate) enum NotCopied {
     /// The thread has ended.
     Ended,
@@ -52,53 +50,9 @@ pub(crate) enum NotCopied {
 
 /// Why no thread can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(
-    not(all(
-        target_os = "linux",
-        target_pointer_width = "64",
-        any(target_arch = "x86_64", target_arch = "aarch64"),
-        not(miri)
-    )),
-    expect(dead_code, reason = "there is one reason, whatever the program does")
-)]
 pub(crate) enum NoCopies {
     /// The program handles the signal itself.
     SignalInUse,
     /// The system has no such signals, or does not let the program handle them.
     Unsupported,
 }
-
-#[cfg(not(all(
-    target_os = "linux",
-    target_pointer_width = "64",
-    any(target_arch = "x86_64", target_arch = "aarch64"),
-    not(miri)
-)))]
-mod unsupported {
-    use super::{NoCopies, NotCopied, StackCopy};
-
-    /// Nothing to note.
-    pub(crate) fn note_own_stack() {}
-
-    /// Says that no thread can be asked.
-    pub(crate) fn prepare() -> Result<(), NoCopies> {
-        Err(NoCopies::Unsupported)
-    }
-
-    /// Not called, because nothing was prepared.
-    pub(crate) fn copy_of_own() -> Result<StackCopy, NotCopied> {
-        Err(NotCopied::Silent)
-    }
-
-    /// Not called, because nothing was prepared.
-    pub(crate) fn copy_of(_thread: i32) -> Result<StackCopy, NotCopied> {
-        Err(NotCopied::Silent)
-    }
-}
-#[cfg(not(all(
-    target_os = "linux",
-    target_pointer_width = "64",
-    any(target_arch = "x86_64", target_arch = "aarch64"),
-    not(miri)
-)))]
-pub(crate) use unsupported::{copy_of, copy_of_own, note_own_stack, prepare};
