@@ -8,7 +8,7 @@ use crate::recording::enabled::opening;
 use crate::recording::enabled::tasks::table;
 use crate::recording::enabled::tasks::task_number::TaskNumber;
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::{global, thread};
+use crate::sync::thread;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -101,9 +101,7 @@ impl Watchdog {
     }
 }
 
-global! {
-    static IS_WATCHED: AtomicBool = AtomicBool::new(false);
-}
+static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 
 /// If nothing else was asked for.
 pub(crate) const PERIOD: Duration = Duration::from_secs(1);

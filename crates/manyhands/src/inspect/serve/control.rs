@@ -3,7 +3,6 @@
 //! Not here: what they may do then (`poll_once.rs`, `freezer.rs`).
 
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::global;
 
 /// Lets clients of the socket also act on the program: have a waiting task polled once, to see the stacks of the places where
 /// it waits, and have a task frozen, so that it is not polled until it is thawed. Without this call, and without
@@ -32,6 +31,4 @@ pub(super) fn is_allowed() -> bool {
     IS_ALLOWED.load(Ordering::Relaxed)
 }
 
-global! {
-    static IS_ALLOWED: AtomicBool = AtomicBool::new(false);
-}
+static IS_ALLOWED: AtomicBool = AtomicBool::new(false);

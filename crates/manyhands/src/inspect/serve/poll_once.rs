@@ -12,8 +12,7 @@ use crate::inspect::tasks::take::find_owners;
 use crate::recording::enabled::tasks::leaf_stacks::{self, Stacks};
 use crate::recording::enabled::tasks::record::Record;
 use crate::recording::enabled::tasks::task_number::TaskNumber;
-use crate::sync::stack_copy;
-use crate::sync::{Mutex, clock, global, lock};
+use crate::sync::{Mutex, clock, lock, stack_copy};
 use std::time::Duration;
 
 /// What was seen of a task that was polled.
@@ -60,10 +59,8 @@ fn polled(number: TaskNumber, record: Option<&Record>, stacks: Stacks) -> Polled
     Polled { task, stacks }
 }
 
-global! {
-    /// Held by the thread that asks.
-    static ASKING: Mutex<()> = Mutex::new(());
-}
+/// Held by the thread that asks.
+static ASKING: Mutex<()> = Mutex::new(());
 
 /// A task that is woken is polled after all that was queued before it.
 const LIMIT: Duration = Duration::from_secs(2);

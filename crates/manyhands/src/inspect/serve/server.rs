@@ -17,7 +17,7 @@ use crate::recording::enabled::loops::part::elapsed;
 use crate::recording::enabled::opening;
 use crate::recording::enabled::tasks::task_number::TaskNumber;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Mutex, clock, global, lock, peer, thread};
+use crate::sync::{Mutex, clock, lock, peer, thread};
 use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -357,14 +357,10 @@ fn say(answers: &mut impl Write, line: &str) -> io::Result<()> {
     writeln!(answers, "{line}")
 }
 
-global! {
-    /// The default paths that this process listens at.
-    static SERVED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-}
+/// The default paths that this process listens at.
+static SERVED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-global! {
-    static CONNECTIONS: AtomicUsize = AtomicUsize::new(0);
-}
+static CONNECTIONS: AtomicUsize = AtomicUsize::new(0);
 
 const CONNECTIONS_MAX: usize = 8;
 const REQUEST_BYTES_MAX: u64 = 4096;

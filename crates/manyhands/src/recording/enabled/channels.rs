@@ -16,7 +16,7 @@
 use crate::recording::enabled::channel_snapshot::{ChannelLoad, ChannelSnapshot};
 use crate::recording::enabled::opening::is_open;
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Mutex, clock, global, lock};
+use crate::sync::{Mutex, clock, lock};
 use std::any::type_name;
 use std::collections::BTreeMap;
 use std::panic::Location;
@@ -29,9 +29,7 @@ pub(crate) trait ObservedChannel {
     fn load(&self) -> Option<ChannelLoad>;
 }
 
-global! {
-    static CHANNELS: Mutex<BTreeMap<u64, Entry>> = Mutex::new(BTreeMap::new());
-}
+static CHANNELS: Mutex<BTreeMap<u64, Entry>> = Mutex::new(BTreeMap::new());
 
 /// What a channel knows of its place in the list: its number there, or 0.
 #[derive(Debug)]
@@ -83,9 +81,7 @@ impl ChannelRecord {
 
     #[cold]
     fn add(&self, entry: Entry) {
-        global! {
-            static NEXT: AtomicU64 = AtomicU64::new(1);
-        }
+        static NEXT: AtomicU64 = AtomicU64::new(1);
         // Relaxed: a count.
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         // Relaxed: written before the channel is shared.

@@ -2,11 +2,8 @@
 
 use crate::call_site;
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::global;
 
-global! {
-    static IS_OPEN: AtomicBool = AtomicBool::new(false);
-}
+static IS_OPEN: AtomicBool = AtomicBool::new(false);
 
 /// Whether tasks, waits and loops are recorded.
 #[inline]

@@ -3,7 +3,7 @@
 //! A runtime says itself what there is to show, because this layer knows none.
 
 use crate::recording::enabled::runtime_snapshot::RuntimeSnapshot;
-use crate::sync::{Mutex, global, lock};
+use crate::sync::{Mutex, lock};
 use std::sync::{Arc, Weak};
 
 /// A runtime, as far as it can be looked at.
@@ -12,9 +12,7 @@ pub(crate) trait Observed: Send + Sync {
     fn observe(&self) -> RuntimeSnapshot;
 }
 
-global! {
-    static RUNTIMES: Mutex<Vec<Weak<dyn Observed>>> = Mutex::new(Vec::new());
-}
+static RUNTIMES: Mutex<Vec<Weak<dyn Observed>>> = Mutex::new(Vec::new());
 
 /// A runtime was made.
 pub(crate) fn runtime_made<R: Observed + 'static>(runtime: &Arc<R>) {

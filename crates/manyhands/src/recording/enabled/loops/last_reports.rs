@@ -10,13 +10,11 @@
 //! Not here: what a report says (`report.rs`, `inspect/loops/verdict.rs`, `inspect/loops/sentences.rs`).
 
 use crate::recording::enabled::loops::report::LoopReport;
-use crate::sync::{Mutex, clock, global, lock};
+use crate::sync::{Mutex, clock, lock};
 use std::panic::Location;
 use std::sync::Arc;
 
-global! {
-    static KEPT: Mutex<Kept> = Mutex::new(Kept::none(REPORTS_MAX));
-}
+static KEPT: Mutex<Kept> = Mutex::new(Kept::none(REPORTS_MAX));
 
 /// The last report of each place in the program that has called a loop since recording was opened, that of the loop that ended
 /// last first. Of at most 64 places, those that have called one last.

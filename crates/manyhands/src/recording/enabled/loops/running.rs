@@ -20,7 +20,7 @@ use crate::recording::enabled::tasks::current;
 use crate::recording::enabled::waits::site::Site;
 use crate::recording::loop_observer::{LoopObserver, RunnerObserver};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{Mutex, OnceLock, clock, global, lock, thread_state};
+use crate::sync::{Mutex, OnceLock, clock, lock, thread_state};
 use std::any::type_name;
 use std::cell::RefCell;
 use std::ptr;
@@ -31,9 +31,7 @@ crate::sync::thread_local! {
     static LAST: RefCell<Option<Arc<LoopReport>>> = const { RefCell::new(None) };
 }
 
-global! {
-    static RUNNING: Mutex<Vec<Arc<Running>>> = Mutex::new(Vec::new());
-}
+static RUNNING: Mutex<Vec<Arc<Running>>> = Mutex::new(Vec::new());
 
 /// A loop that runs, with its record. One that is too short to be looked at has none.
 pub(crate) struct RecordedLoop {

@@ -55,7 +55,7 @@
 
 use crate::recording::enabled::tasks::task_number::TaskNumber;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{Condvar, Mutex, global, lock};
+use crate::sync::{Condvar, Mutex, lock};
 use std::collections::BTreeMap;
 use std::task::Waker;
 
@@ -66,9 +66,7 @@ pub(crate) struct FreezerNumber(u64);
 impl FreezerNumber {
     /// The next one of this process.
     pub(crate) fn next() -> Self {
-        global! {
-            static NEXT: AtomicU64 = AtomicU64::new(0);
-        }
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         // Relaxed: a count.
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
@@ -222,20 +220,14 @@ fn change<R>(change: impl FnOnce(&mut Tasks) -> R) -> R {
     result
 }
 
-global! {
-    static TASKS: Mutex<Tasks> = Mutex::new(Tasks {
-        frozen: BTreeMap::new(),
-        leaving: 0,
-        left: 0,
-    });
-}
+static TASKS: Mutex<Tasks> = Mutex::new(Tasks {
+    frozen: BTreeMap::new(),
+    leaving: 0,
+    left: 0,
+});
 
-global! {
-    /// A task has left.
-    static LEFT: Condvar = Condvar::new();
-}
+/// A task has left.
+static LEFT: Condvar = Condvar::new();
 
-global! {
-    /// How many they are.
-    static COUNT: AtomicUsize = AtomicUsize::new(0);
-}
+/// How many they are.
+static COUNT: AtomicUsize = AtomicUsize::new(0);

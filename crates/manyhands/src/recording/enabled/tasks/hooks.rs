@@ -26,7 +26,7 @@ use crate::recording::enabled::waits::task_set;
 use crate::recording::enabled::waits::task_waits::WaitRecord;
 use crate::recording::{Awaited, WaitKind};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{clock, global};
+use crate::sync::clock;
 use std::cell::Cell;
 use std::num::NonZeroU32;
 use std::panic::Location;
@@ -294,9 +294,7 @@ pub(crate) struct RuntimeNumber(u32);
 impl RuntimeNumber {
     /// The next one.
     pub(crate) fn new() -> Self {
-        global! {
-            static NEXT: AtomicU64 = AtomicU64::new(1);
-        }
+        static NEXT: AtomicU64 = AtomicU64::new(1);
         // Relaxed: a count.
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         Self(u32::try_from(number).unwrap_or(u32::MAX))
@@ -315,9 +313,7 @@ impl RuntimeNumber {
 
 /// The shard for what this thread records.
 pub(super) fn spread() -> usize {
-    global! {
-        static NEXT: AtomicUsize = AtomicUsize::new(0);
-    }
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
     let chosen = SPREAD.get();
     if chosen > 0 {
         return chosen - 1;

@@ -15,7 +15,7 @@ use crate::recording::enabled::tasks::table;
 use crate::recording::enabled::tasks::task_number::TaskNumber;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::stack_copy::{self, NotCopied, StackCopy};
-use crate::sync::{Condvar, Mutex, global, lock};
+use crate::sync::{Condvar, Mutex, lock};
 #[cfg(unix)]
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
@@ -132,19 +132,13 @@ impl Answer {
     }
 }
 
-global! {
-    /// The number of the task that is asked for and has not been polled since, or 0. Changed under the lock of `ANSWER`.
-    static ASKED: AtomicU64 = AtomicU64::new(0);
-}
+/// The number of the task that is asked for and has not been polled since, or 0. Changed under the lock of `ANSWER`.
+static ASKED: AtomicU64 = AtomicU64::new(0);
 
-global! {
-    static ANSWER: Mutex<Answer> = Mutex::new(Answer::none());
-}
+static ANSWER: Mutex<Answer> = Mutex::new(Answer::none());
 
-global! {
-    /// A poll that was asked for has ended.
-    static ENDED: Condvar = Condvar::new();
-}
+/// A poll that was asked for has ended.
+static ENDED: Condvar = Condvar::new();
 
 /// As many as a task's waits are kept.
 const STACKS_MAX: usize = 8;

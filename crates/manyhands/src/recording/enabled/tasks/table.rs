@@ -11,7 +11,7 @@ use crate::recording::enabled::tasks::record::Record;
 use crate::recording::enabled::tasks::shard::Entry;
 use crate::recording::enabled::tasks::shared_shard::SharedShard;
 use crate::recording::enabled::tasks::task_number::{SHARDS, TaskNumber};
-use crate::sync::{Padded, global};
+use crate::sync::Padded;
 
 /// Adds a record. `spread` chooses the shard. `None` if the shard is full.
 pub(crate) fn insert(spread: usize, record: Record) -> Option<TaskNumber> {
@@ -49,10 +49,7 @@ pub(crate) fn for_each_entry(mut see: impl FnMut(&Entry<'_>)) {
     }
 }
 
-global! {
-    static TABLE: [Padded<SharedShard>; SHARDS] =
-        [const { Padded(SharedShard::empty()) }; SHARDS];
-}
+static TABLE: [Padded<SharedShard>; SHARDS] = [const { Padded(SharedShard::empty()) }; SHARDS];
 
 #[cfg(test)]
 mod tests {

@@ -5,12 +5,10 @@
 
 use crate::recording::enabled::opening::is_open;
 use crate::sync::atomic::{AtomicUsize, Ordering};
-use crate::sync::{Mutex, global, lock};
+use crate::sync::{Mutex, lock};
 use std::collections::BTreeMap;
 
-global! {
-    static NAMES: Mutex<BTreeMap<usize, Box<str>>> = Mutex::new(BTreeMap::new());
-}
+static NAMES: Mutex<BTreeMap<usize, Box<str>>> = Mutex::new(BTreeMap::new());
 
 /// The number of a group in the list, until this is dropped; 0: it is not there.
 #[derive(Debug)]
@@ -27,9 +25,7 @@ impl GroupName {
         if !is_open() {
             return Self::none();
         }
-        global! {
-            static NEXT: AtomicUsize = AtomicUsize::new(1);
-        }
+        static NEXT: AtomicUsize = AtomicUsize::new(1);
         // Relaxed: a count.
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         lock(&NAMES).insert(number, name.into_boxed_str());

@@ -17,7 +17,6 @@ use crate::recording::enabled::waits::awaited_set::AwaitedSet;
 use crate::recording::enabled::waits::task_waits::WaitRecord;
 use crate::recording::{SetWait, WaitKind};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use crate::sync::global;
 use std::cell::Cell;
 use std::num::NonZeroU32;
 
@@ -119,9 +118,7 @@ pub(crate) fn note_polled(task: TaskNumber) {
 
 /// `None` when all numbers have been used.
 fn next_number() -> Option<NonZeroU32> {
-    global! {
-        static NEXT: AtomicU32 = AtomicU32::new(1);
-    }
+    static NEXT: AtomicU32 = AtomicU32::new(1);
     // Relaxed, both: a count.
     let next = |number: u32| number.checked_add(1);
     let number = NEXT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
