@@ -126,7 +126,8 @@ mod run;
 mod source;
 mod terminal;
 
-pub use op::{Group, Lookup, Matches};
+pub use hash::buckets::Matches;
+pub use op::{Group, Lookup};
 pub use order::{Order, Ordered, Unordered};
 pub use pipeline::Pipeline;
 pub use run::{Deterministic, ExecutionMode, Merge};

@@ -24,11 +24,13 @@ struct Rest<V> {
     lists: Vec<Vec<V>>,
 }
 
-/// The items with a key, in order.
+/// The partners of an item, in order. An iterator over references to them.
+///
+/// Example: see [`Query::group_join`](crate::query::Query::group_join).
 #[derive(Debug)]
-pub(crate) struct Found<'a, V> {
-    first: Option<&'a V>,
-    more: slice::Iter<'a, V>,
+pub struct Matches<'a, U> {
+    first: Option<&'a U>,
+    more: slice::Iter<'a, U>,
 }
 
 impl<K: Hash + Eq, V> Buckets<K, V> {
@@ -67,13 +69,13 @@ impl<K: Hash + Eq, V> Buckets<K, V> {
 
     /// The items with this key.
     #[inline]
-    pub(crate) fn find(&self, key: &K) -> Found<'_, V> {
+    pub(crate) fn find(&self, key: &K) -> Matches<'_, V> {
         if !self.rest.lists.is_empty() {
             return self.find_several(key);
         }
         let hash = self.secret.hash_one(key);
         let first = self.firsts.find(hash, |first| first.0 == *key);
-        Found {
+        Matches {
             first: first.map(|(_, value)| value),
             more: [].iter(),
         }
@@ -81,11 +83,11 @@ impl<K: Hash + Eq, V> Buckets<K, V> {
 
     /// [`find`](Self::find) where keys repeat. Apart, because with both in one the compiler inlines neither.
     #[inline(never)]
-    fn find_several(&self, key: &K) -> Found<'_, V> {
+    fn find_several(&self, key: &K) -> Matches<'_, V> {
         let hash = self.secret.hash_one(key);
         let bucket = self.firsts.find_bucket_index(hash, |first| first.0 == *key);
         let first = bucket.and_then(|bucket| self.firsts.get_bucket(bucket));
-        Found {
+        Matches {
             first: first.map(|(_, value)| value),
             more: bucket.map_or(&[][..], |bucket| self.rest.of(bucket)).iter(),
         }
@@ -115,13 +117,13 @@ impl<V> Rest<V> {
     }
 }
 
-impl<V> ExactSizeIterator for Found<'_, V> {}
+impl<U> ExactSizeIterator for Matches<'_, U> {}
 
-impl<'a, V> Iterator for Found<'a, V> {
-    type Item = &'a V;
+impl<'a, U> Iterator for Matches<'a, U> {
+    type Item = &'a U;
 
     #[inline]
-    fn next(&mut self) -> Option<&'a V> {
+    fn next(&mut self) -> Option<&'a U> {
         self.first.take().or_else(|| self.more.next())
     }
 
@@ -132,7 +134,7 @@ impl<'a, V> Iterator for Found<'a, V> {
     }
 
     #[inline]
-    fn fold<A, F: FnMut(A, &'a V) -> A>(self, mut value: A, mut fold: F) -> A {
+    fn fold<A, F: FnMut(A, &'a U) -> A>(self, mut value: A, mut fold: F) -> A {
         if let Some(first) = self.first {
             value = fold(value, first);
         }

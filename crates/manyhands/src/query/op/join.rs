@@ -9,7 +9,7 @@ use crate::query::Query;
 use crate::query::consumer_adapter::ConsumerAdapter;
 use crate::query::explain::Explanation;
 use crate::query::gather::{gather, into_vec};
-use crate::query::hash::buckets::{Buckets, Found};
+use crate::query::hash::buckets::{Buckets, Matches};
 use crate::query::items::Items;
 use crate::query::op::apply::{Applied, Map};
 use crate::query::op::flat_op::{FlatAdapter, FlatOp};
@@ -53,33 +53,6 @@ pub trait Matching<T, U>: Send + Sync {
     /// Makes any number of items.
     fn results(&self, item: T, partners: Matches<'_, U>) -> impl Iterator<Item = Self::Output>;
 }
-
-/// The partners of an item, in order. An iterator over references to them.
-///
-/// Example: see [`Query::group_join`].
-#[derive(Debug)]
-pub struct Matches<'a, U>(Found<'a, U>);
-
-impl<'a, U> Iterator for Matches<'a, U> {
-    type Item = &'a U;
-
-    #[inline]
-    fn next(&mut self) -> Option<&'a U> {
-        self.0.next()
-    }
-
-    #[inline]
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.size_hint()
-    }
-
-    #[inline]
-    fn fold<A, F: FnMut(A, &'a U) -> A>(self, value: A, fold: F) -> A {
-        self.0.fold(value, fold)
-    }
-}
-
-impl<U> ExactSizeIterator for Matches<'_, U> {}
 
 /// Each pair gives an item.
 #[derive(Debug)]
@@ -158,7 +131,7 @@ where
     fn expand<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = M::Output> {
         items.flat_map(|item| {
             let partners = self.table.find(&(self.key)(&item));
-            self.matching.results(item, Matches(partners))
+            self.matching.results(item, partners)
         })
     }
 }

@@ -26,4 +26,3 @@ pub(crate) mod whiles;
 pub(crate) mod zip;
 
 pub use group_by::{Group, Lookup};
-pub use join::Matches;
