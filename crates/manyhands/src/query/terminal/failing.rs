@@ -5,46 +5,14 @@ use crate::query::consumer_adapter::AdaptItem;
 use crate::query::earliest::Earliest;
 use std::ops::Range;
 
-/// A `Result` or an `Option`.
-pub(super) trait Attempt: Send {
-    /// The value of a success.
-    type Value: Send;
-    /// The value of a failure.
-    type Failure: Send;
+/// Gives the values of items until the first failure, and keeps that. The closure says which of the two an item is.
+pub(super) struct UpToFailure<'a, F, M>(pub(super) &'a Earliest<F>, pub(super) M);
 
-    /// Which of the two it is.
-    fn into_result(self) -> Result<Self::Value, Self::Failure>;
-}
-
-impl<T: Send, E: Send> Attempt for Result<T, E> {
-    type Value = T;
-    type Failure = E;
+impl<T, V, F: Send, M: Fn(T) -> Result<V, F> + Sync> AdaptItem<T> for UpToFailure<'_, F, M> {
+    type Output = V;
 
     #[inline]
-    fn into_result(self) -> Self {
-        self
-    }
-}
-
-impl<T: Send> Attempt for Option<T> {
-    type Value = T;
-    type Failure = ();
-
-    #[inline]
-    fn into_result(self) -> Result<T, ()> {
-        self.ok_or(())
-    }
-}
-
-/// Gives the values of items until the first failure, and keeps that.
-#[derive(Debug)]
-pub(super) struct UpToFailure<'a, F>(pub(super) &'a Earliest<F>);
-
-impl<T: Attempt> AdaptItem<T> for UpToFailure<'_, T::Failure> {
-    type Output = T::Value;
-
-    #[inline]
-    fn alter<C: Consumer<T::Value>>(
+    fn alter<C: Consumer<V>>(
         &self,
         consumer: &C,
         runner: &mut C::Runner,
@@ -53,9 +21,8 @@ impl<T: Attempt> AdaptItem<T> for UpToFailure<'_, T::Failure> {
     ) {
         let start = positions.start;
         let values = items.map_while(|item| {
-            let noted = item.into_result();
             let note = |failure| self.0.keep(start, failure);
-            noted.map_err(note).ok()
+            (self.1)(item).map_err(note).ok()
         });
         consumer.consume(runner, positions, values);
     }

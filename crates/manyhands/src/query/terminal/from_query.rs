@@ -190,7 +190,8 @@ impl<T: Send, Err: Send, C: FromQuery<T>> FromQuery<Result<T, Err>> for Result<C
         run: &QueryRun<'_, E>,
     ) -> Option<Self> {
         let failure = Earliest::new(FindMode::First);
-        let succeeding = Fused::new(pipeline, UpToFailure(&failure));
+        let attempt = |item: Result<T, Err>| item;
+        let succeeding = Fused::new(pipeline, UpToFailure(&failure, attempt));
         let collection = C::from_pipeline(succeeding, run)?;
         if let Some(failure) = failure.into_found() {
             // First, for the reason given at `Pipeline::drive`.
@@ -212,7 +213,8 @@ impl<T: Send, C: FromQuery<T>> FromQuery<Option<T>> for Option<C> {
         run: &QueryRun<'_, E>,
     ) -> Option<Self> {
         let failure = Earliest::new(FindMode::First);
-        let succeeding = Fused::new(pipeline, UpToFailure(&failure));
+        let attempt = |item: Option<T>| item.ok_or(());
+        let succeeding = Fused::new(pipeline, UpToFailure(&failure, attempt));
         let collection = C::from_pipeline(succeeding, run)?;
         Some(failure.into_found().map_or(Some(collection), |()| None))
     }
