@@ -5,30 +5,22 @@
 //! # Ordering
 //! The end only says what runners need not start, hence Relaxed; the lock publishes what is kept.
 
+use crate::engine::Until;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, into_inner, lock};
-
-/// Which of several matches is wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FindMode {
-    /// The one with the lowest position.
-    First,
-    /// The first in time: nothing more is needed after it.
-    Any,
-}
 
 /// The match with the lowest position so far.
 #[derive(Debug)]
 pub(crate) struct Earliest<T> {
-    mode: FindMode,
+    until: Until,
     end: AtomicU64,
     kept: Mutex<Option<(u64, T)>>,
 }
 
 impl<T> Earliest<T> {
-    pub(crate) fn new(mode: FindMode) -> Self {
+    pub(crate) fn new(until: Until) -> Self {
         Self {
-            mode,
+            until,
             end: AtomicU64::new(u64::MAX),
             kept: Mutex::new(None),
         }
@@ -45,9 +37,9 @@ impl<T> Earliest<T> {
             Some((position, found))
         };
         drop(kept);
-        let end = match self.mode {
-            FindMode::First => position.saturating_add(1),
-            FindMode::Any => 0,
+        let end = match self.until {
+            Until::First => position.saturating_add(1),
+            Until::Any | Until::End => 0,
         };
         // Relaxed: see the file's header.
         self.end.fetch_min(end, Ordering::Relaxed);
@@ -69,13 +61,13 @@ impl<T> Earliest<T> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{Earliest, FindMode};
+    use super::{Earliest, Until};
     use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
     use std::time::Duration;
 
     #[test]
     fn the_lowest_find_is_kept_and_ends_the_search() {
-        let earliest = Earliest::new(FindMode::First);
+        let earliest = Earliest::new(Until::First);
         for position in [7, 3, 5] {
             earliest.keep(position, position);
         }
@@ -84,7 +76,7 @@ mod tests {
 
     #[test]
     fn any_find_ends_the_search_everywhere() {
-        let earliest = Earliest::new(FindMode::Any);
+        let earliest = Earliest::new(Until::Any);
         earliest.keep(7, ());
         assert_eq!((earliest.end(), earliest.into_found()), (0, Some(())));
     }
@@ -108,7 +100,7 @@ mod tests {
 
     #[test]
     fn an_item_that_is_not_kept_may_wait_for_another_when_it_is_dropped() {
-        let earliest = Earliest::new(FindMode::First);
+        let earliest = Earliest::new(Until::First);
         let (waited, has_waited) = channel();
         let item = |may_drop| {
             let (is_dropped, drops) = channel();

@@ -6,7 +6,7 @@
 use crate::engine::Until;
 use crate::engine::consumer::{Consumer, Ending};
 use crate::query::Query;
-use crate::query::earliest::{Earliest, FindMode};
+use crate::query::earliest::Earliest;
 use crate::query::gather::into_vec;
 use crate::query::op::whiles::count_before;
 use crate::query::order::{Order, Ordered};
@@ -97,17 +97,13 @@ pub(super) fn test<P: Pipeline, E: Ending>(
 /// The result of `pick` for some item that has one; `None` if the query was cancelled.
 fn find<P: Pipeline, R: Send, E: Ending>(
     mut pipeline: P,
-    mode: FindMode,
+    until: Until,
     pick: impl Fn(P::Item) -> Option<R> + Sync,
     run: &QueryRun<'_, E>,
 ) -> Option<Option<R>> {
     let mut finding = FindByBlock {
         pick,
-        earliest: Earliest::new(mode),
-    };
-    let until = match mode {
-        FindMode::First => Until::First,
-        FindMode::Any => Until::Any,
+        earliest: Earliest::new(until),
     };
     pipeline.drive(u64::MAX, &mut finding, &run.until(until));
     drop(pipeline);
@@ -212,8 +208,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     ) -> E::Output<Option<P::Item>> {
         let (pipeline, run) = self.into_run();
         let pick = |item| predicate(&item).then_some(item);
-        run.ending
-            .conclude(find(pipeline, FindMode::Any, pick, &run))
+        run.ending.conclude(find(pipeline, Until::Any, pick, &run))
     }
 
     /// The only item. Stops at the second.
@@ -285,8 +280,7 @@ impl<P: Pipeline, E: Ending> Query<'_, P, Ordered, E> {
         map: impl Fn(P::Item) -> Option<R> + Sync,
     ) -> E::Output<Option<R>> {
         let (pipeline, run) = self.into_run();
-        run.ending
-            .conclude(find(pipeline, FindMode::First, map, &run))
+        run.ending.conclude(find(pipeline, Until::First, map, &run))
     }
 
     /// The first item. Operators before it gather as for [`take(1)`](Self::take), so that the first of a sort needs no

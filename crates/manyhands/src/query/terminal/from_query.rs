@@ -1,7 +1,8 @@
 //! The collections that a query can be collected into.
 
+use crate::engine::Until;
 use crate::engine::consumer::Ending;
-use crate::query::earliest::{Earliest, FindMode};
+use crate::query::earliest::Earliest;
 use crate::query::fused::Fused;
 use crate::query::gather::{Join, into_vec, joined};
 use crate::query::pipeline::Pipeline;
@@ -189,7 +190,7 @@ impl<T: Send, Err: Send, C: FromQuery<T>> FromQuery<Result<T, Err>> for Result<C
         pipeline: P,
         run: &QueryRun<'_, E>,
     ) -> Option<Self> {
-        let failure = Earliest::new(FindMode::First);
+        let failure = Earliest::new(Until::First);
         let attempt = |item: Result<T, Err>| item;
         let succeeding = Fused::new(pipeline, UpToFailure(&failure, attempt));
         let collection = C::from_pipeline(succeeding, run)?;
@@ -212,7 +213,7 @@ impl<T: Send, C: FromQuery<T>> FromQuery<Option<T>> for Option<C> {
         pipeline: P,
         run: &QueryRun<'_, E>,
     ) -> Option<Self> {
-        let failure = Earliest::new(FindMode::First);
+        let failure = Earliest::new(Until::First);
         let attempt = |item: Option<T>| item.ok_or(());
         let succeeding = Fused::new(pipeline, UpToFailure(&failure, attempt));
         let collection = C::from_pipeline(succeeding, run)?;
