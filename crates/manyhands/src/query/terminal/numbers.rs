@@ -21,16 +21,13 @@ use std::marker::PhantomData;
 pub trait Number: Send + sealed::Sealed {
     /// The type in which sums are added up.
     #[doc(hidden)]
-    type Total: Send;
+    type Total: Send + Default;
 
     /// The number itself.
     type Value;
 
     #[doc(hidden)]
     fn add_to(self, total: Option<Self::Total>) -> Option<Self::Total>;
-
-    #[doc(hidden)]
-    fn zero() -> Self::Total;
 
     #[doc(hidden)]
     fn combine(left: Self::Total, right: Self::Total) -> Option<Self::Total>;
@@ -46,24 +43,20 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Integers by the type in which they are added up; `as` to a float is intended.
+/// Integers by the type in which they are added up, which holds each; `as` to a float is intended.
 macro_rules! integers {
     ($($total:ty: $($type:ty)*;)*) => {$($(
         impl sealed::Sealed for $type {}
 
         #[expect(clippy::allow_attributes, reason = "not every type fulfils the expectation")]
-        #[allow(clippy::cast_lossless, clippy::unnecessary_fallible_conversions, clippy::useless_conversion, reason = "one text for all widths")]
+        #[allow(clippy::cast_lossless, clippy::unnecessary_cast, clippy::unnecessary_fallible_conversions, clippy::useless_conversion, reason = "one text for all widths")]
         impl Number for $type {
             type Total = $total;
             type Value = Self;
 
             #[inline]
             fn add_to(self, total: Option<$total>) -> Option<$total> {
-                total?.checked_add(<$total>::from(self))
-            }
-
-            fn zero() -> $total {
-                0
+                total?.checked_add(self as $total)
             }
 
             fn combine(left: $total, right: $total) -> Option<$total> {
@@ -82,8 +75,8 @@ macro_rules! integers {
 }
 
 integers! {
-    u128: u8 u16 u32 u64 u128;
-    i128: i8 i16 i32 i64 i128;
+    u128: u8 u16 u32 u64 u128 usize;
+    i128: i8 i16 i32 i64 i128 isize;
 }
 
 /// Floats are added up as `f64`.
@@ -100,10 +93,6 @@ macro_rules! floats {
             #[inline]
             fn add_to(self, total: Option<f64>) -> Option<f64> {
                 Some(total? + f64::from(self))
-            }
-
-            fn zero() -> f64 {
-                0.0
             }
 
             fn combine(left: f64, right: f64) -> Option<f64> {
@@ -123,41 +112,6 @@ macro_rules! floats {
 
 floats! { f32 f64 }
 
-/// Integers as wide as a pointer have no `From`.
-macro_rules! sizes {
-    ($($type:ty, $total:ty, $wide:ty;)*) => {$(
-        impl sealed::Sealed for $type {}
-
-        impl Number for $type {
-            type Total = $total;
-            type Value = Self;
-
-            #[inline]
-            fn add_to(self, total: Option<$total>) -> Option<$total> {
-                (self as $wide).add_to(total)
-            }
-
-            fn zero() -> $total {
-                0
-            }
-
-            fn combine(left: $total, right: $total) -> Option<$total> {
-                <$wide>::combine(left, right)
-            }
-
-            fn value(total: $total) -> Option<Self> {
-                Self::try_from(total).ok()
-            }
-
-            fn divide(total: $total, count: usize) -> f64 {
-                <$wide>::divide(total, count)
-            }
-        }
-    )*};
-}
-
-sizes! { usize, u128, u64; isize, i128, i64; }
-
 impl<T: sealed::Sealed> sealed::Sealed for &T {}
 
 impl<T: Number + Copy + Sync> Number for &T {
@@ -167,10 +121,6 @@ impl<T: Number + Copy + Sync> Number for &T {
     #[inline]
     fn add_to(self, total: Option<T::Total>) -> Option<T::Total> {
         (*self).add_to(total)
-    }
-
-    fn zero() -> T::Total {
-        T::zero()
     }
 
     fn combine(left: T::Total, right: T::Total) -> Option<T::Total> {
@@ -198,7 +148,7 @@ impl<T: Number> Fold<T> for Adding<T> {
         value: Option<Self::Value>,
         items: I,
     ) -> Option<Self::Value> {
-        let start = value.unwrap_or_else(|| (Some(T::zero()), 0));
+        let start = value.unwrap_or_else(|| (Some(T::Total::default()), 0));
         Some(items.fold(start, |(total, count), item| {
             (item.add_to(total), count + 1)
         }))
@@ -229,7 +179,7 @@ impl<P: Pipeline<Item: Number>, O: Order, E: Ending> Query<'_, P, O, E> {
     #[track_caller]
     pub fn checked_sum(self) -> E::Output<Option<<P::Item as Number>::Value>> {
         self.end_with(&Adding(PhantomData), |sum| {
-            let total = sum.map_or_else(|| Some(P::Item::zero()), |(total, _)| total);
+            let (total, _) = sum.unwrap_or_else(|| (Some(Default::default()), 0));
             total.and_then(P::Item::value)
         })
     }
