@@ -162,12 +162,8 @@ impl<'a, E> Options<'a, E> {
     where
         'a: 'b,
     {
-        Options {
-            degree: self.degree,
-            runtime: Some(runtime),
-            site: self.site,
-            ending: self.ending,
-        }
+        let runtime = Some(runtime);
+        Options { runtime, ..self }
     }
 
     /// Gives each runner a state of its own: `init` makes it before the runner's first body, `finish` receives it

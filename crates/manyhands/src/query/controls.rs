@@ -25,7 +25,7 @@ impl<'a, P, O, E> Query<'a, P, O, E> {
     /// ```
     #[doc(alias = "AsOrdered")]
     pub fn ordered(self) -> Query<'a, P, Ordered, E> {
-        self.with_order()
+        self.with_ending(|ending| ending)
     }
 
     /// Gives up the source's order from here on: items are given as they are made, and operators that need an order
@@ -47,7 +47,7 @@ impl<'a, P, O, E> Query<'a, P, O, E> {
     /// ```
     #[doc(alias = "AsUnordered")]
     pub fn unordered(self) -> Query<'a, P, Unordered, E> {
-        self.with_order()
+        self.with_ending(|ending| ending)
     }
 
     /// At most `count` runners at once. With 1 the query runs on the calling thread, in order; a
@@ -116,27 +116,15 @@ impl<'a, P, O, E> Query<'a, P, O, E> {
     where
         'a: 'b,
     {
-        Query {
-            pipeline: self.pipeline,
-            settings: Settings {
-                runtime: Some(runtime),
-                ..self.settings
-            },
-            ending: self.ending,
-            order: PhantomData,
-        }
+        let settings = Settings {
+            runtime: Some(runtime),
+            ..self.settings
+        };
+        Query { settings, ..self }
     }
 
-    fn with_order<Q>(self) -> Query<'a, P, Q, E> {
-        Query {
-            pipeline: self.pipeline,
-            settings: self.settings,
-            ending: self.ending,
-            order: PhantomData,
-        }
-    }
-
-    fn with_ending<F>(self, ending: impl FnOnce(E) -> F) -> Query<'a, P, O, F> {
+    /// Also gives the query the order that the caller names.
+    fn with_ending<F, Q>(self, ending: impl FnOnce(E) -> F) -> Query<'a, P, Q, F> {
         Query {
             pipeline: self.pipeline,
             settings: self.settings,

@@ -116,11 +116,8 @@ impl<'a, E> AsyncOptions<'a, E> {
     where
         'a: 'b,
     {
-        AsyncOptions {
-            concurrency: self.concurrency,
-            runtime: Some(runtime),
-            ending: self.ending,
-        }
+        let runtime = Some(runtime);
+        AsyncOptions { runtime, ..self }
     }
 
     /// Gives each item that runs a state, such as a connection: `init` makes it, the body takes it and gives it back for the
