@@ -39,7 +39,7 @@ use crate::runtime::Runtime;
 #[must_use = "options do nothing until a loop is called on them"]
 pub struct Options<'a, E = ()> {
     degree: Option<usize>,
-    runtime: Option<&'a Runtime>,
+    pub(super) runtime: Option<&'a Runtime>,
     /// The line that calls, if it is not the caller of the loop itself.
     site: Option<Site>,
     pub(super) ending: E,
@@ -249,9 +249,5 @@ impl<'a, E> Options<'a, E> {
     /// The number of runners to divide work among: at most the number of workers.
     pub(super) fn runners(&self, workers: usize) -> usize {
         self.degree.map_or(workers, |count| count.min(workers))
-    }
-
-    pub(super) fn chosen_runtime(&self) -> Option<&'a Runtime> {
-        self.runtime
     }
 }

@@ -86,7 +86,7 @@ fn scan_all<T: Clone + Send, E: Ending>(
     add: &(impl Fn(&T, &T) -> T + Sync),
     options: &Options<'_, E>,
 ) -> Option<T> {
-    let _entered = options.chosen_runtime().map(|runtime| runtime.enter());
+    let _entered = options.runtime.map(|runtime| runtime.enter());
     let (probe, rest) = items.split_at_mut(items.len().min(PROBE_LEN));
     let begun = clock::ticks();
     let first = scan(probe, first);

@@ -65,7 +65,7 @@ impl<E: Ending> Options<'_, E> {
         items: &mut [T],
         compare: impl Fn(&T, &T) -> Ordering + Sync,
     ) -> E::Output<()> {
-        let _entered = self.chosen_runtime().map(|runtime| runtime.enter());
+        let _entered = self.runtime.map(|runtime| runtime.enter());
         stable::sort(items, &compare, &self.called_here());
         self.ending.conclude(Some(()))
     }
@@ -159,7 +159,7 @@ impl<E: Ending> Options<'_, E> {
         items: &mut [T],
         compare: impl Fn(&T, &T) -> Ordering + Sync,
     ) -> E::Output<()> {
-        let _entered = self.chosen_runtime().map(|runtime| runtime.enter());
+        let _entered = self.runtime.map(|runtime| runtime.enter());
         unstable::sort(items, &compare, &self.called_here());
         self.ending.conclude(Some(()))
     }
@@ -216,7 +216,7 @@ impl<E: Ending> Options<'_, E> {
             index < len,
             "index out of bounds: the len is {len} but the index is {index}"
         );
-        let _entered = self.chosen_runtime().map(|runtime| runtime.enter());
+        let _entered = self.runtime.map(|runtime| runtime.enter());
         select::select(items, index, &compare, &self.called_here());
         let (smaller, rest) = items.split_at_mut(index);
         let selected = rest
