@@ -28,7 +28,7 @@ pub(crate) fn first_items<P: Pipeline, E: Ending>(
     let mut items = Vec::new();
     let mut step = most as u64;
     loop {
-        let mut first = FirstItems::new(Wanted::Before, most - items.len(), Everything);
+        let mut first = FirstItems::new(Wanted::Before, most - items.len(), BeforeFailure(Some));
         let count = pipeline.drive(step, &mut first, run);
         items.append(&mut first.into_vec());
         if count < step || items.len() == most || run.is_cancelled() {
@@ -62,21 +62,36 @@ pub(crate) trait Choose<T>: Sized + Sync {
     );
 }
 
-/// There is no test.
-struct Everything;
+/// The results of items up to the first `None`, as many as are wanted.
+pub(crate) struct BeforeFailure<F>(pub(crate) F);
 
-impl<T: Send> Choose<T> for Everything {
-    type Item = T;
+impl<T, R: Send, F: Fn(T) -> Option<R> + Sync> Choose<T> for BeforeFailure<F> {
+    type Item = R;
 
     #[inline]
     fn choose<I: Iterator<Item = T>>(
         &self,
-        first: &FirstItems<T, Self>,
-        run: &mut Run<Kept<T>>,
+        first: &FirstItems<R, Self>,
+        run: &mut Run<Kept<R>>,
         items: I,
     ) {
-        let needs = first.needs(&run.value);
-        append(&mut run.value.items, items.take(needs));
+        let kept = &mut run.value;
+        let mut has_failed = false;
+        let passing = items.map_while(|item| {
+            let made = (self.0)(item);
+            if made.is_none() {
+                has_failed = true;
+            }
+            made
+        });
+        match first.needs(kept) {
+            // Without a count of them.
+            ALL => append(&mut kept.items, passing),
+            needs => append(&mut kept.items, passing.take(needs)),
+        }
+        if has_failed {
+            kept.failed_at = Some(kept.items.len());
+        }
     }
 }
 
@@ -95,7 +110,7 @@ pub(crate) struct FirstItems<T, C> {
 pub(crate) type OwnRun<T> = Option<Run<Kept<T>>>;
 
 /// As many items as there are.
-pub(crate) const ALL: usize = usize::MAX;
+const ALL: usize = usize::MAX;
 
 /// The items of a run, as far as they may be wanted.
 pub(crate) struct Kept<T> {
@@ -287,15 +302,16 @@ impl<T, C: Choose<T>> Consumer<T> for FirstItems<C::Item, C> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{Everything, FirstItems, OwnRun, Wanted};
+    use super::{BeforeFailure, FirstItems, OwnRun, Wanted};
     use crate::engine::consumer::Consumer;
     use crate::sync::lock;
     use std::ops::Range;
 
-    type First = FirstItems<u64, Everything>;
+    type First = FirstItems<u64, BeforeFailure<fn(u64) -> Option<u64>>>;
 
     fn first(most: usize) -> First {
-        FirstItems::new(Wanted::Before, most, Everything)
+        let all = BeforeFailure(Some as fn(u64) -> Option<u64>);
+        FirstItems::new(Wanted::Before, most, all)
     }
 
     fn start(first: &First) -> OwnRun<u64> {

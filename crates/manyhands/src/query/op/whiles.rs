@@ -3,14 +3,14 @@
 use crate::engine::Until;
 use crate::engine::consumer::Ending;
 use crate::parallel::adjacent::Run;
-use crate::parallel::append::append;
 use crate::parallel::source::owned::OwnedItems;
 use crate::parallel::source::slice::to_usize;
 use crate::query::Query;
 use crate::query::explain::Explanation;
-use crate::query::first_items::{ALL, Choose, FirstItems, Kept, Wanted};
+use crate::query::first_items::{BeforeFailure, Choose, FirstItems, Kept, Wanted};
 use crate::query::gather::into_vec;
 use crate::query::items::Items;
+use crate::query::op::apply::Apply;
 use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline};
 use crate::query::run::QueryRun;
@@ -23,28 +23,16 @@ pub struct MapWhile<P, F> {
     test: F,
 }
 
-/// What is made of an item, until the first `None`.
-pub trait Test<T>: Send + Sync {
-    /// The new item.
-    type Output: Send;
-
-    /// For the explanation.
-    const NAME: &'static str;
-
-    /// `None` ends it.
-    fn test(&self, item: T) -> Option<Self::Output>;
-}
-
 /// A closure for [`Query::map_while`].
 #[derive(Debug)]
 pub struct Mapping<F>(F);
 
-impl<T, R: Send, F: Fn(T) -> Option<R> + Send + Sync> Test<T> for Mapping<F> {
-    type Output = R;
+impl<T, R: Send, F: Fn(T) -> Option<R> + Send + Sync> Apply<T> for Mapping<F> {
+    type Output = Option<R>;
     const NAME: &'static str = "map_while";
 
     #[inline]
-    fn test(&self, item: T) -> Option<R> {
+    fn apply(&self, item: T) -> Option<R> {
         (self.0)(item)
     }
 }
@@ -53,23 +41,24 @@ impl<T, R: Send, F: Fn(T) -> Option<R> + Send + Sync> Test<T> for Mapping<F> {
 #[derive(Debug)]
 pub struct Taking<F>(F);
 
-impl<T: Send, F: Fn(&T) -> bool + Send + Sync> Test<T> for Taking<F> {
-    type Output = T;
+impl<T: Send, F: Fn(&T) -> bool + Send + Sync> Apply<T> for Taking<F> {
+    type Output = Option<T>;
     const NAME: &'static str = "take_while";
 
     #[inline]
-    fn test(&self, item: T) -> Option<T> {
+    fn apply(&self, item: T) -> Option<T> {
         (self.0)(&item).then_some(item)
     }
 }
 
-impl<P: Pipeline, F: Test<P::Item>> Breaker for MapWhile<P, F> {
-    type Item = F::Output;
-    type Positions = OwnedItems<F::Output>;
+impl<P: Pipeline, R: Send, F: Apply<P::Item, Output = Option<R>>> Breaker for MapWhile<P, F> {
+    type Item = R;
+    type Positions = OwnedItems<R>;
 
     fn open<E: Ending>(mut self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let mut before = FirstItems::new(Wanted::Before, most, BeforeFailure(&self.test));
+        let test = BeforeFailure(|item| self.test.apply(item));
+        let mut before = FirstItems::new(Wanted::Before, most, test);
         self.base.drive(
             u64::MAX,
             &mut before,
@@ -82,39 +71,6 @@ impl<P: Pipeline, F: Test<P::Item>> Breaker for MapWhile<P, F> {
     fn explain(&self, explanation: &mut Explanation) {
         self.base.explain(explanation);
         explanation.by_position(F::NAME, false);
-    }
-}
-
-/// Keeps the results of items up to the first that fails, as many as are wanted.
-struct BeforeFailure<'a, F>(&'a F);
-
-impl<T, F: Test<T>> Choose<T> for BeforeFailure<'_, F> {
-    type Item = F::Output;
-
-    #[inline]
-    fn choose<I: Iterator<Item = T>>(
-        &self,
-        first: &FirstItems<F::Output, Self>,
-        run: &mut Run<Kept<F::Output>>,
-        items: I,
-    ) {
-        let kept = &mut run.value;
-        let mut has_failed = false;
-        let passing = items.map_while(|item| {
-            let made = self.0.test(item);
-            if made.is_none() {
-                has_failed = true;
-            }
-            made
-        });
-        match first.needs(kept) {
-            // Without a count of them.
-            ALL => append(&mut kept.items, passing),
-            needs => append(&mut kept.items, passing.take(needs)),
-        }
-        if has_failed {
-            kept.failed_at = Some(kept.items.len());
-        }
     }
 }
 
