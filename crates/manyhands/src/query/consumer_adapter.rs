@@ -10,9 +10,6 @@ pub trait AdaptItem<T>: Sync {
     /// The changed items.
     type Output;
 
-    /// Its operator's name, for the explanation; `None` where it is part of how a query ends.
-    const NAME: Option<&'static str> = None;
-
     /// Changes these items and passes them to `consumer`.
     fn alter<C: Consumer<Self::Output>>(
         &self,

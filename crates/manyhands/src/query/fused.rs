@@ -1,7 +1,7 @@
 //! A pipeline whose items are changed in the loop that makes them, after which positions are unknown.
 //!
-//! Not here: what changes them (`op/flat_op.rs`, `terminal/try_forms.rs`, `terminal/failing.rs`), and changes that
-//! keep positions (`op/apply.rs`).
+//! Not here: what changes them (`terminal/try_forms.rs`, `terminal/failing.rs`), and operators that do
+//! (`op/flat_op.rs`, `op/apply.rs`).
 
 use crate::engine::consumer::{Consumer, Ending};
 use crate::parallel::source::owned::OwnedItems;
@@ -51,8 +51,5 @@ impl<P: Pipeline, A: AdaptItem<P::Item, Output: Send> + Send> Pipeline for Fused
 
     fn explain(&self, explanation: &mut Explanation) {
         self.base.explain(explanation);
-        if let Some(name) = A::NAME {
-            explanation.fused(name);
-        }
     }
 }

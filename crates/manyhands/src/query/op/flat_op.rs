@@ -1,16 +1,25 @@
-//! Operators that make any number of items of each, in one pass: `filter`, `filter_map`, and joins (`join.rs`).
+//! Operators that make any number of items of each, in one pass: `filter`, `filter_map`, `flat_map`, `flatten`, and
+//! joins (`join.rs`).
 //!
 //! Operators behind them do not know positions; see [`Pipeline`].
 //!
-//! Not here: operators that may make very many items of one (`flat_map.rs`).
+//! The iterators of `flat_map` and `flatten` may be long, or have no end. So a query that ends early ends also within
+//! them: before each item it is asked whether more are wanted. Other operators end with the source's items.
+//!
+//! # Ordering
+//! The flag only says what runners need not make, hence Relaxed.
 
-use crate::engine::consumer::Consumer;
-use crate::engine::consumer::Ending;
+use crate::engine::consumer::{Consumer, Ending};
+use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
-use crate::query::consumer_adapter::AdaptItem;
-use crate::query::fused::Fused;
+use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
+use crate::query::explain::Explanation;
+use crate::query::gather::gather;
+use crate::query::items::Items;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
+use crate::query::run::QueryRun;
+use crate::sync::atomic::{AtomicBool, Ordering};
 use std::ops::Range;
 
 /// Makes any number of items of each.
@@ -21,17 +30,73 @@ pub trait FlatOp<T>: Send + Sync {
     /// For the explanation.
     const NAME: &'static str;
 
+    /// Whether it may make very many items of one.
+    const MAY_BE_LONG: bool = false;
+
     /// The new items of some items, in order.
     fn expand<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = Self::Output>;
 }
 
-/// `G` between the items and a consumer.
+/// A pipeline with `G` applied to its items.
 #[derive(Debug)]
-pub struct FlatAdapter<G>(pub(super) G);
+pub struct Flattened<P, G> {
+    base: P,
+    op: G,
+}
 
-impl<T, G: FlatOp<T>> AdaptItem<T> for FlatAdapter<G> {
+impl<P: Pipeline, G: FlatOp<P::Item>> Pipeline for Flattened<P, G> {
+    type Item = G::Output;
+    type Positions = OwnedItems<G::Output>;
+    const IS_POSITIONAL: bool = false;
+
+    #[inline]
+    fn drive<C: Consumer<G::Output>, E: Ending>(
+        &mut self,
+        most: u64,
+        consumer: &mut C,
+        run: &QueryRun<'_, E>,
+    ) -> u64 {
+        let flattening = Flattening::new(&self.op, run.ending);
+        let mut consumer = ConsumerAdapter::new(consumer, &flattening);
+        self.base.drive(most, &mut consumer, run)
+    }
+
+    fn positions_left(&self) -> Option<u64> {
+        self.base.positions_left()
+    }
+
+    fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
+        gather(self, most, run)
+    }
+
+    fn explain(&self, explanation: &mut Explanation) {
+        self.base.explain(explanation);
+        explanation.fused(G::NAME);
+    }
+}
+
+/// `G` between the items and a consumer.
+pub(super) struct Flattening<'a, G, E> {
+    op: &'a G,
+    ending: E,
+    /// A body of the query has panicked, on any runner.
+    has_panicked: AtomicBool,
+}
+
+impl<'a, G, E> Flattening<'a, G, E> {
+    #[inline]
+    pub(super) fn new(op: &'a G, ending: E) -> Self {
+        let has_panicked = AtomicBool::new(false);
+        Self {
+            op,
+            ending,
+            has_panicked,
+        }
+    }
+}
+
+impl<T, G: FlatOp<T>, E: Ending> AdaptItem<T> for Flattening<'_, G, E> {
     type Output = G::Output;
-    const NAME: Option<&'static str> = Some(G::NAME);
 
     #[inline]
     fn alter<C: Consumer<G::Output>>(
@@ -41,12 +106,26 @@ impl<T, G: FlatOp<T>> AdaptItem<T> for FlatAdapter<G> {
         positions: Range<u64>,
         items: impl Iterator<Item = T>,
     ) {
-        consumer.consume(runner, positions, self.0.expand(items));
+        let items = self.op.expand(items);
+        if !G::MAY_BE_LONG {
+            return consumer.consume(runner, positions, items);
+        }
+        let start = positions.start;
+        let are_wanted = || {
+            // Relaxed: see the file's header.
+            !self.has_panicked.load(Ordering::Relaxed)
+                && start < self.ending.end()
+                && start < consumer.end()
+        };
+        let items = items.map_while(|item| are_wanted().then_some(item));
+        consumer.consume(runner, positions, items);
+    }
+
+    fn note_panic(&self) {
+        // Relaxed: see the file's header.
+        self.has_panicked.store(true, Ordering::Relaxed);
     }
 }
-
-/// A pipeline with `G` applied to its items.
-pub(super) type Flattened<P, G> = Fused<P, FlatAdapter<G>>;
 
 /// See [`Query::filter`].
 #[derive(Debug)]
@@ -73,6 +152,36 @@ impl<T, R: Send, F: Fn(T) -> Option<R> + Send + Sync> FlatOp<T> for FilterMap<F>
     #[inline]
     fn expand<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = R> {
         items.filter_map(&self.0)
+    }
+}
+
+/// See [`Query::flat_map`].
+#[derive(Debug)]
+pub struct FlatMap<F>(F);
+
+impl<T, R: IntoIterator<Item: Send>, F: Fn(T) -> R + Send + Sync> FlatOp<T> for FlatMap<F> {
+    type Output = R::Item;
+    const NAME: &'static str = "flat_map";
+    const MAY_BE_LONG: bool = true;
+
+    #[inline]
+    fn expand<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = R::Item> {
+        items.flat_map(&self.0)
+    }
+}
+
+/// See [`Query::flatten`].
+#[derive(Debug)]
+pub struct Flatten;
+
+impl<T: IntoIterator<Item: Send>> FlatOp<T> for Flatten {
+    type Output = T::Item;
+    const NAME: &'static str = "flatten";
+    const MAY_BE_LONG: bool = true;
+
+    #[inline]
+    fn expand<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = T::Item> {
+        items.flatten()
     }
 }
 
@@ -109,7 +218,42 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         self.flat(FilterMap(map))
     }
 
+    /// Maps each item to an iterator, and gives the items of all these iterators. One runner runs one such
+    /// iterator, and stops in the middle of it when the query ends early, is cancelled, or has panicked elsewhere;
+    /// so the iterator may be endless.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// let words = ["many hands", "light work"].par_query().flat_map(|line| line.split(' ')).to_vec();
+    /// assert_eq!(words, ["many", "hands", "light", "work"]);
+    /// let multiple = (1..5_u64).into_par_query().flat_map(|n| n..).find_any(|n| n % 777 == 0);
+    /// assert_eq!(multiple.map(|n| n % 777), Some(0));
+    /// ```
+    #[doc(alias = "flat_map_iter")]
+    #[doc(alias = "SelectMany")]
+    pub fn flat_map<R: IntoIterator<Item: Send>, F: Fn(P::Item) -> R + Send + Sync>(
+        self,
+        map: F,
+    ) -> Query<'a, Flattened<P, FlatMap<F>>, O, E> {
+        self.flat(FlatMap(map))
+    }
+
+    /// Gives the items of items that are iterators, as [`flat_map`](Self::flat_map) does.
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert_eq!([vec![1, 2], vec![], vec![3]].into_par_query().flatten().to_vec(), [1, 2, 3]);
+    /// ```
+    pub fn flatten(self) -> Query<'a, Flattened<P, Flatten>, O, E>
+    where
+        P::Item: IntoIterator<Item: Send>,
+    {
+        self.flat(Flatten)
+    }
+
     fn flat<G: FlatOp<P::Item>>(self, op: G) -> Query<'a, Flattened<P, G>, O, E> {
-        self.with(|base| Fused::new(base, FlatAdapter(op)))
+        self.with(|base| Flattened { base, op })
     }
 }

@@ -12,7 +12,7 @@ use crate::query::gather::{gather, into_vec};
 use crate::query::hash::buckets::{Buckets, Matches};
 use crate::query::items::Items;
 use crate::query::op::apply::{Applied, Map};
-use crate::query::op::flat_op::{FlatAdapter, FlatOp};
+use crate::query::op::flat_op::{FlatOp, Flattening};
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
 use crate::query::run::QueryRun;
@@ -161,11 +161,12 @@ where
             self.table = Some(buckets_of(query, split, run));
         }
         let table = self.table.as_ref();
-        let probing = FlatAdapter(JoinProbe {
+        let probe = JoinProbe {
             key: &self.key,
             matching: &self.matching,
             table: table.expect("a query that has panicked is not run again"),
-        });
+        };
+        let probing = Flattening::new(&probe, run.ending);
         let mut consumer = ConsumerAdapter::new(consumer, &probing);
         self.base.drive(most, &mut consumer, run)
     }

@@ -12,7 +12,6 @@ mod chunks;
 mod default_if_empty;
 mod distinct;
 mod enumerate;
-mod flat_map;
 mod flat_op;
 mod fold_by;
 mod group_by;
