@@ -1,7 +1,9 @@
-//! Maps, sets, queues and channels, by their own iterators; boxed slices and options, as vectors.
+//! Maps, sets, queues and channels, by their own iterators; arrays, boxed slices and options, as vectors; borrowed vectors
+//! and arrays, as slices.
 
 use crate::channel::{self, Receiver};
 use crate::parallel::source::owned::OwnedItems;
+use crate::parallel::source::slice::{MutableItems, SharedItems};
 use crate::parallel::source::{ByPosition, FromIter, Source, from_iter};
 use std::collections::{
     BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque, binary_heap, btree_map,
@@ -44,20 +46,26 @@ collections! {
     ['a, T: Sync] &'a LinkedList<T>, linked_list::Iter<'a, T>;
 }
 
-impl<T: Send> Source for Box<[T]> {
-    type Item = T;
-    type Feed = ByPosition<OwnedItems<T>>;
+/// What is seen as a vector or a slice.
+macro_rules! by_position {
+    ($([$($generics:tt)*] $collection:ty, $item:ty, $items:ty, $convert:expr;)*) => {$(
+        impl<$($generics)*> Source for $collection {
+            type Item = $item;
+            type Feed = ByPosition<$items>;
 
-    fn into_feed(self) -> Self::Feed {
-        self.into_vec().into_feed()
-    }
+            fn into_feed(self) -> Self::Feed {
+                $convert(self).into_feed()
+            }
+        }
+    )*};
 }
 
-impl<T: Send> Source for Option<T> {
-    type Item = T;
-    type Feed = ByPosition<OwnedItems<T>>;
-
-    fn into_feed(self) -> Self::Feed {
-        Vec::from_iter(self).into_feed()
-    }
+by_position! {
+    [T: Send, const N: usize] [T; N], T, OwnedItems<T>, Vec::from;
+    [T: Send] Box<[T]>, T, OwnedItems<T>, <[T]>::into_vec;
+    [T: Send] Option<T>, T, OwnedItems<T>, Vec::from_iter;
+    ['a, T: Sync] &'a Vec<T>, &'a T, SharedItems<'a, T>, Vec::as_slice;
+    ['a, T: Send] &'a mut Vec<T>, &'a mut T, MutableItems<'a, T>, Vec::as_mut_slice;
+    ['a, T: Sync, const N: usize] &'a [T; N], &'a T, SharedItems<'a, T>, <[T; N]>::as_slice;
+    ['a, T: Send, const N: usize] &'a mut [T; N], &'a mut T, MutableItems<'a, T>, <[T; N]>::as_mut_slice;
 }

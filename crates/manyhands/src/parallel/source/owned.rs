@@ -1,4 +1,4 @@
-//! Vectors and arrays by value.
+//! Vectors by value. Arrays become vectors in `collections.rs`.
 //!
 //! Unsafe: items are moved out of the vector, each once; those never run are dropped in place.
 
@@ -128,14 +128,5 @@ impl<T: Send> Source for Vec<T> {
 
     fn into_feed(self) -> Self::Feed {
         ByPosition(OwnedItems::new(self))
-    }
-}
-
-impl<T: Send, const N: usize> Source for [T; N] {
-    type Item = T;
-    type Feed = ByPosition<OwnedItems<T>>;
-
-    fn into_feed(self) -> Self::Feed {
-        Vec::from(self).into_feed()
     }
 }

@@ -1,4 +1,4 @@
-//! Slices, arrays and vectors by reference, shared or mutable.
+//! Slices by reference, shared or mutable. Arrays and vectors are seen as slices in `collections.rs`.
 //!
 //! Unsafe: disjoint parts of a mutable slice go to different threads.
 
@@ -105,42 +105,6 @@ impl<'a, T: Send> Source for &'a mut [T] {
 
     fn into_feed(self) -> Self::Feed {
         ByPosition(MutableItems::of(self))
-    }
-}
-
-impl<'a, T: Sync> Source for &'a Vec<T> {
-    type Item = &'a T;
-    type Feed = ByPosition<SharedItems<'a, T>>;
-
-    fn into_feed(self) -> Self::Feed {
-        self.as_slice().into_feed()
-    }
-}
-
-impl<'a, T: Send> Source for &'a mut Vec<T> {
-    type Item = &'a mut T;
-    type Feed = ByPosition<MutableItems<'a, T>>;
-
-    fn into_feed(self) -> Self::Feed {
-        self.as_mut_slice().into_feed()
-    }
-}
-
-impl<'a, T: Sync, const N: usize> Source for &'a [T; N] {
-    type Item = &'a T;
-    type Feed = ByPosition<SharedItems<'a, T>>;
-
-    fn into_feed(self) -> Self::Feed {
-        self.as_slice().into_feed()
-    }
-}
-
-impl<'a, T: Send, const N: usize> Source for &'a mut [T; N] {
-    type Item = &'a mut T;
-    type Feed = ByPosition<MutableItems<'a, T>>;
-
-    fn into_feed(self) -> Self::Feed {
-        self.as_mut_slice().into_feed()
     }
 }
 
