@@ -87,6 +87,16 @@ impl<I: Iterator<Item: Send> + Send> Source for FromIter<I> {
     }
 }
 
+impl<I: Iterator<Item: Send> + Send> FromIter<I> {
+    /// Like [`drive`](Feed::drive), in blocks that depend on the source alone, one to each `consume`. For reductions
+    /// that must not depend on which runner ran which items.
+    pub(crate) fn drive_leaves<C: Consumer<I::Item>>(self, consumer: &C, plan: &Plan<'_>) {
+        let _entered = plan.sharing.runtime.map(|runtime| runtime.enter());
+        let chunk = (LEAF_LEN, LEAF_LEN);
+        Pull::of(self.iterator).observe(consumer, plan, (First::Share, chunk));
+    }
+}
+
 impl<I: Iterator<Item: Send> + Send> Feed for FromIter<I> {
     type Item = I::Item;
 
@@ -100,12 +110,6 @@ impl<I: Iterator<Item: Send> + Send> Feed for FromIter<I> {
         let chunk_max = u32::try_from(self.chunk_max).unwrap_or(u32::MAX);
         let chunk = (1, if at_once { 1 } else { chunk_max });
         Pull::of(self.iterator).observe(consumer, plan, (first, chunk));
-    }
-
-    fn drive_leaves<C: Consumer<I::Item>>(self, consumer: &C, plan: &Plan<'_>) {
-        let _entered = plan.sharing.runtime.map(|runtime| runtime.enter());
-        let chunk = (LEAF_LEN, LEAF_LEN);
-        Pull::of(self.iterator).observe(consumer, plan, (First::Share, chunk));
     }
 
     fn len_hint(&self) -> Option<usize> {

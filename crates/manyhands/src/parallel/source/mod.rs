@@ -101,10 +101,6 @@ pub trait Feed: Sized {
     /// Runs all items through `consumer`.
     fn drive<C: Consumer<Self::Item>>(self, consumer: &mut C, plan: &Plan<'_>);
 
-    /// Like [`drive`](Self::drive), in blocks that depend on the source alone, one to each `consume`. For reductions
-    /// that must not depend on which runner ran which items.
-    fn drive_leaves<C: Consumer<Self::Item>>(self, consumer: &C, plan: &Plan<'_>);
-
     /// The number of items, where it is known.
     fn len_hint(&self) -> Option<usize>;
 }
@@ -118,10 +114,6 @@ impl<S: Indexed> Feed for ByPosition<S> {
 
     fn drive<C: Consumer<S::Item>>(self, consumer: &mut C, plan: &Plan<'_>) {
         drive(&self.0, consumer, plan);
-    }
-
-    fn drive_leaves<C: Consumer<S::Item>>(self, consumer: &C, plan: &Plan<'_>) {
-        leaves::drive_leaves(&self.0, consumer, plan);
     }
 
     fn len_hint(&self) -> Option<usize> {

@@ -12,6 +12,7 @@ use crate::query::items::Items;
 use crate::query::pipeline::Pipeline;
 use crate::query::run::{CancelCheck, QueryRun};
 use crate::query::source::IntoPipeline;
+use std::iter;
 
 /// An iterator as a source of queries.
 #[derive(Debug)]
@@ -32,30 +33,6 @@ impl<I: Iterator<Item: Send> + Send> IntoPipeline for parallel::FromIter<I> {
     }
 }
 
-/// Up to this number of items of an iterator.
-struct Most<'a, I> {
-    iterator: &'a mut Option<I>,
-    left: u64,
-}
-
-impl<I: Iterator> Iterator for Most<'_, I> {
-    type Item = I::Item;
-
-    #[inline]
-    fn next(&mut self) -> Option<I::Item> {
-        if self.left == 0 {
-            return None;
-        }
-        let item = self.iterator.as_mut()?.next();
-        if item.is_some() {
-            self.left -= 1;
-        } else {
-            *self.iterator = None;
-        }
-        item
-    }
-}
-
 impl<I: Iterator<Item: Send> + Send> Pipeline for FromIter<I> {
     type Item = I::Item;
     type Positions = OwnedItems<I::Item>;
@@ -67,21 +44,29 @@ impl<I: Iterator<Item: Send> + Send> Pipeline for FromIter<I> {
         consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
-        let mut items = Most {
-            iterator: &mut self.iterator,
-            left: most,
-        };
+        let mut left = most;
+        let iterator = iter::from_fn(|| {
+            if left == 0 {
+                return None;
+            }
+            let item = self.iterator.as_mut()?.next();
+            match item {
+                Some(_) => left -= 1,
+                None => self.iterator = None,
+            }
+            item
+        });
         let check = CancelCheck(run.ending);
         let mut bottom = ConsumerAdapter::new(consumer, &check);
         let feed = parallel::FromIter {
-            iterator: &mut items,
+            iterator,
             chunk_max: self.chunk_max,
         };
         match E::GROUPING {
             Grouping::Any => feed.drive(&mut bottom, &run.plan()),
             Grouping::Fixed => feed.drive_leaves(&bottom, &run.plan()),
         }
-        most - items.left
+        most - left
     }
 
     fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {

@@ -3,7 +3,7 @@
 use crate::engine::consumer::Consumer;
 use crate::engine::{Plan, drive};
 use crate::parallel::Source;
-use crate::parallel::source::{Feed, leaves};
+use crate::parallel::source::Feed;
 use crate::query::Query;
 use crate::query::pipeline::Pipeline;
 use crate::query::run::QueryRun;
@@ -23,23 +23,14 @@ impl<P: Pipeline> Source for Query<'_, P> {
     }
 }
 
-impl<P: Pipeline> PipelineFeed<P> {
-    /// The items, by position; gathered, unless they have positions.
-    fn positions(self, plan: &Plan<'_>) -> P::Positions {
-        let run = QueryRun::planned(plan, ());
-        self.0.into_positions(u64::MAX, &run).release()
-    }
-}
-
 impl<P: Pipeline> Feed for PipelineFeed<P> {
     type Item = P::Item;
 
     fn drive<C: Consumer<P::Item>>(self, consumer: &mut C, plan: &Plan<'_>) {
-        drive(&self.positions(plan), consumer, plan);
-    }
-
-    fn drive_leaves<C: Consumer<P::Item>>(self, consumer: &C, plan: &Plan<'_>) {
-        leaves::drive_leaves(&self.positions(plan), consumer, plan);
+        let run = QueryRun::planned(plan, ());
+        // Gathered, unless they have positions.
+        let items = self.0.into_positions(u64::MAX, &run).release();
+        drive(&items, consumer, plan);
     }
 
     fn len_hint(&self) -> Option<usize> {
