@@ -20,8 +20,7 @@ use std::ops::Range;
 #[derive(Debug)]
 pub struct AnyPart<P> {
     base: P,
-    which: AnyPartKind,
-    left: Left,
+    claims: Claims,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,25 +29,31 @@ enum AnyPartKind {
     Skip,
 }
 
-/// How many items are still to be taken, or skipped.
 #[derive(Debug)]
-struct Left(AtomicUsize);
+struct Claims {
+    which: AnyPartKind,
+    /// How many items are still to be taken, or skipped.
+    left: AtomicUsize,
+    /// The end of the highest block of this step.
+    reached: AtomicU64,
+}
 
-impl Left {
+impl Claims {
     /// Claims one; false if there is none.
     #[inline]
     fn claim(&self) -> bool {
         let next = |left: usize| left.checked_sub(1);
         // Relaxed, both: see the file's header.
         let claimed = self
-            .0
+            .left
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
         claimed.is_ok()
     }
 
-    fn is_none(&self) -> bool {
+    /// Whether no more items are wanted.
+    fn is_over(&self) -> bool {
         // Relaxed: see the file's header.
-        self.0.load(Ordering::Relaxed) == 0
+        self.which == AnyPartKind::Take && self.left.load(Ordering::Relaxed) == 0
     }
 }
 
@@ -63,19 +68,16 @@ impl<P: Pipeline> Pipeline for AnyPart<P> {
         consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
-        if self.is_over() {
+        if self.claims.is_over() {
             return 0;
         }
-        let claiming = Claiming {
-            which: self.which,
-            left: &self.left,
-            reached: AtomicU64::new(0),
-        };
-        let mut consumer = ConsumerAdapter::new(consumer, &claiming);
+        self.claims.reached = AtomicU64::new(0);
+        let mut consumer = ConsumerAdapter::new(consumer, &self.claims);
         let count = self.base.drive(most, &mut consumer, run);
-        if self.is_over() {
-            // The positions after these were not run, but the positions that follow must still run.
-            count.min(claiming.reached.into_inner())
+        if self.claims.is_over() {
+            // The positions after these were not run, but the positions that follow must still run. Relaxed: every
+            // runner has left.
+            count.min(self.claims.reached.load(Ordering::Relaxed))
         } else {
             count
         }
@@ -87,28 +89,14 @@ impl<P: Pipeline> Pipeline for AnyPart<P> {
 
     fn explain(&self, explanation: &mut Explanation) {
         self.base.explain(explanation);
-        explanation.fused(match self.which {
+        explanation.fused(match self.claims.which {
             AnyPartKind::Take => "take_any",
             AnyPartKind::Skip => "skip_any",
         });
     }
 }
 
-impl<P> AnyPart<P> {
-    /// Whether no more items are wanted.
-    fn is_over(&self) -> bool {
-        self.which == AnyPartKind::Take && self.left.is_none()
-    }
-}
-
-struct Claiming<'a> {
-    which: AnyPartKind,
-    left: &'a Left,
-    /// The end of the highest block.
-    reached: AtomicU64,
-}
-
-impl<T> AdaptItem<T> for Claiming<'_> {
+impl<T> AdaptItem<T> for Claims {
     type Output = T;
 
     fn alter<C: Consumer<T>>(
@@ -123,26 +111,23 @@ impl<T> AdaptItem<T> for Claiming<'_> {
                 // Relaxed: read after every runner has left.
                 self.reached.fetch_max(positions.end, Ordering::Relaxed);
                 let claimed = std::iter::from_fn(|| {
-                    // Checked first, so that no unneeded item is made.
-                    if self.left.is_none() {
+                    // Checked first, so that no unneeded item is made. Relaxed: see the file's header.
+                    if self.left.load(Ordering::Relaxed) == 0 {
                         return None;
                     }
-                    items.next().filter(|_| self.left.claim())
+                    items.next().filter(|_| self.claim())
                 });
                 consumer.consume(runner, positions, claimed);
             }
             AnyPartKind::Skip => {
-                let rest = items.skip_while(|_| self.left.claim());
+                let rest = items.skip_while(|_| self.claim());
                 consumer.consume(runner, positions, rest);
             }
         }
     }
 
     fn end(&self, end: u64) -> u64 {
-        if self.which == AnyPartKind::Take && self.left.is_none() {
-            return 0;
-        }
-        end
+        if self.is_over() { 0 } else { end }
     }
 }
 
@@ -173,10 +158,11 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Unordered, E> {
     }
 
     fn any_part(self, which: AnyPartKind, count: usize) -> Query<'a, AnyPart<P>, Unordered, E> {
-        self.with(|base| AnyPart {
-            base,
+        let claims = Claims {
             which,
-            left: Left(AtomicUsize::new(count)),
-        })
+            left: AtomicUsize::new(count),
+            reached: AtomicU64::new(0),
+        };
+        self.with(|base| AnyPart { base, claims })
     }
 }
