@@ -43,28 +43,30 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Integers by the type in which they are added up, which holds each; `as` to a float is intended.
-macro_rules! integers {
-    ($($total:ty: $($type:ty)*;)*) => {$($(
+/// Numbers by the type in which they are added up, which holds each: how two totals are added, and what number a total is.
+/// `as` to a float is intended.
+macro_rules! numbers {
+    ($($total:ty, $add:expr, $value:expr, $($type:ty)*;)*) => {$($(
         impl sealed::Sealed for $type {}
 
         #[expect(clippy::allow_attributes, reason = "not every type fulfils the expectation")]
-        #[allow(clippy::cast_lossless, clippy::unnecessary_cast, clippy::unnecessary_fallible_conversions, clippy::useless_conversion, reason = "one text for all widths")]
+        #[allow(clippy::cast_lossless, clippy::cast_possible_truncation, clippy::redundant_closure_call, clippy::unnecessary_cast, clippy::unnecessary_fallible_conversions, clippy::useless_conversion, reason = "one text for all types")]
         impl Number for $type {
             type Total = $total;
             type Value = Self;
 
             #[inline]
             fn add_to(self, total: Option<$total>) -> Option<$total> {
-                total?.checked_add(self as $total)
+                Self::combine(total?, self as $total)
             }
 
+            #[inline]
             fn combine(left: $total, right: $total) -> Option<$total> {
-                left.checked_add(right)
+                $add(left, right)
             }
 
             fn value(total: $total) -> Option<Self> {
-                Self::try_from(total).ok()
+                $value(total)
             }
 
             fn divide(total: $total, count: usize) -> f64 {
@@ -74,43 +76,11 @@ macro_rules! integers {
     )*)*};
 }
 
-integers! {
-    u128: u8 u16 u32 u64 u128 usize;
-    i128: i8 i16 i32 i64 i128 isize;
+numbers! {
+    u128, u128::checked_add, |total: u128| Self::try_from(total).ok(), u8 u16 u32 u64 u128 usize;
+    i128, i128::checked_add, |total: i128| Self::try_from(total).ok(), i8 i16 i32 i64 i128 isize;
+    f64, |left: f64, right: f64| Some(left + right), |total: f64| Some(total as Self), f32 f64;
 }
-
-/// Floats are added up as `f64`.
-macro_rules! floats {
-    ($($type:ty)*) => {$(
-        impl sealed::Sealed for $type {}
-
-        #[expect(clippy::allow_attributes, reason = "not every type fulfils the expectation")]
-        #[allow(clippy::cast_possible_truncation, clippy::useless_conversion, clippy::unnecessary_cast, reason = "one text for both widths")]
-        impl Number for $type {
-            type Total = f64;
-            type Value = Self;
-
-            #[inline]
-            fn add_to(self, total: Option<f64>) -> Option<f64> {
-                Some(total? + f64::from(self))
-            }
-
-            fn combine(left: f64, right: f64) -> Option<f64> {
-                Some(left + right)
-            }
-
-            fn value(total: f64) -> Option<Self> {
-                Some(total as Self)
-            }
-
-            fn divide(total: f64, count: usize) -> f64 {
-                total / count as f64
-            }
-        }
-    )*};
-}
-
-floats! { f32 f64 }
 
 impl<T: sealed::Sealed> sealed::Sealed for &T {}
 
