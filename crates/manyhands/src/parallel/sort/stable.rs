@@ -35,7 +35,7 @@ pub(super) fn sort<T: Send, E: Ending>(
     let piece_len = (items.len() / (runners * PIECES_PER_RUNNER)).max(PIECE_LEN_MIN);
     let mut places = MergeBuffers::new(items);
     let mut sorted_len = run_len;
-    while sorted_len < places.len || places.live == LiveBuffer::Second {
+    while sorted_len < places.items.len() || places.is_second_live {
         let (from, to) = places.views();
         let merges = merges(from, to, sorted_len, piece_len, compare);
         let written = AtomicUsize::new(0);
@@ -74,70 +74,53 @@ fn merges<'a, T>(
     merges
 }
 
-/// Which buffer holds the items.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LiveBuffer {
-    Slice,
-    Second,
-}
-
-impl LiveBuffer {
-    fn other(self) -> Self {
-        match self {
-            Self::Slice => Self::Second,
-            Self::Second => Self::Slice,
-        }
-    }
-}
-
 /// The slice and the second buffer; copies the items back when it is dropped.
 struct MergeBuffers<'a, T> {
-    items: *mut T,
-    len: usize,
+    items: &'a mut [T],
     second: Vec<MaybeUninit<T>>,
-    live: LiveBuffer,
-    borrowed: std::marker::PhantomData<&'a mut [T]>,
+    /// Which of the two holds the items.
+    is_second_live: bool,
 }
 
 impl<'a, T> MergeBuffers<'a, T> {
     fn new(items: &'a mut [T]) -> Self {
         Self {
-            len: items.len(),
-            items: items.as_mut_ptr(),
             second: Vec::with_capacity(items.len()),
-            live: LiveBuffer::Slice,
-            borrowed: std::marker::PhantomData,
+            items,
+            is_second_live: false,
         }
     }
 
     /// From now on the other buffer holds the items, of which a pass has written `written` there. Ends the process if
     /// these are not all.
     fn turn_over(&mut self, written: usize) {
-        check_written(written, self.len);
-        self.live = self.live.other();
+        check_written(written, self.items.len());
+        self.is_second_live = !self.is_second_live;
     }
 
     /// The buffer that holds the items, and the other one.
     fn views(&mut self) -> (&mut [T], &mut [MaybeUninit<T>]) {
-        let second = self.second.as_mut_ptr().cast::<T>();
-        let (from, to) = match self.live {
-            LiveBuffer::Slice => (self.items, second),
-            LiveBuffer::Second => (second, self.items),
+        let len = self.items.len();
+        let (first, second) = (self.items.as_mut_ptr(), self.second.as_mut_ptr().cast());
+        let (from, to) = match self.is_second_live {
+            false => (first, second),
+            true => (second, first),
         };
         // SAFETY: all `len` items are there, and `self` is borrowed for as long as the view lives.
-        let from = unsafe { slice::from_raw_parts_mut(from, self.len) };
+        let from = unsafe { slice::from_raw_parts_mut(from, len) };
         // SAFETY: room for `len` items, apart from `from`; what is in it need not be valid.
-        let to = unsafe { slice::from_raw_parts_mut(to.cast(), self.len) };
+        let to = unsafe { slice::from_raw_parts_mut(to.cast(), len) };
         (from, to)
     }
 }
 
 impl<T> Drop for MergeBuffers<'_, T> {
     fn drop(&mut self) {
-        if self.live == LiveBuffer::Second {
-            let second = self.second.as_ptr().cast::<T>();
+        if self.is_second_live {
+            let len = self.items.len();
+            let (first, second) = (self.items.as_mut_ptr(), self.second.as_ptr().cast());
             // SAFETY: the items are in the second buffer and nowhere else; the slice has room for them.
-            unsafe { ptr::copy_nonoverlapping(second, self.items, self.len) };
+            unsafe { ptr::copy_nonoverlapping(second, first, len) };
         }
     }
 }
