@@ -43,6 +43,7 @@ pub struct Failures<E> {
 /// };
 /// assert_eq!([explain(0), explain(9)], ["error: nothing", "panic: 9 is too many"]);
 /// ```
+#[derive(Debug)]
 pub enum Failure<E> {
     /// It returned this error.
     Error(E),
@@ -209,15 +210,6 @@ impl<E: fmt::Debug> fmt::Debug for Failures<E> {
             .field("failures", &self.failures)
             .field("cancelled", &self.cancelled.is_some())
             .finish()
-    }
-}
-
-impl<E: fmt::Debug> fmt::Debug for Failure<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Error(error) => f.debug_tuple("Error").field(error).finish(),
-            Self::Panic(payload) => f.debug_tuple("Panic").field(payload).finish(),
-        }
     }
 }
 
