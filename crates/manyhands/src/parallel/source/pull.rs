@@ -43,15 +43,6 @@ pub(super) enum First {
 /// First and largest number of items pulled at once.
 pub(super) type Chunk = (u32, u32);
 
-/// The outcome for a caller that ran alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum After {
-    /// No items are left.
-    Done,
-    /// It has run for long enough that the rest is better shared.
-    Worthwhile,
-}
-
 impl<I: Iterator<Item: Send> + Send> Pull<I> {
     pub(super) fn of(iterator: I) -> Self {
         Self {
@@ -85,29 +76,27 @@ impl<I: Iterator<Item: Send> + Send> Pull<I> {
     ) {
         let mut runner = Runner::new(consumer);
         let alone = plan.degree == Some(1);
-        if first == First::Share
-            || self.run_alone(&mut runner, alone, chunk.1, observer) == After::Worthwhile
-        {
+        if first == First::Share || self.run_alone(&mut runner, alone, chunk.1, observer) {
             share(self, &mut runner, plan, chunk, observer);
         }
     }
 }
 
 impl<I: Iterator> Pull<I> {
-    /// Runs items straight from the iterator until it ends, or until sharing pays.
+    /// Runs items straight from the iterator until it ends, or for so long that the rest is better shared: then true.
     fn run_alone<C: Consumer<I::Item>>(
         &mut self,
         runner: &mut Runner<'_, I::Item, C>,
         alone: bool,
         chunk_max: u32,
         observer: impl LoopObserver,
-    ) -> After {
+    ) -> bool {
         let consumer = runner.consumer;
         let mut part = observer.caller_alone();
         let mut probe = RateProbe::begin(Rate::UNKNOWN);
         let chunk_max = chunk_max as usize;
         let Some(iterator) = &mut self.iterator else {
-            return After::Done;
+            return false;
         };
         let mut because = match alone {
             true => AloneBecause::OneAllowed,
@@ -142,7 +131,7 @@ impl<I: Iterator> Pull<I> {
             if let Some(taking) = taking {
                 // The others have taken as long; their bodies may not.
                 if cost::can_share(probe.spent(), taking.ticks_for(self.next)) {
-                    return After::Worthwhile;
+                    return true;
                 }
                 because = AloneBecause::SourceSlow;
                 look_at = 2 * probe.spent();
@@ -151,7 +140,7 @@ impl<I: Iterator> Pull<I> {
         drop(part);
         probe.end(self.next);
         observer.alone(because);
-        After::Done
+        false
     }
 
     /// Pulls up to `max` items into `chunk`; returns the position of the first.
@@ -299,7 +288,9 @@ where
             if let Leave::Early(Some(attention)) = &mut leave
                 && attention.is_wanted()
             {
-                return self.leave();
+                // All that it has pulled was run. Relaxed: only the number matters.
+                self.runners.fetch_sub(1, Ordering::Relaxed);
+                return self.invite_helpers();
             }
         }
         self.dismiss_helpers();
@@ -351,13 +342,6 @@ where
         if let Err(payload) = catch(|| drop(items)) {
             self.note_panic(payload);
         }
-    }
-
-    /// Helper: leaves before the loop is over. All that it has pulled was run.
-    fn leave(&self) {
-        // Relaxed: only the number matters.
-        self.runners.fetch_sub(1, Ordering::Relaxed);
-        self.invite_helpers();
     }
 
     fn invite_helpers(&self) {
