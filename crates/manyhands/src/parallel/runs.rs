@@ -5,7 +5,6 @@
 //!
 //! Not here: what the items are, and how they are merged (`ordered_collect.rs`, `query/hash/`).
 
-use std::iter;
 use std::ops::Range;
 
 /// Where a run begins.
@@ -59,16 +58,6 @@ impl<P: Copy + Default> Runs<P> {
         let starts = self.starts().zip(ends.chain([len]));
         starts.map(|(start, end)| (start.position, start.number..end))
     }
-
-    /// As [`ranges`](Self::ranges), by value.
-    pub(crate) fn into_ranges(self, len: usize) -> impl Iterator<Item = (P, Range<usize>)> {
-        let mut starts = self.earlier.into_iter().chain([self.last]).peekable();
-        iter::from_fn(move || {
-            let start = starts.next()?;
-            let end = starts.peek().map_or(len, |next| next.number);
-            Some((start.position, start.number..end))
-        })
-    }
 }
 
 #[cfg(all(test, not(loom)))]
@@ -83,10 +72,6 @@ mod tests {
         let listed =
             |(position, range): (u64, std::ops::Range<usize>)| (position, range.start, range.end);
         assert_eq!(runs.ranges(len).map(listed).collect::<Vec<_>>(), expected);
-        assert_eq!(
-            runs.into_ranges(len).map(listed).collect::<Vec<_>>(),
-            expected
-        );
     }
 
     #[test]

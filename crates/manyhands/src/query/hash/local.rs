@@ -101,8 +101,8 @@ impl<K, G> Local<K, G> {
 
     /// All groups, in order, with the positions of their first items.
     pub(crate) fn into_entries(self) -> impl Iterator<Item = (GroupEntry<K, G>, ItemPosition)> {
-        let ranges = self.runs.into_ranges(self.table.len());
-        let firsts = ranges.flat_map(|((run, number), range)| {
+        let ranges: Vec<_> = self.runs.ranges(self.table.len()).collect();
+        let firsts = ranges.into_iter().flat_map(|((run, number), range)| {
             range
                 .zip(number + 1..)
                 .map(move |(_, number)| (run, number))
