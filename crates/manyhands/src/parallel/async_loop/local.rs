@@ -25,14 +25,16 @@ struct Lending<L, Init, Finish: Fn(L), F> {
 }
 
 impl<L, Init: Fn() -> L, Finish: Fn(L), F> Lending<L, Init, Finish, F> {
-    fn new(init: Init, finish: Finish, body: F) -> Arc<Self> {
+    /// For the loop's items, and for its end.
+    fn new(init: Init, finish: Finish, body: F) -> [Arc<Self>; 2] {
         let idle = Mutex::new(Vec::new());
-        Arc::new(Self {
+        let lending = Arc::new(Self {
             idle,
             init,
             finish,
             body,
-        })
+        });
+        [Arc::clone(&lending), lending]
     }
 
     /// Runs the body for an item. `part` gives its result, and the state if it will be used again.
@@ -184,8 +186,7 @@ where
         S: AsyncSource<Item: Send + 'static, Items: Send> + Send + 'a,
         Fut: Future<Output = L> + Send + 'static,
     {
-        let lending = Lending::new(self.init, self.finish, body);
-        let lender = Arc::clone(&lending);
+        let [lender, lending] = Lending::new(self.init, self.finish, body);
         let looping = self.options.for_each_async(source, move |item| {
             Arc::clone(&lender).run(item, |state| ((), Some(state)))
         });
@@ -223,8 +224,7 @@ where
         Fut: Future<Output = Result<L, Err>> + Send + 'static,
         Err: Send + 'static,
     {
-        let lending = Lending::new(self.init, self.finish, body);
-        let lender = Arc::clone(&lending);
+        let [lender, lending] = Lending::new(self.init, self.finish, body);
         let looping = self.options.try_for_each_async(source, move |item| {
             Arc::clone(&lender).run(item, |ended| part_of_result(ended.map(|state| ((), state))))
         });
@@ -260,8 +260,7 @@ where
         Fut: Future<Output = (R, L)> + Send + 'static,
         R: Send + 'static,
     {
-        let lending = Lending::new(self.init, self.finish, body);
-        let lender = Arc::clone(&lending);
+        let [lender, lending] = Lending::new(self.init, self.finish, body);
         let looping = self.options.map_async(source, move |item| {
             Arc::clone(&lender).run(item, |(value, state)| (value, Some(state)))
         });
@@ -302,8 +301,7 @@ where
         R: Send + 'static,
         Err: Send + 'static,
     {
-        let lending = Lending::new(self.init, self.finish, body);
-        let lender = Arc::clone(&lending);
+        let [lender, lending] = Lending::new(self.init, self.finish, body);
         let looping = self.options.try_map_async(source, move |item| {
             Arc::clone(&lender).run(item, part_of_result)
         });
@@ -340,8 +338,7 @@ where
         Fut: Future<Output = (R, L)> + Send + 'static,
         R: Send + 'static,
     {
-        let lending = Lending::new(self.init, self.finish, body);
-        let lender = Arc::clone(&lending);
+        let [lender, lending] = Lending::new(self.init, self.finish, body);
         let results = self.options.stream_async(source, move |item| {
             Arc::clone(&lender).run(item, |(value, state)| (value, Some(state)))
         });
@@ -377,8 +374,7 @@ where
         Fut: Future<Output = (R, L)> + Send + 'static,
         R: Send + 'static,
     {
-        let lending = Lending::new(self.init, self.finish, body);
-        let lender = Arc::clone(&lending);
+        let [lender, lending] = Lending::new(self.init, self.finish, body);
         let results = self.options.stream_async_unordered(source, move |item| {
             Arc::clone(&lender).run(item, |(value, state)| (value, Some(state)))
         });
@@ -413,8 +409,7 @@ where
         R: Send + 'static,
         Err: Send + 'static,
     {
-        let lending = Lending::new(self.init, self.finish, body);
-        let lender = Arc::clone(&lending);
+        let [lender, lending] = Lending::new(self.init, self.finish, body);
         let results = self.options.try_stream_async(source, move |item| {
             Arc::clone(&lender).run(item, part_of_result)
         });
@@ -450,8 +445,7 @@ where
         R: Send + 'static,
         Err: Send + 'static,
     {
-        let lending = Lending::new(self.init, self.finish, body);
-        let lender = Arc::clone(&lending);
+        let [lender, lending] = Lending::new(self.init, self.finish, body);
         let results = self
             .options
             .try_stream_async_unordered(source, move |item| {
