@@ -64,13 +64,7 @@ impl<P: Pipeline, A: Apply<P::Item>> Pipeline for Applied<P, A> {
 
     fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let base = self.base.into_positions(most, run).release();
-        Items::new(
-            Applied {
-                base,
-                apply: self.apply,
-            },
-            A::NAME,
-        )
+        Items::new(Applied::new(base, self.apply), A::NAME)
     }
 
     fn explain(&self, explanation: &mut Explanation) {

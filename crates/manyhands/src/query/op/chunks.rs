@@ -68,15 +68,9 @@ impl<P: Pipeline, K: Kind<P::Item>> Breaker for Grouped<P, K> {
 
     fn open<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let needed = most.saturating_mul(self.size);
-        let base = self.base.into_positions(needed, run).release();
-        Items::new(
-            Grouped {
-                base,
-                size: self.size,
-                kind: self.kind,
-            },
-            K::NAME,
-        )
+        let Self { base, size, kind } = self;
+        let base = base.into_positions(needed, run).release();
+        Items::new(Grouped { base, size, kind }, K::NAME)
     }
 
     fn explain(&self, explanation: &mut Explanation) {

@@ -36,12 +36,10 @@ impl<P: Pipeline> Pipeline for DefaultIfEmpty<P, P::Item> {
         consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
-        let noting = Noting {
-            is_empty: AtomicBool::new(true),
-        };
+        let noting = IsEmpty(AtomicBool::new(true));
         let mut adapter = ConsumerAdapter::new(consumer, &noting);
         let count = self.base.drive(most, &mut adapter, run);
-        if !noting.is_empty.into_inner() {
+        if !noting.0.into_inner() {
             self.default = None;
         }
         if count == most || run.is_cancelled() {
@@ -58,18 +56,11 @@ impl<P: Pipeline> Pipeline for DefaultIfEmpty<P, P::Item> {
         count + 1
     }
 
-    fn into_positions<E: Ending>(
-        mut self,
-        most: u64,
-        run: &QueryRun<'_, E>,
-    ) -> Items<Self::Positions> {
+    fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let base = self.base.into_positions(most, run);
-        let default = self.default.take().filter(|_| base.len() == 0);
-        let default = Items::of_vec(Vec::from_iter(default));
-        Items::new(
-            Chain::new(base.release(), default.release()),
-            "default_if_empty",
-        )
+        let default = self.default.filter(|_| base.len() == 0);
+        let default = OwnedItems::new(Vec::from_iter(default));
+        Items::new(Chain::new(base.release(), default), "default_if_empty")
     }
 
     fn explain(&self, explanation: &mut Explanation) {
@@ -79,11 +70,9 @@ impl<P: Pipeline> Pipeline for DefaultIfEmpty<P, P::Item> {
 }
 
 /// Records whether there was an item.
-struct Noting {
-    is_empty: AtomicBool,
-}
+struct IsEmpty(AtomicBool);
 
-impl<T> AdaptItem<T> for Noting {
+impl<T> AdaptItem<T> for IsEmpty {
     type Output = T;
 
     #[inline]
@@ -97,7 +86,7 @@ impl<T> AdaptItem<T> for Noting {
         let mut items = items.peekable();
         if items.peek().is_some() {
             // Relaxed: see the file's header.
-            self.is_empty.store(false, Ordering::Relaxed);
+            self.0.store(false, Ordering::Relaxed);
         }
         consumer.consume(runner, positions, items);
     }
