@@ -315,7 +315,8 @@ impl<S: Source, P: Pipeline> AsyncQuery<S, P> {
                 let Ok(is_last) = token.run_until_cancelled(filling).await else {
                     break;
                 };
-                let Some(items) = steps.step_while_wanted(&token) else {
+                let run = run.while_wanted(&token);
+                let Some(items) = steps.step(&run) else {
                     break;
                 };
                 if !items.is_empty() && sender.send(items).await.is_err() || is_last {

@@ -33,7 +33,10 @@ impl<P: Pipeline, E: Ending> Iterator for Iter<'_, P, E> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        self.given.next(|| self.steps.next())
+        self.given.next(|| {
+            let run = self.steps.run;
+            self.steps.next(&run)
+        })
     }
 }
 
@@ -250,7 +253,8 @@ where
         let token = unwanted.token();
         let producer = task::run(move || {
             let mut steps = Steps::new(pipeline, run);
-            while let Some(items) = steps.next_while_wanted(&token)
+            let run = run.while_wanted(&token);
+            while let Some(items) = steps.next(&run)
                 && sender.send_blocking(items).is_ok()
             {}
         });

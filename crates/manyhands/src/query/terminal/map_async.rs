@@ -70,7 +70,8 @@ impl<P: Pipeline> Stream for Stepwise<'_, P> {
         if let Some(item) = self.ready.next() {
             return Poll::Ready(Some(item));
         }
-        let Some(items) = self.steps.next_step() else {
+        let run = self.steps.run;
+        let Some(items) = self.steps.step(&run) else {
             return Poll::Ready(None);
         };
         self.ready = items.into_iter();

@@ -62,7 +62,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         let given = Given::new(run.ending);
         if steps.is_one_step() {
             // There is nothing to make ahead.
-            let more = &mut || steps.next();
+            let more = &mut || steps.next(&run);
             return body(Prefetch { given, more });
         }
         let exchange = Exchange::new();
@@ -192,7 +192,8 @@ impl<'a, P: Pipeline, E: Ending> Exchange<'a, P, E> {
     }
 
     fn make(&self, mut steps: Steps<'a, P, E>) -> Made<'a, P, E> {
-        let items = steps.next_while_wanted(&self.unwanted.token());
+        let unwanted = self.unwanted.token();
+        let items = steps.next(&steps.run.while_wanted(&unwanted));
         (steps, items)
     }
 

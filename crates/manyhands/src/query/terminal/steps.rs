@@ -2,7 +2,6 @@
 //!
 //! Not here: when a step is requested (`iterate.rs`, `prefetch.rs`).
 
-use crate::cancel::Token;
 use crate::engine::consumer::Ending;
 use crate::parallel::reduce::Folding;
 use crate::query::gather::IntoCollection;
@@ -37,19 +36,9 @@ impl<'a, P: Pipeline, E: Ending> Steps<'a, P, E> {
         }
     }
 
-    /// The items of the next step that has some; `None` after the last, or after a cancellation.
-    pub(super) fn next(&mut self) -> Option<Vec<P::Item>> {
-        let run = self.run;
-        self.next_of(&run)
-    }
-
-    /// As [`next`](Self::next), until `unwanted` is cancelled: then the current step ends early, and is the last.
-    pub(super) fn next_while_wanted(&mut self, unwanted: &Token) -> Option<Vec<P::Item>> {
-        let run = self.run.while_wanted(unwanted);
-        self.next_of(&run)
-    }
-
-    fn next_of<R: Ending>(&mut self, run: &QueryRun<'_, R>) -> Option<Vec<P::Item>> {
+    /// The items of the next step that has some; `None` after the last, or after a cancellation. In a run
+    /// [while wanted](QueryRun::while_wanted), the step during which its token is cancelled ends early, and is the last.
+    pub(super) fn next<R: Ending>(&mut self, run: &QueryRun<'_, R>) -> Option<Vec<P::Item>> {
         while let Some(items) = self.step(run) {
             if !items.is_empty() {
                 return Some(items);
@@ -59,7 +48,7 @@ impl<'a, P: Pipeline, E: Ending> Steps<'a, P, E> {
     }
 
     /// The items of one step, which may have none. `None` after the last, or after a cancellation.
-    fn step<R: Ending>(&mut self, run: &QueryRun<'_, R>) -> Option<Vec<P::Item>> {
+    pub(super) fn step<R: Ending>(&mut self, run: &QueryRun<'_, R>) -> Option<Vec<P::Item>> {
         // Taken out, so that one that panics is not used again.
         let mut pipeline = self.pipeline.take()?;
         let begun = clock::ticks();
@@ -87,18 +76,6 @@ impl<'a, P: Pipeline, E: Ending> Steps<'a, P, E> {
             let most = (most as u64).clamp(1, STEP_POSITIONS_MAX);
             self.positions = (self.positions * 2).min(most);
         }
-    }
-
-    /// The items of the next step, which may have none. `None` after the last, or after a cancellation.
-    pub(super) fn next_step(&mut self) -> Option<Vec<P::Item>> {
-        let run = self.run;
-        self.step(&run)
-    }
-
-    /// As [`next_step`](Self::next_step), until `unwanted` is cancelled.
-    pub(super) fn step_while_wanted(&mut self, unwanted: &Token) -> Option<Vec<P::Item>> {
-        let run = self.run.while_wanted(unwanted);
-        self.step(&run)
     }
 
     /// How many positions the next step takes at most.
