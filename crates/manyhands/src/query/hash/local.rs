@@ -124,7 +124,7 @@ impl<K: Hash + Eq, G> Local<K, G> {
         let secret = self.secret;
         loop {
             // The loop ends at the first item of each group, so that what it reads does not change meanwhile.
-            let (slots, entries) = self.table.as_parts_mut();
+            let (slots, entries) = (&self.table.slots.slots[..], &mut self.table.entries[..]);
             let first = items.try_for_each(|item| {
                 let Some((key, value)) = split(item) else {
                     return ControlFlow::Continue(());
@@ -187,7 +187,7 @@ impl<K: Eq, G> Merged<K, G> {
     fn begin(table: Local<K, G>, len: usize) -> Self {
         let runs = table.runs.ranges(table.len());
         let runs = runs.map(|((run, _), range)| (run, range)).collect();
-        let (entries, mut slots) = table.table.into_parts();
+        let Table { entries, mut slots } = table.table;
         if slots.capacity() < len {
             slots.rebuild(len, entries.iter().map(|entry| entry.hash));
         }
@@ -215,7 +215,7 @@ impl<K: Eq, G> Merged<K, G> {
         for mut other in table.table.into_entries() {
             let number = self.entries.len();
             let entries = &self.entries[..];
-            let found = self.slots.find(other.hash, |number| {
+            let found = find(&self.slots.slots, other.hash, |number| {
                 entries[number]
                     .as_ref()
                     .is_some_and(|entry| entry.key == other.key)

@@ -132,7 +132,7 @@ impl<K: Eq, G> Parts<K, G> {
                 for entry in share {
                     table.merge(gather, entry);
                 }
-                (*entries, slots) = table.into_parts();
+                (*entries, slots) = (table.entries, table.slots);
             }
         }
     }
@@ -144,7 +144,7 @@ impl<K: Eq, G> Table<OrderedGroup<K, G>> {
     fn add<V, A: Gather<V, Group = G>>(&mut self, gather: &A, run: u64, row: NumberedRow<K, V>) {
         match self.find(row.hash, &row.key) {
             Some(number) => {
-                let entry = self.entry_mut(number);
+                let entry = &mut self.entries[number];
                 let earlier = (run, row.index) < entry.first();
                 gather.add(&mut entry.group, row.value, run, earlier);
                 if earlier {
@@ -167,7 +167,7 @@ impl<K: Eq, G> Table<OrderedGroup<K, G>> {
         let Some(number) = self.find(other.hash, &other.key) else {
             return self.insert(other);
         };
-        let entry = self.entry_mut(number);
+        let entry = &mut self.entries[number];
         let earlier = other.first() < entry.first();
         gather.merge(&mut entry.group, other.group, earlier);
         if earlier {
@@ -298,7 +298,7 @@ impl<K: Eq, V> Batch<K, V> {
         self.len = 0;
         self.len_worth = BATCH_LEN_MIN.max(table.len() * ROWS_PER_GROUP);
         self.len_max = self.len_worth * PATIENCE;
-        (*entries, *slots) = table.into_parts();
+        (*entries, *slots) = (table.entries, table.slots);
     }
 }
 

@@ -41,7 +41,7 @@ impl<K, G> Keyed for GroupEntry<K, G> {
 pub(crate) struct Slots {
     /// 0 in an empty slot; else one more than an entry's number in the low bits, and the hash's high bits. A power of
     /// two of them, or none.
-    slots: Vec<u32>,
+    pub(super) slots: Vec<u32>,
 }
 
 impl Slots {
@@ -67,12 +67,6 @@ impl Slots {
         for (number, hash) in hashes.enumerate() {
             self.occupy(hash, number);
         }
-    }
-
-    /// The number of the entry with this hash that is the wanted one.
-    #[inline]
-    pub(crate) fn find(&self, hash: u32, is_wanted: impl Fn(usize) -> bool) -> Option<usize> {
-        find(&self.slots, hash, is_wanted)
     }
 
     /// Puts an entry's number into the first free slot from its hash on. There is room.
@@ -135,8 +129,9 @@ pub(crate) fn find(slots: &[u32], hash: u32, is_wanted: impl Fn(usize) -> bool) 
 /// Entries by key.
 #[derive(Debug)]
 pub(crate) struct Table<E> {
-    entries: Vec<E>,
-    slots: Slots,
+    /// In the order in which they were added.
+    pub(super) entries: Vec<E>,
+    pub(super) slots: Slots,
 }
 
 impl<E: Keyed> Table<E> {
@@ -186,23 +181,8 @@ impl<E: Keyed> Table<E> {
         &self.entries
     }
 
-    pub(crate) fn entry_mut(&mut self, number: usize) -> &mut E {
-        &mut self.entries[number]
-    }
-
     pub(crate) fn into_entries(self) -> Vec<E> {
         self.entries
-    }
-
-    /// The entries in the order in which they were added, and the slots.
-    pub(crate) fn into_parts(self) -> (Vec<E>, Slots) {
-        (self.entries, self.slots)
-    }
-
-    /// The slots, and the entries in the order in which they were added.
-    #[inline]
-    pub(crate) fn as_parts_mut(&mut self) -> (&[u32], &mut [E]) {
-        (&self.slots.slots, &mut self.entries)
     }
 
     /// Adds an entry, whose key is missing.
@@ -221,7 +201,8 @@ impl<E: Keyed<Key: Eq>> Table<E> {
     #[inline]
     pub(crate) fn find(&self, hash: u32, key: &E::Key) -> Option<usize> {
         let entries = &self.entries[..];
-        self.slots.find(hash, |number| entries[number].key() == key)
+        let is_wanted = |number: usize| entries[number].key() == key;
+        find(&self.slots.slots, hash, is_wanted)
     }
 
     /// The entry of a key with this hash.
