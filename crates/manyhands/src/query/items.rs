@@ -43,9 +43,7 @@ impl<S: Indexed> Items<S> {
 
     /// The number of positions left.
     pub(crate) fn len(&self) -> u64 {
-        self.source
-            .as_ref()
-            .map_or(0, |source| source.len() - self.next)
+        self.source().map_or(0, |source| source.len() - self.next)
     }
 
     /// Checks that there is an end to count from.
@@ -76,22 +74,18 @@ impl<S: Indexed> Items<S> {
         consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
-        let count = self.len().min(most);
+        let len = self.len().min(most);
         let start = self.next;
         let Some(source) = &self.source else { return 0 };
-        self.next = start + count;
-        let span = Span {
-            source,
-            start,
-            len: count,
-        };
+        self.next = start + len;
+        let span = Span { source, start, len };
         let check = CancelCheck(run.ending);
         let mut bottom = ConsumerAdapter::new(consumer, &check);
         match E::GROUPING {
             Grouping::Any => drive(&span, &mut bottom, &run.plan()),
             Grouping::Fixed => drive_leaves(&span, &bottom, &run.plan()),
         }
-        count
+        len
     }
 }
 

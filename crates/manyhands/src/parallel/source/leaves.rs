@@ -15,19 +15,12 @@ pub(crate) fn drive_leaves<S: Indexed, C: Consumer<S::Item>>(
     plan: &Plan<'_>,
 ) {
     let len = source.len();
-    let leaves = Leaves {
+    let leaves = &Leaves {
         source,
         len,
         leaf_len: len.div_ceil(LEAVES_MAX).max(1),
     };
-    drive(
-        &leaves,
-        &mut ByLeaf {
-            leaves: &leaves,
-            consumer,
-        },
-        plan,
-    );
+    drive(leaves, &mut ByLeaf { leaves, consumer }, plan);
 }
 
 /// A source whose items are the leaves of another.

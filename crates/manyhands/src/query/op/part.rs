@@ -73,7 +73,12 @@ impl<P: Pipeline> Breaker for Part<P> {
         let (start, len) = self.which.of(self.count, base.len());
         // From here on the part's drop and the engine handle its positions; the others are discarded now.
         let items = Items::new(PartOf { base, start, len }, self.which.name());
-        items.discard_outside();
+        if let Some(part) = items.source() {
+            // SAFETY: the part does not pass on these positions.
+            unsafe { part.base.discard(0, start) };
+            // SAFETY: as above.
+            unsafe { part.base.discard(start + len, part.base.len()) };
+        }
         items
     }
 
@@ -89,17 +94,6 @@ pub struct PartOf<S> {
     base: S,
     start: u64,
     len: u64,
-}
-
-impl<S: Positional> Items<PartOf<S>> {
-    /// Discards the positions of the base that are not in the part.
-    fn discard_outside(&self) {
-        let Some(part) = self.source() else { return };
-        // SAFETY: the part does not pass on these positions.
-        unsafe { part.base.discard(0, part.start) };
-        // SAFETY: as above.
-        unsafe { part.base.discard(part.start + part.len, part.base.len()) };
-    }
 }
 
 // SAFETY: positions are passed on one to one.

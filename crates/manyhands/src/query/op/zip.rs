@@ -44,7 +44,13 @@ impl<P: Pipeline, Q: Pipeline> Breaker for Zip<P, Q> {
             (left, right)
         };
         let items = Items::new(Zip::new(left.release(), right.release()), "zip");
-        items.discard_unpaired();
+        if let Some(zip) = items.source() {
+            let len = zip.len();
+            // SAFETY: pairs do not pass on these positions, the surplus of the longer side.
+            unsafe { zip.left.discard(len, zip.left.len()) };
+            // SAFETY: as above.
+            unsafe { zip.right.discard(len, zip.right.len()) };
+        }
         items
     }
 
@@ -52,18 +58,6 @@ impl<P: Pipeline, Q: Pipeline> Breaker for Zip<P, Q> {
         self.left.explain(explanation);
         explanation.by_position("zip", Self::IS_POSITIONAL);
         explanation.operand(|explanation| self.right.explain(explanation));
-    }
-}
-
-impl<S: Positional, R: Positional> Items<Zip<S, R>> {
-    /// Discards the surplus of the longer side.
-    fn discard_unpaired(&self) {
-        let Some(zip) = self.source() else { return };
-        let len = zip.len();
-        // SAFETY: pairs do not pass on these positions.
-        unsafe { zip.left.discard(len, zip.left.len()) };
-        // SAFETY: as above.
-        unsafe { zip.right.discard(len, zip.right.len()) };
     }
 }
 
