@@ -64,13 +64,9 @@ impl<T> GroupFold<T> for Count {
     }
 }
 
-/// Items are folded by closures.
+/// Items are folded by closures: a seed, what adds an item, and what adds the value of another runner.
 #[derive(Debug)]
-pub struct ByClosures<S, F, C> {
-    seed: S,
-    fold: F,
-    combine: C,
-}
+pub struct ByClosures<S, F, C>(S, F, C);
 
 impl<T, A, S, F, C> GroupFold<T> for ByClosures<S, F, C>
 where
@@ -91,17 +87,17 @@ where
 
     #[inline]
     fn seed(&self) -> A {
-        (self.seed)()
+        (self.0)()
     }
 
     #[inline]
     fn fold(&self, value: &mut A, item: T) {
-        (self.fold)(value, item);
+        (self.1)(value, item);
     }
 
     #[inline]
     fn combine(&self, value: &mut A, other: A) {
-        (self.combine)(value, other);
+        (self.2)(value, other);
     }
 }
 
@@ -230,14 +226,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         F: Fn(&mut A, P::Item) + Send + Sync,
         C: Fn(&mut A, A) + Send + Sync,
     {
-        self.fold_groups(
-            key,
-            ByClosures {
-                seed,
-                fold,
-                combine,
-            },
-        )
+        self.fold_groups(key, ByClosures(seed, fold, combine))
     }
 
     fn fold_groups<K: Hash + Eq + Send, G, F>(

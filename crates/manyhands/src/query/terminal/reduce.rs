@@ -9,12 +9,8 @@ use crate::query::pipeline::Pipeline;
 use std::iter::Sum;
 use std::marker::PhantomData;
 
-/// Folds by closures.
-struct Folding<S, F, C> {
-    seed: S,
-    fold: F,
-    combine: C,
-}
+/// Folds by closures: the seed, the fold, and the combination of two values.
+struct Folding<S, F, C>(S, F, C);
 
 impl<T, A, S, F, C> Fold<T> for Folding<S, F, C>
 where
@@ -28,16 +24,16 @@ where
     #[inline]
     fn fold<I: Iterator<Item = T>>(&self, value: Option<A>, items: I) -> Option<A> {
         // Kept here for the reason given at `MapReduce`.
-        let mut kept = Some(value.unwrap_or_else(&self.seed));
+        let mut kept = Some(value.unwrap_or_else(&self.0));
         items.for_each(|item| {
             let folded = kept.take();
-            kept = folded.map(|value| (self.fold)(value, item));
+            kept = folded.map(|value| (self.1)(value, item));
         });
         kept
     }
 
     fn combine(&self, left: A, right: A) -> A {
-        (self.combine)(left, right)
+        (self.2)(left, right)
     }
 }
 
@@ -134,12 +130,8 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         fold: impl Fn(A, P::Item) -> A + Sync,
         combine: impl Fn(A, A) -> A + Sync,
     ) -> E::Output<A> {
-        let folding = Folding {
-            seed,
-            fold,
-            combine,
-        };
-        self.end_with(&folding, |value| value.unwrap_or_else(&folding.seed))
+        let folding = Folding(seed, fold, combine);
+        self.end_with(&folding, |value| value.unwrap_or_else(&folding.0))
     }
 
     /// All items added up, like [`Iterator::sum`].
