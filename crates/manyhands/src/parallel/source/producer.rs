@@ -10,6 +10,7 @@
 use crate::engine::Indexed;
 use crate::parallel::source::{ByPosition, Source, to_usize};
 use crate::sync::{Mutex, lock};
+use std::ops::Range;
 
 /// A collection that can be cut in two anywhere: all that a loop or a query needs to run over it by position. What implements
 /// this is a [`Source`].
@@ -91,29 +92,15 @@ impl<P: Producer> Source for P {
 #[derive(Debug)]
 pub struct Parts<P> {
     len: u64,
-    left: Mutex<Vec<Part<P>>>,
-}
-
-/// Adjacent positions that nobody has had.
-#[derive(Debug)]
-struct Part<P> {
-    start: u64,
-    end: u64,
-    items: P,
+    /// Adjacent positions that nobody has had, with their items.
+    left: Mutex<Vec<(Range<u64>, P)>>,
 }
 
 impl<P: Producer> Parts<P> {
     fn of(items: P) -> Self {
         let len = items.len() as u64;
-        let whole = Part {
-            start: 0,
-            end: len,
-            items,
-        };
-        Self {
-            len,
-            left: Mutex::new(vec![whole]),
-        }
+        let left = Mutex::new(vec![(0..len, items)]);
+        Self { len, left }
     }
 
     /// Cuts the items at `start..end` out of the part in which they lie.
@@ -121,28 +108,20 @@ impl<P: Producer> Parts<P> {
         let mut left = lock(&self.left);
         let place = left
             .iter()
-            .position(|part| part.start <= start && end <= part.end)
+            .position(|(part, _)| part.start <= start && end <= part.end)
             .expect("a part is lost only when cutting it has panicked");
-        let mut part = left.swap_remove(place);
+        let (part, mut items) = left.swap_remove(place);
         if start > part.start {
-            let (before, items) = part.items.split_at(to_usize(start - part.start));
-            left.push(Part {
-                start: part.start,
-                end: start,
-                items: before,
-            });
-            part.items = items;
+            let (before, rest) = items.split_at(to_usize(start - part.start));
+            left.push((part.start..start, before));
+            items = rest;
         }
         if end < part.end {
-            let (items, after) = part.items.split_at(to_usize(end - start));
-            left.push(Part {
-                start: end,
-                end: part.end,
-                items: after,
-            });
-            part.items = items;
+            let (wanted, after) = items.split_at(to_usize(end - start));
+            left.push((end..part.end, after));
+            items = wanted;
         }
-        part.items
+        items
     }
 }
 
