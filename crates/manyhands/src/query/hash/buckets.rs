@@ -11,17 +11,11 @@ use std::slice;
 pub(crate) struct Buckets<K, V> {
     /// The first item of each key. There was room for all items, so each stays in its bucket.
     firsts: HashTable<(K, V)>,
-    /// The items after those, in order.
-    rest: Rest<V>,
-    secret: Secret,
-}
-
-/// The items after the first of their key.
-#[derive(Debug)]
-struct Rest<V> {
     /// For each bucket of the first items 0, or one more than the number of a list. Empty while no key repeats.
-    of_bucket: Vec<usize>,
+    list_of_bucket: Vec<usize>,
+    /// The items after the first of their key, in order.
     lists: Vec<Vec<V>>,
+    secret: Secret,
 }
 
 /// The partners of an item, in order. An iterator over references to them.
@@ -37,10 +31,8 @@ impl<K: Hash + Eq, V> Buckets<K, V> {
     pub(crate) fn new(items: Vec<(K, V)>) -> Self {
         let mut buckets = Self {
             firsts: HashTable::with_capacity(items.len()),
-            rest: Rest {
-                of_bucket: Vec::new(),
-                lists: Vec::new(),
-            },
+            list_of_bucket: Vec::new(),
+            lists: Vec::new(),
             secret: Secret::new(),
         };
         for (key, value) in items {
@@ -62,7 +54,7 @@ impl<K: Hash + Eq, V> Buckets<K, V> {
             }
             Entry::Occupied(entry) => {
                 let bucket = entry.bucket_index();
-                self.rest.push(bucket, self.firsts.num_buckets(), value);
+                self.add_later(bucket, value);
             }
         }
     }
@@ -70,7 +62,7 @@ impl<K: Hash + Eq, V> Buckets<K, V> {
     /// The items with this key.
     #[inline]
     pub(crate) fn find(&self, key: &K) -> Matches<'_, V> {
-        if !self.rest.lists.is_empty() {
+        if !self.lists.is_empty() {
             return self.find_several(key);
         }
         let hash = self.secret.hash_one(key);
@@ -89,18 +81,16 @@ impl<K: Hash + Eq, V> Buckets<K, V> {
         let first = bucket.and_then(|bucket| self.firsts.get_bucket(bucket));
         Matches {
             first: first.map(|(_, value)| value),
-            more: bucket.map_or(&[][..], |bucket| self.rest.of(bucket)).iter(),
+            more: bucket.map_or(&[][..], |bucket| self.later(bucket)).iter(),
         }
     }
-}
 
-impl<V> Rest<V> {
     #[cold]
-    fn push(&mut self, bucket: usize, buckets: usize, value: V) {
-        if self.of_bucket.is_empty() {
-            self.of_bucket.resize(buckets, 0);
+    fn add_later(&mut self, bucket: usize, value: V) {
+        if self.list_of_bucket.is_empty() {
+            self.list_of_bucket.resize(self.firsts.num_buckets(), 0);
         }
-        let number = &mut self.of_bucket[bucket];
+        let number = &mut self.list_of_bucket[bucket];
         if *number == 0 {
             self.lists.push(Vec::new());
             *number = self.lists.len();
@@ -109,8 +99,8 @@ impl<V> Rest<V> {
     }
 
     #[inline]
-    fn of(&self, bucket: usize) -> &[V] {
-        match self.of_bucket[bucket] {
+    fn later(&self, bucket: usize) -> &[V] {
+        match self.list_of_bucket[bucket] {
             0 => &[],
             number => &self.lists[number - 1],
         }

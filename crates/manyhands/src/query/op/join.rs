@@ -24,11 +24,17 @@ use std::iter;
 #[derive(Debug)]
 pub struct Joined<P, Q, F, G, M, K, U> {
     base: P,
-    key: F,
-    matching: M,
     /// The other query and its items' key, until it is run.
     other: Option<(Q, G)>,
-    /// From then on its items by key, unless it has panicked.
+    probe: Probe<F, M, K, U>,
+}
+
+/// Looks up the partners of each item.
+#[derive(Debug)]
+struct Probe<F, M, K, U> {
+    key: F,
+    matching: M,
+    /// The other query's items by key, from when it was run, unless it has panicked.
     table: Option<Buckets<K, U>>,
 }
 
@@ -110,14 +116,7 @@ where
     }
 }
 
-/// Looks up the partners of each item.
-struct JoinProbe<'a, F, M, K, U> {
-    key: &'a F,
-    matching: &'a M,
-    table: &'a Buckets<K, U>,
-}
-
-impl<T, F, M, K, U> FlatOp<T> for JoinProbe<'_, F, M, K, U>
+impl<T, F, M, K, U> FlatOp<T> for Probe<F, M, K, U>
 where
     F: Fn(&T) -> K + Send + Sync,
     M: Matching<T, U>,
@@ -129,8 +128,10 @@ where
 
     #[inline]
     fn expand<I: Iterator<Item = T>>(&self, items: I) -> impl Iterator<Item = M::Output> {
-        items.flat_map(|item| {
-            let partners = self.table.find(&(self.key)(&item));
+        let table = self.table.as_ref();
+        let table = table.expect("a query that has panicked is not run again");
+        items.flat_map(move |item| {
+            let partners = table.find(&(self.key)(&item));
             self.matching.results(item, partners)
         })
     }
@@ -158,15 +159,9 @@ where
     ) -> u64 {
         if let Some((query, key)) = self.other.take() {
             let split = |item| (key(&item), item);
-            self.table = Some(buckets_of(query, split, run));
+            self.probe.table = Some(buckets_of(query, split, run));
         }
-        let table = self.table.as_ref();
-        let probe = JoinProbe {
-            key: &self.key,
-            matching: &self.matching,
-            table: table.expect("a query that has panicked is not run again"),
-        };
-        let probing = Flattening::new(&probe, run.ending);
+        let probing = Flattening::new(&self.probe, run.ending);
         let mut consumer = ConsumerAdapter::new(consumer, &probing);
         self.base.drive(most, &mut consumer, run)
     }
@@ -295,13 +290,12 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         other_key: G,
         matching: M,
     ) -> Query<'a, Joined<P, Q::Pipeline, F, G, M, K, Q::Item>, O, E> {
-        let query = other.into_par_query().pipeline;
-        self.with(|base| Joined {
-            base,
+        let other = Some((other.into_par_query().pipeline, other_key));
+        let probe = Probe {
             key,
             matching,
-            other: Some((query, other_key)),
             table: None,
-        })
+        };
+        self.with(|base| Joined { base, other, probe })
     }
 }
