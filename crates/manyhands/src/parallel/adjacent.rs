@@ -16,6 +16,10 @@ pub(crate) struct Run<V> {
 }
 
 impl<V> Run<V> {
+    pub(crate) fn new(positions: Range<u64>, value: V) -> Self {
+        Self { positions, value }
+    }
+
     /// This and a neighbour, the one with the lower positions first.
     pub(crate) fn in_order(self, neighbour: Self) -> (Self, Self) {
         if self.positions.start < neighbour.positions.end {
@@ -71,10 +75,7 @@ impl<V> AdjacentRuns<V> {
     /// Takes the run at position 0, if it ends at `end`.
     pub(crate) fn take_first(&mut self, end: u64) -> Option<Run<V>> {
         let (_, value) = self.first.take_if(|(first_end, _)| *first_end == end)?;
-        Some(Run {
-            positions: 0..end,
-            value,
-        })
+        Some(Run::new(0..end, value))
     }
 
     /// Takes the run that ends at `end`.
@@ -92,10 +93,7 @@ impl<V> AdjacentRuns<V> {
     /// Takes the run that begins at `start`, which is not 0.
     pub(crate) fn take_after(&mut self, start: u64) -> Option<Run<V>> {
         let (end, value) = self.later.as_mut()?.remove(&start)?;
-        Some(Run {
-            positions: start..end,
-            value,
-        })
+        Some(Run::new(start..end, value))
     }
 
     /// Takes a run beside `positions`.
@@ -121,10 +119,7 @@ impl<V> AdjacentRuns<V> {
         let first = self.first.map(|first| (0, first));
         let later = self.later.into_iter().flat_map(|later| *later);
         let runs = first.into_iter().chain(later);
-        runs.map(|(start, (end, value))| Run {
-            positions: start..end,
-            value,
-        })
+        runs.map(|(start, (end, value))| Run::new(start..end, value))
     }
 }
 

@@ -83,10 +83,8 @@ impl<'a, F, V, W> Folding<'a, F, V, W> {
             };
             drop(runs);
             let (left, right) = run.in_order(neighbour);
-            run = Run {
-                positions: left.positions.start..right.positions.end,
-                value: combine(self.fold, left.value, right.value),
-            };
+            let positions = left.positions.start..right.positions.end;
+            run = Run::new(positions, combine(self.fold, left.value, right.value));
         }
     }
 }
@@ -119,10 +117,7 @@ impl<T, F: Fold<T>, W: Watch> Consumer<T> for Folding<'_, F, F::Value, W> {
     type Runner = Run<Option<F::Value>>;
 
     fn start(&self) -> Self::Runner {
-        Run {
-            positions: 0..0,
-            value: None,
-        }
+        Run::new(0..0, None)
     }
 
     #[inline]
@@ -133,10 +128,7 @@ impl<T, F: Fold<T>, W: Watch> Consumer<T> for Folding<'_, F, F::Value, W> {
         items: I,
     ) {
         if run.positions.end != positions.start || self.grouping == Grouping::Fixed {
-            let next = Run {
-                positions: positions.start..positions.start,
-                value: None,
-            };
+            let next = Run::new(positions.start..positions.start, None);
             Consumer::<T>::finish(self, mem::replace(run, next));
         }
         let before = run.value.take();

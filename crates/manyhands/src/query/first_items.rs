@@ -146,12 +146,9 @@ impl<T, C> FirstItems<T, C> {
             self.share(run);
         }
         let before = lock(&self.runs).take_before(start);
-        before.unwrap_or_else(|| Run {
-            positions: start..start,
-            value: Kept {
-                items: Vec::new(),
-                failed_at: None,
-            },
+        before.unwrap_or_else(|| {
+            let (items, failed_at) = (Vec::new(), None);
+            Run::new(start..start, Kept { items, failed_at })
         })
     }
 
