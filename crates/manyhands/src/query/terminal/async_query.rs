@@ -265,10 +265,8 @@ impl<S: Source, P: Pipeline> AsyncQuery<S, P> {
     #[doc(alias = "TaskScheduler")]
     #[doc(alias = "install")]
     pub fn runtime(self, runtime: &Runtime) -> Self {
-        Self {
-            runtime: Some(runtime.handle()),
-            ..self
-        }
+        let runtime = Some(runtime.handle());
+        Self { runtime, ..self }
     }
 
     fn with<Q>(self, add: impl FnOnce(Query<'static, P>) -> Query<'static, Q>) -> AsyncQuery<S, Q> {
@@ -296,14 +294,9 @@ impl<S: Source, P: Pipeline> AsyncQuery<S, P> {
         S: Source<Item: Send + 'static> + Send + 'static,
         P: Pipeline<Item: 'static> + 'static,
     {
-        let Self {
-            source,
-            arrived,
-            query,
-            runtime,
-        } = self;
-        let runtime = runtime.unwrap_or_else(Handle::current);
-        let (pipeline, run) = query.into_run();
+        let (source, arrived) = (self.source, self.arrived);
+        let runtime = self.runtime.unwrap_or_else(Handle::current);
+        let (pipeline, run) = self.query.into_run();
         let (sender, receiver) = channel::bounded(1);
         let unwanted = TokenSource::new();
         let token = unwanted.token();

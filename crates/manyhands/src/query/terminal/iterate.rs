@@ -199,10 +199,8 @@ impl<T> Iterator for StreamIter<T> {
     type Item = T;
 
     fn next(&mut self) -> Option<T> {
-        match self.stream.ready.next() {
-            Some(item) => Some(item),
-            None => task::block_on(self.stream.next()),
-        }
+        let ready = self.stream.ready.next();
+        ready.or_else(|| task::block_on(self.stream.next()))
     }
 }
 
