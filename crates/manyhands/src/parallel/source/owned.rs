@@ -26,13 +26,16 @@ impl<T> OwnedItems<T> {
         std::mem::take(&mut self.items)
     }
 
-    fn place(&self, position: u64) -> *mut T {
-        let position = to_usize(position);
+    /// # Safety
+    /// As [`Indexed::block`].
+    unsafe fn moved(&self, start: u64, end: u64) -> Moved<T> {
+        let (start, left) = (to_usize(start), to_usize(end - start));
         assert!(
-            position <= self.items.len(),
+            start <= self.items.len(),
             "a position lies within the vector"
         );
-        self.items.as_ptr().cast_mut().wrapping_add(position)
+        let next = self.items.as_ptr().cast_mut().wrapping_add(start);
+        Moved { next, left }
     }
 }
 
@@ -45,24 +48,18 @@ unsafe impl<T: Send> Indexed for OwnedItems<T> {
     }
 
     unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = T> {
-        Moved {
-            next: self.place(start),
-            left: to_usize(end - start),
-        }
+        // SAFETY: by the caller's promise.
+        unsafe { self.moved(start, end) }
     }
 
     unsafe fn block_backwards(&self, start: u64, end: u64) -> impl Iterator<Item = T> {
-        Moved {
-            next: self.place(start),
-            left: to_usize(end - start),
-        }
-        .rev()
+        // SAFETY: by the caller's promise.
+        unsafe { self.moved(start, end) }.rev()
     }
 
     unsafe fn discard(&self, start: u64, end: u64) {
-        let items = ptr::slice_from_raw_parts_mut(self.place(start), to_usize(end - start));
-        // SAFETY: within the vector, and by the caller's promise not moved out.
-        unsafe { ptr::drop_in_place(items) };
+        // SAFETY: by the caller's promise they were not moved out; they are dropped in place.
+        drop(unsafe { self.moved(start, end) });
     }
 }
 

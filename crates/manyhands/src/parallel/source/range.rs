@@ -81,15 +81,13 @@ where
     type Feed = ByPosition<Indices<T>>;
 
     fn into_feed(self) -> Self::Feed {
-        let len = if self.start < self.end {
-            self.end.distance_from(self.start)
+        let Self { start, end } = self;
+        let len = if start < end {
+            end.distance_from(start)
         } else {
             0
         };
-        ByPosition(Indices {
-            start: self.start,
-            len,
-        })
+        ByPosition(Indices { start, len })
     }
 }
 
