@@ -97,15 +97,11 @@ fn scan_all<T: Clone + Send, E: Ending>(
         return Some(scan(rest, first));
     }
     let mut segments: Vec<_> = rest.chunks_mut(rest.len().div_ceil(runners + 1)).collect();
-    let mut before = sums_before(&mut segments, first, scan, add, options)?;
+    let before = sums_before(&mut segments, first, scan, add, options)?;
     let last = before.len() - 1;
     let total = Mutex::new(None);
-    let segments: Vec<_> = segments
-        .into_iter()
-        .skip(1)
-        .zip(before.drain(..))
-        .enumerate()
-        .collect();
+    let segments = segments.into_iter().skip(1).zip(before);
+    let segments: Vec<_> = segments.enumerate().collect();
     let complete = options.for_each_at_once(segments, |(number, (segment, before))| {
         let sum = scan(segment, before);
         if number == last {
@@ -126,21 +122,15 @@ fn sums_before<T: Clone + Send, E: Ending>(
     let (_, others) = segments.split_last_mut()?;
     let sums = Mutex::new(vec![None; others.len()]);
     let first = Mutex::new(Some(first));
-    let complete = options.for_each_at_once(
-        others.iter_mut().enumerate().collect::<Vec<_>>(),
-        |(number, segment)| {
-            let begin = if number == 0 {
-                lock(&first).take()
-            } else {
-                None
-            };
-            let sum = match begin {
-                Some(begin) => scan(segment, begin),
-                None => sum(segment, add),
-            };
-            lock(&sums)[number] = Some(sum);
-        },
-    );
+    let others: Vec<_> = others.iter_mut().enumerate().collect();
+    let complete = options.for_each_at_once(others, |(number, segment)| {
+        let begin = lock(&first).take_if(|_| number == 0);
+        let sum = match begin {
+            Some(begin) => scan(segment, begin),
+            None => sum(segment, add),
+        };
+        lock(&sums)[number] = Some(sum);
+    });
     let mut before: Vec<T> = into_inner(sums).into_iter().collect::<Option<_>>()?;
     for at in 1..before.len() {
         before[at] = add(&before[at - 1], &before[at]);

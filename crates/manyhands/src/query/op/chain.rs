@@ -55,9 +55,8 @@ impl<P: Pipeline, Q: Pipeline<Item = P::Item>> Pipeline for Chain<P, Q> {
 
     fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let left = self.left.into_positions(most, run);
-        let right = self
-            .right
-            .into_positions(most.saturating_sub(left.len()), run);
+        let most = most.saturating_sub(left.len());
+        let right = self.right.into_positions(most, run);
         Items::new(Chain::new(left.release(), right.release()), "chain")
     }
 

@@ -31,26 +31,21 @@ where
 
     fn open<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let mut items = first_into_vec(self.base, most, run);
+        let options = run.options();
         match self.first {
-            None => {
-                run.options().inclusive_scan(&mut items, self.add);
-            }
-            Some(first) => {
-                run.options().exclusive_scan(&mut items, first, self.add);
-            }
+            None => drop(options.inclusive_scan(&mut items, self.add)),
+            Some(first) => drop(options.exclusive_scan(&mut items, first, self.add)),
         }
         Items::of_vec(items)
     }
 
     fn explain(&self, explanation: &mut Explanation) {
         self.base.explain(explanation);
-        explanation.by_position(
-            match self.first {
-                None => "inclusive_scan",
-                Some(_) => "exclusive_scan",
-            },
-            false,
-        );
+        let name = match self.first {
+            None => "inclusive_scan",
+            Some(_) => "exclusive_scan",
+        };
+        explanation.by_position(name, false);
     }
 }
 

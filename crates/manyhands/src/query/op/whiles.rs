@@ -59,11 +59,8 @@ impl<P: Pipeline, R: Send, F: Apply<P::Item, Output = Option<R>>> Breaker for Ma
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let test = BeforeFailure(|item| self.test.apply(item));
         let mut before = FirstItems::new(Wanted::Before, most, test);
-        self.base.drive(
-            u64::MAX,
-            &mut before,
-            &run.for_merging().until(Until::First),
-        );
+        let run = run.for_merging().until(Until::First);
+        self.base.drive(u64::MAX, &mut before, &run);
         drop(self.base);
         Items::of_vec(before.into_vec())
     }

@@ -33,10 +33,8 @@ impl<P: Pipeline, E: Ending> Query<'_, P, Ordered, E> {
     {
         let (pipeline, run) = self.into_run();
         let left = pipeline.into_positions(u64::MAX, &run);
-        let right = other
-            .into_par_query()
-            .pipeline
-            .into_positions(u64::MAX, &run);
+        let right = other.into_par_query().pipeline;
+        let right = right.into_positions(u64::MAX, &run);
         if left.len() != right.len() {
             return run.ending.conclude(Some(false));
         }

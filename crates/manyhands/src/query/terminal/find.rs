@@ -164,9 +164,8 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     #[track_caller]
     pub fn all(self, predicate: impl Fn(P::Item) -> bool + Sync) -> E::Output<bool> {
         let (pipeline, run) = self.into_run();
-        let fails = |item| !predicate(item);
-        run.ending
-            .conclude(test(pipeline, fails, &run).map(|fails| !fails))
+        let fails = test(pipeline, |item| !predicate(item), &run);
+        run.ending.conclude(fails.map(|fails| !fails))
     }
 
     /// Whether an item equals `value`. Stops at the first match.
