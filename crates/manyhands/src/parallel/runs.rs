@@ -19,7 +19,7 @@ pub(crate) struct RunStart<P> {
 /// The runs of one runner. Most runners have one, which needs no allocation.
 #[derive(Debug)]
 pub(crate) struct Runs<P> {
-    last: RunStart<P>,
+    pub(crate) last: RunStart<P>,
     /// None of these is empty.
     earlier: Vec<RunStart<P>>,
 }
@@ -31,12 +31,6 @@ impl<P: Copy + Default> Runs<P> {
             last: RunStart::default(),
             earlier: Vec::new(),
         }
-    }
-
-    /// The last run.
-    #[inline]
-    pub(crate) fn last(&self) -> RunStart<P> {
-        self.last
     }
 
     /// The items from `number` on belong to another run. An empty run is dropped.

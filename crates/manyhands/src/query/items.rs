@@ -19,7 +19,8 @@ pub struct Items<S: Indexed> {
     /// `None` when it was given away.
     source: Option<S>,
     next: u64,
-    name: &'static str,
+    /// What the source is called.
+    pub(super) name: &'static str,
 }
 
 impl<S: Indexed> Items<S> {
@@ -29,11 +30,6 @@ impl<S: Indexed> Items<S> {
             next: 0,
             name,
         }
-    }
-
-    /// What the source is called.
-    pub(crate) fn name(&self) -> &'static str {
-        self.name
     }
 
     /// The source, unless it was given away.

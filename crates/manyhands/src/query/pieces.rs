@@ -38,6 +38,6 @@ impl<S: Indexed<Item: Send> + Send> Pipeline for Pieces<S> {
     }
 
     fn explain(&self, explanation: &mut Explanation) {
-        explanation.source(self.0.name());
+        explanation.source(self.0.name);
     }
 }

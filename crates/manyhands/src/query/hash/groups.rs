@@ -89,7 +89,7 @@ impl<K: Hash + Eq + Send, V: Send, F, A: Gather<V>> Groups<K, V, F, A> {
     /// Continues at these positions.
     #[inline]
     fn enter(&self, runner: &mut Runner<K, V, A::Group>, positions: Range<u64>) {
-        if positions.start < runner.places.run() && runner.spread.is_none() {
+        if positions.start < runner.places.run && runner.spread.is_none() {
             // It has taken over positions that lie before its earlier ones.
             let local = std::mem::replace(&mut runner.local, Local::new(self.secret));
             runner.items = 0;
@@ -171,7 +171,7 @@ where
     ) {
         self.enter(runner, positions);
         while runner.spread.is_none() {
-            let (local, run) = (&mut runner.local, runner.places.run());
+            let (local, run) = (&mut runner.local, runner.places.run);
             local.expect(items.size_hint().0);
             let mut count = 0;
             let flow = local.add(&self.gather, run, &mut items, |item| {

@@ -57,12 +57,12 @@ impl<K, G> Local<K, G> {
 
     /// How many groups were begun in the last run.
     pub(crate) fn begun(&self) -> u32 {
-        number_of(self.len() - self.runs.last().number)
+        number_of(self.len() - self.runs.last.number)
     }
 
     /// The items that follow come after this item position.
     pub(crate) fn enter(&mut self, last: ItemPosition) {
-        let (run, _) = self.runs.last().position;
+        let (run, _) = self.runs.last.position;
         if run != last.0 || self.len() == 0 {
             self.runs.begin(last, self.len());
         }

@@ -27,6 +27,7 @@ pub(crate) type ItemPosition = (u64, u32);
 /// Numbers the items of a runner.
 #[derive(Debug)]
 pub(crate) struct ItemNumbering {
+    /// The first position of the run.
     run: u64,
     number: u32,
     /// The block being consumed.
@@ -48,11 +49,6 @@ impl ItemNumbering {
             (self.run, self.number) = (block.start, 0);
         }
         self.block = block;
-    }
-
-    /// The first position of the run.
-    pub(crate) fn run(&self) -> u64 {
-        self.run
     }
 
     /// The position of the next item.

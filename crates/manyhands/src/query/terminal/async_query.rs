@@ -304,7 +304,7 @@ impl<S: Source, P: Pipeline> AsyncQuery<S, P> {
             let mut source = pin!(source);
             let mut steps = Steps::new(pipeline, run);
             loop {
-                let filling = fill(&arrived, source.as_mut(), steps.positions());
+                let filling = fill(&arrived, source.as_mut(), steps.positions);
                 let Ok(is_last) = token.run_until_cancelled(filling).await else {
                     break;
                 };

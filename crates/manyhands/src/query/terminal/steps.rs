@@ -15,8 +15,8 @@ pub(super) struct Steps<'a, P, E> {
     /// `None` after the last step.
     pipeline: Option<P>,
     pub(super) run: QueryRun<'a, E>,
-    /// Positions of the next step.
-    positions: u64,
+    /// How many positions the next step takes at most.
+    pub(super) positions: u64,
     /// How long the last step took.
     ticks: u64,
 }
@@ -76,11 +76,6 @@ impl<'a, P: Pipeline, E: Ending> Steps<'a, P, E> {
             let most = (most as u64).clamp(1, STEP_POSITIONS_MAX);
             self.positions = (self.positions * 2).min(most);
         }
-    }
-
-    /// How many positions the next step takes at most.
-    pub(super) fn positions(&self) -> u64 {
-        self.positions
     }
 
     /// Whether the next step is known to be the only one.
