@@ -35,25 +35,15 @@ pub trait AdaptItem<T>: Sync {
     fn note_panic(&self) {}
 }
 
-/// Changes items, and leaves everything else to `consumer`.
-pub(crate) struct ConsumerAdapter<'a, C, A> {
-    consumer: &'a mut C,
-    alter: &'a A,
-}
-
-impl<'a, C, A> ConsumerAdapter<'a, C, A> {
-    #[inline]
-    pub(crate) fn new(consumer: &'a mut C, alter: &'a A) -> Self {
-        Self { consumer, alter }
-    }
-}
+/// A consumer and what changes the items in front of it; the consumer does everything else.
+pub(crate) struct ConsumerAdapter<'a, C, A>(pub(crate) &'a mut C, pub(crate) &'a A);
 
 impl<T, A: AdaptItem<T>, C: Consumer<A::Output>> Consumer<T> for ConsumerAdapter<'_, C, A> {
     type Runner = C::Runner;
 
     #[inline]
     fn start(&self) -> C::Runner {
-        self.consumer.start()
+        self.0.start()
     }
 
     #[inline]
@@ -63,30 +53,30 @@ impl<T, A: AdaptItem<T>, C: Consumer<A::Output>> Consumer<T> for ConsumerAdapter
         positions: Range<u64>,
         items: I,
     ) {
-        self.alter.alter(self.consumer, runner, positions, items);
+        self.1.alter(self.0, runner, positions, items);
     }
 
     #[inline]
     fn finish(&self, runner: C::Runner) {
-        self.consumer.finish(runner);
+        self.0.finish(runner);
     }
 
     #[inline]
     fn finish_only(&mut self, runner: C::Runner) {
-        self.consumer.finish_only(runner);
+        self.0.finish_only(runner);
     }
 
     #[inline]
     fn end(&self) -> u64 {
-        self.alter.end(self.consumer.end())
+        self.1.end(self.0.end())
     }
 
     fn pass(&self, end: u64) {
-        self.consumer.pass(self.alter.pass(end));
+        self.0.pass(self.1.pass(end));
     }
 
     fn note_panic(&self) {
-        self.alter.note_panic();
-        self.consumer.note_panic();
+        self.1.note_panic();
+        self.0.note_panic();
     }
 }

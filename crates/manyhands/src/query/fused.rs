@@ -37,7 +37,7 @@ impl<P: Pipeline, A: AdaptItem<P::Item, Output: Send> + Send> Pipeline for Fused
         consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
-        let mut consumer = ConsumerAdapter::new(consumer, &self.alter);
+        let mut consumer = ConsumerAdapter(consumer, &self.alter);
         self.base.drive(most, &mut consumer, run)
     }
 

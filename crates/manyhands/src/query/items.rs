@@ -76,7 +76,7 @@ impl<S: Indexed> Items<S> {
         self.next = start + len;
         let span = Span { source, start, len };
         let check = CancelCheck(run.ending);
-        let mut bottom = ConsumerAdapter::new(consumer, &check);
+        let mut bottom = ConsumerAdapter(consumer, &check);
         match E::GROUPING {
             Grouping::Any => drive(&span, &mut bottom, &run.plan()),
             Grouping::Fixed => drive_leaves(&span, &bottom, &run.plan()),

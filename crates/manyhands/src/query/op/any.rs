@@ -72,7 +72,7 @@ impl<P: Pipeline> Pipeline for AnyPart<P> {
             return 0;
         }
         self.claims.reached = AtomicU64::new(0);
-        let mut consumer = ConsumerAdapter::new(consumer, &self.claims);
+        let mut consumer = ConsumerAdapter(consumer, &self.claims);
         let count = self.base.drive(most, &mut consumer, run);
         if self.claims.is_over() {
             // The positions after these were not run, but the positions that follow must still run. Relaxed: every

@@ -54,7 +54,7 @@ impl<P: Pipeline, A: Apply<P::Item>> Pipeline for Applied<P, A> {
         run: &QueryRun<'_, E>,
     ) -> u64 {
         let applying = Applying(&self.apply);
-        let mut consumer = ConsumerAdapter::new(consumer, &applying);
+        let mut consumer = ConsumerAdapter(consumer, &applying);
         self.base.drive(most, &mut consumer, run)
     }
 

@@ -49,7 +49,7 @@ impl<P: Pipeline, Q: Pipeline<Item = P::Item>> Pipeline for Chain<P, Q> {
             return before;
         }
         let later = Later(before);
-        let mut consumer = ConsumerAdapter::new(consumer, &later);
+        let mut consumer = ConsumerAdapter(consumer, &later);
         before + self.right.drive(most - before, &mut consumer, run)
     }
 

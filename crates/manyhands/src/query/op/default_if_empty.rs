@@ -37,7 +37,7 @@ impl<P: Pipeline> Pipeline for DefaultIfEmpty<P, P::Item> {
         run: &QueryRun<'_, E>,
     ) -> u64 {
         let noting = IsEmpty(AtomicBool::new(true));
-        let mut adapter = ConsumerAdapter::new(consumer, &noting);
+        let mut adapter = ConsumerAdapter(consumer, &noting);
         let count = self.base.drive(most, &mut adapter, run);
         if !noting.0.into_inner() {
             self.default = None;

@@ -57,7 +57,7 @@ impl<P: Pipeline, G: FlatOp<P::Item>> Pipeline for Flattened<P, G> {
         run: &QueryRun<'_, E>,
     ) -> u64 {
         let flattening = Flattening::new(&self.op, run.ending);
-        let mut consumer = ConsumerAdapter::new(consumer, &flattening);
+        let mut consumer = ConsumerAdapter(consumer, &flattening);
         self.base.drive(most, &mut consumer, run)
     }
 

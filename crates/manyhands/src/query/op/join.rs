@@ -162,7 +162,7 @@ where
             self.probe.table = Some(buckets_of(query, split, run));
         }
         let probing = Flattening::new(&self.probe, run.ending);
-        let mut consumer = ConsumerAdapter::new(consumer, &probing);
+        let mut consumer = ConsumerAdapter(consumer, &probing);
         self.base.drive(most, &mut consumer, run)
     }
 

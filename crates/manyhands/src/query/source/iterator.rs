@@ -57,7 +57,7 @@ impl<I: Iterator<Item: Send> + Send> Pipeline for FromIter<I> {
             item
         });
         let check = CancelCheck(run.ending);
-        let mut bottom = ConsumerAdapter::new(consumer, &check);
+        let mut bottom = ConsumerAdapter(consumer, &check);
         let feed = parallel::FromIter {
             iterator,
             chunk_max: self.chunk_max,
