@@ -13,115 +13,89 @@ use crate::query::run::QueryRun;
 use std::hash::Hash;
 
 /// How a group's value is made of its items.
-pub trait GroupFold<T>: Send + Sync {
+pub trait GroupFold<T>: Gather<<Self as GroupFold<T>>::Kept> + Send {
     /// The part of an item that is kept until it is folded.
     type Kept: Send;
-
-    /// The group's value.
-    type Value: Send;
 
     /// For the explanation.
     const NAME: &'static str;
 
     /// The part of an item that is kept.
-    fn keep(&self, item: T) -> Self::Kept;
-
-    /// A value of no items.
-    fn seed(&self) -> Self::Value;
-
-    /// Adds an item.
-    fn fold(&self, value: &mut Self::Value, item: Self::Kept);
-
-    /// Adds the value of other items.
-    fn combine(&self, value: &mut Self::Value, other: Self::Value);
+    fn keep(item: T) -> Self::Kept;
 }
 
 /// Items are counted.
 #[derive(Debug)]
 pub struct Count;
 
+impl Gather<()> for Count {
+    type Group = usize;
+
+    #[inline]
+    fn begin(&self, (): (), _run: u64) -> usize {
+        1
+    }
+
+    #[inline]
+    fn add(&self, count: &mut usize, (): (), _run: u64, _earlier: bool) {
+        *count += 1;
+    }
+
+    #[inline]
+    fn merge(&self, count: &mut usize, other: usize, _earlier: bool) {
+        *count += other;
+    }
+}
+
 impl<T> GroupFold<T> for Count {
     type Kept = ();
-    type Value = usize;
     const NAME: &'static str = "count_by";
 
     #[inline]
-    fn keep(&self, _item: T) {}
-
-    #[inline]
-    fn seed(&self) -> usize {
-        0
-    }
-
-    #[inline]
-    fn fold(&self, value: &mut usize, (): ()) {
-        *value += 1;
-    }
-
-    #[inline]
-    fn combine(&self, value: &mut usize, other: usize) {
-        *value += other;
-    }
+    fn keep(_item: T) {}
 }
 
 /// Items are folded by closures: a seed, what adds an item, and what adds the value of another runner.
 #[derive(Debug)]
 pub struct ByClosures<S, F, C>(S, F, C);
 
-impl<T, A, S, F, C> GroupFold<T> for ByClosures<S, F, C>
+impl<T, A, S, F, C> Gather<T> for ByClosures<S, F, C>
 where
-    T: Send,
     A: Send,
-    S: Fn() -> A + Send + Sync,
-    F: Fn(&mut A, T) + Send + Sync,
-    C: Fn(&mut A, A) + Send + Sync,
+    S: Fn() -> A + Sync,
+    F: Fn(&mut A, T) + Sync,
+    C: Fn(&mut A, A) + Sync,
 {
-    type Kept = T;
-    type Value = A;
-    const NAME: &'static str = "fold_by";
+    type Group = A;
 
     #[inline]
-    fn keep(&self, item: T) -> T {
-        item
-    }
-
-    #[inline]
-    fn seed(&self) -> A {
-        (self.0)()
-    }
-
-    #[inline]
-    fn fold(&self, value: &mut A, item: T) {
-        (self.1)(value, item);
-    }
-
-    #[inline]
-    fn combine(&self, value: &mut A, other: A) {
-        (self.2)(value, other);
-    }
-}
-
-/// A [`GroupFold`] over the kept parts of items of type `T`.
-struct Folding<'a, F, T>(&'a F, std::marker::PhantomData<fn(T)>);
-
-impl<T, F: GroupFold<T>> Gather<F::Kept> for Folding<'_, F, T> {
-    type Group = F::Value;
-
-    #[inline]
-    fn begin(&self, item: F::Kept, _run: u64) -> F::Value {
-        let mut value = self.0.seed();
-        self.0.fold(&mut value, item);
+    fn begin(&self, item: T, _run: u64) -> A {
+        let mut value = (self.0)();
+        (self.1)(&mut value, item);
         value
     }
 
     #[inline]
-    fn add(&self, value: &mut F::Value, item: F::Kept, _run: u64, _earlier: bool) {
-        self.0.fold(value, item);
+    fn add(&self, value: &mut A, item: T, _run: u64, _earlier: bool) {
+        (self.1)(value, item);
     }
 
     #[inline]
-    fn merge(&self, value: &mut F::Value, other: F::Value, _earlier: bool) {
-        self.0.combine(value, other);
+    fn merge(&self, value: &mut A, other: A, _earlier: bool) {
+        (self.2)(value, other);
+    }
+}
+
+impl<T: Send, S, F, C> GroupFold<T> for ByClosures<S, F, C>
+where
+    Self: Gather<T> + Send,
+{
+    type Kept = T;
+    const NAME: &'static str = "fold_by";
+
+    #[inline]
+    fn keep(item: T) -> T {
+        item
     }
 }
 
@@ -141,16 +115,15 @@ where
     G: Fn(&P::Item) -> K + Send + Sync,
     F: GroupFold<P::Item>,
 {
-    type Item = (K, F::Value);
+    type Item = (K, F::Group);
     type Positions = OwnedItems<Self::Item>;
 
     fn open<E: Ending>(mut self, _most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let split = |item| {
             let key = (self.key)(&item);
-            Some((key, self.fold.keep(item)))
+            Some((key, F::keep(item)))
         };
-        let gather = Folding(&self.fold, std::marker::PhantomData);
-        let mut groups = Groups::new(split, gather, self.base.positions_left());
+        let mut groups = Groups::new(split, self.fold, self.base.positions_left());
         self.base.drive(u64::MAX, &mut groups, &run.for_merging());
         drop(self.base);
         Items::of_vec(groups.conclude(self.in_order, |key, value| (key, value)))
