@@ -79,6 +79,7 @@ pub(crate) mod map;
 pub(crate) mod one_or_many;
 pub(crate) mod options;
 pub(crate) mod ordered_collect;
+pub(crate) mod poll_stream;
 pub(crate) mod reduce;
 pub(crate) mod runs;
 mod scan;

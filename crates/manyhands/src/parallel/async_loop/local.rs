@@ -8,11 +8,11 @@ use crate::engine::consumer::Ending;
 use crate::job::{Payload, catch, contain, resume_all};
 use crate::parallel::failure::Failures;
 use crate::parallel::options::LocalOptions;
+use crate::parallel::poll_stream::PollStream;
 use crate::sync::{Mutex, lock};
 use futures_core::Stream;
 use std::future::poll_fn;
 use std::mem;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -104,24 +104,6 @@ where
     AsyncLoop { run, control }
 }
 
-/// A stream of results, which finishes its loop's states at the end.
-struct FinishingStream<'a, T, L, Init, Finish: Fn(L), F> {
-    results: Pin<Box<dyn Stream<Item = T> + Send + 'a>>,
-    lending: Arc<Lending<L, Init, Finish, F>>,
-}
-
-impl<T, L, Init, Finish: Fn(L), F> Stream for FinishingStream<'_, T, L, Init, Finish, F> {
-    type Item = T;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
-        match catch(|| self.results.as_mut().poll_next(context)) {
-            Ok(Poll::Ready(None)) => Poll::Ready(self.lending.end(Ok(None))),
-            Ok(polled) => polled,
-            Err(payload) => self.lending.end(Err(payload)),
-        }
-    }
-}
-
 /// As [`finishing`], of a stream.
 fn finishing_stream<'a, T, L, Init, Finish, F>(
     results: AsyncResults<'a, T>,
@@ -132,8 +114,14 @@ where
     Finish: Fn(L) + 'a,
     Lending<L, Init, Finish, F>: Send + Sync + 'a,
 {
-    let AsyncResults { results, control } = results;
-    let results = Box::pin(FinishingStream { results, lending });
+    let (mut results, control) = (results.results, results.control);
+    let results = Box::pin(PollStream(move |context: &mut Context<'_>| {
+        match catch(|| Stream::poll_next(results.as_mut(), context)) {
+            Ok(Poll::Ready(None)) => Poll::Ready(lending.end(Ok(None))),
+            Ok(polled) => polled,
+            Err(payload) => lending.end(Err(payload)),
+        }
+    }));
     AsyncResults { results, control }
 }
 

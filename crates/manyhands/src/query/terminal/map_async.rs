@@ -1,14 +1,12 @@
 //! Queries whose last operator is a future: an async loop over the items.
 
+use crate::parallel::poll_stream::PollStream;
 use crate::parallel::{AsyncOptions, AsyncResults, from_stream};
 use crate::query::Query;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
 use crate::query::terminal::steps::Steps;
-use futures_core::Stream;
-use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::vec;
 
 impl<'a, P: Pipeline<Item: 'static> + 'a, O: Order> Query<'a, P, O, ()> {
     /// Runs `body`'s future for each item and gives the results as a stream: in order, or, of an unordered
@@ -43,44 +41,29 @@ impl<'a, P: Pipeline<Item: 'static> + 'a, O: Order> Query<'a, P, O, ()> {
     {
         let options = AsyncOptions::planned(self.settings.degree, self.settings.runtime);
         let (pipeline, run) = self.into_run();
-        let items = from_stream(Stepwise {
-            steps: Steps::new(pipeline, run),
-            ready: Vec::new().into_iter(),
-        });
+        let mut steps = Steps::new(pipeline, run);
+        let mut ready = Vec::new().into_iter();
+        // A poll makes at most one step, so that a source of which few items pass does not delay results.
+        let items = from_stream(PollStream(move |context: &mut Context<'_>| {
+            if let Some(item) = ready.next() {
+                return Poll::Ready(Some(item));
+            }
+            let Some(items) = steps.step(&run) else {
+                return Poll::Ready(None);
+            };
+            ready = items.into_iter();
+            match ready.next() {
+                Some(item) => Poll::Ready(Some(item)),
+                None => {
+                    context.waker().wake_by_ref();
+                    Poll::Pending
+                }
+            }
+        }));
         if O::IS_KEPT {
             options.stream_async(items, body)
         } else {
             options.stream_async_unordered(items, body)
-        }
-    }
-}
-
-/// A query's items. A poll makes at most one step, so that a source of which few items pass does not delay results.
-struct Stepwise<'a, P: Pipeline> {
-    steps: Steps<'a, P, ()>,
-    ready: vec::IntoIter<P::Item>,
-}
-
-impl<P: Pipeline> Unpin for Stepwise<'_, P> {}
-
-impl<P: Pipeline> Stream for Stepwise<'_, P> {
-    type Item = P::Item;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<P::Item>> {
-        if let Some(item) = self.ready.next() {
-            return Poll::Ready(Some(item));
-        }
-        let run = self.steps.run;
-        let Some(items) = self.steps.step(&run) else {
-            return Poll::Ready(None);
-        };
-        self.ready = items.into_iter();
-        match self.ready.next() {
-            Some(item) => Poll::Ready(Some(item)),
-            None => {
-                context.waker().wake_by_ref();
-                Poll::Pending
-            }
         }
     }
 }
