@@ -127,8 +127,7 @@ impl<E: Ending> Options<'_, E> {
     /// });
     /// assert_eq!(outcome.lowest_break(), Some(2));
     /// ```
-    #[doc(alias = "Parallel.For")]
-    #[doc(alias = "Parallel.ForEach")]
+    #[doc(alias("Parallel.For", "Parallel.ForEach"))]
     #[track_caller]
     pub fn for_each_with_control<S: Source>(
         &self,

@@ -310,8 +310,7 @@ where
     /// });
     /// assert_eq!(digits.iter().sum::<usize>(), 490);
     /// ```
-    #[doc(alias = "map_init")]
-    #[doc(alias = "map_with")]
+    #[doc(alias("map_init", "map_with"))]
     #[track_caller]
     pub fn map<S: Source, R: Send>(
         &self,

@@ -128,12 +128,8 @@ pub use spawned::{Spawned, SpawnedLoop, SpawnedLoopHandle, spawn_loop};
 /// parallel::for_each(0..1000_u64, |i| { total.fetch_add(i, Ordering::Relaxed); });
 /// assert_eq!(total.into_inner(), 499_500);
 /// ```
-#[doc(alias = "Parallel.For")]
-#[doc(alias = "for_range")]
-#[doc(alias = "into_par_iter")]
-#[doc(alias = "par_iter_mut")]
-#[doc(alias = "Parallel.ForEach")]
-#[doc(alias = "par_iter")]
+#[doc(alias("Parallel.For", "for_range", "into_par_iter", "par_iter_mut"))]
+#[doc(alias("Parallel.ForEach", "par_iter"))]
 #[track_caller]
 pub fn for_each<S: Source>(source: S, body: impl Fn(S::Item) + Sync) {
     Options::new().for_each(source, body);
@@ -180,9 +176,7 @@ pub fn try_for_each<S: Source, E: Send>(
 /// assert_eq!(parallel::map(&words, |word| word.len()), [4, 5]);
 /// assert_eq!(parallel::map(0..4, |i| i * i), [0, 1, 4, 9]);
 /// ```
-#[doc(alias = "par_iter")]
-#[doc(alias = "Select")]
-#[doc(alias = "collect")]
+#[doc(alias("par_iter", "Select", "collect"))]
 #[track_caller]
 pub fn map<S: Source, R: Send>(source: S, body: impl Fn(S::Item) -> R + Sync) -> Vec<R> {
     Options::new().map(source, body)
@@ -228,8 +222,7 @@ pub fn try_map<S: Source, R: Send, E: Send>(
 /// let text = manyhands::parallel::map_reduce(0..5, |i| i.to_string(), |a, b| a + &b);
 /// assert_eq!(text.as_deref(), Some("01234"));
 /// ```
-#[doc(alias = "Aggregate")]
-#[doc(alias = "fold")]
+#[doc(alias("Aggregate", "fold"))]
 #[track_caller]
 pub fn map_reduce<S: Source, V: Send>(
     source: S,

@@ -140,8 +140,7 @@ impl<'a, E> Options<'a, E> {
     /// assert!(parallel::Options::new().degree_of_parallelism(0).is_err());
     /// # Ok::<(), parallel::ConcurrencyError>(())
     /// ```
-    #[doc(alias = "MaxDegreeOfParallelism")]
-    #[doc(alias = "num_threads")]
+    #[doc(alias("MaxDegreeOfParallelism", "num_threads"))]
     pub fn degree_of_parallelism(self, count: usize) -> Result<Self, ConcurrencyError> {
         let degree = Some(Concurrency::exactly(count)?.max());
         Ok(Self { degree, ..self })
@@ -182,12 +181,8 @@ impl<'a, E> Options<'a, E> {
     /// assert!(outcome.is_completed());
     /// assert_eq!(total.into_inner(), 499_500);
     /// ```
-    #[doc(alias = "for_each_with")]
-    #[doc(alias = "map_init")]
-    #[doc(alias = "ThreadLocal")]
-    #[doc(alias = "localInit")]
-    #[doc(alias = "localFinally")]
-    #[doc(alias = "for_each_init")]
+    #[doc(alias("for_each_with", "map_init", "ThreadLocal", "localInit"))]
+    #[doc(alias("localFinally", "for_each_init"))]
     pub fn local<L, Init, Finish>(
         &self,
         init: Init,

@@ -64,10 +64,7 @@ use std::task::{Context, Poll, ready};
 /// assert_eq!((handle.done(), doubled[999]), (1_000, 1_998));
 /// # Ok::<(), Cancelled>(())
 /// ```
-#[doc(alias = "spawn_map")]
-#[doc(alias = "spawn_for_each")]
-#[doc(alias = "spawn_blocking")]
-#[doc(alias = "rayon::spawn")]
+#[doc(alias("spawn_map", "spawn_for_each", "spawn_blocking", "rayon::spawn"))]
 #[doc(alias = "Task.Run")]
 #[track_caller]
 pub fn spawn_loop<T: Send + 'static>(

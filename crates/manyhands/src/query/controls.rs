@@ -63,8 +63,7 @@ impl<'a, P, O, E> Query<'a, P, O, E> {
     /// assert_eq!(sum, 4950);
     /// # Ok::<(), manyhands::parallel::ConcurrencyError>(())
     /// ```
-    #[doc(alias = "WithDegreeOfParallelism")]
-    #[doc(alias = "num_threads")]
+    #[doc(alias("WithDegreeOfParallelism", "num_threads"))]
     pub fn degree_of_parallelism(mut self, count: usize) -> Result<Self, ConcurrencyError> {
         self.settings.degree = Some(Concurrency::exactly(count)?.max());
         Ok(self)
@@ -110,8 +109,7 @@ impl<'a, P, O, E> Query<'a, P, O, E> {
     /// assert_eq!((0..100_u32).into_par_query().runtime(&runtime).sum::<u32>(), 4950);
     /// # Ok::<(), manyhands::BuildError>(())
     /// ```
-    #[doc(alias = "TaskScheduler")]
-    #[doc(alias = "install")]
+    #[doc(alias("TaskScheduler", "install"))]
     pub fn runtime<'b>(self, runtime: &'b Runtime) -> Query<'b, P, O, E>
     where
         'a: 'b,

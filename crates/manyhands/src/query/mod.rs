@@ -181,8 +181,7 @@ use std::marker::PhantomData;
 /// }
 /// assert_eq!(Series([0.5, 1.0].into_par_query().deterministic()).sum(), 1.5);
 /// ```
-#[doc(alias = "ParallelQuery")]
-#[doc(alias = "ParallelIterator")]
+#[doc(alias("ParallelQuery", "ParallelIterator"))]
 #[must_use = "a query does nothing until it is ended by asking for a result"]
 pub struct Query<'a, P, O = Ordered, E = ()> {
     pipeline: P,

@@ -66,9 +66,7 @@ use crate::parallel::Failures;
 /// });
 /// task::block_on(calls);
 /// ```
-#[doc(alias = "ActionBlock")]
-#[doc(alias = "Parallel.ForEachAsync")]
-#[doc(alias = "for_each_concurrent")]
+#[doc(alias("ActionBlock", "Parallel.ForEachAsync", "for_each_concurrent"))]
 #[doc(alias = "buffer_unordered")]
 #[track_caller]
 pub fn for_each_async<'a, S, Fut>(

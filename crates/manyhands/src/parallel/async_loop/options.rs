@@ -73,8 +73,7 @@ impl<'a, E> AsyncOptions<'a, E> {
     /// [`ConcurrencyError`] if the number or the lower limit is 0, or the limits are reversed.
     ///
     /// Example: see [`AsyncOptions::new`].
-    #[doc(alias = "MaxDegreeOfParallelism")]
-    #[doc(alias = "buffer_unordered")]
+    #[doc(alias("MaxDegreeOfParallelism", "buffer_unordered"))]
     pub fn degree_of_parallelism(
         self,
         at_once: impl TryInto<Concurrency, Error: Into<ConcurrencyError>>,
@@ -124,8 +123,7 @@ impl<'a, E> AsyncOptions<'a, E> {
     /// next item, `finish` receives it at the loop's end. There are never more states than items run at once.
     ///
     /// Example: see [`LocalOptions::for_each_async`].
-    #[doc(alias = "localInit")]
-    #[doc(alias = "localFinally")]
+    #[doc(alias("localInit", "localFinally"))]
     pub fn local<L, Init, Finish>(
         &self,
         init: Init,

@@ -49,9 +49,7 @@ pub struct Stages<S>(S);
 ///     .try_to_vec();
 /// assert!(task::block_on(parsed).is_err());
 /// ```
-#[doc(alias = "TransformBlock")]
-#[doc(alias = "LinkTo")]
-#[doc(alias = "Dataflow")]
+#[doc(alias("TransformBlock", "LinkTo", "Dataflow"))]
 pub fn pipeline<S: AsyncSource>(source: S) -> Stages<S> {
     Stages(source)
 }

@@ -215,8 +215,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
     /// });
     /// # Ok::<(), parallel::ConcurrencyError>(())
     /// ```
-    #[doc(alias = "TransformBlock")]
-    #[doc(alias = "buffered")]
+    #[doc(alias("TransformBlock", "buffered"))]
     #[track_caller]
     pub fn stream_async<S, Fut>(
         &self,
@@ -253,8 +252,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
     /// });
     /// assert_eq!(sum, 21);
     /// ```
-    #[doc(alias = "buffer_unordered")]
-    #[doc(alias = "WhenEach")]
+    #[doc(alias("buffer_unordered", "WhenEach"))]
     #[track_caller]
     pub fn stream_async_unordered<S, Fut>(
         &self,

@@ -45,8 +45,7 @@ pub struct FromIter<I> {
 /// let longest = parallel::map_reduce(lengths, |length| length, usize::max);
 /// assert_eq!(longest, Some(3));
 /// ```
-#[doc(alias = "par_bridge")]
-#[doc(alias = "Partitioner.Create")]
+#[doc(alias("par_bridge", "Partitioner.Create"))]
 pub fn from_iter<I>(iterator: I) -> FromIter<I::IntoIter>
 where
     I: IntoIterator<Item: Send, IntoIter: Send>,

@@ -78,8 +78,7 @@ use crate::engine::{Indexed, Plan, drive};
 /// assert_eq!(parallel::map(&words, String::len), [4, 5]);
 /// assert_eq!(words.par_query().rev().to_vec(), ["hands", "many"]);
 /// ```
-#[doc(alias = "IntoParallelIterator")]
-#[doc(alias = "Partitioner")]
+#[doc(alias("IntoParallelIterator", "Partitioner"))]
 pub trait Source: Sized {
     /// What the body receives.
     type Item;

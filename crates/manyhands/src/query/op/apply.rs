@@ -188,9 +188,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// let squares = [1, 2, 3].par_query().map(|n| n * n).to_vec();
     /// assert_eq!(squares, [1, 4, 9]);
     /// ```
-    #[doc(alias = "update")]
-    #[doc(alias = "Select")]
-    #[doc(alias = "Cast")]
+    #[doc(alias("update", "Select", "Cast"))]
     pub fn map<R: Send, F: Fn(P::Item) -> R + Send + Sync>(
         self,
         map: F,

@@ -159,9 +159,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// let both = (0..2).into_par_query().chain(vec![7, 8]).to_vec();
     /// assert_eq!(both, [0, 1, 7, 8]);
     /// ```
-    #[doc(alias = "Concat")]
-    #[doc(alias = "Append")]
-    #[doc(alias = "Prepend")]
+    #[doc(alias("Concat", "Append", "Prepend"))]
     pub fn chain<Q: IntoParQuery<Item = P::Item>>(
         self,
         other: Q,

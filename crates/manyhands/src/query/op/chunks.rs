@@ -122,8 +122,7 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
     /// let chunks = (1..=5).into_par_query().chunks(2).to_vec();
     /// assert_eq!(chunks, [vec![1, 2], vec![3, 4], vec![5]]);
     /// ```
-    #[doc(alias = "par_chunks")]
-    #[doc(alias = "Chunk")]
+    #[doc(alias("par_chunks", "Chunk"))]
     pub fn chunks(self, size: usize) -> Query<'a, Materialized<Grouped<P, Chunks>>, Ordered, E> {
         assert!(size > 0, "chunk size must be non-zero");
         self.grouped(size, Chunks)

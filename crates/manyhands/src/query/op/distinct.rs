@@ -195,8 +195,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// let numbers = [3, 1, 3, 2, 1];
     /// assert_eq!(numbers.into_par_query().distinct().to_vec(), [3, 1, 2]);
     /// ```
-    #[doc(alias = "Distinct")]
-    #[doc(alias = "unique")]
+    #[doc(alias("Distinct", "unique"))]
     pub fn distinct(self) -> Query<'a, Materialized<Distinct<P, Whole>>, O, E>
     where
         P::Item: Hash + Eq,
@@ -213,8 +212,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// let firsts = words.into_par_query().distinct_by(|word| word.chars().next());
     /// assert_eq!(firsts.to_vec(), ["many", "hands", "work"]);
     /// ```
-    #[doc(alias = "DistinctBy")]
-    #[doc(alias = "unique_by")]
+    #[doc(alias("DistinctBy", "unique_by"))]
     pub fn distinct_by<K: Hash + Eq + Send, F: Fn(&P::Item) -> K + Send + Sync>(
         self,
         key: F,

@@ -72,8 +72,7 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
     /// let indexed = ["a", "b"].into_par_query().enumerate().to_vec();
     /// assert_eq!(indexed, [(0, "a"), (1, "b")]);
     /// ```
-    #[doc(alias = "Index")]
-    #[doc(alias = "Select")]
+    #[doc(alias("Index", "Select"))]
     pub fn enumerate(self) -> Query<'a, Materialized<Enumerate<P>>, Ordered, E> {
         self.breaking(Enumerate)
     }

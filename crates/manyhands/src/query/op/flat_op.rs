@@ -230,8 +230,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// let multiple = (1..5_u64).into_par_query().flat_map(|n| n..).find_any(|n| n % 777 == 0);
     /// assert_eq!(multiple.map(|n| n % 777), Some(0));
     /// ```
-    #[doc(alias = "flat_map_iter")]
-    #[doc(alias = "SelectMany")]
+    #[doc(alias("flat_map_iter", "SelectMany"))]
     pub fn flat_map<R: IntoIterator<Item: Send>, F: Fn(P::Item) -> R + Send + Sync>(
         self,
         map: F,

@@ -426,8 +426,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// let words = ["many", "hands", "make"].into_par_query().to_lookup(|word| word.len());
     /// assert_eq!((words.len(), words.items(&4)), (2, &["many", "make"][..]));
     /// ```
-    #[doc(alias = "ToLookup")]
-    #[doc(alias = "into_group_map")]
+    #[doc(alias("ToLookup", "into_group_map"))]
     #[track_caller]
     pub fn to_lookup<K: Hash + Eq + Send>(
         self,

@@ -199,8 +199,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     ///     .join(&teams, |person| person.1, |team| team.0, |person, team| (person.0, team.1));
     /// assert_eq!(pairs.to_vec(), [("Ada", "code"), ("Alan", "logic"), ("Grace", "code")]);
     /// ```
-    #[doc(alias = "Join")]
-    #[doc(alias = "inner_join")]
+    #[doc(alias("Join", "inner_join"))]
     pub fn join<Q, K, R, F, G, M>(
         self,
         other: Q,

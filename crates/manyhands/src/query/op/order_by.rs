@@ -180,8 +180,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// let sorted = words.par_query().copied().order_by(|word| word.len()).then_by(|word| *word);
     /// assert_eq!(sorted.to_vec(), ["many", "work", "hands", "light"]);
     /// ```
-    #[doc(alias = "OrderBy")]
-    #[doc(alias = "sorted_by_key")]
+    #[doc(alias("OrderBy", "sorted_by_key"))]
     pub fn order_by<K: Ord + Send, F: Fn(&P::Item) -> K + Send + Sync>(
         self,
         key: F,
@@ -214,8 +213,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// let sorted = [2.5, 0.5, 1.5].into_par_query().order_with(|a: &f64, b| b.total_cmp(a));
     /// assert_eq!(sorted.to_vec(), [2.5, 1.5, 0.5]);
     /// ```
-    #[doc(alias = "IComparer")]
-    #[doc(alias = "sorted_by")]
+    #[doc(alias("IComparer", "sorted_by"))]
     pub fn order_with<F: Fn(&P::Item, &P::Item) -> Ordering + Send + Sync>(
         self,
         compare: F,
@@ -230,9 +228,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// use manyhands::query::prelude::*;
     /// assert_eq!([3, 1, 2].into_par_query().order().take(2).to_vec(), [1, 2]);
     /// ```
-    #[doc(alias = "par_sort")]
-    #[doc(alias = "Order")]
-    #[doc(alias = "sorted")]
+    #[doc(alias("par_sort", "Order", "sorted"))]
     pub fn order(
         self,
     ) -> OrderedBy<'a, P, Compared<impl Fn(&P::Item, &P::Item) -> Ordering + Send + Sync>, E>

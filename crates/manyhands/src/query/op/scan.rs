@@ -60,8 +60,7 @@ impl<'a, P: Pipeline<Item: Clone>, E: Ending> Query<'a, P, Ordered, E> {
     /// let sums = [1, 2, 3, 4].into_par_query().inclusive_scan(|a, b| a + b);
     /// assert_eq!(sums.to_vec(), [1, 3, 6, 10]);
     /// ```
-    #[doc(alias = "prefix_sum")]
-    #[doc(alias = "cumsum")]
+    #[doc(alias("prefix_sum", "cumsum"))]
     pub fn inclusive_scan<F: Fn(&P::Item, &P::Item) -> P::Item + Send + Sync>(
         self,
         add: F,

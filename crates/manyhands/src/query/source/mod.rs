@@ -25,10 +25,7 @@ use crate::query::pipeline::Pipeline;
 /// another one is one, too; the other's settings apply to both.
 ///
 /// Example: see [`IntoParQuery::into_par_query`].
-#[doc(alias = "AsParallel")]
-#[doc(alias = "IntoParallelIterator")]
-#[doc(alias = "Range")]
-#[doc(alias = "Empty")]
+#[doc(alias("AsParallel", "IntoParallelIterator", "Range", "Empty"))]
 #[doc(alias = "Repeat")]
 pub trait IntoParQuery {
     /// What the query gives.
@@ -53,9 +50,7 @@ pub trait IntoParQuery {
     /// let words = parallel::from_iter("to be or not".split(' ')).into_par_query();
     /// assert_eq!(words.map(str::len).to_vec(), [2, 2, 2, 3]);
     /// ```
-    #[doc(alias = "par_bridge")]
-    #[doc(alias = "Partitioner.Create")]
-    #[doc(alias = "into_par_iter")]
+    #[doc(alias("par_bridge", "Partitioner.Create", "into_par_iter"))]
     fn into_par_query(self) -> Query<'static, Self::Pipeline>;
 }
 
@@ -77,8 +72,7 @@ pub trait ParQuery<'a> {
     /// let words = ["many", "hands"];
     /// assert_eq!(words.par_query().map(|word| word.len()).to_vec(), [4, 5]);
     /// ```
-    #[doc(alias = "AsParallel")]
-    #[doc(alias = "par_iter")]
+    #[doc(alias("AsParallel", "par_iter"))]
     fn par_query(&'a self) -> Query<'static, Self::Pipeline>;
 }
 

@@ -38,8 +38,7 @@ use std::cmp::Ordering;
 /// assert_eq!(numbers.par_exclusive_scan(0, |a, b| a + b), 55);
 /// assert_eq!(numbers, [0, 5, 14, 26, 40]);
 /// ```
-#[doc(alias = "ParallelSlice")]
-#[doc(alias = "ParallelSliceMut")]
+#[doc(alias("ParallelSlice", "ParallelSliceMut"))]
 pub trait ParSlice<T> {
     /// The slice.
     #[doc(hidden)]
@@ -194,8 +193,7 @@ pub trait ParSlice<T> {
     /// If `index` is not below the length, or if a comparison does.
     ///
     /// Example: see [`ParSlice`].
-    #[doc(alias = "nth_element")]
-    #[doc(alias = "median")]
+    #[doc(alias("nth_element", "median"))]
     #[track_caller]
     fn par_select_nth_unstable(&mut self, index: usize) -> Selected<'_, T>
     where
@@ -226,8 +224,7 @@ pub trait ParSlice<T> {
     /// [`Options::inclusive_scan`].
     ///
     /// Example: see [`ParSlice`].
-    #[doc(alias = "prefix_sum")]
-    #[doc(alias = "cumsum")]
+    #[doc(alias("prefix_sum", "cumsum"))]
     #[track_caller]
     fn par_inclusive_scan(&mut self, add: impl Fn(&T, &T) -> T + Sync)
     where

@@ -79,8 +79,7 @@ use std::task::Poll;
 /// stop.cancel();
 /// assert!(!counted.join().unwrap());
 /// ```
-#[doc(alias = "IAsyncEnumerable")]
-#[doc(alias = "AsAsyncEnumerable")]
+#[doc(alias("IAsyncEnumerable", "AsAsyncEnumerable"))]
 pub fn from_stream<S>(source: S) -> AsyncQuery<S, impl Pipeline<Item = S::Item>>
 where
     S: Source<Item: Send>,
@@ -262,8 +261,7 @@ impl<S: Source, P: Pipeline> AsyncQuery<S, P> {
     /// assert!(task::block_on(names.all(async |name| name.starts_with("other"))));
     /// # Ok::<(), manyhands::BuildError>(())
     /// ```
-    #[doc(alias = "TaskScheduler")]
-    #[doc(alias = "install")]
+    #[doc(alias("TaskScheduler", "install"))]
     pub fn runtime(self, runtime: &Runtime) -> Self {
         let runtime = Some(runtime.handle());
         Self { runtime, ..self }

@@ -33,9 +33,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// let numbers: Result<Vec<i32>, _> = ["1", "x"].into_par_query().map(str::parse).collect();
     /// assert!(numbers.is_err());
     /// ```
-    #[doc(alias = "par_extend")]
-    #[doc(alias = "ToDictionary")]
-    #[doc(alias = "ToHashSet")]
+    #[doc(alias("par_extend", "ToDictionary", "ToHashSet"))]
     #[track_caller]
     pub fn collect<C: FromQuery<P::Item>>(self) -> E::Output<C> {
         let (pipeline, run) = self.into_run();
@@ -53,8 +51,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// use manyhands::query::prelude::*;
     /// assert_eq!((0..4).into_par_query().map(|n| n * n).to_vec(), [0, 1, 4, 9]);
     /// ```
-    #[doc(alias = "ToList")]
-    #[doc(alias = "ToArray")]
+    #[doc(alias("ToList", "ToArray"))]
     #[track_caller]
     pub fn to_vec(self) -> E::Output<Vec<P::Item>> {
         self.collect()

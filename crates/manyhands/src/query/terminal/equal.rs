@@ -24,8 +24,7 @@ impl<P: Pipeline, E: Ending> Query<'_, P, Ordered, E> {
     /// assert!([1, 2].into_par_query().sequence_equal(vec![1, 2]));
     /// assert!(![1, 2].into_par_query().sequence_equal(vec![1, 2, 3]));
     /// ```
-    #[doc(alias = "SequenceEqual")]
-    #[doc(alias = "eq")]
+    #[doc(alias("SequenceEqual", "eq"))]
     #[track_caller]
     pub fn sequence_equal<Q: IntoParQuery>(self, other: Q) -> E::Output<bool>
     where

@@ -198,8 +198,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// let multiple = (1..1_000_000).into_par_query().find_any(|n| n % 777 == 0).unwrap();
     /// assert_eq!(multiple % 777, 0);
     /// ```
-    #[doc(alias = "FirstOrDefault")]
-    #[doc(alias = "First")]
+    #[doc(alias("FirstOrDefault", "First"))]
     #[track_caller]
     pub fn find_any(
         self,
@@ -223,9 +222,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// assert_eq!([7].into_par_query().single(), Ok(7));
     /// assert_eq!((0..9).into_par_query().single(), Err(SingleError::Several));
     /// ```
-    #[doc(alias = "Single")]
-    #[doc(alias = "SingleOrDefault")]
-    #[doc(alias = "exactly_one")]
+    #[doc(alias("Single", "SingleOrDefault", "exactly_one"))]
     #[track_caller]
     pub fn single(self) -> E::Output<Result<P::Item, SingleError>> {
         let (pipeline, run) = self.unordered().take_any(2).into_run();
@@ -253,8 +250,7 @@ impl<P: Pipeline, E: Ending> Query<'_, P, Ordered, E> {
     /// let found = (0..1_000_000_u64).into_par_query().find(|n| n * n > 1000);
     /// assert_eq!(found, Some(32));
     /// ```
-    #[doc(alias = "First")]
-    #[doc(alias = "find_first")]
+    #[doc(alias("First", "find_first"))]
     #[track_caller]
     pub fn find(self, predicate: impl Fn(&P::Item) -> bool + Sync) -> E::Output<Option<P::Item>> {
         self.find_map(|item| predicate(&item).then_some(item))
@@ -271,8 +267,7 @@ impl<P: Pipeline, E: Ending> Query<'_, P, Ordered, E> {
     /// let number = ["x", "7", "8"].into_par_query().find_map(|text| text.parse::<i32>().ok());
     /// assert_eq!(number, Some(7));
     /// ```
-    #[doc(alias = "find_map_first")]
-    #[doc(alias = "find_map_any")]
+    #[doc(alias("find_map_first", "find_map_any"))]
     #[track_caller]
     pub fn find_map<R: Send>(
         self,
@@ -293,8 +288,7 @@ impl<P: Pipeline, E: Ending> Query<'_, P, Ordered, E> {
     /// use manyhands::query::prelude::*;
     /// assert_eq!([3, 1, 2].into_par_query().order().first(), Some(1));
     /// ```
-    #[doc(alias = "First")]
-    #[doc(alias = "FirstOrDefault")]
+    #[doc(alias("First", "FirstOrDefault"))]
     #[track_caller]
     pub fn first(self) -> E::Output<Option<P::Item>> {
         if P::IS_GATHERED {
@@ -313,9 +307,7 @@ impl<P: Pipeline, E: Ending> Query<'_, P, Ordered, E> {
     /// use manyhands::query::prelude::*;
     /// assert_eq!((0..10).into_par_query().filter(|n| n % 3 == 0).element_at(2), Some(6));
     /// ```
-    #[doc(alias = "ElementAt")]
-    #[doc(alias = "ElementAtOrDefault")]
-    #[doc(alias = "nth")]
+    #[doc(alias("ElementAt", "ElementAtOrDefault", "nth"))]
     #[track_caller]
     pub fn element_at(self, index: usize) -> E::Output<Option<P::Item>> {
         self.take(index.saturating_add(1)).skip(index).first()
@@ -331,8 +323,7 @@ impl<P: Pipeline, E: Ending> Query<'_, P, Ordered, E> {
     /// use manyhands::query::prelude::*;
     /// assert_eq!([5, 7, 9].into_par_query().position(|n| n > 6), Some(1));
     /// ```
-    #[doc(alias = "position_first")]
-    #[doc(alias = "position_any")]
+    #[doc(alias("position_first", "position_any"))]
     #[track_caller]
     pub fn position(self, predicate: impl Fn(P::Item) -> bool + Sync) -> E::Output<Option<usize>> {
         if P::IS_POSITIONAL || P::IS_GATHERED {

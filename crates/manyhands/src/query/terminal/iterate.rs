@@ -276,8 +276,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// });
     /// assert_eq!(parallel::from_iter(sums).into_par_query().map(|sum| sum + 1).to_vec(), [2, 6, 15, 31]);
     /// ```
-    #[doc(alias = "AsSequential")]
-    #[doc(alias = "AsEnumerable")]
+    #[doc(alias("AsSequential", "AsEnumerable"))]
     #[track_caller]
     pub fn sequential(self) -> impl Iterator<Item = E::Output<P::Item>> {
         self.into_iter()

@@ -87,9 +87,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// let text = (0..5).into_par_query().map(|i| i.to_string()).reduce(|a, b| a + &b);
     /// assert_eq!(text.as_deref(), Some("01234"));
     /// ```
-    #[doc(alias = "reduce_with")]
-    #[doc(alias = "product")]
-    #[doc(alias = "Aggregate")]
+    #[doc(alias("reduce_with", "product", "Aggregate"))]
     #[track_caller]
     pub fn reduce(
         self,
@@ -121,8 +119,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// );
     /// assert_eq!((sum, count), (6.0, 2));
     /// ```
-    #[doc(alias = "Aggregate")]
-    #[doc(alias = "aggregate")]
+    #[doc(alias("Aggregate", "aggregate"))]
     #[track_caller]
     pub fn fold<A: Send>(
         self,
@@ -167,8 +164,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// use manyhands::query::prelude::*;
     /// assert_eq!((0..10).into_par_query().filter(|n| n % 3 == 0).count(), 4);
     /// ```
-    #[doc(alias = "Count")]
-    #[doc(alias = "LongCount")]
+    #[doc(alias("Count", "LongCount"))]
     #[track_caller]
     pub fn count(self) -> E::Output<usize> {
         self.end_with(&Counting, Option::unwrap_or_default)
@@ -199,8 +195,7 @@ impl<P: Pipeline, E: Ending> Query<'_, P, Ordered, E> {
     /// use manyhands::query::prelude::*;
     /// assert_eq!((0..10).into_par_query().filter(|n| n % 4 == 0).last(), Some(8));
     /// ```
-    #[doc(alias = "Last")]
-    #[doc(alias = "LastOrDefault")]
+    #[doc(alias("Last", "LastOrDefault"))]
     #[track_caller]
     pub fn last(self) -> E::Output<Option<P::Item>> {
         if P::IS_POSITIONAL {
