@@ -274,8 +274,8 @@ mod tests {
         let resources = Resources::of(&view);
         let tasks = view.tasks.iter();
         let shown: Vec<String> = tasks.flat_map(|task| waits_of(task, &resources)).collect();
-        let completions =
-            ["as does task 5", "as does task 4", "as does task 4"].map(|who| format!("completion, {who}"));
+        let completions = ["as does task 5", "as does task 4", "as does task 4"]
+            .map(|who| format!("completion, {who}"));
         assert_eq!(shown[..3], completions);
         assert_eq!(shown[3..], ["completion", "receive 7f03"]);
     }

@@ -334,6 +334,19 @@ mod tests {
     }
 
     #[test]
+    fn arms_that_differ_by_more_than_the_margin_are_rarely_called_equal() {
+        let noises: [fn(u64) -> Noise; 2] = [Noise::new, |seed| Noise::new(seed).in_bursts()];
+        for noise in noises {
+            let is_called = |seed: &u64| {
+                let verdict = compare(3, 1.0201, 0.0, noise(*seed));
+                verdict == Verdict::NoDifference
+            };
+            let called = (0..100).filter(is_called).count();
+            assert!(called <= 5, "{called} of 100");
+        }
+    }
+
+    #[test]
     fn a_neighbour_that_comes_and_goes_is_rarely_taken_for_a_side() {
         let is_sided = |seed: &u64| {
             let mut noise = Noise::new(*seed).in_bursts();
