@@ -408,6 +408,9 @@ fn pulled_items_whose_drops_panic_are_dropped_when_the_iterator_panics() {
 #[test]
 fn a_failure_is_dropped_once_although_a_value_panics_when_it_is_dropped_for_it() {
     on_each_runtime(|runtime| {
+        let value = runtime.install(|| task::spawn(async { Ok(Bomb(1)) }));
+        // Outside of the runtime: inside, who waits takes the place of the only worker.
+        wait_until("the end of a task", || value.is_finished());
         runtime.install(|| {
             let ledger = Ledger::new(3);
             let of_a_scope = panics_of(|| {
@@ -418,8 +421,6 @@ fn a_failure_is_dropped_once_although_a_value_panics_when_it_is_dropped_for_it()
                 })
             });
             let of_a_group = panics_of(|| {
-                let value = task::spawn(async { Ok(Bomb(1)) });
-                wait_until("the end of a task", || value.is_finished());
                 let mut group = TaskGroup::new();
                 group.push(value);
                 let failure = ledger.make(1);
