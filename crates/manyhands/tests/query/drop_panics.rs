@@ -116,16 +116,18 @@ fn a_failure_is_dropped_once_although_a_result_panics_when_it_is_dropped_for_it(
 
 #[test]
 fn an_item_whose_drop_panics_when_it_is_left_out_spares_those_of_the_other_side() {
-    for setting in few_settings() {
-        let ledger = Ledger::with_bomb(0);
-        let side = || ledger.make_all(2).into_par_query();
-        let chained = setting.set(side()).chain(side()).take(0);
-        assert!(panics(|| drop(chained.to_vec())));
-        ledger.assert_settled("both sides of a chain");
-        let paired = setting.set(side()).zip(side()).take(0);
-        assert!(panics(|| drop(paired.to_vec())));
-        ledger.assert_settled("both sides of a zip");
-    }
+    within_limit(|| {
+        for setting in few_settings() {
+            let ledger = Ledger::with_bomb(0);
+            let side = || ledger.make_all(2).into_par_query();
+            let chained = setting.set(side()).chain(side()).take(0);
+            assert!(panics(|| drop(chained.to_vec())));
+            ledger.assert_settled("both sides of a chain");
+            let paired = setting.set(side()).zip(side()).take(0);
+            assert!(panics(|| drop(paired.to_vec())));
+            ledger.assert_settled("both sides of a zip");
+        }
+    });
 }
 
 #[test]
