@@ -191,9 +191,18 @@ impl<K: Eq, G> Merged<K, G> {
         if slots.capacity() < len {
             slots.rebuild(len, entries.iter().map(|entry| entry.hash));
         }
+        let needs_word = size_of::<Option<GroupEntry<K, G>>>() > size_of::<GroupEntry<K, G>>();
+        let groups = entries.into_iter().map(Some);
         // In the same memory, if a group needs no further word to say that there is none.
-        let mut entries: Vec<_> = entries.into_iter().map(Some).collect();
-        entries.reserve_exact(len - entries.len());
+        let entries = if needs_word {
+            let mut entries = Vec::with_capacity(len);
+            entries.extend(groups);
+            entries
+        } else {
+            let mut entries: Vec<_> = groups.collect();
+            entries.reserve_exact(len - entries.len());
+            entries
+        };
         Self {
             slots,
             entries,
