@@ -193,12 +193,13 @@ where
 
     #[inline]
     fn fold<I: Iterator<Item = T>>(&self, value: Option<V>, mut items: I) -> Option<V> {
+        let first = match value {
+            Some(value) => value,
+            None => (self.map)(items.next()?),
+        };
         // Kept here, and not passed along: an adapter that has a value and drops an item, as a filter does, loses the value
         // if that drop panics.
-        let mut kept = match value {
-            Some(value) => Some(value),
-            None => Some((self.map)(items.next()?)),
-        };
+        let mut kept = Some(first);
         // Not `for_each`: for slices that counts, and then compilers make vectors of 64-bit items, also where the
         // processor cannot compare such vectors and they take four times as long.
         let Continue(()) = items.try_for_each(|item| {
