@@ -24,7 +24,7 @@ impl Token {
     /// Waits until the source is cancelled.
     ///
     /// # Cost
-    /// Registering and unregistering take the same short time however many futures wait.
+    /// A short lock to register and one to unregister, for a time that grows with the logarithm of how many futures wait.
     ///
     /// # Examples
     /// ```
