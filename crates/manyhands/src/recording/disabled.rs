@@ -1,5 +1,5 @@
-//! Without the feature: nothing is recorded. The same functions as in `enabled/mod.rs`, without code; one type without a
-//! value has the names and the methods of all that is kept there.
+//! Without the feature: nothing is recorded. The same functions as in `enabled/mod.rs`, without code; one type without
+//! data has the names and the methods of all that is kept there.
 
 use crate::priority::Priority;
 use crate::recording::{AsyncLoopEvent, Awaited, FoundConcurrency, Unobserved};
@@ -87,7 +87,7 @@ pub(crate) fn during_loop<C>(_items: Option<u64>, _site: Site, run: impl FnOnce(
     run(Unobserved);
 }
 
-/// Several.
+/// What more than one of its names has.
 impl Nothing {
     #[inline(always)]
     pub(crate) const fn none() -> Self {
