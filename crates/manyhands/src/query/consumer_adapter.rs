@@ -6,7 +6,7 @@ use crate::engine::consumer::Consumer;
 use std::ops::Range;
 
 /// How items are changed on their way to a consumer.
-pub trait AdaptItem<T>: Sync {
+pub(crate) trait AdaptItem<T>: Sync {
     /// The changed items.
     type Output;
 

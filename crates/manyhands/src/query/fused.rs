@@ -14,7 +14,7 @@ use crate::query::run::QueryRun;
 
 /// The items of `base`, each block changed by `alter`.
 #[derive(Debug)]
-pub struct Fused<P, A> {
+pub(crate) struct Fused<P, A> {
     base: P,
     alter: A,
 }
