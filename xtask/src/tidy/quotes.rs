@@ -2,7 +2,7 @@
 //!
 //! A figure that is written into a sentence stays when its table is made again, and then contradicts it. So pages and
 //! documentation comments have ratios, intervals, shares and nanoseconds, and what something takes or costs in another
-//! unit, only between the comments `begin` and `end` of a section that a command renews. Not here:
+//! unit, only between the comments `begin` and `end` of a section that a command renews, with the day. Not here:
 //! `docs/decisions` and `docs/walk.md`, whose figures are dated evidence, pages that a command writes as a whole, what is
 //! set and not measured, and aims: the first cell of a row of `docs/goals.md`.
 //!
@@ -32,6 +32,7 @@ static MEASURED: LazyLock<Regex> = LazyLock::new(|| {
     let fraction = format!(r"\b\d+(\.\d+)? ns\b|\b[1-9]\d*\.\d+ {unit}");
     pattern(&[ratio, interval, share, &cost, &fraction].join("|"))
 });
+static DAY: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b\d{4}-\d\d-\d\d"));
 /// A link to a table with its date: `[2026-11-26](../peers/RESULTS.md#loops)`.
 static DATED: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"\[([^\]]*)\]\(\.\./peers/RESULTS\.md#([\w-]+)\)"));
@@ -43,10 +44,17 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         path.ends_with(".md") && !TABLES.split(' ').any(|part| path.contains(part))
     };
     for (path, text) in tree.files().filter(|(path, _)| is_page(path)) {
-        let mut is_written = false;
+        let (mut is_written, mut is_dated) = (false, false);
         for (idx, line) in text.lines().enumerate() {
-            is_written = line.starts_with("<!-- begin ") || is_written;
-            is_written = !line.starts_with("<!-- end ") && is_written;
+            if line.starts_with("<!-- begin ") {
+                (is_written, is_dated) = (true, false);
+            }
+            is_dated |= DAY.is_match(line);
+            if line.starts_with("<!-- end ") {
+                is_written = false;
+                let undated = "this section does not say when it was measured; make it again";
+                findings.extend((!is_dated).then(|| Finding::on_line(path, idx + 1, undated)));
+            }
             let measured = match line.strip_prefix("| ").and_then(|row| row.split_once('|')) {
                 Some((_aim, rest)) if path == GOALS => rest,
                 _ => line,
@@ -101,11 +109,10 @@ fn dates_of<'a>(results: &'a str, table: &'a str) -> impl Iterator<Item = &'a st
         let heading = section.lines().next().unwrap_or_default();
         heading.to_lowercase().replace(' ', "-") == table
     });
-    named.filter_map(|section| section.split_once("Date: ")?.1.get(..DAY))
+    named
+        .filter_map(|section| DAY.find(section.split_once("Date: ")?.1))
+        .map(|day| day.as_str())
 }
-
-/// `2026-11-26`
-const DAY: usize = 10;
 
 #[cfg(test)]
 mod tests {
@@ -144,8 +151,10 @@ mod tests {
     #[test]
     fn tables_of_commands_evidence_and_what_is_set_pass() {
         let row = "| a | 1.00 (0.99 … 1.01) |";
-        let written = format!("<!-- begin a -->\n{row}\n<!-- end a -->\n");
+        let written = format!("<!-- begin a -->\n2026-11-26\n{row}\n<!-- end a -->\n");
         assert_eq!(count("README.md", &written), 0);
+        let undated = format!("2026-11-26\n{}", written.replace("2026-11-26", "Today"));
+        assert_eq!(count("README.md", &undated), 1);
         assert_eq!(count("README.md", &format!("{written}{row}")), 1);
         for page in [
             "docs/decisions/01-a.md",
