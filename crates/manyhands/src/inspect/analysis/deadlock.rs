@@ -11,9 +11,7 @@
 use crate::inspect::analysis::stuck::{Stuck, Unknown, first_direct};
 use crate::inspect::printable::Printable;
 use crate::inspect::tasks::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
-use crate::recording::SetWait;
-use crate::recording::enabled::tasks::task_number::TaskNumber;
-use crate::recording::enabled::tasks::task_state::TaskKind;
+use crate::recording::{SetWait, TaskKind, TaskNumber};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 

@@ -9,8 +9,7 @@
 
 use crate::inspect::printable::Printable;
 use crate::inspect::tasks::snapshot::Snapshot;
-use crate::recording::enabled::no_more_threads::NoMoreThreads;
-use crate::recording::enabled::runtime_snapshot::{RuntimeSnapshot, WorkerSnapshot, WorkerState};
+use crate::recording::{NoMoreThreads, RuntimeSnapshot, WorkerSnapshot, WorkerState};
 use std::fmt;
 use std::time::Duration;
 

@@ -3,8 +3,7 @@
 //! Not here: the decision (`starvation.rs`).
 
 use crate::inspect::analysis::starvation::{STARVED_FOR, Starvation, starvations};
-use crate::recording::enabled::runtime_snapshot::RuntimeSnapshot;
-use crate::recording::enabled::runtimes;
+use crate::recording::{RuntimeSnapshot, runtimes};
 use crate::sync::clock;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};

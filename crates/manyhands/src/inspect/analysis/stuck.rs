@@ -15,10 +15,7 @@
 //! Pure functions of snapshots.
 
 use crate::inspect::tasks::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
-use crate::recording::enabled::tasks::task_number::TaskNumber;
-use crate::recording::enabled::tasks::task_state::TaskState;
-use crate::recording::enabled::waits::awaited_set::AwaitedSet;
-use crate::recording::{SetWait, WaitKind};
+use crate::recording::{AwaitedSet, SetWait, TaskNumber, TaskState, WaitKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 

@@ -8,9 +8,7 @@
 
 use crate::inspect::loops::report::{plural, ratio};
 use crate::inspect::loops::verdict::{Verdict, WORTH_SHARING, greatest};
-use crate::recording::CallLimit;
-use crate::recording::enabled::loops::calls_report::CallsReport;
-use crate::recording::enabled::loops::report::LoopReport;
+use crate::recording::{CallLimit, CallsReport, LoopReport};
 use std::fmt;
 use std::time::Duration;
 

@@ -2,10 +2,7 @@
 //!
 //! Not here: what is kept of a loop (`recording/enabled/loops/report.rs`), and what kept it from being faster (`verdict.rs`).
 
-use crate::recording::LevelTrial;
-use crate::recording::enabled::loops::report::{
-    BlockReport, LoopReport, RunnerReport, TrialReport,
-};
+use crate::recording::{BlockReport, LevelTrial, LoopReport, RunnerReport, TrialReport};
 use std::time::Duration;
 
 impl LoopReport {

@@ -4,7 +4,7 @@
 
 use crate::inspect::loops::report::{plural, ratio};
 use crate::inspect::loops::verdict::{NOTABLE, Verdict};
-use crate::recording::enabled::loops::report::{BlockReport, LoopReport};
+use crate::recording::{BlockReport, LoopReport};
 use std::fmt;
 
 impl LoopReport {

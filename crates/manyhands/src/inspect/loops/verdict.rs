@@ -8,8 +8,7 @@
 //! Not here: what is said about it (`sentences.rs`), and async loops (`calls_verdict.rs`).
 
 use crate::inspect::loops::report::ratio;
-use crate::recording::AloneBecause;
-use crate::recording::enabled::loops::report::LoopReport;
+use crate::recording::{AloneBecause, LoopReport};
 use std::time::Duration;
 
 /// What kept a loop from being faster.

@@ -8,14 +8,11 @@
 use crate::inspect::serve::sent::Sent;
 use crate::inspect::tasks::snapshot::TaskSnapshot;
 use crate::inspect::tasks::take::{find_owners, for_each_of_oldest};
-use crate::recording::WaitKind;
-use crate::recording::enabled::channel_snapshot::{ChannelLoad, ChannelSnapshot};
-use crate::recording::enabled::channels;
 use crate::recording::enabled::loops::running as loops;
-use crate::recording::enabled::loops::snapshot::LoopSnapshot;
-use crate::recording::enabled::runtime_snapshot::RuntimeSnapshot;
-use crate::recording::enabled::runtimes;
-use crate::recording::enabled::tasks::task_number::TaskNumber;
+use crate::recording::{
+    ChannelLoad, ChannelSnapshot, LoopSnapshot, RuntimeSnapshot, TaskNumber, WaitKind, channels,
+    runtimes,
+};
 use crate::sync::clock;
 use std::collections::HashSet;
 

@@ -7,10 +7,8 @@
 //! Not here: what being frozen does (`recording/enabled/tasks/frozen.rs`), and whether the program allows it at all (`control.rs`).
 
 use crate::inspect::serve::refused::Refused;
-use crate::recording::enabled::tasks::frozen::{self, FreezerNumber, TakenOut};
-use crate::recording::enabled::tasks::table;
-use crate::recording::enabled::tasks::task_number::TaskNumber;
-use crate::recording::enabled::tasks::task_state::TaskState;
+use crate::recording::enabled::tasks::frozen::{FreezerNumber, TakenOut};
+use crate::recording::{TaskNumber, TaskState, frozen, table};
 
 /// Freezes tasks, and thaws them when it is dropped.
 #[derive(Debug)]

@@ -7,12 +7,7 @@
 use crate::inspect::serve::json::Object;
 use crate::inspect::serve::wire;
 use crate::inspect::tasks::outside;
-use crate::recording::WaitKind;
-use crate::recording::enabled::tasks::record::Record;
-use crate::recording::enabled::tasks::table;
-use crate::recording::enabled::tasks::task_number::TaskNumber;
-use crate::recording::enabled::tasks::task_state::{TaskKind, TaskState};
-use crate::recording::enabled::waits::frames::Frames;
+use crate::recording::{Frames, Record, TaskKind, TaskNumber, TaskState, WaitKind, table};
 use crate::sync::clock;
 use std::cmp::Reverse;
 use std::collections::HashMap;

@@ -9,9 +9,8 @@ use crate::inspect::serve::refused::Refused;
 use crate::inspect::serve::wake_by_record;
 use crate::inspect::tasks::snapshot::TaskSnapshot;
 use crate::inspect::tasks::take::find_owners;
-use crate::recording::enabled::tasks::leaf_stacks::{self, Stacks};
-use crate::recording::enabled::tasks::record::Record;
-use crate::recording::enabled::tasks::task_number::TaskNumber;
+use crate::recording::enabled::tasks::leaf_stacks::Stacks;
+use crate::recording::{Record, TaskNumber, leaf_stacks};
 use crate::sync::{Mutex, clock, lock, stack_copy};
 use std::time::Duration;
 

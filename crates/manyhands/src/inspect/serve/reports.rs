@@ -4,7 +4,7 @@
 
 use crate::inspect::serve::json::Object;
 use crate::inspect::serve::wire::{line_of, micros, place, text, word};
-use crate::recording::enabled::loops::report::LoopReport;
+use crate::recording::LoopReport;
 use std::time::Duration;
 
 /// The last report of a place that calls loops, with the time since the loop ended.

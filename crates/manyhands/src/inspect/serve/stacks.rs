@@ -12,8 +12,7 @@ use crate::inspect::serve::mappings::{self, Mapping};
 use crate::inspect::serve::poll_once::Polled;
 use crate::inspect::serve::refused::Refused;
 use crate::inspect::serve::wire;
-use crate::recording::enabled::runtime_snapshot::{RuntimeSnapshot, WorkerSnapshot};
-use crate::recording::enabled::runtimes;
+use crate::recording::{RuntimeSnapshot, WorkerSnapshot, runtimes};
 use crate::sync::stack_copy::{self, NotCopied, Registers, StackCopy};
 use std::io;
 

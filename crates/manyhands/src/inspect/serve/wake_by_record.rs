@@ -10,9 +10,7 @@
 //! Unsafe: the cell is reached by pointer.
 
 use crate::inspect::serve::refused::Refused;
-use crate::recording::enabled::tasks::task_number::TaskNumber;
-use crate::recording::enabled::tasks::task_state::TaskState;
-use crate::recording::enabled::tasks::{frozen, table};
+use crate::recording::{TaskNumber, TaskState, frozen, table};
 
 /// Wakes a task that waits, as one of its wakers would.
 pub(super) fn wake_waiting(number: TaskNumber) -> Result<(), Refused> {

@@ -7,10 +7,9 @@ use crate::inspect::analysis::starvation::Starvation;
 use crate::inspect::printable::Printable;
 use crate::inspect::serve::json::Object;
 use crate::inspect::tasks::snapshot::{FrameSnapshot, TaskSnapshot, WaitSnapshot};
-use crate::recording::enabled::channel_snapshot::ChannelSnapshot;
-use crate::recording::enabled::loops::snapshot::LoopSnapshot;
-use crate::recording::enabled::runtime_snapshot::{RuntimeSnapshot, WorkerSnapshot};
-use crate::recording::enabled::tasks::task_number::TaskNumber;
+use crate::recording::{
+    ChannelSnapshot, LoopSnapshot, RuntimeSnapshot, TaskNumber, WorkerSnapshot,
+};
 use miniserde::{Deserialize, json};
 use std::fmt::Debug;
 use std::panic::Location;

@@ -6,11 +6,7 @@
 //!
 //! Not here: what is recorded (`recording/enabled/tasks/hooks.rs`).
 
-use crate::recording::WaitKind;
-use crate::recording::enabled::tasks::record::Record;
-use crate::recording::enabled::tasks::task_state::TaskState;
-use crate::recording::enabled::waits::frames::Frames;
-use crate::recording::enabled::waits::task_waits::WaitRecord;
+use crate::recording::{Frames, Record, TaskState, WaitKind, WaitRecord};
 use std::panic::Location;
 
 /// Whether more wakers of the task exist than waits, or if that is not known.

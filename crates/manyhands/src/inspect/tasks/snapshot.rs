@@ -4,19 +4,10 @@
 
 use crate::inspect::tasks::outside;
 use crate::priority::Priority;
-use crate::recording::WaitKind;
-use crate::recording::enabled::channel_snapshot::ChannelSnapshot;
-use crate::recording::enabled::loops::part::elapsed;
-use crate::recording::enabled::loops::snapshot::LoopSnapshot;
-use crate::recording::enabled::runtime_snapshot::RuntimeSnapshot;
-use crate::recording::enabled::tasks::frozen;
-use crate::recording::enabled::tasks::last_waker::LastWaker;
-use crate::recording::enabled::tasks::record::Record;
-use crate::recording::enabled::tasks::task_number::TaskNumber;
-use crate::recording::enabled::tasks::task_state::{TaskKind, TaskState};
-use crate::recording::enabled::waits::awaited_set::AwaitedSet;
-use crate::recording::enabled::waits::frames::{Frame, Frames};
-use crate::recording::enabled::waits::task_waits::WaitRecord;
+use crate::recording::{
+    AwaitedSet, ChannelSnapshot, Frame, Frames, LastWaker, LoopSnapshot, Record, RuntimeSnapshot,
+    TaskKind, TaskNumber, TaskState, WaitKind, WaitRecord, elapsed, frozen,
+};
 use crate::sync::clock;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;

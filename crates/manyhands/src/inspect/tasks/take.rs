@@ -1,16 +1,10 @@
 //! Taking a snapshot.
 
 use crate::inspect::tasks::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
-use crate::recording::WaitKind;
-use crate::recording::enabled::channels;
 use crate::recording::enabled::loops::running as loops;
-use crate::recording::enabled::runtimes;
-use crate::recording::enabled::tasks::record::Record;
 #[cfg(unix)]
 use crate::recording::enabled::tasks::shard::Entry;
-use crate::recording::enabled::tasks::table;
-use crate::recording::enabled::tasks::task_number::TaskNumber;
-use crate::recording::enabled::waits::task_waits::WaitRecord;
+use crate::recording::{Record, TaskNumber, WaitKind, WaitRecord, channels, runtimes, table};
 use crate::sync::clock;
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;

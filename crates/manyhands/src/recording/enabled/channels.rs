@@ -13,8 +13,7 @@
 //!
 //! Unsafe: channels are looked at by their addresses.
 
-use crate::recording::enabled::channel_snapshot::{ChannelLoad, ChannelSnapshot};
-use crate::recording::enabled::opening::is_open;
+use crate::recording::enabled::{ChannelLoad, ChannelSnapshot, is_open};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, clock, lock};
 use std::any::type_name;

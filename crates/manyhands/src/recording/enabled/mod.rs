@@ -15,24 +15,40 @@ pub(crate) mod tasks;
 pub(crate) mod waits;
 
 pub(crate) use crate::sync::stack_copy::note_own_stack as thread_begins;
-pub(crate) use channel_snapshot::ChannelLoad;
+pub use channel_snapshot::{ChannelLoad, ChannelSnapshot};
 pub(crate) use channels::{ChannelRecord, ObservedChannel};
 pub(crate) use loops::async_loops::AsyncLoopRecord;
+pub use loops::calls_report::CallsReport;
+pub use loops::last_reports::loop_reports;
+pub(crate) use loops::part::elapsed;
+pub use loops::report::{BlockReport, LoopReport, RunnerReport, TrialReport};
 pub(crate) use loops::running::during_loop;
-pub(crate) use no_more_threads::NoMoreThreads;
+pub use loops::running::last_loop;
+pub use loops::snapshot::LoopSnapshot;
+pub use no_more_threads::NoMoreThreads;
 pub(crate) use opening::is_open;
-pub(crate) use runtime_snapshot::{RuntimeSnapshot, WorkerSnapshot, WorkerState};
+pub use runtime_snapshot::{RuntimeSnapshot, WorkerSnapshot, WorkerState};
 pub(crate) use runtimes::{Observed, runtime_made};
-pub(crate) use tasks::current::is_recorded;
+pub(crate) use tasks::current::{Current, is_recorded};
 pub(crate) use tasks::hooks::{RuntimeNumber, TaskRecord, keeps, waits};
 #[cfg(feature = "tokio")]
 pub(crate) use tasks::in_tokio::in_tokio;
+pub use tasks::last_waker::LastWaker;
+pub(crate) use tasks::record::Record;
+pub(crate) use tasks::recorded_cell::RecordedCell;
+pub use tasks::task_number::TaskNumber;
+pub use tasks::task_state::{TaskKind, TaskState};
 pub(crate) use tasks::thread_waits::{
     thread_blocks, thread_polls_any, thread_polls_one, thread_waits_for_task,
 };
 pub(crate) use tasks::work_type::{Waking, WorkType};
+pub(crate) use tasks::{current, frozen, leaf_stacks, table};
+pub(crate) use waits::awaited_set::AwaitedSet;
 pub(crate) use waits::forget::{forget, forget_moved};
 pub(crate) use waits::frame_mark::FrameMark;
+pub(crate) use waits::frames::{Frame, Frames};
 pub(crate) use waits::group_names::GroupName;
+pub(crate) use waits::lines::Lines;
 pub(crate) use waits::site::Site;
 pub(crate) use waits::task_set::TaskSet;
+pub(crate) use waits::task_waits::{WaitRecord, Waits};

@@ -2,7 +2,7 @@
 //!
 //! Not here: which runtimes there are (`runtimes.rs`), and how one is read (`runtime/observed.rs`).
 
-use crate::recording::enabled::no_more_threads::NoMoreThreads;
+use crate::recording::enabled::NoMoreThreads;
 use std::panic::Location;
 
 /// A runtime.

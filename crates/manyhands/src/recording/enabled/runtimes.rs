@@ -2,7 +2,7 @@
 //!
 //! A runtime says itself what there is to show, because this layer knows none.
 
-use crate::recording::enabled::runtime_snapshot::RuntimeSnapshot;
+use crate::recording::enabled::RuntimeSnapshot;
 use crate::sync::{Mutex, lock};
 use std::sync::{Arc, Weak};
 

@@ -8,10 +8,8 @@
 //! Not here: loops of threads (`running.rs`), and what a report says (`calls_report.rs`, `inspect/loops/calls_verdict.rs`).
 
 use crate::recording::enabled::loops::calls_report::CallsAccount;
-use crate::recording::enabled::loops::report::LoopReport;
 use crate::recording::enabled::loops::running::{Running, call_now, keep};
-use crate::recording::enabled::opening::is_open;
-use crate::recording::enabled::waits::site::Site;
+use crate::recording::enabled::{LoopReport, Site, is_open};
 use crate::recording::{AsyncLoopEvent, BeginsNoMore, FoundConcurrency};
 use crate::sync::atomic::Ordering;
 use crate::sync::clock;

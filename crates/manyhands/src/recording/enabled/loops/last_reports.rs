@@ -9,7 +9,7 @@
 //!
 //! Not here: what a report says (`report.rs`, `inspect/loops/verdict.rs`, `inspect/loops/sentences.rs`).
 
-use crate::recording::enabled::loops::report::LoopReport;
+use crate::recording::enabled::LoopReport;
 use crate::sync::{Mutex, clock, lock};
 use std::panic::Location;
 use std::sync::Arc;

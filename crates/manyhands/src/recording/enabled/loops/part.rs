@@ -3,11 +3,9 @@
 //! Not here: when a part begins and ends (`running.rs`).
 
 use crate::recording::AloneBecause;
-use crate::recording::enabled::loops::report::{
-    BlockReport, LoopReport, RunnerReport, TrialReport,
+use crate::recording::enabled::{
+    BlockReport, LoopReport, RunnerReport, Site, TaskNumber, TrialReport,
 };
-use crate::recording::enabled::tasks::task_number::TaskNumber;
-use crate::recording::enabled::waits::site::Site;
 use crate::sync::clock;
 use std::time::Duration;
 

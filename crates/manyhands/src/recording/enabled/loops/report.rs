@@ -3,7 +3,7 @@
 //! Not here: what kept the loop from being faster (`inspect/loops/verdict.rs`).
 
 use crate::recording::AloneBecause;
-use crate::recording::enabled::loops::calls_report::CallsReport;
+use crate::recording::enabled::CallsReport;
 use std::panic::Location;
 use std::time::Duration;
 

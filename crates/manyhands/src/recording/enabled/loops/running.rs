@@ -12,12 +12,9 @@
 
 use crate::recording::AloneBecause;
 use crate::recording::enabled::loops::last_reports as loop_reports;
+use crate::recording::enabled::loops::part::body_name;
 use crate::recording::enabled::loops::part::{Call, Part, Parts, Phase, ThreadKey};
-use crate::recording::enabled::loops::part::{body_name, elapsed};
-use crate::recording::enabled::loops::report::{LoopReport, TrialReport};
-use crate::recording::enabled::loops::snapshot::LoopSnapshot;
-use crate::recording::enabled::tasks::current;
-use crate::recording::enabled::waits::site::Site;
+use crate::recording::enabled::{LoopReport, LoopSnapshot, Site, TrialReport, current, elapsed};
 use crate::recording::loop_observer::{LoopObserver, RunnerObserver};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, OnceLock, clock, lock, thread_state};

@@ -1,6 +1,6 @@
 //! A loop that runs, as plain values.
 
-use crate::recording::enabled::tasks::task_number::TaskNumber;
+use crate::recording::enabled::TaskNumber;
 use std::panic::Location;
 use std::time::Duration;
 

@@ -3,8 +3,7 @@
 //! Not here: what is recorded of it (`hooks.rs`).
 
 use crate::recording::enabled::tasks::leaf_stacks::Ticket;
-use crate::recording::enabled::tasks::task_number::TaskNumber;
-use crate::recording::enabled::waits::lines::Lines;
+use crate::recording::enabled::{Lines, TaskNumber};
 use std::cell::Cell;
 
 /// What a thread runs.

@@ -53,7 +53,7 @@
 //!
 //! Not here: which client may freeze (`inspect/serve/control.rs`, `inspect/serve/freezer.rs`), and the state word (`task/state.rs`).
 
-use crate::recording::enabled::tasks::task_number::TaskNumber;
+use crate::recording::enabled::TaskNumber;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Condvar, Mutex, lock};
 use std::collections::BTreeMap;

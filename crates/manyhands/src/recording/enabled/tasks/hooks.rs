@@ -11,19 +11,12 @@
 //! Not here: the records (`table.rs`), and how a task is woken by its record (`inspect/serve/wake_by_record.rs`).
 
 use crate::priority::Priority;
-use crate::recording::enabled::opening::is_open;
-use crate::recording::enabled::tasks::current::{self, Current, is_recorded};
-use crate::recording::enabled::tasks::frozen;
-use crate::recording::enabled::tasks::last_waker::LastWaker;
-use crate::recording::enabled::tasks::leaf_stacks;
-use crate::recording::enabled::tasks::record::{Origin, Record};
-use crate::recording::enabled::tasks::recorded_cell::RecordedCell;
-use crate::recording::enabled::tasks::table;
-use crate::recording::enabled::tasks::task_number::TaskNumber;
-use crate::recording::enabled::tasks::task_state::TaskState;
-use crate::recording::enabled::tasks::work_type::WorkType;
+use crate::recording::enabled::tasks::record::Origin;
 use crate::recording::enabled::waits::task_set;
-use crate::recording::enabled::waits::task_waits::WaitRecord;
+use crate::recording::enabled::{
+    Current, LastWaker, Record, RecordedCell, TaskNumber, TaskState, WaitRecord, WorkType, current,
+    frozen, is_open, is_recorded, leaf_stacks, table,
+};
 use crate::recording::{Awaited, WaitKind};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::clock;

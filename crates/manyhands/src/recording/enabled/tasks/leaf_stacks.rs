@@ -10,9 +10,7 @@
 //!
 //! Not here: how the task comes to be polled (`inspect/serve/poll_once.rs`).
 
-use crate::recording::enabled::tasks::record::Record;
-use crate::recording::enabled::tasks::table;
-use crate::recording::enabled::tasks::task_number::TaskNumber;
+use crate::recording::enabled::{Record, TaskNumber, table};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::stack_copy::{self, NotCopied, StackCopy};
 use crate::sync::{Condvar, Mutex, lock};

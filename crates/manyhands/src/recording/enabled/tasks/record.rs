@@ -3,13 +3,10 @@
 //! Not here: where records are (`table.rs`), and what is recorded when (`hooks.rs`).
 
 use crate::priority::Priority;
-use crate::recording::enabled::tasks::last_waker::LastWaker;
-use crate::recording::enabled::tasks::recorded_cell::RecordedCell;
-use crate::recording::enabled::tasks::task_number::TaskNumber;
-use crate::recording::enabled::tasks::task_state::{TaskKind, TaskState};
-use crate::recording::enabled::tasks::work_type::WorkType;
 use crate::recording::enabled::waits::lines::is_of_library;
-use crate::recording::enabled::waits::task_waits::{WaitRecord, Waits};
+use crate::recording::enabled::{
+    LastWaker, RecordedCell, TaskKind, TaskNumber, TaskState, WaitRecord, Waits, WorkType,
+};
 use std::mem;
 use std::num::NonZeroU32;
 use std::panic::Location;

@@ -7,10 +7,10 @@
 //! Not here: a record (`record.rs`), a shard (`shard.rs`) and its lock (`shared_shard.rs`), what is recorded when
 //! (`hooks.rs`), and what is made of it (`inspect/tasks/snapshot.rs`).
 
-use crate::recording::enabled::tasks::record::Record;
 use crate::recording::enabled::tasks::shard::Entry;
 use crate::recording::enabled::tasks::shared_shard::SharedShard;
-use crate::recording::enabled::tasks::task_number::{SHARDS, TaskNumber};
+use crate::recording::enabled::tasks::task_number::SHARDS;
+use crate::recording::enabled::{Record, TaskNumber};
 use crate::sync::Padded;
 
 /// Adds a record. `spread` chooses the shard. `None` if the shard is full.

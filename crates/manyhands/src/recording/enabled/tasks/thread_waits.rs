@@ -4,15 +4,11 @@
 //! Not here: the waits of futures (`hooks.rs`).
 
 use crate::recording::WaitKind;
-use crate::recording::enabled::opening::is_open;
-use crate::recording::enabled::tasks::current::{self, Current, is_recorded};
-use crate::recording::enabled::tasks::hooks::{TaskRecord, new_wait, note_wait, set_state, spread};
-use crate::recording::enabled::tasks::record::Record;
-use crate::recording::enabled::tasks::table;
-use crate::recording::enabled::tasks::task_number::TaskNumber;
-use crate::recording::enabled::tasks::task_state::TaskState;
-use crate::recording::enabled::waits::lines::Lines;
-use crate::recording::enabled::waits::task_waits::Waits;
+use crate::recording::enabled::tasks::hooks::{new_wait, note_wait, set_state, spread};
+use crate::recording::enabled::{
+    Current, Lines, Record, TaskNumber, TaskRecord, TaskState, Waits, current, is_open,
+    is_recorded, table,
+};
 use crate::sync::{clock, thread};
 use std::panic::Location;
 use std::task::{Poll, Waker};

@@ -2,7 +2,7 @@
 //!
 //! Not here: the caller of that wake (`inspect/serve/wake_by_record.rs`).
 
-use crate::recording::enabled::tasks::task_state::TaskKind;
+use crate::recording::enabled::TaskKind;
 use std::ptr::NonNull;
 
 /// The type of a task's closure or future, and how a future is woken.

@@ -3,9 +3,7 @@
 //! A wait is known by where its future is. One that was moved since its poll is known by what it waits for, if nothing else
 //! waits for the same: a task, or tasks of a set.
 
-use crate::recording::enabled::tasks::current::{self, is_recorded};
-use crate::recording::enabled::tasks::table;
-use crate::recording::enabled::waits::task_waits::WaitRecord;
+use crate::recording::enabled::{WaitRecord, current, is_recorded, table};
 use crate::recording::{Awaited, WaitKind};
 use std::ptr;
 

@@ -7,8 +7,7 @@
 //!
 //! Not here: the future that has a mark (`task/framed.rs`), and the frames of a task (`frames.rs`).
 
-use crate::recording::enabled::tasks::{current, table};
-use crate::recording::enabled::waits::frames::Frame;
+use crate::recording::enabled::{Frame, current, table};
 use std::panic::Location;
 use std::ptr;
 use std::task::Poll;

@@ -3,7 +3,7 @@
 //! A group that was given a name while recording is open is in the list with a number, which the waits for the group have
 //! as their resource.
 
-use crate::recording::enabled::opening::is_open;
+use crate::recording::enabled::is_open;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, lock};
 use std::collections::BTreeMap;

@@ -5,8 +5,7 @@
 //! to the program's author; such code knows the line that has called it, and says so around the poll. Where it polls any
 //! future of the program, the lines inside that one are better, unless it is itself one of this library.
 
-use crate::recording::enabled::tasks::current;
-use crate::recording::enabled::waits::lines::Lines;
+use crate::recording::enabled::{Lines, current};
 use std::panic::Location;
 
 /// A line of the program that waits, or calls a loop.

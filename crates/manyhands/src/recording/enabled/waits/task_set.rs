@@ -8,13 +8,10 @@
 //! Any thread adds tasks, one at a time waits for them. What is added while somebody waits changes that wait, so of two
 //! looks that see the same wait no task was added in between.
 
-use crate::recording::enabled::opening::is_open;
-use crate::recording::enabled::tasks::current;
-use crate::recording::enabled::tasks::hooks::{TaskRecord, note_wait};
-use crate::recording::enabled::tasks::table;
-use crate::recording::enabled::tasks::task_number::TaskNumber;
-use crate::recording::enabled::waits::awaited_set::AwaitedSet;
-use crate::recording::enabled::waits::task_waits::WaitRecord;
+use crate::recording::enabled::tasks::hooks::note_wait;
+use crate::recording::enabled::{
+    AwaitedSet, TaskNumber, TaskRecord, WaitRecord, current, is_open, table,
+};
 use crate::recording::{SetWait, WaitKind};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::cell::Cell;

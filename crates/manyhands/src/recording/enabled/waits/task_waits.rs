@@ -2,10 +2,8 @@
 //!
 //! Not here: the other parts of a record (`tasks/record.rs`), and what is recorded when (`tasks/hooks.rs`).
 
-use crate::recording::enabled::tasks::task_number::TaskNumber;
-use crate::recording::enabled::waits::awaited_set::AwaitedSet;
-use crate::recording::enabled::waits::frames::Frames;
 use crate::recording::enabled::waits::group_names;
+use crate::recording::enabled::{AwaitedSet, Frames, TaskNumber};
 use crate::recording::{SetWait, WaitKind};
 use std::num::NonZeroU32;
 use std::panic::Location;
