@@ -2,7 +2,7 @@
 //!
 //! Plain data, to be kept under a lock.
 
-use crate::channel::ring::Ring;
+use crate::channel::Ring;
 use std::collections::BTreeSet;
 use std::fmt;
 

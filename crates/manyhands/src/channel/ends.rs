@@ -2,13 +2,11 @@
 //!
 //! Not here: sending (`sender.rs`) and receiving (`receiver.rs`).
 
-use crate::channel::error::CloseReason;
-use crate::channel::future::{ChannelFuture, Waiting};
-use crate::channel::inner::ChannelInner;
+use crate::channel::future::Waiting;
 use crate::channel::receiver::Receiver;
 use crate::channel::sender::Sender;
 use crate::channel::state::State;
-use crate::channel::step::Until;
+use crate::channel::{ChannelFuture, ChannelInner, CloseReason, Until};
 use futures_core::future::FusedFuture;
 use std::error::Error;
 use std::fmt;

@@ -4,12 +4,10 @@
 //! The polls of one send and one receive are inlined into the task, down to the item's way into or out of the channel: the
 //! calls would be a tenth of what a message takes. What is needed once in many messages is a call.
 
-use crate::channel::error::{RecvError, SendError, TrySendError};
-use crate::channel::inner::ChannelInner;
 use crate::channel::state::State;
-use crate::channel::step::{Sending, Until};
-use crate::channel::thread;
-use crate::channel::wait_list::WaiterKey;
+use crate::channel::{
+    ChannelInner, RecvError, SendError, Sending, TrySendError, Until, WaiterKey, thread,
+};
 use crate::recording::{self, Awaited, WaitKind};
 use crate::task::budget::{self, Permit};
 use futures_core::future::FusedFuture;

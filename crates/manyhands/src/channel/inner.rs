@@ -17,14 +17,12 @@
 mod receiving;
 mod sending;
 
-use crate::channel::buffer::ItemBuffer;
-use crate::channel::error::CloseReason;
-use crate::channel::receiver_batch::{ReceiverBatch, ReceiverBatchGuard};
+use crate::channel::receiver_batch::ReceiverBatchGuard;
 use crate::channel::state::State;
-use crate::channel::step::{DeferredWakes, Until};
 use crate::channel::thread::Retries;
-use crate::channel::wait_list::WaiterKey;
-use crate::channel::when_full::WhenFull;
+use crate::channel::{
+    CloseReason, DeferredWakes, ItemBuffer, ReceiverBatch, Until, WaiterKey, WhenFull,
+};
 use crate::recording::ChannelRecord;
 use crate::sync::{Padded, ShortGuard, ShortLock};
 use std::cell::Cell;

@@ -2,8 +2,7 @@
 //!
 //! Not here: the future (`future.rs`), the stream (`stream.rs`), and the wait for a certain value (`watch/wait_for.rs`).
 
-use crate::channel::future::{End, Operation};
-use crate::channel::wait_list::WaiterKey;
+use crate::channel::{End, Operation, WaiterKey};
 use crate::task::budget::Permit;
 use std::task::{Context, Poll};
 

@@ -1,9 +1,7 @@
 //! Options of a channel, before it is made.
 
-use crate::channel::buffer::ItemBuffer;
-use crate::channel::inner::{ChannelInner, OnDrop};
-use crate::channel::when_full::WhenFull;
-use crate::channel::{Receiver, Sender};
+use crate::channel::inner::OnDrop;
+use crate::channel::{ChannelInner, ItemBuffer, Receiver, Sender, WhenFull};
 use std::fmt;
 use std::sync::Arc;
 

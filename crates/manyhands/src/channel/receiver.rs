@@ -1,11 +1,10 @@
 //! The receiving end.
 
-use crate::channel::error::{RecvError, TryRecvError};
-use crate::channel::future::{ChannelFuture, End, Receiving, ReceivingMany};
-use crate::channel::inner::{ChannelInner, Seen};
-use crate::channel::next::Receives;
-use crate::channel::stream::NextStream;
-use crate::channel::wait_list::WaiterKey;
+use crate::channel::future::{Receiving, ReceivingMany};
+use crate::channel::{
+    ChannelFuture, ChannelInner, End, NextStream, Receives, RecvError, Seen, TryRecvError,
+    WaiterKey,
+};
 use crate::task::budget::Permit;
 use futures_core::future::FusedFuture;
 use futures_core::stream::FusedStream;

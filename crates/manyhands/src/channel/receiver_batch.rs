@@ -13,7 +13,7 @@
 //! The items are behind the lock. Their number can be read without it. It grows only under the channel's lock: a holder
 //! of that lock reads it no lower than it is, and a 0 stays 0. It publishes nothing, and is Relaxed.
 
-use crate::channel::ring::Ring;
+use crate::channel::Ring;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Padded, ShortGuard, ShortLock};
 

@@ -1,10 +1,8 @@
 //! The sending end.
 
-use crate::channel::error::{SendError, TrySendError};
-use crate::channel::future::{ChannelFuture, SendingMany};
-use crate::channel::inner::{ChannelInner, Seen};
-use crate::channel::step::Sending;
+use crate::channel::future::SendingMany;
 use crate::channel::weak_sender::WeakSender;
+use crate::channel::{ChannelFuture, ChannelInner, Seen, SendError, Sending, TrySendError};
 use futures_core::future::FusedFuture;
 use std::collections::VecDeque;
 use std::fmt;

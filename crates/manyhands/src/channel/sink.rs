@@ -1,8 +1,6 @@
 //! Sending as a `Sink` of `futures`; only with the feature `futures`.
 
-use crate::channel::future::{End, note_end, note_wait};
-use crate::channel::step::Sending;
-use crate::channel::{SendError, Sender};
+use crate::channel::{End, SendError, Sender, Sending, note_end, note_wait};
 use crate::recording::{self, WaitKind};
 use crate::task::budget;
 use futures_sink::Sink;

@@ -40,12 +40,10 @@
 mod fast;
 mod until;
 
-use crate::channel::buffer::ItemBuffer;
-use crate::channel::error::{CloseReason, RecvError, SendError, TrySendError};
-use crate::channel::ring::Ring;
-use crate::channel::step::{DeferredWakes, Sending, Until};
-use crate::channel::wait_list::{WaitList, WaiterKey};
-use crate::channel::when_full::WhenFull;
+use crate::channel::{
+    CloseReason, DeferredWakes, ItemBuffer, RecvError, Ring, SendError, Sending, TrySendError,
+    Until, WaitList, WaiterKey, WhenFull,
+};
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 use crate::recording::ChannelLoad;
 use std::task::{Poll, Waker};

@@ -3,7 +3,7 @@
 //!
 //! Not here: the steps themselves (`state.rs`).
 
-use crate::channel::wait_list::WaiterKey;
+use crate::channel::WaiterKey;
 use crate::job;
 use std::task::Waker;
 

@@ -1,9 +1,6 @@
 //! Receiving as a stream of `futures`, and as an iterator that blocks.
 
-use crate::channel::future::{note_end, note_wait};
-use crate::channel::next::Receives;
-use crate::channel::wait_list::WaiterKey;
-use crate::channel::{Receiver, RecvError};
+use crate::channel::{Receiver, Receives, RecvError, WaiterKey, note_end, note_wait};
 use crate::recording::{self, WaitKind};
 use crate::task::budget;
 use futures_core::stream::{FusedStream, Stream};

@@ -4,10 +4,7 @@
 //! Plain data, to be kept under a lock. A receiver joins the wait list when it finds nothing, and leaves when it finds
 //! something or gives up. A notification is only a hint to try again, so a receiver that gives up loses nothing.
 
-use crate::channel::error::{CloseReason, RecvError};
-use crate::channel::future::End;
-use crate::channel::next::Receives;
-use crate::channel::wait_list::{WaitList, WaiterKey};
+use crate::channel::{CloseReason, End, Receives, RecvError, WaitList, WaiterKey};
 use crate::job;
 use crate::sync::ShortLock;
 use std::ops::Deref;

@@ -1,7 +1,6 @@
 //! A sender that does not keep its channel open.
 
-use crate::channel::Sender;
-use crate::channel::inner::ChannelInner;
+use crate::channel::{ChannelInner, Sender};
 use std::fmt;
 use std::sync::{Arc, Weak};
 

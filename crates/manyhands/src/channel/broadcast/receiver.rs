@@ -2,10 +2,7 @@
 
 use crate::channel::broadcast::state::State;
 use crate::channel::broadcast::{RecvError, TryRecvError};
-use crate::channel::future::ChannelFuture;
-use crate::channel::next::Next;
-use crate::channel::stream::NextStream;
-use crate::channel::subscribers::ReceiverCore;
+use crate::channel::{ChannelFuture, Next, NextStream, ReceiverCore};
 use futures_core::future::FusedFuture;
 use futures_core::stream::FusedStream;
 use std::fmt;

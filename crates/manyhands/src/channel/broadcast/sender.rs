@@ -1,9 +1,8 @@
 //! The sending end.
 
-use crate::channel::SendError;
 use crate::channel::broadcast::Receiver;
 use crate::channel::broadcast::state::State;
-use crate::channel::subscribers::SenderCore;
+use crate::channel::{SendError, SenderCore};
 use crate::job;
 use std::error::Error;
 use std::fmt;

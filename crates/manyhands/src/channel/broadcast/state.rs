@@ -9,7 +9,7 @@
 //! Items are in an `Arc`: cloning one is the user's code, and happens outside the lock.
 
 use crate::channel::broadcast::RecvError;
-use crate::channel::subscribers::{HasSubscribers, Subscribers};
+use crate::channel::{HasSubscribers, Subscribers};
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -2,11 +2,11 @@
 //!
 //! Not here: what a step does (`state.rs`), and the futures and threads that wait (`future.rs`, `thread.rs`).
 
-use crate::channel::error::{RecvError, TryRecvError};
-use crate::channel::inner::{ChannelInner, Seen, StateGuard};
+use crate::channel::inner::StateGuard;
 use crate::channel::state::State;
-use crate::channel::step::{DeferredWakes, Taken};
-use crate::channel::wait_list::WaiterKey;
+use crate::channel::{
+    ChannelInner, DeferredWakes, RecvError, Seen, Taken, TryRecvError, WaiterKey,
+};
 use crate::sync::ShortLock;
 use std::task::{Context, Poll};
 

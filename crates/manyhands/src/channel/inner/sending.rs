@@ -2,9 +2,8 @@
 //!
 //! Not here: what a step does (`state.rs`), and the futures and threads that wait (`future.rs`, `thread.rs`).
 
-use crate::channel::error::{SendError, TrySendError};
-use crate::channel::inner::{ChannelInner, Seen, StateGuard};
-use crate::channel::step::{Offered, Sending};
+use crate::channel::inner::StateGuard;
+use crate::channel::{ChannelInner, Offered, Seen, SendError, Sending, TrySendError};
 use crate::job;
 use crate::sync::ShortLock;
 use std::collections::VecDeque;

@@ -3,12 +3,8 @@
 //! The comment of `state.rs` says what each demands and why (C4). What finds that it may not go on gives the item back,
 //! and its caller takes a full step.
 
-use crate::channel::buffer::ItemBuffer;
-use crate::channel::receiver_batch::ReceiverBatch;
 use crate::channel::state::State;
-use crate::channel::step::{Offered, Taken};
-use crate::channel::wait_list::WaiterKey;
-use crate::channel::when_full::WhenFull;
+use crate::channel::{ItemBuffer, Offered, ReceiverBatch, Taken, WaiterKey, WhenFull};
 use std::task::Waker;
 
 impl<T> State<T> {

@@ -2,11 +2,8 @@
 //!
 //! All of them are notified together, and take nothing from anybody (C9).
 
-use crate::channel::error::CloseReason;
 use crate::channel::state::State;
-use crate::channel::step::{DeferredWakes, Until};
-use crate::channel::wait_list::{WaitList, WaiterKey};
-use crate::channel::when_full::WhenFull;
+use crate::channel::{CloseReason, DeferredWakes, Until, WaitList, WaiterKey, WhenFull};
 use std::task::{Poll, Waker};
 
 impl<T> State<T> {

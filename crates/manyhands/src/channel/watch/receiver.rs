@@ -1,12 +1,8 @@
 //! The receiving end.
 
-use crate::channel::RecvError;
-use crate::channel::future::ChannelFuture;
-use crate::channel::next::Next;
-use crate::channel::stream::NextStream;
-use crate::channel::subscribers::ReceiverCore;
 use crate::channel::watch::state::State;
 use crate::channel::watch::wait_for::WaitFor;
+use crate::channel::{ChannelFuture, Next, NextStream, ReceiverCore, RecvError};
 use futures_core::future::FusedFuture;
 use futures_core::stream::FusedStream;
 use std::convert::identity;

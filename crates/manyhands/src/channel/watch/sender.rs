@@ -1,9 +1,8 @@
 //! The sending end.
 
-use crate::channel::SendError;
-use crate::channel::subscribers::SenderCore;
 use crate::channel::watch::Receiver;
 use crate::channel::watch::state::State;
+use crate::channel::{SendError, SenderCore};
 use crate::job;
 use crate::sync::ShortGuard;
 use crate::sync::thread::{self, ThreadId};

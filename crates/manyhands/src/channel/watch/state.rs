@@ -1,7 +1,6 @@
 //! The state of the channel between two operations: plain data, to be kept under a lock.
 
-use crate::channel::RecvError;
-use crate::channel::subscribers::{HasSubscribers, Subscribers};
+use crate::channel::{HasSubscribers, RecvError, Subscribers};
 use crate::sync::thread::ThreadId;
 use std::sync::Arc;
 

@@ -2,12 +2,8 @@
 //!
 //! Not here: the future (`channel/future.rs`), and the wait for the next value, whichever (`channel/next.rs`).
 
-use crate::channel::RecvError;
-use crate::channel::future::Operation;
-use crate::channel::next::Receives;
-use crate::channel::subscribers::ReceiverCore;
-use crate::channel::wait_list::WaiterKey;
 use crate::channel::watch::state::State;
+use crate::channel::{Operation, ReceiverCore, Receives, RecvError, WaiterKey};
 use crate::task::budget::{self, Permit};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
