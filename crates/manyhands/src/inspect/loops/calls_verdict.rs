@@ -9,7 +9,6 @@
 use crate::inspect::loops::report::{plural, ratio};
 use crate::inspect::loops::verdict::{Verdict, WORTH_SHARING, greatest};
 use crate::recording::{CallLimit, CallsReport, LoopReport};
-use std::fmt;
 use std::time::Duration;
 
 impl CallsReport {
@@ -51,14 +50,9 @@ impl CallsReport {
     }
 
     /// How the loop ran.
-    pub(in crate::inspect) fn describe(
-        &self,
-        report: &LoopReport,
-        f: &mut fmt::Formatter<'_>,
-    ) -> fmt::Result {
+    pub(in crate::inspect) fn ran(&self, report: &LoopReport) -> String {
         let (items, elapsed) = (report.items, report.elapsed);
-        write!(
-            f,
+        format!(
             "{items} call{} ended in {elapsed:.1?}, {:.1} at a time on average and {} at most; one took {:.1?} at first \
              and {:.1?} at the end.",
             plural(items),
@@ -70,88 +64,76 @@ impl CallsReport {
     }
 
     /// What kept it from being faster.
-    pub(in crate::inspect) fn explain(
-        &self,
-        report: &LoopReport,
-        f: &mut fmt::Formatter<'_>,
-    ) -> fmt::Result {
+    pub(in crate::inspect) fn why(&self, report: &LoopReport) -> String {
         match self.verdict(report) {
-            Verdict::Stopped => f.write_str(
+            Verdict::Stopped => String::from(
                 "It was stopped before its end: a call failed, or the loop was cancelled or dropped.",
             ),
             Verdict::TooShort => {
-                f.write_str("It was too short: beginning a call takes about as long.")
+                String::from("It was too short: beginning a call takes about as long.")
             }
-            Verdict::SourceSlow => write!(
-                f,
+            Verdict::SourceSlow => format!(
                 "The source gave items slower than they were handled: {:.1} of {} calls in flight on average.",
                 report.mean_runners(),
                 report.threads
             ),
-            Verdict::ConsumerSlow => write!(
-                f,
+            Verdict::ConsumerSlow => format!(
                 "Results were taken slower than they came: for {:.0} % of the time the loop waited for that.",
                 ratio(self.waited_for_consumer, report.elapsed) * 100.0
             ),
-            Verdict::LongItem => write!(
-                f,
+            Verdict::LongItem => format!(
                 "The others had ended when one call still ran, which took {:.1?}.",
                 self.longest
             ),
-            Verdict::ConcurrencySet => write!(
-                f,
+            Verdict::ConcurrencySet => format!(
                 "Calls take {:.1?} each; with the setting of {} at a time this list cannot take less than {:.1?}.",
                 mean(self.in_flight, report.items),
                 report.threads,
                 mean(self.in_flight, report.threads as u64)
             ),
-            Verdict::BodiesSlowEachOther => self.explain_found(f),
-            Verdict::TooFewItems => self.explain_few(report, f),
-            _ => write!(
-                f,
+            Verdict::BodiesSlowEachOther => self.explain_found(),
+            Verdict::TooFewItems => self.explain_few(report),
+            _ => format!(
                 "{} calls at a time are the most that a loop tries by itself; a higher degree of parallelism can be set.",
                 report.threads
             ),
         }
     }
 
-    fn explain_found(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn explain_found(&self) -> String {
         let Some(trial) = self.trial else {
-            return f.write_str("The calls slow each other down.");
+            return String::from("The calls slow each other down.");
         };
-        write!(f, "{} calls at a time were ", trial.more)?;
         let times = trial.times_faster();
-        if times < FASTER {
-            write!(f, "no faster than {}", trial.fewer)?;
-        } else {
-            write!(f, "only {times:.1} × as fast as {}", trial.fewer)?;
-        }
-        f.write_str(": the calls slow each other down, at a server, a lock or the processors.")
+        let faster = match times < FASTER {
+            true => String::from("no faster than"),
+            false => format!("only {times:.1} × as fast as"),
+        };
+        format!(
+            "{} calls at a time were {faster} {}: the calls slow each other down, at a server, a lock or the processors.",
+            trial.more, trial.fewer
+        )
     }
 
-    fn explain_few(&self, report: &LoopReport, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn explain_few(&self, report: &LoopReport) -> String {
         let items = report.items;
         if items <= self.first_at_once as u64 {
-            return write!(
-                f,
+            return format!(
                 "It had too few items: all {items} call{} ran at once.",
                 plural(items)
             );
         }
         match self.limit {
-            CallLimit::NotFound if self.allowed_most > self.allowed_first => write!(
-                f,
+            CallLimit::NotFound if self.allowed_most > self.allowed_first => format!(
                 "It had too few items: the list ended while the number of calls still rose, from {} to {}.",
                 self.allowed_first, self.allowed_most
             ),
-            CallLimit::NotFound => write!(
-                f,
+            CallLimit::NotFound => format!(
                 "It had too few items: the list ended before the loop had found how many calls at a time are fastest; it \
                  ran {}.",
                 self.most_at_once
             ),
-            CallLimit::Set | CallLimit::Found | CallLimit::Highest => write!(
-                f,
+            CallLimit::Set | CallLimit::Found | CallLimit::Highest => format!(
                 "It had too few items: for {:.0} % of the time the list had ended and the last calls ran.",
                 ratio(self.without_items_for, report.elapsed) * 100.0
             ),

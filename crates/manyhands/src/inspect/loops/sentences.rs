@@ -9,85 +9,67 @@ use std::fmt;
 
 impl LoopReport {
     /// The first sentence: how it ran.
-    #[cfg(unix)]
     pub(in crate::inspect) fn ran(&self) -> String {
-        fmt::from_fn(|f| self.describe(f)).to_string()
-    }
-
-    /// The second one: what kept it from being faster.
-    #[cfg(unix)]
-    pub(in crate::inspect) fn why(&self) -> String {
-        fmt::from_fn(|f| self.explain(f)).to_string()
-    }
-
-    fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(calls) = &self.calls {
-            return calls.describe(self, f);
+            return calls.ran(self);
         }
         let (items, blocks, helpers) = (self.items, self.blocks(), self.helpers().count());
         let elapsed = self.elapsed;
-        write!(
-            f,
-            "{items} item{} ran in {elapsed:.1?}, in {blocks} block{}, on ",
+        let with = match helpers {
+            0 => String::from(" alone"),
+            _ => format!(" and {helpers} helper{}", plural(helpers as u64)),
+        };
+        format!(
+            "{items} item{} ran in {elapsed:.1?}, in {blocks} block{}, on the calling thread{with}.",
             plural(items),
             plural(blocks)
-        )?;
-        match helpers {
-            0 => f.write_str("the calling thread alone."),
-            _ => write!(
-                f,
-                "the calling thread and {helpers} helper{}.",
-                plural(helpers as u64)
-            ),
-        }
+        )
     }
 
-    fn explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// The second one: what kept it from being faster.
+    pub(in crate::inspect) fn why(&self) -> String {
         if let Some(calls) = &self.calls {
-            return calls.explain(self, f);
+            return calls.why(self);
         }
         match self.verdict() {
             Verdict::Scaled
             | Verdict::ConcurrencySet
             | Verdict::ConsumerSlow
-            | Verdict::Stopped => write!(
-                f,
+            | Verdict::Stopped => format!(
                 "{:.1} of {} threads were busy with it on average.",
                 self.mean_runners(),
                 // More where a thread was added for one that blocked.
                 self.threads.max(self.runners.len())
             ),
-            Verdict::TooShort => f.write_str(
+            Verdict::TooShort => String::from(
                 "It was too short: another thread would hardly have begun before the end.",
             ),
-            Verdict::TooFewItems => self.explain_few(f),
-            Verdict::SharedLate => self.explain_late(f),
-            Verdict::LongItem => self.explain_long(f),
-            Verdict::BodiesSlowEachOther => self.explain_slow(f),
-            Verdict::HelpersElsewhere => self.explain_helpers(f),
-            Verdict::SourceSlow if self.alone_because.is_some() => f.write_str(
+            Verdict::TooFewItems => self.explain_few(),
+            Verdict::SharedLate => self.explain_late(),
+            Verdict::LongItem => self.explain_long(),
+            Verdict::BodiesSlowEachOther => self.explain_slow(),
+            Verdict::HelpersElsewhere => self.explain_helpers(),
+            Verdict::SourceSlow if self.alone_because.is_some() => String::from(
                 "To take an item from the iterator, which one thread can do at a time, took longer than its body.",
             ),
-            Verdict::SourceSlow => write!(
-                f,
+            Verdict::SourceSlow => format!(
                 "Its threads waited for the iterator for {:.0} % of their time: it gives items to one of them at a time.",
                 ratio(self.took_items(), self.worked() + self.took_items()) * 100.0
             ),
-            Verdict::OffProcessor => self.explain_off_processor(f),
-            Verdict::OneRunner => f.write_str("No more than one runner was allowed."),
+            Verdict::OffProcessor => self.explain_off_processor(),
+            Verdict::OneRunner => String::from("No more than one runner was allowed."),
             Verdict::NoPlace => {
-                f.write_str("Too many loops, scopes and invokes of the calling thread were open.")
+                String::from("Too many loops, scopes and invokes of the calling thread were open.")
             }
         }
     }
 
-    fn explain_few(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn explain_few(&self) -> String {
         if self.items == 1 {
-            return f.write_str("It had too few items: one item is never divided.");
+            return String::from("It had too few items: one item is never divided.");
         }
         let rounds = self.rounds();
-        write!(
-            f,
+        format!(
             "It had too few items: {} of the same length on {} threads take {rounds} round{}.",
             self.items,
             self.threads,
@@ -95,43 +77,39 @@ impl LoopReport {
         )
     }
 
-    fn explain_late(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn explain_late(&self) -> String {
         let Some(part) = &self.before_opening else {
-            return f.write_str("Shared late.");
+            return String::from("Shared late.");
         };
         let block = part.longest_block;
         let heavier = block.times_heavier();
         if heavier < 2.0 {
-            return write!(
-                f,
+            return format!(
                 "Shared late: the calling thread was alone for the first {:.1?}.",
                 self.opened_after.unwrap_or(part.worked)
             );
         }
-        write!(
-            f,
+        format!(
             "Shared late: the first {} items were {heavier:.0} × lighter than the next {}, which the calling thread had \
              taken as one block.",
             block.items_before, block.items
         )
     }
 
-    fn explain_long(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn explain_long(&self) -> String {
         let Some(block) = self.longest_block() else {
-            return f.write_str("The runners waited for one of them.");
+            return String::from("The runners waited for one of them.");
         };
         let BlockReport { took, items, .. } = block;
         let others = self.threads.saturating_sub(1);
         match (others, items) {
-            (0, 1) => write!(f, "One item took {took:.1?}; one item is never divided."),
-            (0, _) => write!(f, "One block of {items} items took {took:.1?}."),
-            (_, 1) => write!(
-                f,
+            (0, 1) => format!("One item took {took:.1?}; one item is never divided."),
+            (0, _) => format!("One block of {items} items took {took:.1?}."),
+            (_, 1) => format!(
                 "{others} of {} threads waited for one item of {took:.1?}.",
                 self.threads
             ),
-            _ => write!(
-                f,
+            _ => format!(
                 "{others} of {} threads waited for one block of {items} items that took {took:.1?}; the items before it \
                  were {:.0} × lighter.",
                 self.threads,
@@ -140,23 +118,21 @@ impl LoopReport {
         }
     }
 
-    fn explain_off_processor(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
+    fn explain_off_processor(&self) -> String {
+        let off = format!(
             "Its threads were not on a processor for {:.0} % of their time: bodies blocked, or other threads ran there.",
             self.off_processor_share().unwrap_or(0.0) * 100.0
-        )?;
+        );
         // On a busy machine that is so of every loop, and hides what its author can change.
-        if self.has_waited_for_long_item() {
-            f.write_str(" ")?;
-            self.explain_long(f)?;
+        match self.has_waited_for_long_item() {
+            true => format!("{off} {}", self.explain_long()),
+            false => off,
         }
-        Ok(())
     }
 
-    fn explain_slow(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn explain_slow(&self) -> String {
         let Some(trial) = self.trial else {
-            return f.write_str(
+            return String::from(
                 "The bodies slow each other down, at memory, a lock or an atomic number: earlier calls from this place \
                  became slower when they were shared.",
             );
@@ -169,24 +145,21 @@ impl LoopReport {
         } else {
             "memory, or one atomic number or lock"
         };
-        write!(
-            f,
+        format!(
             "The bodies slow each other down: {what}. An item takes {:.1} × as long on each of {} threads as alone.",
             trial.times_slower(),
             trial.runners
         )
     }
 
-    fn explain_helpers(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn explain_helpers(&self) -> String {
         let others = self.threads.saturating_sub(1);
         match self.helpers().count() {
-            0 => write!(
-                f,
+            0 => format!(
                 "None of {others} other thread{} joined: they had other work, or were not woken in time.",
                 plural(others as u64)
             ),
-            joined => write!(
-                f,
+            joined => format!(
                 "{joined} of {others} other thread{} joined, the first after {:.0} % of the time: they had other work, \
                  or were not woken in time.",
                 plural(others as u64),
@@ -198,8 +171,6 @@ impl LoopReport {
 
 impl fmt::Display for LoopReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.describe(f)?;
-        f.write_str(" ")?;
-        self.explain(f)
+        write!(f, "{} {}", self.ran(), self.why())
     }
 }
