@@ -11,7 +11,7 @@ use crate::recording::enabled::tasks::frozen::{FreezerNumber, TakenOut};
 use crate::recording::{TaskNumber, TaskState, frozen, table};
 
 /// Freezes tasks, and thaws them when it is dropped.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Freezer(FreezerNumber);
 
 /// A task was frozen.
@@ -24,11 +24,6 @@ pub(super) enum Freezing {
 }
 
 impl Freezer {
-    /// Has frozen nothing yet.
-    pub(super) fn new() -> Self {
-        Self(FreezerNumber::next())
-    }
-
     /// Freezes a task. One that another freezer has frozen is this one's from now on.
     pub(super) fn freeze(&self, number: TaskNumber) -> Result<Freezing, Refused> {
         let frozen = table::change(number, |record| {
@@ -137,7 +132,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_task_is_held_from_its_freeze_to_its_thaw_and_woken_once_if_a_poll_was_held_back() {
-        let (freezer, woken) = (Freezer::new(), Arc::default());
+        let (freezer, woken) = (Freezer::default(), Arc::default());
         let number = future(TaskState::Queued);
         assert!(!is_held(number, &woken));
         assert_eq!(thaw(number), Err(Refused::NotFrozen));
@@ -159,7 +154,7 @@ pub(super) mod tests {
 
     #[test]
     fn who_has_frozen_a_task_last_thaws_it_at_its_end_and_nobody_thaws_one_that_has_ended() {
-        let (first, second) = (Freezer::new(), Freezer::new());
+        let (first, second) = (Freezer::default(), Freezer::default());
         let woken = Arc::default();
         let [one, other, ended] = [TaskState::Waiting; 3].map(future);
         for number in [one, other, ended] {
@@ -181,7 +176,7 @@ pub(super) mod tests {
     #[test]
     fn a_task_that_is_polled_is_frozen_after_that_and_a_closure_is_not() {
         static CLOSURE: WorkType = WorkType::closure::<()>();
-        let freezer = Freezer::new();
+        let freezer = Freezer::default();
         let polled = [TaskState::Running, TaskState::Blocked].map(future);
         for number in polled {
             assert_eq!(freezer.freeze(number), Ok(Freezing::AfterThisPoll));

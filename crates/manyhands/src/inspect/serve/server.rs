@@ -144,7 +144,7 @@ fn converse(stream: &UnixStream, is_allowed: impl FnOnce(u32) -> bool) -> io::Re
     }
     say(&mut answers, &wire::hello())?;
     answers.flush()?;
-    answer_all(&connection, answers, Memory::new())
+    answer_all(&connection, answers, Memory::default())
 }
 
 /// Answers requests until the other side is done, or has asked nothing for too long. Then what it has frozen is thawed.
@@ -212,20 +212,11 @@ impl Write for &InTime<'_> {
 }
 
 /// What was sent, seen and done over a connection so far.
+#[derive(Default)]
 struct Memory {
     sent: SentOfProgram,
     looks: StarvationLooks,
     freezer: Freezer,
-}
-
-impl Memory {
-    fn new() -> Self {
-        Self {
-            sent: SentOfProgram::default(),
-            looks: StarvationLooks::default(),
-            freezer: Freezer::new(),
-        }
-    }
 }
 
 fn answer(answers: &mut impl Write, request: &[u8], memory: &mut Memory) -> io::Result<()> {

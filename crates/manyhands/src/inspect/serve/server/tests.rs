@@ -135,7 +135,7 @@ fn what_a_client_has_frozen_is_thawed_when_it_stays_and_asks_nothing_more() {
         since: Cell::new(ago(30)),
     };
     let number = freezer::tests::future(TaskState::Waiting);
-    let memory = Memory::new();
+    let memory = Memory::default();
     assert!(memory.freezer.freeze(number).is_ok() && frozen::is_frozen(number));
     // Bytes win no time, neither those that come nor those that go.
     client.write_all(&[b' '; 9]).unwrap();
@@ -163,7 +163,7 @@ fn a_connection_lasts_as_long_as_it_asks() {
         stream: &stream,
         since: Cell::new(begun),
     };
-    answer_all(&connection, BufWriter::new(&connection), Memory::new()).unwrap();
+    answer_all(&connection, BufWriter::new(&connection), Memory::default()).unwrap();
     assert!(connection.since.get() >= begun + Duration::from_secs(30));
 }
 

@@ -63,9 +63,9 @@ use std::task::Waker;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FreezerNumber(u64);
 
-impl FreezerNumber {
+impl Default for FreezerNumber {
     /// The next one of this process.
-    pub(crate) fn next() -> Self {
+    fn default() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         // Relaxed: a count.
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
