@@ -195,10 +195,10 @@ fn named(task: &TaskSnapshot) -> impl fmt::Display {
 pub(in crate::inspect) mod tests {
     use super::Deadlock;
     use crate::inspect::tasks::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
+    use crate::recording::AwaitedSet;
     use crate::recording::enabled::tasks::record::Record;
     use crate::recording::enabled::tasks::task_number::TaskNumber;
     use crate::recording::enabled::tasks::task_state::{TaskKind, TaskState};
-    use crate::recording::enabled::waits::awaited_set::AwaitedSet;
     use crate::recording::{SetWait, WaitKind};
     use std::collections::BTreeMap;
     use std::num::NonZeroU32;

@@ -198,7 +198,7 @@ const SHOWN_MAX: usize = 16;
 #[cfg(test)]
 pub(in crate::inspect) mod tests {
     use super::{Starvation, starvations};
-    use crate::recording::enabled::no_more_threads::NoMoreThreads;
+    use crate::recording::NoMoreThreads;
     use crate::recording::enabled::runtime_snapshot::{
         RuntimeSnapshot, WorkerSnapshot, WorkerState,
     };

@@ -248,7 +248,7 @@ mod tests {
     use super::word;
     use crate::inspect::loops::verdict::Verdict;
     use crate::priority::Priority;
-    use crate::recording::enabled::no_more_threads::NoMoreThreads;
+    use crate::recording::NoMoreThreads;
     use crate::recording::enabled::runtime_snapshot::WorkerState;
     use crate::recording::enabled::tasks::last_waker::LastWaker;
     use crate::recording::enabled::tasks::task_state::{TaskKind, TaskState};

@@ -6,4 +6,3 @@ pub(crate) mod last_reports;
 pub(crate) mod part;
 pub(crate) mod report;
 pub(crate) mod running;
-pub(crate) mod snapshot;

@@ -1,6 +1,5 @@
 //! Waits: what a task waits for, on which line and in which frames.
 
-pub(crate) mod awaited_set;
 pub(crate) mod forget;
 pub(crate) mod frame_mark;
 pub(crate) mod frames;

@@ -3,7 +3,7 @@
 //! Not here: the other parts of a record (`tasks/record.rs`), and what is recorded when (`tasks/hooks.rs`).
 
 use crate::recording::enabled::waits::group_names;
-use crate::recording::enabled::{AwaitedSet, Frames, TaskNumber};
+use crate::recording::enabled::{Frames, TaskNumber};
 use crate::recording::{SetWait, WaitKind};
 use std::num::NonZeroU32;
 use std::panic::Location;
@@ -44,6 +44,23 @@ pub(crate) struct WaitRecord {
     pub(crate) is_direct: bool,
     /// The frame that waits, or 0.
     pub(crate) frame: usize,
+}
+
+/// A set of tasks that is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AwaitedSet {
+    pub(crate) number: NonZeroU32,
+    pub(crate) until: SetWait,
+}
+
+impl SetWait {
+    /// As what it is shown.
+    pub(crate) fn kind(self) -> WaitKind {
+        match self {
+            Self::All | Self::AllOrFailure => WaitKind::Scope,
+            Self::OneOf(_) | Self::Each => WaitKind::Group,
+        }
+    }
 }
 
 impl Waits {
@@ -180,9 +197,8 @@ const WAITS_MAX: usize = 8;
 
 #[cfg(test)]
 mod tests {
-    use super::{WAITS_MAX, WaitRecord, Waits};
+    use super::{AwaitedSet, WAITS_MAX, WaitRecord, Waits};
     use crate::recording::enabled::tasks::task_number::TaskNumber;
-    use crate::recording::enabled::waits::awaited_set::AwaitedSet;
     use crate::recording::{SetWait, WaitKind};
     use std::num::NonZeroU32;
     use std::panic::Location;
