@@ -14,7 +14,8 @@ use crate::sync::{Mutex, clock, lock};
 use std::panic::Location;
 use std::sync::Arc;
 
-static KEPT: Mutex<Kept> = Mutex::new(Kept::none(REPORTS_MAX));
+/// That of the loop that ended last is the last.
+static KEPT: Mutex<Vec<KeptReport>> = Mutex::new(Vec::new());
 
 /// The last report of each place in the program that has called a loop since recording was opened, that of the loop that ended
 /// last first. Of at most 64 places, those that have called one last.
@@ -52,14 +53,14 @@ pub fn loop_reports() -> Vec<LoopReport> {
 /// A loop has ended.
 pub(crate) fn keep(report: &Arc<LoopReport>) {
     let now = clock::ticks();
-    let replaced = lock(&KEPT).keep(Arc::clone(report), now);
+    let replaced = keep_in(&mut lock(&KEPT), REPORTS_MAX, Arc::clone(report), now);
     // Freed outside the lock.
     drop(replaced);
 }
 
 /// What is kept, that of the loop that ended last first.
 pub(crate) fn read() -> Vec<KeptReport> {
-    lock(&KEPT).newest_first()
+    lock(&KEPT).iter().rev().cloned().collect()
 }
 
 /// The last report of a place.
@@ -72,48 +73,24 @@ pub(crate) struct KeptReport {
     pub(crate) calls: u64,
 }
 
-/// In no order.
-#[derive(Debug)]
-struct Kept {
-    reports: Vec<KeptReport>,
+/// Keeps a report among this many; returns the one that gives way.
+fn keep_in(
+    kept: &mut Vec<KeptReport>,
     reports_max: usize,
-}
-
-impl Kept {
-    const fn none(reports_max: usize) -> Self {
-        assert!(reports_max > 0, "a full list has an oldest report");
-        Self {
-            reports: Vec::new(),
-            reports_max,
-        }
-    }
-
-    /// Returns the report that gives way.
-    fn keep(&mut self, report: Arc<LoopReport>, ended: u64) -> Option<KeptReport> {
-        let is_same = |kept: &KeptReport| is_same(kept.report.called_at, report.called_at);
-        let known = self.reports.iter().position(is_same);
-        let calls = 1 + known.map_or(0, |place| self.reports[place].calls);
-        let kept = KeptReport {
-            report,
-            ended,
-            calls,
-        };
-        if known.is_none() && self.reports.len() < self.reports_max {
-            self.reports.push(kept);
-            return None;
-        }
-        let replaced = match known {
-            Some(place) => &mut self.reports[place],
-            None => self.reports.iter_mut().min_by_key(|kept| kept.ended)?,
-        };
-        Some(std::mem::replace(replaced, kept))
-    }
-
-    fn newest_first(&self) -> Vec<KeptReport> {
-        let mut kept = self.reports.clone();
-        kept.sort_by_key(|kept| std::cmp::Reverse(kept.ended));
-        kept
-    }
+    report: Arc<LoopReport>,
+    ended: u64,
+) -> Option<KeptReport> {
+    let is_same = |kept: &KeptReport| is_same(kept.report.called_at, report.called_at);
+    let known = kept.iter().position(is_same);
+    let calls = 1 + known.map_or(0, |place| kept[place].calls);
+    let oldest = (kept.len() == reports_max).then_some(0);
+    let replaced = known.or(oldest).map(|place| kept.remove(place));
+    kept.push(KeptReport {
+        report,
+        ended,
+        calls,
+    });
+    replaced
 }
 
 /// Whether it is the same place. One place may have several addresses, so these only save the comparison of texts.
@@ -128,7 +105,7 @@ const REPORTS_MAX: usize = 64;
 
 #[cfg(test)]
 mod tests {
-    use super::{Kept, is_same};
+    use super::{KeptReport, is_same, keep_in};
     use crate::recording::enabled::loops::report::LoopReport;
     use std::panic::Location;
     use std::sync::Arc;
@@ -155,9 +132,9 @@ mod tests {
         Location::caller()
     }
 
-    /// Items and calls of each.
-    fn listed(kept: &Kept) -> Vec<(u64, u64)> {
-        let newest_first = kept.newest_first().into_iter();
+    /// Items and calls of each, the newest first.
+    fn listed(kept: &[KeptReport]) -> Vec<(u64, u64)> {
+        let newest_first = kept.iter().rev();
         newest_first
             .map(|kept| (kept.report.items, kept.calls))
             .collect()
@@ -165,31 +142,31 @@ mod tests {
 
     #[test]
     fn a_place_keeps_its_last_report_and_counts_its_calls() {
-        let mut kept = Kept::none(9);
+        let mut kept = Vec::new();
         let (one, other) = (here(), here());
         assert!(is_same(one, one) && !is_same(one, other));
-        assert!(kept.keep(report(one, 1), 10).is_none());
-        assert!(kept.keep(report(other, 2), 20).is_none());
+        assert!(keep_in(&mut kept, 9, report(one, 1), 10).is_none());
+        assert!(keep_in(&mut kept, 9, report(other, 2), 20).is_none());
         assert_eq!(listed(&kept), [(2, 1), (1, 1)]);
-        let replaced = kept.keep(report(one, 3), 30);
+        let replaced = keep_in(&mut kept, 9, report(one, 3), 30);
         assert_eq!(replaced.map(|kept| kept.report.items), Some(1));
         assert_eq!(listed(&kept), [(3, 2), (2, 1)]);
     }
 
     #[test]
     fn beyond_the_limit_the_place_whose_last_loop_ended_first_gives_way() {
-        let mut kept = Kept::none(3);
+        let mut kept = Vec::new();
         let places = [here(), here(), here(), here()];
         for (at, items) in (0..3).zip(1..) {
-            assert!(kept.keep(report(places[at], items), items).is_none());
+            assert!(keep_in(&mut kept, 3, report(places[at], items), items).is_none());
         }
         // The first place calls again, so the second one is the oldest.
-        kept.keep(report(places[0], 4), 4);
-        let replaced = kept.keep(report(places[3], 5), 5);
+        keep_in(&mut kept, 3, report(places[0], 4), 4);
+        let replaced = keep_in(&mut kept, 3, report(places[3], 5), 5);
         assert_eq!(replaced.map(|kept| kept.report.items), Some(2));
         assert_eq!(listed(&kept), [(5, 1), (4, 2), (3, 1)]);
         // Its calls are counted from the beginning when it comes back.
-        kept.keep(report(places[1], 6), 6);
+        keep_in(&mut kept, 3, report(places[1], 6), 6);
         assert_eq!(listed(&kept), [(6, 1), (5, 1), (4, 2)]);
     }
 }
