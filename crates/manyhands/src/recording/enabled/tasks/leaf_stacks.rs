@@ -108,9 +108,9 @@ pub(crate) fn wait(ticket: Ticket, deadline: Instant) -> Option<(Option<Record>,
 }
 
 impl Answer {
-    const fn none() -> Self {
+    const fn to(ticket: Ticket) -> Self {
         Self {
-            ticket: Ticket(0),
+            ticket,
             stacks: Vec::new(),
             ended_with: None,
         }
@@ -119,21 +119,15 @@ impl Answer {
     /// To the next request. Returns what there was to the one before.
     #[cfg(unix)]
     fn begin_next(&mut self) -> Self {
-        let ticket = Ticket(self.ticket.0 + 1);
-        std::mem::replace(
-            self,
-            Self {
-                ticket,
-                ..Self::none()
-            },
-        )
+        let next = Self::to(Ticket(self.ticket.0 + 1));
+        std::mem::replace(self, next)
     }
 }
 
 /// The number of the task that is asked for and has not been polled since, or 0. Changed under the lock of `ANSWER`.
 static ASKED: AtomicU64 = AtomicU64::new(0);
 
-static ANSWER: Mutex<Answer> = Mutex::new(Answer::none());
+static ANSWER: Mutex<Answer> = Mutex::new(Answer::to(Ticket(0)));
 
 /// A poll that was asked for has ended.
 static ENDED: Condvar = Condvar::new();
