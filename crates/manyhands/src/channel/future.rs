@@ -303,11 +303,3 @@ pub(super) fn note_wait<R, F>(
         recording::waits(future, cx.waker(), || Awaited::Thing(kind, channel.addr()));
     }
 }
-
-/// Records that `future`, which has waited and can wait again, does not go on with that wait, if so.
-#[inline]
-pub(super) fn note_end<R, F>(polled: &Poll<R>, future: &F) {
-    if polled.is_ready() {
-        recording::forget(future);
-    }
-}

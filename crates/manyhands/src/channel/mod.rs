@@ -89,7 +89,7 @@ pub use when_full::WhenFull;
 
 // What the files of this folder name of each other.
 use buffer::ItemBuffer;
-use future::{ChannelFuture, End, Operation, note_end, note_wait};
+use future::{ChannelFuture, End, Operation, note_wait};
 use inner::{ChannelInner, Seen};
 use next::{Next, Receives};
 use receiver_batch::ReceiverBatch;

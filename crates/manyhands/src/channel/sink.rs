@@ -1,6 +1,6 @@
 //! Sending as a `Sink` of `futures`; only with the feature `futures`.
 
-use crate::channel::{End, SendError, Sender, Sending, note_end, note_wait};
+use crate::channel::{End, SendError, Sender, Sending, note_wait};
 use crate::recording::{self, WaitKind};
 use crate::task::budget;
 use futures_sink::Sink;
@@ -33,10 +33,11 @@ impl<T> SendSink<T> {
                 let has_waited = self.sending.key.is_some();
                 let polled = sender.shared.poll_send(&mut self.sending, cx);
                 note_wait(&polled, self, sender.shared.channel(), cx, WaitKind::Send);
-                if has_waited {
-                    note_end(&polled, self);
-                }
                 let result = ready!(polled);
+                if has_waited {
+                    // It can wait again, and does not go on with that wait.
+                    recording::forget(self);
+                }
                 permit.charge();
                 Poll::Ready(result)
             }

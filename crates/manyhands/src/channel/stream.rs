@@ -1,6 +1,6 @@
 //! Receiving as a stream of `futures`, and as an iterator that blocks.
 
-use crate::channel::{Receiver, Receives, RecvError, WaiterKey, note_end, note_wait};
+use crate::channel::{Receiver, Receives, RecvError, WaiterKey, note_wait};
 use crate::recording::{self, WaitKind};
 use crate::task::budget;
 use futures_core::stream::{FusedStream, Stream};
@@ -41,10 +41,11 @@ impl<E: Receives + Unpin, F: Fn(E::Received) -> Option<I> + Unpin, I> Stream for
         let polled = this.receiver.poll_next(&mut this.waiter, cx);
         let channel = this.receiver.channel();
         note_wait(&polled, this, channel, cx, WaitKind::Receive);
-        if has_waited {
-            note_end(&polled, this);
-        }
         let received = ready!(polled);
+        if has_waited {
+            // It can wait again, and does not go on with that wait.
+            recording::forget(this);
+        }
         E::charge(permit);
         let item = (this.item)(received);
         this.is_over = item.is_none();
