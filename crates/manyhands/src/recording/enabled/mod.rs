@@ -28,9 +28,9 @@ pub use runtime_snapshot::{NoMoreThreads, RuntimeSnapshot, WorkerSnapshot, Worke
 pub(crate) use runtimes::{Observed, runtime_made};
 pub(crate) use tasks::current::{Current, is_recorded};
 pub(crate) use tasks::hooks::{RuntimeNumber, TaskRecord, keeps, waits};
-#[cfg(feature = "tokio")]
-pub(crate) use tasks::in_tokio::in_tokio;
 pub use tasks::last_waker::LastWaker;
+#[cfg(feature = "tokio")]
+pub(crate) use tasks::last_waker::in_tokio;
 pub(crate) use tasks::record::Record;
 pub(crate) use tasks::recorded_cell::RecordedCell;
 pub use tasks::task_number::TaskNumber;

@@ -1,8 +1,9 @@
 //! With the feature: which task or thread has woken a task last, as far as that is known.
 //!
-//! Only a thread that waits in tokio is known as such; it says so (`in_tokio.rs`).
+//! Only a thread that waits in tokio's driver is known as such, by a mark. While recording is not open, that is one load and
+//! a branch for each wait.
 //!
-//! Not here: when a wake is recorded (`hooks.rs`).
+//! Not here: when a wake is recorded (`hooks.rs`), and the wait (`integrations::tokio_driver`).
 
 use std::cell::Cell;
 use std::fmt;
@@ -66,10 +67,23 @@ impl fmt::Display for LastWaker {
     }
 }
 
-/// Says whether the calling thread waits in tokio's driver.
+/// Runs `wait`, in which the calling thread waits in tokio's driver.
 #[cfg(feature = "tokio")]
-pub(crate) fn set_in_tokio(is_in_tokio: bool) {
-    IS_IN_TOKIO.set(is_in_tokio);
+#[inline]
+pub(crate) fn in_tokio<R>(wait: impl FnOnce() -> R) -> R {
+    struct Mark;
+
+    impl Drop for Mark {
+        fn drop(&mut self) {
+            IS_IN_TOKIO.set(false);
+        }
+    }
+
+    let _mark = crate::recording::enabled::is_open().then(|| {
+        IS_IN_TOKIO.set(true);
+        Mark
+    });
+    wait()
 }
 
 crate::sync::thread_local! {

@@ -3,8 +3,6 @@
 pub(crate) mod current;
 pub(crate) mod frozen;
 pub(crate) mod hooks;
-#[cfg(feature = "tokio")]
-pub(crate) mod in_tokio;
 pub(crate) mod last_waker;
 pub(crate) mod leaf_stacks;
 pub(crate) mod record;
