@@ -198,12 +198,32 @@ impl<'part> CellRef<'part> {
             .spawned(self.as_ptr().cast(), name_and_priority, work, self.location);
     }
 
-    /// Runs or polls the task by `run`, which says whether it is over, and records that. `wakers`: how many there are of a
-    /// task that is not over. If the task is frozen, it is not run, and not over; `waker` is then asked for a waker of it,
-    /// and a task that has none is never frozen.
-    ///
-    /// For a thread that has seen that recording is open: it has a path of its own, on which nothing is kept while the task runs.
-    pub(super) fn recorded(
+    /// Runs or polls the task by `run`, which says whether it is over, and records that if recording is open. `wakers`: how
+    /// many there are of a task that is not over. If the task is frozen, it is not run, and not over; `waker` is then asked
+    /// for a waker of it, and a task that has none is never frozen.
+    #[inline]
+    pub(super) fn run_by(
+        self,
+        run: impl FnOnce() -> bool,
+        wakers: impl FnOnce() -> Option<u32>,
+        waker: impl FnOnce() -> Option<Waker>,
+    ) -> bool {
+        let run = || {
+            let _span = self.span();
+            run()
+        };
+        if recording::is_open() {
+            self.run_recorded(run, wakers, waker)
+        } else {
+            run()
+        }
+    }
+
+    /// A function of its own, so that a run that is not recorded is a load and a branch beside it, and nothing is kept for
+    /// this one meanwhile.
+    #[cold]
+    #[inline(never)]
+    fn run_recorded(
         self,
         run: impl FnOnce() -> bool,
         wakers: impl FnOnce() -> Option<u32>,

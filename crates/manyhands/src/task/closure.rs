@@ -5,7 +5,7 @@
 //! Unsafe: a task is taken from its queue, and run, by pointer.
 
 use crate::job::{Action, Job, JobKind, PanicPayload, catch, contain};
-use crate::recording::{self, WorkType};
+use crate::recording::WorkType;
 use crate::task::cell::{self, Cell, CellRef, Failure, Header, QueuePart, TaskKind, VTable};
 use crate::task::cell::{Work, WorkInCell};
 use crate::task::name::Name;
@@ -85,22 +85,6 @@ impl ClosureCell for Header {
         );
         // SAFETY: from the cell's own table; claimed.
         let run = || unsafe { (cell.vtable().run)(cell, step) };
-        if recording::is_open() {
-            run_recorded(cell, run);
-        } else {
-            let _span = cell.span();
-            run();
-        }
+        cell.run_by(run, || None, || None);
     }
-}
-
-/// A function of its own, so that a run that is not recorded is a load and a branch beside it.
-#[cold]
-#[inline(never)]
-fn run_recorded(cell: CellRef<'_>, run: impl FnOnce() -> bool) {
-    let run = || {
-        let _span = cell.span();
-        run()
-    };
-    cell.recorded(run, || None, || None);
 }

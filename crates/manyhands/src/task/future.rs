@@ -9,7 +9,7 @@
 //! Unsafe: a task is taken from its queue, and polled, by pointer, and a future in a cell is pinned.
 
 use crate::job::{Action, Job, JobKind, PanicPayload, catch};
-use crate::recording::{self, WorkType};
+use crate::recording::WorkType;
 use crate::task::budget;
 use crate::task::cell::{self, Cell, CellRef, Failure, Header, QueuePart, TaskKind, VTable};
 use crate::task::cell::{Work, WorkInCell};
@@ -97,13 +97,9 @@ impl FutureCell for Header {
         let cell = runner.cell();
         // SAFETY: from the cell's own table; the future is there.
         let run = || unsafe { (cell.vtable().run)(cell, Step::Run) };
-        let is_over = if recording::is_open() {
-            poll_recorded(cell, run)
-        } else {
-            let _span = cell.span();
-            budget::during_poll(run)
-        };
-        if is_over {
+        let poll = || budget::during_poll(run);
+        let waker = || Some(Borrowed::of(cell).clone());
+        if cell.run_by(poll, || cell.state.wakers(), waker) {
             // SAFETY: the poll has done so.
             return Polled::Ended(unsafe { runner.ended() });
         }
@@ -138,16 +134,4 @@ impl FutureCell for Header {
         // SAFETY: from the cell's own table; the outcome is there.
         unsafe { (runner.vtable().drop_outcome)(runner.cell()) };
     }
-}
-
-/// A function of its own, so that a poll that is not recorded is a load and a branch beside it.
-#[cold]
-#[inline(never)]
-fn poll_recorded(cell: CellRef<'_>, run: impl FnOnce() -> bool) -> bool {
-    let poll = || {
-        let _span = cell.span();
-        budget::during_poll(run)
-    };
-    let waker = || Some(Borrowed::of(cell).clone());
-    cell.recorded(poll, || cell.state.wakers(), waker)
 }
