@@ -36,22 +36,11 @@ pub(crate) struct RangeSet {
 }
 
 /// One range.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct RunnerRange {
     positions: AtomicU64,
     spent: AtomicU64,
     has_runner: AtomicBool,
-}
-
-impl RunnerRange {
-    /// No positions, and no runner.
-    fn new() -> Padded<Self> {
-        Padded(Self {
-            positions: AtomicU64::new(0),
-            spent: AtomicU64::new(0),
-            has_runner: AtomicBool::new(false),
-        })
-    }
 }
 
 /// Positions that are in no range. They belong to the holder, which spends them or puts them into a range. At least
@@ -90,8 +79,8 @@ impl RangeSet {
     /// Ranges for `runners` runners; all `len` positions are in the first, the loop owner's.
     pub(crate) fn new(runners: usize, len: u32) -> Self {
         let ranges = Self {
-            inline: std::array::from_fn(|_| RunnerRange::new()),
-            more: (INLINE..runners).map(|_| RunnerRange::new()).collect(),
+            inline: Default::default(),
+            more: (INLINE..runners).map(|_| Padded::default()).collect(),
             runners,
         };
         // Relaxed: published when the loop is opened.

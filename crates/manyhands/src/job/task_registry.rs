@@ -26,7 +26,7 @@ use std::num::NonZeroU32;
 use std::ptr;
 
 /// One runtime's registry.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct TaskRegistry {
     runtime: AtomicPtr<()>,
     shards: [Padded<Shard>; SHARDS],
@@ -80,19 +80,11 @@ impl Slot {
 }
 
 impl TaskRegistry {
-    /// A registry without a runtime.
-    pub(crate) fn new() -> Self {
-        Self {
-            runtime: AtomicPtr::new(ptr::null_mut()),
-            shards: std::array::from_fn(|_| Padded::default()),
-        }
-    }
-
     /// An unused registry, for a runtime at this address.
     #[cfg(not(loom))]
     pub(crate) fn take(runtime: *const ()) -> &'static Self {
         let unused = lock(&UNUSED).pop();
-        let registry = unused.unwrap_or_else(|| leak(Self::new()));
+        let registry = unused.unwrap_or_else(|| leak(Self::default()));
         for shard in &registry.shards {
             *lock(&shard.slots) = Slots::default();
         }

@@ -39,7 +39,7 @@ impl WorkerSlot {
     fn new() -> Arc<Self> {
         Arc::new(Self {
             deque: Deque::new(),
-            executions: Executions::new(),
+            executions: Executions::default(),
             unowned_forks: UnownedForks::new(),
             parker: Parker::new(),
             forks: [0, 1, 2].map(|number| Fork {
@@ -136,7 +136,7 @@ impl WorkerSlot {
 #[test]
 fn a_waiter_runs_nothing_of_a_later_execution() {
     check_deeper(3, || {
-        let (slot, nesting) = (WorkerSlot::new(), Nesting::new());
+        let (slot, nesting) = (WorkerSlot::new(), Nesting::default());
         let first = slot.begin(&nesting);
         let waiter = beside(&slot, move |slot| slot.help(first, 1));
         slot.push(1);
@@ -156,7 +156,7 @@ fn a_waiter_runs_nothing_of_a_later_execution() {
 #[test]
 fn what_a_waiter_took_by_mistake_is_run_while_the_owner_waits_for_it_in_its_first_half() {
     check(|| {
-        let (slot, nesting) = (WorkerSlot::new(), Nesting::new());
+        let (slot, nesting) = (WorkerSlot::new(), Nesting::default());
         let first = slot.begin(&nesting);
         let is_exposed = Arc::new(Parker::new());
         let waiter = thread::spawn({
@@ -180,7 +180,7 @@ fn what_a_waiter_took_by_mistake_is_run_while_the_owner_waits_for_it_in_its_firs
 #[test]
 fn a_waiter_runs_nothing_that_was_there_before() {
     check_deeper(3, || {
-        let (slot, nesting) = (WorkerSlot::new(), Nesting::new());
+        let (slot, nesting) = (WorkerSlot::new(), Nesting::default());
         slot.push(0);
         let first = slot.begin(&nesting);
         let waiter = beside(&slot, move |slot| slot.help(first, 1));
@@ -197,7 +197,7 @@ fn a_waiter_runs_nothing_that_was_there_before() {
 #[test]
 fn a_forcer_gives_nothing_of_a_later_execution_to_the_waiter() {
     check_deeper(3, || {
-        let (slot, nesting) = (WorkerSlot::new(), Nesting::new());
+        let (slot, nesting) = (WorkerSlot::new(), Nesting::default());
         let first = slot.begin(&nesting);
         let forcer = beside(&slot, |slot| {
             slot.deque.force(1);

@@ -118,12 +118,12 @@ impl<const TASKS: usize> Pool<TASKS> {
             idle: Idle::new(limit, workers + more),
             queue: ShardedQueue::new(1),
             interactive: None,
-            steal_grace: StealGrace::new(),
+            steal_grace: StealGrace::default(),
             tasks: Work::some(),
             places: (0..workers + more).map(|_| Place::new()).collect(),
             starts,
-            registry: TaskRegistry::new(),
-            ending: Ending::new(),
+            registry: TaskRegistry::default(),
+            ending: Ending::default(),
             waiting: None,
             bound_to: None,
             bound: TaskQueue::new(),
@@ -208,9 +208,9 @@ impl<const TASKS: usize> Pool<TASKS> {
         let mut worker = Worker {
             pool: self,
             index,
-            steal_grace: StealGrace::new(),
+            steal_grace: StealGrace::default(),
             is_within_limit: false,
-            in_short_task: CountedFlag::new(),
+            in_short_task: CountedFlag::default(),
             sleeps,
         };
         let mut permit = RunPermit::new();
@@ -237,9 +237,9 @@ impl<const TASKS: usize> Pool<TASKS> {
         let mut worker = Worker {
             pool: self,
             index,
-            steal_grace: StealGrace::new(),
+            steal_grace: StealGrace::default(),
             is_within_limit: false,
-            in_short_task: CountedFlag::new(),
+            in_short_task: CountedFlag::default(),
             sleeps: Sleeps::Shortly,
         };
         let mut permit = RunPermit::new();

@@ -95,7 +95,7 @@ fn a_task_is_run_when_a_thread_goes_on_and_the_one_that_stood_in_leaves() {
 fn a_task_is_run_when_its_blocked_worker_is_found_and_goes_on_meanwhile() {
     check_deeper(3, || {
         let pool = one_of_two();
-        let mark = Arc::new(CountedFlag::new());
+        let mark = Arc::new(CountedFlag::default());
         let monitor = thread::spawn({
             let (pool, mark) = (Arc::clone(&pool), Arc::clone(&mark));
             move || {
@@ -120,7 +120,7 @@ fn a_task_is_run_when_its_blocked_worker_is_found_and_goes_on_meanwhile() {
 fn a_mark_that_is_taken_away_at_once_was_counted() {
     check_deeper(4, || {
         let pool = one_of_two();
-        let mark = Arc::new(CountedFlag::new());
+        let mark = Arc::new(CountedFlag::default());
         let worker = thread::spawn({
             let (pool, mark) = (Arc::clone(&pool), Arc::clone(&mark));
             move || {

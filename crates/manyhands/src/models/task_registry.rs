@@ -68,7 +68,7 @@ impl Model {
 fn a_runtime_ends_after_the_last_visit() {
     check(|| {
         let model = Arc::new(Model {
-            registry: TaskRegistry::new(),
+            registry: TaskRegistry::default(),
             runtime: Memory::new(),
             injector: TaskQueue::new(),
             task: Work::new(0),

@@ -208,7 +208,7 @@ impl Watching {
     /// By a monitor that watches the threads in calls, of which there may be none so far.
     fn new() -> Arc<Self> {
         let watching = Self {
-            call_watch: CallWatch::new(),
+            call_watch: CallWatch::default(),
             switch: Switch::new(),
             looks: Flag::new(),
         };

@@ -126,8 +126,8 @@ impl Model {
             model: self,
             sleeps,
             announced,
-            steal_grace: StealGrace::new(),
-            in_short_task: CountedFlag::new(),
+            steal_grace: StealGrace::default(),
+            in_short_task: CountedFlag::default(),
         };
         let _ = waking::sleep(self, 0, &mut sleeper);
     }

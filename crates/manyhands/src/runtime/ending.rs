@@ -33,7 +33,7 @@ use crate::runtime::sleep::waking::{self, Pool};
 use crate::sync::atomic::{AtomicBool, Ordering, fence};
 
 /// How far the end has come.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Ending {
     /// No task starts any more; running ones finish, with all the help they need.
     closing: AtomicBool,
@@ -75,15 +75,6 @@ pub(crate) enum Joined {
 }
 
 impl Ending {
-    /// It has not begun.
-    pub(crate) fn new() -> Self {
-        Self {
-            closing: AtomicBool::new(false),
-            emptied: AtomicBool::new(false),
-            ended: AtomicBool::new(false),
-        }
-    }
-
     /// Whether it has begun: no task starts any more.
     pub(crate) fn is_closing(&self) -> bool {
         // SeqCst: E1.

@@ -124,7 +124,7 @@ impl RuntimeInner {
             monitor: Monitor::new(),
             clock,
             outside_timers: Timers::take(),
-            ending: Ending::new(),
+            ending: Ending::default(),
             dropped: AtomicUsize::new(0),
             threads: Mutex::new(Vec::new()),
             alive: AtomicUsize::new(0),

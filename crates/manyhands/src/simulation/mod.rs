@@ -81,7 +81,7 @@ impl Simulation {
         // After the simulator, so that it is dropped before it.
         let mut future = pin!(future);
         // Raised when the main future must be polled.
-        let signal = Arc::new(Signal::new());
+        let signal = Arc::new(Signal::default());
         let waker = Waker::from(Arc::clone(&signal));
         signal.raise();
         loop {

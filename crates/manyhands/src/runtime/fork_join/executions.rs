@@ -17,13 +17,13 @@ use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::cell::Cell;
 
 /// The records of one slot.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Executions {
     records: [Record; ExecutionId::LEVELS],
 }
 
 /// The occupant's own part of it, which no other thread reads.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Nesting {
     /// How many it runs, one on top of the other.
     level: Cell<usize>,
@@ -31,7 +31,7 @@ pub(crate) struct Nesting {
     sequence: Cell<u64>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Record {
     /// Which execution holds the record, or 0.
     id: AtomicU64,
@@ -61,17 +61,6 @@ pub(crate) enum Taken<T> {
 }
 
 impl Executions {
-    /// None runs.
-    pub(crate) fn new() -> Self {
-        Self {
-            records: std::array::from_fn(|_| Record {
-                id: AtomicU64::new(0),
-                deque_from: AtomicUsize::new(0),
-                calls_from: AtomicUsize::new(0),
-            }),
-        }
-    }
-
     /// Occupant of slot `slot`: begins an execution, to which belongs what is pushed and opened from now on.
     pub(crate) fn begin(&self, nesting: &Nesting, slot: SlotNumber, from: Extent) -> ExecutionId {
         let level = nesting.level.get();
@@ -143,14 +132,6 @@ impl Executions {
 }
 
 impl Nesting {
-    /// None runs.
-    pub(crate) fn new() -> Self {
-        Self {
-            level: Cell::new(0),
-            sequence: Cell::new(0),
-        }
-    }
-
     /// How many run, one on top of the other.
     #[cfg(not(loom))]
     pub(crate) fn level(&self) -> usize {

@@ -310,19 +310,12 @@ impl<J, R> UnsharedCalls<J, R> {
 }
 
 /// Whether the monitor of a runtime opens calls that go on. If not, no thread takes itself for watched.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct CallWatch {
     is_on: AtomicBool,
 }
 
 impl CallWatch {
-    /// Off.
-    pub(crate) fn new() -> Self {
-        Self {
-            is_on: AtomicBool::new(false),
-        }
-    }
-
     /// Owner, from within `begin_watch`: the monitor watches from now on. Returns whether it did not, so that it must be woken.
     #[must_use]
     pub(crate) fn begin(&self) -> bool {

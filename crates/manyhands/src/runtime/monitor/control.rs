@@ -22,7 +22,7 @@ impl Monitor {
         Self {
             switch: Arc::new(Switch::new()),
             thread: Mutex::new(None),
-            call_watch: CallWatch::new(),
+            call_watch: CallWatch::default(),
         }
     }
 

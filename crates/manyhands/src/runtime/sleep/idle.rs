@@ -48,7 +48,7 @@ use crate::sync::Padded;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// The counts and the set of sleepers.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Idle {
     counts: Padded<AtomicU64>,
     /// Threads that the monitor detected as blocked inside a job: the number of slots with its flag.
@@ -109,20 +109,11 @@ impl Idle {
             (0..words).map(|_| AtomicU64::new(0)).collect()
         };
         Self {
-            counts: Padded(AtomicU64::new(0)),
-            detected_blocked: AtomicUsize::new(0),
-            extra: AtomicUsize::new(0),
-            extra_for_short_tasks: AtomicUsize::new(0),
-            may_be_saturated: AtomicBool::new(false),
-            in_short_tasks: AtomicUsize::new(0),
-            short_task_waits: AtomicBool::new(false),
             sleepers: bits(),
             vacant: bits(),
-            started: AtomicUsize::new(0),
-            threads: AtomicUsize::new(0),
-            is_scarce: AtomicBool::new(false),
             limit,
             threads_max,
+            ..Self::default()
         }
     }
 

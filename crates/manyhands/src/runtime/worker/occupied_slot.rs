@@ -75,11 +75,11 @@ impl OccupiedSlot {
             advances_timers: Cell::new(false),
             is_polling: Cell::new(false),
             in_timed_join: Cell::new(false),
-            seen_graces: GraceCache::new(),
+            seen_graces: GraceCache::default(),
             last_wake: Cell::new(0),
             shard: Cell::new(usize::from(number)),
             random: Cell::new(u32::from(number) * 2 + 1),
-            nesting: Nesting::new(),
+            nesting: Nesting::default(),
         }
     }
 

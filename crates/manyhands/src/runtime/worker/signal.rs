@@ -10,15 +10,10 @@ use crate::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
 /// The flag.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Signal(AtomicBool);
 
 impl Signal {
-    /// Not raised.
-    pub(crate) fn new() -> Self {
-        Self(AtomicBool::new(false))
-    }
-
     /// Raises it, and wakes the thread that waits with this parker.
     pub(crate) fn wake(&self, parker: &Parker) {
         if self.raise() {

@@ -30,15 +30,10 @@ use crate::sync::atomic::{AtomicU32, Ordering};
 use std::cell::Cell;
 
 /// The number of the current grace, odd; even between two.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct StealGrace(Padded<AtomicU32>);
 
 impl StealGrace {
-    /// None so far.
-    pub(crate) fn new() -> Self {
-        Self(Padded(AtomicU32::new(0)))
-    }
-
     /// Worker: begins another grace.
     #[inline]
     pub(crate) fn begin(&self) {
@@ -72,10 +67,10 @@ impl StealGrace {
 }
 
 /// What a worker remembers of others' graces that it has met.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct GraceCache([Cell<SeenGrace>; GRACES_REMEMBERED]);
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct SeenGrace {
     slot: SlotNumber,
     grace: u32,
@@ -84,16 +79,6 @@ struct SeenGrace {
 }
 
 impl GraceCache {
-    /// Has met none.
-    pub(crate) fn new() -> Self {
-        let none = SeenGrace {
-            slot: 0,
-            grace: 0,
-            at: 0,
-        };
-        Self(std::array::from_fn(|_| Cell::new(none)))
-    }
-
     /// Whether to leave alone what is in the queue of `slot`, because of its grace: for `duration` ticks after the
     /// first look. Until then it is not even looked at, so that the word stays in the other's cache.
     pub(crate) fn lasts(
@@ -131,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_hold_is_respected_for_a_moment_and_the_next_one_again() {
-        let (grace, seen) = (StealGrace::new(), GraceCache::new());
+        let (grace, seen) = (StealGrace::default(), GraceCache::default());
         let lasts = |now| seen.lasts(3, &grace, || now, 10);
         assert!(!lasts(100), "nothing is held");
         grace.begin();
@@ -146,7 +131,7 @@ mod tests {
 
     #[test]
     fn who_shares_a_place_is_met_anew() {
-        let (grace, seen) = (StealGrace::new(), GraceCache::new());
+        let (grace, seen) = (StealGrace::default(), GraceCache::default());
         grace.begin();
         let lasts = |slot, now| seen.lasts(slot, &grace, || now, 10);
         let other = u16::try_from(super::GRACES_REMEMBERED).unwrap() + 1;
@@ -156,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_counter_that_jumps_back_ends_the_moment() {
-        let (grace, seen) = (StealGrace::new(), GraceCache::new());
+        let (grace, seen) = (StealGrace::default(), GraceCache::default());
         grace.begin();
         let lasts = |now| seen.lasts(3, &grace, || now, 10);
         assert!(lasts(u64::MAX - 1));
@@ -168,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_hold_ends_once_and_begins_again() {
-        let grace = StealGrace::new();
+        let grace = StealGrace::default();
         grace.end();
         assert!(!grace.is_on());
         grace.begin();

@@ -65,15 +65,10 @@ impl Drop for Searching<'_> {
 
 /// A flag of a thread that is counted: that the monitor detected it as blocked, or that it runs a short task. The monitor and
 /// the thread itself change it, and whoever does changes the count as well.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct CountedFlag(AtomicBool);
 
 impl CountedFlag {
-    /// Not set.
-    pub(crate) fn new() -> Self {
-        Self(AtomicBool::new(false))
-    }
-
     /// Whether the thread is counted.
     #[inline]
     pub(crate) fn is_set(&self) -> bool {

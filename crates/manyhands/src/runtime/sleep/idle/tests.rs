@@ -49,7 +49,7 @@ fn external_threads_take_room_and_blocked_threads_make_room() {
     assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
     idle.end(Activity::Blocked);
     assert!(idle.is_overfull());
-    let mark = CountedFlag::new();
+    let mark = CountedFlag::default();
     assert!(idle.mark(&mark) && !idle.mark(&mark));
     assert!(!idle.is_overfull());
     idle.unmark(&mark);
@@ -68,7 +68,7 @@ fn a_thread_in_a_short_task_does_not_keep_a_worker_from_long_ones() {
     assert_eq!(idle.claim_for_short_task(), Some(Claim::Unstarted(1)));
     assert!(idle.is_overfull(), "the thread has not looked yet");
     assert!(idle.is_full_of_short_tasks());
-    let in_short_task = CountedFlag::new();
+    let in_short_task = CountedFlag::default();
     idle.begin_short_task(&in_short_task);
     assert!(!idle.is_overfull());
     idle.end_short_task(&in_short_task);
@@ -99,7 +99,7 @@ fn a_short_task_that_blocks_lets_nobody_take_long_ones_beyond_the_limit() {
     assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
     idle.set_extra_for_short_tasks(1);
     assert_eq!(idle.claim_for_short_task(), Some(Claim::Unstarted(1)));
-    let in_short_task = CountedFlag::new();
+    let in_short_task = CountedFlag::default();
     idle.begin_short_task(&in_short_task);
     idle.end_short_task(&in_short_task);
     idle.begin(Activity::Blocked);

@@ -58,8 +58,8 @@ struct Laborer<'pool> {
 impl Laborer<'_> {
     fn new() -> Self {
         Self {
-            steal_grace: StealGrace::new(),
-            in_short_task: CountedFlag::new(),
+            steal_grace: StealGrace::default(),
+            in_short_task: CountedFlag::default(),
             is_within_limit: false,
             sockets: None,
             parks: 0,
