@@ -66,7 +66,7 @@ impl Retries {
 /// Where the runtime's threads are refused for so long that nobody may ever come.
 #[cfg_attr(feature = "inspect", track_caller)]
 pub(super) fn wait<R>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<R>) -> R {
-    let signal = Arc::new(Parker::new());
+    let signal = Arc::new(Parker::default());
     let waker = Waker::from(Arc::clone(&signal));
     let mut cx = Context::from_waker(&waker);
     let recorded = recording::thread_polls_one(&waker);
@@ -91,7 +91,7 @@ pub(super) fn wait_for<R>(
 ) -> Option<R> {
     // A time beyond the clock's range never comes.
     let end: Option<Instant> = clock::now().checked_add(limit);
-    let signal = Arc::new(Parker::new());
+    let signal = Arc::new(Parker::default());
     let waker = Waker::from(Arc::clone(&signal));
     let mut cx = Context::from_waker(&waker);
     let recorded = recording::thread_polls_one(&waker);

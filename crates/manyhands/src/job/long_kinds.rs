@@ -7,21 +7,13 @@ use crate::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::ptr;
 
 /// The kinds that were last seen to compute for long.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct LongKinds {
     kinds: [AtomicPtr<JobKind>; KINDS_KEPT],
     next: AtomicUsize,
 }
 
 impl LongKinds {
-    /// None.
-    pub(crate) fn new() -> Self {
-        Self {
-            kinds: [const { AtomicPtr::new(ptr::null_mut()) }; KINDS_KEPT],
-            next: AtomicUsize::new(0),
-        }
-    }
-
     /// Whether tasks of this kind were seen to compute for long.
     #[inline]
     pub(crate) fn has(&self, kind: *const JobKind) -> bool {
@@ -62,7 +54,7 @@ mod tests {
 
     #[test]
     fn the_last_few_kinds_are_kept() {
-        let kinds = LongKinds::new();
+        let kinds = LongKinds::default();
         kinds.note(ptr::null());
         (1..=KINDS_KEPT).for_each(|number| kinds.note(kind(number)));
         kinds.note(kind(1));
@@ -75,7 +67,7 @@ mod tests {
 
     #[test]
     fn nothing_is_long_at_first() {
-        assert!(!LongKinds::new().has(kind(1)));
-        assert!(!LongKinds::new().has(ptr::null()));
+        assert!(!LongKinds::default().has(kind(1)));
+        assert!(!LongKinds::default().has(ptr::null()));
     }
 }

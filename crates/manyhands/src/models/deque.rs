@@ -17,7 +17,7 @@ pub(super) struct Model<const COUNT: usize> {
 impl<const COUNT: usize> Model<COUNT> {
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Self {
-            deque: Deque::new(),
+            deque: Deque::default(),
             entries: Work::some(),
         })
     }

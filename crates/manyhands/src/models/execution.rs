@@ -38,10 +38,10 @@ const SLOT: u16 = 7;
 impl WorkerSlot {
     fn new() -> Arc<Self> {
         Arc::new(Self {
-            deque: Deque::new(),
+            deque: Deque::default(),
             executions: Executions::default(),
             unowned_forks: UnownedForks::new(),
-            parker: Parker::new(),
+            parker: Parker::default(),
             forks: [0, 1, 2].map(|number| Fork {
                 work: Work::new(number),
                 latch: Latch::new(),
@@ -158,7 +158,7 @@ fn what_a_waiter_took_by_mistake_is_run_while_the_owner_waits_for_it_in_its_firs
     check(|| {
         let (slot, nesting) = (WorkerSlot::new(), Nesting::default());
         let first = slot.begin(&nesting);
-        let is_exposed = Arc::new(Parker::new());
+        let is_exposed = Arc::new(Parker::default());
         let waiter = thread::spawn({
             let (slot, is_exposed) = (Arc::clone(&slot), Arc::clone(&is_exposed));
             move || slot.help_after(first, 1, || is_exposed.park())

@@ -54,9 +54,9 @@ struct Model<const CALLS: usize> {
 impl<const CALLS: usize> Model<CALLS> {
     fn new() -> Arc<Self> {
         Arc::new(Self {
-            slot: HelperSlot::new(),
+            slot: HelperSlot::default(),
             calls: std::array::from_fn(|_| Call::new()),
-            parker: Parker::new(),
+            parker: Parker::default(),
         })
     }
 

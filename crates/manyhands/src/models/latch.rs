@@ -26,7 +26,7 @@ impl Model {
             latch: Latch::new(),
             frame: Memory::new(),
             work: Work::new(0),
-            parker: Parker::new(),
+            parker: Parker::default(),
         })
     }
 

@@ -162,7 +162,7 @@ struct Waiter(Parker);
 
 impl Waiter {
     fn new() -> Arc<Self> {
-        Arc::new(Self(Parker::new()))
+        Arc::new(Self(Parker::default()))
     }
 
     fn waker(self: &Arc<Self>) -> Waker {

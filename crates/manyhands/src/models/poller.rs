@@ -16,7 +16,7 @@ use std::task::{Context, Poll};
 #[test]
 fn a_wake_of_a_sleeper_that_is_polled_is_not_lost() {
     check(|| {
-        let shared = Arc::new((Parker::new(), Count::new()));
+        let shared = Arc::new((Parker::default(), Count::new()));
         let wakers = [(), ()].map(|()| {
             beside(&shared, |shared| {
                 // Published by the wake.
@@ -38,7 +38,7 @@ fn a_wake_of_a_sleeper_that_is_polled_is_not_lost() {
 #[test]
 fn a_sleeper_may_be_polled_and_then_park() {
     check(|| {
-        let shared = Arc::new((Parker::new(), Flag::new()));
+        let shared = Arc::new((Parker::default(), Flag::new()));
         let waker = beside(&shared, |shared| {
             // Published by the wake.
             shared.1.set();
@@ -64,7 +64,7 @@ struct Worker(Parker);
 impl Worker {
     /// It is never freed, as a slot.
     fn new() -> &'static Self {
-        Box::leak(Box::new(Self(Parker::new())))
+        Box::leak(Box::new(Self(Parker::default())))
     }
 
     /// Watches until it is woken, if it gets in.
@@ -107,8 +107,8 @@ impl Tokio {
     fn new() -> Arc<Self> {
         Arc::new(Self {
             poller: Poller::new(),
-            thread: Parker::new(),
-            has_come: Parker::new(),
+            thread: Parker::default(),
+            has_come: Parker::default(),
             is_inside: Flag::new(),
             has_tasks: Flag::new(),
             is_over: Flag::new(),

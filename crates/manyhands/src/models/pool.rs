@@ -86,7 +86,7 @@ impl<const TASKS: usize> Pool<TASKS> {
     /// A pool of one worker, whose first task brings the second one when it is run or dropped, and waits for that.
     pub(super) fn with_drop_that_waits() -> Arc<Self> {
         let mut pool = Self::with_workers(1, 1, 1, Starts::Briefly);
-        pool.dropper = Some(Parker::new());
+        pool.dropper = Some(Parker::default());
         Arc::new(pool)
     }
 
@@ -126,7 +126,7 @@ impl<const TASKS: usize> Pool<TASKS> {
             ending: Ending::default(),
             waiting: None,
             bound_to: None,
-            bound: TaskQueue::new(),
+            bound: TaskQueue::default(),
             dropper: None,
             woken: Flag::new(),
             over: Flag::new(),
@@ -344,7 +344,7 @@ impl<const TASKS: usize> Pool<TASKS> {
 impl Place {
     fn new() -> Self {
         Self {
-            parker: Parker::new(),
+            parker: Parker::default(),
             threads: Count::new(),
         }
     }

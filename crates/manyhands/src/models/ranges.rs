@@ -104,8 +104,8 @@ impl<const LEN: usize> Drop for Model<LEN> {
 impl<const LEN: usize> Model<LEN> {
     fn new(helpers: Helpers, is_near_the_front: bool) -> Arc<Self> {
         let place_owned = Box::into_raw(Box::new(Place {
-            slot: HelperSlot::new(),
-            parker: Parker::new(),
+            slot: HelperSlot::default(),
+            parker: Parker::default(),
         }));
         // SAFETY: valid until the model is dropped.
         let place: &'static Place = unsafe { &*place_owned };

@@ -62,9 +62,9 @@ impl<const COUNT: usize> Model<COUNT> {
             spawns_inside,
             helper,
             has_run: Flag::new(),
-            inside: Parker::new(),
-            slot: HelperSlot::new(),
-            parker: Parker::new(),
+            inside: Parker::default(),
+            slot: HelperSlot::default(),
+            parker: Parker::default(),
         })
     }
 

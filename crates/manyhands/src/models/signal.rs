@@ -13,7 +13,7 @@ use std::task::Poll;
 #[test]
 fn a_wake_beside_a_look_is_not_lost() {
     check(|| {
-        let shared = Arc::new((Signal::default(), Parker::new(), Count::new()));
+        let shared = Arc::new((Signal::default(), Parker::default(), Count::new()));
         let waker = beside(&shared, |shared| {
             let (signal, parker, happened) = &*shared;
             for _ in 0..2 {

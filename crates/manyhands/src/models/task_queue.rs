@@ -17,8 +17,8 @@ struct Model<const COUNT: usize> {
 impl<const COUNT: usize> Model<COUNT> {
     fn new() -> Arc<Self> {
         Arc::new(Self {
-            from: TaskQueue::new(),
-            to: TaskQueue::new(),
+            from: TaskQueue::default(),
+            to: TaskQueue::default(),
             tasks: Work::some(),
         })
     }

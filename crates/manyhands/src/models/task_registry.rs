@@ -70,7 +70,7 @@ fn a_runtime_ends_after_the_last_visit() {
         let model = Arc::new(Model {
             registry: TaskRegistry::default(),
             runtime: Memory::new(),
-            injector: TaskQueue::new(),
+            injector: TaskQueue::default(),
             task: Work::new(0),
             is_queued: Flag::new(),
             rings: Count::new(),

@@ -18,7 +18,7 @@ const DUE: u64 = 3;
 
 /// Timers that live for ever, as a slot's do.
 fn timers() -> &'static Timers {
-    Box::leak(Box::new(Timers::new()))
+    Box::leak(Box::new(Timers::default()))
 }
 
 /// A task to wake. What is done before a wake must be visible after it.
@@ -31,7 +31,7 @@ struct Sleeper {
 impl Sleeper {
     fn new() -> Arc<Self> {
         Arc::new(Self {
-            parker: Parker::new(),
+            parker: Parker::default(),
             woken: Count::new(),
             memory: Memory::new(),
         })

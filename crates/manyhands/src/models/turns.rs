@@ -17,7 +17,7 @@ struct Model {
 
 impl Model {
     fn new() -> Arc<Self> {
-        let slot = HelperSlot::new();
+        let slot = HelperSlot::default();
         slot.reopen();
         let turns = Turns::new(0);
         Arc::new(Self { slot, turns })

@@ -56,7 +56,7 @@ impl Model {
                 },
             }),
             unowned_forks: UnownedForks::new(),
-            parker: Parker::new(),
+            parker: Parker::default(),
         })
     }
 
@@ -209,7 +209,7 @@ impl Watching {
     fn new() -> Arc<Self> {
         let watching = Self {
             call_watch: CallWatch::default(),
-            switch: Switch::new(),
+            switch: Switch::default(),
             looks: Flag::new(),
         };
         watching.watches();

@@ -55,12 +55,12 @@ impl Model {
         assert_eq!(idle.claim(), Some(Claim::Unstarted(0)));
         Box::leak(Box::new(Self {
             idle,
-            worker: Parker::new(),
-            switch: Switch::new(),
-            wheel: Timers::new(),
+            worker: Parker::default(),
+            switch: Switch::default(),
+            wheel: Timers::default(),
             vacant: Flag::new(),
-            outside: Timers::new(),
-            queue: TaskQueue::new(),
+            outside: Timers::default(),
+            queue: TaskQueue::default(),
             task: Work::new(0),
         }))
     }

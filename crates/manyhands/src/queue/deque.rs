@@ -67,9 +67,8 @@ pub(crate) enum Popped {
     Stolen,
 }
 
-impl<T> Deque<T> {
-    /// An empty deque.
-    pub(crate) fn new() -> Self {
+impl<T> Default for Deque<T> {
+    fn default() -> Self {
         let buffer = Buffer::new(CAPACITY_FIRST);
         let slots = buffer.first();
         let standing = if barrier::needs_fence() { FENCE } else { 0 };
@@ -84,7 +83,9 @@ impl<T> Deque<T> {
             buffers: Mutex::new(vec![buffer]),
         }
     }
+}
 
+impl<T> Deque<T> {
     /// Owner: number of entries, stolen ones still waited for included.
     #[inline]
     pub(crate) fn len(&self) -> usize {
@@ -444,7 +445,7 @@ mod tests {
     use std::ptr::from_ref;
 
     fn deque_of(jobs: &[u64]) -> Deque<u64> {
-        let deque = Deque::new();
+        let deque = Deque::default();
         for job in jobs {
             push(&deque, job);
         }
@@ -513,7 +514,7 @@ mod tests {
     #[test]
     fn pushes_at_both_ends_of_the_buffer_are_not_plain() {
         let jobs = vec![0; CAPACITY_FIRST + 1];
-        assert!(!Deque::<u64>::new().is_plain(0));
+        assert!(!Deque::<u64>::default().is_plain(0));
         let deque = deque_of(&jobs[..CAPACITY_FIRST]);
         assert!(deque.is_plain(CAPACITY_FIRST - 1) && !deque.is_plain(CAPACITY_FIRST));
         push(&deque, &jobs[CAPACITY_FIRST]);

@@ -32,8 +32,8 @@ impl<T: Linked> ShardedQueue<T> {
             shards => shards,
         };
         Self {
-            first: Padded(TaskQueue::new()),
-            others: (1..shards).map(|_| Padded(TaskQueue::new())).collect(),
+            first: Padded(TaskQueue::default()),
+            others: (1..shards).map(|_| Padded(TaskQueue::default())).collect(),
         }
     }
 

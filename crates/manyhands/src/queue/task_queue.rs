@@ -146,17 +146,18 @@ pub(crate) struct TaskQueue<T> {
     contended: SharedCounter,
 }
 
-impl<T: Linked> TaskQueue<T> {
-    /// An empty queue.
-    pub(crate) fn new() -> Self {
+impl<T> Default for TaskQueue<T> {
+    fn default() -> Self {
         Self {
-            back: Padded(AtomicPtr::new(ptr::null_mut())),
-            front: Padded(AtomicPtr::new(ptr::null_mut())),
-            taking: AtomicBool::new(false),
+            back: Padded::default(),
+            front: Padded::default(),
+            taking: AtomicBool::default(),
             contended: SharedCounter::default(),
         }
     }
+}
 
+impl<T: Linked> TaskQueue<T> {
     /// Adds a task at the back.
     #[inline]
     pub(crate) fn push(&self, task: Unqueued<T>) {
@@ -405,7 +406,7 @@ mod tests {
 
     #[test]
     fn tasks_come_out_in_the_order_they_went_in() {
-        let queue = TaskQueue::new();
+        let queue = TaskQueue::default();
         assert!(queue.is_empty());
         for round in 0..3 {
             (0..5).for_each(|value| push(&queue, round * 5 + value));
@@ -417,7 +418,7 @@ mod tests {
 
     #[test]
     fn what_is_queued_can_be_counted() {
-        let queue = TaskQueue::new();
+        let queue = TaskQueue::default();
         assert_eq!(queue.count(10), 0);
         (0..5).for_each(|value| push(&queue, value));
         assert_eq!((queue.count(10), queue.count(3)), (5, 3));
@@ -428,7 +429,7 @@ mod tests {
 
     #[test]
     fn a_run_moves_to_another_queue_in_order() {
-        let (from, to) = (TaskQueue::new(), TaskQueue::new());
+        let (from, to) = (TaskQueue::default(), TaskQueue::default());
         (0..5).for_each(|value| push(&from, value));
         push(&to, 100);
         let run = from.take(3).unwrap();
@@ -450,7 +451,7 @@ mod tests {
         const COUNT: usize = 5;
         for chosen in 0..1_usize << COUNT {
             let goes_last = |value: usize| chosen >> value & 1 != 0;
-            let (from, to) = (TaskQueue::new(), TaskQueue::new());
+            let (from, to) = (TaskQueue::default(), TaskQueue::default());
             // The last task of the run has a link to the tasks that stay behind.
             (0..=COUNT).for_each(|value| push(&from, value));
             let run = from.take(COUNT).unwrap();
@@ -467,7 +468,7 @@ mod tests {
 
     #[test]
     fn a_taker_that_finds_another_at_work_gives_up_and_is_counted() {
-        let queue = TaskQueue::new();
+        let queue = TaskQueue::default();
         push(&queue, 7);
         assert!(queue.try_lock());
         assert_eq!((take(&queue), take(&queue)), (None, None));
@@ -479,7 +480,7 @@ mod tests {
 
     #[test]
     fn who_takes_the_first_waits_for_a_thread_that_counts() {
-        let queue = TaskQueue::new();
+        let queue = TaskQueue::default();
         assert!(queue.take_first().is_none());
         push(&queue, 7);
         assert!(queue.try_lock());
@@ -501,7 +502,7 @@ mod tests {
 
     #[test]
     fn the_owner_waits_for_another_taker_while_there_is_something() {
-        let queue = TaskQueue::new();
+        let queue = TaskQueue::default();
         assert!(queue.take_own().is_none());
         push(&queue, 7);
         assert!(queue.try_lock());
@@ -519,7 +520,7 @@ mod tests {
     fn every_task_of_many_pushers_is_taken_once_and_in_its_pushers_order() {
         const PUSHERS: usize = 3;
         const EACH: usize = if cfg!(miri) { 100 } else { 20_000 };
-        let queue = TaskQueue::new();
+        let queue = TaskQueue::default();
         let mut last = [None; PUSHERS];
         std::thread::scope(|scope| {
             for pusher in 0..PUSHERS {
@@ -542,7 +543,7 @@ mod tests {
     #[test]
     fn takers_that_compete_and_move_runs_lose_nothing() {
         const EACH: usize = if cfg!(miri) { 100 } else { 50_000 };
-        let (from, to) = (TaskQueue::new(), TaskQueue::new());
+        let (from, to) = (TaskQueue::default(), TaskQueue::default());
         let taken = std::sync::atomic::AtomicUsize::new(0);
         let relaxed = Ordering::Relaxed;
         std::thread::scope(|scope| {

@@ -19,7 +19,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 /// A place for one thread to sleep.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Parker {
     state: AtomicU32,
     /// The waker of a sleeper that polls.
@@ -28,15 +28,6 @@ pub(crate) struct Parker {
 }
 
 impl Parker {
-    /// A parker with no wake pending.
-    pub(crate) fn new() -> Self {
-        Self {
-            state: AtomicU32::new(EMPTY),
-            lock: Mutex::new(None),
-            wakeup: Condvar::new(),
-        }
-    }
-
     /// Sleeps until a wake comes; returns at once when one is pending. May return early for no reason.
     pub(crate) fn park(&self) {
         self.sleep(None);

@@ -11,9 +11,15 @@
 macro_rules! wrapped_atomic {
     ($($module:ident)::+, $name:ident $(<$pointee:ident>)?, $value:ty, [$($modify:ident),*]) => {
         /// As the standard library's.
-        #[derive(Debug, Default)]
+        #[derive(Debug)]
         #[repr(transparent)]
         pub(crate) struct $name $(<$pointee>)? ($($module)::+::$name $(<$pointee>)?);
+
+        impl $(<$pointee>)? Default for $name $(<$pointee>)? {
+            fn default() -> Self {
+                Self(Default::default())
+            }
+        }
 
         #[expect(clippy::allow_attributes, reason = "some types use all of it")]
         #[allow(dead_code, reason = "one text for all types")]

@@ -61,15 +61,17 @@ pub(crate) enum Earlier {
 #[derive(Debug)]
 pub(crate) struct Closed;
 
-impl Timers {
+impl Default for Timers {
     /// Timers that allocate nothing until the first entry.
-    pub(crate) fn new() -> Self {
+    fn default() -> Self {
         Self {
             next_due: AtomicU64::new(NEVER),
             slots: Mutex::default(),
         }
     }
+}
 
+impl Timers {
     /// A tick before which nothing is due, or [`NEVER`].
     #[inline]
     pub(crate) fn next_due(&self) -> u64 {
@@ -134,7 +136,7 @@ impl Timers {
     #[cfg(not(loom))]
     pub(crate) fn take() -> &'static Self {
         let unused = lock(&UNUSED).pop();
-        let timers = unused.unwrap_or_else(|| leak(Self::new()));
+        let timers = unused.unwrap_or_else(|| leak(Self::default()));
         timers.open();
         timers
     }

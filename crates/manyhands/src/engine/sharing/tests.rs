@@ -190,7 +190,7 @@ fn a_helper_that_slows_the_owner_down_is_sent_away_and_comes_back() {
 #[test]
 fn near_the_front_no_runner_is_far_ahead_of_the_others() {
     const MAX: u32 = 4;
-    let (slot, parker) = (HelperSlot::new(), Parker::new());
+    let (slot, parker) = (HelperSlot::default(), Parker::default());
     let sharing = Sharing::new(&slot, &parker, 3, 1_000).near_the_front();
     assert_eq!((sharing.attach(), sharing.attach()), (Some(1), Some(2)));
     let mut has_run = [false; 1_000];
@@ -226,7 +226,7 @@ fn spend_next(sharing: &Sharing<'_>, runner: usize, max: u32) -> (u32, u32) {
 
 #[test]
 fn what_a_helper_has_left_near_the_front_comes_first() {
-    let (slot, parker) = (HelperSlot::new(), Parker::new());
+    let (slot, parker) = (HelperSlot::default(), Parker::default());
     let sharing = Sharing::new(&slot, &parker, 2, 100).near_the_front();
     let spend = |runner, max| spend_next(&sharing, runner, max);
     assert_eq!(sharing.attach(), Some(1));
@@ -247,7 +247,7 @@ fn what_a_helper_has_left_near_the_front_comes_first() {
 /// A runner whose claim lies beyond the end drops its own range, which then lies there, too.
 #[test]
 fn what_a_helper_has_left_behind_the_own_range_does_not_come_first() {
-    let (slot, parker) = (HelperSlot::new(), Parker::new());
+    let (slot, parker) = (HelperSlot::default(), Parker::default());
     let sharing = Sharing::new(&slot, &parker, 2, 16).near_the_front();
     let spend = |runner, max| spend_next(&sharing, runner, max);
     assert_eq!(sharing.attach(), Some(1));
@@ -266,7 +266,7 @@ fn a_loop_that_has_spent_too_little_ends_the_process() {
         "engine::sharing::tests::a_loop_that_has_spent_too_little_ends_the_process",
         "has lost some of its items",
         || {
-            let (slot, parker) = (HelperSlot::new(), Parker::new());
+            let (slot, parker) = (HelperSlot::default(), Parker::default());
             let sharing = Sharing::new(&slot, &parker, 1, 10);
             let claim = sharing.next(0, 2).expect("there is something");
             assert_eq!(sharing.spend(0, claim), (0, 2));
@@ -281,7 +281,7 @@ fn positions_that_are_dropped_end_the_process() {
         "engine::sharing::tests::positions_that_are_dropped_end_the_process",
         "neither run nor discarded",
         || {
-            let (slot, parker) = (HelperSlot::new(), Parker::new());
+            let (slot, parker) = (HelperSlot::default(), Parker::default());
             let sharing = Sharing::new(&slot, &parker, 1, 10);
             drop(sharing.next(0, 2));
         },

@@ -90,7 +90,7 @@ struct Simulation<'a> {
 impl Simulation<'_> {
     /// What it took. `known` is the call site's estimate.
     fn run(items: &[u64], workers: usize, known: u64, costs: Costs) -> Outcome {
-        let (slot, parker) = (HelperSlot::new(), Parker::new());
+        let (slot, parker) = (HelperSlot::default(), Parker::default());
         let len = u32::try_from(items.len()).expect("a loop of this file is short");
         let sum: u64 = items.iter().sum();
         let rate = Rate::of(clock::ticks_in(known * 1024), 1024);

@@ -105,7 +105,7 @@ impl Driver {
             metrics: tokio.metrics(),
             tokio,
             poller: Poller::new(),
-            thread: Parker::new(),
+            thread: Parker::default(),
             last: AtomicPtr::new(ptr::null_mut()),
             left_at: AtomicU64::new(0),
         })

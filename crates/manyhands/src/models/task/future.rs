@@ -63,7 +63,7 @@ impl Model {
             outcome: Work::new(0),
             event: Flag::new(),
             is_closed,
-            queue: TaskQueue::new(),
+            queue: TaskQueue::default(),
             link: Work::new(0),
             queued: Kept::none(),
             handle: Kept::none(),

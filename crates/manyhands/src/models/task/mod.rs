@@ -35,7 +35,7 @@ use std::mem::ManuallyDrop;
 
 loom::lazy_static! {
     /// Of the thread that waits for the task.
-    static ref PARKER: Parker = Parker::new();
+    static ref PARKER: Parker = Parker::default();
 }
 
 const SLOT: SlotNumber = 7;

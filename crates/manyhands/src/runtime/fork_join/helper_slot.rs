@@ -16,7 +16,6 @@
 
 use crate::job::ExecutionId;
 use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
-use std::ptr;
 
 /// The head of a call that helpers can join. Comes first in the call's frame.
 #[derive(Debug)]
@@ -34,7 +33,7 @@ impl CallHeader {
 }
 
 /// The slot.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct HelperSlot {
     state: AtomicU32,
     shared: AtomicPtr<CallHeader>,
@@ -51,15 +50,6 @@ pub(crate) struct HelperGuard<'slot> {
 }
 
 impl HelperSlot {
-    /// A closed slot.
-    pub(crate) fn new() -> Self {
-        Self {
-            state: AtomicU32::new(0),
-            shared: AtomicPtr::new(ptr::null_mut()),
-            helpers: std::array::from_fn(|_| AtomicU64::new(0)),
-        }
-    }
-
     /// Owner, of a slot that is closed and drained: lets helpers in while `work` runs, which may close and reopen it, and calls
     /// `wait`, which is to return when it [`is_released`](Self::is_released). No helper may recall the owner after `work`.
     ///

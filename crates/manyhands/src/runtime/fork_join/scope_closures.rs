@@ -82,7 +82,7 @@ impl<J: Linked> Closures<J> {
     /// None yet; the body is about to begin.
     pub(crate) fn new() -> Self {
         Self {
-            queue: TaskQueue::new(),
+            queue: TaskQueue::default(),
             unfinished: AtomicUsize::new(BODY),
             spawned_by_body: AtomicUsize::new(0),
             latch: Latch::new(),

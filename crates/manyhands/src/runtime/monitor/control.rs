@@ -8,7 +8,7 @@ use crate::sync::{Mutex, lock, thread};
 use std::sync::Arc;
 
 /// The runtime's side of its monitor.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Monitor {
     pub(crate) switch: Arc<Switch>,
     pub(super) thread: Mutex<Option<thread::JoinHandle<()>>>,
@@ -17,15 +17,6 @@ pub(crate) struct Monitor {
 }
 
 impl Monitor {
-    /// A monitor that is off; its thread starts when it is first armed.
-    pub(crate) fn new() -> Self {
-        Self {
-            switch: Arc::new(Switch::new()),
-            thread: Mutex::new(None),
-            call_watch: CallWatch::default(),
-        }
-    }
-
     /// Ends the monitor and waits for its thread.
     pub(crate) fn close(&self) {
         self.switch.close();

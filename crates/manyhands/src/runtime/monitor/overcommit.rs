@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_job_that_gets_no_processor_is_long_only_if_its_kind_is_known_to_be() {
-        let (known, kind) = (LongKinds::new(), ptr::without_provenance(64));
+        let (known, kind) = (LongKinds::default(), ptr::without_provenance(64));
         // It waits for a processor, or has slept for most of the time.
         assert!(!is_long(&known, kind, LONG, Duration::ZERO));
         assert!(!is_long(&known, kind, 9 * LONG, LONG / 2));

@@ -15,7 +15,7 @@ use crate::sync::Parker;
 use crate::sync::atomic::{AtomicU32, Ordering};
 
 /// The switch, with the parker of the monitor's thread.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Switch {
     state: AtomicU32,
     pub(crate) parker: Parker,
@@ -31,14 +31,6 @@ pub(crate) enum State {
 }
 
 impl Switch {
-    /// Off.
-    pub(crate) fn new() -> Self {
-        Self {
-            state: AtomicU32::new(OFF),
-            parker: Parker::new(),
-        }
-    }
-
     /// What it is set to.
     pub(crate) fn state(&self) -> State {
         // SeqCst: M1.

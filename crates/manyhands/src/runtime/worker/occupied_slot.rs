@@ -22,7 +22,7 @@ use std::panic::Location;
 use std::ptr;
 
 /// One place in a runtime, as its occupant sees it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct OccupiedSlot {
     shared: WorkerSlot,
     /// Has had tasks that only the occupant may run.
@@ -65,22 +65,12 @@ impl Deref for OccupiedSlot {
 impl OccupiedSlot {
     /// For a slot that nobody has occupied yet.
     pub(super) fn new(number: SlotNumber) -> Self {
-        Self {
-            shared: WorkerSlot::new(number),
-            has_bound_tasks: Cell::new(false),
-            blocking_depth: Cell::new(0),
-            open_depth: Cell::new(0),
-            pushes_to_beat: Cell::new(1),
-            turns: Cell::new(PriorityTurns::default()),
-            advances_timers: Cell::new(false),
-            is_polling: Cell::new(false),
-            in_timed_join: Cell::new(false),
-            seen_graces: GraceCache::default(),
-            last_wake: Cell::new(0),
-            shard: Cell::new(usize::from(number)),
-            random: Cell::new(u32::from(number) * 2 + 1),
-            nesting: Nesting::default(),
-        }
+        let mut slot = Self::default();
+        slot.shared.number = number;
+        slot.pushes_to_beat.set(1);
+        slot.shard.set(usize::from(number));
+        slot.random.set(u32::from(number) * 2 + 1);
+        slot
     }
 
     /// The half that any thread may use.

@@ -119,7 +119,7 @@ pub(crate) fn must_help_itself(is_over: impl Fn() -> bool) -> bool {
 }
 
 fn gets_no_thread(is_over: &dyn Fn() -> bool) -> bool {
-    let nobody_wakes = Parker::new();
+    let nobody_wakes = Parker::default();
     (0..TRIES_BEFORE_HELPING).all(|_| {
         let waits = !is_over() && own_runtime_still(RuntimeInner::lacks_thread);
         if waits {

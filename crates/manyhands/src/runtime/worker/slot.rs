@@ -35,7 +35,7 @@ use std::ptr;
 use std::sync::Arc;
 
 /// One place in a runtime, as any thread sees it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct WorkerSlot {
     /// Where to find this slot in the process-wide table.
     pub(crate) number: SlotNumber,
@@ -87,7 +87,7 @@ pub(crate) struct WorkerSlot {
     pub(super) kind: AtomicPtr<JobKind>,
     /// When the occupant, a worker, began a job of a kind that was known to be long, in ticks. 0: it is in none.
     pub(super) in_long_kind_since: AtomicU64,
-    /// The occupant's number among the workers, or [`NO_WORKER`].
+    /// One more than the occupant's number among the workers, or 0.
     worker: AtomicU32,
 }
 
@@ -108,38 +108,6 @@ pub(crate) enum SlotState {
 }
 
 impl WorkerSlot {
-    /// A slot that nobody occupies and no runtime holds.
-    pub(super) fn new(number: SlotNumber) -> Self {
-        Self {
-            number,
-            deque: Padded(Deque::new()),
-            open_calls: Padded(std::array::from_fn(|_| HelperSlot::new())),
-            tasks: TaskQueue::new(),
-            steal_grace: StealGrace::default(),
-            timers: Padded(Timers::new()),
-            local: TaskQueue::new(),
-            parker: Parker::new(),
-            signal: Signal::default(),
-            counters: Padded::default(),
-            thread: AtomicU64::new(0),
-            calls: AtomicU64::new(0),
-            placement: Placement::default(),
-            woken_at: AtomicU64::new(0),
-            awaiting: AtomicU64::new(0),
-            executions: Executions::default(),
-            runtime: AtomicPtr::new(ptr::null_mut()),
-            may_yield: AtomicBool::new(false),
-            occupant: AtomicU32::new(SlotState::None as u32),
-            detected_blocked: CountedFlag::default(),
-            in_short_task: CountedFlag::default(),
-            task: AtomicPtr::new(ptr::null_mut()),
-            task_name: Mutex::new(None),
-            kind: AtomicPtr::new(ptr::null_mut()),
-            in_long_kind_since: AtomicU64::new(0),
-            worker: AtomicU32::new(NO_WORKER),
-        }
-    }
-
     /// The slot with this number.
     pub(crate) fn by_number(number: SlotNumber) -> Option<&'static Self> {
         // Acquire: pairs with the Release in `take`.
@@ -236,7 +204,7 @@ impl WorkerSlot {
         self.runtime.store(ptr::null_mut(), Ordering::Relaxed);
         self.thread.store(0, Ordering::Relaxed);
         // Relaxed: as above.
-        self.worker.store(NO_WORKER, Ordering::Relaxed);
+        self.worker.store(0, Ordering::Relaxed);
         self.occupant
             .store(SlotState::None as u32, Ordering::Relaxed);
         // Relaxed: as above.
@@ -264,16 +232,15 @@ impl WorkerSlot {
 
     /// Before it is occupied by worker `index`.
     pub(crate) fn set_worker(&self, index: usize) {
-        let index = u32::try_from(index).expect("workers are counted with 16 bits");
+        let number = u32::try_from(index + 1).expect("workers are counted with 16 bits");
         // Relaxed: slots are handed over with synchronisation.
-        self.worker.store(index, Ordering::Relaxed);
+        self.worker.store(number, Ordering::Relaxed);
     }
 
     /// The occupant's number among the workers, if it is one.
     pub(crate) fn worker(&self) -> Option<usize> {
         // Relaxed: as above.
-        let worker = self.worker.load(Ordering::Relaxed);
-        (worker != NO_WORKER).then_some(worker as usize)
+        (self.worker.load(Ordering::Relaxed) as usize).checked_sub(1)
     }
 
     /// Whether the occupant is a worker.
@@ -364,9 +331,6 @@ impl WorkerSlot {
 
 /// Nested calls that one slot can hold open; deeper ones are the owner's alone.
 pub(crate) const OPEN_DEPTH: usize = 8;
-
-/// In place of a worker's number: the occupant is an external thread, or nobody.
-const NO_WORKER: u32 = u32::MAX;
 
 /// Set in what [`WorkerSlot::job`] returns for a call or a block, and in no execution's number.
 const OWN_NUMBER: u64 = 1 << 63;

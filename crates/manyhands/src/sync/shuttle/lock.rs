@@ -112,12 +112,6 @@ struct Waiter {
 }
 
 impl Condvar {
-    pub(crate) const fn new() -> Self {
-        Self {
-            waiters: Plain::new(Vec::new()),
-        }
-    }
-
     #[track_caller]
     pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         self.wait_until(guard, None).lock()
