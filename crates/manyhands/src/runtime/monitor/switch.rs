@@ -23,6 +23,7 @@ pub(crate) struct Switch {
 
 /// What the monitor does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
 pub(crate) enum State {
     Off,
     On,
@@ -34,12 +35,8 @@ impl Switch {
     /// What it is set to.
     pub(crate) fn state(&self) -> State {
         // SeqCst: M1.
-        match self.state.load(Ordering::SeqCst) {
-            OFF => State::Off,
-            ON => State::On,
-            SLOW => State::Slow,
-            _ => State::Closed,
-        }
+        let state = self.state.load(Ordering::SeqCst);
+        [State::Off, State::On, State::Slow, State::Closed][state as usize]
     }
 
     /// Switches on, unless it is. Returns whether the caller must unpark the monitor, or start it.
@@ -47,7 +44,7 @@ impl Switch {
     #[must_use]
     pub(crate) fn arm(&self) -> bool {
         // SeqCst: M1.
-        self.state.load(Ordering::SeqCst) == OFF && self.switch_on_from(OFF)
+        self.state.load(Ordering::SeqCst) == State::Off as u32 && self.switch_on_from(State::Off)
     }
 
     /// Makes the monitor sweep soon, unless it does so anyway. Returns the same as [`arm`](Self::arm).
@@ -56,7 +53,8 @@ impl Switch {
     pub(crate) fn alert(&self) -> bool {
         // SeqCst: M1.
         let before = self.state.load(Ordering::SeqCst);
-        matches!(before, OFF | SLOW) && self.switch_on_from(before)
+        let switches_from = |state: State| before == state as u32 && self.switch_on_from(state);
+        switches_from(State::Off) || switches_from(State::Slow)
     }
 
     /// Makes the monitor look at the timers again, on or off. Returns the same as [`arm`](Self::arm).
@@ -68,48 +66,39 @@ impl Switch {
     /// Ends the monitor; no later arming starts it.
     pub(crate) fn close(&self) {
         // SeqCst: M1; final.
-        self.state.store(CLOSED, Ordering::SeqCst);
+        self.state.store(State::Closed as u32, Ordering::SeqCst);
         self.parker.unpark();
     }
 
     /// Monitor: sweeps seldom from now on.
     pub(crate) fn slow_down(&self) {
-        self.transition(ON, SLOW);
+        self.transition(State::On, State::Slow);
     }
 
     /// Monitor: sweeps often again.
     pub(crate) fn speed_up(&self) {
-        self.transition(SLOW, ON);
+        self.transition(State::Slow, State::On);
     }
 
-    /// Monitor: switches itself off, and on again if `is_needed` then returns true.
+    /// Monitor, or a thread that could not start it: switches off, and on again if `is_needed` then returns true.
     pub(crate) fn rest(&self, is_needed: impl FnOnce() -> bool) {
-        if (self.transition(ON, OFF) || self.transition(SLOW, OFF)) && is_needed() {
+        let goes_off = |from| self.transition(from, State::Off);
+        if (goes_off(State::On) || goes_off(State::Slow)) && is_needed() {
             // This fails if another thread has armed it already.
-            self.transition(OFF, ON);
+            self.transition(State::Off, State::On);
         }
     }
 
-    /// Switches off again after the thread could not be started.
-    pub(crate) fn take_back(&self) {
-        self.transition(ON, OFF);
-        self.transition(SLOW, OFF);
-    }
-
     #[cold]
-    fn switch_on_from(&self, before: u32) -> bool {
-        self.transition(before, ON)
+    fn switch_on_from(&self, before: State) -> bool {
+        self.transition(before, State::On)
     }
 
-    fn transition(&self, from: u32, to: u32) -> bool {
+    fn transition(&self, from: State, to: State) -> bool {
+        let (from, to) = (from as u32, to as u32);
         // SeqCst: M1. Relaxed on failure: nothing is read.
         self.state
             .compare_exchange(from, to, Ordering::SeqCst, Ordering::Relaxed)
             .is_ok()
     }
 }
-
-const OFF: u32 = 0;
-const ON: u32 = 1;
-const CLOSED: u32 = 2;
-const SLOW: u32 = 3;

@@ -63,7 +63,7 @@ impl RuntimeInner {
             return;
         }
         // Off again: the next thread that arms the monitor tries to start it, and so does a waiting thread.
-        switch.take_back();
+        switch.rest(|| false);
         drop(thread);
         self.note_refused();
     }
