@@ -55,7 +55,7 @@ const FIGURES: &[Figure] = &[
     (
         "named numbers in runtime, engine, call_site",
         named_numbers,
-        [115, 5, 90],
+        [110, 5, 90],
     ),
     (
         "xtask, lines in all",

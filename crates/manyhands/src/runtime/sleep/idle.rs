@@ -43,7 +43,7 @@ mod short_tasks;
 
 pub(crate) use crate::runtime::sleep::idle::counts::{Activity, CountedFlag, ThreadCounts};
 
-use crate::runtime::sleep::idle::counts::{AWAKE, BLOCKED, EXTERNAL, SEARCHING, field};
+use crate::runtime::sleep::idle::counts::field;
 use crate::sync::Padded;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -170,7 +170,7 @@ impl Idle {
     /// Whether a worker is awake and looks for work, so that new work need not wake another.
     pub(crate) fn is_anyone_searching(&self) -> bool {
         // SeqCst: a searcher that gives up lowers this before it announces sleep (I1).
-        field(self.counts.load(Ordering::SeqCst), SEARCHING) > 0
+        field(self.counts.load(Ordering::SeqCst), Activity::Searching) > 0
     }
 
     /// How many threads run, search and block, all at one moment.
@@ -178,9 +178,9 @@ impl Idle {
         // Relaxed: a snapshot stands alone.
         let counts = self.counts.load(Ordering::Relaxed);
         ThreadCounts {
-            awake: field(counts, AWAKE) + field(counts, EXTERNAL),
-            searching: field(counts, SEARCHING),
-            blocked: field(counts, BLOCKED),
+            awake: field(counts, Activity::Awake) + field(counts, Activity::ExternalThread),
+            searching: field(counts, Activity::Searching),
+            blocked: field(counts, Activity::Blocked),
             // Relaxed: as above.
             detected_blocked: self.detected_blocked.load(Ordering::Relaxed),
         }
@@ -195,7 +195,7 @@ impl Idle {
     /// Whether every worker has announced sleep.
     pub(crate) fn is_nobody_awake(&self) -> bool {
         // SeqCst: I1; the runtime's end depends on it.
-        field(self.counts.load(Ordering::SeqCst), AWAKE) == 0
+        field(self.counts.load(Ordering::SeqCst), Activity::Awake) == 0
     }
 
     /// A thread begins to take part as an external thread, or to wait.
@@ -266,7 +266,7 @@ impl Idle {
         // SeqCst: I1. The bit comes first, so that a waker that sees the lowered count takes the bit and starts no
         // thread.
         word.fetch_or(bit, Ordering::SeqCst);
-        self.counts.fetch_sub(AWAKE, Ordering::SeqCst);
+        self.end(Activity::Awake);
     }
 
     /// Worker, or the monitor: whether no waker has claimed it since it announced.
@@ -281,7 +281,7 @@ impl Idle {
         let (word, bit) = self.locate(worker);
         // SeqCst: I1. The thread that clears the bit raises the count: the waker has, or this worker does.
         if word.fetch_and(!bit, Ordering::SeqCst) & bit != 0 {
-            self.counts.fetch_add(AWAKE, Ordering::SeqCst);
+            self.begin(Activity::Awake);
         }
     }
 
@@ -292,7 +292,8 @@ impl Idle {
 
     /// Claims a worker while fewer than `max` threads run.
     fn claim_below(&self, max: impl Fn() -> usize) -> Option<Claim> {
-        let raised = |counts| (self.running_in(counts) < max()).then_some(counts + AWAKE);
+        let raised =
+            |counts| (self.running_in(counts) < max()).then_some(counts + Activity::Awake as u64);
         // One more counts as awake. SeqCst, both: I1.
         while self
             .counts
@@ -365,12 +366,11 @@ impl Idle {
             return WorkerClaim::Awake;
         }
         // SeqCst, all: I1. Counted before the bit is taken, because the worker may go on at once.
-        self.counts.fetch_add(AWAKE, Ordering::SeqCst);
+        self.begin(Activity::Awake);
         if word.fetch_and(!bit, Ordering::SeqCst) & bit != 0 {
             return WorkerClaim::Asleep;
         }
-        // SeqCst: as above.
-        self.counts.fetch_sub(AWAKE, Ordering::SeqCst);
+        self.end(Activity::Awake);
         WorkerClaim::AwakeAfterRaise
     }
 
@@ -380,8 +380,7 @@ impl Idle {
     /// seemed to be no room. A bit shows that: it was set before either looked.
     #[must_use]
     fn lower_awake(&self) -> bool {
-        // SeqCst: I1.
-        self.counts.fetch_sub(AWAKE, Ordering::SeqCst);
+        self.end(Activity::Awake);
         is_any_set(&self.sleepers)
     }
 
@@ -414,8 +413,10 @@ impl Idle {
 
     fn running_in(&self, counts: u64) -> usize {
         // SeqCst: I1.
-        let blocked = field(counts, BLOCKED) + self.detected_blocked.load(Ordering::SeqCst);
-        (field(counts, AWAKE) + field(counts, EXTERNAL)).saturating_sub(blocked)
+        let blocked =
+            field(counts, Activity::Blocked) + self.detected_blocked.load(Ordering::SeqCst);
+        (field(counts, Activity::Awake) + field(counts, Activity::ExternalThread))
+            .saturating_sub(blocked)
     }
 
     fn running_max(&self) -> usize {

@@ -20,19 +20,23 @@ pub(crate) struct ThreadCounts {
     pub(crate) detected_blocked: usize,
 }
 
-/// What a thread begins and ends, apart from being awake and from searching, with what that adds to the word.
+/// What a thread begins and ends, with what that adds to the word, which has 16 bits for each.
 #[derive(Debug, Clone, Copy)]
 #[repr(u64)]
 pub(crate) enum Activity {
+    /// A worker is awake, or being woken.
+    Awake = 1,
     /// An external thread takes part in its own call.
-    ExternalThread = EXTERNAL,
+    ExternalThread = 1 << 16,
     /// A running thread has declared that it blocks.
-    Blocked = BLOCKED,
+    Blocked = 1 << 32,
+    /// A worker looks for work.
+    Searching = 1 << 48,
 }
 
-/// How many of this unit the word counts.
-pub(super) fn field(counts: u64, unit: u64) -> usize {
-    ((counts / unit) & FIELD_MASK) as usize
+/// How many threads are at it, by the word.
+pub(super) fn field(counts: u64, what: Activity) -> usize {
+    ((counts / what as u64) & 0xFFFF) as usize
 }
 
 /// While it lives, its worker counts as one that looks for work, so wakers wake no other one. The worker has no permit
@@ -47,8 +51,7 @@ pub(crate) struct Searching<'a> {
 impl Idle {
     /// Begins a search.
     pub(crate) fn search<'a>(&'a self, permit: RunPermit<'a>) -> Searching<'a> {
-        // SeqCst: I1.
-        self.counts.fetch_add(SEARCHING, Ordering::SeqCst);
+        self.begin(Activity::Searching);
         Searching {
             idle: self,
             _permit: permit,
@@ -58,8 +61,7 @@ impl Idle {
 
 impl Drop for Searching<'_> {
     fn drop(&mut self) {
-        // SeqCst: I1.
-        self.idle.counts.fetch_sub(SEARCHING, Ordering::SeqCst);
+        self.idle.end(Activity::Searching);
     }
 }
 
@@ -88,9 +90,3 @@ impl CountedFlag {
         self.0.swap(false, Ordering::Relaxed)
     }
 }
-
-const FIELD_MASK: u64 = 0xFFFF;
-pub(super) const AWAKE: u64 = 1;
-pub(super) const EXTERNAL: u64 = 1 << 16;
-pub(super) const BLOCKED: u64 = 1 << 32;
-pub(super) const SEARCHING: u64 = 1 << 48;
