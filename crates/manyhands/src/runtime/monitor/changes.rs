@@ -54,7 +54,7 @@ pub enum ThreadChangeReason {
 #[derive(Debug)]
 pub(crate) struct Changes {
     latest: Ring<ThreadChange, KEPT_MAX>,
-    counts: [SharedCounter; REASONS],
+    counts: [SharedCounter; ThreadChangeReason::NotStarted as usize + 1],
 }
 
 impl Changes {
@@ -89,7 +89,6 @@ impl Changes {
 
 /// Changes that are remembered.
 const KEPT_MAX: usize = 200;
-const REASONS: usize = ThreadChangeReason::NotStarted as usize + 1;
 
 #[cfg(test)]
 mod tests {
