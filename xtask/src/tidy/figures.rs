@@ -55,7 +55,7 @@ const FIGURES: &[Figure] = &[
     (
         "named numbers in runtime, engine, call_site",
         named_numbers,
-        [110, 5, 90],
+        [105, 5, 90],
     ),
     (
         "xtask, lines in all",

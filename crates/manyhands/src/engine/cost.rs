@@ -32,7 +32,7 @@ pub(super) fn next_probe(done: u64, spent: u64, total: u64) -> u64 {
     if is_brief(spent) {
         return done.saturating_mul(PROBE_GROWTH);
     }
-    let longest = clock::ticks_in(BLOCK_NANOS);
+    let longest = clock::ticks_in(OFFER_NANOS_MIN);
     Rate::of(spent, done).items_in((total / 2).min(longest))
 }
 
@@ -79,8 +79,7 @@ pub(super) fn opens_at(begun: u64, expected: u64) -> u64 {
 #[inline]
 pub(super) fn brief_block(cost: u64) -> u64 {
     // A sixteenth of the longest short call.
-    const COST_LOG2: u32 = SHORT_COST_MAX.ilog2() - 4;
-    1 << COST_LOG2.saturating_sub(cost.max(1).ilog2())
+    1 << (SHORT_COST_MAX.ilog2() - 4).saturating_sub(cost.max(1).ilog2())
 }
 
 /// How many items a caller that runs alone claims when it has run `done`: few beside those, whatever the items were expected
@@ -108,12 +107,12 @@ pub(crate) fn next_block(rate: Rate, before: u32) -> u32 {
     block_at(rate).min(before.saturating_mul(2))
 }
 
-/// The longest block at this rate.
+/// The longest block at this rate: between two decisions passes as much time as makes work worth handing over.
 pub(super) fn block_at(rate: Rate) -> u32 {
     if rate == Rate::UNKNOWN {
         return 1;
     }
-    u32::try_from(rate.items_in(clock::ticks_in(BLOCK_NANOS))).unwrap_or(u32::MAX)
+    u32::try_from(rate.items_in(clock::ticks_in(OFFER_NANOS_MIN))).unwrap_or(u32::MAX)
 }
 
 /// Whether a search has gone on alone, for `spent` ticks, as long as it takes its caller to open it: a quarter of the least work
@@ -125,8 +124,9 @@ pub(super) fn is_long_search(spent: u64, since_last_end: impl FnOnce() -> u64) -
 /// Whether work of `left` ticks may be worth handing over, if the thread's last call that was long enough ended so long ago: if
 /// that was not lately, no worker spins for the next one, and a wake has never been cheap enough for so little work.
 pub(super) fn may_pay(left: u64, since_last_end: impl FnOnce() -> u64) -> bool {
+    // A worker that has had no work for twice as long as a wake takes has stopped spinning.
     left >= clock::ticks_in(SHARE_NANOS_MIN)
-        && (left > worth_a_wake() || since_last_end() < clock::ticks_in(SPINNING_NANOS_MAX))
+        && (left > worth_a_wake() || since_last_end() < clock::ticks_in(2 * WAKE_NANOS_FIRST))
 }
 
 /// Whether a loop over an iterator is faster shared that has run for `spent` ticks, `taking` of which it took to take the
@@ -135,9 +135,10 @@ pub(crate) fn can_share(spent: u64, taking: u64) -> bool {
     spent >= taking + taking / 2
 }
 
-/// For each of these ticks that is left to do one more worker is woken.
+/// For each of these ticks that is left to do one more worker is woken. Less work has never been worth a wake, on any machine
+/// that was measured.
 pub(super) fn worth_a_wake() -> u64 {
-    clock::ticks_in(WAKE_NANOS)
+    clock::ticks_in(WAKE_NANOS_FIRST / 2)
 }
 
 /// The highest number of runners of a call on this number of workers.
@@ -166,13 +167,13 @@ pub(super) fn contends(alone: Rate, shared: Rate, runners: u64) -> bool {
 
 /// Whether items take too long for a trial: so few of them say little, and each would keep all helpers away.
 pub(super) fn is_long(item: Rate) -> bool {
-    item.ticks_for(1) > clock::ticks_in(BLOCK_NANOS)
+    item.ticks_for(1) > clock::ticks_in(OFFER_NANOS_MIN)
 }
 
 /// How long a trial takes, from the first block of its window until the owner has timed as many alone. A site's first one comes
 /// when a loop has been shared for this long, whatever the rates.
 pub(super) fn trial_ticks() -> u64 {
-    2 * TRIAL_BLOCKS as u64 * clock::ticks_in(BLOCK_NANOS)
+    2 * TRIAL_BLOCKS as u64 * clock::ticks_in(OFFER_NANOS_MIN)
 }
 
 /// For how long a loop is not tried again that has run for this long, or since its last trial.
@@ -253,8 +254,6 @@ fn backed_off(before: History, longest: u32, items: u64) -> History {
 const PROBE_NANOS: u64 = 1_000;
 /// A block that was too short for that is followed by one this many times as long.
 const PROBE_GROWTH: u64 = 8;
-/// The longest time between two decisions: as much work is worth handing over.
-const BLOCK_NANOS: u64 = OFFER_NANOS_MIN;
 /// Less work than this takes less time than handing it over, even to a spinning worker.
 const SHARE_NANOS_MIN: u64 = 2_500;
 /// That as a cost, in 1,024ths of ticks; not calibrated, which saves a read of the calibration. A step of the time-stamp counter
@@ -264,10 +263,6 @@ const SHORT_COST_MAX: u64 = if cfg!(all(target_arch = "x86_64", not(miri))) {
 } else {
     SHARE_NANOS_MIN << 10
 };
-/// Less work than this has never been worth a wake, on any machine that was measured.
-const WAKE_NANOS: u64 = WAKE_NANOS_FIRST / 2;
-/// A worker that has had no work for this long has stopped spinning.
-const SPINNING_NANOS_MAX: u64 = 2 * WAKE_NANOS_FIRST;
 /// As many items that take about a nanosecond or two fit in a block of a caller alone.
 const TINY_ITEMS: u64 = 64;
 /// Runners beyond the number of workers: those that compensate for blocked ones. With two workers their ranges fit in the frame.
@@ -409,8 +404,8 @@ mod tests {
         for (left, since_last_end, expected) in [
             (SHARE_NANOS_MIN - 100, 0, false),
             (SHARE_NANOS_MIN, 0, true),
-            (WAKE_NANOS, 2 * SPINNING_NANOS_MAX, false),
-            (WAKE_NANOS + 100, 2 * SPINNING_NANOS_MAX, true),
+            (WAKE_NANOS_FIRST / 2, 4 * WAKE_NANOS_FIRST, false),
+            (WAKE_NANOS_FIRST / 2 + 100, 4 * WAKE_NANOS_FIRST, true),
         ] {
             let pays = may_pay(nanos(left), || nanos(since_last_end));
             assert_eq!(pays, expected, "{left} after {since_last_end}");
