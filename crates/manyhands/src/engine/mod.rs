@@ -37,7 +37,7 @@ use crate::call_site::CallSiteProfile;
 use crate::engine::consumer::{AnyLoop, BlockRunner, Consumer, Loop, LoopRunner};
 pub(crate) use crate::engine::rate::{Rate, RateProbe};
 use crate::engine::shared_loop::Begun;
-use crate::engine::unshared::{AfterAlone, Alone, Frame, Whole};
+use crate::engine::unshared::{Alone, Frame, Whole};
 use crate::recording::{self, AloneBecause, LoopObserver, RunnerObserver, Site, Unobserved};
 use crate::runtime::current;
 use crate::runtime::fork_join::caller_threads::CallerThread;
@@ -449,7 +449,7 @@ fn drive_alone<O: LoopObserver>(
         }
     }
     drop(part);
-    let AfterAlone::Rest(reached) = caller.leave(runner, |_| ()) else {
+    let Some(reached) = caller.leave(runner, |_| ()) else {
         return;
     };
     let rest = Rest {

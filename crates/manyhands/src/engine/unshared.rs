@@ -67,24 +67,22 @@ pub(super) fn run<L: AnyLoop, O: LoopObserver>(
         alone.run_to(len, block_max, runner);
     }
     let observer = frame.whole.observer;
-    match alone.leave(runner, |ran| observer.ran_alone(ran)) {
-        AfterAlone::Opened => true,
-        AfterAlone::Rest(start) => {
-            let whole = &frame.whole;
-            let rest = Rest {
-                work: &whole.work,
-                start,
-                end: len,
-            };
-            if is_watched {
-                // The consumer may have ended before.
-                drop(rest);
-                return false;
-            }
-            run_unwatched(rest, runner, whole.degree, (whole.site, observer));
-            true
-        }
+    let Some(start) = alone.leave(runner, |ran| observer.ran_alone(ran)) else {
+        return true;
+    };
+    let whole = &frame.whole;
+    let rest = Rest {
+        work: &whole.work,
+        start,
+        end: len,
+    };
+    if is_watched {
+        // The consumer may have ended before.
+        drop(rest);
+        return false;
     }
+    run_unwatched(rest, runner, whole.degree, (whole.site, observer));
+    true
 }
 
 /// There is no runtime yet, or it has no monitor: the caller looks at the clock, and makes one if that pays.
@@ -244,15 +242,6 @@ pub(super) struct Alone<'f, 'a, L, O> {
     is_watched: bool,
 }
 
-/// How a caller that ran alone goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum AfterAlone {
-    /// The positions from here on are the caller's, and not run.
-    Rest(u64),
-    /// Others have run what the caller has not.
-    Opened,
-}
-
 impl<'f, 'a, L: AnyLoop + 'a, O: LoopObserver> Alone<'f, 'a, L, O> {
     /// Begins. The caller ends its part by `leave`, unless `run_to` has panicked; nothing else panics between them.
     #[inline]
@@ -330,23 +319,21 @@ impl<'f, 'a, L: AnyLoop + 'a, O: LoopObserver> Alone<'f, 'a, L, O> {
         value_or_resume(Err(payload), others)
     }
 
-    /// Ends the caller's part. If the call was opened, says how many items the caller has run, and waits until the rest has run.
+    /// Ends the caller's part. The positions from the returned one on are the caller's, and not run. If the call was opened, says
+    /// how many items the caller has run, waits until others have run the rest, and returns `None`.
     #[inline]
     pub(super) fn leave(
         self,
         runner: &mut dyn BlockRunner,
         opened: impl FnOnce(u64),
-    ) -> AfterAlone {
-        let (frame, next) = (self.frame, self.next);
+    ) -> Option<u64> {
         self.leave_call();
-        match frame.opened() {
-            None => AfterAlone::Rest(next),
-            Some(fork) => {
-                opened(next - self.start);
-                fork.finish(runner);
-                AfterAlone::Opened
-            }
-        }
+        let Some(fork) = self.frame.opened() else {
+            return Some(self.next);
+        };
+        opened(self.next - self.start);
+        fork.finish(runner);
+        None
     }
 }
 
