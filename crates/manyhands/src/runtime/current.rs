@@ -277,7 +277,7 @@ impl WorkerGuard {
 
 impl Drop for WorkerGuard {
     /// The next occupant is another thread, so nothing may be left that only this one may poll. Waiting
-    /// tasks of that kind are gone before a worker ends (`ending::is_over`, `SpareTime`); what a hook, a waker or a
+    /// tasks of that kind are gone before a worker ends (`ending::is_over`, `AtWork::announced`); what a hook, a waker or a
     /// destructor has spawned since is dropped here, while the thread still is the worker, until nothing is left.
     fn drop(&mut self) {
         if self.slot.is_worker() {

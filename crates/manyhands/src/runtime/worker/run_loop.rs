@@ -40,7 +40,7 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
         turn: Turn::Own,
         is_within_limit: false,
         spin_nanos: WAKE_NANOS_FIRST,
-        spare: SpareTime::NEVER_OVER,
+        spare_until: None,
     };
     let mut permit = RunPermit::new();
     let entries = current::entries();
@@ -61,7 +61,7 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
         match waking::next(shared, index, &mut at_work, permit.again()) {
             Next::FoundWork(found) => {
                 backoff.reset();
-                if perform_in_place(shared, slot, found, permit.again()) == Pace::Slow {
+                if perform_in_place(shared, slot, found, permit.again()) {
                     at_work.rounds.shorten();
                 }
             }
@@ -73,7 +73,7 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
             Next::Searched(found) => {
                 at_work.spin_nanos = (spin_nanos * 2).min(WAKE_NANOS_FIRST);
                 backoff.reset();
-                let _ = perform_in_place(shared, slot, found, permit.again());
+                perform_in_place(shared, slot, found, permit.again());
             }
             Next::Slept(Slept::Left) | Next::SleptOverLimit(Slept::Left) => return End::NotNeeded,
             Next::Slept(slept) => {
@@ -108,7 +108,16 @@ struct AtWork<'pool> {
     /// See [`waking::Worker::is_within_limit`].
     is_within_limit: bool,
     spin_nanos: u64,
-    spare: SpareTime,
+    /// When it ends if it sleeps that long. `None`: never.
+    spare_until: Option<Instant>,
+}
+
+impl AtWork<'_> {
+    /// How long it may still sleep before it ends.
+    fn spare_time(&self) -> Option<Duration> {
+        let until = self.spare_until?;
+        Some(until.saturating_duration_since(clock::now()))
+    }
 }
 
 impl waking::Worker for AtWork<'_> {
@@ -176,7 +185,9 @@ impl waking::Worker for AtWork<'_> {
 
     fn announced(&mut self) {
         self.slot.set_occupant(SlotState::Idle);
-        self.spare = SpareTime::begin(self.shared, self.slot);
+        let is_spare = !self.slot.has_bound_tasks.get() && self.shared.idle.has_spare_threads();
+        let until = || clock::now().checked_add(self.shared.settings.thread_keep_alive);
+        self.spare_until = is_spare.then(until).flatten();
     }
 
     fn is_over(&self) -> bool {
@@ -193,17 +204,17 @@ impl waking::Worker for AtWork<'_> {
     }
 
     fn is_spare(&mut self) -> bool {
-        self.spare.is_over()
+        self.spare_time() == Some(Duration::ZERO)
     }
 
     fn stay(&mut self) {
-        self.spare = SpareTime::NEVER_OVER;
+        self.spare_until = None;
     }
 
     fn park(&mut self) {
         self.slot.counters.parked.bump();
         self.slot.placement.fall_asleep();
-        self.shared.sleep_until_timer(self.slot, self.spare.left());
+        self.shared.sleep_until_timer(self.slot, self.spare_time());
     }
 
     fn is_timer_due(&self) -> bool {
@@ -222,31 +233,24 @@ impl waking::Worker for AtWork<'_> {
     }
 }
 
-/// Whether a kind of job was known to be long when one began.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pace {
-    Slow,
-    Other,
-}
-
-/// Worker within the limit: runs what was found. If it is of a kind that is known to be long, a push of a short task
-/// can see that meanwhile.
+/// Worker within the limit: runs what was found, and returns whether that is of a kind that is known to be long. If so, a push of
+/// a short task can see it meanwhile.
 #[inline]
 fn perform_in_place(
     shared: &RuntimeInner,
     slot: &OccupiedSlot,
     found: FoundWork,
     permit: RunPermit<'_>,
-) -> Pace {
+) -> bool {
     if !shared.long_kinds.has(found.kind()) {
         perform(slot, found, permit);
-        return Pace::Other;
+        return false;
     }
     slot.begin_long_kind();
     shared.idle.set_may_be_saturated(true);
     perform(slot, found, permit);
     slot.end_long_kind();
-    Pace::Slow
+    true
 }
 
 /// Runs what was found, as an execution of `slot`.
@@ -269,33 +273,4 @@ pub(crate) fn perform(slot: &OccupiedSlot, found: FoundWork, permit: RunPermit<'
     slot.set_task(outer_task);
     slot.set_kind(outer_kind);
     slot.is_not_blocked();
-}
-
-/// How long a worker may sleep before it ends.
-struct SpareTime {
-    /// `None`: for ever.
-    until: Option<Instant>,
-}
-
-impl SpareTime {
-    const NEVER_OVER: Self = Self { until: None };
-
-    /// The worker on `slot` falls asleep.
-    fn begin(shared: &RuntimeInner, slot: &OccupiedSlot) -> Self {
-        if slot.has_bound_tasks.get() || !shared.idle.has_spare_threads() {
-            return Self::NEVER_OVER;
-        }
-        Self {
-            until: clock::now().checked_add(shared.settings.thread_keep_alive),
-        }
-    }
-
-    fn left(&self) -> Option<Duration> {
-        let until = self.until?;
-        Some(until.saturating_duration_since(clock::now()))
-    }
-
-    fn is_over(&self) -> bool {
-        self.left() == Some(Duration::ZERO)
-    }
 }
