@@ -73,15 +73,11 @@ impl CallSiteProfile {
     }
 
     fn forget(&self) {
-        // Relaxed, here and below: every field is advice, and each stands alone.
+        // Relaxed, all: every field is advice, and each stands alone.
         self.cost.store(0, Ordering::Relaxed);
         self.cost_alone.store(0, Ordering::Relaxed);
         self.cost_in_trial.store(0, Ordering::Relaxed);
-        // Relaxed: as above.
-        self.alone.store(0, Ordering::Relaxed);
-        self.backoff.store(0, Ordering::Relaxed);
-        self.hurt.store(0, Ordering::Relaxed);
-        self.alone_below.store(0, Ordering::Relaxed);
+        self.set_history(History::default());
     }
 }
 
@@ -158,22 +154,14 @@ impl CallSiteProfile {
         }
     }
 
-    /// Replaces what is known of sharing. What is the same is not stored, so that a busy site's line stays unwritten.
+    /// Replaces what is known of sharing. The same is not stored, so that a busy site's line stays unwritten.
     pub(crate) fn set_history(&self, now: History) {
-        let before = self.history();
-        // Relaxed, all: advice.
-        if now.backoff != before.backoff {
-            self.backoff.store(now.backoff, Ordering::Relaxed);
-        }
-        if now.hurt != before.hurt {
-            self.hurt.store(now.hurt, Ordering::Relaxed);
-        }
-        // Relaxed: as above.
-        if now.alone_below != before.alone_below {
-            self.alone_below.store(now.alone_below, Ordering::Relaxed);
-        }
-        if now.alone != before.alone {
+        if now != self.history() {
+            // Relaxed, all: advice.
             self.alone.store(now.alone, Ordering::Relaxed);
+            self.backoff.store(now.backoff, Ordering::Relaxed);
+            self.hurt.store(now.hurt, Ordering::Relaxed);
+            self.alone_below.store(now.alone_below, Ordering::Relaxed);
         }
     }
 }
