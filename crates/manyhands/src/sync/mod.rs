@@ -87,7 +87,7 @@ pub(crate) use std::thread_local;
 #[cfg(all(test, not(any(loom, shuttle))))]
 pub(crate) use wait_until::wait_until;
 
-use std::sync::TryLockError;
+use std::sync::{PoisonError, TryLockError};
 
 /// Atomic types and orderings.
 #[cfg(not(shuttle))]
@@ -148,10 +148,7 @@ pub(crate) fn spin_loop() {
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     #[cfg(all(test, not(any(loom, shuttle, miri))))]
     writers::note_write(mutex);
-    match mutex.lock() {
-        Ok(guard) => guard,
-        Err(poisoned) => poisoned.into_inner(),
-    }
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Locks a mutex unless another thread has it; poison carries no information, as for [`lock`].
@@ -169,14 +166,10 @@ pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 /// Takes a mutex apart whose holders are gone; poison carries no information, as for [`lock`].
 #[cfg(not(loom))]
 pub(crate) fn into_inner<T>(mutex: Mutex<T>) -> T {
-    mutex
-        .into_inner()
-        .unwrap_or_else(|poisoned| poisoned.into_inner())
+    mutex.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The value of a mutex that nobody else has. A panic while it was held does not matter.
 pub(crate) fn get_mut<T>(mutex: &mut Mutex<T>) -> &mut T {
-    mutex
-        .get_mut()
-        .unwrap_or_else(|poisoned| poisoned.into_inner())
+    mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
