@@ -164,8 +164,9 @@ impl Contention {
 
     /// Whether the last blocks, of a shared loop, call for a trial.
     fn judge(&mut self, now: u64, runners: impl FnOnce() -> usize) -> Advice {
-        let window = mem::take(&mut self.window);
-        let (shared, fastest) = (window.median(), window.lowest_but_one());
+        let rates = mem::take(&mut self.window).sorted();
+        // One block may have had the processors for itself.
+        let (shared, fastest) = (rates[TRIAL_BLOCKS / 2], rates[1]);
         let is_slow = |runners| cost::contends(self.alone, shared, runners);
         let is_first = !self.is_certain && now.saturating_sub(self.begun) > cost::trial_ticks();
         let is_suspicious = is_first || is_slow(2);
@@ -195,9 +196,10 @@ impl Contention {
 
     /// Compares the last blocks, alone, with those before.
     fn decide(&mut self, now: u64, suspicion: Suspicion) -> Advice {
-        let window = mem::take(&mut self.window);
-        let slowest = window.highest_but_one();
-        self.alone = window.median();
+        let rates = mem::take(&mut self.window).sorted();
+        // During one block the thread may have lost its processor.
+        let slowest = rates[TRIAL_BLOCKS - 2];
+        self.alone = rates[TRIAL_BLOCKS / 2];
         self.tried = Some(suspicion);
         let Suspicion {
             fastest, runners, ..
@@ -235,25 +237,10 @@ impl Window {
         self.blocks >= TRIAL_BLOCKS
     }
 
-    fn median(&self) -> Rate {
-        self.ranked(|rates| rates.len() / 2)
-    }
-
-    /// One block may have had the processors for itself.
-    fn lowest_but_one(&self) -> Rate {
-        self.ranked(|_| 1)
-    }
-
-    /// During one block the thread may have lost its processor.
-    fn highest_but_one(&self) -> Rate {
-        self.ranked(|rates| rates.len() - 2)
-    }
-
-    fn ranked(&self, rank: impl FnOnce(&[u64]) -> usize) -> Rate {
-        let mut rates = self.rates;
-        let rates = &mut rates[..self.blocks.min(TRIAL_BLOCKS)];
-        rates.sort_unstable();
-        Rate(rates[rank(rates)])
+    /// When it is full: the rates, the lowest first.
+    fn sorted(mut self) -> [Rate; TRIAL_BLOCKS] {
+        self.rates.sort_unstable();
+        self.rates.map(Rate)
     }
 }
 
