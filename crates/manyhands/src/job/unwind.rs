@@ -70,17 +70,9 @@ pub(crate) fn resume_all(mut payloads: Vec<Payload>) {
 /// Ends a call whose body returned or panicked, and whose other parts may have panicked too: returns the value if there
 /// was no panic; else resumes the panics, that of the body first.
 pub(crate) fn value_or_resume<R>(body: Result<R, Payload>, mut others: Vec<Payload>) -> R {
-    match body {
-        Ok(value) => {
-            resume_all(others);
-            value
-        }
-        Err(payload) => {
-            others.insert(0, payload);
-            resume_all(others);
-            unreachable!("there is at least one panic to resume")
-        }
-    }
+    let value = body.map_err(|payload| others.insert(0, payload));
+    resume_all(others);
+    value.expect("the body's panic was resumed")
 }
 
 /// The payload of the panic that a parallel call resumes when more than one of its bodies panicked.
