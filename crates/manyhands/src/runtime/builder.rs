@@ -313,13 +313,15 @@ impl RuntimeBuilder {
     #[doc(alias = "build_global")]
     pub fn build_default(self) -> Result<&'static Runtime, BuildError> {
         // First, because making one may start tokio's driver.
-        if current::has_default_runtime() {
+        if current::DEFAULT.get().is_some() {
             return Err(BuildError(Fault::DefaultExists));
         }
-        current::set_default_runtime(self.build_shared()?).map_err(|superfluous| {
-            drop(Runtime::from_shared(superfluous));
-            BuildError(Fault::DefaultExists)
-        })?;
+        current::DEFAULT
+            .set(self.build_shared()?)
+            .map_err(|superfluous| {
+                drop(Runtime::from_shared(superfluous));
+                BuildError(Fault::DefaultExists)
+            })?;
         Ok(Runtime::default_runtime())
     }
 }
@@ -446,13 +448,10 @@ impl fmt::Display for BuildError {
 
 impl Error for BuildError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match &self.0 {
-            Fault::Tokio(refusal) => Some(&*refusal.0),
-            Fault::NoWorkers
-            | Fault::LimitBelowWorkers { .. }
-            | Fault::TooManyThreads(_)
-            | Fault::DefaultExists => None,
-        }
+        let Fault::Tokio(refusal) = &self.0 else {
+            return None;
+        };
+        Some(&*refusal.0)
     }
 }
 

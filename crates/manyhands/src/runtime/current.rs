@@ -163,25 +163,13 @@ fn recompute(stack: &[Frame]) {
     caller_threads::set_runtime(runtime);
 }
 
-static DEFAULT: OnceLock<Arc<RuntimeInner>> = OnceLock::new();
+/// The runtime that is used where no other is current, once it is made.
+pub(crate) static DEFAULT: OnceLock<Arc<RuntimeInner>> = OnceLock::new();
 
 /// The runtime that is used where no other is current.
 pub(crate) fn default_runtime() -> &'static RuntimeInner {
     let new = || RuntimeInner::new(Settings::for_workers(topology::default_workers()));
     DEFAULT.get_or_init(new)
-}
-
-/// Whether there is one already.
-pub(crate) fn has_default_runtime() -> bool {
-    DEFAULT.get().is_some()
-}
-
-/// Makes `shared` the default runtime, unless there is one.
-///
-/// # Errors
-/// `shared`, which was not used.
-pub(crate) fn set_default_runtime(shared: Arc<RuntimeInner>) -> Result<(), Arc<RuntimeInner>> {
-    DEFAULT.set(shared)
 }
 
 /// Makes a runtime the current one of this thread until dropped. See [`Runtime::enter`](crate::Runtime::enter).
