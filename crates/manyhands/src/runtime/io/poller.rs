@@ -26,20 +26,6 @@ impl RuntimeInner {
             .map_or(PollerState::None, |reactor| reactor.poller_state(slot))
     }
 
-    /// Monitor: makes sure that a thread polls the driver.
-    pub(crate) fn ensure_poller(&self) {
-        if let Some(reactor) = self.reactor() {
-            reactor.ensure_poller();
-        }
-    }
-
-    /// Worker that will not poll again: makes sure that another thread does.
-    pub(crate) fn hand_over_polling(&self) {
-        if let Some(reactor) = self.reactor() {
-            reactor.hand_over_polling();
-        }
-    }
-
     /// Worker on `slot`: sleeps until it is unparked, its next timer is due, or `limit` is over; inside the driver, if
     /// no other thread polls it.
     pub(crate) fn sleep_until_timer(&self, slot: &'static OccupiedSlot, limit: Option<Duration>) {

@@ -60,7 +60,9 @@ impl Sweeper {
     /// Looks at the whole runtime once.
     pub(crate) fn sweep(&mut self, shared: &RuntimeInner) -> Sweep {
         clock::calibrate();
-        shared.ensure_poller();
+        if let Some(reactor) = shared.reactor() {
+            reactor.ensure_poller();
+        }
         self.sweep_at(shared, clock::now())
     }
 

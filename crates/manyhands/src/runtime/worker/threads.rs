@@ -136,7 +136,9 @@ fn work(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) -> 
     let end = run_loop::run(shared, slot, index);
     // It runs what the user wants run at the end, so it is neither asleep nor, to the monitor, on its way to work.
     slot.set_occupant(SlotState::Running);
-    shared.hand_over_polling();
+    if let Some(reactor) = shared.reactor() {
+        reactor.hand_over_polling();
+    }
     // The thread does not count as one that runs any more, so none of its waits may make room.
     slot.run_undeclared(|| Settings::run_hook(shared.settings.on_stop.as_ref(), index));
     slot.placement.end();
