@@ -24,6 +24,7 @@ pub(crate) mod consumer;
 mod contention;
 pub(crate) mod cost;
 #[cfg(test)]
+#[path = "tests/ending.rs"]
 pub(crate) mod ending;
 mod ranges;
 mod rate;

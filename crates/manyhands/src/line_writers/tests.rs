@@ -1,7 +1,7 @@
 //! How many threads write a cache line for one task, or for one item of a loop, in pools of 64 and 192 workers.
 //!
 //! All writes by atomics and locks of the library are noted, by workers and by threads that bring tasks (see
-//! `sync/writers.rs`). A pool of 192 workers on two processors shows which threads write what, but not how many do so at
+//! `sync/tests/writers.rs`). A pool of 192 workers on two processors shows which threads write what, but not how many do so at
 //! the same moment. So the bound is asserted for what one task causes in a pool that sleeps. How often a line moves from
 //! one thread to the next while there are many tasks depends on who gets a processor, and is printed:
 //! `cargo test -p manyhands --lib line_writers::table -- --ignored --nocapture`.

@@ -51,10 +51,12 @@ mod statics;
 #[cfg(not(shuttle))]
 pub(crate) mod thread_state;
 #[cfg(all(test, not(any(loom, shuttle))))]
+#[path = "tests/wait_until.rs"]
 mod wait_until;
 #[cfg(any(loom, shuttle, all(test, not(miri))))]
 mod wrapped_atomic;
 #[cfg(all(test, not(any(loom, shuttle, miri))))]
+#[path = "tests/writers.rs"]
 pub(crate) mod writers;
 
 #[cfg(shuttle)]
