@@ -89,13 +89,9 @@ impl RateProbe {
 }
 
 /// What one runner's blocks took. The last blocks of a range have few items, and if these are short, claiming them takes
-/// longer than running them: what such a block takes says nothing about its items.
+/// longer than running them: what such a block takes says nothing about its items. So these blocks come second here.
 #[derive(Debug, Default)]
-pub(super) struct RateOfBlocks {
-    /// Blocks long enough that the rest does not matter.
-    telling: Spent,
-    others: Spent,
-}
+pub(super) struct RateOfBlocks([Spent; 2]);
 
 #[derive(Debug, Default)]
 struct Spent {
@@ -105,26 +101,15 @@ struct Spent {
 
 impl RateOfBlocks {
     pub(super) fn add(&mut self, ticks: u64, items: u64) {
-        let spent = if cost::is_brief(ticks) {
-            &mut self.others
-        } else {
-            &mut self.telling
-        };
+        let spent = &mut self.0[usize::from(cost::is_brief(ticks))];
         spent.ticks += ticks;
         spent.items += items;
     }
 
     /// That of the telling blocks, or, without any, of all.
     pub(super) fn rate(&self) -> Rate {
-        let spent = if self.telling.items > 0 {
-            &self.telling
-        } else {
-            &self.others
-        };
-        match spent.items {
-            0 => Rate::UNKNOWN,
-            items => Rate::of(spent.ticks, items),
-        }
+        let spent = self.0.iter().find(|spent| spent.items > 0);
+        spent.map_or(Rate::UNKNOWN, |spent| Rate::of(spent.ticks, spent.items))
     }
 }
 
