@@ -198,20 +198,10 @@ pub(crate) fn record_all() {
 }
 
 /// The key of a profile. 0: none.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Key(AtomicUsize);
 
 impl Key {
-    #[cfg(not(loom))]
-    const fn new() -> Self {
-        Self(AtomicUsize::new(0))
-    }
-
-    #[cfg(loom)]
-    pub(crate) fn new() -> Self {
-        Self(AtomicUsize::new(0))
-    }
-
     /// Whether it is this one, without the mark.
     #[inline]
     pub(crate) fn is_unmarked(&self, key: usize) -> bool {
@@ -252,7 +242,7 @@ const TABLE_BITS: u32 = 10;
 global! {
     static TABLE: [CallSiteProfile; 1 << TABLE_BITS] = [const {
         CallSiteProfile {
-            key: Key::new(),
+            key: Key(AtomicUsize::new(0)),
             cost: AtomicU64::new(0),
             cost_alone: AtomicU64::new(0),
             cost_in_trial: AtomicU64::new(0),

@@ -10,7 +10,7 @@ use loom::sync::Arc;
 #[test]
 fn a_site_that_takes_a_place_while_recording_begins_is_recorded() {
     check(|| {
-        let key = Arc::new(Key::new());
+        let key = Arc::new(Key::default());
         let takers = [7, 8].map(|taken| beside(&key, move |key| key.replace(taken)));
         let assert_marked = || assert!(![7, 8].into_iter().any(|taken| key.is_unmarked(taken)));
         key.mark();

@@ -73,9 +73,8 @@ impl Watch {
                 cpu_nanos: look.cpu_nanos,
                 begun: look.at,
                 begun_cpu_nanos: look.cpu_nanos,
-                verdict: ThreadVerdict::Unknown,
-                has_processor: false,
                 asleep_since: look.at,
+                ..Self::default()
             };
             return self.verdict;
         }
