@@ -43,7 +43,6 @@ use crate::recording::{self, AloneBecause, LoopObserver, RunnerObserver, Site, U
 use crate::runtime::current;
 use crate::runtime::fork_join::caller_threads::CallerThread;
 use crate::runtime::fork_join::series;
-use crate::runtime::fork_join::unshared_calls::Extent;
 use crate::sync::{clock, thread};
 
 /// Items by position.
@@ -420,18 +419,13 @@ fn drive_alone<O: LoopObserver>(
         }
         _ => 0,
     };
-    let extent = Extent {
-        start,
-        end,
-        opens_at: patience,
-    };
     let whole = Whole {
         work,
         degree: plan.degree,
         site,
         observer,
     };
-    let frame = Frame::new(whole, thread, number, extent);
+    let frame = Frame::new(whole, thread, number, (start, end), patience);
     let mut caller = Alone::enter(&frame, thread, start);
     let mut begun = None;
     while caller.next < end {

@@ -24,7 +24,7 @@ use crate::job::{
 };
 use crate::recording::{AloneBecause, LoopObserver};
 use crate::runtime::fork_join::caller_threads::CallerThread;
-use crate::runtime::fork_join::unshared_calls::{Extent, UnsharedCall};
+use crate::runtime::fork_join::unshared_calls::UnsharedCall;
 use crate::runtime::fork_join::wait::{self, AfterWait, Stolen};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::WorkerSlot;
@@ -55,12 +55,7 @@ pub(super) fn run<L: AnyLoop, O: LoopObserver>(
     runner: &mut impl BlockRunner,
 ) -> bool {
     let block_max = cost::brief_block(whole.site.cost());
-    let extent = Extent {
-        start: 0,
-        end: len,
-        opens_at: 0,
-    };
-    let frame = Frame::new(whole, Some(thread), number, extent);
+    let frame = Frame::new(whole, Some(thread), number, (0, len), 0);
     let mut alone = Alone::enter(&frame, Some(thread), 0);
     let is_watched = alone.is_watched;
     if is_watched {
@@ -125,21 +120,22 @@ struct Fork<'a, O> {
 }
 
 impl<'a, L: AnyLoop + 'a, O: LoopObserver> Frame<'a, L, O> {
-    /// A frame for the positions of `extent`, on the calling thread.
+    /// A frame for these positions, on the calling thread; see [`UnsharedCall::new`].
     #[inline]
     pub(super) fn new(
         whole: Whole<'a, L, O>,
         thread: Option<&CallerThread>,
         number: u64,
-        extent: Extent,
+        positions: (u64, u64),
+        opens_at: u64,
     ) -> Self {
         let outer = thread.map_or(ptr::null_mut(), |thread| thread.calls.innermost());
         // SAFETY: `open` takes a pointer to a whole frame, which begins with the call.
-        let call = unsafe { UnsharedCall::new(outer, number, extent, Self::open) };
+        let call = unsafe { UnsharedCall::new(outer, number, positions, opens_at, Self::open) };
         Self {
             call,
             whole,
-            end: extent.end,
+            end: positions.1,
             fork: UnsafeCell::new(MaybeUninit::uninit()),
         }
     }

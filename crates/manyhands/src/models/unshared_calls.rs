@@ -8,7 +8,7 @@
 use super::{Asleep, Count, Flag, Memory, Work, beside, check, check_deeper};
 use crate::job::Latch;
 use crate::runtime::fork_join::unowned_forks::UnownedForks;
-use crate::runtime::fork_join::unshared_calls::{CallWatch, Extent, UnsharedCall, UnsharedCalls};
+use crate::runtime::fork_join::unshared_calls::{CallWatch, UnsharedCall, UnsharedCalls};
 use crate::runtime::fork_join::waiting::{self, AfterWait, Stolen};
 use crate::runtime::monitor::switch::Switch;
 use crate::sync::Parker;
@@ -62,14 +62,11 @@ impl Model {
 
     /// Owner: a call, with `inside` in the middle of its first item.
     fn call<const NUMBER: usize>(&self, inside: impl FnOnce()) {
-        let extent = Extent {
-            start: 0,
-            end: POSITIONS as u64,
-            opens_at: 0,
-        };
+        let positions = (0, POSITIONS as u64);
         let number = self.calls.next_number();
         // SAFETY: `open` takes it for what it is.
-        let call = unsafe { Call::new(self.calls.innermost(), number, extent, open::<NUMBER>) };
+        let call =
+            unsafe { Call::new(self.calls.innermost(), number, positions, 0, open::<NUMBER>) };
         // SAFETY: it stays until it was left.
         let _is_watched = unsafe { self.calls.enter(&call) };
         let mut inside = Some(inside);
@@ -260,14 +257,9 @@ fn check_ends_of_watch(monitor: Monitor) {
                 move || watching.stop(monitor, &model.calls)
             });
             let begin = || {
-                let extent = Extent {
-                    start: 0,
-                    end: 1,
-                    opens_at: 0,
-                };
                 let number = model.calls.next_number();
                 // SAFETY: nobody opens it.
-                unsafe { Call::new(model.calls.innermost(), number, extent, open::<0>) }
+                unsafe { Call::new(model.calls.innermost(), number, (0, 1), 0, open::<0>) }
             };
             let enter = |call: &Call| {
                 // SAFETY: it stays until it is left.

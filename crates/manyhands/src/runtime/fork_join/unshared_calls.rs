@@ -78,17 +78,9 @@ pub(crate) struct UnsharedCall<J, R> {
 /// Makes a fork of the positions of a call from this one on. Null: only the owner may run it.
 type Open<J, R> = unsafe fn(*mut UnsharedCall<J, R>, u64, &R) -> *mut J;
 
-/// The positions of a call.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Extent {
-    pub(crate) start: u64,
-    pub(crate) end: u64,
-    /// The call is not opened before this tick.
-    pub(crate) opens_at: u64,
-}
-
 impl<J, R> UnsharedCall<J, R> {
-    /// The next call of a thread, inside of its innermost one.
+    /// The next call of a thread, inside of its innermost one, of the positions from `start` to `end`. It is not opened before the
+    /// tick `opens_at`.
     ///
     /// # Safety
     /// `open` may be called once with a pointer to this, while the call is entered, by another thread.
@@ -96,16 +88,17 @@ impl<J, R> UnsharedCall<J, R> {
     pub(crate) unsafe fn new(
         outer: *mut Self,
         number: u64,
-        extent: Extent,
+        (start, end): (u64, u64),
+        opens_at: u64,
         open: Open<J, R>,
     ) -> Self {
         Self {
             open,
             outer,
             number,
-            opens_at: extent.opens_at,
-            claimed: AtomicU64::new(extent.start),
-            end: AtomicU64::new(extent.end),
+            opens_at,
+            claimed: AtomicU64::new(start),
+            end: AtomicU64::new(end),
         }
     }
 
