@@ -271,7 +271,7 @@ impl Drop for WorkerGuard {
         if self.slot.is_worker() {
             self.slot
                 .runtime()
-                .discard_local(self.slot, RunPermit::new());
+                .discard(&self.slot.local, RunPermit::new());
             self.slot.has_bound_tasks.set(false);
         }
         remove(self.id);

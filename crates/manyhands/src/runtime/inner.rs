@@ -20,7 +20,6 @@ use crate::runtime::settings::Settings;
 use crate::runtime::sleep::clock::Clock;
 use crate::runtime::sleep::idle::Idle;
 use crate::runtime::sleep::waking::{self, CallerNext};
-use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::priority::PriorityQueues;
 use crate::runtime::worker::refusal::Refusal;
 use crate::runtime::worker::slot::WorkerSlot;
@@ -320,13 +319,8 @@ impl RuntimeInner {
         self.worker_slots().for_each(|slot| slot.timers.close());
     }
 
-    /// Drops the tasks that only the occupant of `slot` may drop.
-    pub(crate) fn discard_local(&self, slot: &OccupiedSlot, permit: RunPermit<'_>) {
-        self.discard(&slot.local, permit);
-    }
-
     /// Drops the tasks in this queue. Returns whether there were any.
-    pub(super) fn discard(&self, queue: &TaskQueue<Job>, mut permit: RunPermit<'_>) -> bool {
+    pub(crate) fn discard(&self, queue: &TaskQueue<Job>, mut permit: RunPermit<'_>) -> bool {
         let mut is_any = false;
         while let Some(job) = queue.take_first() {
             is_any = true;

@@ -136,7 +136,7 @@ impl Drop for Simulator {
         }
         ending::begin_to_close(&*self.shared);
         while !self.shared.registry().is_empty() {
-            self.shared.discard_local(self.slot, RunPermit::new());
+            self.shared.discard(&self.slot.local, RunPermit::new());
             self.shared.discard_queued(RunPermit::new());
         }
         self.shared.close(None);

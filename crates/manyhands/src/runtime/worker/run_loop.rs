@@ -44,7 +44,9 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
     };
     let mut permit = RunPermit::new();
     let entries = current::entries();
-    let discard_own = |permit: RunPermit<'_>| shared.discard_local(slot, permit);
+    let discard_own = |permit: RunPermit<'_>| {
+        shared.discard(&slot.local, permit);
+    };
     while !ending::leaves(shared, permit.again(), discard_own) {
         if process::is_forked() {
             // What it ran has forked, and has ended in the child, where this is the only thread.
