@@ -39,8 +39,8 @@ struct Record {
     calls_from: AtomicUsize,
 }
 
-/// Where the work of an execution begins in its slot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Where the work of an execution begins in its slot; by default, all that is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Extent {
     pub(crate) deque_from: usize,
     pub(crate) calls_from: usize,

@@ -14,7 +14,7 @@ use crate::recording;
 use crate::runtime::Rest;
 use crate::runtime::current;
 use crate::runtime::ending::Ends;
-use crate::runtime::fork_join::executions::{Extent, Taken};
+use crate::runtime::fork_join::executions::Taken;
 use crate::runtime::fork_join::helper_slot::HelperSlot;
 use crate::runtime::fork_join::scope_closures::Closures;
 use crate::runtime::fork_join::waiting::{self, Waiter};
@@ -281,7 +281,7 @@ fn help(slot: &'static OccupiedSlot, execution: ExecutionId) -> bool {
         }
         let taken = runner
             .executions
-            .take_part(execution, |from| steal_from(slot, runner, from));
+            .take_part(execution, |from| FoundWork::steal(slot, runner, from));
         match taken {
             Taken::Part(found) => {
                 slot.set_awaiting(ExecutionId::UNKNOWN);
@@ -303,23 +303,6 @@ fn help(slot: &'static OccupiedSlot, execution: ExecutionId) -> bool {
         execution = next;
     }
     false
-}
-
-/// Takes a call or a job from `runner`, at or above the given extent.
-fn steal_from(slot: &OccupiedSlot, runner: &'static WorkerSlot, from: Extent) -> Option<FoundWork> {
-    let calls = runner.open_calls.get(from.calls_from..).unwrap_or_default();
-    if let Some(guard) = calls.iter().find_map(HelperSlot::try_enter) {
-        return Some(FoundWork::Call(guard, runner));
-    }
-    if let Some(job) = runner.deque.steal(from.deque_from) {
-        slot.counters.stolen.bump();
-        // SAFETY: taken just now.
-        return Some(unsafe { FoundWork::fork(job) });
-    }
-    if runner.deque.has_private(from.deque_from) {
-        runner.deque.demand();
-    }
-    None
 }
 
 /// Passes on work of `owner` that turned out not to belong to the awaited execution; see `unowned_forks.rs`.

@@ -20,6 +20,7 @@
 
 use crate::job::{Job, JobKind};
 use crate::queue::{Run, ShardedQueue, Unqueued};
+use crate::runtime::fork_join::executions::Extent;
 use crate::runtime::fork_join::helper_slot::{HelperGuard, HelperSlot};
 use crate::runtime::policy::{
     GLOBAL_QUEUE_INTERVAL_MAX, GLOBAL_QUEUE_INTERVAL_MIN, ROUND_NANOS, TASKS_TAKEN_MAX,
@@ -51,6 +52,29 @@ impl FoundWork {
         let fork = unsafe { NonNull::new_unchecked(fork) };
         // SAFETY: 1. its owner waits until it is performed; 2. taken.
         Self::Job(unsafe { Unqueued::new(fork) })
+    }
+
+    /// Part of a call that the occupant of `other` has opened, or one of its forks, of those that begin there or later. Where all
+    /// these forks are private, demands some.
+    #[inline]
+    pub(crate) fn steal(
+        slot: &OccupiedSlot,
+        other: &'static WorkerSlot,
+        from: Extent,
+    ) -> Option<Self> {
+        let calls = other.open_calls.get(from.calls_from..).unwrap_or_default();
+        if let Some(guard) = calls.iter().find_map(HelperSlot::try_enter) {
+            return Some(Self::Call(guard, other));
+        }
+        if let Some(job) = other.deque.steal(from.deque_from) {
+            slot.counters.stolen.bump();
+            // SAFETY: taken just now.
+            return Some(unsafe { Self::fork(job) });
+        }
+        if other.deque.has_private(from.deque_from) {
+            other.deque.demand();
+        }
+        None
     }
 
     /// The kind of job; null for a call.
@@ -175,19 +199,9 @@ pub(super) fn find_elsewhere(
     }
     let random = slot.next_random() as usize;
     shared.other_slots(slot, random).find_map(|other| {
-        if let Some(guard) = other.open_calls.iter().find_map(HelperSlot::try_enter) {
-            return Some(FoundWork::Call(guard, other));
-        }
-        if let Some(job) = other.deque.steal(0) {
-            slot.counters.stolen.bump();
-            // SAFETY: taken just now.
-            return Some(unsafe { FoundWork::fork(job) });
-        }
-        if other.deque.has_private(0) {
-            other.deque.demand();
-        }
-        if shared.is_closing() || slot.is_in_grace(other) {
-            return None;
+        let found = FoundWork::steal(slot, other, Extent::default());
+        if found.is_some() || shared.is_closing() || slot.is_in_grace(other) {
+            return found;
         }
         let run = other.tasks.take(tasks_max)?;
         slot.counters.stolen.bump();
