@@ -434,12 +434,8 @@ struct Worker<'pool, const TASKS: usize> {
 impl<'pool, const TASKS: usize> waking::Worker for Worker<'pool, TASKS> {
     type FoundWork = &'pool Work;
 
-    fn is_within_limit(&self) -> bool {
-        self.is_within_limit
-    }
-
-    fn set_within_limit(&mut self, is_within_limit: bool) {
-        self.is_within_limit = is_within_limit;
+    fn is_within_limit(&mut self) -> &mut bool {
+        &mut self.is_within_limit
     }
 
     fn find(&mut self) -> Option<&'pool Work> {

@@ -208,11 +208,9 @@ enum Sleeps {
 impl<F: FnMut()> waking::Worker for Sleeper<'_, F> {
     type FoundWork = ();
 
-    fn is_within_limit(&self) -> bool {
-        false
+    fn is_within_limit(&mut self) -> &mut bool {
+        unreachable!("it only sleeps")
     }
-
-    fn set_within_limit(&mut self, _: bool) {}
 
     fn find(&mut self) -> Option<()> {
         None

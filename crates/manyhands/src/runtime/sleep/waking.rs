@@ -226,10 +226,7 @@ pub(crate) trait Worker {
     type FoundWork;
 
     /// Whether [`next`] last gave it work of any kind, and not sleep or a short task beyond the limit.
-    fn is_within_limit(&self) -> bool;
-
-    /// Sets that.
-    fn set_within_limit(&mut self, is_within_limit: bool);
+    fn is_within_limit(&mut self) -> &mut bool;
 
     /// Looks once at every queue, call and deque where work may be. Runs nothing.
     fn find(&mut self) -> Option<Self::FoundWork>;
@@ -324,9 +321,9 @@ pub(crate) fn next<W: Worker>(
     // If the thread too many is the one woken for a short task, that thread sleeps, not the worker that has just ended a long
     // task: else each would sleep and wake in turn for the other, on the other's processor.
     let is_beyond_limit = pool.idle().is_overfull()
-        && !(worker.is_within_limit() && pool.idle().is_full_of_short_tasks());
+        && !(*worker.is_within_limit() && pool.idle().is_full_of_short_tasks());
     if is_beyond_limit && !worker.has_own_work() {
-        worker.set_within_limit(false);
+        *worker.is_within_limit() = false;
         pool.idle().begin_short_task(worker.in_short_task());
         if let Some(found) = worker.find_short() {
             return Next::FoundShort(found);
@@ -335,7 +332,7 @@ pub(crate) fn next<W: Worker>(
         return Next::SleptOverLimit(sleep(pool, index, worker));
     }
     // Set on each path: to look into what is returned would cost a task a tenth of its time.
-    worker.set_within_limit(true);
+    *worker.is_within_limit() = true;
     if let Some(found) = worker.find() {
         return Next::FoundWork(found);
     }
@@ -353,7 +350,7 @@ pub(crate) fn next<W: Worker>(
             return Next::Searched(found);
         }
     }
-    worker.set_within_limit(false);
+    *worker.is_within_limit() = false;
     Next::Slept(sleep(pool, index, worker))
 }
 

@@ -126,13 +126,8 @@ impl waking::Worker for AtWork<'_> {
     type FoundWork = FoundWork;
 
     #[inline]
-    fn is_within_limit(&self) -> bool {
-        self.is_within_limit
-    }
-
-    #[inline]
-    fn set_within_limit(&mut self, is_within_limit: bool) {
-        self.is_within_limit = is_within_limit;
+    fn is_within_limit(&mut self) -> &mut bool {
+        &mut self.is_within_limit
     }
 
     #[inline]

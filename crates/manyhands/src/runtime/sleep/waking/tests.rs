@@ -70,12 +70,8 @@ impl Laborer<'_> {
 impl Worker for Laborer<'_> {
     type FoundWork = ();
 
-    fn is_within_limit(&self) -> bool {
-        self.is_within_limit
-    }
-
-    fn set_within_limit(&mut self, is_within_limit: bool) {
-        self.is_within_limit = is_within_limit;
+    fn is_within_limit(&mut self) -> &mut bool {
+        &mut self.is_within_limit
     }
 
     fn find(&mut self) -> Option<()> {
