@@ -344,15 +344,18 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
     /// Thief: see [`Job::perform`].
     unsafe fn perform(job: *mut Job, action: Action<'_>) -> bool {
         let this = job.cast::<Self>();
-        // SAFETY: the job is the first field of a live struct, whose latch is not final yet.
-        let latch = unsafe { &raw const (*this).latch };
         let Action::Run(execution) = action else {
             abort("a fork was in a queue of tasks");
         };
-        // SAFETY: as above, until the latch is set below.
-        unsafe { &*latch }.start(execution);
-        // SAFETY: the thief has the job alone, and performs it once.
-        unsafe { Self::run(this) };
+        // SAFETY: the job is the first field of a live struct, whose latch is not final yet.
+        let this = unsafe { &*this };
+        this.latch.start(execution);
+        // SAFETY: 1. and 2.: the thief has the job alone, and performs it once.
+        let closure = unsafe { this.take_closure() };
+        let result = MaybeUninit::new(catch(closure));
+        // SAFETY: the thief has the job alone.
+        unsafe { *this.result.get() = result };
+        let latch = &raw const this.latch;
         // SAFETY: valid until the exchange.
         if let Some(sleeper) = unsafe { Latch::set(latch) } {
             WorkerSlot::wake(sleeper);
@@ -360,36 +363,6 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
         true
     }
 
-    /// Runs the closure and stores its result.
-    ///
-    /// # Safety
-    /// 1. `this` is valid and no other thread touches it now. 2. The closure was not taken before.
-    unsafe fn run(this: *mut Self) {
-        // SAFETY: valid by 1.
-        let this = unsafe { &*this };
-        // SAFETY: 1. and 2. as promised.
-        let closure = unsafe { this.take_closure() };
-        let result = MaybeUninit::new(catch(closure));
-        // SAFETY: exclusive by 1.
-        unsafe { *this.result.get() = result };
-    }
-}
-
-/// Takes the second half back when the first one panics: it must not outlive the frame.
-struct TakeBackOnUnwind<'frame, F: FnOnce() -> R, R> {
-    slot: &'static OccupiedSlot,
-    index: usize,
-    forked: &'frame StackJob<F, R>,
-}
-
-impl<F: FnOnce() -> R, R> Drop for TakeBackOnUnwind<'_, F, R> {
-    #[inline]
-    fn drop(&mut self) {
-        self.forked.take_back(self.slot, self.index);
-    }
-}
-
-impl<F: FnOnce() -> R, R> StackJob<F, R> {
     /// Owner, unwinding: takes the job back, or waits for its thief; drops the closure or its result.
     #[cold]
     #[inline(never)]
@@ -405,5 +378,19 @@ impl<F: FnOnce() -> R, R> StackJob<F, R> {
         let closure = unsafe { self.take_closure() };
         // As above.
         contain(|| drop(closure));
+    }
+}
+
+/// Takes the second half back when the first one panics: it must not outlive the frame.
+struct TakeBackOnUnwind<'frame, F: FnOnce() -> R, R> {
+    slot: &'static OccupiedSlot,
+    index: usize,
+    forked: &'frame StackJob<F, R>,
+}
+
+impl<F: FnOnce() -> R, R> Drop for TakeBackOnUnwind<'_, F, R> {
+    #[inline]
+    fn drop(&mut self) {
+        self.forked.take_back(self.slot, self.index);
     }
 }
