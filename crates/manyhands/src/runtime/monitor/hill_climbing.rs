@@ -14,11 +14,12 @@
 //! and the length of the next sample. Not here: taking samples (`hill_climbing_sampler.rs`), and adding threads
 //! (`sweep.rs`).
 
+use crate::runtime::ThreadChangeReason;
 use std::f64::consts::TAU;
 use std::time::Duration;
 
 /// What was counted since the last sample.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Sample {
     /// How long it took.
     pub(crate) elapsed: Duration,
@@ -33,21 +34,10 @@ pub(crate) struct Sample {
 pub(crate) struct Advice {
     /// How many threads should run.
     pub(crate) threads: usize,
-    /// Why the number changed.
-    pub(crate) reason: Reason,
+    /// Why the number changed: the wave goes on, or the estimate has moved, because throughput followed the wave or did not.
+    pub(crate) reason: ThreadChangeReason,
     /// When to take the next sample.
     pub(crate) next_after: Duration,
-}
-
-/// Why the number of threads is what it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reason {
-    /// Too little is known.
-    Warmup,
-    /// The wave goes on; the estimate is the same.
-    Wave,
-    /// The estimate has moved, because throughput followed the wave or did not.
-    Climbing,
 }
 
 /// The climber.
@@ -67,7 +57,7 @@ pub(crate) struct HillClimber {
     /// Noise of the throughput, smoothed, as part of its mean.
     noise: Option<f64>,
     /// Collected since the last sample that was long enough.
-    pending: Pending,
+    pending: Sample,
     random: u64,
 }
 
@@ -75,13 +65,6 @@ pub(crate) struct HillClimber {
 struct Point {
     threads: f64,
     throughput: f64,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Pending {
-    elapsed: Duration,
-    completed: u64,
-    load: f64,
 }
 
 impl HillClimber {
@@ -97,7 +80,7 @@ impl HillClimber {
             history: Vec::with_capacity(HISTORY),
             phase: 0,
             noise: None,
-            pending: Pending::default(),
+            pending: Sample::default(),
             random: seed,
         }
     }
@@ -110,9 +93,9 @@ impl HillClimber {
         pending.load = pending.load.max(sample.load);
         if self.is_too_coarse() && self.pending.elapsed < ELAPSED_MAX {
             // Each thread may have completed one piece more or less, which is too much of so few pieces.
-            return self.advise(Reason::Warmup, SAMPLE_AGAIN);
+            return self.advise(ThreadChangeReason::HillClimbingProbe, SAMPLE_MIN);
         }
-        let Pending {
+        let Sample {
             elapsed,
             completed,
             load,
@@ -122,16 +105,13 @@ impl HillClimber {
             throughput: completed as f64 / elapsed.as_secs_f64().max(f64::MIN_POSITIVE),
         });
         let before = self.best;
-        let reason = match self.slope() {
-            None => Reason::Warmup,
-            Some(slope) => {
-                self.move_estimate(slope, elapsed, load);
-                if self.best.round() == before.round() {
-                    Reason::Wave
-                } else {
-                    Reason::Climbing
-                }
-            }
+        if let Some(slope) = self.slope() {
+            self.move_estimate(slope, elapsed, load);
+        }
+        let reason = if self.best.round() == before.round() {
+            ThreadChangeReason::HillClimbingProbe
+        } else {
+            ThreadChangeReason::HillClimbing
         };
         self.phase = (self.phase + 1) % PERIOD;
         self.threads = self.wave();
@@ -139,7 +119,7 @@ impl HillClimber {
         self.advise(reason, next_after)
     }
 
-    fn advise(&self, reason: Reason, next_after: Duration) -> Advice {
+    fn advise(&self, reason: ThreadChangeReason, next_after: Duration) -> Advice {
         Advice {
             threads: self.threads,
             reason,
@@ -206,7 +186,6 @@ impl HillClimber {
         let wish = slope.ratio.clamp(-1.0, 1.0) * slope.confidence;
         // The square weakens small wishes, so that the estimate stays at the top of the hill.
         let step = wish * wish.abs() * THREADS_PER_SECOND * elapsed.as_secs_f64();
-        let step = step.clamp(-STEP_MAX, STEP_MAX);
         if step < 0.0 || load < LOAD_MAX {
             self.best += step;
         }
@@ -226,7 +205,7 @@ impl HillClimber {
     }
 
     /// A random length between the shortest and the longest.
-    fn sample_length(&mut self) -> Duration {
+    pub(crate) fn sample_length(&mut self) -> Duration {
         // Xorshift, George Marsaglia 2003; any start but 0.
         let mut x = self.random | 1 << 63;
         x ^= x << 13;
@@ -301,21 +280,20 @@ const SIGNAL_TO_NOISE: f64 = 3.0;
 const NOISE_SMOOTHING: f64 = 0.1;
 /// How fast it climbs where the slope is steep.
 const THREADS_PER_SECOND: f64 = 4.0;
-const STEP_MAX: f64 = 20.0;
 /// No climbing while the processors are this busy.
 const LOAD_MAX: f64 = 0.95;
 /// In a sample that counts, the pieces still under way are at most this part of those completed.
 const COARSE_MAX: f64 = 0.15;
+/// As long is the next sample after one that was too coarse.
 const SAMPLE_MIN: Duration = Duration::from_millis(10);
 const SAMPLE_MAX: Duration = Duration::from_millis(200);
-/// The next sample after one that was too coarse.
-const SAMPLE_AGAIN: Duration = Duration::from_millis(10);
 /// A sample this long counts even if it is coarse.
 const ELAPSED_MAX: Duration = Duration::from_millis(1000);
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{Advice, HillClimber, Reason, Sample};
+    use super::{Advice, HillClimber, Sample};
+    use crate::runtime::ThreadChangeReason;
     use std::time::Duration;
 
     const MIN: usize = 4;
@@ -357,7 +335,7 @@ mod tests {
         fn new(seed: u64, noise: f64) -> Self {
             let advice = Advice {
                 threads: MIN,
-                reason: Reason::Warmup,
+                reason: ThreadChangeReason::HillClimbingProbe,
                 next_after: Duration::from_millis(50),
             };
             Self {
@@ -478,7 +456,7 @@ mod tests {
         let advice = climber.climb(little);
         assert_eq!(
             (advice.threads, advice.next_after),
-            (MIN, super::SAMPLE_AGAIN)
+            (MIN, super::SAMPLE_MIN)
         );
         assert!(climber.history.is_empty());
         let enough = Sample {

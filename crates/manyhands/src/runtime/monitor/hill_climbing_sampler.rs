@@ -2,8 +2,8 @@
 //!
 //! Not here: the conclusions from the samples (`hill_climbing.rs`), and adding threads (`sweep.rs`).
 
-use crate::runtime::monitor::hill_climbing::{HillClimber, Reason, Sample};
-use crate::runtime::{RuntimeInner, ThreadChangeReason};
+use crate::runtime::RuntimeInner;
+use crate::runtime::monitor::hill_climbing::{HillClimber, Sample};
 use crate::sync::processor_load::ProcessorTicks;
 use std::time::{Duration, Instant};
 
@@ -29,10 +29,12 @@ impl HillClimbingSampler {
     pub(crate) fn begin(shared: &RuntimeInner, now: Instant) -> Self {
         let settings = &shared.settings;
         let seed = u64::try_from(now.duration_since(crate::sync::clock::first()).as_nanos());
+        let mut climber =
+            HillClimber::new(settings.workers, settings.threads_max, seed.unwrap_or(1));
         Self {
-            climber: HillClimber::new(settings.workers, settings.threads_max, seed.unwrap_or(1)),
             last: Reading::take(shared, now),
-            due_after: FIRST_SAMPLE,
+            due_after: climber.sample_length(),
+            climber,
             extra: 0,
         }
     }
@@ -58,11 +60,7 @@ impl HillClimbingSampler {
         self.due_after = advice.next_after;
         let extra = advice.threads - shared.settings.workers;
         if extra != self.extra {
-            let reason = match advice.reason {
-                Reason::Warmup | Reason::Wave => ThreadChangeReason::HillClimbingProbe,
-                Reason::Climbing => ThreadChangeReason::HillClimbing,
-            };
-            shared.note_change(advice.threads, reason);
+            shared.note_change(advice.threads, advice.reason);
         }
         self.extra = extra;
         extra
@@ -80,6 +78,5 @@ impl Reading {
     }
 }
 
-const FIRST_SAMPLE: Duration = Duration::from_millis(50);
 /// A longer sample contains time without work and is ignored.
 const SAMPLE_BELIEVED_MAX: Duration = Duration::from_millis(500);
