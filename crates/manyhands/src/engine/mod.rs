@@ -167,12 +167,7 @@ pub(crate) fn drive<S: Indexed, C: Consumer<S::Item>>(
         return drive_looked_up(source, consumer, *plan);
     };
     if is_short(source, consumer, &plan.sharing, site) {
-        run_short(
-            source,
-            consumer,
-            (plan.sharing.degree, Sampling::Some),
-            (site, Unobserved),
-        );
+        run_short(source, consumer, plan.sharing.degree, (site, Unobserved));
     } else {
         // A copy: so calls that are short do not write their plan to memory.
         let sharing = SharingPlan { ..plan.sharing };
@@ -207,26 +202,18 @@ fn is_short<S: Indexed, C: Consumer<S::Item>>(
     is_plain && cost::is_short(site.cost(), len) && consumer.end() >= len
 }
 
-/// Whether a short call is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sampling {
-    /// One call in some.
-    Some,
-    All,
-}
-
 /// Runs a call that is expected to be short.
 #[inline]
 fn run_short<S: Indexed, C: Consumer<S::Item>, O: LoopObserver>(
     source: &S,
     consumer: &mut C,
-    (degree, sampling): (Option<usize>, Sampling),
+    degree: Option<usize>,
     (site, observer): (&CallSiteProfile, O),
 ) {
     let len = source.len();
     let thread = CallerThread::current();
     let number = thread.map_or(0, |thread| thread.calls.next_number());
-    let is_measured = sampling == Sampling::All || cost::is_sampled(number);
+    let is_measured = O::MEASURES_SHORT || cost::is_sampled(number);
     let start = if is_measured { clock::ticks() } else { 0 };
     let mut runner = LoopRunner::new(source, consumer);
     let whole = Whole {
@@ -282,8 +269,7 @@ fn drive_looked_up<S: Indexed, C: Consumer<S::Item>>(source: &S, consumer: &mut 
     }
     recording::during_loop::<C>(Some(len), plan.site, |record| {
         if is_short(source, consumer, &plan.sharing, site) {
-            let how = (plan.sharing.degree, Sampling::All);
-            run_short(source, consumer, how, (site, record));
+            run_short(source, consumer, plan.sharing.degree, (site, record));
         } else {
             let work = Loop { source, consumer };
             drive_long(&work, len, &plan.sharing, (site, record));

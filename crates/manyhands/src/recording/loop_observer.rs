@@ -30,6 +30,9 @@ pub(crate) trait LoopObserver: Copy + Sync {
     /// first.
     type Runner: RunnerObserver;
 
+    /// Whether short calls are measured each time, and not one in some.
+    const MEASURES_SHORT: bool = false;
+
     /// The whole loop runs on its caller.
     fn alone(self, _because: AloneBecause) {}
 

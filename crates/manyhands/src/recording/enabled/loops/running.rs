@@ -241,6 +241,8 @@ pub(crate) fn read() -> Vec<LoopSnapshot> {
 impl<'a> LoopObserver for &'a RecordedLoop {
     type Runner = Recording<'a>;
 
+    const MEASURES_SHORT: bool = true;
+
     fn alone(self, because: AloneBecause) {
         lock(&self.running().parts).alone_because = Some(because);
     }
