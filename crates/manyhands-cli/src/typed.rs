@@ -158,9 +158,9 @@ pub(crate) struct TypedPage {
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with_all = ["json", "text"], value_parser = clap::value_parser!(u8).range(1..=60))]
     pub(crate) per_second: u8,
 
-    /// Let who looks at the page freeze it: all pages hold still, and the program is not asked, until it is released; and,
-    /// in programs that allow it, such as those started with MANYHANDS_INSPECT=control, have single tasks polled, frozen and
-    /// thawed
+    /// Give the page buttons that change something: one freezes all pages, so that they hold still and the program is not
+    /// asked until it is released; in programs that allow it, such as those started with MANYHANDS_INSPECT=control, others
+    /// poll, freeze and thaw single tasks
     #[arg(long, conflicts_with_all = ["json", "text", "timeline", "stacks", "poll"])]
     pub(crate) control: bool,
 }
@@ -217,7 +217,7 @@ pub(crate) enum TypedLab {
     },
     /// Go on with a run that was interrupted
     Resume {
-        /// Do without blocks whose lines are damaged
+        /// Leave out blocks whose lines are damaged
         #[arg(long)]
         skip_damaged: bool,
         /// Its folder
@@ -226,7 +226,7 @@ pub(crate) enum TypedLab {
     },
     /// Make the tables, charts and reports of a run again from its raw measurements
     Report {
-        /// Do without blocks whose lines are damaged
+        /// Leave out blocks whose lines are damaged
         #[arg(long)]
         skip_damaged: bool,
         /// Whose published figures to show beside the results, as in 'lab run' [default: as the run was
@@ -239,7 +239,7 @@ pub(crate) enum TypedLab {
     },
     /// Compare the results of two runs
     Compare {
-        /// Do without blocks whose lines are damaged
+        /// Leave out blocks whose lines are damaged
         #[arg(long)]
         skip_damaged: bool,
         /// Folder of the first run
