@@ -1,8 +1,9 @@
 //! Rule: a measured figure stands in the table that a command wrote, and a page links to it.
 //!
 //! A figure that is written into a sentence stays when its table is made again, and then contradicts it. So pages and
-//! documentation comments have ratios, intervals, shares and nanoseconds, and what something takes or costs in another
-//! unit, only between the comments `begin` and `end` of a section that a command renews, with the day. Not here:
+//! documentation comments have ratios, intervals, break-evens, shares and nanoseconds, what something takes, costs or is over
+//! after in another unit, and hundreds of bytes that are no power of two, on one line or on two, only between the comments
+//! `begin` and `end` of a section that a command renews, with the day. Not here:
 //! `docs/decisions` and `docs/walk.md`, whose figures are dated evidence, pages that a command writes as a whole, what is
 //! set and not measured, and aims: the first cell of a row of `docs/goals.md`.
 //!
@@ -22,15 +23,17 @@ const GOALS: &str = "docs/goals.md";
 /// Where figures stand, and pages about how they are measured.
 const TABLES: &str = "docs/decisions/ docs/walk.md peers/ /RESULTS.md /tests/golden/";
 static MEASURED: LazyLock<Regex> = LazyLock::new(|| {
-    let ratio = r"\d\.\d+ ?(×|times\b)";
-    let interval = r"\d \(\d[\d.]* … \d";
+    let ratio = r"\d\.\d+ ?(×|times\b)|\d ?(×|x|times) as\b";
+    let interval = r"\d \(\d[\d.]* … \d|\bn = \d[\d,.]* … \d|\bfrom [1-9][\d,.]* \w+ on\b";
     let share = r"\b\d+ of \d+ (points|rows)|\d % (faster|slower|more|less|of)\b";
     let unit = r"((ns|µs|ms|s|bytes|([kMG]i?)?B)\b|%)";
     let verb = "(takes?|took|costs?|needs?|needed|has|had|adds?|added|saves?|saved|uses?|used)";
     let cost = format!(r"\b{verb} ((only|about|some) )?\d[\d.,]* {unit}");
+    let end = r"\b(starts?|begins?|ends?|over|wakes?) (after|within) ((only|about|some) )?\d[\d.,]* [µm]s\b";
+    let bytes = r"\b[1-9][\d,]{2,} (bytes|B)\b";
     // What is set is a round number.
     let fraction = format!(r"\b\d+(\.\d+)? ns\b|\b[1-9]\d*\.\d+ {unit}");
-    pattern(&[ratio, interval, share, &cost, &fraction].join("|"))
+    pattern(&[ratio, interval, share, &cost, end, bytes, &fraction].join("|"))
 });
 static DAY: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b\d{4}-\d\d-\d\d"));
 /// A link to a table with its date: `[2026-11-26](../peers/RESULTS.md#loops)`.
@@ -44,7 +47,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         path.ends_with(".md") && !TABLES.split(' ').any(|part| path.contains(part))
     };
     for (path, text) in tree.files().filter(|(path, _)| is_page(path)) {
-        let (mut is_written, mut is_dated) = (false, false);
+        let (mut is_written, mut is_dated, mut before) = (false, false, "");
         for (idx, line) in text.lines().enumerate() {
             if line.starts_with("<!-- begin ") {
                 (is_written, is_dated) = (true, false);
@@ -59,29 +62,40 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
                 Some((_aim, rest)) if path == GOALS => rest,
                 _ => line,
             };
-            if !is_written {
-                findings.extend(quote(path, idx + 1, measured));
-            }
+            let measured = if is_written { "" } else { measured };
+            findings.extend(quote(path, idx + 1, before, measured));
+            before = measured;
         }
     }
     for (path, source) in tree.library() {
-        let documentation =
-            |comment: &str| comment.starts_with("///") || comment.starts_with("//!");
-        for line in source
-            .shipped()
-            .filter(|line| documentation(line.comment.trim_start()))
-        {
-            findings.extend(quote(path, line.number, &line.comment));
+        let mut before = "";
+        for line in source.shipped() {
+            let comment = line.comment.trim_start();
+            let said = comment.strip_prefix("///").or(comment.strip_prefix("//!"));
+            let said = said.unwrap_or_default().trim_start();
+            findings.extend(quote(path, line.number, before, said));
+            before = said;
         }
     }
     findings.extend(stale_verdicts(tree));
     findings
 }
 
-fn quote(path: &str, line_number: usize, text: &str) -> Option<Finding> {
-    let found = MEASURED.find(text)?.as_str();
+/// A figure on this line, which may have begun at the end of the line before.
+fn quote(path: &str, line_number: usize, before: &str, text: &str) -> Option<Finding> {
+    let both = format!("{before} {}", text.trim_start());
+    let ended = before.len() + 1;
+    let figures = MEASURED.find_iter(&both).filter(|one| one.end() > ended);
+    let found = figures.map(|one| one.as_str()).find(|one| !is_set(one))?;
     let message = format!("`{found}` is measured: link to its table, or have its command write it");
     Some(Finding::on_line(path, line_number, message))
+}
+
+/// Whether this is a power of two, in bytes: such a number is chosen.
+fn is_set(figure: &str) -> bool {
+    let number = figure.strip_suffix(" bytes").or(figure.strip_suffix(" B"));
+    let number = number.map(|number| number.replace(',', "").parse::<usize>());
+    matches!(number, Some(Ok(number)) if number.is_power_of_two())
 }
 
 /// Links of the verdicts to tables that have no such date.
@@ -138,14 +152,22 @@ mod tests {
             "The binary has 13 MB on Linux, most of which are names.",
             "Two equal arms are called different in 3 % of all cases.",
             "A round trip is over after 5.78 µs, on tokio a bit sooner.",
+            "A loop breaks even with one thread at n = 13 … 14.",
+            "It pays from 13 hashes on.",
+            "Behind a long loop a task starts after 12 ms.",
+            "Nine of ten tasks begin within 20 µs.",
+            "A sleeping task: 121 bytes.",
+            "A sleeping task: 121 B, with its handle.",
+            "The others are 3 x as fast, in the same hour.",
+            "A closure from another thread takes\nabout 29 µs.",
         ] {
             for page in ["README.md", "docs/from-rayon.md", "crates/a/README.md"] {
                 assert_eq!(count(page, line), 1, "{page}: {line}");
             }
         }
-        let in_code = "/// About 100 ns in all.\npub fn f() {}\n// 100 ns here.\n";
+        let in_code = "/// About 100 ns in all. A call\n/// takes\n/// 3 ms.\npub fn f() {}\n// 100 ns here.\n";
         let found = check(&Tree::of_library_file("task/mod.rs", in_code));
-        assert_eq!(found.len(), 1);
+        assert_eq!(found.len(), 2);
     }
 
     #[test]
@@ -164,6 +186,9 @@ mod tests {
             assert_eq!(count(page, row), 0, "{page}");
         }
         let set = "Helpers look about every 10 µs, for at least 0.4 ms. At most 8 of 12 loops; 3 × a thread.";
+        assert_eq!(count("README.md", set), 0);
+        let set =
+            "Values are 128 bytes apart, 1,024 B at most.\n3 × a thread, from 1 on, after 50 ms.";
         assert_eq!(count("README.md", set), 0);
         assert_eq!(count(GOALS, "| at most 1.02 × and 50 ns | met |"), 0);
         assert_eq!(count(GOALS, "| at most 1.02 × | 1.01 × |"), 1);

@@ -1,6 +1,6 @@
 //! A value alone on its pair of cache lines.
 //!
-//! Not an optimisation of size: it costs up to 127 bytes so that two writers never share a line.
+//! Not an optimisation of size: each value takes a pair of lines, so that two writers never share one.
 
 use std::ops::Deref;
 
