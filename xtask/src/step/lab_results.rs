@@ -36,10 +36,14 @@ pub(crate) fn run(parts: &[String], minutes: u32) -> Result<()> {
             .accept(NOT_QUIET)
             .run()?;
         let report = workspace::read(folder.join("report.md"))?;
-        let text = format!("## `manyhands {line}`\n\n{}", as_section(&report));
+        let made = section::conditions();
+        let text = format!(
+            "## `manyhands {line}`\n\n{made}.\n\n{}",
+            as_section(&report)
+        );
         section::renew(PAGE, measured.name, &text)?;
         if let Some(cost) = cost_of_a_switch(&report) {
-            let said = format!("{cost} ({})\n", section::conditions());
+            let said = format!("{cost} ({made})\n");
             section::renew(README, THE_SWITCH, &said)?;
         }
         let shown = linked_charts(&report, "charts").into_iter();
@@ -189,7 +193,7 @@ const README: &str = "README.md";
 const LAB: &str = "crates/manyhands-lab";
 pub(crate) const PAGE: &str = "crates/manyhands-lab/RESULTS.md";
 const CHARTS: &str = "results";
-const CLI_README: &str = "crates/manyhands-cli/README.md";
+pub(crate) const CLI_README: &str = "crates/manyhands-cli/README.md";
 /// What fits on one screen.
 const TOUR_LINES_MAX: usize = 40;
 /// The exit code on a machine where other things run: the report says so, too.

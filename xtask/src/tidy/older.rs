@@ -1,21 +1,25 @@
 //! Rule: a table that names its revision says so when what it measured is another thing now, until it is made again: its
-//! program among the peers has changed, or much of the library. `cargo xtask tidy --write` has it say so. Nearly every commit
-//! changes some lines of the library, so a table that said so at each would say nothing. Not here: code that nothing
-//! measures, such as models; and the README's table, which says it of each row (`headlines.rs`).
+//! program has changed, or much of the library. `cargo xtask tidy --write` has it say so. Nearly every commit changes some
+//! lines of the library, so a table that said so at each would say nothing. A program is that of the problem among the peers;
+//! of the laboratory's pages it is what the arms of all experiments do. How the laboratory times, judges and words it makes no
+//! table older. Not here: code that nothing measures, such as models; and the README's table, which says it of each row
+//! (`headlines.rs`).
 
 use std::process::Command;
 
 use super::finding::Finding;
 use super::tree::{LIBRARY, Tree};
-use crate::workspace;
+use crate::{step::lab_results, workspace};
 
 pub(crate) const RESULTS: &str = "peers/RESULTS.md";
-pub(crate) const PAGES: [&str; 4] = [
+pub(crate) const PAGES: [&str; 5] = [
     RESULTS,
     "compat/rayon-core/README.md",
-    "crates/manyhands-cli/README.md",
     "crates/manyhands-cluster/README.md",
+    lab_results::CLI_README,
+    lab_results::PAGE,
 ];
+const ARMS: &str = "crates/manyhands-lab/src/workload";
 const PROGRAM_CHANGED: &str = " **Its program has changed since that revision.**";
 const LIBRARY_CHANGED: &str = " **More than 5,000 lines of the library are newer.**";
 /// Of some 75,000; as the sentence says.
@@ -34,7 +38,18 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
 
 /// The page as it should be.
 pub(crate) fn renewed(tree: &Tree, path: &str) -> String {
-    marked(tree.text(path).unwrap_or_default(), mark)
+    let page = tree.text(path).unwrap_or_default();
+    marked(page, |problem, revision| {
+        mark(&program_of(path, problem), revision)
+    })
+}
+
+/// Where the program is that made a table of this page.
+fn program_of(page: &str, problem: &str) -> String {
+    match page {
+        lab_results::CLI_README | lab_results::PAGE => ARMS.to_owned(),
+        _ => format!("peers/src/{problem}"),
+    }
 }
 
 /// The page with the mark of each table, by its problem and the revision that it measured. Without one it stays as it is.
@@ -59,11 +74,10 @@ fn marked(page: &str, mark: impl Fn(&str, &str) -> Option<&'static str>) -> Stri
 }
 
 /// What has changed since the revision, as far as it matters; `None` if this clone does not have it.
-fn mark(problem: &str, revision: &str) -> Option<&'static str> {
+fn mark(program: &str, revision: &str) -> Option<&'static str> {
     let mut git = Command::new("git");
     git.args(["diff", "--numstat", "-M", "--end-of-options"])
-        .args([revision, "--", LIBRARY])
-        .arg(format!("peers/src/{problem}"))
+        .args([revision, "--", LIBRARY, program])
         .args(NOT_MEASURED.split(' '));
     let counted = git.current_dir(workspace::root()).output().ok()?;
     let files = String::from_utf8_lossy(&counted.stdout);
@@ -90,18 +104,30 @@ mod tests {
     fn what_has_changed_since_a_revision_is_told() {
         // Git's name of the tree in which there is nothing.
         let nothing = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
-        assert_eq!(mark("joins", nothing), Some(PROGRAM_CHANGED));
-        assert_eq!(mark("no-such-problem", nothing), Some(LIBRARY_CHANGED));
-        assert_eq!(mark("no-such-problem", "HEAD"), Some(""));
-        assert_eq!(mark("joins", "no-such-revision"), None);
+        let of = |page, revision| mark(&program_of(page, "queries"), revision);
+        for page in [RESULTS, lab_results::PAGE, lab_results::CLI_README] {
+            assert_eq!(of(page, nothing), Some(PROGRAM_CHANGED), "{page}");
+            assert_eq!(of(page, "no-such-revision"), None);
+        }
+        assert_eq!(mark("no-such-program", nothing), Some(LIBRARY_CHANGED));
+        assert_eq!(mark("no-such-program", "HEAD"), Some(""));
+        // A section of the laboratory's page may be called like a problem of the peers.
+        assert_eq!(program_of(lab_results::PAGE, "queries"), ARMS);
     }
 
     #[test]
-    fn every_table_of_results_names_its_revision() {
-        let page = workspace::read(RESULTS).unwrap();
-        let once = |_: &str, _: &str| Some(LIBRARY_CHANGED);
-        let (marks, tables) = (marked(&page, once), page.matches("\nMachine: ").count());
-        assert_eq!(marks.matches(LIBRARY_CHANGED).count(), tables);
+    fn every_table_of_results_names_its_revision_and_each_such_line_can_be_marked() {
+        let page_and_marks = |path: &str| {
+            let page = workspace::read(path).unwrap();
+            let marked = marked(&page, |_, _| Some(LIBRARY_CHANGED));
+            (page, marked.matches(LIBRARY_CHANGED).count())
+        };
+        for path in PAGES {
+            let (page, marks) = page_and_marks(path);
+            assert_eq!(marks, page.matches("Revision: ").count(), "{path}");
+        }
+        let (page, marks) = page_and_marks(RESULTS);
+        assert_eq!(marks, page.matches("\nMachine: ").count());
     }
 
     #[test]
