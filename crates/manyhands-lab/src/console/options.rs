@@ -64,7 +64,7 @@ pub struct Options {
     #[arg(long, value_name = "N")]
     pub launches: Option<u32>,
 
-    /// Also measure the peak memory of each arm at the largest size, each in a process of its own
+    /// Also measure the peak memory of each arm, at up to three sizes and three times each, in processes of their own
     #[arg(long)]
     pub memory: bool,
 

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 /// `format` counts up when a field changes its meaning or goes; fields may be added without that.
 /// `head` is the run's head as recorded. `experiments[].cases[].points[]` has for each size
 /// `times` by arm and `comparisons` by arm from the second on; a median or speed-up is always an
-/// object with `median`, `low`, `high`, the ends of a 95 % interval; one or two blocks have none. Times are nanoseconds per
+/// object with `median`, `low`, `high`, the ends of a 95 % interval; fewer than six blocks have none. Times are nanoseconds per
 /// call; speed-ups are the baseline's time over the arm's. `verdict` is one of `faster`, `slower`,
 /// `no difference`, `undecided`; of the last, `undecided_because` says in words why. `break_even[].kind` is one of
 /// `between`, `always_from`, `never_up_to`, `not_decided`, `no_difference`, `several`,

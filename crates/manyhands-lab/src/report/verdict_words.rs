@@ -42,7 +42,7 @@ pub(super) fn doubt_words(doubt: Doubt) -> String {
             format!("{} of {} blocks agree", count(agree), count(blocks))
         }
         Doubt::Alike { blocks, worth } => format!(
-            "neighbouring blocks are alike, so that {} tell as much as {}",
+            "blocks that follow each other are alike: {} count as {}",
             count(blocks),
             count(worth)
         ),
