@@ -5,6 +5,7 @@ use crate::{
     break_even::{Kind, Probe},
     child::Taken,
     clock::ClockCard,
+    console::Ending,
     findings,
     launcher::ChildError,
     machine::Machine,
@@ -14,6 +15,7 @@ use crate::{
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
+    process::ExitCode,
     rc::Rc,
 };
 
@@ -27,6 +29,8 @@ struct Simulation {
     open: BTreeMap<u32, usize>,
     fails: fn(&BlockStep) -> bool,
     checksum: fn(&BlockStep) -> String,
+    /// What is counted during a sample of this many nanoseconds.
+    meters: fn(u64) -> Meters,
     /// What a picture of the cores takes.
     picture: Duration,
 }
@@ -40,6 +44,7 @@ impl Simulation {
             open: BTreeMap::new(),
             fails: |_| false,
             checksum: |_| "1".to_owned(),
+            meters: |_| Meters::default(),
             picture: Duration::ZERO,
         }
     }
@@ -52,10 +57,11 @@ impl Simulation {
         let speed_up = if arm == 1 && n >= 100 { 2.0 } else { 1.0 };
         let call = self.nanos_per_item * n as f64 / speed_up;
         let calls = (1e6 / call).ceil().max(1.0);
+        let wall_nanos = (calls * call) as u64;
         Sample {
             calls: calls as u32,
-            wall_nanos: (calls * call) as u64,
-            meters: Meters::default(),
+            wall_nanos,
+            meters: (self.meters)(wall_nanos),
         }
     }
 }
@@ -382,6 +388,32 @@ fn passes_follow_the_blocks_of_a_case_once_for_each_arm() {
         .iter()
         .filter(|event| matches!(event, Event::Memory { .. }));
     assert_eq!(peaks.count(), 36);
+}
+
+#[test]
+fn a_neighbour_that_is_always_there_ends_a_run_with_exit_code_three() {
+    fn ending(meters: fn(u64) -> Meters) -> Ending {
+        let mut head = head(settings(Scale::Quick));
+        head.experiments[0].cases.remove(0);
+        (head.machine.cpus, head.machine.topology.threads) = (2, Some(2));
+        let mut director = Director::new(&head, Box::new(Statistics::new(&head)));
+        let mut simulation = Simulation::new();
+        simulation.meters = meters;
+        let (_, events) = go(&mut director, &mut simulation, Vec::new());
+        Ending::of(&findings::analyse(&head, &events))
+    }
+    assert_eq!(ending(|_| Meters::default()), Ending::Good);
+    // It computes on one of two processors, beside arms that wake threads: some of their delay is their own.
+    let beside = ending(|wall_nanos| Meters {
+        run_delay_nanos: Some(wall_nanos / 2),
+        cpu_nanos: Some(wall_nanos),
+        voluntary_switches: Some(40),
+        others_nanos: Some(wall_nanos),
+        ..Meters::default()
+    });
+    assert_eq!(beside, Ending::NotQuiet);
+    let code = format!("{:?}", ExitCode::from(beside));
+    assert_eq!(code, format!("{:?}", ExitCode::from(3)));
 }
 
 /// What a run does from an event on, without what only fresh processes need.
