@@ -49,16 +49,11 @@ fn imports<'tree>(tree: &'tree Tree, root: &str) -> Edges<'tree> {
         }
         let code = source.shipped_code();
         let inside = inside.trim_end_matches(".rs");
-        let module: Vec<&str> = inside
-            .split('/')
-            .filter(|part| !LISTS.contains(part))
-            .collect();
+        let parts = inside.split('/');
+        let last = parts.clone().next_back();
+        let module: Vec<&str> = parts.filter(|part| !LISTS.contains(part)).collect();
         places.files.insert(module.join("::"), path);
-        match inside
-            .rsplit('/')
-            .next()
-            .filter(|name| LISTS.contains(name))
-        {
+        match last.filter(|name| LISTS.contains(name)) {
             // It lists what is there; that is no import.
             Some(_) => places.add_names(&module, &code),
             None => named.push((path, paths_from(&code, "crate"))),
