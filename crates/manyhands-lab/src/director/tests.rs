@@ -294,14 +294,12 @@ fn an_undecided_size_is_looked_at_whenever_its_blocks_have_doubled() {
 #[test]
 fn the_search_follows_the_sizes_of_its_case() {
     let (log, _) = run(&head(settings(Scale::Quick)), &mut Simulation::new());
-    let mut points: Vec<(&str, usize)> = log
-        .blocks()
-        .map(|block| (block.key.case.as_str(), block.key.n))
-        .collect();
+    let point = |block: &BlockStep| (block.key.case.clone(), block.key.n);
+    let mut points: Vec<(String, usize)> = log.blocks().map(point).collect();
     points.dedup();
-    let searched = [10, 100, 30, 50].map(|n| ("searched", n));
+    let searched = [10, 100, 30, 50].map(|n| ("searched".to_owned(), n));
     assert_eq!(points[..4], searched);
-    assert_eq!(points[4..], [("plain", 10), ("plain", 1_000)]);
+    assert_eq!(points[4..], [10, 1_000].map(|n| ("plain".to_owned(), n)));
     assert_eq!(log.blocks_at("searched", 30), 14);
 }
 
@@ -315,10 +313,8 @@ fn with_the_real_statistics_the_search_finds_the_crossing_and_ends() {
     let Kind::Between { lower, upper, .. } = kind else {
         panic!("{kind:?}");
     };
-    assert!(
-        *lower < 100.0 && 100.0 <= *upper && upper / lower < 1.3,
-        "{kind:?}"
-    );
+    assert!(*lower < 100.0 && 100.0 <= *upper, "{kind:?}");
+    assert!(upper / lower < 1.3, "{kind:?}");
 }
 
 #[test]
@@ -339,11 +335,8 @@ fn a_point_that_fails_is_recorded_and_the_run_goes_on_with_new_processes() {
     assert_eq!(events.iter().filter(failed).count(), 1);
     assert_eq!(log.blocks_at("plain", 10), 3);
     assert_eq!(log.blocks_at("plain", 1_000), 12);
-    let launches: Vec<u32> = simulation
-        .launched
-        .iter()
-        .map(|(_, launch)| *launch)
-        .collect();
+    let launches = simulation.launched.iter().map(|(_, launch)| *launch);
+    let launches: Vec<u32> = launches.collect();
     assert_eq!(launches, [0, 1, 2, 0, 1, 2, 3, 4]);
 }
 
@@ -380,14 +373,10 @@ fn passes_follow_the_blocks_of_a_case_once_for_each_arm() {
         let of_arms = |(kind, n)| [0, 1].map(|arm| (kind, case.to_owned(), n, arm));
         kinds.flat_map(of_arms).collect::<Vec<_>>()
     };
-    assert_eq!(
-        passes,
-        [of_case("searched", 100), of_case("plain", 1_000)].concat()
-    );
-    let peaks = events
-        .iter()
-        .filter(|event| matches!(event, Event::Memory { .. }));
-    assert_eq!(peaks.count(), 36);
+    let expected = [of_case("searched", 100), of_case("plain", 1_000)].concat();
+    assert_eq!(passes, expected);
+    let is_peak = |event: &&Event| matches!(event, Event::Memory { .. });
+    assert_eq!(events.iter().filter(is_peak).count(), 36);
 }
 
 #[test]
@@ -491,11 +480,8 @@ fn where_a_run_had_less_time_than_its_events_tell_the_events_are_right() {
         let Step::Launch { subject, n, .. } = director.next(Duration::ZERO) else {
             panic!("there are no processes yet");
         };
-        assert_eq!(
-            (subject.case.as_str(), Some(&n)),
-            (case, sizes.last()),
-            "{sizes:?}"
-        );
+        let launched = (subject.case.as_str(), Some(&n));
+        assert_eq!(launched, (case, sizes.last()), "{sizes:?}");
     }
     check("searched", &[10, 10]);
     check("searched", &[10, 100]);
@@ -508,12 +494,8 @@ fn where_a_run_had_less_time_than_its_events_tell_the_events_are_right() {
 #[test]
 fn events_of_another_run_are_refused() {
     let head = head(settings(Scale::Quick));
-    let key = Key::new("Y", "plain", 10);
-    let event = Event::Memory {
-        key,
-        arm: 0,
-        peak: PeakReading::default(),
-    };
+    let (key, arm, peak) = (Key::new("Y", "plain", 10), 0, PeakReading::default());
+    let event = Event::Memory { key, arm, peak };
     let error = Director::resume(&head, Box::new(Simple), &[event], Duration::ZERO).unwrap_err();
     assert!(error.to_string().contains("'Y plain'"), "{error}");
 }
@@ -522,20 +504,14 @@ fn events_of_another_run_are_refused() {
 fn an_interrupted_run_keeps_its_blocks_and_says_so() {
     let head = head(settings(Scale::Quick));
     let mut events = Vec::new();
-    let mut director = Director::new(&head, Box::new(Simple));
+    let director = &mut Director::new(&head, Box::new(Simple));
     let mut log = Log {
         interrupt_after: Some(5),
         ..Log::default()
     };
     let interrupt = log.interrupt.clone();
-    let mut simulation = Simulation::new();
-    let outcome = run::execute(
-        &mut director,
-        &mut simulation,
-        &mut events,
-        &mut log,
-        &interrupt,
-    );
+    let simulation = &mut Simulation::new();
+    let outcome = run::execute(director, simulation, &mut events, &mut log, &interrupt);
     assert_eq!(outcome.unwrap(), Outcome::Interrupted);
     assert!(simulation.open.is_empty());
     assert_eq!(measured(&events).len(), 5);
@@ -552,11 +528,8 @@ fn the_time_left_is_about_right_once_a_case_is_known_and_never_beyond_the_budget
     for (step, progress) in log.steps.iter().zip(&log.progress) {
         let Step::Block(block) = step else { continue };
         if block.key.case == "plain" {
-            let estimate = (progress.spent + progress.left.duration).as_secs_f64();
-            assert!(
-                (0.7..1.3).contains(&(estimate / end)),
-                "{progress:?} at {block:?}, {end}"
-            );
+            let estimate = (progress.spent + progress.left.duration).as_secs_f64() / end;
+            assert!((0.7..1.3).contains(&estimate), "{progress:?} at {block:?}");
         }
     }
     head.settings = with_budget(200);

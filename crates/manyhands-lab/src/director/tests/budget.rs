@@ -12,10 +12,8 @@ fn a_budget_is_kept_and_what_is_left_over_passes_on() {
         let mut simulation = Simulation::new();
         let (log, _) = run(&head(with_budget(millis)), &mut simulation);
         // One block may overrun the end.
-        assert!(
-            simulation.now <= Duration::from_millis(millis + 3),
-            "{millis}"
-        );
+        let end = Duration::from_millis(millis + 3);
+        assert!(simulation.now <= end, "{millis}");
         assert!(log.blocks_at("searched", 10) > 0);
     }
     // Not even one point fits: that is said, with the time it takes, and nothing is measured.
@@ -63,11 +61,8 @@ fn time_for_some_goes_to_the_smallest_sizes_of_all() {
         assert!(blocks >= 12, "{number}: {blocks}");
         assert_eq!(log.blocks_at(&number.to_string(), 100_000), 0);
     }
-    assert!(
-        simulation.now <= Duration::from_millis(3_003),
-        "{:?}",
-        simulation.now
-    );
+    let end = simulation.now;
+    assert!(end <= Duration::from_millis(3_003), "{end:?}");
 }
 
 /// What is undecided takes all time that it may.
