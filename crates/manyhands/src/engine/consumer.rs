@@ -31,7 +31,7 @@ pub trait Consumer<T>: Sync {
     );
 
     /// Called after a runner's last block, also if the runner has panicked.
-    fn finish(&self, runner: Self::Runner);
+    fn finish(&self, _runner: Self::Runner) {}
 
     /// As [`finish`](Self::finish), of a runner that was the only one: nobody else shares the consumer.
     #[inline]
@@ -40,7 +40,9 @@ pub trait Consumer<T>: Sync {
     }
 
     /// Positions from here on need not be consumed any more. Never rises.
-    fn end(&self) -> u64;
+    fn end(&self) -> u64 {
+        u64::MAX
+    }
 
     /// The source ended early: all items at positions below `end` were consumed. The positions that follow start at
     /// `end`, even if a block was said to reach beyond it.

@@ -33,8 +33,6 @@ impl<T, F: Fn(T) + Sync, E: Ending> Consumer<T> for ForEach<F, E> {
             .for_each(&self.body);
     }
 
-    fn finish(&self, _runner: ()) {}
-
     fn end(&self) -> u64 {
         self.ending.end()
     }

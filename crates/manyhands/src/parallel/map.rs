@@ -79,10 +79,6 @@ impl<R: Send> Consumer<R> for Filling<R> {
             get_mut(&mut self.runs).push(run);
         }
     }
-
-    fn end(&self) -> u64 {
-        u64::MAX
-    }
 }
 
 /// Adds to a run what was written, also when a body panics.

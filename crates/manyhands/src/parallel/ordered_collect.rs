@@ -96,10 +96,6 @@ impl<T: Send> Consumer<T> for OrderedCollect<T> {
     fn finish_only(&mut self, buffer: Buffer<T>) {
         get_mut(&mut self.buffers).push(buffer);
     }
-
-    fn end(&self) -> u64 {
-        u64::MAX
-    }
 }
 
 impl<T> Buffer<T> {

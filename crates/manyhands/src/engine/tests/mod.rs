@@ -46,12 +46,6 @@ impl<const SITE: u32> Consumer<u64> for Counting<SITE> {
             self.of_runners.fetch_add(count, Ordering::Relaxed);
         }
     }
-
-    fn finish(&self, (): ()) {}
-
-    fn end(&self) -> u64 {
-        u64::MAX
-    }
 }
 
 fn plan(degree: Option<usize>) -> Plan<'static> {
@@ -151,10 +145,6 @@ impl<const WAITS: bool> Consumer<u64> for Ending<WAITS> {
 
     fn finish_only(&mut self, (): ()) {
         *self.finished_only.get_mut() += 1;
-    }
-
-    fn end(&self) -> u64 {
-        u64::MAX
     }
 }
 

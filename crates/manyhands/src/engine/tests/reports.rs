@@ -27,12 +27,6 @@ impl<F: Fn(u64) + Sync> Consumer<u64> for Each<F> {
     fn consume<I: Iterator<Item = u64>>(&self, _: &mut (), _: Range<u64>, items: I) {
         items.for_each(&self.0);
     }
-
-    fn finish(&self, (): ()) {}
-
-    fn end(&self) -> u64 {
-        u64::MAX
-    }
 }
 
 /// The report of a call of `len` items at a place at which an item has cost `cost`.

@@ -208,10 +208,6 @@ where
             None => lock(&self.whole).push(runner.local),
         }
     }
-
-    fn end(&self) -> u64 {
-        u64::MAX
-    }
 }
 
 /// A runner that is alone keeps a table with fewer groups to itself; their numbers stay far below 2³².

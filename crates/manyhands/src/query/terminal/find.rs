@@ -40,8 +40,6 @@ impl<T, R: Send, F: Fn(T) -> Option<R> + Sync> Consumer<T> for FindByBlock<R, F>
         }
     }
 
-    fn finish(&self, _runner: ()) {}
-
     fn end(&self) -> u64 {
         self.earliest.end()
     }
@@ -71,8 +69,6 @@ impl<T, F: Fn(T) -> bool + Sync> Consumer<T> for Testing<F> {
             self.end.store(0, Ordering::Relaxed);
         }
     }
-
-    fn finish(&self, _runner: ()) {}
 
     fn end(&self) -> u64 {
         // Relaxed: see the file's header.
