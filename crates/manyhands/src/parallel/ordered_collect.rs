@@ -102,7 +102,7 @@ impl<T> Buffer<T> {
     fn new(room: usize) -> Self {
         Self {
             items: Vec::with_capacity(room),
-            runs: Runs::new(),
+            runs: Runs::default(),
             next: 0,
         }
     }
@@ -234,7 +234,7 @@ mod tests {
             "parallel::ordered_collect::tests::runs_with_more_items_than_their_buffer_end_the_process",
             "memory that it has not written",
             || {
-                let mut runs = Runs::new();
+                let mut runs = Runs::default();
                 runs.begin(7, 3);
                 let buffer = Buffer {
                     items: vec![1, 2],

@@ -16,23 +16,15 @@ pub(crate) struct RunStart<P> {
     pub(crate) number: usize,
 }
 
-/// The runs of one runner. Most runners have one, which needs no allocation.
-#[derive(Debug)]
+/// The runs of one runner. Most runners have one, which needs no allocation. They begin with one at the first of all positions.
+#[derive(Debug, Default)]
 pub(crate) struct Runs<P> {
     pub(crate) last: RunStart<P>,
     /// None of these is empty.
     earlier: Vec<RunStart<P>>,
 }
 
-impl<P: Copy + Default> Runs<P> {
-    /// One run, at the first of all positions.
-    pub(crate) fn new() -> Self {
-        Self {
-            last: RunStart::default(),
-            earlier: Vec::new(),
-        }
-    }
-
+impl<P: Copy> Runs<P> {
     /// The items from `number` on belong to another run. An empty run is dropped.
     pub(crate) fn begin(&mut self, position: P, number: usize) {
         if self.last.number < number {
@@ -59,7 +51,7 @@ mod tests {
     use super::Runs;
 
     fn check(begun: &[(u64, usize)], len: usize, expected: &[(u64, usize, usize)]) {
-        let mut runs = Runs::new();
+        let mut runs = Runs::default();
         for &(position, number) in begun {
             runs.begin(position, number);
         }

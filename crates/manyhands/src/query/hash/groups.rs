@@ -156,7 +156,7 @@ where
             local: Local::new(self.secret),
             items: 0,
             spread: None,
-            places: ItemNumbering::new(),
+            places: ItemNumbering::default(),
             // Relaxed: a hint.
             ordinal: self.runners.fetch_add(1, Ordering::Relaxed),
         }

@@ -41,7 +41,7 @@ impl<K, G> Local<K, G> {
     pub(crate) fn new(secret: Secret) -> Self {
         Self {
             table: Table::new(),
-            runs: Runs::new(),
+            runs: Runs::default(),
             secret,
         }
     }

@@ -25,7 +25,7 @@ use std::ops::Range;
 pub(crate) type ItemPosition = (u64, u32);
 
 /// Numbers the items of a runner.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct ItemNumbering {
     /// The first position of the run.
     run: u64,
@@ -35,14 +35,6 @@ pub(crate) struct ItemNumbering {
 }
 
 impl ItemNumbering {
-    pub(crate) fn new() -> Self {
-        Self {
-            run: 0,
-            number: 0,
-            block: 0..0,
-        }
-    }
-
     /// Continues with the items of this block.
     pub(crate) fn enter(&mut self, block: Range<u64>) {
         if block.start != self.block.end || self.number > RUN_LEN_MAX {

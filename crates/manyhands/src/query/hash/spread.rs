@@ -123,7 +123,7 @@ impl<K: Eq, G> Parts<K, G> {
         for (entry, first) in local.into_entries() {
             shares[part_of(entry.hash)].push(OrderedGroup::new(entry, first));
         }
-        let mut slots = Slots::new();
+        let mut slots = Slots::default();
         for (share, part) in shares.into_iter().zip(&self.0) {
             if !share.is_empty() {
                 let mut entries = lock(part);
@@ -183,7 +183,7 @@ impl<K: Eq, V, G> Spread<K, V, G> {
             parts,
             batches: (0..PARTS).map(|_| Batch::new()).collect(),
             spare: Vec::new(),
-            slots: Slots::new(),
+            slots: Slots::default(),
         }
     }
 

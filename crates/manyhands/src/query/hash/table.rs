@@ -45,10 +45,6 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    pub(crate) const fn new() -> Self {
-        Self { slots: Vec::new() }
-    }
-
     /// Room for this number of entries.
     pub(crate) fn capacity(&self) -> usize {
         self.slots.len() / SLOTS_PER_ENTRY
@@ -135,16 +131,16 @@ pub(crate) struct Table<E> {
 }
 
 impl<E: Keyed> Table<E> {
-    pub(crate) const fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             entries: Vec::new(),
-            slots: Slots::new(),
+            slots: Slots::default(),
         }
     }
 
     /// With room for this number of entries.
     pub(crate) fn with_capacity(len: usize) -> Self {
-        Self::of(Vec::with_capacity(len), Slots::new(), len)
+        Self::of(Vec::with_capacity(len), Slots::default(), len)
     }
 
     /// A table of these entries, with room for this number in all. Takes slots of another table, to reuse their
