@@ -43,8 +43,10 @@ enum Phase {
     First,
     /// Only that items take very different times is known.
     Leapt,
-    /// Does a lower level do as well? The flag says whether higher levels have been tried.
-    Down { top_is_known: bool },
+    /// Does a lower level do as well? Higher ones have not been tried.
+    FirstDown,
+    /// Does a lower level do as well? Higher ones need not be tried.
+    Down,
     /// Does a higher level do better?
     Up,
     /// The settled level is used for this number of further cohorts.
@@ -192,14 +194,7 @@ impl Tuner {
 
     fn decide(&mut self, new: Measured) {
         let Some(settled) = self.settled else {
-            return self.settle(new, |_| {
-                (
-                    new.level / 2,
-                    Phase::Down {
-                        top_is_known: false,
-                    },
-                )
-            });
+            return self.settle(new, new.level / 2, Phase::FirstDown);
         };
         // What fraction of the higher level's advantage over the lower one shows in the rates.
         let (low, high) = if new.level < settled.level {
@@ -216,37 +211,32 @@ impl Tuner {
         }
         match self.phase {
             Phase::First | Phase::Leapt => self.hold(new, Direction::Above),
-            Phase::Down { .. } if rises < SAME => self.settle(new, |new| {
-                (new.level / 2, Phase::Down { top_is_known: true })
-            }),
-            Phase::Down {
-                top_is_known: false,
-            } if is_worth_it => self.go_to(settled.level.saturating_mul(2), Phase::Up),
-            Phase::Up if is_worth_it => {
-                self.settle(new, |new| (new.level.saturating_mul(2), Phase::Up));
+            Phase::FirstDown | Phase::Down if rises < SAME => {
+                self.settle(new, new.level / 2, Phase::Down);
+            }
+            Phase::FirstDown if is_worth_it => {
+                self.go_to(settled.level.saturating_mul(2), Phase::Up);
+            }
+            phase @ Phase::Up if is_worth_it => {
+                self.settle(new, new.level.saturating_mul(2), phase);
             }
             Phase::Hold { cohorts, next } => self.keep(settled, new, cohorts, next),
-            Phase::Probing(Direction::Above) if is_worth_it => {
-                self.settle(new, |new| {
-                    (above(new.level), Phase::Probing(Direction::Above))
-                });
+            phase @ Phase::Probing(next @ Direction::Above) if is_worth_it => {
+                self.settle(new, next.of(new.level), phase);
             }
-            Phase::Probing(Direction::Below) if rises < SAME => {
-                self.settle(new, |new| {
-                    (below(new.level), Phase::Probing(Direction::Below))
-                });
+            phase @ Phase::Probing(next @ Direction::Below) if rises < SAME => {
+                self.settle(new, next.of(new.level), phase);
             }
             Phase::Probing(Direction::Below) => self.hold(settled, Direction::Above),
-            Phase::Down { .. } | Phase::Up | Phase::Probing(Direction::Above) => {
+            Phase::FirstDown | Phase::Down | Phase::Up | Phase::Probing(Direction::Above) => {
                 self.hold(settled, Direction::Below);
             }
         }
     }
 
-    /// Makes `new` the best level so far, and continues with `next`; holds it if that is the same level.
-    fn settle(&mut self, new: Measured, next: impl FnOnce(Measured) -> (usize, Phase)) {
+    /// Makes `new` the best level so far, and continues with another; holds it if that is the same level.
+    fn settle(&mut self, new: Measured, level: usize, phase: Phase) {
         self.settled = Some(new);
-        let (level, phase) = next(new);
         if self.limits.clamp(level) == new.level {
             self.hold(new, Direction::Above);
         } else {
@@ -264,18 +254,13 @@ impl Tuner {
     fn keep(&mut self, before: Measured, now: Measured, cohorts: u32, next: Direction) {
         self.settled = Some(now);
         if now.rate < before.rate * FALLEN {
-            let top_is_known = true;
-            return self.go_to(now.level / 2, Phase::Down { top_is_known });
+            return self.go_to(now.level / 2, Phase::Down);
         }
         if cohorts > 1 {
             let cohorts = cohorts - 1;
             return self.go_to(now.level, Phase::Hold { cohorts, next });
         }
-        let level = match next {
-            Direction::Above => above(now.level),
-            Direction::Below => below(now.level),
-        };
-        self.go_to(level, Phase::Probing(next));
+        self.go_to(next.of(now.level), Phase::Probing(next));
     }
 
     fn go_to(&mut self, level: usize, phase: Phase) {
@@ -289,6 +274,17 @@ impl Tuner {
             size: (level / 2).max(level.clamp(COHORT_MIN, COHORT_ENOUGH)),
             ..Cohort::default()
         };
+    }
+}
+
+impl Direction {
+    /// A quarter more or less.
+    fn of(self, level: usize) -> usize {
+        let quarter = level.div_ceil(4);
+        match self {
+            Self::Above => level.saturating_add(quarter),
+            Self::Below => level - quarter,
+        }
     }
 }
 
@@ -368,16 +364,6 @@ impl WarmUp {
         let pace = later * level as f64 / (self.ended - 1) as f64;
         pace > first.as_secs_f64() * FAR_APART
     }
-}
-
-/// A quarter more.
-fn above(level: usize) -> usize {
-    level.saturating_add(level.div_ceil(4))
-}
-
-/// A quarter less.
-fn below(level: usize) -> usize {
-    level - level.div_ceil(4)
 }
 
 /// Few enough for a server that handles 16 at once, many enough to learn from.
