@@ -28,7 +28,10 @@ use std::time::{Duration, Instant};
 
 /// The driver.
 pub(super) struct Driver<'a, S: Pull, F, R> {
-    source: Supply<S>,
+    /// `None` once the loop was polled, or stopped.
+    source: Option<S>,
+    /// What was made of the source then, until its end.
+    items: Option<S::Items>,
     body: Arc<Body<F>>,
     runtime: Option<&'a Runtime>,
     until_cancelled: Option<UntilCancelled>,
@@ -45,14 +48,6 @@ pub(super) struct Driver<'a, S: Pull, F, R> {
     record: AsyncLoopRecord,
     /// The line with which its own waits are shown.
     site: Site,
-}
-
-/// The source of the items.
-enum Supply<S: Pull> {
-    /// The loop was not polled yet.
-    Untouched(S),
-    Open(S::Items),
-    Exhausted,
 }
 
 /// What all items share.
@@ -90,7 +85,8 @@ where
         let (control, site) = (Arc::<LoopControl>::default(), Site::here());
         let token = options.ending.token();
         let driver = Self {
-            source: Supply::Untouched(source),
+            source: Some(source),
+            items: None,
             body: Arc::new(Body {
                 make: body,
                 polled: AtomicUsize::new(0),
@@ -191,7 +187,7 @@ where
             .abort_from(usize::try_from(first).unwrap_or(usize::MAX));
         if before.is_none() {
             self.record.note(|| AsyncLoopEvent::Stops);
-            let source = std::mem::replace(&mut self.source, Supply::Exhausted);
+            let source = (self.source.take(), self.items.take());
             self.source_panic = catch(|| drop(source)).err();
         }
     }
@@ -202,7 +198,7 @@ where
     }
 
     fn has_more(&self) -> bool {
-        !matches!(self.source, Supply::Exhausted)
+        self.source.is_some() || self.items.is_some()
     }
 
     /// Whether the loop itself has cancelled this item.
@@ -230,16 +226,19 @@ where
     /// ended meanwhile.
     fn begin_items(&mut self, context: &mut Context<'_>, room_max: usize) -> BeginsNoMore {
         let begun = time::now();
-        while self.has_more() {
+        if let Some(source) = self.source.take() {
+            self.items = Some(source.into_items());
+        }
+        while let Some(items) = &mut self.items {
             if self.tasks.len() >= self.tuner.level() {
                 return BeginsNoMore::Full;
             }
             if self.tasks.len() >= room_max {
                 return BeginsNoMore::Consumer;
             }
-            match Pin::new(self.items()).poll_next(context) {
+            match Pin::new(items).poll_next(context) {
                 Poll::Ready(Some(item)) => self.begin(item),
-                Poll::Ready(None) => self.source = Supply::Exhausted,
+                Poll::Ready(None) => self.items = None,
                 Poll::Pending => return BeginsNoMore::SourcePending,
             }
             if time::now().saturating_duration_since(begun) > FILLING_MAX {
@@ -248,17 +247,6 @@ where
             }
         }
         BeginsNoMore::SourceEnded
-    }
-
-    fn items(&mut self) -> &mut S::Items {
-        self.source = match std::mem::replace(&mut self.source, Supply::Exhausted) {
-            Supply::Untouched(source) => Supply::Open(source.into_items()),
-            opened => opened,
-        };
-        let Supply::Open(items) = &mut self.source else {
-            unreachable!("an exhausted source is not asked");
-        };
-        items
     }
 
     fn begin(&mut self, item: S::Item) {
