@@ -6,6 +6,7 @@ use super::handle::{LoopControl, LoopHandle};
 use super::options::AsyncOptions;
 use crate::engine::consumer::Ending;
 use crate::job::{Payload, resume_all};
+use crate::parallel::poll_stream::PollStream;
 use futures_core::Stream;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -110,6 +111,7 @@ where
     S: AsyncSource<Item: Send + 'static>,
     F: Fn(S::Item) -> Fut + Send + Sync + 'static,
     Fut: Future<Output: Send + 'static> + Send + 'static,
+    E: Ending,
 {
     /// Takes all results that have ended, and lets new items begin. Ready when all have ended.
     fn poll_driver(&mut self, context: &mut Context<'_>) -> Poll<()> {
@@ -147,42 +149,29 @@ where
         }
         Poll::Ready(())
     }
-}
 
-impl<S: AsyncSource, F, R, E> Unpin for Results<'_, S, F, R, E> {}
-
-impl<S, F, Fut, E> Stream for Results<'_, S, F, Fut::Output, E>
-where
-    S: AsyncSource<Item: Send + 'static>,
-    F: Fn(S::Item) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output: Send + 'static> + Send + 'static,
-    E: Ending,
-{
-    type Item = E::Output<Fut::Output>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let this = &mut *self;
-        let polled = this.poll_driver(context);
-        let cancelled = this.ending.cancelled();
-        if this.panics.is_empty()
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<E::Output<Fut::Output>>> {
+        let polled = self.poll_driver(context);
+        let cancelled = self.ending.cancelled();
+        if self.panics.is_empty()
             && cancelled.is_none()
-            && let Some(value) = this.ended.remove(&this.given)
+            && let Some(value) = self.ended.remove(&self.given)
         {
-            this.given += 1;
-            if let Some(driver) = &mut this.driver {
+            self.given += 1;
+            if let Some(driver) = &mut self.driver {
                 driver.give_result();
             }
-            return Poll::Ready(Some(this.ending.conclude(Some(value))));
+            return Poll::Ready(Some(self.ending.conclude(Some(value))));
         }
         if polled.is_pending() {
             return Poll::Pending;
         }
-        if this.driver.take().is_none() {
+        if self.driver.take().is_none() {
             return Poll::Ready(None);
         }
-        this.ended.clear();
-        resume_all(std::mem::take(&mut this.panics));
-        let last = cancelled.map(|_| this.ending.conclude(None));
+        self.ended.clear();
+        resume_all(std::mem::take(&mut self.panics));
+        let last = cancelled.map(|_| self.ending.conclude(None));
         Poll::Ready(last)
     }
 }
@@ -348,7 +337,7 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
         Fut: Future<Output: Send + 'static> + Send + 'static,
     {
         let (driver, control) = Driver::new(source, body, self);
-        let results = Box::pin(Results {
+        let mut results = Results {
             driver: Some(driver),
             order,
             ended: BTreeMap::new(),
@@ -358,7 +347,10 @@ impl<'a, E: Ending + Send + 'a> AsyncOptions<'a, E> {
             end: u64::MAX,
             panics: Vec::new(),
             ending: self.ending,
-        });
+        };
+        let results = Box::pin(PollStream(move |context: &mut Context<'_>| {
+            results.poll_next(context)
+        }));
         AsyncResults { results, control }
     }
 }
