@@ -12,18 +12,9 @@ use crate::query::items::Items;
 use crate::query::pipeline::Pipeline;
 use crate::query::run::QueryRun;
 
-/// The items of `base`, each block changed by `alter`.
+/// The items of a pipeline, and what changes each block of them.
 #[derive(Debug)]
-pub(crate) struct Fused<P, A> {
-    base: P,
-    alter: A,
-}
-
-impl<P, A> Fused<P, A> {
-    pub(crate) fn new(base: P, alter: A) -> Self {
-        Self { base, alter }
-    }
-}
+pub(crate) struct Fused<P, A>(pub(crate) P, pub(crate) A);
 
 impl<P: Pipeline, A: AdaptItem<P::Item, Output: Send> + Send> Pipeline for Fused<P, A> {
     type Item = A::Output;
@@ -37,12 +28,12 @@ impl<P: Pipeline, A: AdaptItem<P::Item, Output: Send> + Send> Pipeline for Fused
         consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
-        let mut consumer = ConsumerAdapter(consumer, &self.alter);
-        self.base.drive(most, &mut consumer, run)
+        let mut consumer = ConsumerAdapter(consumer, &self.1);
+        self.0.drive(most, &mut consumer, run)
     }
 
     fn positions_left(&self) -> Option<u64> {
-        self.base.positions_left()
+        self.0.positions_left()
     }
 
     fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
@@ -50,6 +41,6 @@ impl<P: Pipeline, A: AdaptItem<P::Item, Output: Send> + Send> Pipeline for Fused
     }
 
     fn explain(&self, explanation: &mut Explanation) {
-        self.base.explain(explanation);
+        self.0.explain(explanation);
     }
 }

@@ -18,16 +18,7 @@ use std::panic::resume_unwind;
 
 /// See [`Query::chain`]. Also the positions of one source after those of another.
 #[derive(Debug)]
-pub struct Chain<P, Q> {
-    left: P,
-    right: Q,
-}
-
-impl<P, Q> Chain<P, Q> {
-    pub(super) fn new(left: P, right: Q) -> Self {
-        Self { left, right }
-    }
-}
+pub struct Chain<P, Q>(pub(super) P, pub(super) Q);
 
 impl<P: Pipeline, Q: Pipeline<Item = P::Item>> Pipeline for Chain<P, Q> {
     type Item = P::Item;
@@ -40,7 +31,7 @@ impl<P: Pipeline, Q: Pipeline<Item = P::Item>> Pipeline for Chain<P, Q> {
         consumer: &mut C,
         run: &QueryRun<'_, E>,
     ) -> u64 {
-        let before = self.left.drive(most, consumer, run);
+        let before = self.0.drive(most, consumer, run);
         // An iterator may have ended within a block that began with more positions, which now belong to the right
         // side.
         consumer.pass(before);
@@ -50,20 +41,20 @@ impl<P: Pipeline, Q: Pipeline<Item = P::Item>> Pipeline for Chain<P, Q> {
         }
         let later = Later(before);
         let mut consumer = ConsumerAdapter(consumer, &later);
-        before + self.right.drive(most - before, &mut consumer, run)
+        before + self.1.drive(most - before, &mut consumer, run)
     }
 
     fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
-        let left = self.left.into_positions(most, run);
+        let left = self.0.into_positions(most, run);
         let most = most.saturating_sub(left.len());
-        let right = self.right.into_positions(most, run);
-        Items::new(Chain::new(left.release(), right.release()), "chain")
+        let right = self.1.into_positions(most, run);
+        Items::new(Chain(left.release(), right.release()), "chain")
     }
 
     fn explain(&self, explanation: &mut Explanation) {
-        self.left.explain(explanation);
+        self.0.explain(explanation);
         explanation.fused("chain");
-        explanation.operand(|explanation| self.right.explain(explanation));
+        explanation.operand(|explanation| self.1.explain(explanation));
     }
 }
 
@@ -101,7 +92,7 @@ impl<T> AdaptItem<T> for Later {
 impl<S: Indexed, R: Indexed> Chain<S, R> {
     /// The parts of these positions in the left and in the right source.
     fn split(&self, start: u64, end: u64) -> (Range<u64>, Range<u64>) {
-        let border = self.left.len();
+        let border = self.0.len();
         let left = start.min(border)..end.min(border);
         let right = start.max(border) - border..end.max(border) - border;
         (left, right)
@@ -113,34 +104,34 @@ unsafe impl<S: Indexed, R: Indexed<Item = S::Item>> Indexed for Chain<S, R> {
     type Item = S::Item;
 
     fn len(&self) -> u64 {
-        self.left.len().saturating_add(self.right.len())
+        self.0.len().saturating_add(self.1.len())
     }
 
     #[inline]
     unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = S::Item> {
         let (left, right) = self.split(start, end);
         // SAFETY: as promised by the caller.
-        let left = unsafe { self.left.block(left.start, left.end) };
+        let left = unsafe { self.0.block(left.start, left.end) };
         // SAFETY: as promised by the caller.
-        left.chain(unsafe { self.right.block(right.start, right.end) })
+        left.chain(unsafe { self.1.block(right.start, right.end) })
     }
 
     #[inline]
     unsafe fn block_backwards(&self, start: u64, end: u64) -> impl Iterator<Item = S::Item> {
         let (left, right) = self.split(start, end);
         // SAFETY: as promised by the caller.
-        let right = unsafe { self.right.block_backwards(right.start, right.end) };
+        let right = unsafe { self.1.block_backwards(right.start, right.end) };
         // SAFETY: as promised by the caller.
-        right.chain(unsafe { self.left.block_backwards(left.start, left.end) })
+        right.chain(unsafe { self.0.block_backwards(left.start, left.end) })
     }
 
     unsafe fn discard(&self, start: u64, end: u64) {
         let (left, right) = self.split(start, end);
         // Also if the drop of a left item panics, the right ones are dropped.
         // SAFETY: as promised by the caller.
-        let discarded = catch(|| unsafe { self.left.discard(left.start, left.end) });
+        let discarded = catch(|| unsafe { self.0.discard(left.start, left.end) });
         // SAFETY: as promised by the caller.
-        unsafe { self.right.discard(right.start, right.end) };
+        unsafe { self.1.discard(right.start, right.end) };
         if let Err(payload) = discarded {
             resume_unwind(payload);
         }
@@ -165,6 +156,6 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         other: Q,
     ) -> Query<'a, Chain<P, Q::Pipeline>, O, E> {
         let right = other.into_par_query().pipeline;
-        self.with(|left| Chain::new(left, right))
+        self.with(|left| Chain(left, right))
     }
 }

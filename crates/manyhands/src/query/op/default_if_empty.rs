@@ -60,7 +60,7 @@ impl<P: Pipeline> Pipeline for DefaultIfEmpty<P, P::Item> {
         let base = self.base.into_positions(most, run);
         let default = self.default.filter(|_| base.len() == 0);
         let default = OwnedItems::new(Vec::from_iter(default));
-        Items::new(Chain::new(base.release(), default), "default_if_empty")
+        Items::new(Chain(base.release(), default), "default_if_empty")
     }
 
     fn explain(&self, explanation: &mut Explanation) {

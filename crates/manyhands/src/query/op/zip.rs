@@ -16,16 +16,7 @@ use std::panic::resume_unwind;
 
 /// See [`Query::zip`].
 #[derive(Debug)]
-pub struct Zip<P, Q> {
-    left: P,
-    right: Q,
-}
-
-impl<P, Q> Zip<P, Q> {
-    pub(crate) fn new(left: P, right: Q) -> Self {
-        Self { left, right }
-    }
-}
+pub struct Zip<P, Q>(pub(crate) P, pub(crate) Q);
 
 impl<P: Pipeline, Q: Pipeline> Breaker for Zip<P, Q> {
     type Item = (P::Item, Q::Item);
@@ -35,29 +26,29 @@ impl<P: Pipeline, Q: Pipeline> Breaker for Zip<P, Q> {
     fn open<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         // The side that must be gathered second, and no more of it than there are partners.
         let (left, right) = if Q::IS_POSITIONAL {
-            let right = self.right.into_positions(most, run);
-            let left = self.left.into_positions(most.min(right.len()), run);
+            let right = self.1.into_positions(most, run);
+            let left = self.0.into_positions(most.min(right.len()), run);
             (left, right)
         } else {
-            let left = self.left.into_positions(most, run);
-            let right = self.right.into_positions(most.min(left.len()), run);
+            let left = self.0.into_positions(most, run);
+            let right = self.1.into_positions(most.min(left.len()), run);
             (left, right)
         };
-        let items = Items::new(Zip::new(left.release(), right.release()), "zip");
+        let items = Items::new(Zip(left.release(), right.release()), "zip");
         if let Some(zip) = items.source() {
             let len = zip.len();
             // SAFETY: pairs do not pass on these positions, the surplus of the longer side.
-            unsafe { zip.left.discard(len, zip.left.len()) };
+            unsafe { zip.0.discard(len, zip.0.len()) };
             // SAFETY: as above.
-            unsafe { zip.right.discard(len, zip.right.len()) };
+            unsafe { zip.1.discard(len, zip.1.len()) };
         }
         items
     }
 
     fn explain(&self, explanation: &mut Explanation) {
-        self.left.explain(explanation);
+        self.0.explain(explanation);
         explanation.by_position("zip", Self::IS_POSITIONAL);
-        explanation.operand(|explanation| self.right.explain(explanation));
+        explanation.operand(|explanation| self.1.explain(explanation));
     }
 }
 
@@ -66,31 +57,31 @@ unsafe impl<S: Indexed, R: Indexed> Indexed for Zip<S, R> {
     type Item = (S::Item, R::Item);
 
     fn len(&self) -> u64 {
-        self.left.len().min(self.right.len())
+        self.0.len().min(self.1.len())
     }
 
     #[inline]
     unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = Self::Item> {
         // SAFETY: as promised by the caller.
-        let left = unsafe { self.left.block(start, end) };
+        let left = unsafe { self.0.block(start, end) };
         // SAFETY: as promised by the caller.
-        left.zip(unsafe { self.right.block(start, end) })
+        left.zip(unsafe { self.1.block(start, end) })
     }
 
     #[inline]
     unsafe fn block_backwards(&self, start: u64, end: u64) -> impl Iterator<Item = Self::Item> {
         // SAFETY: as promised by the caller.
-        let left = unsafe { self.left.block_backwards(start, end) };
+        let left = unsafe { self.0.block_backwards(start, end) };
         // SAFETY: as promised by the caller.
-        left.zip(unsafe { self.right.block_backwards(start, end) })
+        left.zip(unsafe { self.1.block_backwards(start, end) })
     }
 
     unsafe fn discard(&self, start: u64, end: u64) {
         // Also if the drop of a left item panics, the right ones are dropped.
         // SAFETY: as promised by the caller.
-        let discarded = catch(|| unsafe { self.left.discard(start, end) });
+        let discarded = catch(|| unsafe { self.0.discard(start, end) });
         // SAFETY: as promised by the caller.
-        unsafe { self.right.discard(start, end) };
+        unsafe { self.1.discard(start, end) };
         if let Err(payload) = discarded {
             resume_unwind(payload);
         }
@@ -117,6 +108,6 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
         other: Q,
     ) -> Query<'a, Materialized<Zip<P, Q::Pipeline>>, Ordered, E> {
         let right = other.into_par_query().pipeline;
-        self.breaking(|left| Zip::new(left, right))
+        self.breaking(|left| Zip(left, right))
     }
 }

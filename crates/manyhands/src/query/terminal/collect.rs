@@ -84,7 +84,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         }
         let places = places.par_query_mut().pipeline;
         let write = |(item, place): (P::Item, &mut P::Item)| *place = item;
-        let mut pairs = Zip::new(items, places).open(u64::MAX, &run);
+        let mut pairs = Zip(items, places).open(u64::MAX, &run);
         pairs.drive(u64::MAX, &mut ForEach::new(write), &run);
         run.ending.conclude(Some(()))
     }

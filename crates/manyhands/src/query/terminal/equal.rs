@@ -37,7 +37,7 @@ impl<P: Pipeline, E: Ending> Query<'_, P, Ordered, E> {
         if left.len() != right.len() {
             return run.ending.conclude(Some(false));
         }
-        let pairs = Zip::new(left, right).open(u64::MAX, &run);
+        let pairs = Zip(left, right).open(u64::MAX, &run);
         let differ = |(left, right)| left != right;
         let found = test(pairs, differ, &run);
         run.ending.conclude(found.map(|differs| !differs))

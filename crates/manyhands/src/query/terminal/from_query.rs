@@ -192,7 +192,7 @@ impl<T: Send, Err: Send, C: FromQuery<T>> FromQuery<Result<T, Err>> for Result<C
     ) -> Option<Self> {
         let failure = Earliest::new(Until::First);
         let attempt = |item: Result<T, Err>| item;
-        let succeeding = Fused::new(pipeline, UpToFailure(&failure, attempt));
+        let succeeding = Fused(pipeline, UpToFailure(&failure, attempt));
         let collection = C::from_pipeline(succeeding, run)?;
         if let Some(failure) = failure.into_found() {
             // First, for the reason given at `Pipeline::drive`.
@@ -215,7 +215,7 @@ impl<T: Send, C: FromQuery<T>> FromQuery<Option<T>> for Option<C> {
     ) -> Option<Self> {
         let failure = Earliest::new(Until::First);
         let attempt = |item: Option<T>| item.ok_or(());
-        let succeeding = Fused::new(pipeline, UpToFailure(&failure, attempt));
+        let succeeding = Fused(pipeline, UpToFailure(&failure, attempt));
         let collection = C::from_pipeline(succeeding, run)?;
         Some(failure.into_found().map_or(Some(collection), |()| None))
     }

@@ -115,6 +115,6 @@ impl<'a, P, O, E> Query<'a, P, O, E> {
             gathered,
             state: LoopState::new(),
         };
-        self.with(|base| Fused::new(base, attempting))
+        self.with(|base| Fused(base, attempting))
     }
 }
