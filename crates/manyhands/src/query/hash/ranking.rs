@@ -4,7 +4,6 @@
 use crate::parallel::runs::RunStart;
 use crate::query::hash::ItemPosition;
 use crate::query::hash::spread::OrderedGroup;
-use std::collections::BTreeMap;
 
 /// What `make` makes of the groups of all parts, in the order of their first items.
 pub(crate) fn in_order<K, G, R>(
@@ -86,22 +85,19 @@ impl Ranking {
 
     /// Determines the runs and how long they must be. Returns their total length.
     fn enter_runs(&mut self, places: impl Iterator<Item = ItemPosition>) -> usize {
-        let mut lens: BTreeMap<u64, u32> = BTreeMap::new();
-        let mut enter = |(run, index): ItemPosition| {
-            let len = lens.entry(run).or_default();
-            *len = index.max(*len);
-        };
-        // The last index of a sequence of item positions in one run.
-        let mut last: Option<ItemPosition> = None;
+        // The last index of each sequence of item positions in one run.
+        let mut lasts: Vec<ItemPosition> = Vec::new();
         for (run, index) in places {
-            match &mut last {
+            match lasts.last_mut() {
                 Some((last_run, max)) if *last_run == run => *max = index.max(*max),
-                _ => last.replace((run, index)).into_iter().for_each(&mut enter),
+                _ => lasts.push((run, index)),
             }
         }
-        last.into_iter().for_each(enter);
+        // Of each run the highest first, which is kept.
+        lasts.sort_unstable_by(|left, right| right.cmp(left));
+        lasts.dedup_by_key(|(run, _)| *run);
         let mut number = 0;
-        for (position, max) in lens {
+        for (position, max) in lasts.into_iter().rev() {
             self.runs.push(RunStart { position, number });
             number += max as usize + 1;
         }
