@@ -6,10 +6,9 @@ use crate::engine::consumer::Ending;
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
 use crate::query::explain::Explanation;
-use crate::query::hash::groups::Groups;
 use crate::query::hash::local::Gather;
 use crate::query::items::Items;
-use crate::query::op::chain::Chain;
+use crate::query::op::gather_by::gathered;
 use crate::query::op::join::buckets_of;
 use crate::query::order::Order;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline};
@@ -95,46 +94,6 @@ impl<V: Send> Gather<V> for KeepFirst {
     }
 }
 
-/// One of each of these items that `is_wanted`.
-fn unique<P: Pipeline, L: KeyExtractor<P::Item>, E: Ending>(
-    mut base: P,
-    likeness: &L,
-    is_wanted: impl Fn(&L::Key) -> bool + Sync,
-    in_order: bool,
-    run: &QueryRun<'_, E>,
-) -> Items<OwnedItems<P::Item>> {
-    let split = |item| {
-        let (key, rest) = likeness.split(item);
-        is_wanted(&key).then_some((key, rest))
-    };
-    let mut groups = Groups::new(split, KeepFirst, base.positions_left());
-    base.drive(u64::MAX, &mut groups, &run.for_merging());
-    drop(base);
-    Items::of_vec(groups.conclude(in_order, L::join))
-}
-
-/// See [`Query::distinct`].
-#[derive(Debug)]
-pub struct Distinct<P, L> {
-    base: P,
-    likeness: L,
-    in_order: bool,
-}
-
-impl<P: Pipeline, L: KeyExtractor<P::Item>> Breaker for Distinct<P, L> {
-    type Item = P::Item;
-    type Positions = OwnedItems<P::Item>;
-
-    fn open<E: Ending>(self, _most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
-        unique(self.base, &self.likeness, |_| true, self.in_order, run)
-    }
-
-    fn explain(&self, explanation: &mut Explanation) {
-        self.base.explain(explanation);
-        explanation.by_position("distinct", false);
-    }
-}
-
 /// See [`Query::intersect`] and [`Query::except`].
 #[derive(Debug)]
 pub struct Selected<P, Q, L> {
@@ -163,9 +122,13 @@ where
 
     fn open<E: Ending>(self, _most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let others = buckets_of(self.other, |key| (key, ()), run);
-        let is_wanted =
-            |key: &L::Key| (others.find(key).len() > 0) == (self.wanted == Wanted::InBoth);
-        unique(self.base, &self.likeness, is_wanted, self.in_order, run)
+        let split = |item: P::Item| {
+            let (key, rest) = self.likeness.split(item);
+            let is_in_other = others.find(&key).len() > 0;
+            (is_in_other == (self.wanted == Wanted::InBoth)).then_some((key, rest))
+        };
+        let items = gathered(self.base, split, KeepFirst, self.in_order, run, L::join);
+        Items::of_vec(items)
     }
 
     fn explain(&self, explanation: &mut Explanation) {
@@ -196,7 +159,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// assert_eq!(numbers.into_par_query().distinct().to_vec(), [3, 1, 2]);
     /// ```
     #[doc(alias("Distinct", "unique"))]
-    pub fn distinct(self) -> Query<'a, Materialized<Distinct<P, Whole>>, O, E>
+    pub fn distinct(self) -> Query<'a, impl Pipeline<Item = P::Item>, O, E>
     where
         P::Item: Hash + Eq,
     {
@@ -216,7 +179,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     pub fn distinct_by<K: Hash + Eq + Send, F: Fn(&P::Item) -> K + Send + Sync>(
         self,
         key: F,
-    ) -> Query<'a, Materialized<Distinct<P, ByKey<F>>>, O, E> {
+    ) -> Query<'a, impl Pipeline<Item = P::Item>, O, E> {
         self.distinct_by_likeness(ByKey(key))
     }
 
@@ -232,7 +195,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     pub fn union<Q: IntoParQuery<Item = P::Item>>(
         self,
         other: Q,
-    ) -> Query<'a, Materialized<Distinct<Chain<P, Q::Pipeline>, Whole>>, O, E>
+    ) -> Query<'a, impl Pipeline<Item = P::Item>, O, E>
     where
         P::Item: Hash + Eq,
     {
@@ -252,7 +215,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         self,
         other: Q,
         key: F,
-    ) -> Query<'a, Materialized<Distinct<Chain<P, Q::Pipeline>, ByKey<F>>>, O, E>
+    ) -> Query<'a, impl Pipeline<Item = P::Item>, O, E>
     where
         Q: IntoParQuery<Item = P::Item>,
         F: Fn(&P::Item) -> K + Send + Sync,
@@ -343,12 +306,9 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     fn distinct_by_likeness<L: KeyExtractor<P::Item>>(
         self,
         likeness: L,
-    ) -> Query<'a, Materialized<Distinct<P, L>>, O, E> {
-        self.breaking(|base| Distinct {
-            base,
-            likeness,
-            in_order: O::IS_KEPT,
-        })
+    ) -> Query<'a, impl Pipeline<Item = P::Item>, O, E> {
+        let split = move |item: P::Item| Some(likeness.split(item));
+        self.gather_by("distinct", split, KeepFirst, L::join)
     }
 
     fn selected<Q: IntoParQuery, L>(

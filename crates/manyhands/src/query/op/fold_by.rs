@@ -1,63 +1,14 @@
 //! One value for each key, from its items in any order: `fold_by`, `count_by`.
 
 use crate::engine::consumer::Ending;
-use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
-use crate::query::explain::Explanation;
-use crate::query::hash::groups::Groups;
 use crate::query::hash::local::Gather;
-use crate::query::items::Items;
 use crate::query::order::Order;
-use crate::query::pipeline::{Breaker, Materialized, Pipeline};
-use crate::query::run::QueryRun;
+use crate::query::pipeline::Pipeline;
 use std::hash::Hash;
 
-/// How a group's value is made of its items.
-pub trait GroupFold<T>: Gather<<Self as GroupFold<T>>::Kept> + Send {
-    /// The part of an item that is kept until it is folded.
-    type Kept: Send;
-
-    /// For the explanation.
-    const NAME: &'static str;
-
-    /// The part of an item that is kept.
-    fn keep(item: T) -> Self::Kept;
-}
-
-/// Items are counted.
-#[derive(Debug)]
-pub struct Count;
-
-impl Gather<()> for Count {
-    type Group = usize;
-
-    #[inline]
-    fn begin(&self, (): (), _run: u64) -> usize {
-        1
-    }
-
-    #[inline]
-    fn add(&self, count: &mut usize, (): (), _run: u64, _earlier: bool) {
-        *count += 1;
-    }
-
-    #[inline]
-    fn merge(&self, count: &mut usize, other: usize, _earlier: bool) {
-        *count += other;
-    }
-}
-
-impl<T> GroupFold<T> for Count {
-    type Kept = ();
-    const NAME: &'static str = "count_by";
-
-    #[inline]
-    fn keep(_item: T) {}
-}
-
 /// Items are folded by closures: a seed, what adds an item, and what adds the value of another runner.
-#[derive(Debug)]
-pub struct ByClosures<S, F, C>(S, F, C);
+struct ByClosures<S, F, C>(S, F, C);
 
 impl<T, A, S, F, C> Gather<T> for ByClosures<S, F, C>
 where
@@ -86,55 +37,6 @@ where
     }
 }
 
-impl<T: Send, S, F, C> GroupFold<T> for ByClosures<S, F, C>
-where
-    Self: Gather<T> + Send,
-{
-    type Kept = T;
-    const NAME: &'static str = "fold_by";
-
-    #[inline]
-    fn keep(item: T) -> T {
-        item
-    }
-}
-
-/// See [`Query::fold_by`].
-#[derive(Debug)]
-pub struct FoldBy<P, K, F> {
-    base: P,
-    key: K,
-    fold: F,
-    in_order: bool,
-}
-
-impl<P, K, G, F> Breaker for FoldBy<P, G, F>
-where
-    P: Pipeline,
-    K: Hash + Eq + Send,
-    G: Fn(&P::Item) -> K + Send + Sync,
-    F: GroupFold<P::Item>,
-{
-    type Item = (K, F::Group);
-    type Positions = OwnedItems<Self::Item>;
-
-    fn open<E: Ending>(mut self, _most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
-        let split = |item| {
-            let key = (self.key)(&item);
-            Some((key, F::keep(item)))
-        };
-        let mut groups = Groups::new(split, self.fold, self.base.positions_left());
-        self.base.drive(u64::MAX, &mut groups, &run.for_merging());
-        drop(self.base);
-        Items::of_vec(groups.conclude(self.in_order, |key, value| (key, value)))
-    }
-
-    fn explain(&self, explanation: &mut Explanation) {
-        self.base.explain(explanation);
-        explanation.by_position(F::NAME, false);
-    }
-}
-
 impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     /// Counts the items with equal keys.
     ///
@@ -157,8 +59,19 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     pub fn count_by<K: Hash + Eq + Send, F: Fn(&P::Item) -> K + Send + Sync>(
         self,
         key: F,
-    ) -> Query<'a, Materialized<FoldBy<P, F, Count>>, O, E> {
-        self.fold_groups(key, Count)
+    ) -> Query<'a, impl Pipeline<Item = (K, usize)>, O, E> {
+        let split = move |item: P::Item| {
+            let key = key(&item);
+            // First, for the reason given at `Pipeline::drive`.
+            drop(item);
+            Some((key, ()))
+        };
+        let counting = ByClosures(
+            || 0_usize,
+            |count: &mut usize, ()| *count += 1,
+            |count: &mut usize, other: usize| *count += other,
+        );
+        self.gather_by("count_by", split, counting, |key, count| (key, count))
     }
 
     /// Folds the items with equal keys into one value, beginning with a seed, in any order.
@@ -189,7 +102,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         seed: S,
         fold: F,
         combine: C,
-    ) -> Query<'a, Materialized<FoldBy<P, G, ByClosures<S, F, C>>>, O, E>
+    ) -> Query<'a, impl Pipeline<Item = (K, A)>, O, E>
     where
         K: Hash + Eq + Send,
         A: Send,
@@ -198,23 +111,8 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         F: Fn(&mut A, P::Item) + Send + Sync,
         C: Fn(&mut A, A) + Send + Sync,
     {
-        self.fold_groups(key, ByClosures(seed, fold, combine))
-    }
-
-    fn fold_groups<K: Hash + Eq + Send, G, F>(
-        self,
-        key: G,
-        fold: F,
-    ) -> Query<'a, Materialized<FoldBy<P, G, F>>, O, E>
-    where
-        G: Fn(&P::Item) -> K + Send + Sync,
-        F: GroupFold<P::Item>,
-    {
-        self.breaking(|base| FoldBy {
-            base,
-            key,
-            fold,
-            in_order: O::IS_KEPT,
-        })
+        let split = move |item: P::Item| Some((key(&item), item));
+        let folding = ByClosures(seed, fold, combine);
+        self.gather_by("fold_by", split, folding, |key, value| (key, value))
     }
 }

@@ -3,18 +3,14 @@
 //! Groups of an ordered query come in the order of their first items; the items of a group keep their order.
 
 use crate::engine::consumer::Ending;
-use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
-use crate::query::explain::Explanation;
-use crate::query::hash::groups::Groups;
 use crate::query::hash::hasher::Secret;
 use crate::query::hash::local::Gather;
 use crate::query::hash::table::{GroupEntry, Table};
-use crate::query::items::Items;
 use crate::query::op::apply::{Applied, Apply};
+use crate::query::op::gather_by::gathered;
 use crate::query::order::Order;
-use crate::query::pipeline::{Breaker, Materialized, Pipeline};
-use crate::query::run::QueryRun;
+use crate::query::pipeline::Pipeline;
 use std::hash::Hash;
 use std::{slice, vec};
 
@@ -193,49 +189,6 @@ impl<V: Send> Gather<V> for KeepAll {
     }
 }
 
-/// What `make` makes of each key and its items, by the groups' first items if `in_order`.
-fn grouped<P: Pipeline, K: Hash + Eq + Send, R, E: Ending>(
-    mut base: P,
-    key: impl Fn(&P::Item) -> K + Sync,
-    in_order: bool,
-    run: &QueryRun<'_, E>,
-    make: impl Fn(K, Vec<P::Item>) -> R,
-) -> Vec<R> {
-    let split = |item| Some((key(&item), item));
-    let mut groups = Groups::new(split, KeepAll, base.positions_left());
-    base.drive(u64::MAX, &mut groups, &run.for_merging());
-    drop(base);
-    groups.conclude(in_order, |key, listed| make(key, listed.into_items()))
-}
-
-/// See [`Query::group_by`].
-#[derive(Debug)]
-pub struct GroupBy<P, F> {
-    base: P,
-    key: F,
-    in_order: bool,
-}
-
-impl<P, K, F> Breaker for GroupBy<P, F>
-where
-    P: Pipeline,
-    K: Hash + Eq + Send,
-    F: Fn(&P::Item) -> K + Send + Sync,
-{
-    type Item = Group<K, P::Item>;
-    type Positions = OwnedItems<Self::Item>;
-
-    fn open<E: Ending>(self, _most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
-        let make = |key, items| Group { key, items };
-        Items::of_vec(grouped(self.base, self.key, self.in_order, run, make))
-    }
-
-    fn explain(&self, explanation: &mut Explanation) {
-        self.base.explain(explanation);
-        explanation.by_position("group_by", false);
-    }
-}
-
 /// Folds a group into one value. See [`Query::aggregate_by`].
 #[derive(Debug)]
 pub struct Aggregate<S, F> {
@@ -375,12 +328,13 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     pub fn group_by<K: Hash + Eq + Send, F: Fn(&P::Item) -> K + Send + Sync>(
         self,
         key: F,
-    ) -> Query<'a, Materialized<GroupBy<P, F>>, O, E> {
-        self.breaking(|base| GroupBy {
-            base,
+    ) -> Query<'a, impl Pipeline<Item = Group<K, P::Item>>, O, E> {
+        let split = move |item: P::Item| Some((key(&item), item));
+        let make = |key: K, listed: Listed<P::Item>| Group {
             key,
-            in_order: O::IS_KEPT,
-        })
+            items: listed.into_items(),
+        };
+        self.gather_by("group_by", split, KeepAll, make)
     }
 
     /// Folds the items with equal keys into one value, in order, beginning with the key's seed.
@@ -403,7 +357,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         key: F,
         seed: S,
         fold: G,
-    ) -> Query<'a, Applied<Materialized<GroupBy<P, F>>, Aggregate<S, G>>, O, E>
+    ) -> Query<'a, impl Pipeline<Item = (K, A)>, O, E>
     where
         K: Hash + Eq + Send,
         A: Send,
@@ -433,7 +387,9 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         key: impl Fn(&P::Item) -> K + Send + Sync,
     ) -> E::Output<Lookup<K, P::Item>> {
         let (pipeline, run) = self.into_run();
-        let groups = grouped(pipeline, key, O::IS_KEPT, &run, |key, items| (key, items));
+        let split = |item: P::Item| Some((key(&item), item));
+        let make = |key: K, listed: Listed<P::Item>| (key, listed.into_items());
+        let groups = gathered(pipeline, split, KeepAll, O::IS_KEPT, &run, make);
         let lookup = (!run.is_cancelled()).then(|| Lookup::of_groups(groups));
         run.ending.conclude(lookup)
     }

@@ -14,6 +14,7 @@ mod distinct;
 mod enumerate;
 mod flat_op;
 mod fold_by;
+mod gather_by;
 mod group_by;
 mod join;
 mod least;
