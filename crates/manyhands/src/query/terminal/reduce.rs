@@ -53,25 +53,6 @@ impl<T> Fold<T> for Counting {
     }
 }
 
-/// The last item of each block. Not by [`Iterator::last`], which loses it if the drop of the one before panics.
-struct Last;
-
-impl<T: Send> Fold<T> for Last {
-    type Value = T;
-
-    #[inline]
-    fn fold<I: Iterator<Item = T>>(&self, mut value: Option<T>, items: I) -> Option<T> {
-        items.for_each(|item| value = Some(item));
-        value
-    }
-
-    fn combine(&self, left: T, right: T) -> T {
-        // First, for the reason given at `Pipeline::drive`.
-        drop(left);
-        right
-    }
-}
-
 impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     /// Combines all items in the source's order; `None` if there are none.
     ///
@@ -201,6 +182,11 @@ impl<P: Pipeline, E: Ending> Query<'_, P, Ordered, E> {
         if P::IS_POSITIONAL {
             return self.take_last(1).first();
         }
-        self.end_with(&Last, |last| last)
+        // Not by [`Iterator::last`], which loses it if the drop of the one before panics.
+        self.reduce(|before, last| {
+            // First, for the reason given at `Pipeline::drive`.
+            drop(before);
+            last
+        })
     }
 }
