@@ -97,7 +97,7 @@ pub struct Stream<T> {
     _unwanted: Unwanted,
 }
 
-/// Cancels the producer when it is dropped.
+/// Cancels what makes the items when it is dropped.
 pub(super) struct Unwanted(pub(super) cancel::TokenSource);
 
 impl Drop for Unwanted {

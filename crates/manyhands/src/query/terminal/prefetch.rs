@@ -9,13 +9,14 @@
 //! the caller needs items, it takes them back, so one worker is enough. Otherwise it waits for them, with the items,
 //! in a channel.
 
-use crate::cancel::TokenSource;
+use crate::cancel::{Token, TokenSource};
 use crate::channel::{self, Receiver, Sender};
 use crate::engine::consumer::Ending;
 use crate::job::{Payload, catch, contain};
 use crate::query::Query;
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
+use crate::query::terminal::iterate::Unwanted;
 use crate::query::terminal::steps::{Given, Steps};
 use crate::runtime::fork_join::scope;
 use crate::runtime::{Runtime, Scope};
@@ -65,7 +66,11 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
             let more = &mut || steps.next(&run);
             return body(Prefetch { given, more });
         }
-        let exchange = Exchange::new();
+        let unwanted = TokenSource::new();
+        let exchange = Exchange {
+            offered: Mutex::new(None),
+            unwanted: unwanted.token(),
+        };
         // Entered only to begin and to offer: the body belongs to the caller's runtime.
         let entered = run.settings.runtime.map(Runtime::enter);
         scope(|scope| {
@@ -76,7 +81,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
                 made: None,
                 steps: Whereabouts::Here(steps),
             };
-            let _unwanted = Unwanted(&exchange.unwanted);
+            let _unwanted = Unwanted(unwanted);
             let more = &mut || taker.next_step();
             body(Prefetch { given, more })
         })
@@ -176,7 +181,7 @@ impl<'scope, 'a: 'scope, P: Pipeline + 'scope, E: Ending + 'scope> Taker<'_, 'sc
 struct Exchange<'a, P: Pipeline, E> {
     offered: Mutex<Option<Steps<'a, P, E>>>,
     /// Cancelled when no more items are wanted.
-    unwanted: TokenSource,
+    unwanted: Token,
 }
 
 /// The items of a step, and what makes the next one.
@@ -184,16 +189,8 @@ type Made<'a, P, E> = (Steps<'a, P, E>, Option<Vec<<P as Pipeline>::Item>>);
 type MadeOrPanicked<'a, P, E> = Result<Made<'a, P, E>, Payload>;
 
 impl<'a, P: Pipeline, E: Ending> Exchange<'a, P, E> {
-    fn new() -> Self {
-        Self {
-            offered: Mutex::new(None),
-            unwanted: TokenSource::new(),
-        }
-    }
-
     fn make(&self, mut steps: Steps<'a, P, E>) -> Made<'a, P, E> {
-        let unwanted = self.unwanted.token();
-        let items = steps.next(&steps.run.while_wanted(&unwanted));
+        let items = steps.next(&steps.run.while_wanted(&self.unwanted));
         (steps, items)
     }
 
@@ -202,20 +199,11 @@ impl<'a, P: Pipeline, E: Ending> Exchange<'a, P, E> {
         let Some(steps) = lock(&self.offered).take() else {
             return;
         };
-        if self.unwanted.token().is_cancelled() {
+        if self.unwanted.is_cancelled() {
             return;
         }
         let made = catch(|| self.make(steps));
         // An error means that the iterator was dropped, and the items are not wanted.
         contain(|| drop(sender.send_blocking(made)));
-    }
-}
-
-/// Cancels the steps when it is dropped.
-struct Unwanted<'a>(&'a TokenSource);
-
-impl Drop for Unwanted<'_> {
-    fn drop(&mut self) {
-        self.0.cancel();
     }
 }
