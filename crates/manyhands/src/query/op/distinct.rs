@@ -11,62 +11,26 @@ use crate::query::items::Items;
 use crate::query::op::gather_by::gathered;
 use crate::query::op::join::buckets_of;
 use crate::query::order::Order;
-use crate::query::pipeline::{Breaker, Materialized, Pipeline};
+use crate::query::pipeline::{Breaker, Pipeline};
 use crate::query::run::QueryRun;
 use crate::query::source::IntoParQuery;
 use std::hash::Hash;
 
-/// What makes items equal.
-pub trait KeyExtractor<T>: Send + Sync {
-    /// What is compared.
-    type Key: Hash + Eq + Send;
-
-    /// The rest of an item.
-    type Rest: Send;
-
-    /// Divides an item.
-    fn split(&self, item: T) -> (Self::Key, Self::Rest);
-
-    /// Restores the item.
-    fn join(key: Self::Key, rest: Self::Rest) -> T;
+/// Divides an item of which all is compared.
+fn whole<T>(item: T) -> (T, ()) {
+    (item, ())
 }
 
-/// The whole item is compared.
-#[derive(Debug)]
-pub struct Whole;
-
-impl<T: Hash + Eq + Send> KeyExtractor<T> for Whole {
-    type Key = T;
-    type Rest = ();
-
-    #[inline]
-    fn split(&self, item: T) -> (T, ()) {
-        (item, ())
-    }
-
-    fn join(key: T, (): ()) -> T {
-        key
-    }
+/// The item again.
+fn restored<T>(item: T, (): ()) -> T {
+    item
 }
 
-/// A key is compared.
-#[derive(Debug)]
-pub struct ByKey<F>(F);
-
-impl<T: Send, K: Hash + Eq + Send, F: Fn(&T) -> K + Send + Sync> KeyExtractor<T> for ByKey<F> {
-    type Key = K;
-    type Rest = T;
-
-    #[inline]
-    fn split(&self, item: T) -> (K, T) {
-        ((self.0)(&item), item)
-    }
-
-    fn join(key: K, item: T) -> T {
-        // First, for the reason given at `Pipeline::drive`.
-        drop(key);
-        item
-    }
+/// The item that has a key.
+fn without_key<K, T>(key: K, item: T) -> T {
+    // First, for the reason given at `Pipeline::drive`.
+    drop(key);
+    item
 }
 
 /// Keeps the first of equal items.
@@ -95,11 +59,13 @@ impl<V: Send> Gather<V> for KeepFirst {
 }
 
 /// See [`Query::intersect`] and [`Query::except`].
-#[derive(Debug)]
-pub struct Selected<P, Q, L> {
+struct Selected<P, Q, S, M> {
     base: P,
     other: Q,
-    likeness: L,
+    /// Divides an item into what is compared and the rest,
+    split: S,
+    /// and restores it.
+    make: M,
     in_order: bool,
     wanted: Wanted,
 }
@@ -111,11 +77,13 @@ enum Wanted {
     NotInOther,
 }
 
-impl<P, Q, L> Breaker for Selected<P, Q, L>
+impl<P, Q, V, S, M> Breaker for Selected<P, Q, S, M>
 where
     P: Pipeline,
-    L: KeyExtractor<P::Item, Key: Sync>,
-    Q: Pipeline<Item = L::Key>,
+    Q: Pipeline<Item: Hash + Eq + Sync>,
+    V: Send,
+    S: Fn(P::Item) -> (Q::Item, V) + Send + Sync,
+    M: Fn(Q::Item, V) -> P::Item + Send,
 {
     type Item = P::Item;
     type Positions = OwnedItems<P::Item>;
@@ -123,11 +91,11 @@ where
     fn open<E: Ending>(self, _most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let others = buckets_of(self.other, |key| (key, ()), run);
         let split = |item: P::Item| {
-            let (key, rest) = self.likeness.split(item);
+            let (key, rest) = (self.split)(item);
             let is_in_other = others.find(&key).len() > 0;
             (is_in_other == (self.wanted == Wanted::InBoth)).then_some((key, rest))
         };
-        let items = gathered(self.base, split, KeepFirst, self.in_order, run, L::join);
+        let items = gathered(self.base, split, KeepFirst, self.in_order, run, self.make);
         Items::of_vec(items)
     }
 
@@ -163,7 +131,8 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     where
         P::Item: Hash + Eq,
     {
-        self.distinct_by_likeness(Whole)
+        let split = |item: P::Item| Some(whole(item));
+        self.gather_by("distinct", split, KeepFirst, restored)
     }
 
     /// One item for each key.
@@ -180,7 +149,8 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         self,
         key: F,
     ) -> Query<'a, impl Pipeline<Item = P::Item>, O, E> {
-        self.distinct_by_likeness(ByKey(key))
+        let split = move |item: P::Item| Some((key(&item), item));
+        self.gather_by("distinct", split, KeepFirst, without_key)
     }
 
     /// Each of this query's items and of another's, once.
@@ -235,11 +205,11 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     pub fn intersect<Q: IntoParQuery<Item = P::Item>>(
         self,
         other: Q,
-    ) -> Query<'a, Materialized<Selected<P, Q::Pipeline, Whole>>, O, E>
+    ) -> Query<'a, impl Pipeline<Item = P::Item>, O, E>
     where
         P::Item: Hash + Eq + Sync,
     {
-        self.selected(other, Whole, Wanted::InBoth)
+        self.selected(other, whole, restored, Wanted::InBoth)
     }
 
     /// One item for each key that is also among these keys.
@@ -255,12 +225,13 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         self,
         keys: Q,
         key: F,
-    ) -> Query<'a, Materialized<Selected<P, Q::Pipeline, ByKey<F>>>, O, E>
+    ) -> Query<'a, impl Pipeline<Item = P::Item>, O, E>
     where
         Q: IntoParQuery<Item = K>,
         F: Fn(&P::Item) -> K + Send + Sync,
     {
-        self.selected(keys, ByKey(key), Wanted::InBoth)
+        let split = move |item: P::Item| (key(&item), item);
+        self.selected(keys, split, without_key, Wanted::InBoth)
     }
 
     /// Each of this query's items that is not among the other's, once.
@@ -275,11 +246,11 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     pub fn except<Q: IntoParQuery<Item = P::Item>>(
         self,
         other: Q,
-    ) -> Query<'a, Materialized<Selected<P, Q::Pipeline, Whole>>, O, E>
+    ) -> Query<'a, impl Pipeline<Item = P::Item>, O, E>
     where
         P::Item: Hash + Eq + Sync,
     {
-        self.selected(other, Whole, Wanted::NotInOther)
+        self.selected(other, whole, restored, Wanted::NotInOther)
     }
 
     /// One item for each key that is not among these keys.
@@ -295,37 +266,28 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         self,
         keys: Q,
         key: F,
-    ) -> Query<'a, Materialized<Selected<P, Q::Pipeline, ByKey<F>>>, O, E>
+    ) -> Query<'a, impl Pipeline<Item = P::Item>, O, E>
     where
         Q: IntoParQuery<Item = K>,
         F: Fn(&P::Item) -> K + Send + Sync,
     {
-        self.selected(keys, ByKey(key), Wanted::NotInOther)
+        let split = move |item: P::Item| (key(&item), item);
+        self.selected(keys, split, without_key, Wanted::NotInOther)
     }
 
-    fn distinct_by_likeness<L: KeyExtractor<P::Item>>(
-        self,
-        likeness: L,
-    ) -> Query<'a, impl Pipeline<Item = P::Item>, O, E> {
-        let split = move |item: P::Item| Some(likeness.split(item));
-        self.gather_by("distinct", split, KeepFirst, L::join)
-    }
-
-    fn selected<Q: IntoParQuery, L>(
+    fn selected<Q: IntoParQuery<Item: Hash + Eq + Sync>, V: Send>(
         self,
         other: Q,
-        likeness: L,
+        split: impl Fn(P::Item) -> (Q::Item, V) + Send + Sync,
+        make: impl Fn(Q::Item, V) -> P::Item + Send,
         wanted: Wanted,
-    ) -> Query<'a, Materialized<Selected<P, Q::Pipeline, L>>, O, E>
-    where
-        L: KeyExtractor<P::Item, Key = Q::Item>,
-        Q::Item: Sync,
-    {
+    ) -> Query<'a, impl Pipeline<Item = P::Item>, O, E> {
         let other = other.into_par_query().pipeline;
         self.breaking(|base| Selected {
             base,
             other,
-            likeness,
+            split,
+            make,
             in_order: O::IS_KEPT,
             wanted,
         })
