@@ -31,12 +31,6 @@ pub(crate) struct Buffer<T> {
     next: u64,
 }
 
-/// Items that are to be moved.
-struct Piece<T> {
-    position: u64,
-    items: *const [T],
-}
-
 impl<T> OrderedCollect<T> {
     /// There are this many positions, if that is known.
     pub(crate) fn new(positions: Option<u64>) -> Self {
@@ -112,12 +106,12 @@ impl<T> Buffer<T> {
         self.runs.starts().is_sorted_by_key(|run| run.position)
     }
 
-    /// Its items, by run; `base` is where they begin.
-    fn pieces(&self, base: *const T) -> impl Iterator<Item = Piece<T>> {
+    /// Its items that are to be moved, by the positions of their runs; `base` is where they begin.
+    fn pieces(&self, base: *const T) -> impl Iterator<Item = (u64, *const [T])> {
         let ranges = self.runs.ranges(self.items.len());
-        ranges.map(move |(position, range)| Piece {
-            position,
-            items: ptr::slice_from_raw_parts(base.wrapping_add(range.start), range.len()),
+        ranges.map(move |(position, range)| {
+            let first = base.wrapping_add(range.start);
+            (position, ptr::slice_from_raw_parts(first, range.len()))
         })
     }
 }
@@ -136,8 +130,8 @@ fn ordered_collect<T>(mut buffers: Vec<Buffer<T>>) -> Vec<T> {
     for buffer in &buffers {
         pieces.extend(buffer.pieces(buffer.items.as_ptr()));
     }
-    check_written(pieces.iter().map(|piece| piece.items.len()).sum(), len);
-    pieces.sort_unstable_by_key(|piece| piece.position);
+    check_written(pieces.iter().map(|(_, piece)| piece.len()).sum(), len);
+    pieces.sort_unstable_by_key(|(position, _)| *position);
     let mut items = whole.items;
     let others = buffers.iter_mut().map(|buffer| &mut buffer.items);
     for vector in others.chain([&mut items]) {
@@ -145,12 +139,12 @@ fn ordered_collect<T>(mut buffers: Vec<Buffer<T>>) -> Vec<T> {
         unsafe { vector.set_len(0) };
     }
     let mut end = len;
-    for piece in pieces.into_iter().rev() {
-        end -= piece.items.len();
-        let (from, to) = (piece.items.cast::<T>(), base.wrapping_add(end));
+    for (_, piece) in pieces.into_iter().rev() {
+        end -= piece.len();
+        let (from, to) = (piece.cast::<T>(), base.wrapping_add(end));
         // SAFETY: there is room for `len` items. The last pieces are moved first, and those of the whole itself are in
         // order, so that none lies behind its destination, and none is overwritten before.
-        unsafe { ptr::copy(from, to, piece.items.len()) };
+        unsafe { ptr::copy(from, to, piece.len()) };
     }
     debug_assert_eq!(end, 0, "the pieces fill the vector");
     // SAFETY: all pieces together have `len` items, as was checked, and fill the vector from 0 on.

@@ -33,9 +33,9 @@ pub(super) fn sort<T: Send, E: Ending>(
             return;
         }
         long = Vec::new();
-        for Parted { both, is_even } in into_inner(parted) {
+        for (both, are_even) in into_inner(parted) {
             for segment in both {
-                let is_long = is_even && segment.len() > len_max;
+                let is_long = are_even && segment.len() > len_max;
                 let list = if is_long { &mut long } else { &mut segments };
                 list.push(segment);
             }
@@ -46,18 +46,12 @@ pub(super) fn sort<T: Send, E: Ending>(
     options.for_each_at_once(segments, |segment| segment.sort_unstable_by(compare));
 }
 
-/// The two parts of a segment, which are not sorted yet.
-struct Parted<'a, T> {
-    both: [&'a mut [T]; 2],
-    /// Otherwise no good pivot was detected; the standard library copes with that.
-    is_even: bool,
-}
-
-/// Partitions a segment in two; items equal to the pivot, if there are many, are already where they belong.
+/// Partitions a segment in two, which are not sorted yet; items equal to the pivot, if there are many, are already where they
+/// belong. Also whether the parts are even: otherwise no good pivot was detected, and the standard library copes with that.
 fn part_around_middle<'a, T>(
     segment: &'a mut [T],
     compare: &impl Fn(&T, &T) -> Ordering,
-) -> Parted<'a, T> {
+) -> ([&'a mut [T]; 2], bool) {
     let len = segment.len();
     pivot_to_front(segment, SAMPLE_LEN / 2, compare);
     let (pivot, rest) = segment.split_first_mut().expect("a segment is long");
@@ -69,10 +63,8 @@ fn part_around_middle<'a, T>(
         let equal = part(right, |item| compare(pivot, item) != Ordering::Less);
         right = &mut right[equal..];
     }
-    Parted {
-        is_even: left.len().max(right.len()) <= len - len / UNEVEN_PART,
-        both: [left, right],
-    }
+    let are_even = left.len().max(right.len()) <= len - len / UNEVEN_PART;
+    ([left, right], are_even)
 }
 
 /// So that the last segments balance the load.

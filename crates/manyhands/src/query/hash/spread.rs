@@ -303,13 +303,8 @@ impl<K: Eq, V> Batch<K, V> {
 }
 
 /// The number of rows in a chunk once there are some: a page of memory.
-const fn chunk_len_max<K, V>() -> usize {
-    let len = CHUNK_BYTES_MAX / size_of::<NumberedRow<K, V>>();
-    if len < CHUNK_LEN_MIN {
-        CHUNK_LEN_MIN
-    } else {
-        len
-    }
+fn chunk_len_max<K, V>() -> usize {
+    (CHUNK_BYTES_MAX / size_of::<NumberedRow<K, V>>()).max(CHUNK_LEN_MIN)
 }
 
 const CHUNK_BYTES_MAX: usize = 4 << 10;
