@@ -17,7 +17,6 @@ use crate::query::first_items::first_items;
 use crate::query::items::Items;
 use crate::query::pipeline::{Pipeline, Positional};
 use crate::query::run::{CheckedBelow, QueryRun};
-use std::marker::PhantomData;
 
 /// All items in order; `None` if the query was cancelled.
 pub(crate) fn into_vec<P: Pipeline, E: Ending>(
@@ -87,16 +86,10 @@ pub(crate) fn fold<P: Pipeline, F: Fold<P::Item>, E: Ending>(
     Some(folding.into_value())
 }
 
-/// Extends a vector by each block, and appends vectors.
-pub(crate) struct IntoCollection<C>(PhantomData<fn() -> C>);
+/// Extends a collection by each block; the function adds a collection of later items.
+pub(crate) struct IntoCollection<C>(pub(crate) fn(&mut C, C));
 
-impl<C> IntoCollection<C> {
-    pub(crate) fn new() -> Self {
-        Self(PhantomData)
-    }
-}
-
-impl<T, C: Join<T> + Send> Fold<T> for IntoCollection<C> {
+impl<T, C: Default + Extend<T> + Send> Fold<T> for IntoCollection<C> {
     type Value = C;
 
     #[inline]
@@ -107,40 +100,27 @@ impl<T, C: Join<T> + Send> Fold<T> for IntoCollection<C> {
     }
 
     fn combine(&self, mut left: C, right: C) -> C {
-        left.join(right);
+        (self.0)(&mut left, right);
         left
     }
 }
 
-/// A collection that several runners make in parts, which are merged in order.
-pub(crate) trait Join<T>: Default + Extend<T> {
-    /// Adds items that come later in the order.
-    fn join(&mut self, later: Self);
-}
-
-/// A collection made in parts; `None` if the query was cancelled.
-pub(crate) fn joined<T: Send, C: Join<T> + Send, P: Pipeline<Item = T>, E: Ending>(
+/// A collection made in parts, to which `join` adds later ones; `None` if the query was cancelled.
+pub(crate) fn joined<P: Pipeline, C: Default + Extend<P::Item> + Send, E: Ending>(
     mut pipeline: P,
+    join: fn(&mut C, C),
     run: &QueryRun<'_, E>,
 ) -> Option<C> {
-    let joined: Option<Option<C>> = fold(&mut pipeline, &IntoCollection::new(), run);
+    let joined = fold(&mut pipeline, &IntoCollection(join), run);
     drop(pipeline);
     joined.map(Option::unwrap_or_default)
 }
 
-impl<T> Join<T> for Vec<T> {
-    fn join(&mut self, mut later: Self) {
-        if self.is_empty() {
-            *self = later;
-        } else {
-            self.append(&mut later);
-        }
-    }
-}
-
-impl<A, B> Join<(A, B)> for (Vec<A>, Vec<B>) {
-    fn join(&mut self, later: Self) {
-        self.0.join(later.0);
-        self.1.join(later.1);
+/// Adds later items.
+pub(crate) fn append_vec<T>(to: &mut Vec<T>, mut later: Vec<T>) {
+    if to.is_empty() {
+        *to = later;
+    } else {
+        to.append(&mut later);
     }
 }

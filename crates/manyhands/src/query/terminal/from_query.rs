@@ -4,7 +4,7 @@ use crate::engine::Until;
 use crate::engine::consumer::Ending;
 use crate::query::earliest::Earliest;
 use crate::query::fused::Fused;
-use crate::query::gather::{Join, into_vec, joined};
+use crate::query::gather::{into_vec, joined};
 use crate::query::pipeline::Pipeline;
 use crate::query::run::QueryRun;
 use crate::query::terminal::failing::UpToFailure;
@@ -83,38 +83,9 @@ from_vec! {
     BinaryHeap<T> where Ord;
 }
 
-impl<K, V, S> Join<(K, V)> for HashMap<K, V, S>
-where
-    K: Eq + Hash,
-    S: BuildHasher + Default,
-{
-    fn join(&mut self, later: Self) {
-        self.extend(later);
-    }
-}
-
-impl<T, S> Join<T> for HashSet<T, S>
-where
-    T: Eq + Hash,
-    S: BuildHasher + Default,
-{
-    fn join(&mut self, later: Self) {
-        self.extend(later);
-    }
-}
-
-impl<T> Join<T> for String
-where
-    Self: Extend<T>,
-{
-    fn join(&mut self, later: Self) {
-        self.push_str(&later);
-    }
-}
-
-/// Collections made in parts.
+/// Collections made in parts, with what adds one of later items.
 macro_rules! from_parts {
-    ($([$($generics:tt)*] $item:ty => $collection:ty;)*) => {$(
+    ($([$($generics:tt)*] $item:ty => $collection:ty, $join:expr;)*) => {$(
         impl<$($generics)*> FromQuery<$item> for $collection {
             fn from_vec(items: Vec<$item>) -> Self {
                 items.into_iter().collect()
@@ -124,21 +95,21 @@ macro_rules! from_parts {
                 pipeline: P,
                 run: &QueryRun<'_, E>,
             ) -> Option<Self> {
-                joined(pipeline, run)
+                joined(pipeline, $join, run)
             }
         }
     )*};
 }
 
 from_parts! {
-    [K: Eq + Hash + Send, V: Send, S: BuildHasher + Default + Send] (K, V) => HashMap<K, V, S>;
-    [T: Eq + Hash + Send, S: BuildHasher + Default + Send] T => HashSet<T, S>;
-    [] char => String;
-    ['a] &'a char => String;
-    ['a] &'a str => String;
-    [] String => String;
-    [] Box<str> => String;
-    ['a] Cow<'a, str> => String;
+    [K: Eq + Hash + Send, V: Send, S: BuildHasher + Default + Send] (K, V) => HashMap<K, V, S>, Self::extend;
+    [T: Eq + Hash + Send, S: BuildHasher + Default + Send] T => HashSet<T, S>, Self::extend;
+    [] char => String, |text: &mut Self, later| text.push_str(&later);
+    ['a] &'a char => String, |text: &mut Self, later| text.push_str(&later);
+    ['a] &'a str => String, |text: &mut Self, later| text.push_str(&later);
+    [] String => String, |text: &mut Self, later| text.push_str(&later);
+    [] Box<str> => String, |text: &mut Self, later| text.push_str(&later);
+    ['a] Cow<'a, str> => String, |text: &mut Self, later| text.push_str(&later);
 }
 
 /// Sorted as a whole, and built once, as the standard library does: the last of equal keys remains, with its value.

@@ -3,7 +3,7 @@
 use crate::engine::consumer::Ending;
 use crate::parallel::reduce::Fold;
 use crate::query::Query;
-use crate::query::gather::{IntoCollection, Join};
+use crate::query::gather::{IntoCollection, append_vec};
 use crate::query::order::Order;
 use crate::query::pipeline::Pipeline;
 
@@ -43,7 +43,7 @@ impl<A: Send, B: Send, P: Pipeline<Item = (A, B)>, O: Order, E: Ending> Query<'_
     /// ```
     #[track_caller]
     pub fn unzip(self) -> E::Output<(Vec<A>, Vec<B>)> {
-        let collecting = IntoCollection::<(Vec<A>, Vec<B>)>::new();
+        let collecting = IntoCollection(append_both::<A, B>);
         self.end_with(&collecting, Option::unwrap_or_default)
     }
 }
@@ -71,7 +71,13 @@ impl<T: Send, F: Fn(&T) -> bool + Sync> Fold<T> for Partitioning<F> {
     }
 
     fn combine(&self, mut left: Self::Value, right: Self::Value) -> Self::Value {
-        left.join(right);
+        append_both(&mut left, right);
         left
     }
+}
+
+/// Adds later items.
+fn append_both<A, B>(to: &mut (Vec<A>, Vec<B>), later: (Vec<A>, Vec<B>)) {
+    append_vec(&mut to.0, later.0);
+    append_vec(&mut to.1, later.1);
 }

@@ -4,7 +4,7 @@
 
 use crate::engine::consumer::Ending;
 use crate::parallel::reduce::Folding;
-use crate::query::gather::IntoCollection;
+use crate::query::gather::{IntoCollection, append_vec};
 use crate::query::pipeline::Pipeline;
 use crate::query::run::{CheckedBelow, Merge, QueryRun};
 use crate::sync::clock;
@@ -52,7 +52,7 @@ impl<'a, P: Pipeline, E: Ending> Steps<'a, P, E> {
         // Taken out, so that one that panics is not used again.
         let mut pipeline = self.pipeline.take()?;
         let begun = clock::ticks();
-        let collecting = IntoCollection::new();
+        let collecting = IntoCollection(append_vec::<P::Item>);
         let mut folding = Folding::new(&collecting, CheckedBelow(run.ending), R::GROUPING);
         let count = pipeline.drive(self.positions, &mut folding, run);
         if run.is_cancelled() {
@@ -66,7 +66,7 @@ impl<'a, P: Pipeline, E: Ending> Steps<'a, P, E> {
             // Before the value is returned, for the reason given at `Pipeline::drive`.
             drop(pipeline);
         }
-        Some(folding.into_value().unwrap_or_default())
+        Some(folding.into_value::<P::Item>().unwrap_or_default())
     }
 
     /// Steps grow while they are short.
