@@ -73,7 +73,7 @@ impl<K: Hash + Eq + Send, V: Send, F, A: Gather<V>> Groups<K, V, F, A> {
         let Some(parts) = into_inner(self.parts) else {
             return merge_all(&self.gather, whole, make);
         };
-        for local in whole {
+        for local in whole.into_vec() {
             parts.merge(&self.gather, local);
         }
         let parts = parts.take();
