@@ -118,20 +118,17 @@ fn swaps<'a, T>(
         .map(|(_, middle, end)| (middle.min(left), end.min(left)));
     let wrong_right =
         bounds.map(|(start, middle, _)| (start.max(left) - left, middle.max(left) - left));
-    let mut theirs = carve(right_side, wrong_right).into_iter();
-    let mut their: &mut [T] = &mut [];
+    let mut ours = carve(left_side, wrong_left);
+    let mut theirs = carve(right_side, wrong_right);
     let mut swaps = Vec::new();
-    for mut our in carve(left_side, wrong_left) {
-        while !our.is_empty() {
-            if their.is_empty() {
-                their = theirs.next().expect("both sides have equally many");
-            }
-            let count = our.len().min(their.len());
-            let (ours, our_rest) = our.split_at_mut(count);
-            let (theirs, their_rest) = their.split_at_mut(count);
-            swaps.push((ours, theirs));
-            (our, their) = (our_rest, their_rest);
-        }
+    // Both sides have equally many.
+    while let (Some(our), Some(their)) = (ours.pop(), theirs.pop()) {
+        let count = our.len().min(their.len());
+        let (our, our_rest) = our.split_at_mut(count);
+        let (their, their_rest) = their.split_at_mut(count);
+        swaps.push((our, their));
+        ours.extend((!our_rest.is_empty()).then_some(our_rest));
+        theirs.extend((!their_rest.is_empty()).then_some(their_rest));
     }
     swaps
 }
