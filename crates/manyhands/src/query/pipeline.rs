@@ -169,3 +169,10 @@ impl<B: Breaker> Pipeline for Materialized<B> {
         }
     }
 }
+
+/// Drops what is not wanted before it returns the value, for the reason given at [`Pipeline::drive`].
+#[inline]
+pub(crate) fn drop_then<D, T>(unwanted: D, value: T) -> T {
+    drop(unwanted);
+    value
+}

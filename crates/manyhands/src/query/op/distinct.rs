@@ -11,7 +11,7 @@ use crate::query::items::Items;
 use crate::query::op::gather_by::gathered;
 use crate::query::op::join::buckets_of;
 use crate::query::order::Order;
-use crate::query::pipeline::{Breaker, Pipeline};
+use crate::query::pipeline::{Breaker, Pipeline, drop_then};
 use crate::query::run::QueryRun;
 use crate::query::source::IntoParQuery;
 use std::hash::Hash;
@@ -23,13 +23,6 @@ fn whole<T>(item: T) -> (T, ()) {
 
 /// The item again.
 fn restored<T>(item: T, (): ()) -> T {
-    item
-}
-
-/// The item that has a key.
-fn without_key<K, T>(key: K, item: T) -> T {
-    // First, for the reason given at `Pipeline::drive`.
-    drop(key);
     item
 }
 
@@ -150,7 +143,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         key: F,
     ) -> Query<'a, impl Pipeline<Item = P::Item>, O, E> {
         let split = move |item: P::Item| Some((key(&item), item));
-        self.gather_by("distinct", split, KeepFirst, without_key)
+        self.gather_by("distinct", split, KeepFirst, drop_then)
     }
 
     /// Each of this query's items and of another's, once.
@@ -231,7 +224,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         F: Fn(&P::Item) -> K + Send + Sync,
     {
         let split = move |item: P::Item| (key(&item), item);
-        self.selected(keys, split, without_key, Wanted::InBoth)
+        self.selected(keys, split, drop_then, Wanted::InBoth)
     }
 
     /// Each of this query's items that is not among the other's, once.
@@ -272,7 +265,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         F: Fn(&P::Item) -> K + Send + Sync,
     {
         let split = move |item: P::Item| (key(&item), item);
-        self.selected(keys, split, without_key, Wanted::NotInOther)
+        self.selected(keys, split, drop_then, Wanted::NotInOther)
     }
 
     fn selected<Q: IntoParQuery<Item: Hash + Eq + Sync>, V: Send>(

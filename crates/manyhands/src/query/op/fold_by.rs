@@ -4,7 +4,7 @@ use crate::engine::consumer::Ending;
 use crate::query::Query;
 use crate::query::hash::local::Gather;
 use crate::query::order::Order;
-use crate::query::pipeline::Pipeline;
+use crate::query::pipeline::{Pipeline, drop_then};
 use std::hash::Hash;
 
 /// Items are folded by closures: a seed, what adds an item, and what adds the value of another runner.
@@ -62,9 +62,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     ) -> Query<'a, impl Pipeline<Item = (K, usize)>, O, E> {
         let split = move |item: P::Item| {
             let key = key(&item);
-            // First, for the reason given at `Pipeline::drive`.
-            drop(item);
-            Some((key, ()))
+            drop_then(item, Some((key, ())))
         };
         let counting = ByClosures(
             || 0_usize,

@@ -10,7 +10,7 @@ use crate::query::hash::table::{GroupEntry, Table};
 use crate::query::op::apply::{Applied, Apply};
 use crate::query::op::gather_by::gathered;
 use crate::query::order::Order;
-use crate::query::pipeline::Pipeline;
+use crate::query::pipeline::{Pipeline, drop_then};
 use std::hash::Hash;
 use std::{slice, vec};
 
@@ -81,10 +81,7 @@ impl<K, T> IntoIterator for Group<K, T> {
     type IntoIter = vec::IntoIter<T>;
 
     fn into_iter(self) -> Self::IntoIter {
-        let Self { key, items } = self;
-        // First, for the reason given at `Pipeline::drive`.
-        drop(key);
-        items.into_iter()
+        drop_then(self.key, self.items).into_iter()
     }
 }
 

@@ -13,7 +13,7 @@ use crate::query::items::Items;
 use crate::query::op::apply::{Applied, Map};
 use crate::query::op::least::least;
 use crate::query::order::{Order, Ordered};
-use crate::query::pipeline::{Breaker, Materialized, Pipeline};
+use crate::query::pipeline::{Breaker, Materialized, Pipeline, drop_then};
 use crate::query::run::QueryRun;
 use std::cmp::{Ordering, Reverse};
 
@@ -148,11 +148,7 @@ fn first_sorted<P: Pipeline, S: Sorting<P::Item>, E: Ending>(
 
 /// The items, in the memory of the keyed ones, which is longer than they need.
 fn without_keys<K, T>(keyed: Vec<(K, T)>) -> Vec<T> {
-    let without_key = |(key, item)| {
-        // First, for the reason given at `Pipeline::drive`.
-        drop::<K>(key);
-        item
-    };
+    let without_key = |(key, item)| drop_then(key, item);
     let mut items: Vec<_> = keyed.into_iter().map(without_key).collect();
     if items.len() >= SHRUNK_LEN_MIN {
         items.shrink_to_fit();

@@ -5,7 +5,7 @@ use crate::engine::consumer::Ending;
 use crate::parallel::reduce::Fold;
 use crate::query::Query;
 use crate::query::order::Order;
-use crate::query::pipeline::Pipeline;
+use crate::query::pipeline::{Pipeline, drop_then};
 use std::cmp::Ordering;
 
 impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
@@ -133,13 +133,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
             make: |item| (key(&item), item),
             replaces: |best: &(K, P::Item), made: &(K, P::Item)| replaces(&best.0, &made.0),
         };
-        self.end_with(&best, |best| {
-            best.map(|(key, item)| {
-                // First, for the reason given at `Pipeline::drive`.
-                drop(key);
-                item
-            })
-        })
+        self.end_with(&best, |best| best.map(|(key, item)| drop_then(key, item)))
     }
 
     /// The item that replaces all others.
@@ -188,13 +182,10 @@ where
     }
 
     fn combine(&self, left: V, right: V) -> V {
-        let (best, other) = if (self.replaces)(&left, &right) {
-            (right, left)
+        if (self.replaces)(&left, &right) {
+            drop_then(left, right)
         } else {
-            (left, right)
-        };
-        // First, for the reason given at `Pipeline::drive`.
-        drop(other);
-        best
+            drop_then(right, left)
+        }
     }
 }

@@ -5,7 +5,7 @@ use crate::engine::consumer::Ending;
 use crate::query::earliest::Earliest;
 use crate::query::fused::Fused;
 use crate::query::gather::{into_vec, joined};
-use crate::query::pipeline::Pipeline;
+use crate::query::pipeline::{Pipeline, drop_then};
 use crate::query::run::QueryRun;
 use crate::query::terminal::failing::UpToFailure;
 use std::borrow::Cow;
@@ -165,12 +165,10 @@ impl<T: Send, Err: Send, C: FromQuery<T>> FromQuery<Result<T, Err>> for Result<C
         let attempt = |item: Result<T, Err>| item;
         let succeeding = Fused(pipeline, UpToFailure(&failure, attempt));
         let collection = C::from_pipeline(succeeding, run)?;
-        if let Some(failure) = failure.into_found() {
-            // First, for the reason given at `Pipeline::drive`.
-            drop(collection);
-            return Some(Err(failure));
-        }
-        Some(Ok(collection))
+        Some(match failure.into_found() {
+            Some(failure) => drop_then(collection, Err(failure)),
+            None => Ok(collection),
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use crate::parallel::reduce::{Fold, MapReduce, Summing};
 use crate::query::Query;
 use crate::query::gather::fold;
 use crate::query::order::{Order, Ordered};
-use crate::query::pipeline::Pipeline;
+use crate::query::pipeline::{Pipeline, drop_then};
 use std::iter::Sum;
 use std::marker::PhantomData;
 
@@ -183,10 +183,6 @@ impl<P: Pipeline, E: Ending> Query<'_, P, Ordered, E> {
             return self.take_last(1).first();
         }
         // Not by [`Iterator::last`], which loses it if the drop of the one before panics.
-        self.reduce(|before, last| {
-            // First, for the reason given at `Pipeline::drive`.
-            drop(before);
-            last
-        })
+        self.reduce(drop_then)
     }
 }
