@@ -12,7 +12,7 @@ use std::hash::Hash;
 use std::ops::{ControlFlow, Range};
 
 /// How items become groups.
-pub trait Gather<V>: Sync {
+pub(crate) trait Gather<V>: Sync {
     /// The value of a group.
     type Group: Send;
 

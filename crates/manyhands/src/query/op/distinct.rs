@@ -6,6 +6,7 @@ use crate::engine::consumer::Ending;
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
 use crate::query::explain::Explanation;
+use crate::query::hash::groups::Groups;
 use crate::query::hash::local::Gather;
 use crate::query::items::Items;
 use crate::query::op::gather_by::gathered;
@@ -88,7 +89,8 @@ where
             let is_in_other = others.find(&key).len() > 0;
             (is_in_other == (self.wanted == Wanted::InBoth)).then_some((key, rest))
         };
-        let items = gathered(self.base, split, KeepFirst, self.in_order, run, self.make);
+        let groups = Groups::new(split, KeepFirst, self.base.positions_left());
+        let items = gathered(self.base, groups, self.in_order, run, self.make);
         Items::of_vec(items)
     }
 

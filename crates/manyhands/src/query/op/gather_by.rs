@@ -14,12 +14,10 @@ use crate::query::pipeline::{Breaker, Pipeline};
 use crate::query::run::QueryRun;
 use std::hash::Hash;
 
-/// What `make` makes of each key and its group, by the groups' first items if `in_order`. An item is divided into its key
-/// and the rest by `split`, or dropped.
-pub(super) fn gathered<P, K, V, A, R, E>(
+/// What `make` makes of each key and its group, by the groups' first items if `in_order`.
+pub(super) fn gathered<P, K, V, F, A, R, E>(
     mut base: P,
-    split: impl Fn(P::Item) -> Option<(K, V)> + Sync,
-    gather: A,
+    mut groups: Groups<K, V, F, A>,
     in_order: bool,
     run: &QueryRun<'_, E>,
     make: impl Fn(K, A::Group) -> R,
@@ -28,10 +26,10 @@ where
     P: Pipeline,
     K: Hash + Eq + Send,
     V: Send,
+    F: Fn(P::Item) -> Option<(K, V)> + Sync,
     A: Gather<V>,
     E: Ending,
 {
-    let mut groups = Groups::new(split, gather, base.positions_left());
     base.drive(u64::MAX, &mut groups, &run.for_merging());
     drop(base);
     groups.conclude(in_order, make)
@@ -61,14 +59,8 @@ where
     type Positions = OwnedItems<R>;
 
     fn open<E: Ending>(self, _most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
-        let items = gathered(
-            self.base,
-            self.split,
-            self.gather,
-            self.in_order,
-            run,
-            self.make,
-        );
+        let groups = Groups::new(self.split, self.gather, self.base.positions_left());
+        let items = gathered(self.base, groups, self.in_order, run, self.make);
         Items::of_vec(items)
     }
 

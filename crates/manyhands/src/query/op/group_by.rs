@@ -4,6 +4,7 @@
 
 use crate::engine::consumer::Ending;
 use crate::query::Query;
+use crate::query::hash::groups::Groups;
 use crate::query::hash::hasher::Secret;
 use crate::query::hash::local::Gather;
 use crate::query::hash::table::{GroupEntry, Table};
@@ -386,7 +387,8 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         let (pipeline, run) = self.into_run();
         let split = |item: P::Item| Some((key(&item), item));
         let make = |key: K, listed: Listed<P::Item>| (key, listed.into_items());
-        let groups = gathered(pipeline, split, KeepAll, O::IS_KEPT, &run, make);
+        let groups = Groups::new(split, KeepAll, pipeline.positions_left());
+        let groups = gathered(pipeline, groups, O::IS_KEPT, &run, make);
         let lookup = (!run.is_cancelled()).then(|| Lookup::of_groups(groups));
         run.ending.conclude(lookup)
     }
