@@ -1,7 +1,8 @@
 //! What was measured here, as a sentence beside what was published.
 
 use crate::{
-    findings::{CaseFindings, Findings},
+    findings::{CaseFindings, Findings, Point},
+    report::count,
     workload::calls,
 };
 
@@ -36,28 +37,50 @@ fn nanos(cases: &[CaseFindings], name: &str) -> Option<f64> {
     Some(case.points.last()?.times.first()?.median.median)
 }
 
-/// E6: what a switch costs here, at the start of a chain and in its middle.
+/// E6: what a switch costs here, at the start of a chain and in its middle, from the least to the most over the sizes.
 fn cost_of_a_switch(findings: &Findings) -> Option<String> {
     let experiment = findings.experiment("E6")?;
+    let find = |name: &str| {
+        let is_it = |case: &&CaseFindings| case.card.own_name() == name;
+        experiment.claimed().find(is_it)
+    };
     let cost = |case: &str, arm: &str| {
-        let mut cases = experiment.claimed();
-        let case = cases.find(|one| one.card.own_name() == case)?;
+        let case = find(case)?;
         let arm = case.card.arms.iter().position(|one| one == arm)?;
-        let point = case.points.last()?;
-        let nanos = |arm: usize| Some(point.times.get(arm)?.median.median);
-        let (without, with) = (nanos(0)?, nanos(arm)?);
-        let of_item = (with - without) / point.n.max(1) as f64;
+        let at = |point: &Point| {
+            let nanos = |arm: usize| Some(point.times.get(arm)?.median.median);
+            let (without, with) = (nanos(0)?, nanos(arm)?);
+            Some(((with - without) / point.n.max(1) as f64, with / without))
+        };
+        let costs: Vec<(f64, f64)> = case.points.iter().filter_map(at).collect();
+        let of_item = range(costs.iter().map(|one| one.0), |nanos| format!("{nanos:.1}"))?;
+        let times = range(costs.iter().map(|one| one.1), |ratio| format!("{ratio:.2}"))?;
         Some(format!(
-            "{of_item:.1} ns an item, {:.2} times the time without",
-            with / without
+            "{of_item} ns an item, {times} times the time without"
         ))
     };
+    let sizes = &find("switching")?.points;
     Some(format!(
-        "What a switch costs: at the start of a chain, where the post has it, {}; in the middle of one, to \
-         sequential and back in order, {}.",
+        "What a switch costs, at n = {}: at the start of a chain, where the post has it, {}; in the middle of one, \
+         to sequential and back in order, {}.",
+        from_to(&count(sizes.first()?.n), &count(sizes.last()?.n)),
         cost("switching", "switching")?,
         cost("switching in mid-chain", "ordered")?
     ))
+}
+
+/// From the least to the most, in words.
+fn range(values: impl Iterator<Item = f64> + Clone, words: fn(f64) -> String) -> Option<String> {
+    let (least, most) = (values.clone().reduce(f64::min)?, values.reduce(f64::max)?);
+    Some(from_to(&words(least), &words(most)))
+}
+
+/// Two numbers, or one if they are the same.
+fn from_to(least: &str, most: &str) -> String {
+    match least == most {
+        true => least.to_owned(),
+        false => format!("{least} … {most}"),
+    }
 }
 
 /// E14: times here over what the waits alone take.
@@ -150,6 +173,9 @@ mod tests {
         let arms = [("without switching", 2_000.0), ("switching", 5_000.0)];
         let mut findings = sample("E6", "switching", &arms);
         assert_eq!(cost_of_a_switch(&findings), None);
+        // At the largest size it costs least.
+        let larger = fixture::point(10_000, &[20_000.0, 25_000.0]);
+        findings.experiments[0].cases[0].points.push(larger);
         let arms = [("no switch", 1_000.0), ("ordered", 11_000.0)];
         let mut mid_chain = sample("E6", "switching in mid-chain", &arms);
         findings.experiments[0]
@@ -157,7 +183,11 @@ mod tests {
             .append(&mut mid_chain.experiments[0].cases);
         let said = cost_of_a_switch(&findings).unwrap();
         assert!(
-            said.contains("3.0 ns an item, 2.50 times the time without; in"),
+            said.starts_with("What a switch costs, at n = 1,000 … 10,000: at the start"),
+            "{said}"
+        );
+        assert!(
+            said.contains("0.5 … 3.0 ns an item, 1.25 … 2.50 times the time without; in"),
             "{said}"
         );
         assert!(
