@@ -17,11 +17,15 @@ use crate::{
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// The tables that are not empty, with their titles.
-pub(super) fn titled(experiment: &ExperimentFindings, paper: &Paper) -> Vec<(String, Grid)> {
+/// The tables that are not empty, with their titles; the machine here has this many CPUs.
+pub(super) fn titled(
+    experiment: &ExperimentFindings,
+    paper: &Paper,
+    cpus: usize,
+) -> Vec<(String, Grid)> {
     let memory = memory_grid(experiment, paper);
     let tables = [
-        ("Beside the paper", grid(experiment, paper)),
+        ("Beside the paper", grid(experiment, paper, cpus)),
         ("Memory of an item beside the paper", memory),
     ];
     let title = |what: &str| format!("{what}: {}", paper.source);
@@ -65,17 +69,20 @@ fn ranges_here(case: &CaseFindings) -> Option<Estimate> {
 
 /// Speed-ups there and here, for every cell that both have. Empty if there is none. Of a case that was
 /// confined to several numbers of CPUs only the one with the most stands beside a paper that had all of its own.
-fn grid(experiment: &ExperimentFindings, paper: &Paper) -> Grid {
+fn grid(experiment: &ExperimentFindings, paper: &Paper, cpus: usize) -> Grid {
     let row = |one: Beside<'_>| {
         let mark = if one.is_unconverged { MARK } else { "" };
-        let over_paper = one.here.median / one.there;
+        let over_paper = match one.had_more(cpus) {
+            true => String::new(),
+            false => format!("{:.2}", one.here.median / one.there),
+        };
         vec![
             Column::words("case", one.case.to_owned()),
             Column::numbers("n", count(one.n)),
             Column::arms("arm", one.arm.to_owned()),
             Column::numbers("paper", format!("{:.2}{mark}", one.there)),
             Column::numbers("here (95 % interval)", ratio_cell(one.here)),
-            Column::numbers("here ÷ paper", format!("{over_paper:.2}")),
+            Column::numbers("here ÷ paper", over_paper),
         ]
     };
     Grid::of(beside(experiment, paper).into_iter().map(row))
@@ -119,14 +126,20 @@ fn memory_rows(case: &CaseFindings, paper: &Paper) -> Vec<Row> {
 
 /// What stands below the table: where the numbers are from, what the mark means, the claimed
 /// break-even beside the measured one, remarks.
-pub(super) fn remarks(experiment: &ExperimentFindings, paper: &Paper) -> Vec<String> {
+pub(super) fn remarks(experiment: &ExperimentFindings, paper: &Paper, cpus: usize) -> Vec<String> {
     let mut remarks = vec![format!(
         "Paper: {}. Each speed-up is over the same machine's own baseline; times of different \
          machines do not compare.",
         paper.source
     )];
-    let rows = grid(experiment, paper).rows;
-    if rows.iter().flatten().any(|cell| cell.ends_with(MARK)) {
+    let both = beside(experiment, paper);
+    if both.iter().any(|one| one.had_more(cpus)) {
+        remarks.push(
+            "'Here ÷ paper' is left empty where the paper had more CPUs than were used here."
+                .to_owned(),
+        );
+    }
+    if both.iter().any(|one| one.is_unconverged) {
         remarks.push(format!(
             "{MARK} not converged: one of the two published times has a standard deviation above \
              5 % of its mean."
@@ -161,6 +174,17 @@ pub(super) struct Beside<'run> {
     /// Whether one of the two published times had not settled.
     is_unconverged: bool,
     here: Estimate,
+    /// CPUs there, and here if the case was confined to some.
+    #[serde(skip)]
+    cpus: (usize, Option<usize>),
+}
+
+impl Beside<'_> {
+    /// Whether the machine there had more CPUs than were used here, on a machine with so many.
+    fn had_more(&self, cpus: usize) -> bool {
+        let (there, here) = self.cpus;
+        there > here.unwrap_or(cpus)
+    }
 }
 
 /// Every speed-up that both have.
@@ -190,6 +214,7 @@ fn of_case<'run>(case: &'run CaseFindings, paper: &Paper) -> Vec<Beside<'run>> {
                 there: baseline.nanos() / cell.nanos(),
                 is_unconverged: baseline.is_unconverged() || cell.is_unconverged(),
                 here: comparison.shown(),
+                cpus: (cell.cpus, case.card.cpus),
             });
         }
     }
@@ -237,13 +262,21 @@ mod tests {
             ..cell(300, arm)
         };
         let cells = vec![timed("sequential", 10.0), timed("for", 1.0)];
-        let paper = Paper {
+        let mut paper = Paper {
             cells,
             ..Paper::default()
         };
-        let rows = grid(&experiment, &paper).rows;
+        let rows = grid(&experiment, &paper, 2).rows;
         let cases: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
-        assert_eq!(cases, ["SHA-512, 8 CPUs"]);
+        assert_eq!(
+            (cases, rows[0][5].as_str()),
+            (vec!["SHA-512, 8 CPUs"], "0.50")
+        );
+        // What had more CPUs than were used here is not divided by.
+        paper.cells.iter_mut().for_each(|cell| cell.cpus = 12);
+        assert_eq!(grid(&experiment, &paper, 2).rows[0][5], "");
+        let said = remarks(&experiment, &paper, 2).concat();
+        assert!(said.contains("left empty"), "{said}");
     }
 
     #[test]
@@ -255,11 +288,11 @@ mod tests {
             ..ExperimentFindings::default()
         };
         let mut paper = Paper::default();
-        assert!(titled(&experiment, &paper).is_empty());
+        assert!(titled(&experiment, &paper, 2).is_empty());
         for (cpus, ratio) in [(32, 1.016), (64, 1.357)] {
             paper.ranges.insert(("BCrypt".to_owned(), cpus), ratio);
         }
-        let tables = titled(&experiment, &paper);
+        let tables = titled(&experiment, &paper, 2);
         let [(title, grid)] = tables.as_slice() else {
             panic!("{tables:?}");
         };
@@ -291,7 +324,7 @@ mod tests {
         assert_eq!(row[4..7], ["100,000", "0 B", "0.00"]);
         // The readings have the slope 65.536 B but for where they vary.
         assert!(row[7].starts_with("66 B ± "), "{row:?}");
-        let said = remarks(&experiment, &paper).concat();
+        let said = remarks(&experiment, &paper, 2).concat();
         assert!(said.contains("Memory is that of one item"), "{said}");
     }
 }

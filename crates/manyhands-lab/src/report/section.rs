@@ -65,9 +65,10 @@ impl<'run> Section<'run> {
                 charts: of_part.map(|(_, form)| form.as_str()).collect(),
             }
         };
+        let cpus = findings.head.machine.cpus;
         let beside = |paper: &Paper| Beside {
-            tables: paper::titled(experiment, paper),
-            remarks: paper::remarks(experiment, paper),
+            tables: paper::titled(experiment, paper, cpus),
+            remarks: paper::remarks(experiment, paper, cpus),
         };
         Self {
             id: &experiment.id,
