@@ -130,8 +130,13 @@ fn drawn(experiment: &ExperimentFindings) -> Option<Named> {
 mod tests {
     use super::*;
     use crate::{
-        Scale, findings::analyse, machine::Machine, record::Settings, registry,
-        report::summary_json, run::head,
+        Scale,
+        findings::analyse,
+        machine::Machine,
+        record::{Block, CaseCard, Event, Key, Meters, Sample, Settings},
+        registry,
+        report::summary_json,
+        run::head,
     };
     use serde_json::Value;
 
@@ -154,5 +159,55 @@ mod tests {
             }
             assert!(one["published"][0]["source"].is_string(), "{one}");
         }
+    }
+
+    /// A block of the largest size of a case, in which each call of an arm takes and allocates the same.
+    fn block(experiment: &str, card: &CaseCard) -> Event {
+        let sample = Sample {
+            calls: 1,
+            wall_nanos: 1_000_000,
+            meters: Meters {
+                allocations: Some(1),
+                allocated_bytes: Some(64_000_000),
+                ..Meters::default()
+            },
+        };
+        let largest = *card.sizes.last().unwrap();
+        Event::Block {
+            key: Key::new(experiment, &card.name, largest),
+            block: Block {
+                launch: 1,
+                order: (0..card.arms.len()).collect(),
+                samples: vec![sample; card.arms.len()],
+                checksum: String::new(),
+            },
+        }
+    }
+
+    #[test]
+    fn the_summary_has_each_table_of_what_was_published() {
+        let experiments = ["E8", "E15"].map(|id| registry::find(id).unwrap());
+        let head = head(
+            &experiments,
+            Settings::new(Scale::Full, 1),
+            Machine::here(),
+            "now",
+        );
+        let cards = head.experiments.iter();
+        let blocks = cards.flat_map(|one| one.cases.iter().map(move |case| block(&one.id, case)));
+        let findings = analyse(&head, &blocks.collect::<Vec<_>>());
+        let summary = summary_json(&findings, &companion(&findings));
+        let summary: Value = serde_json::from_str(&summary).unwrap();
+        let [loops, waits] = [0, 1].map(|at| &summary["experiments"][at]["published"][0]);
+        assert_eq!(loops["speed_ups"][0]["here"]["median"], 1.0, "{loops}");
+        let ranges = &loops["ranges"][0];
+        assert_eq!(ranges["there"][0]["cpus"], 16, "{loops}");
+        assert!(ranges["there"][0]["ratio"].is_f64() && ranges["here"]["median"] == 1.0);
+        let memory = &waits["memory"][0];
+        assert_eq!(
+            (&memory["n_here"], &memory["here"]),
+            (&1_000_000.into(), &64.0.into())
+        );
+        assert!(memory["there"].as_f64() > Some(400.0), "{waits}");
     }
 }

@@ -4,7 +4,7 @@
 //! own baseline, and the memory that an item takes, so that is all the tables show.
 
 use super::{
-    grid::{Column, Grid, Row},
+    grid::{Column, Grid},
     results::slope_words,
     sentence::{kind_words, size_range},
     units::{bytes, count, ratio_cell},
@@ -12,7 +12,7 @@ use super::{
 use crate::{
     findings::{CaseFindings, ExperimentFindings},
     paper::{PLAIN, Paper, RANGES},
-    stats::Estimate,
+    stats::{Estimate, Slope},
 };
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -58,7 +58,7 @@ fn ranges_grid(experiment: &ExperimentFindings, paper: &Paper) -> Grid {
 }
 
 /// At the largest size.
-fn ranges_here(case: &CaseFindings) -> Option<Estimate> {
+pub(super) fn ranges_here(case: &CaseFindings) -> Option<Estimate> {
     let point = case.points.last()?;
     let speed_up = |name: &str| {
         let arm = case.card.arms.iter().position(|arm| arm == name)?;
@@ -93,35 +93,67 @@ fn grid(experiment: &ExperimentFindings, paper: &Paper, cpus: usize) -> Grid {
 ///
 /// The sizes may differ: what one item takes does not depend on them, but for what a call takes once.
 fn memory_grid(experiment: &ExperimentFindings, paper: &Paper) -> Grid {
-    let cases = experiment.claimed();
-    let rows = cases.flat_map(|case| memory_rows(case, paper));
-    Grid::of(rows).without_empty_columns()
+    let row = |one: Memory<'_>| {
+        let over_paper = one.here.map(|here| format!("{:.2}", here / one.there));
+        let or_nothing = |text: Option<String>| text.unwrap_or_default();
+        vec![
+            Column::words("case", one.case.to_owned()),
+            Column::arms("arm", one.arm.to_owned()),
+            Column::numbers("n, paper", count(one.n_there)),
+            Column::numbers("allocated, paper", bytes(one.there)),
+            Column::numbers("n, here", count(one.n_here)),
+            Column::numbers("allocated, here", or_nothing(one.here.map(bytes))),
+            Column::numbers("here ÷ paper", or_nothing(over_paper)),
+            Column::numbers("peak, here", or_nothing(one.peak.map(slope_words))),
+        ]
+    };
+    Grid::of(memory(experiment, paper).into_iter().map(row)).without_empty_columns()
 }
 
-fn memory_rows(case: &CaseFindings, paper: &Paper) -> Vec<Row> {
-    let arms = case.card.arms.iter().enumerate();
-    let row = |(arm, name): (usize, &String)| {
+/// Allocated bytes of an item there and here.
+#[derive(Serialize)]
+pub(super) struct Memory<'run> {
+    case: &'run str,
+    arm: &'run str,
+    n_there: usize,
+    there: f64,
+    n_here: usize,
+    here: Option<f64>,
+    #[serde(skip)]
+    peak: Option<Slope>,
+}
+
+/// Those of every arm whose allocations were published.
+pub(super) fn memory<'run>(
+    experiment: &'run ExperimentFindings,
+    paper: &Paper,
+) -> Vec<Memory<'run>> {
+    let cases = experiment.claimed();
+    cases.flat_map(|case| memory_of(case, paper)).collect()
+}
+
+fn memory_of<'run>(case: &'run CaseFindings, paper: &Paper) -> Vec<Memory<'run>> {
+    let of_arm = |(arm, name): (usize, &'run String)| {
         let point = case.points.last()?;
         let mut cells = paper.cells.iter();
         let cell = cells.find(|cell| cell.case == case.card.own_name() && cell.arm == *name)?;
-        let there = cell.allocated_bytes? / cell.n as f64;
         let here = point.times.get(arm)?.allocations;
-        let here = here.map(|(_, allocated)| allocated / point.n.max(1) as f64);
-        let over_paper = here.map(|here| format!("{:.2}", here / there));
-        let peak = case.bytes_per_item(arm).map(slope_words);
-        let or_nothing = |text: Option<String>| text.unwrap_or_default();
-        Some(vec![
-            Column::words("case", case.card.name.clone()),
-            Column::arms("arm", name.clone()),
-            Column::numbers("n, paper", count(cell.n)),
-            Column::numbers("allocated, paper", bytes(there)),
-            Column::numbers("n, here", count(point.n)),
-            Column::numbers("allocated, here", or_nothing(here.map(bytes))),
-            Column::numbers("here ÷ paper", or_nothing(over_paper)),
-            Column::numbers("peak, here", or_nothing(peak)),
-        ])
+        Some(Memory {
+            case: &case.card.name,
+            arm: name,
+            n_there: cell.n,
+            there: cell.allocated_bytes? / cell.n as f64,
+            n_here: point.n,
+            here: here.map(|(_, allocated)| allocated / point.n.max(1) as f64),
+            peak: case.bytes_per_item(arm),
+        })
     };
-    arms.filter_map(row).collect()
+    case.card
+        .arms
+        .iter()
+        .enumerate()
+        .filter_map(of_arm)
+        .collect()
 }
 
 /// What stands below the table: where the numbers are from, what the mark means, the claimed

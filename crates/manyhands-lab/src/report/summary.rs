@@ -2,7 +2,7 @@
 
 use super::{
     claim::{evidence_words, ruling_word},
-    paper::beside,
+    paper::{beside, memory, ranges_here},
     published::Published,
     verdict_words::{doubt_words, verdict_word},
 };
@@ -33,7 +33,8 @@ use serde_json::{Value, json};
 /// sizes between which that begins, if it begins above the smallest. `claim` has the claim's `text`, the
 /// `verdict` on it, one of `holds`, `does not hold`, `undecided`, and the same of its `parts[]`, each with
 /// what it `says` and the `evidence` in words. `published[]` has for each machine of a paper, its `source`, the
-/// `speed_ups[]` that both have, `there` and `here`, the `break_even` that was claimed, and `notes`. A case of which the
+/// `speed_ups[]` that both have, `there` and `here`, `ranges[]`, the ratio of the plain loop's time to that of ranges `here` and
+/// `there` on each number of `cpus`, `memory[]`, the bytes of an item, the `break_even` that was claimed, and `notes`. A case of which the
 /// throughput was asked has it as `per_second`, in its unit or in bytes. `peak_memory[]` has for an arm at
 /// a size the `bytes`, which are the median of the `readings`, the slope over several sizes as `bytes_per_item`, whose
 /// interval reaches as far as `bytes_per_item_margin` to both sides, how many `threads` there were, step by step, and
@@ -84,11 +85,22 @@ fn failure(one: &Failure) -> Value {
 }
 
 fn experiment(found: &ExperimentFindings, published: &Published) -> Value {
+    let ranges = |case: &CaseFindings, paper: &Paper| {
+        let all = paper.ranges.iter();
+        let of_case = all.filter(|((name, _), _)| name == case.card.own_name());
+        let there = of_case.map(|((_, cpus), ratio)| json!({ "cpus": cpus, "ratio": ratio }));
+        let there: Vec<Value> = there.collect();
+        (!there.is_empty())
+            .then(|| json!({ "case": case.card.name, "there": there, "here": ranges_here(case) }))
+    };
     let paper = |paper: &Paper| {
+        let ranges = found.claimed().filter_map(|case| ranges(case, paper));
         json!({
             "source": paper.source,
             "break_even": paper.break_even_claimed,
             "speed_ups": beside(found, paper),
+            "ranges": ranges.collect::<Vec<_>>(),
+            "memory": memory(found, paper),
             "notes": paper.notes,
         })
     };
