@@ -14,6 +14,7 @@ use crate::{
     store::{self, Damage, Existing},
 };
 use clap::Parser;
+use serde_json::Value;
 use std::{
     env,
     ffi::OsStr,
@@ -40,7 +41,7 @@ struct Typed {
     #[arg(long, value_name = "NAME", value_parser = parse_name)]
     save_baseline: Option<String>,
 
-    /// Compare the results with the baseline of this name
+    /// Compare the results with the baseline of this name; as JSON, in `since_baseline` of the summary
     #[arg(long, value_name = "NAME", value_parser = parse_name)]
     baseline: Option<String>,
 
@@ -109,7 +110,8 @@ fn measure(typed: &Typed, mut experiments: Vec<Experiment>) -> Result<Ending, La
     if let Some(id) = typed.ids.iter().find(is_unknown) {
         return Err(wrong(format!("there is no experiment '{id}'")));
     }
-    let (program, interrupt) = (program(typed.printing), Interrupt::on_signal()?);
+    let program = program(typed.printing, before.is_some());
+    let interrupt = Interrupt::on_signal()?;
     let ending = if typed.resume {
         let launcher = console::launcher()?;
         console::resume(&folder, Damage::Refuse, launcher, program, &interrupt)?
@@ -127,11 +129,12 @@ fn measure(typed: &Typed, mut experiments: Vec<Experiment>) -> Result<Ending, La
         };
         console::begin(job, &interrupt)?
     };
-    if let Some(before) = before.filter(|_| ending != Ending::Interrupted) {
+    if let Some(before) = before {
         let after = found_in(&folder)?;
-        let text = match typed.printing.json {
-            true => report::compare_json(&before, &after) + "\n",
-            false => format!("\n{}", report::compare(&before, &after, console::width())),
+        let text = match (typed.printing.json, ending) {
+            (true, _) => as_one_document(&before, &after),
+            (false, Ending::Interrupted) => String::new(),
+            (false, _) => format!("\n{}", report::compare(&before, &after, console::width())),
         };
         let written = io::stdout().lock().write_all(text.as_bytes());
         written.map_err(LabError::Output)?;
@@ -143,6 +146,14 @@ fn measure(typed: &Typed, mut experiments: Vec<Experiment>) -> Result<Ending, La
 fn found_in(folder: &Path) -> Result<Findings, LabError> {
     let recording = store::read(folder, Damage::Refuse)?;
     Ok(findings::analyse(&recording.head, &recording.events))
+}
+
+/// The summary of a run as JSON, and in it what has changed since a baseline.
+fn as_one_document(before: &Findings, after: &Findings) -> String {
+    let read = |text: &str| -> Value { serde_json::from_str(text).expect("it was made as JSON") };
+    let mut summary = read(&report::summary_json(after, &console::alone(after)));
+    summary["since_baseline"] = read(&report::compare_json(before, after));
+    format!("{summary:#}\n")
 }
 
 /// Reads the name of a baseline, which is that of a folder.
@@ -171,11 +182,16 @@ fn compare(experiments: &[Experiment]) -> Result<(), LabError> {
     Ok(())
 }
 
-fn program(printing: Printing) -> Program {
+/// As JSON a run that is compared is printed at the end, with what has changed.
+fn program(printing: Printing, is_compared: bool) -> Program {
+    let screen = match printing.json && is_compared {
+        true => Screen::Nothing,
+        false => printing.screen(Screen::Tables),
+    };
     Program {
         companion: console::alone,
         going_on,
-        screen: printing.screen(Screen::Tables),
+        screen,
         printing,
         build_arguments: &[],
     }
@@ -197,6 +213,7 @@ const BASELINES: &str = "baselines";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::fixture;
 
     fn typed(words: &[&str]) -> Result<Typed, clap::Error> {
         Typed::try_parse_from(["roots", "--bench"].iter().chain(words))
@@ -210,6 +227,22 @@ mod tests {
         for name in ["", ".", "..", "a/b", "/a", "a/"] {
             assert!(typed(&["--baseline", name]).is_err(), "{name}");
         }
+    }
+
+    #[test]
+    fn a_run_and_what_has_changed_since_are_one_json_document() {
+        let printing = |words: &[&str]| typed(words).unwrap().printing;
+        let screen = |is_compared| program(printing(&["--json"]), is_compared).screen;
+        assert_eq!(
+            [screen(true), screen(false)],
+            [Screen::Nothing, Screen::Json]
+        );
+        assert_eq!(program(printing(&[]), true).screen, Screen::Tables);
+        let (before, after) = (fixture::findings(), fixture::other_findings());
+        let document: Value = serde_json::from_str(&as_one_document(&before, &after)).unwrap();
+        assert_eq!(document["experiments"][0]["id"], "E3");
+        let changes = &document["since_baseline"]["cases"][0]["changes"];
+        assert!(changes[0]["speed_up_ratio"]["low"].is_f64(), "{changes}");
     }
 
     #[test]

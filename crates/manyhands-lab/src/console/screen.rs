@@ -14,6 +14,8 @@ pub enum Screen {
     Answer,
     /// Nothing but the summary as JSON, at the end; messages for people go to standard error.
     Json,
+    /// Nothing: whoever began the run prints what it has found.
+    Nothing,
 }
 
 /// Prints a text to standard output.

@@ -217,6 +217,7 @@ impl Session {
                 let published = (self.program.companion)(findings);
                 print(&(report::summary_json(findings, &published) + "\n"))?;
             }
+            Screen::Nothing => {}
         }
         if outcome == Outcome::Interrupted {
             let again = (self.program.going_on)(folder);
@@ -289,7 +290,7 @@ fn introduce(head: &Head, program: Program) -> Result<(), LabError> {
     let Program {
         screen, printing, ..
     } = program;
-    if screen == Screen::Json || printing.quiet {
+    if printing.json || printing.quiet {
         return Ok(());
     }
     let noise = Noise::probe(NOISE_PROBE);
