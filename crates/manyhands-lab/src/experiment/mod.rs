@@ -17,7 +17,7 @@ use crate::{
     record::{CaseCard, ClaimCard, ClaimPart, ClaimTest, ExperimentCard, Scale},
 };
 use few_arms::FewArms;
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, fmt, ops::RangeInclusive};
 
 /// A case that several threads may run at once.
 type SharedWorkload = dyn Workload + Send + Sync;
@@ -102,7 +102,17 @@ impl Experiment {
     pub fn decided_by(mut self, says: impl Into<Cow<'static, str>>, test: ClaimTest) -> Self {
         let says = says.into();
         let says = plain(&says).into_owned();
-        self.claim_parts.push(ClaimPart { says, test });
+        let cpus = None;
+        self.claim_parts.push(ClaimPart { says, test, cpus });
+        self
+    }
+
+    /// The part of the claim that was added last is about so many CPUs: with fewer or more it is not decided.
+    #[must_use]
+    pub fn about_cpus(mut self, cpus: RangeInclusive<usize>) -> Self {
+        if let Some(part) = self.claim_parts.last_mut() {
+            part.cpus = Some(cpus.into_inner());
+        }
         self
     }
 

@@ -53,7 +53,10 @@ fn experiment(head: &Head, card: &ExperimentCard, collected: &Collected<'_>) -> 
         source: card.source.clone(),
         notes: card.notes.clone(),
     };
-    found.claim = card.claim.as_ref().map(|claim| found.judge(claim));
+    found.claim = card
+        .claim
+        .as_ref()
+        .map(|claim| found.judge(claim, head.machine.cpus));
     found
 }
 

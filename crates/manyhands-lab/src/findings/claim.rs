@@ -27,6 +27,8 @@ pub struct JudgedPart {
     pub says: String,
     /// Whether it holds.
     pub ruling: Ruling,
+    /// The fewest and the most CPUs that it is about, if others were used here. Then it is undecided.
+    pub needs_cpus: Option<(usize, usize)>,
     /// What that is concluded from.
     pub evidence: Evidence,
 }
@@ -68,13 +70,18 @@ pub enum Evidence {
 }
 
 impl ExperimentFindings {
-    /// Compares what was found with what was claimed.
-    pub(super) fn judge(&self, claim: &ClaimCard) -> JudgedClaim {
+    /// Compares what was found with what was claimed, on a machine with so many CPUs.
+    pub(super) fn judge(&self, claim: &ClaimCard, cpus: usize) -> JudgedClaim {
+        let confined = self.claimed().filter_map(|case| case.card.cpus).max();
+        let cpus = confined.unwrap_or(cpus);
         let judged = |part: &ClaimPart| {
             let (ruling, evidence) = self.decide(&part.test);
+            let is_other = |&(fewest, most): &(usize, usize)| !(fewest..=most).contains(&cpus);
+            let needs_cpus = part.cpus.filter(is_other);
             JudgedPart {
                 says: part.says.clone(),
-                ruling,
+                ruling: needs_cpus.map_or(ruling, |_| Ruling::Undecided),
+                needs_cpus,
                 evidence,
             }
         };
@@ -403,7 +410,7 @@ mod tests {
                 cases: vec![calls],
                 ..ExperimentFindings::default()
             };
-            let judged = found.judge(claim.as_ref().expect("it has one"));
+            let judged = found.judge(claim.as_ref().expect("it has one"), 2);
             let parts: Vec<Ruling> = judged.parts.iter().map(|part| part.ruling).collect();
             (judged.ruling, parts)
         };
@@ -415,23 +422,27 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_is_as_good_as_its_worst_part() {
+    fn a_claim_is_as_good_as_its_worst_part_and_open_without_its_cpus() {
         let found = fixture::findings();
-        let claim = |tests: Vec<ClaimTest>| {
+        let about = |tests: Vec<ClaimTest>, cpus: Option<(usize, usize)>| {
             let part = |test| ClaimPart {
                 says: "so it is".to_owned(),
                 test,
+                cpus,
             };
             let card = ClaimCard {
                 text: "It is so.".to_owned(),
                 parts: tests.into_iter().map(part).collect(),
             };
-            found.experiments[0].judge(&card).ruling
+            found.experiments[0].judge(&card, 2).ruling
         };
+        let claim = |tests| about(tests, None);
         let [good, open, bad] = [300, 100, 10].map(|from| ClaimTest::faster("for_each", from));
         assert_eq!(claim(vec![]), Ruling::Undecided);
         assert_eq!(claim(vec![good.clone()]), Ruling::Holds);
         assert_eq!(claim(vec![good.clone(), open.clone()]), Ruling::Undecided);
+        assert_eq!(about(vec![bad.clone()], Some((12, 16))), Ruling::Undecided);
+        assert_eq!(about(vec![bad.clone()], Some((2, 16))), Ruling::DoesNotHold);
         assert_eq!(claim(vec![good, open, bad]), Ruling::DoesNotHold);
     }
 }

@@ -18,6 +18,9 @@ pub struct ClaimPart {
     pub says: String,
     /// What decides it.
     pub test: ClaimTest,
+    /// The fewest and the most CPUs that it is about; `None` for any number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<(usize, usize)>,
 }
 
 /// What decides a part of a claim. A condition about an arm is about all cases that have it.

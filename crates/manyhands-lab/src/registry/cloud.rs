@@ -31,6 +31,7 @@ pub(super) fn e7() -> Experiment {
             "twice the CPUs bring a fifth at most (measured with --cpus)",
             ClaimTest::doubling("for", Range::of(0.9, 1.2)),
         )
+        .about_cpus(32..=64)
 }
 
 /// BCrypt of one text.
@@ -55,6 +56,22 @@ pub(super) fn e8() -> Experiment {
         "time halves, to within a tenth, when CPUs double (measured with --cpus)",
         ClaimTest::doubling("for", Range::of(1.8, 2.2)),
     )
+    .about_cpus(32..=64)
+    .decided_by(
+        "on 64 CPUs ranges are 30 to 50 % faster than the plain loop",
+        ClaimTest::speed_up("ranges", "for", 0, Range::of(1.3, 1.5)),
+    )
+    .about_cpus(64..=64)
+    .decided_by(
+        "on 96 CPUs they are 15 to 35 % faster",
+        ClaimTest::speed_up("ranges", "for", 0, Range::of(1.15, 1.35)),
+    )
+    .about_cpus(96..=96)
+    .decided_by(
+        "on 32 CPUs they make no difference, of a tenth or more",
+        ClaimTest::speed_up("ranges", "for", 0, Range::of(0.9, 1.1)),
+    )
+    .about_cpus(32..=32)
 }
 
 /// BCrypt of paragraphs, with every kind of loop and query.
@@ -86,6 +103,21 @@ pub(super) fn e9() -> Experiment {
         "a parallel query is up to a quarter faster than a parallel loop",
         ClaimTest::speed_up("query, unordered", "for", 0, Range::of(1.0, 1.25)),
     )
+    .decided_by(
+        "ranges are as fast as a query, to within a tenth, on 64 and 96 CPUs",
+        ClaimTest::speed_up("ranges", "query, unordered", 0, Range::of(0.9, 1.1)),
+    )
+    .about_cpus(64..=96)
+    .decided_by(
+        "on 192 CPUs a query is as fast as the plain loop, to within a tenth",
+        ClaimTest::speed_up("query, unordered", "for", 0, Range::of(0.9, 1.1)),
+    )
+    .about_cpus(192..=192)
+    .decided_by(
+        "on 192 CPUs ranges are, too",
+        ClaimTest::speed_up("ranges", "for", 0, Range::of(0.9, 1.1)),
+    )
+    .about_cpus(192..=192)
     .note("BCrypt reads the first 72 bytes of a text and ignores the rest of the paragraph.")
     .note(ORDER)
 }

@@ -36,11 +36,20 @@ pub(super) fn claims(findings: &Findings) -> Grid {
         vec![
             Column::words("experiment", id.clone()),
             Column::words("what was claimed", part.says.clone()),
-            Column::words("here", ruling_word(part.ruling).to_owned()),
+            Column::words("here", ruled(part)),
             Column::words("found", evidence_words(&part.evidence)),
         ]
     };
     Grid::of(claimed.flat_map(|(id, claim)| claim.parts.iter().map(move |part| row(id, part))))
+}
+
+/// Whether a part holds, or how many CPUs it would take to decide that.
+fn ruled(part: &JudgedPart) -> String {
+    match part.needs_cpus {
+        None => ruling_word(part.ruling).to_owned(),
+        Some((fewest, most)) if fewest == most => format!("undecided: needs {most} CPUs"),
+        Some((fewest, most)) => format!("undecided: needs {fewest} to {most} CPUs"),
+    }
 }
 
 /// One word for a ruling, or three.
@@ -66,7 +75,7 @@ fn ruling_sentence(claim: &JudgedClaim) -> String {
 }
 
 fn part_sentence(part: &JudgedPart) -> String {
-    let (ruling, found) = (ruling_word(part.ruling), evidence_words(&part.evidence));
+    let (ruling, found) = (ruled(part), evidence_words(&part.evidence));
     format!("– {}: {ruling}, {found}.", part.says)
 }
 
@@ -98,6 +107,7 @@ mod tests {
         let part = |ruling| JudgedPart {
             says: "it is faster".into(),
             ruling,
+            needs_cpus: None,
             evidence: Evidence::Nothing,
         };
         let claim = |parts| JudgedClaim {
@@ -111,11 +121,13 @@ mod tests {
         findings.experiments[0].claim = Some(claim(vec![part(Ruling::Holds)]));
         // One stands in its section.
         assert!(claims(&findings).rows.is_empty());
-        let two = vec![part(Ruling::Undecided), part(Ruling::DoesNotHold)];
+        let mut two = vec![part(Ruling::Undecided), part(Ruling::DoesNotHold)];
+        two[0].needs_cpus = Some((12, 12));
         findings.experiments[1].claim = Some(claim(two));
         let rows = claims(&findings).rows;
         let here: Vec<&str> = rows.iter().map(|row| row[2].as_str()).collect();
-        assert_eq!(here, ["holds", "undecided", "does not hold"]);
+        let expected = ["holds", "undecided: needs 12 CPUs", "does not hold"];
+        assert_eq!(here, expected);
         assert_eq!(rows[2][0], findings.experiments[1].id);
     }
 
@@ -124,6 +136,7 @@ mod tests {
         let part = JudgedPart {
             says: "from 100 on it is faster".into(),
             ruling: Ruling::Holds,
+            needs_cpus: None,
             evidence: Evidence::Ratio {
                 case: "SHA-512".into(),
                 n: 1_000,

@@ -32,7 +32,8 @@ use serde_json::{Value, json};
 /// from which on an arm gains a tenth or more at every size measured, and `practical` the two
 /// sizes between which that begins, if it begins above the smallest. `claim` has the claim's `text`, the
 /// `verdict` on it, one of `holds`, `does not hold`, `undecided`, and the same of its `parts[]`, each with
-/// what it `says` and the `evidence` in words. `published[]` has for each machine of a paper, its `source`, the
+/// what it `says`, the `evidence` in words, and in `needs_cpus` the fewest and the most CPUs that would decide it, if those here
+/// cannot. `published[]` has for each machine of a paper, its `source`, the
 /// `speed_ups[]` that both have, `there` and `here`, `ranges[]`, the ratio of the plain loop's time to that of ranges `here` and
 /// `there` on each number of `cpus`, `memory[]`, the bytes of an item, the `break_even` that was claimed, and `notes`. A case of which the
 /// throughput was asked has it as `per_second`, in its unit or in bytes. `peak_memory[]` has for an arm at
@@ -136,6 +137,7 @@ fn claim(claim: &JudgedClaim) -> Value {
         json!({
             "says": part.says,
             "verdict": ruling_word(part.ruling),
+            "needs_cpus": part.needs_cpus,
             "evidence": evidence_words(&part.evidence),
         })
     };
