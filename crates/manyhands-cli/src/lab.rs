@@ -12,7 +12,7 @@ use manyhands_lab::{
     findings,
     machine::Machine,
     paper, published,
-    record::Settings,
+    record::{Head, Settings},
     registry,
     report::{self, Listed, Width},
     run::Interrupt,
@@ -181,6 +181,7 @@ pub(crate) fn report(
     if published.is_some() {
         recording.head.settings.published = published;
     }
+    renew_claims(&mut recording.head);
     let findings = findings::analyse(&recording.head, &recording.events);
     let companion: Companion = if tour::took(&recording.head)? {
         console::alone
@@ -195,6 +196,18 @@ pub(crate) fn report(
     })?;
     printing.warn(&said)?;
     Ok(Ending::of(&findings))
+}
+
+/// What was claimed is not measured, so that an older run is judged by the claims as they are told apart now. A run of several
+/// builds has none.
+fn renew_claims(head: &mut Head) {
+    let claimed = head.experiments.iter_mut();
+    for recorded in claimed.filter(|one| one.claim.is_some()) {
+        let known = registry::find(&recorded.id).map(|one| one.card(Scale::Full));
+        if let Some(known) = known.ok().filter(|known| known.title == recorded.title) {
+            recorded.claim = known.claim;
+        }
+    }
 }
 
 /// Which lines of a run were skipped; empty if none was.
@@ -249,6 +262,27 @@ pub(crate) fn self_test(asked: SelfTest, printing: Printing) -> Result<Ending, F
 #[cfg(test)]
 mod tests {
     use super::*;
+    use manyhands_lab::run;
+
+    #[test]
+    fn a_report_judges_the_claims_of_now_of_the_experiments_that_are_known() {
+        let asked = ["E7", "E8", "E9"].map(|id| registry::find(id).unwrap());
+        let settings = Settings::new(Scale::Quick, 1);
+        let mut head = run::head(&asked, settings, Machine::default(), "");
+        let now = head.experiments[0].claim.clone();
+        for one in &mut head.experiments {
+            one.claim.as_mut().unwrap().parts.clear();
+        }
+        head.experiments[1].title = "of one's own".to_owned();
+        head.experiments[2].claim = None;
+        renew_claims(&mut head);
+        let [known, other, by_build] = head.experiments.as_slice() else {
+            panic!("{head:?}");
+        };
+        assert_eq!(known.claim, now);
+        assert!(other.claim.as_ref().unwrap().parts.is_empty());
+        assert_eq!(by_build.claim, None);
+    }
 
     #[test]
     fn no_line_of_the_list_is_wider_than_the_narrowest_terminal() {
