@@ -1,8 +1,10 @@
 //! What was measured here, as a sentence beside what was published.
 
 use crate::{
+    break_even::Kind,
     findings::{CaseFindings, Findings, Point},
-    report::count,
+    paper::PLAIN,
+    report::{self, count},
     workload::calls,
 };
 
@@ -10,11 +12,28 @@ use crate::{
 #[must_use]
 pub fn here(experiment_id: &str, findings: &Findings) -> Option<String> {
     match experiment_id {
+        "E1a" | "E3" => short_hashes(experiment_id, findings),
         "E2" | "E5" | "E7" => hashes(findings),
         "E6" => cost_of_a_switch(findings),
         "E14" => beside_waits(findings),
         _ => None,
     }
+}
+
+/// E1a and E3: from where on the plain loop pays, and for how long a hash. `None` if that was not found.
+fn short_hashes(experiment_id: &str, findings: &Findings) -> Option<String> {
+    let case = findings.experiment(experiment_id)?.claimed().next()?;
+    let arm = case.card.arms.iter().position(|arm| arm == PLAIN)?;
+    let Kind::Between { lower, upper, .. } = case.answers.get(arm.checked_sub(1)?)?.kind else {
+        return None;
+    };
+    let point = case.points.last()?;
+    let of_hash = point.times.first()?.median.median / point.n.max(1) as f64;
+    Some(format!(
+        "A loop of short hashes breaks even at n = {}, where a hash takes {}.",
+        from_to(&format!("{lower:.0}"), &format!("{upper:.0}")),
+        report::nanos(of_hash)
+    ))
 }
 
 /// E2: SHA-512 against SHA-256.
@@ -166,6 +185,17 @@ mod tests {
             "{remark}"
         );
         assert!(remark.contains("1.50 times as long"), "{remark}");
+    }
+
+    #[test]
+    fn a_break_even_of_short_hashes_stands_with_what_a_hash_takes() {
+        let mut findings = sample("E3", "SHA-512", &[("sequential", 162e3), (PLAIN, 90e3)]);
+        assert_eq!(here("E3", &findings), None);
+        let answer = fixture::findings().experiments[0].cases[0].answers[0].clone();
+        findings.experiments[0].cases[0].answers = vec![answer];
+        let expected =
+            "A loop of short hashes breaks even at n = 31 … 37, where a hash takes 162 ns.";
+        assert_eq!(here("E3", &findings).as_deref(), Some(expected));
     }
 
     #[test]
