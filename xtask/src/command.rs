@@ -195,10 +195,8 @@ mod tests {
         let invocation = Invocation::new("cargo test --lib")
             .arg("models")
             .env("RUSTFLAGS", "--cfg loom");
-        assert_eq!(
-            invocation.to_string(),
-            "RUSTFLAGS=\"--cfg loom\" cargo test --lib models"
-        );
+        let typed = "RUSTFLAGS=\"--cfg loom\" cargo test --lib models";
+        assert_eq!(invocation.to_string(), typed);
     }
 
     #[test]

@@ -79,10 +79,8 @@ fn instructions(way: &Way, operation: &str) -> Result<f64> {
 
 /// The total in what callgrind writes.
 fn total(text: &str) -> Option<f64> {
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("totals: "))?;
-    line.trim().parse().ok()
+    let total = |line| str::strip_prefix(line, "totals: ");
+    text.lines().find_map(total)?.trim().parse().ok()
 }
 
 /// Medians of the nanoseconds of one operation, by way.

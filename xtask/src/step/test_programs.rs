@@ -38,9 +38,8 @@ pub(crate) fn run_of_tools() -> Result<()> {
 /// The tests of the library.
 pub(crate) fn run_of_library() -> Result<()> {
     run_programs(Program::is_of_library)?;
-    let mut lines = WITH_FEATURES
-        .into_iter()
-        .chain([DOCUMENTATION_WITH_FEATURES]);
+    let lines = WITH_FEATURES.into_iter();
+    let mut lines = lines.chain([DOCUMENTATION_WITH_FEATURES]);
     lines.try_for_each(|line| quiet(Invocation::cargo(line)))
 }
 
@@ -69,10 +68,8 @@ impl Program {
 
 /// Runs the programs that are wanted, each in the folder of its package, as cargo does.
 fn run_programs(wanted: fn(&Program) -> bool) -> Result<()> {
-    let messages = everything()
-        .args(&["--no-run", "--message-format", "json"])
-        .stdout()?;
-    let mut programs = programs(&messages);
+    let build = everything().args(&["--no-run", "--message-format", "json"]);
+    let mut programs = programs(&build.stdout()?);
     programs.retain(wanted);
     ensure!(!programs.is_empty(), "cargo names no programs of tests");
     for program in &programs {

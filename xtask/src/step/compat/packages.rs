@@ -38,9 +38,8 @@ impl Packages {
 
     /// The package of this name, in the version that the manifest asks for: there may be others, for other packages.
     pub(super) fn find(&self, name: &str) -> Result<Published> {
-        let root = self
-            .all()
-            .find(|package| package["id"] == self.0["resolve"]["root"]);
+        let is_root = |package: &&Value| package["id"] == self.0["resolve"]["root"];
+        let root = self.all().find(is_root);
         let dependencies = root.and_then(|root| root["dependencies"].as_array());
         let mut dependencies = dependencies.into_iter().flatten();
         let asked = dependencies.find(|dependency| dependency["name"] == name);
@@ -59,10 +58,9 @@ impl Packages {
 
     /// The folders of all packages, but for those of this repository.
     pub(super) fn folders(&self) -> Vec<PathBuf> {
+        let is_other = |folder: &PathBuf| !folder.starts_with(workspace::root());
         let folders = self.all().filter_map(folder_of);
-        let mut folders: Vec<PathBuf> = folders
-            .filter(|folder| !folder.starts_with(workspace::root()))
-            .collect();
+        let mut folders: Vec<PathBuf> = folders.filter(is_other).collect();
         folders.sort_unstable();
         folders
     }
@@ -111,11 +109,8 @@ impl Core {
     /// Fails when the package's lock file says that it was built with the other core.
     pub(super) fn check(self, folder: &Path) -> Result<()> {
         let is_it = core_in(&workspace::read(folder.join("Cargo.lock"))?) == Some(self);
-        ensure!(
-            is_it,
-            "{} has not the {self:?} rayon-core",
-            folder.display()
-        );
+        let folder = folder.display();
+        ensure!(is_it, "{folder} has not the {self:?} rayon-core");
         Ok(())
     }
 }
@@ -152,10 +147,8 @@ mod tests {
         ];
         let packages = Packages(json!({"packages": all, "resolve": {"root": "speed"}}));
         let found = packages.find("a").unwrap();
-        assert_eq!(
-            (found.version.as_str(), found.folder),
-            ("1.2", "/r/a-1.2".into())
-        );
+        assert_eq!(found.version, "1.2");
+        assert_eq!(found.folder, PathBuf::from("/r/a-1.2"));
         assert_eq!(packages.find("b").unwrap().version, "3");
         assert!(packages.find("c").is_err());
         let folders = ["/r/a-1.1", "/r/a-1.2", "/r/b-3"].map(PathBuf::from);
