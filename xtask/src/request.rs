@@ -100,6 +100,9 @@ enum Command {
         #[arg(long, default_value_t = step::lab_results::MINUTES_DEFAULT,
               value_parser = clap::value_parser!(u32).range(1..=600))]
         minutes: u32,
+        /// Measure nothing, and put what is kept on the page again
+        #[arg(long)]
+        render: bool,
     },
 }
 
@@ -132,7 +135,11 @@ impl Request {
             Command::InspectPictures => step::inspect_pictures::run(),
             Command::Against { revision, words } => step::against::run(&revision, &words),
             Command::Results { words } => step::results::run(&words),
-            Command::LabResults { parts, minutes } => step::lab_results::run(&parts, minutes),
+            Command::LabResults {
+                parts,
+                minutes,
+                render,
+            } => step::lab_results::run(&parts, minutes, render),
         }
     }
 }
