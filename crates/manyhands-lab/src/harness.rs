@@ -233,10 +233,8 @@ mod tests {
     fn a_run_and_what_has_changed_since_are_one_json_document() {
         let printing = |words: &[&str]| typed(words).unwrap().printing;
         let screen = |is_compared| program(printing(&["--json"]), is_compared).screen;
-        assert_eq!(
-            [screen(true), screen(false)],
-            [Screen::Nothing, Screen::Json]
-        );
+        let expected = [Screen::Nothing, Screen::Json];
+        assert_eq!([screen(true), screen(false)], expected);
         assert_eq!(program(printing(&[]), true).screen, Screen::Tables);
         let (before, after) = (fixture::findings(), fixture::other_findings());
         let document: Value = serde_json::from_str(&as_one_document(&before, &after)).unwrap();

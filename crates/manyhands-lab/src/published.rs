@@ -187,12 +187,8 @@ mod tests {
     #[test]
     fn the_summary_has_each_table_of_what_was_published() {
         let experiments = ["E8", "E15"].map(|id| registry::find(id).unwrap());
-        let head = head(
-            &experiments,
-            Settings::new(Scale::Full, 1),
-            Machine::here(),
-            "now",
-        );
+        let settings = Settings::new(Scale::Full, 1);
+        let head = head(&experiments, settings, Machine::here(), "now");
         let cards = head.experiments.iter();
         let blocks = cards.flat_map(|one| one.cases.iter().map(move |case| block(&one.id, case)));
         let findings = analyse(&head, &blocks.collect::<Vec<_>>());
@@ -204,10 +200,8 @@ mod tests {
         assert_eq!(ranges["there"][0]["cpus"], 16, "{loops}");
         assert!(ranges["there"][0]["ratio"].is_f64() && ranges["here"]["median"] == 1.0);
         let memory = &waits["memory"][0];
-        assert_eq!(
-            (&memory["n_here"], &memory["here"]),
-            (&1_000_000.into(), &64.0.into())
-        );
+        assert_eq!(memory["n_here"], 1_000_000, "{waits}");
+        assert_eq!(memory["here"], 64.0, "{waits}");
         assert!(memory["there"].as_f64() > Some(400.0), "{waits}");
     }
 }

@@ -206,10 +206,8 @@ mod tests {
         result.arms[1].1 = Verdict::Absent("no compiler".to_owned());
         result.arms[2].1 = Verdict::Failed("lost".to_owned());
         let text = |label| cell(Some(&result), label, |_| None);
-        assert_eq!(
-            ["base", "a", "b", "c"].map(text),
-            ["?", "absent", "FAILED", "·"]
-        );
+        let expected = ["?", "absent", "FAILED", "·"];
+        assert_eq!(["base", "a", "b", "c"].map(text), expected);
         assert_eq!(cell(None, "base", |_| None), "·");
         let twice = [result.clone(), result];
         let (lines, agreed) = notes(&twice);

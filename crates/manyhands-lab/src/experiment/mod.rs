@@ -301,10 +301,8 @@ mod tests {
             .arm("two\0", |n| n);
         let experiment = Experiment::new("X\r", "x\u{202e}").case(case);
         let card = experiment.card(Scale::Full);
-        assert_eq!(
-            (card.id.as_str(), card.title.as_str()),
-            ("X\\r", "x\\u{202e}")
-        );
+        let expected = ("X\\r", "x\\u{202e}");
+        assert_eq!((card.id.as_str(), card.title.as_str()), expected);
         assert_eq!(card.cases[0].name, "sum\\u{1b}[2J");
         assert_eq!(card.cases[0].arms, ["one\\n", "two\\u{0}"]);
         assert!(experiment.find(&card.cases[0].name).is_some());

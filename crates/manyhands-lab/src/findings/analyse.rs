@@ -53,10 +53,8 @@ fn experiment(head: &Head, card: &ExperimentCard, collected: &Collected<'_>) -> 
         source: card.source.clone(),
         notes: card.notes.clone(),
     };
-    found.claim = card
-        .claim
-        .as_ref()
-        .map(|claim| found.judge(claim, head.machine.cpus));
+    let judged = |claim| found.judge(claim, head.machine.cpus);
+    found.claim = card.claim.as_ref().map(judged);
     found
 }
 

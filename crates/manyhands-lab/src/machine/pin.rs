@@ -72,10 +72,8 @@ mod tests {
         assert_eq!(first(&[2, 3, 7], 2).unwrap(), [2, 3]);
         assert!(matches!(first(&[2, 3], 0), Err(PinError::NoCpu)));
         let error = first(&[2, 3], 3).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "cannot use 3 CPUs, this process may use 2"
-        );
+        let expected = "cannot use 3 CPUs, this process may use 2";
+        assert_eq!(error.to_string(), expected);
     }
 
     #[test]

@@ -180,10 +180,8 @@ mod tests {
         findings.experiments[0].cases.extend(cases);
         findings.head.machine.sha_instructions = true;
         let remark = hashes(&findings).unwrap();
-        assert!(
-            remark.contains("This processor has instructions"),
-            "{remark}"
-        );
+        let part = "This processor has instructions";
+        assert!(remark.contains(part), "{remark}");
         assert!(remark.contains("1.50 times as long"), "{remark}");
     }
 
@@ -212,18 +210,12 @@ mod tests {
             .cases
             .append(&mut mid_chain.experiments[0].cases);
         let said = cost_of_a_switch(&findings).unwrap();
-        assert!(
-            said.starts_with("What a switch costs, at n = 1,000 … 10,000: at the start"),
-            "{said}"
-        );
-        assert!(
-            said.contains("0.5 … 3.0 ns an item, 1.25 … 2.50 times the time without; in"),
-            "{said}"
-        );
-        assert!(
-            said.ends_with("10.0 ns an item, 11.00 times the time without."),
-            "{said}"
-        );
+        let part = "What a switch costs, at n = 1,000 … 10,000: at the start";
+        assert!(said.starts_with(part), "{said}");
+        let part = "0.5 … 3.0 ns an item, 1.25 … 2.50 times the time without; in";
+        assert!(said.contains(part), "{said}");
+        let part = "10.0 ns an item, 11.00 times the time without.";
+        assert!(said.ends_with(part), "{said}");
     }
 
     #[test]
@@ -236,9 +228,7 @@ mod tests {
         ];
         let remark = beside_waits(&sample("E14", "calls", &arms)).unwrap();
         assert!(remark.contains("the longest is 49 ms"), "{remark}");
-        assert!(
-            remark.ends_with("1.50 (for_each_async @ 4), 1.25 (channel)."),
-            "{remark}"
-        );
+        let part = "1.50 (for_each_async @ 4), 1.25 (channel).";
+        assert!(remark.ends_with(part), "{remark}");
     }
 }

@@ -151,10 +151,8 @@ fn the_comparison_of_two_runs_is_as_kept_and_fits_the_terminal() {
         }
     }
     let nothing = compare(&fixture::findings(), &other_baseline, Width::default());
-    assert!(
-        nothing.contains("no case, size and arm in common"),
-        "{nothing}"
-    );
+    let part = "no case, size and arm in common";
+    assert!(nothing.contains(part), "{nothing}");
     let mut same_machine = fixture::other_findings();
     same_machine.head.machine = fixture::findings().head.machine;
     let same_machine = compare(&fixture::findings(), &same_machine, Width::default());
@@ -172,10 +170,8 @@ fn the_page_is_one_a_parser_finds_no_fault_with_and_needs_nothing_else() {
     let count = |selector: &str| page.select(&Selector::parse(selector).unwrap()).count();
     assert_eq!(count("h1"), 1);
     assert_eq!(count("main > section"), 3 + 2);
-    assert_eq!(
-        count("svg[role=img]"),
-        chart::all(&fixture::findings()).len()
-    );
+    let expected = chart::all(&fixture::findings()).len();
+    assert_eq!(count("svg[role=img]"), expected);
     assert_eq!(count("svg[role=img] > title"), count("svg[role=img]"));
     assert_eq!(count("table > caption"), count("table"));
     assert!(count("table") > 10);

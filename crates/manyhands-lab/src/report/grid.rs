@@ -301,10 +301,8 @@ mod tests {
 
     #[test]
     fn markdown_is_aligned_and_escaped() {
-        assert_eq!(
-            grid().without_empty_columns().markdown(),
-            "| arm | n |\n| --- | ---: |\n| a\\|b | 1 |\n| c\\_d | 1,000 |\n"
-        );
+        let expected = "| arm | n |\n| --- | ---: |\n| a\\|b | 1 |\n| c\\_d | 1,000 |\n";
+        assert_eq!(grid().without_empty_columns().markdown(), expected);
     }
 
     fn with_long_names() -> Grid {
@@ -348,10 +346,8 @@ mod tests {
             }
         }
         let text = grid.terminal(Width::of(50));
-        assert!(
-            text.starts_with("n 1,000, A 23.0 ms, arm B, verdict"),
-            "{text}"
-        );
+        let part = "n 1,000, A 23.0 ms, arm B, verdict";
+        assert!(text.starts_with(part), "{text}");
         assert!(
             text.lines().all(|line| line.chars().count() <= 50),
             "{text}"

@@ -166,10 +166,8 @@ pub(super) fn remarks(experiment: &ExperimentFindings, paper: &Paper, cpus: usiz
     )];
     let both = beside(experiment, paper);
     if both.iter().any(|one| one.had_more(cpus)) {
-        remarks.push(
-            "'Here ÷ paper' is left empty where the paper had more CPUs than were used here."
-                .to_owned(),
-        );
+        let why = "'Here ÷ paper' is left empty where the paper had more CPUs than were used here.";
+        remarks.push(why.to_owned());
     }
     if both.iter().any(|one| one.is_unconverged) {
         remarks.push(format!(
@@ -300,10 +298,8 @@ mod tests {
         };
         let rows = grid(&experiment, &paper, 2).rows;
         let cases: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
-        assert_eq!(
-            (cases, rows[0][5].as_str()),
-            (vec!["SHA-512, 8 CPUs"], "0.50")
-        );
+        let expected = (vec!["SHA-512, 8 CPUs"], "0.50");
+        assert_eq!((cases, rows[0][5].as_str()), expected);
         // What had more CPUs than were used here is not divided by.
         paper.cells.iter_mut().for_each(|cell| cell.cpus = 12);
         assert_eq!(grid(&experiment, &paper, 2).rows[0][5], "");

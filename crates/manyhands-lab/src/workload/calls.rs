@@ -127,10 +127,8 @@ mod tests {
         assert!(waits.iter().all(|wait| (10..50).contains(wait)));
         let mean = waits.iter().sum::<u64>() as f64 / 1_000.0;
         assert!((28.5..30.5).contains(&mean), "{mean}");
-        assert_eq!(
-            (waits.iter().min(), waits.iter().max()),
-            (Some(&10), Some(&49))
-        );
+        let expected = (Some(&10), Some(&49));
+        assert_eq!((waits.iter().min(), waits.iter().max()), expected);
     }
 
     #[test]
