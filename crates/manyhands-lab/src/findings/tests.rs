@@ -1,6 +1,6 @@
 //! Tests of the whole analysis, on runs made up for it.
 
-use super::{Cause, Failure, Findings, analyse};
+use super::{CaseFindings, Cause, Failure, Findings, analyse};
 use crate::{
     break_even::Kind,
     machine::Machine,
@@ -66,11 +66,22 @@ fn delayed() -> Meters {
     }
 }
 
+fn only_case(findings: &Findings) -> &CaseFindings {
+    &findings.experiments[0].cases[0]
+}
+
 fn only_point(findings: &Findings) -> &super::Point {
-    let [point] = findings.experiments[0].cases[0].points.as_slice() else {
+    let [point] = only_case(findings).points.as_slice() else {
         panic!("one point was measured");
     };
     point
+}
+
+fn only_answer(findings: &Findings) -> Kind {
+    let [answer] = only_case(findings).answers.as_slice() else {
+        panic!("one answer for one arm");
+    };
+    answer.kind.clone()
 }
 
 fn near(value: f64, expected: f64) -> bool {
@@ -158,30 +169,16 @@ fn a_searched_case_has_an_answer_for_each_arm_and_a_mean_speed_up() {
     // A size of the search counts for the answer, not for the mean.
     events.extend(blocks(50, 12, [4_000, 2_000, 4_000]));
     let findings = analyse(&head, &events);
-    let case = &findings.experiments[0].cases[0];
+    let case = only_case(&findings);
     assert_eq!(case.points.len(), 3);
     assert!(near(case.speed_ups[0].unwrap(), 2.0));
-    let [answer] = case.answers.as_slice() else {
-        panic!("one answer for one arm");
+    let Kind::Between { lower, upper, .. } = only_answer(&findings) else {
+        panic!("{:?}", case.answers);
     };
-    assert!(
-        matches!(
-            answer.kind,
-            Kind::Between {
-                lower: 10.0,
-                upper: 50.0,
-                ..
-            }
-        ),
-        "{answer:?}"
-    );
+    assert_eq!((lower, upper), (10.0, 50.0));
 
     head.experiments[0].cases[0].finds_break_even = false;
-    assert!(
-        analyse(&head, &events).experiments[0].cases[0]
-            .answers
-            .is_empty()
-    );
+    assert_eq!(only_case(&analyse(&head, &events)).answers, []);
 }
 
 #[test]
@@ -201,11 +198,8 @@ fn a_run_in_which_nothing_was_decided_does_not_say_never() {
     // Nearly all blocks are disturbed, and the few clean ones are those of a faster arm.
     let mut events = blocks(10, 1, [1_000, 500, 1_000]);
     events.extend((0..14).map(|index| block(10, index % 3, [1_000, 1_100, 1_000], delayed())));
-    let findings = analyse(&head(&[10]), &events);
-    let [answer] = findings.experiments[0].cases[0].answers.as_slice() else {
-        panic!("one answer for one arm");
-    };
-    assert_eq!(answer.kind, Kind::TooFewBlocks);
+    let kind = |events: &[Event]| only_answer(&analyse(&head(&[10]), events));
+    assert_eq!(kind(&events), Kind::TooFewBlocks);
 
     // Blocks enough, of an arm that is faster in some and slower in others.
     let events: Vec<Event> = (0..24)
@@ -214,8 +208,7 @@ fn a_run_in_which_nothing_was_decided_does_not_say_never() {
             block(10, index % 3, nanos, Meters::default())
         })
         .collect();
-    let findings = analyse(&head(&[10]), &events);
-    let kind = &findings.experiments[0].cases[0].answers[0].kind;
+    let kind = kind(&events);
     assert!(
         matches!(kind, Kind::NotDecided { largest: 10, speed_up } if speed_up.high > 1.5),
         "{kind:?}"
@@ -235,14 +228,9 @@ fn order_of_events_does_not_matter_and_repetition_gives_the_same() {
     assert_eq!(first, analyse(&head, &events));
     events.reverse();
     let reversed = analyse(&head, &events);
-    assert_eq!(
-        only_point(&first).comparisons,
-        only_point(&reversed).comparisons
-    );
-    assert_eq!(
-        only_point(&first).times[0].median,
-        only_point(&reversed).times[0].median
-    );
+    let (first, reversed) = (only_point(&first), only_point(&reversed));
+    assert_eq!(first.comparisons, reversed.comparisons);
+    assert_eq!(first.times[0].median, reversed.times[0].median);
 }
 
 #[test]
@@ -253,12 +241,10 @@ fn many_comparisons_have_q_values() {
         events.extend(blocks(*n, 9, [2_000, 1_000, 2_000]));
     }
     let findings = analyse(&head(&sizes), &events);
-    for point in &findings.experiments[0].cases[0].points {
+    for point in &only_case(&findings).points {
         // All are equally convincing, so none loses by the company of the others.
-        assert_eq!(
-            point.comparisons[0].q_value,
-            Some(point.comparisons[0].p_value)
-        );
+        let comparison = &point.comparisons[0];
+        assert_eq!(comparison.q_value, Some(comparison.p_value));
     }
 }
 
@@ -287,7 +273,7 @@ fn counters_are_given_per_call() {
 }
 
 #[test]
-fn clocks_peaks_and_pictures_are_passed_on() {
+fn clocks_and_pictures_are_passed_on() {
     let clock = |launch, cost, grain| Event::Launched {
         experiment: "E".into(),
         case: "case".into(),
@@ -299,31 +285,17 @@ fn clocks_peaks_and_pictures_are_passed_on() {
         step_millis: 5.0,
         busy: vec![vec![1.0], vec![0.5]],
     };
+    let cores = Event::Cores {
+        key: key(10),
+        arm: 1,
+        trace: trace.clone(),
+    };
     let mut events = blocks(10, 1, [1, 1, 1]);
-    events.extend([
-        clock(0, 20.0, 1.0),
-        clock(1, 15.0, 3.0),
-        Event::Memory {
-            key: key(10),
-            arm: 1,
-            peak: PeakReading {
-                peak_bytes: 64,
-                ..PeakReading::default()
-            },
-        },
-        Event::Cores {
-            key: key(10),
-            arm: 1,
-            trace: trace.clone(),
-        },
-    ]);
+    events.extend([clock(0, 20.0, 1.0), clock(1, 15.0, 3.0), cores]);
     let findings = analyse(&head(&[10]), &events);
-    let case = &findings.experiments[0].cases[0];
+    let case = only_case(&findings);
     assert_eq!(case.clock, Some((20.0, 3.0)));
-    assert_eq!(
-        (case.peaks[0].n, case.peaks[0].arm, case.peaks[0].bytes),
-        (10, 1, 64)
-    );
+    assert_eq!((case.traces[0].n, case.traces[0].arm), (10, 1));
     assert_eq!(case.traces[0].trace, trace);
 }
 
@@ -338,7 +310,7 @@ fn what_an_item_takes_is_the_slope_of_all_readings_of_the_peaks_with_an_interval
         };
         let (key, arm) = (key(n), 1);
         events.push(Event::Memory { key, arm, peak });
-        analyse(&head(&[10]), &events).experiments[0].cases[0].clone()
+        only_case(&analyse(&head(&[10]), &events)).clone()
     };
     read(250, 0);
     assert_eq!(read(500, 0).bytes_per_item(1), None);
@@ -349,15 +321,10 @@ fn what_an_item_takes_is_the_slope_of_all_readings_of_the_peaks_with_an_interval
     read(1_000, 4_096);
     let case = read(1_000, 400);
     let peak = case.peak(1_000, 1).expect("it was read");
-    assert_eq!(peak.readings.len(), 3);
-    assert_eq!(
-        (peak.bytes, peak.bytes - peak.readings[0]),
-        (1_128_400, 400)
-    );
-    assert_eq!(
-        peak.ends.as_ref().and_then(|ends| ends.at(100)),
-        Some(1_000)
-    );
+    assert_eq!(peak.readings, [1_128_000, 1_128_400, 1_132_096]);
+    assert_eq!(peak.bytes, 1_128_400);
+    let ends = peak.ends.as_ref().expect("they were read");
+    assert_eq!(ends.at(100), Some(1_000));
     let wide = case.bytes_per_item(1).expect("three sizes have a slope");
     assert!(wide.margin.expect("five points") > 1.0, "{wide:?}");
 }
