@@ -14,15 +14,15 @@ pub struct Answer {
     pub practical: Practical,
 }
 
-/// From which size on an arm gains a tenth or more for good: at each larger size that was measured
-/// it was decided faster, with a median speed-up of 1.1 or more.
+/// From which size on an arm gains a tenth or more for good: at this size and at each larger one that was decided it is
+/// faster, with a median speed-up of 1.1 or more, and where a larger one was not decided, the interval lies above 1.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Practical {
-    /// From the smallest measured size on, this one.
+    /// From this measured size on, or from below it: no smaller one stands against it.
     From(usize),
-    /// From somewhere between these two measured sizes on: at the first it does not.
+    /// From somewhere between these two measured sizes on: the first stands against it.
     Between(usize, usize),
-    /// Not at the largest size.
+    /// From no size that was decided.
     Nowhere,
 }
 

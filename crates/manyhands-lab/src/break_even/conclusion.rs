@@ -96,11 +96,15 @@ fn trusted(fit: &Fit, lower: f64, upper: f64) -> Option<Estimate> {
     })
 }
 
-/// From where on each size was decided faster by [`PRACTICAL`] or more.
+/// From where on each size was decided faster by [`PRACTICAL`] or more, or was not decided and has an interval above that.
 fn practical(verdicts: &Verdicts) -> Practical {
     let pays = |judged: &Judged| {
         let by_enough = |found: Estimate| found.median >= PRACTICAL;
         judged.verdict == Verdict::Faster && judged.speed_up.is_some_and(by_enough)
+    };
+    let is_open = |judged: &Judged| {
+        let excludes_less = |found: Estimate| found.low >= PRACTICAL;
+        judged.verdict == Verdict::Undecided && judged.speed_up.is_some_and(excludes_less)
     };
     let mut sizes = verdicts.iter().rev();
     let mut from = None;
@@ -109,7 +113,7 @@ fn practical(verdicts: &Verdicts) -> Practical {
         if pays {
             from = Some(**n);
         }
-        !pays
+        !pays && !is_open(judged)
     });
     match (below, from) {
         (_, None) => Practical::Nowhere,
@@ -239,8 +243,25 @@ mod tests {
         let falls = [(1, 0.5), (2, 1.2), (4, 1.05)];
         assert_eq!(practical(&falls), Practical::Nowhere);
         assert_eq!(practical(&[(1, 1.5), (2, 1.6)]), Practical::From(1));
-        let undecided = (Verdict::Undecided, 1.2, 1.8);
-        let found = answer_from(&[(Verdict::Faster, 1.4, 1.5), undecided]);
-        assert_eq!(found.practical, Practical::Nowhere);
+    }
+
+    #[test]
+    fn an_undecided_size_speaks_against_a_practical_gain_only_if_its_interval_does() {
+        let check = |verdicts: &[(Verdict, f64, f64)], expected: Practical| {
+            assert_eq!(answer_from(verdicts).practical, expected, "{verdicts:?}");
+        };
+        let (slower, faster) = ((Verdict::Slower, 0.8, 0.9), (Verdict::Faster, 1.4, 1.5));
+        let above = (Verdict::Undecided, 1.2, 1.8);
+        let across = (Verdict::Undecided, 1.05, 1.8);
+        let few = (Verdict::Undecided, 0.0, f64::INFINITY);
+        check(&[slower, faster, above, faster], Practical::Between(1, 10));
+        check(&[slower, faster, above], Practical::Between(1, 10));
+        // It is said of no size that was not decided.
+        check(&[slower, above, faster], Practical::Between(1, 100));
+        check(&[above, faster], Practical::From(10));
+        for against in [across, few] {
+            check(&[faster, against, faster], Practical::Between(10, 100));
+            check(&[faster, against], Practical::Nowhere);
+        }
     }
 }

@@ -242,11 +242,20 @@ fn of_measured_sizes(said: &Said<'_>, rows: &Rows<'_>) -> Vec<Claim> {
 /// From where on it pays in practice.
 fn of_practice(said: &Said<'_>, rows: &Rows<'_>) -> Vec<Claim> {
     let mut claims = Vec::new();
+    let is_open = |row: &Judged| {
+        let lies_above = row.speed_up.is_some_and(|found| found.low >= 1.1);
+        row.verdict == Verdict::Undecided && lies_above && said.has("(not decided at n = ")
+    };
+    let pays_from = |from: f64| {
+        let mut above = rows.0.iter().filter(|(n, _)| **n as f64 >= from);
+        let pays = above.all(|(_, row)| row.verdict == Verdict::Faster || is_open(row));
+        pays && rows.at(from) == Verdict::Faster
+    };
     if let Some(numbers) = said.numbers("for good, from somewhere between n = ") {
-        claims.push(("pays", rows.all(Verdict::Faster, numbers[1], END)));
+        claims.push(("pays", pays_from(numbers[1])));
     }
     if let Some(numbers) = said.numbers("for good, from n = ") {
-        claims.push(("pays from", rows.all(Verdict::Faster, numbers[0], END)));
+        claims.push(("pays from", pays_from(numbers[0])));
     }
     if said.has("No size was found from which on it gains") {
         let last = rows.0.values().next_back().unwrap();

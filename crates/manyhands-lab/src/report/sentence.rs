@@ -268,19 +268,32 @@ impl Words<'_> {
         let gain = percent(PRACTICAL - 1.0);
         match practical {
             Practical::From(smallest) => format!(
-                "It pays in practice, by {gain} or more for good, from n = {} or below on.",
-                count(smallest)
+                "It pays in practice, by {gain} or more for good, from n = {} or below on{}.",
+                count(smallest),
+                self.undecided_from(smallest)
             ),
             Practical::Between(lower, upper) => format!(
                 "It pays in practice, by {gain} or more for good, from somewhere between n = {} \
-                 and n = {}.",
+                 and n = {}{}.",
                 count(lower),
-                count(upper)
+                count(upper),
+                self.undecided_from(upper)
             ),
             Practical::Nowhere => {
                 format!("No size was found from which on it gains {gain} or more for good.")
             }
         }
+    }
+
+    /// The sizes from this one on that stayed undecided, in brackets, if there are any.
+    fn undecided_from(&self, n: usize) -> String {
+        let from = self.verdicts.iter().filter(|one| one.0 >= n);
+        let open = from.filter(|one| one.1 == Verdict::Undecided);
+        let open: Vec<String> = open.map(|one| count(one.0)).collect();
+        if open.is_empty() {
+            return String::new();
+        }
+        format!(" (not decided at n = {})", open.join(", "))
     }
 
     /// What the model would say of the costs, where it does not hold: as measured at both ends.

@@ -29,7 +29,7 @@ use serde_json::{Value, json};
 /// `no difference`, `undecided`; of the last, `undecided_because` says in words why. `break_even[].kind` is one of
 /// `between`, `always_from`, `never_up_to`, `not_decided`, `no_difference`, `several`,
 /// `too_few_blocks`, with the fields of that kind beside it. `practical_from` is the smallest size
-/// from which on an arm gains a tenth or more at every size measured, and `practical` the two
+/// from which on an arm gains a tenth or more at every size that was decided, and `practical` the two
 /// sizes between which that begins, if it begins above the smallest. `claim` has the claim's `text`, the
 /// `verdict` on it, one of `holds`, `does not hold`, `undecided`, and the same of its `parts[]`, each with
 /// what it `says`, the `evidence` in words, and in `needs_cpus` the fewest and the most CPUs that would decide it, if those here
