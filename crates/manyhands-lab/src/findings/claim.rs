@@ -5,7 +5,7 @@ use crate::{
     break_even::Kind,
     record::{ClaimCard, ClaimPart, ClaimTest, Range},
     stats::Estimate,
-    verdict::Verdict,
+    verdict::{Doubt, Verdict},
 };
 
 /// A claim and what was found of it.
@@ -55,7 +55,8 @@ pub enum Evidence {
         case: String,
         /// Size.
         n: usize,
-        /// The ratio; its interval is itself where nothing is known about that.
+        /// The ratio. That of times is as certain as the verdicts: without the blocks that these need it has no
+        /// interval, and its ends are farther out by what two equal arms differed by in the same blocks.
         ratio: Estimate,
     },
     /// The geometric mean of several ratios.
@@ -190,7 +191,10 @@ impl ExperimentFindings {
     fn case_faster(&self, case: &str, than: &str) -> Option<(Ruling, Evidence)> {
         let find = |name: &str| self.claimed().find(|case| case.card.own_name() == name);
         let (one, other) = (find(case)?, find(than)?);
-        let baseline = |case: &CaseFindings, n: usize| Some(case.point(n)?.times.first()?.median);
+        let baseline = |case: &CaseFindings, n: usize| {
+            let point = case.point(n)?;
+            Some(certain(point, point.times.first()?.median))
+        };
         let sizes = one.points.iter().rev().map(|point| point.n);
         let mut times = sizes.filter_map(|n| Some((n, baseline(one, n)?, baseline(other, n)?)));
         let (n, time, than) = times.next()?;
@@ -214,7 +218,19 @@ fn speed_up(point: &Point, arm: usize) -> Option<Estimate> {
     let Some(challenger) = arm.checked_sub(1) else {
         return Some(Estimate::new(1.0, 1.0, 1.0));
     };
-    point.comparisons.get(challenger)?.clean
+    Some(certain(point, point.comparisons.get(challenger)?.shown()))
+}
+
+/// As certain as the verdicts. See [`Evidence::Ratio`].
+fn certain(point: &Point, found: Estimate) -> Estimate {
+    let mut doubts = point.comparisons.iter().map(|one| one.doubt);
+    let floor = match doubts.all(|doubt| matches!(doubt, Some(Doubt::FewBlocks { .. }))) {
+        true => Estimate::new(1.0, 0.0, f64::INFINITY),
+        false => point.floor.unwrap_or(Estimate::new(1.0, 1.0, 1.0)),
+    };
+    let low = found.low / floor.high.max(1.0);
+    let high = found.high / floor.low.min(1.0);
+    Estimate::new(found.median, low, high)
 }
 
 /// The median of the readings of a peak, between the least and the most.
@@ -338,6 +354,41 @@ mod tests {
         let (one, other) = (quicker("SHA-512", "SHA-256"), quicker("SHA-256", "SHA-512"));
         assert_eq!(ruling(hashes, &one), Ruling::Holds);
         assert_eq!(ruling(hashes, &other), Ruling::DoesNotHold);
+    }
+
+    #[test]
+    fn few_blocks_and_a_high_noise_floor_decide_no_claim_about_times() {
+        let found = fixture::findings();
+        let quicker = ClaimTest::CaseFaster {
+            case: "SHA-512".to_owned(),
+            than: "SHA-256".to_owned(),
+        };
+        let range = Range::of(0.5, 3.5);
+        let tests = [
+            (0, ClaimTest::speed_up("for_each", "ranges", 300, range)),
+            (0, ClaimTest::speed_up("for_each", "sequential", 300, range)),
+            (0, ClaimTest::mean_speed_up("for_each", range)),
+            (1, quicker),
+        ];
+        let check = |change: &dyn Fn(&mut Point), expected| {
+            for (at, test) in &tests {
+                let mut changed = found.experiments[*at].clone();
+                for case in &mut changed.cases {
+                    case.points.iter_mut().for_each(change);
+                }
+                assert_eq!(ruling(&changed, test), expected, "{test:?}");
+            }
+        };
+        check(&|_: &mut Point| (), Ruling::Holds);
+        let floor = Some(Estimate::new(1.0, 0.1, 10.0));
+        check(&|point: &mut Point| point.floor = floor, Ruling::Undecided);
+        let few = |point: &mut Point| {
+            for one in &mut point.comparisons {
+                let (blocks, needed) = (6, 7);
+                one.doubt = Some(Doubt::FewBlocks { blocks, needed });
+            }
+        };
+        check(&few, Ruling::Undecided);
     }
 
     #[test]
