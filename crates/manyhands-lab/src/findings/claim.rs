@@ -97,8 +97,8 @@ impl ExperimentFindings {
 
     fn decide(&self, test: &ClaimTest) -> (Ruling, Evidence) {
         match test {
-            ClaimTest::Faster { arm, from } => {
-                let points = self.points(arm, *from);
+            ClaimTest::Faster { arm, from, to } => {
+                let points = self.points(arm, *from, *to);
                 worst(points.filter_map(|(case, point, arm)| faster(case, point, arm)))
             }
             ClaimTest::SpeedUp {
@@ -108,9 +108,7 @@ impl ExperimentFindings {
                 to,
                 within,
             } => {
-                let is_asked =
-                    |found: &(_, &Point, _)| to.is_none_or(|largest| found.1.n <= largest);
-                let points = self.points(arm, *from).filter(is_asked);
+                let points = self.points(arm, *from, *to);
                 worst(points.filter_map(|(case, point, arm)| {
                     let over = position(case, over)?;
                     let ratio = speed_up(point, arm)?.over(speed_up(point, over)?);
@@ -118,7 +116,7 @@ impl ExperimentFindings {
                 }))
             }
             ClaimTest::MeanSpeedUp { arm, within } => {
-                let points = self.points(arm, 0);
+                let points = self.points(arm, 0, None);
                 let found = points.filter_map(|(_, point, arm)| speed_up(point, arm));
                 let found: Vec<Estimate> = found.collect();
                 let (of, mean) = (found.len(), Estimate::geometric_mean(&found));
@@ -169,15 +167,18 @@ impl ExperimentFindings {
         self.claimed().filter_map(place)
     }
 
-    /// The points of those cases from a size on.
+    /// The points of those cases from a size on, up to another if there is one.
     fn points<'run>(
         &'run self,
         arm: &'run str,
         from: usize,
+        to: Option<usize>,
     ) -> impl Iterator<Item = (&'run CaseFindings, &'run Point, usize)> {
         self.with_arm(arm).flat_map(move |(case, arm)| {
-            let points = case.points.iter().filter(move |point| point.n >= from);
-            points.map(move |point| (case, point, arm))
+            let points = case.points.iter();
+            let asked =
+                points.filter(move |point| (from..=to.unwrap_or(usize::MAX)).contains(&point.n));
+            asked.map(move |point| (case, point, arm))
         })
     }
 
@@ -326,6 +327,10 @@ mod tests {
         check(ClaimTest::faster("for_each", 100), Ruling::Undecided);
         check(ClaimTest::faster("for_each", 10), Ruling::DoesNotHold);
         check(ClaimTest::faster("nobody", 10), Ruling::Undecided);
+        // That size alone, and not what is above it.
+        check(ClaimTest::faster_at("for_each", 10), Ruling::DoesNotHold);
+        check(ClaimTest::faster_at("for_each", 100), Ruling::Undecided);
+        check(ClaimTest::faster_at("for_each", 300), Ruling::Holds);
         let gain = |within| ClaimTest::speed_up("for_each", "sequential", 10_000, within);
         check(gain(Range::of(2.5, 3.5)), Ruling::Holds);
         check(gain(Range::of(2.9, 3.5)), Ruling::Undecided);

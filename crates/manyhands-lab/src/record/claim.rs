@@ -27,12 +27,15 @@ pub struct ClaimPart {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "test", rename_all = "snake_case")]
 pub enum ClaimTest {
-    /// The arm is faster than the baseline at every size from this one on.
+    /// The arm is faster than the baseline at every size between two.
     Faster {
         /// Arm.
         arm: String,
         /// Smallest size.
         from: usize,
+        /// Largest size; `None` for all above the smallest.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<usize>,
     },
     /// The time of one arm over that of another lies in a range, at every size between two.
     SpeedUp {
@@ -134,7 +137,7 @@ impl Range {
 }
 
 impl ClaimTest {
-    /// See [`Faster`](Self::Faster).
+    /// See [`Faster`](Self::Faster); at every size from one on.
     ///
     /// # Examples
     /// ```
@@ -151,8 +154,17 @@ impl ClaimTest {
     /// ```
     #[must_use]
     pub fn faster(arm: &str, from: usize) -> Self {
-        let arm = arm.to_owned();
-        Self::Faster { arm, from }
+        let (arm, to) = (arm.to_owned(), None);
+        Self::Faster { arm, from, to }
+    }
+
+    /// See [`Faster`](Self::Faster); at one size.
+    ///
+    /// Example: see [`faster`](Self::faster).
+    #[must_use]
+    pub fn faster_at(arm: &str, n: usize) -> Self {
+        let (arm, from, to) = (arm.to_owned(), n, Some(n));
+        Self::Faster { arm, from, to }
     }
 
     /// See [`SpeedUp`](Self::SpeedUp).
