@@ -70,7 +70,18 @@ pub enum ClaimTest {
         /// Arm.
         arm: String,
     },
-    /// The peak memory of one arm over that of another lies in a range.
+    /// The bytes that a call of one arm allocates, given back or not, over those of another lie in a range, at the
+    /// largest size.
+    Allocated {
+        /// Arm.
+        arm: String,
+        /// The arm that it is compared with.
+        over: String,
+        /// Range of the ratio.
+        within: Range,
+    },
+    /// The peak memory of one arm over that of another lies in a range: all readings of it, which are too few for an
+    /// interval, at the largest size.
     Memory {
         /// Arm.
         arm: String,
@@ -213,16 +224,22 @@ impl ClaimTest {
         Self::BreakEven { arm, within }
     }
 
+    /// See [`Allocated`](Self::Allocated).
+    ///
+    /// Example: see [`faster`](Self::faster).
+    #[must_use]
+    pub fn allocated(arm: &str, over: &str, within: Range) -> Self {
+        let (arm, over) = (arm.to_owned(), over.to_owned());
+        Self::Allocated { arm, over, within }
+    }
+
     /// See [`Memory`](Self::Memory).
     ///
     /// Example: see [`faster`](Self::faster).
     #[must_use]
     pub fn memory(arm: &str, over: &str, within: Range) -> Self {
-        Self::Memory {
-            arm: arm.to_owned(),
-            over: over.to_owned(),
-            within,
-        }
+        let (arm, over) = (arm.to_owned(), over.to_owned());
+        Self::Memory { arm, over, within }
     }
 
     /// See [`Doubling`](Self::Doubling).

@@ -162,9 +162,9 @@ mod tests {
                     | ClaimTest::MeanSpeedUp { arm, .. }
                     | ClaimTest::NeverFaster { arm }
                     | ClaimTest::Doubling { arm, .. } => vec![arm],
-                    ClaimTest::SpeedUp { arm, over, .. } | ClaimTest::Memory { arm, over, .. } => {
-                        vec![arm, over]
-                    }
+                    ClaimTest::SpeedUp { arm, over, .. }
+                    | ClaimTest::Allocated { arm, over, .. }
+                    | ClaimTest::Memory { arm, over, .. } => vec![arm, over],
                     ClaimTest::CaseFaster { case, than } => {
                         assert!(experiment.find(case).is_some() && experiment.find(than).is_some());
                         Vec::new()
