@@ -289,15 +289,28 @@ mod tests {
         check(1.0, (0.97, 1.03), None, Verdict::Undecided);
     }
 
-    /// One comparison with a floor, judged whenever the rule of a standard run says so, until that says that it is enough.
-    fn compare(launches: u32, speed_up: f64, between: f64, mut noise: Noise) -> Verdict {
+    /// The looks of a standard run, of a quick one, and what is looked at.
+    const STANDARD: StopRule = StopRule::doubling(36);
+    const QUICK: StopRule = StopRule {
+        at_least: 12,
+        at_most: 24,
+    };
+    const NOISES: [fn(u64) -> Noise; 2] = [Noise::new, |seed| Noise::new(seed).in_bursts()];
+
+    /// One comparison with a floor, judged whenever the rule says so, until that says that it is enough.
+    fn compare(
+        stop: StopRule,
+        launches: u32,
+        speed_up: f64,
+        between: f64,
+        mut noise: Noise,
+    ) -> Verdict {
         let mut shifts = |truth: f64| -> Vec<f64> {
             let shift = |_| truth * (between * noise.normal()).exp();
             (0..launches).map(shift).collect()
         };
         let arms = [shifts(speed_up), shifts(1.0)];
         let mut found: [Vec<(u32, f64)>; 2] = Default::default();
-        let stop = StopRule::doubling(36);
         let mut blocks = stop.at_least;
         loop {
             for (truths, ratios) in arms.iter().zip(&mut found) {
@@ -325,20 +338,33 @@ mod tests {
 
     #[test]
     fn equal_arms_are_rarely_called_different() {
-        let is_sided = |seed: &u64| {
-            let verdict = compare(3, 1.0, 0.005, Noise::new(*seed));
-            matches!(verdict, Verdict::Faster | Verdict::Slower)
-        };
-        let called = (0..100).filter(is_sided).count();
-        assert!(called <= 5, "{called} of 100");
+        for (stop, noise) in [
+            (STANDARD, NOISES[0]),
+            (QUICK, NOISES[0]),
+            (QUICK, NOISES[1]),
+        ] {
+            let is_sided = |seed: &u64| {
+                let verdict = compare(stop, 3, 1.0, 0.005, noise(*seed));
+                matches!(verdict, Verdict::Faster | Verdict::Slower)
+            };
+            let called = (0..100).filter(is_sided).count();
+            assert!(called <= 5, "{stop:?}: {called} of 100");
+        }
+    }
+
+    #[test]
+    fn a_quick_run_finds_an_arm_slowed_by_a_quarter() {
+        let run = |seed| compare(QUICK, 3, 0.8, 0.005, Noise::new(seed));
+        let found = (0..40).filter(|seed| run(*seed) == Verdict::Slower);
+        let found = found.count();
+        assert!(found >= 36, "{found} of 40");
     }
 
     #[test]
     fn arms_that_differ_by_more_than_the_margin_are_rarely_called_equal() {
-        let noises: [fn(u64) -> Noise; 2] = [Noise::new, |seed| Noise::new(seed).in_bursts()];
-        for noise in noises {
+        for noise in NOISES {
             let is_called = |seed: &u64| {
-                let verdict = compare(3, 1.0201, 0.0, noise(*seed));
+                let verdict = compare(STANDARD, 3, 1.0201, 0.0, noise(*seed));
                 verdict == Verdict::NoDifference
             };
             let called = (0..100).filter(is_called).count();
@@ -364,7 +390,7 @@ mod tests {
         let slowed = 1.05_f64.recip();
         for (launches, between) in [(3, 0.003), (6, 0.01)] {
             let is_found = |seed: &u64| {
-                compare(launches, slowed, between, Noise::new(*seed)) == Verdict::Slower
+                compare(STANDARD, launches, slowed, between, Noise::new(*seed)) == Verdict::Slower
             };
             let found = (0..40).filter(is_found).count();
             assert!(found >= 38, "{launches} launches: {found} of 40");
