@@ -90,10 +90,8 @@ mod tests {
     #[test]
     fn crossings_lie_between_decided_neighbours() {
         let given = sides(&[S, U, F, F, E, S, F]);
-        assert_eq!(
-            crossings(&given),
-            [(1, 100), (1_000, 10_000), (100_000, 1_000_000)]
-        );
+        let expected = [(1, 100), (1_000, 10_000), (100_000, 1_000_000)];
+        assert_eq!(crossings(&given), expected);
         assert_eq!(settled_from(&given), Some(1_000_000));
         assert_eq!(settled_from(&sides(&[F, F, U])), None);
     }

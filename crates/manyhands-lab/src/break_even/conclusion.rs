@@ -236,17 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn it_pays_in_practice_from_a_tenth_on_for_good() {
-        let practical = |speed_ups: &[(usize, f64)]| answer(speed_ups).practical;
-        let between = Practical::Between(2, 4);
-        assert_eq!(practical(&[(1, 0.5), (2, 1.05), (4, 1.2)]), between);
-        let falls = [(1, 0.5), (2, 1.2), (4, 1.05)];
-        assert_eq!(practical(&falls), Practical::Nowhere);
-        assert_eq!(practical(&[(1, 1.5), (2, 1.6)]), Practical::From(1));
-    }
-
-    #[test]
-    fn an_undecided_size_speaks_against_a_practical_gain_only_if_its_interval_does() {
+    fn it_pays_in_practice_from_a_tenth_on_for_good_and_what_is_undecided_may_not_refute_it() {
         let check = |verdicts: &[(Verdict, f64, f64)], expected: Practical| {
             assert_eq!(answer_from(verdicts).practical, expected, "{verdicts:?}");
         };
@@ -254,6 +244,10 @@ mod tests {
         let above = (Verdict::Undecided, 1.2, 1.8);
         let across = (Verdict::Undecided, 1.05, 1.8);
         let few = (Verdict::Undecided, 0.0, f64::INFINITY);
+        let hardly = (Verdict::Faster, 1.04, 1.06);
+        check(&[faster, faster], Practical::From(1));
+        check(&[slower, hardly, faster], Practical::Between(10, 100));
+        check(&[slower, faster, hardly], Practical::Nowhere);
         check(&[slower, faster, above, faster], Practical::Between(1, 10));
         check(&[slower, faster, above], Practical::Between(1, 10));
         // It is said of no size that was not decided.

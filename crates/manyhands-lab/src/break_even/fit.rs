@@ -250,12 +250,9 @@ mod tests {
 
     #[test]
     fn a_curve_with_a_step_is_recognised() {
-        let found = fit(
-            &points(|n| 0.5 + 40.0 / n + if n > 90.0 { 0.2 } else { 0.0 }, 0.05),
-            (58, 300),
-            1,
-        );
-        assert!(found.unwrap().has_steps);
+        let cost = |n: f64| 0.5 + 40.0 / n + if n > 90.0 { 0.2 } else { 0.0 };
+        let found = fit(&points(cost, 0.05), (58, 300), 1).unwrap();
+        assert!(found.has_steps);
     }
 
     #[test]

@@ -104,10 +104,7 @@ fn a_neighbour_that_comes_and_goes_moves_no_break_even() {
             _ => outside += 1,
         }
     }
-    assert!(
-        inside >= 30 && outside <= 4,
-        "{inside} in, {outside} out, of 40"
-    );
+    assert!(inside >= 30 && outside <= 4, "{inside}, {outside} of 40");
 }
 
 #[test]

@@ -37,9 +37,8 @@ mod tests {
         assert_eq!(mean(&[]), None);
         assert_eq!(mean(&[1.0, 2.0, 6.0]), Some(3.0));
         assert_eq!(standard_deviation(&[5.0]), 0.0);
-        assert!(
-            (standard_deviation(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]) - 2.138).abs() < 1e-3
-        );
+        let eight = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
+        assert!((standard_deviation(&eight) - 2.138).abs() < 1e-3);
         assert_eq!(geometric_mean(&[]), None);
     }
 

@@ -95,11 +95,10 @@ mod tests {
         let called = (0..runs).filter(|_| {
             let (mut heads, mut tails) = (0.0, 0.0);
             (0..400).any(|_| {
-                *if rng.random_bool(0.5) {
-                    &mut heads
-                } else {
-                    &mut tails
-                } += 1.0;
+                match rng.random_bool(0.5) {
+                    true => heads += 1.0,
+                    false => tails += 1.0,
+                }
                 let favours = |wins, losses| SignTest { wins, losses }.favours_wins(0.05);
                 favours(heads, tails) || favours(tails, heads)
             })
