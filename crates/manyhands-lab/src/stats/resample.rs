@@ -16,7 +16,7 @@ pub(crate) struct Resampler {
     drawn: Vec<u32>,
     /// Median of the values as they are.
     median: f64,
-    /// How much farther medians lie from each other than those of independent values.
+    /// How much farther medians lie from each other than those of independent values; see `interval.rs`.
     stretch: f64,
 }
 
@@ -35,7 +35,7 @@ impl Resampler {
             sorted: all.into_iter().map(|(_, value)| value).collect(),
             places: places.into_values().collect(),
             median: 0.0,
-            stretch: correlation_time(&in_order).sqrt(),
+            stretch: (2.0 * correlation_time(&in_order) - 1.0).sqrt(),
         };
         resampler.median = resampler.median_of_drawn()?;
         Some(resampler)
