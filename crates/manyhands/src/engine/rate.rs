@@ -89,7 +89,8 @@ impl RateProbe {
 }
 
 /// What one runner's blocks took. The last blocks of a range have few items, and if these are short, claiming them takes
-/// longer than running them: what such a block takes says nothing about its items. So these blocks come second here.
+/// longer than running them: what such a block takes says nothing about its items. So such blocks, the second
+/// here, count only where there are no others.
 #[derive(Debug, Default)]
 pub(super) struct RateOfBlocks([Spent; 2]);
 
@@ -106,7 +107,7 @@ impl RateOfBlocks {
         spent.items += items;
     }
 
-    /// That of the telling blocks, or, without any, of all.
+    /// That of the longer blocks, or, without any, of all.
     pub(super) fn rate(&self) -> Rate {
         let spent = self.0.iter().find(|spent| spent.items > 0);
         spent.map_or(Rate::UNKNOWN, |spent| Rate::of(spent.ticks, spent.items))

@@ -79,8 +79,8 @@ pub(crate) struct UnsharedCall<J, R> {
 type Open<J, R> = unsafe fn(*mut UnsharedCall<J, R>, u64, &R) -> *mut J;
 
 impl<J, R> UnsharedCall<J, R> {
-    /// The next call of a thread, inside of its innermost one, of the positions from `start` to `end`. It is not opened before the
-    /// tick `opens_at`.
+    /// The next call of a thread, inside of its innermost one, of the positions from `start` to `end`. It is not opened before
+    /// the tick `opens_at`.
     ///
     /// # Safety
     /// `open` may be called once with a pointer to this, while the call is entered, by another thread.

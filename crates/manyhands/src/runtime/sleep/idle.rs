@@ -198,7 +198,7 @@ impl Idle {
         field(self.counts.load(Ordering::SeqCst), Activity::Awake) == 0
     }
 
-    /// A thread begins to take part as an external thread, or to wait.
+    /// A thread begins this, and counts as one that is at it.
     pub(crate) fn begin(&self, what: Activity) {
         // SeqCst: I1.
         self.counts.fetch_add(what as u64, Ordering::SeqCst);
