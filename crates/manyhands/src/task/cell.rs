@@ -208,7 +208,7 @@ impl<'part> CellRef<'part> {
         wakers: impl FnOnce() -> Option<u32>,
         waker: impl FnOnce() -> Option<Waker>,
     ) -> bool {
-        let run = || {
+        let run = move || {
             let _span = self.span();
             run()
         };
