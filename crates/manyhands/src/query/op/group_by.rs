@@ -189,7 +189,7 @@ impl<V: Send> Gather<V> for KeepAll {
 
 /// Folds a group into one value. See [`Query::aggregate_by`].
 #[derive(Debug)]
-pub struct Aggregate<S, F> {
+pub(super) struct Aggregate<S, F> {
     seed: S,
     fold: F,
 }
