@@ -78,7 +78,7 @@ impl Model {
             inside.take().into_iter().for_each(|inside| inside());
         }
         self.calls.leave(&call);
-        if call.end() < extent.end {
+        if call.end() < positions.1 {
             self.finish(&self.frames[NUMBER].fork);
         }
         self.frames[NUMBER].memory.free();
