@@ -228,8 +228,8 @@ const SHORT_HASHES: &str = "- A loop of short hashes breaks even at n = ";
 const RUNS: [Measured; 8] = [
     Measured::of(PARTS[1], "E1a E1b E2 E3 --full", 20),
     Measured::of(PARTS[2], "E4 E5 E6 --full", 5),
-    Measured::of(PARTS[3], "E7 E8 E9 --full", 42),
-    Measured::of(PARTS[4], "E10 E11 E12 --full", 14),
+    Measured::of(PARTS[3], "E7 E8 E9 --full", 40),
+    Measured::of(PARTS[4], "E10 E11 E12 --full", 16),
     Measured::of(PARTS[5], "E13 --full", 4),
     Measured::of(PARTS[6], "E14 --full --memory", 3),
     Measured::of(PARTS[7], "E15 E16 E17 --full --memory", 29),
