@@ -11,6 +11,7 @@
 
 use crate::engine::Indexed;
 use crate::engine::consumer::{Consumer, Ending};
+use crate::job::{catch, value_or_resume};
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::run::QueryRun;
@@ -168,6 +169,13 @@ impl<B: Breaker> Pipeline for Materialized<B> {
             breaker.explain(explanation);
         }
     }
+}
+
+/// Discards what a left and a right source hold: also the right one's items, if the drop of a left one panics.
+pub(crate) fn discard_both(left: impl FnOnce(), right: impl FnOnce()) {
+    let discarded = catch(left);
+    right();
+    value_or_resume(discarded, Vec::new());
 }
 
 /// Drops what is not wanted before it returns the value, for the reason given at [`Pipeline::drive`].

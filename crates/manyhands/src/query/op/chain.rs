@@ -4,17 +4,15 @@
 
 use crate::engine::Indexed;
 use crate::engine::consumer::{Consumer, Ending};
-use crate::job::catch;
 use crate::query::Query;
 use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Order;
-use crate::query::pipeline::{Pipeline, Positional};
+use crate::query::pipeline::{Pipeline, Positional, discard_both};
 use crate::query::run::QueryRun;
 use crate::query::source::IntoParQuery;
 use std::ops::Range;
-use std::panic::resume_unwind;
 
 /// See [`Query::chain`]. Also the positions of one source after those of another.
 #[derive(Debug)]
@@ -127,14 +125,11 @@ unsafe impl<S: Indexed, R: Indexed<Item = S::Item>> Indexed for Chain<S, R> {
 
     unsafe fn discard(&self, start: u64, end: u64) {
         let (left, right) = self.split(start, end);
-        // Also if the drop of a left item panics, the right ones are dropped.
         // SAFETY: as promised by the caller.
-        let discarded = catch(|| unsafe { self.0.discard(left.start, left.end) });
+        let discard_left = || unsafe { self.0.discard(left.start, left.end) };
         // SAFETY: as promised by the caller.
-        unsafe { self.1.discard(right.start, right.end) };
-        if let Err(payload) = discarded {
-            resume_unwind(payload);
-        }
+        let discard_right = || unsafe { self.1.discard(right.start, right.end) };
+        discard_both(discard_left, discard_right);
     }
 }
 

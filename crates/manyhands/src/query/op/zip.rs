@@ -4,15 +4,13 @@
 
 use crate::engine::Indexed;
 use crate::engine::consumer::Ending;
-use crate::job::catch;
 use crate::query::Query;
 use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
-use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional};
+use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional, discard_both};
 use crate::query::run::QueryRun;
 use crate::query::source::IntoParQuery;
-use std::panic::resume_unwind;
 
 /// See [`Query::zip`].
 #[derive(Debug)]
@@ -77,14 +75,11 @@ unsafe impl<S: Indexed, R: Indexed> Indexed for Zip<S, R> {
     }
 
     unsafe fn discard(&self, start: u64, end: u64) {
-        // Also if the drop of a left item panics, the right ones are dropped.
         // SAFETY: as promised by the caller.
-        let discarded = catch(|| unsafe { self.0.discard(start, end) });
+        let discard_left = || unsafe { self.0.discard(start, end) };
         // SAFETY: as promised by the caller.
-        unsafe { self.1.discard(start, end) };
-        if let Err(payload) = discarded {
-            resume_unwind(payload);
-        }
+        let discard_right = || unsafe { self.1.discard(start, end) };
+        discard_both(discard_left, discard_right);
     }
 }
 
