@@ -197,24 +197,34 @@ where
             Some(value) => value,
             None => (self.map)(items.next()?),
         };
-        // Kept here, and not passed along: an adapter that has a value and drops an item, as a filter does, loses the value
-        // if that drop panics.
-        let mut kept = Some(first);
-        // Not `for_each`: for slices that counts, and then compilers make vectors of 64-bit items, also where the
-        // processor cannot compare such vectors and they take four times as long.
-        let Continue(()) = items.try_for_each(|item| {
-            let reduced = kept.take();
-            kept = reduced.map(|value| (self.reduce)(value, (self.map)(item)));
-            Continue::<Infallible, ()>(())
-        });
-        // First: the compiler leaks what is returned if a drop panics after that, and items may be left.
-        drop(items);
-        kept
+        fold_kept(first, items, |value, item| {
+            (self.reduce)(value, (self.map)(item))
+        })
     }
 
     fn combine(&self, left: V, right: V) -> V {
         (self.reduce)(left, right)
     }
+}
+
+/// Folds the items into `first`, which is kept here and not passed along: an adapter that has a value and drops an item, as a
+/// filter does, loses the value if that drop panics.
+#[inline]
+pub(crate) fn fold_kept<V, I: Iterator>(
+    first: V,
+    mut items: I,
+    fold: impl Fn(V, I::Item) -> V,
+) -> Option<V> {
+    let mut kept = Some(first);
+    // Not `for_each`: for slices that counts, and then compilers make vectors of 64-bit items, also where the
+    // processor cannot compare such vectors and they take four times as long.
+    let Continue(()) = items.try_for_each(|item| {
+        kept = kept.take().map(|value| fold(value, item));
+        Continue::<Infallible, ()>(())
+    });
+    // First: the compiler leaks what is returned if a drop panics after that, and items may be left.
+    drop(items);
+    kept
 }
 
 /// [`Iterator::sum`] of each block, and of the blocks' sums.

@@ -1,7 +1,7 @@
 //! Queries as one value: reductions, sums, counts. Values of blocks are combined in the source's order.
 
 use crate::engine::consumer::Ending;
-use crate::parallel::reduce::{Fold, MapReduce, Summing};
+use crate::parallel::reduce::{Fold, MapReduce, Summing, fold_kept};
 use crate::query::Query;
 use crate::query::gather::fold;
 use crate::query::order::{Order, Ordered};
@@ -23,13 +23,7 @@ where
 
     #[inline]
     fn fold<I: Iterator<Item = T>>(&self, value: Option<A>, items: I) -> Option<A> {
-        // Kept here for the reason given at `MapReduce`.
-        let mut kept = Some(value.unwrap_or_else(&self.0));
-        items.for_each(|item| {
-            let folded = kept.take();
-            kept = folded.map(|value| (self.1)(value, item));
-        });
-        kept
+        fold_kept(value.unwrap_or_else(&self.0), items, &self.1)
     }
 
     fn combine(&self, left: A, right: A) -> A {
