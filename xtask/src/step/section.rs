@@ -45,10 +45,10 @@ pub(in crate::step) fn conditions() -> String {
 
 /// Model and design, named as the laboratory names them.
 fn processor(cpuinfo: &str) -> String {
-    let model = microarchitecture::field(cpuinfo, "model name");
-    let model = model.unwrap_or(std::env::consts::ARCH);
+    let model = microarchitecture::model(cpuinfo);
+    let model = model.unwrap_or_else(|| std::env::consts::ARCH.to_owned());
     let design = microarchitecture::of(cpuinfo).map(|design| format!(", {design}"));
-    model.to_owned() + &design.unwrap_or_default()
+    model + &design.unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn the_processor_is_named() {
-        let cpuinfo = "processor\t: 0\nmodel name\t: A B\nmodel name\t: C\n";
+        let cpuinfo = "processor\t: 0\nmodel name\t: A(R)  B\nmodel name\t: C\n";
         assert_eq!(processor(cpuinfo), "A B");
         assert_eq!(
             processor(&format!("{cpuinfo}CPU part\t: 0xd49\n")),

@@ -17,6 +17,13 @@ pub(super) fn of(cpuinfo: &str) -> Option<String> {
     Some(named(name, || format!("family {family} model {model}")))
 }
 
+/// The model's name, without trademark signs and repeated spaces; `None` if the system gives none.
+pub(super) fn model(cpuinfo: &str) -> Option<String> {
+    let plain = field(cpuinfo, "model name")?;
+    let plain = plain.replace("(R)", "").replace("(TM)", "");
+    Some(plain.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
 /// What the system says first under this name.
 pub(super) fn field<'text>(cpuinfo: &'text str, name: &str) -> Option<&'text str> {
     cpuinfo

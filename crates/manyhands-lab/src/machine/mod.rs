@@ -72,11 +72,10 @@ impl Machine {
     /// Everything but the build.
     fn read(files: &impl Files, cpus: usize, affinity: Option<usize>) -> Self {
         let cpuinfo = files.text("/proc/cpuinfo").unwrap_or_default();
-        let model = field(&cpuinfo, "model name").map(tidy_model);
         let flags = field(&cpuinfo, "flags").or_else(|| field(&cpuinfo, "Features"));
         let has_sha = |flags| host::has_word(flags, "sha_ni") || host::has_word(flags, "sha2");
         Self {
-            cpu: model.unwrap_or_else(|| env::consts::ARCH.to_owned()),
+            cpu: microarchitecture::model(&cpuinfo).unwrap_or_else(|| env::consts::ARCH.to_owned()),
             microarchitecture: microarchitecture::of(&cpuinfo),
             cpus,
             system: system_line(&files.text("/proc/sys/kernel/osrelease").unwrap_or_default()),
@@ -157,12 +156,6 @@ fn system_line(release: &str) -> String {
         "linux" => format!("Linux {kernel}").trim_end().to_owned(),
         other => other.to_owned(),
     }
-}
-
-/// Drops trademark signs and repeated spaces.
-fn tidy_model(model: &str) -> String {
-    let plain = model.replace("(R)", "").replace("(TM)", "");
-    plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
