@@ -100,5 +100,7 @@ mod tests {
         ] {
             assert_eq!(count(inside, text), 0, "{text}");
         }
+        let other_crate = [("crates/manyhands-lab/src/lib.rs", "use std::thread;")];
+        assert!(check(&Tree::of(&other_crate)).is_empty());
     }
 }

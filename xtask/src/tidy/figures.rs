@@ -174,6 +174,8 @@ mod tests {
         assert_eq!(lines_of(&tree).sum::<usize>(), 2);
         assert_eq!(unsafe_blocks(&tree, |module| module == "task"), 1);
         assert_eq!(unsafe_blocks(&tree, |module| module == "queue"), 0);
+        let tree = Tree::of(&[("xtask/src/x.rs", "1\n2\n"), ("peers/src/x.rs", "1\n")]);
+        assert_eq!(in_all(&tree, "xtask/src/"), 2);
     }
 
     #[test]

@@ -50,6 +50,8 @@ mod tests {
         for values in [&[][..], &[3.0], &[3.0, 3.0, 3.0], &[1.0, 2.0]] {
             assert_eq!(correlation_time(values), 1.0, "{values:?}");
         }
+        assert_eq!(correlation_time(&[1.0, 2.0, 1.0, 2.0, 1.0, 2.0]), 1.0);
+        assert!(correlation_time(&[1.0, 1.0, 1.0, 2.0, 2.0, 2.0]) > 1.5);
     }
 
     #[test]

@@ -29,6 +29,7 @@ mod tests {
     fn a_smaller_neighbour_pulls_a_larger_p_value_along() {
         assert_eq!(q_values(&[]), [0.0; 0]);
         assert_eq!(q_values(&[0.04, 0.05]), [0.05, 0.05]);
+        assert_eq!(q_values(&[0.01, 0.5, 0.03]), [0.03, 0.5, 0.045]);
     }
 
     #[test]

@@ -135,8 +135,6 @@ impl Estimate {
     /// let wide = Estimate { median: 4.0, low: 2.0, high: 8.0 };
     /// let ratio = wide.over(exact);
     /// assert_eq!((ratio.median, ratio.high.round()), (2.0, 4.0));
-    /// let mean = Estimate::geometric_mean(&[wide, wide]).expect("there are two");
-    /// assert!((mean.median - 4.0).abs() < 1e-9 && mean.high < 8.0);
     /// ```
     #[must_use]
     pub fn over(self, below: Self) -> Self {
@@ -152,7 +150,13 @@ impl Estimate {
 
     /// The geometric mean of independent ones, with an interval after the same method; `None` of none.
     ///
-    /// Example: see [`over`](Self::over).
+    /// # Examples
+    /// ```
+    /// use manyhands_lab::stats::Estimate;
+    /// let of = |median: f64| Estimate { median, low: median / 2.0, high: median * 2.0 };
+    /// let mean = Estimate::geometric_mean(&[of(1.0), of(4.0)]).expect("there are two");
+    /// assert!((mean.median - 2.0).abs() < 1e-9 && mean.high < 4.0);
+    /// ```
     #[must_use]
     pub fn geometric_mean(all: &[Self]) -> Option<Self> {
         let medians: Vec<f64> = all.iter().map(|one| one.median).collect();

@@ -40,6 +40,7 @@ mod tests {
         let eight = [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0];
         assert!((standard_deviation(&eight) - 2.138).abs() < 1e-3);
         assert_eq!(geometric_mean(&[]), None);
+        assert!((geometric_mean(&[0.5, 2.0]).unwrap() - 1.0).abs() < 1e-12);
     }
 
     proptest! {

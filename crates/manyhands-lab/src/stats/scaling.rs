@@ -22,6 +22,8 @@ mod tests {
     #[test]
     fn one_worker_has_no_serial_fraction() {
         assert_eq!(karp_flatt(1.0, 1), None);
+        assert_eq!(karp_flatt(1.0, 2), Some(1.0));
+        assert_eq!(karp_flatt(2.0, 2), Some(0.0));
     }
 
     #[test]
