@@ -32,7 +32,7 @@ pub(super) fn next_probe(done: u64, spent: u64, total: u64) -> u64 {
     if is_brief(spent) {
         return done.saturating_mul(PROBE_GROWTH);
     }
-    let longest = clock::ticks_in(OFFER_NANOS_MIN);
+    let longest = clock::ticks_in(BLOCK_NANOS);
     Rate::of(spent, done).items_in((total / 2).min(longest))
 }
 
@@ -107,12 +107,12 @@ pub(crate) fn next_block(rate: Rate, before: u32) -> u32 {
     block_at(rate).min(before.saturating_mul(2))
 }
 
-/// The longest block at this rate: between two decisions passes as much time as makes work worth handing over.
+/// The longest block at this rate.
 pub(super) fn block_at(rate: Rate) -> u32 {
     if rate == Rate::UNKNOWN {
         return 1;
     }
-    u32::try_from(rate.items_in(clock::ticks_in(OFFER_NANOS_MIN))).unwrap_or(u32::MAX)
+    u32::try_from(rate.items_in(clock::ticks_in(BLOCK_NANOS))).unwrap_or(u32::MAX)
 }
 
 /// Whether a search has gone on alone, for `spent` ticks, as long as it takes its caller to open it: a quarter of the least work
@@ -167,13 +167,13 @@ pub(super) fn contends(alone: Rate, shared: Rate, runners: u64) -> bool {
 
 /// Whether items take too long for a trial: so few of them say little, and each would keep all helpers away.
 pub(super) fn is_long(item: Rate) -> bool {
-    item.ticks_for(1) > clock::ticks_in(OFFER_NANOS_MIN)
+    item.ticks_for(1) > clock::ticks_in(BLOCK_NANOS)
 }
 
 /// How long a trial takes, from the first block of its window until the owner has timed as many alone. A site's first one comes
 /// when a loop has been shared for this long, whatever the rates.
 pub(super) fn trial_ticks() -> u64 {
-    2 * TRIAL_BLOCKS as u64 * clock::ticks_in(OFFER_NANOS_MIN)
+    2 * TRIAL_BLOCKS as u64 * clock::ticks_in(BLOCK_NANOS)
 }
 
 /// For how long a loop is not tried again that has run for this long, or since its last trial.
@@ -254,6 +254,8 @@ fn backed_off(before: History, longest: u32, items: u64) -> History {
 const PROBE_NANOS: u64 = 1_000;
 /// A block that was too short for that is followed by one this many times as long.
 const PROBE_GROWTH: u64 = 8;
+/// The longest time between two decisions: as much work is worth handing over.
+const BLOCK_NANOS: u64 = OFFER_NANOS_MIN;
 /// Less work than this takes less time than handing it over, even to a spinning worker.
 const SHARE_NANOS_MIN: u64 = 2_500;
 /// That as a cost, in 1,024ths of ticks; not calibrated, which saves a read of the calibration. A step of the time-stamp counter

@@ -140,11 +140,9 @@ pub(crate) fn searcher_comes(running: usize, is_anyone_searching: bool) -> bool 
     is_anyone_searching && running > 0
 }
 
-/// Whether a computation that goes on for this long starves what waits. Where other threads want the processors it may wait
-/// for queued work.
+/// Whether a computation that goes on for this long starves what waits.
 pub(crate) fn starves(computes_for: Duration, has_processor: bool) -> bool {
-    let least = if has_processor { 1 } else { 10 };
-    computes_for >= STARVED_AFTER * least
+    computes_for >= STARVED_AFTER_ALL || (computes_for >= STARVED_AFTER && has_processor)
 }
 
 /// How many threads beyond the limit may run: in a burst, of which more than one sweep has detected blocked threads, or where
@@ -257,6 +255,8 @@ pub(crate) const LONG: Duration = Duration::from_nanos(10 * LONG_BY_KIND_NANOS);
 pub(crate) const OVERCOMMIT_LASTS: Duration = INTERVAL_SATURATED.saturating_mul(10);
 /// When computations, each with a processor of its own, occupy every running thread for this long, one thread is added.
 const STARVED_AFTER: Duration = Duration::from_millis(500);
+/// The same where other threads want the processors: the computations may wait for queued work.
+const STARVED_AFTER_ALL: Duration = STARVED_AFTER.saturating_mul(10);
 
 // Threads that the system refuses.
 
@@ -272,8 +272,9 @@ pub(crate) const GIVEN_UP_AFTER: Duration = Duration::from_secs(10);
 #[cfg(test)]
 mod tests {
     use super::{
-        BURST_HEADROOM, Offer, OwnQueue, Pusher, STARVED_AFTER, Seen, WantedFor, gives_way, notify,
-        offer, pays, searcher_comes, starves, threads_beyond, wakes, wakes_again,
+        BURST_HEADROOM, Offer, OwnQueue, Pusher, STARVED_AFTER, STARVED_AFTER_ALL, Seen, WantedFor,
+        gives_way, notify, offer, pays, searcher_comes, starves, threads_beyond, wakes,
+        wakes_again,
     };
     use crate::runtime::sleep::waking::Notify;
     use std::time::Duration;
@@ -393,7 +394,7 @@ mod tests {
     fn threads_are_added_in_a_burst_and_for_what_starves() {
         let just_less = STARVED_AFTER.saturating_sub(Duration::from_nanos(1));
         assert!(starves(STARVED_AFTER, true) && !starves(just_less, true));
-        assert!(starves(STARVED_AFTER * 10, false) && !starves(STARVED_AFTER, false));
+        assert!(starves(STARVED_AFTER_ALL, false) && !starves(STARVED_AFTER, false));
         for (limit, starving, burst_sweeps, expected) in [
             (2, Some(0), 0, 0),
             (2, Some(1), 0, 0),
