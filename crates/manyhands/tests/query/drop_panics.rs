@@ -27,6 +27,21 @@ macro_rules! ends {
     };
 }
 
+/// Each of these ends panics if the drop of item `bomb` does, and every item is dropped once.
+fn check<const ENDS: usize>(bomb: i32, ends: [(&'static str, End); ENDS]) {
+    within_limit(move || {
+        for (name, end) in ends {
+            for setting in few_settings() {
+                let what = format!("{name}, {setting:?}");
+                let ledger = Ledger::with_bomb(bomb);
+                let items = ledger.make_all(LEN);
+                assert!(panics(|| end(items, setting)), "{what}");
+                ledger.assert_settled(&what);
+            }
+        }
+    });
+}
+
 #[test]
 fn an_item_left_over_whose_drop_panics_keeps_no_result_from_being_dropped() {
     // They end before they have asked for all items.
@@ -45,17 +60,7 @@ fn an_item_left_over_whose_drop_panics_keeps_no_result_from_being_dropped() {
         "fold_by": |q| q.unordered().take_any(2).fold_by(|item| item.number, Vec::new, |all, item| all.push(item), |all, more| all.extend(more)).to_vec();
         "first of a sort": |q| q.unordered().take_any(2).order_by(|item| item.number).take(1).to_vec();
     };
-    within_limit(move || {
-        for (name, end) in ends {
-            for setting in few_settings() {
-                let what = format!("{name}, {setting:?}");
-                let ledger = Ledger::with_bomb(LEN - 1);
-                let items = ledger.make_all(LEN);
-                assert!(panics(|| end(items, setting)), "{what}");
-                ledger.assert_settled(&what);
-            }
-        }
-    });
+    check(LEN - 1, ends);
 }
 
 #[test]
@@ -101,17 +106,7 @@ fn a_failure_is_dropped_once_although_a_result_panics_when_it_is_dropped_for_it(
         "collect": |q| q.map(tried).collect::<Result<Vec<_>, _>>();
         "try_map": |q| q.try_map(tried);
     };
-    within_limit(move || {
-        for (name, end) in ends {
-            for setting in few_settings() {
-                let what = format!("{name}, {setting:?}");
-                let ledger = Ledger::with_bomb(0);
-                let items = ledger.make_all(LEN);
-                assert!(panics(|| end(items, setting)), "{what}");
-                ledger.assert_settled(&what);
-            }
-        }
-    });
+    check(0, ends);
 }
 
 #[test]
@@ -164,15 +159,5 @@ fn an_item_whose_drop_panics_in_a_filter_loses_no_value_that_is_made() {
         "reduce": |q| q.filter(even).reduce(|a, b| { drop(b); a });
         "fold": |q| q.filter(even).fold(Vec::new, |mut all, item| { all.push(item); all }, |mut a, b| { a.extend(b); a });
     };
-    within_limit(move || {
-        for (name, end) in ends {
-            for setting in few_settings() {
-                let what = format!("{name}, {setting:?}");
-                let ledger = Ledger::with_bomb(3);
-                let items = ledger.make_all(LEN);
-                assert!(panics(|| end(items, setting)), "{what}");
-                ledger.assert_settled(&what);
-            }
-        }
-    });
+    check(3, ends);
 }

@@ -3,7 +3,7 @@
 
 use crate::setting::{Setting, any_setting};
 use crate::support::{few_settings, within_limit};
-use manyhands::query::{self, prelude::*};
+use manyhands::query::{self, Pipeline, Query, prelude::*};
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any, proptest};
 use proptest::test_runner::FileFailurePersistence;
@@ -275,6 +275,20 @@ proptest! {
     }
 }
 
+/// The items of this query have these groups and counts, by their first numbers.
+fn check_groups_and_counts<P: Pipeline<Item = (u64, u64)>>(
+    query: impl Fn() -> Query<'static, P>,
+    groups: &[(u64, Vec<(u64, u64)>)],
+    what: &str,
+) {
+    let found = query().group_by(|item| item.0);
+    let found = found.map(query::Group::into_parts).to_vec();
+    assert!(found == groups, "groups of {what}");
+    let found = query().count_by(|item| item.0).to_vec();
+    let counts = groups.iter().map(|(key, items)| (*key, items.len()));
+    assert!(found.into_iter().eq(counts), "counts of {what}");
+}
+
 /// Enough items for tables that grow and are merged, with few and with many keys.
 #[test]
 fn many_items_with_few_and_many_keys_keep_every_promise() {
@@ -286,18 +300,8 @@ fn many_items_with_few_and_many_keys_keep_every_promise() {
             let groups = groups_of(&items, |item| item.0);
             for setting in few_settings() {
                 let query = || setting.set(items.par_query()).copied();
-                let found = query()
-                    .group_by(|item| item.0)
-                    .map(query::Group::into_parts)
-                    .to_vec();
-                assert!(found == groups, "groups of {keys} keys, {setting:?}");
-                let found = query().count_by(|item| item.0).to_vec();
-                assert!(
-                    found
-                        .into_iter()
-                        .eq(groups.iter().map(|(key, items)| (*key, items.len()))),
-                    "counts of {keys} keys, {setting:?}"
-                );
+                let what = format!("{keys} keys, {setting:?}");
+                check_groups_and_counts(query, &groups, &what);
                 let found = query().distinct_by(|item| item.0).to_vec();
                 assert!(
                     found
@@ -359,17 +363,8 @@ fn groups_of_an_unknown_number_of_items_keep_every_promise() {
             let groups = groups_of(&items, |item| item.0);
             for setting in few_settings() {
                 let query = || setting.set(items.par_query()).copied().chain(Vec::new());
-                let found = query()
-                    .group_by(|item| item.0)
-                    .map(query::Group::into_parts)
-                    .to_vec();
-                assert!(found == groups, "groups of {keys} keys, {setting:?}");
-                let found = query().count_by(|item| item.0).to_vec();
-                let counts = groups.iter().map(|(key, items)| (*key, items.len()));
-                assert!(
-                    found.into_iter().eq(counts),
-                    "counts of {keys} keys, {setting:?}"
-                );
+                let what = format!("{keys} keys, {setting:?}");
+                check_groups_and_counts(query, &groups, &what);
                 let found = query().except_by([groups[0].0], |item| item.0).to_vec();
                 let firsts = groups.iter().skip(1).map(|(_, items)| items[0]);
                 assert!(
