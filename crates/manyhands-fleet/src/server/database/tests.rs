@@ -8,7 +8,7 @@ use crate::{
     wire::{LinesDigest, News, Note, Report, Within, a_job},
 };
 use manyhands_lab::machine::Machine;
-use std::time::Duration;
+use std::{sync::mpsc, time::Duration};
 
 fn name(text: &str) -> Name {
     text.parse().unwrap()
@@ -360,17 +360,19 @@ fn a_run_began_when_it_was_first_heard_of_in_whatever_order_its_notes_come() {
 fn a_server_that_reads_before_it_writes_waits_for_another_process_that_writes() {
     let (folder, mut database) = with_plan();
     let other = Database::open(&folder.path().join("x")).unwrap();
+    // Each writes once in a round: of two that never rest, one may wait for longer than it is patient.
+    let (begin, rounds) = mpsc::sync_channel(0);
     let adding = std::thread::spawn(move || {
-        for number in 0..200 {
+        for (number, ()) in rounds.into_iter().enumerate() {
             let token = number.to_string();
             other.add_token(&token, &token, 60, None).unwrap();
         }
     });
-    let mut done = 0;
-    while !adding.is_finished() || done == 0 {
+    for _ in 0..200 {
+        begin.send(()).unwrap();
         database.redo(&name("p.0")).unwrap().unwrap();
-        done += 1;
     }
+    drop(begin);
     adding.join().unwrap();
     assert_eq!(database.valid_keys().unwrap().len(), 200);
 }
