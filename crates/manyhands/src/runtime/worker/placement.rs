@@ -9,7 +9,7 @@
 //! processors of virtual machines often do not. A worker that wakes there after it has slept elsewhere notes that, and
 //! from then on each waker keeps its processor from it.
 //!
-//! Not for whom sockets have woken (see `RuntimeInner::unpark_claimed`).
+//! A waker that polls sockets keeps no processor from anybody (see `unpark` in `pool.rs`).
 //!
 //! Only on Linux; elsewhere this does nothing. A worker's own mask is read once, after its start hook has
 //! run; a change made later from outside may be undone.
@@ -90,9 +90,15 @@ mod linux {
             }
         }
 
-        /// Worker: is awake.
+        /// Worker: is awake. Notes whether the kernel has fetched it to its waker's processor, and may run everywhere again.
         pub(crate) fn wake_up(&self) {
-            self.note_fetch();
+            // Relaxed, all: hints.
+            let woken_from = self.woken_from.load(Ordering::Relaxed);
+            let asleep_on = self.asleep_on.load(Ordering::Relaxed);
+            let here = current_cpu().map_or(0, |cpu| cpu + 1);
+            if here != 0 && here == woken_from && here != asleep_on {
+                self.is_fetched.store(true, Ordering::Relaxed);
+            }
             // SeqCst, both: see `steer_away`.
             self.asleep_on.store(0, Ordering::SeqCst);
             if self.narrowed.load(Ordering::SeqCst)
@@ -101,17 +107,6 @@ mod linux {
                 // Relaxed: the waker has done its part, and the lock is held.
                 self.narrowed.store(false, Ordering::Relaxed);
                 mask.assign_to_thread(0);
-            }
-        }
-
-        /// Worker: looks where it has woken.
-        fn note_fetch(&self) {
-            // Relaxed, all: hints.
-            let woken_from = self.woken_from.load(Ordering::Relaxed);
-            let asleep_on = self.asleep_on.load(Ordering::Relaxed);
-            let here = current_cpu().map_or(0, |cpu| cpu + 1);
-            if here != 0 && here == woken_from && here != asleep_on {
-                self.is_fetched.store(true, Ordering::Relaxed);
             }
         }
     }
