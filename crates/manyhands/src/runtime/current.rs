@@ -3,13 +3,13 @@
 //! Each thread has a stack of what it has entered and which slots it occupies. Guards may be dropped in any
 //! order: each takes its own entry out, and an entry keeps its runtime's memory alive. Only tokio's,
 //! which a guard may hold, insists on the order. A worker ends the process if a task has forgotten a guard
-//! ([`abort_if_left_entered`]): later tasks on its thread would go to the other runtime.
+//! (`run_loop.rs`): later tasks on its thread would go to the other runtime.
 //!
 //! Not here: what is done there.
 //!
 //! Unsafe: a thread occupies a slot.
 
-use crate::job::{RunPermit, abort};
+use crate::job::RunPermit;
 use crate::recording;
 use crate::runtime::fork_join::caller_threads;
 use crate::runtime::io::tokio_context::{TokioContext, TokioContextGuard};
@@ -112,15 +112,6 @@ fn entered() -> Option<Arc<RuntimeInner>> {
 #[inline]
 pub(crate) fn entries() -> usize {
     ENTRIES.get()
-}
-
-/// Worker on `slot`, between two pieces of work: ends the process if a task has left more entries than the `own` ones. A
-/// local task that waits may keep some.
-#[inline]
-pub(crate) fn abort_if_left_entered(slot: &OccupiedSlot, own: usize) {
-    if entries() != own && !slot.has_bound_tasks.get() {
-        abort("a task has ended without dropping its guard of `Runtime::enter`");
-    }
 }
 
 /// Puts an entry on the stack; returns what takes it out again.

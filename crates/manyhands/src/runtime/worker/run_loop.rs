@@ -52,7 +52,10 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
             // What it ran has forked, and has ended in the child, where this is the only thread.
             abort(process::FORKED);
         }
-        current::abort_if_left_entered(slot, entries);
+        // A local task that waits may keep what it has entered.
+        if current::entries() != entries && !slot.has_bound_tasks.get() {
+            abort("a task has ended without dropping its guard of `Runtime::enter`");
+        }
         at_work.turn = at_work.rounds.next();
         timer_poll.fire_timers(slot, permit.again());
         if at_work.turn == Turn::Outside {
