@@ -22,13 +22,7 @@ const LIMITS: &[Limit] = &[
     [
         r"\.park_until_timer\(",
         "",
-        "runtime/fork_join/wait.rs runtime/io/poller.rs",
-        PARKS,
-    ],
-    [
-        r"\.sleep_until_timer\(",
-        "",
-        "runtime/worker/run_loop.rs",
+        "runtime/fork_join/wait.rs runtime/worker/run_loop.rs",
         PARKS,
     ],
     [r"\.poll_park\(", "", "runtime/io/poller.rs", PARKS],

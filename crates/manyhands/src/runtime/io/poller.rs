@@ -3,8 +3,8 @@
 //! A task that a socket wakes meanwhile goes to the worker's own queue. No other worker is notified, because this one
 //! runs the task itself.
 //!
-//! Not here: the driver and its stand-in thread, which polls while no worker does (`sync/reactor.rs`, `sync/poller.rs`,
-//! `tokio_driver`).
+//! Not here: the sleep of a worker (`run_loop.rs`), the driver, and its stand-in thread, which polls while no worker does
+//! (`sync/reactor.rs`, `sync/poller.rs`, `tokio_driver`).
 
 use crate::job::RunPermit;
 use crate::runtime::RuntimeInner;
@@ -12,7 +12,6 @@ use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::WorkerSlot;
 use crate::sync::{PollerState, Reactor, Sleeper};
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 impl RuntimeInner {
     /// The I/O driver of this runtime, if it has one.
@@ -24,24 +23,6 @@ impl RuntimeInner {
     pub(crate) fn poller_state(&self, slot: &'static WorkerSlot) -> PollerState {
         self.reactor()
             .map_or(PollerState::None, |reactor| reactor.poller_state(slot))
-    }
-
-    /// Worker on `slot`: sleeps until it is unparked, its next timer is due, or `limit` is over; inside the driver, if
-    /// no other thread polls it.
-    pub(crate) fn sleep_until_timer(&self, slot: &'static OccupiedSlot, limit: Option<Duration>) {
-        // A worker that has tasks but no room to run them would leave the driver at once.
-        let reactor = self.reactor().filter(|_| slot.tasks.is_empty());
-        if let Some(reactor) = reactor
-            && while_polling(slot, || reactor.sleep(&**slot, slot.time_to_sleep(limit)))
-        {
-            slot.parker.end_polls();
-            if self.idle.overcommits() && !slot.tasks.is_empty() {
-                // Beyond the limit it would fall asleep again, though nobody else was notified.
-                self.idle.call_for_short_task();
-            }
-        } else {
-            slot.park_until_timer(limit);
-        }
     }
 
     /// Busy worker on `slot`: polls the driver once, which wakes tasks whose sockets are ready. While long jobs hold every
@@ -59,7 +40,7 @@ impl RuntimeInner {
 }
 
 /// Runs `poll` with the slot marked: the tasks that sockets wake meanwhile are for this worker.
-fn while_polling<R>(slot: &OccupiedSlot, poll: impl FnOnce() -> R) -> R {
+pub(crate) fn while_polling<R>(slot: &OccupiedSlot, poll: impl FnOnce() -> R) -> R {
     slot.advances_timers.set(true);
     slot.is_polling.set(true);
     let polled = poll();

@@ -5,6 +5,7 @@
 //! Unsafe: jobs are performed by pointer.
 
 use crate::job::{Action, Job, RunPermit, abort};
+use crate::runtime::io::poller::while_polling;
 use crate::runtime::policy::{SERIES_GAP_NANOS, SPIN_NANOS_MIN, SPINS, WAKE_NANOS_FIRST};
 use crate::runtime::sleep::idle::CountedFlag;
 use crate::runtime::sleep::timers::TimerPoll;
@@ -211,10 +212,24 @@ impl waking::Worker for AtWork<'_> {
         self.spare_until = None;
     }
 
+    /// Inside the I/O driver, if no other thread polls it.
     fn park(&mut self) {
-        self.slot.counters.parked.bump();
-        self.slot.placement.fall_asleep();
-        self.shared.sleep_until_timer(self.slot, self.spare_time());
+        let (shared, slot, limit) = (self.shared, self.slot, self.spare_time());
+        slot.counters.parked.bump();
+        slot.placement.fall_asleep();
+        // A worker that has tasks but no room to run them would leave the driver at once.
+        let reactor = shared.reactor().filter(|_| slot.tasks.is_empty());
+        if let Some(reactor) = reactor
+            && while_polling(slot, || reactor.sleep(&**slot, slot.time_to_sleep(limit)))
+        {
+            slot.parker.end_polls();
+            if shared.idle.overcommits() && !slot.tasks.is_empty() {
+                // Beyond the limit it would fall asleep again, though nobody else was notified.
+                shared.idle.call_for_short_task();
+            }
+        } else {
+            slot.park_until_timer(limit);
+        }
     }
 
     fn is_timer_due(&self) -> bool {
