@@ -46,7 +46,7 @@ const LIMITS: &[Limit] = &[
         "a runtime's slots are taken and given back by its shared part, so none is occupied after its end",
     ],
     [
-        r"\.occupy\(\)",
+        r"unsafe \{ [\w.]+\.occupy\(",
         "",
         "runtime/current.rs runtime/worker/slot.rs",
         "a thread occupies a slot through a guard that leaves it, or while it has borrowed it to wait",

@@ -221,17 +221,16 @@ impl WorkerGuard {
     /// # Safety
     /// As for [`WorkerSlot::occupy`]; the slot is left when the guard is dropped.
     pub(crate) unsafe fn begin(shared: Arc<RuntimeInner>, slot: &'static WorkerSlot) -> Self {
-        // SAFETY: by the caller's promise.
-        let slot = unsafe { slot.occupy() };
         if THREAD.get() == 0 {
             THREAD.set(thread_state::current_thread());
             recording::thread_begins();
         }
+        // SAFETY: by the caller's promise.
+        let slot = unsafe { slot.occupy(THREAD.get()) };
         let before = WORKER.get();
         if slot.is_worker() {
             WORKER.set(Some(slot));
         }
-        slot.begin(THREAD.get());
         Self {
             slot,
             external: None,

@@ -95,18 +95,6 @@ impl OccupiedSlot {
         self.blocking_depth.set(times);
     }
 
-    /// Names the occupant's thread, which runs from now on. If it is an external one, its call begins.
-    pub(crate) fn begin(&self, thread: u64) {
-        if !self.is_worker() {
-            // Relaxed, both: a hint to the monitor, and nobody else writes it.
-            let calls = self.calls.load(Ordering::Relaxed);
-            self.calls.store(calls + 1, Ordering::Relaxed);
-        }
-        // Relaxed: the number stands alone.
-        self.thread.store(thread, Ordering::Relaxed);
-        self.set_occupant(SlotState::Running);
-    }
-
     /// Says what the occupant does now.
     pub(crate) fn set_occupant(&self, occupant: SlotState) {
         // Relaxed: a hint to the monitor.

@@ -9,7 +9,8 @@
 //! is done with the work found (`run_loop.rs`, `join.rs`, `scope.rs`).
 //!
 //! # Threads
-//! The occupant alone writes what it says about itself, through `OccupiedSlot`. Methods say which other threads may call them.
+//! The occupant alone writes what it says about itself, when it occupies the slot and through `OccupiedSlot`. Methods say which
+//! other threads may call them.
 //!
 //! A slot is occupied by one thread at a time. It changes occupants only through the pool's lock, the runtime's mask of
 //! external threads, or the claim of a worker, which all order what the old occupant wrote before what the new one
@@ -60,7 +61,7 @@ pub(crate) struct WorkerSlot {
     /// Names the occupant's thread, or 0. Written by it, read by the monitor.
     pub(super) thread: AtomicU64,
     /// How many external threads have occupied it: the number of the occupant's call, if it is one.
-    pub(super) calls: AtomicU64,
+    calls: AtomicU64,
     /// Where the occupant, a worker, wakes up.
     pub(crate) placement: Placement,
     /// When somebody last decided to wake the occupant, in ticks. 0: nobody since it last looked.
@@ -119,17 +120,27 @@ impl WorkerSlot {
         Some(unsafe { OccupiedSlot::shared(slot) })
     }
 
-    /// Occupies the slot, and returns what only its occupant may use.
+    /// Occupies the slot for the calling thread, which has this name (`sync/thread_state.rs`) and runs from now on; returns what
+    /// only its occupant may use. If it is no worker, its call begins.
     ///
     /// # Safety
     /// From now until the slot is left no other thread occupies it, and the one before has handed it over with
     /// synchronisation. What is returned is not used after the slot has been left.
-    pub(crate) unsafe fn occupy(&self) -> &'static OccupiedSlot {
+    pub(crate) unsafe fn occupy(&self, thread: u64) -> &'static OccupiedSlot {
         // Relaxed: this thread has come by the slot, which is in the table since it was made.
         let slot = TABLE[usize::from(self.number)].load(Ordering::Relaxed);
         // SAFETY: stored by `take` from a leaked box, before it gave the slot to anybody; no other thread uses the
         // cells, by the caller's promise.
-        unsafe { &*slot }
+        let slot = unsafe { &*slot };
+        if !self.is_worker() {
+            // Relaxed, both: a hint to the monitor, and nobody else writes it.
+            let calls = self.calls.load(Ordering::Relaxed);
+            self.calls.store(calls + 1, Ordering::Relaxed);
+        }
+        // Relaxed: the number stands alone.
+        self.thread.store(thread, Ordering::Relaxed);
+        slot.set_occupant(SlotState::Running);
+        slot
     }
 
     /// Wakes the occupant of slot `number` if it sleeps.
@@ -161,8 +172,8 @@ impl WorkerSlot {
         let slot =
             Self::take(ptr::null()).expect("fewer than 65,536 threads take part or wait at once");
         let lent = Borrowed(slot);
-        // SAFETY: taken from the pool just now, and given back when `f` has ended.
-        f(unsafe { lent.0.occupy() })
+        // SAFETY: taken from the pool just now, and given back when `f` has ended. No monitor asks for its thread's name.
+        f(unsafe { lent.0.occupy(0) })
     }
 
     /// Takes an unused slot for `runtime`, a `RuntimeInner`, which must give it back before it is freed.
