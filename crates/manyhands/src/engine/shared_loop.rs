@@ -348,7 +348,8 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
 }
 
 impl<O: LoopObserver> HelpedWork for SharedLoop<'_, O> {
-    fn help(&self, slot: &'static OccupiedSlot) {
+    fn help(&self, slot: Option<&'static OccupiedSlot>) {
+        let Some(slot) = slot else { return };
         let Some(me) = self.sharing.attach() else {
             return;
         };

@@ -363,7 +363,8 @@ where
     C: Consumer<I::Item>,
     O: LoopObserver,
 {
-    fn help(&self, slot: &'static OccupiedSlot) {
+    fn help(&self, slot: Option<&'static OccupiedSlot>) {
+        let Some(slot) = slot else { return };
         // Relaxed: only the number matters.
         if self.runners.fetch_add(1, Ordering::Relaxed) >= self.runners_max {
             self.dismiss_helpers();

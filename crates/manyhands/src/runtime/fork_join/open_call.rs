@@ -49,42 +49,12 @@ impl OpenCall {
     }
 }
 
-/// Runs `work` while `call` is open to helpers, if `place` is given; returns when the last of them has left. If
-/// helpers can recall the owner, `work` itself must last until the last of them has left.
-///
-/// Helpers hold pointers to the caller's frame, so the caller must not leave it before: a panic of `work` aborts.
-///
-/// # Safety
-/// `call` is made of a pointer to the whole call, which stays valid until this returns.
-pub(crate) unsafe fn with_helper_slot<R>(
-    place: Option<OpenCall>,
-    call: *const CallHeader,
-    work: impl FnOnce() -> R,
-) -> R {
-    let frame =
-        AbortOnUnwind::new("a call that others help with has panicked outside of its bodies");
-    let value = match place {
-        Some(OpenCall { slot, helper_slot }) => {
-            slot.open_depth.set(slot.open_depth.get() + 1);
-            // SAFETY: valid until this returns, by the caller's promise; a panic aborts.
-            let value = unsafe {
-                helper_slot.open_during(call, work, || wait::for_helpers(slot, helper_slot))
-            };
-            slot.open_depth.set(slot.open_depth.get() - 1);
-            value
-        }
-        None => work(),
-    };
-    frame.disarm();
-    value
-}
-
 /// Work that helpers can take part in.
 pub(crate) trait HelpedWork: Sync {
-    /// A helper's part, on its own thread.
-    fn help(&self, slot: &'static OccupiedSlot);
+    /// A helper's part, on its own thread and slot; `None` if the thread has entered another runtime, in which it has none.
+    fn help(&self, slot: Option<&'static OccupiedSlot>);
 
-    /// A body has panicked: no more of the work begins.
+    /// A body has panicked. A loop begins no more of its work.
     fn note_panic(&self, payload: Payload);
 }
 
@@ -104,13 +74,29 @@ impl<W: HelpedWork> Helped<W> {
         }
     }
 
-    /// Runs the owner's part while helpers may join, if a helper slot is free. Returns when the last of them has left.
-    /// The bodies' panics must be caught, else the process ends.
+    /// Runs the owner's part while helpers may join, if `place` is given; returns when the last of them has left. If helpers
+    /// can recall the owner, `own` itself must last until then.
+    ///
+    /// Helpers hold pointers to the caller's frame, so the caller must not leave it before: a panic of `own` aborts.
     #[inline]
-    pub(crate) fn keep_open(&self, place: Option<OpenCall>, own: impl FnOnce(&W)) {
-        let call = &raw const *self;
-        // SAFETY: made of a pointer to the whole call, which is borrowed until this returns.
-        unsafe { with_helper_slot(place, call.cast(), || own(&self.work)) };
+    pub(crate) fn keep_open<R>(&self, place: Option<OpenCall>, own: impl FnOnce(&W) -> R) -> R {
+        let frame =
+            AbortOnUnwind::new("a call that others help with has panicked outside of its bodies");
+        let own = || own(&self.work);
+        let value = match place {
+            Some(OpenCall { slot, helper_slot }) => {
+                let call = &raw const *self;
+                let wait = || wait::for_helpers(slot, helper_slot);
+                slot.open_depth.set(slot.open_depth.get() + 1);
+                // SAFETY: made of a pointer to the whole call, which is borrowed until this returns; a panic aborts.
+                let value = unsafe { helper_slot.open_during(call.cast(), own, wait) };
+                slot.open_depth.set(slot.open_depth.get() - 1);
+                value
+            }
+            None => own(),
+        };
+        frame.disarm();
+        value
     }
 }
 
@@ -121,9 +107,8 @@ impl<W: HelpedWork> Helped<W> {
 unsafe fn help<W: HelpedWork>(open: *const CallHeader) {
     // SAFETY: the pointer is to the whole call, and the guard keeps it in place.
     let call = unsafe { &*open.cast::<Helped<W>>() };
-    let Some(slot) = current::slot() else { return };
     // A runner's state may panic when it is begun or finished.
-    if let Err(payload) = catch(|| call.work.help(slot)) {
+    if let Err(payload) = catch(|| call.work.help(current::slot())) {
         call.work.note_panic(payload);
     }
 }

@@ -16,8 +16,9 @@ use crate::job::{
     Action, ExecutionId, Job, JobKind, Payload, RunPermit, block, catch, value_or_resume,
 };
 use crate::queue::Unqueued;
-use crate::runtime::fork_join::helper_slot::{CallHeader, HelperSlot};
-use crate::runtime::fork_join::open_call::{OpenCall, with_helper_slot};
+use crate::runtime::current;
+use crate::runtime::fork_join::helper_slot::HelperSlot;
+use crate::runtime::fork_join::open_call::{Helped, HelpedWork, OpenCall, YieldCheck};
 use crate::runtime::fork_join::scope_closures::{Closures, Spawner};
 use crate::runtime::fork_join::wait;
 use crate::runtime::policy::{GLOBAL_QUEUE_INTERVAL_MAX, SPINS};
@@ -26,7 +27,6 @@ use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::run_loop;
 use crate::runtime::worker::search::FoundWork;
 use crate::runtime::worker::slot::WorkerSlot;
-use crate::runtime::{YieldCheck, current};
 use crate::sync::{Backoff, Mutex, into_inner, lock, spin_loop};
 use std::fmt;
 use std::marker::PhantomData;
@@ -35,9 +35,7 @@ use std::ptr::{self, NonNull};
 /// Spawns closures that may borrow everything that outlives the scope. Made by [`scope`].
 ///
 /// Example: see [`scope`].
-#[repr(C)]
 pub struct Scope<'scope> {
-    open: CallHeader,
     closures: Closures<Job>,
     /// The owner's slot.
     owner: Option<&'static WorkerSlot>,
@@ -105,24 +103,19 @@ fn run_scope<'scope, R>(
     body: impl FnOnce(&Scope<'scope>) -> R,
 ) -> R {
     let place = slot.and_then(OpenCall::next);
-    let scope = Scope {
-        open: CallHeader::new(help),
+    let call = Helped::new(Scope {
         closures: Closures::new(),
         owner: slot.map(|slot| &**slot),
         place: place.map(|OpenCall { slot, helper_slot }| (&**slot, helper_slot)),
         panics: Mutex::new(Vec::new()),
         borrows: PhantomData,
-    };
-    // SAFETY: `scope` stays in place, here and below.
-    let value = unsafe {
-        with_helper_slot(place, (&raw const scope).cast(), || {
-            scope.run_to_end(slot, place, body)
-        })
-    };
+    });
+    let value = call.keep_open(place, |scope| scope.run_to_end(slot, place, body));
     if let Some(slot) = slot {
-        slot.counters.contended.add(scope.closures.contentions());
+        let contentions = call.work.closures.contentions();
+        slot.counters.contended.add(contentions);
     }
-    value_or_resume(value, into_inner(scope.panics))
+    value_or_resume(value, into_inner(call.work.panics))
 }
 
 impl fmt::Debug for Scope<'_> {
@@ -254,33 +247,33 @@ impl<'scope> Scope<'scope> {
     }
 }
 
-/// Helper: runs closures until none is left.
-///
-/// # Safety
-/// `open` heads a scope whose helper slot the caller has entered.
-unsafe fn help(open: *const CallHeader) {
-    // SAFETY: the pointer is to the whole scope, and the entered slot keeps it in place.
-    let scope = unsafe { &*open.cast::<Scope<'_>>() };
-    let slot = current::slot();
-    let mut yield_check = slot.and_then(YieldCheck::of);
-    let mut spins_left = 2 * SPINS;
-    while spins_left > 0 {
-        spins_left = if scope.run_queued(slot) {
-            2 * SPINS
-        } else {
-            spins_left - SPINS / 2
-        };
-        if yield_check.as_mut().is_some_and(YieldCheck::is_wanted) {
-            return scope.leave();
+impl HelpedWork for Scope<'_> {
+    /// Runs closures until none is left.
+    fn help(&self, slot: Option<&'static OccupiedSlot>) {
+        let mut yield_check = slot.and_then(YieldCheck::of);
+        let mut spins_left = 2 * SPINS;
+        while spins_left > 0 {
+            spins_left = if self.run_queued(slot) {
+                2 * SPINS
+            } else {
+                spins_left - SPINS / 2
+            };
+            if yield_check.as_mut().is_some_and(YieldCheck::is_wanted) {
+                return self.leave();
+            }
+            // The spawner may be about to spawn more; looks at the queue would slow it down. After about half a microsecond
+            // the helper empties a queue that has filled up meanwhile without contention for each closure.
+            (0..SPINS / 2).for_each(|_| spin_loop());
         }
-        // The spawner may be about to spawn more; looks at the queue would slow it down. After about half a microsecond the
-        // helper empties a queue that has filled up meanwhile without contention for each closure.
-        (0..SPINS / 2).for_each(|_| spin_loop());
+        if let Some((_, helper_slot)) = self.place {
+            helper_slot.dismiss();
+        }
+        self.leave();
     }
-    if let Some((_, helper_slot)) = scope.place {
-        helper_slot.dismiss();
+
+    fn note_panic(&self, payload: Payload) {
+        lock(&self.panics).push(payload);
     }
-    scope.leave();
 }
 
 /// Closures that are run between two yield checks, which spreads the cost of the check.
@@ -310,7 +303,7 @@ impl<'scope, F: FnOnce(&Scope<'scope>) + Send + 'scope> Spawned<F> {
         let scope = unsafe { &*scope };
         let closure = spawned.closure;
         if let Err(payload) = catch(|| closure(scope)) {
-            lock(&scope.panics).push(payload);
+            scope.note_panic(payload);
         }
         true
     }
