@@ -3,8 +3,8 @@
 //! # Threads
 //! Any thread may call anything. An operation takes a fast path, or one or a few [full steps](ChannelInner::step). A full
 //! step locks the state and the receiver batch, changes the state, settles, and releases both locks. Only then it wakes
-//! threads, drops wakers and passes dropped items to the user. No user code runs under the lock but a waker's `clone`,
-//! the comparisons of a prioritized channel, and the closure given to `peek`. Held by
+//! threads, drops wakers and reasons, and passes dropped items to the user. No user code runs under the lock but a waker's
+//! `clone`, the comparisons of a prioritized channel, and the closure given to `peek`. Held by
 //! `tests/it/channel_lock.rs::items_may_use_their_channel_when_they_are_dropped` and
 //! `tests/it/channel_lock.rs::wakers_may_use_the_channel_when_they_are_woken_and_when_they_are_dropped`.
 //!
@@ -152,8 +152,9 @@ impl<T> ChannelInner<T> {
         }
     }
 
-    pub(super) fn close(&self, reason: Option<CloseReason>) -> bool {
-        self.step(|state, deferred| state.close(reason, deferred))
+    pub(super) fn close(&self, mut reason: Option<CloseReason>) -> bool {
+        // A reason that comes too late is dropped here, where no lock is held.
+        self.step(|state, deferred| state.close(&mut reason, deferred))
     }
 
     pub(super) fn is_closed(&self) -> bool {

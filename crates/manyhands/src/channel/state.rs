@@ -310,16 +310,16 @@ impl<T> State<T> {
         deferred.stale = self.receivers.give_up(waiter);
     }
 
-    /// Closes the channel; returns whether this was the first time.
+    /// Closes the channel, and takes the reason if this is the first time; returns whether it is.
     pub(super) fn close(
         &mut self,
-        reason: Option<CloseReason>,
+        reason: &mut Option<CloseReason>,
         deferred: &mut DeferredWakes<T>,
     ) -> bool {
         if self.closed.is_some() {
             return false;
         }
-        self.closed = Some(RecvError::new(reason));
+        self.closed = Some(RecvError::new(reason.take()));
         self.receivers.notify_all(&mut deferred.wake_too);
         self.senders.notify_all(&mut deferred.wake_too);
         // Who waits until it is ready, or for the drain, hears of it from `settle`.
@@ -338,7 +338,7 @@ impl<T> State<T> {
     pub(super) fn remove_sender(&mut self, deferred: &mut DeferredWakes<T>) {
         self.sender_count -= 1;
         if self.sender_count == 0 {
-            self.close(None, deferred);
+            self.close(&mut None, deferred);
         }
     }
 
@@ -367,7 +367,7 @@ impl<T> State<T> {
     ) -> Option<(Ring<T>, ItemBuffer<T>)> {
         self.receiver_count -= 1;
         (self.receiver_count == 0).then(|| {
-            self.close(None, deferred);
+            self.close(&mut None, deferred);
             // Nothing goes into a closed channel.
             (
                 std::mem::replace(&mut self.batch_items, Ring::new()),

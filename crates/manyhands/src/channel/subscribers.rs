@@ -82,9 +82,17 @@ impl<S: HasSubscribers> SenderCore<S> {
 
     /// Closes; returns whether this was the first time.
     pub(super) fn close(&self, reason: Option<CloseReason>) -> bool {
-        let (is_first, wakers) = self.lock().subscribers().close(reason);
+        let mut state = self.lock();
+        let subscribers = state.subscribers();
+        if subscribers.closed.is_some() {
+            // The reason is dropped after the lock is released.
+            return false;
+        }
+        subscribers.closed = Some(RecvError::new(reason));
+        let wakers = subscribers.notify_all();
+        drop(state);
         wakers.into_iter().for_each(job::wake);
-        is_first
+        true
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -110,8 +118,14 @@ impl<S: HasSubscribers> Clone for SenderCore<S> {
 /// Dropping the last sender closes the channel.
 impl<S: HasSubscribers> Drop for SenderCore<S> {
     fn drop(&mut self) {
-        let wakers = self.lock().subscribers().remove_sender();
-        wakers.into_iter().for_each(job::wake);
+        let mut state = self.lock();
+        let subscribers = state.subscribers();
+        subscribers.sender_count -= 1;
+        let is_last = subscribers.sender_count == 0;
+        drop(state);
+        if is_last {
+            self.close(None);
+        }
     }
 }
 
@@ -199,24 +213,5 @@ impl Subscribers {
         let mut wakers = Vec::new();
         self.waiting.notify_all(&mut wakers);
         wakers
-    }
-
-    /// Closes; returns whether this was the first time, and whom to wake.
-    fn close(&mut self, reason: Option<CloseReason>) -> (bool, Vec<Waker>) {
-        if self.closed.is_some() {
-            return (false, Vec::new());
-        }
-        self.closed = Some(RecvError::new(reason));
-        (true, self.notify_all())
-    }
-
-    /// Removing the last sender closes the channel.
-    fn remove_sender(&mut self) -> Vec<Waker> {
-        self.sender_count -= 1;
-        if self.sender_count == 0 {
-            self.close(None).1
-        } else {
-            Vec::new()
-        }
     }
 }

@@ -2,6 +2,8 @@
 
 use crate::support::{LIMIT_SECS, within};
 use manyhands::channel::{self, Receiver, Sender};
+use std::error::Error;
+use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -121,5 +123,54 @@ fn wakers_may_use_the_channel_when_they_are_woken_and_when_they_are_dropped() {
             drop(waker);
             drop(receiving);
         }
+    });
+}
+
+/// A reason that asks its own channel when it is dropped.
+struct Asks {
+    is_closed: Box<dyn Fn() -> bool + Send + Sync>,
+    dropped: Arc<AtomicUsize>,
+}
+
+impl fmt::Debug for Asks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for Asks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("too late")
+    }
+}
+
+impl Error for Asks {}
+
+impl Drop for Asks {
+    fn drop(&mut self) {
+        assert!((self.is_closed)());
+        self.dropped.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_reason_that_comes_too_late_may_use_its_channel_when_it_is_dropped() {
+    within(LIMIT_SECS, || {
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let reason = |is_closed: Box<dyn Fn() -> bool + Send + Sync>| Asks {
+            is_closed,
+            dropped: Arc::clone(&dropped),
+        };
+        let (sender, _receiver) = channel::unbounded::<u32>();
+        let (to_all, _listener) = channel::broadcast::<u32>(1);
+        let (value, _watcher) = channel::watch(0);
+        assert!(sender.close() && to_all.close() && value.close());
+        let own = sender.clone();
+        assert!(!sender.close_with(reason(Box::new(move || own.is_closed()))));
+        let own = to_all.clone();
+        assert!(!to_all.close_with(reason(Box::new(move || own.is_closed()))));
+        let own = value.clone();
+        assert!(!value.close_with(reason(Box::new(move || own.is_closed()))));
+        assert_eq!(dropped.load(Ordering::SeqCst), 3);
     });
 }
