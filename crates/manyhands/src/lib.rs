@@ -113,10 +113,7 @@
     )
 )]
 
-#[expect(
-    unsafe_code,
-    reason = "system calls and the tick counter; see each file's header"
-)]
+#[expect(unsafe_code, reason = "system calls; see each file's header")]
 mod sync;
 
 #[expect(unsafe_code, reason = "queues of pointers; see each file's header")]
@@ -131,10 +128,7 @@ mod priority;
 #[expect(unsafe_code, reason = "erased work; see each file's header")]
 mod job;
 
-#[expect(
-    unsafe_code,
-    reason = "timers linked by pointer; see each file's header"
-)]
+#[expect(unsafe_code, reason = "linked timers; see each file's header")]
 mod timer;
 
 pub mod integrations;
@@ -170,10 +164,7 @@ mod first_runtime;
 pub mod cancel;
 
 #[cfg(not(loom))]
-#[expect(
-    unsafe_code,
-    reason = "jobs on stacks and slots shared by pointer; see each file's header"
-)]
+#[expect(unsafe_code, reason = "jobs on stacks; see each file's header")]
 mod runtime;
 /// What the models need of the runtime.
 #[cfg(loom)]
@@ -236,10 +227,7 @@ pub mod time;
 pub mod simulation;
 
 #[cfg(not(loom))]
-#[expect(
-    unsafe_code,
-    reason = "the engine hands out positions; see each file's header"
-)]
+#[expect(unsafe_code, reason = "handed-out positions; see each file's header")]
 pub(crate) mod engine;
 /// What the models need of loops.
 #[cfg(loom)]
@@ -255,17 +243,11 @@ pub(crate) mod parallel {
 }
 
 #[cfg(not(loom))]
-#[expect(
-    unsafe_code,
-    reason = "sources hand out positions; see each file's header"
-)]
+#[expect(unsafe_code, reason = "handed-out positions; see each file's header")]
 pub mod parallel;
 
 #[cfg(not(loom))]
-#[expect(
-    unsafe_code,
-    reason = "sources hand out positions; see each file's header"
-)]
+#[expect(unsafe_code, reason = "handed-out positions; see each file's header")]
 pub mod query;
 
 #[cfg(not(loom))]
@@ -276,10 +258,7 @@ pub mod diagnostics;
 pub mod facade;
 
 #[cfg(all(test, loom))]
-#[expect(
-    unsafe_code,
-    reason = "protocols are set going by pointer, as in the runtime"
-)]
+#[expect(unsafe_code, reason = "pointers, as in the runtime")]
 mod models;
 
 #[cfg(all(test, shuttle))]
