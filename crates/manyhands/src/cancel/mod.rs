@@ -61,7 +61,7 @@ use std::sync::{Arc, OnceLock};
 /// assert!(token.is_cancelled() && copy.is_cancelled());
 /// ```
 #[doc(alias = "CancellationTokenSource")]
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct TokenSource {
     callbacks: Arc<Callbacks>,
 }
@@ -85,9 +85,7 @@ impl TokenSource {
     /// ```
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            callbacks: Arc::default(),
-        }
+        Self::default()
     }
 
     /// A source that is cancelled when any of `parents` is, or by itself. Cancelling it does not cancel the parents.
@@ -112,9 +110,8 @@ impl TokenSource {
     #[must_use]
     pub fn linked(parents: &[Token]) -> Self {
         let source = Self::new();
-        for parent in parents {
-            source.callbacks.link(&parent.callbacks);
-        }
+        let link = |parent: &Token| source.callbacks.link(&parent.callbacks);
+        parents.iter().for_each(link);
         source
     }
 
@@ -126,9 +123,8 @@ impl TokenSource {
     /// One atomic read-modify-write, as for each clone of a token.
     #[must_use]
     pub fn token(&self) -> Token {
-        Token {
-            callbacks: Arc::clone(&self.callbacks),
-        }
+        let callbacks = Arc::clone(&self.callbacks);
+        Token { callbacks }
     }
 
     /// Cancels: runs the callbacks on this thread, and wakes the waiting futures, the newest first. Later
@@ -164,12 +160,6 @@ impl TokenSource {
     /// Keeps `guard` until the next call, or until the source and all its tokens are dropped.
     pub(crate) fn keep(&self, guard: Box<dyn Send>) {
         self.callbacks.keep(guard);
-    }
-}
-
-impl Default for TokenSource {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
