@@ -4,10 +4,9 @@
 //! Plain data, to be kept under a lock. A receiver joins the wait list when it finds nothing, and leaves when it finds
 //! something or gives up. A notification is only a hint to try again, so a receiver that gives up loses nothing.
 
-use crate::channel::{CloseReason, End, Receives, RecvError, WaitList, WaiterKey};
+use crate::channel::{CloseReason, End, Receives, RecvError, SendError, WaitList, WaiterKey};
 use crate::job;
-use crate::sync::ShortLock;
-use std::ops::Deref;
+use crate::sync::{ShortGuard, ShortLock};
 use std::ptr;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -61,11 +60,20 @@ pub(super) fn ends<S: HasSubscribers>(state: S) -> (SenderCore<S>, ReceiverCore<
     (sender, ReceiverCore { shared, position })
 }
 
+/// The error of a send into a closed channel; nobody else has the item yet.
+pub(super) fn not_sent<T>(item: Arc<T>) -> SendError<T> {
+    SendError(Arc::into_inner(item).expect("the item was not shared yet"))
+}
+
 /// What both kinds of sender share: a reference to the channel that counts as one of its senders.
 #[derive(Debug)]
 pub(super) struct SenderCore<S: HasSubscribers>(Arc<ShortLock<S>>);
 
 impl<S: HasSubscribers> SenderCore<S> {
+    pub(super) fn lock(&self) -> ShortGuard<'_, S> {
+        self.0.lock()
+    }
+
     /// A receiver of all that is sent from now on.
     pub(super) fn subscribe(&self) -> ReceiverCore<S> {
         let mut state = self.lock();
@@ -97,14 +105,6 @@ impl<S: HasSubscribers> SenderCore<S> {
 
     pub(super) fn is_closed(&self) -> bool {
         self.lock().subscribers().closed.is_some()
-    }
-}
-
-impl<S: HasSubscribers> Deref for SenderCore<S> {
-    type Target = ShortLock<S>;
-
-    fn deref(&self) -> &ShortLock<S> {
-        &self.0
     }
 }
 

@@ -38,6 +38,6 @@ use state::State;
 /// See [`channel::broadcast`](crate::channel::broadcast()).
 pub(super) fn channel<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     assert!(capacity > 0, "broadcast channel capacity must be non-zero");
-    let (sender, receiver) = ends(State::new(capacity));
-    (Sender::new(sender), Receiver::new(receiver))
+    let (core, receiver) = ends(State::new(capacity));
+    (Sender { core }, Receiver::new(receiver))
 }

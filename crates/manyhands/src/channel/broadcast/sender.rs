@@ -2,6 +2,7 @@
 
 use crate::channel::broadcast::Receiver;
 use crate::channel::broadcast::state::State;
+use crate::channel::subscribers::not_sent;
 use crate::channel::{SendError, SenderCore};
 use crate::job;
 use std::error::Error;
@@ -27,14 +28,10 @@ use std::sync::Arc;
 /// # Ok::<(), manyhands::channel::SendError<&str>>(())
 /// ```
 pub struct Sender<T> {
-    core: SenderCore<State<T>>,
+    pub(super) core: SenderCore<State<T>>,
 }
 
 impl<T> Sender<T> {
-    pub(super) fn new(core: SenderCore<State<T>>) -> Self {
-        Self { core }
-    }
-
     /// Sends to all current receivers, and returns how many there are. Without any the item is dropped.
     ///
     /// # Cost
@@ -50,17 +47,12 @@ impl<T> Sender<T> {
     /// assert_eq!(sender.send(5), Ok(2));
     /// assert_eq!((receiver.recv_blocking(), other.recv_blocking()), (Ok(5), Ok(5)));
     /// ```
-    #[expect(
-        clippy::missing_panics_doc,
-        reason = "the pointer has just been made and is not shared"
-    )]
     pub fn send(&self, item: T) -> Result<usize, SendError<T>> {
         let item = Arc::new(item);
         let mut state = self.core.lock();
         if state.subscribers.closed.is_some() {
             drop(state);
-            let item = Arc::into_inner(item).expect("the item was not shared yet");
-            return Err(SendError(item));
+            return Err(not_sent(item));
         }
         let unwanted = state.push(item);
         let count = state.subscribers.receiver_count;
@@ -150,9 +142,8 @@ impl<T> Sender<T> {
 
 impl<T> Clone for Sender<T> {
     fn clone(&self) -> Self {
-        Self {
-            core: self.core.clone(),
-        }
+        let core = self.core.clone();
+        Self { core }
     }
 }
 

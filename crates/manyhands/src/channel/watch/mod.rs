@@ -37,6 +37,6 @@ use state::State;
 
 /// See [`channel::watch`](crate::channel::watch()).
 pub(super) fn channel<T>(initial: T) -> (Sender<T>, Receiver<T>) {
-    let (sender, receiver) = ends(State::new(initial));
-    (Sender::new(sender), Receiver::new(receiver))
+    let (core, receiver) = ends(State::new(initial));
+    (Sender { core }, Receiver::new(receiver))
 }

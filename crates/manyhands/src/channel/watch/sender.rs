@@ -1,5 +1,6 @@
 //! The sending end.
 
+use crate::channel::subscribers::not_sent;
 use crate::channel::watch::Receiver;
 use crate::channel::watch::state::State;
 use crate::channel::{SendError, SenderCore};
@@ -28,14 +29,10 @@ use std::sync::Arc;
 /// # Ok::<(), manyhands::channel::SendError<&str>>(())
 /// ```
 pub struct Sender<T> {
-    core: SenderCore<State<T>>,
+    pub(super) core: SenderCore<State<T>>,
 }
 
 impl<T> Sender<T> {
-    pub(super) fn new(core: SenderCore<State<T>>) -> Self {
-        Self { core }
-    }
-
     /// Replaces the value, even if there is no receiver.
     ///
     /// # Cost
@@ -51,18 +48,13 @@ impl<T> Sender<T> {
     /// assert_eq!(*receiver.latest(), 2);
     /// # Ok::<(), manyhands::channel::SendError<u32>>(())
     /// ```
-    #[expect(
-        clippy::missing_panics_doc,
-        reason = "the pointer has just been made and is not shared"
-    )]
     #[doc(alias = "send_replace")]
     pub fn send(&self, value: T) -> Result<(), SendError<T>> {
         let value = Arc::new(value);
         let state = self.lock_to_send();
         if state.subscribers.closed.is_some() {
             drop(state);
-            let value = Arc::into_inner(value).expect("the value was not shared yet");
-            return Err(SendError(value));
+            return Err(not_sent(value));
         }
         replace(state, value);
         Ok(())
@@ -226,9 +218,8 @@ impl<T> Sender<T> {
 
 impl<T> Clone for Sender<T> {
     fn clone(&self) -> Self {
-        Self {
-            core: self.core.clone(),
-        }
+        let core = self.core.clone();
+        Self { core }
     }
 }
 
