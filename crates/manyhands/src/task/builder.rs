@@ -3,11 +3,10 @@
 //! Unsafe: a task of a scope borrows from it.
 
 use crate::runtime::{Priority, current};
-use crate::task::cell::{self, Work};
+use crate::task::cell::{self, HandlePart, QueuePart};
 use crate::task::closure::Closure;
 use crate::task::future::Async;
 use crate::task::name::{Bound, Name, Prioritized};
-use crate::task::runtime_handle::Handle;
 use crate::task::{JoinHandle, schedule};
 use std::panic::Location;
 use std::sync::Arc;
@@ -148,7 +147,7 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    spawn_on_any(name, future)
+    queue_new(name.priority(), new_future(name, future))
 }
 
 #[track_caller]
@@ -164,16 +163,11 @@ where
              call it inside a task"
         );
     };
-    let caller = Location::caller();
     let at = Bound {
         name,
         home: slot.number,
     };
-    let (queued, handle) = if const { is_large::<F>() } {
-        cell::allocate(Async::new(Box::pin(future)), at, caller)
-    } else {
-        cell::allocate(Async::new(future), at, caller)
-    };
+    let (queued, handle) = new_future(at, future);
     slot.has_bound_tasks.set(true);
     schedule::queue_bound(queued, slot);
     JoinHandle::new(handle)
@@ -188,16 +182,7 @@ pub(super) unsafe fn spawn_borrowing<F>(future: F) -> JoinHandle<()>
 where
     F: Future<Output = ()> + Send,
 {
-    spawn_on_any((), future)
-}
-
-#[track_caller]
-fn spawn_on_any<N: Name, F: Future + Send>(name: N, future: F) -> JoinHandle<F::Output> {
-    if const { is_large::<F>() } {
-        queue_new(Async::new(Box::pin(future)), name)
-    } else {
-        queue_new(Async::new(future), name)
-    }
+    queue_new(Priority::Normal, new_future((), future))
 }
 
 #[track_caller]
@@ -207,52 +192,33 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
+    queue_new(name.priority(), new_closure(name, closure))
+}
+
+/// A task that is in no queue yet.
+pub(super) type NewTask<T> = (QueuePart, HandlePart<T>);
+
+/// A task that is a future.
+#[track_caller]
+pub(super) fn new_future<N: Name, F: Future>(name: N, future: F) -> NewTask<F::Output> {
     if const { is_large::<F>() } {
-        queue_new(Closure::new(Box::new(closure)), name)
+        cell::allocate(Async::new(Box::pin(future)), name, Location::caller())
     } else {
-        queue_new(Closure::new(closure), name)
+        cell::allocate(Async::new(future), name, Location::caller())
     }
 }
 
-/// [`run`] in the runtime of `handle`.
+/// A task that is a closure.
 #[track_caller]
-pub(super) fn run_in<F, T>(handle: &Handle, closure: F) -> JoinHandle<T>
-where
-    F: FnOnce() -> T + Send + 'static,
-    T: Send + 'static,
-{
+pub(super) fn new_closure<N: Name, F: FnOnce() -> T, T>(name: N, closure: F) -> NewTask<T> {
     if const { is_large::<F>() } {
-        queue_new_in(handle, Closure::new(Box::new(closure)))
+        cell::allocate(Closure::new(Box::new(closure)), name, Location::caller())
     } else {
-        queue_new_in(handle, Closure::new(closure))
+        cell::allocate(Closure::new(closure), name, Location::caller())
     }
 }
 
-/// [`spawn`] in the runtime of `handle`.
-#[track_caller]
-pub(super) fn spawn_in<F>(handle: &Handle, future: F) -> JoinHandle<F::Output>
-where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
-{
-    if const { is_large::<F>() } {
-        queue_new_in(handle, Async::new(Box::pin(future)))
-    } else {
-        queue_new_in(handle, Async::new(future))
-    }
-}
-
-#[track_caller]
-fn queue_new_in<W: Work<Extra = ()>>(handle: &Handle, work: W) -> JoinHandle<W::Result> {
-    let (queued, join) = cell::allocate(work, (), Location::caller());
-    handle.queue(queued);
-    JoinHandle::new(join)
-}
-
-#[track_caller]
-fn queue_new<W: Work<Extra: Name>>(work: W, name: W::Extra) -> JoinHandle<W::Result> {
-    let priority = name.priority();
-    let (queued, handle) = cell::allocate(work, name, Location::caller());
+fn queue_new<T>(priority: Priority, (queued, handle): NewTask<T>) -> JoinHandle<T> {
     schedule::queue_new(queued, priority);
     JoinHandle::new(handle)
 }

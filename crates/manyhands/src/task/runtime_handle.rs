@@ -7,7 +7,7 @@
 use crate::runtime::enqueue::{discard_new, enqueue_in};
 use crate::runtime::{EnterGuard, Metrics, Priority, Runtime, RuntimeInner, TokioContext, current};
 use crate::sync::process;
-use crate::task::cell::QueuePart;
+use crate::task::builder::NewTask;
 use crate::task::{JoinHandle, block_on, builder};
 use std::fmt;
 #[cfg(feature = "futures")]
@@ -99,7 +99,7 @@ impl Handle {
         F::Output: Send + 'static,
     {
         process::refuse_forked();
-        builder::spawn_in(self, future)
+        self.queue(builder::new_future((), future))
     }
 
     /// [`task::run`](crate::task::run) in this runtime; otherwise as [`spawn`](Self::spawn).
@@ -116,7 +116,7 @@ impl Handle {
         T: Send + 'static,
     {
         process::refuse_forked();
-        builder::run_in(self, closure)
+        self.queue(builder::new_closure((), closure))
     }
 
     /// [`task::block_on`](crate::task::block_on) with this runtime as the current one.
@@ -187,12 +187,13 @@ impl Handle {
     }
 
     /// Queues a new task.
-    pub(super) fn queue(&self, part: QueuePart) {
-        let job = part.into_job();
+    fn queue<T>(&self, (queued, handle): NewTask<T>) -> JoinHandle<T> {
+        let job = queued.into_job();
         match self.shared.upgrade() {
             Some(shared) => enqueue_in(&shared, job, Priority::Normal),
             None => discard_new(job),
         }
+        JoinHandle::new(handle)
     }
 }
 
