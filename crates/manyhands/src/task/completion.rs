@@ -198,12 +198,10 @@ impl<T> Completer<T> {
     /// ```
     #[doc(alias = "TrySetResult")]
     pub fn try_complete(&self, value: T) -> Result<(), T> {
-        self.shared.finish(Ok(value)).map_err(|outcome| {
-            let Ok(value) = outcome else {
-                unreachable!("what was given comes back")
-            };
-            value
-        })
+        match self.shared.finish(Ok(value)) {
+            Err(Ok(value)) => Err(value),
+            Ok(()) | Err(Err(_)) => Ok(()),
+        }
     }
 
     /// Sets an error as the result.
@@ -221,8 +219,7 @@ impl<T> Completer<T> {
     /// ```
     #[doc(alias = "SetException")]
     pub fn fail(&self, error: impl Into<Box<dyn Error + Send + Sync>>) {
-        let is_first = self.try_fail(error);
-        assert!(is_first, "a completion was completed twice");
+        assert!(self.try_fail(error), "a completion was completed twice");
     }
 
     /// Sets an error as the result if there is none yet. Returns whether it did.
@@ -247,8 +244,7 @@ impl<T> Completer<T> {
     /// ```
     #[doc(alias = "SetCanceled")]
     pub fn cancel(&self) {
-        let is_first = self.try_cancel();
-        assert!(is_first, "a completion was completed twice");
+        assert!(self.try_cancel(), "a completion was completed twice");
     }
 
     /// Ends the completion without a value if there is no result yet. Returns whether it did.
@@ -340,18 +336,9 @@ impl<T: Clone> Completion<T> {
         self.wait_as(None)
     }
 
-    /// As [`wait_blocking`](Self::wait_blocking), as the end of a scope on the caller's line.
+    /// As [`wait_blocking`](Self::wait_blocking), perhaps as the end of a scope on the caller's line.
     #[cfg_attr(feature = "inspect", track_caller)]
-    pub(super) fn wait_for_scope(
-        &self,
-        tasks: &TaskSet,
-        until: SetWait,
-    ) -> Result<T, CompletionError> {
-        self.wait_as(Some((tasks, until)))
-    }
-
-    #[cfg_attr(feature = "inspect", track_caller)]
-    fn wait_as(&self, scope: Option<(&TaskSet, SetWait)>) -> Result<T, CompletionError> {
+    pub(super) fn wait_as(&self, scope: Option<(&TaskSet, SetWait)>) -> Result<T, CompletionError> {
         let site = Site::here();
         let mut end = self.clone();
         block_on(poll_fn(|context| {

@@ -129,7 +129,7 @@ impl TaskScope<'_, '_> {
             self.abort_all();
         }
         self.state.member_leaves();
-        let outcome = self.all_gone.wait_for_scope(&self.state.set, until);
+        let outcome = self.all_gone.wait_as(Some((&self.state.set, until)));
         assert!(outcome.is_ok(), "a scope ends with all its members gone");
         frame.disarm();
         value_or_resume(value, std::mem::take(&mut *lock(&self.state.panics)))
