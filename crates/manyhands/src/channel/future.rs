@@ -18,7 +18,7 @@ use std::pin::Pin;
 use std::ptr;
 use std::task::{Context, Poll, ready};
 #[cfg(not(loom))]
-use std::time::Duration;
+use {crate::sync::clock, std::time::Duration};
 
 /// What leads to a channel.
 pub(crate) trait End {
@@ -67,14 +67,17 @@ impl<R: Deref<Target: End>, O: Operation<R>> ChannelFuture<R, O> {
     /// Waits on the calling thread.
     #[cfg_attr(feature = "inspect", track_caller)]
     pub(super) fn wait(mut self) -> O::Output {
-        thread::wait(|cx| Pin::new(&mut self).poll(cx))
+        let ready = thread::wait_until(None, |cx| Pin::new(&mut self).poll(cx));
+        ready.expect("a wait without end is over when it is ready")
     }
 
     /// As [`wait`](Self::wait), for about `limit`; `None` when the time is over.
     #[cfg(not(loom))]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub(super) fn wait_for(&mut self, limit: Duration) -> Option<O::Output> {
-        thread::wait_for(limit, |cx| Pin::new(&mut *self).poll(cx))
+        // A time beyond the clock's range never comes.
+        let end = clock::now().checked_add(limit);
+        thread::wait_until(end, |cx| Pin::new(&mut *self).poll(cx))
     }
 }
 

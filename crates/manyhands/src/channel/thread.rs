@@ -16,8 +16,9 @@ use crate::sync::{Parker, spin_loop, thread};
 use crate::task::budget;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
+use std::time::Instant;
 #[cfg(not(loom))]
-use {crate::sync::clock, std::time::Duration, std::time::Instant};
+use {crate::sync::clock, std::time::Duration};
 
 /// How often one side of a channel retries: more often after that was enough, less often after it was not.
 #[derive(Debug)]
@@ -60,37 +61,15 @@ impl Retries {
     }
 }
 
-/// Polls until ready.
+/// Polls until ready or `end`; `None` when the time is over.
 ///
 /// # Panics
-/// Where the runtime's threads are refused for so long that nobody may ever come.
+/// Where it waits without end, and the runtime's threads are refused for so long that nobody may ever come.
 #[cfg_attr(feature = "inspect", track_caller)]
-pub(super) fn wait<R>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<R>) -> R {
-    let signal = Arc::new(Parker::default());
-    let waker = Waker::from(Arc::clone(&signal));
-    let mut cx = Context::from_waker(&waker);
-    let recorded = recording::thread_polls_one(&waker);
-    loop {
-        if let Poll::Ready(result) = recorded.poll(|| budget::unlimited(|| poll(&mut cx))) {
-            return result;
-        }
-        #[cfg(not(loom))]
-        refused_starts::panic_if_given_up();
-        if !spin_for_wake(&signal) {
-            blocking(|| park(&signal, None));
-        }
-    }
-}
-
-/// Polls until ready or for about `limit`; `None` when the time is over.
-#[cfg(not(loom))]
-#[cfg_attr(feature = "inspect", track_caller)]
-pub(super) fn wait_for<R>(
-    limit: Duration,
+pub(super) fn wait_until<R>(
+    end: Option<Instant>,
     mut poll: impl FnMut(&mut Context<'_>) -> Poll<R>,
 ) -> Option<R> {
-    // A time beyond the clock's range never comes.
-    let end: Option<Instant> = clock::now().checked_add(limit);
     let signal = Arc::new(Parker::default());
     let waker = Waker::from(Arc::clone(&signal));
     let mut cx = Context::from_waker(&waker);
@@ -99,29 +78,36 @@ pub(super) fn wait_for<R>(
         if let Poll::Ready(result) = recorded.poll(|| budget::unlimited(|| poll(&mut cx))) {
             return Some(result);
         }
-        if spin_for_wake(&signal) {
-            continue;
-        }
-        match end.map(|end| end.saturating_duration_since(clock::now())) {
-            Some(Duration::ZERO) => return None,
-            left => blocking(|| park(&signal, left)),
+        if !spin_for_wake(&signal) && !sleep(&signal, end) {
+            return None;
         }
     }
 }
 
-/// Parks for `limit` at most. While threads are refused it returns early, and tries to start them.
+/// Parks until `end` at most, and says whether that is still to come. While threads are refused it returns early, and tries
+/// to start them.
 #[cfg(not(loom))]
-fn park(parker: &Parker, limit: Option<Duration>) {
-    match limit.into_iter().chain(refused_starts::retry_pause()).min() {
-        None => parker.park(),
-        Some(limit) => parker.park_timeout(limit),
+fn sleep(parker: &Parker, end: Option<Instant>) -> bool {
+    let left = end.map(|end| end.saturating_duration_since(clock::now()));
+    match left {
+        None => refused_starts::panic_if_given_up(),
+        Some(Duration::ZERO) => return false,
+        Some(_) => {}
     }
-    refused_starts::try_again();
+    blocking(|| {
+        match left.into_iter().chain(refused_starts::retry_pause()).min() {
+            None => parker.park(),
+            Some(limit) => parker.park_timeout(limit),
+        }
+        refused_starts::try_again();
+    });
+    true
 }
 
 #[cfg(loom)]
-fn park(parker: &Parker, _: Option<std::time::Duration>) {
-    parker.park();
+fn sleep(parker: &Parker, _end: Option<Instant>) -> bool {
+    blocking(|| parker.park());
+    true
 }
 
 /// Spins for a while; returns whether a wake has come.
