@@ -2,11 +2,8 @@
 //!
 //! Not here: sending (`sender.rs`) and receiving (`receiver.rs`).
 
-use crate::channel::future::Waiting;
-use crate::channel::receiver::Receiver;
-use crate::channel::sender::Sender;
 use crate::channel::state::State;
-use crate::channel::{ChannelFuture, ChannelInner, CloseReason, Until};
+use crate::channel::{CloseReason, Receiver, Sender, Until};
 use futures_core::future::FusedFuture;
 use std::error::Error;
 use std::fmt;
@@ -131,7 +128,7 @@ impl<T> Sender<T> {
     #[doc(alias("WaitToWriteAsync", "writable", "poll_ready"))]
     #[must_use = "a future does nothing unless awaited; await it, or call `wait_ready_blocking`"]
     pub fn wait_ready(&self) -> impl FusedFuture<Output = bool> + Unpin + fmt::Debug {
-        until_ready(&self.shared, Until::Writable)
+        self.shared.until(Until::Writable, State::is_open)
     }
 
     /// As [`wait_ready`](Self::wait_ready), and waits on the calling thread.
@@ -149,7 +146,7 @@ impl<T> Sender<T> {
     #[must_use = "whether an item can be sent"]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn wait_ready_blocking(&self) -> bool {
-        until_ready(&self.shared, Until::Writable).wait()
+        self.shared.until(Until::Writable, State::is_open).wait()
     }
 
     /// Whether both send into one channel.
@@ -178,7 +175,7 @@ impl<T> Sender<T> {
     pub fn wait_closed(
         &self,
     ) -> impl FusedFuture<Output = Result<(), CloseReason>> + Unpin + fmt::Debug {
-        until_end(&self.shared, Until::Closed)
+        self.shared.until(Until::Closed, State::end)
     }
 
     /// As [`wait_closed`](Self::wait_closed), and waits on the calling thread.
@@ -197,7 +194,7 @@ impl<T> Sender<T> {
     /// ```
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn wait_closed_blocking(&self) -> Result<(), CloseReason> {
-        until_end(&self.shared, Until::Closed).wait()
+        self.shared.until(Until::Closed, State::end).wait()
     }
 
     /// Waits until the channel is closed and every item has been received. Returns the reason of the close as an error
@@ -220,7 +217,7 @@ impl<T> Sender<T> {
     pub fn wait_drained(
         &self,
     ) -> impl FusedFuture<Output = Result<(), CloseReason>> + Unpin + fmt::Debug {
-        until_end(&self.shared, Until::Drained)
+        self.shared.until(Until::Drained, State::end)
     }
 
     /// As [`wait_drained`](Self::wait_drained), and waits on the calling thread.
@@ -239,7 +236,7 @@ impl<T> Sender<T> {
     /// ```
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn wait_drained_blocking(&self) -> Result<(), CloseReason> {
-        until_end(&self.shared, Until::Drained).wait()
+        self.shared.until(Until::Drained, State::end).wait()
     }
 }
 
@@ -352,7 +349,7 @@ impl<T> Receiver<T> {
     #[doc(alias("WaitToReadAsync", "readable"))]
     #[must_use = "a future does nothing unless awaited; await it, or call `wait_ready_blocking`"]
     pub fn wait_ready(&self) -> impl FusedFuture<Output = bool> + Unpin + fmt::Debug {
-        until_ready(&self.shared, Until::Readable)
+        self.shared.until(Until::Readable, State::may_give)
     }
 
     /// As [`wait_ready`](Self::wait_ready), and waits on the calling thread.
@@ -373,7 +370,7 @@ impl<T> Receiver<T> {
     #[must_use = "whether an item can be received"]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn wait_ready_blocking(&self) -> bool {
-        until_ready(&self.shared, Until::Readable).wait()
+        self.shared.until(Until::Readable, State::may_give).wait()
     }
 
     /// Whether both receive from one channel.
@@ -408,7 +405,7 @@ impl<T> Receiver<T> {
     pub fn wait_drained(
         &self,
     ) -> impl FusedFuture<Output = Result<(), CloseReason>> + Unpin + fmt::Debug {
-        until_end(&self.shared, Until::Drained)
+        self.shared.until(Until::Drained, State::end)
     }
 
     /// As [`wait_drained`](Self::wait_drained), and waits on the calling thread.
@@ -427,22 +424,6 @@ impl<T> Receiver<T> {
     /// ```
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn wait_drained_blocking(&self) -> Result<(), CloseReason> {
-        until_end(&self.shared, Until::Drained).wait()
+        self.shared.until(Until::Drained, State::end).wait()
     }
-}
-
-/// Waits until the channel is closed, or drained as well.
-fn until_end<T>(
-    shared: &ChannelInner<T>,
-    until: Until,
-) -> ChannelFuture<&ChannelInner<T>, Waiting<T, Result<(), CloseReason>>> {
-    ChannelFuture::new(shared, Waiting::new(until, |state, _| state.end()))
-}
-
-/// Waits until an item can be received, or sent.
-fn until_ready<T>(
-    shared: &ChannelInner<T>,
-    until: Until,
-) -> ChannelFuture<&ChannelInner<T>, Waiting<T, bool>> {
-    ChannelFuture::new(shared, Waiting::new(until, State::may_go_on))
 }

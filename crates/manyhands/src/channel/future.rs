@@ -257,17 +257,22 @@ impl<T> Operation<&ChannelInner<T>> for ReceivingMany<'_, T> {
 pub(super) struct Waiting<T, R> {
     until: Until,
     waiter: Option<WaiterKey>,
-    /// What the caller learns.
-    result: fn(&State<T>, Until) -> R,
+    result: fn(&State<T>) -> R,
 }
 
-impl<T, R> Waiting<T, R> {
-    pub(super) fn new(until: Until, result: fn(&State<T>, Until) -> R) -> Self {
-        Self {
+impl<T> ChannelInner<T> {
+    /// Waits, and takes nothing; `result` is what the caller learns.
+    pub(super) fn until<R>(
+        &self,
+        until: Until,
+        result: fn(&State<T>) -> R,
+    ) -> ChannelFuture<&Self, Waiting<T, R>> {
+        let waiting = Waiting {
             until,
             waiter: None,
             result,
-        }
+        };
+        ChannelFuture::new(self, waiting)
     }
 }
 
@@ -283,8 +288,7 @@ impl<T, R> Operation<&ChannelInner<T>> for Waiting<T, R> {
     }
 
     fn poll(&mut self, end: &mut &ChannelInner<T>, cx: &Context<'_>) -> Poll<R> {
-        let (until, result) = (self.until, self.result);
-        end.poll_until(until, &mut self.waiter, cx, |state| result(state, until))
+        end.poll_until(self.until, &mut self.waiter, cx, self.result)
     }
 
     fn cancel(&mut self, end: &mut &ChannelInner<T>) {

@@ -51,9 +51,14 @@ impl<T> State<T> {
         reason.cloned().map_or(Ok(()), Err)
     }
 
-    /// Whether what one waits for may ever come again.
-    pub(in crate::channel) fn may_go_on(&self, until: Until) -> bool {
-        self.closed.is_none() || matches!(until, Until::Readable) && self.len() > 0
+    /// Whether there may ever be room again.
+    pub(in crate::channel) fn is_open(&self) -> bool {
+        self.closed.is_none()
+    }
+
+    /// Whether there is an item, or may ever be one again.
+    pub(in crate::channel) fn may_give(&self) -> bool {
+        self.is_open() || self.len() > 0
     }
 
     /// Removes a waiter that neither sends nor receives.
