@@ -16,8 +16,7 @@ use crate::task::cell::{Work, WorkInCell};
 use crate::task::name::Name;
 use crate::task::schedule;
 use crate::task::steps::{self, Closed, EndedPart, FutureCell, Polled, RunnerPart, Step};
-use crate::task::wake_by_record::WAKING;
-use crate::task::waker::Borrowed;
+use crate::task::waker::{Borrowed, WAKING};
 use std::marker::PhantomData;
 use std::task::{Context, Poll};
 

@@ -56,7 +56,6 @@
 
 mod abort_handle;
 mod block_on;
-mod blocking;
 pub(crate) mod budget;
 mod builder;
 mod cell;
@@ -78,7 +77,6 @@ mod state;
 mod steps;
 mod tracker;
 mod try_scope;
-mod wake_by_record;
 mod waker;
 mod waker_set;
 mod when_all;
@@ -90,7 +88,6 @@ pub use crate::runtime::Priority;
 pub use abort_handle::AbortHandle;
 pub use block_on::block_on;
 pub(crate) use block_on::block_on_timer;
-pub use blocking::blocking;
 pub use builder::Builder;
 pub use completion::{Completer, Completion, CompletionError, completion};
 pub use detached::run_detached;
@@ -103,6 +100,8 @@ pub use when_all::{WhenAll, when_all};
 pub use when_any::{FirstEnded, WhenAny, when_any};
 pub use when_each::{WhenEach, when_each};
 pub use yield_now::yield_now;
+
+use crate::runtime::blocking_outside;
 
 /// Runs `future` on the current runtime and returns a handle to its result.
 ///
@@ -203,4 +202,37 @@ where
     T: Send + 'static,
 {
     builder::run((), closure)
+}
+
+/// Runs `closure`, which may block the thread, on the calling thread; on a thread of the pool, another worker
+/// runs in its place meanwhile.
+///
+/// For files, foreign locks, calls of other libraries: all waits outside of this library. The waits
+/// of this library, such as on a channel or [`JoinHandle::join`], declare themselves. The
+/// monitor also detects undeclared blocking, but that takes it some milliseconds.
+///
+/// `task::run(|| task::blocking(|| …))` is what other libraries call `spawn_blocking`: there is no second
+/// pool. Threads are added up to the limit given by [`RuntimeBuilder::max_threads`](crate::RuntimeBuilder::max_threads), and
+/// end when they are not needed any more.
+///
+/// While the closure runs, other workers may take the worker's queued tasks, and the monitor fires its timers;
+/// only tasks that no other worker may run, those of [`spawn_local`], wait.
+/// A long computation is no reason to call this: it needs the processor that its worker has.
+///
+/// # Cost
+/// Two atomic read-modify-writes if nothing else is to be done; a wake-up, or the start of a thread, if
+/// work waits.
+///
+/// # Panics
+/// If `closure` does.
+///
+/// # Examples
+/// ```
+/// use manyhands::task;
+/// let read = task::run(|| task::blocking(|| std::fs::read_to_string("/dev/null")));
+/// assert!(read.join().unwrap().is_ok_and(|text| text.is_empty()));
+/// ```
+#[doc(alias("block_in_place", "spawn_blocking", "unblock"))]
+pub fn blocking<R>(closure: impl FnOnce() -> R) -> R {
+    blocking_outside(closure)
 }

@@ -1,10 +1,13 @@
-//! Wakers of tasks: counted pointers to the cell.
+//! Wakers of tasks: counted pointers to the cell; and a wake without one.
 //!
 //! Not here: what a wake does to the state (`state.rs`) and where the task is queued (`schedule.rs`).
 //!
 //! Unsafe: a waker is a part of a cell as a raw pointer.
 
-use crate::task::cell::{CellRef, WakerPart};
+use crate::recording::Waking;
+use crate::task::cell::{CellRef, Header, QueuePart, WakerPart};
+use crate::task::state::AfterWake;
+use crate::task::steps::TaskCell;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
@@ -68,4 +71,25 @@ unsafe fn part_of(data: *const ()) -> WakerPart {
     let cell = NonNull::new(data.cast_mut()).expect("a waker's cell is not null");
     // SAFETY: as promised.
     unsafe { WakerPart::from_raw(cell.cast()) }
+}
+
+/// The wake of any future that this library's workers poll, by a thread that holds no part of the cell and only knows that it
+/// is there: for `inspect`. What guarantees that is in `inspect/serve/wake_by_record.rs`.
+pub(super) const WAKING: Waking = Waking::by(request_poll, queue_requested);
+
+/// Requests a poll; true if the caller must queue the task, of which it then has the queue's part.
+///
+/// # Safety
+/// The cell is not freed during the call.
+unsafe fn request_poll(cell: NonNull<()>) -> bool {
+    // SAFETY: by the caller's promise; a wake needs no part of its own.
+    let cell = unsafe { CellRef::new(cell.cast()) };
+    cell.state.wake() == AfterWake::Queue
+}
+
+/// # Safety
+/// The caller has the queue's part, from [`request_poll`].
+unsafe fn queue_requested(cell: NonNull<()>) {
+    // SAFETY: by the caller's promise.
+    Header::queue(unsafe { QueuePart::from_raw(cell.cast()) });
 }
