@@ -94,7 +94,7 @@ impl Timers {
         let mut has_fired = false;
         loop {
             let (batch, is_last) = self.take_due(now);
-            has_fired |= batch.wake();
+            has_fired |= wake_all(batch);
             if is_last {
                 return has_fired;
             }
@@ -111,12 +111,7 @@ impl Timers {
 
     /// Closes: wakes all waiters, so that they register elsewhere, frees the wheel, and accepts nothing more.
     pub(crate) fn close(&self) {
-        loop {
-            let batch = self.take_any();
-            if !batch.wake() {
-                return;
-            }
-        }
+        while wake_all(self.take_any()) {}
     }
 
     /// Accepts entries again, and counts from 0.
@@ -163,7 +158,7 @@ impl Timers {
 
     /// Takes out some of the due entries; returns whether these are all.
     fn take_due(&self, now: u64) -> (Batch, bool) {
-        let mut batch = Batch::new();
+        let mut batch: Batch = [const { None }; BATCH];
         let mut slots = lock(&self.slots);
         let Slots {
             wheel, lateness, ..
@@ -172,13 +167,13 @@ impl Timers {
             return (batch, true);
         };
         let mut is_last = false;
-        for _ in 0..BATCH {
+        for place in &mut batch {
             match wheel.step(now) {
                 Step::Due(node) => {
                     // SAFETY: the node was taken out just now, so it is valid and no other thread reaches it.
                     lateness.add(now.saturating_sub(unsafe { node.as_ref() }.tick_due()));
                     // SAFETY: the lock is held, and the node was taken out just now.
-                    batch.add(unsafe { Entry::fire(node, true) });
+                    *place = unsafe { Entry::fire(node, true) };
                 }
                 Step::Moved => break,
                 Step::Done => {
@@ -195,19 +190,18 @@ impl Timers {
 
     /// Takes out some entries, due or not; closes when there are none.
     fn take_any(&self) -> Batch {
-        let mut batch = Batch::new();
+        let mut batch: Batch = [const { None }; BATCH];
         let mut slots = lock(&self.slots);
         slots.closed = true;
-        while batch.has_room()
-            && let Some(node) = slots.wheel.as_mut().and_then(Wheel::take_any)
-        {
+        for place in &mut batch {
+            let Some(node) = slots.wheel.as_mut().and_then(Wheel::take_any) else {
+                slots.wheel = None;
+                // Relaxed: a hint; see above.
+                self.next_due.store(NEVER, Ordering::Relaxed);
+                break;
+            };
             // SAFETY: the lock is held, and the node was taken out just now.
-            batch.add(unsafe { Entry::fire(node, false) });
-        }
-        if batch.has_room() {
-            slots.wheel = None;
-            // Relaxed: a hint; see above.
-            self.next_due.store(NEVER, Ordering::Relaxed);
+            *place = unsafe { Entry::fire(node, false) };
         }
         batch
     }
@@ -243,36 +237,13 @@ impl Slots {
 }
 
 /// Some wakers, taken under the lock to be woken outside.
-#[derive(Debug)]
-#[must_use]
-struct Batch {
-    wakers: [Option<Waker>; BATCH],
-    len: usize,
-}
+type Batch = [Option<Waker>; BATCH];
 
-impl Batch {
-    fn new() -> Self {
-        Self {
-            wakers: [const { None }; BATCH],
-            len: 0,
-        }
-    }
-
-    fn has_room(&self) -> bool {
-        self.len < BATCH
-    }
-
-    fn add(&mut self, waker: Option<Waker>) {
-        self.wakers[self.len] = waker;
-        self.len += 1;
-    }
-
-    /// Returns whether there was any.
-    fn wake(self) -> bool {
-        let wakers = self.wakers.into_iter().take(self.len);
-        wakers.flatten().for_each(wake);
-        self.len > 0
-    }
+/// Wakes them; returns whether there was any.
+fn wake_all(batch: Batch) -> bool {
+    let has_any = batch.iter().any(Option::is_some);
+    batch.into_iter().flatten().for_each(wake);
+    has_any
 }
 
 #[cfg(not(loom))]
