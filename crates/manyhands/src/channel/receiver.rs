@@ -11,7 +11,6 @@ use futures_core::stream::FusedStream;
 use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-#[cfg(not(loom))]
 use std::time::Duration;
 
 /// Receives from a channel, in threads and in async code. Clones share the items: each item is received

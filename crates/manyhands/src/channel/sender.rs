@@ -7,7 +7,6 @@ use futures_core::future::FusedFuture;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
-#[cfg(not(loom))]
 use std::time::Duration;
 
 /// Sends into a channel, from threads and from async code. All clones are equal; dropping the last one closes

@@ -1,9 +1,7 @@
 //! Results that are set by hand: they connect callbacks and events to tasks.
 
 use crate::job::wake;
-#[cfg(not(loom))]
-use crate::recording::Site;
-use crate::recording::{self, Awaited, SetWait, TaskSet, WaitKind};
+use crate::recording::{self, Awaited, SetWait, Site, TaskSet, WaitKind};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, OnceLock, lock};
 #[cfg(not(loom))]
@@ -13,7 +11,6 @@ use crate::task::waker_set::{WakerKey, WakerSet};
 use futures_core::future::FusedFuture;
 use std::error::Error;
 use std::fmt;
-#[cfg(not(loom))]
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;

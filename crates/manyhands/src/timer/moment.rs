@@ -8,9 +8,7 @@
 
 #[cfg(not(loom))]
 use crate::sync::clock;
-use std::time::Duration;
-#[cfg(not(loom))]
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A point in time, to the nanosecond. The last one, some centuries ahead, stands for all later ones, and the earliest one
 /// for all earlier ones.
@@ -20,7 +18,6 @@ pub(crate) struct Moment(u64);
 impl Moment {
     /// When the process first read the clock; more than a century has room before it. It is a multiple of what a wheel
     /// spans, so that a simulation begins at an edge of the coarsest slots.
-    #[cfg(not(loom))]
     pub(crate) const FIRST_READING: Self = Self((1 << 42) * NANOS_PER_TICK);
 
     /// The current moment, by the system's clock.
@@ -55,7 +52,6 @@ impl Moment {
     }
 
     /// The moment that is earlier by `duration`.
-    #[cfg(not(loom))]
     fn before(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(nanos_in(duration)))
     }

@@ -80,7 +80,6 @@ impl Timers {
     }
 
     /// Whether any entry waits.
-    #[cfg(not(loom))]
     pub(crate) fn has_any(&self) -> bool {
         self.next_due() != NEVER
     }
@@ -122,7 +121,6 @@ impl Timers {
     }
 
     /// How late timers were since the last [`open`](Self::open).
-    #[cfg(not(loom))]
     pub(crate) fn lateness(&self) -> Lateness {
         lock(&self.slots).lateness
     }

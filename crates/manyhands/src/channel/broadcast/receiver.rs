@@ -7,7 +7,6 @@ use futures_core::future::FusedFuture;
 use futures_core::stream::FusedStream;
 use std::fmt;
 use std::sync::Arc;
-#[cfg(not(loom))]
 use std::time::Duration;
 
 /// Receives every item that is sent while it exists. A clone continues at this receiver's position.

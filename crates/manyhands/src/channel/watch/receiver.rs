@@ -2,14 +2,13 @@
 
 use crate::channel::watch::state::State;
 use crate::channel::watch::wait_for::WaitFor;
-use crate::channel::{ChannelFuture, Next, NextStream, ReceiverCore, RecvError};
+use crate::channel::{ChannelFuture, Next, NextStream, ReceiverCore, RecvError, TryRecvError};
 use futures_core::future::FusedFuture;
 use futures_core::stream::FusedStream;
 use std::convert::identity;
 use std::fmt;
 use std::sync::Arc;
-#[cfg(not(loom))]
-use {crate::channel::TryRecvError, std::time::Duration};
+use std::time::Duration;
 
 /// Sees the value. A clone has seen what this one has seen.
 ///
