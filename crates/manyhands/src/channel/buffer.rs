@@ -4,7 +4,6 @@
 
 use crate::channel::Ring;
 use std::collections::BTreeSet;
-use std::fmt;
 
 /// The items that wait to be received.
 pub(super) enum ItemBuffer<T> {
@@ -81,14 +80,6 @@ impl<T> ItemBuffer<T> {
             Self::Fifo(items) => items.front(),
             Self::Sorted(items) => items.first(),
         }
-    }
-}
-
-impl<T> fmt::Debug for ItemBuffer<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ItemBuffer")
-            .field("len", &self.len())
-            .finish()
     }
 }
 

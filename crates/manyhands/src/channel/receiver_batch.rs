@@ -18,17 +18,14 @@ use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Padded, ShortGuard, ShortLock};
 
 /// The receiver batch of a channel.
-#[derive(Debug)]
 pub(super) struct ReceiverBatch<T>(Padded<Parts<T>>);
 
-#[derive(Debug)]
 #[repr(C)]
 struct Parts<T> {
     len: AtomicUsize,
     items: ShortLock<Items<T>>,
 }
 
-#[derive(Debug)]
 struct Items<T> {
     items: Ring<T>,
     /// A receive needs no full step while there are more items than this.

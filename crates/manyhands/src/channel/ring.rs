@@ -7,7 +7,6 @@
 use std::collections::VecDeque;
 
 /// A queue of items.
-#[derive(Debug)]
 pub(super) struct Ring<T> {
     items: VecDeque<T>,
     /// Items that were taken in a row while the ring was nearly empty.

@@ -49,7 +49,6 @@ use crate::recording::ChannelLoad;
 use std::task::{Poll, Waker};
 
 /// The state of a channel. The fields that fast paths use come first; with the lock they fill one cache line.
-#[derive(Debug)]
 #[repr(C)]
 pub(super) struct State<T> {
     /// A send needs no full step: nobody waits for an item, no sender is put off, and the channel is open.

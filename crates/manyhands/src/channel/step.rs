@@ -8,7 +8,6 @@ use crate::job;
 use std::task::Waker;
 
 /// What a step leaves to do once no lock is held.
-#[derive(Debug)]
 pub(super) struct DeferredWakes<T> {
     pub(super) wake: Option<Waker>,
     pub(super) wake_too: Vec<Waker>,
@@ -19,7 +18,6 @@ pub(super) struct DeferredWakes<T> {
 }
 
 /// The outcome of a send's fast path.
-#[derive(Debug)]
 pub(super) enum Offered<T> {
     In,
     /// There is no room, and nobody has to be notified.
@@ -29,7 +27,6 @@ pub(super) enum Offered<T> {
 }
 
 /// The outcome of a receive's fast path.
-#[derive(Debug)]
 pub(super) enum Taken<T> {
     Item(T),
     /// There is no item yet, and nobody has to be notified.
@@ -39,7 +36,6 @@ pub(super) enum Taken<T> {
 }
 
 /// A send in progress.
-#[derive(Debug)]
 pub(super) struct Sending<T> {
     /// The item, until it is sent or left in a wait-list entry.
     pub(super) item: Option<T>,

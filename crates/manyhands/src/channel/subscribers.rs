@@ -12,7 +12,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 /// The waiting receivers, and how many ends there are.
-#[derive(Debug)]
 pub(super) struct Subscribers {
     waiting: WaitList<()>,
     /// Set once; the reason is that of `close_with`.
@@ -66,7 +65,6 @@ pub(super) fn not_sent<T>(item: Arc<T>) -> SendError<T> {
 }
 
 /// What both kinds of sender share: a reference to the channel that counts as one of its senders.
-#[derive(Debug)]
 pub(super) struct SenderCore<S: HasSubscribers>(Arc<ShortLock<S>>);
 
 impl<S: HasSubscribers> SenderCore<S> {
@@ -130,7 +128,6 @@ impl<S: HasSubscribers> Drop for SenderCore<S> {
 }
 
 /// What both kinds of receiver share: a reference to the channel that counts as one of its receivers.
-#[derive(Debug)]
 pub(super) struct ReceiverCore<S: HasSubscribers> {
     pub(super) shared: Arc<ShortLock<S>>,
     /// How far it has come.

@@ -21,7 +21,6 @@ use std::time::Instant;
 use {crate::sync::clock, std::time::Duration};
 
 /// How often one side of a channel retries: more often after that was enough, less often after it was not.
-#[derive(Debug)]
 pub(super) struct Retries {
     /// Attempts with a yield after each.
     yields: AtomicU32,

@@ -22,7 +22,6 @@ use std::num::NonZeroU32;
 use std::task::Waker;
 
 /// The entries of the waiters, each with data of type `D`.
-#[derive(Debug)]
 pub(super) struct WaitList<D> {
     waiters: Vec<Waiter<D>>,
     /// The first free entry; its `next` leads to the next one.
@@ -36,7 +35,6 @@ pub(super) struct WaitList<D> {
 }
 
 /// The number of a waiter's entry, counted from one: so an `Option<WaiterKey>` in a future stays small.
-#[derive(Debug)]
 pub(crate) struct WaiterKey(NonZeroU32);
 
 impl WaiterKey {
@@ -50,7 +48,6 @@ impl WaiterKey {
     }
 }
 
-#[derive(Debug)]
 struct Waiter<D> {
     state: WaiterState,
     waker: Option<Waker>,

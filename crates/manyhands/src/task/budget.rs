@@ -40,7 +40,6 @@ crate::sync::thread_local! {
 struct Spent(u16);
 
 /// The right to do one operation now.
-#[derive(Debug)]
 #[must_use = "an operation that succeeds is charged for"]
 pub(crate) struct Permit(());
 

@@ -41,7 +41,6 @@ pub(super) type HandlePart<T> = steps::HandlePart<Header, T>;
 pub(super) type WakerPart = steps::WakerPart<Header>;
 
 /// The first part of every cell, whatever it runs.
-#[derive(Debug)]
 #[repr(C)]
 pub(super) struct Header {
     job: Job,
@@ -56,7 +55,6 @@ pub(super) struct Header {
 }
 
 /// The operations that depend on the work's and the outcome's type. All of them want a cell of that type.
-#[derive(Debug)]
 #[repr(C)]
 pub(super) struct VTable {
     /// First, because a header's job points to it.
@@ -92,7 +90,6 @@ pub(super) enum TaskKind {
 pub(super) type Outcome<T> = Result<T, Failure>;
 
 /// Why a task has no result.
-#[derive(Debug)]
 pub(super) enum Failure {
     Panicked(PanicPayload),
     Cancelled,

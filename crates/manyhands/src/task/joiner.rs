@@ -28,11 +28,9 @@ use std::ptr;
 use std::task::Waker;
 
 /// The word.
-#[derive(Debug)]
 pub(super) struct Joiner(AtomicPtr<()>);
 
 /// The waiter of a task that has ended, to be woken by the thread that ended it.
-#[derive(Debug)]
 #[must_use]
 pub(super) enum Sleeper {
     /// A thread on a slot.

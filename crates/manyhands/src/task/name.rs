@@ -49,7 +49,6 @@ pub(super) trait Name: Send + Sync + 'static {
 }
 
 /// A priority, and perhaps a name.
-#[derive(Debug)]
 pub(super) struct Prioritized {
     pub(super) name: Option<Arc<str>>,
     pub(super) priority: Priority,
@@ -68,7 +67,6 @@ impl Name for Prioritized {
 }
 
 /// The name of a local task, and the slot of its worker.
-#[derive(Debug)]
 pub(super) struct Bound<N> {
     pub(super) name: N,
     pub(super) home: SlotNumber,

@@ -46,7 +46,6 @@
 use crate::sync::atomic::{AtomicU32, Ordering};
 
 /// The word.
-#[derive(Debug)]
 pub(super) struct State(AtomicU32);
 
 /// The owner of a cell after one holder has released it.

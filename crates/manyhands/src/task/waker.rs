@@ -15,7 +15,6 @@ use std::ptr::{self, NonNull};
 use std::task::{RawWaker, RawWakerVTable, Waker};
 
 /// The waker of a task while it is polled. Holds no part of the cell; its clones do.
-#[derive(Debug)]
 pub(super) struct Borrowed<'part>(ManuallyDrop<Waker>, PhantomData<CellRef<'part>>);
 
 impl<'part> Borrowed<'part> {

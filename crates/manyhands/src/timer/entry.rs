@@ -35,7 +35,6 @@ use std::ptr::{self, NonNull};
 use std::task::Waker;
 
 /// A timer.
-#[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Entry {
     /// First, so that a pointer to the node is a pointer to the entry.

@@ -14,7 +14,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The state of a broadcast channel.
-#[derive(Debug)]
 pub(in crate::channel) struct State<T> {
     slots: VecDeque<Slot<T>>,
     /// The number of the first slot's item, or of the next item if there is none.
@@ -23,7 +22,6 @@ pub(in crate::channel) struct State<T> {
     pub(super) subscribers: Subscribers,
 }
 
-#[derive(Debug)]
 struct Slot<T> {
     item: Arc<T>,
     /// How many receivers have yet to receive it. Never 0.

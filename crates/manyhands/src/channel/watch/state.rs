@@ -5,7 +5,6 @@ use crate::sync::thread::ThreadId;
 use std::sync::Arc;
 
 /// The value and those waiting for the next one.
-#[derive(Debug)]
 pub(in crate::channel) struct State<T> {
     pub(super) value: Arc<T>,
     pub(super) version: u64,
