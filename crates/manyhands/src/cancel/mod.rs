@@ -220,12 +220,10 @@ impl Token {
     #[doc(alias = "ThrowIfCancellationRequested")]
     pub fn check(&self) -> Result<(), Cancelled> {
         if self.is_cancelled() {
-            Err(Cancelled {
-                token: self.clone(),
-            })
-        } else {
-            Ok(())
+            let token = self.clone();
+            return Err(Cancelled { token });
         }
+        Ok(())
     }
 
     /// Runs `callback` when the source is cancelled, on the cancelling thread; at once, on this thread,

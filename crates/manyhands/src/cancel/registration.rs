@@ -19,7 +19,7 @@ use crate::sync::{Condvar, Mutex, lock, thread};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::mem;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 use std::task::Waker;
 
 /// A registered callback; dropping it unregisters the callback. See [`Token::register`](super::Token::register).
@@ -43,13 +43,6 @@ pub(super) struct Callbacks {
     finished: Condvar,
 }
 
-/// A place in a parent's list, which is given back when the linked source and its tokens are dropped.
-#[derive(Debug)]
-struct Link {
-    parent: Arc<Callbacks>,
-    key: Key,
-}
-
 /// What happens when the source is cancelled.
 enum Reaction {
     Call(Callback),
@@ -71,18 +64,16 @@ struct List {
     running: Option<(Key, thread::ThreadId)>,
     /// A guard that is dropped with this.
     kept: Option<Box<dyn Send>>,
-    /// To the parents of a linked source.
-    links: Vec<Link>,
+    /// The parents of a linked source, each with its place in that one's list, which is given back when this source and its
+    /// tokens are dropped.
+    links: Vec<(Arc<Callbacks>, Key)>,
 }
 
 impl Callbacks {
     /// Is cancelled with `parent` from now on.
     pub(super) fn link(self: &Arc<Self>, parent: &Arc<Self>) {
         match parent.add(Reaction::Cancel(Arc::downgrade(self))) {
-            Ok(key) => lock(&self.list).links.push(Link {
-                parent: Arc::clone(parent),
-                key,
-            }),
+            Ok(key) => lock(&self.list).links.push((Arc::clone(parent), key)),
             Err(_) => self.cancel(),
         }
     }
@@ -196,10 +187,8 @@ impl Callbacks {
             .running
             .is_some_and(|(running, place)| running == key && place != here)
         {
-            list = match self.finished.wait(list) {
-                Ok(list) => list,
-                Err(poisoned) => poisoned.into_inner(),
-            };
+            let again = self.finished.wait(list);
+            list = again.unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -232,7 +221,7 @@ impl Drop for Registration {
 impl Drop for Callbacks {
     fn drop(&mut self) {
         let mut links = mem::take(&mut lock(&self.list).links);
-        while let Some(Link { parent, key }) = links.pop() {
+        while let Some((parent, key)) = links.pop() {
             let entry = lock(&parent.list).reactions.remove(&key);
             drop(entry);
             if let Some(parent) = Arc::into_inner(parent) {
