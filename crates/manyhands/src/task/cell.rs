@@ -99,7 +99,7 @@ pub(super) enum Failure {
 #[repr(C)]
 pub(super) struct Cell<W: Work> {
     header: Header,
-    extra: W::Extra,
+    pub(super) extra: W::Extra,
     stage: UnsafeCell<Stage<W, W::Result>>,
 }
 
@@ -357,16 +357,6 @@ impl<W: Work> Cell<W> {
     pub(super) unsafe fn of(cell: CellRef<'_>) -> steps::CellRef<'_, Self> {
         // SAFETY: valid as long as the other one; of this type, as promised.
         unsafe { steps::CellRef::new(cell.as_ptr().cast()) }
-    }
-
-    /// Where the task was spawned.
-    pub(super) fn location(&self) -> &'static Location<'static> {
-        self.header.location
-    }
-
-    /// What the cell holds beside the work. Written once, before any other thread saw the cell.
-    pub(super) fn extra(&self) -> &W::Extra {
-        &self.extra
     }
 
     /// See [`VTable::take_outcome`].

@@ -41,11 +41,11 @@ impl<F: FnOnce() -> T, T, N: Name> Work for Closure<F, N> {
 unsafe fn run<F: FnOnce() -> T, T, N: Name>(cell: CellRef<'_>, step: Step) -> bool {
     // SAFETY: as promised.
     let work = unsafe { WorkInCell::<Closure<F, N>>::of(cell) };
-    let cell = *work;
+    let (name, spawned_at) = (&work.get().extra, cell.location);
     let (Closure(closure, _), place) = work.take();
     place.fill(match step {
         Step::Run => {
-            let outcome = cell.extra().shown(cell.location(), || catch(closure));
+            let outcome = name.shown(spawned_at, || catch(closure));
             outcome.map_err(|payload| Failure::Panicked(PanicPayload::new(payload)))
         }
         Step::Drop => {
