@@ -123,11 +123,8 @@ impl<D> WaitList<D> {
         let front = self.front;
         let number = key.index();
         let waiter = &mut self.waiters[number];
-        if waiter
-            .waker
-            .as_ref()
-            .is_some_and(|old| old.will_wake(waker))
-        {
+        let known = waiter.waker.as_ref();
+        if known.is_some_and(|known| known.will_wake(waker)) {
             return None;
         }
         let old = waiter.waker.replace(waker.clone());
@@ -222,11 +219,8 @@ impl<D> WaitList<D> {
     pub(super) fn notify_first_with_data(&mut self) -> (Option<Waker>, Option<D>) {
         let front = self.front;
         let waker = self.notify_first();
-        let data = self
-            .waiters
-            .get_mut(front)
-            .and_then(|waiter| waiter.data.take());
-        (waker, data)
+        let first = self.waiters.get_mut(front);
+        (waker, first.and_then(|waiter| waiter.data.take()))
     }
 
     /// The data of the first waiter in the list.

@@ -78,12 +78,9 @@ impl ReadySet {
     /// Takes the published words, and waits for more with this waker.
     pub(super) fn listen(&mut self, waker: &Waker) {
         let mut ready_list = self.ready.lock();
-        let is_known = ready_list
-            .waker
-            .as_ref()
-            .is_some_and(|old| old.will_wake(waker));
+        let known = ready_list.waker.as_ref();
         let mut old = None;
-        if !is_known {
+        if !known.is_some_and(|known| known.will_wake(waker)) {
             // Cloned without the lock, because that may run code of the user.
             drop(ready_list);
             let waker = waker.clone();

@@ -186,7 +186,7 @@ impl Interval {
         recording::forget(&*self.sleep);
         permit.charge();
         let next = self.behavior.next(due, timers::now(), self.period);
-        self.set_next(next);
+        self.sleep.as_mut().reset_to(next);
         Poll::Ready(due.to_instant())
     }
 
@@ -202,7 +202,8 @@ impl Interval {
     /// assert!(task::block_on(interval.tick()) - start >= Duration::from_millis(2));
     /// ```
     pub fn reset(&mut self) {
-        self.set_next(timers::now().after(self.period));
+        let next = timers::now().after(self.period);
+        self.sleep.as_mut().reset_to(next);
     }
 
     /// The time between two ticks.
@@ -256,10 +257,6 @@ impl Interval {
     /// ```
     pub fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {
         self.behavior = behavior;
-    }
-
-    fn set_next(&mut self, next: Moment) {
-        self.sleep.as_mut().reset_to(next);
     }
 }
 
