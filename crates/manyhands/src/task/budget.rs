@@ -26,10 +26,8 @@ use std::task::{Context, Poll};
 crate::sync::thread_local! {
     static SPENT: Cell<Spent> = const { Cell::new(Spent::UNLIMITED) };
     /// The tick counter after the first operations of the current poll.
-    #[cfg(not(loom))]
     static READ_FIRST: Cell<u64> = const { Cell::new(0) };
     /// A poll has used up its budget, and quickly.
-    #[cfg(not(loom))]
     static SPENT_QUICKLY: Cell<bool> = const { Cell::new(false) };
     /// How often the current poll was refused an operation.
     static REFUSALS: Cell<u32> = const { Cell::new(0) };
@@ -96,7 +94,6 @@ fn put_off(context: &Context<'_>) {
 
 /// Whether a task has used up its budget, and quickly, since this was last asked on this thread. A hint about the
 /// one that was just polled.
-#[cfg(not(loom))]
 pub(super) fn was_spent_quickly() -> bool {
     SPENT_QUICKLY.replace(false)
 }
@@ -208,11 +205,8 @@ const _: () = assert!(
     "what is beyond passes no power of two, at which refusals are counted anew"
 );
 /// What others in the queue can wait for, and long beside the price of a turn.
-#[cfg(not(loom))]
 const NANOS_PER_POLL: u64 = 200_000;
 /// What a budget is used up in by a task that only passes on what others wait for.
-#[cfg(not(loom))]
 const NANOS_QUICK: u64 = 8_000;
 /// Halves of operations before the clock is read.
-#[cfg(not(loom))]
 const FIRST_READING: u16 = 8;
