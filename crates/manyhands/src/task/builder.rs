@@ -141,21 +141,17 @@ impl Builder {
 }
 
 #[track_caller]
-pub(super) fn spawn<N, F>(name: N, future: F) -> JoinHandle<F::Output>
+pub(super) fn spawn<N: Name, F>(name: N, future: F) -> JoinHandle<F::Output>
 where
-    N: Name,
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
+    F: Future<Output: Send + 'static> + Send + 'static,
 {
     queue_new(name.priority(), new_future(name, future))
 }
 
 #[track_caller]
-pub(super) fn spawn_local<N, F>(name: N, future: F) -> JoinHandle<F::Output>
+pub(super) fn spawn_local<N: Name, F>(name: N, future: F) -> JoinHandle<F::Output>
 where
-    N: Name,
-    F: Future + 'static,
-    F::Output: 'static,
+    F: Future<Output: 'static> + 'static,
 {
     let Some(slot) = current::slot().filter(|slot| slot.is_worker()) else {
         panic!(
@@ -178,19 +174,14 @@ where
 /// # Safety
 /// The borrowed values are valid until the future has been dropped.
 #[track_caller]
-pub(super) unsafe fn spawn_borrowing<F>(future: F) -> JoinHandle<()>
-where
-    F: Future<Output = ()> + Send,
-{
+pub(super) unsafe fn spawn_borrowing<F: Future<Output = ()> + Send>(future: F) -> JoinHandle<()> {
     queue_new(Priority::Normal, new_future((), future))
 }
 
 #[track_caller]
-pub(super) fn run<N, F, T>(name: N, closure: F) -> JoinHandle<T>
+pub(super) fn run<N: Name, F, T: Send + 'static>(name: N, closure: F) -> JoinHandle<T>
 where
-    N: Name,
     F: FnOnce() -> T + Send + 'static,
-    T: Send + 'static,
 {
     queue_new(name.priority(), new_closure(name, closure))
 }
