@@ -61,11 +61,8 @@ impl RecvError {
 
 impl PartialEq for RecvError {
     fn eq(&self, other: &Self) -> bool {
-        match (self.reason(), other.reason()) {
-            (Some(ours), Some(theirs)) => Arc::ptr_eq(ours, theirs),
-            (None, None) => true,
-            _ => false,
-        }
+        let reason = |error: &Self| error.reason.as_ref().map(Arc::as_ptr);
+        reason(self) == reason(other)
     }
 }
 

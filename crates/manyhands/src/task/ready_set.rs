@@ -192,11 +192,7 @@ fn parts(data: *const ()) -> (*const ReadyWord, u64) {
 
 /// The bits of the first `count` futures of a word.
 fn first_bits(count: usize) -> u64 {
-    if count < FUTURES_PER_WORD {
-        (1 << count) - 1
-    } else {
-        u64::MAX
-    }
+    u64::MAX >> (FUTURES_PER_WORD - count.min(FUTURES_PER_WORD))
 }
 
 /// As many as a word has bits.
