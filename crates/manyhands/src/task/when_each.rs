@@ -49,7 +49,7 @@ pub struct WhenEach<T> {
     free: Vec<usize>,
     /// Tasks that were ever added.
     added: usize,
-    ended: Arc<Ended>,
+    ended: Arc<Mutex<Ended>>,
     /// If it is a group.
     name: GroupName,
     /// The tasks whose results have not been returned, and others that have ended.
@@ -58,10 +58,7 @@ pub struct WhenEach<T> {
 
 /// The places of tasks to poll, and the waker to wake for new ones.
 #[derive(Debug, Default)]
-struct Ended(Mutex<EndedState>);
-
-#[derive(Debug, Default)]
-struct EndedState {
+struct Ended {
     places: VecDeque<usize>,
     waker: Option<Waker>,
 }
@@ -69,13 +66,13 @@ struct EndedState {
 /// The waker of the task at this place. If it comes late, another task is there, and is polled once more than needed.
 struct Notice {
     place: usize,
-    ended: Arc<Ended>,
+    ended: Arc<Mutex<Ended>>,
 }
 
 impl Wake for Notice {
     fn wake(self: Arc<Self>) {
         let waker = {
-            let mut ended = lock(&self.ended.0);
+            let mut ended = lock(&self.ended);
             ended.places.push_back(self.place);
             ended.waker.take()
         };
@@ -106,7 +103,7 @@ impl<T> WhenEach<T> {
             self.handles.len() - 1
         };
         // Polled once, so that it registers its waker.
-        lock(&self.ended.0).places.push_back(place);
+        lock(&self.ended).places.push_back(place);
     }
 
     /// Tasks whose results have not been returned.
@@ -198,7 +195,7 @@ impl<T> Stream for WhenEach<T> {
         while this.waiting() > 0 {
             // A handle without budget would wake its own waker, and be polled again and again.
             let _ = ready!(budget::poll_proceed(context));
-            let Some(place) = this.ended.next_or_register(context.waker()) else {
+            let Some(place) = next_or_register(&this.ended, context.waker()) else {
                 recording::waits(this, context.waker(), || this.awaited());
                 return Poll::Pending;
             };
@@ -233,25 +230,23 @@ impl<T> FusedStream for WhenEach<T> {
     }
 }
 
-impl Ended {
-    /// The next task to poll; if there is none, the next notice wakes `waker`.
-    fn next_or_register(&self, waker: &Waker) -> Option<usize> {
-        let next = lock(&self.0).places.pop_front();
-        if next.is_some() {
-            return next;
-        }
-        // Cloned and dropped without the lock, because that may run code of the user.
-        let waker = waker.clone();
-        let mut ended = lock(&self.0);
-        let next = ended.places.pop_front();
-        let unused = match next {
-            None => ended.waker.replace(waker),
-            Some(_) => Some(waker),
-        };
-        drop(ended);
-        drop(unused);
-        next
+/// The next task to poll; if there is none, the next notice wakes `waker`.
+fn next_or_register(ended: &Mutex<Ended>, waker: &Waker) -> Option<usize> {
+    let next = lock(ended).places.pop_front();
+    if next.is_some() {
+        return next;
     }
+    // Cloned and dropped without the lock, because that may run code of the user.
+    let waker = waker.clone();
+    let mut ended = lock(ended);
+    let next = ended.places.pop_front();
+    let unused = match next {
+        None => ended.waker.replace(waker),
+        Some(_) => Some(waker),
+    };
+    drop(ended);
+    drop(unused);
+    next
 }
 
 #[cfg(all(test, not(loom)))]
@@ -267,7 +262,7 @@ mod tests {
         each.push(task::spawn(async move { completion.await.is_ok() }));
         for index in 1..1_000 {
             // As late wakes do, of the tasks that had these places before.
-            lock(&each.ended.0).places.extend(0..each.handles.len());
+            lock(&each.ended).places.extend(0..each.handles.len());
             each.push(task::spawn(async { true }));
             let (next, result) = task::block_on(each.next()).expect("two tasks are there");
             assert_eq!((next, result.ok()), (index, Some(true)));
