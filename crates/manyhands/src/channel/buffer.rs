@@ -10,7 +10,7 @@ pub(super) enum ItemBuffer<T> {
     /// First in, first out.
     Fifo(Ring<T>),
     /// The smallest first, the older of equals first.
-    Sorted(Box<dyn Sorted<T> + Send>),
+    Sorted(Box<Sorted<T>>),
 }
 
 impl<T> ItemBuffer<T> {
@@ -22,11 +22,14 @@ impl<T> ItemBuffer<T> {
     /// The smallest first, the older of equals first.
     pub(super) fn sorted() -> Self
     where
-        T: Ord + Send + 'static,
+        T: Ord,
     {
-        Self::Sorted(Box::new(Set {
+        Self::Sorted(Box::new(Sorted {
             items: BTreeSet::new(),
             next_number: 0,
+            insert: BTreeSet::insert,
+            pop_first: BTreeSet::pop_first,
+            pop_last: BTreeSet::pop_last,
         }))
     }
 
@@ -34,7 +37,7 @@ impl<T> ItemBuffer<T> {
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Fifo(items) => items.len(),
-            Self::Sorted(items) => items.len(),
+            Self::Sorted(sorted) => sorted.items.len(),
         }
     }
 
@@ -42,7 +45,7 @@ impl<T> ItemBuffer<T> {
     pub(super) fn push(&mut self, item: T) {
         match self {
             Self::Fifo(items) => items.push_back(item),
-            Self::Sorted(items) => items.push(item),
+            Self::Sorted(sorted) => sorted.push(item),
         }
     }
 
@@ -51,7 +54,7 @@ impl<T> ItemBuffer<T> {
     pub(super) fn push_into(&mut self, room: usize, item: T) -> Result<(), T> {
         match self {
             Self::Fifo(items) if items.len() < room => items.push_back(item),
-            Self::Sorted(items) if items.len() < room => items.push(item),
+            Self::Sorted(sorted) if sorted.items.len() < room => sorted.push(item),
             Self::Fifo(_) | Self::Sorted(_) => return Err(item),
         }
         Ok(())
@@ -62,7 +65,7 @@ impl<T> ItemBuffer<T> {
     pub(super) fn pop_first(&mut self) -> Option<T> {
         match self {
             Self::Fifo(items) => items.pop_front(),
-            Self::Sorted(items) => items.pop_first(),
+            Self::Sorted(sorted) => sorted.pop(sorted.pop_first),
         }
     }
 
@@ -70,7 +73,7 @@ impl<T> ItemBuffer<T> {
     pub(super) fn pop_last(&mut self) -> Option<T> {
         match self {
             Self::Fifo(items) => items.pop_back(),
-            Self::Sorted(items) => items.pop_last(),
+            Self::Sorted(sorted) => sorted.pop(sorted.pop_last),
         }
     }
 
@@ -78,48 +81,38 @@ impl<T> ItemBuffer<T> {
     pub(super) fn first(&self) -> Option<&T> {
         match self {
             Self::Fifo(items) => items.front(),
-            Self::Sorted(items) => items.first(),
+            Self::Sorted(sorted) => sorted.items.iter().next().map(|(item, _)| item),
         }
     }
 }
 
-/// A sorted buffer; a trait object, so that only the constructor needs `T: Ord`.
-pub(super) trait Sorted<T> {
-    fn len(&self) -> usize;
-    fn push(&mut self, item: T);
-    fn pop_first(&mut self) -> Option<T>;
-    fn pop_last(&mut self) -> Option<T>;
-    fn first(&self) -> Option<&T>;
-}
+/// Items, each with its rank among equal ones. A set and not a heap, because items are taken from both ends.
+type Ranked<T> = BTreeSet<(T, u64)>;
 
-/// A `BTreeSet` and not a heap, because items are taken from both ends.
-struct Set<T> {
-    /// Each with its rank among equal items.
-    items: BTreeSet<(T, u64)>,
+/// A sorted buffer. It has the set's methods by pointer, so that only the constructor needs `T: Ord`.
+pub(super) struct Sorted<T> {
+    items: Ranked<T>,
     next_number: u64,
+    insert: fn(&mut Ranked<T>, (T, u64)) -> bool,
+    pop_first: Pop<T>,
+    pop_last: Pop<T>,
 }
 
-impl<T: Ord + Send + 'static> Sorted<T> for Set<T> {
-    fn len(&self) -> usize {
-        self.items.len()
+/// Takes an item from one end.
+type Pop<T> = fn(&mut Ranked<T>) -> Option<(T, u64)>;
+
+/// Calls, so that they take no room where operations on a ring are inlined.
+impl<T> Sorted<T> {
+    #[inline(never)]
+    fn pop(&mut self, pop: Pop<T>) -> Option<T> {
+        pop(&mut self.items).map(|(item, _)| item)
     }
 
+    #[inline(never)]
     fn push(&mut self, item: T) {
         let number = self.next_number;
         self.next_number += 1;
-        self.items.insert((item, number));
-    }
-
-    fn pop_first(&mut self) -> Option<T> {
-        self.items.pop_first().map(|(item, _)| item)
-    }
-
-    fn pop_last(&mut self) -> Option<T> {
-        self.items.pop_last().map(|(item, _)| item)
-    }
-
-    fn first(&self) -> Option<&T> {
-        self.items.first().map(|(item, _)| item)
+        (self.insert)(&mut self.items, (item, number));
     }
 }
 
