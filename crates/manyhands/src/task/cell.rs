@@ -23,7 +23,6 @@ use crate::task::state::State;
 use crate::task::steps::{self, Step, TaskCell};
 use std::cell::UnsafeCell;
 use std::mem::{ManuallyDrop, MaybeUninit};
-use std::ops::Deref;
 use std::panic::Location;
 use std::pin::Pin;
 use std::ptr::NonNull;
@@ -297,7 +296,7 @@ impl TaskCell for Header {
 }
 
 /// The right to the work in a cell, which is there.
-pub(super) struct WorkInCell<'part, W: Work>(steps::CellRef<'part, Cell<W>>);
+pub(super) struct WorkInCell<'part, W: Work>(pub(super) steps::CellRef<'part, Cell<W>>);
 
 /// The place of the outcome in a cell, whose work is gone.
 pub(super) struct EmptyStage<'part, W: Work>(steps::CellRef<'part, Cell<W>>);
@@ -313,7 +312,7 @@ impl<'part, W: Work> WorkInCell<'part, W> {
     /// The work, to be polled.
     pub(super) fn pinned(&mut self) -> Pin<&mut W> {
         // SAFETY: only this has it. Both variants begin where the stage does.
-        let work = unsafe { &mut *self.stage.get().cast() };
+        let work = unsafe { &mut *self.0.stage.get().cast() };
         // SAFETY: the cell is on the heap, and pinned work is dropped in place.
         unsafe { Pin::new_unchecked(work) }
     }
@@ -321,24 +320,16 @@ impl<'part, W: Work> WorkInCell<'part, W> {
     /// Moves the work, which was not pinned, out of the cell.
     pub(super) fn take(self) -> (W, EmptyStage<'part, W>) {
         // SAFETY: the work is there, and is not used again.
-        let work = unsafe { self.stage.get().cast::<W>().read() };
+        let work = unsafe { self.0.stage.get().cast::<W>().read() };
         (work, EmptyStage(self.0))
     }
 
     /// Drops the work in place.
     pub(super) fn drop_in_place(self) -> EmptyStage<'part, W> {
-        let work: *mut W = self.stage.get().cast();
+        let work: *mut W = self.0.stage.get().cast();
         // SAFETY: the work is there, and is not used again.
         contain(|| unsafe { work.drop_in_place() });
         EmptyStage(self.0)
-    }
-}
-
-impl<'part, W: Work> Deref for WorkInCell<'part, W> {
-    type Target = steps::CellRef<'part, Cell<W>>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
     }
 }
 

@@ -41,7 +41,7 @@ impl<F: FnOnce() -> T, T, N: Name> Work for Closure<F, N> {
 unsafe fn run<F: FnOnce() -> T, T, N: Name>(cell: CellRef<'_>, step: Step) -> bool {
     // SAFETY: as promised.
     let work = unsafe { WorkInCell::<Closure<F, N>>::of(cell) };
-    let (name, spawned_at) = (&work.get().extra, cell.location);
+    let (name, spawned_at) = (&work.0.get().extra, cell.location);
     let (Closure(closure, _), place) = work.take();
     place.fill(match step {
         Step::Run => {

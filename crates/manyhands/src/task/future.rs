@@ -53,7 +53,7 @@ impl<F: Future, N: Name> Work for Async<F, N> {
 unsafe fn run<F: Future, N: Name>(cell: CellRef<'_>, step: Step) -> bool {
     // SAFETY: as promised.
     let mut work = unsafe { WorkInCell::<Async<F, N>>::of(cell) };
-    let (name, spawned_at) = (&work.get().extra, cell.location);
+    let (name, spawned_at) = (&work.0.get().extra, cell.location);
     let outcome = match step {
         Step::Run => {
             let waker = Borrowed::of(cell);
