@@ -39,9 +39,8 @@ pub struct RecvError {
 
 impl RecvError {
     pub(super) fn new(reason: Option<CloseReason>) -> Self {
-        Self {
-            reason: reason.map(Arc::new),
-        }
+        let reason = reason.map(Arc::new);
+        Self { reason }
     }
 
     /// The reason given to `close_with`, if there was one.

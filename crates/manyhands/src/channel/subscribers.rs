@@ -178,10 +178,8 @@ impl<S: HasSubscribers> Receives for ReceiverCore<S> {
 impl<S: HasSubscribers> Clone for ReceiverCore<S> {
     fn clone(&self) -> Self {
         self.shared.lock().add_receiver(self.position);
-        Self {
-            shared: Arc::clone(&self.shared),
-            position: self.position,
-        }
+        let (shared, position) = (Arc::clone(&self.shared), self.position);
+        Self { shared, position }
     }
 }
 

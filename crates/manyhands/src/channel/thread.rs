@@ -28,9 +28,8 @@ pub(super) struct Retries {
 
 impl Retries {
     pub(super) fn new() -> Self {
-        Self {
-            yields: AtomicU32::new(YIELDS_MIN),
-        }
+        let yields = AtomicU32::new(YIELDS_MIN);
+        Self { yields }
     }
 
     /// Retries until there is a result; `None` when the caller should wait.

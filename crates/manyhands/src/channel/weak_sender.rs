@@ -29,9 +29,8 @@ pub struct WeakSender<T> {
 
 impl<T> WeakSender<T> {
     pub(super) fn new(shared: &Arc<ChannelInner<T>>) -> Self {
-        Self {
-            shared: Arc::downgrade(shared),
-        }
+        let shared = Arc::downgrade(shared);
+        Self { shared }
     }
 
     /// A sender, unless the last one has been dropped. A channel that was closed by hand may still have one.
@@ -49,9 +48,8 @@ impl<T> WeakSender<T> {
 
 impl<T> Clone for WeakSender<T> {
     fn clone(&self) -> Self {
-        Self {
-            shared: Weak::clone(&self.shared),
-        }
+        let shared = Weak::clone(&self.shared);
+        Self { shared }
     }
 }
 

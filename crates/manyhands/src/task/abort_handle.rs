@@ -43,9 +43,8 @@ unsafe impl Sync for AbortHandle {}
 impl AbortHandle {
     /// For the task in this cell.
     pub(super) fn of(cell: CellRef<'_>) -> Self {
-        Self {
-            part: cell.new_waker(),
-        }
+        let part = cell.new_waker();
+        Self { part }
     }
 
     /// Requests that the task end without a result, as [`JoinHandle::abort`](crate::task::JoinHandle::abort) does.

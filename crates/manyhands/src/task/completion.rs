@@ -270,9 +270,8 @@ impl<T> Clone for Completer<T> {
     fn clone(&self) -> Self {
         // Relaxed: the clone's drop comes after.
         self.shared.completers.fetch_add(1, Ordering::Relaxed);
-        Self {
-            shared: Arc::clone(&self.shared),
-        }
+        let shared = Arc::clone(&self.shared);
+        Self { shared }
     }
 }
 

@@ -45,9 +45,8 @@ impl<T: Send + 'static> TaskGroup<T> {
     /// Example: see [`TaskGroup`].
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            tasks: WhenEach::default(),
-        }
+        let tasks = WhenEach::default();
+        Self { tasks }
     }
 
     /// An empty group with a name, for a look at the running program with the feature `inspect`: a task that waits for the
@@ -62,9 +61,8 @@ impl<T: Send + 'static> TaskGroup<T> {
     /// ```
     #[must_use]
     pub fn named(name: impl Into<String>) -> Self {
-        Self {
-            tasks: WhenEach::named(name.into()),
-        }
+        let tasks = WhenEach::named(name.into());
+        Self { tasks }
     }
 
     /// Spawns a future on the current runtime as a task of this group.
