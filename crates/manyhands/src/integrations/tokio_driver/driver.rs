@@ -131,19 +131,6 @@ impl Driver {
         }
     }
 
-    /// Waits for events in tokio until `poll` is ready.
-    ///
-    /// Tokio calls wakers from there. Most wakers are tasks', which do not panic, but any code may poll a socket with a
-    /// waker of its own. Tokio takes its driver out while it waits, and a panic drops the driver: no socket of this
-    /// process would ever be ready again. So a panic ends the process.
-    fn wait(&self, poll: impl FnMut(&mut Context<'_>) -> Poll<()>) {
-        let waiting = AbortOnUnwind::new(
-            "a waker has panicked where tokio waits for events, and tokio cannot wait any more",
-        );
-        recording::in_tokio(|| self.tokio.block_on(poll_fn(poll)));
-        waiting.disarm();
-    }
-
     /// For how long there has been no poller, in ticks.
     fn ticks_left(&self) -> u64 {
         // Relaxed: advice.
@@ -164,8 +151,17 @@ impl IoDriver for &'static Driver {
         self.metrics.num_alive_tasks() > 0
     }
 
+    /// Waits for events in tokio until `poll` is ready.
+    ///
+    /// Tokio calls wakers from there. Most wakers are tasks', which do not panic, but any code may poll a socket with a
+    /// waker of its own. Tokio takes its driver out while it waits, and a panic drops the driver: no socket of this
+    /// process would ever be ready again. So a panic ends the process.
     fn block_on(self, poll: impl FnMut(&mut Context<'_>) -> Poll<()>) {
-        self.wait(poll);
+        let waiting = AbortOnUnwind::new(
+            "a waker has panicked where tokio waits for events, and tokio cannot wait any more",
+        );
+        recording::in_tokio(|| self.tokio.block_on(poll_fn(poll)));
+        waiting.disarm();
     }
 
     fn block_on_worker(
@@ -174,7 +170,7 @@ impl IoDriver for &'static Driver {
         poll: impl FnMut(&mut Context<'_>) -> Poll<()>,
     ) {
         POLLING_WORKER.set(Some((sleeper, self)));
-        self.wait(poll);
+        self.block_on(poll);
         POLLING_WORKER.set(None);
         // Relaxed, both: advice.
         self.last.store(address_of(sleeper), Ordering::Relaxed);
