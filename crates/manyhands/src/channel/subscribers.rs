@@ -9,7 +9,7 @@ use crate::job;
 use crate::sync::{ShortGuard, ShortLock};
 use std::ptr;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 /// The waiting receivers, and how many ends there are.
 pub(super) struct Subscribers {
@@ -59,6 +59,14 @@ pub(super) fn ends<S: HasSubscribers>(state: S) -> (SenderCore<S>, ReceiverCore<
     (sender, ReceiverCore { shared, position })
 }
 
+/// There is something new: wakes all receivers, where no lock is held.
+pub(super) fn notify<S: HasSubscribers>(mut state: ShortGuard<'_, S>) {
+    let mut wakers = Vec::new();
+    state.subscribers().waiting.notify_all(&mut wakers);
+    drop(state);
+    wakers.into_iter().for_each(job::wake);
+}
+
 /// The error of a send into a closed channel; nobody else has the item yet.
 pub(super) fn not_sent<T>(item: Arc<T>) -> SendError<T> {
     SendError(Arc::into_inner(item).expect("the item was not shared yet"))
@@ -95,9 +103,7 @@ impl<S: HasSubscribers> SenderCore<S> {
             return false;
         }
         subscribers.closed = Some(RecvError::new(reason));
-        let wakers = subscribers.notify_all();
-        drop(state);
-        wakers.into_iter().for_each(job::wake);
+        notify(state);
         true
     }
 
@@ -200,13 +206,5 @@ impl Subscribers {
             sender_count: 1,
             receiver_count: 1,
         }
-    }
-
-    /// There is something new: takes the wakers of all receivers, to be woken where no lock is held.
-    #[must_use]
-    pub(super) fn notify_all(&mut self) -> Vec<Waker> {
-        let mut wakers = Vec::new();
-        self.waiting.notify_all(&mut wakers);
-        wakers
     }
 }

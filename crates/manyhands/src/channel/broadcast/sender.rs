@@ -2,9 +2,8 @@
 
 use crate::channel::broadcast::Receiver;
 use crate::channel::broadcast::state::State;
-use crate::channel::subscribers::not_sent;
+use crate::channel::subscribers::{not_sent, notify};
 use crate::channel::{SendError, SenderCore};
-use crate::job;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
@@ -56,9 +55,7 @@ impl<T> Sender<T> {
         }
         let unwanted = state.push(item);
         let count = state.subscribers.receiver_count;
-        let wakers = state.subscribers.notify_all();
-        drop(state);
-        wakers.into_iter().for_each(job::wake);
+        notify(state);
         drop(unwanted);
         Ok(count)
     }

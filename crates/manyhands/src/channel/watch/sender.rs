@@ -1,10 +1,9 @@
 //! The sending end.
 
-use crate::channel::subscribers::not_sent;
+use crate::channel::subscribers::{not_sent, notify};
 use crate::channel::watch::Receiver;
 use crate::channel::watch::state::State;
 use crate::channel::{SendError, SenderCore};
-use crate::job;
 use crate::sync::ShortGuard;
 use crate::sync::thread::{self, ThreadId};
 use std::error::Error;
@@ -265,8 +264,6 @@ impl<T> Drop for Modifying<'_, T> {
 fn replace<T>(mut state: ShortGuard<'_, State<T>>, value: Arc<T>) {
     let old = mem::replace(&mut state.value, value);
     state.version += 1;
-    let wakers = state.subscribers.notify_all();
-    drop(state);
-    wakers.into_iter().for_each(job::wake);
+    notify(state);
     drop(old);
 }
