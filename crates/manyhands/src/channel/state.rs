@@ -207,15 +207,9 @@ impl<T> State<T> {
         };
         // An entry without its item: a receiver has taken it.
         let result = item.map_or(Ok(()), |item| self.offer(item, deferred));
-        match result {
-            Ok(()) => {
-                self.leave_send(sending, deferred);
-                Poll::Ready(Ok(()))
-            }
-            Err(TrySendError::Closed(item)) => {
-                self.leave_send(sending, deferred);
-                Poll::Ready(Err(SendError(item)))
-            }
+        let ended = match result {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Closed(item)) => Err(SendError(item)),
             Err(TrySendError::Full(item)) => {
                 match &sending.key {
                     None => {
@@ -229,9 +223,11 @@ impl<T> State<T> {
                         deferred.stale = self.senders.wait_again(key, waker);
                     }
                 }
-                Poll::Pending
+                return Poll::Pending;
             }
-        }
+        };
+        self.leave_send(sending, deferred);
+        Poll::Ready(ended)
     }
 
     /// Removes a send from the wait list, and returns its item if no receiver took it.

@@ -59,12 +59,10 @@ impl<T> ChannelInner<T> {
 
     #[inline(never)]
     fn try_send_locked(&self, state: StateGuard<'_, T>, item: T) -> Result<(), TrySendError<T>> {
-        match self.offer_to_waiting(state, item) {
-            Ok(()) => Ok(()),
-            Err((state, item)) => {
-                self.step_locked(state, |state, deferred| state.offer(item, deferred))
-            }
-        }
+        let Err((state, item)) = self.offer_to_waiting(state, item) else {
+            return Ok(());
+        };
+        self.step_locked(state, |state, deferred| state.offer(item, deferred))
     }
 
     /// Puts an item in if exactly one receiver has to be notified, and wakes it after releasing the lock.
