@@ -1,10 +1,10 @@
-//! The settings of a whole query, and the explanation of their effect.
+//! The settings of a whole query, and the explanation of their effect: whether it may run in parallel, and where it gathers
+//! items.
 
 use crate::cancel::Token;
 use crate::engine::consumer::Ending;
 use crate::parallel::{Concurrency, ConcurrencyError};
 use crate::query::Query;
-use crate::query::explain::Explanation;
 use crate::query::order::{Order, Ordered, Unordered};
 use crate::query::pipeline::Pipeline;
 use crate::query::run::{Deterministic, ExecutionMode, Merge, Settings};
@@ -213,9 +213,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
     #[must_use]
     pub fn explain(&self) -> String {
         let (how, reason) = self.decision();
-        let mut explanation = Explanation::new(how, reason);
-        self.pipeline.explain(&mut explanation);
-        explanation.into_text()
+        format!("{how}, because {reason}: {}", self.pipeline.explain())
     }
 
     /// Whether the query is shared with other workers, and why.

@@ -6,7 +6,6 @@
 use crate::engine::consumer::{Consumer, Ending};
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
-use crate::query::explain::Explanation;
 use crate::query::gather::gather;
 use crate::query::items::Items;
 use crate::query::pipeline::Pipeline;
@@ -40,7 +39,7 @@ impl<P: Pipeline, A: AdaptItem<P::Item, Output: Send> + Send> Pipeline for Fused
         gather(self, most, run)
     }
 
-    fn explain(&self, explanation: &mut Explanation) {
-        self.0.explain(explanation);
+    fn explain(&self) -> String {
+        self.0.explain()
     }
 }

@@ -8,7 +8,6 @@ use crate::engine::{Indexed, drive};
 use crate::parallel::source::leaves::drive_leaves;
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::consumer_adapter::ConsumerAdapter;
-use crate::query::explain::Explanation;
 use crate::query::pipeline::{Pipeline, Positional};
 use crate::query::run::{CancelCheck, QueryRun};
 
@@ -126,8 +125,8 @@ impl<P: Positional> Pipeline for Items<P> {
         self
     }
 
-    fn explain(&self, explanation: &mut Explanation) {
-        explanation.source(self.name);
+    fn explain(&self) -> String {
+        self.name.into()
     }
 }
 

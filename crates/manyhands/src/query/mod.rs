@@ -111,7 +111,6 @@
 mod consumer_adapter;
 mod controls;
 mod earliest;
-mod explain;
 mod first_items;
 mod fused;
 mod gather;

@@ -5,7 +5,6 @@
 use crate::engine::Indexed;
 use crate::engine::consumer::{Consumer, Ending};
 use crate::parallel::source::owned::OwnedItems;
-use crate::query::explain::Explanation;
 use crate::query::gather::gather;
 use crate::query::items::Items;
 use crate::query::pipeline::Pipeline;
@@ -37,7 +36,7 @@ impl<S: Indexed<Item: Send> + Send> Pipeline for Pieces<S> {
         gather(self, most, run)
     }
 
-    fn explain(&self, explanation: &mut Explanation) {
-        explanation.source(self.0.name);
+    fn explain(&self) -> String {
+        self.0.name.into()
     }
 }

@@ -12,7 +12,6 @@
 use crate::engine::Indexed;
 use crate::engine::consumer::{Consumer, Ending};
 use crate::job::{catch, value_or_resume};
-use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::run::QueryRun;
 
@@ -70,9 +69,9 @@ pub trait Pipeline: Sized + Send {
     #[doc(hidden)]
     fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions>;
 
-    /// Adds its operators to the explanation, the source first.
+    /// Where the items come from, and its operators.
     #[doc(hidden)]
-    fn explain(&self, explanation: &mut Explanation);
+    fn explain(&self) -> String;
 }
 
 /// Exactly one item at each position.
@@ -106,8 +105,8 @@ pub trait Breaker: Sized + Send {
     /// used.
     fn open<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions>;
 
-    /// As [`Pipeline::explain`].
-    fn explain(&self, explanation: &mut Explanation);
+    /// As [`Pipeline::explain`]: the input, and the operator itself.
+    fn explain(&self) -> [String; 2];
 }
 
 /// A breaker as a pipeline.
@@ -164,10 +163,13 @@ impl<B: Breaker> Pipeline for Materialized<B> {
         }
     }
 
-    fn explain(&self, explanation: &mut Explanation) {
-        if let Some(breaker) = &self.closed {
-            breaker.explain(explanation);
-        }
+    fn explain(&self) -> String {
+        let parts = self.closed.as_ref().map(B::explain).unwrap_or_default();
+        parts.join(if B::IS_POSITIONAL {
+            ", "
+        } else {
+            "; gathered; "
+        })
     }
 }
 

@@ -7,7 +7,6 @@ use crate::engine::consumer::{Consumer, Ending};
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
 use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
-use crate::query::explain::Explanation;
 use crate::query::gather::gather;
 use crate::query::items::Items;
 use crate::query::order::Unordered;
@@ -87,12 +86,12 @@ impl<P: Pipeline> Pipeline for AnyPart<P> {
         gather(self, most, run)
     }
 
-    fn explain(&self, explanation: &mut Explanation) {
-        self.base.explain(explanation);
-        explanation.fused(match self.claims.which {
+    fn explain(&self) -> String {
+        let name = match self.claims.which {
             AnyPartKind::Take => "take_any",
             AnyPartKind::Skip => "skip_any",
-        });
+        };
+        format!("{}, {name}", self.base.explain())
     }
 }
 

@@ -8,7 +8,6 @@ use crate::engine::Indexed;
 use crate::engine::consumer::{Consumer, Ending};
 use crate::query::Query;
 use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
-use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Order;
 use crate::query::pipeline::{Pipeline, Positional};
@@ -67,9 +66,8 @@ impl<P: Pipeline, A: Apply<P::Item>> Pipeline for Applied<P, A> {
         Items::new(Applied::new(base, self.apply), A::NAME)
     }
 
-    fn explain(&self, explanation: &mut Explanation) {
-        self.base.explain(explanation);
-        explanation.fused(A::NAME);
+    fn explain(&self) -> String {
+        format!("{}, {}", self.base.explain(), A::NAME)
     }
 }
 

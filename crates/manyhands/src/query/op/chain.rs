@@ -6,7 +6,6 @@ use crate::engine::Indexed;
 use crate::engine::consumer::{Consumer, Ending};
 use crate::query::Query;
 use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
-use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Order;
 use crate::query::pipeline::{Pipeline, Positional, discard_both};
@@ -49,10 +48,8 @@ impl<P: Pipeline, Q: Pipeline<Item = P::Item>> Pipeline for Chain<P, Q> {
         Items::new(Chain(left.release(), right.release()), "chain")
     }
 
-    fn explain(&self, explanation: &mut Explanation) {
-        self.0.explain(explanation);
-        explanation.fused("chain");
-        explanation.operand(|explanation| self.1.explain(explanation));
+    fn explain(&self) -> String {
+        format!("{}, chain ({})", self.0.explain(), self.1.explain())
     }
 }
 

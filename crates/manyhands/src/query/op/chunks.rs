@@ -5,7 +5,6 @@
 use crate::engine::Indexed;
 use crate::engine::consumer::Ending;
 use crate::query::Query;
-use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional};
@@ -73,9 +72,8 @@ impl<P: Pipeline, K: Kind<P::Item>> Breaker for Grouped<P, K> {
         Items::new(Grouped { base, size, kind }, K::NAME)
     }
 
-    fn explain(&self, explanation: &mut Explanation) {
-        self.base.explain(explanation);
-        explanation.by_position(K::NAME, P::IS_POSITIONAL);
+    fn explain(&self) -> [String; 2] {
+        [self.base.explain(), K::NAME.into()]
     }
 }
 

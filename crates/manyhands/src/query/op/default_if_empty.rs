@@ -8,7 +8,6 @@ use crate::engine::consumer::{Consumer, Ending};
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
 use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
-use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::op::chain::Chain;
 use crate::query::order::Order;
@@ -63,9 +62,8 @@ impl<P: Pipeline> Pipeline for DefaultIfEmpty<P, P::Item> {
         Items::new(Chain(base.release(), default), "default_if_empty")
     }
 
-    fn explain(&self, explanation: &mut Explanation) {
-        self.base.explain(explanation);
-        explanation.fused("default_if_empty");
+    fn explain(&self) -> String {
+        format!("{}, default_if_empty", self.base.explain())
     }
 }
 

@@ -5,7 +5,6 @@
 use crate::engine::consumer::Ending;
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
-use crate::query::explain::Explanation;
 use crate::query::hash::groups::Groups;
 use crate::query::hash::local::Gather;
 use crate::query::items::Items;
@@ -94,14 +93,13 @@ where
         Items::of_vec(items)
     }
 
-    fn explain(&self, explanation: &mut Explanation) {
-        self.base.explain(explanation);
+    fn explain(&self) -> [String; 2] {
         let name = match self.wanted {
             Wanted::InBoth => "intersect",
             Wanted::NotInOther => "except",
         };
-        explanation.by_position(name, false);
-        explanation.operand(|explanation| self.other.explain(explanation));
+        let operation = format!("{name} ({})", self.other.explain());
+        [self.base.explain(), operation]
     }
 }
 

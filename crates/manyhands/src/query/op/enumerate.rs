@@ -6,7 +6,6 @@ use crate::engine::Indexed;
 use crate::engine::consumer::Ending;
 use crate::parallel::source::slice::to_usize;
 use crate::query::Query;
-use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional};
@@ -26,9 +25,8 @@ impl<P: Pipeline> Breaker for Enumerate<P> {
         Items::new(Enumerate(base), "enumerate")
     }
 
-    fn explain(&self, explanation: &mut Explanation) {
-        self.0.explain(explanation);
-        explanation.by_position("enumerate", P::IS_POSITIONAL);
+    fn explain(&self) -> [String; 2] {
+        [self.0.explain(), "enumerate".into()]
     }
 }
 

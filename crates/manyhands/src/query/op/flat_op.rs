@@ -13,7 +13,6 @@ use crate::engine::consumer::{Consumer, Ending};
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
 use crate::query::consumer_adapter::{AdaptItem, ConsumerAdapter};
-use crate::query::explain::Explanation;
 use crate::query::gather::gather;
 use crate::query::items::Items;
 use crate::query::order::Order;
@@ -69,9 +68,8 @@ impl<P: Pipeline, G: FlatOp<P::Item>> Pipeline for Flattened<P, G> {
         gather(self, most, run)
     }
 
-    fn explain(&self, explanation: &mut Explanation) {
-        self.base.explain(explanation);
-        explanation.fused(G::NAME);
+    fn explain(&self) -> String {
+        format!("{}, {}", self.base.explain(), G::NAME)
     }
 }
 

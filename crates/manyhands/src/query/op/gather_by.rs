@@ -5,7 +5,6 @@
 use crate::engine::consumer::Ending;
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
-use crate::query::explain::Explanation;
 use crate::query::hash::groups::Groups;
 use crate::query::hash::local::Gather;
 use crate::query::items::Items;
@@ -64,9 +63,8 @@ where
         Items::of_vec(items)
     }
 
-    fn explain(&self, explanation: &mut Explanation) {
-        self.base.explain(explanation);
-        explanation.by_position(self.name, false);
+    fn explain(&self) -> [String; 2] {
+        [self.base.explain(), self.name.into()]
     }
 }
 

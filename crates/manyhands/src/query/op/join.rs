@@ -7,7 +7,6 @@ use crate::engine::consumer::{Consumer, Ending};
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
 use crate::query::consumer_adapter::ConsumerAdapter;
-use crate::query::explain::Explanation;
 use crate::query::gather::{gather, into_vec};
 use crate::query::hash::buckets::{Buckets, Matches};
 use crate::query::items::Items;
@@ -170,12 +169,10 @@ where
         gather(self, most, run)
     }
 
-    fn explain(&self, explanation: &mut Explanation) {
-        self.base.explain(explanation);
-        explanation.fused(M::NAME);
-        if let Some((query, _)) = &self.other {
-            explanation.operand(|explanation| query.explain(explanation));
-        }
+    fn explain(&self) -> String {
+        let other = self.other.as_ref().map(|(query, _)| query.explain());
+        let other = other.unwrap_or_default();
+        format!("{}, {} ({other})", self.base.explain(), M::NAME)
     }
 }
 

@@ -7,7 +7,6 @@
 use crate::engine::consumer::Ending;
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
-use crate::query::explain::Explanation;
 use crate::query::gather::into_vec;
 use crate::query::items::Items;
 use crate::query::op::apply::{Applied, Map};
@@ -112,9 +111,8 @@ impl<P: Pipeline, S: Sorting<P::Item>> Breaker for OrderBy<P, S> {
         Items::new(OwnedItems::new(items), "order_by")
     }
 
-    fn explain(&self, explanation: &mut Explanation) {
-        self.base.explain(explanation);
-        explanation.by_position("order_by", false);
+    fn explain(&self) -> [String; 2] {
+        [self.base.explain(), "order_by".into()]
     }
 }
 

@@ -5,7 +5,6 @@
 use crate::engine::Indexed;
 use crate::engine::consumer::Ending;
 use crate::query::Query;
-use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional};
@@ -82,9 +81,8 @@ impl<P: Pipeline> Breaker for Part<P> {
         items
     }
 
-    fn explain(&self, explanation: &mut Explanation) {
-        self.base.explain(explanation);
-        explanation.by_position(self.which.name(), P::IS_POSITIONAL);
+    fn explain(&self) -> [String; 2] {
+        [self.base.explain(), self.which.name().into()]
     }
 }
 

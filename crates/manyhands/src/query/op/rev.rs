@@ -5,7 +5,6 @@
 use crate::engine::Indexed;
 use crate::engine::consumer::Ending;
 use crate::query::Query;
-use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional};
@@ -26,9 +25,8 @@ impl<P: Pipeline> Breaker for Rev<P> {
         Items::new(Rev(base.release()), "rev")
     }
 
-    fn explain(&self, explanation: &mut Explanation) {
-        self.0.explain(explanation);
-        explanation.by_position("rev", P::IS_POSITIONAL);
+    fn explain(&self) -> [String; 2] {
+        [self.0.explain(), "rev".into()]
     }
 }
 

@@ -5,7 +5,6 @@
 use crate::engine::consumer::Ending;
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
-use crate::query::explain::Explanation;
 use crate::query::gather::first_into_vec;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
@@ -39,13 +38,12 @@ where
         Items::of_vec(items)
     }
 
-    fn explain(&self, explanation: &mut Explanation) {
-        self.base.explain(explanation);
+    fn explain(&self) -> [String; 2] {
         let name = match self.first {
             None => "inclusive_scan",
             Some(_) => "exclusive_scan",
         };
-        explanation.by_position(name, false);
+        [self.base.explain(), name.into()]
     }
 }
 

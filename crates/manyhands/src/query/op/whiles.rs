@@ -6,7 +6,6 @@ use crate::parallel::adjacent::Run;
 use crate::parallel::source::owned::OwnedItems;
 use crate::parallel::source::slice::to_usize;
 use crate::query::Query;
-use crate::query::explain::Explanation;
 use crate::query::first_items::{BeforeFailure, Choose, FirstItems, Kept, Wanted};
 use crate::query::gather::into_vec;
 use crate::query::items::Items;
@@ -65,9 +64,8 @@ impl<P: Pipeline, R: Send, F: Apply<P::Item, Output = Option<R>>> Breaker for Ma
         Items::of_vec(before.into_vec())
     }
 
-    fn explain(&self, explanation: &mut Explanation) {
-        self.base.explain(explanation);
-        explanation.by_position(F::NAME, false);
+    fn explain(&self) -> [String; 2] {
+        [self.base.explain(), F::NAME.into()]
     }
 }
 
@@ -122,9 +120,8 @@ impl<P: Pipeline, F: Fn(&P::Item) -> bool + Send + Sync> Breaker for SkipWhile<P
         Items::of_vec(from.into_vec())
     }
 
-    fn explain(&self, explanation: &mut Explanation) {
-        self.base.explain(explanation);
-        explanation.by_position("skip_while", false);
+    fn explain(&self) -> [String; 2] {
+        [self.base.explain(), "skip_while".into()]
     }
 }
 

@@ -5,7 +5,6 @@
 use crate::engine::Indexed;
 use crate::engine::consumer::Ending;
 use crate::query::Query;
-use crate::query::explain::Explanation;
 use crate::query::items::Items;
 use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline, Positional, discard_both};
@@ -43,10 +42,8 @@ impl<P: Pipeline, Q: Pipeline> Breaker for Zip<P, Q> {
         items
     }
 
-    fn explain(&self, explanation: &mut Explanation) {
-        self.0.explain(explanation);
-        explanation.by_position("zip", Self::IS_POSITIONAL);
-        explanation.operand(|explanation| self.1.explain(explanation));
+    fn explain(&self) -> [String; 2] {
+        [self.0.explain(), format!("zip ({})", self.1.explain())]
     }
 }
 

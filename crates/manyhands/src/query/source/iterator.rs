@@ -6,7 +6,6 @@ use crate::parallel;
 use crate::parallel::source::Feed;
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::consumer_adapter::ConsumerAdapter;
-use crate::query::explain::Explanation;
 use crate::query::gather::gather;
 use crate::query::items::Items;
 use crate::query::pipeline::Pipeline;
@@ -73,7 +72,7 @@ impl<I: Iterator<Item: Send> + Send> Pipeline for FromIter<I> {
         gather(self, most, run)
     }
 
-    fn explain(&self, explanation: &mut Explanation) {
-        explanation.source("iterator");
+    fn explain(&self) -> String {
+        "iterator".into()
     }
 }

@@ -9,7 +9,6 @@ use crate::engine::consumer::{Consumer, Ending};
 use crate::parallel::ConcurrencyError;
 use crate::parallel::source::owned::OwnedItems;
 use crate::query::Query;
-use crate::query::explain::Explanation;
 use crate::query::gather::gather;
 use crate::query::items::Items;
 use crate::query::pipeline::Pipeline;
@@ -132,8 +131,8 @@ impl<T: Send> Pipeline for Arrived<T> {
         gather(self, most, run)
     }
 
-    fn explain(&self, explanation: &mut Explanation) {
-        explanation.source("stream");
+    fn explain(&self) -> String {
+        "stream".into()
     }
 }
 
