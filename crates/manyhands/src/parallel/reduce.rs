@@ -1,7 +1,6 @@
 //! Loops that combine their results: in the source's order, with a fixed grouping only on request.
 
-use crate::engine::consumer::Grouping;
-use crate::engine::consumer::{Consumer, Ending, Watch};
+use crate::engine::consumer::{Consumer, Ending, Grouping, Watch};
 use crate::parallel::adjacent::{AdjacentRuns, Run};
 use crate::parallel::options::Options;
 use crate::parallel::source::{Feed, Source};

@@ -18,7 +18,6 @@ pub(crate) struct Fused<P, A>(pub(crate) P, pub(crate) A);
 impl<P: Pipeline, A: AdaptItem<P::Item, Output: Send> + Send> Pipeline for Fused<P, A> {
     type Item = A::Output;
     type Positions = OwnedItems<A::Output>;
-    const IS_POSITIONAL: bool = false;
 
     #[inline]
     fn drive<C: Consumer<A::Output>, E: Ending>(

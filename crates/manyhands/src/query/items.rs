@@ -2,8 +2,7 @@
 //!
 //! Unsafe: positions are passed on to their source, each once.
 
-use crate::engine::consumer::Grouping;
-use crate::engine::consumer::{Consumer, Ending};
+use crate::engine::consumer::{Consumer, Ending, Grouping};
 use crate::engine::{Indexed, drive};
 use crate::parallel::source::leaves::drive_leaves;
 use crate::parallel::source::owned::OwnedItems;

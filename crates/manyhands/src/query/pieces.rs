@@ -17,7 +17,6 @@ pub struct Pieces<S: Indexed>(pub(crate) Items<S>);
 impl<S: Indexed<Item: Send> + Send> Pipeline for Pieces<S> {
     type Item = S::Item;
     type Positions = OwnedItems<S::Item>;
-    const IS_POSITIONAL: bool = false;
 
     fn drive<C: Consumer<S::Item>, E: Ending>(
         &mut self,

@@ -38,7 +38,7 @@ pub trait Pipeline: Sized + Send {
 
     /// Whether [`into_positions`](Self::into_positions) costs nothing.
     #[doc(hidden)]
-    const IS_POSITIONAL: bool;
+    const IS_POSITIONAL: bool = false;
 
     /// Whether all items are gathered by position before the first is given.
     #[doc(hidden)]

@@ -59,7 +59,6 @@ impl Claims {
 impl<P: Pipeline> Pipeline for AnyPart<P> {
     type Item = P::Item;
     type Positions = OwnedItems<P::Item>;
-    const IS_POSITIONAL: bool = false;
 
     fn drive<C: Consumer<P::Item>, E: Ending>(
         &mut self,

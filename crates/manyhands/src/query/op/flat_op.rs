@@ -46,7 +46,6 @@ pub struct Flattened<P, G> {
 impl<P: Pipeline, G: FlatOp<P::Item>> Pipeline for Flattened<P, G> {
     type Item = G::Output;
     type Positions = OwnedItems<G::Output>;
-    const IS_POSITIONAL: bool = false;
 
     #[inline]
     fn drive<C: Consumer<G::Output>, E: Ending>(

@@ -148,7 +148,6 @@ where
 {
     type Item = M::Output;
     type Positions = OwnedItems<M::Output>;
-    const IS_POSITIONAL: bool = false;
 
     fn drive<C: Consumer<M::Output>, E: Ending>(
         &mut self,

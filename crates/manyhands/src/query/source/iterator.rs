@@ -1,7 +1,6 @@
 //! Any iterator that can be sent, pulled in chunks.
 
-use crate::engine::consumer::Grouping;
-use crate::engine::consumer::{Consumer, Ending};
+use crate::engine::consumer::{Consumer, Ending, Grouping};
 use crate::parallel;
 use crate::parallel::source::Feed;
 use crate::parallel::source::owned::OwnedItems;
@@ -35,7 +34,6 @@ impl<I: Iterator<Item: Send> + Send> IntoPipeline for parallel::FromIter<I> {
 impl<I: Iterator<Item: Send> + Send> Pipeline for FromIter<I> {
     type Item = I::Item;
     type Positions = OwnedItems<I::Item>;
-    const IS_POSITIONAL: bool = false;
 
     fn drive<C: Consumer<I::Item>, E: Ending>(
         &mut self,

@@ -113,7 +113,6 @@ struct Arrived<T>(Batch<T>);
 impl<T: Send> Pipeline for Arrived<T> {
     type Item = T;
     type Positions = OwnedItems<T>;
-    const IS_POSITIONAL: bool = false;
 
     fn drive<C: Consumer<T>, E: Ending>(
         &mut self,
