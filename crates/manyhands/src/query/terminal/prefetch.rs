@@ -22,7 +22,6 @@ use crate::runtime::fork_join::scope;
 use crate::runtime::{Runtime, Scope};
 use crate::sync::{Mutex, lock};
 use std::fmt;
-use std::mem;
 use std::panic::resume_unwind;
 
 impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
@@ -79,7 +78,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
                 scope,
                 exchange: &exchange,
                 made: None,
-                steps: Whereabouts::Here(steps),
+                steps: Some(steps),
             };
             let _unwanted = Unwanted(unwanted);
             let more = &mut || taker.next_step();
@@ -117,27 +116,18 @@ struct Taker<'s, 'scope, 'a, P: Pipeline, E> {
     exchange: &'scope Exchange<'a, P, E>,
     /// Where workers send items; `None` before the first offer.
     made: Option<Channel<MadeOrPanicked<'a, P, E>>>,
-    steps: Whereabouts<Steps<'a, P, E>>,
+    /// `None` while they are offered to workers, and after the last one.
+    steps: Option<Steps<'a, P, E>>,
 }
 
 type Channel<T> = (Sender<T>, Receiver<T>);
 
-/// Where the steps are.
-enum Whereabouts<S> {
-    Here(S),
-    /// Offered to workers.
-    Offered,
-    /// There are no more.
-    Gone,
-}
-
 impl<'scope, 'a: 'scope, P: Pipeline + 'scope, E: Ending + 'scope> Taker<'_, 'scope, 'a, P, E> {
+    /// The items of the next step. Not called again after the last one, nor after a panic; see [`Given`].
     fn next_step(&mut self) -> Option<Vec<P::Item>> {
-        // `None` also when a step panics.
-        let (steps, items) = match mem::replace(&mut self.steps, Whereabouts::Gone) {
-            Whereabouts::Here(steps) => self.exchange.make(steps),
-            Whereabouts::Offered => self.take_back(),
-            Whereabouts::Gone => return None,
+        let (steps, items) = match self.steps.take() {
+            Some(steps) => self.exchange.make(steps),
+            None => self.take_back(),
         };
         if items.is_some() {
             self.steps = self.offer(steps);
@@ -145,10 +135,10 @@ impl<'scope, 'a: 'scope, P: Pipeline + 'scope, E: Ending + 'scope> Taker<'_, 'sc
         items
     }
 
-    /// Offers to make the next step, if that pays.
-    fn offer(&mut self, steps: Steps<'a, P, E>) -> Whereabouts<Steps<'a, P, E>> {
+    /// Offers to make the next step, if that pays; else gives it back.
+    fn offer(&mut self, steps: Steps<'a, P, E>) -> Option<Steps<'a, P, E>> {
         if !steps.is_worth_handing_over() {
-            return Whereabouts::Here(steps);
+            return Some(steps);
         }
         let exchange = self.exchange;
         let (sender, _) = self.made.get_or_insert_with(|| channel::bounded(1));
@@ -156,7 +146,7 @@ impl<'scope, 'a: 'scope, P: Pipeline + 'scope, E: Ending + 'scope> Taker<'_, 'sc
         let _entered = steps.run.settings.runtime.map(Runtime::enter);
         *lock(&exchange.offered) = Some(steps);
         self.scope.spawn(move |_| exchange.make_offered(&sender));
-        Whereabouts::Offered
+        None
     }
 
     /// Makes the step that is offered, or waits for the worker that makes it.
