@@ -1,6 +1,6 @@
 //! The earliest of several matches or failures, by position, and where runners may stop because of it.
 //!
-//! Not here: what counts as a match (`terminal/find.rs` and `terminal/failing.rs`).
+//! Not here: what counts as a match (`terminal/find.rs` and `terminal/from_query.rs`).
 //!
 //! # Ordering
 //! The end only says what runners need not start, hence Relaxed; the lock publishes what is kept.

@@ -1,6 +1,6 @@
 //! A pipeline whose items are changed in the loop that makes them, after which positions are unknown.
 //!
-//! Not here: what changes them (`terminal/try_forms.rs`, `terminal/failing.rs`), and operators that do
+//! Not here: what changes them (`terminal/try_forms.rs`, `terminal/from_query.rs`), and operators that do
 //! (`op/flat_op.rs`, `op/apply.rs`).
 
 use crate::engine::consumer::{Consumer, Ending};

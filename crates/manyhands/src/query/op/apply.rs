@@ -34,7 +34,7 @@ pub struct Applied<P, A> {
 }
 
 impl<P, A> Applied<P, A> {
-    pub(super) fn new(base: P, apply: A) -> Self {
+    pub(crate) fn new(base: P, apply: A) -> Self {
         Self { base, apply }
     }
 }
@@ -122,7 +122,7 @@ impl<T, A: Apply<T>> AdaptItem<T> for Applying<'_, A> {
 
 /// See [`Query::map`].
 #[derive(Debug)]
-pub struct Map<F>(pub(super) F);
+pub struct Map<F>(pub(crate) F);
 
 impl<T, R: Send, F: Fn(T) -> R + Send + Sync> Apply<T> for Map<F> {
     type Output = R;

@@ -6,7 +6,7 @@
 )]
 
 mod any;
-mod apply;
+pub(crate) mod apply;
 mod chain;
 mod chunks;
 mod default_if_empty;

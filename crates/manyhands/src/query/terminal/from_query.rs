@@ -1,17 +1,19 @@
 //! The collections that a query can be collected into.
 
 use crate::engine::Until;
-use crate::engine::consumer::Ending;
+use crate::engine::consumer::{Consumer, Ending};
+use crate::query::consumer_adapter::AdaptItem;
 use crate::query::earliest::Earliest;
 use crate::query::fused::Fused;
 use crate::query::gather::{into_vec, joined};
+use crate::query::op::apply::{Applied, Map};
 use crate::query::pipeline::{Pipeline, drop_then};
 use crate::query::run::QueryRun;
-use crate::query::terminal::failing::UpToFailure;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, Hash};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A collection that a query can be collected into.
@@ -162,9 +164,7 @@ impl<T: Send, Err: Send, C: FromQuery<T>> FromQuery<Result<T, Err>> for Result<C
         run: &QueryRun<'_, E>,
     ) -> Option<Self> {
         let failure = Earliest::new(Until::First);
-        let attempt = |item: Result<T, Err>| item;
-        let succeeding = Fused(pipeline, UpToFailure(&failure, attempt));
-        let collection = C::from_pipeline(succeeding, run)?;
+        let collection = C::from_pipeline(Fused(pipeline, UpToFailure(&failure)), run)?;
         Some(match failure.into_found() {
             Some(failure) => drop_then(collection, Err(failure)),
             None => Ok(collection),
@@ -182,10 +182,32 @@ impl<T: Send, C: FromQuery<T>> FromQuery<Option<T>> for Option<C> {
         pipeline: P,
         run: &QueryRun<'_, E>,
     ) -> Option<Self> {
-        let failure = Earliest::new(Until::First);
-        let attempt = |item: Option<T>| item.ok_or(());
-        let succeeding = Fused(pipeline, UpToFailure(&failure, attempt));
-        let collection = C::from_pipeline(succeeding, run)?;
-        Some(failure.into_found().map_or(Some(collection), |()| None))
+        let attempts = Applied::new(pipeline, Map(|item: Option<T>| item.ok_or(())));
+        Result::<C, ()>::from_pipeline(attempts, run).map(Result::ok)
+    }
+}
+
+/// Gives the values of items until the first failure, and keeps that.
+struct UpToFailure<'a, F>(&'a Earliest<F>);
+
+impl<V, F: Send> AdaptItem<Result<V, F>> for UpToFailure<'_, F> {
+    type Output = V;
+
+    #[inline]
+    fn alter<C: Consumer<V>>(
+        &self,
+        consumer: &C,
+        runner: &mut C::Runner,
+        positions: Range<u64>,
+        items: impl Iterator<Item = Result<V, F>>,
+    ) {
+        let start = positions.start;
+        let note = |failure| self.0.keep(start, failure);
+        let values = items.map_while(|item| item.map_err(note).ok());
+        consumer.consume(runner, positions, values);
+    }
+
+    fn end(&self, end: u64) -> u64 {
+        end.min(self.0.end())
     }
 }

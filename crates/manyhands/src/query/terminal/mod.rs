@@ -4,7 +4,6 @@ pub(crate) mod async_query;
 pub(crate) mod collect;
 mod equal;
 mod extremes;
-mod failing;
 pub(crate) mod find;
 mod for_each;
 pub(crate) mod from_query;
