@@ -9,55 +9,29 @@ use crate::query::Query;
 use crate::query::first_items::{BeforeFailure, Choose, FirstItems, Kept, Wanted};
 use crate::query::gather::into_vec;
 use crate::query::items::Items;
-use crate::query::op::apply::Apply;
 use crate::query::order::Ordered;
 use crate::query::pipeline::{Breaker, Materialized, Pipeline};
 use crate::query::run::QueryRun;
 use crate::sync::atomic::{AtomicBool, Ordering};
 
-/// See [`Query::map_while`].
-#[derive(Debug)]
-pub struct MapWhile<P, F> {
+/// See [`Query::map_while`] and, if `TAKES`, [`Query::take_while`].
+struct MapWhile<P, F, const TAKES: bool> {
     base: P,
-    test: F,
+    map: F,
 }
 
-/// A closure for [`Query::map_while`].
-#[derive(Debug)]
-pub struct Mapping<F>(F);
-
-impl<T, R: Send, F: Fn(T) -> Option<R> + Send + Sync> Apply<T> for Mapping<F> {
-    type Output = Option<R>;
-    const NAME: &'static str = "map_while";
-
-    #[inline]
-    fn apply(&self, item: T) -> Option<R> {
-        (self.0)(item)
-    }
-}
-
-/// A predicate for [`Query::take_while`].
-#[derive(Debug)]
-pub struct Taking<F>(F);
-
-impl<T: Send, F: Fn(&T) -> bool + Send + Sync> Apply<T> for Taking<F> {
-    type Output = Option<T>;
-    const NAME: &'static str = "take_while";
-
-    #[inline]
-    fn apply(&self, item: T) -> Option<T> {
-        (self.0)(&item).then_some(item)
-    }
-}
-
-impl<P: Pipeline, R: Send, F: Apply<P::Item, Output = Option<R>>> Breaker for MapWhile<P, F> {
+impl<P, R, F, const TAKES: bool> Breaker for MapWhile<P, F, TAKES>
+where
+    P: Pipeline,
+    R: Send,
+    F: Fn(P::Item) -> Option<R> + Send + Sync,
+{
     type Item = R;
     type Positions = OwnedItems<R>;
 
     fn open<E: Ending>(mut self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let test = BeforeFailure(|item| self.test.apply(item));
-        let mut before = FirstItems::new(Wanted::Before, most, test);
+        let mut before = FirstItems::new(Wanted::Before, most, BeforeFailure(self.map));
         let run = run.for_merging().until(Until::First);
         self.base.drive(u64::MAX, &mut before, &run);
         drop(self.base);
@@ -65,7 +39,8 @@ impl<P: Pipeline, R: Send, F: Apply<P::Item, Output = Option<R>>> Breaker for Ma
     }
 
     fn explain(&self) -> [String; 2] {
-        [self.base.explain(), F::NAME.into()]
+        let name = if TAKES { "take_while" } else { "map_while" };
+        [self.base.explain(), name.into()]
     }
 }
 
@@ -77,15 +52,16 @@ pub(crate) fn count_before<P: Pipeline, E: Ending>(
     run: &QueryRun<'_, E>,
 ) -> Option<usize> {
     let is_found = AtomicBool::new(false);
-    let test = Mapping(|item| {
+    let map = |item| {
         let is_wanted = predicate(item);
         if is_wanted {
             // Relaxed: read after every runner has left.
             is_found.store(true, Ordering::Relaxed);
         }
         (!is_wanted).then_some(())
-    });
-    let before = MapWhile { base, test }.open(u64::MAX, run).len();
+    };
+    let before = MapWhile::<_, _, false> { base, map };
+    let before = before.open(u64::MAX, run).len();
     is_found.into_inner().then(|| to_usize(before))
 }
 
@@ -172,9 +148,9 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
     pub fn take_while<F: Fn(&P::Item) -> bool + Send + Sync>(
         self,
         predicate: F,
-    ) -> Query<'a, Materialized<MapWhile<P, Taking<F>>>, Ordered, E> {
-        let test = Taking(predicate);
-        self.breaking(|base| MapWhile { base, test })
+    ) -> Query<'a, impl Pipeline<Item = P::Item>, Ordered, E> {
+        let map = move |item: P::Item| predicate(&item).then_some(item);
+        self.breaking(|base| MapWhile::<_, _, true> { base, map })
     }
 
     /// The results of `map` for the items before the first `None`.
@@ -189,9 +165,8 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Ordered, E> {
     pub fn map_while<R: Send, F: Fn(P::Item) -> Option<R> + Send + Sync>(
         self,
         map: F,
-    ) -> Query<'a, Materialized<MapWhile<P, Mapping<F>>>, Ordered, E> {
-        let test = Mapping(map);
-        self.breaking(|base| MapWhile { base, test })
+    ) -> Query<'a, impl Pipeline<Item = R>, Ordered, E> {
+        self.breaking(|base| MapWhile::<_, _, false> { base, map })
     }
 
     /// The items from the first that does not satisfy the predicate.
