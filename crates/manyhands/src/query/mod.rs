@@ -118,7 +118,6 @@ mod hash;
 mod items;
 mod op;
 mod order;
-mod pieces;
 mod pipeline;
 pub mod prelude;
 mod run;

@@ -1,12 +1,16 @@
-//! A user's own source, divided by position.
+//! A user's own source, divided by positions, each of which may give any number of items, as pieces of a text do.
 //!
 //! Unsafe: implements the engine's trait for positions.
 
 use crate::engine::Indexed;
+use crate::engine::consumer::{Consumer, Ending};
+use crate::parallel::source::owned::OwnedItems;
 use crate::parallel::source::slice::to_usize;
 use crate::query::Query;
+use crate::query::gather::gather;
 use crate::query::items::Items;
-use crate::query::pieces::Pieces;
+use crate::query::pipeline::Pipeline;
+use crate::query::run::QueryRun;
 use std::ops::Range;
 
 /// A source that can be cut anywhere.
@@ -89,5 +93,35 @@ unsafe impl<S: Partitioned> Indexed for ByPartition<S> {
     #[inline]
     unsafe fn block(&self, start: u64, end: u64) -> impl Iterator<Item = S::Item> {
         self.0.items(to_usize(start)..to_usize(end))
+    }
+}
+
+/// The positions of a source each of which may give any number of items.
+#[derive(Debug)]
+pub struct Pieces<S: Indexed>(Items<S>);
+
+impl<S: Indexed<Item: Send> + Send> Pipeline for Pieces<S> {
+    type Item = S::Item;
+    type Positions = OwnedItems<S::Item>;
+
+    fn drive<C: Consumer<S::Item>, E: Ending>(
+        &mut self,
+        most: u64,
+        consumer: &mut C,
+        run: &QueryRun<'_, E>,
+    ) -> u64 {
+        self.0.drive(most, consumer, run)
+    }
+
+    fn positions_left(&self) -> Option<u64> {
+        Some(self.0.len())
+    }
+
+    fn into_positions<E: Ending>(self, most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
+        gather(self, most, run)
+    }
+
+    fn explain(&self) -> String {
+        self.0.name.into()
     }
 }

@@ -4,8 +4,7 @@
 //! of lines ahead of the others.
 
 use crate::query::Query;
-use crate::query::pieces::Pieces;
-use crate::query::source::partitioned::{ByPartition, Partitioned};
+use crate::query::source::partitioned::{ByPartition, Partitioned, Pieces};
 use std::ops::Range;
 
 /// Pieces of a text as queries.

@@ -1,4 +1,5 @@
-//! Queries that search for an item, and stop at a match: blocks below the lowest match still run, blocks above stop.
+//! Queries that search for an item, or for a difference from another query's, and stop at a match: blocks below the lowest match
+//! still run, blocks above stop.
 //!
 //! # Ordering
 //! The end only says what runners need not start, hence Relaxed; the lock publishes the match.
@@ -9,9 +10,11 @@ use crate::query::Query;
 use crate::query::earliest::Earliest;
 use crate::query::gather::into_vec;
 use crate::query::op::whiles::count_before;
+use crate::query::op::zip::Zip;
 use crate::query::order::{Order, Ordered};
-use crate::query::pipeline::Pipeline;
+use crate::query::pipeline::{Breaker, Pipeline};
 use crate::query::run::QueryRun;
+use crate::query::source::IntoParQuery;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use std::error::Error;
 use std::fmt;
@@ -77,7 +80,7 @@ impl<T, F: Fn(T) -> bool + Sync> Consumer<T> for Testing<F> {
 }
 
 /// Whether an item satisfies the predicate; `None` if the query was cancelled.
-pub(super) fn test<P: Pipeline, E: Ending>(
+fn test<P: Pipeline, E: Ending>(
     mut pipeline: P,
     predicate: impl Fn(P::Item) -> bool + Sync,
     run: &QueryRun<'_, E>,
@@ -330,5 +333,39 @@ impl<P: Pipeline, E: Ending> Query<'_, P, Ordered, E> {
         let (pipeline, run) = self.into_run();
         let found = count_before(pipeline, predicate, &run);
         run.ending.conclude((!run.is_cancelled()).then_some(found))
+    }
+
+    /// Whether both have equal items in the same order. Stops at the first difference, or at once if their numbers
+    /// differ.
+    ///
+    /// # Cost
+    /// A side that does not know its positions is gathered before anything is compared.
+    ///
+    /// # Panics
+    /// If closures of the query do; see [the module](crate::query).
+    ///
+    /// # Examples
+    /// ```
+    /// use manyhands::query::prelude::*;
+    /// assert!([1, 2].into_par_query().sequence_equal(vec![1, 2]));
+    /// assert!(![1, 2].into_par_query().sequence_equal(vec![1, 2, 3]));
+    /// ```
+    #[doc(alias("SequenceEqual", "eq"))]
+    #[track_caller]
+    pub fn sequence_equal<Q: IntoParQuery>(self, other: Q) -> E::Output<bool>
+    where
+        P::Item: PartialEq<Q::Item>,
+    {
+        let (pipeline, run) = self.into_run();
+        let left = pipeline.into_positions(u64::MAX, &run);
+        let right = other.into_par_query().pipeline;
+        let right = right.into_positions(u64::MAX, &run);
+        if left.len() != right.len() {
+            return run.ending.conclude(Some(false));
+        }
+        let pairs = Zip(left, right).open(u64::MAX, &run);
+        let differ = |(left, right)| left != right;
+        let found = test(pairs, differ, &run);
+        run.ending.conclude(found.map(|differs| !differs))
     }
 }
