@@ -11,6 +11,7 @@
 use crate::engine::consumer::{Consumer, Ending};
 use crate::parallel::adjacent::{AdjacentRuns, Run};
 use crate::parallel::append::append;
+use crate::query::gather::append_vec;
 use crate::query::pipeline::Pipeline;
 use crate::query::run::QueryRun;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -216,11 +217,7 @@ impl<T, C> FirstItems<T, C> {
         } else if self.wanted == Wanted::Before {
             later.items.clear();
         }
-        if kept.items.is_empty() {
-            kept.items = mem::take(&mut later.items);
-        } else {
-            kept.items.append(&mut later.items);
-        }
+        append_vec(&mut kept.items, mem::take(&mut later.items));
         left
     }
 
