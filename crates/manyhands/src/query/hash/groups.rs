@@ -5,12 +5,14 @@
 //! ([`spread`](crate::query::hash::spread)), unless there are known to be so few items that a group for each is merged within
 //! a processor's own cache.
 
-use crate::engine::consumer::Consumer;
+use crate::engine::consumer::{Consumer, Ending};
 use crate::parallel::one_or_many::OneOrMany;
 use crate::query::hash::hasher::Secret;
 use crate::query::hash::local::{Gather, Local, MERGED_LEN_MAX, merge_all};
 use crate::query::hash::spread::{NumberedRow, OrderedGroup, Parts, Spread};
 use crate::query::hash::{ItemNumbering, ranking};
+use crate::query::pipeline::Pipeline;
+use crate::query::run::QueryRun;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, into_inner, lock};
 use std::hash::Hash;
@@ -62,13 +64,25 @@ impl<K: Hash + Eq + Send, V: Send, F, A: Gather<V>> Groups<K, V, F, A> {
         }
     }
 
+    /// What `make` makes of each key of a query's items and its group, by the groups' first items if `in_order`.
+    pub(crate) fn gather<P: Pipeline, R, E: Ending>(
+        mut self,
+        mut base: P,
+        in_order: bool,
+        run: &QueryRun<'_, E>,
+        make: impl Fn(K, A::Group) -> R,
+    ) -> Vec<R>
+    where
+        F: Fn(P::Item) -> Option<(K, V)> + Sync,
+    {
+        base.drive(u64::MAX, &mut self, &run.for_merging());
+        drop(base);
+        self.conclude(in_order, make)
+    }
+
     /// What `make` makes of all groups, by their first items if `in_order`. Groups are moved once less than if it were made
     /// of them after this.
-    pub(crate) fn conclude<R>(
-        self,
-        in_order: bool,
-        mut make: impl FnMut(K, A::Group) -> R,
-    ) -> Vec<R> {
+    fn conclude<R>(self, in_order: bool, mut make: impl FnMut(K, A::Group) -> R) -> Vec<R> {
         let whole = into_inner(self.whole);
         let Some(parts) = into_inner(self.parts) else {
             return merge_all(&self.gather, whole, make);

@@ -95,7 +95,7 @@ impl<K, G> Local<K, G> {
 
     /// All groups, in order.
     pub(crate) fn into_groups(self) -> impl Iterator<Item = (K, G)> {
-        let entries = self.table.into_entries().into_iter();
+        let entries = self.table.entries.into_iter();
         entries.map(|entry| (entry.key, entry.group))
     }
 
@@ -107,7 +107,7 @@ impl<K, G> Local<K, G> {
                 .zip(number + 1..)
                 .map(move |(_, number)| (run, number))
         });
-        self.table.into_entries().into_iter().zip(firsts)
+        self.table.entries.into_iter().zip(firsts)
     }
 }
 
@@ -221,7 +221,7 @@ impl<K: Eq, G> Merged<K, G> {
 
     fn add<V, A: Gather<V, Group = G>>(&mut self, gather: &A, table: Local<K, G>) {
         self.append(&table.runs, table.len());
-        for mut other in table.table.into_entries() {
+        for mut other in table.table.entries {
             let number = self.entries.len();
             let entries = &self.entries[..];
             let found = find(&self.slots.slots, other.hash, |number| {

@@ -126,7 +126,7 @@ pub(crate) fn find(slots: &[u32], hash: u32, is_wanted: impl Fn(usize) -> bool) 
 #[derive(Debug)]
 pub(crate) struct Table<E> {
     /// In the order in which they were added.
-    pub(super) entries: Vec<E>,
+    pub(crate) entries: Vec<E>,
     pub(super) slots: Slots,
 }
 
@@ -171,14 +171,6 @@ impl<E: Keyed> Table<E> {
     #[inline]
     pub(crate) fn capacity(&self) -> usize {
         self.slots.capacity()
-    }
-
-    pub(crate) fn entries(&self) -> &[E] {
-        &self.entries
-    }
-
-    pub(crate) fn into_entries(self) -> Vec<E> {
-        self.entries
     }
 
     /// Adds an entry, whose key is missing.

@@ -8,7 +8,6 @@ use crate::query::Query;
 use crate::query::hash::groups::Groups;
 use crate::query::hash::local::Gather;
 use crate::query::items::Items;
-use crate::query::op::gather_by::gathered;
 use crate::query::op::join::buckets_of;
 use crate::query::order::Order;
 use crate::query::pipeline::{Breaker, Pipeline, drop_then};
@@ -89,8 +88,7 @@ where
             (is_in_other == (self.wanted == Wanted::InBoth)).then_some((key, rest))
         };
         let groups = Groups::new(split, KeepFirst, self.base.positions_left());
-        let items = gathered(self.base, groups, self.in_order, run, self.make);
-        Items::of_vec(items)
+        Items::of_vec(groups.gather(self.base, self.in_order, run, self.make))
     }
 
     fn explain(&self) -> [String; 2] {

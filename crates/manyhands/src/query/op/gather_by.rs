@@ -14,28 +14,7 @@ use crate::query::pipeline::{Breaker, Pipeline, drop_then};
 use crate::query::run::QueryRun;
 use std::hash::Hash;
 
-/// What `make` makes of each key and its group, by the groups' first items if `in_order`.
-pub(super) fn gathered<P, K, V, F, A, R, E>(
-    mut base: P,
-    mut groups: Groups<K, V, F, A>,
-    in_order: bool,
-    run: &QueryRun<'_, E>,
-    make: impl Fn(K, A::Group) -> R,
-) -> Vec<R>
-where
-    P: Pipeline,
-    K: Hash + Eq + Send,
-    V: Send,
-    F: Fn(P::Item) -> Option<(K, V)> + Sync,
-    A: Gather<V>,
-    E: Ending,
-{
-    base.drive(u64::MAX, &mut groups, &run.for_merging());
-    drop(base);
-    groups.conclude(in_order, make)
-}
-
-/// See [`gathered`].
+/// See [`Groups::gather`].
 struct GatherBy<P, S, A, M> {
     base: P,
     name: &'static str,
@@ -60,8 +39,7 @@ where
 
     fn open<E: Ending>(self, _most: u64, run: &QueryRun<'_, E>) -> Items<Self::Positions> {
         let groups = Groups::new(self.split, self.gather, self.base.positions_left());
-        let items = gathered(self.base, groups, self.in_order, run, self.make);
-        Items::of_vec(items)
+        Items::of_vec(groups.gather(self.base, self.in_order, run, self.make))
     }
 
     fn explain(&self) -> [String; 2] {
@@ -100,7 +78,7 @@ where
 }
 
 impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
-    /// What `make` makes of each key and its group. See [`gathered`].
+    /// What `make` makes of each key and its group. See [`Groups::gather`].
     pub(super) fn gather_by<K: Hash + Eq + Send, V: Send, A: Gather<V> + Send, R: Send>(
         self,
         name: &'static str,

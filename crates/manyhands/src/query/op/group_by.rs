@@ -9,7 +9,6 @@ use crate::query::hash::hasher::Secret;
 use crate::query::hash::local::Gather;
 use crate::query::hash::table::{GroupEntry, Table};
 use crate::query::op::apply::{Applied, Apply};
-use crate::query::op::gather_by::gathered;
 use crate::query::order::Order;
 use crate::query::pipeline::{Pipeline, drop_then};
 use std::hash::Hash;
@@ -285,7 +284,7 @@ impl<K: Hash + Eq, T> Lookup<K, T> {
     ///
     /// Example: see [`Lookup`].
     pub fn iter(&self) -> impl Iterator<Item = (&K, &[T])> {
-        let entries = self.groups.entries().iter();
+        let entries = self.groups.entries.iter();
         entries.map(|entry| (&entry.key, entry.group.as_slice()))
     }
 }
@@ -296,7 +295,7 @@ impl<K: Hash + Eq, T> IntoIterator for Lookup<K, T> {
     type IntoIter = vec::IntoIter<Self::Item>;
 
     fn into_iter(self) -> Self::IntoIter {
-        let entries = self.groups.into_entries().into_iter();
+        let entries = self.groups.entries.into_iter();
         let groups: Vec<_> = entries.map(|entry| (entry.key, entry.group)).collect();
         groups.into_iter()
     }
@@ -388,7 +387,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         let split = |item: P::Item| Some((key(&item), item));
         let make = |key: K, listed: Listed<P::Item>| (key, listed.into_items());
         let groups = Groups::new(split, KeepAll, pipeline.positions_left());
-        let groups = gathered(pipeline, groups, O::IS_KEPT, &run, make);
+        let groups = groups.gather(pipeline, O::IS_KEPT, &run, make);
         let lookup = (!run.is_cancelled()).then(|| Lookup::of_groups(groups));
         run.ending.conclude(lookup)
     }
