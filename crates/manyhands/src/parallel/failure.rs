@@ -20,6 +20,7 @@ use std::vec;
 /// assert_eq!(failures.errors().next().unwrap().0, 2);
 /// ```
 #[doc(alias = "AggregateException")]
+#[derive(Debug)]
 pub struct Failures<E> {
     failures: Vec<(u64, Failure<E>)>,
     cancelled: Option<Cancelled>,
@@ -201,15 +202,6 @@ impl<E: fmt::Display> fmt::Display for Failure<E> {
             Self::Error(error) => fmt::Display::fmt(error, f),
             Self::Panic(payload) => write!(f, "panicked: {payload}"),
         }
-    }
-}
-
-impl<E: fmt::Debug> fmt::Debug for Failures<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Failures")
-            .field("failures", &self.failures)
-            .field("cancelled", &self.cancelled.is_some())
-            .finish()
     }
 }
 
