@@ -34,13 +34,6 @@ pub(crate) struct OrderedGroup<K, G> {
 }
 
 impl<K, G> Keyed for OrderedGroup<K, G> {
-    type Key = K;
-
-    #[inline]
-    fn key(&self) -> &K {
-        &self.key
-    }
-
     #[inline]
     fn hash(&self) -> u32 {
         self.hash
@@ -142,7 +135,7 @@ impl<K: Eq, G> Table<OrderedGroup<K, G>> {
     /// Adds an item of this run.
     #[inline]
     fn add<V, A: Gather<V, Group = G>>(&mut self, gather: &A, run: u64, row: NumberedRow<K, V>) {
-        match self.find(row.hash, &row.key) {
+        match self.find(row.hash, |entry| entry.key == row.key) {
             Some(number) => {
                 let entry = &mut self.entries[number];
                 let earlier = (run, row.index) < entry.first();
@@ -164,7 +157,7 @@ impl<K: Eq, G> Table<OrderedGroup<K, G>> {
 
     /// Adds a group.
     fn merge<V, A: Gather<V, Group = G>>(&mut self, gather: &A, other: OrderedGroup<K, G>) {
-        let Some(number) = self.find(other.hash, &other.key) else {
+        let Some(number) = self.find(other.hash, |entry| entry.key == other.key) else {
             return self.insert(other);
         };
         let entry = &mut self.entries[number];

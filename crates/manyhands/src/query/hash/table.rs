@@ -5,11 +5,6 @@
 
 /// Something with a key.
 pub(crate) trait Keyed {
-    /// Its key.
-    type Key;
-
-    fn key(&self) -> &Self::Key;
-
     /// The key's hash.
     fn hash(&self) -> u32;
 }
@@ -23,13 +18,6 @@ pub(crate) struct GroupEntry<K, G> {
 }
 
 impl<K, G> Keyed for GroupEntry<K, G> {
-    type Key = K;
-
-    #[inline]
-    fn key(&self) -> &K {
-        &self.key
-    }
-
     #[inline]
     fn hash(&self) -> u32 {
         self.hash
@@ -182,22 +170,14 @@ impl<E: Keyed> Table<E> {
         self.slots.occupy(entry.hash(), self.entries.len());
         self.entries.push(entry);
     }
-}
 
-impl<E: Keyed<Key: Eq>> Table<E> {
-    /// The number of the entry of a key with this hash.
+    /// The number of the entry with this hash that is the wanted one.
     #[inline]
-    pub(crate) fn find(&self, hash: u32, key: &E::Key) -> Option<usize> {
+    pub(crate) fn find(&self, hash: u32, is_wanted: impl Fn(&E) -> bool) -> Option<usize> {
         let entries = &self.entries[..];
-        let is_wanted = |number: usize| entries[number].key() == key;
-        find(&self.slots.slots, hash, is_wanted)
-    }
-
-    /// The entry of a key with this hash.
-    #[inline]
-    pub(crate) fn get(&self, hash: u32, key: &E::Key) -> Option<&E> {
-        let number = self.find(hash, key)?;
-        Some(&self.entries[number])
+        find(&self.slots.slots, hash, |number| {
+            is_wanted(&entries[number])
+        })
     }
 }
 
@@ -217,9 +197,9 @@ mod tests {
         let few_slots = (0..8).map(|high| high << 29);
         let hashes: Vec<u32> = many_slots.chain(few_slots).collect();
         for added in 0..hashes.len() {
-            let mut table = Table::new();
+            let mut table = Table::<GroupEntry<usize, ()>>::new();
             for (key, &hash) in hashes[..added].iter().enumerate() {
-                assert_eq!(table.find(hash, &key), None);
+                assert_eq!(table.find(hash, |entry| entry.key == key), None);
                 table.insert(GroupEntry {
                     key,
                     group: (),
@@ -228,7 +208,7 @@ mod tests {
             }
             for (key, &hash) in hashes.iter().enumerate() {
                 let expected = (key < added).then_some(key);
-                assert_eq!(table.find(hash, &key), expected);
+                assert_eq!(table.find(hash, |entry| entry.key == key), expected);
             }
         }
     }

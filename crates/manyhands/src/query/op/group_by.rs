@@ -254,9 +254,9 @@ impl<K: Hash + Eq, T> Lookup<K, T> {
     /// assert!(words.items(&9).is_empty() && !words.contains(&9));
     /// ```
     pub fn items(&self, key: &K) -> &[T] {
-        self.groups
-            .get(self.secret.hash(key), key)
-            .map_or(&[], |entry| &entry.group)
+        let hash = self.secret.hash(key);
+        let number = self.groups.find(hash, |entry| entry.key == *key);
+        number.map_or(&[], |number| &self.groups.entries[number].group)
     }
 
     /// Whether there are items with this key.
