@@ -85,9 +85,10 @@ from_vec! {
     BinaryHeap<T> where Ord;
 }
 
-/// Collections made in parts, with what adds one of later items.
-macro_rules! from_parts {
-    ($([$($generics:tt)*] $item:ty => $collection:ty, $join:expr;)*) => {$(
+/// Collections made in parts, with what adds one of later items; and those that are sorted as a whole, and built once, as the
+/// standard library does: the last of equal keys remains, with its value.
+macro_rules! from_pipeline {
+    ($([$($generics:tt)*] $item:ty => $collection:ty, $made:ident by $how:expr;)*) => {$(
         impl<$($generics)*> FromQuery<$item> for $collection {
             fn from_vec(items: Vec<$item>) -> Self {
                 items.into_iter().collect()
@@ -97,60 +98,34 @@ macro_rules! from_parts {
                 pipeline: P,
                 run: &QueryRun<'_, E>,
             ) -> Option<Self> {
-                joined(pipeline, $join, run)
+                $made(pipeline, $how, run)
             }
         }
     )*};
 }
 
-from_parts! {
-    [K: Eq + Hash + Send, V: Send, S: BuildHasher + Default + Send] (K, V) => HashMap<K, V, S>, Self::extend;
-    [T: Eq + Hash + Send, S: BuildHasher + Default + Send] T => HashSet<T, S>, Self::extend;
-    [] char => String, |text: &mut Self, later| text.push_str(&later);
-    ['a] &'a char => String, |text: &mut Self, later| text.push_str(&later);
-    ['a] &'a str => String, |text: &mut Self, later| text.push_str(&later);
-    [] String => String, |text: &mut Self, later| text.push_str(&later);
-    [] Box<str> => String, |text: &mut Self, later| text.push_str(&later);
-    ['a] Cow<'a, str> => String, |text: &mut Self, later| text.push_str(&later);
-}
-
-/// Sorted as a whole, and built once, as the standard library does: the last of equal keys remains, with its value.
-impl<K: Ord + Send, V: Send> FromQuery<(K, V)> for BTreeMap<K, V> {
-    fn from_vec(items: Vec<(K, V)>) -> Self {
-        items.into_iter().collect()
-    }
-
-    fn from_pipeline<P: Pipeline<Item = (K, V)>, E: Ending>(
-        pipeline: P,
-        run: &QueryRun<'_, E>,
-    ) -> Option<Self> {
-        sorted(pipeline, |left, right| left.0.cmp(&right.0), run).map(Self::from_vec)
-    }
-}
-
-/// As a map's keys: the last of equal items remains.
-impl<T: Ord + Send> FromQuery<T> for BTreeSet<T> {
-    fn from_vec(items: Vec<T>) -> Self {
-        items.into_iter().collect()
-    }
-
-    fn from_pipeline<P: Pipeline<Item = T>, E: Ending>(
-        pipeline: P,
-        run: &QueryRun<'_, E>,
-    ) -> Option<Self> {
-        sorted(pipeline, T::cmp, run).map(Self::from_vec)
-    }
+from_pipeline! {
+    [K: Eq + Hash + Send, V: Send, S: BuildHasher + Default + Send] (K, V) => HashMap<K, V, S>, joined by Self::extend;
+    [T: Eq + Hash + Send, S: BuildHasher + Default + Send] T => HashSet<T, S>, joined by Self::extend;
+    [] char => String, joined by |text: &mut Self, later| text.push_str(&later);
+    ['a] &'a char => String, joined by |text: &mut Self, later| text.push_str(&later);
+    ['a] &'a str => String, joined by |text: &mut Self, later| text.push_str(&later);
+    [] String => String, joined by |text: &mut Self, later| text.push_str(&later);
+    [] Box<str> => String, joined by |text: &mut Self, later| text.push_str(&later);
+    ['a] Cow<'a, str> => String, joined by |text: &mut Self, later| text.push_str(&later);
+    [K: Ord + Send, V: Send] (K, V) => BTreeMap<K, V>, sorted by |left, right| left.0.cmp(&right.0);
+    [T: Ord + Send] T => BTreeSet<T>, sorted by T::cmp;
 }
 
 /// All items, sorted; equal ones keep their order. `None` if the query was cancelled.
-fn sorted<P: Pipeline, E: Ending>(
+fn sorted<P: Pipeline, C: FromQuery<P::Item>, E: Ending>(
     pipeline: P,
     compare: impl Fn(&P::Item, &P::Item) -> Ordering + Sync,
     run: &QueryRun<'_, E>,
-) -> Option<Vec<P::Item>> {
+) -> Option<C> {
     let mut items = into_vec(pipeline, run)?;
     run.options().sort_by(&mut items, compare);
-    (!run.is_cancelled()).then_some(items)
+    (!run.is_cancelled()).then(|| C::from_vec(items))
 }
 
 /// The first error, if there is one. Blocks above it are not started.
