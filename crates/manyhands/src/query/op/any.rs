@@ -15,29 +15,20 @@ use crate::query::run::QueryRun;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::ops::Range;
 
-/// See [`Query::take_any`] and [`Query::skip_any`].
-#[derive(Debug)]
-pub struct AnyPart<P> {
+/// See [`Query::take_any`], if it `TAKES`, and [`Query::skip_any`].
+struct AnyPart<P, const TAKES: bool> {
     base: P,
-    claims: Claims,
+    claims: Claims<TAKES>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum AnyPartKind {
-    Take,
-    Skip,
-}
-
-#[derive(Debug)]
-struct Claims {
-    which: AnyPartKind,
+struct Claims<const TAKES: bool> {
     /// How many items are still to be taken, or skipped.
     left: AtomicUsize,
     /// The end of the highest block of this step.
     reached: AtomicU64,
 }
 
-impl Claims {
+impl<const TAKES: bool> Claims<TAKES> {
     /// Claims one; false if there is none.
     #[inline]
     fn claim(&self) -> bool {
@@ -52,11 +43,11 @@ impl Claims {
     /// Whether no more items are wanted.
     fn is_over(&self) -> bool {
         // Relaxed: see the file's header.
-        self.which == AnyPartKind::Take && self.left.load(Ordering::Relaxed) == 0
+        TAKES && self.left.load(Ordering::Relaxed) == 0
     }
 }
 
-impl<P: Pipeline> Pipeline for AnyPart<P> {
+impl<P: Pipeline, const TAKES: bool> Pipeline for AnyPart<P, TAKES> {
     type Item = P::Item;
     type Positions = OwnedItems<P::Item>;
 
@@ -86,15 +77,12 @@ impl<P: Pipeline> Pipeline for AnyPart<P> {
     }
 
     fn explain(&self) -> String {
-        let name = match self.claims.which {
-            AnyPartKind::Take => "take_any",
-            AnyPartKind::Skip => "skip_any",
-        };
+        let name = if TAKES { "take_any" } else { "skip_any" };
         format!("{}, {name}", self.base.explain())
     }
 }
 
-impl<T> AdaptItem<T> for Claims {
+impl<T, const TAKES: bool> AdaptItem<T> for Claims<TAKES> {
     type Output = T;
 
     fn alter<C: Consumer<T>>(
@@ -104,24 +92,20 @@ impl<T> AdaptItem<T> for Claims {
         positions: Range<u64>,
         mut items: impl Iterator<Item = T>,
     ) {
-        match self.which {
-            AnyPartKind::Take => {
-                // Relaxed: read after every runner has left.
-                self.reached.fetch_max(positions.end, Ordering::Relaxed);
-                let claimed = std::iter::from_fn(|| {
-                    // Checked first, so that no unneeded item is made. Relaxed: see the file's header.
-                    if self.left.load(Ordering::Relaxed) == 0 {
-                        return None;
-                    }
-                    items.next().filter(|_| self.claim())
-                });
-                consumer.consume(runner, positions, claimed);
-            }
-            AnyPartKind::Skip => {
-                let rest = items.skip_while(|_| self.claim());
-                consumer.consume(runner, positions, rest);
-            }
+        if !TAKES {
+            let rest = items.skip_while(|_| self.claim());
+            return consumer.consume(runner, positions, rest);
         }
+        // Relaxed: read after every runner has left.
+        self.reached.fetch_max(positions.end, Ordering::Relaxed);
+        let claimed = std::iter::from_fn(|| {
+            // Checked first, so that no unneeded item is made. Relaxed: see the file's header.
+            if self.left.load(Ordering::Relaxed) == 0 {
+                return None;
+            }
+            items.next().filter(|_| self.claim())
+        });
+        consumer.consume(runner, positions, claimed);
     }
 
     fn end(&self, end: u64) -> u64 {
@@ -139,8 +123,8 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Unordered, E> {
     /// assert_eq!(some.count(), 3);
     /// ```
     #[doc(alias = "Take")]
-    pub fn take_any(self, count: usize) -> Query<'a, AnyPart<P>, Unordered, E> {
-        self.any_part(AnyPartKind::Take, count)
+    pub fn take_any(self, count: usize) -> Query<'a, impl Pipeline<Item = P::Item>, Unordered, E> {
+        self.any_part::<true>(count)
     }
 
     /// All but some `count` items, in no defined choice.
@@ -151,13 +135,15 @@ impl<'a, P: Pipeline, E: Ending> Query<'a, P, Unordered, E> {
     /// assert_eq!((0..10).into_par_query().unordered().skip_any(3).count(), 7);
     /// ```
     #[doc(alias = "Skip")]
-    pub fn skip_any(self, count: usize) -> Query<'a, AnyPart<P>, Unordered, E> {
-        self.any_part(AnyPartKind::Skip, count)
+    pub fn skip_any(self, count: usize) -> Query<'a, impl Pipeline<Item = P::Item>, Unordered, E> {
+        self.any_part::<false>(count)
     }
 
-    fn any_part(self, which: AnyPartKind, count: usize) -> Query<'a, AnyPart<P>, Unordered, E> {
+    fn any_part<const TAKES: bool>(
+        self,
+        count: usize,
+    ) -> Query<'a, AnyPart<P, TAKES>, Unordered, E> {
         let claims = Claims {
-            which,
             left: AtomicUsize::new(count),
             reached: AtomicU64::new(0),
         };

@@ -50,8 +50,8 @@ impl<V: Send> Gather<V> for KeepFirst {
     }
 }
 
-/// See [`Query::intersect`] and [`Query::except`].
-struct Selected<P, Q, S, M> {
+/// See [`Query::intersect`], if the other's items are `WANTED`, and [`Query::except`].
+struct Selected<P, Q, S, M, const WANTED: bool> {
     base: P,
     other: Q,
     /// Divides an item into what is compared and the rest,
@@ -59,17 +59,9 @@ struct Selected<P, Q, S, M> {
     /// and restores it.
     make: M,
     in_order: bool,
-    wanted: Wanted,
 }
 
-/// Which items are wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wanted {
-    InBoth,
-    NotInOther,
-}
-
-impl<P, Q, V, S, M> Breaker for Selected<P, Q, S, M>
+impl<P, Q, V, S, M, const WANTED: bool> Breaker for Selected<P, Q, S, M, WANTED>
 where
     P: Pipeline,
     Q: Pipeline<Item: Hash + Eq + Sync>,
@@ -85,17 +77,14 @@ where
         let split = |item: P::Item| {
             let (key, rest) = (self.split)(item);
             let is_in_other = others.find(&key).len() > 0;
-            (is_in_other == (self.wanted == Wanted::InBoth)).then_some((key, rest))
+            (is_in_other == WANTED).then_some((key, rest))
         };
         let groups = Groups::new(split, KeepFirst, self.base.positions_left());
         Items::of_vec(groups.gather(self.base, self.in_order, run, self.make))
     }
 
     fn explain(&self) -> [String; 2] {
-        let name = match self.wanted {
-            Wanted::InBoth => "intersect",
-            Wanted::NotInOther => "except",
-        };
+        let name = if WANTED { "intersect" } else { "except" };
         let operation = format!("{name} ({})", self.other.explain());
         [self.base.explain(), operation]
     }
@@ -200,7 +189,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     where
         P::Item: Hash + Eq + Sync,
     {
-        self.selected(other, whole, restored, Wanted::InBoth)
+        self.selected::<_, _, true>(other, whole, restored)
     }
 
     /// One item for each key that is also among these keys.
@@ -222,7 +211,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         F: Fn(&P::Item) -> K + Send + Sync,
     {
         let split = move |item: P::Item| (key(&item), item);
-        self.selected(keys, split, drop_then, Wanted::InBoth)
+        self.selected::<_, _, true>(keys, split, drop_then)
     }
 
     /// Each of this query's items that is not among the other's, once.
@@ -241,7 +230,7 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
     where
         P::Item: Hash + Eq + Sync,
     {
-        self.selected(other, whole, restored, Wanted::NotInOther)
+        self.selected::<_, _, false>(other, whole, restored)
     }
 
     /// One item for each key that is not among these keys.
@@ -263,24 +252,22 @@ impl<'a, P: Pipeline, O: Order, E: Ending> Query<'a, P, O, E> {
         F: Fn(&P::Item) -> K + Send + Sync,
     {
         let split = move |item: P::Item| (key(&item), item);
-        self.selected(keys, split, drop_then, Wanted::NotInOther)
+        self.selected::<_, _, false>(keys, split, drop_then)
     }
 
-    fn selected<Q: IntoParQuery<Item: Hash + Eq + Sync>, V: Send>(
+    fn selected<Q: IntoParQuery<Item: Hash + Eq + Sync>, V: Send, const WANTED: bool>(
         self,
         other: Q,
         split: impl Fn(P::Item) -> (Q::Item, V) + Send + Sync,
         make: impl Fn(Q::Item, V) -> P::Item + Send,
-        wanted: Wanted,
     ) -> Query<'a, impl Pipeline<Item = P::Item>, O, E> {
         let other = other.into_par_query().pipeline;
-        self.breaking(|base| Selected {
+        self.breaking(|base| Selected::<_, _, _, _, WANTED> {
             base,
             other,
             split,
             make,
             in_order: O::IS_KEPT,
-            wanted,
         })
     }
 }
