@@ -63,9 +63,8 @@ impl<E> Failures<E> {
     /// assert!(position == 0 && matches!(failure, Failure::Error("no")));
     /// ```
     pub fn iter(&self) -> impl Iterator<Item = (u64, &Failure<E>)> {
-        self.failures
-            .iter()
-            .map(|(position, failure)| (*position, failure))
+        let failures = self.failures.iter();
+        failures.map(|(position, failure)| (*position, failure))
     }
 
     /// The errors that bodies returned, with their positions.
@@ -177,15 +176,8 @@ impl<E> Gathered<E> {
 impl<E: fmt::Display> fmt::Display for Failures<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.failures.len();
-        write!(
-            f,
-            "{count} {}",
-            if count == 1 {
-                "body failed"
-            } else {
-                "bodies failed"
-            }
-        )?;
+        let bodies = if count == 1 { "body" } else { "bodies" };
+        write!(f, "{count} {bodies} failed")?;
         if self.cancelled.is_some() {
             f.write_str(", and the call was cancelled")?;
         }
@@ -209,11 +201,9 @@ impl<E: fmt::Display> fmt::Display for Failure<E> {
 impl<E: fmt::Debug + fmt::Display> Error for Failures<E> {
     /// The cancellation, if nothing else ended the call.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        let cancelled = self
-            .cancelled
-            .as_ref()
-            .filter(|_| self.failures.is_empty())?;
-        Some(cancelled)
+        let cancelled = self.cancelled.as_ref();
+        let only = cancelled.filter(|_| self.failures.is_empty())?;
+        Some(only)
     }
 }
 

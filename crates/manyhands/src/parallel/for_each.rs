@@ -89,9 +89,8 @@ impl<E: Ending> Options<'_, E> {
     #[track_caller]
     pub fn for_each<S: Source>(&self, source: S, body: impl Fn(S::Item) + Sync) -> E::Output<()> {
         let ending = self.ending;
-        source
-            .into_feed()
-            .drive(&mut ForEach { body, ending }, &self.plan());
+        let feed = source.into_feed();
+        feed.drive(&mut ForEach { body, ending }, &self.plan());
         ending.conclude(Some(()))
     }
 
@@ -106,9 +105,8 @@ impl<E: Ending> Options<'_, E> {
         let ending = self.ending;
         let mut plan = self.plan();
         plan.sharing.helpers = HelperPolicy::AtOnce;
-        source
-            .into_feed()
-            .drive(&mut ForEach { body, ending }, &plan);
+        let feed = source.into_feed();
+        feed.drive(&mut ForEach { body, ending }, &plan);
         ending.cancelled().is_none()
     }
 

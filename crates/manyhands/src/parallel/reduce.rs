@@ -66,16 +66,10 @@ impl<'a, F, V, W> Folding<'a, F, V, W> {
             let neighbour = match self.grouping {
                 Grouping::Any => runs.take_beside(&run.positions),
                 // One by one, from the first on.
-                Grouping::Fixed => {
-                    let first = runs.take_first(start);
-                    first.or_else(|| {
-                        if start == 0 {
-                            runs.take_after(end)
-                        } else {
-                            None
-                        }
-                    })
-                }
+                Grouping::Fixed => match runs.take_first(start) {
+                    None if start == 0 => runs.take_after(end),
+                    first => first,
+                },
             };
             let Some(neighbour) = neighbour else {
                 return runs.insert(run);

@@ -152,8 +152,6 @@ unsafe impl<S: Indexed> Indexed for Span<'_, S> {
 
     unsafe fn discard(&self, start: u64, end: u64) {
         // SAFETY: as promised by the caller.
-        unsafe {
-            self.source.discard(self.start + start, self.start + end);
-        }
+        unsafe { self.source.discard(self.start + start, self.start + end) };
     }
 }

@@ -126,10 +126,8 @@ impl LoopControl {
     /// The loop takes over new limits; the next change wakes `waker`.
     pub(super) fn take_limits(&self, waker: &Waker) -> Option<Concurrency> {
         let mut state = lock(&self.0);
-        let is_known = state
-            .waker
-            .as_ref()
-            .is_some_and(|known| known.will_wake(waker));
+        let known = state.waker.as_ref();
+        let is_known = known.is_some_and(|known| known.will_wake(waker));
         let mut before = None;
         if !is_known {
             // Cloned without the lock, because that may run code of the user.

@@ -116,10 +116,8 @@ where
     /// Takes all results that have ended, and lets new items begin. Ready when all have ended.
     fn poll_driver(&mut self, context: &mut Context<'_>) -> Poll<()> {
         while let Some(driver) = &mut self.driver {
-            let room = driver
-                .concurrency()
-                .saturating_mul(2)
-                .saturating_sub(self.ended.len());
+            let most = driver.concurrency().saturating_mul(2);
+            let room = most.saturating_sub(self.ended.len());
             match driver.poll_next(context, room) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Some((position, Ok(value)))) => {

@@ -47,11 +47,8 @@ impl Look {
         let falls = |before: &T, item: &T| usize::from(compare(item, before).is_lt());
         let apart: usize = sample.windows(2).map(|pair| falls(pair[0], pair[1])).sum();
         let neighbours = (0..SAMPLE_LEN).map(|number| &items[number * stride + 1]);
-        let beside: usize = sample
-            .iter()
-            .zip(neighbours)
-            .map(|(a, b)| falls(a, b))
-            .sum();
+        let pairs = sample.iter().zip(neighbours);
+        let beside: usize = pairs.map(|(a, b)| falls(a, b)).sum();
         let begun = clock::ticks();
         sample.sort_unstable_by(|a, b| compare(a, b));
         let ticks = clock::ticks().saturating_sub(begun);

@@ -101,12 +101,8 @@ impl<E: Ending> Options<'_, E> {
         key: impl Fn(&T) -> K + Sync,
     ) -> E::Output<()> {
         let stateless = self.local(|| (), |()| ());
-        let keys = map::collect(
-            &mut *items,
-            &stateless,
-            self.ending,
-            |position, item, ()| Some((key(item), to_usize(position))),
-        );
+        let keyed = |position, item: &mut T, (): &mut ()| Some((key(item), to_usize(position)));
+        let keys = map::collect(&mut *items, &stateless, self.ending, keyed);
         let Some(mut keys) = keys else {
             return self.ending.conclude(None);
         };

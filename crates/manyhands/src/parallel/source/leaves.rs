@@ -52,11 +52,9 @@ unsafe impl<S: Indexed> Indexed for Leaves<'_, S> {
     }
 
     unsafe fn discard(&self, start: u64, end: u64) {
+        let (start, end) = (self.first_of(start), self.first_of(end));
         // SAFETY: as promised by the caller.
-        unsafe {
-            self.source
-                .discard(self.first_of(start), self.first_of(end));
-        }
+        unsafe { self.source.discard(start, end) };
     }
 }
 

@@ -318,10 +318,8 @@ where
             if let Leave::Never = leave {
                 return Some(blocking(|| self.pull.begin()));
             }
-            if self
-                .pull
-                .leave(|| self.dismiss_helpers(), || self.invite_helpers())
-            {
+            let (dismiss, invite) = (|| self.dismiss_helpers(), || self.invite_helpers());
+            if self.pull.leave(dismiss, invite) {
                 // Relaxed: only the number matters.
                 self.runners.fetch_sub(1, Ordering::Relaxed);
                 return None;

@@ -24,9 +24,8 @@ pub(super) fn least<P: Pipeline, S: Sorting<P::Item>, E: Ending>(
     }
     let found = fold(&mut pipeline, &Least { sorting, most }, run);
     drop(pipeline);
-    let mut candidates = found
-        .flatten()
-        .map_or_else(Vec::new, |found| found.candidates);
+    let found = found.flatten();
+    let mut candidates = found.map_or_else(Vec::new, |found| found.candidates);
     run.options()
         .sort_by(&mut candidates, |left, right| compare(sorting, left, right));
     candidates.truncate(most);

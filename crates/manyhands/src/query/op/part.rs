@@ -110,11 +110,9 @@ unsafe impl<S: Indexed> Indexed for PartOf<S> {
 
     #[inline]
     unsafe fn block_backwards(&self, start: u64, end: u64) -> impl Iterator<Item = S::Item> {
+        let (start, end) = (self.start + start, self.start + end);
         // SAFETY: as promised by the caller.
-        unsafe {
-            self.base
-                .block_backwards(self.start + start, self.start + end)
-        }
+        unsafe { self.base.block_backwards(start, end) }
     }
 
     unsafe fn discard(&self, start: u64, end: u64) {

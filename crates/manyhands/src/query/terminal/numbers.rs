@@ -125,11 +125,9 @@ impl<T: Number> Fold<T> for Adding<T> {
     }
 
     fn combine(&self, left: Self::Value, right: Self::Value) -> Self::Value {
-        let total = left.0.zip(right.0);
-        (
-            total.and_then(|(left, right)| T::combine(left, right)),
-            left.1 + right.1,
-        )
+        let totals = left.0.zip(right.0);
+        let total = totals.and_then(|(left, right)| T::combine(left, right));
+        (total, left.1 + right.1)
     }
 }
 
