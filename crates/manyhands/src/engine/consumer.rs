@@ -59,6 +59,9 @@ pub trait Watch: Sync {
 
     /// The items up to the end, which is read before each item.
     fn limit<I: Iterator>(&self, first: u64, items: I) -> impl Iterator<Item = I::Item>;
+
+    /// As [`Consumer::note_panic`].
+    fn note_panic(&self) {}
 }
 
 /// What can cancel a call, and so how it returns its result: nothing, `()`, and the plain result; a token, `&Token`, and a

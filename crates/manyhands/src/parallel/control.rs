@@ -281,9 +281,13 @@ impl Watch for LoopState {
     fn limit<I: Iterator>(&self, first: u64, items: I) -> impl Iterator<Item = I::Item> {
         limit_each(self, first, items)
     }
+
+    fn note_panic(&self) {
+        self.note_failure();
+    }
 }
 
-/// Cut short by either.
+/// Cut short by either. The second hears of panics.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Both<A, B>(pub(super) A, pub(super) B);
 
@@ -294,6 +298,10 @@ impl<A: Watch, B: Watch> Watch for Both<A, &B> {
 
     fn limit<I: Iterator>(&self, first: u64, items: I) -> impl Iterator<Item = I::Item> {
         self.1.limit(first, self.0.limit(first, items))
+    }
+
+    fn note_panic(&self) {
+        self.1.note_panic();
     }
 }
 

@@ -1,10 +1,11 @@
 //! Loops for their effects: plain, with control, with state for each runner, with bodies that fail.
 
 use crate::engine::HelperPolicy;
-use crate::engine::consumer::{Consumer, Ending, Watch};
+use crate::engine::consumer::{Consumer, Ending};
 use crate::job::catch;
 use crate::parallel::control::{Both, Control, LoopState, Outcome};
 use crate::parallel::failure::{Failures, Gathered};
+use crate::parallel::map::Mapping;
 use crate::parallel::options::{LocalOptions, Options};
 use crate::parallel::source::{Feed, Source};
 use std::ops::Range;
@@ -35,49 +36,6 @@ impl<T, F: Fn(T) + Sync, E: Ending> Consumer<T> for ForEach<F, E> {
 
     fn end(&self) -> u64 {
         self.ending.end()
-    }
-}
-
-/// Calls the body with a control and the runner's state.
-struct Controlled<'a, F, Init, Finish, E> {
-    body: F,
-    init: &'a Init,
-    finish: &'a Finish,
-    state: LoopState,
-    ending: E,
-}
-
-impl<T, L, F, Init, Finish, E> Consumer<T> for Controlled<'_, F, Init, Finish, E>
-where
-    F: Fn(T, u64, &Control<'_>, &mut L) + Sync,
-    Init: Fn() -> L + Sync,
-    Finish: Fn(L) + Sync,
-    E: Ending,
-{
-    type Runner = L;
-
-    fn start(&self) -> L {
-        (self.init)()
-    }
-
-    fn consume<I: Iterator<Item = T>>(&self, local: &mut L, positions: Range<u64>, items: I) {
-        let watch = Both(self.ending, &self.state);
-        for (item, position) in watch.limit(positions.start, items).zip(positions) {
-            let control = self.state.control(position, self.ending.token());
-            (self.body)(item, position, &control, local);
-        }
-    }
-
-    fn finish(&self, local: L) {
-        (self.finish)(local);
-    }
-
-    fn end(&self) -> u64 {
-        Both(self.ending, &self.state).end()
-    }
-
-    fn note_panic(&self) {
-        self.state.note_failure();
     }
 }
 
@@ -243,16 +201,19 @@ where
         source: S,
         body: impl Fn(S::Item, u64, &Control<'_>, &mut L) + Sync,
     ) -> Outcome {
-        let mut controlled = Controlled {
-            body,
+        let (ending, state) = (self.options.ending, LoopState::new());
+        let mut mapping = Mapping {
+            body: |position, item, local: &mut L| {
+                let control = state.control(position, ending.token());
+                body(item, position, &control, local);
+                Some(())
+            },
+            consumer: &mut ForEach::new(drop),
+            watch: Both(ending, &state),
             init: &self.init,
             finish: &self.finish,
-            state: LoopState::new(),
-            ending: self.options.ending,
         };
-        source
-            .into_feed()
-            .drive(&mut controlled, &self.options.plan());
-        controlled.state.outcome()
+        source.into_feed().drive(&mut mapping, &self.options.plan());
+        state.outcome()
     }
 }

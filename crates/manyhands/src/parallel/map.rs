@@ -156,13 +156,13 @@ pub(crate) fn check_written(written: usize, expected: usize) {
 }
 
 /// Gives a consumer what a body makes of each item, with its runner's state.
-struct Mapping<'a, F, C, W, Init, Finish> {
+pub(super) struct Mapping<'a, F, C, W, Init, Finish> {
     /// Returns `None` when there is no result and none need follow in this block.
-    body: F,
-    consumer: &'a mut C,
-    watch: W,
-    init: &'a Init,
-    finish: &'a Finish,
+    pub(super) body: F,
+    pub(super) consumer: &'a mut C,
+    pub(super) watch: W,
+    pub(super) init: &'a Init,
+    pub(super) finish: &'a Finish,
 }
 
 impl<T, R, L, F, C, W, Init, Finish> Consumer<T> for Mapping<'_, F, C, W, Init, Finish>
@@ -210,6 +210,10 @@ where
 
     fn end(&self) -> u64 {
         self.watch.end()
+    }
+
+    fn note_panic(&self) {
+        self.watch.note_panic();
     }
 }
 
