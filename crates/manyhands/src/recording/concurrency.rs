@@ -49,7 +49,7 @@ pub(crate) struct FoundConcurrency {
 /// Where the number of calls at a time of an async loop came from.
 ///
 /// Example: see [`last_loop`](crate::inspect::last_loop).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CallLimit {
     /// The caller has set it, or the highest one.
@@ -59,6 +59,7 @@ pub enum CallLimit {
     /// It is the highest that a loop tries by itself, 1,024.
     Highest,
     /// The loop ended before it was found.
+    #[default]
     NotFound,
 }
 

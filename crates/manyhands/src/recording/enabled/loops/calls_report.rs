@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// The calls of an async loop: its items, each from when it begins to its end, also while it waits for a worker.
 ///
 /// Example: see [`last_loop`](crate::inspect::last_loop).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallsReport {
     /// How many were in flight when the first one ended.
@@ -69,23 +69,7 @@ impl CallsAccount {
             ended: 0,
             first: Vec::new(),
             last: VecDeque::new(),
-            report: CallsReport {
-                first_at_once: 0,
-                most_at_once: 0,
-                in_flight: Duration::ZERO,
-                allowed_first: 0,
-                allowed_most: 0,
-                limit: CallLimit::NotFound,
-                trial: None,
-                took_first: Duration::ZERO,
-                took_last: Duration::ZERO,
-                longest: Duration::ZERO,
-                full_for: Duration::ZERO,
-                waited_for_source: Duration::ZERO,
-                waited_for_consumer: Duration::ZERO,
-                without_items_for: Duration::ZERO,
-                is_stopped: false,
-            },
+            report: CallsReport::default(),
         }
     }
 

@@ -12,7 +12,7 @@ use std::num::NonZeroU32;
 use std::panic::Location;
 
 /// What is recorded of one task. Times are readings of the tick counter.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Record {
     /// `None` of a thread.
     pub(crate) cell: Option<RecordedCell>,
@@ -56,22 +56,9 @@ impl Record {
     /// Of a thread that was first seen now; a task has more to say.
     pub(crate) fn new(now: u64) -> Self {
         Self {
-            cell: None,
-            origin: None,
-            name: None,
-            parent: None,
-            set: None,
-            ran_on: None,
-            state: TaskState::Queued,
             spawned: now,
             since: now,
-            busy: 0,
-            polls: 0,
-            wakes: 0,
-            last_waker: None,
-            changes: 0,
-            wakers: None,
-            waits: Waits::default(),
+            ..Self::default()
         }
     }
 

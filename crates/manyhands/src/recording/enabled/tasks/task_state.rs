@@ -17,10 +17,11 @@ pub enum TaskKind {
 /// What a task does.
 ///
 /// Example: see [`TaskSnapshot`](crate::inspect::TaskSnapshot).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TaskState {
     /// It is in a queue.
+    #[default]
     Queued,
     /// A thread runs or polls it.
     Running,
