@@ -51,28 +51,23 @@ impl StarvationLooks {
     }
 
     /// What is starved now. `begun` is a look that was made a moment ago. If nobody looked long enough before that, and a
-    /// runtime has been starved since then, it calls `pause` as long as that goes on and until it has been long enough.
+    /// runtime is starved since then, it calls `pause` as long as that goes on and until it has been long enough.
     pub(in crate::inspect) fn search(
         &mut self,
         begun: Look,
         pause: impl Fn(Duration),
     ) -> Vec<Starvation> {
-        let mut now = Look::now();
-        let is_recent = |look: &Look| now.at.saturating_duration_since(look.at) < STARVED_FOR;
-        if self.earlier.as_ref().is_none_or(is_recent) {
-            while now.at.saturating_duration_since(begun.at) < STARVED_FOR
-                && !starvations(&now.runtimes, &begun.runtimes).is_empty()
-            {
-                pause(PAUSE);
-                now = Look::now();
+        let is_old = |look: &Look| begun.at.saturating_duration_since(look.at) >= STARVED_FOR;
+        let earlier = self.earlier.take().filter(is_old).unwrap_or(begun);
+        loop {
+            let now = Look::now();
+            let found = starvations(&now.runtimes, &earlier.runtimes);
+            if found.is_empty() || now.at.saturating_duration_since(earlier.at) >= STARVED_FOR {
+                self.earlier = Some(now);
+                return found;
             }
-            if now.at.saturating_duration_since(begun.at) < STARVED_FOR {
-                self.earlier.get_or_insert(begun);
-                return Vec::new();
-            }
-            self.earlier = Some(begun);
+            pause(PAUSE);
         }
-        self.compare(now).unwrap_or_default()
     }
 }
 
