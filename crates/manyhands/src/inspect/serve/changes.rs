@@ -6,15 +6,15 @@
 //! Not here: how news are found (`sent.rs`), and snapshots inside the program (`tasks/take.rs`).
 
 use crate::inspect::serve::sent::Sent;
+use crate::inspect::serve::server::{say, say_all};
+use crate::inspect::serve::wire;
 use crate::inspect::tasks::snapshot::TaskSnapshot;
 use crate::inspect::tasks::take::{find_owners, for_each_of_oldest};
 use crate::recording::enabled::loops::running as loops;
-use crate::recording::{
-    ChannelLoad, ChannelSnapshot, LoopSnapshot, RuntimeSnapshot, TaskNumber, WaitKind, channels,
-    runtimes,
-};
+use crate::recording::{ChannelLoad, TaskNumber, WaitKind, channels, runtimes};
 use crate::sync::clock;
 use std::collections::HashSet;
+use std::io::{self, Write};
 
 /// What one connection was sent.
 #[derive(Debug, Default)]
@@ -27,39 +27,25 @@ pub(super) struct SentOfProgram {
     channels: Sent<u64, Option<ChannelLoad>>,
 }
 
-/// What there is to tell.
-#[derive(Debug)]
-pub(super) struct Changes {
-    /// All.
-    pub(super) runtimes: Vec<RuntimeSnapshot>,
-    /// Those that are new or have changed, in the order of their numbers.
-    pub(super) tasks: Vec<TaskSnapshot>,
-    /// All.
-    pub(super) loops: Vec<LoopSnapshot>,
-    /// Those that are new or have changed.
-    pub(super) channels: Vec<ChannelSnapshot>,
-    pub(super) tasks_gone: Vec<TaskNumber>,
-    pub(super) channels_gone: Vec<u64>,
-    pub(super) tasks_left_out: usize,
-    pub(super) channels_left_out: usize,
-}
-
 impl SentOfProgram {
-    /// What has changed since the last call, of the oldest tasks and channels, at most `tasks_max` each. A task that is not
-    /// among these any more is gone.
-    pub(super) fn changes(&mut self, tasks_max: usize) -> Changes {
+    /// Sends all runtimes and loops, and what is new or has changed since the last call of the oldest tasks and channels, at
+    /// most `tasks_max` each, as the answer to a request for `of`. A task that is not among these any more is gone.
+    pub(super) fn send(
+        &mut self,
+        answers: &mut impl Write,
+        of: &'static str,
+        tasks_max: usize,
+    ) -> io::Result<()> {
         clock::calibrate();
         let mut tasks = Vec::new();
-        let mut sending = self.tasks.begin();
-        let without_owner = &self.without_owner;
+        self.tasks.begin();
         let tasks_left_out = for_each_of_oldest(tasks_max, |entry| {
             let number = entry.number;
-            let is_news = sending.is_news((number.in_table(), number), entry.version);
-            if is_news || (!without_owner.is_empty() && without_owner.contains(&number)) {
+            let key = (number.in_table(), number);
+            if self.tasks.is_news(key, entry.version) || self.without_owner.contains(&number) {
                 tasks.push(TaskSnapshot::of(number, entry.record()));
             }
         });
-        let tasks_gone = self.tasks.end(sending);
         tasks.sort_unstable_by_key(|task| task.number);
         find_owners(&mut tasks);
         let without_owner = tasks.iter().filter(|task| lacks_owner(task));
@@ -67,18 +53,22 @@ impl SentOfProgram {
         let mut channels = channels::read();
         let channels_left_out = channels.len().saturating_sub(tasks_max);
         channels.truncate(tasks_max);
-        let mut sending = self.channels.begin();
-        channels.retain(|channel| sending.is_news(channel.number, channel.load));
-        Changes {
-            runtimes: runtimes::read(),
-            tasks,
-            loops: loops::read(),
-            channels,
-            tasks_gone: tasks_gone.into_iter().map(|(_, number)| number).collect(),
-            channels_gone: self.channels.end(sending),
-            tasks_left_out,
-            channels_left_out,
+        self.channels.begin();
+        channels.retain(|channel| self.channels.is_news(channel.number, channel.load));
+        say_all(answers, runtimes::read().iter().map(wire::runtime))?;
+        say_all(answers, tasks.iter().map(wire::task))?;
+        say_all(answers, loops::read().iter().map(wire::running_loop))?;
+        say_all(answers, channels.iter().map(wire::channel))?;
+        let (tasks_gone, channels_gone) = (self.tasks.end(), self.channels.end());
+        if !tasks_gone.is_empty() || !channels_gone.is_empty() {
+            let tasks_gone = tasks_gone.iter().map(|(_, number)| number);
+            say(answers, &wire::gone(tasks_gone, channels_gone))?;
         }
+        let end = wire::end(of)
+            .with("tasks", tasks.len())
+            .with("tasks_left_out", tasks_left_out)
+            .with("channels_left_out", channels_left_out);
+        say(answers, &end.line())
     }
 }
 

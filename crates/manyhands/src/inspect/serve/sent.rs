@@ -6,15 +6,11 @@
 //! Not here: what is compared (`changes.rs`).
 
 use std::iter::Peekable;
-use std::vec;
+use std::{mem, vec};
 
-/// What was sent last: keys in rising order, each with what was said of it.
+/// What was sent last and what is sent next: keys in rising order, each with what was said of it.
 #[derive(Debug)]
-pub(super) struct Sent<K, V>(Vec<(K, V)>);
-
-/// What is sent next.
-#[derive(Debug)]
-pub(super) struct Sending<K, V> {
+pub(super) struct Sent<K, V> {
     before: Peekable<vec::IntoIter<(K, V)>>,
     now: Vec<(K, V)>,
     gone: Vec<K>,
@@ -23,35 +19,22 @@ pub(super) struct Sending<K, V> {
 /// Nothing.
 impl<K, V> Default for Sent<K, V> {
     fn default() -> Self {
-        Self(Vec::new())
+        Self {
+            before: Vec::new().into_iter().peekable(),
+            now: Vec::new(),
+            gone: Vec::new(),
+        }
     }
 }
 
 impl<K: Copy + Ord, V: PartialEq> Sent<K, V> {
     /// Begins to say what there is now.
-    pub(super) fn begin(&mut self) -> Sending<K, V> {
-        let before = std::mem::take(&mut self.0);
-        Sending {
-            now: Vec::with_capacity(before.len()),
-            before: before.into_iter().peekable(),
-            gone: Vec::new(),
-        }
+    pub(super) fn begin(&mut self) {
+        let before = mem::take(&mut self.now);
+        self.now.reserve(before.len());
+        self.before = before.into_iter().peekable();
     }
 
-    /// Keeps what was sent, and returns what was there before and is not now.
-    pub(super) fn end(&mut self, sending: Sending<K, V>) -> Vec<K> {
-        let Sending {
-            before,
-            now,
-            mut gone,
-        } = sending;
-        gone.extend(before.map(|(key, _)| key));
-        self.0 = now;
-        gone
-    }
-}
-
-impl<K: Copy + Ord, V: PartialEq> Sending<K, V> {
     /// There is this now. Returns whether it is new or has changed. Keys come in rising order.
     pub(super) fn is_news(&mut self, key: K, value: V) -> bool {
         while let Some((earlier, _)) = self.before.next_if(|(known, _)| *known < key) {
@@ -61,6 +44,13 @@ impl<K: Copy + Ord, V: PartialEq> Sending<K, V> {
         let is_news = known.is_none_or(|(_, known)| known != value);
         self.now.push((key, value));
         is_news
+    }
+
+    /// That is all. Returns what was there before and is not now.
+    pub(super) fn end(&mut self) -> Vec<K> {
+        let before = mem::replace(&mut self.before, Vec::new().into_iter().peekable());
+        self.gone.extend(before.map(|(key, _)| key));
+        mem::take(&mut self.gone)
     }
 }
 
@@ -72,14 +62,14 @@ mod tests {
     fn each_time_it_finds_what_is_new_what_has_changed_and_what_is_gone() {
         let mut sent = Sent::default();
         let mut send = |now: &[(u32, char)]| {
-            let mut sending = sent.begin();
-            let mut is_news = |(key, value): &&(u32, char)| sending.is_news(*key, *value);
+            sent.begin();
+            let mut is_news = |(key, value): &&(u32, char)| sent.is_news(*key, *value);
             let news: Vec<u32> = now
                 .iter()
                 .filter(&mut is_news)
                 .map(|(key, _)| *key)
                 .collect();
-            (news, sent.end(sending))
+            (news, sent.end())
         };
         assert_eq!(send(&[]), (vec![], vec![]));
         let first = [(2, 'a'), (4, 'a'), (6, 'a')];

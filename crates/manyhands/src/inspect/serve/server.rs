@@ -6,7 +6,7 @@
 //! Not here: the lines (`wire.rs`), and where the socket is (`socket.rs`).
 
 use crate::inspect::analysis::starvation_looks::{Look, StarvationLooks};
-use crate::inspect::serve::changes::{Changes, SentOfProgram};
+use crate::inspect::serve::changes::SentOfProgram;
 use crate::inspect::serve::freezer::{Freezer, Freezing};
 use crate::inspect::serve::json::Object;
 use crate::inspect::serve::refused::Refused;
@@ -238,11 +238,8 @@ fn answer(answers: &mut impl Write, request: &[u8], memory: &mut Memory) -> io::
     let tasks_max = usize::try_from(tasks_max).unwrap_or(usize::MAX);
     match request.get.as_deref() {
         // All that has changed since nothing was sent.
-        Some("snapshot") => {
-            let all = SentOfProgram::default().changes(tasks_max);
-            send_changes(answers, "snapshot", all)
-        }
-        Some("changes") => send_changes(answers, "changes", memory.sent.changes(tasks_max)),
+        Some("snapshot") => SentOfProgram::default().send(answers, "snapshot", tasks_max),
+        Some("changes") => memory.sent.send(answers, "changes", tasks_max),
         Some("deadlocks") => send_deadlocks(answers, &mut memory.looks),
         Some("reports") => send_reports(answers),
         Some("groups") => groups::send(|line| say(answers, line)),
@@ -257,23 +254,6 @@ fn answer(answers: &mut impl Write, request: &[u8], memory: &mut Memory) -> io::
             say(answers, &wire::error("unknown_request", message))
         }
     }
-}
-
-/// Sends what has changed, as the answer to a request for this.
-fn send_changes(answers: &mut impl Write, of: &'static str, changes: Changes) -> io::Result<()> {
-    say_all(answers, changes.runtimes.iter().map(wire::runtime))?;
-    say_all(answers, changes.tasks.iter().map(wire::task))?;
-    say_all(answers, changes.loops.iter().map(wire::running_loop))?;
-    say_all(answers, changes.channels.iter().map(wire::channel))?;
-    if !changes.tasks_gone.is_empty() || !changes.channels_gone.is_empty() {
-        let gone = wire::gone(&changes.tasks_gone, changes.channels_gone);
-        say(answers, &gone)?;
-    }
-    let end = wire::end(of)
-        .with("tasks", changes.tasks.len())
-        .with("tasks_left_out", changes.tasks_left_out)
-        .with("channels_left_out", changes.channels_left_out);
-    say(answers, &end.line())
 }
 
 #[expect(
@@ -338,11 +318,14 @@ fn say_done(answers: &mut impl Write, done: Result<Object, Refused>) -> io::Resu
     say(answers, &done.map_or_else(Refused::line, Object::line))
 }
 
-fn say_all(answers: &mut impl Write, mut lines: impl Iterator<Item = String>) -> io::Result<()> {
+pub(super) fn say_all(
+    answers: &mut impl Write,
+    mut lines: impl Iterator<Item = String>,
+) -> io::Result<()> {
     lines.try_for_each(|line| say(answers, &line))
 }
 
-fn say(answers: &mut impl Write, line: &str) -> io::Result<()> {
+pub(super) fn say(answers: &mut impl Write, line: &str) -> io::Result<()> {
     writeln!(answers, "{line}")
 }
 

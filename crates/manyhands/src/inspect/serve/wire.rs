@@ -188,9 +188,9 @@ pub(super) fn starvation(starvation: &Starvation) -> String {
 }
 
 /// Tasks and channels that are not there any more.
-pub(super) fn gone(tasks: &[TaskNumber], channels: Vec<u64>) -> String {
+pub(super) fn gone<'a>(tasks: impl Iterator<Item = &'a TaskNumber>, channels: Vec<u64>) -> String {
     let gone = Object::new()
-        .with_list("tasks", tasks.iter().map(TaskNumber::to_string))
+        .with_list("tasks", tasks.map(TaskNumber::to_string))
         .with_list("channels", channels);
     line_of("gone", gone)
 }
