@@ -21,7 +21,6 @@ pub(crate) type RuntimeNumber = Nothing;
 pub(crate) type Site = Nothing;
 pub(crate) type TaskRecord = Nothing;
 pub(crate) type TaskSet = Nothing;
-pub(crate) type Waking = Nothing;
 pub(crate) type WorkType = Nothing;
 
 #[inline(always)]
@@ -118,12 +117,7 @@ impl Nothing {
     }
 
     #[inline(always)]
-    pub(crate) const fn future<F>(_waking: Self) -> Self {
-        Self
-    }
-
-    #[inline(always)]
-    pub(crate) const fn by(
+    pub(crate) const fn future<F>(
         _request: unsafe fn(NonNull<()>) -> bool,
         _queue: unsafe fn(NonNull<()>),
     ) -> Self {

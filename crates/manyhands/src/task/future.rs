@@ -16,7 +16,7 @@ use crate::task::cell::{Work, WorkInCell};
 use crate::task::name::Name;
 use crate::task::schedule;
 use crate::task::steps::{self, Closed, EndedPart, FutureCell, Polled, RunnerPart, Step};
-use crate::task::waker::{Borrowed, WAKING};
+use crate::task::waker::{self, Borrowed};
 use std::marker::PhantomData;
 use std::task::{Context, Poll};
 
@@ -45,7 +45,7 @@ impl<F: Future, N: Name> Work for Async<F, N> {
             (false, true) => TaskKind::PrioritizedFuture,
             (false, false) => TaskKind::Future,
         },
-        work_type: WorkType::future::<F>(WAKING),
+        work_type: WorkType::future::<F>(waker::request_poll, waker::queue_requested),
     };
 }
 

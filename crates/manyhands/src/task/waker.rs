@@ -4,7 +4,6 @@
 //!
 //! Unsafe: a waker is a part of a cell as a raw pointer.
 
-use crate::recording::Waking;
 use crate::task::cell::{CellRef, Header, QueuePart, WakerPart};
 use crate::task::state::AfterWake;
 use crate::task::steps::TaskCell;
@@ -72,15 +71,13 @@ unsafe fn part_of(data: *const ()) -> WakerPart {
     unsafe { WakerPart::from_raw(cell.cast()) }
 }
 
-/// The wake of any future that this library's workers poll, by a thread that holds no part of the cell and only knows that it
-/// is there: for `inspect`. What guarantees that is in `inspect/serve/wake_by_record.rs`.
-pub(super) const WAKING: Waking = Waking::by(request_poll, queue_requested);
-
-/// Requests a poll; true if the caller must queue the task, of which it then has the queue's part.
+/// Requests a poll of a future that this library's workers poll, by a thread that holds no part of the cell and only knows that
+/// it is there: for `inspect`. What guarantees that is in `inspect/serve/wake_by_record.rs`. True if the caller must queue the
+/// task, of which it then has the queue's part.
 ///
 /// # Safety
 /// The cell is not freed during the call.
-unsafe fn request_poll(cell: NonNull<()>) -> bool {
+pub(super) unsafe fn request_poll(cell: NonNull<()>) -> bool {
     // SAFETY: by the caller's promise; a wake needs no part of its own.
     let cell = unsafe { CellRef::new(cell.cast()) };
     cell.state.wake() == AfterWake::Queue
@@ -88,7 +85,7 @@ unsafe fn request_poll(cell: NonNull<()>) -> bool {
 
 /// # Safety
 /// The caller has the queue's part, from [`request_poll`].
-unsafe fn queue_requested(cell: NonNull<()>) {
+pub(super) unsafe fn queue_requested(cell: NonNull<()>) {
     // SAFETY: by the caller's promise.
     Header::queue(unsafe { QueuePart::from_raw(cell.cast()) });
 }

@@ -72,7 +72,7 @@ pub(super) mod tests {
     use crate::recording::enabled::tasks::table;
     use crate::recording::enabled::tasks::task_number::TaskNumber;
     use crate::recording::enabled::tasks::task_state::TaskState;
-    use crate::recording::enabled::tasks::work_type::{Waking, WorkType};
+    use crate::recording::enabled::tasks::work_type::WorkType;
     use std::panic::Location;
     use std::ptr::NonNull;
     use std::sync::Arc;
@@ -117,7 +117,7 @@ pub(super) mod tests {
             false
         }
         fn queue(_cell: NonNull<()>) {}
-        static FUTURE: WorkType = WorkType::future::<()>(Waking::by(is_waiting, queue));
+        static FUTURE: WorkType = WorkType::future::<()>(is_waiting, queue);
         record_of(&FUTURE, state)
     }
 

@@ -38,7 +38,7 @@ pub use tasks::task_state::{TaskKind, TaskState};
 pub(crate) use tasks::thread_waits::{
     thread_blocks, thread_polls_any, thread_polls_one, thread_waits_for_task,
 };
-pub(crate) use tasks::work_type::{Waking, WorkType};
+pub(crate) use tasks::work_type::WorkType;
 pub(crate) use tasks::{current, frozen, leaf_stacks, table};
 pub(crate) use waits::forget::{forget, forget_moved};
 pub(crate) use waits::frame_mark::FrameMark;

@@ -35,27 +35,20 @@ impl WorkType {
         }
     }
 
-    /// Of a future. `waking`: how any thread may wake it.
-    pub(crate) const fn future<F>(waking: Waking) -> Self {
+    /// Of a future, which any thread may wake by these two steps.
+    pub(crate) const fn future<F>(
+        request: unsafe fn(NonNull<()>) -> bool,
+        queue: unsafe fn(NonNull<()>),
+    ) -> Self {
         Self {
             name: std::any::type_name::<F>,
             kind: TaskKind::Future,
-            waking: Some(waking),
+            waking: Some(Waking { request, queue }),
         }
     }
 
     /// The type of the closure or future.
     pub(crate) fn type_name(&self) -> &'static str {
         (self.name)()
-    }
-}
-
-impl Waking {
-    /// Of these two steps.
-    pub(crate) const fn by(
-        request: unsafe fn(NonNull<()>) -> bool,
-        queue: unsafe fn(NonNull<()>),
-    ) -> Self {
-        Self { request, queue }
     }
 }
