@@ -7,7 +7,7 @@
 //! Not an executor: it polls one future of this module. It ignores the cooperative budget of a task that blocks like
 //! this in its poll: an exhausted budget would make the future pending and wake it at once, without end.
 
-use crate::recording;
+use crate::recording::{self, Site};
 use crate::runtime::sleep::blocking;
 #[cfg(not(loom))]
 use crate::runtime::worker::refused_starts;
@@ -71,7 +71,7 @@ pub(super) fn wait_until<R>(
     let signal = Arc::new(Parker::default());
     let waker = Waker::from(Arc::clone(&signal));
     let mut cx = Context::from_waker(&waker);
-    let recorded = recording::thread_polls_one(&waker);
+    let recorded = recording::thread_polls(&waker, Some(Site::here()));
     loop {
         if let Poll::Ready(result) = recorded.poll(|| budget::unlimited(|| poll(&mut cx))) {
             return Some(result);

@@ -60,12 +60,7 @@ pub(crate) fn thread_waits_for_task(_task: &TaskRecord, _id: usize) -> Nothing {
 }
 
 #[inline(always)]
-pub(crate) fn thread_polls_any(_waker: &Waker) -> Nothing {
-    Nothing
-}
-
-#[inline(always)]
-pub(crate) fn thread_polls_one(_waker: &Waker) -> Nothing {
+pub(crate) fn thread_polls(_waker: &Waker, _one: Option<Site>) -> Nothing {
     Nothing
 }
 

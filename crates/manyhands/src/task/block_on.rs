@@ -65,7 +65,7 @@ fn poll_on<F: Future>(slot: &'static OccupiedSlot, future: F, site: Site, wait: 
     let waker = waker_of(slot);
     let mut context = Context::from_waker(&waker);
     let _outer = RaiseOnDrop(slot);
-    let recorded = recording::thread_polls_any(&waker);
+    let recorded = recording::thread_polls(&waker, None);
     budget::unlimited(|| {
         let poll = || recorded.poll(|| site.around(|| future.as_mut().poll(&mut context)));
         slot.signal.drive(poll, |signal| {

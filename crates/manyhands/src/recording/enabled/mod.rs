@@ -35,9 +35,7 @@ pub(crate) use tasks::record::Record;
 pub(crate) use tasks::recorded_cell::RecordedCell;
 pub use tasks::task_number::TaskNumber;
 pub use tasks::task_state::{TaskKind, TaskState};
-pub(crate) use tasks::thread_waits::{
-    thread_blocks, thread_polls_any, thread_polls_one, thread_waits_for_task,
-};
+pub(crate) use tasks::thread_waits::{thread_blocks, thread_polls, thread_waits_for_task};
 pub(crate) use tasks::work_type::WorkType;
 pub(crate) use tasks::{current, frozen, leaf_stacks, table};
 pub(crate) use waits::forget::{forget, forget_moved};

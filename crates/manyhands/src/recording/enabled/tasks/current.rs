@@ -118,7 +118,7 @@ mod tests {
     use crate::recording::enabled::tasks::hooks::{TaskRecord, keeps, waits};
     use crate::recording::enabled::tasks::table;
     use crate::recording::enabled::tasks::task_number::TaskNumber;
-    use crate::recording::enabled::tasks::thread_waits::thread_polls_any;
+    use crate::recording::enabled::tasks::thread_waits::thread_polls;
     use crate::recording::enabled::tasks::work_type::WorkType;
     use crate::recording::enabled::waits::forget::forget;
     use crate::recording::{Awaited, WaitKind};
@@ -249,7 +249,7 @@ mod tests {
         }
 
         fn run_call_that_blocks(&mut self) {
-            let blocks = thread_polls_any(Waker::noop());
+            let blocks = thread_polls(Waker::noop(), None);
             let number = get().number.unwrap();
             let mut expected = Expected::default();
             for _ in 0..self.below(6) {

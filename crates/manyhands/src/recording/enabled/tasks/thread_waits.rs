@@ -6,11 +6,10 @@
 use crate::recording::WaitKind;
 use crate::recording::enabled::tasks::hooks::{new_wait, note_wait, set_state, spread};
 use crate::recording::enabled::{
-    Current, Lines, Record, TaskNumber, TaskRecord, TaskState, Waits, current, is_open,
+    Current, Lines, Record, Site, TaskNumber, TaskRecord, TaskState, Waits, current, is_open,
     is_recorded, table,
 };
 use crate::sync::{clock, thread};
-use std::panic::Location;
 use std::task::{Poll, Waker};
 
 /// The calling thread waits for the end of the task `task`, until this is dropped.
@@ -29,29 +28,19 @@ fn thread_waits_recorded(task: &TaskRecord, id: usize) -> ThreadWait {
     let mut wait = new_wait(0, WaitKind::Task, id);
     wait.owner = task.number();
     wait.since = clock::ticks();
-    let begun = ThreadWait::begin(0, Some(wait.at));
+    let begun = ThreadWait::begin(0, Some(Site(wait.at)));
     note_wait(wait, 0);
     begun
 }
 
-/// The calling thread polls a future with this waker until it is ready. Any future: it may wait for several things, and
-/// for what is not recorded.
+/// The calling thread polls a future with this waker until it is ready: one that waits for one thing, on this line, or else any,
+/// which may wait for several things, and for what is not recorded.
 #[inline]
-pub(crate) fn thread_polls_any(waker: &Waker) -> ThreadWait {
+pub(crate) fn thread_polls(waker: &Waker, one: Option<Site>) -> ThreadWait {
     if !is_open() {
         return ThreadWait(None);
     }
-    ThreadWait::begin(waker.data().addr(), None)
-}
-
-/// As [`thread_polls_any`], a future that waits for one thing.
-#[inline]
-#[track_caller]
-pub(crate) fn thread_polls_one(waker: &Waker) -> ThreadWait {
-    if !is_open() {
-        return ThreadWait(None);
-    }
-    ThreadWait::begin(waker.data().addr(), Some(Location::caller()))
+    ThreadWait::begin(waker.data().addr(), one)
 }
 
 /// What a thread waits for, until this is dropped: as the task that it runs, or else as a thread.
@@ -67,9 +56,9 @@ struct Waiting {
 }
 
 impl ThreadWait {
-    /// `at`: the line, if the thread waits for one thing.
+    /// `one`: the line, if the thread waits for one thing.
     #[cold]
-    fn begin(waker: usize, at: Option<&'static Location<'static>>) -> Self {
+    fn begin(waker: usize, one: Option<Site>) -> Self {
         let before = current::get();
         let (number, is_thread) = match before.number {
             Some(number) => (number, false),
@@ -82,11 +71,11 @@ impl ThreadWait {
             let frames = record.waits.frames.as_deref();
             let frames = frames.and_then(|frames| frames.around(before.frame));
             // Who waits for one thing has no waker elsewhere.
-            record.replace_waits(Waits::none_yet(frames), at.map(|_| 0))
+            record.replace_waits(Waits::none_yet(frames), one.map(|_| 0))
         });
         let mut current = Current::of(Some(number), waker);
         current.lines = Lines {
-            of_all: at,
+            of_all: one.map(|site| site.0),
             ..before.lines
         };
         current.frame = before.frame;
