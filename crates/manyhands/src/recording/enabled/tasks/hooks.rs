@@ -272,7 +272,8 @@ pub(crate) fn note_wait(mut wait: WaitRecord, waker: usize) {
         if let Some(leaf) = current.over() {
             record.waits.remove(leaf);
         }
-        record.add_wait(wait);
+        record.waits.add(wait);
+        record.note_change();
     });
     current::has_recorded_wait();
     if let Some(ticket) = current.asked {

@@ -122,23 +122,4 @@ impl Record {
             mem::replace(&mut self.wakers, wakers),
         )
     }
-
-    /// Adds a wait; see [`Waits::add`].
-    pub(crate) fn add_wait(&mut self, wait: WaitRecord) {
-        self.note_change();
-        self.waits.add(wait);
-    }
-
-    /// A task was added to a scope or group that this one may wait for.
-    pub(crate) fn grow_awaited_set(&mut self, number: NonZeroU32) {
-        self.waits.grow_set(number);
-        self.note_change();
-    }
-
-    /// Takes out the wait of a future that is dropped, or whose wait is over.
-    pub(crate) fn remove_wait(&mut self, leaf: usize, is_same: impl Fn(&WaitRecord) -> bool) {
-        if self.waits.remove(leaf) || self.waits.remove_same(is_same) {
-            self.note_change();
-        }
-    }
 }

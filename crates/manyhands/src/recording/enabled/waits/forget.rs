@@ -44,6 +44,10 @@ fn forget_moved_at(leaf: usize, awaited: Awaited<'_>) {
 /// Takes out the wait of the future that was here, or, if there is none, one that is the same.
 fn remove(leaf: usize, is_same: impl Fn(&WaitRecord) -> bool) {
     if let Some(number) = current::get().number {
-        table::change(number, |record| record.remove_wait(leaf, is_same));
+        table::change(number, |record| {
+            if record.waits.remove(leaf) || record.waits.remove_same(is_same) {
+                record.note_change();
+            }
+        });
     }
 }

@@ -66,7 +66,10 @@ impl TaskSet {
         }
         // Relaxed: a thread that misses the waiter adds a task while the wait begins, so before the first of two looks that see it.
         if let Some(waiter) = TaskNumber::from_bits(self.waiter.load(Ordering::Relaxed)) {
-            table::change(waiter, |record| record.grow_awaited_set(number));
+            table::change(waiter, |record| {
+                record.waits.grow_set(number);
+                record.note_change();
+            });
         }
     }
 

@@ -101,7 +101,10 @@ impl Waits {
     pub(crate) fn add(&mut self, mut wait: WaitRecord) {
         let known = self.list.iter().position(|known| known.leaf == wait.leaf);
         if let Some(place) = known {
-            wait.go_on_with(&self.list[place]);
+            let earlier = &self.list[place];
+            if (earlier.kind, earlier.resource) == (wait.kind, wait.resource) {
+                wait.since = earlier.since;
+            }
             if place >= self.earlier {
                 self.list[place] = wait;
                 return;
@@ -181,13 +184,6 @@ impl WaitRecord {
         match self.kind {
             WaitKind::Group => group_names::name_of(self.resource),
             _ => None,
-        }
-    }
-
-    /// Takes the beginning of an earlier wait of the same future, if that was for the same thing.
-    fn go_on_with(&mut self, earlier: &Self) {
-        if (earlier.kind, earlier.resource) == (self.kind, self.resource) {
-            self.since = earlier.since;
         }
     }
 }
