@@ -14,28 +14,20 @@ use crate::recording::{TaskNumber, TaskState, frozen, table};
 #[derive(Debug, Default)]
 pub(super) struct Freezer(FreezerNumber);
 
-/// A task was frozen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Freezing {
-    /// It is not polled from now on.
-    Now,
-    /// It is being polled. It is not polled again after that.
-    AfterThisPoll,
-}
-
 impl Freezer {
-    /// Freezes a task. One that another freezer has frozen is this one's from now on.
-    pub(super) fn freeze(&self, number: TaskNumber) -> Result<Freezing, Refused> {
+    /// Freezes a task. One that another freezer has frozen is this one's from now on. True: it is being polled, and is not
+    /// polled again after that.
+    pub(super) fn freeze(&self, number: TaskNumber) -> Result<bool, Refused> {
         let frozen = table::change(number, |record| {
             let waking = record.origin.and_then(|origin| origin.work.waking);
             if waking.is_none() {
                 return Err(Refused::NotFreezable);
             }
             frozen::mark(number, self.0);
-            Ok(match record.state {
-                TaskState::Running | TaskState::Blocked => Freezing::AfterThisPoll,
-                _ => Freezing::Now,
-            })
+            Ok(matches!(
+                record.state,
+                TaskState::Running | TaskState::Blocked
+            ))
         });
         frozen.unwrap_or(Err(Refused::NoSuchTask))
     }
@@ -64,7 +56,7 @@ pub(super) fn thaw(number: TaskNumber) -> Result<(), Refused> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::{Freezer, Freezing, thaw};
+    use super::{Freezer, thaw};
     use crate::inspect::serve::refused::Refused;
     use crate::priority::Priority;
     use crate::recording::enabled::tasks::frozen;
@@ -137,7 +129,7 @@ pub(super) mod tests {
         assert!(!is_held(number, &woken));
         assert_eq!(thaw(number), Err(Refused::NotFrozen));
         for held in [0, 1, 3] {
-            assert_eq!(freezer.freeze(number), Ok(Freezing::Now));
+            assert_eq!(freezer.freeze(number), Ok(false));
             assert!(frozen::is_frozen(number));
             for _ in 0..held {
                 assert!(is_held(number, &woken));
@@ -158,10 +150,10 @@ pub(super) mod tests {
         let woken = Arc::default();
         let [one, other, ended] = [TaskState::Waiting; 3].map(future);
         for number in [one, other, ended] {
-            assert_eq!(first.freeze(number), Ok(Freezing::Now));
+            assert_eq!(first.freeze(number), Ok(false));
             assert!(is_held(number, &woken));
         }
-        assert_eq!(second.freeze(other), Ok(Freezing::Now));
+        assert_eq!(second.freeze(other), Ok(false));
         table::remove(ended);
         frozen::forget(ended);
         assert_eq!(thaw(ended), Err(Refused::NoSuchTask));
@@ -179,7 +171,7 @@ pub(super) mod tests {
         let freezer = Freezer::default();
         let polled = [TaskState::Running, TaskState::Blocked].map(future);
         for number in polled {
-            assert_eq!(freezer.freeze(number), Ok(Freezing::AfterThisPoll));
+            assert_eq!(freezer.freeze(number), Ok(true));
         }
         let closure = record_of(&CLOSURE, TaskState::Queued);
         assert_eq!(freezer.freeze(closure), Err(Refused::NotFreezable));

@@ -7,7 +7,7 @@
 
 use crate::inspect::analysis::starvation_looks::{Look, StarvationLooks};
 use crate::inspect::serve::changes::SentOfProgram;
-use crate::inspect::serve::freezer::{Freezer, Freezing};
+use crate::inspect::serve::freezer::Freezer;
 use crate::inspect::serve::json::Object;
 use crate::inspect::serve::refused::Refused;
 use crate::inspect::serve::{control, freezer, groups, poll_once, reports, socket, stacks, wire};
@@ -229,10 +229,13 @@ fn answer(answers: &mut impl Write, request: &[u8], memory: &mut Memory) -> io::
         return send_polled(answers, &task);
     }
     if let Some(task) = request.freeze {
-        return say_done(answers, freeze(&memory.freezer, &task));
+        let is_running = task_to_act_on(&task).and_then(|task| memory.freezer.freeze(task));
+        let end = is_running.map(|is_running| wire::end("freeze").with("running", is_running));
+        return say_done(answers, end);
     }
     if let Some(task) = request.thaw {
-        return say_done(answers, thaw(&task));
+        let thawed = task_to_act_on(&task).and_then(freezer::thaw);
+        return say_done(answers, thawed.map(|()| wire::end("thaw")));
     }
     let tasks_max = request.tasks_max.unwrap_or(TASKS_DEFAULT);
     let tasks_max = usize::try_from(tasks_max).unwrap_or(usize::MAX);
@@ -292,18 +295,6 @@ fn send_polled(answers: &mut impl Write, task: &str) -> io::Result<()> {
         Ok(polled) => stacks::send_polled(&polled, |line| say(answers, line)),
         Err(refused) => say(answers, &refused.line()),
     }
-}
-
-/// Freezes a task for this connection. Returns the last line of the answer.
-fn freeze(freezer: &Freezer, task: &str) -> Result<Object, Refused> {
-    let freezing = freezer.freeze(task_to_act_on(task)?)?;
-    Ok(wire::end("freeze").with("running", freezing == Freezing::AfterThisPoll))
-}
-
-/// Thaws a task, also one of another connection. Returns the last line of the answer.
-fn thaw(task: &str) -> Result<Object, Refused> {
-    freezer::thaw(task_to_act_on(task)?)?;
-    Ok(wire::end("thaw"))
 }
 
 /// The task of this number, where a client may act on it.
