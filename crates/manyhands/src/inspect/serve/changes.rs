@@ -39,11 +39,10 @@ impl SentOfProgram {
         clock::calibrate();
         let mut tasks = Vec::new();
         self.tasks.begin();
-        let tasks_left_out = for_each_of_oldest(tasks_max, |entry| {
-            let number = entry.number;
+        let tasks_left_out = for_each_of_oldest(tasks_max, |number, version, record| {
             let key = (number.in_table(), number);
-            if self.tasks.is_news(key, entry.version) || self.without_owner.contains(&number) {
-                tasks.push(TaskSnapshot::of(number, entry.record()));
+            if self.tasks.is_news(key, version) || self.without_owner.contains(&number) {
+                tasks.push(TaskSnapshot::of(number, record));
             }
         });
         tasks.sort_unstable_by_key(|task| task.number);

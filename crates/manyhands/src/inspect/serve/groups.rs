@@ -50,10 +50,7 @@ struct Counted {
 pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()> {
     clock::calibrate();
     let mut counted = Counted::default();
-    table::for_each_entry(|entry| {
-        let record = entry.record();
-        counted.add(key(record), entry.number, record.since);
-    });
+    table::for_each(|number, _, record| counted.add(key(record), number, record.since));
     let groups = counted.sorted();
     let sent = groups.len().min(GROUPS_MAX);
     for (key, group) in &groups[..sent] {

@@ -2,8 +2,6 @@
 
 use crate::inspect::tasks::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
 use crate::recording::enabled::loops::running as loops;
-#[cfg(unix)]
-use crate::recording::enabled::tasks::shard::Entry;
 use crate::recording::{Record, TaskNumber, WaitKind, WaitRecord, channels, runtimes, table};
 use crate::sync::clock;
 use std::collections::{BTreeMap, HashMap};
@@ -37,12 +35,12 @@ pub fn snapshot() -> Snapshot {
     }
 }
 
-/// Calls `see` for the `tasks_max` tasks that have the lowest numbers, in the order of [`table::for_each_entry`]. Returns how many
+/// Calls `see` for the `tasks_max` tasks that have the lowest numbers, in the order of [`table::for_each`]. Returns how many
 /// others there are: they are only counted, so a million tasks that nobody asked for cost little.
 #[cfg(unix)]
 pub(in crate::inspect) fn for_each_of_oldest(
     tasks_max: usize,
-    mut see: impl FnMut(&Entry<'_>),
+    mut see: impl FnMut(TaskNumber, u32, &Record),
 ) -> usize {
     let count = table::len();
     if tasks_max == 0 {
@@ -51,13 +49,13 @@ pub(in crate::inspect) fn for_each_of_oldest(
     let last = (count > tasks_max).then(|| last_of_oldest(tasks_max));
     let last = last.flatten();
     let (mut seen, mut left_out) = (0, 0);
-    table::for_each_entry(|entry| {
+    table::for_each(|number, version, record| {
         // Others may have begun meanwhile.
-        if seen == tasks_max || last.is_some_and(|last| entry.number > last) {
+        if seen == tasks_max || last.is_some_and(|last| number > last) {
             left_out += 1;
         } else {
             seen += 1;
-            see(entry);
+            see(number, version, record);
         }
     });
     left_out
@@ -67,7 +65,7 @@ pub(in crate::inspect) fn for_each_of_oldest(
 #[cfg(unix)]
 fn last_of_oldest(tasks_max: usize) -> Option<TaskNumber> {
     let mut numbers = Vec::new();
-    table::for_each_entry(|entry| numbers.push(entry.number));
+    table::for_each(|number, _, _| numbers.push(number));
     let place = tasks_max.min(numbers.len()).checked_sub(1)?;
     Some(*numbers.select_nth_unstable(place).1)
 }
@@ -85,13 +83,12 @@ pub(in crate::inspect) fn snapshot_of_waits_for_tasks() -> Snapshot {
 fn snapshot_of_tasks(is_wanted: impl Fn(&Record) -> bool) -> Snapshot {
     let mut tasks = Vec::new();
     let mut set_sizes: BTreeMap<NonZeroU32, usize> = BTreeMap::new();
-    table::for_each_entry(|entry| {
-        let record = entry.record();
+    table::for_each(|number, _, record| {
         if let Some(set) = record.set {
             *set_sizes.entry(set).or_default() += 1;
         }
         if is_wanted(record) {
-            tasks.push(TaskSnapshot::of(entry.number, record));
+            tasks.push(TaskSnapshot::of(number, record));
         }
     });
     tasks.sort_unstable_by_key(|task| task.number);
@@ -118,9 +115,9 @@ pub(in crate::inspect) fn find_owners(tasks: &mut [TaskSnapshot]) {
         return;
     }
     // The handle that is waited on keeps the task's cell, so no other task has its address.
-    table::for_each_entry(|entry| {
-        if let Some(owner) = owners.get_mut(&entry.record().id()) {
-            *owner = Some(entry.number);
+    table::for_each(|number, _, record| {
+        if let Some(owner) = owners.get_mut(&record.id()) {
+            *owner = Some(number);
         }
     });
     for wait in waits {

@@ -11,7 +11,7 @@ pub(crate) mod record;
     reason = "where a cell is, any thread may know; see the file's header"
 )]
 pub(crate) mod recorded_cell;
-pub(crate) mod shard;
+mod shard;
 mod shared_shard;
 pub(crate) mod table;
 pub(crate) mod task_number;

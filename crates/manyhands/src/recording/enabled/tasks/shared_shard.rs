@@ -6,7 +6,8 @@
 //!
 //! Not here: the records (`shard.rs`), and which shard a task is in (`table.rs`).
 
-use crate::recording::enabled::tasks::shard::{Entry, Shard};
+use crate::recording::enabled::tasks::shard::Shard;
+use crate::recording::enabled::{Record, TaskNumber};
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{Backoff, Mutex, MutexGuard, lock, try_lock};
 
@@ -42,13 +43,13 @@ impl SharedShard {
         locked
     }
 
-    /// Calls `see` for each record of this shard, which is the `number`-th.
-    pub(crate) fn for_each_entry(&self, number: usize, mut see: impl FnMut(&Entry<'_>)) {
+    /// Calls `see` for each record of this shard, which is the `number`-th; see [`Shard::for_each`].
+    pub(crate) fn for_each(&self, number: usize, mut see: impl FnMut(TaskNumber, u32, &Record)) {
         let mut from = 0;
         loop {
             let places = from..from + PLACES_AT_ONCE;
             from = places.end;
-            let goes_on = self.lock().for_each_entry(number, places, &mut see);
+            let goes_on = self.lock().for_each(number, places, &mut see);
             if !goes_on {
                 return;
             }
@@ -99,7 +100,7 @@ mod tests {
                     shared.lock().change(number, |record| record.polls += 1);
                 });
                 let before = polls(&shared);
-                shared.for_each_entry(0, |entry| {
+                shared.for_each(0, |seen_number, _, _| {
                     if seen == 0 {
                         has_begun.store(true, Ordering::SeqCst);
                         while shared.came.load(Ordering::SeqCst)
@@ -110,7 +111,7 @@ mod tests {
                     }
                     if seen == PLACES_AT_ONCE {
                         // It is in the places that were looked at before.
-                        assert_ne!(entry.number, number);
+                        assert_ne!(seen_number, number);
                         assert_eq!(
                             shared.went.load(Ordering::SeqCst),
                             shared.came.load(Ordering::SeqCst)
@@ -127,8 +128,8 @@ mod tests {
     /// Of the first record.
     fn polls(shared: &SharedShard) -> u32 {
         let mut polls = None;
-        shared.for_each_entry(0, |entry| {
-            polls.get_or_insert(entry.record().polls);
+        shared.for_each(0, |_, _, record| {
+            polls.get_or_insert(record.polls);
         });
         polls.unwrap()
     }

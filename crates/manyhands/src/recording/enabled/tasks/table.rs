@@ -7,7 +7,6 @@
 //! Not here: a record (`record.rs`), a shard (`shard.rs`) and its lock (`shared_shard.rs`), what is recorded when
 //! (`hooks.rs`), and what is made of it (`inspect/tasks/snapshot.rs`).
 
-use crate::recording::enabled::tasks::shard::Entry;
 use crate::recording::enabled::tasks::shared_shard::SharedShard;
 use crate::recording::enabled::tasks::task_number::SHARDS;
 use crate::recording::enabled::{Record, TaskNumber};
@@ -41,11 +40,11 @@ pub(crate) fn len() -> usize {
     TABLE.iter().map(|shard| shard.lock().len()).sum()
 }
 
-/// Calls `see` for each record, one shard after the other. The lock of a shard is released from time to time, and a thread that
+/// Calls `see` for each record with its number and version, one shard after the other. The lock of a shard is released from time to time, and a thread that
 /// waits for it has it then, so that no task waits for long.
-pub(crate) fn for_each_entry(mut see: impl FnMut(&Entry<'_>)) {
+pub(crate) fn for_each(mut see: impl FnMut(TaskNumber, u32, &Record)) {
     for (number, shard) in TABLE.iter().enumerate() {
-        shard.for_each_entry(number, &mut see);
+        shard.for_each(number, &mut see);
     }
 }
 

@@ -49,7 +49,7 @@ impl TaskNumber {
         NonZeroU64::new(bits).map(Self)
     }
 
-    /// Shard and place of its record: rises from one record to the next of [`for_each_entry`].
+    /// Shard and place of its record: rises from one record to the next of the table.
     #[cfg(unix)]
     pub(crate) fn in_table(self) -> (usize, usize) {
         (self.shard(), self.place())
