@@ -16,6 +16,8 @@ pub(crate) enum AsyncLoopEvent {
         because: BeginsNoMore,
         running: usize,
         allowed: usize,
+        /// What it knows, if it is over.
+        found: Option<FoundConcurrency>,
         now: Instant,
     },
     /// A result is given away: until the next poll it is the taker's.

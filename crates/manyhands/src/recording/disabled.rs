@@ -2,12 +2,11 @@
 //! data has the names and the methods of all that is kept there.
 
 use crate::priority::Priority;
-use crate::recording::{AsyncLoopEvent, Awaited, FoundConcurrency, Unobserved};
+use crate::recording::{AsyncLoopEvent, Awaited, Unobserved};
 use std::panic::Location;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
-use std::time::Instant;
 
 /// In place of what is kept of a task, a wait, a thread, a loop, a channel, a runtime, a name or a line.
 #[derive(Debug, Clone, Copy)]
@@ -224,14 +223,6 @@ impl Nothing {
 
     #[inline(always)]
     pub(crate) fn note(&mut self, _event: impl FnOnce() -> AsyncLoopEvent) {}
-
-    #[inline(always)]
-    pub(crate) fn ends(
-        &mut self,
-        _known: impl FnOnce() -> FoundConcurrency,
-        _now: impl FnOnce() -> Instant,
-    ) {
-    }
 
     #[inline(always)]
     pub(crate) fn made<T, C>(

@@ -146,16 +146,17 @@ where
                 }
             }
         };
+        let is_over = matches!(polled, Poll::Ready(None));
         let (running, concurrency) = (self.tasks.len(), self.tuner.level());
         self.record.note(|| AsyncLoopEvent::PollEnds {
             because: self.because,
             running,
             allowed: concurrency,
+            found: is_over.then(|| self.tuner.concurrency()),
             now: time::now(),
         });
-        if let Poll::Ready(None) = polled {
+        if is_over {
             self.control.end();
-            self.record.ends(|| self.tuner.concurrency(), time::now);
         }
         self.control.show(Progress {
             concurrency,

@@ -15,7 +15,6 @@ use crate::sync::atomic::Ordering;
 use crate::sync::clock;
 use std::any::type_name;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// A loop that is in the list until it is over, or this is dropped.
 #[derive(Debug)]
@@ -26,6 +25,8 @@ struct Recorded {
     running: Arc<Running>,
     /// `None` until it is polled.
     account: Option<CallsAccount>,
+    /// What the loop knows, when all its items have ended.
+    found: Option<FoundConcurrency>,
 }
 
 impl AsyncLoopRecord {
@@ -40,27 +41,9 @@ impl AsyncLoopRecord {
     pub(crate) fn note(&mut self, event: impl FnOnce() -> AsyncLoopEvent) {
         if let Some(recorded) = &mut self.0 {
             recorded.note(event());
-        }
-    }
-
-    /// It is over.
-    #[inline]
-    pub(crate) fn ends(
-        &mut self,
-        known: impl FnOnce() -> FoundConcurrency,
-        now: impl FnOnce() -> Instant,
-    ) {
-        if let Some(recorded) = self.0.take() {
-            recorded.end(Some(known()), Some(now()));
-        }
-    }
-}
-
-impl Drop for AsyncLoopRecord {
-    #[inline]
-    fn drop(&mut self) {
-        if let Some(recorded) = self.0.take() {
-            recorded.end(None, None);
+            if recorded.found.is_some() {
+                self.0 = None;
+            }
         }
     }
 }
@@ -71,6 +54,7 @@ impl Recorded {
         Box::new(Self {
             running: Running::begin(call_now(None, consumer, site)),
             account: None,
+            found: None,
         })
     }
 
@@ -93,6 +77,7 @@ impl Recorded {
                 because,
                 running,
                 allowed,
+                found,
                 now,
             } => {
                 // Relaxed, both: numbers to show.
@@ -101,19 +86,23 @@ impl Recorded {
                 account.because = because;
                 account.pass(now);
                 account.runs(running, allowed);
+                self.found = found;
             }
             AsyncLoopEvent::GivesResult => account.because = BeginsNoMore::Consumer,
             AsyncLoopEvent::Stops => account.stop(),
         }
     }
+}
 
-    /// `known`: what the loop knows if all its items have ended. One that is dropped is over since its last poll.
+/// It is over; one that is dropped before its end, since its last poll.
+impl Drop for Recorded {
     #[cold]
-    fn end(self, known: Option<FoundConcurrency>, now: Option<Instant>) {
+    fn drop(&mut self) {
         self.running.unlist();
-        let Some(account) = self.account else { return };
-        let now = now.unwrap_or(account.counted);
-        let (items, elapsed, calls) = account.end(now, known);
+        let Some(account) = self.account.take() else {
+            return;
+        };
+        let (items, elapsed, calls) = account.end(self.found);
         keep(LoopReport {
             items,
             elapsed,

@@ -50,7 +50,7 @@ pub struct CallsReport {
 pub(crate) struct CallsAccount {
     begun: Instant,
     /// Until when time has been counted.
-    pub(super) counted: Instant,
+    counted: Instant,
     /// Why it begins no more since then.
     pub(super) because: BeginsNoMore,
     ended: u64,
@@ -115,22 +115,17 @@ impl CallsAccount {
         self.last.push_back(taken);
     }
 
-    /// The loop is over: with what it knows of the number of calls, or because it was stopped. Returns how many calls have
+    /// The loop is over: with what it has found about the number of calls, or because it was stopped. Returns how many calls have
     /// ended, how long it took, and its report.
-    pub(crate) fn end(
-        mut self,
-        now: Instant,
-        known: Option<FoundConcurrency>,
-    ) -> (u64, Duration, CallsReport) {
-        self.pass(now);
+    pub(crate) fn end(mut self, found: Option<FoundConcurrency>) -> (u64, Duration, CallsReport) {
         let report = &mut self.report;
-        match known {
-            Some(known) => (report.limit, report.trial) = (known.limit, known.trial),
+        match found {
+            Some(found) => (report.limit, report.trial) = (found.limit, found.trial),
             None => report.is_stopped = true,
         }
         report.took_first = median(self.first);
         report.took_last = median(self.last.into());
-        let elapsed = now.saturating_duration_since(self.begun);
+        let elapsed = self.counted.saturating_duration_since(self.begun);
         (self.ended, elapsed, self.report)
     }
 
@@ -171,7 +166,8 @@ mod tests {
             account.because = because;
             account.pass(start + ms(until));
         }
-        let (_, elapsed, calls) = account.end(start + ms(150), None);
+        account.pass(start + ms(150));
+        let (_, elapsed, calls) = account.end(None);
         assert_eq!(
             (calls.full_for, calls.waited_for_consumer),
             (ms(10), ms(20))
@@ -194,7 +190,7 @@ mod tests {
             limit: CallLimit::Found,
             trial: None,
         };
-        let (items, _, calls) = account.end(start, Some(known));
+        let (items, _, calls) = account.end(Some(known));
         assert_eq!((items, calls.in_flight), (100, ms(4_950)));
         assert_eq!((calls.first_at_once, calls.most_at_once), (5, 7));
         assert_eq!((calls.allowed_first, calls.allowed_most), (4, 8));
