@@ -11,6 +11,7 @@ mod concurrency;
 #[cfg(not(all(feature = "inspect", not(any(loom, shuttle)))))]
 mod disabled;
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
+#[cfg_attr(not(unix), expect(dead_code, reason = "nobody asks from outside"))]
 pub(crate) mod enabled;
 mod loop_observer;
 mod wait_kind;

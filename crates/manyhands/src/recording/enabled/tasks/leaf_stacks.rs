@@ -14,7 +14,6 @@ use crate::recording::enabled::{Record, TaskNumber, table};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::stack_copy::{self, NotCopied, StackCopy};
 use crate::sync::{Condvar, Mutex, lock};
-#[cfg(unix)]
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
@@ -79,7 +78,6 @@ pub(crate) fn end(ticket: Ticket, number: Option<TaskNumber>) {
 }
 
 /// Asks the next thread that polls this task, after it has been woken. Only one at a time may ask.
-#[cfg(unix)]
 pub(crate) fn ask(number: TaskNumber) -> Ticket {
     let mut answer = lock(&ANSWER);
     answer.begin_next();
@@ -90,7 +88,6 @@ pub(crate) fn ask(number: TaskNumber) -> Ticket {
 
 /// Waits until the poll has ended, at most until then; `None`: it has not. Nothing is asked any more after this. Returns the
 /// task's record at the end of the poll, or none if the task has ended with that, and the stacks.
-#[cfg(unix)]
 pub(crate) fn wait(ticket: Ticket, deadline: Instant) -> Option<(Option<Record>, Stacks)> {
     let mut answer = lock(&ANSWER);
     while answer.ticket == ticket && answer.ended_with.is_none() {
@@ -117,7 +114,6 @@ impl Answer {
     }
 
     /// To the next request. Returns what there was to the one before.
-    #[cfg(unix)]
     fn begin_next(&mut self) -> Self {
         let next = Self::to(Ticket(self.ticket.0 + 1));
         std::mem::replace(self, next)

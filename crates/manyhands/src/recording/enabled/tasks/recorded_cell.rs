@@ -20,7 +20,6 @@ impl RecordedCell {
     }
 
     /// Where it is.
-    #[cfg(unix)]
     pub(crate) fn pointer(self) -> NonNull<()> {
         self.0
     }

@@ -72,7 +72,6 @@ impl Shard {
     }
 
     /// How many records there are.
-    #[cfg(unix)]
     pub(crate) fn len(&self) -> usize {
         self.places.len() - self.free.len()
     }

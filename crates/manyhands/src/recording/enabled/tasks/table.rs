@@ -35,7 +35,6 @@ pub(crate) fn remove(number: TaskNumber) {
 }
 
 /// How many records there are.
-#[cfg(unix)]
 pub(crate) fn len() -> usize {
     TABLE.iter().map(|shard| shard.lock().len()).sum()
 }

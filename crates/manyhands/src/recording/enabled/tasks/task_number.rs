@@ -35,7 +35,6 @@ impl TaskNumber {
     }
 
     /// The number that is shown as this text.
-    #[cfg(unix)]
     pub(crate) fn from_text(text: &str) -> Option<Self> {
         let (low, uses) = match text.split_once('.') {
             Some((low, uses)) => (low.parse::<u32>().ok()?, uses.parse::<u32>().ok()?),
@@ -50,7 +49,6 @@ impl TaskNumber {
     }
 
     /// Shard and place of its record: rises from one record to the next of the table.
-    #[cfg(unix)]
     pub(crate) fn in_table(self) -> (usize, usize) {
         (self.shard(), self.place())
     }

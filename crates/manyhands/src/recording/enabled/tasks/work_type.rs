@@ -11,7 +11,6 @@ pub(crate) struct WorkType {
     name: fn() -> &'static str,
     /// What such work is.
     pub(crate) kind: TaskKind,
-    #[cfg_attr(not(unix), expect(dead_code, reason = "nobody can ask for a wake"))]
     pub(crate) waking: Option<Waking>,
 }
 
@@ -19,9 +18,7 @@ pub(crate) struct WorkType {
 /// returns true, the caller must do the second one, and has the cell until then.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Waking {
-    #[cfg_attr(not(unix), expect(dead_code, reason = "nobody can ask for a wake"))]
     pub(crate) request: unsafe fn(NonNull<()>) -> bool,
-    #[cfg_attr(not(unix), expect(dead_code, reason = "nobody can ask for a wake"))]
     pub(crate) queue: unsafe fn(NonNull<()>),
 }
 
