@@ -8,7 +8,7 @@
 //!
 //! Pure functions of snapshots.
 
-use crate::inspect::analysis::stuck::{Stuck, Unknown, first_direct};
+use crate::inspect::analysis::stuck::{Stuck, first_direct};
 use crate::inspect::printable::Printable;
 use crate::inspect::tasks::snapshot::{Snapshot, TaskSnapshot, WaitSnapshot};
 use crate::recording::{SetWait, TaskKind, TaskNumber};
@@ -77,8 +77,8 @@ impl Snapshot {
     /// ```
     #[must_use]
     pub fn deadlocks(&self, earlier: &Self) -> Vec<Deadlock> {
-        let stuck_perhaps = Stuck::find(self, earlier, Unknown::LetsNothingGoOn);
-        let stuck_certainly = Stuck::find(self, earlier, Unknown::MayLetGoOn).tasks;
+        let stuck_perhaps = Stuck::find(self, earlier, false);
+        let stuck_certainly = Stuck::find(self, earlier, true).tasks;
         let mut rings = rings(&stuck_perhaps);
         for ring in &mut rings {
             let mut tasks = ring.tasks.iter();

@@ -19,31 +19,23 @@ use crate::recording::{AwaitedSet, SetWait, TaskNumber, TaskState, WaitKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
-/// What is taken for something that may let a task go on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::inspect) enum Unknown {
-    /// Only what is recorded.
-    LetsNothingGoOn,
-    /// Also wakers that no wait accounts for, and tasks that may cancel others of their scope.
-    MayLetGoOn,
-}
-
 /// The tasks that can never go on.
 pub(in crate::inspect) struct Stuck<'snapshot> {
     now: &'snapshot Snapshot,
     earlier: &'snapshot Snapshot,
-    unknown: Unknown,
+    is_certain: bool,
     pub(in crate::inspect) tasks: BTreeMap<TaskNumber, &'snapshot TaskSnapshot>,
     /// Those of each scope and group.
     members: BTreeMap<NonZeroU32, BTreeSet<TaskNumber>>,
 }
 
 impl<'snapshot> Stuck<'snapshot> {
-    /// Those that `now` and `earlier` both contain, and that have not changed.
+    /// Those that `now` and `earlier` both contain, and that have not changed. For certain: wakers that no wait accounts for may
+    /// let a task go on too, and so may tasks that can cancel others of their scope.
     pub(in crate::inspect) fn find(
         now: &'snapshot Snapshot,
         earlier: &'snapshot Snapshot,
-        unknown: Unknown,
+        is_certain: bool,
     ) -> Self {
         let changes: BTreeMap<_, _> = earlier
             .tasks
@@ -58,12 +50,12 @@ impl<'snapshot> Stuck<'snapshot> {
         let may_be = |task: &&TaskSnapshot| {
             changes.get(&task.number) == Some(&task.changes)
                 && waits_for_tasks_only(task, &sets)
-                && (unknown == Unknown::LetsNothingGoOn || !task.may_wait_for_more)
+                && !(is_certain && task.may_wait_for_more)
         };
         let mut stuck = Self {
             now,
             earlier,
-            unknown,
+            is_certain,
             tasks: BTreeMap::new(),
             members: BTreeMap::new(),
         };
@@ -130,7 +122,7 @@ impl<'snapshot> Stuck<'snapshot> {
         match set.until {
             SetWait::OneOf(tasks) => stuck < tasks as usize,
             SetWait::Each => stuck == 0,
-            SetWait::All if self.unknown == Unknown::LetsNothingGoOn => stuck == 0,
+            SetWait::All if !self.is_certain => stuck == 0,
             SetWait::All | SetWait::AllOrFailure => stuck == 0 || !are_all_stuck(),
         }
     }
