@@ -28,15 +28,9 @@ pub(super) fn poll_once(number: TaskNumber) -> Result<Polled, Refused> {
     stack_copy::prepare().map_err(Refused::NoCopies)?;
     clock::calibrate();
     let _one_at_a_time = lock(&ASKING);
-    let deadline = clock::now() + LIMIT;
     let ticket = leaf_stacks::ask(number);
     let woken = wake_by_record::wake_waiting(number);
-    let deadline = if woken.is_ok() {
-        deadline
-    } else {
-        clock::now()
-    };
-    let left = leaf_stacks::wait(ticket, deadline);
+    let left = leaf_stacks::wait(ticket, woken.map_or(Duration::ZERO, |()| LIMIT));
     woken?;
     let polled = left.map(|(record, stacks)| polled(number, record.as_ref(), stacks));
     polled.ok_or(Refused::Late)

@@ -161,18 +161,13 @@ pub(crate) fn take(number: TaskNumber) -> Option<TakenOut> {
 /// Waits until a task is thawed that this runtime holds. False, at once, if it holds none: what was thawed before has been
 /// queued.
 pub(crate) fn wait_for_thaw(runtime: u32) -> bool {
-    let mut tasks = lock(&TASKS);
+    let tasks = lock(&TASKS);
     let is_held = |frozen: &Frozen| frozen.waker.is_some() && frozen.held_in == Some(runtime);
     if tasks.leaving == 0 && !tasks.frozen.values().any(is_held) {
         return false;
     }
     let left = tasks.left;
-    while tasks.left == left {
-        tasks = match LEFT.wait(tasks) {
-            Ok(tasks) => tasks,
-            Err(poisoned) => poisoned.into_inner(),
-        };
-    }
+    drop(LEFT.wait_while(tasks, |tasks| tasks.left == left));
     true
 }
 

@@ -15,7 +15,7 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::stack_copy::{self, NotCopied, StackCopy};
 use crate::sync::{Condvar, Mutex, lock};
 use std::sync::PoisonError;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Names one request; 0 none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -86,18 +86,12 @@ pub(crate) fn ask(number: TaskNumber) -> Ticket {
     answer.ticket
 }
 
-/// Waits until the poll has ended, at most until then; `None`: it has not. Nothing is asked any more after this. Returns the
+/// Waits until the poll has ended, at most so long; `None`: it has not. Nothing is asked any more after this. Returns the
 /// task's record at the end of the poll, or none if the task has ended with that, and the stacks.
-pub(crate) fn wait(ticket: Ticket, deadline: Instant) -> Option<(Option<Record>, Stacks)> {
-    let mut answer = lock(&ANSWER);
-    while answer.ticket == ticket && answer.ended_with.is_none() {
-        let left = deadline.saturating_duration_since(crate::sync::clock::now());
-        if left == Duration::ZERO {
-            break;
-        }
-        let waited = ENDED.wait_timeout(answer, left);
-        (answer, _) = waited.unwrap_or_else(PoisonError::into_inner);
-    }
+pub(crate) fn wait(ticket: Ticket, limit: Duration) -> Option<(Option<Record>, Stacks)> {
+    let is_awaited = |answer: &mut Answer| answer.ticket == ticket && answer.ended_with.is_none();
+    let waited = ENDED.wait_timeout_while(lock(&ANSWER), limit, is_awaited);
+    let (mut answer, _) = waited.unwrap_or_else(PoisonError::into_inner);
     // Relaxed: changed under the lock.
     ASKED.store(0, Ordering::Relaxed);
     let seen = answer.begin_next();
