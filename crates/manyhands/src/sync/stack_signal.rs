@@ -20,9 +20,9 @@
 //! - `COPYING`: the place is the answering thread's.
 //! - `COPIED`: the place is the asking thread's.
 //!
-//! The asking thread goes from `FREE` to `ASKED`, back if it gives up, and from `COPIED` to `FREE`; the handler goes from
-//! `ASKED` to `COPYING` if the number is its thread's, and on to `COPIED`. A handler that comes late finds another state, or
-//! another number, and does nothing.
+//! The asking thread goes from `FREE`, or `COPIED` where an answer has come too late, to `ASKED`, back if it gives up, and from
+//! `COPIED` to `FREE`; the handler goes from `ASKED` to `COPYING` if the number is its thread's, and on to `COPIED`. A handler
+//! that comes late finds another state, or another number, and does nothing.
 //!
 //! Unsafe: a signal handler, the stack of what it has interrupted, and calls of the C library.
 
@@ -52,7 +52,9 @@ pub(crate) fn copy_of(thread: i32) -> Result<StackCopy, NotCopied> {
     let _asking = lock(&ASKING);
     let thread = u64::from(thread.cast_unsigned());
     let deadline = clock::now() + ANSWER_LIMIT;
-    if !free(deadline) {
+    // An answer may have come too late. Acquire: what was copied then comes before what the next handler copies.
+    let seen = REQUEST.load(Ordering::Acquire);
+    if seen != FREE && !wait_for(COPIED | seen & THREAD_BITS, deadline) {
         return Err(NotCopied::Silent);
     }
     // Release: what this thread has read from the place comes before what the handler writes there; pairs with the
@@ -60,21 +62,27 @@ pub(crate) fn copy_of(thread: i32) -> Result<StackCopy, NotCopied> {
     REQUEST.store(ASKED | thread, Ordering::Release);
     let is_sent = send(thread);
     let answered = is_sent && wait_for(COPIED | thread, deadline);
-    if answered || !give_up(thread) {
-        // Begun, if not ended: it takes as long as its thread waits for a processor.
-        if wait_for(COPIED | thread, deadline + ANSWER_LIMIT) {
-            let copy = read_place();
-            // Relaxed: only this thread leaves this state, and the handler acquires from the next `ASKED`.
-            REQUEST.store(FREE, Ordering::Relaxed);
-            return Ok(copy);
-        }
+    // Relaxed: nothing has been written, and if it has, `wait_for` acquires it.
+    let (asked, relaxed) = (ASKED | thread, Ordering::Relaxed);
+    if !answered
+        && REQUEST
+            .compare_exchange(asked, FREE, relaxed, relaxed)
+            .is_ok()
+    {
+        return Err(if is_sent {
+            NotCopied::Silent
+        } else {
+            NotCopied::Ended
+        });
+    }
+    // Begun, if not ended: it takes as long as its thread waits for a processor.
+    if !wait_for(COPIED | thread, deadline + ANSWER_LIMIT) {
         return Err(NotCopied::Silent);
     }
-    Err(if is_sent {
-        NotCopied::Silent
-    } else {
-        NotCopied::Ended
-    })
+    let copy = read_place();
+    // Relaxed: only this thread leaves this state, and the handler acquires from the next `ASKED`.
+    REQUEST.store(FREE, Ordering::Relaxed);
+    Ok(copy)
 }
 
 /// A copy of the calling thread's own.
@@ -138,31 +146,6 @@ fn send(thread: u64) -> bool {
     let signal = libc::c_long::from(SIGNAL);
     // SAFETY: takes numbers only, and the signal has a handler or is ignored.
     unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signal) == 0 }
-}
-
-/// Makes the place free that an earlier answer has come to late; false if it is still coming.
-fn free(deadline: Instant) -> bool {
-    // Acquire: what was copied comes before what the next handler copies.
-    let seen = REQUEST.load(Ordering::Acquire);
-    if seen == FREE {
-        return true;
-    }
-    let thread = seen & THREAD_BITS;
-    let is_copied = wait_for(COPIED | thread, deadline);
-    if is_copied {
-        // Relaxed: as in `copy_of`.
-        REQUEST.store(FREE, Ordering::Relaxed);
-    }
-    is_copied
-}
-
-/// Takes back what was asked of a thread; false if it has begun to answer.
-fn give_up(thread: u64) -> bool {
-    // Relaxed: nothing has been written, and if it has, `wait_for` acquires it.
-    let (asked, relaxed) = (ASKED | thread, Ordering::Relaxed);
-    REQUEST
-        .compare_exchange(asked, FREE, relaxed, relaxed)
-        .is_ok()
 }
 
 #[expect(
