@@ -2,13 +2,13 @@
 
 use crate::recording::{NoMoreThreads, Observed, RuntimeSnapshot, WorkerSnapshot, WorkerState};
 use crate::runtime::metrics::QUEUED_MAX;
-use crate::runtime::worker::priority::PriorityQueues;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::{RuntimeInner, ThreadChangeReason};
 
 impl Observed for RuntimeInner {
     fn observe(&self) -> RuntimeSnapshot {
         let started = |reason| self.changes.count(reason);
+        let with_priority = self.priority_queues.all();
         RuntimeSnapshot {
             number: self.number.get(),
             name: self.settings.name.clone(),
@@ -17,7 +17,7 @@ impl Observed for RuntimeInner {
             threads_max: self.settings.threads_max,
             no_more_threads: no_more_threads(self),
             queued_outside: self.count_outside(QUEUED_MAX),
-            queued_with_priority: queued_with_priority(&self.priority_queues),
+            queued_with_priority: with_priority.map(|queue| queue.count(QUEUED_MAX)).sum(),
             started_for_declared: started(ThreadChangeReason::BlockingDeclared),
             started_for_detected: started(ThreadChangeReason::BlockingDetected),
             started_for_starved: started(ThreadChangeReason::Starvation),
@@ -36,10 +36,6 @@ fn no_more_threads(shared: &RuntimeInner) -> Option<NoMoreThreads> {
         let is_refused = shared.refusal.is_refused();
         is_refused.then_some(NoMoreThreads::Refused)
     }
-}
-
-fn queued_with_priority(queues: &PriorityQueues) -> usize {
-    queues.all().map(|queue| queue.count(QUEUED_MAX)).sum()
 }
 
 /// The occupant of a slot, if there is one.

@@ -19,8 +19,8 @@ use std::io::{self, Write};
 /// What one connection was sent.
 #[derive(Debug, Default)]
 pub(super) struct SentOfProgram {
-    /// With the version of the record.
-    tasks: Sent<((usize, usize), TaskNumber), u32>,
+    /// By shard, place and number, which rise from one record to the next of the table; with the version of the record.
+    tasks: Sent<(usize, usize, TaskNumber), u32>,
     /// Tasks that waited for one that was not recorded yet. Once that is, they are shown differently without a change of
     /// their own.
     without_owner: HashSet<TaskNumber>,
@@ -40,7 +40,7 @@ impl SentOfProgram {
         let mut tasks = Vec::new();
         self.tasks.begin();
         let tasks_left_out = for_each_of_oldest(tasks_max, |number, version, record| {
-            let key = (number.in_table(), number);
+            let key = (number.shard(), number.place(), number);
             if self.tasks.is_news(key, version) || self.without_owner.contains(&number) {
                 tasks.push(TaskSnapshot::of(number, record));
             }
@@ -60,7 +60,7 @@ impl SentOfProgram {
         say_all(answers, channels.iter().map(wire::channel))?;
         let (tasks_gone, channels_gone) = (self.tasks.end(), self.channels.end());
         if !tasks_gone.is_empty() || !channels_gone.is_empty() {
-            let tasks_gone = tasks_gone.iter().map(|(_, number)| number);
+            let tasks_gone = tasks_gone.iter().map(|(.., number)| number);
             say(answers, &wire::gone(tasks_gone, channels_gone))?;
         }
         let end = wire::end(of)

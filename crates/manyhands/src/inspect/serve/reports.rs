@@ -8,8 +8,10 @@ use crate::recording::LoopReport;
 use std::time::Duration;
 
 /// The last report of a place that calls loops, with the time since the loop ended.
-pub(super) fn report(report: &LoopReport, calls: u64, ended: Duration) -> String {
-    let in_flight = report.calls.as_ref().map(|calls| {
+pub(super) fn report(report: &LoopReport, times_called: u64, ended: Duration) -> String {
+    let calls = report.calls.as_ref();
+    let runners = calls.map_or(report.runners.len(), |calls| calls.most_at_once);
+    let in_flight = calls.map(|calls| {
         Object::new()
             .with("first", calls.first_at_once)
             .with("most", calls.most_at_once)
@@ -26,20 +28,14 @@ pub(super) fn report(report: &LoopReport, calls: u64, ended: Duration) -> String
         .with("why", report.why())
         .with("items", report.items)
         .with("blocks", report.blocks())
-        .with(
-            "runners",
-            match &report.calls {
-                Some(calls) => calls.most_at_once,
-                None => report.runners.len(),
-            },
-        )
+        .with("runners", runners)
         .with("threads", report.threads)
         .with("elapsed_us", micros(report.elapsed))
         .with("busy_us", micros(report.worked()))
         .with("alone_us", micros(report.alone_for()))
         .with("imbalance_percent", percent(report.imbalance()))
         .with("in_flight", in_flight)
-        .with("calls", calls)
+        .with("calls", times_called)
         .with("ended_us", micros(ended));
     line_of("report", report)
 }

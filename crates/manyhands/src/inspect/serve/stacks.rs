@@ -24,16 +24,15 @@ pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()
     let code = mappings::read();
     say(&wire::line_of("code", code_line(&code)))?;
     let runtimes = runtimes::read();
-    let mut threads: usize = 0;
     for runtime in &runtimes {
         for worker in &runtime.workers {
             let copy = stack_copy::copy_of(worker.thread);
             let line = thread_line(runtime, worker, copy.as_ref(), &code);
             say(&wire::line_of("stack", line))?;
-            threads += 1;
         }
     }
-    let end = wire::end("stacks").with("threads", threads);
+    let workers = runtimes.iter().map(|runtime| runtime.workers.len());
+    let end = wire::end("stacks").with("threads", workers.sum::<usize>());
     say(&end.line())
 }
 

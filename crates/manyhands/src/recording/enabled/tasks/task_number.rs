@@ -48,11 +48,6 @@ impl TaskNumber {
         NonZeroU64::new(bits).map(Self)
     }
 
-    /// Shard and place of its record: rises from one record to the next of the table.
-    pub(crate) fn in_table(self) -> (usize, usize) {
-        (self.shard(), self.place())
-    }
-
     /// How often its place was used, with this time.
     pub(crate) fn uses(self) -> u32 {
         (self.0.get() >> 32) as u32
