@@ -76,7 +76,7 @@ impl Token {
             let mut cancelled = self.until_cancelled();
             let mut future = pin!(future);
             poll_fn(|context| {
-                if site.during(|| cancelled.poll_cancelled(context)).is_ready() {
+                if site.poll(|| cancelled.poll_cancelled(context)).is_ready() {
                     let token = self.clone();
                     return Poll::Ready(Err(Cancelled { token }));
                 }

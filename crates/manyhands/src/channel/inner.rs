@@ -80,7 +80,7 @@ impl<T> ChannelInner<T> {
             send_retries: Retries::new(),
             receive_retries: Retries::new(),
             on_drop,
-            record: ChannelRecord::none(),
+            record: ChannelRecord::default(),
         }
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 /// In place of what is kept of a task, a wait, a thread, a loop, a channel, a runtime, a name or a line.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Nothing;
 
 pub(crate) type AsyncLoopRecord = Nothing;
@@ -82,17 +82,7 @@ pub(crate) fn during_loop<C>(_items: Option<u64>, _site: Site, run: impl FnOnce(
 
 /// What more than one of its names has.
 impl Nothing {
-    #[inline(always)]
-    pub(crate) const fn none() -> Self {
-        Self
-    }
-
-    #[inline(always)]
-    pub(crate) const fn new() -> Self {
-        Self
-    }
-
-    /// What a thread polls, or a member of a set.
+    /// What a thread polls, or a member of a set, or what waits on a line.
     #[inline(always)]
     pub(crate) fn poll<R>(&self, poll: impl FnOnce() -> R) -> R {
         poll()
@@ -200,11 +190,6 @@ impl Nothing {
     #[inline(always)]
     pub(crate) const fn here() -> Self {
         Self
-    }
-
-    #[inline(always)]
-    pub(crate) fn during<R>(self, poll: impl FnOnce() -> R) -> R {
-        poll()
     }
 
     #[inline(always)]

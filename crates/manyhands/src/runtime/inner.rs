@@ -103,7 +103,7 @@ impl RuntimeInner {
         process::refuse_forked();
         let (workers, threads_max) = (settings.workers, settings.threads_max);
         let shared = Arc::new_cyclic(|this: &Weak<Self>| Self {
-            number: RuntimeNumber::new(),
+            number: RuntimeNumber::default(),
             settings,
             idle: Idle::new(workers, threads_max),
             injector: ShardedQueue::new(workers),

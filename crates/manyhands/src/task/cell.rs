@@ -151,7 +151,7 @@ pub(super) fn allocate<W: Work>(
             place: AtomicU32::new(0),
             joiner: Joiner::new(),
             location,
-            record: TaskRecord::none(),
+            record: TaskRecord::default(),
         },
         extra,
         stage: UnsafeCell::new(Stage {

@@ -337,9 +337,7 @@ impl<T: Clone> Completion<T> {
     pub(super) fn wait_as(&self, scope: Option<(&TaskSet, SetWait)>) -> Result<T, CompletionError> {
         let site = Site::here();
         let mut end = self.clone();
-        block_on(poll_fn(|context| {
-            site.during(|| end.poll_as(context, scope))
-        }))
+        block_on(poll_fn(|context| site.poll(|| end.poll_as(context, scope))))
     }
 }
 

@@ -107,7 +107,7 @@ impl TaskScope<'_, '_> {
                 members: AtomicUsize::new(1),
                 all_gone: completer,
                 tasks: Mutex::default(),
-                set: TaskSet::new(),
+                set: TaskSet::of_futures(|| true),
                 panics: Mutex::default(),
             }),
             all_gone,

@@ -155,7 +155,7 @@ impl<T> Future for Next<'_, T> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         this.site
-            .during(|| Pin::new(&mut *this.each).poll_next(context))
+            .poll(|| Pin::new(&mut *this.each).poll_next(context))
     }
 }
 
@@ -172,8 +172,8 @@ impl<T> Default for WhenEach<T> {
             free: Vec::new(),
             added: 0,
             ended: Arc::default(),
-            name: GroupName::none(),
-            set: TaskSet::new(),
+            name: GroupName::default(),
+            set: TaskSet::of_futures(|| true),
         }
     }
 }

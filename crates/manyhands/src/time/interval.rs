@@ -169,7 +169,7 @@ impl Interval {
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn tick(&mut self) -> impl Future<Output = Instant> {
         let site = Site::here();
-        future::poll_fn(move |context| site.during(|| self.poll_tick(context)))
+        future::poll_fn(move |context| site.poll(|| self.poll_tick(context)))
     }
 
     /// Polls for the next tick; registers the task's waker if it has not come.

@@ -131,7 +131,7 @@ where
                 }
             }
             let site = self.site;
-            match site.during(|| self.tasks.poll_next(context)) {
+            match site.poll(|| self.tasks.poll_next(context)) {
                 Poll::Pending => break Poll::Pending,
                 Poll::Ready(None) if self.has_more() => break Poll::Pending,
                 Poll::Ready(None) => {
@@ -209,8 +209,7 @@ where
 
     fn check_cancellation(&mut self, context: &mut Context<'_>) {
         let (cancelled, site) = (self.until_cancelled.as_mut(), self.site);
-        let poll =
-            |cancelled: &mut UntilCancelled| site.during(|| cancelled.poll_cancelled(context));
+        let poll = |cancelled: &mut UntilCancelled| site.poll(|| cancelled.poll_cancelled(context));
         if cancelled.is_some_and(|cancelled| poll(cancelled).is_ready()) {
             self.until_cancelled = None;
             self.stop();

@@ -141,7 +141,7 @@ impl<T> Stream<T> {
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn next(&mut self) -> impl Future<Output = Option<T>> {
         let site = Site::here();
-        poll_fn(move |context| site.during(|| self.poll(context)))
+        poll_fn(move |context| site.poll(|| self.poll(context)))
     }
 
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {

@@ -31,7 +31,7 @@ pub(crate) trait ObservedChannel {
 static CHANNELS: Mutex<BTreeMap<u64, Entry>> = Mutex::new(BTreeMap::new());
 
 /// What a channel knows of its place in the list: its number there, or 0.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct ChannelRecord(AtomicU64);
 
 struct Entry {
@@ -50,11 +50,6 @@ struct Entry {
 unsafe impl Send for Entry {}
 
 impl ChannelRecord {
-    /// Not in the list.
-    pub(crate) const fn none() -> Self {
-        Self(AtomicU64::new(0))
-    }
-
     /// `channel`, which contains this, was made and has its ends.
     #[inline]
     #[track_caller]

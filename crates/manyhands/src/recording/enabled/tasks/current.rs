@@ -267,7 +267,7 @@ mod tests {
 
         fn run_task(&mut self) {
             static WORK: WorkType = WorkType::closure::<()>();
-            let (task, mut cell) = (TaskRecord::none(), 0_u64);
+            let (task, mut cell) = (TaskRecord::default(), 0_u64);
             let of_task = (None, Priority::Normal);
             let at = Location::caller();
             task.spawned(NonNull::from(&mut cell).cast(), of_task, &WORK, at);

@@ -27,7 +27,7 @@ use std::ptr::{self, NonNull};
 use std::task::Waker;
 
 /// What a task's cell knows of its record: a [`TaskNumber`], or 0.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct TaskRecord(AtomicU64);
 
 crate::sync::thread_local! {
@@ -36,11 +36,6 @@ crate::sync::thread_local! {
 }
 
 impl TaskRecord {
-    /// Not recorded.
-    pub(crate) const fn none() -> Self {
-        Self(AtomicU64::new(0))
-    }
-
     /// Whether the task is not recorded.
     pub(crate) fn is_none(&self) -> bool {
         self.number().is_none()
@@ -285,15 +280,17 @@ pub(crate) fn note_wait(mut wait: WaitRecord, waker: usize) {
 #[derive(Debug)]
 pub(crate) struct RuntimeNumber(u32);
 
-impl RuntimeNumber {
+impl Default for RuntimeNumber {
     /// The next one.
-    pub(crate) fn new() -> Self {
+    fn default() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         // Relaxed: a count.
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         Self(u32::try_from(number).unwrap_or(u32::MAX))
     }
+}
 
+impl RuntimeNumber {
     /// As a plain number.
     pub(crate) fn get(&self) -> u32 {
         self.0

@@ -11,19 +11,14 @@ use std::collections::BTreeMap;
 static NAMES: Mutex<BTreeMap<usize, Box<str>>> = Mutex::new(BTreeMap::new());
 
 /// The number of a group in the list, until this is dropped; 0: it is not there.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct GroupName(usize);
 
 impl GroupName {
-    /// Of a group without a name.
-    pub(crate) const fn none() -> Self {
-        Self(0)
-    }
-
     /// Of a group with this name.
     pub(crate) fn of(name: String) -> Self {
         if !is_open() {
-            return Self::none();
+            return Self::default();
         }
         static NEXT: AtomicUsize = AtomicUsize::new(1);
         // Relaxed: a count.

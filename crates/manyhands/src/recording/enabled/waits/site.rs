@@ -22,7 +22,7 @@ impl Site {
 
     /// Polls what waits on this line, unless a call around this has said another one.
     #[inline]
-    pub(crate) fn during<R>(self, poll: impl FnOnce() -> R) -> R {
+    pub(crate) fn poll<R>(self, poll: impl FnOnce() -> R) -> R {
         let _said = Said::now(|lines| {
             lines.of_all.get_or_insert(self.0);
         });

@@ -27,12 +27,7 @@ pub(crate) struct TaskSet {
 }
 
 impl TaskSet {
-    /// Of a new scope or group.
-    pub(crate) fn new() -> Self {
-        Self::of_futures(|| true)
-    }
-
-    /// Of futures that are awaited together. Others than handles are no tasks.
+    /// Of a new scope or group, or of futures that are awaited together. Others than handles are no tasks.
     pub(crate) fn of_futures(are_handles: impl FnOnce() -> bool) -> Self {
         let is_known = is_open() && are_handles();
         Self {
