@@ -109,11 +109,6 @@ impl Nothing {
     }
 
     #[inline(always)]
-    pub(crate) fn is_none(&self) -> bool {
-        true
-    }
-
-    #[inline(always)]
     pub(crate) fn spawned(
         &self,
         _cell: NonNull<()>,
@@ -124,7 +119,7 @@ impl Nothing {
     }
 
     #[inline(always)]
-    pub(crate) fn clear_parent(&self) {}
+    pub(crate) fn seen(&self, _spawn: impl FnOnce()) {}
 
     #[inline(always)]
     pub(crate) fn run(

@@ -225,10 +225,7 @@ impl<'part> CellRef<'part> {
         wakers: impl FnOnce() -> Option<u32>,
         waker: impl FnOnce() -> Option<Waker>,
     ) -> bool {
-        if self.record.is_none() {
-            self.record_spawn();
-            self.record.clear_parent();
-        }
+        self.record.seen(|| self.record_spawn());
         let worker =
             current::worker().and_then(|(slot, shared)| Some((slot.worker()?, &shared.number)));
         // None: it must not run.

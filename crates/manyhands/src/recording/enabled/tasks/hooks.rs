@@ -36,21 +36,19 @@ crate::sync::thread_local! {
 }
 
 impl TaskRecord {
-    /// Whether the task is not recorded.
-    pub(crate) fn is_none(&self) -> bool {
-        self.number().is_none()
-    }
-
     /// Of its record.
     pub(crate) fn number(&self) -> Option<TaskNumber> {
         // Relaxed: written before the task is shared, or by its runner, and a number that is missed is none.
         TaskNumber::from_bits(self.0.load(Ordering::Relaxed))
     }
 
-    /// The runner of the task has not spawned it: that was before recording was opened, and nobody saw it.
-    pub(crate) fn clear_parent(&self) {
-        if let Some(number) = self.number() {
-            table::change(number, |record| record.parent = None);
+    /// The task is about to run. If it was spawned before recording was opened, `spawn` records that, and who did so is not known.
+    pub(crate) fn seen(&self, spawn: impl FnOnce()) {
+        if self.number().is_none() {
+            spawn();
+            if let Some(number) = self.number() {
+                table::change(number, |record| record.parent = None);
+            }
         }
     }
 
