@@ -32,15 +32,6 @@ impl LoopReport {
             return calls.why(self);
         }
         match self.verdict() {
-            Verdict::Scaled
-            | Verdict::ConcurrencySet
-            | Verdict::ConsumerSlow
-            | Verdict::Stopped => format!(
-                "{:.1} of {} threads were busy with it on average.",
-                self.mean_runners(),
-                // More where a thread was added for one that blocked.
-                self.threads.max(self.runners.len())
-            ),
             Verdict::TooShort => String::from(
                 "It was too short: another thread would hardly have begun before the end.",
             ),
@@ -61,6 +52,12 @@ impl LoopReport {
             Verdict::NoPlace => {
                 String::from("Too many loops, scopes and invokes of the calling thread were open.")
             }
+            _ => format!(
+                "{:.1} of {} threads were busy with it on average.",
+                self.mean_runners(),
+                // More where a thread was added for one that blocked.
+                self.threads.max(self.runners.len())
+            ),
         }
     }
 

@@ -118,6 +118,10 @@ impl LoopReport {
             .collect();
         late.sort_unstable();
         late.resize(needed.max(late.len()), open);
+        let why_lacked = match self.elapsed < WORTH_SHARING {
+            true => Verdict::TooShort,
+            false => Verdict::HelpersElsewhere,
+        };
         let last = self.last_left().unwrap_or(self.elapsed);
         let ends = self.runners.iter().map(|runner| runner.left_after);
         // Who waits for the iterator is not on a processor either.
@@ -136,7 +140,7 @@ impl LoopReport {
             // The caller had not opened the loop.
             (times(opened, others), self.why_opened_late()),
             // Helpers were not there yet, or not at all, though there were items for them.
-            (late.iter().take(needed).sum(), self.why_helpers_lacked()),
+            (late.iter().take(needed).sum(), why_lacked),
             // Runners took items from an iterator, or waited for their turn.
             (self.took_items(), Verdict::SourceSlow),
             (
@@ -184,14 +188,6 @@ impl LoopReport {
             Verdict::LongItem
         } else {
             Verdict::SharedLate
-        }
-    }
-
-    fn why_helpers_lacked(&self) -> Verdict {
-        if self.elapsed < WORTH_SHARING {
-            Verdict::TooShort
-        } else {
-            Verdict::HelpersElsewhere
         }
     }
 }

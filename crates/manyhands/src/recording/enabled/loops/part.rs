@@ -10,7 +10,7 @@ use crate::sync::clock;
 use std::time::Duration;
 
 /// What one runner did. Times in ticks, but for those in nanoseconds.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Part {
     pub(super) thread: ThreadKey,
     pub(super) worker: Option<usize>,
@@ -97,12 +97,7 @@ impl Part {
             worker,
             joined: now,
             left: now,
-            worked: 0,
-            taking: 0,
-            off_processor_nanos: None,
-            items: 0,
-            blocks: 0,
-            longest: Block::default(),
+            ..Self::default()
         }
     }
 
@@ -185,7 +180,7 @@ pub(super) struct Call {
 }
 
 /// A thread, while it lives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ThreadKey(pub(super) usize);
 
 /// The body in a consumer's type: its first closure or function that is not of this library, else the whole type.

@@ -39,8 +39,8 @@ pub(crate) fn len() -> usize {
     TABLE.iter().map(|shard| shard.lock().len()).sum()
 }
 
-/// Calls `see` for each record with its number and version, one shard after the other. The lock of a shard is released from time to time, and a thread that
-/// waits for it has it then, so that no task waits for long.
+/// Calls `see` for each record with its number and version, one shard after the other. The lock of a shard is released from time
+/// to time, and a thread that waits for it has it then, so that no task waits for long.
 pub(crate) fn for_each(mut see: impl FnMut(TaskNumber, u32, &Record)) {
     for (number, shard) in TABLE.iter().enumerate() {
         shard.for_each(number, &mut see);
