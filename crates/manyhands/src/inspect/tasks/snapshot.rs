@@ -130,9 +130,7 @@ impl TaskSnapshot {
         let passed = |from: u64| elapsed(now.saturating_sub(from));
         let busy = match record.state {
             TaskState::Running => record.busy + now.saturating_sub(record.since),
-            TaskState::Queued | TaskState::Waiting | TaskState::Blocked | TaskState::Frozen => {
-                record.busy
-            }
+            _ => record.busy,
         };
         let waits = &record.waits;
         let frames = waits.frames.as_deref();
@@ -167,9 +165,7 @@ impl TaskSnapshot {
             priority: record.origin.map(|origin| origin.priority),
             spawned_at: record.spawned_at(),
             parent: record.parent,
-            ran_on: record
-                .ran_on
-                .map(|(runtime, worker)| (runtime.get(), worker as usize)),
+            ran_on: record.ran_on,
             state: record.state,
             is_frozen: frozen::is_frozen(number),
             in_state: passed(record.since),

@@ -21,7 +21,6 @@ use crate::recording::{Awaited, WaitKind};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::clock;
 use std::cell::Cell;
-use std::num::NonZeroU32;
 use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::task::Waker;
@@ -106,9 +105,7 @@ impl TaskRecord {
             record.begin_poll();
             record.wakers = Some(0);
             record.polls = record.polls.saturating_add(1);
-            record.ran_on = worker.and_then(|(worker, runtime)| {
-                Some((NonZeroU32::new(runtime.0)?, u32::try_from(worker).ok()?))
-            });
+            record.ran_on = worker.map(|(worker, runtime)| (runtime.0, worker));
         });
         if is_held {
             return None;

@@ -23,7 +23,7 @@ pub(crate) struct Record {
     /// The scope or group that it belongs to.
     pub(crate) set: Option<NonZeroU32>,
     /// The runtime and the worker that ran it last.
-    pub(crate) ran_on: Option<(NonZeroU32, u32)>,
+    pub(crate) ran_on: Option<(u32, usize)>,
     pub(crate) state: TaskState,
     /// When it was spawned, or first seen.
     pub(crate) spawned: u64,
