@@ -104,7 +104,7 @@ pub use crate::task::framed::framed;
 
 #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
 #[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]
-pub use crate::inspect::serve::{control::allow_control, server::serve, server::serve_at};
+pub use crate::inspect::serve::server::{allow_control, serve, serve_at};
 
 #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
 #[cfg_attr(docsrs, doc(cfg(feature = "inspect")))]

@@ -14,7 +14,7 @@ pub(crate) fn note_runtime() {
 mod enabled {
     use crate::inspect::analysis::watchdog;
     #[cfg(unix)]
-    use crate::inspect::serve::{control, server};
+    use crate::inspect::serve::server;
     use crate::recording::enabled::opening;
     use std::io::{self, Write};
     use std::sync::OnceLock;
@@ -33,7 +33,7 @@ mod enabled {
             {
                 report("socket", server::serve().map(drop));
                 if value == CONTROL {
-                    control::allow_control();
+                    server::allow_control();
                 }
             }
         });

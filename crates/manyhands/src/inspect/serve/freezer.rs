@@ -4,7 +4,7 @@
 //! client was killed. The system closes the connections of a process that ends, however it ends, so a task is frozen no
 //! longer than the connection lasts that asked for it last.
 //!
-//! Not here: what being frozen does (`recording/enabled/tasks/frozen.rs`), and whether the program allows it at all (`control.rs`).
+//! Not here: what being frozen does (`recording/enabled/tasks/frozen.rs`), and whether the program allows it at all (`server.rs`).
 
 use crate::inspect::serve::refused::Refused;
 use crate::recording::enabled::tasks::frozen::{FreezerNumber, TakenOut};

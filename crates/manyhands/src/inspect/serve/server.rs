@@ -10,11 +10,11 @@ use crate::inspect::serve::changes::SentOfProgram;
 use crate::inspect::serve::freezer::Freezer;
 use crate::inspect::serve::json::Object;
 use crate::inspect::serve::refused::Refused;
-use crate::inspect::serve::{control, freezer, groups, poll_once, reports, socket, stacks, wire};
+use crate::inspect::serve::{freezer, groups, poll_once, reports, socket, stacks, wire};
 use crate::inspect::tasks::take::snapshot_of_waits_for_tasks;
 use crate::recording::enabled::loops::last_reports as loop_reports;
 use crate::recording::{TaskNumber, elapsed, opening};
-use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Mutex, clock, lock, peer, thread};
 use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
@@ -75,6 +75,27 @@ pub fn serve() -> io::Result<PathBuf> {
 /// ```
 pub fn serve_at(path: impl AsRef<Path>) -> io::Result<()> {
     listen(path.as_ref())
+}
+
+/// Lets clients of the socket also act on the program: have a waiting task polled once, to see the stacks of the places where
+/// it waits, and have a task frozen, so that it is not polled until it is thawed. Without this call, and without
+/// `MANYHANDS_INSPECT=control` in the environment, the socket only reads. What was allowed stays allowed.
+///
+/// A task that is polled so is woken without a reason. Futures have to expect that; but one that counts its polls, or does
+/// something else in each of them, does so once more. What waits for a frozen task waits until it is thawed; that is at the
+/// latest when the connection ends over which it was frozen, or has asked nothing for a minute.
+///
+/// # Examples
+/// ```
+/// # #[cfg(all(feature = "inspect", unix))] {
+/// manyhands::diagnostics::serve()?;
+/// manyhands::diagnostics::allow_control(); // now `manyhands inspect PID --poll TASK` has an answer
+/// # }
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn allow_control() {
+    // Relaxed: nothing else is published by it.
+    IS_CONTROL_ALLOWED.store(true, Ordering::Relaxed);
 }
 
 fn listen(path: &Path) -> io::Result<()> {
@@ -299,7 +320,8 @@ fn send_polled(answers: &mut impl Write, task: &str) -> io::Result<()> {
 
 /// The task of this number, where a client may act on it.
 fn task_to_act_on(task: &str) -> Result<TaskNumber, Refused> {
-    if !control::is_allowed() {
+    // Relaxed: nothing else is published by it.
+    if !IS_CONTROL_ALLOWED.load(Ordering::Relaxed) {
         return Err(Refused::NotAllowed);
     }
     TaskNumber::from_text(task).ok_or(Refused::NoSuchTask)
@@ -322,6 +344,8 @@ pub(super) fn say(answers: &mut impl Write, line: &str) -> io::Result<()> {
 
 /// The default paths that this process listens at.
 static SERVED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+static IS_CONTROL_ALLOWED: AtomicBool = AtomicBool::new(false);
 
 static CONNECTIONS: AtomicUsize = AtomicUsize::new(0);
 

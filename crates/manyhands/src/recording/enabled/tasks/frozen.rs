@@ -51,7 +51,7 @@
 //! meanwhile. A thaw counts as under way until its waker was woken, so a simulation that finds none sees what earlier ones
 //! have queued.
 //!
-//! Not here: which client may freeze (`inspect/serve/control.rs`, `inspect/serve/freezer.rs`), and the state word (`task/state.rs`).
+//! Not here: which client may freeze (`inspect/serve/server.rs`, `inspect/serve/freezer.rs`), and the state word (`task/state.rs`).
 
 use crate::recording::enabled::TaskNumber;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
