@@ -11,7 +11,6 @@
 
 use crate::recording::enabled::LoopReport;
 use crate::sync::{Mutex, clock, lock};
-use std::panic::Location;
 use std::sync::Arc;
 
 /// That of the loop that ended last is the last.
@@ -80,7 +79,7 @@ fn keep_in(
     report: Arc<LoopReport>,
     ended: u64,
 ) -> Option<KeptReport> {
-    let is_same = |kept: &KeptReport| is_same(kept.report.called_at, report.called_at);
+    let is_same = |kept: &KeptReport| kept.report.called_at == report.called_at;
     let known = kept.iter().position(is_same);
     let calls = 1 + known.map_or(0, |place| kept[place].calls);
     let oldest = (kept.len() == reports_max).then_some(0);
@@ -93,19 +92,12 @@ fn keep_in(
     replaced
 }
 
-/// Whether it is the same place. One place may have several addresses, so these only save the comparison of texts.
-fn is_same(one: &'static Location<'static>, other: &'static Location<'static>) -> bool {
-    std::ptr::eq(one, other)
-        || ((one.line(), one.column()) == (other.line(), other.column())
-            && one.file() == other.file())
-}
-
 /// Places of which a report is kept: more than a person reads, and few enough to be searched for each loop that ends.
 const REPORTS_MAX: usize = 64;
 
 #[cfg(test)]
 mod tests {
-    use super::{KeptReport, is_same, keep_in};
+    use super::{KeptReport, keep_in};
     use crate::recording::enabled::loops::report::LoopReport;
     use std::panic::Location;
     use std::sync::Arc;
@@ -144,7 +136,7 @@ mod tests {
     fn a_place_keeps_its_last_report_and_counts_its_calls() {
         let mut kept = Vec::new();
         let (one, other) = (here(), here());
-        assert!(is_same(one, one) && !is_same(one, other));
+        assert_ne!(one, other);
         assert!(keep_in(&mut kept, 9, report(one, 1), 10).is_none());
         assert!(keep_in(&mut kept, 9, report(other, 2), 20).is_none());
         assert_eq!(listed(&kept), [(2, 1), (1, 1)]);
