@@ -13,14 +13,13 @@
 //!
 //! Unsafe: channels are looked at by their addresses.
 
-use crate::recording::enabled::{ChannelLoad, ChannelSnapshot, is_open};
+use crate::recording::enabled::{ChannelLoad, ChannelSnapshot, elapsed, is_open};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, clock, lock};
 use std::any::type_name;
 use std::collections::BTreeMap;
 use std::panic::Location;
 use std::ptr;
-use std::time::Duration;
 
 /// A channel, as far as it can be looked at from any thread.
 pub(crate) trait ObservedChannel {
@@ -121,7 +120,7 @@ pub(crate) fn read() -> Vec<ChannelSnapshot> {
         made_at: entry.made_at,
         capacity: entry.capacity,
         resource: entry.channel.addr(),
-        age: Duration::from_nanos(clock::nanos_in(now.saturating_sub(entry.made))),
+        age: elapsed(now.saturating_sub(entry.made)),
         // SAFETY: the channel is in the list, whose lock is held, so it is in place; the function is the one for its type.
         load: unsafe { (entry.load)(entry.channel) },
     };

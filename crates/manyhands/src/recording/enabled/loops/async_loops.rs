@@ -33,7 +33,12 @@ impl AsyncLoopRecord {
     /// A loop begins that was called at `site`, whose items go to a body of the type `C`.
     #[inline]
     pub(crate) fn begin<C>(site: Site) -> Self {
-        Self(is_open().then(|| Recorded::begin(type_name::<C>(), site)))
+        let recorded = || Recorded {
+            running: Running::begin(call_now(None, type_name::<C>(), site)),
+            account: None,
+            found: None,
+        };
+        Self(is_open().then(|| Box::new(recorded())))
     }
 
     /// This happens.
@@ -49,15 +54,6 @@ impl AsyncLoopRecord {
 }
 
 impl Recorded {
-    #[cold]
-    fn begin(consumer: &'static str, site: Site) -> Box<Self> {
-        Box::new(Self {
-            running: Running::begin(call_now(None, consumer, site)),
-            account: None,
-            found: None,
-        })
-    }
-
     #[cold]
     fn note(&mut self, event: AsyncLoopEvent) {
         if let AsyncLoopEvent::PollBegins(now) = event {
@@ -89,7 +85,7 @@ impl Recorded {
                 self.found = found;
             }
             AsyncLoopEvent::GivesResult => account.because = BeginsNoMore::Consumer,
-            AsyncLoopEvent::Stops => account.stop(),
+            AsyncLoopEvent::Stops => account.report.is_stopped = true,
         }
     }
 }

@@ -56,7 +56,7 @@ pub(crate) struct CallsAccount {
     ended: u64,
     first: Vec<Duration>,
     last: VecDeque<Duration>,
-    report: CallsReport,
+    pub(super) report: CallsReport,
 }
 
 impl CallsAccount {
@@ -127,10 +127,6 @@ impl CallsAccount {
         report.took_last = median(self.last.into());
         let elapsed = self.counted.saturating_duration_since(self.begun);
         (self.ended, elapsed, self.report)
-    }
-
-    pub(crate) fn stop(&mut self) {
-        self.report.is_stopped = true;
     }
 }
 

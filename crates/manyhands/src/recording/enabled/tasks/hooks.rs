@@ -18,7 +18,7 @@ use crate::recording::enabled::{
     frozen, is_open, is_recorded, leaf_stacks, table,
 };
 use crate::recording::{Awaited, WaitKind};
-use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::clock;
 use std::cell::Cell;
 use std::panic::Location;
@@ -278,10 +278,9 @@ pub(crate) struct RuntimeNumber(u32);
 impl Default for RuntimeNumber {
     /// The next one.
     fn default() -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
+        static NEXT: AtomicU32 = AtomicU32::new(1);
         // Relaxed: a count.
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self(u32::try_from(number).unwrap_or(u32::MAX))
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
 
