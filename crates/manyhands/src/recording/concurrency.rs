@@ -41,12 +41,8 @@ pub(crate) enum BeginsNoMore {
     SourceEnded,
 }
 
-/// What an async loop knows at its end of the number of calls at a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FoundConcurrency {
-    pub(crate) limit: CallLimit,
-    pub(crate) trial: Option<LevelTrial>,
-}
+/// What an async loop knows at its end of the number of calls at a time: where it came from, and the last comparison.
+pub(crate) type FoundConcurrency = (CallLimit, Option<LevelTrial>);
 
 /// Where the number of calls at a time of an async loop came from.
 ///

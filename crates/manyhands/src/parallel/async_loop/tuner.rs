@@ -154,7 +154,7 @@ impl Tuner {
             more: high.level,
             more_every: high.every(),
         });
-        FoundConcurrency { limit, trial }
+        (limit, trial)
     }
 
     /// An item begins while `running` others run.

@@ -120,7 +120,7 @@ impl CallsAccount {
     pub(crate) fn end(mut self, found: Option<FoundConcurrency>) -> (u64, Duration, CallsReport) {
         let report = &mut self.report;
         match found {
-            Some(found) => (report.limit, report.trial) = (found.limit, found.trial),
+            Some(found) => (report.limit, report.trial) = found,
             None => report.is_stopped = true,
         }
         report.took_first = median(self.first);
@@ -141,7 +141,7 @@ const CALLS_COMPARED: usize = 32;
 #[cfg(test)]
 mod tests {
     use super::{CALLS_COMPARED, CallsAccount};
-    use crate::recording::{BeginsNoMore, CallLimit, FoundConcurrency};
+    use crate::recording::{BeginsNoMore, CallLimit};
     use crate::sync::clock;
     use std::time::Duration;
 
@@ -182,11 +182,7 @@ mod tests {
         for call in 0..100 {
             account.end_call(5, ms(call));
         }
-        let known = FoundConcurrency {
-            limit: CallLimit::Found,
-            trial: None,
-        };
-        let (items, _, calls) = account.end(Some(known));
+        let (items, _, calls) = account.end(Some((CallLimit::Found, None)));
         assert_eq!((items, calls.in_flight), (100, ms(4_950)));
         assert_eq!((calls.first_at_once, calls.most_at_once), (5, 7));
         assert_eq!((calls.allowed_first, calls.allowed_most), (4, 8));
