@@ -102,7 +102,7 @@ impl TaskRecord {
                 return;
             }
             record.enter(TaskState::Running, now);
-            record.begin_poll();
+            record.begin_poll(0);
             record.wakers = Some(0);
             record.polls = record.polls.saturating_add(1);
             record.ran_on = worker.map(|(worker, runtime)| (runtime.0, worker));

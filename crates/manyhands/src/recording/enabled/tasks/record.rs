@@ -105,8 +105,9 @@ impl Record {
     }
 
     /// The task is about to be polled: what it waited for so far counts only for since when it waits for the same again.
-    pub(crate) fn begin_poll(&mut self) {
-        self.waits.begin_poll();
+    /// `around`: the frame that the thread that polls is in; 0: none.
+    pub(crate) fn begin_poll(&mut self, around: usize) {
+        self.waits.begin_poll(around);
         self.note_change();
     }
 

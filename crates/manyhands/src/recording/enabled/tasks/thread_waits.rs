@@ -94,7 +94,8 @@ impl ThreadWait {
         let Some(waiting) = &self.0 else {
             return poll();
         };
-        table::change(waiting.number, Record::begin_poll);
+        let around = waiting.before.frame;
+        table::change(waiting.number, |record| record.begin_poll(around));
         current::poll_begins();
         let polled = poll();
         if polled.is_pending() {

@@ -10,8 +10,6 @@ pub(crate) struct Frames {
     list: Vec<Frame>,
     /// Frames that were not kept.
     pub(crate) left_out: u32,
-    /// The first ones are around a call that blocks its thread, and stay when what it waits for is forgotten.
-    kept: usize,
 }
 
 /// One frame of a task.
@@ -46,26 +44,22 @@ impl Frames {
             return;
         };
         let outer = self.list.remove(place).outer;
-        self.kept -= usize::from(place < self.kept);
         let inner = self.list.iter_mut().filter(|frame| frame.outer == address);
         inner.for_each(|frame| frame.outer = outer);
     }
 
-    /// Forgets all frames but those around a call that blocks.
-    pub(crate) fn forget(&mut self) {
-        self.list.truncate(self.kept);
+    /// Forgets all frames but this one and those around it: in it is a call that blocks its thread. 0: all.
+    pub(crate) fn forget(&mut self, around: usize) {
+        let kept = self.chain(around);
+        self.list.clear();
+        self.list.extend(kept);
         self.left_out = 0;
     }
 
-    /// For a call in this frame that blocks its thread: it and those around it, which stay.
+    /// For a call in this frame that blocks its thread: it and those around it.
     pub(crate) fn around(&self, address: usize) -> Option<Self> {
-        let list = self.chain(address);
-        let kept = list.len();
-        (kept > 0).then_some(Self {
-            list,
-            left_out: 0,
-            kept,
-        })
+        let (list, left_out) = (self.chain(address), 0);
+        (!list.is_empty()).then_some(Self { list, left_out })
     }
 
     /// The frame at this address and those around it, the outermost first.
@@ -191,12 +185,12 @@ mod tests {
         let outside = frames(&[(1, 0), (7, 0), (2, 1)]);
         let mut inside = outside.around(2).unwrap();
         assert!(inside.enter(frame(3, 2)));
-        inside.forget();
+        inside.forget(2);
         assert_eq!(addresses(&inside.chain(2)), [1, 2]);
         assert!(inside.chain(3).is_empty());
         inside.remove(1);
         assert!(inside.enter(frame(3, 2)));
-        inside.forget();
+        inside.forget(2);
         assert_eq!(addresses(&inside.chain(2)), [2]);
         assert!(inside.chain(3).is_empty() && outside.around(0).is_none());
     }
@@ -209,7 +203,7 @@ mod tests {
             assert_eq!(is_kept, address <= FRAMES_MAX);
         }
         assert_eq!((frames.list.len(), frames.left_out), (FRAMES_MAX, 2));
-        frames.forget();
+        frames.forget(0);
         assert_eq!((frames.list.len(), frames.left_out), (0, 0));
         assert!(frames.enter(frame(1, 2)) && frames.enter(frame(2, 1)));
         assert_eq!(frames.chain(1).len(), 2);

@@ -78,14 +78,15 @@ impl Waits {
     }
 
     /// The task is about to be polled: what it waited for so far counts only for since when it waits for the same again.
-    pub(crate) fn begin_poll(&mut self) {
+    /// `around`: the frame that is around all others; 0: none.
+    pub(crate) fn begin_poll(&mut self, around: usize) {
         self.forget_earlier();
         self.earlier = self.list.len();
         self.left_out = 0;
         self.direct_left_out = 0;
         self.kept = 0;
         if let Some(frames) = &mut self.frames {
-            frames.forget();
+            frames.forget(around);
         }
     }
 
@@ -219,13 +220,13 @@ mod tests {
         assert_eq!(waits.left_out, 3);
         waits.remove(0);
         assert_eq!(waits.current().count(), WAITS_MAX - 1);
-        waits.begin_poll();
+        waits.begin_poll(0);
         assert_eq!((waits.current().count(), waits.left_out), (0, 0));
         (0..WAITS_MAX + 3).for_each(|leaf| waits.add(wait(leaf + 9)));
         assert_eq!(waits.current().count(), WAITS_MAX);
         waits.end_poll(99);
         assert_eq!(waits.list.len(), WAITS_MAX);
-        waits.begin_poll();
+        waits.begin_poll(0);
         waits.end_poll(99);
         // Direct waits come in place of others.
         let inside = |leaf| WaitRecord {
@@ -257,7 +258,7 @@ mod tests {
             frame: 0,
         };
         let poll = |kept: &mut Waits, waits: &[WaitRecord]| {
-            kept.begin_poll();
+            kept.begin_poll(0);
             waits.iter().for_each(|wait| kept.add(*wait));
             kept.end_poll(99);
             let current = kept.current();
@@ -279,7 +280,7 @@ mod tests {
         let sixth = [wait(2, 8, 0), wait(3, 9, 0)];
         assert_eq!(poll(&mut waits, &sixth), [(2, 50), (3, 99)]);
         assert_eq!(poll(&mut waits, &fifth), [(2, 50), (1, 51)]);
-        waits.begin_poll();
+        waits.begin_poll(0);
         waits.remove(1);
         waits.add(wait(1, 9, 60));
         waits.end_poll(99);
@@ -309,7 +310,7 @@ mod tests {
         let mut waits = Waits::default();
         waits.add(wait(1));
         waits.end_poll(10);
-        waits.begin_poll();
+        waits.begin_poll(0);
         assert!(waits.current().next().is_none());
         waits.add(wait(2));
         let leaves = |waits: &Waits| waits.current().map(|wait| wait.leaf).collect::<Vec<_>>();
@@ -319,11 +320,11 @@ mod tests {
         assert!(waits.remove(2));
         waits.end_poll(20);
         assert_eq!(waits.current().next().unwrap().since, 10);
-        waits.begin_poll();
+        waits.begin_poll(0);
         waits.add(wait(1));
         waits.end_poll(25);
         assert_eq!(waits.current().next().unwrap().since, 10, "it goes on");
-        waits.begin_poll();
+        waits.begin_poll(0);
         waits.end_poll(30);
         assert!(waits.current().next().is_none() && waits.list.is_empty());
     }
