@@ -58,27 +58,23 @@ impl ChannelRecord {
         name: Option<Box<str>>,
         capacity: Option<usize>,
     ) {
-        if is_open() {
-            let entry = Entry {
-                channel: ptr::from_ref(channel).cast(),
-                load: load_of::<C>,
-                name,
-                item_type: type_name::<T>(),
-                made_at: Location::caller(),
-                capacity,
-                made: clock::ticks(),
-            };
-            self.add(entry);
-        }
-    }
-
-    #[cold]
-    fn add(&self, entry: Entry) {
         static NEXT: AtomicU64 = AtomicU64::new(1);
+        if !is_open() {
+            return;
+        }
         // Relaxed: a count.
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         // Relaxed: written before the channel is shared.
         self.0.store(number, Ordering::Relaxed);
+        let entry = Entry {
+            channel: ptr::from_ref(channel).cast(),
+            load: load_of::<C>,
+            name,
+            item_type: type_name::<T>(),
+            made_at: Location::caller(),
+            capacity,
+            made: clock::ticks(),
+        };
         lock(&CHANNELS).insert(number, entry);
     }
 
@@ -88,14 +84,9 @@ impl ChannelRecord {
         // Relaxed: written before the channel was shared.
         let number = self.0.load(Ordering::Relaxed);
         if is_last && number != 0 {
-            Self::remove(number);
+            let entry = lock(&CHANNELS).remove(&number);
+            drop(entry);
         }
-    }
-
-    #[cold]
-    fn remove(number: u64) {
-        let entry = lock(&CHANNELS).remove(&number);
-        drop(entry);
     }
 }
 

@@ -231,14 +231,10 @@ fn waits_recorded(leaf: usize, waker: usize, awaited: Awaited<'_>) {
 /// The library keeps this waker, though the task does not wait for what would wake it.
 #[inline]
 pub(crate) fn keeps(waker: &Waker) {
-    if is_recorded() {
-        keeps_recorded(waker.data().addr());
+    if !is_recorded() {
+        return;
     }
-}
-
-#[cold]
-fn keeps_recorded(waker: usize) {
-    let current = current::get();
+    let (current, waker) = (current::get(), waker.data().addr());
     if let Some(number) = current.number.filter(|_| waker == current.waker) {
         table::change(number, |record| record.waits.kept += 1);
     }

@@ -123,23 +123,17 @@ impl Drop for ThreadWait {
 /// The calling thread is blocked, until this is dropped.
 #[inline]
 pub(crate) fn thread_blocks() -> Blocked {
-    let is_recorded = is_recorded();
-    Blocked(if is_recorded { Blocked::begin() } else { None })
+    let number = is_recorded().then(current::get);
+    let number = number.and_then(|current| current.number);
+    Blocked(number.filter(|&number| {
+        let now = clock::ticks();
+        set_state(number, TaskState::Running, TaskState::Blocked, now)
+    }))
 }
 
 /// See [`thread_blocks`].
 #[must_use]
 pub(crate) struct Blocked(Option<TaskNumber>);
-
-impl Blocked {
-    #[cold]
-    fn begin() -> Option<TaskNumber> {
-        let number = current::get().number?;
-        let now = clock::ticks();
-        let is_outermost = set_state(number, TaskState::Running, TaskState::Blocked, now);
-        is_outermost.then_some(number)
-    }
-}
 
 impl Drop for Blocked {
     fn drop(&mut self) {

@@ -42,28 +42,28 @@ impl FrameMark {
 
     /// The future is about to be polled, in a task that is recorded.
     pub(crate) fn enter(&mut self) -> InFrame<'_> {
-        let outer = self.record();
-        InFrame { mark: self, outer }
-    }
-
-    fn record(&mut self) -> Option<usize> {
         let current = current::get();
-        let (number, outer) = (current.number?, current.frame);
+        let outer = current.frame;
         let frame = Frame {
             address: self.address(),
             outer,
             name: self.name,
             at: self.at,
         };
-        let is_kept = table::change(number, |record| {
-            record.waits.frames.get_or_insert_default().enter(frame)
-        });
-        let is_kept = is_kept == Some(true);
-        self.is_listed |= is_kept;
-        is_kept.then(|| {
+        let keep = |number| {
+            table::change(number, |record| {
+                record.waits.frames.get_or_insert_default().enter(frame)
+            })
+        };
+        let is_kept = current.number.and_then(keep) == Some(true);
+        if is_kept {
+            self.is_listed = true;
             current::change(|current| current.frame = frame.address);
-            outer
-        })
+        }
+        InFrame {
+            mark: self,
+            outer: is_kept.then_some(outer),
+        }
     }
 
     #[inline]

@@ -99,8 +99,7 @@ impl Frames {
         for frame in &self.list {
             let mut outer = None;
             for frame in self.chain(frame.address) {
-                let is_same = |(known, _): &(Frame, _)| known.address == frame.address;
-                let place = ordered.iter().position(is_same).unwrap_or_else(|| {
+                let place = Self::place_in(&ordered, frame.address).unwrap_or_else(|| {
                     ordered.push((frame, outer));
                     ordered.len() - 1
                 });

@@ -49,13 +49,7 @@ impl TaskSet {
     /// The task was spawned in the scope, or put into the group.
     #[inline]
     pub(crate) fn add(&self, task: &TaskRecord) {
-        if let Some(number) = self.number {
-            self.add_recorded(number, task);
-        }
-    }
-
-    #[cold]
-    fn add_recorded(&self, number: NonZeroU32, task: &TaskRecord) {
+        let Some(number) = self.number else { return };
         if let Some(task) = task.number() {
             table::change(task, |record| record.set = Some(number));
         }
@@ -72,7 +66,7 @@ impl TaskSet {
     /// polls.
     pub(crate) fn note_wait(&self, mut wait: WaitRecord, until: SetWait, waker: usize) {
         let waiter = current::get().number;
-        // Relaxed: see `add_recorded`.
+        // Relaxed: see `add`.
         self.waiter
             .store(waiter.map_or(0, TaskNumber::to_bits), Ordering::Relaxed);
         wait.set = self.number.map(|number| AwaitedSet { number, until });
