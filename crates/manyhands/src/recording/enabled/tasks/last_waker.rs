@@ -1,7 +1,6 @@
 //! With the feature: which task or thread has woken a task last, as far as that is known.
 //!
-//! Only a thread that waits in tokio's driver is known as such, by a mark. While recording is not open, that is one load and
-//! a branch for each wait.
+//! Only a thread that waits in tokio's driver is known as such, by a mark.
 //!
 //! Not here: when a wake is recorded (`hooks.rs`), and the wait (`integrations::tokio_driver`).
 
@@ -71,19 +70,11 @@ impl fmt::Display for LastWaker {
 #[cfg(feature = "tokio")]
 #[inline]
 pub(crate) fn in_tokio<R>(wait: impl FnOnce() -> R) -> R {
-    struct Mark;
-
-    impl Drop for Mark {
-        fn drop(&mut self) {
-            IS_IN_TOKIO.set(false);
-        }
-    }
-
-    let _mark = crate::recording::enabled::is_open().then(|| {
-        IS_IN_TOKIO.set(true);
-        Mark
-    });
-    wait()
+    // A panic inside ends the process.
+    IS_IN_TOKIO.set(true);
+    let waited = wait();
+    IS_IN_TOKIO.set(false);
+    waited
 }
 
 crate::sync::thread_local! {
