@@ -1,5 +1,6 @@
 //! Without the feature: nothing is recorded. The same functions as in `enabled/mod.rs`, without code; one type without
-//! data has the names and the methods of all that is kept there.
+//! data has the names and the methods of all that is kept there. The compiler inlines what has no code by itself; what runs
+//! something else says so.
 
 use crate::priority::Priority;
 use crate::recording::{AsyncLoopEvent, Awaited, Unobserved};
@@ -22,53 +23,41 @@ pub(crate) type TaskRecord = Nothing;
 pub(crate) type TaskSet = Nothing;
 pub(crate) type WorkType = Nothing;
 
-#[inline(always)]
 pub(crate) const fn is_open() -> bool {
     false
 }
 
-#[inline(always)]
 pub(crate) const fn is_recorded() -> bool {
     false
 }
 
-#[inline(always)]
 pub(crate) const fn thread_begins() {}
 
 #[cfg(feature = "tokio")]
-#[inline(always)]
 pub(crate) fn in_tokio<R>(wait: impl FnOnce() -> R) -> R {
     wait()
 }
 
-#[inline(always)]
 pub(crate) fn waits<'a, L>(_leaf: &L, _waker: &Waker, _awaited: impl FnOnce() -> Awaited<'a>) {}
 
-#[inline(always)]
 pub(crate) fn keeps(_waker: &Waker) {}
 
-#[inline(always)]
 pub(crate) fn forget<L>(_leaf: &L) {}
 
-#[inline(always)]
 pub(crate) fn forget_moved<'a, L>(_leaf: &L, _awaited: impl FnOnce() -> Awaited<'a>) {}
 
-#[inline(always)]
 pub(crate) fn thread_waits_for_task(_task: &TaskRecord, _id: usize) -> Nothing {
     Nothing
 }
 
-#[inline(always)]
 pub(crate) fn thread_polls(_waker: &Waker, _one: Option<Site>) -> Nothing {
     Nothing
 }
 
-#[inline(always)]
 pub(crate) fn thread_blocks() -> Nothing {
     Nothing
 }
 
-#[inline(always)]
 pub(crate) fn runtime_made<R>(_runtime: &Arc<R>) {}
 
 #[expect(
@@ -95,12 +84,10 @@ impl Nothing {
     reason = "the types are named with the feature only"
 )]
 impl Nothing {
-    #[inline(always)]
     pub(crate) const fn closure<F>() -> Self {
         Self
     }
 
-    #[inline(always)]
     pub(crate) const fn future<F>(
         _request: unsafe fn(NonNull<()>) -> bool,
         _queue: unsafe fn(NonNull<()>),
@@ -108,7 +95,6 @@ impl Nothing {
         Self
     }
 
-    #[inline(always)]
     pub(crate) fn spawned(
         &self,
         _cell: NonNull<()>,
@@ -118,10 +104,8 @@ impl Nothing {
     ) {
     }
 
-    #[inline(always)]
     pub(crate) fn seen(&self, _spawn: impl FnOnce()) {}
 
-    #[inline(always)]
     pub(crate) fn run(
         &self,
         _id: usize,
@@ -131,16 +115,12 @@ impl Nothing {
         Some(Self)
     }
 
-    #[inline(always)]
     pub(crate) fn end(self, _is_over: bool, _wakers: impl FnOnce() -> Option<u32>) {}
 
-    #[inline(always)]
     pub(crate) fn woken(&self) {}
 
-    #[inline(always)]
     pub(crate) fn ended(&self) {}
 
-    #[inline(always)]
     pub(crate) fn wait_for_thaw(&self) -> bool {
         false
     }
@@ -148,41 +128,33 @@ impl Nothing {
 
 /// Sets of tasks, their names, and those of frames.
 impl Nothing {
-    #[inline(always)]
     pub(crate) fn of_futures(_are_handles: impl FnOnce() -> bool) -> Self {
         Self
     }
 
-    #[inline(always)]
     pub(crate) fn add(&self, _task: &Self) {}
 
-    #[inline(always)]
     pub(crate) fn of(_name: String) -> Self {
         Self
     }
 
-    #[inline(always)]
     pub(crate) fn resource(&self) -> usize {
         0
     }
 
-    #[inline(always)]
     pub(crate) const fn named(_name: &'static str) -> Self {
         Self
     }
 
-    #[inline(always)]
     pub(crate) fn enter(&mut self) -> Self {
         Self
     }
 
-    #[inline(always)]
     pub(crate) fn leave<R>(self, _polled: &Poll<R>) {}
 }
 
 /// Lines, async loops and channels.
 impl Nothing {
-    #[inline(always)]
     pub(crate) const fn here() -> Self {
         Self
     }
@@ -196,15 +168,12 @@ impl Nothing {
         clippy::extra_unused_type_parameters,
         reason = "the type is named with the feature only"
     )]
-    #[inline(always)]
     pub(crate) fn begin<C>(_site: Self) -> Self {
         Self
     }
 
-    #[inline(always)]
     pub(crate) fn note(&mut self, _event: impl FnOnce() -> AsyncLoopEvent) {}
 
-    #[inline(always)]
     pub(crate) fn made<T, C>(
         &self,
         _channel: &C,
@@ -213,6 +182,5 @@ impl Nothing {
     ) {
     }
 
-    #[inline(always)]
     pub(crate) fn end_removed(&self, _is_last: bool) {}
 }
