@@ -93,21 +93,20 @@ impl TaskRecord {
             return Some(Running(None));
         };
         let now = clock::ticks();
-        let mut is_held = false;
-        table::change(number, |record| {
-            is_held = frozen::hold(number, worker.map(|(_, runtime)| runtime.0), waker);
-            if is_held {
+        let is_held = table::change(number, |record| {
+            if frozen::hold(number, worker.map(|(_, runtime)| runtime.0), waker) {
                 record.enter(TaskState::Frozen, now);
                 record.note_change();
-                return;
+                return true;
             }
             record.enter(TaskState::Running, now);
             record.begin_poll(0);
             record.wakers = Some(0);
             record.polls = record.polls.saturating_add(1);
             record.ran_on = worker.map(|(worker, runtime)| (runtime.0, worker));
+            false
         });
-        if is_held {
+        if is_held == Some(true) {
             return None;
         }
         let mut current = Current::of(Some(number), id);

@@ -49,10 +49,10 @@ pub(crate) struct ThreadWait(Option<Waiting>);
 
 struct Waiting {
     number: TaskNumber,
+    /// Without a task if this is a thread's own record.
     before: Current,
     /// What the task has recorded in this poll, and its wakers.
     outer: (Waits, Option<u32>),
-    is_thread: bool,
 }
 
 impl ThreadWait {
@@ -60,12 +60,10 @@ impl ThreadWait {
     #[cold]
     fn begin(waker: usize, one: Option<Site>) -> Self {
         let before = current::get();
-        let (number, is_thread) = match before.number {
-            Some(number) => (number, false),
-            None => match table::insert(spread(), thread_record()) {
-                Some(number) => (number, true),
-                None => return Self(None),
-            },
+        let number = before.number;
+        let number = number.or_else(|| table::insert(spread(), thread_record()));
+        let Some(number) = number else {
+            return Self(None);
         };
         let outer = table::change(number, |record| {
             let frames = record.waits.frames.as_deref();
@@ -84,7 +82,6 @@ impl ThreadWait {
             number,
             before,
             outer: outer.unwrap_or_default(),
-            is_thread,
         }))
     }
 
@@ -110,7 +107,7 @@ impl Drop for ThreadWait {
     fn drop(&mut self) {
         let Some(waiting) = self.0.take() else { return };
         current::replace(waiting.before);
-        if waiting.is_thread {
+        if waiting.before.number.is_none() {
             table::remove(waiting.number);
         } else {
             table::change(waiting.number, |record| {
