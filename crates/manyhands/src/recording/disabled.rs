@@ -16,7 +16,6 @@ pub(crate) struct Nothing;
 pub(crate) type AsyncLoopRecord = Nothing;
 pub(crate) type ChannelRecord = Nothing;
 pub(crate) type FrameMark = Nothing;
-pub(crate) type GroupName = Nothing;
 pub(crate) type RuntimeNumber = Nothing;
 pub(crate) type Site = Nothing;
 pub(crate) type TaskRecord = Nothing;
@@ -134,15 +133,7 @@ impl Nothing {
 
     pub(crate) fn add(&self, _task: &Self) {}
 
-    pub(crate) fn of(_name: String) -> Self {
-        Self
-    }
-
-    pub(crate) fn resource(&self) -> usize {
-        0
-    }
-
-    pub(crate) const fn named(_name: &'static str) -> Self {
+    pub(crate) fn named<N>(_name: N) -> Self {
         Self
     }
 

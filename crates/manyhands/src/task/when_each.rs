@@ -1,7 +1,7 @@
 //! The results of several tasks, as they end.
 
 use crate::job::wake;
-use crate::recording::{self, Awaited, GroupName, SetWait, Site, TaskSet};
+use crate::recording::{self, Awaited, SetWait, Site, TaskSet};
 use crate::sync::{Mutex, lock};
 use crate::task::budget;
 use crate::task::{JoinError, JoinHandle};
@@ -50,8 +50,6 @@ pub struct WhenEach<T> {
     /// Tasks that were ever added.
     added: usize,
     ended: Arc<Mutex<Ended>>,
-    /// If it is a group.
-    name: GroupName,
     /// The tasks whose results have not been returned, and others that have ended.
     set: TaskSet,
 }
@@ -86,7 +84,7 @@ impl<T> WhenEach<T> {
     /// Of a group with this name.
     pub(super) fn named(name: String) -> Self {
         let mut group = Self::default();
-        group.name = GroupName::of(name);
+        group.set = TaskSet::named(name);
         group
     }
 
@@ -114,7 +112,7 @@ impl<T> WhenEach<T> {
     /// What it waits for: the end of one of these.
     fn awaited(&self) -> Awaited<'_> {
         let one = SetWait::OneOf(u32::try_from(self.waiting()).unwrap_or(u32::MAX));
-        Awaited::Set(&self.set, one, self.name.resource())
+        Awaited::Set(&self.set, one, 0)
     }
 
     /// The handles of the tasks whose results have not been returned, in no order.
@@ -172,7 +170,6 @@ impl<T> Default for WhenEach<T> {
             free: Vec::new(),
             added: 0,
             ended: Arc::default(),
-            name: GroupName::default(),
             set: TaskSet::of_futures(|| true),
         }
     }

@@ -41,7 +41,6 @@ pub(crate) use tasks::{current, frozen, leaf_stacks, table};
 pub(crate) use waits::forget::{forget, forget_moved};
 pub(crate) use waits::frame_mark::FrameMark;
 pub(crate) use waits::frames::{Frame, Frames};
-pub(crate) use waits::group_names::GroupName;
 pub(crate) use waits::lines::Lines;
 pub(crate) use waits::site::Site;
 pub(crate) use waits::task_set::TaskSet;

@@ -3,7 +3,6 @@
 pub(crate) mod forget;
 pub(crate) mod frame_mark;
 pub(crate) mod frames;
-pub(crate) mod group_names;
 pub(crate) mod lines;
 pub(crate) mod site;
 pub(crate) mod task_set;

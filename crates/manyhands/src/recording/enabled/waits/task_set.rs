@@ -2,7 +2,8 @@
 //! in `recording/disabled.rs`.
 //!
 //! A scope or group that was made while recording was open has a number. The record of each of its tasks has it, and so has
-//! a wait for them. `when_all` has a number if it was made of handles; which tasks these are it learns while it polls them.
+//! a wait for them. `when_all` has a number if it was made of handles; which tasks these are it learns while it polls them. Names
+//! are in a list, by numbers.
 //!
 //! # Threads
 //! Any thread adds tasks, one at a time waits for them. What is added while somebody waits changes that wait, so of two
@@ -14,7 +15,9 @@ use crate::recording::enabled::{
 };
 use crate::recording::{SetWait, WaitKind};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::{Mutex, lock};
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 /// The tasks of a scope or of a group.
@@ -24,15 +27,30 @@ pub(crate) struct TaskSet {
     pub(crate) number: Option<NonZeroU32>,
     /// The task that waits for it, or has done so last: a [`TaskNumber`], or 0.
     waiter: AtomicU64,
+    /// Its name is in the list.
+    is_named: bool,
 }
 
+static NAMES: Mutex<BTreeMap<NonZeroU32, Box<str>>> = Mutex::new(BTreeMap::new());
+
 impl TaskSet {
+    /// Of a new group with this name.
+    pub(crate) fn named(name: String) -> Self {
+        let mut set = Self::of_futures(|| true);
+        if let Some(number) = set.number {
+            lock(&NAMES).insert(number, name.into_boxed_str());
+            set.is_named = true;
+        }
+        set
+    }
+
     /// Of a new scope or group, or of futures that are awaited together. Others than handles are no tasks.
     pub(crate) fn of_futures(are_handles: impl FnOnce() -> bool) -> Self {
         let is_known = is_open() && are_handles();
         Self {
             number: if is_known { next_number() } else { None },
             waiter: AtomicU64::new(0),
+            is_named: false,
         }
     }
 
@@ -70,6 +88,9 @@ impl TaskSet {
         self.waiter
             .store(waiter.map_or(0, TaskNumber::to_bits), Ordering::Relaxed);
         wait.set = self.number.map(|number| AwaitedSet { number, until });
+        if let Some(number) = self.number.filter(|_| self.is_named) {
+            wait.resource = number.get() as usize;
+        }
         note_wait(wait, waker);
         if wait.kind == WaitKind::Scope
             && let Some(waiter) = waiter
@@ -77,6 +98,21 @@ impl TaskSet {
             table::change(waiter, |record| record.wakers = Some(1));
         }
     }
+}
+
+impl Drop for TaskSet {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(number) = self.number.filter(|_| self.is_named) {
+            let name = lock(&NAMES).remove(&number);
+            drop(name);
+        }
+    }
+}
+
+/// The name of the group with this number.
+pub(crate) fn name_of(number: NonZeroU32) -> Option<String> {
+    lock(&NAMES).get(&number).map(|name| name.to_string())
 }
 
 /// Puts back what a thread polled handles for before.
