@@ -2,6 +2,11 @@
 //! data has the names and the methods of all that is kept there. The compiler inlines what has no code by itself; what runs
 //! something else says so.
 
+#![expect(
+    clippy::extra_unused_type_parameters,
+    reason = "the types are named with the feature only"
+)]
+
 use crate::priority::Priority;
 use crate::recording::{AsyncLoopEvent, Awaited, Unobserved};
 use std::panic::Location;
@@ -59,30 +64,22 @@ pub(crate) fn thread_blocks() -> Nothing {
 
 pub(crate) fn runtime_made<R>(_runtime: &Arc<R>) {}
 
-#[expect(
-    clippy::extra_unused_type_parameters,
-    reason = "the type is named with the feature only"
-)]
 #[inline(always)]
 pub(crate) fn during_loop<C>(_items: Option<u64>, _site: Site, run: impl FnOnce(Unobserved)) {
     run(Unobserved);
 }
 
-/// What more than one of its names has.
 impl Nothing {
+    // What more than one of its names has.
+
     /// What a thread polls, or a member of a set, or what waits on a line.
     #[inline(always)]
     pub(crate) fn poll<R>(&self, poll: impl FnOnce() -> R) -> R {
         poll()
     }
-}
 
-/// Tasks, and their runs.
-#[expect(
-    clippy::extra_unused_type_parameters,
-    reason = "the types are named with the feature only"
-)]
-impl Nothing {
+    // Tasks, and their runs.
+
     pub(crate) const fn closure<F>() -> Self {
         Self
     }
@@ -123,10 +120,9 @@ impl Nothing {
     pub(crate) fn wait_for_thaw(&self) -> bool {
         false
     }
-}
 
-/// Sets of tasks, their names, and those of frames.
-impl Nothing {
+    // Sets of tasks, their names, and those of frames.
+
     pub(crate) fn of_futures(_are_handles: impl FnOnce() -> bool) -> Self {
         Self
     }
@@ -142,10 +138,9 @@ impl Nothing {
     }
 
     pub(crate) fn leave<R>(self, _polled: &Poll<R>) {}
-}
 
-/// Lines, async loops and channels.
-impl Nothing {
+    // Lines, async loops and channels.
+
     pub(crate) const fn here() -> Self {
         Self
     }
@@ -155,10 +150,6 @@ impl Nothing {
         poll()
     }
 
-    #[expect(
-        clippy::extra_unused_type_parameters,
-        reason = "the type is named with the feature only"
-    )]
     pub(crate) fn begin<C>(_site: Self) -> Self {
         Self
     }
