@@ -56,7 +56,6 @@ fn worker(slot: &'static WorkerSlot) -> Option<WorkerSnapshot> {
         completed: slot.counters.finished.read(),
         steals: slot.counters.stolen.read(),
         parks: slot.counters.parked.read(),
-        #[cfg(unix)]
         thread: slot.thread_number(),
     })
 }

@@ -236,7 +236,6 @@ pub(in crate::inspect) mod tests {
             completed: 7,
             steals: 2,
             parks: 3,
-            #[cfg(unix)]
             thread: 0,
         }
     }

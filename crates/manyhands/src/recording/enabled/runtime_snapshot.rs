@@ -62,7 +62,6 @@ pub struct WorkerSnapshot {
     /// How often it went to sleep.
     pub parks: u64,
     /// The system's number of its thread, or 0.
-    #[cfg(unix)]
     pub(crate) thread: i32,
 }
 

@@ -279,7 +279,7 @@ impl WorkerSlot {
     }
 
     /// The system's number of the occupant's thread, or 0.
-    #[cfg(all(feature = "inspect", unix, not(any(loom, shuttle))))]
+    #[cfg(all(feature = "inspect", not(any(loom, shuttle))))]
     pub(crate) fn thread_number(&self) -> i32 {
         // Relaxed: the number stands alone.
         thread_state::number(self.thread.load(Ordering::Relaxed))
