@@ -239,11 +239,9 @@ pub(in crate::inspect) mod tests {
             *set_sizes.entry(set).or_default() += 1;
         }
         Snapshot {
-            set_sizes,
-            runtimes: Vec::new(),
             tasks,
-            loops: Vec::new(),
-            channels: Vec::new(),
+            set_sizes,
+            ..Snapshot::default()
         }
     }
 

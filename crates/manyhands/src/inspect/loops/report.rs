@@ -12,11 +12,8 @@ impl LoopReport {
     #[must_use]
     pub fn imbalance(&self) -> f64 {
         let longest = self.runners.iter().map(|runner| runner.worked).max();
-        let mean = self.worked().as_secs_f64() / self.runners.len().max(1) as f64;
-        match longest {
-            Some(longest) if mean > 0.0 => longest.as_secs_f64() / mean,
-            _ => 1.0,
-        }
+        let count = u32::try_from(self.runners.len().max(1)).unwrap_or(u32::MAX);
+        longest.map_or(1.0, |longest| times(longest, self.worked() / count))
     }
 
     /// The part of the time, between 0 and 1, in which the caller was alone: until the first helper joined, or all of it; 0 of

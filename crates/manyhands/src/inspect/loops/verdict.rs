@@ -197,13 +197,10 @@ pub(in crate::inspect) fn greatest(
     first: (Duration, Verdict),
     others: &[(Duration, Verdict)],
 ) -> Verdict {
-    let mut greatest = first;
-    for &cause in others {
-        if cause.0 > greatest.0 {
-            greatest = cause;
-        }
-    }
-    greatest.1
+    // Of those with the same the last one is taken.
+    let backwards = others.iter().rev().chain([&first]);
+    let greatest = backwards.max_by_key(|cause| cause.0);
+    greatest.map_or(first.1, |cause| cause.1)
 }
 
 fn times(time: Duration, count: usize) -> Duration {

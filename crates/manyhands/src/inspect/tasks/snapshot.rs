@@ -31,7 +31,7 @@ use std::time::Duration;
 /// # }
 /// # Ok::<(), manyhands::BuildError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Snapshot {
     /// The runtimes that exist.

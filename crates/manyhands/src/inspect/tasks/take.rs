@@ -94,11 +94,9 @@ fn snapshot_of_tasks(is_wanted: impl Fn(&Record) -> bool) -> Snapshot {
     tasks.sort_unstable_by_key(|task| task.number);
     find_owners(&mut tasks);
     Snapshot {
-        runtimes: Vec::new(),
         tasks,
-        loops: Vec::new(),
-        channels: Vec::new(),
         set_sizes,
+        ..Snapshot::default()
     }
 }
 
