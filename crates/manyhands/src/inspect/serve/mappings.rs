@@ -22,14 +22,11 @@ pub(super) fn read() -> Vec<Mapping> {
 
 /// Reads a line such as `7f00a000-7f00b000 r-xp 00002000 08:01 1234    /usr/lib/libc.so.6`.
 fn parse(line: &str) -> Option<Mapping> {
-    let mut rest = line;
-    let mut next = || {
-        let (field, behind) = rest.split_once(' ').unwrap_or((rest, ""));
-        rest = behind.trim_start();
-        field
-    };
-    let (range, permissions, offset) = (next(), next(), next());
-    let (_device, _node) = (next(), next());
+    let mut fields = line.splitn(6, ' ');
+    let (range, permissions) = (fields.next()?, fields.next()?);
+    let offset = fields.next()?;
+    // Behind the device and the node.
+    let path = fields.nth(2).unwrap_or_default().trim_start();
     if !permissions.contains('x') {
         return None;
     }
@@ -39,7 +36,7 @@ fn parse(line: &str) -> Option<Mapping> {
         start: number(start)?,
         end: number(end)?,
         offset: number(offset)?,
-        path: rest.to_owned(),
+        path: path.to_owned(),
     })
 }
 

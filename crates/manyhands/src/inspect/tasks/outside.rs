@@ -6,8 +6,7 @@
 //!
 //! Not here: what is recorded (`recording/enabled/tasks/hooks.rs`).
 
-use crate::recording::{Frames, Record, TaskState, WaitKind, WaitRecord};
-use std::panic::Location;
+use crate::recording::{Frame, Frames, Record, TaskState, WaitKind, WaitRecord};
 
 /// Whether more wakers of the task exist than waits, or if that is not known.
 pub(in crate::inspect) fn may_wait_for_more(record: &Record) -> bool {
@@ -53,21 +52,17 @@ pub(in crate::inspect) fn waits_outside(record: &Record) -> Vec<WaitRecord> {
         frame,
         ..WaitRecord::new(0, WaitKind::Outside, 0, at)
     };
-    let frames = record.waits.frames.as_deref();
-    let empty = frames.map_or_else(Vec::new, |frames| empty_frames(frames, record));
+    let frames = record.waits.frames.as_deref().into_iter();
+    let all = &record.waits;
+    let waits = |frame: &Frame| all.current().any(|wait| wait.frame == frame.address);
+    // Those with no other inside, in which nothing that is recorded waits.
+    let innermost = frames.flat_map(Frames::innermost);
+    let empty: Vec<&Frame> = innermost.filter(|frame| !waits(frame)).collect();
     if empty.is_empty() {
         return vec![wait(spawned_at, 0)];
     }
     // Those that were polled last.
     let skipped = empty.len().saturating_sub(unlisted);
     let empty = empty[skipped..].iter();
-    empty.map(|&(frame, at)| wait(at, frame)).collect()
-}
-
-/// The frames with no other inside in which nothing that is recorded waits.
-fn empty_frames(frames: &Frames, record: &Record) -> Vec<(usize, &'static Location<'static>)> {
-    let waits = |frame| record.waits.current().any(|wait| wait.frame == frame);
-    let innermost = frames.innermost();
-    let empty = innermost.filter(|frame| !waits(frame.address));
-    empty.map(|frame| (frame.address, frame.at)).collect()
+    empty.map(|frame| wait(frame.at, frame.address)).collect()
 }

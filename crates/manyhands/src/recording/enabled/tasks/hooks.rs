@@ -20,7 +20,6 @@ use crate::recording::enabled::{
 use crate::recording::{Awaited, WaitKind};
 use crate::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::clock;
-use std::cell::Cell;
 use std::panic::Location;
 use std::ptr::{self, NonNull};
 use std::task::Waker;
@@ -30,8 +29,12 @@ use std::task::Waker;
 pub(crate) struct TaskRecord(AtomicU64);
 
 crate::sync::thread_local! {
-    /// The shard that gets what this thread spawns, plus 1; 0: not chosen yet.
-    static SPREAD: Cell<usize> = const { Cell::new(0) };
+    /// The shard that gets what this thread spawns.
+    static SPREAD: usize = {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        // Relaxed: any number will do.
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    };
 }
 
 impl TaskRecord {
@@ -293,13 +296,5 @@ impl RuntimeNumber {
 
 /// The shard for what this thread records.
 pub(super) fn spread() -> usize {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    let chosen = SPREAD.get();
-    if chosen > 0 {
-        return chosen - 1;
-    }
-    // Relaxed: any number will do.
-    let next = NEXT.fetch_add(1, Ordering::Relaxed);
-    SPREAD.set(next.wrapping_add(1).max(1));
-    next
+    SPREAD.with(|spread| *spread)
 }

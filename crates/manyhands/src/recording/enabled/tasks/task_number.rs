@@ -36,10 +36,8 @@ impl TaskNumber {
 
     /// The number that is shown as this text.
     pub(crate) fn from_text(text: &str) -> Option<Self> {
-        let (low, uses) = match text.split_once('.') {
-            Some((low, uses)) => (low.parse::<u32>().ok()?, uses.parse::<u32>().ok()?),
-            None => (text.parse::<u32>().ok()?, 1),
-        };
+        let (low, uses) = text.split_once('.').unwrap_or((text, "1"));
+        let (low, uses) = (low.parse::<u32>().ok()?, uses.parse::<u32>().ok()?);
         Self::from_bits(u64::from(uses) << 32 | u64::from(low)).filter(|_| uses > 0)
     }
 
