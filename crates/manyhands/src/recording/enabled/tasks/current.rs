@@ -18,18 +18,11 @@ pub(crate) struct Current {
     pub(crate) frame: usize,
     /// Stacks are copied where it is about to wait, because somebody has asked for that.
     pub(crate) asked: Option<Ticket>,
-    earlier: Earlier,
-}
-
-/// Which waits of a record are of the poll before. They count only for since when the task waits for the same again, and the
-/// end of this poll drops them. So one that is over need not be taken out of the record, if the thread remembers it until
-/// the next wait.
-#[derive(Debug, Clone, Copy)]
-enum Earlier {
-    All,
-    /// All are, and the wait of this future is over.
-    AllAndOver(usize),
-    NotAll,
+    /// A wait was recorded since this poll has begun. Until then all those of the record are of the poll before: they count only
+    /// for since when the task waits for the same again, and the end of this poll drops them.
+    has_waited: bool,
+    /// The future whose wait of the poll before is over. It need not be taken out of the record before the next wait.
+    pub(crate) over: Option<usize>,
 }
 
 crate::sync::thread_local! {
@@ -47,15 +40,8 @@ impl Current {
             lines: Lines::NONE,
             frame: 0,
             asked: None,
-            earlier: Earlier::All,
-        }
-    }
-
-    /// The future whose wait is over, which the record does not say.
-    pub(crate) fn over(&self) -> Option<usize> {
-        match self.earlier {
-            Earlier::AllAndOver(leaf) => Some(leaf),
-            Earlier::All | Earlier::NotAll => None,
+            has_waited: false,
+            over: None,
         }
     }
 }
@@ -90,24 +76,24 @@ pub(crate) fn change(change: impl FnOnce(&mut Current)) {
 
 /// What the calling thread runs is polled, by the same thread and again.
 pub(crate) fn poll_begins() {
-    change(|current| current.earlier = Earlier::All);
+    change(|current| (current.has_waited, current.over) = (false, None));
 }
 
 /// A wait was recorded in what the calling thread runs, and the one that was over was taken out.
 pub(crate) fn has_recorded_wait() {
-    change(|current| current.earlier = Earlier::NotAll);
+    change(|current| (current.has_waited, current.over) = (true, None));
 }
 
 /// Remembers that the wait of this future is over, if it is of the poll before. False: its record may have to say so.
 pub(crate) fn remember_over(leaf: usize) -> bool {
-    match CURRENT.get().earlier {
-        Earlier::All => {
-            change(|current| current.earlier = Earlier::AllAndOver(leaf));
-            true
-        }
-        Earlier::AllAndOver(known) => known == leaf,
-        Earlier::NotAll => false,
+    let Current {
+        has_waited, over, ..
+    } = CURRENT.get();
+    let is_known = !has_waited && over.is_none_or(|known| known == leaf);
+    if is_known {
+        change(|current| current.over = Some(leaf));
     }
+    is_known
 }
 
 #[cfg(test)]

@@ -257,7 +257,7 @@ pub(crate) fn note_wait(mut wait: WaitRecord, waker: usize) {
     wait.at = current.lines.of_all.unwrap_or(wait.at);
     wait.frame = current.frame;
     table::change(number, |record| {
-        if let Some(leaf) = current.over() {
+        if let Some(leaf) = current.over {
             record.waits.remove(leaf);
         }
         record.waits.add(wait);

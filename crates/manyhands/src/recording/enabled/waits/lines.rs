@@ -22,10 +22,7 @@ impl Lines {
 
     /// The line of a wait that is polled at `at`.
     pub(crate) fn of(self, at: &'static Location<'static>) -> &'static Location<'static> {
-        match self.of_library {
-            Some(line) if is_of_library(at) => line,
-            _ => at,
-        }
+        self.of_library.filter(|_| is_of_library(at)).unwrap_or(at)
     }
 }
 
