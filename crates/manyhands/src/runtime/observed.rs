@@ -10,7 +10,7 @@ impl Observed for RuntimeInner {
         let started = |reason| self.changes.count(reason);
         let with_priority = self.priority_queues.all();
         RuntimeSnapshot {
-            number: self.number.get(),
+            number: self.number.0,
             name: self.settings.name.clone(),
             limit: self.idle.limit,
             threads: self.idle.threads(),

@@ -79,7 +79,13 @@ pub(crate) fn copy_of(thread: i32) -> Result<StackCopy, NotCopied> {
     if !wait_for(COPIED | thread, deadline + ANSWER_LIMIT) {
         return Err(NotCopied::Silent);
     }
-    let copy = read_place();
+    // SAFETY: in this state only the holder of the lock uses the place.
+    let copied = unsafe { &*PLACE.0.get() };
+    let copy = StackCopy {
+        registers: copied.registers,
+        words: copied.words[..copied.len].to_vec(),
+        is_cut: copied.is_cut,
+    };
     // Relaxed: only this thread leaves this state, and the handler acquires from the next `ASKED`.
     REQUEST.store(FREE, Ordering::Relaxed);
     Ok(copy)
@@ -168,17 +174,6 @@ fn wait_for(state: u64, deadline: Instant) -> bool {
         } else {
             thread::sleep(PAUSE);
         }
-    }
-}
-
-/// What was copied; called in the state `COPIED`, under the lock.
-fn read_place() -> StackCopy {
-    // SAFETY: in this state only the holder of the lock uses the place.
-    let copied = unsafe { &*PLACE.0.get() };
-    StackCopy {
-        registers: copied.registers,
-        words: copied.words[..copied.len].to_vec(),
-        is_cut: copied.is_cut,
     }
 }
 

@@ -16,7 +16,7 @@ use crate::recording::{TaskNumber, TaskState, frozen, table};
 pub(super) fn wake_waiting(number: TaskNumber) -> Result<(), Refused> {
     let found = table::change(number, |record| {
         let waking = record.origin.and_then(|origin| origin.work.waking);
-        let cell = record.cell.map(|cell| cell.pointer());
+        let cell = record.cell.map(|cell| cell.0);
         match cell.zip(waking) {
             Some(_) if frozen::is_frozen(number) => Err(Refused::Frozen),
             Some((cell, waking)) if record.state == TaskState::Waiting => {

@@ -67,7 +67,7 @@ impl TaskRecord {
         spawned_at: &'static Location<'static>,
     ) {
         let record = Record {
-            cell: Some(RecordedCell::new(cell)),
+            cell: Some(RecordedCell(cell)),
             origin: Some(Origin {
                 work,
                 spawned_at,
@@ -271,7 +271,7 @@ pub(crate) fn note_wait(mut wait: WaitRecord, waker: usize) {
 
 /// Names a runtime of this process.
 #[derive(Debug)]
-pub(crate) struct RuntimeNumber(u32);
+pub(crate) struct RuntimeNumber(pub(crate) u32);
 
 impl Default for RuntimeNumber {
     /// The next one.
@@ -283,11 +283,6 @@ impl Default for RuntimeNumber {
 }
 
 impl RuntimeNumber {
-    /// As a plain number.
-    pub(crate) fn get(&self) -> u32 {
-        self.0
-    }
-
     /// Simulation: waits until one of its tasks is thawed. False, at once, if none of them is due and frozen.
     pub(crate) fn wait_for_thaw(&self) -> bool {
         is_open() && frozen::wait_for_thaw(self.0)

@@ -67,9 +67,10 @@ impl ThreadWait {
         };
         let outer = table::change(number, |record| {
             let frames = record.waits.frames.as_deref();
-            let frames = frames.and_then(|frames| frames.around(before.frame));
+            let mut waits = Waits::default();
+            waits.frames = frames.and_then(|frames| frames.around(before.frame));
             // Who waits for one thing has no waker elsewhere.
-            record.replace_waits(Waits::none_yet(frames), one.map(|_| 0))
+            record.replace_waits(waits, one.map(|_| 0))
         });
         let mut current = Current::of(Some(number), waker);
         current.lines = Lines {

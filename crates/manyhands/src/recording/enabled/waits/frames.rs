@@ -57,9 +57,9 @@ impl Frames {
     }
 
     /// For a call in this frame that blocks its thread: it and those around it.
-    pub(crate) fn around(&self, address: usize) -> Option<Self> {
+    pub(crate) fn around(&self, address: usize) -> Option<Box<Self>> {
         let (list, left_out) = (self.chain(address), 0);
-        (!list.is_empty()).then_some(Self { list, left_out })
+        (!list.is_empty()).then(|| Box::new(Self { list, left_out }))
     }
 
     /// The frame at this address and those around it, the outermost first.

@@ -64,14 +64,6 @@ impl SetWait {
 }
 
 impl Waits {
-    /// Of a task that is in these frames.
-    pub(crate) fn none_yet(frames: Option<Frames>) -> Self {
-        Self {
-            frames: frames.map(Box::new),
-            ..Self::default()
-        }
-    }
-
     /// What the task waits for; while it is polled, those of this poll.
     pub(crate) fn current(&self) -> impl Iterator<Item = WaitRecord> + '_ {
         self.list[self.earlier..].iter().copied()
