@@ -9,14 +9,13 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// A look at all runtimes.
-#[derive(Debug)]
 pub(in crate::inspect) struct Look {
     at: Instant,
     runtimes: Vec<RuntimeSnapshot>,
 }
 
 /// Who looks, and asks at any times.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(in crate::inspect) struct StarvationLooks {
     earlier: Option<Look>,
 }

@@ -17,7 +17,7 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 
 /// What one connection was sent.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct SentOfProgram {
     /// By shard, place and number, which rise from one record to the next of the table; with the version of the record.
     tasks: Sent<(usize, usize, TaskNumber), u32>,

@@ -15,7 +15,6 @@ use crate::sync::{Mutex, clock, lock, stack_copy};
 use std::time::Duration;
 
 /// What was seen of a task that was polled.
-#[derive(Debug)]
 pub(super) struct Polled {
     /// The task at the end of the poll; `None`: with that it has ended.
     pub(super) task: Option<TaskSnapshot>,

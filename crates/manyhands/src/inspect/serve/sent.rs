@@ -9,7 +9,6 @@ use std::iter::Peekable;
 use std::{mem, vec};
 
 /// What was sent last and what is sent next: keys in rising order, each with what was said of it.
-#[derive(Debug)]
 pub(super) struct Sent<K, V> {
     before: Peekable<vec::IntoIter<(K, V)>>,
     now: Vec<(K, V)>,

@@ -73,7 +73,6 @@ impl Default for FreezerNumber {
 }
 
 /// A task that is here.
-#[derive(Debug)]
 struct Frozen {
     /// The client that asked for it last.
     by: FreezerNumber,
@@ -84,7 +83,6 @@ struct Frozen {
 }
 
 /// The tasks that are here, and those that are on their way out.
-#[derive(Debug)]
 struct Tasks {
     frozen: BTreeMap<TaskNumber, Frozen>,
     /// How many were taken out and have not been woken or dropped yet.
@@ -94,7 +92,6 @@ struct Tasks {
 }
 
 /// A task that was taken out. Its waker, if it was held, must be woken or dropped without the lock of the shard.
-#[derive(Debug)]
 #[must_use]
 pub(crate) struct TakenOut(Option<Waker>);
 

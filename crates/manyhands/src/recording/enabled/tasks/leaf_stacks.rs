@@ -24,7 +24,6 @@ pub(crate) struct Ticket(u64);
 /// Where a wait begins, by its future, and the stack there.
 pub(crate) type Stacks = Vec<(usize, Result<StackCopy, NotCopied>)>;
 
-#[derive(Debug)]
 struct Answer {
     ticket: Ticket,
     stacks: Stacks,

@@ -7,13 +7,12 @@ use crate::recording::enabled::tasks::task_number::PLACES_MAX;
 use crate::recording::enabled::{Record, TaskNumber};
 use std::ops::Range;
 
-#[derive(Debug)]
 pub(crate) struct Shard {
     places: Vec<Place>,
     free: Vec<usize>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Place {
     uses: u32,
     /// A count of changes. It starts again behind the highest number: a reader sees no change only if there were exactly 2^32, or

@@ -11,7 +11,6 @@ use crate::recording::enabled::{Record, TaskNumber};
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{Backoff, Mutex, MutexGuard, lock, try_lock};
 
-#[derive(Debug)]
 pub(crate) struct SharedShard {
     shard: Mutex<Shard>,
     /// Threads that found it locked.
