@@ -68,7 +68,12 @@ impl LoopReport {
             return Verdict::OneRunner;
         }
         let notable = self.notable();
-        if self.slowed() > notable || self.trial.is_some_and(|trial| trial.is_contended) {
+        // The time that bodies took because others ran beside them.
+        let slowed = self.trial.map_or(Duration::ZERO, |trial| {
+            let slower = trial.times_slower().max(1.0);
+            self.worked().mul_f64(1.0 - 1.0 / slower)
+        });
+        if slowed > notable || self.trial.is_some_and(|trial| trial.is_contended) {
             return Verdict::BodiesSlowEachOther;
         }
         greatest((notable, Verdict::Scaled), &self.losses())
@@ -148,15 +153,6 @@ impl LoopReport {
                 Verdict::OffProcessor,
             ),
         ]
-    }
-
-    /// The time that bodies took because others ran beside them.
-    fn slowed(&self) -> Duration {
-        let Some(trial) = self.trial else {
-            return Duration::ZERO;
-        };
-        let slower = trial.times_slower().max(1.0);
-        self.worked().mul_f64(1.0 - 1.0 / slower)
     }
 
     fn why_others_waited(&self) -> Verdict {

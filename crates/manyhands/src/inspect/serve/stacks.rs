@@ -12,7 +12,7 @@ use crate::inspect::serve::mappings::{self, Mapping};
 use crate::inspect::serve::poll_once::Polled;
 use crate::inspect::serve::refused::Refused;
 use crate::inspect::serve::wire;
-use crate::recording::{RuntimeSnapshot, WorkerSnapshot, runtimes};
+use crate::recording::runtimes;
 use crate::sync::stack_copy::{self, NotCopied, Registers, StackCopy};
 use std::io;
 
@@ -27,7 +27,14 @@ pub(super) fn send(mut say: impl FnMut(&str) -> io::Result<()>) -> io::Result<()
     for runtime in &runtimes {
         for worker in &runtime.workers {
             let copy = stack_copy::copy_of(worker.thread);
-            let line = thread_line(runtime, worker, copy.as_ref(), &code);
+            let line = Object::new()
+                .with("runtime", runtime.number)
+                .with("worker", worker.index)
+                .with("thread", worker.thread)
+                .with("name", wire::text(&name_of(worker.thread)))
+                .with("state", wire::word(worker.state))
+                .with("task_spawned_at", worker.task_spawned_at.map(wire::place));
+            let line = with_stack(line, copy.as_ref(), &code);
             say(&wire::line_of("stack", line))?;
         }
     }
@@ -78,22 +85,6 @@ fn code_line(code: &[Mapping]) -> Object {
     Object::new()
         .with("architecture", std::env::consts::ARCH)
         .with_list("mappings", code.iter().map(mapping))
-}
-
-fn thread_line(
-    runtime: &RuntimeSnapshot,
-    worker: &WorkerSnapshot,
-    copy: Result<&StackCopy, &NotCopied>,
-    code: &[Mapping],
-) -> Object {
-    let line = Object::new()
-        .with("runtime", runtime.number)
-        .with("worker", worker.index)
-        .with("thread", worker.thread)
-        .with("name", wire::text(&name_of(worker.thread)))
-        .with("state", wire::word(worker.state))
-        .with("task_spawned_at", worker.task_spawned_at.map(wire::place));
-    with_stack(line, copy, code)
 }
 
 /// As the system knows it, cut to 15 bytes.

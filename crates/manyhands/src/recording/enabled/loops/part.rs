@@ -12,7 +12,8 @@ use std::time::Duration;
 /// What one runner did. Times in ticks, but for those in nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Part {
-    pub(super) thread: ThreadKey,
+    /// Names the thread while it lives.
+    pub(super) thread: usize,
     pub(super) worker: Option<usize>,
     pub(super) joined: u64,
     pub(super) left: u64,
@@ -91,7 +92,7 @@ impl Parts {
 }
 
 impl Part {
-    pub(super) fn begin(thread: ThreadKey, worker: Option<usize>, now: u64) -> Self {
+    pub(super) fn begin(thread: usize, worker: Option<usize>, now: u64) -> Self {
         Self {
             thread,
             worker,
@@ -176,12 +177,9 @@ pub(super) struct Call {
     pub(super) consumer: &'static str,
     pub(super) site: Site,
     pub(super) task: Option<TaskNumber>,
-    pub(super) thread: ThreadKey,
+    /// As that of its part.
+    pub(super) thread: usize,
 }
-
-/// A thread, while it lives.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct ThreadKey(pub(super) usize);
 
 /// The body in a consumer's type: its first closure or function that is not of this library, else the whole type.
 pub(crate) fn body_name(consumer: &'static str) -> &'static str {
@@ -201,10 +199,10 @@ pub(crate) fn elapsed(ticks: u64) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::{Part, Parts, Phase, ThreadKey, body_name};
+    use super::{Part, Parts, Phase, body_name};
 
     fn part(worker: Option<usize>, joined: u64, blocks: &[(u64, u64)]) -> Part {
-        let thread = ThreadKey(worker.map_or(0, |worker| worker + 1));
+        let thread = worker.map_or(0, |worker| worker + 1);
         let mut part = Part {
             off_processor_nanos: Some(1),
             ..Part::begin(thread, worker, joined)

@@ -13,7 +13,7 @@
 use crate::recording::AloneBecause;
 use crate::recording::enabled::loops::last_reports as loop_reports;
 use crate::recording::enabled::loops::part::body_name;
-use crate::recording::enabled::loops::part::{Call, Part, Parts, Phase, ThreadKey};
+use crate::recording::enabled::loops::part::{Call, Part, Parts, Phase};
 use crate::recording::enabled::{LoopReport, LoopSnapshot, Site, TrialReport, current, elapsed};
 use crate::recording::loop_observer::{LoopObserver, RunnerObserver};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -107,12 +107,10 @@ pub(super) fn call_now(items: Option<u64>, consumer: &'static str, site: Site) -
     }
 }
 
-/// Of the calling thread.
-fn thread_key() -> ThreadKey {
-    ThreadKey(
-        LAST.try_with(|last| ptr::from_ref(last).addr())
-            .unwrap_or(0),
-    )
+/// Names the calling thread while it lives.
+fn thread_key() -> usize {
+    let key = LAST.try_with(|last| ptr::from_ref(last).addr());
+    key.unwrap_or(0)
 }
 
 impl Running {

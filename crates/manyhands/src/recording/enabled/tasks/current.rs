@@ -74,14 +74,9 @@ pub(crate) fn change(change: impl FnOnce(&mut Current)) {
     CURRENT.set(current);
 }
 
-/// What the calling thread runs is polled, by the same thread and again.
-pub(crate) fn poll_begins() {
-    change(|current| (current.has_waited, current.over) = (false, None));
-}
-
-/// A wait was recorded in what the calling thread runs, and the one that was over was taken out.
-pub(crate) fn has_recorded_wait() {
-    change(|current| (current.has_waited, current.over) = (true, None));
+/// What the calling thread runs has recorded a wait, and the one that was over was taken out; or is polled again, and has not.
+pub(crate) fn set_waited(has_waited: bool) {
+    change(|current| (current.has_waited, current.over) = (has_waited, None));
 }
 
 /// Remembers that the wait of this future is over, if it is of the poll before. False: its record may have to say so.

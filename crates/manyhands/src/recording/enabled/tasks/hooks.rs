@@ -263,7 +263,7 @@ pub(crate) fn note_wait(mut wait: WaitRecord, waker: usize) {
         record.waits.add(wait);
         record.note_change();
     });
-    current::has_recorded_wait();
+    current::set_waited(true);
     if let Some(ticket) = current.asked {
         leaf_stacks::note(ticket, wait.leaf);
     }

@@ -65,11 +65,6 @@ impl Shard {
         place.record.as_mut().map(change)
     }
 
-    /// Whether the task has not ended.
-    pub(crate) fn is_there(&mut self, number: TaskNumber) -> bool {
-        self.place_of(number).is_some()
-    }
-
     /// How many records there are.
     pub(crate) fn len(&self) -> usize {
         self.places.len() - self.free.len()

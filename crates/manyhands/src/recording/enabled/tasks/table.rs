@@ -23,11 +23,6 @@ pub(crate) fn change<R>(number: TaskNumber, change: impl FnOnce(&mut Record) -> 
     TABLE[number.shard()].lock().change(number, change)
 }
 
-/// Whether the task has not ended.
-pub(crate) fn is_there(number: TaskNumber) -> bool {
-    TABLE[number.shard()].lock().is_there(number)
-}
-
 /// Takes a record out.
 pub(crate) fn remove(number: TaskNumber) {
     let removed = TABLE[number.shard()].lock().take(number);
@@ -51,7 +46,11 @@ static TABLE: [Padded<SharedShard>; SHARDS] = [const { Padded(SharedShard::empty
 
 #[cfg(test)]
 mod tests {
-    use super::{Record, SHARDS, TaskNumber, insert, is_there, remove};
+    use super::{Record, SHARDS, TaskNumber, change, insert, remove};
+
+    fn is_there(number: TaskNumber) -> bool {
+        change(number, |_| ()).is_some()
+    }
 
     fn record() -> Record {
         Record::new(0)

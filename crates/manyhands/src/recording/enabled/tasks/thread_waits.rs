@@ -94,7 +94,7 @@ impl ThreadWait {
         };
         let around = waiting.before.frame;
         table::change(waiting.number, |record| record.begin_poll(around));
-        current::poll_begins();
+        current::set_waited(false);
         let polled = poll();
         if polled.is_pending() {
             let now = clock::ticks();
