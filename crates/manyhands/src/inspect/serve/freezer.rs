@@ -7,12 +7,20 @@
 //! Not here: what being frozen does (`recording/enabled/tasks/frozen.rs`), and whether the program allows it at all (`server.rs`).
 
 use crate::inspect::serve::refused::Refused;
-use crate::recording::enabled::tasks::frozen::{FreezerNumber, TakenOut};
+use crate::recording::enabled::tasks::frozen::TakenOut;
 use crate::recording::{TaskNumber, TaskState, frozen, table};
+use crate::sync::atomic::{AtomicU64, Ordering};
 
-/// Freezes tasks, and thaws them when it is dropped.
-#[derive(Debug, Default)]
-pub(super) struct Freezer(FreezerNumber);
+/// Freezes tasks, and thaws them when it is dropped; with its number.
+pub(super) struct Freezer(u64);
+
+impl Default for Freezer {
+    fn default() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        // Relaxed: a count.
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
 
 impl Freezer {
     /// Freezes a task. One that another freezer has frozen is this one's from now on. True: it is being polled, and is not

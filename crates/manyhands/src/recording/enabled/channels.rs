@@ -68,7 +68,8 @@ impl ChannelRecord {
         self.0.store(number, Ordering::Relaxed);
         let entry = Entry {
             channel: ptr::from_ref(channel).cast(),
-            load: load_of::<C>,
+            // SAFETY: it is called with the address above, while the channel is in place.
+            load: |channel: *const ()| unsafe { &*channel.cast::<C>() }.load(),
             name,
             item_type: type_name::<T>(),
             made_at: Location::caller(),
@@ -88,16 +89,6 @@ impl ChannelRecord {
             drop(entry);
         }
     }
-}
-
-/// Looks at a channel of the type `C`.
-///
-/// # Safety
-/// `channel` is the address of one, which stays in place meanwhile.
-unsafe fn load_of<C: ObservedChannel>(channel: *const ()) -> Option<ChannelLoad> {
-    // SAFETY: as promised by the caller.
-    let channel = unsafe { &*channel.cast::<C>() };
-    channel.load()
 }
 
 /// The channels that exist, the oldest first.

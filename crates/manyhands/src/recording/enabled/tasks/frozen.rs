@@ -54,28 +54,15 @@
 //! Not here: which client may freeze (`inspect/serve/server.rs`, `inspect/serve/freezer.rs`), and the state word (`task/state.rs`).
 
 use crate::recording::enabled::TaskNumber;
-use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Condvar, Mutex, lock};
 use std::collections::BTreeMap;
 use std::task::Waker;
 
-/// Names one that freezes tasks: a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FreezerNumber(u64);
-
-impl Default for FreezerNumber {
-    /// The next one of this process.
-    fn default() -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        // Relaxed: a count.
-        Self(NEXT.fetch_add(1, Ordering::Relaxed))
-    }
-}
-
 /// A task that is here.
 struct Frozen {
-    /// The client that asked for it last.
-    by: FreezerNumber,
+    /// The number of the freezer, a connection, that asked for it last.
+    by: u64,
     /// Of a task that is held.
     waker: Option<Waker>,
     /// The runtime that holds it, if it is held.
@@ -115,7 +102,7 @@ impl Drop for TakenOut {
 /// Marks a task for this freezer. One that is here already stays as it is, but for whose it is.
 ///
 /// The caller has the lock of the task's shard, and has found its record there.
-pub(crate) fn mark(number: TaskNumber, by: FreezerNumber) {
+pub(crate) fn mark(number: TaskNumber, by: u64) {
     change(|tasks| {
         let marked = tasks.frozen.entry(number).or_insert(Frozen {
             by,
@@ -182,7 +169,7 @@ pub(crate) fn is_frozen(number: TaskNumber) -> bool {
 }
 
 /// Whether a task is here, and this freezer's.
-pub(crate) fn is_frozen_by(number: TaskNumber, by: FreezerNumber) -> bool {
+pub(crate) fn is_frozen_by(number: TaskNumber, by: u64) -> bool {
     lock(&TASKS)
         .frozen
         .get(&number)
@@ -190,7 +177,7 @@ pub(crate) fn is_frozen_by(number: TaskNumber, by: FreezerNumber) -> bool {
 }
 
 /// The tasks that this freezer was the last to freeze.
-pub(crate) fn all_of(by: FreezerNumber) -> Vec<TaskNumber> {
+pub(crate) fn all_of(by: u64) -> Vec<TaskNumber> {
     let tasks = lock(&TASKS);
     let all = tasks.frozen.iter().filter(|(_, frozen)| frozen.by == by);
     all.map(|(number, _)| *number).collect()

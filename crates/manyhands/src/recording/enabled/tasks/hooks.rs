@@ -17,7 +17,7 @@ use crate::recording::enabled::{
     Current, LastWaker, Record, RecordedCell, TaskNumber, TaskState, WaitRecord, WorkType, current,
     frozen, is_open, is_recorded, leaf_stacks, table,
 };
-use crate::recording::{Awaited, WaitKind};
+use crate::recording::{Awaited, SetWait, WaitKind};
 use crate::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::clock;
 use std::panic::Location;
@@ -224,8 +224,11 @@ fn waits_recorded(leaf: usize, waker: usize, awaited: Awaited<'_>) {
             note_wait(wait, waker);
         }
         Awaited::Set(set, until, resource) => {
-            let wait = new_wait(leaf, until.kind(), resource);
-            set.note_wait(wait, until, waker);
+            let kind = match until {
+                SetWait::All | SetWait::AllOrFailure => WaitKind::Scope,
+                SetWait::OneOf(_) | SetWait::Each => WaitKind::Group,
+            };
+            set.note_wait(new_wait(leaf, kind, resource), until, waker);
         }
     }
 }
@@ -258,7 +261,7 @@ pub(crate) fn note_wait(mut wait: WaitRecord, waker: usize) {
     wait.frame = current.frame;
     table::change(number, |record| {
         if let Some(leaf) = current.over {
-            record.waits.remove(leaf);
+            record.waits.remove(|wait| wait.leaf == leaf);
         }
         record.waits.add(wait);
         record.note_change();

@@ -45,7 +45,7 @@ fn forget_moved_at(leaf: usize, awaited: Awaited<'_>) {
 fn remove(leaf: usize, is_same: impl Fn(&WaitRecord) -> bool) {
     if let Some(number) = current::get().number {
         table::change(number, |record| {
-            if record.waits.remove(leaf) || record.waits.remove_same(is_same) {
+            if record.waits.remove(|wait| wait.leaf == leaf) || record.waits.remove(is_same) {
                 record.note_change();
             }
         });

@@ -53,16 +53,6 @@ pub(crate) struct AwaitedSet {
     pub(crate) until: SetWait,
 }
 
-impl SetWait {
-    /// As what it is shown.
-    pub(crate) fn kind(self) -> WaitKind {
-        match self {
-            Self::All | Self::AllOrFailure => WaitKind::Scope,
-            Self::OneOf(_) | Self::Each => WaitKind::Group,
-        }
-    }
-}
-
 impl Waits {
     /// What the task waits for; while it is polled, those of this poll.
     pub(crate) fn current(&self) -> impl Iterator<Item = WaitRecord> + '_ {
@@ -119,14 +109,9 @@ impl Waits {
         }
     }
 
-    /// Takes out the wait of a future that is dropped, or whose wait is over. False: there is none.
-    pub(crate) fn remove(&mut self, leaf: usize) -> bool {
-        self.remove_same(|wait| wait.leaf == leaf)
-    }
-
-    /// Takes out a wait that is the same as that of a future which was moved. False: there is none.
-    pub(crate) fn remove_same(&mut self, is_same: impl Fn(&WaitRecord) -> bool) -> bool {
-        let place = self.list.iter().position(is_same);
+    /// Takes out a wait that is over: that of a future, or one that is the same. False: there is none.
+    pub(crate) fn remove(&mut self, is_over: impl Fn(&WaitRecord) -> bool) -> bool {
+        let place = self.list.iter().position(is_over);
         place.map(|place| self.remove_at(place)).is_some()
     }
 
@@ -207,7 +192,7 @@ mod tests {
         waits.add(wait(0));
         assert_eq!(waits.current().count(), WAITS_MAX);
         assert_eq!(waits.left_out, 3);
-        waits.remove(0);
+        waits.remove(|wait| wait.leaf == 0);
         assert_eq!(waits.current().count(), WAITS_MAX - 1);
         waits.begin_poll(0);
         assert_eq!((waits.current().count(), waits.left_out), (0, 0));
@@ -260,7 +245,7 @@ mod tests {
         // In another order, and one of them for something else.
         let second = [wait(2, 8, 20), wait(1, 9, 21), wait(1, 9, 22)];
         assert_eq!(poll(&mut waits, &second), [(2, 11), (1, 21)]);
-        waits.remove(2);
+        waits.remove(|wait| wait.leaf == 2);
         let third = [wait(1, 9, 30), wait(2, 8, 31)];
         assert_eq!(poll(&mut waits, &third), [(1, 21), (2, 31)]);
         assert_eq!(poll(&mut waits, &[wait(1, 9, 40)]), [(1, 21)]);
@@ -270,7 +255,7 @@ mod tests {
         assert_eq!(poll(&mut waits, &sixth), [(2, 50), (3, 99)]);
         assert_eq!(poll(&mut waits, &fifth), [(2, 50), (1, 51)]);
         waits.begin_poll(0);
-        waits.remove(1);
+        waits.remove(|wait| wait.leaf == 1);
         waits.add(wait(1, 9, 60));
         waits.end_poll(99);
         let current: Vec<_> = waits.current().collect();
@@ -306,7 +291,7 @@ mod tests {
         assert_eq!(leaves(&waits), [2]);
         waits.add(wait(1));
         assert_eq!(leaves(&waits), [2, 1]);
-        assert!(waits.remove(2));
+        assert!(waits.remove(|wait| wait.leaf == 2));
         waits.end_poll(20);
         assert_eq!(waits.current().next().unwrap().since, 10);
         waits.begin_poll(0);
