@@ -46,8 +46,13 @@ pub(in crate::inspect) fn for_each_of_oldest(
     if tasks_max == 0 {
         return count;
     }
-    let last = (count > tasks_max).then(|| last_of_oldest(tasks_max));
-    let last = last.flatten();
+    let mut numbers = Vec::new();
+    if count > tasks_max {
+        table::for_each(|number, _, _| numbers.push(number));
+    }
+    let place = tasks_max.min(numbers.len()).checked_sub(1);
+    // The highest of the lowest numbers; none if all are wanted.
+    let last = place.map(|place| *numbers.select_nth_unstable(place).1);
     let (mut seen, mut left_out) = (0, 0);
     table::for_each(|number, version, record| {
         // Others may have begun meanwhile.
@@ -59,15 +64,6 @@ pub(in crate::inspect) fn for_each_of_oldest(
         }
     });
     left_out
-}
-
-/// The highest of the `tasks_max` lowest numbers; `None` if there is no task any more.
-#[cfg(unix)]
-fn last_of_oldest(tasks_max: usize) -> Option<TaskNumber> {
-    let mut numbers = Vec::new();
-    table::for_each(|number, _, _| numbers.push(number));
-    let place = tasks_max.min(numbers.len()).checked_sub(1)?;
-    Some(*numbers.select_nth_unstable(place).1)
 }
 
 /// The tasks that a deadlock can be of, and nothing else: those that wait, and only for tasks, scopes and groups of tasks.
