@@ -51,10 +51,9 @@ impl RuntimeInner {
             return;
         }
         // Under the lock, so that `close` joins every thread that is started.
-        let is_closed = switch.state() == State::Closed;
-        let Some(_shared) = self.weak().upgrade().filter(|_| !is_closed) else {
+        if switch.state() == State::Closed {
             return;
-        };
+        }
         if self.refusal.may_ask() {
             *thread = start(switch, self.weak());
         }

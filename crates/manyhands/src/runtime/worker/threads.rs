@@ -35,13 +35,12 @@ impl RuntimeInner {
         }
         // The thread that is started now replaces another one if there were threads enough without it.
         let reason = self.reason_to_start();
-        let Some(this) = self.weak().upgrade() else {
-            return false;
-        };
         // Before the lock: the naming function is the user's.
         let name = self.settings.name_of(index);
         let mut threads = lock(&self.threads);
-        if self.ending.has_ended() {
+        // The caller may visit the runtime by its registry, whose last owner waits for the end of visits: it must not be that owner.
+        let this = self.weak();
+        if self.ending.has_ended() || this.strong_count() == 0 {
             return false;
         }
         // An earlier thread of this worker, or a start that failed, may have left its slot there.
@@ -54,6 +53,7 @@ impl RuntimeInner {
         }
         let count = self.idle.threads();
         let life = move || {
+            let Some(this) = this.upgrade() else { return };
             // On the thread that was started: once it is seen at work, it is counted, with its reason.
             this.threads_started.bump();
             this.note_change(count, reason);
@@ -162,11 +162,11 @@ fn run_start_hook(shared: &RuntimeInner, slot: &OccupiedSlot, index: usize) {
 
 #[cfg(all(test, not(loom), not(shuttle)))]
 mod tests {
-    use crate::runtime::current;
-    use crate::sync::{clock, lock};
+    use crate::runtime::{RuntimeInner, current, ending};
+    use crate::sync::{clock, lock, wait_until};
     use crate::{Runtime, task};
     use std::sync::mpsc::{self, Receiver};
-    use std::sync::{Arc, Barrier, Mutex};
+    use std::sync::{Arc, Barrier, Mutex, Weak};
     use std::thread;
     use std::time::Duration;
 
@@ -219,6 +219,39 @@ mod tests {
     }
 
     const LIMIT: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn a_start_from_a_visit_leaves_the_runtime_to_its_last_owner() {
+        let (ask, asked) = mpsc::channel();
+        let (tell, told) = mpsc::channel::<Weak<RuntimeInner>>();
+        let told = Mutex::new(told);
+        let name = move |_| {
+            let shared = lock(&told).recv_timeout(LIMIT).expect("it is told");
+            ask.send(()).expect("it is waited for");
+            wait_until("its owner drops it", || shared.strong_count() < 2);
+            String::new()
+        };
+        let builder = Runtime::builder().workers(1).thread_name(name);
+        let runtime = builder.build().expect("the number is right");
+        let shared = runtime.shared().to_arc();
+        drop(runtime);
+        assert!(ending::is_over(&*shared), "no thread has begun");
+        tell.send(Arc::downgrade(&shared)).expect("it is kept");
+        let registry = shared.registry();
+        let (end, ended) = mpsc::channel();
+        let visit = move || {
+            let is_started = registry.with_runtime(0, |runtime| {
+                // SAFETY: a runtime does not end during a visit.
+                unsafe { &*runtime.cast::<RuntimeInner>() }.start_worker(0)
+            });
+            end.send(is_started)
+        };
+        let visitor = thread::spawn(visit);
+        asked.recv_timeout(LIMIT).expect("it asks for a name");
+        drop(shared);
+        assert_eq!(ended.recv_timeout(LIMIT), Ok(false));
+        visitor.join().expect("it has ended").expect("it was heard");
+    }
 
     #[test]
     fn the_stacks_of_threads_that_have_ended_are_given_back() {
