@@ -37,9 +37,7 @@ impl RuntimeBuilder {
     /// assert_eq!(runtime.workers(), 2);
     /// # Ok::<(), manyhands::BuildError>(())
     /// ```
-    #[doc(alias = "worker_threads")]
-    #[doc(alias = "num_threads")]
-    #[doc(alias = "SetMinThreads")]
+    #[doc(alias("worker_threads", "num_threads", "SetMinThreads"))]
     pub fn workers(mut self, count: usize) -> Self {
         self.workers = Some(count);
         self
@@ -53,8 +51,7 @@ impl RuntimeBuilder {
     /// let refused = manyhands::Runtime::builder().workers(4).max_threads(2).build();
     /// assert_eq!(refused.unwrap_err().to_string(), "`max_threads` is 2, which is less than the 4 workers");
     /// ```
-    #[doc(alias = "max_blocking_threads")]
-    #[doc(alias = "SetMaxThreads")]
+    #[doc(alias("max_blocking_threads", "SetMaxThreads"))]
     pub fn max_threads(mut self, count: usize) -> Self {
         self.threads_max = Some(count);
         self
@@ -356,8 +353,7 @@ impl RuntimeBuilder {
     /// });
     /// assert_eq!(greeting.unwrap(), "hello");
     /// ```
-    #[doc(alias = "enable_all")]
-    #[doc(alias = "enable_io")]
+    #[doc(alias("enable_all", "enable_io"))]
     pub fn tokio(mut self) -> Self {
         self.settings.tokio_context = crate::runtime::TokioContext::OwnTokio(None);
         self

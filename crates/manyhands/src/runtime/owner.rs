@@ -29,8 +29,7 @@ use std::time::Duration;
 /// assert_eq!(a + b, 3);
 /// # Ok::<(), manyhands::BuildError>(())
 /// ```
-#[doc(alias = "ThreadPool")]
-#[doc(alias = "TaskScheduler")]
+#[doc(alias("ThreadPool", "TaskScheduler"))]
 pub struct Runtime {
     shared: Arc<RuntimeInner>,
 }

@@ -91,9 +91,7 @@ pub struct Scope<'scope> {
 /// let shared = std::rc::Rc::new(1);
 /// manyhands::scope(|s| s.spawn(|_| drop(shared)));
 /// ```
-#[doc(alias = "in_place_scope")]
-#[doc(alias = "scope_fifo")]
-#[doc(alias = "AttachedToParent")]
+#[doc(alias("in_place_scope", "scope_fifo", "AttachedToParent"))]
 pub fn scope<'scope, R>(body: impl FnOnce(&Scope<'scope>) -> R) -> R {
     current::with_slot(|slot| run_scope(slot, body))
 }
