@@ -13,7 +13,7 @@ use crate::runtime::worker::steal_grace::StealGrace;
 use crate::sync::Parker;
 use loom::sync::Arc;
 use loom::thread;
-use std::ptr;
+use std::{mem, ptr};
 
 /// The pool.
 pub(super) struct Pool<const TASKS: usize> {
@@ -491,11 +491,7 @@ impl<'pool, const TASKS: usize> waking::Worker for Worker<'pool, TASKS> {
     }
 
     fn is_spare(&mut self) -> bool {
-        self.sleeps == Sleeps::Long
-    }
-
-    fn stay(&mut self) {
-        self.sleeps = Sleeps::Shortly;
+        mem::replace(&mut self.sleeps, Sleeps::Shortly) == Sleeps::Long
     }
 
     fn park(&mut self) {

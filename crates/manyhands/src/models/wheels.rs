@@ -260,8 +260,6 @@ impl<F: FnMut()> waking::Worker for Sleeper<'_, F> {
         self.model.idle.has_spare_threads()
     }
 
-    fn stay(&mut self) {}
-
     fn park(&mut self) {
         if self.sleeps == Sleeps::UntilTimer {
             park_until(&self.model.worker, self.model.wheel.next_due());

@@ -261,11 +261,9 @@ pub(crate) trait Worker {
     /// Whether there is work that any worker may do, apart from tasks in steal grace.
     fn sees_work(&self) -> bool;
 
-    /// Whether it has slept for the keep-alive time, so that it may end if there are more workers than the limit.
+    /// Whether it has slept for the keep-alive time, so that it may end if there are more workers than the limit. No more once
+    /// it was.
     fn is_spare(&mut self) -> bool;
-
-    /// Called when it may not leave; `is_spare` then stays false.
-    fn stay(&mut self);
 
     /// Parks until it is unparked, its next timer is due, or the keep-alive time is over.
     fn park(&mut self);
@@ -386,11 +384,8 @@ pub(crate) fn sleep(pool: &impl Pool, index: usize, sleeper: &mut impl Worker) -
         {
             break;
         }
-        if sleeper.is_spare() {
-            if pool.idle().leave(index) {
-                return Slept::Left;
-            }
-            sleeper.stay();
+        if sleeper.is_spare() && pool.idle().leave(index) {
+            return Slept::Left;
         }
         sleeper.park();
         slept = Slept::Otherwise;

@@ -205,11 +205,9 @@ impl waking::Worker for AtWork<'_> {
     }
 
     fn is_spare(&mut self) -> bool {
-        self.spare_time() == Some(Duration::ZERO)
-    }
-
-    fn stay(&mut self) {
-        self.spare_until = None;
+        let is_spare = self.spare_time() == Some(Duration::ZERO);
+        self.spare_until = self.spare_until.filter(|_| !is_spare);
+        is_spare
     }
 
     /// Inside the I/O driver, if no other thread polls it.

@@ -121,8 +121,6 @@ impl Worker for Laborer<'_> {
         false
     }
 
-    fn stay(&mut self) {}
-
     fn park(&mut self) {
         self.parks += 1;
         if let Some(pool) = self.sockets {
