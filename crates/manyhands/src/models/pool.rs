@@ -8,7 +8,7 @@ use crate::job::{self, RunPermit, TaskRegistry};
 use crate::queue::{ShardedQueue, TaskQueue};
 use crate::runtime::ending::{self, Ending, Ends};
 use crate::runtime::sleep::idle::{Activity, Claim, CountedFlag, Idle};
-use crate::runtime::sleep::waking::{self, CallerNext, Next, Notify, Slept, Wheel};
+use crate::runtime::sleep::waking::{self, CallerNext, Next, Notify, Slept};
 use crate::runtime::worker::steal_grace::StealGrace;
 use crate::sync::Parker;
 use loom::sync::Arc;
@@ -294,7 +294,7 @@ impl<const TASKS: usize> Pool<TASKS> {
 
     fn vacate(&self, worker: usize) {
         self.places[worker].threads.sub(1);
-        waking::vacate(self, worker, Wheel::Empty, || ());
+        waking::vacate(self, worker, || ());
     }
 
     fn is_over(&self) -> bool {

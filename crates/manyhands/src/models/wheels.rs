@@ -16,7 +16,7 @@ use super::{Flag, Waiter, Work, check, check_deeper};
 use crate::queue::TaskQueue;
 use crate::runtime::monitor::switch::{State, Switch};
 use crate::runtime::sleep::idle::{Activity, Claim, CountedFlag, Idle};
-use crate::runtime::sleep::waking::{self, Pool, Slept, Wheel};
+use crate::runtime::sleep::waking::{self, Pool, Slept};
 use crate::runtime::worker::steal_grace::StealGrace;
 use crate::sync::Parker;
 use crate::timer::{Entry, EntryState, Moment, Timers};
@@ -386,7 +386,7 @@ fn the_monitor_fires_the_timers_of_a_worker_whose_thread_has_ended() {
         model.idle.announce(0);
         assert!(model.idle.leave(0));
         model.vacant.set();
-        waking::vacate(model, 0, Wheel::InUse, || ());
+        waking::vacate(model, 0, || ());
         waiter.wait(|_| {
             if entry.is_fired() {
                 Poll::Ready(())

@@ -79,11 +79,6 @@ impl Timers {
         self.next_due.load(Ordering::Relaxed)
     }
 
-    /// Whether any entry waits.
-    pub(crate) fn has_any(&self) -> bool {
-        self.next_due() != NEVER
-    }
-
     /// Wakes the waiters of all ticks up to `now`, in the order of the ticks. Returns whether there was
     /// one.
     ///

@@ -408,23 +408,13 @@ pub(crate) fn sleep(pool: &impl Pool, index: usize, sleeper: &mut impl Worker) -
 
 /// Leaving thread of a worker: touches the slot no more from here. `noted` is called once another thread may use the
 /// slot.
-pub(crate) fn vacate(pool: &impl Pool, worker: usize, wheel: Wheel, noted: impl FnOnce()) {
+pub(crate) fn vacate(pool: &impl Pool, worker: usize, noted: impl FnOnce()) {
     pool.idle().vacate(worker);
     noted();
-    if wheel == Wheel::InUse {
-        pool.rouse_monitor();
-    }
+    // It advances the worker's wheel from now on, in which timers may wait.
+    pool.rouse_monitor();
     // A waker may have seen neither a sleeper nor a vacant slot.
     use_room(pool);
-}
-
-/// Whether timers wait in a worker's wheel when its thread ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wheel {
-    /// None.
-    Empty,
-    /// The monitor advances it from now on.
-    InUse,
 }
 
 #[cfg(all(test, not(loom)))]

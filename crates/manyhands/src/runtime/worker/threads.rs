@@ -16,7 +16,7 @@ use crate::integrations::tracing_events;
 use crate::job::{AbortOnUnwind, contain};
 use crate::runtime::monitor::changes::ThreadChangeReason;
 use crate::runtime::settings::Settings;
-use crate::runtime::sleep::waking::{self, Pool, Wheel};
+use crate::runtime::sleep::waking::{self, Pool};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::run_loop::{self, End};
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
@@ -108,12 +108,7 @@ impl RuntimeInner {
 fn live(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) {
     let frame = AbortOnUnwind::new("a worker has panicked outside of what it runs");
     if work(shared, slot, index) == End::NotNeeded {
-        let wheel = if slot.timers.has_any() {
-            Wheel::InUse
-        } else {
-            Wheel::Empty
-        };
-        waking::vacate(&**shared, index, wheel, || {
+        waking::vacate(&**shared, index, || {
             shared.note_change(shared.idle.threads(), ThreadChangeReason::TimedOut);
         });
         // Nobody needs to wait for those that have ended, and the system keeps their stacks until then.
