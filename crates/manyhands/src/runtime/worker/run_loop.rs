@@ -20,18 +20,10 @@ use crate::sync::atomic::Ordering;
 use crate::sync::{Backoff, PollerState, clock, process, spin_loop};
 use std::time::{Duration, Instant};
 
-/// Why a worker's life has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A worker's life. Returns whether it has left because it had nothing to do for long and there are others enough; else the runtime
+/// has ended.
 #[must_use]
-pub(crate) enum End {
-    /// The runtime has ended.
-    Over,
-    /// It had nothing to do for long, and there are others enough.
-    NotNeeded,
-}
-
-/// A worker's life.
-pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usize) -> End {
+pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usize) -> bool {
     let mut timer_poll = TimerPoll::default();
     let mut backoff = Backoff::default();
     let mut at_work = AtWork {
@@ -81,7 +73,7 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
                 backoff.reset();
                 perform_in_place(shared, slot, found, permit.again());
             }
-            Next::Slept(Slept::Left) | Next::SleptOverLimit(Slept::Left) => return End::NotNeeded,
+            Next::Slept(Slept::Left) | Next::SleptOverLimit(Slept::Left) => return true,
             Next::Slept(slept) => {
                 at_work.spin_nanos = (spin_nanos / 2).max(SPIN_NANOS_MIN);
                 if slept == Slept::Woken {
@@ -102,7 +94,7 @@ pub(crate) fn run(shared: &RuntimeInner, slot: &'static OccupiedSlot, index: usi
             }
         }
     }
-    End::Over
+    false
 }
 
 /// A worker that looks for work, and sleeps where there is none.

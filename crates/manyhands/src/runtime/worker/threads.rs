@@ -18,7 +18,7 @@ use crate::runtime::monitor::changes::ThreadChangeReason;
 use crate::runtime::settings::Settings;
 use crate::runtime::sleep::waking::{self, Pool};
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::worker::run_loop::{self, End};
+use crate::runtime::worker::run_loop;
 use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::{RuntimeInner, current};
 use crate::sync::atomic::Ordering;
@@ -107,7 +107,7 @@ impl RuntimeInner {
 /// worker that unwound all the same would count as awake for ever, and leave what it holds to nobody.
 fn live(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) {
     let frame = AbortOnUnwind::new("a worker has panicked outside of what it runs");
-    if work(shared, slot, index) == End::NotNeeded {
+    if work(shared, slot, index) {
         waking::vacate(&**shared, index, || {
             shared.note_change(shared.idle.threads(), ThreadChangeReason::TimedOut);
         });
@@ -117,8 +117,8 @@ fn live(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) {
     frame.disarm();
 }
 
-/// What the thread of worker `index` does with its slot.
-fn work(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) -> End {
+/// What the thread of worker `index` does with its slot. Returns whether it leaves, as one that is not needed.
+fn work(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) -> bool {
     let surrounded = shared.settings.tokio_context.enter();
     // SAFETY: this thread was started for the worker, and no other one is until it vacates its place, after the guard
     // is dropped. Held by `models/spare.rs`.
@@ -128,7 +128,7 @@ fn work(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) -> 
     slot.begin_placement();
     // The thread that has started this one may have been refused the monitor's.
     shared.arm_monitor();
-    let end = run_loop::run(shared, slot, index);
+    let leaves = run_loop::run(shared, slot, index);
     // It runs what the user wants run at the end, so it is neither asleep nor, to the monitor, on its way to work.
     slot.set_occupant(SlotState::Running);
     if let Some(reactor) = shared.reactor() {
@@ -142,7 +142,7 @@ fn work(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) -> 
     contain(|| {
         let _left = surrounded;
     });
-    end
+    leaves
 }
 
 /// Runs the start hook. A thread that waits there has not come to the work yet for which it was started. If the wait
