@@ -13,15 +13,15 @@ use crate::engine::ranges::Claim;
 use crate::engine::rate::{Rate, RateOfBlocks};
 use crate::engine::sharing::{After, OWNER, Sharing};
 use crate::engine::{HelperPolicy, Rest, SharingPlan, Until, learn_item};
-use crate::job::{Payload, catch};
+use crate::job::{Payload, catch, resume_all};
 use crate::recording::{AloneBecause, LoopObserver, RunnerObserver};
 use crate::runtime::fork_join::{series, wait};
 use crate::runtime::policy;
 use crate::runtime::sleep::waking::Pool;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::{Helped, HelpedWork, OpenCall, Panics, YieldCheck, current};
+use crate::runtime::{Helped, HelpedWork, OpenCall, YieldCheck, current};
 use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use crate::sync::clock;
+use crate::sync::{Mutex, clock, into_inner, lock};
 
 /// A loop's remaining positions.
 struct SharedLoop<'a, O> {
@@ -38,7 +38,8 @@ struct SharedLoop<'a, O> {
     to_wake: AtomicU32,
     begun: Begun<'a>,
     helpers: HelperPolicy,
-    panics: Panics,
+    /// Of all runners.
+    panics: Mutex<Vec<Payload>>,
     observer: O,
 }
 
@@ -106,7 +107,7 @@ pub(super) fn share<O: LoopObserver>(
             to_wake: AtomicU32::new(0),
             begun,
             helpers: plan.helpers,
-            panics: Panics::new(),
+            panics: Mutex::new(Vec::new()),
             observer,
         });
         let start = clock::ticks();
@@ -129,7 +130,7 @@ pub(super) fn share<O: LoopObserver>(
             ended.saturating_sub(start),
             u64::from(len),
         );
-        shared.panics.resume();
+        resume_all(into_inner(call.work.panics));
     });
 }
 
@@ -368,7 +369,7 @@ impl<O: LoopObserver> HelpedWork for SharedLoop<'_, O> {
     }
 
     fn note_panic(&self, payload: Payload) {
-        self.panics.push(payload);
+        lock(&self.panics).push(payload);
         self.sharing.stop();
         self.work.note_panic();
     }

@@ -30,7 +30,7 @@ pub(crate) mod worker;
 
 pub use builder::{BuildError, RuntimeBuilder};
 pub use current::EnterGuard;
-pub(crate) use fork_join::{Helped, HelpedWork, HelperSlot, OpenCall, Panics, Rest, YieldCheck};
+pub(crate) use fork_join::{Helped, HelpedWork, HelperSlot, OpenCall, Rest, YieldCheck};
 pub use fork_join::{Scope, join, scope};
 pub(crate) use inner::RuntimeInner;
 pub(crate) use io::tokio_context::TokioContext;

@@ -12,7 +12,7 @@ use crate::engine::consumer::Consumer;
 use crate::engine::{
     HelperPolicy, Plan, Rate, RateProbe, Runner, SharingPlan, cost, pays_to_share,
 };
-use crate::job::{Payload, catch};
+use crate::job::{Payload, catch, resume_all};
 use crate::parallel::source::turns::Turns;
 use crate::recording::{self, AloneBecause, LoopObserver, RunnerObserver, Unobserved};
 use crate::runtime::fork_join::series;
@@ -20,9 +20,9 @@ use crate::runtime::policy;
 use crate::runtime::sleep::blocking;
 use crate::runtime::sleep::waking::Pool;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::{Helped, HelpedWork, HelperSlot, OpenCall, Panics, YieldCheck, current};
+use crate::runtime::{Helped, HelpedWork, HelperSlot, OpenCall, YieldCheck, current};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use crate::sync::{MutexGuard, clock, spin_loop};
+use crate::sync::{Mutex, MutexGuard, clock, into_inner, lock, spin_loop};
 
 /// The iterator and its position.
 pub(super) struct Pull<I> {
@@ -171,7 +171,8 @@ struct SharedPull<'a, I: Iterator, C: Consumer<I::Item>, O> {
     runners: AtomicUsize,
     runners_max: usize,
     stopped: AtomicBool,
-    panics: Panics,
+    /// Of all runners.
+    panics: Mutex<Vec<Payload>>,
     observer: O,
 }
 
@@ -199,7 +200,7 @@ fn share<I, C, O>(
             runners: AtomicUsize::new(1),
             runners_max: cost::runners_max(plan.degree, workers, HelperPolicy::AtOnce),
             stopped: AtomicBool::new(false),
-            panics: Panics::new(),
+            panics: Mutex::new(Vec::new()),
             observer,
         });
         call.keep_open(place, |shared| {
@@ -216,7 +217,7 @@ fn share<I, C, O>(
             shared.work(slot, runner, Leave::Never, part);
         });
         series::note_end(clock::ticks());
-        call.work.panics.resume();
+        resume_all(into_inner(call.work.panics));
     });
 }
 
@@ -383,7 +384,7 @@ where
     }
 
     fn note_panic(&self, payload: Payload) {
-        self.panics.push(payload);
+        lock(&self.panics).push(payload);
         // Relaxed: see `work`.
         self.stopped.store(true, Ordering::Relaxed);
         self.consumer.note_panic();

@@ -17,6 +17,6 @@ pub(crate) mod waiting;
 
 pub(crate) use helper_slot::HelperSlot;
 pub use join::join;
-pub(crate) use open_call::{Helped, HelpedWork, OpenCall, Panics, YieldCheck};
+pub(crate) use open_call::{Helped, HelpedWork, OpenCall, YieldCheck};
 pub use scope::{Scope, scope};
 pub(crate) use scope_closures::Rest;

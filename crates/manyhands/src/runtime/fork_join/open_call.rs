@@ -22,7 +22,7 @@
 //!
 //! Unsafe: helpers reach the call by pointer.
 
-use crate::job::{AbortOnUnwind, Payload, catch, resume_all};
+use crate::job::{AbortOnUnwind, Payload, catch};
 use crate::runtime::fork_join::helper_slot::{CallHeader, HelperSlot};
 use crate::runtime::fork_join::wait;
 use crate::runtime::policy::{self, WantedFor};
@@ -30,7 +30,7 @@ use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::search;
 use crate::runtime::worker::slot::OPEN_DEPTH;
 use crate::runtime::{Priority, RuntimeInner, current};
-use crate::sync::{Mutex, clock, lock};
+use crate::sync::clock;
 use std::mem;
 
 /// A helper slot in which the occupant of a worker slot can open its next call.
@@ -110,24 +110,6 @@ unsafe fn help<W: HelpedWork>(open: *const CallHeader) {
     // A runner's state may panic when it is begun or finished.
     if let Err(payload) = catch(|| call.work.help(current::slot())) {
         call.work.note_panic(payload);
-    }
-}
-
-/// The panics of all runners of a call.
-pub(crate) struct Panics(Mutex<Vec<Payload>>);
-
-impl Panics {
-    pub(crate) const fn new() -> Self {
-        Self(Mutex::new(Vec::new()))
-    }
-
-    pub(crate) fn push(&self, payload: Payload) {
-        lock(&self.0).push(payload);
-    }
-
-    /// Owner, when the call is over: resumes the panics, if there are any.
-    pub(crate) fn resume(&self) {
-        resume_all(mem::take(&mut *lock(&self.0)));
     }
 }
 
