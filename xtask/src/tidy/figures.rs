@@ -55,7 +55,7 @@ const FIGURES: &[Figure] = &[
     (
         "named numbers in runtime, engine, call_site",
         named_numbers,
-        [105, 5, 90],
+        [90, 5, 90],
     ),
     (
         "xtask, lines in all",

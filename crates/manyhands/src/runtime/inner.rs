@@ -80,8 +80,8 @@ pub(crate) struct RuntimeInner {
     pub(crate) threads_started: SharedCounter,
     /// Why their number changed.
     pub(crate) changes: Changes,
-    /// Computations that kept a worker for long while work waited.
-    pub(crate) long_jobs: Ring<LongJob, LONG_JOBS_KEPT>,
+    /// Computations that kept a worker for long while work waited: the latest, which are enough to find where they come from.
+    pub(crate) long_jobs: Ring<LongJob, 64>,
     pub(crate) long_jobs_noted: SharedCounter,
     /// Starts of threads that the system has refused.
     pub(super) refusal: Refusal,
@@ -353,6 +353,3 @@ impl Drop for RuntimeInner {
 
 /// Outside threads that can take part at once; the next one runs its calls alone.
 const EXTERNAL_THREADS_MAX: usize = 1024;
-
-/// The latest are enough to find where they come from.
-const LONG_JOBS_KEPT: usize = 64;

@@ -167,8 +167,6 @@ pub(crate) const SPIN_NANOS_MIN: u64 = 2_000;
 /// Calls that follow each other within this belong to a series. A worker that was woken on purpose spins as long, to meet the
 /// next call of one.
 pub(crate) const SERIES_GAP_NANOS: u64 = 30_000;
-/// How long a waiter that finds nothing to help with stays awake.
-pub(crate) const SPIN_NANOS: u64 = WAKE_NANOS_FIRST / 2;
 /// Spin-loop hints of a plain spin, before anything more expensive: most waits of a balanced split end within them. Loops that
 /// spin between two looks do so for a part of it.
 pub(crate) const SPINS: u32 = 64;
@@ -203,14 +201,12 @@ pub(crate) const OVERDUE_NANOS: u64 = 10_000_000;
 pub(crate) const OVERDUE_TURNS: usize = 4;
 /// Most tasks moved in one go: enough to share the price of a steal, few enough to leave some behind.
 pub(crate) const TASKS_TAKEN_MAX: usize = 32;
-/// Time between two timer polls of a busy worker: short beside a tick.
-pub(crate) const POLL_NANOS_APART: u64 = 200_000;
 
 // When the monitor looks.
 
-/// Time between two sweeps after a thread needed help, and the least time between two looks at the timers of busy workers. As
-/// long sleeps a thread that waits for another one between two instructions.
-pub(crate) const INTERVAL_MIN: Duration = Duration::from_nanos(POLL_NANOS_APART);
+/// Time between two sweeps after a thread needed help, and the least time between two looks at the timers of busy workers, by
+/// themselves or the monitor: short beside a tick. As long sleeps a thread that waits for another one between two instructions.
+pub(crate) const INTERVAL_MIN: Duration = Duration::from_micros(200);
 /// While long jobs occupy every worker; their end, or that one of them blocks, is seen that much later. A burst ends when sweeps
 /// have detected no thread for as long.
 pub(crate) const INTERVAL_SATURATED: Duration = LONG.saturating_mul(2);

@@ -32,7 +32,8 @@ impl Default for Settings {
         Self {
             workers: 1,
             threads_max: 1,
-            thread_keep_alive: KEEP_ALIVE_DEFAULT,
+            // Longer than the pauses of most bursts, short enough that the pool is back at its size ten seconds after.
+            thread_keep_alive: Duration::from_secs(5),
             hill_climbing: false,
             stack_size: None,
             name: NAME_DEFAULT.to_owned(),
@@ -50,7 +51,8 @@ impl Settings {
     pub(crate) fn for_workers(workers: usize) -> Self {
         Self {
             workers,
-            threads_max: workers.saturating_add(SPARES_DEFAULT),
+            // The others may run in place of blocked ones.
+            threads_max: workers.saturating_add(256),
             ..Self::default()
         }
     }
@@ -109,7 +111,3 @@ impl<F: ?Sized> fmt::Debug for Hook<F> {
 }
 
 const NAME_DEFAULT: &str = "manyhands";
-/// Threads that may run in place of blocked ones, by default.
-const SPARES_DEFAULT: usize = 256;
-/// Longer than the pauses of most bursts, short enough that the pool is back at its size ten seconds after.
-const KEEP_ALIVE_DEFAULT: Duration = Duration::from_secs(5);

@@ -37,8 +37,8 @@ impl CallHeader {
 pub(crate) struct HelperSlot {
     state: AtomicU32,
     shared: AtomicPtr<CallHeader>,
-    /// Executions of some of the helpers, so that the owner can help them in turn; 0 is none.
-    helpers: [AtomicU64; HELPERS_RECORDED],
+    /// Executions of a few of the helpers, so that the owner can help them in turn; 0 is none.
+    helpers: [AtomicU64; 4],
 }
 
 /// A helper's right to touch the call in the slot.
@@ -94,7 +94,7 @@ impl HelperSlot {
             // Acquire: pairs with the Release in `open_during`. Relaxed on failure: tried again.
             let pinned = self.state.compare_exchange_weak(
                 state,
-                state + ENTERED,
+                state + 1,
                 Ordering::Acquire,
                 Ordering::Relaxed,
             );
@@ -159,7 +159,7 @@ impl HelperSlot {
     /// Owner: whether no helper is inside; if so, all their writes are visible.
     pub(crate) fn is_drained(&self) -> bool {
         // Acquire: pairs with the Release in `leave`; later changes of the word keep its release sequence.
-        self.state.load(Ordering::Acquire) & ENTERED_MASK == 0
+        pins(self.state.load(Ordering::Acquire)) == 0
     }
 
     /// Owner: whether its wait is over: no helper is inside, or one has recalled it.
@@ -194,8 +194,8 @@ impl HelperGuard<'_> {
         helped: impl FnOnce(),
         wake: impl FnOnce(),
     ) {
-        let helper =
-            &self.slot.helpers[usize::from(execution.slot().unwrap_or(0)) % HELPERS_RECORDED];
+        let helpers = &self.slot.helpers;
+        let helper = &helpers[usize::from(execution.slot().unwrap_or(0)) % helpers.len()];
         // Release: pairs with the Acquire in `helpers`. Two helpers may share an entry; the later one is visible.
         helper.store(execution.to_bits(), Ordering::Release);
         // SAFETY: the guard keeps the call valid.
@@ -214,19 +214,20 @@ impl HelperGuard<'_> {
     pub(crate) fn leave(self) -> bool {
         // Release: publishes all writes of this helper; pairs with the Acquire in `is_drained`.
         // Acquire is not needed: this thread reads nothing of the other helpers.
-        let before = self.slot.state.fetch_sub(ENTERED, Ordering::Release);
-        before & ENTERED_MASK == ENTERED && before & ASLEEP != 0
+        let before = self.slot.state.fetch_sub(1, Ordering::Release);
+        pins(before) == 1 && before & ASLEEP != 0
     }
 }
 
 fn is_released(state: u32) -> bool {
-    state & ENTERED_MASK == 0 || state & RECALLED != 0
+    pins(state) == 0 || state & RECALLED != 0
 }
 
-const HELPERS_RECORDED: usize = 4;
+/// How many helpers are inside.
+fn pins(state: u32) -> u32 {
+    state % OPEN
+}
 
-const ENTERED: u32 = 1;
-const ENTERED_MASK: u32 = 0xFFFF;
 const OPEN: u32 = 1 << 16;
 const WORK: u32 = 1 << 17;
 const ASLEEP: u32 = 1 << 18;

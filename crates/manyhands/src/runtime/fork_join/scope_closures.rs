@@ -35,7 +35,7 @@ use crate::sync::atomic::{AtomicUsize, Ordering};
 pub(crate) struct Closures<J> {
     queue: TaskQueue<J>,
     unfinished: AtomicUsize,
-    /// Spawned by the owner while the body runs; afterwards `SETTLED`. Only the owner's thread touches it.
+    /// Spawned by the owner while the body runs; afterwards `BODY`. Only the owner's thread touches it.
     spawned_by_body: AtomicUsize,
     latch: Latch,
 }
@@ -105,7 +105,7 @@ impl<J: Linked> Closures<J> {
     pub(crate) fn settle_body(&self) {
         // Relaxed, both: only the owner's thread touches this count.
         let spawned = self.spawned_by_body.load(Ordering::Relaxed);
-        self.spawned_by_body.store(SETTLED, Ordering::Relaxed);
+        self.spawned_by_body.store(BODY, Ordering::Relaxed);
         let sleeper = self.count_finished(BODY - spawned);
         debug_assert_eq!(sleeper, None, "the owner is awake");
     }
@@ -184,7 +184,7 @@ impl<J: Linked> Closures<J> {
         if spawner == Spawner::Owner {
             // Relaxed, both: only the owner's thread touches this count.
             let spawned = self.spawned_by_body.load(Ordering::Relaxed);
-            if spawned != SETTLED {
+            if spawned != BODY {
                 self.spawned_by_body.store(spawned + 1, Ordering::Relaxed);
                 return;
             }
@@ -208,5 +208,3 @@ impl<J: Linked> Closures<J> {
 
 /// The count of a body that has not ended, in place of the closures that it spawns: more than can be spawned.
 const BODY: usize = 1 << (usize::BITS - 1);
-/// The body has ended.
-const SETTLED: usize = usize::MAX;

@@ -19,7 +19,7 @@ use crate::runtime::fork_join::helper_slot::HelperSlot;
 use crate::runtime::fork_join::scope_closures::Closures;
 use crate::runtime::fork_join::waiting::{self, Waiter};
 pub(crate) use crate::runtime::fork_join::waiting::{AfterWait, Stolen};
-use crate::runtime::policy::{CHAIN_MAX, INTERVAL_MIN, SPIN_NANOS, SPINS};
+use crate::runtime::policy::{CHAIN_MAX, INTERVAL_MIN, SPINS, WAKE_NANOS_FIRST};
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::refused_starts;
@@ -137,8 +137,8 @@ impl Waiter for OnSlot {
         if self.since == 0 {
             self.since = now.max(1);
         }
-        // A counter that has jumped back ends the spin.
-        let lingers = now.abs_diff(self.since) < clock::ticks_in(SPIN_NANOS);
+        // Half as long as a wake takes. A counter that has jumped back ends the spin.
+        let lingers = now.abs_diff(self.since) < clock::ticks_in(WAKE_NANOS_FIRST / 2);
         if lingers {
             (0..SPINS / 4).for_each(|_| spin_loop());
         } else {

@@ -77,7 +77,7 @@ impl HillClimber {
             best: min as f64,
             magnitude: 1,
             threads: min,
-            history: Vec::with_capacity(HISTORY),
+            history: Vec::new(),
             phase: 0,
             noise: None,
             pending: Sample::default(),
@@ -91,7 +91,7 @@ impl HillClimber {
         pending.elapsed += sample.elapsed;
         pending.completed += sample.completed;
         pending.load = pending.load.max(sample.load);
-        if self.is_too_coarse() && self.pending.elapsed < ELAPSED_MAX {
+        if self.is_too_coarse() && self.pending.elapsed < 5 * SAMPLE_MAX {
             // Each thread may have completed one piece more or less, which is too much of so few pieces.
             return self.advise(ThreadChangeReason::HillClimbingProbe, SAMPLE_MIN);
         }
@@ -133,7 +133,7 @@ impl HillClimber {
     }
 
     fn remember(&mut self, point: Point) {
-        if self.history.len() == HISTORY {
+        if self.history.len() == 8 * PERIOD {
             self.history.remove(0);
         }
         self.history.push(point);
@@ -268,10 +268,8 @@ fn whole(count: f64) -> usize {
     count.round() as usize
 }
 
-/// Samples of one period of the wave.
+/// Samples of one period of the wave; those of eight are remembered.
 const PERIOD: usize = 4;
-/// Samples that are remembered.
-const HISTORY: usize = 8 * PERIOD;
 const MAGNITUDE_MAX: f64 = 20.0;
 /// One more thread must bring this part of a proportional gain in throughput.
 const COST_OF_A_THREAD: f64 = 0.15;
@@ -286,9 +284,9 @@ const LOAD_MAX: f64 = 0.95;
 const COARSE_MAX: f64 = 0.15;
 /// As long is the next sample after one that was too coarse.
 const SAMPLE_MIN: Duration = Duration::from_millis(10);
-const SAMPLE_MAX: Duration = Duration::from_millis(200);
-/// A sample this long counts even if it is coarse.
-const ELAPSED_MAX: Duration = Duration::from_millis(1000);
+/// One of more than twice this contains time without work, and is ignored. What was collected for five times as long counts even
+/// if it is coarse.
+pub(super) const SAMPLE_MAX: Duration = Duration::from_millis(200);
 
 #[cfg(all(test, not(loom)))]
 mod tests {

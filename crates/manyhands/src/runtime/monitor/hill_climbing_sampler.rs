@@ -3,7 +3,7 @@
 //! Not here: the conclusions from the samples (`hill_climbing.rs`), and adding threads (`sweep.rs`).
 
 use crate::runtime::RuntimeInner;
-use crate::runtime::monitor::hill_climbing::{HillClimber, Sample};
+use crate::runtime::monitor::hill_climbing::{HillClimber, SAMPLE_MAX, Sample};
 use crate::sync::processor_load::ProcessorTicks;
 use std::time::{Duration, Instant};
 
@@ -47,7 +47,7 @@ impl HillClimbingSampler {
         }
         let reading = Reading::take(shared, now);
         let last = std::mem::replace(&mut self.last, reading);
-        if elapsed > SAMPLE_BELIEVED_MAX {
+        if elapsed > 2 * SAMPLE_MAX {
             // The monitor has slept, because there was no work.
             return self.extra;
         }
@@ -77,6 +77,3 @@ impl Reading {
         }
     }
 }
-
-/// A longer sample contains time without work and is ignored.
-const SAMPLE_BELIEVED_MAX: Duration = Duration::from_millis(500);

@@ -15,7 +15,7 @@
 //! In a simulation the clock is virtual, and the simulator advances the only wheel; see `simulation`.
 
 use crate::job::RunPermit;
-use crate::runtime::policy::POLL_NANOS_APART;
+use crate::runtime::policy::INTERVAL_MIN;
 use crate::runtime::sleep::waking;
 use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::slot::SlotState;
@@ -143,9 +143,9 @@ impl TimerPoll {
 
     fn poll(&mut self, slot: &OccupiedSlot) {
         let now = clock::ticks();
+        let apart = clock::ticks_in(INTERVAL_MIN.subsec_nanos().into());
         // A counter that has jumped back makes the poll due at once.
-        if self.last_poll == 0 || now.abs_diff(self.last_poll) >= clock::ticks_in(POLL_NANOS_APART)
-        {
+        if self.last_poll == 0 || now.abs_diff(self.last_poll) >= apart {
             self.last_poll = now.max(1);
             // A woken task waits in this worker's queue, which the worker looks at next.
             slot.advances_timers.set(true);

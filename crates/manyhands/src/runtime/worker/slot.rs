@@ -290,7 +290,8 @@ impl WorkerSlot {
     pub(crate) fn job(&self) -> Option<u64> {
         match self.occupant() {
             SlotState::Running => {}
-            SlotState::Starting => return Some(START_HOOK),
+            // More calls or blocks than anybody counts.
+            SlotState::Starting => return Some(u64::MAX),
             SlotState::None | SlotState::Idle | SlotState::Waiting => return None,
         }
         // Relaxed, all: hints.
@@ -343,11 +344,8 @@ impl WorkerSlot {
 /// Nested calls that one slot can hold open; deeper ones are the owner's alone.
 pub(crate) const OPEN_DEPTH: usize = 8;
 
-/// Set in what [`WorkerSlot::job`] returns for a call or a block, and in no execution's number.
+/// Set in what [`WorkerSlot::job`] returns for a call, a block or a start hook, and in no execution's number.
 const OWN_NUMBER: u64 = 1 << 63;
-
-/// What it returns for the start hook: more calls or blocks than anybody counts.
-const START_HOOK: u64 = u64::MAX;
 
 const SLOTS_MAX: usize = if cfg!(shuttle) {
     256

@@ -66,9 +66,9 @@ impl StealGrace {
     }
 }
 
-/// What a worker remembers of others' graces that it has met.
+/// What a worker remembers of others' graces that it has met: enough that two slots seldom share a place.
 #[derive(Debug, Default)]
-pub(crate) struct GraceCache([Cell<SeenGrace>; GRACES_REMEMBERED]);
+pub(crate) struct GraceCache([Cell<SeenGrace>; 8]);
 
 #[derive(Debug, Clone, Copy, Default)]
 struct SeenGrace {
@@ -88,7 +88,7 @@ impl GraceCache {
         now: impl Fn() -> u64,
         duration: u64,
     ) -> bool {
-        let place = &self.0[usize::from(slot) % GRACES_REMEMBERED];
+        let place = &self.0[usize::from(slot) % self.0.len()];
         let met = place.get();
         // A counter that has jumped, back or forth, ends the moment.
         if met.slot == slot && met.grace != 0 && now().abs_diff(met.at) < duration {
@@ -106,9 +106,6 @@ impl GraceCache {
         is_new
     }
 }
-
-/// Enough that two slots seldom share a place.
-const GRACES_REMEMBERED: usize = 8;
 
 #[cfg(all(test, not(loom)))]
 mod tests {
@@ -134,7 +131,7 @@ mod tests {
         let (grace, seen) = (StealGrace::default(), GraceCache::default());
         grace.begin();
         let lasts = |slot, now| seen.lasts(slot, &grace, || now, 10);
-        let other = u16::try_from(super::GRACES_REMEMBERED).unwrap() + 1;
+        let other = u16::try_from(seen.0.len()).unwrap() + 1;
         assert!(lasts(1, 100) && lasts(other, 101) && lasts(1, 102));
         assert!(!lasts(1, 112));
     }
