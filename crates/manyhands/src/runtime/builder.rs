@@ -265,26 +265,26 @@ impl RuntimeBuilder {
         let threads_max = self
             .threads_max
             .unwrap_or_else(|| Settings::for_workers(workers).threads_max);
-        if workers == 0 {
-            return Err(BuildError(Fault::NoWorkers));
-        }
-        if threads_max < workers {
-            return Err(BuildError(Fault::LimitBelowWorkers {
+        let wrong = if workers == 0 {
+            "a runtime needs at least one worker".to_owned()
+        } else if threads_max < workers {
+            format!("`max_threads` is {threads_max}, which is less than the {workers} workers")
+        } else if threads_max > THREADS_MAX {
+            format!("{threads_max} threads are more than the {THREADS_MAX} a runtime can hold")
+        } else {
+            let tokio_context = self.settings.tokio_context.start().map_err(|error| {
+                let what = format!("tokio's runtime cannot start: {error}");
+                let refusal = Some(Refusal(Arc::new(error)));
+                BuildError(Fault { what, refusal })
+            })?;
+            return Ok(RuntimeInner::new(Settings {
                 workers,
                 threads_max,
+                tokio_context,
+                ..self.settings
             }));
-        }
-        if threads_max > THREADS_MAX {
-            return Err(BuildError(Fault::TooManyThreads(threads_max)));
-        }
-        let tokio_context = self.settings.tokio_context.start();
-        Ok(RuntimeInner::new(Settings {
-            workers,
-            threads_max,
-            tokio_context: tokio_context
-                .map_err(|error| BuildError(Fault::Tokio(Refusal(Arc::new(error)))))?,
-            ..self.settings
-        }))
+        };
+        Err(BuildError::of(wrong))
     }
 
     /// Makes the runtime that is used where no other is current, as configured here; see
@@ -309,16 +309,16 @@ impl RuntimeBuilder {
     /// ```
     #[doc(alias = "build_global")]
     pub fn build_default(self) -> Result<&'static Runtime, BuildError> {
+        let exists = || BuildError::of("the default runtime has been made already");
         // First, because making one may start tokio's driver.
         if current::DEFAULT.get().is_some() {
-            return Err(BuildError(Fault::DefaultExists));
+            return Err(exists());
         }
-        current::DEFAULT
-            .set(self.build_shared()?)
-            .map_err(|superfluous| {
-                drop(Runtime::from_shared(superfluous));
-                BuildError(Fault::DefaultExists)
-            })?;
+        let set = current::DEFAULT.set(self.build_shared()?);
+        set.map_err(|superfluous| {
+            drop(Runtime::from_shared(superfluous));
+            exists()
+        })?;
         Ok(Runtime::default_runtime())
     }
 }
@@ -396,12 +396,16 @@ impl RuntimeBuilder {
 pub struct BuildError(Fault);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Fault {
-    NoWorkers,
-    LimitBelowWorkers { workers: usize, threads_max: usize },
-    TooManyThreads(usize),
-    DefaultExists,
-    Tokio(Refusal),
+struct Fault {
+    what: String,
+    refusal: Option<Refusal>,
+}
+
+impl BuildError {
+    fn of(what: impl Into<String>) -> Self {
+        let (what, refusal) = (what.into(), None);
+        Self(Fault { what, refusal })
+    }
 }
 
 /// The system's error.
@@ -419,34 +423,13 @@ impl Eq for Refusal {}
 
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Fault::NoWorkers => write!(f, "a runtime needs at least one worker"),
-            Fault::LimitBelowWorkers {
-                workers,
-                threads_max,
-            } => {
-                write!(
-                    f,
-                    "`max_threads` is {threads_max}, which is less than the {workers} workers"
-                )
-            }
-            Fault::TooManyThreads(count) => {
-                write!(
-                    f,
-                    "{count} threads are more than the {THREADS_MAX} a runtime can hold"
-                )
-            }
-            Fault::DefaultExists => write!(f, "the default runtime has been made already"),
-            Fault::Tokio(refusal) => write!(f, "tokio's runtime cannot start: {}", refusal.0),
-        }
+        f.write_str(&self.0.what)
     }
 }
 
 impl Error for BuildError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        let Fault::Tokio(refusal) = &self.0 else {
-            return None;
-        };
+        let refusal = self.0.refusal.as_ref()?;
         Some(&*refusal.0)
     }
 }
