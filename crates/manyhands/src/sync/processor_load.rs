@@ -1,18 +1,17 @@
 //! How busy the machine's processors are, with all its programs, as far as the system reports it.
-//!
-//! Unsafe: a call of the C library.
 
 use crate::sync::files;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// Whether a thread that became runnable now would find no free processor besides the calling one. False
 /// if the system does not report it.
 pub(crate) fn all_are_taken() -> bool {
+    static PROCESSORS: OnceLock<Option<usize>> = OnceLock::new();
     let runnable = files::read(Path::new("/proc/loadavg")).and_then(|text| runnable(&text));
-    match (runnable, machine_processors()) {
-        (Some(runnable), Some(processors)) => runnable > processors,
-        _ => false,
-    }
+    let processors = PROCESSORS.get_or_init(|| processors(&stat()?));
+    let both = runnable.zip(*processors);
+    both.is_some_and(|(runnable, processors)| runnable > processors)
 }
 
 /// Threads of the whole machine that run or want to, from `/proc/loadavg`.
@@ -21,20 +20,15 @@ fn runnable(loadavg: &str) -> Option<usize> {
     runnable.parse().ok()
 }
 
-/// Processors of the machine, including those that this process may not use.
-#[cfg(target_os = "linux")]
-fn machine_processors() -> Option<usize> {
-    static COUNT: std::sync::OnceLock<Option<usize>> = std::sync::OnceLock::new();
-    *COUNT.get_or_init(|| {
-        // SAFETY: takes and returns a number.
-        usize::try_from(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }).ok()
-    })
+/// Processors of the machine, including those that this process may not use: a line each after that of all.
+fn processors(stat: &str) -> Option<usize> {
+    let of_processors = stat.lines().take_while(|line| line.starts_with("cpu"));
+    of_processors.count().checked_sub(1)
 }
 
-/// Processors of the machine, including those that this process may not use.
-#[cfg(not(target_os = "linux"))]
-fn machine_processors() -> Option<usize> {
-    None
+/// Not where a file of that name says something else.
+fn stat() -> Option<String> {
+    files::read(Path::new("/proc/stat")).filter(|_| cfg!(target_os = "linux"))
 }
 
 /// Ticks of all processors together since the system began.
@@ -47,10 +41,7 @@ pub(crate) struct ProcessorTicks {
 impl ProcessorTicks {
     /// The current counts. `None` if the system does not report them.
     pub(crate) fn now() -> Option<Self> {
-        if !cfg!(target_os = "linux") {
-            return None;
-        }
-        Self::parse(&files::read(Path::new("/proc/stat"))?)
+        Self::parse(&stat()?)
     }
 
     /// Parses `/proc/stat`, whose first line is the sum of all processors.
@@ -80,7 +71,7 @@ impl ProcessorTicks {
 
 #[cfg(test)]
 mod tests {
-    use super::{ProcessorTicks, runnable};
+    use super::{ProcessorTicks, processors, runnable};
 
     #[test]
     fn what_runs_or_wants_to_is_read() {
@@ -88,6 +79,14 @@ mod tests {
         for text in ["", "1 2 3", "1 2 3 4", "1 2 3 x/4 5"] {
             assert_eq!(runnable(text), None);
         }
+    }
+
+    #[test]
+    fn each_processor_has_a_line() {
+        let stat = "cpu  9 0 5\ncpu0 4 0 2\ncpu1 5 0 3\nintr 1\ncpu";
+        assert_eq!(processors(stat), Some(2));
+        assert_eq!(processors("cpu  9 0 5\n"), Some(0));
+        assert_eq!(processors(""), None);
     }
 
     #[test]
