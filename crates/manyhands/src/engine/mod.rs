@@ -40,9 +40,7 @@ pub(crate) use crate::engine::rate::{Rate, RateProbe};
 use crate::engine::shared_loop::Begun;
 use crate::engine::unshared::{Alone, Frame, Whole};
 use crate::recording::{self, AloneBecause, LoopObserver, RunnerObserver, Site, Unobserved};
-use crate::runtime::current;
-use crate::runtime::fork_join::caller_threads::CallerThread;
-use crate::runtime::fork_join::series;
+use crate::runtime::{CallerThread, current, series};
 use crate::sync::{clock, thread};
 
 /// Items by position.

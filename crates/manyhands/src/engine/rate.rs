@@ -4,7 +4,7 @@
 
 use crate::call_site;
 use crate::engine::cost;
-use crate::runtime::fork_join::series;
+use crate::runtime::series;
 use crate::sync::clock;
 
 /// Ticks for each item, in 1,024ths. 0 is unknown.

@@ -15,11 +15,9 @@ use crate::engine::sharing::{After, OWNER, Sharing};
 use crate::engine::{HelperPolicy, Rest, SharingPlan, Until, learn_item};
 use crate::job::{Payload, catch, resume_all};
 use crate::recording::{AloneBecause, LoopObserver, RunnerObserver};
-use crate::runtime::fork_join::{series, wait};
-use crate::runtime::policy;
-use crate::runtime::sleep::waking::Pool;
-use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::{Helped, HelpedWork, OpenCall, YieldCheck, current};
+use crate::runtime::{
+    Helped, HelpedWork, OccupiedSlot, OpenCall, Pool, YieldCheck, current, policy, series, wait,
+};
 use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::sync::{Mutex, clock, into_inner, lock};
 

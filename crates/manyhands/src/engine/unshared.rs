@@ -23,12 +23,10 @@ use crate::job::{
     Action, AggregatePanic, Job, JobKind, Latch, Payload, abort, catch, contain, value_or_resume,
 };
 use crate::recording::{AloneBecause, LoopObserver};
-use crate::runtime::fork_join::caller_threads::CallerThread;
 use crate::runtime::fork_join::unshared_calls::UnsharedCall;
-use crate::runtime::fork_join::wait::{self, AfterWait, Stolen};
-use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::worker::slot::WorkerSlot;
-use crate::runtime::{RuntimeInner, current};
+use crate::runtime::{
+    AfterWait, CallerThread, OccupiedSlot, RuntimeInner, Stolen, WorkerSlot, current, wait,
+};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Backoff, process};
 use std::cell::UnsafeCell;

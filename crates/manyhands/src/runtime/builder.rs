@@ -2,8 +2,8 @@
 //!
 //! Not here: the settings that it makes (`settings.rs`).
 
-use crate::runtime::settings::{Hook, Settings};
-use crate::runtime::{Runtime, RuntimeInner, Stall, current, topology};
+use crate::runtime::settings::Hook;
+use crate::runtime::{Runtime, RuntimeInner, Settings, Stall, current, topology};
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;

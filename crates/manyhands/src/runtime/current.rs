@@ -12,14 +12,11 @@
 use crate::job::RunPermit;
 use crate::recording;
 use crate::runtime::fork_join::caller_threads;
-use crate::runtime::io::tokio_context::{TokioContext, TokioContextGuard};
-use crate::runtime::settings::Settings;
-use crate::runtime::sleep::idle::Activity;
-use crate::runtime::sleep::waking;
-use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::worker::refused_starts;
-use crate::runtime::worker::slot::{SlotState, WorkerSlot};
-use crate::runtime::{RuntimeInner, topology};
+use crate::runtime::io::tokio_context::TokioContextGuard;
+use crate::runtime::{
+    Activity, OccupiedSlot, RuntimeInner, Settings, SlotState, TokioContext, WorkerSlot,
+    refused_starts, topology, waking,
+};
 use crate::sync::{process, thread_state};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;

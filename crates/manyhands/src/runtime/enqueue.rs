@@ -15,10 +15,8 @@
 use crate::job::{Action, Job, RunPermit, TaskKey, TaskRegistry};
 use crate::queue::{ShardedQueue, Unqueued};
 use crate::runtime::policy::{self, OwnQueue, Pusher};
-use crate::runtime::sleep::waking::{self, Notify};
-use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::worker::slot::WorkerSlot;
-use crate::runtime::{Priority, RuntimeInner, current, ending};
+use crate::runtime::sleep::waking::Notify;
+use crate::runtime::{OccupiedSlot, Priority, RuntimeInner, WorkerSlot, current, ending, waking};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::global;
 use std::cell::Cell;

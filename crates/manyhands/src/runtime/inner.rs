@@ -9,21 +9,16 @@ use crate::job::{Action, Job, JobKind, LongKinds, RunPermit, TaskRegistry};
 use crate::probe::{Ring, SharedCounter};
 use crate::queue::{ShardedQueue, TaskQueue};
 use crate::recording::{self, RuntimeNumber};
-use crate::runtime::ending::{self, Ending, Ends, Joined};
-use crate::runtime::fork_join::helper_slot::HelperSlot;
+use crate::runtime::ending::{self, Ending, Joined};
 use crate::runtime::fork_join::unowned_forks::UnownedForks;
 use crate::runtime::monitor::changes::Changes;
 use crate::runtime::monitor::control::Monitor;
-use crate::runtime::policy::Seen;
-use crate::runtime::policy::WAKE_NANOS_FIRST;
-use crate::runtime::settings::Settings;
-use crate::runtime::sleep::clock::Clock;
-use crate::runtime::sleep::idle::Idle;
-use crate::runtime::sleep::waking::{self, CallerNext};
-use crate::runtime::worker::priority::PriorityQueues;
+use crate::runtime::policy::{Seen, WAKE_NANOS_FIRST};
 use crate::runtime::worker::refusal::Refusal;
-use crate::runtime::worker::slot::WorkerSlot;
-use crate::runtime::{LongJob, ShutdownReport, UnfinishedWork};
+use crate::runtime::{
+    CallerNext, Clock, Ends, HelperSlot, Idle, LongJob, PriorityQueues, Settings, ShutdownReport,
+    UnfinishedWork, WorkerSlot, waking,
+};
 use crate::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, Padded, Parker, clock, lock, process, thread};
 use crate::timer::Timers;

@@ -2,8 +2,7 @@
 //!
 //! Not here: the counting itself (`probe`, `idle.rs`).
 
-use crate::runtime::worker::slot::SlotState;
-use crate::runtime::{RuntimeInner, ThreadChangeReason};
+use crate::runtime::{RuntimeInner, SlotState, ThreadChangeReason};
 use crate::timer::Timers;
 use std::time::Duration;
 

@@ -30,13 +30,31 @@ pub(crate) mod worker;
 
 pub use builder::{BuildError, RuntimeBuilder};
 pub use current::EnterGuard;
-pub(crate) use fork_join::{Helped, HelpedWork, HelperSlot, OpenCall, Rest, YieldCheck};
+pub(crate) use ending::Ends;
+pub(crate) use fork_join::caller_threads::CallerThread;
+pub(crate) use fork_join::executions::Extent;
+pub(crate) use fork_join::wait::{AfterWait, Stolen};
+pub(crate) use fork_join::{
+    Helped, HelpedWork, HelperSlot, OpenCall, Rest, YieldCheck, series, wait,
+};
 pub use fork_join::{Scope, join, scope};
 pub(crate) use inner::RuntimeInner;
 pub(crate) use io::tokio_context::TokioContext;
 pub use metrics::Metrics;
+pub(crate) use monitor::switch::Switch;
 pub use monitor::{LongJob, Stall, StalledThread, ThreadChange, ThreadChangeReason, Wait};
 pub use owner::Runtime;
 pub use report::{ShutdownReport, UnfinishedWork};
-pub(crate) use sleep::blocking_outside;
+pub(crate) use settings::Settings;
+pub(crate) use sleep::clock::Clock;
+pub(crate) use sleep::idle::{Activity, Claim, CountedFlag, Idle};
+pub(crate) use sleep::waking::{CallerNext, Pool};
+pub(crate) use sleep::{blocking_outside, timers, waking};
 pub use worker::Priority;
+pub(crate) use worker::occupied_slot::OccupiedSlot;
+pub(crate) use worker::priority::PriorityQueues;
+pub(crate) use worker::search::FoundWork;
+pub(crate) use worker::signal::Signal;
+pub(crate) use worker::slot::{SlotState, WorkerSlot};
+pub(crate) use worker::steal_grace::StealGrace;
+pub(crate) use worker::{refused_starts, run_loop};

@@ -2,8 +2,7 @@
 
 use crate::recording::{NoMoreThreads, Observed, RuntimeSnapshot, WorkerSnapshot, WorkerState};
 use crate::runtime::metrics::QUEUED_MAX;
-use crate::runtime::worker::slot::{SlotState, WorkerSlot};
-use crate::runtime::{RuntimeInner, ThreadChangeReason};
+use crate::runtime::{RuntimeInner, SlotState, ThreadChangeReason, WorkerSlot};
 
 impl Observed for RuntimeInner {
     fn observe(&self) -> RuntimeSnapshot {

@@ -3,9 +3,8 @@
 //! Not here: the handle that others keep (`task/runtime_handle.rs`).
 
 use crate::runtime::current::{self, EnterGuard};
-use crate::runtime::worker::slot::SlotState;
 use crate::runtime::{
-    LongJob, Metrics, RuntimeBuilder, RuntimeInner, ShutdownReport, ThreadChange,
+    LongJob, Metrics, RuntimeBuilder, RuntimeInner, ShutdownReport, SlotState, ThreadChange,
 };
 use std::fmt;
 use std::sync::{Arc, OnceLock};

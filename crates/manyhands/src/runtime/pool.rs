@@ -5,10 +5,8 @@
 //! Unsafe: waiting tasks are cancelled by pointer.
 
 use crate::job::{Job, RunPermit, TaskRegistry};
-use crate::runtime::ending::{self, Ending, Ends};
-use crate::runtime::sleep::idle::Idle;
-use crate::runtime::sleep::waking::{CallerNext, Pool};
-use crate::runtime::{RuntimeInner, current};
+use crate::runtime::ending::{self, Ending};
+use crate::runtime::{CallerNext, Ends, Idle, Pool, RuntimeInner, current};
 use crate::sync::atomic::Ordering;
 use crate::sync::{clock, process};
 

@@ -2,7 +2,7 @@
 //!
 //! Not here: the end (`ending.rs`).
 
-use crate::runtime::worker::slot::WorkerSlot;
+use crate::runtime::WorkerSlot;
 use crate::sync::lock;
 use std::fmt;
 use std::panic::Location;

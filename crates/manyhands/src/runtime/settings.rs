@@ -4,8 +4,7 @@
 
 use crate::integrations::tracing_events;
 use crate::job::{catch, contain, dispose};
-use crate::runtime::Stall;
-use crate::runtime::io::tokio_context::TokioContext;
+use crate::runtime::{Stall, TokioContext};
 use std::io::Write;
 use std::time::Duration;
 use std::{fmt, io};

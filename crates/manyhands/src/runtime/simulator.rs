@@ -9,14 +9,10 @@
 
 use crate::job::{Action, Job, RunPermit};
 use crate::queue::Unqueued;
-use crate::runtime::RuntimeInner;
 use crate::runtime::current::WorkerGuard;
-use crate::runtime::ending::{self, Ends};
-use crate::runtime::settings::Settings;
-use crate::runtime::sleep::clock::Clock;
-use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::worker::run_loop;
-use crate::runtime::worker::search::FoundWork;
+use crate::runtime::{
+    Clock, Ends, FoundWork, OccupiedSlot, RuntimeInner, Settings, ending, run_loop,
+};
 
 use crate::sync::atomic::AtomicU64;
 use crate::timer::{Moment, NEVER};

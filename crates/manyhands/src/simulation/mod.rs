@@ -10,8 +10,8 @@
 //!
 //! Not here: the runtime underneath (`runtime/simulator.rs`).
 
+use crate::runtime::Signal;
 use crate::runtime::simulator::{Simulator, Turn};
-use crate::runtime::worker::signal::Signal;
 use crate::task::budget;
 use std::error::Error;
 use std::fmt;

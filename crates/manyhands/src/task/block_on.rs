@@ -7,10 +7,7 @@
 
 use crate::job::ExecutionId;
 use crate::recording::{self, Site};
-use crate::runtime::current;
-use crate::runtime::fork_join::wait;
-use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::worker::slot::WorkerSlot;
+use crate::runtime::{OccupiedSlot, WorkerSlot, current, wait};
 use crate::task::budget;
 use std::pin::pin;
 use std::ptr;

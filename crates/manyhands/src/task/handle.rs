@@ -3,11 +3,7 @@
 //! Unsafe: the handle goes to other threads with its part of the cell.
 
 use crate::recording::{self, Awaited, TaskRecord};
-use crate::runtime::current;
-use crate::runtime::fork_join::wait;
-use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::worker::refused_starts;
-use crate::runtime::worker::slot::WorkerSlot;
+use crate::runtime::{OccupiedSlot, WorkerSlot, current, refused_starts, wait};
 use crate::task::abort_handle::AbortHandle;
 use crate::task::budget;
 use crate::task::cell::{CellRef, Failure, HandlePart, TaskKind};

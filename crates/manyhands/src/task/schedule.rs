@@ -10,8 +10,7 @@
 
 use crate::job::{Action, Job, TaskKey};
 use crate::runtime::enqueue::{Woken, WokenBy, enqueue_bound, enqueue_new, enqueue_woken};
-use crate::runtime::worker::slot::WorkerSlot;
-use crate::runtime::{Priority, current};
+use crate::runtime::{Priority, WorkerSlot, current};
 use crate::sync::atomic::Ordering;
 use crate::task::budget;
 use crate::task::cell::{Header, QueuePart, TaskKind};

@@ -12,7 +12,7 @@
 
 use crate::job::{AbortOnUnwind, Payload, catch, value_or_resume};
 use crate::recording::{SetWait, TaskSet};
-use crate::runtime::fork_join::wait;
+use crate::runtime::wait;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Mutex, lock, process};
 use crate::task::{Completer, Completion, JoinHandle, builder, completion};

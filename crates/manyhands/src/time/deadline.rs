@@ -4,7 +4,7 @@
 
 use crate::cancel::TokenSource;
 use crate::runtime::current::{self, EnterGuard};
-use crate::runtime::sleep::timers;
+use crate::runtime::timers;
 use crate::sync::{Mutex, lock};
 use crate::task::{self, JoinHandle};
 use crate::time::sleep::Sleep;

@@ -1,7 +1,7 @@
 //! Periodic ticks.
 
 use crate::recording::{self, Site};
-use crate::runtime::sleep::timers;
+use crate::runtime::timers;
 use crate::task::budget;
 use crate::time::sleep::Sleep;
 use crate::timer::Moment;

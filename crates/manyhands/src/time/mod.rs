@@ -42,7 +42,7 @@ pub use interval::{Interval, MissedTickBehavior, interval, interval_at};
 pub use sleep::{Sleep, sleep, sleep_until};
 pub use timeout::{Elapsed, Timeout, timeout, timeout_at};
 
-use crate::runtime::sleep::timers;
+use crate::runtime::timers;
 use crate::task::block_on_timer;
 use std::time::{Duration, Instant};
 

@@ -3,7 +3,7 @@
 //! Unsafe: the timer is reached through the pinned future.
 
 use crate::recording::{self, Awaited, WaitKind};
-use crate::runtime::sleep::timers;
+use crate::runtime::timers;
 use crate::task::budget;
 use crate::timer::{Entry, EntryState, Moment};
 use futures_core::future::FusedFuture;

@@ -2,7 +2,7 @@
 //!
 //! Unsafe: both futures are reached through the pinned one.
 
-use crate::runtime::sleep::timers;
+use crate::runtime::timers;
 use crate::time::sleep::Sleep;
 use crate::timer::Moment;
 use futures_core::future::FusedFuture;

@@ -15,12 +15,11 @@ use crate::engine::{
 use crate::job::{Payload, catch, resume_all};
 use crate::parallel::source::turns::Turns;
 use crate::recording::{self, AloneBecause, LoopObserver, RunnerObserver, Unobserved};
-use crate::runtime::fork_join::series;
-use crate::runtime::policy;
 use crate::runtime::sleep::blocking;
-use crate::runtime::sleep::waking::Pool;
-use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::{Helped, HelpedWork, HelperSlot, OpenCall, YieldCheck, current};
+use crate::runtime::{
+    Helped, HelpedWork, HelperSlot, OccupiedSlot, OpenCall, Pool, YieldCheck, current, policy,
+    series,
+};
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::sync::{Mutex, MutexGuard, clock, into_inner, lock, spin_loop};
 

@@ -15,13 +15,10 @@
 use crate::call_site::CallSiteProfile;
 use crate::job::{Action, Job, JobKind, Latch, Payload, abort, catch, contain};
 use crate::queue::Popped;
-use crate::runtime::fork_join::series;
-use crate::runtime::fork_join::wait::{self, AfterWait, Stolen};
 use crate::runtime::policy::{self, LEVELS_APART, OFFER_NANOS_MIN, Offer, PUSHES_PER_BEAT};
-use crate::runtime::sleep::waking::Pool;
-use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::worker::slot::WorkerSlot;
-use crate::runtime::{RuntimeInner, current};
+use crate::runtime::{
+    AfterWait, OccupiedSlot, Pool, RuntimeInner, Stolen, WorkerSlot, current, series, wait,
+};
 use crate::sync::{clock, thread};
 use std::cell::UnsafeCell;
 use std::mem::{ManuallyDrop, MaybeUninit};

@@ -23,13 +23,11 @@
 //! Unsafe: helpers reach the call by pointer.
 
 use crate::job::{AbortOnUnwind, Payload, catch};
-use crate::runtime::fork_join::helper_slot::{CallHeader, HelperSlot};
-use crate::runtime::fork_join::wait;
+use crate::runtime::fork_join::helper_slot::CallHeader;
 use crate::runtime::policy::{self, WantedFor};
-use crate::runtime::worker::occupied_slot::OccupiedSlot;
 use crate::runtime::worker::search;
 use crate::runtime::worker::slot::OPEN_DEPTH;
-use crate::runtime::{Priority, RuntimeInner, current};
+use crate::runtime::{HelperSlot, OccupiedSlot, Priority, RuntimeInner, current, wait};
 use crate::sync::clock;
 use std::mem;
 

@@ -16,17 +16,12 @@ use crate::job::{
     Action, ExecutionId, Job, JobKind, Payload, RunPermit, block, catch, value_or_resume,
 };
 use crate::queue::Unqueued;
-use crate::runtime::current;
-use crate::runtime::fork_join::helper_slot::HelperSlot;
-use crate::runtime::fork_join::open_call::{Helped, HelpedWork, OpenCall, YieldCheck};
 use crate::runtime::fork_join::scope_closures::{Closures, Spawner};
-use crate::runtime::fork_join::wait;
 use crate::runtime::policy::{GLOBAL_QUEUE_INTERVAL_MAX, SPINS};
-use crate::runtime::sleep::waking::Pool;
-use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::worker::run_loop;
-use crate::runtime::worker::search::FoundWork;
-use crate::runtime::worker::slot::WorkerSlot;
+use crate::runtime::{
+    FoundWork, Helped, HelpedWork, HelperSlot, OccupiedSlot, OpenCall, Pool, WorkerSlot,
+    YieldCheck, current, run_loop, wait,
+};
 use crate::sync::{Backoff, Mutex, into_inner, lock, spin_loop};
 use std::fmt;
 use std::marker::PhantomData;

@@ -11,21 +11,15 @@
 
 use crate::job::{ExecutionId, Job, RunPermit, abort};
 use crate::recording;
-use crate::runtime::Rest;
-use crate::runtime::current;
-use crate::runtime::ending::Ends;
 use crate::runtime::fork_join::executions::Taken;
-use crate::runtime::fork_join::helper_slot::HelperSlot;
 use crate::runtime::fork_join::scope_closures::Closures;
 use crate::runtime::fork_join::waiting::{self, Waiter};
 pub(crate) use crate::runtime::fork_join::waiting::{AfterWait, Stolen};
 use crate::runtime::policy::{CHAIN_MAX, INTERVAL_MIN, SPINS, WAKE_NANOS_FIRST};
-use crate::runtime::sleep::waking;
-use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::worker::refused_starts;
-use crate::runtime::worker::run_loop;
-use crate::runtime::worker::search::FoundWork;
-use crate::runtime::worker::slot::{SlotState, WorkerSlot};
+use crate::runtime::{
+    Ends, FoundWork, HelperSlot, OccupiedSlot, Rest, SlotState, WorkerSlot, current,
+    refused_starts, run_loop, waking,
+};
 use crate::sync::{clock, process, spin_loop};
 
 /// Waits on `slot` until `is_over`, helping with the execution that `runner` names. `fall_asleep` is called

@@ -4,11 +4,8 @@
 //!
 //! Unsafe: slots are kept as pointers to leaked memory, and a slot keeps its runtime as a pointer.
 
-use crate::runtime::RuntimeInner;
 use crate::runtime::inner::EXTERNAL_THREADS_MAX;
-use crate::runtime::sleep::idle::Claim;
-use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::worker::slot::WorkerSlot;
+use crate::runtime::{Claim, OccupiedSlot, RuntimeInner, WorkerSlot};
 use crate::sync::atomic::Ordering;
 use std::ptr;
 

@@ -7,9 +7,7 @@
 //! (`sync/reactor.rs`, `sync/poller.rs`, `tokio_driver`).
 
 use crate::job::RunPermit;
-use crate::runtime::RuntimeInner;
-use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::worker::slot::WorkerSlot;
+use crate::runtime::{OccupiedSlot, RuntimeInner, WorkerSlot};
 use crate::sync::{PollerState, Reactor, Sleeper};
 use std::task::{Context, Poll};
 

@@ -10,12 +10,10 @@
 //! Not here: when sweeps look (`sweep.rs`, `burst.rs`).
 
 use crate::job::SlotNumber;
-use crate::runtime::RuntimeInner;
 use crate::runtime::monitor::detector::{Look, ThreadVerdict, Watch};
 use crate::runtime::monitor::starved::{Long, LongJobs};
 use crate::runtime::policy::{IN_DOUBT, LONG};
-use crate::runtime::sleep::waking;
-use crate::runtime::worker::slot::{SlotState, WorkerSlot};
+use crate::runtime::{RuntimeInner, SlotState, WorkerSlot, waking};
 use crate::sync::{clock, processor_load};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

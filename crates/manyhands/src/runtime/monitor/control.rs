@@ -2,8 +2,8 @@
 //!
 //! Not here: how the thread is started, and what it does (`thread.rs`).
 
+use crate::runtime::Switch;
 use crate::runtime::fork_join::unshared_calls::CallWatch;
-use crate::runtime::monitor::switch::Switch;
 use crate::sync::{Mutex, lock, thread};
 use std::sync::Arc;
 

@@ -6,10 +6,8 @@
 //!
 //! Not here: the report (`stall.rs`).
 
-use crate::runtime::policy;
-use crate::runtime::policy::{IN_DOUBT, STALLED_AFTER};
-use crate::runtime::worker::slot::{SlotState, WorkerSlot};
-use crate::runtime::{RuntimeInner, Stall};
+use crate::runtime::policy::{self, IN_DOUBT, STALLED_AFTER};
+use crate::runtime::{RuntimeInner, SlotState, Stall, WorkerSlot};
 use std::time::Instant;
 
 /// What the monitor remembers of it from sweep to sweep.

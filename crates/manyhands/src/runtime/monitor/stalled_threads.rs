@@ -2,9 +2,9 @@
 //!
 //! Not here: the report (`stall.rs`), and when there is one (`stalled.rs`, `refused_starts.rs`).
 
-use crate::runtime::sleep::idle::Idle;
-use crate::runtime::worker::slot::{SlotState, WorkerSlot};
-use crate::runtime::{RuntimeInner, Stall, StalledThread, ThreadChangeReason, Wait};
+use crate::runtime::{
+    Idle, RuntimeInner, SlotState, Stall, StalledThread, ThreadChangeReason, Wait, WorkerSlot,
+};
 
 impl Stall {
     /// Called when no thread runs, and none could be woken or started for the work that waits.

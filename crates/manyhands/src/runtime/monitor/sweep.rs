@@ -6,7 +6,6 @@
 //!
 //! Not here: when sweeps are made (`thread.rs`).
 
-use crate::runtime::RuntimeInner;
 use crate::runtime::monitor::blocked::{Found, Threads};
 use crate::runtime::monitor::burst::BurstMode;
 use crate::runtime::monitor::hill_climbing_sampler::HillClimbingSampler;
@@ -15,11 +14,9 @@ use crate::runtime::monitor::overcommit::{
     OvercommitForShort, SaturationSample, count_overrunning,
 };
 use crate::runtime::monitor::stalled::Stalls;
-use crate::runtime::policy;
-use crate::runtime::policy::STALLED_AFTER;
-use crate::runtime::sleep::waking;
+use crate::runtime::policy::{self, STALLED_AFTER};
 use crate::runtime::worker::saturation::Saturation;
-use crate::runtime::worker::slot::WorkerSlot;
+use crate::runtime::{RuntimeInner, WorkerSlot, waking};
 use crate::sync::clock;
 use std::time::{Duration, Instant};
 

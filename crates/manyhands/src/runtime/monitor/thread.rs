@@ -16,11 +16,11 @@
 //! thread that tries again checks whether the monitor is needed.
 
 use crate::job::contain;
-use crate::runtime::RuntimeInner;
 use crate::runtime::monitor::pace::Pace;
 use crate::runtime::monitor::sweep::Sweeper;
-use crate::runtime::monitor::switch::{State, Switch};
+use crate::runtime::monitor::switch::State;
 use crate::runtime::policy::INTERVAL_MIN;
+use crate::runtime::{RuntimeInner, Switch};
 use crate::sync::{lock, thread, thread_state};
 use std::sync::{Arc, Weak};
 use std::time::Duration;

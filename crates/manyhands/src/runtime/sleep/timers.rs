@@ -16,10 +16,7 @@
 
 use crate::job::RunPermit;
 use crate::runtime::policy::INTERVAL_MIN;
-use crate::runtime::sleep::waking;
-use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::worker::slot::SlotState;
-use crate::runtime::{RuntimeInner, current};
+use crate::runtime::{OccupiedSlot, RuntimeInner, SlotState, current, waking};
 use crate::sync::clock;
 use crate::timer::{Closed, Entry, Moment, NEVER};
 use std::pin::Pin;

@@ -9,11 +9,11 @@
 
 use crate::job::{ExecutionId, Job, JobKind, SlotNumber};
 use crate::queue::ShardedQueue;
-use crate::runtime::fork_join::executions::{Extent, Nesting};
+use crate::runtime::fork_join::executions::Nesting;
 use crate::runtime::policy::GRACE_RESPECTED_NANOS;
 use crate::runtime::worker::priority::PriorityTurns;
-use crate::runtime::worker::slot::{SlotState, WorkerSlot};
 use crate::runtime::worker::steal_grace::GraceCache;
+use crate::runtime::{Extent, SlotState, WorkerSlot};
 use crate::sync::atomic::Ordering;
 use crate::sync::{clock, thread_state};
 use std::cell::Cell;

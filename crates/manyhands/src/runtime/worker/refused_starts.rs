@@ -16,9 +16,7 @@
 //! parks. Either it reads the flag, or it finds the wake.
 
 use crate::runtime::policy::{GIVEN_UP_AFTER, STALLED_AFTER, TRIES_APART, TRIES_BEFORE_HELPING};
-use crate::runtime::sleep::waking::{self, Pool};
-use crate::runtime::worker::slot::WorkerSlot;
-use crate::runtime::{RuntimeInner, Stall, current};
+use crate::runtime::{Pool, RuntimeInner, Stall, WorkerSlot, current, waking};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Mutex, Parker, global, lock, try_lock};
 use std::mem;

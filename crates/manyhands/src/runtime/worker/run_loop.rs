@@ -7,15 +7,14 @@
 use crate::job::{Action, Job, RunPermit, abort};
 use crate::runtime::io::poller::while_polling;
 use crate::runtime::policy::{SERIES_GAP_NANOS, SPIN_NANOS_MIN, SPINS, WAKE_NANOS_FIRST};
-use crate::runtime::sleep::idle::CountedFlag;
 use crate::runtime::sleep::timers::TimerPoll;
-use crate::runtime::sleep::waking::{self, Next, Slept};
-use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::worker::search::{self, FoundWork, Rounds, Turn};
-use crate::runtime::worker::short_tasks;
-use crate::runtime::worker::slot::SlotState;
-use crate::runtime::worker::steal_grace::StealGrace;
-use crate::runtime::{RuntimeInner, current, ending};
+use crate::runtime::sleep::waking::{Next, Slept};
+use crate::runtime::worker::search::{Rounds, Turn};
+use crate::runtime::worker::{search, short_tasks};
+use crate::runtime::{
+    CountedFlag, FoundWork, OccupiedSlot, RuntimeInner, SlotState, StealGrace, current, ending,
+    waking,
+};
 use crate::sync::atomic::Ordering;
 use crate::sync::{Backoff, PollerState, clock, process, spin_loop};
 use std::time::{Duration, Instant};

@@ -16,9 +16,8 @@
 //!
 //! Not here: what follows from it (`monitor/overcommit.rs`).
 
-use crate::runtime::RuntimeInner;
 use crate::runtime::policy::LONG_BY_KIND_NANOS;
-use crate::runtime::worker::slot::SlotState;
+use crate::runtime::{RuntimeInner, SlotState};
 use crate::sync::clock;
 
 /// What a look at all workers found.

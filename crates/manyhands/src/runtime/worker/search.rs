@@ -20,15 +20,13 @@
 
 use crate::job::{Job, JobKind};
 use crate::queue::{Run, ShardedQueue, Unqueued};
-use crate::runtime::fork_join::executions::Extent;
-use crate::runtime::fork_join::helper_slot::{HelperGuard, HelperSlot};
+use crate::runtime::fork_join::helper_slot::HelperGuard;
 use crate::runtime::policy::{
     GLOBAL_QUEUE_INTERVAL_MAX, GLOBAL_QUEUE_INTERVAL_MIN, ROUND_NANOS, TASKS_TAKEN_MAX,
 };
-use crate::runtime::sleep::waking;
-use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::worker::slot::WorkerSlot;
-use crate::runtime::{Priority, RuntimeInner};
+use crate::runtime::{
+    Extent, HelperSlot, OccupiedSlot, Priority, RuntimeInner, WorkerSlot, waking,
+};
 use crate::sync::clock;
 use std::ptr::{self, NonNull};
 

@@ -18,11 +18,8 @@
 
 use crate::job::Job;
 use crate::queue::{Run, TaskQueue, Unqueued};
-use crate::runtime::RuntimeInner;
 use crate::runtime::policy::TASKS_TAKEN_MAX;
-use crate::runtime::sleep::waking;
-use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::worker::slot::WorkerSlot;
+use crate::runtime::{OccupiedSlot, RuntimeInner, WorkerSlot, waking};
 
 /// Worker beyond the limit: takes a short task that waits anywhere, but for those bound to other workers.
 pub(crate) fn find(shared: &RuntimeInner, slot: &'static OccupiedSlot) -> Option<Unqueued<Job>> {

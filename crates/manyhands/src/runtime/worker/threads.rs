@@ -14,13 +14,10 @@
 
 use crate::integrations::tracing_events;
 use crate::job::{AbortOnUnwind, contain};
-use crate::runtime::monitor::changes::ThreadChangeReason;
-use crate::runtime::settings::Settings;
-use crate::runtime::sleep::waking::{self, Pool};
-use crate::runtime::worker::occupied_slot::OccupiedSlot;
-use crate::runtime::worker::run_loop;
-use crate::runtime::worker::slot::{SlotState, WorkerSlot};
-use crate::runtime::{RuntimeInner, current};
+use crate::runtime::{
+    OccupiedSlot, Pool, RuntimeInner, Settings, SlotState, ThreadChangeReason, WorkerSlot, current,
+    run_loop, waking,
+};
 use crate::sync::atomic::Ordering;
 use crate::sync::{lock, thread};
 use std::sync::Arc;

@@ -2,12 +2,9 @@
 
 use super::{Sweep, Sweeper};
 use crate::job::RunPermit;
-use crate::runtime::current;
 use crate::runtime::monitor::starved::Long;
 use crate::runtime::policy::{IN_DOUBT, STALLED_AFTER};
-use crate::runtime::sleep::idle::{Activity, Claim};
-use crate::runtime::sleep::waking::{CallerNext, Pool};
-use crate::runtime::{Stall, ThreadChangeReason};
+use crate::runtime::{Activity, CallerNext, Claim, Pool, Stall, ThreadChangeReason, current};
 use crate::sync::{clock, wait_until};
 use crate::{Runtime, task};
 use std::cell::RefCell;

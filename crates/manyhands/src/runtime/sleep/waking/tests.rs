@@ -2,8 +2,7 @@
 
 use super::{Activity, CallerNext, Next, Pool, Slept, Worker, next, sleep, wake_for_task};
 use crate::job::RunPermit;
-use crate::runtime::sleep::idle::{Claim, CountedFlag, Idle};
-use crate::runtime::worker::steal_grace::StealGrace;
+use crate::runtime::{Claim, CountedFlag, Idle, StealGrace};
 use std::cell::Cell;
 
 /// Nothing is visible, and nobody has to be unparked.
