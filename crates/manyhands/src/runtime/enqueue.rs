@@ -39,20 +39,6 @@ impl Woken {
     }
 }
 
-/// What the thread that wakes a task is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WokenBy {
-    /// A worker polls a task, and will soon look for the next. If it is kept from that after all, the monitor
-    /// finds another worker.
-    Poll,
-    /// A worker has polled the task itself, which goes on later, and will now look for the next.
-    PolledTask,
-    /// As that, and the task has quickly used up its budget.
-    SpentTask,
-    /// Something that may take long.
-    Other,
-}
-
 /// Queues a new task in the current runtime, and sees to it that a worker comes for it.
 #[inline(always)]
 pub(crate) fn enqueue_new(job: Unqueued<Job>, priority: Priority) {
@@ -64,9 +50,9 @@ pub(crate) fn enqueue_new(job: Unqueued<Job>, priority: Priority) {
     }
 }
 
-/// Queues a task that was woken, and sees to it that a worker comes for it.
+/// Queues a task that was woken by a thread that polls or is away, and sees to it that a worker comes for it.
 #[inline(always)]
-pub(crate) fn enqueue_woken(job: Unqueued<Job>, from: &Woken, priority: Priority, by: WokenBy) {
+pub(crate) fn enqueue_woken(job: Unqueued<Job>, from: &Woken, priority: Priority, by: Pusher) {
     match own_queue(priority) {
         Some((slot, shared)) if ptr::eq(shared.registry(), from.registry) => {
             to_own(shared, slot, job, notify_for(slot, by));
@@ -209,15 +195,12 @@ pub(crate) unsafe fn enqueue_bound(job: Unqueued<Job>, owner: &'static WorkerSlo
 }
 
 /// Which workers to notify of a task that the thread on `slot` queues now.
-fn notify_for(slot: &OccupiedSlot, by: WokenBy) -> Notify {
+fn notify_for(slot: &OccupiedSlot, by: Pusher) -> Notify {
     if !slot.is_worker() {
         return Notify::Others;
     }
-    let pusher = if by != WokenBy::Other && slot.blocking_depth.get() == 0 {
-        match by {
-            WokenBy::SpentTask => Pusher::PollsSpent,
-            _ => Pusher::Polls,
-        }
+    let pusher = if by != Pusher::IsAway && slot.blocking_depth.get() == 0 {
+        by
     } else if slot.advances_timers.get() {
         Pusher::FiresTimers
     } else {
@@ -226,7 +209,7 @@ fn notify_for(slot: &OccupiedSlot, by: WokenBy) -> Notify {
     // Only this thread pushes: if the queue is empty the task will be the first.
     let queue = if slot.tasks.is_empty() {
         OwnQueue::Empty
-    } else if by == WokenBy::SpentTask && slot.steal_grace.is_on() {
+    } else if by == Pusher::PollsSpent && slot.steal_grace.is_on() {
         OwnQueue::InGrace
     } else {
         OwnQueue::Tasks

@@ -81,7 +81,8 @@ pub(crate) fn wakes_again(ticks: u64, seen: Seen) -> bool {
 /// What a worker does that queues a task which it has woken into its own queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pusher {
-    /// It polls a task, and soon looks for the next one.
+    /// It polls a task, or has polled this one, and soon looks for the next one. If it is kept from that after all, the monitor
+    /// finds another worker.
     Polls,
     /// As that, and the task is the polled one, which has quickly used up its budget.
     PollsSpent,

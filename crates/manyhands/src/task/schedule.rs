@@ -9,7 +9,8 @@
 //! Unsafe: tasks are queued by pointer.
 
 use crate::job::{Action, Job, TaskKey};
-use crate::runtime::enqueue::{Woken, WokenBy, enqueue_bound, enqueue_new, enqueue_woken};
+use crate::runtime::enqueue::{Woken, enqueue_bound, enqueue_new, enqueue_woken};
+use crate::runtime::policy::Pusher;
 use crate::runtime::{Priority, WorkerSlot, current};
 use crate::sync::atomic::Ordering;
 use crate::task::budget;
@@ -31,9 +32,9 @@ pub(super) fn queue_bound(part: QueuePart, worker: &'static WorkerSlot) {
 /// Queues a task that was woken or must be dropped, and has been prepared to wait.
 pub(super) fn queue(part: QueuePart) {
     let by = if budget::is_in_poll() {
-        WokenBy::Poll
+        Pusher::Polls
     } else {
-        WokenBy::Other
+        Pusher::IsAway
     };
     requeue(part, by);
 }
@@ -41,14 +42,14 @@ pub(super) fn queue(part: QueuePart) {
 /// As [`queue`], of a task that was woken while the caller polled it.
 pub(super) fn queue_polled(part: QueuePart) {
     let by = if budget::was_spent_quickly() {
-        WokenBy::SpentTask
+        Pusher::PollsSpent
     } else {
-        WokenBy::PolledTask
+        Pusher::Polls
     };
     requeue(part, by);
 }
 
-fn requeue(part: QueuePart, by: WokenBy) {
+fn requeue(part: QueuePart, by: Pusher) {
     // SAFETY: in no queue, and the caller's to queue.
     let word = unsafe { Job::spare_word(part.cell().job()) };
     // Relaxed: the state's exchange has acquired what `prepare_to_wait` wrote.
