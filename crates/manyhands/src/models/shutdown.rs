@@ -9,7 +9,7 @@
 
 use super::pool::{Pool, Sleeps, Starts};
 use super::{Work, beside, check, check_deeper, join_all};
-use crate::runtime::ending::{self, Joined};
+use crate::runtime::ending;
 use crate::runtime::sleep::waking;
 
 /// Closes a pool of one worker while something else happens to it.
@@ -20,7 +20,7 @@ fn close_beside(other: fn(&Pool<2>)) {
         let other = beside(&pool, move |pool| other(&pool));
         ending::close(&*pool, || {
             worker.join().expect("the model fails at once");
-            Joined::All
+            true
         });
         other.join().expect("the model fails at once");
         assert!(pool.tasks[0].is_done(), "the task that waits is left");
@@ -57,7 +57,7 @@ fn a_task_that_a_handle_brings_while_the_runtime_ends_is_left_to_nobody() {
             ending::bring(&*pool, 0, |number| pool.inject(number), discard);
         });
         // No worker lives: the two alone see to it.
-        ending::close(&*pool, || Joined::NotAll);
+        ending::close(&*pool, || false);
         bringer.join().expect("the model fails at once");
         assert!(pool.tasks[0].is_done());
     });
@@ -75,7 +75,7 @@ fn close_with_bound(workers: usize, other: Option<fn(&Pool<1>)>) {
             join_all(workers);
             // Nobody else may drop it.
             assert!(pool.tasks[0].is_done(), "its worker has left before it");
-            Joined::All
+            true
         });
         if let Some(other) = other {
             other.join().expect("the model fails at once");
@@ -107,7 +107,7 @@ fn what_a_destructor_brings_and_waits_for_is_dropped_by_another_thread() {
         pool.inject(0);
         ending::close(&*pool, || {
             worker.join().expect("the model fails at once");
-            Joined::All
+            true
         });
         assert!(pool.tasks.iter().all(Work::is_done));
     });
@@ -122,7 +122,7 @@ fn both_workers_hear_of_the_end() {
             [0, 1].map(|index| beside(&pool, move |pool| pool.work(index, Sleeps::Shortly)));
         ending::close(&*pool, || {
             join_all(workers);
-            Joined::All
+            true
         });
     });
 }
@@ -137,7 +137,7 @@ fn a_wake_of_a_worker_that_is_awake_does_not_hide_the_end() {
         let waker = beside(&pool, |pool| waking::wake_worker(&*pool, 0));
         ending::close(&*pool, || {
             worker.join().expect("the model fails at once");
-            Joined::All
+            true
         });
         waker.join().expect("the model fails at once");
     });

@@ -64,16 +64,6 @@ pub(crate) trait Ends: Pool {
     fn unpark_all(&self);
 }
 
-/// Whether the threads have ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Joined {
-    /// Every thread.
-    All,
-    /// Not the caller, a worker that ends its own runtime; or not within the time. What is left is dropped when the last
-    /// thread has ended.
-    NotAll,
-}
-
 impl Ending {
     /// Whether it has begun: no task starts any more.
     pub(crate) fn is_closing(&self) -> bool {
@@ -171,8 +161,9 @@ pub(crate) fn queue_for_worker<T: Linked>(
 }
 
 /// Ends the runtime: workers finish the work that they run, and drop tasks that did not run. `join` waits for the
-/// threads.
-pub(crate) fn close(pool: &impl Ends, join: impl FnOnce() -> Joined) {
+/// threads, and returns whether all have ended: not the caller, a worker that ends its own runtime, and some perhaps not within
+/// the time. What is left is dropped when the last one has ended.
+pub(crate) fn close(pool: &impl Ends, join: impl FnOnce() -> bool) {
     begin_to_close(pool);
     // SeqCst: E4.
     fence(Ordering::SeqCst);
@@ -180,7 +171,7 @@ pub(crate) fn close(pool: &impl Ends, join: impl FnOnce() -> Joined) {
     // SeqCst: E1.
     pool.ending().emptied.store(true, Ordering::SeqCst);
     pool.unpark_all();
-    if join() == Joined::All {
+    if join() {
         pool.inside(|| discard_rest(pool));
     }
 }

@@ -9,7 +9,7 @@ use crate::job::{Action, Job, JobKind, LongKinds, RunPermit, TaskRegistry};
 use crate::probe::{Ring, SharedCounter};
 use crate::queue::{ShardedQueue, TaskQueue};
 use crate::recording::{self, RuntimeNumber};
-use crate::runtime::ending::{self, Ending, Joined};
+use crate::runtime::ending::{self, Ending};
 use crate::runtime::fork_join::unowned_forks::UnownedForks;
 use crate::runtime::monitor::changes::Changes;
 use crate::runtime::monitor::control::Monitor;
@@ -254,17 +254,16 @@ impl RuntimeInner {
         }
         ending::close(self, || {
             let here = thread::current().id();
-            if lock(&self.threads)
-                .iter()
-                .any(|thread| thread.thread().id() == here)
-            {
-                return Joined::NotAll;
+            let is_here = |thread: &thread::JoinHandle<()>| thread.thread().id() == here;
+            if lock(&self.threads).iter().any(is_here) {
+                return false;
             }
             if let Some(limit) = limit {
                 return self.leave_threads_after(limit);
             }
             // Threads may still be started while others are waited for, until the runtime has ended.
-            while let Some(thread) = self.next_thread() {
+            let next_thread = || lock(&self.threads).pop();
+            while let Some(thread) = next_thread() {
                 // A worker never panics: jobs do not unwind, hooks are caught. Held by
                 // `tests/it/survival.rs::a_task_that_panics_when_dropped_is_contained_however_often_it_does` and
                 // `tests/it/survival.rs::hooks_and_names_that_panic_with_anything_keep_no_worker_from_its_work`.
@@ -272,7 +271,7 @@ impl RuntimeInner {
             }
             self.monitor.close();
             self.close_timers();
-            Joined::All
+            true
         });
         ShutdownReport {
             // Relaxed: an exact count once the threads have ended.
@@ -283,29 +282,25 @@ impl RuntimeInner {
         }
     }
 
-    /// Waits until no worker runs any more, up to `limit`. Joins no thread: its thread-local destructors may take longer; so
-    /// may a hook that the monitor runs, which ends with the last owner of this.
-    fn leave_threads_after(&self, limit: Duration) -> Joined {
+    /// Waits until no worker runs any more, up to `limit`; returns whether that is so. Joins no thread: its thread-local
+    /// destructors may take longer; so may a hook that the monitor runs, which ends with the last owner of this.
+    fn leave_threads_after(&self, limit: Duration) -> bool {
         let begun = clock::now();
         // Acquire: sees what they did.
         while self.alive.load(Ordering::Acquire) > 0 {
             let Some(left) = limit.checked_sub(clock::now() - begun) else {
-                return Joined::NotAll;
+                return false;
             };
             self.all_ended.park_timeout(left);
         }
         lock(&self.threads).clear();
-        Joined::All
+        true
     }
 
     /// Whether this is a copy in a forked child. What the parent's threads held stays held there, and cannot be distinguished
     /// from what is free, so all of it is leaked. A simulation has no other threads.
     fn is_the_parent_s(&self) -> bool {
         process::is_forked() && !self.clock.is_virtual()
-    }
-
-    fn next_thread(&self) -> Option<thread::JoinHandle<()>> {
-        lock(&self.threads).pop()
     }
 
     /// Lets no timer wait here any more. Futures that other runtimes poll are sent elsewhere.
