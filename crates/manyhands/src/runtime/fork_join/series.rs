@@ -9,29 +9,20 @@ use crate::sync::clock;
 use std::cell::Cell;
 
 crate::sync::thread_local! {
-    static SERIES: Cell<Series> = const { Cell::new(Series { last_end: 0, saved: 0 }) };
-}
-
-/// What a thread knows of its latest calls.
-#[derive(Debug, Clone, Copy)]
-struct Series {
-    /// When the last one ended that was long enough to be shared.
-    last_end: u64,
+    /// When the last call of this thread ended that was long enough to be shared.
+    static LAST_END: Cell<u64> = const { Cell::new(0) };
     /// How many ticks sharing the last ones would have saved.
-    saved: u64,
+    static SAVED: Cell<u64> = const { Cell::new(0) };
 }
 
 /// A call of this thread has ended that was long enough to be shared.
 pub(crate) fn note_end(now: u64) {
-    SERIES.set(Series {
-        last_end: now,
-        ..SERIES.get()
-    });
+    LAST_END.set(now);
 }
 
 /// How many ticks ago such a call last ended.
 pub(crate) fn since_last_end() -> u64 {
-    clock::ticks().saturating_sub(SERIES.get().last_end)
+    clock::ticks().saturating_sub(LAST_END.get())
 }
 
 /// How the call that begins now, and takes `left` ticks, or nobody knows how many, offers a part of that; `None`: not at all,
@@ -41,17 +32,13 @@ pub(crate) fn offer(runtime: &RuntimeInner, left: Option<u64>) -> Option<Offer> 
     let (Offer::InSeries, Some(ticks)) = (offer, left) else {
         return Some(offer);
     };
-    let mut series = SERIES.get();
     let longest_gap = clock::ticks_in(SERIES_GAP_NANOS) + ticks;
-    series.saved = if since_last_end() < longest_gap {
-        series.saved + ticks / 2
+    let saved = if since_last_end() < longest_gap {
+        SAVED.get() + ticks / 2
     } else {
         0
     };
-    let pays = policy::pays(series.saved, runtime.wake_latency());
-    if pays {
-        series.saved = 0;
-    }
-    SERIES.set(series);
+    let pays = policy::pays(saved, runtime.wake_latency());
+    SAVED.set(if pays { 0 } else { saved });
     pays.then_some(Offer::Wake)
 }
