@@ -16,7 +16,7 @@
 
 use crate::job::RunPermit;
 use crate::runtime::policy::INTERVAL_MIN;
-use crate::runtime::{OccupiedSlot, RuntimeInner, SlotState, current, waking};
+use crate::runtime::{OccupiedSlot, RuntimeInner, SlotState, WorkerSlot, current, waking};
 use crate::sync::clock;
 use crate::timer::{Closed, Entry, Moment, NEVER};
 use std::pin::Pin;
@@ -63,28 +63,28 @@ impl RuntimeInner {
     /// Monitor: advances every wheel that no other thread will advance in time, those of workers a tick late. Returns after
     /// what time it must look again.
     pub(crate) fn fire_overdue_timers(&self) -> Option<Duration> {
-        let now = Moment::now();
-        let tick = now.tick();
-        let outside = self.outside_timers.fire_by(tick, tick);
-        let of_workers = self
-            .worker_slots()
-            .map(|slot| slot.timers.fire_by(tick, tick.saturating_sub(1)))
-            .map(|next| next.saturating_add(1));
-        let next = of_workers.fold(outside, u64::min);
-        until(next, || now)
+        self.fire_timers_of(self.worker_slots(), 1)
     }
 
     /// Monitor: advances the outside wheel, and those of workers whose threads have ended. Returns after what time
     /// it must look again.
     pub(crate) fn fire_outside_timers(&self) -> Option<Duration> {
+        let has_ended = |slot: &&WorkerSlot| slot.occupant() == SlotState::None;
+        self.fire_timers_of(self.worker_slots().filter(has_ended), 0)
+    }
+
+    /// Advances the outside wheel, and those of `workers` so many ticks late.
+    fn fire_timers_of(
+        &self,
+        workers: impl Iterator<Item = &'static WorkerSlot>,
+        late: u64,
+    ) -> Option<Duration> {
         let now = Moment::now();
         let tick = now.tick();
         let outside = self.outside_timers.fire_by(tick, tick);
-        let left = self
-            .worker_slots()
-            .filter(|slot| slot.occupant() == SlotState::None)
-            .map(|slot| slot.timers.fire_by(tick, tick));
-        until(left.fold(outside, u64::min), || now)
+        let fire = |slot: &WorkerSlot| slot.timers.fire_by(tick, tick.saturating_sub(late));
+        let of_workers = workers.map(|slot| fire(slot).saturating_add(late));
+        until(of_workers.fold(outside, u64::min), || now)
     }
 }
 
