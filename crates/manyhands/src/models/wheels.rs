@@ -2,7 +2,7 @@
 //!
 //! Threads: the monitor, and one or two of: a worker, one that wakes it, external threads that wait for
 //! timers, a worker whose thread ends. Operations: of `runtime/sleep/waking.rs` a worker's sleep, the claim of a
-//! worker, the vacating of a slot, and linking from outside; of `runtime/monitor/switch.rs` arming, rousing, resting and
+//! worker, the vacating of a slot, and linking from outside; of `runtime/monitor/switch.rs` arming, resting and
 //! closing; of the wheels inserting, reading the next tick and firing.
 //! With three preemptions for the models of two threads.
 //!
@@ -179,9 +179,7 @@ impl Pool for Model {
     }
 
     fn rouse_monitor(&self) {
-        if self.switch.rouse() {
-            self.switch.parker.unpark();
-        }
+        self.switch.parker.unpark();
     }
 
     fn look_for_end(&self) {}

@@ -57,9 +57,7 @@ impl Pool for RuntimeInner {
     }
 
     fn rouse_monitor(&self) {
-        if self.monitor.switch.rouse() {
-            self.unpark_or_start_monitor();
-        }
+        self.unpark_or_start_monitor();
     }
 
     fn look_for_end(&self) {

@@ -57,12 +57,6 @@ impl Switch {
         switches_from(State::Off) || switches_from(State::Slow)
     }
 
-    /// Makes the monitor look at the timers again, on or off. Returns the same as [`arm`](Self::arm).
-    #[must_use]
-    pub(crate) fn rouse(&self) -> bool {
-        self.state() != State::Closed
-    }
-
     /// Ends the monitor; no later arming starts it.
     pub(crate) fn close(&self) {
         // SeqCst: M1; final.
