@@ -33,10 +33,10 @@ impl Parker {
         self.sleep(None);
     }
 
-    /// Like [`park`](Self::park), for at most `limit`.
+    /// Like [`park`](Self::park), for at most `limit`, if there is one.
     #[cfg(not(loom))]
-    pub(crate) fn park_timeout(&self, limit: Duration) {
-        self.sleep(Some(limit));
+    pub(crate) fn park_timeout(&self, limit: impl Into<Option<Duration>>) {
+        self.sleep(limit.into());
     }
 
     /// Sleeper: whether the next `park` would return at once. For spinning before it.

@@ -108,10 +108,7 @@ fn watch(switch: &Switch, weak: &Weak<RuntimeInner>) {
             State::Off => {
                 let limit = shared.fire_outside_timers();
                 drop(shared);
-                match limit {
-                    None => switch.parker.park(),
-                    Some(limit) => switch.parker.park_timeout(limit),
-                }
+                switch.parker.park_timeout(limit);
                 pace = Pace::default();
                 continue;
             }

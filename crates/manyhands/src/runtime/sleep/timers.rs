@@ -91,10 +91,7 @@ impl RuntimeInner {
 impl OccupiedSlot {
     /// Parks until it is unparked, its next timer is due, or `limit` is over.
     pub(crate) fn park_until_timer(&self, limit: Option<Duration>) {
-        match self.time_to_sleep(limit) {
-            None => self.parker.park(),
-            Some(limit) => self.parker.park_timeout(limit),
-        }
+        self.parker.park_timeout(self.time_to_sleep(limit));
     }
 
     /// The time until the occupant's next timer is due, or `limit` is over.
