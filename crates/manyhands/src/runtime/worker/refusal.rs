@@ -5,6 +5,7 @@
 use crate::runtime::policy::ASK_APART_NANOS;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Mutex, clock, lock};
+use std::mem;
 use std::time::{Duration, Instant};
 
 /// What a runtime remembers of refused starts.
@@ -14,9 +15,8 @@ pub(crate) struct Refusal {
     pub(super) is_listed: AtomicBool,
     /// When a start was refused last, in ticks; 0: it was not, or one has succeeded since.
     last: AtomicU64,
-    /// Since when work has waited for a thread.
-    since: Mutex<Option<Instant>>,
-    is_reported: AtomicBool,
+    /// Since when work has waited for a thread, and whether that was reported.
+    lack: Mutex<Option<(Instant, bool)>>,
 }
 
 impl Refusal {
@@ -53,21 +53,20 @@ impl Refusal {
 
     /// Nothing waits for a thread just now.
     pub(super) fn forget(&self) {
-        *lock(&self.since) = None;
-        // Relaxed: advice.
-        self.is_reported.store(false, Ordering::Relaxed);
+        *lock(&self.lack) = None;
     }
 
     /// For how long work has waited for a thread, counted from the first call.
     pub(super) fn lasts(&self) -> Duration {
         let now = clock::now();
-        let since = *lock(&self.since).get_or_insert(now);
+        let (since, _) = *lock(&self.lack).get_or_insert((now, false));
         now.saturating_duration_since(since)
     }
 
     /// Counts it as reported. Returns whether it was not before.
     pub(super) fn begin_report(&self) -> bool {
-        // Relaxed: advice.
-        !self.is_reported.swap(true, Ordering::Relaxed)
+        let mut lack = lock(&self.lack);
+        lack.as_mut()
+            .is_some_and(|(_, is_reported)| !mem::replace(is_reported, true))
     }
 }
