@@ -83,16 +83,13 @@ impl Settings {
             Some(hook) => {
                 contain(|| hook.0(stall));
             }
-            None => warn(stall),
+            None => {
+                // So that a program does not hang silently. A closed stream or a broken pipe is ignored.
+                let line = format!("manyhands: {stall}\n");
+                let _ = io::stderr().write_all(line.as_bytes());
+            }
         }
     }
-}
-
-/// Prints a stall, so that a program does not hang silently; a hook replaces this.
-fn warn(stall: &Stall) {
-    let line = format!("manyhands: {stall}\n");
-    // A closed stream or a broken pipe is ignored.
-    let _ = io::stderr().write_all(line.as_bytes());
 }
 
 /// A function of the user's.

@@ -18,7 +18,7 @@
 //! hands under the lock.
 
 use crate::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use crate::sync::{Mutex, MutexGuard, lock};
+use crate::sync::{Mutex, lock};
 
 /// The forks of one runtime.
 #[derive(Debug)]
@@ -48,7 +48,8 @@ impl<T> UnownedForks<T> {
     pub(crate) fn push(&self, fork: *mut T) {
         let mut forks = lock(&self.forks);
         forks.push(AtomicPtr::new(fork));
-        self.count(&forks);
+        // SeqCst: see the file's header.
+        self.count.store(forks.len(), Ordering::SeqCst);
     }
 
     /// Takes the one that came first.
@@ -72,14 +73,10 @@ impl<T> UnownedForks<T> {
         }
         let mut forks = lock(&self.forks);
         let fork = position(&forks, is_wanted).map(|position| forks.remove(position));
-        self.count(&forks);
-        // Relaxed: under the lock.
-        fork.map(|fork| fork.load(Ordering::Relaxed))
-    }
-
-    fn count(&self, forks: &MutexGuard<'_, Vec<AtomicPtr<T>>>) {
         // SeqCst: see the file's header.
         self.count.store(forks.len(), Ordering::SeqCst);
+        // Relaxed: under the lock.
+        fork.map(|fork| fork.load(Ordering::Relaxed))
     }
 }
 
