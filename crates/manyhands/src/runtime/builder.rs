@@ -262,9 +262,8 @@ impl RuntimeBuilder {
 
     fn build_shared(self) -> Result<Arc<RuntimeInner>, BuildError> {
         let workers = self.workers.unwrap_or_else(topology::default_workers);
-        let threads_max = self
-            .threads_max
-            .unwrap_or_else(|| Settings::for_workers(workers).threads_max);
+        let usual = || Settings::for_workers(workers).threads_max;
+        let threads_max = self.threads_max.unwrap_or_else(usual);
         let wrong = if workers == 0 {
             "a runtime needs at least one worker".to_owned()
         } else if threads_max < workers {

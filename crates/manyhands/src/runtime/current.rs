@@ -255,18 +255,17 @@ impl Drop for WorkerGuard {
     /// tasks of that kind are gone before a worker ends (`ending::is_over`, `AtWork::announced`); what a hook, a waker or a
     /// destructor has spawned since is dropped here, while the thread still is the worker, until nothing is left.
     fn drop(&mut self) {
-        if self.slot.is_worker() {
-            self.slot
-                .runtime()
-                .discard(&self.slot.local, RunPermit::new());
-            self.slot.has_bound_tasks.set(false);
+        let slot = self.slot;
+        if slot.is_worker() {
+            slot.runtime().discard(&slot.local, RunPermit::new());
+            slot.has_bound_tasks.set(false);
         }
         remove(self.id);
-        if self.slot.is_worker() {
+        if slot.is_worker() {
             WORKER.set(self.before);
         }
-        self.slot.is_not_blocked();
-        self.slot.set_occupant(SlotState::None);
+        slot.is_not_blocked();
+        slot.set_occupant(SlotState::None);
         if let Some((shared, place)) = self.external.take() {
             shared.give_external_slot_back(place);
             // A child that was forked in the call has nobody to wake.

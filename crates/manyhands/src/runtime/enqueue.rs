@@ -159,10 +159,8 @@ fn pusher() -> usize {
         return number;
     }
     // Relaxed: a number stands alone.
-    let number = PUSHERS
-        .fetch_add(1, Ordering::Relaxed)
-        .wrapping_add(1)
-        .max(1);
+    let before = PUSHERS.fetch_add(1, Ordering::Relaxed);
+    let number = before.wrapping_add(1).max(1);
     PUSHER.set(number);
     number
 }

@@ -97,6 +97,8 @@ impl RuntimeInner {
         process::watch_for_forks();
         process::refuse_forked();
         let (workers, threads_max) = (settings.workers, settings.threads_max);
+        let no_slot = |_| AtomicPtr::new(ptr::null_mut());
+        let slots = 0..threads_max + EXTERNAL_THREADS_MAX;
         let shared = Arc::new_cyclic(|this: &Weak<Self>| Self {
             number: RuntimeNumber::default(),
             settings,
@@ -106,9 +108,7 @@ impl RuntimeInner {
             unowned_forks: UnownedForks::new(),
             priority_queues: PriorityQueues::new(workers),
             registry: TaskRegistry::take(this.as_ptr().cast()),
-            slots: (0..threads_max + EXTERNAL_THREADS_MAX)
-                .map(|_| AtomicPtr::new(ptr::null_mut()))
-                .collect(),
+            slots: slots.map(no_slot).collect(),
             external_threads: [const { AtomicU64::new(0) }; EXTERNAL_THREADS_MAX / 64],
             external_end: AtomicUsize::new(0),
             wake_latency: Padded(AtomicU64::new(clock::ticks_in(WAKE_NANOS_FIRST))),
@@ -143,9 +143,8 @@ impl RuntimeInner {
 
     /// Another owner of this.
     pub(crate) fn to_arc(&self) -> Arc<Self> {
-        self.this
-            .upgrade()
-            .expect("what is borrowed is owned by somebody")
+        let this = self.this.upgrade();
+        this.expect("what is borrowed is owned by somebody")
     }
 
     /// A pointer that owns nothing.

@@ -85,13 +85,12 @@ impl Metrics {
     /// Reads everything, once.
     pub(crate) fn of(shared: &RuntimeInner) -> Self {
         let census = shared.idle.census();
+        let at_rest = census.searching + census.blocked + census.detected_blocked;
         let changes = |reason| shared.changes.count(reason);
         let mut metrics = Self {
             workers: shared.idle.limit,
             threads: 0,
-            working: census
-                .awake
-                .saturating_sub(census.searching + census.blocked + census.detected_blocked),
+            working: census.awake.saturating_sub(at_rest),
             searching: census.searching,
             asleep: 0,
             blocked: census.blocked,
@@ -132,9 +131,8 @@ impl Metrics {
         let lateness = timers.lateness();
         self.timers_fired += lateness.fired;
         self.timers_late += Duration::from_millis(lateness.total_millis);
-        self.timer_latest = self
-            .timer_latest
-            .max(Duration::from_millis(lateness.max_millis));
+        let latest = Duration::from_millis(lateness.max_millis);
+        self.timer_latest = self.timer_latest.max(latest);
     }
 }
 

@@ -58,15 +58,13 @@ impl Settings {
 
     /// The name of worker `index`. A naming function that panics gets the default name.
     pub(crate) fn name_of(&self, index: usize) -> String {
-        let own = self
-            .thread_name
-            .as_ref()
-            .and_then(|name| catch(|| name.0(index)).map_err(dispose).ok());
+        let name = self.thread_name.as_ref();
+        let own = name.and_then(|name| catch(|| name.0(index)).map_err(dispose).ok());
+        let usual = |name: &str| format!("{name}-{index}");
+        let names = own.into_iter().chain([usual(&self.name)]);
         // A name with a null byte cannot be given to a thread.
-        let can_be_given = |name: &String| !name.contains('\0');
-        own.filter(can_be_given)
-            .or_else(|| Some(format!("{}-{index}", self.name)).filter(can_be_given))
-            .unwrap_or_else(|| format!("{NAME_DEFAULT}-{index}"))
+        let mut given = names.filter(|name| !name.contains('\0'));
+        given.next().unwrap_or_else(|| usual(NAME_DEFAULT))
     }
 
     /// Runs a hook and contains its panic.

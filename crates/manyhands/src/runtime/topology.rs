@@ -9,9 +9,7 @@ use std::path::PathBuf;
 /// How many workers a runtime has by default.
 pub(crate) fn default_workers() -> usize {
     let cpus = allowed_cpus().unwrap_or(1);
-    quota(&files::read)
-        .map_or(cpus, |quota| quota.min(cpus))
-        .max(1)
+    quota(&files::read).unwrap_or(cpus).min(cpus).max(1)
 }
 
 /// The smallest quota of this process's cgroup and of those above it, in whole processors.

@@ -65,9 +65,9 @@ impl Drop for Records {
         // The lock may be the parent's.
         if !process::is_forked() {
             let records = self.0.take();
-            records
-                .iter()
-                .for_each(|thread| thread.belongs_to(ptr::null()));
+            for thread in &records {
+                thread.belongs_to(ptr::null());
+            }
             lock(&THREADS).free.extend(records);
         }
     }
@@ -150,17 +150,15 @@ impl RuntimeInner {
     pub(crate) fn open_long_calls(&self) -> bool {
         let now = clock::ticks();
         let (mut is_active, mut has_opened) = (false, false);
-        for thread in lock(&THREADS)
-            .all
-            .iter()
-            .filter(|thread| thread.is_of(self))
-        {
+        let threads = lock(&THREADS);
+        for thread in threads.all.iter().filter(|thread| thread.is_of(self)) {
             is_active |= thread.calls.look(now, self, |fork| {
                 // Its owner is not asleep yet: it learns of the fork under a lock that is held here.
                 self.unowned_forks.push(fork);
                 has_opened = true;
             });
         }
+        drop(threads);
         if has_opened {
             self.wake_if_nobody_searches();
         }

@@ -273,10 +273,8 @@ fn help(slot: &'static OccupiedSlot, execution: ExecutionId) -> bool {
         if !slot.shares_runtime_with(runner) {
             return false;
         }
-        let taken = runner
-            .executions
-            .take_part(execution, |from| FoundWork::steal(slot, runner, from));
-        match taken {
+        let steal = |from| FoundWork::steal(slot, runner, from);
+        match runner.executions.take_part(execution, steal) {
             Taken::Part(found) => {
                 slot.set_awaiting(ExecutionId::UNKNOWN);
                 run_loop::perform(slot, found, RunPermit::new());

@@ -94,9 +94,8 @@ impl Threads {
 
     /// Whether threads that count as blocked are looked at in this sweep too.
     fn begins_recheck(&mut self, now: Instant) -> bool {
-        let is_due = self
-            .rechecked
-            .is_none_or(|last| now.saturating_duration_since(last) >= LONG);
+        let is_long_ago = |last| now.saturating_duration_since(last) >= LONG;
+        let is_due = self.rechecked.is_none_or(is_long_ago);
         if is_due {
             self.rechecked = Some(now);
         }

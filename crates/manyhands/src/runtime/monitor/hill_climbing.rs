@@ -164,9 +164,8 @@ impl HillClimber {
         } else {
             beside
         };
-        let smoothed = self
-            .noise
-            .map_or(noise, |before| before + NOISE_SMOOTHING * (noise - before));
+        let before = self.noise.unwrap_or(noise);
+        let smoothed = before + NOISE_SMOOTHING * (noise - before);
         self.noise = Some(smoothed);
         if thread_wave.abs() < f64::EPSILON {
             return None;

@@ -13,10 +13,8 @@ pub(crate) fn is_scarce() -> bool {
 }
 
 fn is_scarce_by(read: &ReadFile<'_>) -> bool {
-    let groups = cgroup::groups(read, "memory");
-    groups
-        .iter()
-        .any(|(version, group)| is_full(*version, group, read))
+    let mut groups = cgroup::groups(read, "memory").into_iter();
+    groups.any(|(version, group)| is_full(version, &group, read))
 }
 
 fn is_full(version: Version, group: &Path, read: &ReadFile<'_>) -> bool {
@@ -46,9 +44,8 @@ fn is_full(version: Version, group: &Path, read: &ReadFile<'_>) -> bool {
 
 /// One line of `memory.stat`.
 fn statistic(text: &str, name: &str) -> Option<u64> {
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    let mut lines = text.lines();
+    let line = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line?.trim().parse().ok()
 }
 

@@ -33,9 +33,8 @@ impl StalledThread {
         let waits = match slot.occupant() {
             SlotState::Waiting => {
                 let runner = slot.awaiting().slot().and_then(WorkerSlot::by_number);
-                runner
-                    .and_then(WorkerSlot::worker)
-                    .map_or(Wait::Declared, Wait::Worker)
+                let worker = runner.and_then(WorkerSlot::worker);
+                worker.map_or(Wait::Declared, Wait::Worker)
             }
             SlotState::Running | SlotState::Starting if slot.detected_blocked.is_set() => {
                 Wait::Unknown

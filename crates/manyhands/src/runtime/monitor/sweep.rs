@@ -65,10 +65,8 @@ impl Sweeper {
 
     fn sweep_at(&mut self, shared: &RuntimeInner, now: Instant) -> Sweep {
         if shared.settings.hill_climbing {
-            let sampler = self
-                .sampler
-                .get_or_insert_with(|| HillClimbingSampler::begin(shared, now));
-            self.climbed = sampler.extra(shared, now);
+            let begin = || HillClimbingSampler::begin(shared, now);
+            self.climbed = self.sampler.get_or_insert_with(begin).extra(shared, now);
         }
         if !shared.has_visible_work(None)
             && !shared.all_slots().any(|slot| slot.deque.has_private(0))
@@ -98,10 +96,8 @@ impl Sweeper {
                 };
             }
         }
-        let helped = shared
-            .all_slots()
-            .filter(|slot| help_if_stuck(slot))
-            .count();
+        let slots = shared.all_slots();
+        let helped = slots.filter(|slot| help_if_stuck(slot)).count();
         if shared.has_visible_work(None) {
             if self.stalls.brings_worker(shared, now) {
                 return Sweep::Trouble;
@@ -157,14 +153,10 @@ impl Sweeper {
             // No thread can be added.
             self.burst.end();
         }
-        let starving = shared
-            .has_waiting_tasks()
-            .then(|| found.long.starving(shared));
-        let beyond = policy::threads_beyond(
-            shared.idle.limit,
-            starving,
-            self.burst.sweeps_that_detected(),
-        );
+        let has_waiting = shared.has_waiting_tasks();
+        let starving = has_waiting.then(|| found.long.starving(shared));
+        let burst_sweeps = self.burst.sweeps_that_detected();
+        let beyond = policy::threads_beyond(shared.idle.limit, starving, burst_sweeps);
         self.set_extra(shared, beyond);
         let mut wakes = shared.idle.room();
         while wakes > 0 && shared.has_visible_work(None) && shared.wake_one() {
@@ -214,9 +206,8 @@ impl Sweeper {
         now: Instant,
         is_scarce: impl FnOnce() -> bool,
     ) {
-        let is_due = self
-            .memory_checked
-            .is_none_or(|last| now.saturating_duration_since(last) >= STALLED_AFTER);
+        let is_long_ago = |last| now.saturating_duration_since(last) >= STALLED_AFTER;
+        let is_due = self.memory_checked.is_none_or(is_long_ago);
         if is_due && (shared.idle.has_spare_threads() || shared.idle.is_scarce()) {
             self.memory_checked = Some(now);
             shared.idle.set_scarce(is_scarce());

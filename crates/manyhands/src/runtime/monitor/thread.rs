@@ -70,11 +70,8 @@ impl RuntimeInner {
 
 fn start(switch: &Arc<Switch>, shared: Weak<RuntimeInner>) -> Option<thread::JoinHandle<()>> {
     let switch = Arc::clone(switch);
-    let name = "manyhands-monitor".to_owned();
-    let spawned = thread::Builder::new()
-        .name(name)
-        .spawn(move || watch_on(&switch, &shared));
-    spawned.ok()
+    let thread = thread::Builder::new().name("manyhands-monitor".to_owned());
+    thread.spawn(move || watch_on(&switch, &shared)).ok()
 }
 
 /// The monitor's thread. A panic in a sweep ends that sweep, not the thread.

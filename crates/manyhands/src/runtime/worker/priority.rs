@@ -85,9 +85,8 @@ impl PriorityTurns {
     pub(crate) fn next(&mut self, now: u64) -> [Priority; 3] {
         self.turn = self.turn.wrapping_add(1);
         let came_to = |priority: Priority| self.came_to[priority as usize];
-        let longest = Priority::ALL
-            .into_iter()
-            .min_by_key(|&priority| came_to(priority).ticks);
+        let all = Priority::ALL.into_iter();
+        let longest = all.min_by_key(|&priority| came_to(priority).ticks);
         let overdue = longest.filter(|&priority| {
             // A few long tasks of others are no reason: those would take turns with it one by one.
             self.is_overdue(priority, now)

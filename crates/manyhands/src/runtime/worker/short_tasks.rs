@@ -23,22 +23,21 @@ use crate::runtime::{OccupiedSlot, RuntimeInner, WorkerSlot, waking};
 
 /// Worker beyond the limit: takes a short task that waits anywhere, but for those bound to other workers.
 pub(crate) fn find(shared: &RuntimeInner, slot: &'static OccupiedSlot) -> Option<Unqueued<Job>> {
-    let random = slot.next_random() as usize;
-    let mut others = shared
-        .other_slots(slot, random)
-        .filter(|other| !slot.is_in_grace(other));
     let interactive = &shared.priority_queues.interactive;
     let interactive = interactive.take(|| slot.home_shard(), 1);
-    let found = interactive.map(|run| run.split_first().0).or_else(|| {
-        take_short(shared, slot, &slot.tasks)
-            .or_else(|| others.find_map(|other| take_short_of(shared, slot, other)))
-            .or_else(|| {
-                shared
-                    .injector
-                    .shards()
-                    .find_map(|queue| take_short(shared, slot, queue))
-            })
-    })?;
+    let take = |queue| take_short(shared, slot, queue);
+    let take_of_others = || {
+        let mut others = shared.other_slots(slot, slot.next_random() as usize);
+        others.find_map(|other| {
+            let is_left_alone = slot.is_in_grace(other);
+            (!is_left_alone).then(|| take_short_of(shared, slot, other))?
+        })
+    };
+    let found = interactive
+        .map(|run| run.split_first().0)
+        .or_else(|| take(&slot.tasks))
+        .or_else(take_of_others)
+        .or_else(|| shared.injector.shards().find_map(take))?;
     shared.short_tasks_found.bump();
     Some(found)
 }
