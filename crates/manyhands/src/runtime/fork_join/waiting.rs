@@ -38,13 +38,8 @@ pub(crate) fn for_work(
     help: &dyn Fn() -> bool,
     fall_asleep: &dyn Fn() -> bool,
 ) {
-    let wait = Wait {
-        is_over,
-        help,
-        fall_asleep: &|| Rest::long_if(fall_asleep()),
-        is_asleep: &|| !is_over(),
-    };
-    wait.by(waiter);
+    let fall_asleep = || Rest::long_if(fall_asleep());
+    wait(waiter, is_over, help, &fall_asleep, &|| !is_over());
 }
 
 /// What the owner of a stolen fork waits for.
@@ -104,47 +99,34 @@ pub(crate) fn for_scope<J: Linked>(
     closures: &Closures<J>,
     help: &dyn Fn() -> bool,
 ) {
-    let wait = Wait {
-        is_over: &|| closures.is_over(),
-        help,
-        fall_asleep: &|| closures.fall_asleep(slot),
-        is_asleep: &|| closures.is_asleep(),
-    };
-    wait.by(waiter);
+    let is_over = || closures.is_over();
+    let fall_asleep = || closures.fall_asleep(slot);
+    let is_asleep = || closures.is_asleep();
+    wait(waiter, &is_over, help, &fall_asleep, &is_asleep);
 }
 
-/// A wait, by what it takes.
-struct Wait<'a> {
-    /// Whether what is waited for has happened.
-    is_over: &'a dyn Fn() -> bool,
-    /// Runs something that belongs to it; whether there was anything.
-    help: &'a dyn Fn() -> bool,
-    /// Announces to those waited for that the thread is about to sleep.
-    fall_asleep: &'a dyn Fn() -> Rest,
-    /// Whether it should still sleep. The thread that it waits for wakes it when this has become false.
-    is_asleep: &'a dyn Fn() -> bool,
-}
-
-impl Wait<'_> {
-    fn by(&self, waiter: &mut impl Waiter) {
-        while !(self.is_over)() {
-            if waiter.spin() {
-                continue;
-            }
-            if (self.help)() {
-                waiter.has_helped();
-            } else if !waiter.linger() {
-                self.sleep(waiter);
-            }
+/// Waits until `is_over`. `help` runs something that belongs to what is waited for, and says whether there was anything;
+/// `fall_asleep` announces to those waited for that the thread is about to sleep. The thread that it waits for wakes it when it
+/// `is_asleep` no longer.
+fn wait(
+    waiter: &mut impl Waiter,
+    is_over: &dyn Fn() -> bool,
+    help: &dyn Fn() -> bool,
+    fall_asleep: &dyn Fn() -> Rest,
+    is_asleep: &dyn Fn() -> bool,
+) {
+    while !is_over() {
+        if waiter.spin() {
+            continue;
         }
-    }
-
-    /// Sleeps until there is a reason to look again.
-    fn sleep(&self, waiter: &impl Waiter) {
-        waiter.prepare_to_sleep();
-        let rest = (self.fall_asleep)();
-        if rest != Rest::No {
-            waiter.sleep(rest, self.is_asleep);
+        if help() {
+            waiter.has_helped();
+        } else if !waiter.linger() {
+            waiter.prepare_to_sleep();
+            let rest = fall_asleep();
+            if rest != Rest::No {
+                waiter.sleep(rest, is_asleep);
+            }
         }
     }
 }
