@@ -26,8 +26,8 @@ pub(super) struct Contention {
     alone: Rate,
     /// Whether that was ever timed during a shared loop of the call site.
     is_certain: bool,
-    /// What the last trial showed.
-    is_contended: Option<bool>,
+    /// Whether one runner was faster than all, if that was tried: what the last trial showed.
+    pub(super) is_contended: Option<bool>,
     /// What the last trial compared with.
     tried: Option<Suspicion>,
     phase: Phase,
@@ -139,11 +139,6 @@ impl Contention {
     /// An item's time alone, if it was measured in this loop.
     pub(super) fn measured(&self) -> Option<Rate> {
         self.is_contended.map(|_| self.alone)
-    }
-
-    /// Whether one runner was faster than all, if that was tried: what the last trial showed.
-    pub(super) fn is_contended(&self) -> Option<bool> {
-        self.is_contended
     }
 
     /// Says what the last trial showed, if there was one.

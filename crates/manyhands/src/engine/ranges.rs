@@ -48,16 +48,12 @@ struct RunnerRange {
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "positions that are dropped would be lost"]
 pub(crate) struct Claim {
-    start: u32,
+    /// The first one.
+    pub(crate) start: u32,
     end: u32,
 }
 
 impl Claim {
-    /// The first position.
-    pub(crate) fn start(&self) -> u32 {
-        self.start
-    }
-
     #[expect(clippy::mem_forget, reason = "what was taken out is not lost")]
     fn into_word(self) -> u64 {
         let word = pack(self.start, self.end);

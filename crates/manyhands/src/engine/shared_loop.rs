@@ -238,7 +238,7 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
         let mut last = clock::ticks();
         let mut max = block_max.min(cost::first_block(rate));
         self.sharing.run(me, max, |claim| {
-            if self.base + u64::from(claim.start()) >= self.end() {
+            if self.base + u64::from(claim.start) >= self.end() {
                 self.discard(me, claim);
                 if let Some(own) = self.sharing.take_own(me) {
                     self.discard(me, own);
@@ -328,7 +328,7 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
             return;
         }
         let before = site.history();
-        site.set_history(match contention.is_contended() {
+        site.set_history(match contention.is_contended {
             Some(true) => cost::after_contention(before, items),
             // A trial says less than a whole call alone, if there was one.
             Some(false) if site.cost_alone() == 0 => cost::after_help(before),

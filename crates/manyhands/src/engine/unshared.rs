@@ -247,7 +247,7 @@ impl<'f, 'a, L: AnyLoop + 'a, O: LoopObserver> Alone<'f, 'a, L, O> {
         let is_watched = thread.is_some_and(|thread| {
             // SAFETY: the frame is borrowed until `leave` or `leave_panicked` has left the call.
             let is_watched = unsafe { thread.calls.enter(&frame.call) };
-            is_watched || begin_watch(thread, frame.call.number())
+            is_watched || begin_watch(thread, frame.call.number)
         });
         Self {
             frame,

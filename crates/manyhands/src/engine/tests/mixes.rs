@@ -16,7 +16,7 @@ const WAKE: u64 = 60_000;
 fn opens_after(pause: u64, sweep: Sweep) -> u64 {
     let mut pace = Pace::default();
     pace.adapt(sweep, true);
-    let interval = |pace: &Pace| u64::try_from(pace.interval().as_nanos()).expect("it is short");
+    let interval = |pace: &Pace| u64::try_from(pace.interval.as_nanos()).expect("it is short");
     let mut look = interval(&pace);
     while look < pause {
         pace.adapt(sweep, false);

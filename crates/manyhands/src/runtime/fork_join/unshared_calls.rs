@@ -67,7 +67,8 @@ pub(crate) struct UnsharedCalls<J, R> {
 pub(crate) struct UnsharedCall<J, R> {
     open: Open<J, R>,
     outer: *mut Self,
-    number: u64,
+    /// How many calls of the thread have begun, this one included.
+    pub(crate) number: u64,
     /// Not before this tick.
     opens_at: u64,
     /// Positions below this are the owner's.
@@ -100,11 +101,6 @@ impl<J, R> UnsharedCall<J, R> {
             claimed: AtomicU64::new(start),
             end: AtomicU64::new(end),
         }
-    }
-
-    /// How many calls of the thread have begun, this one included.
-    pub(crate) fn number(&self) -> u64 {
-        self.number
     }
 
     /// Where the call ends for its owner, after it has left or its last claim failed: lower than it was if the call was opened.

@@ -56,8 +56,8 @@ impl Threads {
                 *watch = Watch::default();
                 continue;
             }
-            let is_same_job = watch.job() == job;
-            if watch.verdict() == ThreadVerdict::Blocked && is_same_job && !recheck {
+            let is_same_job = watch.job == job;
+            if watch.verdict == ThreadVerdict::Blocked && is_same_job && !recheck {
                 continue;
             }
             found.at_same_job += usize::from(is_same_job);

@@ -18,7 +18,7 @@ use std::time::Duration;
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Watch {
     /// Its job at the last look; `None` for none.
-    job: Option<u64>,
+    pub(super) job: Option<u64>,
     /// The look from which processor time is counted.
     since: Duration,
     cpu_nanos: Option<u64>,
@@ -26,8 +26,10 @@ pub(crate) struct Watch {
     begun: Duration,
     /// Processor time that it had used by then.
     begun_cpu_nanos: Option<u64>,
-    verdict: ThreadVerdict,
-    has_processor: bool,
+    /// That of the last look.
+    pub(super) verdict: ThreadVerdict,
+    /// Whether it was on a processor for nearly all the time between the last two looks.
+    pub(super) has_processor: bool,
     /// Since when it has been off the processor, if it is blocked.
     asleep_since: Duration,
 }
@@ -110,21 +112,6 @@ impl Watch {
         self.since = look.at;
         self.cpu_nanos = look.cpu_nanos;
         found
-    }
-
-    /// The verdict at the last look.
-    pub(crate) fn verdict(&self) -> ThreadVerdict {
-        self.verdict
-    }
-
-    /// Its job at the last look.
-    pub(crate) fn job(&self) -> Option<u64> {
-        self.job
-    }
-
-    /// Whether it was on a processor for nearly all the time between the last two looks.
-    pub(crate) fn has_processor(&self) -> bool {
-        self.has_processor
     }
 
     /// Whether another thread should run in place of this one, which is blocked. Where other workers compute and no
@@ -283,7 +270,7 @@ mod tests {
                 };
                 watch.look(look, PATIENCE, || Some(Runnable));
             }
-            watch.has_processor()
+            watch.has_processor
         };
         assert!(has_processor(400_000) && has_processor(360_000));
         assert!(!has_processor(200_000) && !has_processor(0));

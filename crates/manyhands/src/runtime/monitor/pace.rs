@@ -14,7 +14,8 @@ use std::time::Duration;
 /// How often the monitor sweeps.
 #[derive(Debug)]
 pub(crate) struct Pace {
-    interval: Duration,
+    /// The time until the next sweep.
+    pub(crate) interval: Duration,
     /// How long no thread has taken part.
     inactive_for: Duration,
     /// How long no thread has run a call alone.
@@ -32,11 +33,6 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// The time until the next sweep.
-    pub(crate) fn interval(&self) -> Duration {
-        self.interval
-    }
-
     /// After a sweep with this result; `are_calls`: threads have run calls alone since the one before.
     pub(crate) fn adapt(&mut self, sweep: Sweep, are_calls: bool) {
         self.uncalled_for = self.uncalled_for.saturating_add(self.interval);
@@ -121,8 +117,8 @@ mod tests {
             pace.adapt(sweep, true);
             let mut since = Duration::ZERO;
             while pace.watches_calls() {
-                assert!(pace.interval() <= BLOCKED_AFTER && !pace.may_rest());
-                since += pace.interval();
+                assert!(pace.interval <= BLOCKED_AFTER && !pace.may_rest());
+                since += pace.interval;
                 pace.adapt(sweep, false);
             }
             assert!(
@@ -130,7 +126,7 @@ mod tests {
                 "{sweep:?} {since:?}"
             );
             pace.adapt(sweep, false);
-            assert!(pace.interval() > BLOCKED_AFTER, "{sweep:?}");
+            assert!(pace.interval > BLOCKED_AFTER, "{sweep:?}");
         }
     }
 }

@@ -99,7 +99,7 @@ impl LongJobs {
                 self.seen.taken_for_short.push(computed_for);
             }
         }
-        if policy::starves(running_for, watch.has_processor()) {
+        if policy::starves(running_for, watch.has_processor) {
             let count = if is_in_short_task {
                 &mut self.seen.starving_beyond
             } else {
@@ -107,8 +107,8 @@ impl LongJobs {
             };
             *count += 1;
         }
-        if watch.verdict() == ThreadVerdict::Runs && running_for >= INTERVAL_MAX {
-            let job = watch.job().unwrap_or(0);
+        if watch.verdict == ThreadVerdict::Runs && running_for >= INTERVAL_MAX {
+            let job = watch.job.unwrap_or(0);
             if self.noted.insert(slot.number, job) != Some(job) {
                 note(shared, slot, now, running_for);
             }

@@ -99,7 +99,7 @@ fn watch(switch: &Switch, weak: &Weak<RuntimeInner>) {
             State::On | State::Slow => {
                 let timers = shared.fire_overdue_timers().unwrap_or(Duration::MAX);
                 drop(shared);
-                let interval = pace.interval().min(timers.max(INTERVAL_MIN));
+                let interval = pace.interval.min(timers.max(INTERVAL_MIN));
                 switch.parker.park_timeout(interval);
             }
             State::Off => {
