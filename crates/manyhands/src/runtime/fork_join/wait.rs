@@ -218,33 +218,27 @@ fn declare_blocked<R>(slot: &'static OccupiedSlot, sleep: impl FnOnce() -> R) ->
         // A destructor or a stop hook waits, and no worker is left to drop what it may have spawned.
         shared.discard_queued(RunPermit::new());
     }
-    let _region = BlockingRegion::begin(slot);
+    let times = slot.blocking_depth.get();
+    slot.blocking_depth.set(times + 1);
+    if times == 0 {
+        // First, so that the monitor does not detect it as blocked as well.
+        slot.set_occupant(SlotState::Waiting);
+        slot.is_not_blocked();
+        slot.steal_grace.end();
+        if let Some(shared) = slot.runtime_or_none() {
+            // Before it counts as blocked: the worker that runs in its place reads this.
+            shared.note_blocking_kind(slot);
+            waking::begin_block(shared);
+            waking::block_in_short_task(shared, &slot.in_short_task);
+        }
+    }
+    let _region = BlockingRegion(slot);
     let _recorded = recording::thread_blocks();
     sleep()
 }
 
 /// While it lives, its thread is declared blocked. A nested region counts nothing more.
 struct BlockingRegion(&'static OccupiedSlot);
-
-impl BlockingRegion {
-    fn begin(slot: &'static OccupiedSlot) -> Self {
-        let times = slot.blocking_depth.get();
-        slot.blocking_depth.set(times + 1);
-        if times == 0 {
-            // First, so that the monitor does not detect it as blocked as well.
-            slot.set_occupant(SlotState::Waiting);
-            slot.is_not_blocked();
-            slot.steal_grace.end();
-            if let Some(shared) = slot.runtime_or_none() {
-                // Before it counts as blocked: the worker that runs in its place reads this.
-                shared.note_blocking_kind(slot);
-                waking::begin_block(shared);
-                waking::block_in_short_task(shared, &slot.in_short_task);
-            }
-        }
-        Self(slot)
-    }
-}
 
 impl Drop for BlockingRegion {
     fn drop(&mut self) {
