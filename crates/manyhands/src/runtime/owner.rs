@@ -311,43 +311,25 @@ impl Drop for Runtime {
 /// Prints what every thread does, for a watchdog to show when something hangs.
 impl fmt::Debug for Runtime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "Runtime with {} workers, {:?}",
-            self.workers(),
-            self.shared.idle
-        )?;
-        writeln!(
-            f,
-            "tasks from outside: {}",
-            waiting(self.shared.injector.is_empty() && self.shared.set_aside.is_empty())
-        )?;
-        for slot in self
-            .shared
-            .all_slots()
-            .filter(|slot| slot.occupant() != SlotState::None)
-        {
-            writeln!(
-                f,
-                "worker slot {}: {:?}, awaits {:?}, {} forks ({} private), slots {:?}, tasks {}, {:?}",
-                slot.number,
-                slot.occupant(),
-                slot.awaiting(),
-                slot.deque.len(),
-                if slot.deque.has_private(0) {
-                    "some"
-                } else {
-                    "none"
-                },
-                *slot.open_calls,
-                waiting(slot.tasks.is_empty()),
-                *slot.counters,
-            )?;
-        }
-        Ok(())
+        let waiting = |is_empty: bool| if is_empty { "none" } else { "waiting" };
+        let shared = self.shared();
+        let (workers, idle) = (self.workers(), &shared.idle);
+        writeln!(f, "Runtime with {workers} workers, {idle:?}")?;
+        let outside = waiting(shared.injector.is_empty() && shared.set_aside.is_empty());
+        writeln!(f, "tasks from outside: {outside}")?;
+        let mut slots = shared.all_slots();
+        slots.try_for_each(|slot| {
+            let (number, state, awaits) = (slot.number, slot.occupant(), slot.awaiting());
+            if state == SlotState::None {
+                return Ok(());
+            }
+            let (forks, private) = (slot.deque.len(), slot.deque.has_private(0));
+            let private = if private { "some" } else { "none" };
+            let (calls, counters) = (&*slot.open_calls, &*slot.counters);
+            let tasks = waiting(slot.tasks.is_empty());
+            write!(f, "worker slot {number}: {state:?}, awaits {awaits:?}, ")?;
+            write!(f, "{forks} forks ({private} private), slots {calls:?}, ")?;
+            writeln!(f, "tasks {tasks}, {counters:?}")
+        })
     }
-}
-
-fn waiting(is_empty: bool) -> &'static str {
-    if is_empty { "none" } else { "waiting" }
 }
