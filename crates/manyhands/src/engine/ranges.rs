@@ -80,10 +80,8 @@ impl RangeSet {
             runners,
         };
         // Relaxed: published when the loop is opened.
-        ranges
-            .range(0)
-            .positions
-            .store(pack(0, len), Ordering::Relaxed);
+        let own = &ranges.range(0).positions;
+        own.store(pack(0, len), Ordering::Relaxed);
         ranges
     }
 
@@ -101,48 +99,37 @@ impl RangeSet {
 
     /// `runner`, not the owner, leaves its range to the others.
     pub(crate) fn detach(&self, runner: usize) {
+        let has_runner = &self.range(runner).has_runner;
         // Release: see the file's header.
-        self.range(runner)
-            .has_runner
-            .store(false, Ordering::Release);
+        has_runner.store(false, Ordering::Release);
     }
 
     /// How many runners there are beside the owner. An estimate.
     pub(crate) fn attached(&self) -> usize {
-        (1..self.runners)
-            // Relaxed: a hint.
-            .filter(|&runner| self.range(runner).has_runner.load(Ordering::Relaxed))
-            .count()
+        // Relaxed: a hint.
+        let is_taken = |&runner: &usize| self.range(runner).has_runner.load(Ordering::Relaxed);
+        (1..self.runners).filter(is_taken).count()
     }
 
     /// Whether a range without a runner exists.
     pub(crate) fn has_room(&self) -> bool {
-        // Relaxed: a hint.
-        (1..self.runners).any(|runner| !self.range(runner).has_runner.load(Ordering::Relaxed))
+        self.attached() + 1 < self.runners
     }
 
     /// Claims up to `max` positions from the front of `runner`'s own range, but at most a quarter of it. The rest is
     /// left for others in case the runner falls behind.
     pub(crate) fn claim(&self, runner: usize, max: u32) -> Option<Claim> {
         let range = &self.range(runner).positions;
-        // Relaxed, here and below: see the file's header.
-        let mut word = range.load(Ordering::Relaxed);
-        loop {
+        let left = |word| {
             let (start, end) = unpack(word);
-            if start == end {
-                return None;
-            }
             let count = max.min((end - start).div_ceil(LEAVE_BEHIND)).max(1);
-            let left = pack(start + count, end);
-            // Relaxed, both: see the file's header.
-            match range.compare_exchange_weak(word, left, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => {
-                    let end = start + count;
-                    return Some(Claim { start, end });
-                }
-                Err(now) => word = now,
-            }
-        }
+            (start < end).then(|| pack(start + count, end))
+        };
+        // Relaxed, both: see the file's header.
+        let before = range.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left);
+        let before = before.ok()?;
+        let ((start, _), (end, _)) = (unpack(before), unpack(left(before)?));
+        Some(Claim { start, end })
     }
 
     /// Takes the back of the longest range; its front stays, half of it, but at most `left_max` positions. `None` if each
@@ -157,13 +144,9 @@ impl RangeSet {
                 .filter(|(_, word)| len(*word) > 0)?;
             let (start, end) = unpack(word);
             let middle = start + ((end - start) / 2).min(left_max);
+            let front = pack(start, middle);
             // Relaxed, both: see the file's header.
-            let split = longest.compare_exchange(
-                word,
-                pack(start, middle),
-                Ordering::Relaxed,
-                Ordering::Relaxed,
-            );
+            let split = longest.compare_exchange(word, front, Ordering::Relaxed, Ordering::Relaxed);
             if split.is_ok() {
                 let start = middle;
                 return Some(Claim { start, end });

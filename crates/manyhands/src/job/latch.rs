@@ -89,20 +89,12 @@ impl Latch {
     /// Announces that the waiter on `slot` is about to park; `false` means the latch is final.
     pub(crate) fn fall_asleep(&self, slot: SlotNumber) -> bool {
         let asleep = u64::from(slot) << KIND_BITS | ASLEEP;
-        // Relaxed: the exchange decides.
-        let mut word = self.0.load(Ordering::Relaxed);
-        while word & KIND_MASK != SET {
-            // SeqCst on success: S1. Acquire on failure: pairs with `set`.
-            match self
-                .0
-                .compare_exchange(word, asleep, Ordering::SeqCst, Ordering::Acquire)
-            {
-                Ok(_) => return true,
-                Err(now) => word = now,
-            }
-        }
-        // Acquire: the first load above was relaxed.
-        !self.is_final()
+        let unless_set = |word: u64| (word & KIND_MASK != SET).then_some(asleep);
+        // SeqCst on success: S1. Acquire where it is set: pairs with `set`.
+        let announced = self
+            .0
+            .fetch_update(Ordering::SeqCst, Ordering::Acquire, unless_set);
+        announced.is_ok()
     }
 
     /// Waiter, after it fell asleep: whether the latch is not final and no thread has roused it.

@@ -85,28 +85,14 @@ impl HelperSlot {
 
     /// Pins the call that the slot holds, if it is open and wants help.
     pub(crate) fn try_enter(&self) -> Option<HelperGuard<'_>> {
-        // Relaxed: the exchange decides.
-        let mut state = self.state.load(Ordering::Relaxed);
-        loop {
-            if state & (OPEN | WORK) != OPEN | WORK {
-                return None;
-            }
-            // Acquire: pairs with the Release in `open_during`. Relaxed on failure: tried again.
-            let pinned = self.state.compare_exchange_weak(
-                state,
-                state + 1,
-                Ordering::Acquire,
-                Ordering::Relaxed,
-            );
-            match pinned {
-                // Relaxed: written before `open_during`'s store, and not again while a pin is held.
-                Ok(_) => {
-                    let shared = self.shared.load(Ordering::Relaxed).cast_const();
-                    return Some(HelperGuard { slot: self, shared });
-                }
-                Err(now) => state = now,
-            }
-        }
+        let pinned = |state: u32| (state & (OPEN | WORK) == OPEN | WORK).then(|| state + 1);
+        // Acquire: pairs with the Release in `open_during`. Relaxed on failure: tried again.
+        let state = &self.state;
+        let entered = state.fetch_update(Ordering::Acquire, Ordering::Relaxed, pinned);
+        entered.ok()?;
+        // Relaxed: written before `open_during`'s store, and not again while a pin is held.
+        let shared = self.shared.load(Ordering::Relaxed).cast_const();
+        Some(HelperGuard { slot: self, shared })
     }
 
     /// The call has no more work, so helpers need not enter. A thread that finds the call exhausted calls this. If
