@@ -196,10 +196,7 @@ impl Contention {
         let slowest = rates[TRIAL_BLOCKS - 2];
         self.alone = rates[TRIAL_BLOCKS / 2];
         self.tried = Some(suspicion);
-        let Suspicion {
-            fastest, runners, ..
-        } = suspicion;
-        let is_contended = cost::contends(slowest, fastest, runners);
+        let is_contended = cost::contends(slowest, suspicion.fastest, suspicion.runners);
         self.is_contended = Some(is_contended);
         self.is_certain = true;
         if is_contended {

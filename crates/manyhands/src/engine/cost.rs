@@ -202,12 +202,8 @@ pub(super) struct SharedCallTimes {
 /// An expectation leads to only one call alone; the time of that call decides. One call that was slower than alone decides
 /// nothing either: its helper may have come too late, because it had to be woken. The next one finds the helper awake.
 pub(super) fn after_shared(before: History, times: SharedCallTimes, items: u64) -> History {
-    let SharedCallTimes {
-        expected,
-        alone,
-        elapsed,
-    } = times;
-    let by_itself = if alone == 0 { expected } else { alone };
+    let (alone, elapsed) = (times.alone, times.elapsed);
+    let by_itself = if alone == 0 { times.expected } else { alone };
     if is_faster(elapsed, by_itself) {
         return after_help(before);
     }

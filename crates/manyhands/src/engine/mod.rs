@@ -169,13 +169,8 @@ pub(crate) fn drive<S: Indexed, C: Consumer<S::Item>>(
     } else {
         // A copy: so calls that are short do not write their plan to memory.
         let sharing = SharingPlan { ..plan.sharing };
-        let len = source.len();
-        drive_long(
-            &Loop { source, consumer },
-            len,
-            &sharing,
-            (site, Unobserved),
-        );
+        let (work, len) = (Loop { source, consumer }, source.len());
+        drive_long(&work, len, &sharing, (site, Unobserved));
     }
 }
 

@@ -122,12 +122,8 @@ pub(super) fn share<O: LoopObserver>(
         series::note_end(ended);
         contention.report(observer);
         let shared = &call.work;
-        shared.learn(
-            site,
-            &contention,
-            ended.saturating_sub(start),
-            u64::from(len),
-        );
+        let elapsed = ended.saturating_sub(start);
+        shared.learn(site, &contention, elapsed, len.into());
         resume_all(into_inner(call.work.panics));
     });
 }
@@ -201,12 +197,9 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
     /// Wakes some of those still to be woken; each of them does the same when it joins.
     fn wake_more(&self, slot: &OccupiedSlot) {
         for _ in 0..cost::WAKES_EACH {
+            let (one_less, to_wake) = (|count: u32| count.checked_sub(1), &self.to_wake);
             // Relaxed, both: a count of hints.
-            let claimed =
-                self.to_wake
-                    .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
-                        count.checked_sub(1)
-                    });
+            let claimed = to_wake.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less);
             if claimed.is_err() {
                 return;
             }
