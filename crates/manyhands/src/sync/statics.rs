@@ -2,11 +2,10 @@
 //!
 //! Under a controlled scheduler both last for one schedule; here they last for the process.
 
-/// Declares a static.
+/// Declares statics.
 macro_rules! global {
-    ($(#[$attribute:meta])* static $name:ident: $type:ty = $value:expr;) => {
-        $(#[$attribute])*
-        static $name: $type = $value;
+    ($($(#[$attribute:meta])* static $name:ident: $type:ty = $value:expr;)*) => {
+        $($(#[$attribute])* static $name: $type = $value;)*
     };
 }
 pub(crate) use global;

@@ -175,11 +175,7 @@ fn try_all() {
 
 global! {
     static IS_ANY: AtomicBool = AtomicBool::new(false);
-}
-global! {
     static LIST: Mutex<Vec<Weak<RuntimeInner>>> = Mutex::new(Vec::new());
-}
-global! {
     /// Locked by the thread that tries.
     static TRYING: Mutex<()> = Mutex::new(());
 }

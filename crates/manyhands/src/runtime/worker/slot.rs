@@ -352,9 +352,6 @@ const SLOTS_MAX: usize = if cfg!(shuttle) {
 global! {
     /// Every slot ever made, by number.
     static TABLE: [AtomicPtr<OccupiedSlot>; SLOTS_MAX] = [const { AtomicPtr::new(ptr::null_mut()) }; SLOTS_MAX];
-}
-
-global! {
     /// Slots that no runtime holds.
     static POOL: Mutex<Pool> = Mutex::new(Pool {
         unused: Vec::new(),

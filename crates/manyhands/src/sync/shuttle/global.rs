@@ -48,12 +48,14 @@ pub(crate) fn leak<T: 'static>(value: T) -> &'static T {
     unsafe { &*value }
 }
 
-/// Declares a static, which each schedule makes anew.
+/// Declares statics, which each schedule makes anew.
 macro_rules! global {
-    ($(#[$attribute:meta])* static $name:ident: $type:ty = $value:expr;) => {
-        $(#[$attribute])*
-        static $name: $crate::sync::shuttle::Global<$type> =
-            $crate::sync::shuttle::Global::new(|| $value);
+    ($($(#[$attribute:meta])* static $name:ident: $type:ty = $value:expr;)*) => {
+        $(
+            $(#[$attribute])*
+            static $name: $crate::sync::shuttle::Global<$type> =
+                $crate::sync::shuttle::Global::new(|| $value);
+        )*
     };
 }
 pub(crate) use global;
