@@ -53,9 +53,8 @@ pub(crate) fn current_cpu() -> Option<usize> {
 /// The number of processors in the affinity mask, or `None` if the system does not report it.
 #[cfg(all(target_os = "linux", not(any(miri, shuttle))))]
 pub(crate) fn allowed_cpus() -> Option<usize> {
-    CpuSet::of_thread(0)
-        .map(|set| set.len())
-        .filter(|&count| count > 0)
+    let count = CpuSet::of_thread(0)?.len();
+    (count > 0).then_some(count)
 }
 
 /// The number of processors in the affinity mask, or `None` if the system does not report it.

@@ -75,11 +75,9 @@ impl Parker {
     /// Sleeper: ready when a wake has come; until then the next one wakes through `context`.
     pub(crate) fn poll_park(&self, context: &Context<'_>) -> Poll<()> {
         let mut waker = lock(&self.lock);
-        if !waker
-            .as_ref()
-            .is_some_and(|known| known.will_wake(context.waker()))
-        {
-            *waker = Some(context.waker().clone());
+        match &mut *waker {
+            Some(known) => known.clone_from(context.waker()),
+            unknown => *unknown = Some(context.waker().clone()),
         }
         // Release: a thread that reads the state also sees the waker, under the lock. Acquire on failure: as in
         // `sleep`.

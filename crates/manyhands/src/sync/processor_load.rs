@@ -49,11 +49,8 @@ impl ProcessorTicks {
         let line = stat.lines().next()?.strip_prefix("cpu ")?;
         // User, nice, system, idle, waiting for a disk, two kinds of interrupts, stolen. The later columns are
         // contained in these.
-        let ticks: Vec<u64> = line
-            .split_whitespace()
-            .take(8)
-            .map_while(|word| word.parse().ok())
-            .collect();
+        let words = line.split_whitespace().take(8);
+        let ticks: Vec<u64> = words.map_while(|word| word.parse().ok()).collect();
         let idle = ticks.get(3)? + ticks.get(4)?;
         let all = ticks.iter().sum::<u64>();
         Some(Self {

@@ -47,10 +47,8 @@ pub(crate) fn cpu_nanos(thread: ThreadName) -> Option<u64> {
     if failed != 0 {
         return None;
     }
-    let (seconds, nanos) = (
-        u64::try_from(time.tv_sec).ok()?,
-        u64::try_from(time.tv_nsec).ok()?,
-    );
+    let seconds = u64::try_from(time.tv_sec).ok()?;
+    let nanos = u64::try_from(time.tv_nsec).ok()?;
     Some(seconds * 1_000_000_000 + nanos)
 }
 
@@ -71,12 +69,8 @@ pub(crate) fn activity(thread: ThreadName) -> Option<Activity> {
     let mut start = [0; STAT_START_LEN];
     let len = std::fs::File::open(path).ok()?.read(&mut start).ok()?;
     // The state letter follows the name, which is in parentheses and may hold any character.
-    let mut parts = start[..len].rsplitn(2, |&byte| byte == b')');
-    match parts
-        .next()?
-        .iter()
-        .find(|byte| !byte.is_ascii_whitespace())?
-    {
+    let state = start[..len].rsplit(|&byte| byte == b')').next()?;
+    match state.trim_ascii_start().first()? {
         b'R' => Some(Activity::Runnable),
         b'S' | b'D' => Some(Activity::Asleep),
         _ => None,

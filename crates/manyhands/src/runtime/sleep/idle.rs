@@ -294,12 +294,10 @@ impl Idle {
     fn claim_below(&self, max: impl Fn() -> usize) -> Option<Claim> {
         let raised =
             |counts| (self.running_in(counts) < max()).then_some(counts + Activity::Awake as u64);
+        let counts = &self.counts;
         // One more counts as awake. SeqCst, both: I1.
-        while self
-            .counts
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, raised)
-            .is_ok()
-        {
+        let raise = || counts.fetch_update(Ordering::SeqCst, Ordering::SeqCst, raised);
+        while raise().is_ok() {
             let sleeper = take_lowest(&self.sleepers).map(Claim::Asleep);
             let claim = sleeper.or_else(|| self.claim_unstarted());
             if claim.is_some() {
@@ -325,9 +323,8 @@ impl Idle {
     pub(crate) fn leave(&self, worker: usize) -> bool {
         let spare = |threads| (threads > self.limit).then(|| threads - 1);
         // SeqCst, both: I1. Counted first, so that two do not leave where one may.
-        let counted = self
-            .threads
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, spare);
+        let threads = &self.threads;
+        let counted = threads.fetch_update(Ordering::SeqCst, Ordering::SeqCst, spare);
         if counted.is_err() {
             return false;
         }
@@ -387,10 +384,10 @@ impl Idle {
     fn claim_unstarted(&self) -> Option<Claim> {
         let allowed = self.threads_allowed();
         let another = |threads| (threads < allowed).then(|| threads + 1);
+        let threads = &self.threads;
         // SeqCst, both: I1.
-        self.threads
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, another)
-            .ok()?;
+        let counted = threads.fetch_update(Ordering::SeqCst, Ordering::SeqCst, another);
+        counted.ok()?;
         let next = |started| (started < self.threads_max).then(|| started + 1);
         let slot = take_lowest(&self.vacant).or_else(|| {
             // AcqRel: pairs with the Acquire in `started`. Relaxed: the exchange decides.
