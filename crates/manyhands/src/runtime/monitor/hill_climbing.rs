@@ -95,18 +95,15 @@ impl HillClimber {
             // Each thread may have completed one piece more or less, which is too much of so few pieces.
             return self.advise(ThreadChangeReason::HillClimbingProbe, SAMPLE_MIN);
         }
-        let Sample {
-            elapsed,
-            completed,
-            load,
-        } = std::mem::take(&mut self.pending);
+        let sample = std::mem::take(&mut self.pending);
+        let seconds = sample.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
         self.remember(Point {
             threads: self.threads as f64,
-            throughput: completed as f64 / elapsed.as_secs_f64().max(f64::MIN_POSITIVE),
+            throughput: sample.completed as f64 / seconds,
         });
         let before = self.best;
         if let Some(slope) = self.slope() {
-            self.move_estimate(slope, elapsed, load);
+            self.move_estimate(slope, sample.elapsed, sample.load);
         }
         let reason = if self.best.round() == before.round() {
             ThreadChangeReason::HillClimbingProbe
@@ -225,21 +222,18 @@ struct Slope {
     confidence: f64,
 }
 
-/// A wave's height and phase.
+/// A wave's height and phase, as the parts of a complex number.
 #[derive(Debug, Clone, Copy)]
-struct Wave {
-    real: f64,
-    imaginary: f64,
-}
+struct Wave(f64, f64);
 
 impl Wave {
     fn abs(self) -> f64 {
-        self.real.hypot(self.imaginary)
+        self.0.hypot(self.1)
     }
 
     /// The real part of the quotient: how far `self` follows `other`.
     fn over(self, other: Self) -> f64 {
-        (self.real * other.real + self.imaginary * other.imaginary) / other.abs().powi(2)
+        (self.0 * other.0 + self.1 * other.1) / other.abs().powi(2)
     }
 }
 
@@ -252,10 +246,8 @@ fn goertzel(values: &[f64], cycles: usize) -> Wave {
     for value in values {
         (last, before) = (value + coefficient * last - before, last);
     }
-    Wave {
-        real: (last - before * angle.cos()) / len,
-        imaginary: before * angle.sin() / len,
-    }
+    let real = last - before * angle.cos();
+    Wave(real / len, before * angle.sin() / len)
 }
 
 #[expect(

@@ -15,14 +15,8 @@ use std::time::Instant;
 pub(super) struct Stalls {
     /// Since when a worker that was woken or started has not run yet, at all sweeps with work that waits.
     on_its_way: Option<Instant>,
-    /// Set while no thread can go on.
-    stalled: Option<Stalled>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Stalled {
-    since: Instant,
-    is_reported: bool,
+    /// While no thread can go on: since when, and whether that was reported.
+    stalled: Option<(Instant, bool)>,
 }
 
 impl Stalls {
@@ -63,12 +57,9 @@ impl Stalls {
             self.end();
             return false;
         }
-        let stalled = self.stalled.get_or_insert(Stalled {
-            since: now,
-            is_reported: false,
-        });
-        if !stalled.is_reported && now.saturating_duration_since(stalled.since) >= STALLED_AFTER {
-            stalled.is_reported = true;
+        let (since, is_reported) = self.stalled.get_or_insert((now, false));
+        if !*is_reported && now.saturating_duration_since(*since) >= STALLED_AFTER {
+            *is_reported = true;
             let stall = Stall::of(shared);
             shared.note_change(stall.threads, stall.reason);
             shared.settings.report_stall(&stall);

@@ -70,14 +70,8 @@ impl PriorityQueues {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct PriorityTurns {
     turn: usize,
-    came_to: [LastServed; 3],
-}
-
-/// When a priority last had its turn, or had nothing to run.
-#[derive(Debug, Clone, Copy, Default)]
-struct LastServed {
-    ticks: u64,
-    turn: usize,
+    /// When each last had its turn, or had nothing to run: in ticks, and at which turn.
+    came_to: [(u64, usize); 3],
 }
 
 impl PriorityTurns {
@@ -86,11 +80,11 @@ impl PriorityTurns {
         self.turn = self.turn.wrapping_add(1);
         let came_to = |priority: Priority| self.came_to[priority as usize];
         let all = Priority::ALL.into_iter();
-        let longest = all.min_by_key(|&priority| came_to(priority).ticks);
+        let longest = all.min_by_key(|&priority| came_to(priority).0);
         let overdue = longest.filter(|&priority| {
             // A few long tasks of others are no reason: those would take turns with it one by one.
             self.is_overdue(priority, now)
-                && self.turn.wrapping_sub(came_to(priority).turn) > OVERDUE_TURNS
+                && self.turn.wrapping_sub(came_to(priority).1) > OVERDUE_TURNS
         });
         let first = overdue.unwrap_or(PATTERN[self.turn % PATTERN.len()]);
         let mut order = Priority::ALL;
@@ -101,15 +95,12 @@ impl PriorityTurns {
 
     /// `priority` had its turn, or nothing to run.
     pub(crate) fn come_to(&mut self, priority: Priority, now: u64) {
-        self.came_to[priority as usize] = LastServed {
-            ticks: now,
-            turn: self.turn,
-        };
+        self.came_to[priority as usize] = (now, self.turn);
     }
 
     /// Whether `priority`, if it has something to run, has waited too long.
     pub(crate) fn is_overdue(&self, priority: Priority, now: u64) -> bool {
-        let ticks = self.came_to[priority as usize].ticks;
+        let (ticks, _) = self.came_to[priority as usize];
         // A counter that has jumped back reads as a long time.
         now.abs_diff(ticks) > clock::ticks_in(OVERDUE_NANOS)
     }
