@@ -220,11 +220,9 @@ impl<O: LoopObserver> SharedLoop<'_, O> {
         runner: &mut dyn BlockRunner,
         role: &mut Role<'_>,
     ) -> Rate {
-        let block_max = match self.helpers {
-            HelperPolicy::WhenItPays => u32::MAX,
-            // A body that waits must not keep back runners that it waits for.
-            HelperPolicy::AtOnce => 1,
-        };
+        let may_wait = self.helpers == HelperPolicy::AtOnce;
+        // A body that waits must not keep back runners that it waits for.
+        let block_max = if may_wait { 1 } else { u32::MAX };
         let mut part = self.observer.runner(slot.worker());
         let mut rate = self.begun.rate;
         let mut measured = RateOfBlocks::default();
@@ -349,10 +347,8 @@ impl<O: LoopObserver> HelpedWork for SharedLoop<'_, O> {
         self.is_helped.store(true, Ordering::Relaxed);
         self.wake_more(slot);
         // Bodies that may wait for one another keep their runners.
-        let mut attention = match self.helpers {
-            HelperPolicy::WhenItPays => YieldCheck::of(slot),
-            HelperPolicy::AtOnce => None,
-        };
+        let may_leave = self.helpers == HelperPolicy::WhenItPays;
+        let mut attention = may_leave.then(|| YieldCheck::of(slot)).flatten();
         let mut role = attention.as_mut().map_or(Role::Bound, Role::Helper);
         self.work.with_runner(&mut |runner| {
             self.run_blocks(slot, me, runner, &mut role);

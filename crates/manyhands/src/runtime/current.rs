@@ -144,11 +144,9 @@ fn recompute(stack: &[Frame]) {
     });
     CURRENT_SLOT.set(slot);
     ENTRIES.set(stack.len());
-    let runtime = match stack.last() {
-        Some(newest) => Arc::as_ptr(&newest.shared),
-        None => DEFAULT.get().map_or(ptr::null(), Arc::as_ptr),
-    };
-    caller_threads::set_runtime(runtime);
+    let entered = stack.last().map(|newest| &newest.shared);
+    let runtime = entered.or_else(|| DEFAULT.get());
+    caller_threads::set_runtime(runtime.map_or(ptr::null(), Arc::as_ptr));
 }
 
 /// The runtime that is used where no other is current, once it is made.

@@ -33,13 +33,9 @@ impl RuntimeInner {
         let (workers, threads_max) = (self.idle.started(), self.settings.threads_max);
         // Acquire: as in `all_slots`.
         let count = workers + self.external_end.load(Ordering::Acquire);
-        let place = move |position| {
-            if position < workers {
-                position
-            } else {
-                position - workers + threads_max
-            }
-        };
+        // Between the slots of workers and those of external threads are those of workers that were never started.
+        let unused = threads_max - workers;
+        let place = move |at: usize| at + unused * usize::from(at >= workers);
         (0..count)
             .map(move |step| (step + random) % count)
             .filter_map(move |position| self.slot_at(place(position)))
@@ -112,12 +108,8 @@ impl RuntimeInner {
     /// The slot of the one worker of a simulated runtime, whose thread is the calling one. Nobody can be
     /// woken in it, and no monitor comes.
     pub(crate) fn slot_simulator(&self) -> &'static WorkerSlot {
-        let claim = self.idle.claim();
-        assert_eq!(
-            claim,
-            Some(Claim::Unstarted(0)),
-            "a new runtime has no worker"
-        );
+        let is_first = self.idle.claim() == Some(Claim::Unstarted(0));
+        assert!(is_first, "a new runtime has no worker");
         self.monitor.close();
         self.slot_for(0)
             .expect("fewer than 65,536 threads take part or wait at once")

@@ -81,10 +81,8 @@ impl Watch {
             return self.verdict;
         }
         let elapsed = look.at.saturating_sub(self.since);
-        let used = match (self.cpu_nanos, look.cpu_nanos) {
-            (Some(before), Some(now)) => Some(now.saturating_sub(before)),
-            _ => None,
-        };
+        let both = self.cpu_nanos.zip(look.cpu_nanos);
+        let used = both.map(|(before, now)| now.saturating_sub(before));
         if self.verdict == ThreadVerdict::Blocked && used == Some(0) {
             return self.verdict;
         }

@@ -169,12 +169,9 @@ impl OccupiedSlot {
 
     /// Whether to leave the tasks of `other` alone for a moment.
     pub(crate) fn is_in_grace(&self, other: &WorkerSlot) -> bool {
-        self.seen_graces.lasts(
-            other.number,
-            &other.steal_grace,
-            clock::ticks,
-            clock::ticks_in(GRACE_RESPECTED_NANOS),
-        )
+        let (seen, grace) = (&self.seen_graces, &other.steal_grace);
+        let duration = clock::ticks_in(GRACE_RESPECTED_NANOS);
+        seen.lasts(other.number, grace, clock::ticks, duration)
     }
 
     /// Worker: the shard of the tasks from outside at which it looks first when it has nothing else, and of those with a

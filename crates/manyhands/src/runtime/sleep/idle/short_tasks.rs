@@ -120,13 +120,9 @@ impl Idle {
     /// Starts overcommit, unless it is on: slow jobs on this number of threads occupy every worker. The
     /// monitor ends that, and does not touch it before.
     pub(crate) fn begin_overcommit(&self, threads: usize) {
-        let extra = (threads + 1).saturating_sub(self.limit);
+        let (known, extra) = (&self.extra_for_short_tasks, threads + 1);
+        let extra = extra.saturating_sub(self.limit);
         // Relaxed, both: advice. An exchange, so that what the monitor has set is not lowered.
-        let _ = self.extra_for_short_tasks.compare_exchange(
-            0,
-            extra,
-            Ordering::Relaxed,
-            Ordering::Relaxed,
-        );
+        let _ = known.compare_exchange(0, extra, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
