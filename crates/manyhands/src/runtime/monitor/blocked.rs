@@ -11,7 +11,7 @@
 
 use crate::job::SlotNumber;
 use crate::runtime::monitor::detector::{Look, ThreadVerdict, Watch};
-use crate::runtime::monitor::starved::{Long, LongJobs};
+use crate::runtime::monitor::starved::{Long, SeenJob};
 use crate::runtime::policy::{IN_DOUBT, LONG};
 use crate::runtime::{RuntimeInner, SlotState, WorkerSlot, waking};
 use crate::sync::{clock, processor_load};
@@ -21,8 +21,7 @@ use std::time::{Duration, Instant};
 /// What the monitor remembers of the threads from look to look.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
-    watches: HashMap<SlotNumber, Watch>,
-    long_jobs: LongJobs,
+    watches: HashMap<SlotNumber, (Watch, SeenJob)>,
     rechecked: Option<Instant>,
 }
 
@@ -51,7 +50,7 @@ impl Threads {
         let (mut asleep, mut others_run) = (Vec::new(), false);
         for slot in shared.all_slots() {
             let job = slot.job();
-            let watch = self.watches.entry(slot.number).or_default();
+            let (watch, seen) = self.watches.entry(slot.number).or_default();
             if job.is_none() && !slot.detected_blocked.is_set() {
                 *watch = Watch::default();
                 continue;
@@ -61,16 +60,16 @@ impl Threads {
                 continue;
             }
             found.at_same_job += usize::from(is_same_job);
-            self.long_jobs.see_kind(slot, is_same_job);
+            seen.see_kind(slot, is_same_job);
             match look_at(watch, slot, now, blocked_after) {
                 ThreadVerdict::Blocked => {
                     asleep.push(slot);
                     continue;
                 }
                 ThreadVerdict::Unknown if is_same_job => found.undecided += 1,
-                ThreadVerdict::Unknown => self.long_jobs.count_begun(shared, slot),
+                ThreadVerdict::Unknown => found.long.count_begun(shared, seen),
                 ThreadVerdict::Runs | ThreadVerdict::Starved => {
-                    self.long_jobs.count(shared, slot, watch, now);
+                    found.long.count(shared, slot, (&*watch, seen), now);
                 }
             }
             others_run |= job.is_some();
@@ -81,14 +80,13 @@ impl Threads {
         let mut are_taken = || *taken.get_or_insert_with(processor_load::all_are_taken);
         asleep.retain(|slot| !slot.detected_blocked.is_set());
         for slot in asleep {
-            let watch = self.watches.entry(slot.number).or_default();
+            let (watch, _) = self.watches.entry(slot.number).or_default();
             if watch.is_to_be_replaced(since_first(now), others_run, &mut are_taken) {
                 found.newly_blocked += usize::from(count_as_blocked(shared, slot));
             } else {
                 found.undecided += 1;
             }
         }
-        found.long = self.long_jobs.take();
         found
     }
 

@@ -7,25 +7,22 @@
 //! Not here: whether a thread computes (`detector.rs`, `blocked.rs`).
 
 use crate::integrations::tracing_events;
-use crate::job::{JobKind, SlotNumber};
+use crate::job::JobKind;
 use crate::runtime::monitor::detector::{ThreadVerdict, Watch};
 use crate::runtime::monitor::overcommit::is_long;
 use crate::runtime::policy::{self, INTERVAL_MAX};
 use crate::runtime::{LongJob, RuntimeInner, WorkerSlot};
 use crate::sync::clock;
-use std::collections::HashMap;
 use std::time::{Duration, Instant};
 use std::{mem, ptr};
 
-/// What the monitor remembers of jobs from sweep to sweep.
+/// What the monitor remembers of the jobs on one slot from sweep to sweep.
 #[derive(Debug, Default)]
-pub(super) struct LongJobs {
-    /// The kind of each slot's job, or null where other jobs were seen inside it.
-    kinds: HashMap<SlotNumber, *const JobKind>,
-    /// The last of the long jobs that was noted, by slot.
-    noted: HashMap<SlotNumber, u64>,
-    /// In this sweep.
-    seen: Long,
+pub(super) struct SeenJob {
+    /// Its kind, or null where other jobs were seen inside it.
+    kind: Option<*const JobKind>,
+    /// The last of the long jobs that was noted.
+    noted: u64,
 }
 
 /// The threads that one sweep has seen at long jobs.
@@ -53,7 +50,7 @@ impl Long {
     }
 }
 
-impl LongJobs {
+impl SeenJob {
     /// Begins a look at the thread on `slot`. The kind of its job is null where another kind was seen at an earlier look at
     /// the same job: the job ran others inside it, or the thread had just begun the next. An external thread's call is
     /// of no kind.
@@ -63,21 +60,16 @@ impl LongJobs {
         } else {
             ptr::null()
         };
-        let kind = self.kinds.entry(slot.number).or_insert(now);
-        if !is_same_job {
-            *kind = now;
-        } else if !ptr::eq(*kind, now) {
-            *kind = ptr::null();
-        }
+        let is_other = is_same_job && self.kind.is_some_and(|kind| !ptr::eq(kind, now));
+        self.kind = Some(if is_other { ptr::null() } else { now });
     }
+}
 
-    fn kind(&self, slot: &WorkerSlot) -> *const JobKind {
-        self.kinds.get(&slot.number).copied().unwrap_or(ptr::null())
-    }
-
-    /// The job on `slot` is seen for the first time.
-    pub(super) fn count_begun(&mut self, shared: &RuntimeInner, slot: &WorkerSlot) {
-        self.seen.begun += usize::from(shared.long_kinds.has(self.kind(slot)));
+impl Long {
+    /// The job is seen for the first time.
+    pub(super) fn count_begun(&mut self, shared: &RuntimeInner, seen: &SeenJob) {
+        let is_known = |kind| shared.long_kinds.has(kind);
+        self.begun += usize::from(seen.kind.is_some_and(is_known));
     }
 
     /// The thread on `slot` computes, or would if a processor were free: counts it if its job takes long.
@@ -85,39 +77,34 @@ impl LongJobs {
         &mut self,
         shared: &RuntimeInner,
         slot: &WorkerSlot,
-        watch: &Watch,
+        (watch, seen): (&Watch, &mut SeenJob),
         now: Instant,
     ) {
         let at = now.saturating_duration_since(clock::first());
         let running_for = watch.at_it_for(at);
         let computed_for = watch.computed_for(at);
         let is_in_short_task = slot.in_short_task.is_set();
-        let kind = self.kind(slot);
+        let kind = seen.kind.unwrap_or(ptr::null());
         if is_long(&shared.long_kinds, kind, running_for, computed_for) {
-            self.seen.threads += 1;
+            self.threads += 1;
             if is_in_short_task {
-                self.seen.taken_for_short.push(computed_for);
+                self.taken_for_short.push(computed_for);
             }
         }
         if policy::starves(running_for, watch.has_processor) {
             let count = if is_in_short_task {
-                &mut self.seen.starving_beyond
+                &mut self.starving_beyond
             } else {
-                &mut self.seen.starving
+                &mut self.starving
             };
             *count += 1;
         }
         if watch.verdict == ThreadVerdict::Runs && running_for >= INTERVAL_MAX {
             let job = watch.job.unwrap_or(0);
-            if self.noted.insert(slot.number, job) != Some(job) {
+            if mem::replace(&mut seen.noted, job) != job {
                 note(shared, slot, now, running_for);
             }
         }
-    }
-
-    /// What was counted since the last call.
-    pub(super) fn take(&mut self) -> Long {
-        mem::take(&mut self.seen)
     }
 }
 
