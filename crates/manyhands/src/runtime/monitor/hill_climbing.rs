@@ -102,8 +102,8 @@ impl HillClimber {
             throughput: sample.completed as f64 / seconds,
         });
         let before = self.best;
-        if let Some(slope) = self.slope() {
-            self.move_estimate(slope, sample.elapsed, sample.load);
+        if let Some(wish) = self.slope() {
+            self.move_estimate(wish, sample.elapsed, sample.load);
         }
         let reason = if self.best.round() == before.round() {
             ThreadChangeReason::HillClimbingProbe
@@ -142,8 +142,8 @@ impl HillClimber {
         (len > PERIOD).then(|| &self.history[self.history.len() - len..])
     }
 
-    /// How throughput follows the wave. `None` while that is unknown.
-    fn slope(&mut self) -> Option<Slope> {
+    /// How throughput follows the wave, less the cost of a thread, as far as that is certain. `None` while that is unknown.
+    fn slope(&mut self) -> Option<f64> {
         let periods = self.periods()?;
         let of = |value: fn(&Point) -> f64| {
             let mean = periods.iter().map(value).sum::<f64>() / periods.len() as f64;
@@ -169,17 +169,13 @@ impl HillClimber {
         }
         let ratio = wave.over(thread_wave) - COST_OF_A_THREAD;
         let noise = smoothed.max(noise);
-        let confidence = if noise > 0.0 {
-            (thread_wave.abs() / noise / SIGNAL_TO_NOISE).min(1.0)
-        } else {
-            1.0
-        };
-        Some(Slope { ratio, confidence })
+        // How far the wave stands out from the noise.
+        let confidence = (thread_wave.abs() / noise / SIGNAL_TO_NOISE).min(1.0);
+        Some(ratio.clamp(-1.0, 1.0) * confidence)
     }
 
     /// Moves the estimate, and makes the wave as high as the noise demands.
-    fn move_estimate(&mut self, slope: Slope, elapsed: Duration, load: f64) {
-        let wish = slope.ratio.clamp(-1.0, 1.0) * slope.confidence;
+    fn move_estimate(&mut self, wish: f64, elapsed: Duration, load: f64) {
         // The square weakens small wishes, so that the estimate stays at the top of the hill.
         let step = wish * wish.abs() * THREADS_PER_SECOND * elapsed.as_secs_f64();
         if step < 0.0 || load < LOAD_MAX {
@@ -211,15 +207,6 @@ impl HillClimber {
         let span = SAMPLE_MAX - SAMPLE_MIN;
         SAMPLE_MIN + span.mul_f64((x >> 11) as f64 / (1_u64 << 53) as f64)
     }
-}
-
-/// What one more thread would bring.
-#[derive(Debug, Clone, Copy)]
-struct Slope {
-    /// Its part of throughput over its part of the threads, less its cost.
-    ratio: f64,
-    /// How far the wave stands out from the noise, at most 1.
-    confidence: f64,
 }
 
 /// A wave's height and phase, as the parts of a complex number.
