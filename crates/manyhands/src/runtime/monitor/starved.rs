@@ -25,6 +25,21 @@ pub(super) struct SeenJob {
     noted: u64,
 }
 
+impl SeenJob {
+    /// Begins a look at the thread on `slot`. The kind of its job is null where another kind was seen at an earlier look at
+    /// the same job: the job ran others inside it, or the thread had just begun the next. An external thread's call is
+    /// of no kind.
+    pub(super) fn see_kind(&mut self, slot: &WorkerSlot, is_same_job: bool) {
+        let now = if slot.is_worker() {
+            slot.kind()
+        } else {
+            ptr::null()
+        };
+        let is_other = is_same_job && self.kind.is_some_and(|kind| !ptr::eq(kind, now));
+        self.kind = Some(if is_other { ptr::null() } else { now });
+    }
+}
+
 /// The threads that one sweep has seen at long jobs.
 #[derive(Debug, Default)]
 pub(super) struct Long {
@@ -48,24 +63,7 @@ impl Long {
         let free = shared.idle.limit.saturating_sub(others);
         self.starving + self.starving_beyond.min(free)
     }
-}
 
-impl SeenJob {
-    /// Begins a look at the thread on `slot`. The kind of its job is null where another kind was seen at an earlier look at
-    /// the same job: the job ran others inside it, or the thread had just begun the next. An external thread's call is
-    /// of no kind.
-    pub(super) fn see_kind(&mut self, slot: &WorkerSlot, is_same_job: bool) {
-        let now = if slot.is_worker() {
-            slot.kind()
-        } else {
-            ptr::null()
-        };
-        let is_other = is_same_job && self.kind.is_some_and(|kind| !ptr::eq(kind, now));
-        self.kind = Some(if is_other { ptr::null() } else { now });
-    }
-}
-
-impl Long {
     /// The job is seen for the first time.
     pub(super) fn count_begun(&mut self, shared: &RuntimeInner, seen: &SeenJob) {
         let is_known = |kind| shared.long_kinds.has(kind);
