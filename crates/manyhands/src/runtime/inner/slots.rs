@@ -45,22 +45,18 @@ impl RuntimeInner {
     /// Takes an external thread place, with its slot.
     pub(crate) fn take_external_slot(&self) -> Option<(usize, &'static WorkerSlot)> {
         for (index, word) in self.external_threads.iter().enumerate() {
-            // Relaxed: the exchange decides.
-            let mut taken = word.load(Ordering::Relaxed);
-            while taken != u64::MAX {
-                let free = (!taken).trailing_zeros() as usize;
-                // Acquire: pairs with the Release of the external thread that left; its slot's cells are ours now.
-                let before = word.fetch_or(1 << free, Ordering::Acquire);
-                if before & (1 << free) == 0 {
-                    let place = index * 64 + free;
-                    let slot = self.slot_for(self.settings.threads_max + place);
-                    if slot.is_none() {
-                        // There may be slots again later. Release: as where it is given back.
-                        word.fetch_and(!(1 << free), Ordering::Release);
-                    }
-                    return slot.map(|slot| (place, slot));
+            let one_more = |taken: u64| (taken != u64::MAX).then(|| taken | (taken + 1));
+            // Acquire: pairs with the Release of the external thread that left; its slot's cells are ours now. Relaxed: tried again.
+            let taken = word.fetch_update(Ordering::Acquire, Ordering::Relaxed, one_more);
+            if let Ok(before) = taken {
+                let free = before.trailing_ones();
+                let place = index * 64 + free as usize;
+                let slot = self.slot_for(self.settings.threads_max + place);
+                if slot.is_none() {
+                    // There may be slots again later. Release: as where it is given back.
+                    word.fetch_and(!(1 << free), Ordering::Release);
                 }
-                taken = before;
+                return slot.map(|slot| (place, slot));
             }
         }
         None

@@ -438,19 +438,12 @@ fn is_any_set(words: &[AtomicU64]) -> bool {
 
 /// Clears the lowest bit that is set, and returns its number. The thread that clears a bit owns it.
 fn take_lowest(words: &[AtomicU64]) -> Option<usize> {
-    for (index, word) in words.iter().enumerate() {
-        // SeqCst: I1.
-        let mut bits = word.load(Ordering::SeqCst);
-        while bits != 0 {
-            let bit = bits & bits.wrapping_neg();
-            // SeqCst: I1; it also acquires what was published with the bit.
-            if word.fetch_and(!bit, Ordering::SeqCst) & bit != 0 {
-                return Some(index * 64 + bit.trailing_zeros() as usize);
-            }
-            bits &= !bit;
-        }
-    }
-    None
+    let others = |bits: u64| (bits != 0).then(|| bits & (bits - 1));
+    words.iter().enumerate().find_map(|(index, word)| {
+        // SeqCst, both: I1; it also acquires what was published with the bit.
+        let taken = word.fetch_update(Ordering::SeqCst, Ordering::SeqCst, others);
+        Some(index * 64 + taken.ok()?.trailing_zeros() as usize)
+    })
 }
 
 #[cfg(all(test, not(loom)))]
