@@ -7,7 +7,7 @@
 //! thread that asks for the driver gets it, and the stand-in thread comes when it is called.
 
 use super::{Count, Flag, Waiter, beside, check, join_all};
-use crate::sync::poller::{self, IoDriver, Poller, PollerSleep};
+use crate::sync::poller::{self, IoDriver, NEVER, Poller};
 use crate::sync::{Parker, Sleeper};
 use loom::sync::Arc;
 use loom::thread;
@@ -129,11 +129,11 @@ impl Tokio {
             let mut now = 0;
             loop {
                 match poller::stand_by(&*tokio, || now) {
-                    PollerSleep::No => {}
-                    PollerSleep::Until(alarm) => now = alarm,
+                    None => {}
                     // The thread that ends the model unparks this one.
-                    PollerSleep::ForEver if tokio.is_over.is_set() => return,
-                    PollerSleep::ForEver => tokio.thread.park(),
+                    Some(NEVER) if tokio.is_over.is_set() => return,
+                    Some(NEVER) => tokio.thread.park(),
+                    Some(alarm) => now = alarm,
                 }
             }
         })

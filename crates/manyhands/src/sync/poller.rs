@@ -52,18 +52,6 @@ pub(crate) struct Poller {
     asleep_until: AtomicU64,
 }
 
-/// What the thread does while it is not the poller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
-pub(crate) enum PollerSleep {
-    /// It checks again.
-    No,
-    /// It sleeps until then, or until it is woken.
-    Until(u64),
-    /// It sleeps until it is woken.
-    ForEver,
-}
-
 /// An I/O driver, with its stand-in thread.
 pub(crate) trait IoDriver: Copy {
     /// Which thread or worker polls it.
@@ -87,8 +75,10 @@ pub(crate) trait IoDriver: Copy {
 }
 
 /// One round of the stand-in thread: it polls if it was called and there is no poller, until a worker asks to take over.
-/// Then it wakes the poller if its alarm is due. Returns how long the thread may sleep.
-pub(crate) fn stand_by(driver: impl IoDriver, now: impl FnOnce() -> u64) -> PollerSleep {
+/// Then it wakes the poller if its alarm is due. Returns until when the thread sleeps, unless it is woken; `None`: it does all that
+/// again.
+#[must_use]
+pub(crate) fn stand_by(driver: impl IoDriver, now: impl FnOnce() -> u64) -> Option<u64> {
     let poller = driver.poller();
     if poller.take_if_called() {
         driver.block_on(|context| poller.poll_asked_to_stop(context, || driver.has_tasks()));
@@ -294,24 +284,17 @@ impl Poller {
         }
     }
 
-    /// Thread that does not poll: wakes the poller if its alarm is due. Returns how long the thread may sleep.
-    fn wake_due(&self, now: u64) -> PollerSleep {
+    /// Thread that does not poll: wakes the poller if its alarm is due. Returns the same as [`stand_by`].
+    fn wake_due(&self, now: u64) -> Option<u64> {
         // SeqCst: W2.
         let alarm = self.alarm.load(Ordering::SeqCst);
         if alarm <= now {
             self.take_alarm(alarm);
-            return PollerSleep::No;
+            return None;
         }
         // SeqCst, both: W2.
         self.asleep_until.store(alarm, Ordering::SeqCst);
-        if self.alarm.load(Ordering::SeqCst) < alarm {
-            return PollerSleep::No;
-        }
-        if alarm == NEVER {
-            PollerSleep::ForEver
-        } else {
-            PollerSleep::Until(alarm)
-        }
+        (self.alarm.load(Ordering::SeqCst) >= alarm).then_some(alarm)
     }
 
     fn take_alarm(&self, alarm: u64) {

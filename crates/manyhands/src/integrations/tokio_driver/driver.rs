@@ -24,7 +24,7 @@
 use crate::job::AbortOnUnwind;
 use crate::recording;
 use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
-use crate::sync::poller::{self, IoDriver, NEVER, Poller, PollerSleep};
+use crate::sync::poller::{self, IoDriver, NEVER, Poller};
 use crate::sync::{
     Mutex, Parker, PollerState, Reactor, Sleeper, clock, lock, mpsc, thread, thread_state,
 };
@@ -121,12 +121,12 @@ impl Driver {
         thread_state::wake_on_time();
         loop {
             match poller::stand_by(self, nanos_now) {
-                PollerSleep::No => {}
-                PollerSleep::Until(alarm) => {
+                None => {}
+                Some(NEVER) => self.thread.park(),
+                Some(alarm) => {
                     let limit = alarm.saturating_sub(nanos_now());
                     self.thread.park_timeout(Duration::from_nanos(limit));
                 }
-                PollerSleep::ForEver => self.thread.park(),
             }
         }
     }
