@@ -102,7 +102,8 @@ impl Contention {
             return Advice::Continue;
         }
         self.window.add(ticks, items);
-        if self.is_on_trial() && cost::is_long(Rate::of(ticks, items)) {
+        let is_on_trial = matches!(self.phase, Phase::Leaving(..) | Phase::Measuring(_));
+        if is_on_trial && cost::is_long(Rate::of(ticks, items)) {
             self.enter(Phase::Shared);
             return Advice::ShareAgain;
         }
@@ -146,10 +147,6 @@ impl Contention {
         if let (Some(tried), Some(is_contended)) = (self.tried, self.is_contended) {
             observer.compared(self.alone.0, tried.shared.0, tried.runners, is_contended);
         }
-    }
-
-    fn is_on_trial(&self) -> bool {
-        matches!(self.phase, Phase::Leaving(..) | Phase::Measuring(_))
     }
 
     fn enter(&mut self, phase: Phase) {

@@ -163,7 +163,9 @@ impl<T> Deque<T> {
     #[cold]
     pub(crate) fn expose(&self, count: usize) -> usize {
         let buffers = lock(&self.buffers);
-        self.forget_demand();
+        // Relaxed, both: see `demand`. Pushes are plain again.
+        let capacity = self.capacity.load(Ordering::Relaxed);
+        self.plain_below.store(capacity - 1, Ordering::Relaxed);
         // Relaxed: the owner reads its own word.
         self.publish(&buffers, self.bottom.load(Ordering::Relaxed), count)
     }
@@ -242,13 +244,6 @@ impl<T> Deque<T> {
     pub(crate) fn is_demand_pending(&self) -> bool {
         // Relaxed: a hint.
         self.plain_below.load(Ordering::Relaxed) == 0
-    }
-
-    /// Owner: pushes are plain again.
-    fn forget_demand(&self) {
-        // Relaxed, both: see `demand`.
-        let capacity = self.capacity.load(Ordering::Relaxed);
-        self.plain_below.store(capacity - 1, Ordering::Relaxed);
     }
 
     /// Slot `index` of the buffer that begins at `slots`.

@@ -71,11 +71,6 @@ impl Ending {
         self.closing.load(Ordering::SeqCst)
     }
 
-    fn is_emptied(&self) -> bool {
-        // SeqCst: E1.
-        self.emptied.load(Ordering::SeqCst)
-    }
-
     /// Whether the workers leave.
     pub(crate) fn has_ended(&self) -> bool {
         // SeqCst: E1.
@@ -94,7 +89,8 @@ pub(crate) fn begin_to_close(pool: &impl Ends) {
 /// Returns whether workers leave.
 pub(crate) fn is_over(pool: &impl Ends) -> bool {
     let ending = pool.ending();
-    if ending.is_emptied()
+    // SeqCst: E1.
+    if ending.emptied.load(Ordering::SeqCst)
         && !ending.has_ended()
         && pool.idle().is_nobody_awake()
         && pool.registry().is_empty()

@@ -71,7 +71,8 @@ impl Simulator {
             }
             return self.go_to_next_timer();
         }
-        let chosen = self.next_below(candidates);
+        let chosen = self.next_random() % candidates as u64;
+        let chosen = usize::try_from(chosen).expect("it is below a number of that type");
         if chosen == self.runnable.len() {
             return Turn::Main;
         }
@@ -107,11 +108,6 @@ impl Simulator {
                 self.runnable.push(job);
             }
         });
-    }
-
-    fn next_below(&mut self, end: usize) -> usize {
-        let chosen = self.next_random() % end as u64;
-        usize::try_from(chosen).expect("it is below a number of that type")
     }
 
     /// After S. Vigna's splitmix64.

@@ -82,7 +82,9 @@ impl Threads {
         for slot in asleep {
             let (watch, _) = self.watches.entry(slot.number).or_default();
             if watch.is_to_be_replaced(since_first(now), others_run, &mut are_taken) {
-                found.newly_blocked += usize::from(count_as_blocked(shared, slot));
+                shared.note_blocking_kind(slot);
+                found.newly_blocked += usize::from(shared.idle.mark(&slot.detected_blocked));
+                waking::block_in_short_task(shared, &slot.in_short_task);
             } else {
                 found.undecided += 1;
             }
@@ -124,12 +126,4 @@ fn look_at(
 /// The time as the detector counts it.
 fn since_first(now: Instant) -> Duration {
     now.saturating_duration_since(clock::first())
-}
-
-/// Returns whether it did not count as blocked before.
-fn count_as_blocked(shared: &RuntimeInner, slot: &WorkerSlot) -> bool {
-    shared.note_blocking_kind(slot);
-    let is_new = shared.idle.mark(&slot.detected_blocked);
-    waking::block_in_short_task(shared, &slot.in_short_task);
-    is_new
 }

@@ -91,13 +91,18 @@ impl HillClimber {
         pending.elapsed += sample.elapsed;
         pending.completed += sample.completed;
         pending.load = pending.load.max(sample.load);
-        if self.is_too_coarse() && self.pending.elapsed < 5 * SAMPLE_MAX {
-            // Each thread may have completed one piece more or less, which is too much of so few pieces.
+        // Each thread may have completed one piece more or less, which may be too much of so few pieces.
+        let uncertain = self.threads.saturating_sub(1) as f64;
+        let is_too_coarse = uncertain > COARSE_MAX * self.pending.completed as f64;
+        if is_too_coarse && self.pending.elapsed < 5 * SAMPLE_MAX {
             return self.advise(ThreadChangeReason::HillClimbingProbe, SAMPLE_MIN);
         }
         let sample = std::mem::take(&mut self.pending);
         let seconds = sample.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
-        self.remember(Point {
+        if self.history.len() == 8 * PERIOD {
+            self.history.remove(0);
+        }
+        self.history.push(Point {
             threads: self.threads as f64,
             throughput: sample.completed as f64 / seconds,
         });
@@ -122,18 +127,6 @@ impl HillClimber {
             reason,
             next_after,
         }
-    }
-
-    fn is_too_coarse(&self) -> bool {
-        let uncertain = self.threads.saturating_sub(1) as f64;
-        uncertain > COARSE_MAX * self.pending.completed as f64
-    }
-
-    fn remember(&mut self, point: Point) {
-        if self.history.len() == 8 * PERIOD {
-            self.history.remove(0);
-        }
-        self.history.push(point);
     }
 
     /// Whole periods that the history holds, if that is more than one.

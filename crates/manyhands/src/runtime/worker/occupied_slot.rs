@@ -15,7 +15,7 @@ use crate::runtime::worker::priority::PriorityTurns;
 use crate::runtime::worker::steal_grace::GraceCache;
 use crate::runtime::{Extent, SlotState, WorkerSlot};
 use crate::sync::atomic::Ordering;
-use crate::sync::{clock, thread_state};
+use crate::sync::clock;
 use std::cell::Cell;
 use std::ops::Deref;
 use std::panic::Location;
@@ -99,13 +99,6 @@ impl OccupiedSlot {
     pub(crate) fn set_occupant(&self, occupant: SlotState) {
         // Relaxed: a hint to the monitor.
         self.occupant.store(occupant as u32, Ordering::Relaxed);
-    }
-
-    /// Worker: its thread is as the user wants it; see `placement.rs`.
-    pub(crate) fn begin_placement(&self) {
-        // Relaxed: this thread wrote it.
-        self.placement
-            .begin(thread_state::number(self.thread.load(Ordering::Relaxed)));
     }
 
     /// Says whether the occupant helps with something that it leaves between two blocks when tasks wait.

@@ -15,11 +15,11 @@
 use crate::integrations::tracing_events;
 use crate::job::{AbortOnUnwind, contain};
 use crate::runtime::{
-    OccupiedSlot, Pool, RuntimeInner, Settings, SlotState, ThreadChangeReason, WorkerSlot, current,
-    run_loop, waking,
+    Pool, RuntimeInner, Settings, SlotState, ThreadChangeReason, WorkerSlot, current, run_loop,
+    waking,
 };
 use crate::sync::atomic::Ordering;
-use crate::sync::{lock, thread};
+use crate::sync::{lock, thread, thread_state};
 use std::sync::Arc;
 
 impl RuntimeInner {
@@ -121,8 +121,16 @@ fn work(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) -> 
     // is dropped. Held by `models/spare.rs`.
     let guard = unsafe { current::WorkerGuard::begin(Arc::clone(shared), slot) };
     let slot = guard.slot;
-    run_start_hook(shared, slot, index);
-    slot.begin_placement();
+    // A thread that waits in the start hook has not come to the work yet for which it was started. If the wait were declared,
+    // another thread would be started for that work at once, wait in the same way, and so on. So the monitor detects the wait, if
+    // it is long (`monitor/blocked.rs`).
+    slot.set_occupant(SlotState::Starting);
+    slot.run_undeclared(|| Settings::run_hook(shared.settings.on_start.as_ref(), index));
+    slot.set_occupant(SlotState::Running);
+    slot.is_not_blocked();
+    // Now its thread is as the user wants it. Relaxed: this thread wrote the number.
+    let thread = thread_state::number(slot.thread.load(Ordering::Relaxed));
+    slot.placement.begin(thread);
     // The thread that has started this one may have been refused the monitor's.
     shared.arm_monitor();
     let leaves = run_loop::run(shared, slot, index);
@@ -140,16 +148,6 @@ fn work(shared: &Arc<RuntimeInner>, slot: &'static WorkerSlot, index: usize) -> 
         let _left = surrounded;
     });
     leaves
-}
-
-/// Runs the start hook. A thread that waits there has not come to the work yet for which it was started. If the wait
-/// were declared, another thread would be started for that work at once, wait in the same way, and so on. So the
-/// monitor detects the wait, if it is long (`monitor/blocked.rs`).
-fn run_start_hook(shared: &RuntimeInner, slot: &OccupiedSlot, index: usize) {
-    slot.set_occupant(SlotState::Starting);
-    slot.run_undeclared(|| Settings::run_hook(shared.settings.on_start.as_ref(), index));
-    slot.set_occupant(SlotState::Running);
-    slot.is_not_blocked();
 }
 
 #[cfg(all(test, not(loom), not(shuttle)))]
