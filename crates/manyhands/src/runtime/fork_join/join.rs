@@ -85,13 +85,10 @@ where
 
 #[cold]
 #[inline(never)]
-fn join_from_outside<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
-where
-    A: FnOnce() -> RA + Send,
-    B: FnOnce() -> RB + Send,
-    RA: Send,
-    RB: Send,
-{
+fn join_from_outside<RA, RB: Send>(
+    a: impl FnOnce() -> RA,
+    b: impl FnOnce() -> RB + Send,
+) -> (RA, RB) {
     current::with_slot(|slot| match slot {
         Some(slot) => join_on(slot, a, b),
         None => (a(), b()),
@@ -99,13 +96,11 @@ where
 }
 
 #[inline]
-fn join_on<A, B, RA, RB>(slot: &'static OccupiedSlot, a: A, b: B) -> (RA, RB)
-where
-    A: FnOnce() -> RA + Send,
-    B: FnOnce() -> RB + Send,
-    RA: Send,
-    RB: Send,
-{
+fn join_on<RA, RB: Send>(
+    slot: &'static OccupiedSlot,
+    a: impl FnOnce() -> RA,
+    b: impl FnOnce() -> RB + Send,
+) -> (RA, RB) {
     let index = slot.deque.len();
     if slot.deque.is_plain(index) && !is_beat(slot, index) {
         join_at(slot, index, a, b)
@@ -117,13 +112,12 @@ where
 /// The deque is empty or full, a thief has left a demand, or this push is a beat.
 #[cold]
 #[inline(never)]
-fn join_not_plain<A, B, RA, RB>(slot: &'static OccupiedSlot, index: usize, a: A, b: B) -> (RA, RB)
-where
-    A: FnOnce() -> RA + Send,
-    B: FnOnce() -> RB + Send,
-    RA: Send,
-    RB: Send,
-{
+fn join_not_plain<RA, RB: Send>(
+    slot: &'static OccupiedSlot,
+    index: usize,
+    a: impl FnOnce() -> RA,
+    b: impl FnOnce() -> RB + Send,
+) -> (RA, RB) {
     slot.deque.make_room(index);
     if index == 0 && !slot.in_timed_join.get() {
         return join_timed(slot, a, b);
@@ -170,12 +164,12 @@ where
 #[inline(never)]
 fn join_timed<A, B, RA, RB>(slot: &'static OccupiedSlot, a: A, b: B) -> (RA, RB)
 where
-    A: FnOnce() -> RA + Send,
+    A: FnOnce() -> RA,
     B: FnOnce() -> RB + Send,
-    RA: Send,
     RB: Send,
 {
-    let _timed = Timed::begin(slot);
+    slot.in_timed_join.set(true);
+    let _timed = Timed(slot);
     let site = CallSiteProfile::of(join_timed::<A, B, RA, RB> as *const () as usize);
     let shared = slot.runtime();
     shared.arm_monitor();
@@ -212,15 +206,8 @@ fn offer(slot: &OccupiedSlot, shared: &RuntimeInner, cost: u64) {
     }
 }
 
-/// Marks the slot while its outermost join runs.
+/// The slot is marked while its outermost join runs.
 struct Timed(&'static OccupiedSlot);
-
-impl Timed {
-    fn begin(slot: &'static OccupiedSlot) -> Self {
-        slot.in_timed_join.set(true);
-        Self(slot)
-    }
-}
 
 impl Drop for Timed {
     fn drop(&mut self) {
