@@ -89,9 +89,8 @@ impl TaskRegistry {
             *lock(&shard.slots) = Slots::default();
         }
         // Relaxed: the runtime's threads have passed the registry to every thread that reads it.
-        registry
-            .runtime
-            .store(runtime.cast_mut(), Ordering::Relaxed);
+        let place = &registry.runtime;
+        place.store(runtime.cast_mut(), Ordering::Relaxed);
         registry
     }
 

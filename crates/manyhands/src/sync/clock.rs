@@ -93,12 +93,9 @@ const RATIO_MIN: u64 = 100;
 const RATIO_MAX: u64 = 16 << 10;
 
 /// Until the first calibration x86-64 counts as 2.5 GHz; elsewhere a tick is a nanosecond.
-static TICKS_PER_1024_NANOS: AtomicU64 =
-    AtomicU64::new(if cfg!(all(target_arch = "x86_64", not(miri))) {
-        2560
-    } else {
-        1024
-    });
+static TICKS_PER_1024_NANOS: AtomicU64 = AtomicU64::new(if HAS_COUNTER { 2560 } else { 1024 });
+
+const HAS_COUNTER: bool = cfg!(all(target_arch = "x86_64", not(miri)));
 
 #[cfg(all(test, not(loom)))]
 pub(crate) use own_clock::OwnClock;

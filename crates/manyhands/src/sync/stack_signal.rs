@@ -187,12 +187,8 @@ extern "C" fn copy_own_stack(
     let own = unsafe { libc::gettid() };
     let own = u64::from(own.cast_unsigned());
     // Acquire on success: the place has been read, pairs with the Release of the thread that asks. Relaxed on failure: nothing is done.
-    let begun = REQUEST.compare_exchange(
-        ASKED | own,
-        COPYING | own,
-        Ordering::Acquire,
-        Ordering::Relaxed,
-    );
+    let (asked, copying) = (ASKED | own, COPYING | own);
+    let begun = REQUEST.compare_exchange(asked, copying, Ordering::Acquire, Ordering::Relaxed);
     if begun.is_err() {
         return;
     }

@@ -143,10 +143,8 @@ fn take_one(
     slot: &OccupiedSlot,
     turn: Turn,
 ) -> Option<FoundWork> {
-    let run = match queue.only() {
-        Some(only) => only.take(1),
-        None => take_sharded(queue, slot, turn),
-    }?;
+    let only = queue.only().map(|only| only.take(1));
+    let run = only.unwrap_or_else(|| take_sharded(queue, slot, turn))?;
     waking::leave_rest(shared, !queue.is_empty() || shared.has_tasks_outside());
     Some(FoundWork::Job(run.split_first().0))
 }
