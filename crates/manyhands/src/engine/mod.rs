@@ -279,15 +279,11 @@ fn drive_long<O: LoopObserver>(
     (site, observer): (&CallSiteProfile, O),
 ) {
     let _entered = plan.runtime.map(|runtime| runtime.enter());
-    let mut rest = Rest {
-        work,
-        start: 0,
-        end: len,
-    };
+    let mut rest = Rest::of(work, 0, len);
     while rest.start < rest.end && rest.start < work.end() {
         let (start, end) = rest.take(SEGMENT_MAX);
         work.with_runner(&mut |runner| {
-            let rest = Rest { work, start, end };
+            let rest = Rest::of(work, start, end);
             let known = Rate(site.cost());
             let items = end - start;
             let begun = Begun::at(known);
@@ -320,7 +316,12 @@ struct Rest<'a> {
     end: u64,
 }
 
-impl Rest<'_> {
+impl<'a> Rest<'a> {
+    #[inline]
+    fn of(work: &'a dyn AnyLoop, start: u64, end: u64) -> Self {
+        Self { work, start, end }
+    }
+
     /// Takes up to `max` positions from the front; they belong to the caller then.
     fn take(&mut self, max: u64) -> (u64, u64) {
         let start = self.start;
@@ -426,11 +427,7 @@ fn drive_alone<O: LoopObserver>(
     let Some(reached) = caller.leave(runner, |_| ()) else {
         return;
     };
-    let rest = Rest {
-        work,
-        start: reached,
-        end,
-    };
+    let rest = Rest::of(work, reached, end);
     if let Some(begun) = begun {
         return shared_loop::share(rest, runner, plan, (site, observer), begun);
     }

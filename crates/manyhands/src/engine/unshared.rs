@@ -64,11 +64,7 @@ pub(super) fn run<L: AnyLoop, O: LoopObserver>(
         return true;
     };
     let whole = &frame.whole;
-    let rest = Rest {
-        work: &whole.work,
-        start,
-        end: len,
-    };
+    let rest = Rest::of(&whole.work, start, len);
     if is_watched {
         // The consumer may have ended before.
         drop(rest);
@@ -151,20 +147,15 @@ impl<'a, L: AnyLoop + 'a, O: LoopObserver> Frame<'a, L, O> {
         // SAFETY: valid by 1.
         let frame = unsafe { &*frame };
         let (place, end) = (&frame.fork, frame.end);
-        let Whole {
-            ref work,
-            degree,
-            site,
-            observer,
-        } = frame.whole;
+        let whole = &frame.whole;
         let fork = Fork {
             job: Job::new(const { &JobKind::new(Fork::<O>::perform) }),
             latch: Latch::new(),
             whole: Whole {
-                work: ptr::from_ref(work),
-                degree,
-                site,
-                observer,
+                work: ptr::from_ref(&whole.work),
+                degree: whole.degree,
+                site: whole.site,
+                observer: whole.observer,
             },
             start,
             end,
@@ -374,11 +365,7 @@ impl<O: LoopObserver> Fork<'_, O> {
     /// Shares the positions; their runner is the calling thread.
     fn share(&self, runner: &mut dyn BlockRunner, degree: Option<usize>) {
         let Whole { site, observer, .. } = self.whole;
-        let rest = Rest {
-            work: self.work(),
-            start: self.start,
-            end: self.end,
-        };
+        let rest = Rest::of(self.work(), self.start, self.end);
         let plan = SharingPlan::when_it_pays(degree);
         // Nothing is known but that the items take much longer than was expected.
         let begun = Begun {
