@@ -65,17 +65,13 @@ pub(crate) fn enqueue_woken(job: Unqueued<Job>, from: &Woken, priority: Priority
 #[inline(never)]
 pub(crate) fn enqueue_in(shared: &RuntimeInner, job: Unqueued<Job>, priority: Priority) {
     let own = own_queue(priority).filter(|(_, own)| ptr::eq(*own, shared));
+    let queue = |job| match own {
+        Some((slot, _)) => to_own(shared, slot, job, Notify::Others),
+        None => to_runtime(shared, job, priority),
+    };
     match own {
-        Some((slot, _)) if slot.is_worker() => to_own(shared, slot, job, Notify::Others),
-        _ => ending::bring(
-            shared,
-            job,
-            |job| match own {
-                Some((slot, _)) => to_own(shared, slot, job, Notify::Others),
-                None => to_runtime(shared, job, priority),
-            },
-            discard_new,
-        ),
+        Some((slot, _)) if slot.is_worker() => queue(job),
+        _ => ending::bring(shared, job, queue, discard_new),
     }
 }
 

@@ -19,17 +19,9 @@ fn is_scarce_by(read: &ReadFile<'_>) -> bool {
 
 fn is_full(version: Version, group: &Path, read: &ReadFile<'_>) -> bool {
     // `memory.stat` names the pages of files, read once and read often, that the kernel drops for others, but counts as used.
-    let (limit, usage, droppable) = match version {
-        Version::One => (
-            "memory.limit_in_bytes",
-            "memory.usage_in_bytes",
-            ["total_inactive_file", "total_active_file"],
-        ),
-        Version::Two => (
-            "memory.max",
-            "memory.current",
-            ["inactive_file", "active_file"],
-        ),
+    let (limit, usage, total) = match version {
+        Version::One => ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_"),
+        Version::Two => ("memory.max", "memory.current", ""),
     };
     let number = |name: &str| read(&group.join(name))?.trim().parse::<u64>().ok();
     // Without a limit the text is not a number.
@@ -37,7 +29,8 @@ fn is_full(version: Version, group: &Path, read: &ReadFile<'_>) -> bool {
         return false;
     };
     let statistics = read(&group.join("memory.stat")).unwrap_or_default();
-    let droppable = droppable.map(|name| statistic(&statistics, name));
+    let droppable = ["inactive_file", "active_file"]
+        .map(|name| statistic(&statistics, &format!("{total}{name}")));
     let used = usage.saturating_sub(droppable.into_iter().flatten().sum());
     u128::from(used) * 100 >= u128::from(limit) * FULL_PERCENT
 }
