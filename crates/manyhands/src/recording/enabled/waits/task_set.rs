@@ -2,22 +2,20 @@
 //! in `recording/disabled.rs`.
 //!
 //! A scope or group that was made while recording was open has a number. The record of each of its tasks has it, and so has
-//! a wait for them. `when_all` has a number if it was made of handles; which tasks these are it learns while it polls them. Names
-//! are in a list, by numbers.
+//! a wait for them. `when_all` has a number if it was made of handles; which tasks these are it learns while it polls them.
 //!
 //! # Threads
 //! Any thread adds tasks, one at a time waits for them. What is added while somebody waits changes that wait, so of two
 //! looks that see the same wait no task was added in between.
 
 use crate::recording::enabled::tasks::hooks::note_wait;
+use crate::recording::enabled::waits::set_names;
 use crate::recording::enabled::{
     AwaitedSet, TaskNumber, TaskRecord, WaitRecord, current, is_open, table,
 };
 use crate::recording::{SetWait, WaitKind};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use crate::sync::{Mutex, lock};
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 /// The tasks of a scope or of a group.
@@ -31,14 +29,12 @@ pub(crate) struct TaskSet {
     is_named: bool,
 }
 
-static NAMES: Mutex<BTreeMap<NonZeroU32, Box<str>>> = Mutex::new(BTreeMap::new());
-
 impl TaskSet {
     /// Of a new group with this name.
     pub(crate) fn named(name: String) -> Self {
         let mut set = Self::of_futures(|| true);
         if let Some(number) = set.number {
-            lock(&NAMES).insert(number, name.into_boxed_str());
+            set_names::insert(number, name);
             set.is_named = true;
         }
         set
@@ -104,15 +100,9 @@ impl Drop for TaskSet {
     #[inline]
     fn drop(&mut self) {
         if let Some(number) = self.number.filter(|_| self.is_named) {
-            let name = lock(&NAMES).remove(&number);
-            drop(name);
+            set_names::remove(number);
         }
     }
-}
-
-/// The name of the group with this number.
-pub(crate) fn name_of(number: NonZeroU32) -> Option<String> {
-    lock(&NAMES).get(&number).map(|name| name.to_string())
 }
 
 /// Puts back what a thread polled handles for before.

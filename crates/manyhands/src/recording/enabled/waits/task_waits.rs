@@ -2,7 +2,7 @@
 //!
 //! Not here: the other parts of a record (`tasks/record.rs`), and what is recorded when (`tasks/hooks.rs`).
 
-use crate::recording::enabled::waits::task_set;
+use crate::recording::enabled::waits::set_names;
 use crate::recording::enabled::{Frames, TaskNumber};
 use crate::recording::{SetWait, WaitKind};
 use std::num::NonZeroU32;
@@ -159,7 +159,7 @@ impl WaitRecord {
 
     /// The name of what it waits for, if that is a group of tasks that has one.
     pub(crate) fn group_name(&self) -> Option<String> {
-        task_set::name_of(self.set?.number)
+        set_names::name_of(self.set?.number)
     }
 }
 
