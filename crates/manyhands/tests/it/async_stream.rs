@@ -52,6 +52,34 @@ fn a_slow_source_does_not_fill_all_room_in_one_poll() {
     }
 }
 
+/// Panics with itself when it is dropped as a result.
+struct Blows(u64);
+
+impl Drop for Blows {
+    fn drop(&mut self) {
+        blow(self.0);
+    }
+}
+
+#[test]
+fn a_result_whose_drop_panics_hides_no_panic_of_an_item() {
+    let payloads = panics_of(|| {
+        simulate(1, async {
+            let body = |item| async move {
+                if item == 0 {
+                    time::sleep(Duration::from_millis(1)).await;
+                    blow(item);
+                }
+                Blows(item)
+            };
+            let mut results = parallel::AsyncOptions::new().stream_async(0..2, body);
+            results.next().await.map(std::mem::forget)
+        })
+    });
+    let items: Vec<_> = payloads.iter().map(|it| it.downcast_ref()).collect();
+    assert_eq!(items, [Some(&0_u64), Some(&1)]);
+}
+
 #[test]
 fn results_are_given_as_items_end() {
     simulate(1, async {

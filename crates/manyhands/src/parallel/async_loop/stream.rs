@@ -5,12 +5,13 @@ use super::driver::Driver;
 use super::handle::{LoopControl, LoopHandle};
 use super::options::AsyncOptions;
 use crate::engine::consumer::Ending;
-use crate::job::{Payload, resume_all};
+use crate::job::{Payload, catch, resume_all};
 use crate::parallel::poll_stream::PollStream;
 use futures_core::Stream;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::poll_fn;
+use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -164,11 +165,14 @@ where
         if polled.is_pending() {
             return Poll::Pending;
         }
-        if self.driver.take().is_none() {
+        let Some(driver) = self.driver.take() else {
             return Poll::Ready(None);
-        }
-        self.ended.clear();
-        resume_all(std::mem::take(&mut self.panics));
+        };
+        let ended = mem::take(&mut self.ended);
+        let drops = [catch(|| drop(driver)), catch(|| drop(ended))];
+        self.panics
+            .extend(drops.into_iter().filter_map(Result::err));
+        resume_all(mem::take(&mut self.panics));
         let last = cancelled.map(|_| self.ending.conclude(None));
         Poll::Ready(last)
     }
