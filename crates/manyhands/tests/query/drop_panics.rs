@@ -6,6 +6,7 @@ use manyhands::cancel::TokenSource;
 use manyhands::query::{ExecutionMode, prelude::*};
 use manyhands::{Runtime, parallel};
 use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 use std::sync::Barrier;
 
 const LEN: i32 = 7;
@@ -160,4 +161,57 @@ fn an_item_whose_drop_panics_in_a_filter_loses_no_value_that_is_made() {
         "fold": |q| q.filter(even).fold(Vec::new, |mut all, item| { all.push(item); all }, |mut a, b| { a.extend(b); a });
     };
     check(3, ends);
+}
+
+/// A counted key.
+struct Key(Counted);
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.number == other.0.number
+    }
+}
+
+impl Eq for Key {}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.number.hash(state);
+    }
+}
+
+#[test]
+fn an_item_of_the_other_side_whose_drop_panics_loses_neither_results_nor_others() {
+    within_limit(|| {
+        for setting in few_settings() {
+            for end in ["join", "group_join", "intersect_by", "except_by"] {
+                // It has no partner.
+                let ledger = Ledger::with_bomb(2 * LEN);
+                let others = || (0..=LEN).map(|number| ledger.make(2 * number));
+                let keys = || others().map(Key).collect::<Vec<_>>();
+                let key = |item: &Counted| Key(ledger.make(item.number));
+                let others: Vec<Counted> = if end.contains("join") {
+                    others().collect()
+                } else {
+                    Vec::new()
+                };
+                let query = setting.set(parallel::from_iter(ledger.make_all(LEN)).into_par_query());
+                let number = |item: &Counted| item.number;
+                let panicked = panics(|| {
+                    drop(match end {
+                        "join" => query
+                            .join(others, number, number, |left, _| ledger.make(left.number))
+                            .to_vec(),
+                        "group_join" => query
+                            .group_join(others, number, number, |left, _| left)
+                            .to_vec(),
+                        "intersect_by" => query.intersect_by(keys(), key).to_vec(),
+                        _ => query.except_by(keys(), key).to_vec(),
+                    });
+                });
+                assert!(panicked, "{end}");
+                ledger.assert_settled(end);
+            }
+        }
+    });
 }

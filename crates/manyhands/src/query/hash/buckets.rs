@@ -4,7 +4,7 @@ use crate::query::hash::hasher::Secret;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::hash::{BuildHasher, Hash};
-use std::slice;
+use std::{mem, slice};
 
 /// Items by key.
 #[derive(Debug)]
@@ -103,6 +103,15 @@ impl<K: Hash + Eq, V> Buckets<K, V> {
         match self.list_of_bucket[bucket] {
             0 => &[],
             number => &self.lists[number - 1],
+        }
+    }
+}
+
+impl<K, V> Drop for Buckets<K, V> {
+    /// One by one: where the drop of an entry panics, the table itself would leak the others.
+    fn drop(&mut self) {
+        if mem::needs_drop::<(K, V)>() {
+            mem::take(&mut self.firsts).into_iter().for_each(drop);
         }
     }
 }

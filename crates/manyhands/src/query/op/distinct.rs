@@ -80,7 +80,8 @@ where
             (is_in_other == WANTED).then_some((key, rest))
         };
         let groups = Groups::new(split, KeepFirst, self.base.positions_left());
-        Items::of_vec(groups.gather(self.base, self.in_order, run, self.make))
+        let items = groups.gather(self.base, self.in_order, run, self.make);
+        Items::of_vec(drop_then(others, items))
     }
 
     fn explain(&self) -> [String; 2] {
