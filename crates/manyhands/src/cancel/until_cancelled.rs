@@ -74,15 +74,22 @@ impl Token {
         let site = Site::here();
         async move {
             let mut cancelled = self.until_cancelled();
-            let mut future = pin!(future);
-            poll_fn(|context| {
+            // In a place, to be dropped there before its output is returned: the compiler leaks that if a drop panics afterwards.
+            let mut place = pin!(Some(future));
+            let mut future = place.as_mut().as_pin_mut();
+            let ended = poll_fn(|context| {
                 if site.poll(|| cancelled.poll_cancelled(context)).is_ready() {
                     let token = self.clone();
                     return Poll::Ready(Err(Cancelled { token }));
                 }
+                let Some(future) = &mut future else {
+                    return Poll::Pending;
+                };
                 site.around(|| future.as_mut().poll(context)).map(Ok)
             })
-            .await
+            .await;
+            place.set(None);
+            ended
         }
     }
 }

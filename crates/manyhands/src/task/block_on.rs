@@ -58,18 +58,22 @@ fn block<F: Future>(future: F, site: Site, wait: Wait) -> F::Output {
 }
 
 fn poll_on<F: Future>(slot: &'static OccupiedSlot, future: F, site: Site, wait: Wait) -> F::Output {
-    let mut future = pin!(future);
+    // In a place, to be dropped there before its output is returned: the compiler leaks that if a drop panics afterwards.
+    let mut place = pin!(Some(future));
     let waker = waker_of(slot);
     let mut context = Context::from_waker(&waker);
     let _outer = RaiseOnDrop(slot);
     let recorded = recording::thread_polls(&waker, None);
-    budget::unlimited(|| {
+    let output = budget::unlimited(|| {
+        let mut future = place.as_mut().as_pin_mut().expect("it was put there");
         let poll = || recorded.poll(|| site.around(|| future.as_mut().poll(&mut context)));
         slot.signal.drive(poll, |signal| {
             let nobody = || ExecutionId::UNKNOWN;
             wait(slot, &|| signal.is_raised(), &nobody, &|| true);
         })
-    })
+    });
+    place.set(None);
+    output
 }
 
 /// This call may have consumed wakes that were meant for a `block_on` further down the same thread's stack;

@@ -8,8 +8,10 @@ use manyhands::cancel::{Token, TokenSource};
 use manyhands::parallel::{AsyncOptions, Options, from_iter};
 use manyhands::query::prelude::*;
 use manyhands::task::{self, TaskGroup};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 
 const COUNT: usize = 500;
 /// In the probe, at its end, in the middle, at the last item, never.
@@ -472,4 +474,55 @@ fn a_sum_whose_drop_panics_in_a_scan_leaves_no_other_behind() {
     assert_eq!(panics.len(), 1);
     items[0].is_live = false;
     assert_eq!(Arc::strong_count(&counted), 1 + items.len());
+}
+
+/// Is ready with what it has, and panics when it is dropped.
+struct ReadyAndPanics(Option<Arc<()>>);
+
+impl Future for ReadyAndPanics {
+    type Output = Arc<()>;
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Arc<()>> {
+        Poll::Ready(self.0.take().unwrap())
+    }
+}
+
+impl Drop for ReadyAndPanics {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            blow("a future is dropped");
+        }
+    }
+}
+
+struct ReadyWithState(ReadyAndPanics, ());
+
+impl Future for ReadyWithState {
+    type Output = (Arc<()>, ());
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<(Arc<()>, ())> {
+        Pin::new(&mut self.0).poll(context).map(|made| (made, ()))
+    }
+}
+
+#[test]
+fn an_output_is_dropped_once_although_its_future_panics_when_it_is_dropped() {
+    on_each_runtime(|runtime| {
+        let _entered = runtime.enter();
+        let value = Arc::new(());
+        let future = || ReadyAndPanics(Some(Arc::clone(&value)));
+        let token = Token::never();
+        panics_of(|| task::block_on(future()));
+        panics_of(|| task::block_on(token.run_until_cancelled(future())));
+        let options = AsyncOptions::default();
+        let made = Arc::clone(&value);
+        let make = move |_| ReadyAndPanics(Some(Arc::clone(&made)));
+        panics_of(|| task::block_on(options.map_async(0..9, make)));
+        let made = Arc::clone(&value);
+        let make =
+            move |_, state: ()| ReadyWithState(ReadyAndPanics(Some(Arc::clone(&made))), state);
+        let options = AsyncOptions::default().local(|| (), |()| ());
+        panics_of(|| task::block_on(options.map_async(0..9, make)));
+        wait_until("all futures are dropped", || Arc::strong_count(&value) == 1);
+    });
 }

@@ -21,7 +21,7 @@ use crate::task::{JoinError, TaskGroup};
 use crate::time;
 use futures_core::Stream;
 use std::future::poll_fn;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -256,7 +256,11 @@ where
         self.tasks.spawn(async move {
             // Relaxed: the counter only gives out numbers.
             let place = body.polled.fetch_add(1, Ordering::Relaxed);
-            let value = (body.make)(item).await;
+            // In a place, to be dropped there before its value is returned: the compiler leaks that if a drop panics afterwards.
+            let mut pinned = pin!(Some((body.make)(item)));
+            let future = pinned.as_mut().as_pin_mut();
+            let value = future.expect("it was put there").await;
+            pinned.set(None);
             let at = time::now();
             Ended {
                 value,

@@ -13,6 +13,7 @@ use crate::sync::{Mutex, lock};
 use futures_core::Stream;
 use std::future::poll_fn;
 use std::mem;
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -48,7 +49,12 @@ impl<L, Init: Fn() -> L, Finish: Fn(L), F> Lending<L, Init, Finish, F> {
     {
         let kept = lock(&self.idle).pop();
         let state = kept.unwrap_or_else(&self.init);
-        let (result, state) = part((self.body)(item, state).await);
+        // In a place, for the reason given at `Driver::begin`.
+        let mut place = pin!(Some((self.body)(item, state)));
+        let future = place.as_mut().as_pin_mut();
+        let output = future.expect("it was put there").await;
+        place.set(None);
+        let (result, state) = part(output);
         if let Some(state) = state {
             lock(&self.idle).push(state);
         }
