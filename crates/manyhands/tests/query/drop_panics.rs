@@ -3,7 +3,7 @@
 use crate::setting::Setting;
 use crate::support::{Counted, Ledger, few_settings, panics, within_limit};
 use manyhands::cancel::TokenSource;
-use manyhands::query::{ExecutionMode, prelude::*};
+use manyhands::query::{ExecutionMode, Merge, prelude::*};
 use manyhands::{Runtime, parallel};
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
@@ -213,5 +213,33 @@ fn an_item_of_the_other_side_whose_drop_panics_loses_neither_results_nor_others(
                 ledger.assert_settled(end);
             }
         }
+    });
+}
+
+#[test]
+fn an_item_left_over_whose_drop_panics_loses_neither_the_result_of_a_body_nor_a_failure() {
+    within_limit(|| {
+        for setting in few_settings() {
+            for has_many_steps in [false, true] {
+                let ledger = Ledger::with_bomb(LEN - 1);
+                let items = parallel::from_iter(ledger.make_all(LEN)).into_par_query();
+                let some = setting.set(items).merge(Merge::NotBuffered);
+                let all = setting.set(ledger.make_all(LEN).into_par_query());
+                assert!(panics(|| drop(if has_many_steps {
+                    some.with_iter(|items| items.take(2).collect::<Vec<_>>())
+                } else {
+                    all.with_iter(|_| vec![ledger.make(0)])
+                })));
+                ledger.assert_settled("what the body of `with_iter` returns");
+            }
+        }
+        let ledger = Ledger::with_bomb(LEN - 1);
+        let items = parallel::from_iter(ledger.make_all(LEN)).into_par_query();
+        let [alone, ..] = few_settings();
+        let query = alone.set(items);
+        assert!(panics(|| drop(
+            query.try_for_each(|item| tried(item).map(drop))
+        )));
+        ledger.assert_settled("a failure");
     });
 }

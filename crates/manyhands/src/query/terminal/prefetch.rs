@@ -15,7 +15,7 @@ use crate::engine::consumer::Ending;
 use crate::job::{Payload, catch, contain};
 use crate::query::Query;
 use crate::query::order::Order;
-use crate::query::pipeline::Pipeline;
+use crate::query::pipeline::{Pipeline, drop_then};
 use crate::query::terminal::iterate::Unwanted;
 use crate::query::terminal::steps::{Given, Steps};
 use crate::runtime::fork_join::scope;
@@ -63,7 +63,8 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         if steps.is_one_step() {
             // There is nothing to make ahead.
             let more = &mut || steps.next(&run);
-            return body(Prefetch { given, more });
+            let result = body(Prefetch { given, more });
+            return drop_then(steps, result);
         }
         let unwanted = TokenSource::new();
         let exchange = Exchange {
@@ -72,7 +73,7 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         };
         // Entered only to begin and to offer: the body belongs to the caller's runtime.
         let entered = run.settings.runtime.map(Runtime::enter);
-        scope(|scope| {
+        let result = scope(|scope| {
             drop(entered);
             let mut taker = Taker {
                 scope,
@@ -80,10 +81,13 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
                 made: None,
                 steps: Some(steps),
             };
-            let _unwanted = Unwanted(unwanted);
+            let unwanted = Unwanted(unwanted);
             let more = &mut || taker.next_step();
-            body(Prefetch { given, more })
-        })
+            let result = body(Prefetch { given, more });
+            drop(unwanted);
+            drop_then(taker, result)
+        });
+        drop_then(exchange, result)
     }
 }
 

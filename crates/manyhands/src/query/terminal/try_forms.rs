@@ -99,6 +99,8 @@ impl<P: Pipeline, O: Order, E: Ending> Query<'_, P, O, E> {
         let gathered = Gathered::new();
         let (mut trying, run) = self.trying(body, &gathered).into_run();
         trying.drive(u64::MAX, &mut ForEach::new(drop), &run);
+        // First, for the reason given at `Pipeline::drive`.
+        drop(trying);
         gathered.conclude(Some(()), run.ending.cancelled())
     }
 
