@@ -45,21 +45,42 @@ fn a_task_that_is_woken_while_the_runtime_ends_is_run_or_dropped_once() {
     });
 }
 
+/// Brings a task from outside, as a handle does.
+fn bring<const TASKS: usize>(pool: &Pool<TASKS>, number: usize) {
+    let discard = |number: usize| {
+        pool.tasks[number].prepare();
+        pool.tasks[number].run();
+    };
+    ending::bring(pool, number, |number| pool.inject(number), discard);
+}
+
 #[test]
 fn a_task_that_a_handle_brings_while_the_runtime_ends_is_left_to_nobody() {
     check(|| {
         let pool = Pool::<1>::new(1, 1, 0, Starts::Never);
-        let bringer = beside(&pool, |pool| {
-            let discard = |number: usize| {
-                pool.tasks[number].prepare();
-                pool.tasks[number].run();
-            };
-            ending::bring(&*pool, 0, |number| pool.inject(number), discard);
-        });
+        let bringer = beside(&pool, |pool| bring(&*pool, 0));
         // No worker lives: the two alone see to it.
         ending::close(&*pool, || false);
         bringer.join().expect("the model fails at once");
         assert!(pool.tasks[0].is_done());
+    });
+}
+
+#[test]
+fn the_end_comes_where_a_thread_that_brings_a_task_drops_the_last_one_that_waited() {
+    // Three preemptions: the closing thread must queue that task before the other one looks, and look for tasks itself while that drops it.
+    check_deeper(3, || {
+        let pool = Pool::<2>::with_waiting(1);
+        let worker = beside(&pool, |pool| pool.work(0, Sleeps::Shortly));
+        let closer = beside(&pool, |pool| {
+            ending::close(&*pool, || {
+                worker.join().expect("the model fails at once");
+                true
+            });
+        });
+        bring(&*pool, 1);
+        closer.join().expect("the model fails at once");
+        assert!(pool.tasks.iter().all(Work::is_done));
     });
 }
 

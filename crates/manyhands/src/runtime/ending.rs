@@ -21,7 +21,8 @@
 //! may have announced sleep while the count was raised, and sleeps.
 //! E4: a thread that is no worker brings a task, and looks at `closing` afterwards; the closing thread sets it and
 //! looks at the queues afterwards. With a fence between both on each side, one of them sees what the other did, and drops
-//! the task.
+//! the task. The one that is no worker then checks for the end as well: the last worker may have seen a registered task that
+//! this thread was about to drop, and sleeps.
 //!
 //! Not here: what is dropped, and how (`pool.rs`).
 //!
@@ -138,6 +139,8 @@ pub(crate) fn bring<T>(pool: &impl Ends, task: T, queue: impl FnOnce(T), discard
     fence(Ordering::SeqCst);
     if pool.ending().is_closing() {
         pool.inside(|| pool.discard_queued(RunPermit::new()));
+        // E4: the last registered task may have been among them.
+        pool.look_for_end();
     }
 }
 
