@@ -158,6 +158,13 @@ pub(crate) fn default_runtime() -> &'static RuntimeInner {
     DEFAULT.get_or_init(new)
 }
 
+/// Whether it is that one, which never ends.
+pub(crate) fn is_default(shared: &RuntimeInner) -> bool {
+    DEFAULT
+        .get()
+        .is_some_and(|default| ptr::eq(&raw const **default, shared))
+}
+
 /// Makes a runtime the current one of this thread until dropped. See [`Runtime::enter`](crate::Runtime::enter).
 ///
 /// Example: see [`Runtime::enter`](crate::Runtime::enter).

@@ -69,9 +69,11 @@ pub(crate) fn enqueue_in(shared: &RuntimeInner, job: Unqueued<Job>, priority: Pr
         Some((slot, _)) => to_own(shared, slot, job, Notify::Others),
         None => to_runtime(shared, job, priority),
     };
-    match own {
-        Some((slot, _)) if slot.is_worker() => queue(job),
-        _ => ending::bring(shared, job, queue, discard_new),
+    // It does not end before its workers have looked again.
+    if current::worker().is_some_and(|(_, own)| ptr::eq(own, shared)) {
+        queue(job);
+    } else {
+        ending::bring(shared, job, queue, discard_new);
     }
 }
 
@@ -114,7 +116,13 @@ fn gets_extra_thread(shared: &RuntimeInner, job: &Job, priority: Priority) -> bo
 
 #[inline(never)]
 fn to_current(job: Unqueued<Job>, priority: Priority) {
-    current::with_runtime(|shared| to_runtime(shared, job, priority));
+    current::with_runtime(|shared| {
+        if current::is_default(shared) {
+            to_runtime(shared, job, priority);
+        } else {
+            enqueue_in(shared, job, priority);
+        }
+    });
 }
 
 #[inline(never)]

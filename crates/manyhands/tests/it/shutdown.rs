@@ -278,6 +278,38 @@ fn what_a_destructor_spawns_while_its_runtime_ends_never_runs() {
 }
 
 #[test]
+fn a_task_of_any_priority_that_is_spawned_into_a_runtime_that_has_ended_is_cancelled() {
+    for priority in [
+        Priority::Normal,
+        Priority::Interactive,
+        Priority::Background,
+    ] {
+        within(60, move || {
+            let runtime = of_threads(2);
+            let handle = runtime.handle();
+            let (entered, has_entered) = mpsc::channel();
+            let (go, gone) = mpsc::channel();
+            let outside = thread::spawn(move || {
+                handle.block_on(async move {
+                    // A scope gives the thread a slot of the runtime.
+                    let spawned = manyhands::scope(|_| {
+                        entered.send(()).unwrap();
+                        receive(&gone);
+                        task::Builder::new().priority(priority).spawn(async {})
+                    });
+                    spawned.await
+                })
+            });
+            receive(&has_entered);
+            drop(runtime);
+            go.send(()).unwrap();
+            let error = outside.join().unwrap().unwrap_err();
+            assert!(error.is_cancelled());
+        });
+    }
+}
+
+#[test]
 fn a_destructor_may_spawn_into_its_scope_while_the_runtime_ends() {
     for workers in [1, 2, 8] {
         within(60, move || {
