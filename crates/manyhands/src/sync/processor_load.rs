@@ -7,10 +7,15 @@ use std::sync::OnceLock;
 /// Whether a thread that became runnable now would find no free processor besides the calling one. False
 /// if the system does not report it.
 pub(crate) fn all_are_taken() -> bool {
-    static PROCESSORS: OnceLock<Option<usize>> = OnceLock::new();
+    static PROCESSORS: OnceLock<usize> = OnceLock::new();
+    // Once it is known: a file that cannot be read now may be later.
+    let known = PROCESSORS.get().copied();
+    let count = known.or_else(|| {
+        let count = processors(&stat()?)?;
+        Some(*PROCESSORS.get_or_init(|| count))
+    });
     let runnable = files::read(Path::new("/proc/loadavg")).and_then(|text| runnable(&text));
-    let processors = PROCESSORS.get_or_init(|| processors(&stat()?));
-    let both = runnable.zip(*processors);
+    let both = runnable.zip(count);
     both.is_some_and(|(runnable, processors)| runnable > processors)
 }
 
@@ -23,7 +28,10 @@ fn runnable(loadavg: &str) -> Option<usize> {
 /// Processors of the machine, including those that this process may not use: a line each after that of all.
 fn processors(stat: &str) -> Option<usize> {
     let of_processors = stat.lines().take_while(|line| line.starts_with("cpu"));
-    of_processors.count().checked_sub(1)
+    of_processors
+        .count()
+        .checked_sub(1)
+        .filter(|&count| count > 0)
 }
 
 /// Not where a file of that name says something else.
@@ -82,8 +90,9 @@ mod tests {
     fn each_processor_has_a_line() {
         let stat = "cpu  9 0 5\ncpu0 4 0 2\ncpu1 5 0 3\nintr 1\ncpu";
         assert_eq!(processors(stat), Some(2));
-        assert_eq!(processors("cpu  9 0 5\n"), Some(0));
-        assert_eq!(processors(""), None);
+        for text in ["cpu  9 0 5\n", ""] {
+            assert_eq!(processors(text), None);
+        }
     }
 
     #[test]
