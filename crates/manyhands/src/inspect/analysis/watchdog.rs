@@ -55,7 +55,6 @@ fn look_for_ever(between_looks: Duration) {
     let mut watchdog = Watchdog::new(snapshot_of_waits_for_tasks());
     let mut looks = StarvationLooks::default();
     let mut reported = ReportedStarvations::default();
-    let is_there = |task| table::change(task, |_| ()).is_some();
     loop {
         if let Some(found) = looks.compare(Look::now()) {
             for starvation in reported.news(found) {
@@ -64,7 +63,7 @@ fn look_for_ever(between_looks: Duration) {
             }
         }
         thread::sleep(between_looks);
-        for deadlock in watchdog.look(snapshot_of_waits_for_tasks(), is_there) {
+        for deadlock in watchdog.look(snapshot_of_waits_for_tasks(), table::has) {
             // Standard error is all there is, and it may be closed.
             let _ = writeln!(io::stderr(), "manyhands: {deadlock}");
         }

@@ -65,6 +65,11 @@ impl Shard {
         place.record.as_mut().map(change)
     }
 
+    /// Whether the task is still there.
+    pub(crate) fn has(&mut self, number: TaskNumber) -> bool {
+        self.place_of(number).is_some()
+    }
+
     /// How many records there are.
     pub(crate) fn len(&self) -> usize {
         self.places.len() - self.free.len()
@@ -94,5 +99,26 @@ impl Shard {
         let taken = self.place_of(number)?.record.take();
         self.free.push(number.place());
         taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Record, Shard};
+
+    #[test]
+    fn only_a_change_is_another_version() {
+        let mut shard = Shard::empty();
+        let number = shard.insert(0, Record::new(0)).unwrap();
+        let version = |shard: &Shard| {
+            let mut versions = Vec::new();
+            shard.for_each(0, 0..1, |_, version, _| versions.push(version));
+            versions
+        };
+        let before = version(&shard);
+        assert!(shard.has(number));
+        assert_eq!(version(&shard), before);
+        shard.change(number, |_| ());
+        assert_ne!(version(&shard), before);
     }
 }
