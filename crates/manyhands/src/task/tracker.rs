@@ -14,6 +14,7 @@ use crate::task::{Completer, Completion, completion};
 #[cfg(not(loom))]
 use crate::task::{JoinHandle, builder};
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 
 /// Waits until tasks have ended, without keeping anything of them: for a graceful shutdown.
@@ -78,13 +79,7 @@ impl TaskTracker {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let tracked = (future, self.token());
-        builder::spawn((), async move {
-            // As a whole: so the token is dropped after the future, also when that never begins.
-            let tracked = tracked;
-            let (future, _token) = tracked;
-            future.await
-        })
+        builder::spawn((), output_of((future, self.token())))
     }
 
     /// [`task::run`](crate::task::run) of a tracked task.
@@ -171,6 +166,16 @@ impl TaskTracker {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+/// The output of a future, which is dropped before its token, also where it never begins.
+async fn output_of<F: Future>((future, _token): (F, TaskTrackerToken)) -> F::Output {
+    // In a place, to be dropped there before its output is returned: the compiler leaks that if a drop panics afterwards.
+    let mut place = pin!(Some(future));
+    let future = place.as_mut().as_pin_mut();
+    let output = future.expect("it was put there").await;
+    place.set(None);
+    output
 }
 
 impl Shared {

@@ -28,10 +28,15 @@ use std::pin::pin;
 #[doc(alias = "async_compat")]
 pub async fn compat<F: Future>(future: F) -> F::Output {
     let handle = handle().unwrap_or_else(|error| panic!("tokio's runtime cannot start: {error}"));
-    let mut future = pin!(future);
-    poll_fn(|context| {
+    // In a place, to be dropped there before its output is returned: the compiler leaks that if a drop panics afterwards.
+    let mut place = pin!(Some(future));
+    let future = place.as_mut().as_pin_mut();
+    let mut future = future.expect("it was put there");
+    let output = poll_fn(|context| {
         let _entered = handle.enter();
         future.as_mut().poll(context)
     })
-    .await
+    .await;
+    place.set(None);
+    output
 }
