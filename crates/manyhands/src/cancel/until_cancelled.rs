@@ -2,6 +2,7 @@
 
 use crate::cancel::registration::Key;
 use crate::cancel::{Cancelled, Token};
+use crate::job::InPlace;
 use crate::recording::{self, Awaited, Site, WaitKind};
 use crate::task::budget;
 use futures_core::future::FusedFuture;
@@ -74,21 +75,17 @@ impl Token {
         let site = Site::here();
         async move {
             let mut cancelled = self.until_cancelled();
-            // In a place, to be dropped there before its output is returned: the compiler leaks that if a drop panics afterwards.
-            let mut place = pin!(Some(future));
-            let mut future = place.as_mut().as_pin_mut();
+            let mut future = InPlace(pin!(Some(future)));
             let ended = poll_fn(|context| {
                 if site.poll(|| cancelled.poll_cancelled(context)).is_ready() {
                     let token = self.clone();
                     return Poll::Ready(Err(Cancelled { token }));
                 }
-                let Some(future) = &mut future else {
-                    return Poll::Pending;
-                };
-                site.around(|| future.as_mut().poll(context)).map(Ok)
+                site.around(|| Pin::new(&mut future).poll(context)).map(Ok)
             })
             .await;
-            place.set(None);
+            // If it was cancelled.
+            future.0.set(None);
             ended
         }
     }

@@ -8,6 +8,7 @@
 #[cfg(not(loom))]
 pub(crate) mod block;
 mod execution;
+mod in_place;
 mod latch;
 #[cfg(not(loom))]
 mod long_kinds;
@@ -17,6 +18,7 @@ mod task_registry;
 mod unwind;
 
 pub(crate) use execution::ExecutionId;
+pub(crate) use in_place::InPlace;
 pub(crate) use latch::{Latch, SlotNumber};
 #[cfg(not(loom))]
 pub(crate) use long_kinds::LongKinds;

@@ -10,6 +10,7 @@
 //!
 //! Not here: the runtime underneath (`runtime/simulator.rs`).
 
+use crate::job::InPlace;
 use crate::runtime::Signal;
 use crate::runtime::simulator::{Simulator, Turn};
 use crate::task::budget;
@@ -78,9 +79,8 @@ impl Simulation {
     /// ```
     pub fn run<F: Future>(self, future: F) -> Result<F::Output, Deadlock> {
         let mut simulator = Simulator::begin(self.seed);
-        // After the simulator, so that it is dropped before it; in a place, to be dropped there before its output is returned: the
-        // compiler leaks that if a drop panics afterwards.
-        let mut place = pin!(Some(future));
+        // After the simulator, so that it is dropped before it.
+        let mut future = pin!(InPlace(pin!(Some(future))));
         // Raised when the main future must be polled.
         let signal = Arc::new(Signal::default());
         let waker = Waker::from(Arc::clone(&signal));
@@ -91,11 +91,8 @@ impl Simulation {
                 Turn::Main => {
                     signal.lower();
                     let mut context = Context::from_waker(&waker);
-                    let future = place.as_mut().as_pin_mut();
-                    let mut future = future.expect("it was put there");
                     let poll = budget::during_poll(|| future.as_mut().poll(&mut context));
                     if let Poll::Ready(value) = poll {
-                        place.set(None);
                         return Ok(value);
                     }
                 }

@@ -5,7 +5,7 @@
 //!
 //! Unsafe: a waker is a pointer to a slot.
 
-use crate::job::ExecutionId;
+use crate::job::{ExecutionId, InPlace};
 use crate::recording::{self, Site};
 use crate::runtime::{OccupiedSlot, WorkerSlot, current, wait};
 use crate::task::budget;
@@ -58,22 +58,18 @@ fn block<F: Future>(future: F, site: Site, wait: Wait) -> F::Output {
 }
 
 fn poll_on<F: Future>(slot: &'static OccupiedSlot, future: F, site: Site, wait: Wait) -> F::Output {
-    // In a place, to be dropped there before its output is returned: the compiler leaks that if a drop panics afterwards.
-    let mut place = pin!(Some(future));
+    let mut future = pin!(InPlace(pin!(Some(future))));
     let waker = waker_of(slot);
     let mut context = Context::from_waker(&waker);
     let _outer = RaiseOnDrop(slot);
     let recorded = recording::thread_polls(&waker, None);
-    let output = budget::unlimited(|| {
-        let mut future = place.as_mut().as_pin_mut().expect("it was put there");
+    budget::unlimited(|| {
         let poll = || recorded.poll(|| site.around(|| future.as_mut().poll(&mut context)));
         slot.signal.drive(poll, |signal| {
             let nobody = || ExecutionId::UNKNOWN;
             wait(slot, &|| signal.is_raised(), &nobody, &|| true);
         })
-    });
-    place.set(None);
-    output
+    })
 }
 
 /// This call may have consumed wakes that were meant for a `block_on` further down the same thread's stack;

@@ -9,6 +9,7 @@
 //!
 //! Not here: groups, which gather results (`group.rs`), and scopes, whose futures may borrow (`scope.rs`).
 
+use crate::job::InPlace;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::task::{Completer, Completion, completion};
 #[cfg(not(loom))]
@@ -170,12 +171,7 @@ impl TaskTracker {
 
 /// The output of a future, which is dropped before its token, also where it never begins.
 async fn output_of<F: Future>((future, _token): (F, TaskTrackerToken)) -> F::Output {
-    // In a place, to be dropped there before its output is returned: the compiler leaks that if a drop panics afterwards.
-    let mut place = pin!(Some(future));
-    let future = place.as_mut().as_pin_mut();
-    let output = future.expect("it was put there").await;
-    place.set(None);
-    output
+    InPlace(pin!(Some(future))).await
 }
 
 impl Shared {

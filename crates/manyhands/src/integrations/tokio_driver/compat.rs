@@ -1,6 +1,7 @@
 //! A future that is polled in the tokio context.
 
 use crate::integrations::tokio_driver::handle;
+use crate::job::InPlace;
 use std::future::poll_fn;
 use std::pin::pin;
 
@@ -28,15 +29,10 @@ use std::pin::pin;
 #[doc(alias = "async_compat")]
 pub async fn compat<F: Future>(future: F) -> F::Output {
     let handle = handle().unwrap_or_else(|error| panic!("tokio's runtime cannot start: {error}"));
-    // In a place, to be dropped there before its output is returned: the compiler leaks that if a drop panics afterwards.
-    let mut place = pin!(Some(future));
-    let future = place.as_mut().as_pin_mut();
-    let mut future = future.expect("it was put there");
-    let output = poll_fn(|context| {
+    let mut future = pin!(InPlace(pin!(Some(future))));
+    poll_fn(|context| {
         let _entered = handle.enter();
         future.as_mut().poll(context)
     })
-    .await;
-    place.set(None);
-    output
+    .await
 }

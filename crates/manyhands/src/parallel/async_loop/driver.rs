@@ -13,7 +13,7 @@ use super::source::sealed::Pull;
 use super::tuner::{ItemStart, Tuner};
 use crate::cancel::{Token, UntilCancelled};
 use crate::engine::consumer::Ending;
-use crate::job::{Payload, catch};
+use crate::job::{InPlace, Payload, catch};
 use crate::recording::{AsyncLoopEvent, AsyncLoopRecord, BeginsNoMore, Site};
 use crate::runtime::Runtime;
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -256,11 +256,7 @@ where
         self.tasks.spawn(async move {
             // Relaxed: the counter only gives out numbers.
             let place = body.polled.fetch_add(1, Ordering::Relaxed);
-            // In a place, to be dropped there before its value is returned: the compiler leaks that if a drop panics afterwards.
-            let mut pinned = pin!(Some((body.make)(item)));
-            let future = pinned.as_mut().as_pin_mut();
-            let value = future.expect("it was put there").await;
-            pinned.set(None);
+            let value = InPlace(pin!(Some((body.make)(item)))).await;
             let at = time::now();
             Ended {
                 value,

@@ -5,7 +5,7 @@
 use super::options::AsyncOptions;
 use super::{AsyncLoop, AsyncResults, AsyncSource};
 use crate::engine::consumer::Ending;
-use crate::job::{Payload, catch, contain, resume_all};
+use crate::job::{InPlace, Payload, catch, contain, resume_all};
 use crate::parallel::failure::Failures;
 use crate::parallel::options::LocalOptions;
 use crate::parallel::poll_stream::PollStream;
@@ -49,11 +49,7 @@ impl<L, Init: Fn() -> L, Finish: Fn(L), F> Lending<L, Init, Finish, F> {
     {
         let kept = lock(&self.idle).pop();
         let state = kept.unwrap_or_else(&self.init);
-        // In a place, for the reason given at `Driver::begin`.
-        let mut place = pin!(Some((self.body)(item, state)));
-        let future = place.as_mut().as_pin_mut();
-        let output = future.expect("it was put there").await;
-        place.set(None);
+        let output = InPlace(pin!(Some((self.body)(item, state)))).await;
         let (result, state) = part(output);
         if let Some(state) = state {
             lock(&self.idle).push(state);
