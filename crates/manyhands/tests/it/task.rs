@@ -283,3 +283,17 @@ fn a_result_whose_drop_panics_does_not_kill_a_worker() {
         });
     });
 }
+
+#[test]
+fn a_task_without_a_handle_that_nothing_can_wake_is_dropped_while_its_runtime_lives() {
+    on_each_runtime(|runtime| {
+        let held = Arc::new(());
+        let theirs = Arc::clone(&held);
+        let waiting = async move {
+            let _theirs = theirs;
+            std::future::pending::<()>().await;
+        };
+        drop(runtime.install(|| task::spawn(waiting)));
+        wait_until("it is dropped", || Arc::strong_count(&held) == 1);
+    });
+}
