@@ -8,9 +8,9 @@ mod reports;
 use crate::Runtime;
 use crate::engine::{CallSiteProfile, Consumer, Indexed, Plan, SharingPlan, Site};
 use crate::engine::{Rate, cost as model, current, drive, key_of};
-use crate::sync::wait_until;
+use crate::sync::{clock, wait_until};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 struct Numbers(u64);
 
@@ -169,4 +169,49 @@ fn the_only_runner_of_a_short_call_is_finished_by_itself_and_those_of_an_opened_
     assert_eq!(runners_of_short::<true>(), [2, 2, 0]);
 }
 
+/// Its first item waits until another runner has run the last one. Of a call site for each number.
+#[derive(Default)]
+struct FirstWaitsForLast<const SITE: u32>(AtomicBool);
+
+impl<const SITE: u32> Consumer<u64> for FirstWaitsForLast<SITE> {
+    type Runner = ();
+
+    fn start(&self) {}
+
+    fn consume<I: Iterator<Item = u64>>(&self, _: &mut (), _: Range<u64>, items: I) {
+        let Self(has_run_last) = self;
+        items.for_each(|item| match item {
+            0 => wait_until("another runner has run the last item", || {
+                has_run_last.load(Ordering::Acquire)
+            }),
+            LAST => has_run_last.store(true, Ordering::Release),
+            _ => {}
+        });
+    }
+}
+
+#[test]
+fn a_call_of_many_items_that_were_cheap_until_now_is_opened_in_its_first_block() {
+    let runtime = Runtime::builder().workers(2).build().unwrap();
+    let _entered = runtime.enter();
+    let mut waiting = FirstWaitsForLast::<0>::default();
+    let site = CallSiteProfile::of(key_of::<Numbers, FirstWaitsForLast<0>>());
+    // Together they are too long for a short call, and not worth a wake.
+    site.learn(Rate::of(clock::ticks_in(20_000), ITEMS).0);
+    drive(&Numbers(ITEMS), &mut waiting, &plan(None));
+}
+
+#[test]
+fn a_call_that_runs_alone_because_sharing_hurt_is_opened_if_it_takes_long() {
+    let runtime = Runtime::builder().workers(2).build().unwrap();
+    let _entered = runtime.enter();
+    let mut waiting = FirstWaitsForLast::<1>::default();
+    let site = CallSiteProfile::of(key_of::<Numbers, FirstWaitsForLast<1>>());
+    site.learn(1 << 20);
+    site.set_history(model::after_contention(site.history(), ITEMS));
+    drive(&Numbers(ITEMS), &mut waiting, &plan(None));
+    assert!(!site.must_run_alone(ITEMS), "nor does a later one");
+}
+
 const ITEMS: u64 = 1_000;
+const LAST: u64 = ITEMS - 1;
