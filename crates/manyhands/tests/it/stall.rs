@@ -2,6 +2,7 @@
 
 use crate::support::{on, receive, wait_until};
 use manyhands::diagnostics::{Stall, ThreadChangeReason, Wait};
+use manyhands::parallel::Options;
 use manyhands::{Runtime, channel, task};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -121,4 +122,40 @@ fn a_stall_of_declared_waits_names_them() {
         waiting.join().unwrap();
         releasing.join().unwrap();
     });
+}
+
+#[test]
+fn who_waits_at_a_state_s_end_for_the_task_for_which_it_left_the_loop_is_no_stall() {
+    for threads_max in [2, 8] {
+        let (sender, stalls) = mpsc::channel();
+        let tell = move |stall: &Stall| drop(sender.send(stall.to_string()));
+        let builder = Runtime::builder().workers(2).max_threads(threads_max);
+        on(builder.on_stall(tell).build().unwrap(), move |runtime| {
+            let (ran, has_run) = mpsc::channel();
+            let has_run = Mutex::new(has_run);
+            let (is_helped, is_ending) = (AtomicBool::new(false), AtomicBool::new(false));
+            let is_helper = || runtime.worker_index().is_some();
+            let end = |()| {
+                // If both workers have helped, the other one runs the task.
+                if is_helper() && !is_ending.swap(true, Ordering::SeqCst) {
+                    task::blocking(|| receive(&has_run.lock().unwrap()));
+                }
+            };
+            runtime.install(|| {
+                let local = Options::new().local(|| (), end);
+                local.for_each(0..u64::MAX, |_, control, ()| {
+                    if is_helper() && !is_helped.swap(true, Ordering::SeqCst) {
+                        let ran = ran.clone();
+                        drop(task::run(move || ran.send(()).unwrap()));
+                    }
+                    // The owner then waits for its helpers.
+                    if is_ending.load(Ordering::SeqCst) && !control.should_exit() {
+                        control.stop();
+                    }
+                });
+            });
+            let told: Vec<String> = stalls.try_iter().collect();
+            assert!(told.is_empty(), "{told:?}");
+        });
+    }
 }
