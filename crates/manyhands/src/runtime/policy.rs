@@ -222,7 +222,7 @@ pub(crate) const INTERVAL_MAX: Duration = Duration::from_nanos(OVERDUE_NANOS);
 pub(crate) const BLOCKED_AFTER: Duration = INTERVAL_MIN.saturating_mul(2);
 /// The same in burst mode, and the first pause between two of its sweeps.
 pub(crate) const BLOCKED_AFTER_IN_BURST: Duration = Duration::from_nanos(WAKE_NANOS_FIRST);
-/// A pause is this part of the time that the burst has lasted, so that it costs little in the long run.
+/// A pause is this part of the time that the burst has lasted, up to [`STALLED_AFTER`], so that it costs little in the long run.
 pub(crate) const BURST_PAUSE_SHARE: u32 = 64;
 /// In burst mode this many threads more than the limit may run, in place of those not yet detected.
 const BURST_HEADROOM: usize = 2;

@@ -3,12 +3,13 @@
 //! Jobs that block often come in crowds, and each thread that is added then blocks in the same way. When a sweep
 //! detects threads that were just added, burst mode begins: sweeps follow each other closely, a thread counts as blocked sooner,
 //! and two threads more may run than otherwise (`policy.rs`). So a crowd of 64 is detected four at a time. Burst mode
-//! ends when sweeps detect no more threads. The longer it lasts, the longer the pauses between its sweeps become.
+//! ends when sweeps detect no more threads. The longer it lasts, the longer the pauses between its sweeps become, up to a limit: a
+//! thread that runs again counts as blocked until the next sweep, and hill climbing has no sample without one.
 //!
 //! Not here: which threads are blocked (`blocked.rs`).
 
 use crate::runtime::policy::{
-    BLOCKED_AFTER, BLOCKED_AFTER_IN_BURST, BURST_PAUSE_SHARE, INTERVAL_SATURATED,
+    BLOCKED_AFTER, BLOCKED_AFTER_IN_BURST, BURST_PAUSE_SHARE, INTERVAL_SATURATED, STALLED_AFTER,
 };
 use std::time::{Duration, Instant};
 
@@ -58,7 +59,7 @@ impl BurstMode {
     /// After what time the next sweep must follow; `None` while it is off.
     pub(super) fn pause(&self, now: Instant) -> Option<Duration> {
         let lasted = now.saturating_duration_since(self.0?.since);
-        Some((lasted / BURST_PAUSE_SHARE).max(BLOCKED_AFTER_IN_BURST))
+        Some((lasted / BURST_PAUSE_SHARE).clamp(BLOCKED_AFTER_IN_BURST, STALLED_AFTER))
     }
 
     /// How long a thread must be off the processor inside a job to be blocked.
@@ -75,8 +76,11 @@ impl BurstMode {
 mod tests {
     use super::{
         BLOCKED_AFTER, BLOCKED_AFTER_IN_BURST, BURST_PAUSE_SHARE, BurstMode, INTERVAL_SATURATED,
+        STALLED_AFTER,
     };
+    use crate::runtime::monitor::hill_climbing::SAMPLE_MAX;
     use crate::sync::clock;
+    use std::time::Duration;
 
     #[test]
     fn it_lasts_while_threads_are_detected_and_its_pauses_grow() {
@@ -96,6 +100,9 @@ mod tests {
             assert_eq!(mode.sweeps_that_detected(), sweeps);
         }
         assert_eq!(mode.pause(at), Some((at - begun) / BURST_PAUSE_SHARE));
+        let in_an_hour = at + Duration::from_secs(3_600);
+        assert_eq!(mode.pause(in_an_hour), Some(STALLED_AFTER));
+        assert!(mode.pause(in_an_hour) <= Some(SAMPLE_MAX));
         mode.note(at + INTERVAL_SATURATED / 2, 0);
         assert!(mode.is_on());
         mode.note(at + INTERVAL_SATURATED, 0);
