@@ -42,6 +42,8 @@ pub(crate) const CASES: &[(&str, Case)] = &[
     ("broken error stream", broken_error_stream),
     ("descriptors", descriptors),
     ("address space", address_space),
+    #[cfg(feature = "inspect")]
+    ("watchdog", watchdog),
 ];
 
 /// This number of the jobs, the first ones, run while threads are refused.
@@ -349,6 +351,26 @@ fn address_space(refusal: Refusal) {
     if refusal == Refusal::AtFirst {
         ask("MORE");
         assert_eq!(task::block_on(future).unwrap(), 6);
+    }
+}
+
+/// A watchdog whose thread is refused can be started later.
+#[cfg(feature = "inspect")]
+fn watchdog(_: Refusal) {
+    let start = || manyhands::diagnostics::start_watchdog(Duration::from_secs(1));
+    let is_there = || {
+        let threads = fs::read_dir("/proc/self/task").unwrap();
+        let mut names =
+            threads.filter_map(|it| fs::read_to_string(it.unwrap().path().join("comm")).ok());
+        names.any(|name| name.starts_with("manyhands-watch"))
+    };
+    ask("REFUSE");
+    start().unwrap_err();
+    ask("ALLOW");
+    start().unwrap();
+    // The thread has its name soon after it has begun.
+    while !is_there() {
+        thread::yield_now();
     }
 }
 

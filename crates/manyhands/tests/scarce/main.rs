@@ -54,6 +54,14 @@ fn a_thread_whose_stack_gets_no_address_space_is_a_thread_refused() {
     }
 }
 
+#[cfg(feature = "inspect")]
+#[test]
+fn a_watchdog_that_was_refused_its_thread_can_be_started_later() {
+    if child::can_be_refused() {
+        child::run("watchdog", Refusal::AtFirst).unwrap();
+    }
+}
+
 /// The child's part; nothing where it is run as a test.
 #[test]
 fn child() {

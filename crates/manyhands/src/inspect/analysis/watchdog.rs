@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// Opens the recording, and reports each deadlock once on standard error, with its tasks and lines, at most `period` after
 /// it has come about; also each runtime that is [starved](Snapshot::starvations) for 0.4 s or longer, once until it goes on.
-/// A second call does nothing.
+/// A second call does nothing, unless the first one failed.
 ///
 /// # Cost
 /// A thread that looks twice in each `period`, which is at least 20 ms, at what is recorded of all tasks, and copies that of
@@ -36,9 +36,10 @@ pub fn start_watchdog(period: Duration) -> io::Result<()> {
     }
     let between_looks = between_looks(period);
     let builder = thread::Builder::new().name("manyhands-watchdog".to_owned());
-    builder
-        .spawn(move || look_for_ever(between_looks))
-        .map(drop)
+    let started = builder.spawn(move || look_for_ever(between_looks));
+    // Relaxed: as above. Another call may start it.
+    let started = started.inspect_err(|_| IS_WATCHED.store(false, Ordering::Relaxed));
+    started.map(drop)
 }
 
 /// The time between two looks. A deadlock is found by the second look after it has come about, and both fit into a period,
