@@ -157,7 +157,8 @@ impl<T> Sender<T> {
     /// [`send`](Self::send) in a [`timeout`](crate::time::timeout).
     ///
     /// # Blocking
-    /// As [`send_blocking`](Self::send_blocking), for as long as `limit`.
+    /// As [`send_blocking`](Self::send_blocking), for as long as `limit`. A limit beyond the clock's range, such as
+    /// `Duration::MAX`, is none.
     ///
     /// # Errors
     /// The item, when the time is over or the channel is closed.

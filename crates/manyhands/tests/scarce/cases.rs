@@ -241,6 +241,7 @@ fn given_up(refusal: Refusal) {
     assert_gives_up(|| drop(future.join()));
     assert_gives_up(|| task::block_on(std::future::pending()));
     assert_gives_up(|| drop(receiver.recv_blocking()));
+    assert_gives_up(|| drop(receiver.recv_timeout_blocking(Duration::MAX)));
     assert!(
         receiver
             .recv_timeout_blocking(Duration::from_millis(5))

@@ -104,7 +104,8 @@ impl<T> Receiver<T> {
     /// [`recv`](Self::recv) in a [`timeout`](crate::time::timeout).
     ///
     /// # Blocking
-    /// As [`recv_blocking`](Self::recv_blocking), for as long as `limit`.
+    /// As [`recv_blocking`](Self::recv_blocking), for as long as `limit`. A limit beyond the clock's range, such as
+    /// `Duration::MAX`, is none.
     ///
     /// # Errors
     /// [`TryRecvError`]: as [`recv_blocking`](Self::recv_blocking), or the time is over.

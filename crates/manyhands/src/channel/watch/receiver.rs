@@ -115,7 +115,8 @@ impl<T> Receiver<T> {
     /// await [`changed`](Self::changed) in a [`timeout`](crate::time::timeout).
     ///
     /// # Blocking
-    /// As [`changed_blocking`](Self::changed_blocking), for as long as `limit`.
+    /// As [`changed_blocking`](Self::changed_blocking), for as long as `limit`. A limit beyond the clock's range, such as
+    /// `Duration::MAX`, is none.
     ///
     /// # Errors
     /// [`TryRecvError`] when the time is over, or the channel is closed and its last value was seen.
