@@ -9,6 +9,8 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 static LOCK: Mutex<()> = Mutex::new(());
+/// A look that was made before this counts in a request, which then need not wait.
+const LONG_AGO: Duration = Duration::from_millis(500);
 
 /// Looks until the runtime of this name has been starved for a while.
 #[expect(
@@ -22,7 +24,7 @@ fn starvation_of(name: &str) -> Starvation {
         loop {
             let starvations = inspect::snapshot().starvations(&earlier);
             let starved = starvations.into_iter().find(found)?;
-            if begun.elapsed() > Duration::from_millis(100) {
+            if begun.elapsed() > LONG_AGO {
                 return Some(starved);
             }
         }
@@ -36,6 +38,11 @@ fn a_runtime_is_starved_while_its_only_thread_waits_for_a_lock_and_tasks_are_que
     let small = small.on_stall(|_| ()).build().unwrap();
     let free = Runtime::builder().workers(1).max_threads(2).name("free");
     let free = free.build().unwrap();
+    let path = std::env::temp_dir().join(format!("manyhands-starved-{}.sock", std::process::id()));
+    diagnostics::serve_at(&path).unwrap();
+    let mut client = manyhands_inspect::Client::connect(&path).unwrap();
+    // A look long before: the runtime is not starved yet.
+    drop(client.view(10).unwrap());
     // Released before the runtimes end, also where the test fails.
     let held = LOCK.lock().unwrap();
     let locks = || task::run(|| drop(LOCK.lock().unwrap()));
@@ -59,9 +66,6 @@ fn a_runtime_is_starved_while_its_only_thread_waits_for_a_lock_and_tasks_are_que
     );
     assert!(text.contains("raise RuntimeBuilder::max_threads"), "{text}");
 
-    let path = std::env::temp_dir().join(format!("manyhands-starved-{}.sock", std::process::id()));
-    diagnostics::serve_at(&path).unwrap();
-    let mut client = manyhands_inspect::Client::connect(&path).unwrap();
     let is_small = |starved: &&manyhands_inspect::Starvation| starved.name == "small";
     for _ in 0..2 {
         let view = client.view(10).unwrap();

@@ -49,19 +49,22 @@ impl StarvationLooks {
         Some(found)
     }
 
-    /// What is starved now. `begun` is a look that was made a moment ago. If nobody looked long enough before that, and a
-    /// runtime is starved since then, it calls `pause` as long as that goes on and until it has been long enough.
+    /// What is starved since `begun`, a look that was made a moment ago. As long as that is a runtime that was not starved since
+    /// an earlier look, made long enough before, it calls `pause`, until it has been long enough.
     pub(in crate::inspect) fn search(
         &mut self,
-        begun: Look,
+        begun: &Look,
         pause: impl Fn(Duration),
     ) -> Vec<Starvation> {
         let is_old = |look: &Look| begun.at.saturating_duration_since(look.at) >= STARVED_FOR;
-        let earlier = self.earlier.take().filter(is_old).unwrap_or(begun);
+        let earlier = self.earlier.take().filter(is_old);
         loop {
             let now = Look::now();
-            let found = starvations(&now.runtimes, &earlier.runtimes);
-            if found.is_empty() || now.at.saturating_duration_since(earlier.at) >= STARVED_FOR {
+            let since = |look: &Look| starvations(&now.runtimes, &look.runtimes);
+            let found = since(begun);
+            let known = earlier.as_ref().map(since).unwrap_or_default();
+            let is_long_ago = now.at.saturating_duration_since(begun.at) >= STARVED_FOR;
+            if is_long_ago || found.iter().all(|starved| known.contains(starved)) {
                 self.earlier = Some(now);
                 return found;
             }

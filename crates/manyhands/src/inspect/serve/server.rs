@@ -290,7 +290,7 @@ fn send_deadlocks(answers: &mut impl Write, looks: &mut StarvationLooks) -> io::
     thread::sleep(STABLE_FOR);
     let deadlocks = snapshot_of_waits_for_tasks().deadlocks(&earlier);
     say_all(answers, deadlocks.iter().map(wire::deadlock))?;
-    let starvations = looks.search(look, thread::sleep);
+    let starvations = looks.search(&look, thread::sleep);
     say_all(answers, starvations.iter().map(wire::starvation))?;
     let end = wire::end("deadlocks")
         .with("deadlocks", deadlocks.len())
