@@ -3,7 +3,7 @@
 use crate::setting::Setting;
 use crate::support::{Counted, Ledger, few_settings, panics, within_limit};
 use manyhands::cancel::TokenSource;
-use manyhands::query::{ExecutionMode, Merge, prelude::*};
+use manyhands::query::{ExecutionMode, FromQuery, Merge, prelude::*};
 use manyhands::{Runtime, parallel};
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
@@ -108,6 +108,16 @@ fn a_failure_is_dropped_once_although_a_result_panics_when_it_is_dropped_for_it(
         "try_map": |q| q.try_map(tried);
     };
     check(0, ends);
+}
+
+#[test]
+fn a_failure_in_a_vector_is_dropped_once_although_a_value_panics_when_it_is_dropped_for_it() {
+    let ledger = Ledger::with_bomb(0);
+    let items: Vec<_> = ledger.make_all(LEN).into_iter().map(tried).collect();
+    assert!(panics(|| drop(Result::<Vec<Counted>, Counted>::from_vec(
+        items
+    ))));
+    ledger.assert_settled("a vector with a failure");
 }
 
 #[test]

@@ -131,7 +131,14 @@ fn sorted<P: Pipeline, C: FromQuery<P::Item>, E: Ending>(
 /// The first error, if there is one. Blocks above it are not started.
 impl<T: Send, Err: Send, C: FromQuery<T>> FromQuery<Result<T, Err>> for Result<C, Err> {
     fn from_vec(items: Vec<Result<T, Err>>) -> Self {
-        items.into_iter().collect::<Result<_, _>>().map(C::from_vec)
+        // Not by `collect`, which loses the failure if the drop of a value panics.
+        let mut failure = None;
+        let value = |item: Result<T, Err>| item.map_err(|error| failure = Some(error)).ok();
+        let values: Vec<T> = items.into_iter().map_while(value).collect();
+        match failure {
+            Some(failure) => drop_then(values, Err(failure)),
+            None => Ok(C::from_vec(values)),
+        }
     }
 
     fn from_pipeline<P: Pipeline<Item = Result<T, Err>>, E: Ending>(
