@@ -269,3 +269,40 @@ fn a_panic_where_a_state_of_a_stage_is_made_or_finished_comes_to_who_takes_the_r
     assert_eq!(simulate(1, async { results.next().await }), Some(0));
     drop(results);
 }
+
+/// Panics when it is dropped, as a capture.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            blow("a capture is dropped");
+        }
+    }
+}
+
+#[test]
+fn a_body_whose_drop_panics_loses_neither_failures_nor_results_of_an_async_loop() {
+    let ledger = Ledger::new(3);
+    let (failures, results) = (Arc::clone(&ledger), Arc::clone(&ledger));
+    let bomb = Bomb;
+    let fails = move |id| {
+        let _held = &bomb;
+        let failure = failures.make(id);
+        async move { Err::<(), _>(failure) }
+    };
+    let of_failures = panics_of(|| simulate(1, at_once(1).try_for_each_async(0..3, fails)));
+    let bomb = Bomb;
+    let lent = move |id, state: i32| {
+        let _held = &bomb;
+        let result = results.make(id);
+        async move { (result, state) }
+    };
+    let lending = at_once(1).local(|| 0, drop);
+    let of_results = panics_of(|| simulate(1, lending.map_async(0..3, lent)));
+    for panics in [of_failures, of_results] {
+        let messages: Vec<_> = panics.iter().map(message_of).collect();
+        assert_eq!(messages, ["a capture is dropped"]);
+    }
+    ledger.assert_settled();
+}

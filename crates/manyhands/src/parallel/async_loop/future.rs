@@ -224,6 +224,8 @@ where
             None => driver.stop(),
         }
     }
+    // First, with the body: the compiler leaks what is returned if a drop panics after that.
+    drop(driver);
     gathered.conclude(Some(()), ending.cancelled())
 }
 

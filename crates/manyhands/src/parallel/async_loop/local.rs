@@ -101,7 +101,10 @@ where
             Ok(polled) => polled.map(Ok),
             Err(payload) => Poll::Ready(Err(payload)),
         });
-        lending.end(ended.await)
+        let output = lending.end(ended.await);
+        // First, with the body: the compiler leaks what is returned if a drop panics after that.
+        drop(lending);
+        output
     });
     AsyncLoop { run, control }
 }
