@@ -1,11 +1,13 @@
 //! Async loops as streams that end at the first error.
 
 use crate::support::{Board, Counted, Ledger, blow, message_of, of_threads, panics_of, within};
+use futures::FutureExt;
 use manyhands::cancel::TokenSource;
 use manyhands::parallel::{self, AsyncOptions};
 use manyhands::simulation::Simulation;
 use manyhands::{task, time};
 use std::future::pending;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -47,6 +49,36 @@ fn the_results_before_the_error_are_given_then_the_error_and_nothing_more() {
             });
         }
     }
+}
+
+/// Panics when it is dropped as a result.
+struct Blows;
+
+impl Drop for Blows {
+    fn drop(&mut self) {
+        blow("a result is dropped");
+    }
+}
+
+#[test]
+fn a_result_behind_the_error_whose_drop_panics_hides_neither_the_error_nor_results_before_it() {
+    simulate(1, async {
+        let body = |item| async move {
+            // The last one ends first.
+            time::sleep(Duration::from_millis(3 - item)).await;
+            match item {
+                1 => Err("failed"),
+                2 => Ok(Some(Blows)),
+                _ => Ok(None),
+            }
+        };
+        let mut results = at_once(3).try_stream_async(0..3, body);
+        let next = AssertUnwindSafe(results.next()).catch_unwind();
+        assert!(next.await.is_err());
+        assert!(matches!(results.next().await, Some(Ok(None))));
+        assert!(matches!(results.next().await, Some(Err("failed"))));
+        assert!(results.next().await.is_none());
+    });
 }
 
 #[test]

@@ -130,13 +130,15 @@ where
                     if place >= self.end {
                         continue;
                     }
-                    if (self.is_failure)(&value) {
-                        self.end = place + 1;
-                        driver.stop_from(unneeded);
-                        drop(self.ended.split_off(&self.end));
-                    }
+                    let is_failure = (self.is_failure)(&value);
                     self.ended.insert(place, value);
                     self.kept += 1;
+                    if is_failure {
+                        self.end = place + 1;
+                        driver.stop_from(unneeded);
+                        // Last, because a drop may panic.
+                        drop(self.ended.split_off(&self.end));
+                    }
                     if driver.is_behind() && self.ended.contains_key(&self.given) {
                         // The source is slow, and this result need not wait for it.
                         return Poll::Pending;
