@@ -140,7 +140,8 @@ where
 ///
 /// It is polled and dropped on this worker's thread only, in turn with the worker's other tasks; it may be
 /// woken and cancelled from any thread. While the worker runs something else, the future waits: no other worker
-/// can run it. So await the handle on this worker: [`join`](JoinHandle::join) panics there.
+/// can run it. So await the handle on this worker: [`join`](JoinHandle::join) panics there, and any other wait for the future that
+/// blocks the thread, such as in [`block_on`], never ends.
 ///
 /// # Panics
 /// When the calling thread is no worker of the current runtime, such as the main thread. A panic of the

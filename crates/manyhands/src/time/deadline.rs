@@ -17,7 +17,8 @@ impl TokenSource {
     ///
     /// It cancels as long as a token of it exists, even if the source itself is dropped. If the deadline has
     /// passed, the source is cancelled already. If the runtime ends before the deadline, the default runtime cancels; that
-    /// of a [simulation](crate::simulation) has no deadlines after its end.
+    /// of a [simulation](crate::simulation) has no deadlines after its end. A panic of a callback is reported by the panic
+    /// hook and otherwise ignored.
     ///
     /// # Cost
     /// A small task, which ends when the source and all its tokens are dropped.
