@@ -82,6 +82,27 @@ fn a_result_behind_the_error_whose_drop_panics_hides_neither_the_error_nor_resul
 }
 
 #[test]
+fn an_error_is_dropped_once_although_a_result_before_it_panics_when_it_is_dropped_for_it() {
+    let ledger = Ledger::new(2);
+    let errors = Arc::clone(&ledger);
+    let body = move |item| {
+        let result = if item == 0 {
+            Ok(Blows)
+        } else {
+            Err(errors.make(item))
+        };
+        async move { result }
+    };
+    let panics = panics_of(|| {
+        let results = at_once(1).try_stream_async(0..2, body);
+        simulate(1, results.try_to_vec())
+    });
+    let messages: Vec<_> = panics.iter().map(message_of).collect();
+    assert_eq!(messages, ["a result is dropped"]);
+    ledger.assert_settled();
+}
+
+#[test]
 fn items_before_the_one_that_fails_still_run_and_those_behind_it_are_cancelled() {
     let ledger = Ledger::new(3);
     let asked = Arc::new(AtomicUsize::new(0));

@@ -210,7 +210,14 @@ impl<'a, T: Send + 'static, E: Send + 'static> AsyncResults<'a, Result<T, E>> {
     pub async fn try_to_vec(mut self) -> Result<Vec<T>, E> {
         let mut values = Vec::new();
         while let Some(result) = self.next().await {
-            values.push(result?);
+            match result {
+                Ok(value) => values.push(value),
+                Err(error) => {
+                    // First: the compiler leaks what is returned if a drop panics after that.
+                    drop((self, values));
+                    return Err(error);
+                }
+            }
         }
         Ok(values)
     }
